@@ -1,0 +1,1 @@
+//! Tests that open a device: see `main.rs`.

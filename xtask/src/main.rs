@@ -1,0 +1,2 @@
+//! The vkarray command.
+fn main() {}
