@@ -1,1 +1,3 @@
 //! vkarray-driver.
+
+pub mod hazard;

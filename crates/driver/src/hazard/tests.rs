@@ -1,0 +1,5 @@
+//! Tests of the planner.
+mod machine;
+mod oracle;
+mod program;
+mod verdict;
