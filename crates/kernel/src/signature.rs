@@ -250,6 +250,8 @@ impl<'a> Parameter<'a> {
 
 impl Signature {
     /// The arguments in the order callers give them: buffers by group and binding, then push constants by offset.
+    ///
+    /// A push constant may have a buffer's name; the name then means the buffer.
     pub fn arguments(&self) -> impl Iterator<Item = Parameter<'_>> {
         self.params.iter().map(Parameter::Array).chain(self.push_members().iter().map(Parameter::Scalar))
     }

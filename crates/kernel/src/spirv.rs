@@ -44,6 +44,17 @@ pub(crate) fn write(request: &Request<'_>) -> Result<Written> {
     .map_err(spirv_error)
 }
 
+/// Refuses what naga 30 writes for a cooperative matrix that no `var` holds: a module without the extension and memory model
+/// that such a matrix needs. Drivers may take it and compute anything.
+pub(crate) fn check_cooperative(entry: &str, capabilities: &[crate::Capability]) -> Result<()> {
+    let has = |capability| capabilities.contains(&capability);
+    if has(crate::Capability::CooperativeMatrix) && !has(crate::Capability::VulkanMemoryModel) {
+        let reason = "hold at least one cooperative matrix in a `var`, not a `let`".to_owned();
+        return Err(Error::Spirv { kernel: entry.to_owned(), reason });
+    }
+    Ok(())
+}
+
 fn write_with(request: &Request<'_>, buffer_bounds: BufferBounds) -> std::result::Result<Vec<u32>, WriteError> {
     let options = request.options;
     let (buffer, index) = match buffer_bounds {

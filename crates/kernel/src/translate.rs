@@ -52,8 +52,9 @@ pub enum Bounds {
     /// race for it. In private and workgroup arrays and in vectors the index is clamped instead: these have a fixed length
     /// that the author knows, and a clamp costs no branch.
     ///
-    /// One exception: an atomic operation at a computed index has no form that does nothing, so an entry point with one in a
-    /// buffer clamps in all its buffers. [`Translated::buffer_bounds`] says which it was.
+    /// One exception: an atomic operation (other than `atomicLoad` and `atomicStore`) on an element of a runtime array, or at
+    /// a computed index, has no form that does nothing, so an entry point with one in a buffer clamps in all its buffers.
+    /// [`Translated::buffer_bounds`] says which it was. Cooperative matrices are checked at their first element only.
     #[default]
     Checked,
     /// It is undefined behaviour. The kernel's author answers for every index.
@@ -160,6 +161,7 @@ impl Module {
                 options,
             })?;
             signature.capabilities = reflect::capabilities(&written.words);
+            spirv::check_cooperative(entry, &signature.capabilities)?;
             let (spirv, buffer_bounds) = (written.words, written.buffer_bounds);
             Ok(Translated { spirv, signature, entry: entry.to_owned(), buffer_bounds })
         })
