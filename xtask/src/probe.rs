@@ -21,8 +21,8 @@ use crate::command::CommandLine;
 /// How long listing the devices may take; the slowest drivers need a few seconds to start.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// vkarray stands on timeline semaphores, which 1.2 made part of Vulkan itself.
-const LEAST_API: (u32, u32) = (1, 2);
+/// vkarray stands on timeline semaphores and `vkQueueSubmit2`; 1.3 made the latter part of Vulkan itself.
+const LEAST_API: (u32, u32) = (1, 3);
 
 /// What one process sees of Vulkan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -234,8 +234,8 @@ mod tests {
     #[test]
     fn a_device_is_refused_for_its_version_or_its_queues() {
         for (version, has_compute, why) in [
-            ((1, 0, 3), true, Some("its driver speaks Vulkan 1.0.3, vkarray needs 1.2")),
-            ((1, 1, 999), true, Some("its driver speaks Vulkan 1.1.999, vkarray needs 1.2")), // One before the least.
+            ((1, 0, 3), true, Some("its driver speaks Vulkan 1.0.3, vkarray needs 1.3")),
+            ((1, 2, 999), true, Some("its driver speaks Vulkan 1.2.999, vkarray needs 1.3")), // One before the least.
             ((1, 2, 0), true, None),                                                          // The least.
             ((1, 4, 300), true, None),
             ((2, 0, 0), true, None), // A minor of zero is not old.
