@@ -151,8 +151,9 @@ impl<'a> Replay<'a> {
     }
 
     fn run(mut self, block: &[u8], tally: &mut Tally) {
-        let (end, steps) = self.fields[1..].split_last().expect("a program has an end");
-        for step in steps.to_vec() {
+        let fields = std::mem::take(&mut self.fields);
+        let (end, steps) = fields[1..].split_last().expect("a program has an end");
+        for step in steps {
             let (operation, told) = step.split_once('>').expect("a step has an answer");
             let [name, arguments] = operation.split_once(' ').map_or([operation, ""], |(name, rest)| [name, rest]);
             let place = format!("at {step}\nof {}", self.place);

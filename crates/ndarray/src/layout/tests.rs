@@ -45,7 +45,7 @@ fn small_layout(shape: &[usize], fastest_first: &[usize], variant: usize) -> Lay
     match variant {
         4 => strides.iter_mut().for_each(|stride| *stride = -*stride),
         5 => strides.fill(1),
-        6.. if variant % 2 == 0 => strides[(variant - 6) / 2] *= -1,
+        6.. if variant.is_multiple_of(2) => strides[(variant - 6) / 2] *= -1,
         6.. => strides[(variant - 6) / 2] = 0,
         _ => {}
     }
