@@ -82,6 +82,9 @@ impl Layout {
     /// [`LayoutError::RankTooLarge`], [`LayoutError::AxisOutOfRange`] for the rank of the result,
     /// [`LayoutError::RepeatedAxis`].
     pub fn expand_dims(&self, axes: &[isize]) -> Result<Self> {
+        if axes.is_empty() {
+            return Ok(self.clone());
+        }
         let ndim = self.ndim() + axes.len();
         let inserted = distinct_axes(axes, ndim)?;
         let mut lengths = self.shape.iter().copied();

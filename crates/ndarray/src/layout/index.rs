@@ -109,7 +109,7 @@ impl From<SliceInfoElem> for Index {
 /// Writes an index as an array of [`Index`]: `s![2, 1..-1, ..;-1, Ellipsis, NewAxis]`.
 ///
 /// An integer takes one element, `a..b` is Python's `a:b`, and `a..b;c` is Python's `a:b:c`, so `5..1;-2` walks down from
-/// element 5. `Ellipsis` and `NewAxis` are in scope inside.
+/// element 5, and `1..5;-2`, as in Python and not in the `ndarray` crate, is empty. `Ellipsis` and `NewAxis` are in scope inside.
 ///
 /// ```
 /// use vkarray_ndarray::{Layout, Order, s};
@@ -126,6 +126,7 @@ macro_rules! s {
     ($($index:expr $(; $step:expr)?),* $(,)?) => {{
         #[allow(unused_imports, reason = "most indices name neither")]
         use $crate::Index::{Ellipsis, NewAxis};
+        #[allow(clippy::reversed_empty_ranges, reason = "a negative step walks down")]
         let index: [$crate::Index; _] = [$($crate::s!(@index $index $(; $step)?)),*];
         index
     }};

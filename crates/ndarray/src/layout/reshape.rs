@@ -52,9 +52,7 @@ impl Layout {
         if !is_packed {
             return Err(self.needs_copy(&[size], order));
         }
-        // NumPy keeps an array that already is one axis as it is.
-        let stride = if self.ndim() == 1 { self.strides[0] } else { 1 };
-        Ok(self.view(SmallVec::from_slice(&[size]), SmallVec::from_slice(&[stride]), self.offset))
+        Ok(self.view(SmallVec::from_slice(&[size]), SmallVec::from_slice(&[1]), self.offset))
     }
 
     /// Reshapes to a shape of the same size. `order` is `C` or `F`.
