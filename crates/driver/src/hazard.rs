@@ -22,7 +22,7 @@ use slotmap::SlotMap;
 use smallvec::smallvec;
 
 use self::lane::Lane;
-use self::plan::raise;
+use self::plan::{latest, raise};
 use self::uses::{Interval, Uses};
 
 pub use self::access::{Access, BlockId, Mode, Stage, Stages};
@@ -127,20 +127,22 @@ impl HazardTable {
     /// If the lane or a block is not known.
     pub fn plan(&self, lane: LaneId, accesses: &[Access]) -> Plan {
         let own = self.lane(lane);
-        let mut waits = Points::new();
+        let (mut waits, mut barrier) = (Points::new(), NO_BARRIER);
         for access in accesses {
-            for point in self.block(access.block).before(access).map(LastUse::point) {
-                if point.lane != lane && !is_complete(&self.lanes, point) && !own.knows(point) {
+            self.block(access.block).before(access).for_each(|last| {
+                let point = last.point();
+                if point.lane == lane {
+                    widen(&mut barrier, own.unclean(last, access.stage, own.settled()), access.stage);
+                } else if !is_complete(&self.lanes, point) && !own.knows(point) {
                     raise(&mut waits, point);
                 }
-            }
+            });
         }
-        let mut settled = own.settled();
         if !waits.is_empty() {
             waits = self.without_implied(&waits);
-            settled = settled.max(self.settled_by(lane, &waits));
+            barrier = self.barrier_behind(lane, accesses, &waits);
         }
-        let barrier = self.barrier(lane, accesses, settled);
+        let barrier = (!barrier.src_stages.is_empty()).then_some(barrier);
         Plan { barrier, waits, lane, made_at: self.n_operations }
     }
 
@@ -191,20 +193,18 @@ impl HazardTable {
         points
     }
 
-    /// Merges the barriers of all conflicts inside `lane`, given that its batches up to `settled` need none.
-    fn barrier(&self, lane: LaneId, accesses: &[Access], settled: u64) -> Option<Barrier> {
+    /// Merges the barriers of the conflicts inside `lane` that are left behind `waits`: these may have waited for the
+    /// lane themselves.
+    fn barrier_behind(&self, lane: LaneId, accesses: &[Access], waits: &Points) -> Barrier {
         let own = self.lane(lane);
-        let mut barrier = Barrier { src_stages: Stages::NONE, dst_stages: Stages::NONE };
+        let settled = self.settled_by(lane, waits).max(own.settled());
+        let mut barrier = NO_BARRIER;
         for access in accesses {
             for last in self.block(access.block).before(access).filter(|last| last.lane == lane) {
-                let unclean = own.unclean(last, access.stage, settled);
-                if !unclean.is_empty() {
-                    barrier.src_stages |= unclean;
-                    barrier.dst_stages |= access.stage.into();
-                }
+                widen(&mut barrier, own.unclean(last, access.stage, settled), access.stage);
             }
         }
-        (!barrier.src_stages.is_empty()).then_some(barrier)
+        barrier
     }
 
     /// Drops the points that another of the points has itself waited for.
@@ -230,7 +230,7 @@ impl HazardTable {
     fn wait(&mut self, lane: LaneId, value: u64, points: &[Point]) {
         for &point in points {
             self.lanes[lane].assert_can_wait(value);
-            let implied: Points = self.known_at(point).collect();
+            let implied = latest(self.known_at(point));
             for known in implied.into_iter().chain([point]) {
                 if known.lane == lane {
                     self.lanes[lane].settle(known.value);
@@ -253,6 +253,16 @@ impl HazardTable {
 
     fn block(&self, block: BlockId) -> &Uses {
         self.blocks.get(block).unwrap_or_else(|| unknown_block(block))
+    }
+}
+
+const NO_BARRIER: Barrier = Barrier { src_stages: Stages::NONE, dst_stages: Stages::NONE };
+
+/// Adds the order from `src`, if there are any, to `dst`.
+fn widen(barrier: &mut Barrier, src: Stages, dst: Stage) {
+    if !src.is_empty() {
+        barrier.src_stages |= src;
+        barrier.dst_stages |= dst.into();
     }
 }
 

@@ -8,7 +8,7 @@ use slotmap::new_key_type;
 use smallvec::SmallVec;
 
 use super::access::{Stage, Stages};
-use super::plan::{Barrier, LastUse, Point};
+use super::plan::{Barrier, LastUse, Point, Points, latest};
 
 new_key_type! {
     /// A stream's ordered recording onto one queue, known to a [`HazardTable`](super::HazardTable).
@@ -37,7 +37,7 @@ pub(super) struct Lane {
     /// lane that had waited for them stands in between.
     settled: u64,
     next_seq: u64,
-    /// `clean[src][dst]`: own uses on `src` with a lower sequence number need no barrier before a use on `dst`.
+    /// `clean[dst][src]`: own uses on `src` with a lower sequence number need no barrier before a use on `dst`.
     clean: [[u64; Stage::COUNT]; Stage::COUNT],
     known: SmallVec<[Known; 4]>,
     pub(super) is_removed: bool,
@@ -76,13 +76,15 @@ impl Lane {
         if last_use.value <= settled {
             return Stages::NONE;
         }
-        let is_unclean = |stage: &Stage| last_use.seq >= self.clean[stage.index()][dst.index()];
-        last_use.stages.iter().filter(is_unclean).collect()
+        // Every stage is compared, which is cheaper than finding out which ones to compare.
+        let clean = &self.clean[dst.index()];
+        let is_unclean = |stage: Stage| last_use.seq >= clean[stage.index()] && last_use.stages.contains(stage);
+        Stage::ALL.into_iter().filter(|&stage| is_unclean(stage)).collect()
     }
 
     /// The first position without a barrier from `src` since, to whatever stage.
     pub(super) fn last_barrier_from(&self, src: Stage) -> u64 {
-        self.clean[src.index()].into_iter().max().unwrap_or(0)
+        self.clean.iter().map(|clean| clean[src.index()]).max().unwrap_or(0)
     }
 
     /// Whether whatever is recorded from now on runs after `point` of another lane.
@@ -117,13 +119,13 @@ impl Lane {
     }
 
     /// Takes note that the timeline reached `value`, and returns what must therefore be complete on other lanes.
-    pub(super) fn complete(&mut self, value: u64) -> SmallVec<[Point; 4]> {
+    pub(super) fn complete(&mut self, value: u64) -> Points {
         if value <= self.completed {
-            return SmallVec::new();
+            return Points::new();
         }
         self.completed = value;
         self.settle(value);
-        let implied = self.known_at(value).collect();
+        let implied = latest(self.known_at(value));
         self.known.retain(|known| known.since > value);
         implied
     }
@@ -144,16 +146,13 @@ impl Lane {
 
     /// Takes note of a barrier right before the operation `seq`.
     pub(super) fn apply(&mut self, barrier: Barrier, seq: u64) {
-        for src in Stage::ALL {
-            // What was already clean for one of the barrier's sources is now, through it, clean for its destinations.
-            let clean = if barrier.src_stages.contains(src) {
-                seq
-            } else {
-                barrier.src_stages.iter().map(|via| self.clean[src.index()][via.index()]).max().unwrap_or(0)
-            };
-            for dst in barrier.dst_stages.iter() {
-                let held = &mut self.clean[src.index()][dst.index()];
-                *held = clean.max(*held);
+        // What was already clean for one of the barrier's sources is now, through it, clean for its destinations.
+        let clean_through =
+            |src: Stage| barrier.src_stages.iter().map(|via| self.clean[via.index()][src.index()]).max().unwrap_or(0);
+        let behind = Stage::ALL.map(|src| if barrier.src_stages.contains(src) { seq } else { clean_through(src) });
+        for dst in barrier.dst_stages.iter() {
+            for (clean, behind) in self.clean[dst.index()].iter_mut().zip(behind) {
+                *clean = behind.max(*clean);
             }
         }
     }

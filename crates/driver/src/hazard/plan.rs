@@ -90,3 +90,10 @@ pub(super) fn raise(points: &mut Points, point: Point) {
         None => points.push(point),
     }
 }
+
+/// Collects the latest of the points on each lane.
+pub(super) fn latest(points: impl Iterator<Item = Point>) -> Points {
+    let mut latest = Points::new();
+    points.for_each(|point| raise(&mut latest, point));
+    latest
+}

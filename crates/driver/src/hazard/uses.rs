@@ -33,6 +33,10 @@ impl Interval {
         self.start < end && start < self.end
     }
 
+    const fn covers(&self, other: &Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+
     /// Whether `self`, newer and recorded after all conflicting uses were ordered, stands for `old` where they overlap.
     fn replaces(&self, old: &Self) -> bool {
         let is_covered = old.last.stages.is_subset(self.last.stages);
@@ -113,7 +117,17 @@ impl Uses {
     /// Records a use whose conflicts are ordered. `last_barrier` is the lane's last position behind a barrier from the
     /// use's stage.
     pub(super) fn record(&mut self, new: Interval, last_barrier: u64, is_complete: impl Fn(&LastUse) -> bool) {
-        self.former.retain(|held| !is_complete(held));
+        if !self.former.is_empty() {
+            self.former.retain(|held| !is_complete(held));
+        }
+        // The usual case: the same bytes again, and nobody else.
+        if let [held] = self.intervals.as_mut_slice()
+            && new.covers(held)
+            && new.replaces(held)
+        {
+            *held = new;
+            return;
+        }
         self.cut(&new);
         let touches = |held: &Interval| held.end == new.start || held.start == new.end;
         if let Some(held) = self.intervals.iter_mut().find(|held| touches(held) && new.is_like(held, last_barrier)) {
@@ -134,11 +148,12 @@ impl Uses {
     fn cut(&mut self, new: &Interval) {
         let mut at = 0;
         while at < self.intervals.len() {
-            let old = self.intervals[at];
-            if !old.overlaps(new.start, new.end) || !new.replaces(&old) {
+            let old = &self.intervals[at];
+            if !old.overlaps(new.start, new.end) || !new.replaces(old) {
                 at += 1;
                 continue;
             }
+            let old = *old;
             match (old.start < new.start, new.end < old.end) {
                 (false, false) => {
                     self.intervals.swap_remove(at);
