@@ -1,1 +1,41 @@
-//! vkarray-driver.
+//! Vulkan objects for vkarray: instance, devices, streams, points and events.
+//!
+//! **Is:** the loader found at run time, devices described as plain data and opened by a pure plan, and streams of
+//! work whose hazards are found and ordered by the runtime. **Is not:** memory (the allocator crate), shaders (the
+//! kernel crate), shapes (the ndarray crate). **Start** at [`Instance`], [`Device`] and [`Stream`].
+//!
+//! Every object holds its parent, so drop order is never the caller's concern.
+
+mod batch;
+mod descriptors;
+mod device;
+mod error;
+mod event;
+pub mod hazard;
+mod instance;
+mod lane;
+mod owned;
+mod plan;
+mod point;
+mod query;
+mod queue;
+mod select;
+mod snapshot;
+mod stream;
+mod timeline;
+mod tracker;
+
+pub use batch::Kept;
+pub use device::Device;
+pub use error::{Error, Result};
+pub use event::Event;
+pub use instance::{Instance, InstanceBuilder, PhysicalDevice, ValidationMessage};
+pub use owned::{Destroy, Owned};
+pub use plan::{MINIMUM_VERSION, Plan};
+pub use point::Point;
+pub use select::Selection;
+pub use snapshot::{
+    DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,
+};
+pub use stream::{Recorder, Stream};
+pub use timeline::Timeline;

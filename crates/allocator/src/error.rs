@@ -1,0 +1,72 @@
+//! What can go wrong with memory.
+
+use vkarray_driver as driver;
+
+use crate::kind::MemoryKind;
+
+/// A result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything the allocator crate refuses or suffers. Sizes are bytes.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The device has no memory left, also after everything pending was freed.
+    #[error("out of memory for {bytes} bytes of {kind} memory ({in_use} bytes in use, {reserved} reserved)")]
+    OutOfMemory {
+        /// What was asked for.
+        bytes: u64,
+        /// Where.
+        kind: MemoryKind,
+        /// Bytes of all kinds that live blocks hold.
+        in_use: u64,
+        /// Bytes of all kinds that are taken from the driver.
+        reserved: u64,
+    },
+    /// More than any single buffer of the device can hold.
+    #[error("{bytes} bytes are more than one buffer of this device can hold ({limit})")]
+    TooLarge {
+        /// What was asked for.
+        bytes: u64,
+        /// The device's limit.
+        limit: u64,
+    },
+    /// The device has no memory of this kind.
+    #[error("this device has no {kind} memory")]
+    NoSuchMemory {
+        /// What was asked for.
+        kind: MemoryKind,
+    },
+    /// A range that does not lie in its block.
+    #[error("bytes {offset}..{} are outside a block of {size} bytes", u128::from(*offset) + u128::from(*len))]
+    OutOfBounds {
+        /// Where the range starts.
+        offset: u64,
+        /// How long it is.
+        len: u64,
+        /// The block's size.
+        size: u64,
+    },
+    /// A copy inside one block whose two ranges share bytes.
+    #[error("cannot copy bytes {from:?} to {to:?} of the same block: they overlap")]
+    Overlap {
+        /// Where from.
+        from: std::ops::Range<u64>,
+        /// Where to.
+        to: std::ops::Range<u64>,
+    },
+    /// Two blocks that belong to different devices.
+    #[error("memory of {left} cannot be used together with memory of {right}: they were opened separately")]
+    ForeignDevice {
+        /// The device of the stream or of the first block.
+        left: String,
+        /// The other device.
+        right: String,
+    },
+    /// The sub-allocator refused for a reason of its own.
+    #[error("the sub-allocator failed")]
+    SubAllocator(#[source] gpu_allocator::AllocationError),
+    /// The driver refused or failed.
+    #[error(transparent)]
+    Driver(#[from] driver::Error),
+}

@@ -1,0 +1,109 @@
+//! A batch: one command buffer being recorded or in flight, and what it keeps alive.
+//!
+//! Batches are recycled: a stream in steady work allocates none. `stream.rs` decides when a batch opens and closes.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use ash::vk;
+use smallvec::SmallVec;
+
+use crate::descriptors::DescriptorArena;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::owned::Owned;
+use crate::timeline::Timeline;
+
+/// Something that must live until the batch is done.
+pub type Kept = Arc<dyn Any + Send + Sync>;
+
+pub(crate) struct Batch {
+    /// What the batch's commands refer to. First: dropped while the pool they were recorded from still stands.
+    pub(crate) keep: Vec<Kept>,
+    /// Points on other timelines that the batch starts after.
+    pub(crate) waits: SmallVec<[(Arc<Timeline>, u64); 4]>,
+    pub(crate) descriptors: DescriptorArena,
+    pub(crate) commands: vk::CommandBuffer,
+    pool: Owned<vk::CommandPool>,
+    /// What the lane's timeline reaches when the batch is done.
+    pub(crate) value: u64,
+    pub(crate) n_ops: u32,
+    /// The pipeline bound last, to bind each only once.
+    pub(crate) bound: vk::Pipeline,
+    /// Whether the host will read what the batch writes.
+    pub(crate) host_reads: bool,
+}
+
+impl Batch {
+    pub(crate) fn new(device: &Arc<Device>) -> Result<Self> {
+        let info = vk::CommandPoolCreateInfo::default()
+            .queue_family_index(device.queue().family())
+            .flags(vk::CommandPoolCreateFlags::TRANSIENT);
+        // SAFETY: the family is one the device was opened with.
+        let raw = unsafe { device.raw().create_command_pool(&info, None) }
+            .map_err(Error::from_call("vkCreateCommandPool"))?;
+        // SAFETY: just created; a lane drops a batch only when its work is done, or leaks it.
+        let pool = unsafe { Owned::new(raw, device) };
+        let info = vk::CommandBufferAllocateInfo::default().command_pool(raw).command_buffer_count(1);
+        // SAFETY: `raw` is the live pool above, used by this batch alone.
+        let commands = unsafe { device.raw().allocate_command_buffers(&info) }
+            .map_err(Error::from_call("vkAllocateCommandBuffers"))?[0];
+        Ok(Self {
+            keep: Vec::new(),
+            waits: SmallVec::new(),
+            descriptors: DescriptorArena::default(),
+            commands,
+            pool,
+            value: 0,
+            n_ops: 0,
+            bound: vk::Pipeline::null(),
+            host_reads: false,
+        })
+    }
+
+    /// Starts recording, as the batch that reaches `value`.
+    pub(crate) fn begin(&mut self, value: u64) -> Result<()> {
+        self.value = value;
+        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: the buffer is fresh or was reset with its pool, and only this batch records it.
+        unsafe { self.pool.device().raw().begin_command_buffer(self.commands, &info) }
+            .map_err(Error::from_call("vkBeginCommandBuffer"))
+    }
+
+    /// Ends recording. What the batch wrote to memory the host reads is made visible to it.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        let device = self.pool.device().raw();
+        if self.host_reads {
+            let barrier = [vk::MemoryBarrier2::default()
+                .src_stage_mask(vk::PipelineStageFlags2::COMPUTE_SHADER | vk::PipelineStageFlags2::ALL_TRANSFER)
+                .src_access_mask(vk::AccessFlags2::SHADER_STORAGE_WRITE | vk::AccessFlags2::TRANSFER_WRITE)
+                .dst_stage_mask(vk::PipelineStageFlags2::HOST)
+                .dst_access_mask(vk::AccessFlags2::HOST_READ)];
+            let info = vk::DependencyInfo::default().memory_barriers(&barrier);
+            // SAFETY: the buffer is recording, and `info` borrows the barrier.
+            unsafe { device.cmd_pipeline_barrier2(self.commands, &info) };
+        }
+        // SAFETY: the buffer is recording, in this batch alone.
+        unsafe { device.end_command_buffer(self.commands) }.map_err(Error::from_call("vkEndCommandBuffer"))
+    }
+
+    /// Makes the batch new again. Its work is done, or was never submitted.
+    pub(crate) fn recycle(&mut self) -> Result<()> {
+        self.keep.clear();
+        self.waits.clear();
+        self.n_ops = 0;
+        self.bound = vk::Pipeline::null();
+        self.host_reads = false;
+        self.descriptors.reset()?;
+        // SAFETY: no command buffer of the pool is pending, as the caller promises.
+        unsafe { self.pool.device().raw().reset_command_pool(self.pool.raw(), vk::CommandPoolResetFlags::empty()) }
+            .map_err(Error::from_call("vkResetCommandPool"))
+    }
+}
+
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch").field("value", &self.value).field("n_ops", &self.n_ops).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,242 @@
+//! A device opened for work: the function table, its queue, and the record of who used which memory last.
+//!
+//! `plan.rs` decides how a device is opened; this file carries the plan out and undoes it when the last holder is
+//! gone. Work goes through [`Stream`](crate::Stream)s; memory comes from the allocator crate.
+
+use std::ffi::CString;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use ash::{khr, vk};
+
+use crate::error::{Error, Result};
+use crate::hazard::{BlockId, LaneId, Mode};
+use crate::instance::{Instance, PhysicalDevice};
+use crate::plan::Plan;
+use crate::point::Point;
+use crate::queue::Queue;
+use crate::select::Selection;
+use crate::snapshot::{DeviceInfo, DeviceType, Features};
+use crate::tracker::Tracker;
+
+/// How long a wait polls before it sleeps, on a GPU: waking a sleeper costs 18 to 30 µs on an H100.
+const DEFAULT_POLL: Duration = Duration::from_micros(50);
+
+/// A device opened for work.
+///
+/// Everything made from a device holds it, so it is closed when the last of them is dropped.
+pub struct Device {
+    raw: ash::Device,
+    push_descriptor: Option<khr::push_descriptor::Device>,
+    queue: Queue,
+    tracker: Mutex<Tracker>,
+    lost: OnceLock<Error>,
+    poll: Duration,
+    plan: Plan,
+    physical: PhysicalDevice, // Last: holds the instance, which must outlive the device.
+}
+
+impl Device {
+    /// Opens the device that `selector` or the environment names, or the best there is. See [`Selection`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Instance::devices`], [`Selection::choose`] and [`Device::open`].
+    pub fn open_selected(instance: &Arc<Instance>, selector: Option<&str>) -> Result<Arc<Self>> {
+        let devices = instance.devices()?;
+        let infos: Vec<DeviceInfo> = devices.iter().map(|device| DeviceInfo::clone(device.info())).collect();
+        let chosen = Selection::from_environment(selector).choose(&infos)?;
+        Self::open(&devices[chosen])
+    }
+
+    /// Opens a device as [`Plan::new`] says.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsuitable`] if the plan refuses it, [`Error::Vulkan`] if the driver does.
+    pub fn open(physical: &PhysicalDevice) -> Result<Arc<Self>> {
+        let plan = Plan::new(physical.info())?;
+        let raw = create(physical, &plan)?;
+        // SAFETY: the plan's family exists and one queue of it was created with the device.
+        let queue = unsafe { raw.get_device_queue(plan.compute_family, 0) };
+        let instance = physical.instance().raw();
+        let push_descriptor = plan.push_descriptors.then(|| khr::push_descriptor::Device::new(instance, &raw));
+        let is_cpu = physical.info().device_type == DeviceType::Cpu;
+        Ok(Arc::new(Self {
+            push_descriptor,
+            queue: Queue::new(queue, plan.compute_family),
+            tracker: Mutex::default(),
+            lost: OnceLock::new(),
+            // On a CPU driver a polling thread takes a core from the work it waits for.
+            poll: if is_cpu { Duration::ZERO } else { DEFAULT_POLL },
+            raw,
+            plan,
+            physical: physical.clone(),
+        }))
+    }
+
+    /// What the device says of itself.
+    #[must_use]
+    pub fn info(&self) -> &DeviceInfo {
+        self.physical.info()
+    }
+
+    /// How it was opened.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The listed device behind it.
+    #[must_use]
+    pub fn physical(&self) -> &PhysicalDevice {
+        &self.physical
+    }
+
+    /// The function table. Using it is up to the caller's `unsafe`.
+    #[must_use]
+    pub fn raw(&self) -> &ash::Device {
+        &self.raw
+    }
+
+    /// The push-descriptor commands, where the device has them.
+    #[must_use]
+    pub fn push_descriptor(&self) -> Option<&khr::push_descriptor::Device> {
+        self.push_descriptor.as_ref()
+    }
+
+    /// Registers a block of memory for hazard tracking. The caller retires it when the memory is no longer wanted.
+    #[must_use]
+    pub fn track_block(&self) -> BlockId {
+        self.tracker().hazards.add_block()
+    }
+
+    /// Ends the tracking of a block and returns the points the device must reach before its memory is used again.
+    ///
+    /// The block's id is dead from here on.
+    #[must_use]
+    pub fn retire_block(&self, block: BlockId) -> Vec<Point> {
+        self.tracker().retire(block)
+    }
+
+    /// The points to wait for before the host touches the bytes `range` of a block.
+    #[must_use]
+    pub fn block_uses(&self, block: BlockId, range: Range<u64>, mode: Mode) -> Vec<Point> {
+        self.tracker().uses(block, range, mode)
+    }
+
+    /// The sticky error, once the device is lost.
+    ///
+    /// # Errors
+    ///
+    /// The error that was seen first: [`Error::DeviceLost`], or a submission that failed.
+    pub fn check_lost(&self) -> Result<()> {
+        self.lost.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    pub(crate) fn poll(&self) -> Duration {
+        self.poll
+    }
+
+    /// Locked for lines, after a lane's lock and before none.
+    pub(crate) fn tracker(&self) -> MutexGuard<'_, Tracker> {
+        // A panic inside leaves the table as it was before the operation or after it, never between.
+        self.tracker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Passes a result through, and remembers a loss.
+    pub(crate) fn noting_loss<T>(&self, result: Result<T>) -> Result<T> {
+        match result {
+            Err(error @ Error::DeviceLost { .. }) => Err(self.fail(error)),
+            result => result,
+        }
+    }
+
+    /// Notes an error after which nothing sent to the device can be relied on, and returns the first such error.
+    pub(crate) fn fail(&self, error: Error) -> Error {
+        self.lost.get_or_init(|| error).clone()
+    }
+
+    pub(crate) fn add_lane(&self) -> LaneId {
+        let queue = self.plan.compute_family;
+        self.tracker().hazards.add_lane(queue)
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        // SAFETY: every handle made from the device holds it, so none is left, and lanes waited for their work.
+        unsafe { self.raw.destroy_device(None) };
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device").field("name", &self.info().name).field("plan", &self.plan).finish_non_exhaustive()
+    }
+}
+
+fn create(physical: &PhysicalDevice, plan: &Plan) -> Result<ash::Device> {
+    let names: Vec<CString> = plan.extensions.iter().filter_map(|name| CString::new(name.as_str()).ok()).collect();
+    let pointers: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
+    let queues =
+        [vk::DeviceQueueCreateInfo::default().queue_family_index(plan.compute_family).queue_priorities(&[1.0])];
+    let mut v11 = features_11(&plan.features);
+    let mut v12 = features_12(&plan.features);
+    let mut v13 = features_13(&plan.features);
+    let core = features_core(&plan.features);
+    let info = vk::DeviceCreateInfo::default()
+        .queue_create_infos(&queues)
+        .enabled_extension_names(&pointers)
+        .enabled_features(&core)
+        .push_next(&mut v11)
+        .push_next(&mut v12)
+        .push_next(&mut v13);
+    // SAFETY: `info` borrows everything it points to; the plan enables only what the snapshot of this device lists.
+    unsafe { physical.instance().raw().create_device(physical.raw(), &info, None) }
+        .map_err(Error::from_call("vkCreateDevice"))
+}
+
+fn features_core(wanted: &Features) -> vk::PhysicalDeviceFeatures {
+    vk::PhysicalDeviceFeatures::default()
+        .robust_buffer_access(wanted.robust_buffer_access)
+        .shader_float64(wanted.shader_float64)
+        .shader_int64(wanted.shader_int64)
+        .shader_int16(wanted.shader_int16)
+}
+
+fn features_11(wanted: &Features) -> vk::PhysicalDeviceVulkan11Features<'static> {
+    vk::PhysicalDeviceVulkan11Features::default()
+        .storage_buffer16_bit_access(wanted.storage_buffer_16bit)
+        .uniform_and_storage_buffer16_bit_access(wanted.uniform_buffer_16bit)
+}
+
+fn features_12(wanted: &Features) -> vk::PhysicalDeviceVulkan12Features<'static> {
+    vk::PhysicalDeviceVulkan12Features::default()
+        .timeline_semaphore(wanted.timeline_semaphore)
+        .shader_float16(wanted.shader_float16)
+        .shader_int8(wanted.shader_int8)
+        .storage_buffer8_bit_access(wanted.storage_buffer_8bit)
+        .shader_buffer_int64_atomics(wanted.buffer_int64_atomics)
+        .buffer_device_address(wanted.buffer_device_address)
+        .scalar_block_layout(wanted.scalar_block_layout)
+        .vulkan_memory_model(wanted.vulkan_memory_model)
+        .vulkan_memory_model_device_scope(wanted.vulkan_memory_model_device_scope)
+        .host_query_reset(wanted.host_query_reset)
+}
+
+fn features_13(wanted: &Features) -> vk::PhysicalDeviceVulkan13Features<'static> {
+    vk::PhysicalDeviceVulkan13Features::default()
+        .synchronization2(wanted.synchronization2)
+        .subgroup_size_control(wanted.subgroup_size_control)
+        .compute_full_subgroups(wanted.compute_full_subgroups)
+        .shader_zero_initialize_workgroup_memory(wanted.zero_initialize_workgroup_memory)
+        .shader_integer_dot_product(wanted.integer_dot_product)
+        .maintenance4(true) // Every 1.3 device has it.
+}

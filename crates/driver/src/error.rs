@@ -1,0 +1,148 @@
+//! What can go wrong below the memory layer.
+//!
+//! One enum for the crate. A variant carries the facts a caller can act on; a failing Vulkan call that nobody can
+//! act on keeps the call's name and code. The crates above wrap this as their `source()`.
+
+use std::time::Duration;
+
+use ash::vk;
+
+/// A result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything the driver crate refuses or suffers.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The Vulkan loader is not installed, or not where the system looks.
+    #[error("no Vulkan loader found ({reason}); {hint}")]
+    LoaderMissing {
+        /// What the system said.
+        reason: String,
+        /// What to install on this system.
+        hint: &'static str,
+    },
+    /// Validation was asked for, and the Khronos layer is not installed.
+    #[error("validation was asked for, but VK_LAYER_KHRONOS_validation is not installed; {hint}")]
+    ValidationMissing {
+        /// What to install on this system.
+        hint: &'static str,
+    },
+    /// The loader is there, and no driver answers.
+    #[error("no Vulkan device found; {hint}")]
+    NoDevice {
+        /// What to install on this system.
+        hint: &'static str,
+    },
+    /// No device matches what was asked for.
+    #[error("no device matches \"{selector}\" (from {origin}); there {}", list_devices(available))]
+    UnknownDevice {
+        /// The selector as written.
+        selector: String,
+        /// Where it came from: an argument or an environment variable.
+        origin: &'static str,
+        /// The names of the devices there are, in order.
+        available: Vec<String>,
+    },
+    /// A selector or requirement that is not written in a known form.
+    #[error("\"{text}\" in {origin} is not a device selector: {reason}")]
+    BadSelector {
+        /// The text as written.
+        text: String,
+        /// Where it came from.
+        origin: &'static str,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The device exists and cannot do what the runtime needs.
+    #[error("{device} cannot be used: {reason}")]
+    Unsuitable {
+        /// The device's name.
+        device: String,
+        /// The first thing it lacks.
+        reason: String,
+    },
+    /// The driver has lost the device. Every later call on it fails the same way; open a new one.
+    #[error("device lost during {call}{}", recent(labels))]
+    DeviceLost {
+        /// The call that first reported the loss.
+        call: &'static str,
+        /// The labels of the last work sent to the device, oldest first.
+        labels: Vec<String>,
+    },
+    /// A wait ended before the work did.
+    #[error("work not done after {waited:?}")]
+    Timeout {
+        /// How long the wait lasted.
+        waited: Duration,
+    },
+    /// An event's time was asked for, and the event was made without timing.
+    #[error("event was created without timing")]
+    TimingOff,
+    /// An event's time was asked for before the event was ever recorded.
+    #[error("event was never recorded")]
+    NeverRecorded,
+    /// An event's time was asked for before the device reached it.
+    #[error("event is not complete yet")]
+    NotReady,
+    /// Two timestamps that no common clock orders.
+    #[error("events were recorded on different devices; their times do not compare")]
+    DifferentDevices,
+    /// A Vulkan call failed in a way that only a reader of the specification can act on.
+    #[error("{call} returned {code:?}")]
+    Vulkan {
+        /// The command, spelled as in the specification.
+        call: &'static str,
+        /// Its result.
+        code: vk::Result,
+    },
+}
+
+impl Error {
+    /// Returns a converter for `map_err` that remembers which call failed.
+    pub fn from_call(call: &'static str) -> impl FnOnce(vk::Result) -> Self {
+        move |code| match code {
+            vk::Result::ERROR_DEVICE_LOST => Self::DeviceLost { call, labels: Vec::new() },
+            code => Self::Vulkan { call, code },
+        }
+    }
+
+    /// Whether the device said it has no memory left, on either side.
+    #[must_use]
+    pub fn is_out_of_memory(&self) -> bool {
+        use vk::Result as R;
+        matches!(self, Self::Vulkan { code: R::ERROR_OUT_OF_DEVICE_MEMORY | R::ERROR_OUT_OF_HOST_MEMORY, .. })
+    }
+}
+
+/// What to install where there is no loader or driver.
+pub(crate) const INSTALL_DRIVER: &str = if cfg!(target_os = "macos") {
+    "install MoltenVK and the Vulkan loader (`brew install molten-vk vulkan-loader`)"
+} else if cfg!(windows) {
+    "install your GPU vendor's driver, which brings vulkan-1.dll"
+} else {
+    "install your GPU's Vulkan driver, or the CPU driver: `libvulkan1 mesa-vulkan-drivers` on Debian and Ubuntu, \
+     `vulkan-loader mesa-vulkan-drivers` on Fedora, `vulkan-icd-loader vulkan-swrast` on Arch"
+};
+
+/// What to install where there is no validation layer.
+pub(crate) const INSTALL_LAYER: &str = if cfg!(target_os = "macos") {
+    "`brew install vulkan-validationlayers`"
+} else if cfg!(windows) {
+    "install the Vulkan SDK"
+} else {
+    "`vulkan-validationlayers` on Debian and Ubuntu, `vulkan-validation-layers` on Fedora and Arch"
+};
+
+fn list_devices(available: &[String]) -> String {
+    match available {
+        [] => "is none".to_owned(),
+        names => {
+            format!("are: {}", names.iter().enumerate().map(|(i, n)| format!("{i} {n}")).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+fn recent(labels: &[String]) -> String {
+    if labels.is_empty() { String::new() } else { format!("; last work: {}", labels.join(", ")) }
+}

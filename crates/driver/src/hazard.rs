@@ -1,0 +1,280 @@
+//! Decides which barriers and waits order an operation after the earlier ones it conflicts with.
+//!
+//! A *lane* is one stream's ordered recording onto one queue, in numbered batches; batch *k* signals *k* on the lane's
+//! timeline. Inside a lane a conflict is ordered by a barrier, between lanes by a timeline wait at the start of a batch.
+//! Two uses conflict where their bytes overlap and one of them writes. Nothing is ordered twice: what a barrier, a
+//! wait (directly or through other lanes) or a completed batch already orders costs nothing.
+//!
+//! Pure bookkeeping: no Vulkan call, no lock, no clock. The stream that records the work plans each operation, does
+//! what the plan asks, and commits it. Read `hazard/access.rs` for what an operation says of itself, `hazard/plan.rs`
+//! for what it is told, then `hazard/lane.rs` and `hazard/uses.rs` for what is remembered in between.
+
+mod access;
+mod lane;
+mod plan;
+#[cfg(test)]
+mod tests;
+mod uses;
+
+use std::ops::Range;
+
+use slotmap::SlotMap;
+
+use self::lane::Lane;
+use self::plan::raise;
+use self::uses::{Interval, Uses};
+
+pub use self::access::{Access, BlockId, Mode, Stage, Stages};
+pub use self::lane::LaneId;
+pub use self::plan::{Barrier, LastUse, LastUses, Plan, Point, Points};
+
+/// The lanes and blocks of one device, and which uses are not yet known to be complete.
+///
+/// All methods return at once. A method given a block that was retired, or a lane that was removed and has finished,
+/// panics: going on would miss a hazard.
+#[derive(Debug, Default)]
+pub struct HazardTable {
+    lanes: SlotMap<LaneId, Lane>,
+    blocks: SlotMap<BlockId, Uses>,
+    n_operations: u64,
+}
+
+impl HazardTable {
+    /// Creates a table without lanes or blocks.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a lane that records onto `queue`. Its timeline starts at zero, its first batch is at least one.
+    pub fn add_lane(&mut self, queue: u32) -> LaneId {
+        self.lanes.insert(Lane::new(queue))
+    }
+
+    /// Removes a lane, which records nothing from now on.
+    ///
+    /// Work still pending keeps its place: plans go on naming the lane, and its completion must still be reported.
+    ///
+    /// # Panics
+    ///
+    /// If the lane is not known.
+    pub fn remove_lane(&mut self, lane: LaneId) {
+        self.lane(lane);
+        self.lanes[lane].is_removed = true;
+        self.forget_if_finished(lane);
+    }
+
+    /// Returns the number of the queue that `lane` records onto.
+    ///
+    /// # Panics
+    ///
+    /// If the lane is not known.
+    pub fn queue(&self, lane: LaneId) -> u32 {
+        self.lane(lane).queue
+    }
+
+    /// Adds a block of memory that nothing pending uses.
+    pub fn add_block(&mut self) -> BlockId {
+        self.blocks.insert(Uses::default())
+    }
+
+    /// Adds a block of memory whose former uses may still be running: those of one retired block, or of several that
+    /// shared the memory. Its first uses are ordered after them, on the same lane by a barrier alone.
+    pub fn add_block_after(&mut self, former: &[LastUse]) -> BlockId {
+        self.blocks.insert(Uses::after(former))
+    }
+
+    /// Forgets a block, and returns the last uses that must be complete before its memory is freed.
+    ///
+    /// # Panics
+    ///
+    /// If the block is not known.
+    pub fn retire_block(&mut self, block: BlockId) -> LastUses {
+        let uses = self.blocks.remove(block).unwrap_or_else(|| unknown_block(block));
+        uses.last_uses(|last| is_complete(&self.lanes, last.point()))
+    }
+
+    /// Takes note that the timeline of `lane` reached `value`.
+    ///
+    /// Reporting a value twice, out of order, or for a lane that has finished changes nothing.
+    pub fn completed(&mut self, lane: LaneId, value: u64) {
+        let mut reached = Points::from_buf([Point { lane, value }; 4]);
+        reached.truncate(1);
+        while let Some(point) = reached.pop() {
+            if let Some(lane) = self.lanes.get_mut(point.lane) {
+                reached.extend(lane.complete(point.value));
+                self.forget_if_finished(point.lane);
+            }
+        }
+    }
+
+    /// Takes note that the batch `value` of `lane` waits for `point` for reasons of its own, and with it every later
+    /// batch. The batch holds no operation yet, and the batch of `point` takes no more waits.
+    ///
+    /// # Panics
+    ///
+    /// If the lane is not known.
+    pub fn waited(&mut self, lane: LaneId, value: u64, point: Point) {
+        self.lane(lane);
+        self.learn(lane, value, &[point]);
+    }
+
+    /// Returns what must happen before an operation with these accesses is recorded on `lane`. Changes nothing.
+    ///
+    /// The accesses of one operation are not ordered among themselves.
+    ///
+    /// # Panics
+    ///
+    /// If the lane or a block is not known.
+    pub fn plan(&self, lane: LaneId, accesses: &[Access]) -> Plan {
+        let own = self.lane(lane);
+        let mut waits = Points::new();
+        for access in accesses {
+            for held in self.conflicts(access) {
+                let point = held.last.point();
+                if point.lane != lane && !is_complete(&self.lanes, point) && !own.knows(point) {
+                    raise(&mut waits, point);
+                }
+            }
+        }
+        let mut settled = own.settled();
+        if !waits.is_empty() {
+            waits = self.without_implied(&waits);
+            settled = settled.max(self.settled_by(lane, &waits));
+        }
+        let barrier = self.barrier(lane, accesses, settled);
+        Plan { barrier, waits, lane, made_at: self.n_operations }
+    }
+
+    /// Records the operation that `plan` was made for into the batch `value`.
+    ///
+    /// # Panics
+    ///
+    /// If another operation was committed since the plan was made, if the plan has waits and the batch already holds
+    /// operations, or if the batch is older than one that holds operations or is complete.
+    pub fn commit(&mut self, plan: &Plan, value: u64, accesses: &[Access]) {
+        assert_eq!(plan.made_at, self.n_operations, "the plan is older than the last committed operation");
+        self.lane(plan.lane);
+        let seq = self.lanes[plan.lane].begin_operation(value, !plan.waits.is_empty());
+        self.n_operations += 1;
+        self.learn(plan.lane, value, &plan.waits);
+        if let Some(barrier) = plan.barrier {
+            self.lanes[plan.lane].apply(barrier, seq);
+        }
+        for access in accesses {
+            let last = LastUse { lane: plan.lane, value, seq, stages: access.stage.into() };
+            let uses = self.blocks.get_mut(access.block).unwrap_or_else(|| unknown_block(access.block));
+            let is_complete = |last: &LastUse| is_complete(&self.lanes, last.point());
+            if access.is_hazard() {
+                let Range { start, end } = access.range;
+                let last_barrier = self.lanes[plan.lane].last_barrier_from(access.stage);
+                uses.record(Interval { start, end, mode: access.mode, last }, last_barrier, is_complete);
+            } else {
+                uses.record_unordered(last, is_complete);
+            }
+        }
+    }
+
+    /// Returns the points to wait for before the host touches the bytes `range` of `block`, unordered uses included.
+    ///
+    /// # Panics
+    ///
+    /// If the block is not known.
+    pub fn uses(&self, block: BlockId, range: Range<u64>, mode: Mode) -> Points {
+        let mut points = Points::new();
+        if range.is_empty() {
+            return points;
+        }
+        let uses = self.block(block);
+        let ordered = uses.conflicts(&range, mode).map(|held| &held.last);
+        for point in ordered.chain(uses.unordered()).map(LastUse::point) {
+            if !is_complete(&self.lanes, point) {
+                raise(&mut points, point);
+            }
+        }
+        points
+    }
+
+    /// Iterates over the uses that an access has to be ordered after.
+    fn conflicts<'a>(&'a self, access: &'a Access) -> impl Iterator<Item = &'a Interval> {
+        let uses = self.block(access.block);
+        access.is_hazard().then(|| uses.conflicts(&access.range, access.mode)).into_iter().flatten()
+    }
+
+    /// Merges the barriers of all conflicts inside `lane`, given that its batches up to `settled` need none.
+    fn barrier(&self, lane: LaneId, accesses: &[Access], settled: u64) -> Option<Barrier> {
+        let own = self.lane(lane);
+        let mut barrier = Barrier { src_stages: Stages::NONE, dst_stages: Stages::NONE };
+        for access in accesses {
+            for held in self.conflicts(access).filter(|held| held.last.lane == lane) {
+                let unclean = own.unclean(&held.last, access.stage, settled);
+                if !unclean.is_empty() {
+                    barrier.src_stages |= unclean;
+                    barrier.dst_stages |= access.stage.into();
+                }
+            }
+        }
+        (!barrier.src_stages.is_empty()).then_some(barrier)
+    }
+
+    /// Drops the points that another of the points has itself waited for.
+    fn without_implied(&self, points: &Points) -> Points {
+        let implies = |by: &Point, point: &Point| {
+            self.known_at(*by).any(|known| known.lane == point.lane && known.value >= point.value)
+        };
+        points.iter().filter(|point| !points.iter().any(|by| implies(by, point))).copied().collect()
+    }
+
+    /// The newest batch of `lane` that one of `waits` has itself waited for.
+    fn settled_by(&self, lane: LaneId, waits: &Points) -> u64 {
+        let known = waits.iter().flat_map(|&wait| self.known_at(wait));
+        known.filter(|known| known.lane == lane).map(|known| known.value).max().unwrap_or(0)
+    }
+
+    /// Iterates over what the batch of `point` has waited for.
+    fn known_at(&self, point: Point) -> impl Iterator<Item = Point> {
+        self.lanes.get(point.lane).into_iter().flat_map(move |lane| lane.known_at(point.value))
+    }
+
+    /// Notes that the batch `since` of `lane` waits for `points`, and for what these have waited for.
+    fn learn(&mut self, lane: LaneId, since: u64, points: &[Point]) {
+        for &point in points {
+            let implied: Points = self.known_at(point).collect();
+            for known in implied.into_iter().chain([point]) {
+                if known.lane == lane {
+                    self.lanes[lane].settle(known.value);
+                } else if !is_complete(&self.lanes, known) {
+                    self.lanes[lane].learn(known, since);
+                }
+            }
+        }
+    }
+
+    fn forget_if_finished(&mut self, lane: LaneId) {
+        if self.lanes.get(lane).is_some_and(|lane| lane.is_removed && lane.is_idle()) {
+            self.lanes.remove(lane);
+        }
+    }
+
+    fn lane(&self, lane: LaneId) -> &Lane {
+        self.lanes.get(lane).unwrap_or_else(|| unknown_lane(lane))
+    }
+
+    fn block(&self, block: BlockId) -> &Uses {
+        self.blocks.get(block).unwrap_or_else(|| unknown_block(block))
+    }
+}
+
+/// Whether `point` is known to be reached. A lane is only forgotten when all of it is.
+fn is_complete(lanes: &SlotMap<LaneId, Lane>, point: Point) -> bool {
+    lanes.get(point.lane).is_none_or(|lane| lane.has_completed(point.value))
+}
+
+#[cold]
+fn unknown_lane(lane: LaneId) -> ! {
+    panic!("{lane:?} is not a lane of this table: removed and finished, or of another device")
+}
+
+#[cold]
+fn unknown_block(block: BlockId) -> ! {
+    panic!("{block:?} is not a block of this table: retired, or of another device")
+}

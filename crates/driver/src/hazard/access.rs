@@ -1,0 +1,160 @@
+//! What one operation does to memory: block, bytes, mode and pipeline stage.
+//!
+//! Plain values only. How uses are remembered is `uses.rs`; how they are compared is `../hazard.rs`.
+//! A stage stands for the pipeline stage and the access masks that go with it; turning it into Vulkan flags is the
+//! recorder's work.
+
+use std::fmt;
+use std::ops::{BitOr, BitOrAssign, Range};
+
+use slotmap::new_key_type;
+
+new_key_type! {
+    /// A block of memory known to a [`HazardTable`](super::HazardTable).
+    ///
+    /// Never valid again once the block is retired.
+    pub struct BlockId;
+}
+
+/// A pipeline stage that touches memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Stage {
+    /// Compute shaders.
+    Compute,
+    /// Copies, fills and updates.
+    Transfer,
+    /// The host, reading mapped memory after it has waited for the batch.
+    ///
+    /// Recorded as a read, it asks for the barrier that makes device writes visible to the host.
+    /// Host writes need no access here: a submit makes them visible.
+    Host,
+}
+
+impl Stage {
+    /// Every stage, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Compute, Self::Transfer, Self::Host];
+    /// How many stages there are.
+    pub(super) const COUNT: usize = Self::ALL.len();
+
+    pub(super) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// A set of [`Stage`]s.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Stages(u8);
+
+impl Stages {
+    /// The empty set.
+    pub const NONE: Self = Self(0);
+
+    /// Returns the set of one stage.
+    pub const fn only(stage: Stage) -> Self {
+        Self(1 << stage as u8)
+    }
+
+    /// Whether no stage is in the set.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether `stage` is in the set.
+    pub const fn contains(self, stage: Stage) -> bool {
+        self.0 & Self::only(stage).0 != 0
+    }
+
+    /// Whether each stage of the set is also in `other`.
+    pub const fn is_subset(self, other: Self) -> bool {
+        self.0 & !other.0 == 0
+    }
+
+    /// Iterates over the stages of the set.
+    pub fn iter(self) -> impl Iterator<Item = Stage> {
+        Stage::ALL.into_iter().filter(move |&stage| self.contains(stage))
+    }
+}
+
+impl From<Stage> for Stages {
+    fn from(stage: Stage) -> Self {
+        Self::only(stage)
+    }
+}
+
+impl BitOr for Stages {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Stages {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+impl FromIterator<Stage> for Stages {
+    fn from_iter<I: IntoIterator<Item = Stage>>(stages: I) -> Self {
+        stages.into_iter().fold(Self::NONE, |set, stage| set | stage.into())
+    }
+}
+
+impl fmt::Debug for Stages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+/// Whether an access changes the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Only reads.
+    Read,
+    /// Writes, or reads and writes.
+    Write,
+}
+
+/// One range of one block, touched by one operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The memory.
+    pub block: BlockId,
+    /// The bytes, from the block's start; an end of `u64::MAX` means up to the block's end.
+    ///
+    /// An empty range touches nothing and orders nothing, yet keeps the block alive: it may be bound.
+    pub range: Range<u64>,
+    /// Reads or writes.
+    pub mode: Mode,
+    /// The stage that does it.
+    pub stage: Stage,
+    /// Whether the access is ordered against others. See [`Access::unordered`].
+    pub ordered: bool,
+}
+
+impl Access {
+    /// Describes a read of the bytes `range` of `block` in `stage`.
+    pub const fn read(block: BlockId, range: Range<u64>, stage: Stage) -> Self {
+        Self { block, range, mode: Mode::Read, stage, ordered: true }
+    }
+
+    /// Describes a write, or a read and write, of the bytes `range` of `block` in `stage`.
+    pub const fn write(block: BlockId, range: Range<u64>, stage: Stage) -> Self {
+        Self { block, range, mode: Mode::Write, stage, ordered: true }
+    }
+
+    /// Opts out of ordering: no barrier and no wait on account of this access, neither now nor when a later operation
+    /// touches the same bytes. The block still outlives it.
+    #[must_use]
+    pub const fn unordered(mut self) -> Self {
+        self.ordered = false;
+        self
+    }
+
+    /// Whether the access takes part in ordering.
+    pub(super) fn is_hazard(&self) -> bool {
+        self.ordered && !self.range.is_empty()
+    }
+}

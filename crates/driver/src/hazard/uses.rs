@@ -1,0 +1,172 @@
+//! The uses of one block that later operations may have to be ordered after, as byte intervals.
+//!
+//! Exact up to [`MAX_EXACT`] intervals; from there on a new use is merged with its nearest like into one bounding
+//! range, which can order too much and never too little. A write replaces the uses it covers: it runs after them, so
+//! whoever runs after it runs after them too. Whether a use still matters to a given lane is for `lane.rs` to say.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::access::{Mode, Stages};
+use super::plan::{LastUse, LastUses};
+
+/// How many intervals are kept apart: eight of a writer and a reader each.
+const MAX_EXACT: usize = 16;
+
+/// Bytes of a block, and the last operation of a lane that touched them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Interval {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) mode: Mode,
+    pub(super) last: LastUse,
+}
+
+impl Interval {
+    /// Whether an access of `range` in `mode` has to be ordered against this use.
+    pub(super) fn conflicts(&self, range: &Range<u64>, mode: Mode) -> bool {
+        self.overlaps(range.start, range.end) && (self.mode == Mode::Write || mode == Mode::Write)
+    }
+
+    const fn overlaps(&self, start: u64, end: u64) -> bool {
+        self.start < end && start < self.end
+    }
+
+    /// Whether `self`, newer and recorded after all conflicting uses were ordered, stands for `old` where they overlap.
+    fn replaces(&self, old: &Self) -> bool {
+        let is_covered = old.last.stages.is_subset(self.last.stages);
+        let is_same_lane = old.last.lane == self.last.lane;
+        match self.mode {
+            // Accesses of one operation are not ordered among themselves.
+            Mode::Write => is_covered || !is_same_lane || old.last.seq != self.last.seq,
+            Mode::Read => is_covered && is_same_lane && old.mode == Mode::Read,
+        }
+    }
+
+    /// Whether both uses are alike in all but their bytes, so that touching ones make one interval without loss:
+    /// same lane, batch, mode and stages, and no barrier from these stages between them.
+    fn is_like(&self, old: &Self, last_barrier: u64) -> bool {
+        self.mode == old.mode
+            && self.last.lane == old.last.lane
+            && self.last.value == old.last.value
+            && self.last.stages == old.last.stages
+            && old.last.seq >= last_barrier
+    }
+
+    /// Bytes between the two, which merging them would add.
+    const fn gap(&self, other: &Self) -> u64 {
+        self.start.saturating_sub(other.end) + other.start.saturating_sub(self.end)
+    }
+
+    /// Grows to the bounding range of both.
+    fn merge(&mut self, other: &Self) {
+        self.start = self.start.min(other.start);
+        self.end = self.end.max(other.end);
+        self.last.absorb(&other.last);
+    }
+}
+
+/// What is remembered of one block.
+#[derive(Debug, Default)]
+pub(super) struct Uses {
+    intervals: SmallVec<[Interval; 4]>,
+    /// Uses that order nothing, at most one a lane.
+    unordered: LastUses,
+}
+
+impl Uses {
+    /// Starts with former uses of the same memory, of which only the lanes and points are known.
+    pub(super) fn after(former: &[LastUse]) -> Self {
+        let whole = |&last: &LastUse| Interval { start: 0, end: u64::MAX, mode: Mode::Write, last };
+        Self { intervals: former.iter().map(whole).collect(), unordered: LastUses::new() }
+    }
+
+    pub(super) fn conflicts<'a>(&'a self, range: &'a Range<u64>, mode: Mode) -> impl Iterator<Item = &'a Interval> {
+        self.intervals.iter().filter(move |interval| interval.conflicts(range, mode))
+    }
+
+    pub(super) fn unordered(&self) -> &[LastUse] {
+        &self.unordered
+    }
+
+    /// Records a use that orders nothing.
+    pub(super) fn record_unordered(&mut self, last: LastUse, is_complete: impl Fn(&LastUse) -> bool) {
+        if self.unordered.len() >= MAX_EXACT {
+            self.unordered.retain(|held| !is_complete(held));
+        }
+        absorb(&mut self.unordered, &last);
+    }
+
+    /// Records a use whose conflicts are ordered. `last_barrier` is the lane's last position behind a barrier from the
+    /// use's stage.
+    pub(super) fn record(&mut self, new: Interval, last_barrier: u64, is_complete: impl Fn(&LastUse) -> bool) {
+        self.cut(&new);
+        let touches = |held: &Interval| held.end == new.start || held.start == new.end;
+        if let Some(held) = self.intervals.iter_mut().find(|held| touches(held) && new.is_like(held, last_barrier)) {
+            held.merge(&new);
+            return;
+        }
+        if self.intervals.len() >= MAX_EXACT {
+            self.intervals.retain(|held| !is_complete(&held.last));
+        }
+        if self.intervals.len() < MAX_EXACT {
+            self.intervals.push(new);
+        } else {
+            self.coarsen(&new);
+        }
+    }
+
+    /// Takes the bytes of `new` from the uses that it replaces.
+    fn cut(&mut self, new: &Interval) {
+        let mut at = 0;
+        while at < self.intervals.len() {
+            let old = self.intervals[at];
+            if !old.overlaps(new.start, new.end) || !new.replaces(&old) {
+                at += 1;
+                continue;
+            }
+            match (old.start < new.start, new.end < old.end) {
+                (false, false) => {
+                    self.intervals.swap_remove(at);
+                    continue; // Another interval took its place.
+                }
+                (true, false) => self.intervals[at].end = new.start,
+                (false, true) => self.intervals[at].start = new.end,
+                (true, true) => {
+                    self.intervals[at].end = new.start;
+                    self.intervals.push(Interval { start: new.end, ..old });
+                }
+            }
+            at += 1;
+        }
+    }
+
+    /// Merges `new` with the nearest interval of its lane and mode. Without one it is added: there are at most two such
+    /// additions a lane.
+    fn coarsen(&mut self, new: &Interval) {
+        let is_kin = |held: &&mut Interval| held.last.lane == new.last.lane && held.mode == new.mode;
+        match self.intervals.iter_mut().filter(is_kin).min_by_key(|held| held.gap(new)) {
+            Some(nearest) => nearest.merge(new),
+            None => self.intervals.push(*new),
+        }
+    }
+
+    /// Returns the last use on each lane, without complete ones.
+    pub(super) fn last_uses(&self, is_complete: impl Fn(&LastUse) -> bool) -> LastUses {
+        let mut last_uses = LastUses::new();
+        let ordered = self.intervals.iter().map(|interval| &interval.last);
+        for last in ordered.chain(&self.unordered).filter(|last| !is_complete(last)) {
+            absorb(&mut last_uses, last);
+        }
+        last_uses
+    }
+}
+
+/// Adds a use, keeping one a lane.
+fn absorb(last_uses: &mut LastUses, last: &LastUse) {
+    match last_uses.iter_mut().find(|held| held.lane == last.lane) {
+        Some(held) => held.absorb(last),
+        None => last_uses.push(*last),
+    }
+}

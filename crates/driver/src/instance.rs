@@ -1,0 +1,280 @@
+//! The loader, the instance, and what the validation layer says.
+//!
+//! The loader is found when a program asks for it, so that a program built with vkarray starts on a machine without
+//! Vulkan and can say what to install. Devices are listed here and opened in `device.rs`.
+
+use std::borrow::Cow;
+use std::ffi::{CStr, c_void};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ash::{ext, vk};
+
+use crate::error::{Error, INSTALL_DRIVER, INSTALL_LAYER, Result};
+use crate::query;
+use crate::snapshot::DeviceInfo;
+
+const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
+
+/// One message of the validation layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValidationMessage {
+    /// The rule broken, such as `VUID-vkCmdDispatch-None-08114`; empty where the layer names none.
+    pub id: String,
+    /// What the layer says.
+    pub text: String,
+}
+
+impl fmt::Display for ValidationMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.id, self.text)
+    }
+}
+
+/// What the validation layer has said so far. Boxed, because the layer holds its address.
+type Messages = Mutex<Vec<ValidationMessage>>;
+
+/// Options for an [`Instance`].
+#[derive(Debug, Clone, Default)]
+pub struct InstanceBuilder {
+    validation: bool,
+}
+
+impl InstanceBuilder {
+    /// Loads the Khronos validation layer, with synchronisation validation where the layer has it.
+    #[must_use]
+    pub fn validation(mut self, on: bool) -> Self {
+        self.validation = on;
+        self
+    }
+
+    /// Loads Vulkan and creates the instance.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LoaderMissing`], [`Error::ValidationMissing`] if validation was asked for and is not installed,
+    /// [`Error::NoDevice`] if the loader finds no driver at all.
+    pub fn build(self) -> Result<Arc<Instance>> {
+        let entry = load()?;
+        let messages = self.validation.then(Box::<Messages>::default);
+        let raw = create(&entry, messages.as_deref())?;
+        // From here on `Instance::drop` cleans up.
+        let mut instance = Instance { entry, raw, debug: None, messages };
+        instance.listen()?;
+        Ok(Arc::new(instance))
+    }
+}
+
+/// A loaded Vulkan, from which devices are listed and opened.
+///
+/// Holds nothing of any device; each device holds its instance.
+pub struct Instance {
+    entry: ash::Entry,
+    raw: ash::Instance,
+    debug: Option<(ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
+    messages: Option<Box<Messages>>,
+}
+
+impl Instance {
+    /// Loads Vulkan without validation, unless the environment variable `VKARRAY_VALIDATION` is set to `1`.
+    ///
+    /// # Errors
+    ///
+    /// As [`InstanceBuilder::build`].
+    pub fn new() -> Result<Arc<Self>> {
+        Self::builder().build()
+    }
+
+    /// Starts from the defaults: validation as `VKARRAY_VALIDATION` says, off when it is absent or not `1`.
+    #[must_use]
+    pub fn builder() -> InstanceBuilder {
+        InstanceBuilder { validation: std::env::var("VKARRAY_VALIDATION").is_ok_and(|v| v == "1") }
+    }
+
+    /// Lists the devices, in the loader's order. Every device is listed, also those that cannot be opened.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoDevice`] if there is none; [`Error::Vulkan`] if the driver fails.
+    pub fn devices(self: &Arc<Self>) -> Result<Vec<PhysicalDevice>> {
+        // SAFETY: `raw` is a live instance, owned by `self`.
+        let handles = unsafe { self.raw.enumerate_physical_devices() };
+        let handles = match handles {
+            Ok(handles) if !handles.is_empty() => handles,
+            // A loader with no driver to load refuses with this code, or lists nothing.
+            Ok(_) | Err(vk::Result::ERROR_INITIALIZATION_FAILED) => {
+                return Err(Error::NoDevice { hint: INSTALL_DRIVER });
+            }
+            Err(code) => return Err(Error::from_call("vkEnumeratePhysicalDevices")(code)),
+        };
+        let describe = |raw| {
+            let info = query::device_info(&self.raw, raw)?;
+            Ok(PhysicalDevice { instance: Arc::clone(self), raw, info: Arc::new(info) })
+        };
+        handles.into_iter().map(describe).collect()
+    }
+
+    /// Returns what the validation layer has said since the last call, oldest first. Empty without validation.
+    #[must_use]
+    pub fn take_messages(&self) -> Vec<ValidationMessage> {
+        match &self.messages {
+            // A panic while a message was pushed leaves the list whole.
+            Some(messages) => std::mem::take(&mut *messages.lock().unwrap_or_else(PoisonError::into_inner)),
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether the validation layer listens.
+    #[must_use]
+    pub fn is_validating(&self) -> bool {
+        self.messages.is_some()
+    }
+
+    /// The function table. Using it is up to the caller's `unsafe`.
+    #[must_use]
+    pub fn raw(&self) -> &ash::Instance {
+        &self.raw
+    }
+
+    fn listen(&mut self) -> Result<()> {
+        let Some(messages) = &self.messages else { return Ok(()) };
+        let table = ext::debug_utils::Instance::new(&self.entry, &self.raw);
+        let info = messenger_info(messages);
+        // SAFETY: the extension is enabled with validation; the box that `info` points to outlives the messenger,
+        // which `drop` destroys first.
+        let messenger = unsafe { table.create_debug_utils_messenger(&info, None) }
+            .map_err(Error::from_call("vkCreateDebugUtilsMessengerEXT"))?;
+        self.debug = Some((table, messenger));
+        Ok(())
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        if let Some((table, messenger)) = self.debug.take() {
+            // SAFETY: created from this instance and destroyed once.
+            unsafe { table.destroy_debug_utils_messenger(messenger, None) };
+        }
+        // SAFETY: every device holds an `Arc` of its instance, so none is left.
+        unsafe { self.raw.destroy_instance(None) };
+    }
+}
+
+impl fmt::Debug for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Instance").field("validation", &self.is_validating()).finish_non_exhaustive()
+    }
+}
+
+/// A device that is listed and not opened.
+#[derive(Debug, Clone)]
+pub struct PhysicalDevice {
+    instance: Arc<Instance>,
+    raw: vk::PhysicalDevice,
+    info: Arc<DeviceInfo>,
+}
+
+impl PhysicalDevice {
+    /// What the device says of itself.
+    #[must_use]
+    pub fn info(&self) -> &Arc<DeviceInfo> {
+        &self.info
+    }
+
+    /// The instance that listed it.
+    #[must_use]
+    pub fn instance(&self) -> &Arc<Instance> {
+        &self.instance
+    }
+
+    /// The handle.
+    #[must_use]
+    pub fn raw(&self) -> vk::PhysicalDevice {
+        self.raw
+    }
+}
+
+fn load() -> Result<ash::Entry> {
+    // SAFETY: loading runs the loader's initialisers, which the system's Vulkan loader keeps harmless.
+    unsafe { ash::Entry::load() }
+        .map_err(|reason| Error::LoaderMissing { reason: reason.to_string(), hint: INSTALL_DRIVER })
+}
+
+fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instance> {
+    let application = vk::ApplicationInfo::default().application_name(c"vkarray").api_version(vk::API_VERSION_1_3);
+    let mut layers = Vec::new();
+    let mut extensions = Vec::new();
+    let mut flags = vk::InstanceCreateFlags::empty();
+    if has_instance_extension(entry, None, vk::KHR_PORTABILITY_ENUMERATION_NAME)? {
+        extensions.push(vk::KHR_PORTABILITY_ENUMERATION_NAME.as_ptr());
+        flags |= vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR;
+    }
+    let mut info = vk::InstanceCreateInfo::default().application_info(&application).flags(flags);
+    let synchronisation = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
+    let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&synchronisation);
+    let mut messenger;
+    if let Some(messages) = messages {
+        if !has_layer(entry)? {
+            return Err(Error::ValidationMissing { hint: INSTALL_LAYER });
+        }
+        layers.push(VALIDATION_LAYER.as_ptr());
+        extensions.push(vk::EXT_DEBUG_UTILS_NAME.as_ptr());
+        messenger = messenger_info(messages);
+        info = info.push_next(&mut messenger);
+        if has_instance_extension(entry, Some(VALIDATION_LAYER), vk::EXT_VALIDATION_FEATURES_NAME)? {
+            extensions.push(vk::EXT_VALIDATION_FEATURES_NAME.as_ptr());
+            info = info.push_next(&mut features);
+        }
+    }
+    let info = info.enabled_layer_names(&layers).enabled_extension_names(&extensions);
+    // SAFETY: `info` and all it points to live across the call; the messages' box lives as long as the instance.
+    match unsafe { entry.create_instance(&info, None) } {
+        Err(vk::Result::ERROR_INCOMPATIBLE_DRIVER) => Err(Error::NoDevice { hint: INSTALL_DRIVER }),
+        other => other.map_err(Error::from_call("vkCreateInstance")),
+    }
+}
+
+fn has_layer(entry: &ash::Entry) -> Result<bool> {
+    // SAFETY: a query of the loader without arguments.
+    let layers = unsafe { entry.enumerate_instance_layer_properties() }
+        .map_err(Error::from_call("vkEnumerateInstanceLayerProperties"))?;
+    Ok(layers.iter().any(|layer| layer.layer_name_as_c_str() == Ok(VALIDATION_LAYER)))
+}
+
+fn has_instance_extension(entry: &ash::Entry, layer: Option<&CStr>, name: &CStr) -> Result<bool> {
+    // SAFETY: a query of the loader; `layer` is a NUL-terminated name or nothing.
+    let listed = unsafe { entry.enumerate_instance_extension_properties(layer) }
+        .map_err(Error::from_call("vkEnumerateInstanceExtensionProperties"))?;
+    Ok(listed.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name)))
+}
+
+/// Warnings and errors of validation and performance; the loader's general chatter is not a verdict on this program.
+fn messenger_info(messages: &Messages) -> vk::DebugUtilsMessengerCreateInfoEXT<'_> {
+    use vk::{DebugUtilsMessageSeverityFlagsEXT as Severity, DebugUtilsMessageTypeFlagsEXT as Type};
+    vk::DebugUtilsMessengerCreateInfoEXT::default()
+        .message_severity(Severity::WARNING | Severity::ERROR)
+        .message_type(Type::VALIDATION | Type::PERFORMANCE)
+        .pfn_user_callback(Some(on_message))
+        .user_data(std::ptr::from_ref(messages).cast_mut().cast())
+}
+
+/// Called by the validation layer, on whatever thread made the offending call.
+unsafe extern "system" fn on_message(
+    _severity: vk::DebugUtilsMessageSeverityFlagsEXT,
+    _type: vk::DebugUtilsMessageTypeFlagsEXT,
+    data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
+    user: *mut c_void,
+) -> vk::Bool32 {
+    // SAFETY: `user` is the `Messages` given to `messenger_info`, which outlives the messenger.
+    let messages = unsafe { &*user.cast::<Messages>() };
+    // SAFETY: the layer passes a valid structure for the length of this call.
+    let data = unsafe { &*data };
+    // SAFETY: the structure's texts are NUL-terminated or null, for the length of this call.
+    let id = unsafe { data.message_id_name_as_c_str() }.map_or(Cow::Borrowed(""), CStr::to_string_lossy);
+    // SAFETY: as above.
+    let text = unsafe { data.message_as_c_str() }.map_or(Cow::Borrowed(""), CStr::to_string_lossy);
+    tracing::error!(target: "vkarray::validation", %id, "{text}");
+    let message = ValidationMessage { id: id.into_owned(), text: text.into_owned() };
+    messages.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+    vk::FALSE
+}

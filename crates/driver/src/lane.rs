@@ -1,0 +1,321 @@
+//! The mechanics of a stream: its open batch, the batches in flight, and its timeline.
+//!
+//! Locks are taken in this order: a lane's state, then the tracker or the queue. No thread holds two lanes: work of
+//! another lane that must be sent first is sent before this lane is locked, and the question is asked again.
+//! Batches are numbered from 1, and the lane's timeline reaches a batch's number when it is done.
+
+use std::collections::VecDeque;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ash::vk;
+use smallvec::SmallVec;
+
+use crate::batch::Batch;
+use crate::device::Device;
+use crate::error::Result;
+use crate::hazard::{self, Access, Barrier, LaneId, Stage, Stages};
+use crate::point::Point;
+use crate::stream::Recorder;
+use crate::timeline::Timeline;
+use crate::tracker::Registered;
+
+/// A batch of this many operations is sent whatever the device does.
+const MAX_OPS: u32 = 128;
+
+/// How long dropping a stream waits for its work before it leaks what the work uses.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+
+#[derive(Debug)]
+pub(crate) struct Lane {
+    id: LaneId,
+    state: Mutex<State>, // First lock in the order.
+    timeline: Arc<Timeline>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The batch being recorded.
+    open: Option<Batch>,
+    /// Sent and perhaps not done, oldest first.
+    in_flight: VecDeque<Batch>,
+    /// Done and ready to be recorded again.
+    spare: Vec<Batch>,
+    /// The number of the newest batch ever opened.
+    newest: u64,
+}
+
+/// What a batch must start after.
+type Waits = SmallVec<[Point; 4]>;
+
+/// Where an operation stands.
+enum Ordered {
+    /// It belongs to the open batch, behind this barrier.
+    Ready(Option<Barrier>),
+    /// It belongs to a batch that starts after these points.
+    After(Waits),
+}
+
+impl Lane {
+    pub(crate) fn new(device: &Arc<Device>) -> Result<Arc<Self>> {
+        let timeline = Arc::new(Timeline::new(device)?);
+        let lane = Arc::new(Self { id: device.add_lane(), state: Mutex::default(), timeline });
+        let registered = Registered { timeline: Arc::clone(&lane.timeline), lane: Arc::downgrade(&lane) };
+        device.tracker().register(lane.id, registered);
+        Ok(lane)
+    }
+
+    pub(crate) fn device(&self) -> &Arc<Device> {
+        self.timeline.device()
+    }
+
+    pub(crate) fn id(&self) -> LaneId {
+        self.id
+    }
+
+    pub(crate) fn point(self: &Arc<Self>) -> Point {
+        let value = self.state().newest;
+        Point::new(Arc::clone(&self.timeline), Arc::downgrade(self), value)
+    }
+
+    pub(crate) fn record<R, E: From<crate::Error>>(
+        &self,
+        accesses: &[Access],
+        commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        self.device().check_lost()?;
+        let mut state = self.state();
+        let barrier = loop {
+            self.open_batch(&mut state)?;
+            let waits = match self.order(&mut state, accesses)? {
+                Ordered::Ready(barrier) => break barrier,
+                Ordered::After(waits) => waits,
+            };
+            match waits.iter().find(|p| p.timeline().submitted() < p.value()) {
+                Some(behind) => {
+                    drop(state); // Never two lanes at once.
+                    behind.flush()?;
+                    state = self.state();
+                }
+                None => self.start_after(&mut state, &waits)?,
+            }
+        };
+        let batch = self.open_batch(&mut state)?;
+        if let Some(barrier) = barrier {
+            self.barrier(batch, barrier);
+        }
+        // Counted before it is recorded: a batch that holds a failed operation's first commands is still sent.
+        batch.n_ops += 1;
+        let n_ops = batch.n_ops;
+        let recorded = commands(&mut Recorder::new(self.device(), batch))?;
+        if self.should_send(n_ops)? {
+            self.send(&mut state)?;
+        }
+        Ok(recorded)
+    }
+
+    pub(crate) fn wait_for(&self, point: &Point) -> Result<()> {
+        if Arc::ptr_eq(point.timeline(), &self.timeline) || point.is_complete()? {
+            return Ok(());
+        }
+        point.flush()?;
+        let mut state = self.state();
+        self.start_after(&mut state, std::slice::from_ref(point))
+    }
+
+    pub(crate) fn flush(&self) -> Result<()> {
+        self.send(&mut self.state())
+    }
+
+    pub(crate) fn flush_up_to(&self, value: u64) -> Result<()> {
+        let mut state = self.state();
+        if self.timeline.submitted() >= value { Ok(()) } else { self.send(&mut state) }
+    }
+
+    /// Asks the hazard table, and commits the operation to the open batch if nothing foreign is to be waited for.
+    ///
+    /// Asking and committing are one step under the tracker's lock: no other lane slips in between.
+    fn order(&self, state: &mut State, accesses: &[Access]) -> Result<Ordered> {
+        let batch = state.open.as_ref().expect("the caller opened one");
+        let mut tracker = self.device().tracker();
+        loop {
+            let plan = tracker.hazards.plan(self.id, accesses);
+            if plan.waits.is_empty() {
+                tracker.hazards.commit(&plan, batch.value, accesses);
+                return Ok(Ordered::Ready(plan.barrier));
+            }
+            let mut waits = Waits::new();
+            for &hazard::Point { lane, value } in &plan.waits {
+                match tracker.point(lane, value) {
+                    Some(point) if !point.is_complete()? => waits.push(point),
+                    _ => tracker.hazards.completed(lane, value),
+                }
+            }
+            if waits.len() == plan.waits.len() {
+                return Ok(Ordered::After(waits));
+            }
+            // What is done needs no order: ask again.
+        }
+    }
+
+    /// Makes the next operation start after `points`, all of them sent. What is recorded already does not wait.
+    fn start_after(&self, state: &mut State, points: &[Point]) -> Result<()> {
+        if state.open.as_ref().is_some_and(|batch| batch.n_ops > 0) {
+            self.send(state)?;
+        }
+        let batch = self.open_batch(state)?;
+        for point in points {
+            if let Some(place) = point.place() {
+                self.device().tracker().hazards.waited(self.id, batch.value, place);
+            }
+            match batch.waits.iter_mut().find(|(timeline, _)| Arc::ptr_eq(timeline, point.timeline())) {
+                Some((_, value)) => *value = (*value).max(point.value()),
+                None => batch.waits.push((Arc::clone(point.timeline()), point.value())),
+            }
+        }
+        Ok(())
+    }
+
+    fn open_batch<'a>(&self, state: &'a mut State) -> Result<&'a mut Batch> {
+        if state.open.is_none() {
+            self.collect(state)?;
+            let mut batch = match state.spare.pop() {
+                Some(batch) => batch,
+                None => Batch::new(self.device())?,
+            };
+            batch.begin(state.newest + 1)?;
+            state.newest += 1;
+            state.open = Some(batch);
+        }
+        Ok(state.open.as_mut().expect("opened above"))
+    }
+
+    /// Takes back the batches that are done.
+    fn collect(&self, state: &mut State) -> Result<()> {
+        let Some(oldest) = state.in_flight.front() else { return Ok(()) };
+        let reached = if self.timeline.last_seen() >= oldest.value {
+            self.timeline.last_seen()
+        } else {
+            self.timeline.reached()?
+        };
+        while state.in_flight.front().is_some_and(|batch| batch.value <= reached) {
+            let mut batch = state.in_flight.pop_front().expect("its front was looked at");
+            batch.recycle()?;
+            state.spare.push(batch);
+        }
+        self.device().tracker().hazards.completed(self.id, reached);
+        Ok(())
+    }
+
+    /// Sends a full batch, and any batch while the device has nothing to do. Looks at 1, 2, 4, 8, … operations.
+    fn should_send(&self, n_ops: u32) -> Result<bool> {
+        if n_ops >= MAX_OPS {
+            return Ok(true);
+        }
+        Ok(n_ops.is_power_of_two() && self.timeline.reached()? >= self.timeline.submitted())
+    }
+
+    fn send(&self, state: &mut State) -> Result<()> {
+        let Some(mut batch) = state.open.take() else { return Ok(()) };
+        self.device().check_lost()?;
+        batch.end()?;
+        match self.submit(&batch) {
+            Ok(()) => {
+                self.timeline.set_submitted(batch.value);
+                state.in_flight.push_back(batch);
+                Ok(())
+            }
+            Err(error) => {
+                // The driver may or may not have taken it. Leaking is safe; freeing what it may use is not. And whoever
+                // waits for the batch must not wait for ever: the device is of no more use.
+                mem::forget(batch);
+                Err(self.device().fail(error))
+            }
+        }
+    }
+
+    fn submit(&self, batch: &Batch) -> Result<()> {
+        let all = vk::PipelineStageFlags2::ALL_COMMANDS;
+        let at =
+            |semaphore, value| vk::SemaphoreSubmitInfo::default().semaphore(semaphore).value(value).stage_mask(all);
+        let waits: SmallVec<[_; 4]> = batch.waits.iter().map(|(timeline, value)| at(timeline.raw(), *value)).collect();
+        let signals = [at(self.timeline.raw(), batch.value)];
+        let commands = [vk::CommandBufferSubmitInfo::default().command_buffer(batch.commands)];
+        let info = vk::SubmitInfo2::default()
+            .wait_semaphore_infos(&waits)
+            .command_buffer_infos(&commands)
+            .signal_semaphore_infos(&signals);
+        // SAFETY: the batch is recorded and goes to `in_flight`, which keeps it and its timelines until it is done;
+        // batch numbers grow; every value waited for was submitted before.
+        unsafe { self.device().queue().submit(self.device().raw(), &info) }
+    }
+
+    fn barrier(&self, batch: &Batch, barrier: Barrier) {
+        let memory = [vk::MemoryBarrier2::default()
+            .src_stage_mask(stage_mask(barrier.src_stages))
+            .src_access_mask(write_mask(barrier.src_stages))
+            .dst_stage_mask(stage_mask(barrier.dst_stages))
+            .dst_access_mask(write_mask(barrier.dst_stages) | read_mask(barrier.dst_stages))];
+        let info = vk::DependencyInfo::default().memory_barriers(&memory);
+        // SAFETY: the batch is recording under this lane's lock, and `info` borrows the barrier.
+        unsafe { self.device().raw().cmd_pipeline_barrier2(batch.commands, &info) };
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic in a caller's recording leaves a batch that is still recordable.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        let mut state = mem::take(&mut *self.state());
+        let drained = self.send(&mut state).and_then(|()| self.timeline.wait(state_end(&state), Some(DRAIN_TIMEOUT)));
+        if let Err(error) = drained {
+            tracing::error!(%error, "a stream was dropped before its work was done; what the work uses is leaked");
+            // The tracker goes on naming the timeline: what the work uses is never taken for done.
+            mem::forget((mem::take(&mut state.in_flight), Arc::clone(&self.timeline)));
+            return;
+        }
+        self.device().tracker().forget(self.id, state.newest);
+    }
+}
+
+/// The number of the last batch sent.
+fn state_end(state: &State) -> u64 {
+    state.in_flight.back().map_or(0, |batch| batch.value)
+}
+
+fn stage_mask(stages: Stages) -> vk::PipelineStageFlags2 {
+    let mut mask = vk::PipelineStageFlags2::empty();
+    if stages.contains(Stage::Compute) {
+        mask |= vk::PipelineStageFlags2::COMPUTE_SHADER;
+    }
+    if stages.contains(Stage::Transfer) {
+        mask |= vk::PipelineStageFlags2::ALL_TRANSFER;
+    }
+    mask
+}
+
+fn write_mask(stages: Stages) -> vk::AccessFlags2 {
+    let mut mask = vk::AccessFlags2::empty();
+    if stages.contains(Stage::Compute) {
+        mask |= vk::AccessFlags2::SHADER_STORAGE_WRITE;
+    }
+    if stages.contains(Stage::Transfer) {
+        mask |= vk::AccessFlags2::TRANSFER_WRITE;
+    }
+    mask
+}
+
+fn read_mask(stages: Stages) -> vk::AccessFlags2 {
+    let mut mask = vk::AccessFlags2::empty();
+    if stages.contains(Stage::Compute) {
+        mask |= vk::AccessFlags2::SHADER_STORAGE_READ | vk::AccessFlags2::UNIFORM_READ;
+    }
+    if stages.contains(Stage::Transfer) {
+        mask |= vk::AccessFlags2::TRANSFER_READ;
+    }
+    mask
+}

@@ -1,0 +1,117 @@
+//! A timeline semaphore: a number on the device that only grows.
+//!
+//! Each lane signals its own; a batch of work is done when its number is reached. The last value seen is cached, so
+//! that asking about old work costs no call into the driver.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use ash::vk;
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::owned::Owned;
+
+/// A counter that the device raises.
+#[derive(Debug)]
+pub struct Timeline {
+    semaphore: Owned<vk::Semaphore>,
+    submitted: AtomicU64,
+    reached: AtomicU64,
+}
+
+impl Timeline {
+    pub(crate) fn new(device: &Arc<Device>) -> Result<Self> {
+        let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
+        let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+        // SAFETY: `info` is complete, and a device has timeline semaphores enabled or is not opened.
+        let raw = unsafe { device.raw().create_semaphore(&info, None) };
+        let raw = device.noting_loss(raw.map_err(Error::from_call("vkCreateSemaphore")))?;
+        // SAFETY: just created and owned by nobody else; lanes wait for their work before they drop it.
+        let semaphore = unsafe { Owned::new(raw, device) };
+        Ok(Self { semaphore, submitted: AtomicU64::new(0), reached: AtomicU64::new(0) })
+    }
+
+    /// The handle.
+    #[must_use]
+    pub fn raw(&self) -> vk::Semaphore {
+        self.semaphore.raw()
+    }
+
+    /// The device whose work it counts.
+    #[must_use]
+    pub fn device(&self) -> &Arc<Device> {
+        self.semaphore.device()
+    }
+
+    /// The largest value that some submitted batch will signal.
+    #[must_use]
+    pub fn submitted(&self) -> u64 {
+        self.submitted.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_submitted(&self, value: u64) {
+        self.submitted.fetch_max(value, Ordering::AcqRel);
+    }
+
+    /// The largest value the device is known to have reached. Asks nobody; may lag.
+    #[must_use]
+    pub fn last_seen(&self) -> u64 {
+        self.reached.load(Ordering::Acquire)
+    }
+
+    /// Asks the driver for the value. Never blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceLost`].
+    pub fn reached(&self) -> Result<u64> {
+        let device = self.device();
+        // SAFETY: the semaphore is a timeline, alive in `self`.
+        let value = unsafe { device.raw().get_semaphore_counter_value(self.raw()) };
+        let value = device.noting_loss(value.map_err(Error::from_call("vkGetSemaphoreCounterValue")))?;
+        Ok(self.reached.fetch_max(value, Ordering::AcqRel).max(value))
+    }
+
+    /// Blocks until the value is reached: polls for the device's polling time, then sleeps.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Timeout`] when `timeout` has passed (without one the wait has no bound), [`Error::DeviceLost`].
+    pub(crate) fn wait(&self, value: u64, timeout: Option<Duration>) -> Result<()> {
+        if self.last_seen() >= value {
+            return Ok(());
+        }
+        // A lost device may never reach anything.
+        self.device().check_lost()?;
+        let begun = Instant::now();
+        let poll = timeout.map_or(self.device().poll(), |limit| limit.min(self.device().poll()));
+        loop {
+            if self.reached()? >= value {
+                return Ok(());
+            }
+            if begun.elapsed() >= poll {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        self.sleep(value, timeout.map(|limit| limit.saturating_sub(begun.elapsed())), begun)
+    }
+
+    fn sleep(&self, value: u64, timeout: Option<Duration>, begun: Instant) -> Result<()> {
+        let device = self.device();
+        let timeout_ns = timeout.map_or(u64::MAX, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX));
+        let (semaphores, values) = ([self.raw()], [value]);
+        let info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
+        // SAFETY: `info` borrows both arrays; `self` keeps the semaphore alive.
+        match unsafe { device.raw().wait_semaphores(&info, timeout_ns) } {
+            Ok(()) => {
+                self.reached.fetch_max(value, Ordering::AcqRel);
+                Ok(())
+            }
+            Err(vk::Result::TIMEOUT) => Err(Error::Timeout { waited: begun.elapsed() }),
+            Err(code) => device.noting_loss(Err(Error::from_call("vkWaitSemaphores")(code))),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The device's book: the hazard table, and which timeline each of its lanes signals.
+//!
+//! The table speaks of lanes by number, so that it is pure; this file turns numbers into timelines. One lock guards
+//! both, held for lines and never across a Vulkan call that can block.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Weak};
+
+use crate::hazard::{BlockId, HazardTable, LaneId, Mode};
+use crate::point::Point;
+use crate::stream::Lane;
+use crate::timeline::Timeline;
+
+/// A lane as its device knows it.
+pub(crate) struct Registered {
+    pub(crate) timeline: Arc<Timeline>,
+    pub(crate) lane: Weak<Lane>,
+}
+
+#[derive(Default)]
+pub(crate) struct Tracker {
+    pub(crate) hazards: HazardTable,
+    lanes: HashMap<LaneId, Registered>,
+}
+
+impl Tracker {
+    pub(crate) fn register(&mut self, id: LaneId, registered: Registered) {
+        self.lanes.insert(id, registered);
+    }
+
+    /// Forgets a lane whose work is done, up to its last batch.
+    pub(crate) fn forget(&mut self, id: LaneId, newest: u64) {
+        self.hazards.completed(id, newest);
+        self.hazards.remove_lane(id);
+        self.lanes.remove(&id);
+    }
+
+    /// The point at which `lane` has done everything up to `value`; nothing if the lane is gone, so done.
+    pub(crate) fn point(&self, lane: LaneId, value: u64) -> Option<Point> {
+        let registered = self.lanes.get(&lane)?;
+        Some(Point::new(Arc::clone(&registered.timeline), Weak::clone(&registered.lane), value))
+    }
+
+    pub(crate) fn uses(&self, block: BlockId, range: Range<u64>, mode: Mode) -> Vec<Point> {
+        let uses = self.hazards.uses(block, range, mode);
+        uses.into_iter().filter_map(|last| self.point(last.lane, last.value)).collect()
+    }
+
+    pub(crate) fn retire(&mut self, block: BlockId) -> Vec<Point> {
+        let uses = self.hazards.retire_block(block);
+        uses.into_iter().filter_map(|last| self.point(last.lane, last.value)).collect()
+    }
+}
+
+impl fmt::Debug for Tracker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tracker").field("lanes", &self.lanes.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,213 @@
+//! What a kernel can be called with: arrays, constant memory, numbers, in tuples or by name.
+//!
+//! A call borrows its arguments and copies nothing: [`Arguments::with`] shows them to the dispatch for its length. The
+//! array crate implements [`AsArg`] for its arrays. Whether a call fits is decided in `check.rs`, from [`ArgShape`]s.
+
+use std::sync::Arc;
+
+use half::{bf16, f16};
+use smallvec::{SmallVec, smallvec};
+use vkarray_allocator::Block;
+
+use crate::check::{ArgShape, Argument, ArrayShape};
+use crate::constant::ConstArray;
+use crate::dtype::DType;
+use crate::scalar::ScalarValue;
+
+/// An array, as a kernel binds it: a range of a block, and what lies there.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrayArg<'a> {
+    /// The memory.
+    pub block: &'a Arc<Block>,
+    /// What is said of the array in checks: type, shape, bytes, offset, access.
+    pub shape: ArrayShape<'a>,
+}
+
+/// One argument.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Arg<'a> {
+    /// An array on the device.
+    Array(ArrayArg<'a>),
+    /// Constant memory.
+    Constant(&'a ConstArray),
+    /// One number.
+    Scalar(ScalarValue),
+    /// The numbers of a vector, matrix or array, without padding.
+    Scalars(SmallVec<[ScalarValue; 4]>),
+}
+
+impl<'a> Arg<'a> {
+    pub(crate) fn shape<'s>(&'s self) -> ArgShape<'s>
+    where
+        'a: 's,
+    {
+        match self {
+            Self::Array(array) => ArgShape::Array(array.shape),
+            Self::Constant(constant) => ArgShape::Array(constant.shape()),
+            Self::Scalar(value) => ArgShape::Scalar(*value),
+            Self::Scalars(values) => ArgShape::Scalars(values),
+        }
+    }
+}
+
+/// An argument and the parameter it is for; without a name, its position decides.
+#[derive(Clone, Debug)]
+pub struct NamedArg<'a> {
+    /// The parameter's name.
+    pub name: Option<&'a str>,
+    /// The argument.
+    pub arg: Arg<'a>,
+}
+
+impl NamedArg<'_> {
+    pub(crate) fn shape(&self) -> Argument<'_> {
+        Argument { name: self.name, shape: self.arg.shape() }
+    }
+}
+
+/// Something that can be one argument.
+pub trait AsArg {
+    /// Describes it as an argument. Cheap: called at every dispatch.
+    fn as_arg(&self) -> Arg<'_>;
+}
+
+impl<T: AsArg + ?Sized> AsArg for &T {
+    fn as_arg(&self) -> Arg<'_> {
+        (**self).as_arg()
+    }
+}
+
+impl AsArg for ScalarValue {
+    fn as_arg(&self) -> Arg<'_> {
+        Arg::Scalar(*self)
+    }
+}
+
+impl AsArg for ConstArray {
+    fn as_arg(&self) -> Arg<'_> {
+        Arg::Constant(self)
+    }
+}
+
+impl AsArg for Arg<'_> {
+    fn as_arg(&self) -> Arg<'_> {
+        self.clone()
+    }
+}
+
+macro_rules! scalars {
+    ($($ty:ty),*) => {$(
+        impl AsArg for $ty {
+            fn as_arg(&self) -> Arg<'_> {
+                Arg::Scalar(ScalarValue::from(*self))
+            }
+        }
+
+        impl<const N: usize> AsArg for [$ty; N] {
+            fn as_arg(&self) -> Arg<'_> {
+                Arg::Scalars(self.iter().map(|&value| ScalarValue::from(value)).collect())
+            }
+        }
+    )*};
+}
+
+scalars!(i8, u8, i16, u16, f16, bf16, i32, u32, f32, i64, u64, f64);
+
+/// The arguments of one call: a tuple in the order of [`Signature::arguments`](crate::Signature::arguments), or a slice
+/// of names and arguments in any order.
+pub trait Arguments {
+    /// Shows the arguments to `call`.
+    fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R;
+}
+
+impl<T: Arguments + ?Sized> Arguments for &T {
+    fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R {
+        (**self).with(call)
+    }
+}
+
+impl Arguments for () {
+    fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R {
+        call(&[])
+    }
+}
+
+impl<A: AsArg> Arguments for [(&str, A)] {
+    fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R {
+        let arguments: SmallVec<[NamedArg<'_>; 8]> =
+            self.iter().map(|(name, arg)| NamedArg { name: Some(name), arg: arg.as_arg() }).collect();
+        call(&arguments)
+    }
+}
+
+impl<A: AsArg, const N: usize> Arguments for [(&str, A); N] {
+    fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R {
+        self.as_slice().with(call)
+    }
+}
+
+impl<A: AsArg> Arguments for Vec<(&str, A)> {
+    fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R {
+        self.as_slice().with(call)
+    }
+}
+
+macro_rules! tuples {
+    ($(($($name:ident $index:tt),+))*) => {$(
+        impl<$($name: AsArg),+> Arguments for ($($name,)+) {
+            fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R {
+                call(&[$(NamedArg { name: None, arg: self.$index.as_arg() }),+])
+            }
+        }
+    )*};
+}
+
+tuples! {
+    (A 0)
+    (A 0, B 1)
+    (A 0, B 1, C 2)
+    (A 0, B 1, C 2, D 3)
+    (A 0, B 1, C 2, D 3, E 4)
+    (A 0, B 1, C 2, D 3, E 4, F 5)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11)
+}
+
+/// What is said of constant memory in checks.
+pub(crate) fn constant_shape(dtype: DType, shape: &[usize], nbytes: u64) -> ArrayShape<'_> {
+    ArrayShape { label: None, dtype, shape, nbytes, offset: 0, is_contiguous: true, is_writable: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tuple_keeps_its_order_and_types() {
+        (1_u32, 2.0_f32, [3_i32, 4]).with(|args| {
+            let names: Vec<_> = args.iter().map(|arg| arg.name).collect();
+            assert_eq!(names, [None, None, None]);
+            assert!(matches!(args[0].arg, Arg::Scalar(ScalarValue::U32(1))));
+            assert!(matches!(args[1].arg, Arg::Scalar(ScalarValue::F32(2.0))));
+            let expected: SmallVec<[ScalarValue; 4]> = smallvec![ScalarValue::I32(3), ScalarValue::I32(4)];
+            assert!(matches!(&args[2].arg, Arg::Scalars(values) if *values == expected));
+        });
+    }
+
+    #[test]
+    fn names_go_with_their_arguments() {
+        [("width", 5_u32), ("height", 7)].with(|args| {
+            let seen: Vec<_> = args.iter().map(|arg| (arg.name, arg.arg.shape())).collect();
+            let expected = [
+                (Some("width"), ArgShape::Scalar(ScalarValue::U32(5))),
+                (Some("height"), ArgShape::Scalar(ScalarValue::U32(7))),
+            ];
+            assert_eq!(seen, expected);
+        });
+    }
+}

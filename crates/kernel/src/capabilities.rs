@@ -1,0 +1,116 @@
+//! Whether a device can do what a kernel needs. Pure.
+//!
+//! The needs are read from the SPIR-V itself (`reflect.rs`), so a kernel that slips through naga's own checks with a
+//! capability nobody enabled is still refused here, with the feature's name.
+
+use vkarray_driver::DeviceInfo;
+
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::signature::{Capability, Signature};
+
+impl From<&DeviceInfo> for Limits {
+    fn from(device: &DeviceInfo) -> Self {
+        let limits = &device.limits;
+        Self {
+            max_storage_buffer_range: limits.max_storage_buffer_range.into(),
+            max_uniform_buffer_range: limits.max_uniform_buffer_range.into(),
+            min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
+            min_uniform_buffer_offset_alignment: limits.min_uniform_buffer_offset_alignment,
+            max_workgroup_size: limits.max_compute_work_group_size,
+            max_workgroup_invocations: limits.max_compute_work_group_invocations,
+            max_workgroup_count: limits.max_compute_work_group_count,
+            max_shared_bytes: limits.max_compute_shared_memory_size,
+            max_push_constant_bytes: limits.max_push_constants_size,
+        }
+    }
+}
+
+/// Checks that the device can do all a kernel needs.
+///
+/// # Errors
+///
+/// [`Error::Capability`] with the first thing it cannot do.
+pub fn check_capabilities(signature: &Signature, device: &DeviceInfo) -> Result<()> {
+    match signature.capabilities.iter().find(|&&capability| !has(device, capability)) {
+        None => Ok(()),
+        Some(missing) => Err(Error::Capability {
+            kernel: signature.entry.clone(),
+            capability: missing.to_string(),
+            device: device.name.clone(),
+        }),
+    }
+}
+
+fn has(device: &DeviceInfo, capability: Capability) -> bool {
+    let features = &device.features;
+    match capability {
+        Capability::Float16 => features.shader_float16,
+        Capability::Float64 => features.shader_float64,
+        Capability::Int8 => features.shader_int8,
+        Capability::Int16 => features.shader_int16,
+        Capability::Int64 => features.shader_int64,
+        Capability::Storage16 => features.storage_buffer_16bit,
+        Capability::Uniform16 => features.uniform_buffer_16bit,
+        Capability::Int64Atomics => features.buffer_int64_atomics,
+        Capability::IntegerDotProduct => features.integer_dot_product,
+        Capability::VulkanMemoryModel => features.vulkan_memory_model,
+        // `VkSubgroupFeatureFlagBits`.
+        Capability::Subgroup => has_subgroup(device, 1),
+        Capability::SubgroupVote => has_subgroup(device, 1 << 1),
+        Capability::SubgroupArithmetic => has_subgroup(device, 1 << 2),
+        Capability::SubgroupBallot => has_subgroup(device, 1 << 3),
+        Capability::SubgroupShuffle => has_subgroup(device, 1 << 4),
+        Capability::SubgroupShuffleRelative => has_subgroup(device, 1 << 5),
+        Capability::SubgroupQuad => has_subgroup(device, 1 << 7),
+        // Not enabled when a device is opened, whatever it lists.
+        Capability::Float32AtomicAdd | Capability::CooperativeMatrix | Capability::Other(_) => false,
+    }
+}
+
+fn has_subgroup(device: &DeviceInfo, bit: u32) -> bool {
+    device.subgroup.in_compute && device.subgroup.operations & bit != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(name: &str) -> DeviceInfo {
+        let path = format!("{}/../../tests/snapshots/{name}.json", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    fn needs(capability: Capability) -> Signature {
+        Signature { entry: "k".to_owned(), capabilities: vec![capability], ..Signature::default() }
+    }
+
+    #[test]
+    fn three_drivers_differ_where_they_say_they_do() {
+        use Capability as C;
+        // Capability, lavapipe, SwiftShader, H100.
+        let cases = [
+            (C::Float16, [true, false, true]),
+            (C::Float64, [true, false, true]),
+            (C::Int64, [true, false, true]),
+            (C::Int16, [true, true, true]),
+            (C::Int64Atomics, [true, false, true]),
+            (C::SubgroupVote, [true, true, true]),
+            (C::SubgroupShuffleRelative, [false, true, true]),
+            (C::Other(4433), [false, false, false]),
+        ];
+        let machines = ["lavapipe_22.3.6", "swiftshader_5.0.0", "h100_580.159"].map(machine);
+        for (capability, expected) in cases {
+            let found = [0, 1, 2].map(|i| check_capabilities(&needs(capability), &machines[i]).is_ok());
+            assert_eq!(found, expected, "{capability}");
+        }
+    }
+
+    #[test]
+    fn the_refusal_names_kernel_capability_and_device() {
+        let refused = check_capabilities(&needs(Capability::Float64), &machine("swiftshader_5.0.0"));
+        let message = "kernel `k` needs f64, which SwiftShader Device (Subzero) does not have";
+        assert_eq!(refused.unwrap_err().to_string(), message);
+    }
+}

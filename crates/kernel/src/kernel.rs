@@ -1,0 +1,159 @@
+//! A kernel: an entry point made into a pipeline of one device, ready to be dispatched.
+//!
+//! Building is translate, check against the device, create. `cache.rs` makes each kernel once; `dispatch.rs` runs it.
+
+use std::sync::Arc;
+
+use ash::vk;
+use vkarray_driver::{Device, Error as DriverError, Owned};
+
+use crate::capabilities::check_capabilities;
+use crate::error::Result;
+use crate::limits::{Limits, check_workgroup};
+use crate::signature::{Param, ParamKind, Signature};
+use crate::translate::Translated;
+
+/// The name that entry points and push-constant members cannot have; only a bug lets one through.
+const BAD_ENTRY: &str = "a WGSL identifier holds no NUL";
+
+/// A compute kernel on one device. Clones are handles to the same pipeline.
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    pub(crate) pipeline: Arc<Pipeline>,
+}
+
+impl Kernel {
+    /// What it takes and needs.
+    #[must_use]
+    pub fn signature(&self) -> &Signature {
+        &self.pipeline.signature
+    }
+
+    /// The device it was built for.
+    #[must_use]
+    pub fn device(&self) -> &Arc<Device> {
+        self.pipeline.raw.device()
+    }
+}
+
+/// How the kernel's arguments reach it.
+#[derive(Debug)]
+pub(crate) enum Binding {
+    /// Pushed into the command buffer: one set, and the device has push descriptors.
+    Push,
+    /// Allocated from the batch's pools, a set for each group.
+    Sets,
+}
+
+/// The Vulkan objects behind a kernel.
+#[derive(Debug)]
+pub(crate) struct Pipeline {
+    pub(crate) raw: Owned<vk::Pipeline>, // First: made from the layout.
+    pub(crate) layout: Owned<vk::PipelineLayout>,
+    /// One for each group up to the last used; a group without buffers has an empty one.
+    pub(crate) set_layouts: Vec<Owned<vk::DescriptorSetLayout>>,
+    pub(crate) binding: Binding,
+    pub(crate) signature: Signature,
+    pub(crate) limits: Limits,
+}
+
+impl Pipeline {
+    pub(crate) fn new(device: &Arc<Device>, cache: vk::PipelineCache, translated: Translated) -> Result<Self> {
+        let Translated { spirv, signature, entry, .. } = translated;
+        let limits = Limits::from(device.info());
+        check_capabilities(&signature, device.info())?;
+        check_workgroup(&signature, &limits)?;
+        let binding = plan_binding(&signature, device);
+        let set_layouts = create_set_layouts(device, &signature, &binding)?;
+        let layout = create_layout(device, &signature, &set_layouts)?;
+        let module = create_module(device, &spirv)?;
+        let entry = std::ffi::CString::new(entry).expect(BAD_ENTRY);
+        let stage = vk::PipelineShaderStageCreateInfo::default()
+            .stage(vk::ShaderStageFlags::COMPUTE)
+            .module(module.raw())
+            .name(&entry);
+        let info = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout.raw())];
+        // SAFETY: module and layout are alive and fit the SPIR-V, which naga wrote for the signature's bindings.
+        let created = unsafe { device.raw().create_compute_pipelines(cache, &info, None) };
+        let raw = created.map_err(|(_, code)| DriverError::from_call("vkCreateComputePipelines")(code))?[0];
+        // SAFETY: just created; batches that bind it keep this `Pipeline`.
+        let raw = unsafe { Owned::new(raw, device) };
+        Ok(Self { raw, layout, set_layouts, binding, signature, limits })
+    }
+}
+
+/// Push descriptors serve one set of a bounded size; all else goes through pools.
+fn plan_binding(signature: &Signature, device: &Device) -> Binding {
+    let first_group = signature.params.first().map_or(0, |param| param.group);
+    let is_one_set = signature.params.iter().all(|param| param.group == first_group);
+    let fits = signature.params.len() <= device.info().limits.max_push_descriptors as usize;
+    if device.plan().push_descriptors && is_one_set && fits { Binding::Push } else { Binding::Sets }
+}
+
+pub(crate) fn descriptor_type(param: &Param) -> vk::DescriptorType {
+    match param.kind {
+        ParamKind::Storage => vk::DescriptorType::STORAGE_BUFFER,
+        ParamKind::Uniform => vk::DescriptorType::UNIFORM_BUFFER,
+    }
+}
+
+fn create_set_layouts(
+    device: &Arc<Device>,
+    signature: &Signature,
+    binding: &Binding,
+) -> Result<Vec<Owned<vk::DescriptorSetLayout>>> {
+    let n_groups = signature.params.last().map_or(0, |param| param.group + 1);
+    let create = |group: u32| {
+        let bindings: Vec<_> = signature
+            .params
+            .iter()
+            .filter(|param| param.group == group)
+            .map(|param| {
+                vk::DescriptorSetLayoutBinding::default()
+                    .binding(param.binding)
+                    .descriptor_type(descriptor_type(param))
+                    .descriptor_count(1)
+                    .stage_flags(vk::ShaderStageFlags::COMPUTE)
+            })
+            .collect();
+        let flags = match binding {
+            Binding::Push if !bindings.is_empty() => vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR,
+            _ => vk::DescriptorSetLayoutCreateFlags::empty(),
+        };
+        let info = vk::DescriptorSetLayoutCreateInfo::default().flags(flags).bindings(&bindings);
+        // SAFETY: `info` borrows its bindings; push descriptors are planned only where the device has them.
+        let raw = unsafe { device.raw().create_descriptor_set_layout(&info, None) }
+            .map_err(DriverError::from_call("vkCreateDescriptorSetLayout"))?;
+        // SAFETY: just created; batches that use it keep its `Pipeline`.
+        Ok(unsafe { Owned::new(raw, device) })
+    };
+    (0..n_groups).map(create).collect()
+}
+
+fn create_layout(
+    device: &Arc<Device>,
+    signature: &Signature,
+    sets: &[Owned<vk::DescriptorSetLayout>],
+) -> Result<Owned<vk::PipelineLayout>> {
+    let sets: Vec<_> = sets.iter().map(Owned::raw).collect();
+    let ranges: Vec<_> = signature
+        .push_constants
+        .iter()
+        .map(|push| vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::COMPUTE).size(push.bytes))
+        .collect();
+    let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets).push_constant_ranges(&ranges);
+    // SAFETY: `info` borrows both lists; the set layouts are alive, the push constants within the device's limit.
+    let raw = unsafe { device.raw().create_pipeline_layout(&info, None) }
+        .map_err(DriverError::from_call("vkCreatePipelineLayout"))?;
+    // SAFETY: just created; batches that use it keep its `Pipeline`.
+    Ok(unsafe { Owned::new(raw, device) })
+}
+
+fn create_module(device: &Arc<Device>, spirv: &[u32]) -> Result<Owned<vk::ShaderModule>> {
+    let info = vk::ShaderModuleCreateInfo::default().code(spirv);
+    // SAFETY: the words come from naga's writer, after its validator; capabilities were checked against the device.
+    let raw = unsafe { device.raw().create_shader_module(&info, None) }
+        .map_err(DriverError::from_call("vkCreateShaderModule"))?;
+    // SAFETY: just created; only the pipeline creation below uses it.
+    Ok(unsafe { Owned::new(raw, device) })
+}

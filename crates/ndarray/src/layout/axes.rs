@@ -1,0 +1,119 @@
+//! Reordering, dropping and inserting axes: transpose, swap, move, squeeze, expand.
+//!
+//! Strides move with their axes and nothing is ever copied. How axis numbers are read (negative from the end, each once)
+//! is decided here for the whole crate. Cutting axes short lives in `slice.rs`, the next file to read.
+
+use smallvec::SmallVec;
+
+use super::{Layout, LayoutError, Order, Result, checked_size};
+
+type Axes = SmallVec<[usize; 4]>;
+
+impl Layout {
+    /// Views the axes in another order: axis `k` of the result is axis `axes[k]` here. `None` reverses them.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::AxisCount`] unless every axis is named, [`LayoutError::AxisOutOfRange`],
+    /// [`LayoutError::RepeatedAxis`].
+    pub fn transpose(&self, axes: Option<&[isize]>) -> Result<Self> {
+        let axes = match axes {
+            None => (0..self.ndim()).rev().collect(),
+            Some(axes) if axes.len() != self.ndim() => {
+                return Err(LayoutError::AxisCount { given: axes.len(), expected: self.ndim() });
+            }
+            Some(axes) => distinct_axes(axes, self.ndim())?,
+        };
+        Ok(self.select_axes(&axes))
+    }
+
+    /// Views two axes exchanged.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::AxisOutOfRange`].
+    pub fn swap_axes(&self, first: isize, second: isize) -> Result<Self> {
+        let mut axes: Axes = (0..self.ndim()).collect();
+        axes.swap(axis_from_front(first, self.ndim())?, axis_from_front(second, self.ndim())?);
+        Ok(self.select_axes(&axes))
+    }
+
+    /// Views axis `from[k]` at place `to[k]`, the other axes in their old order around it.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::AxisCount`] if `from` and `to` differ in length, [`LayoutError::AxisOutOfRange`],
+    /// [`LayoutError::RepeatedAxis`].
+    pub fn move_axis(&self, from: &[isize], to: &[isize]) -> Result<Self> {
+        let (sources, targets) = (distinct_axes(from, self.ndim())?, distinct_axes(to, self.ndim())?);
+        if from.len() != to.len() {
+            return Err(LayoutError::AxisCount { given: to.len(), expected: from.len() });
+        }
+        let mut axes: Axes = (0..self.ndim()).filter(|axis| !sources.contains(axis)).collect();
+        let mut moves: SmallVec<[(usize, usize); 4]> = targets.into_iter().zip(sources).collect();
+        moves.sort_unstable();
+        for (target, source) in moves {
+            axes.insert(target, source);
+        }
+        Ok(self.select_axes(&axes))
+    }
+
+    /// Views without the named axes, which must have length one; `None` drops every such axis.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::SqueezeLength`], [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
+    pub fn squeeze(&self, axes: Option<&[isize]>) -> Result<Self> {
+        let dropped: Axes = match axes {
+            None => (0..self.ndim()).filter(|&axis| self.shape[axis] == 1).collect(),
+            Some(axes) => distinct_axes(axes, self.ndim())?,
+        };
+        if let Some(&axis) = dropped.iter().find(|&&axis| self.shape[axis] != 1) {
+            return Err(LayoutError::SqueezeLength { axis, len: self.shape[axis] });
+        }
+        let kept: Axes = (0..self.ndim()).filter(|axis| !dropped.contains(axis)).collect();
+        Ok(self.select_axes(&kept))
+    }
+
+    /// Views with new axes of length one, at these places of the result.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::RankTooLarge`], [`LayoutError::AxisOutOfRange`] for the rank of the result,
+    /// [`LayoutError::RepeatedAxis`].
+    pub fn expand_dims(&self, axes: &[isize]) -> Result<Self> {
+        let ndim = self.ndim() + axes.len();
+        let inserted = distinct_axes(axes, ndim)?;
+        let mut lengths = self.shape.iter().copied();
+        let expanded = (0..ndim).map(|axis| if inserted.contains(&axis) { Some(1) } else { lengths.next() });
+        let shape: SmallVec<[usize; 4]> = expanded.flatten().collect();
+        checked_size(&shape)?;
+        self.reshape_to(&shape, Order::C)
+    }
+
+    /// The chosen axes, in this order. Those left out have length one.
+    pub(super) fn select_axes(&self, axes: &[usize]) -> Self {
+        let shape = axes.iter().map(|&axis| self.shape[axis]).collect();
+        let strides = axes.iter().map(|&axis| self.strides[axis]).collect();
+        self.view(shape, strides, self.offset)
+    }
+}
+
+/// An axis number, counted from the front.
+pub(super) fn axis_from_front(axis: isize, ndim: usize) -> Result<usize> {
+    let from_front = if axis < 0 { ndim.checked_add_signed(axis) } else { usize::try_from(axis).ok() };
+    from_front.filter(|&axis| axis < ndim).ok_or(LayoutError::AxisOutOfRange { axis, ndim })
+}
+
+/// Axis numbers, counted from the front, each at most once.
+pub(super) fn distinct_axes(axes: &[isize], ndim: usize) -> Result<Axes> {
+    let mut distinct = Axes::new();
+    for &axis in axes {
+        distinct.push(axis_from_front(axis, ndim)?);
+    }
+    let repeated = distinct.iter().enumerate().find(|(at, axis)| distinct[..*at].contains(axis));
+    match repeated {
+        Some((_, &axis)) => Err(LayoutError::RepeatedAxis { axis, axes: axes.to_vec() }),
+        None => Ok(distinct),
+    }
+}

@@ -1,0 +1,196 @@
+//! [`Index`], [`Span`] and the [`s!`](crate::s) macro: how a caller writes what to slice.
+//!
+//! The vocabulary is NumPy's: integers, `start:stop:step` with any step, `...` and `None`. The `ndarray` crate's own
+//! `SliceInfoElem` cannot serve: it has no ellipsis, and its `a..b;-1` walks the range `a..b` backwards where Python's
+//! `a:b:-1` starts at `a`. It converts into [`Index`] with its own meaning kept. What an index does lives in `slice.rs`.
+
+use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
+
+use ndarray::SliceInfoElem;
+
+/// What to take of one axis, or where to put a new one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Index {
+    /// One element, and the axis goes. Negative counts from the end.
+    At(isize),
+    /// Python's `start:stop:step`: clipped to the axis, negative ends count from its end.
+    Range {
+        /// First element taken; `None` is the end the step walks away from.
+        start: Option<isize>,
+        /// First element not taken; `None` is past the end the step walks towards.
+        stop: Option<isize>,
+        /// How far apart; negative walks backwards.
+        step: isize,
+    },
+    /// As many whole axes as are not indexed otherwise; at most once.
+    Ellipsis,
+    /// A new axis of length one.
+    NewAxis,
+}
+
+/// Two ends of a [`Range`](Index::Range), yet without a step. Made from Rust's half-open ranges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Span {
+    start: Option<isize>,
+    stop: Option<isize>,
+}
+
+impl Index {
+    /// Every `step`-th element of a range; backwards if negative, then from `start` down to before `stop`.
+    #[must_use]
+    pub fn stepped(span: impl Into<Span>, step: isize) -> Self {
+        let Span { start, stop } = span.into();
+        Self::Range { start, stop, step }
+    }
+}
+
+impl<T: Into<Span>> From<T> for Index {
+    fn from(span: T) -> Self {
+        Self::stepped(span, 1)
+    }
+}
+
+impl From<RangeFull> for Span {
+    fn from(_: RangeFull) -> Self {
+        Self { start: None, stop: None }
+    }
+}
+
+/// Integers as indices. One too large for `isize` is past the end of every axis, and so is `isize::MAX`.
+macro_rules! index_from_integer {
+    ($($integer:ty)*) => { $(
+        impl From<$integer> for Index {
+            fn from(at: $integer) -> Self {
+                Self::At(isize::try_from(at).unwrap_or(isize::MAX))
+            }
+        }
+
+        impl From<Range<$integer>> for Span {
+            fn from(range: Range<$integer>) -> Self {
+                Self { stop: Self::from(..range.end).stop, ..Self::from(range.start..) }
+            }
+        }
+
+        impl From<RangeFrom<$integer>> for Span {
+            fn from(range: RangeFrom<$integer>) -> Self {
+                Self { start: Some(isize::try_from(range.start).unwrap_or(isize::MAX)), stop: None }
+            }
+        }
+
+        impl From<RangeTo<$integer>> for Span {
+            fn from(range: RangeTo<$integer>) -> Self {
+                Self { start: None, stop: Some(isize::try_from(range.end).unwrap_or(isize::MAX)) }
+            }
+        }
+    )* };
+}
+
+index_from_integer!(i32 u32 usize isize);
+
+impl From<SliceInfoElem> for Index {
+    /// Keeps the meaning the `ndarray` crate gives: a negative step walks the same range from its other end.
+    fn from(element: SliceInfoElem) -> Self {
+        match element {
+            SliceInfoElem::Index(at) => Self::At(at),
+            SliceInfoElem::NewAxis => Self::NewAxis,
+            SliceInfoElem::Slice { start, end, step } if step >= 0 => {
+                Self::Range { start: Some(start), stop: end, step }
+            }
+            // One before an end of 0 would be read as the last element.
+            SliceInfoElem::Slice { end: Some(0), step, .. } => Self::Range { start: Some(0), stop: Some(0), step },
+            SliceInfoElem::Slice { start, end, step } => {
+                let stop = if start == 0 { None } else { Some(start.saturating_sub(1)) };
+                Self::Range { start: end.map(|end| end.saturating_sub(1)), stop, step }
+            }
+        }
+    }
+}
+
+/// Writes an index as an array of [`Index`]: `s![2, 1..-1, ..;-1, Ellipsis, NewAxis]`.
+///
+/// An integer takes one element, `a..b` is Python's `a:b`, and `a..b;c` is Python's `a:b:c`, so `5..1;-2` walks down from
+/// element 5. `Ellipsis` and `NewAxis` are in scope inside.
+///
+/// ```
+/// use vkarray_ndarray::{Layout, Order, s};
+///
+/// let layout = Layout::contiguous(&[2, 3, 10], Order::C)?;
+/// let view = layout.slice(&s![-1, Ellipsis, NewAxis, 8..2;-3])?;
+/// assert_eq!((view.shape(), view.strides(), view.offset()), ([3, 1, 2].as_slice(), [10, 0, -3].as_slice(), 38));
+/// # Ok::<(), vkarray_ndarray::LayoutError>(())
+/// ```
+#[macro_export]
+macro_rules! s {
+    (@index $span:expr; $step:expr) => { $crate::Index::stepped($span, $step) };
+    (@index $index:expr) => { $crate::Index::from($index) };
+    ($($index:expr $(; $step:expr)?),* $(,)?) => {{
+        #[allow(unused_imports, reason = "most indices name neither")]
+        use $crate::Index::{Ellipsis, NewAxis};
+        let index: [$crate::Index; _] = [$($crate::s!(@index $index $(; $step)?)),*];
+        index
+    }};
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array1, ArrayView1, Axis, Slice};
+
+    use super::*;
+    use crate::{Layout, Order};
+
+    #[test]
+    fn macro_writes_every_kind() {
+        let range = |start, stop, step| Index::Range { start, stop, step };
+        let (at, len) = (-2_isize, 7_usize);
+        let written = s![3, at, len, .., 1.., ..-1, 2..len, ..;-1, 5..1;-2, at..;3, Ellipsis, NewAxis, Index::At(4)];
+        let meant = [
+            Index::At(3),
+            Index::At(-2), // Signed variables.
+            Index::At(7),  // Unsigned variables.
+            range(None, None, 1),
+            range(Some(1), None, 1),
+            range(None, Some(-1), 1),
+            range(Some(2), Some(7), 1),
+            range(None, None, -1),
+            range(Some(5), Some(1), -2),
+            range(Some(-2), None, 3),
+            Index::Ellipsis,
+            Index::NewAxis,
+            Index::At(4), // An index made elsewhere.
+        ];
+        assert_eq!(written, meant);
+        assert_eq!(s![], [] as [Index; 0]);
+    }
+
+    #[test]
+    fn integers_past_isize_are_past_every_axis() {
+        assert_eq!(Index::from(usize::MAX), Index::At(isize::MAX));
+        let all = Layout::contiguous(&[4], Order::C).unwrap();
+        assert_eq!(all.slice(&s![..usize::MAX]).unwrap(), all);
+    }
+
+    #[test]
+    fn slices_of_the_ndarray_crate_keep_their_meaning() {
+        for len in 0_isize..5 {
+            let host = Array1::from_iter(0..len);
+            for (start, end, step) in ndarray_slices(len) {
+                let expected = host.slice_axis(Axis(0), Slice::new(start, end, step));
+                let element = SliceInfoElem::Slice { start, end, step };
+                let layout = Layout::contiguous(host.shape(), Order::C).unwrap().slice(&[element.into()]).unwrap();
+                let offsets: Vec<_> = layout.offsets().map(|at| at as isize).collect();
+                assert_eq!(ArrayView1::from(&offsets), expected, "{element:?} of {len}");
+            }
+        }
+    }
+
+    /// Every slice of an axis this long that the `ndarray` crate accepts.
+    fn ndarray_slices(len: isize) -> Vec<(isize, Option<isize>, isize)> {
+        let mut slices = Vec::new();
+        for start in -len..=len {
+            for end in (-len..=len).map(Some).chain([None]) {
+                slices.extend([-3, -2, -1, 1, 2, 3].map(|step| (start, end, step)));
+            }
+        }
+        slices
+    }
+}

@@ -1,0 +1,56 @@
+//! [`Offsets`]: every element of a layout, one by one.
+//!
+//! The plain walk, for small arrays on the host and for tests. Copies of any size walk `runs.rs` instead.
+
+use std::iter::FusedIterator;
+
+use super::{Layout, Shape, advance};
+
+/// The offsets of all elements in C order, in elements. Made by [`Layout::offsets`].
+#[derive(Debug, Clone)]
+pub struct Offsets {
+    layout: Layout,
+    index: Shape,
+    next: usize,
+    n_left: usize,
+}
+
+impl Layout {
+    /// Walks all elements, the last axis fastest.
+    #[must_use]
+    pub fn offsets(&self) -> Offsets {
+        Offsets {
+            layout: self.clone(),
+            index: Shape::from_elem(0, self.ndim()),
+            next: self.offset,
+            n_left: self.size(),
+        }
+    }
+}
+
+impl Iterator for Offsets {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        self.n_left = self.n_left.checked_sub(1)?;
+        let offset = self.next;
+        for (axis, at) in self.index.iter_mut().enumerate().rev() {
+            let stride = self.layout.strides[axis];
+            if *at + 1 < self.layout.shape[axis] {
+                *at += 1;
+                self.next = advance(self.next, stride, 1);
+                break;
+            }
+            self.next = advance(self.next, stride.wrapping_neg(), *at);
+            *at = 0;
+        }
+        Some(offset)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.n_left, Some(self.n_left))
+    }
+}
+
+impl ExactSizeIterator for Offsets {}
+impl FusedIterator for Offsets {}

@@ -1,0 +1,142 @@
+//! Whether layouts of one block share elements, and whether one repeats an element.
+//!
+//! Both questions ask for a whole-number solution of a bounded linear equation, which is hard in general and easy for nearly
+//! every array met in practice. The search is exact up to a fixed amount of work; past it the answer is "yes".
+
+use smallvec::SmallVec;
+
+use super::Layout;
+
+/// How many nodes a search may visit before it answers "yes" unproved.
+const BUDGET: u32 = 20_000;
+
+impl Layout {
+    /// Whether two layouts of one block, with elements of one size, may share an element.
+    ///
+    /// `false` is always a proof. `true` is exact too, but for layouts of several axes whose strides fit together so
+    /// badly that the bounded search does not end.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let (a, b) = (self.extent(), other.extent());
+        if self.size() == 0 || other.size() == 0 || a.end <= b.start || b.end <= a.start {
+            return false;
+        }
+        let (a, b) = (self.in_memory_order(), other.in_memory_order());
+        // a.offset + Σ stride·i = b.offset + Σ stride·j; with j counted from the far end all terms are positive.
+        let far_end = b.extent().end as i128 - 1;
+        let terms = [&a, &b].into_iter().flat_map(|side| {
+            side.shape.iter().zip(&side.strides).map(|(&len, &stride)| Term::new(stride as i128, len as i128 - 1))
+        });
+        Equation::new(terms.collect()).may_reach(far_end - a.offset as i128)
+    }
+
+    /// Whether two indices may mean one element, so that writing to all of them has no single result.
+    ///
+    /// `false` is always a proof; `true` has the same exception as in [`Layout::overlaps`].
+    #[must_use]
+    pub fn has_internal_overlap(&self) -> bool {
+        if self.size() < 2 {
+            return false;
+        }
+        let sorted = self.in_memory_order();
+        let terms =
+            || sorted.shape.iter().zip(&sorted.strides).map(|(&len, &stride)| (len as i128 - 1, stride as i128));
+        // Each stride steps over all that the smaller ones reach: the usual case.
+        let mut reach = 0;
+        let steps_clear = terms().rev().all(|(last, stride)| {
+            let is_clear = stride > reach;
+            reach += stride * last;
+            is_clear
+        });
+        // Else look for two indices that first differ on some axis, by `1 + extra` there and by `j - last` on later ones.
+        !steps_clear
+            && (0..sorted.ndim()).any(|first| {
+                let later: i128 = terms().skip(first + 1).map(|(last, stride)| stride * last).sum();
+                let (last, stride) = (sorted.shape[first] as i128 - 1, sorted.strides[first] as i128);
+                let own = Term::new(stride, last - 1);
+                let rest = terms().skip(first + 1).map(|(last, stride)| Term::new(stride, 2 * last));
+                Equation::new(rest.chain([own]).collect()).may_reach(later - stride)
+            })
+    }
+}
+
+/// `step·x` for a whole number `0 <= x <= bound`.
+#[derive(Clone, Copy)]
+struct Term {
+    step: i128,
+    bound: i128,
+}
+
+impl Term {
+    fn new(step: i128, bound: i128) -> Self {
+        Self { step, bound }
+    }
+}
+
+/// A sum of terms, largest steps first, with what the terms from each place on can reach.
+struct Equation {
+    terms: SmallVec<[Term; 8]>,
+    /// The largest sum of the terms from here on; one longer than `terms`.
+    reach: SmallVec<[i128; 8]>,
+    /// The divisor of every sum of the terms from here on.
+    divisor: SmallVec<[i128; 8]>,
+}
+
+impl Equation {
+    fn new(mut terms: SmallVec<[Term; 8]>) -> Self {
+        terms.retain(|term| term.step != 0 && term.bound > 0);
+        terms.sort_by_key(|term| std::cmp::Reverse(term.step));
+        // Terms of one step reach what one term with the sum of their bounds does. Tiles of one array are that case.
+        terms.dedup_by(|next, term| {
+            let is_same = next.step == term.step;
+            term.bound += if is_same { next.bound } else { 0 };
+            is_same
+        });
+        let (mut reach, mut divisor) = (SmallVec::from_elem(0, 1), SmallVec::new());
+        for term in terms.iter().rev() {
+            reach.insert(0, reach[0] + term.step * term.bound);
+            divisor.insert(0, gcd(term.step, divisor.first().copied().unwrap_or(0)));
+        }
+        Self { terms, reach, divisor }
+    }
+
+    /// Whether the sum takes the value `target`, or the search ran out of budget.
+    fn may_reach(&self, target: i128) -> bool {
+        let mut budget = BUDGET;
+        self.search(0, target, &mut budget).unwrap_or(true)
+    }
+
+    /// Whether the terms from `level` on sum to `target`; `None` when the budget is spent.
+    fn search(&self, level: usize, target: i128, budget: &mut u32) -> Option<bool> {
+        let Some(&Term { step, bound }) = self.terms.get(level) else {
+            return Some(target == 0);
+        };
+        if target < 0 || target > self.reach[level] || target % self.divisor[level] != 0 {
+            return Some(false);
+        }
+        let Some(&rest_divisor) = self.divisor.get(level + 1) else {
+            return Some(true);
+        };
+        let rest_reach = self.reach[level + 1];
+        let mut x = (target - rest_reach + step - 1).div_euclid(step).max(0);
+        let last = (target / step).min(bound);
+        let mut stride = 1;
+        while x <= last {
+            *budget = budget.checked_sub(1)?;
+            let rest = target - step * x;
+            // Once the rest divides, it does again only after this many steps.
+            if rest % rest_divisor == 0 {
+                stride = rest_divisor / self.divisor[level];
+                if self.search(level + 1, rest, budget)? {
+                    return Some(true);
+                }
+            }
+            x += stride;
+        }
+        Some(false)
+    }
+}
+
+fn gcd(a: i128, b: i128) -> i128 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

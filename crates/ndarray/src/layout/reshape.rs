@@ -1,0 +1,152 @@
+//! Reshape and ravel: other axes over the same elements in the same order, as views.
+//!
+//! The rules decide exactly when strides for the new shape exist. Where none do the answer is
+//! [`LayoutError::NeedsCopy`]; copying is the caller's decision. Which order `A` and `K` mean is in `order.rs`.
+
+use smallvec::SmallVec;
+
+use super::order::packed_strides;
+use super::{Layout, LayoutError, Order, Result, Shape, Strides, checked_size, scaled};
+
+impl Layout {
+    /// Views the elements, read in `order`, as another shape filled in the same order.
+    ///
+    /// One length may be -1 and is worked out. It is a view exactly where NumPy gives one; negative lengths other than
+    /// -1, which NumPy takes for -1, are refused.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::NeedsCopy`] if no strides exist; [`LayoutError::ReshapeMismatch`],
+    /// [`LayoutError::RepeatedUnknown`], [`LayoutError::NegativeLength`]; [`LayoutError::OrderNotAllowed`] for `K`;
+    /// [`LayoutError::RankTooLarge`], [`LayoutError::Overflow`].
+    pub fn reshape(&self, to: &[isize], order: Order) -> Result<Self> {
+        let order = self.resolve_order(order, "reshape")?;
+        let is_same = to.len() == self.ndim() && to.iter().zip(&self.shape).all(|(&to, &len)| to == len as isize);
+        if is_same {
+            return Ok(self.clone());
+        }
+        self.reshape_to(&self.resolve_shape(to)?, order)
+    }
+
+    /// Views the elements as one axis.
+    ///
+    /// As in NumPy a view is given only where the elements are packed in that order; `reshape(&[-1], order)` also
+    /// gives strided ones. `K` accepts any order of axes.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::NeedsCopy`].
+    pub fn ravel(&self, order: Order) -> Result<Self> {
+        let order = match order {
+            Order::K if self.is_c_contiguous() => Order::C,
+            Order::K if self.is_f_contiguous() => Order::F,
+            Order::K => Order::K,
+            order => self.resolve_order(order, "ravel")?,
+        };
+        let is_packed = match order {
+            Order::C => self.is_c_contiguous(),
+            Order::F => self.is_f_contiguous(),
+            Order::A | Order::K => self.is_packed_in_memory(),
+        };
+        let size = self.size();
+        if !is_packed {
+            return Err(self.needs_copy(&[size], order));
+        }
+        // NumPy keeps an array that already is one axis as it is.
+        let stride = if self.ndim() == 1 { self.strides[0] } else { 1 };
+        Ok(self.view(SmallVec::from_slice(&[size]), SmallVec::from_slice(&[stride]), self.offset))
+    }
+
+    /// Reshapes to a shape of the same size. `order` is `C` or `F`.
+    pub(super) fn reshape_to(&self, to: &[usize], order: Order) -> Result<Self> {
+        let is_packed = if order == Order::F { self.is_f_contiguous() } else { self.is_c_contiguous() };
+        let strides = match (is_packed, order) {
+            (true, Order::F) => Some(packed_strides(to, 0..to.len())),
+            (true, _) => Some(packed_strides(to, (0..to.len()).rev())),
+            (false, _) => self.regrouped_strides(to, order),
+        };
+        let strides = strides.ok_or_else(|| self.needs_copy(to, order))?;
+        Ok(self.view(SmallVec::from_slice(to), strides, self.offset))
+    }
+
+    /// Whether the axes, from the smallest stride up, are packed.
+    fn is_packed_in_memory(&self) -> bool {
+        let axes = self.axes_in_memory();
+        self.is_packed(axes.iter().rev().map(|&axis| (&self.shape[axis], &self.strides[axis])))
+    }
+
+    /// Replaces the -1, and checks that the size stays.
+    fn resolve_shape(&self, to: &[isize]) -> Result<Shape> {
+        let size = self.size();
+        if to.iter().any(|&len| len < -1) {
+            return Err(LayoutError::NegativeLength { to: to.to_vec() });
+        }
+        let lengths = || to.iter().filter_map(|&len| usize::try_from(len).ok());
+        let n_unknown = to.iter().filter(|&&len| len == -1).count();
+        if n_unknown > 1 {
+            return Err(LayoutError::RepeatedUnknown { to: to.to_vec() });
+        }
+        checked_size(&lengths().chain(std::iter::repeat_n(1, n_unknown)).collect::<Shape>())?;
+        let known: usize = lengths().product();
+        let unknown = if n_unknown == 1 { size.checked_div(known).unwrap_or(0) } else { 1 };
+        if known * unknown != size || (n_unknown == 1 && known == 0) {
+            return Err(LayoutError::ReshapeMismatch { from: self.shape.to_vec(), size, to: to.to_vec() });
+        }
+        Ok(to.iter().map(|&len| usize::try_from(len).unwrap_or(unknown)).collect())
+    }
+
+    /// Strides for a new shape over elements that are not packed, or `None` if there are none.
+    ///
+    /// Takes the shortest groups of old and new axes of equal size. The old axes of a group must walk as one; the new
+    /// ones divide that walk. There are elements, for a layout without any is packed.
+    fn regrouped_strides(&self, to: &[usize], order: Order) -> Option<Strides> {
+        let old = self.shape.iter().zip(&self.strides).filter(|&(&len, _)| len != 1);
+        let old: SmallVec<[(usize, isize); 4]> = old.map(|(&len, &stride)| (len, stride)).collect();
+        let mut strides = SmallVec::from_elem(0, to.len());
+        let (mut old_start, mut new_start) = (0, 0);
+        while old_start < old.len() && new_start < to.len() {
+            let (mut old_end, mut new_end) = (old_start + 1, new_start + 1);
+            let (mut old_size, mut new_size) = (old[old_start].0, to[new_start]);
+            while old_size != new_size {
+                if new_size < old_size {
+                    new_size *= to[new_end];
+                    new_end += 1;
+                } else {
+                    old_size *= old[old_end].0;
+                    old_end += 1;
+                }
+            }
+            let stride = joined_stride(&old[old_start..old_end], order)?;
+            divide_walk(&to[new_start..new_end], stride, order, &mut strides[new_start..new_end]);
+            (old_start, new_start) = (old_end, new_end);
+        }
+        // Only ones are left. Their strides mean nothing; these are NumPy's.
+        let after = match new_start.checked_sub(1) {
+            None => 1,
+            Some(last) if order == Order::F => scaled(strides[last], to[last] as isize),
+            Some(last) => strides[last],
+        };
+        strides[new_start..].fill(after);
+        Some(strides)
+    }
+}
+
+/// The stride of axes that walk as one, or `None` if they do not.
+fn joined_stride(axes: &[(usize, isize)], order: Order) -> Option<isize> {
+    let walks_as_one = axes.windows(2).all(|pair| {
+        let (outer, fast) = if order == Order::F { (pair[1], pair[0]) } else { (pair[0], pair[1]) };
+        fast.1.checked_mul(fast.0 as isize) == Some(outer.1)
+    });
+    let fastest = if order == Order::F { axes.first() } else { axes.last() };
+    fastest.filter(|_| walks_as_one).map(|&(_, stride)| stride)
+}
+
+/// Strides of axes that together walk in steps of `stride`.
+fn divide_walk(shape: &[usize], stride: isize, order: Order, strides: &mut [isize]) {
+    let mut stride = stride;
+    let mut set = |axis: usize| {
+        strides[axis] = stride;
+        stride = scaled(stride, shape[axis] as isize);
+    };
+    if order == Order::F { (0..shape.len()).for_each(&mut set) } else { (0..shape.len()).rev().for_each(&mut set) }
+}

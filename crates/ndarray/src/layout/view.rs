@@ -1,0 +1,65 @@
+//! [`Layout::view_as`]: the same bytes as elements of another size.
+//!
+//! The only file that looks at element sizes to make a view. NumPy counts strides in bytes and this crate in elements,
+//! so a view that NumPy would give at an odd byte is an error here.
+
+use super::{Layout, LayoutError, Result, Strides};
+
+impl Layout {
+    /// Views elements of `from` bytes as elements of `to` bytes. The last axis grows or shrinks to fit.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::ViewZeroDim`], [`LayoutError::ViewStrided`] and [`LayoutError::ViewItemSize`] where NumPy refuses;
+    /// [`LayoutError::ViewMisaligned`] if the offset or a stride in use is no whole number of new elements;
+    /// [`LayoutError::ZeroItemSize`], [`LayoutError::Overflow`].
+    pub fn view_as(&self, from: usize, to: usize) -> Result<Self> {
+        if from == 0 || to == 0 {
+            return Err(LayoutError::ZeroItemSize { from, to });
+        }
+        if from == to {
+            return Ok(self.clone());
+        }
+        let Some((&len, &stride)) = self.shape.last().zip(self.strides.last()) else {
+            return Err(LayoutError::ViewZeroDim { from, to });
+        };
+        if len != 1 && self.size() != 0 && stride != 1 {
+            return Err(LayoutError::ViewStrided { from, to, stride });
+        }
+        let overflow = || LayoutError::Overflow { shape: self.shape.to_vec(), itemsize: from };
+        let row_bytes = len.checked_mul(from).ok_or_else(overflow)?;
+        // To smaller elements each old one must be cut evenly, to larger ones the row as a whole.
+        let cut = if to < from { from } else { row_bytes };
+        if !cut.is_multiple_of(to) {
+            return Err(LayoutError::ViewItemSize { from, to, len });
+        }
+        let mut shape = self.shape.clone();
+        let last = shape.len() - 1;
+        shape[last] = row_bytes / to;
+        let mut strides = Strides::new();
+        for axis in 0..last {
+            let is_walked = self.size() != 0 && self.shape[axis] > 1;
+            strides.push(match whole_elements(self.strides[axis], from, to) {
+                Some(stride) => stride,
+                None if is_walked => {
+                    return Err(LayoutError::ViewMisaligned { from, to, elements: self.strides[axis] });
+                }
+                // Nothing walks this axis, so its stride means nothing.
+                None => 0,
+            });
+        }
+        strides.push(1);
+        let offset_bytes = self.offset.checked_mul(from).ok_or_else(overflow)?;
+        if self.size() != 0 && !offset_bytes.is_multiple_of(to) {
+            return Err(LayoutError::ViewMisaligned { from, to, elements: self.offset as isize });
+        }
+        Self::with_strides(&shape, &strides, offset_bytes / to).map_err(|_| overflow())
+    }
+}
+
+/// A count of elements of `from` bytes as a count of elements of `to` bytes, if it is a whole number that fits.
+fn whole_elements(count: isize, from: usize, to: usize) -> Option<isize> {
+    let bytes = count as i128 * from as i128;
+    let to = to as i128;
+    if bytes % to == 0 { isize::try_from(bytes / to).ok() } else { None }
+}
