@@ -19,6 +19,7 @@ mod uses;
 use std::ops::Range;
 
 use slotmap::SlotMap;
+use smallvec::smallvec;
 
 use self::lane::Lane;
 use self::plan::raise;
@@ -78,7 +79,7 @@ impl HazardTable {
     }
 
     /// Adds a block of memory whose former uses may still be running: those of one retired block, or of several that
-    /// shared the memory. Its first uses are ordered after them, on the same lane by a barrier alone.
+    /// shared the memory. Whoever touches the block is ordered after them, on the same lane by a barrier alone.
     pub fn add_block_after(&mut self, former: &[LastUse]) -> BlockId {
         self.blocks.insert(Uses::after(former))
     }
@@ -97,8 +98,7 @@ impl HazardTable {
     ///
     /// Reporting a value twice, out of order, or for a lane that has finished changes nothing.
     pub fn completed(&mut self, lane: LaneId, value: u64) {
-        let mut reached = Points::from_buf([Point { lane, value }; 4]);
-        reached.truncate(1);
+        let mut reached: Points = smallvec![Point { lane, value }];
         while let Some(point) = reached.pop() {
             if let Some(lane) = self.lanes.get_mut(point.lane) {
                 reached.extend(lane.complete(point.value));
@@ -108,14 +108,14 @@ impl HazardTable {
     }
 
     /// Takes note that the batch `value` of `lane` waits for `point` for reasons of its own, and with it every later
-    /// batch. The batch holds no operation yet, and the batch of `point` takes no more waits.
+    /// batch. The batch of `point` takes no more waits.
     ///
     /// # Panics
     ///
-    /// If the lane is not known.
+    /// If the lane is not known, or the batch already holds operations.
     pub fn waited(&mut self, lane: LaneId, value: u64, point: Point) {
         self.lane(lane);
-        self.learn(lane, value, &[point]);
+        self.wait(lane, value, &[point]);
     }
 
     /// Returns what must happen before an operation with these accesses is recorded on `lane`. Changes nothing.
@@ -129,8 +129,7 @@ impl HazardTable {
         let own = self.lane(lane);
         let mut waits = Points::new();
         for access in accesses {
-            for held in self.conflicts(access) {
-                let point = held.last.point();
+            for point in self.block(access.block).before(access).map(LastUse::point) {
                 if point.lane != lane && !is_complete(&self.lanes, point) && !own.knows(point) {
                     raise(&mut waits, point);
                 }
@@ -154,9 +153,9 @@ impl HazardTable {
     pub fn commit(&mut self, plan: &Plan, value: u64, accesses: &[Access]) {
         assert_eq!(plan.made_at, self.n_operations, "the plan is older than the last committed operation");
         self.lane(plan.lane);
-        let seq = self.lanes[plan.lane].begin_operation(value, !plan.waits.is_empty());
+        self.wait(plan.lane, value, &plan.waits);
+        let seq = self.lanes[plan.lane].begin_operation(value);
         self.n_operations += 1;
-        self.learn(plan.lane, value, &plan.waits);
         if let Some(barrier) = plan.barrier {
             self.lanes[plan.lane].apply(barrier, seq);
         }
@@ -184,9 +183,7 @@ impl HazardTable {
         if range.is_empty() {
             return points;
         }
-        let uses = self.block(block);
-        let ordered = uses.conflicts(&range, mode).map(|held| &held.last);
-        for point in ordered.chain(uses.unordered()).map(LastUse::point) {
+        for point in self.block(block).before_host(&range, mode).map(LastUse::point) {
             if !is_complete(&self.lanes, point) {
                 raise(&mut points, point);
             }
@@ -194,19 +191,13 @@ impl HazardTable {
         points
     }
 
-    /// Iterates over the uses that an access has to be ordered after.
-    fn conflicts<'a>(&'a self, access: &'a Access) -> impl Iterator<Item = &'a Interval> {
-        let uses = self.block(access.block);
-        access.is_hazard().then(|| uses.conflicts(&access.range, access.mode)).into_iter().flatten()
-    }
-
     /// Merges the barriers of all conflicts inside `lane`, given that its batches up to `settled` need none.
     fn barrier(&self, lane: LaneId, accesses: &[Access], settled: u64) -> Option<Barrier> {
         let own = self.lane(lane);
         let mut barrier = Barrier { src_stages: Stages::NONE, dst_stages: Stages::NONE };
         for access in accesses {
-            for held in self.conflicts(access).filter(|held| held.last.lane == lane) {
-                let unclean = own.unclean(&held.last, access.stage, settled);
+            for last in self.block(access.block).before(access).filter(|last| last.lane == lane) {
+                let unclean = own.unclean(last, access.stage, settled);
                 if !unclean.is_empty() {
                     barrier.src_stages |= unclean;
                     barrier.dst_stages |= access.stage.into();
@@ -235,15 +226,16 @@ impl HazardTable {
         self.lanes.get(point.lane).into_iter().flat_map(move |lane| lane.known_at(point.value))
     }
 
-    /// Notes that the batch `since` of `lane` waits for `points`, and for what these have waited for.
-    fn learn(&mut self, lane: LaneId, since: u64, points: &[Point]) {
+    /// Notes that the batch `value` of `lane` waits for `points`, and for what these have waited for.
+    fn wait(&mut self, lane: LaneId, value: u64, points: &[Point]) {
         for &point in points {
+            self.lanes[lane].assert_can_wait(value);
             let implied: Points = self.known_at(point).collect();
             for known in implied.into_iter().chain([point]) {
                 if known.lane == lane {
                     self.lanes[lane].settle(known.value);
                 } else if !is_complete(&self.lanes, known) {
-                    self.lanes[lane].learn(known, since);
+                    self.lanes[lane].learn(known, value);
                 }
             }
         }

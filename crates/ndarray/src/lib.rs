@@ -1,9 +1,18 @@
-//! Arrays on a device: shapes, strides and views.
+//! Device arrays: typed views of device memory with NumPy's shapes, strides and rules.
 //!
-//! The layout algebra lives here: which element of a block an index means, and which views exist without a copy.
-//! It follows NumPy's rules bit for bit, and knows nothing of devices.
-//! Start at [`Layout`], in `layout.rs`.
+//! **Is:** the layout algebra (which element of a block an index means, and which views exist without a copy), arrays,
+//! and copies between them and host arrays. **Is not:** Vulkan, and not a line of `unsafe`. **Start** at [`Context`]
+//! and [`DeviceNDArray`]; the algebra is [`Layout`], in `layout.rs`, and knows nothing of devices.
+#![forbid(unsafe_code)]
 
+mod array;
+mod context;
+mod create;
+mod error;
 mod layout;
+mod transfer;
 
+pub use array::DeviceNDArray;
+pub use context::{Context, ContextBuilder};
+pub use error::{Error, Result};
 pub use layout::{Index, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span, broadcast_shapes};

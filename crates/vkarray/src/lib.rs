@@ -1,1 +1,63 @@
-//! vkarray-vkarray.
+//! Device arrays and compute kernels on any Vulkan driver.
+//!
+//! A [`Context`] is a device opened for work. Arrays come from host arrays or are made on the device; kernels come from
+//! WGSL and are checked against their arguments before anything runs. Nothing is ordered by hand: work that touches
+//! the same memory is ordered by the runtime, and the rest may overlap.
+//!
+//! ```
+//! use vkarray::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let ctx = Context::open_default()?; // VKARRAY_DEVICE, else the best device there is.
+//! let x = ctx.to_device(&ndarray::Array1::from_iter((0..1000).map(|i| i as f32)))?;
+//! let y = ctx.full([1000], 1.0_f32)?;
+//! let saxpy = ctx
+//!     .kernel(Source::wgsl(
+//!         "@group(0) @binding(0) var<storage, read> x: array<f32>;
+//!          @group(0) @binding(1) var<storage, read_write> y: array<f32>;
+//!          var<immediate> a: f32;
+//!          @compute @workgroup_size(64) fn saxpy(@builtin(global_invocation_id) id: vec3<u32>) {
+//!              if id.x < arrayLength(&y) { y[id.x] += a * x[id.x]; }
+//!          }",
+//!     ))
+//!     .build()?;
+//! saxpy.dispatch(ctx.default_stream(), Groups::covering([1000]), (&x, &y, 2.0_f32))?;
+//! let back = y.reshape([10, 100])?.copy_to_host()?;
+//! assert_eq!(back[[9, 99]], 2.0 * 999.0 + 1.0);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | of CUDA, numba or NumPy | here |
+//! |---|---|
+//! | a CUDA context, a device | [`Context`] |
+//! | `cuda.device_array`, `cuda.to_device`, `copy_to_host` | [`Context::device_array`], [`Context::to_device`], [`DeviceNDArray::copy_to_host`] |
+//! | a stream, an event | [`Stream`], [`Event`] |
+//! | a kernel, a launch, a grid of blocks of threads | [`Kernel`], [`Kernel::dispatch`], [`Groups`] of workgroups of invocations |
+//! | shared memory | `var<workgroup>` in the shader |
+//! | `cuda.const.array_like` | [`Context::const_array`] and `var<uniform>` |
+//! | scalar arguments | `var<immediate>`, push constants |
+//! | template parameters, closure constants | `override`, set with [`KernelBuilder::constant`] |
+//!
+//! The crates below, each usable alone: [`vkarray_driver`] (Vulkan objects), [`vkarray_allocator`] (memory),
+//! [`vkarray_kernel`] (shaders and dispatch), [`vkarray_ndarray`] (arrays).
+#![forbid(unsafe_code)]
+
+pub use vkarray_allocator::{Allocator, Block, Error as MemoryError, MemoryKind, Usage};
+pub use vkarray_driver::{
+    Device, DeviceInfo, DeviceType, Error as DriverError, Event, Instance, InstanceBuilder, PhysicalDevice, Point,
+    Selection, Stream, ValidationMessage,
+};
+pub use vkarray_kernel::{
+    Access, Arg, ArgShape, Arguments, ArrayShape, AsArg, Bounds, ConstArray, Constant, DType, Element, ElementType,
+    Error as KernelError, Groups, Kernel, KernelBuilder, Limits, Module, NamedArg, Options, Param, ParamKind, Parameter,
+    PushMember, ScalarValue, Signature, Source, Translated,
+};
+pub use vkarray_ndarray::{
+    Context, ContextBuilder, DeviceNDArray, Error, Index, Layout, LayoutError, Order, Result, Span, broadcast_shapes,
+};
+
+/// What most programs need.
+pub mod prelude {
+    pub use crate::{Arg, ConstArray, Context, DeviceNDArray, Event, Groups, Kernel, Order, Source, Stream};
+}

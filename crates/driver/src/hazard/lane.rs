@@ -106,6 +106,11 @@ impl Lane {
         self.known.push(Known { point, since });
     }
 
+    /// Panics unless the batch `value` can still begin with a wait.
+    pub(super) fn assert_can_wait(&self, value: u64) {
+        assert!(value > self.last_value, "batch {value} cannot wait: the lane holds work up to {}", self.last_value);
+    }
+
     /// Remembers that own batches up to `value` run before whatever is recorded from now on.
     pub(super) fn settle(&mut self, value: u64) {
         self.settled = self.settled.max(value);
@@ -124,7 +129,7 @@ impl Lane {
     }
 
     /// Opens the next operation, in the batch `value`, and returns its sequence number.
-    pub(super) fn begin_operation(&mut self, value: u64, is_waiting: bool) -> u64 {
+    pub(super) fn begin_operation(&mut self, value: u64) -> u64 {
         assert!(!self.is_removed, "operation recorded on a removed lane");
         assert!(
             value > self.completed && value >= self.last_value,
@@ -132,7 +137,6 @@ impl Lane {
             self.last_value,
             self.completed
         );
-        assert!(!is_waiting || value > self.last_value, "batch {value} already holds operations and cannot wait now");
         self.last_value = value;
         self.next_seq += 1;
         self.next_seq - 1

@@ -1,1 +1,5 @@
-//! t
+//! Tests of the planner.
+mod machine;
+mod oracle;
+mod program;
+mod verdict;

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::access::{Mode, Stages};
+use super::access::{Access, Mode};
 use super::plan::{LastUse, LastUses};
 
 /// How many intervals are kept apart: eight of a writer and a reader each.
@@ -73,21 +73,33 @@ pub(super) struct Uses {
     intervals: SmallVec<[Interval; 4]>,
     /// Uses that order nothing, at most one a lane.
     unordered: LastUses,
+    /// Uses of the same memory under another owner, at most one a lane. Whoever touches the block is ordered after
+    /// them, an unordered access too: its author cannot know of them. Hence no write replaces them.
+    former: LastUses,
 }
 
 impl Uses {
-    /// Starts with former uses of the same memory, of which only the lanes and points are known.
+    /// Starts with former uses of the same memory.
     pub(super) fn after(former: &[LastUse]) -> Self {
-        let whole = |&last: &LastUse| Interval { start: 0, end: u64::MAX, mode: Mode::Write, last };
-        Self { intervals: former.iter().map(whole).collect(), unordered: LastUses::new() }
+        let mut uses = Self::default();
+        for last in former {
+            absorb(&mut uses.former, last);
+        }
+        uses
     }
 
-    pub(super) fn conflicts<'a>(&'a self, range: &'a Range<u64>, mode: Mode) -> impl Iterator<Item = &'a Interval> {
-        self.intervals.iter().filter(move |interval| interval.conflicts(range, mode))
+    /// Iterates over the uses that `access` has to be ordered after.
+    pub(super) fn before<'a>(&'a self, access: &'a Access) -> impl Iterator<Item = &'a LastUse> {
+        let former: &[LastUse] = if access.range.is_empty() { &[] } else { &self.former };
+        let intervals: &[Interval] = if access.is_hazard() { &self.intervals } else { &[] };
+        let conflicts = intervals.iter().filter(|interval| interval.conflicts(&access.range, access.mode));
+        former.iter().chain(conflicts.map(|interval| &interval.last))
     }
 
-    pub(super) fn unordered(&self) -> &[LastUse] {
-        &self.unordered
+    /// Iterates over the uses that the host has to wait for before it touches `range`.
+    pub(super) fn before_host<'a>(&'a self, range: &'a Range<u64>, mode: Mode) -> impl Iterator<Item = &'a LastUse> {
+        let conflicts = self.intervals.iter().filter(move |interval| interval.conflicts(range, mode));
+        self.former.iter().chain(&self.unordered).chain(conflicts.map(|interval| &interval.last))
     }
 
     /// Records a use that orders nothing.
@@ -101,6 +113,7 @@ impl Uses {
     /// Records a use whose conflicts are ordered. `last_barrier` is the lane's last position behind a barrier from the
     /// use's stage.
     pub(super) fn record(&mut self, new: Interval, last_barrier: u64, is_complete: impl Fn(&LastUse) -> bool) {
+        self.former.retain(|held| !is_complete(held));
         self.cut(&new);
         let touches = |held: &Interval| held.end == new.start || held.start == new.end;
         if let Some(held) = self.intervals.iter_mut().find(|held| touches(held) && new.is_like(held, last_barrier)) {
@@ -156,7 +169,7 @@ impl Uses {
     pub(super) fn last_uses(&self, is_complete: impl Fn(&LastUse) -> bool) -> LastUses {
         let mut last_uses = LastUses::new();
         let ordered = self.intervals.iter().map(|interval| &interval.last);
-        for last in ordered.chain(&self.unordered).filter(|last| !is_complete(last)) {
+        for last in ordered.chain(&self.unordered).chain(&self.former).filter(|last| !is_complete(last)) {
             absorb(&mut last_uses, last);
         }
         last_uses

@@ -261,7 +261,7 @@ pub enum LayoutError {
 }
 
 /// Prints numbers as a NumPy tuple: `()`, `(3,)`, `(2, 3)`.
-fn tuple<T: fmt::Display>(items: &[T]) -> String {
+pub(crate) fn tuple<T: fmt::Display>(items: &[T]) -> String {
     let items: Vec<_> = items.iter().map(ToString::to_string).collect();
     if let [only] = items.as_slice() { format!("({only},)") } else { format!("({})", items.join(", ")) }
 }

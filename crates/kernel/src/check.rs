@@ -1,0 +1,339 @@
+//! Checks a call's arguments against the kernel's [`Signature`], and packs them: [`check()`].
+//!
+//! Pure: it sees what arrays look like ([`ArrayShape`]), never their memory. Aliasing and device identity are questions about
+//! memory, left to the layer that holds it. Nothing is converted: a number or element type that differs is an error.
+//!
+//! What fits an array parameter:
+//! - of scalars, vectors, matrices or atomics of `f32`: arrays of `f32`, and of complex numbers, whole elements only;
+//! - of structs: records of exactly the struct's stride, raw bytes (`u8`), or the struct's scalar when it has only one;
+//! - with padding inside its elements (`vec3`): arrays whose rows have the same padding.
+//!
+//! Read next: `limits.rs` for the checks that need no arguments, `geometry.rs` for the launch's size.
+
+use std::fmt;
+
+use smallvec::{SmallVec, smallvec};
+
+use crate::dtype::DType;
+use crate::element_type::{ElementType, Leaf};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::mismatch::Mismatch;
+use crate::names::nearest;
+use crate::scalar::ScalarValue;
+use crate::signature::{Param, ParamKind, Parameter, PushMember, Signature};
+
+/// What the check needs to know of an array.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ArrayShape<'a> {
+    /// What the user calls it, for messages.
+    pub label: Option<&'a str>,
+    /// Its element type.
+    pub dtype: DType,
+    /// Elements on each axis.
+    pub shape: &'a [usize],
+    /// Bytes from its first element to its last, inclusive.
+    pub nbytes: u64,
+    /// Bytes from the start of the buffer it lies in.
+    pub offset: u64,
+    /// Whether its elements lie in memory in order, without gaps.
+    pub is_contiguous: bool,
+    /// Whether it may be written.
+    pub is_writable: bool,
+}
+
+impl fmt::Display for ArrayShape<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(label) = self.label {
+            write!(f, "`{label}`, ")?;
+        }
+        write!(f, "an array of {} with shape {:?}", self.dtype, self.shape)
+    }
+}
+
+/// One argument, as far as the check looks at it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ArgShape<'a> {
+    /// An array.
+    Array(ArrayShape<'a>),
+    /// One number.
+    Scalar(ScalarValue),
+    /// The numbers of a vector, matrix or array, in memory order without padding.
+    Scalars(&'a [ScalarValue]),
+}
+
+impl fmt::Display for ArgShape<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Array(array) => array.fmt(f),
+            Self::Scalar(value) => write!(f, "{value} ({})", value.dtype()),
+            Self::Scalars(values) => write!(f, "{} numbers", values.len()),
+        }
+    }
+}
+
+/// An argument with the name it is given for. Without a name, its position decides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Argument<'a> {
+    /// The parameter it is for; `None` for the next in order.
+    pub name: Option<&'a str>,
+    /// What it is.
+    pub shape: ArgShape<'a>,
+}
+
+impl<'a> From<ArgShape<'a>> for Argument<'a> {
+    fn from(shape: ArgShape<'a>) -> Self {
+        Self { name: None, shape }
+    }
+}
+
+/// A call that fits: how to bind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// The push-constant block, padding zero.
+    pub push_constants: SmallVec<[u8; 128]>,
+    /// For each of [`Signature::params`], the index of its array among the arguments.
+    pub arrays: SmallVec<[usize; 8]>,
+    /// The first of [`Signature::params`] whose array has no bytes. Vulkan binds no empty range: a launch that has work to do
+    /// is then an [`Error::EmptyArray`].
+    pub empty: Option<usize>,
+}
+
+/// Checks a call and packs it. Reads nothing of the arrays' memory.
+///
+/// Arguments stand in the order of [`Signature::arguments`]; from the first that is named on, all are.
+///
+/// # Errors
+///
+/// The first thing that does not fit, in this order: names and count, kinds and element types, lengths, limits, access. Each
+/// names the kernel and the parameter.
+pub fn check(signature: &Signature, arguments: &[Argument<'_>], limits: &Limits) -> Result<Packed> {
+    let order = bind_names(signature, arguments)?;
+    let block_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
+    let mut packed = Packed { push_constants: smallvec![0; block_bytes], arrays: SmallVec::new(), empty: None };
+    for (parameter, &index) in signature.arguments().zip(&order) {
+        let shape = &arguments[index].shape;
+        match (parameter, shape) {
+            (Parameter::Array(param), ArgShape::Array(array)) => {
+                ArrayCheck { kernel: &signature.entry, param, array }.run(limits)?;
+                if array.nbytes == 0 {
+                    packed.empty = packed.empty.or(Some(packed.arrays.len()));
+                }
+                packed.arrays.push(index);
+            }
+            (Parameter::Array(_), given) => {
+                let (ty, given) = (parameter.ty().to_string(), given.to_string());
+                return Err(refusal(&signature.entry, parameter.name(), Mismatch::WantsArray { ty, given }));
+            }
+            (Parameter::Scalar(member), ArgShape::Scalar(value)) => {
+                pack(&signature.entry, member, std::slice::from_ref(value), &mut packed.push_constants)?;
+            }
+            (Parameter::Scalar(member), ArgShape::Scalars(values)) => {
+                pack(&signature.entry, member, values, &mut packed.push_constants)?;
+            }
+            (Parameter::Scalar(_), given @ ArgShape::Array(_)) => {
+                let (ty, given) = (parameter.ty().to_string(), given.to_string());
+                return Err(refusal(&signature.entry, parameter.name(), Mismatch::WantsScalar { ty, given }));
+            }
+        }
+    }
+    Ok(packed)
+}
+
+fn refusal(kernel: &str, param: &str, problem: Mismatch) -> Error {
+    Error::Argument { kernel: kernel.to_owned(), param: param.to_owned(), problem: Box::new(problem) }
+}
+
+/// The index of the argument for each parameter.
+fn bind_names(signature: &Signature, arguments: &[Argument<'_>]) -> Result<SmallVec<[usize; 16]>> {
+    const UNBOUND: usize = usize::MAX;
+    let kernel = || signature.entry.clone();
+    let n_params = signature.n_arguments();
+    let n_positional = arguments.iter().take_while(|argument| argument.name.is_none()).count();
+    if n_positional > n_params || (n_positional == arguments.len() && n_positional < n_params) {
+        let (given, names) = (arguments.len(), signature.argument_names());
+        return Err(Error::ArgumentCount { kernel: kernel(), expected: n_params, given, names });
+    }
+    let mut order: SmallVec<[usize; 16]> = (0..n_positional).collect();
+    order.resize(n_params, UNBOUND);
+    for (index, argument) in arguments.iter().enumerate().skip(n_positional) {
+        let Some(name) = argument.name else {
+            return Err(Error::PositionalAfterNamed { kernel: kernel(), position: index + 1 });
+        };
+        let Some(position) = signature.arguments().position(|parameter| parameter.name() == name) else {
+            return Err(unknown(signature, name));
+        };
+        if order[position] != UNBOUND {
+            return Err(Error::DuplicateArgument { kernel: kernel(), param: name.to_owned() });
+        }
+        order[position] = index;
+    }
+    match signature.arguments().zip(&order).find(|&(_, &index)| index == UNBOUND) {
+        None => Ok(order),
+        Some((missing, _)) => Err(Error::MissingArgument {
+            kernel: kernel(),
+            param: missing.name().to_owned(),
+            ty: missing.ty().to_string(),
+            found: signature.argument_names(),
+        }),
+    }
+}
+
+fn unknown(signature: &Signature, name: &str) -> Error {
+    let (kernel, param) = (signature.entry.clone(), name.to_owned());
+    if signature.constants.iter().any(|constant| constant.name == name) {
+        return Error::ConstantAsArgument { kernel, param };
+    }
+    let found = signature.argument_names();
+    let hint = nearest(name, &found.0);
+    Error::UnknownArgument { kernel, param, found, hint }
+}
+
+/// Writes a push constant's numbers to their places in the block.
+fn pack(kernel: &str, member: &PushMember, values: &[ScalarValue], block: &mut [u8]) -> Result<()> {
+    // The usual case, without a list on the heap.
+    let leaves: SmallVec<[Leaf; 4]> = match member.ty {
+        ElementType::Scalar(dtype) => smallvec![(0, dtype)],
+        ref ty => ty.leaves().into(),
+    };
+    if leaves.len() != values.len() {
+        let (ty, expected, given) = (member.ty.to_string(), leaves.len(), values.len());
+        return Err(refusal(kernel, &member.name, Mismatch::ScalarCount { ty, expected, given }));
+    }
+    for (&(offset, dtype), value) in leaves.iter().zip(values) {
+        if value.dtype() != dtype {
+            let (ty, given) = (member.ty.to_string(), ArgShape::Scalar(*value).to_string());
+            return Err(refusal(kernel, &member.name, Mismatch::ScalarType { ty, given }));
+        }
+        value.write_to(&mut block[(member.offset + offset) as usize..]);
+    }
+    Ok(())
+}
+
+/// One array against its parameter.
+struct ArrayCheck<'a> {
+    kernel: &'a str,
+    param: &'a Param,
+    array: &'a ArrayShape<'a>,
+}
+
+impl ArrayCheck<'_> {
+    fn run(&self, limits: &Limits) -> Result<()> {
+        if !self.array.is_contiguous {
+            return Err(self.refuse(Mismatch::NotContiguous { given: self.array.to_string() }));
+        }
+        self.check_dtype()?;
+        self.check_length()?;
+        self.check_padding()?;
+        self.check_range(limits)?;
+        if self.param.writes && !self.array.is_writable {
+            return Err(self.refuse(Mismatch::ReadOnly { given: self.array.to_string() }));
+        }
+        Ok(())
+    }
+
+    fn refuse(&self, problem: Mismatch) -> Error {
+        refusal(self.kernel, &self.param.name, problem)
+    }
+
+    /// Whether the array is known by its bytes alone, so that it lies as the shader's struct does.
+    fn is_opaque(&self) -> bool {
+        self.param.ty.has_struct() && matches!(self.array.dtype, DType::Record(_) | DType::U8)
+    }
+
+    fn check_dtype(&self) -> Result<()> {
+        let (ty, dtype) = (&self.param.ty, self.array.dtype);
+        let item_bytes = self.param.stride.map_or(self.param.fixed_bytes, u64::from);
+        let fits = match dtype {
+            DType::Record(bytes) => ty.has_struct() && u64::from(bytes) == item_bytes,
+            DType::U8 if ty.has_struct() => true,
+            _ => dtype.scalar().is_some() && dtype.scalar() == ty.scalar(),
+        };
+        if fits {
+            return Ok(());
+        }
+        let advice = match (dtype, ty.scalar()) {
+            (DType::Record(_) | DType::U8, _) | (_, None) if ty.has_struct() => {
+                format!("; pass records of {item_bytes} bytes, or bytes")
+            }
+            (DType::U8 | DType::I8, Some(scalar)) if scalar.is_integer() => {
+                format!("; convert it to {scalar}, or view it as {scalar} if the kernel unpacks bytes")
+            }
+            (DType::Record(_), Some(scalar)) => format!("; view it as {scalar}"),
+            (_, Some(scalar)) => format!("; convert it to {scalar}"),
+            (_, None) => String::new(),
+        };
+        Err(self.refuse(Mismatch::DType { ty: ty.to_string(), given: self.array.to_string(), advice }))
+    }
+
+    fn check_length(&self) -> Result<()> {
+        let (param, given, fixed) = (self.param, self.array.nbytes, self.param.fixed_bytes);
+        let ty = || param.ty.to_string();
+        let problem = match (param.kind, param.ty.runtime_array()) {
+            (ParamKind::Uniform, _) if given > fixed => Mismatch::TooLong { ty: ty(), limit: fixed, given },
+            (ParamKind::Uniform, _) => return Ok(()),
+            (ParamKind::Storage, None) if given == fixed => return Ok(()),
+            (ParamKind::Storage, None) => Mismatch::FixedLength { ty: ty(), expected: fixed, given },
+            (ParamKind::Storage, Some(_)) if given < fixed => Mismatch::TooShort { ty: ty(), needed: fixed, given },
+            (ParamKind::Storage, Some((_, stride))) => {
+                let (given, rest) = (given - fixed, (given - fixed) % u64::from(stride));
+                if rest == 0 {
+                    return Ok(());
+                }
+                let after = if fixed > 0 { format!(" after the first {fixed}") } else { String::new() };
+                Mismatch::PartialElement { ty: ty(), stride, given, rest, after }
+            }
+        };
+        Err(self.refuse(problem))
+    }
+
+    /// Refuses `(n, 3)` floats for `array<vec3<f32>>`, whose elements are 16 bytes apart: for every fourth `n` the total length
+    /// would fit, and the numbers would land in the wrong places.
+    fn check_padding(&self) -> Result<()> {
+        let Some(stride) = self.param.stride.filter(|_| !self.is_opaque()) else {
+            return Ok(());
+        };
+        let used = match &self.param.ty {
+            ElementType::Array { element, .. } => element.used_bytes(),
+            ty => ty.runtime_array().map_or(u64::from(stride), |(element, _)| element.used_bytes()),
+        };
+        if used == u64::from(stride) || self.array.nbytes == 0 {
+            return Ok(());
+        }
+        let itemsize = u64::from(self.array.dtype.itemsize());
+        let row = self.array.shape.last().map_or(itemsize, |&len| (len as u64).saturating_mul(itemsize));
+        let mut trailing = itemsize;
+        let is_element = self.array.shape.iter().rev().any(|&len| {
+            trailing = trailing.saturating_mul(len as u64);
+            trailing == u64::from(stride)
+        });
+        if is_element || row.is_multiple_of(u64::from(stride)) {
+            return Ok(());
+        }
+        Err(self.refuse(Mismatch::Padding { ty: self.param.ty.to_string(), stride, used, given: row }))
+    }
+
+    fn check_range(&self, limits: &Limits) -> Result<()> {
+        let (limit, alignment, kind) = match self.param.kind {
+            ParamKind::Storage => {
+                (limits.max_storage_buffer_range, limits.min_storage_buffer_offset_alignment, "storage")
+            }
+            ParamKind::Uniform => {
+                (limits.max_uniform_buffer_range, limits.min_uniform_buffer_offset_alignment, "constant memory")
+            }
+        };
+        // Constant memory is bound at its declared size, however short the array.
+        let given = self.array.nbytes.max(self.param.fixed_bytes);
+        if given > limit {
+            return Err(self.refuse(Mismatch::RangeLimit { given, limit, kind }));
+        }
+        let offset = self.array.offset;
+        if !offset.is_multiple_of(alignment.max(1)) {
+            return Err(self.refuse(Mismatch::Misaligned { offset, alignment }));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

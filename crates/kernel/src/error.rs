@@ -1,0 +1,318 @@
+//! What can go wrong between a shader's text and a launch: [`Error`], one enum for the crate.
+//!
+//! A message names the kernel, then the parameter in the shader's own spelling, then both sides with their numbers.
+//! Where a name is unknown, the names that exist follow, with the nearest one. What can be wrong with one argument is
+//! in `mismatch.rs`.
+
+use crate::dtype::DType;
+use crate::mismatch::Mismatch;
+use crate::names::{Hint, Names};
+
+/// The crate's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a shader could not be used, or a launch was refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No dtype has that name.
+    #[error("no dtype is called `{text}`{hint}")]
+    UnknownDType {
+        /// As given.
+        text: String,
+        /// The nearest name.
+        hint: Hint,
+    },
+    /// Text is no value of the type.
+    #[error("cannot read `{text}` as {dtype}: {reason}")]
+    BadScalar {
+        /// As given.
+        text: String,
+        /// Wanted.
+        dtype: DType,
+        /// What is wrong.
+        reason: String,
+    },
+
+    /// The shader's text does not parse.
+    #[error("{place}: the shader does not parse\n{report}")]
+    Parse {
+        /// `file:line:column`.
+        place: String,
+        /// The compiler's message with the source lines.
+        report: String,
+    },
+    /// The shader parses, but breaks a rule of its language.
+    #[error("{place}: the shader is not valid\n{report}")]
+    Invalid {
+        /// `file:line:column`.
+        place: String,
+        /// The compiler's message with the source lines.
+        report: String,
+    },
+    /// The shader has nothing to run.
+    #[error("{source_name}: no compute entry point (`@compute @workgroup_size(64) fn …`)")]
+    NoEntryPoint {
+        /// The source's name.
+        source_name: String,
+    },
+    /// Several entry points, and none was named.
+    #[error("{source_name}: name the entry point to use, one of {found}")]
+    AmbiguousEntryPoint {
+        /// The source's name.
+        source_name: String,
+        /// Those that exist.
+        found: Names,
+    },
+    /// No entry point has that name.
+    #[error("{source_name}: no compute entry point `{entry}`; there is {found}{hint}")]
+    UnknownEntryPoint {
+        /// The source's name.
+        source_name: String,
+        /// As given.
+        entry: String,
+        /// Those that exist.
+        found: Names,
+        /// The nearest.
+        hint: Hint,
+    },
+    /// No constant has that name or id.
+    #[error("kernel `{kernel}`: no constant `{constant}`; there is {found}{hint}")]
+    UnknownConstant {
+        /// Entry point.
+        kernel: String,
+        /// As given.
+        constant: String,
+        /// Those that exist.
+        found: Names,
+        /// The nearest.
+        hint: Hint,
+    },
+    /// A constant was set twice, by name and by id.
+    #[error("kernel `{kernel}`: constant `{constant}` is set twice, by name and as `{id}`")]
+    DuplicateConstant {
+        /// Entry point.
+        kernel: String,
+        /// Its name.
+        constant: String,
+        /// Its id.
+        id: u16,
+    },
+    /// A constant without default that nobody set.
+    #[error("kernel `{kernel}`: constant `{constant}` has no default and must be set; its constants are {found}")]
+    MissingConstant {
+        /// Entry point.
+        kernel: String,
+        /// Its name.
+        constant: String,
+        /// Those that exist.
+        found: Names,
+    },
+    /// A constant's type cannot hold the value.
+    #[error("kernel `{kernel}`: constant `{constant}` is {dtype} and cannot be {value}: {reason}")]
+    BadConstant {
+        /// Entry point.
+        kernel: String,
+        /// Its name.
+        constant: String,
+        /// Its type.
+        dtype: DType,
+        /// As given.
+        value: f64,
+        /// What it can hold.
+        reason: String,
+    },
+    /// The values of the constants make the shader invalid, such as an array of no elements.
+    #[error("kernel `{kernel}`: not valid with the constants {values}: {report}")]
+    Constants {
+        /// Entry point.
+        kernel: String,
+        /// The values given.
+        values: String,
+        /// The compiler's message.
+        report: String,
+    },
+    /// The shader uses what a compute kernel of ours cannot be given.
+    #[error("kernel `{kernel}`: `{variable}` is {what}; a kernel takes storage and uniform buffers and push constants")]
+    Unsupported {
+        /// Entry point.
+        kernel: String,
+        /// Its name.
+        variable: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// The compiler cannot express the shader in SPIR-V.
+    #[error("kernel `{kernel}`: cannot be written as SPIR-V: {reason}")]
+    Spirv {
+        /// Entry point.
+        kernel: String,
+        /// The compiler's message.
+        reason: String,
+    },
+    /// The shader compiler gave up: a defect in it, not in the shader's user.
+    #[error("{source_name}: the shader compiler panicked: {reason}")]
+    CompilerPanicked {
+        /// The source's name.
+        source_name: String,
+        /// The panic's message.
+        reason: String,
+    },
+    /// No thread could be started to compile in.
+    #[error("cannot start a thread to compile {source_name}")]
+    CompilerThread {
+        /// The source's name.
+        source_name: String,
+        #[source]
+        /// Why.
+        source: std::io::Error,
+    },
+
+    /// Too few or too many arguments.
+    #[error("kernel `{kernel}` takes {expected} arguments ({names}), got {given}")]
+    ArgumentCount {
+        /// Entry point.
+        kernel: String,
+        /// Arguments it has.
+        expected: usize,
+        /// Arguments given.
+        given: usize,
+        /// Their names.
+        names: Names,
+    },
+    /// No argument has that name.
+    #[error("kernel `{kernel}` has no argument `{param}`; it takes {found}{hint}")]
+    UnknownArgument {
+        /// Entry point.
+        kernel: String,
+        /// As given.
+        param: String,
+        /// Those that exist.
+        found: Names,
+        /// The nearest.
+        hint: Hint,
+    },
+    /// A constant was given as an argument.
+    #[error(
+        "kernel `{kernel}`: `{param}` is a constant of the shader, not an argument; set it before the kernel is built"
+    )]
+    ConstantAsArgument {
+        /// Entry point.
+        kernel: String,
+        /// Its name.
+        param: String,
+    },
+    /// An argument nobody gave.
+    #[error("kernel `{kernel}`: no value for `{param}`, which is {ty}; it takes {found}")]
+    MissingArgument {
+        /// Entry point.
+        kernel: String,
+        /// Its name.
+        param: String,
+        /// Its type.
+        ty: String,
+        /// Those that exist.
+        found: Names,
+    },
+    /// An argument given twice.
+    #[error("kernel `{kernel}`: `{param}` is given twice")]
+    DuplicateArgument {
+        /// Entry point.
+        kernel: String,
+        /// Its name.
+        param: String,
+    },
+    /// A positional argument behind a named one.
+    #[error("kernel `{kernel}`: argument {position} has no name, but follows a named one")]
+    PositionalAfterNamed {
+        /// Entry point.
+        kernel: String,
+        /// Counted from 1.
+        position: usize,
+    },
+    /// An argument does not fit its parameter.
+    #[error("kernel `{kernel}`: `{param}` {problem}")]
+    Argument {
+        /// Entry point.
+        kernel: String,
+        /// The parameter's name in the shader.
+        param: String,
+        /// What does not fit, with both sides.
+        problem: Box<Mismatch>,
+    },
+    /// An array without elements, for a launch that has work to do.
+    #[error("kernel `{kernel}`: `{param}` is empty, but the launch is not")]
+    EmptyArray {
+        /// Entry point.
+        kernel: String,
+        /// Its name.
+        param: String,
+    },
+
+    /// A workgroup too long on one axis.
+    #[error("kernel `{kernel}`: workgroup size {size} on axis {axis}, the device allows {limit}")]
+    WorkgroupSize {
+        /// Entry point.
+        kernel: String,
+        /// `x`, `y` or `z`.
+        axis: char,
+        /// Wanted.
+        size: u32,
+        /// Allowed.
+        limit: u32,
+    },
+    /// A workgroup with too many invocations.
+    #[error("kernel `{kernel}`: workgroup of {size} is {invocations} invocations, the device allows {limit}")]
+    WorkgroupInvocations {
+        /// Entry point.
+        kernel: String,
+        /// As `x×y×z`.
+        size: String,
+        /// Their product.
+        invocations: u128,
+        /// Allowed.
+        limit: u32,
+    },
+    /// More workgroup memory than there is.
+    #[error("kernel `{kernel}`: {bytes} bytes of shared memory ({variables}), the device has {limit}")]
+    SharedMemory {
+        /// Entry point.
+        kernel: String,
+        /// Wanted.
+        bytes: u64,
+        /// Allowed.
+        limit: u32,
+        /// Those that use it.
+        variables: Names,
+    },
+    /// More push constants than fit.
+    #[error("kernel `{kernel}`: {bytes} bytes of push constants, the device allows {limit}")]
+    PushConstants {
+        /// Entry point.
+        kernel: String,
+        /// Wanted.
+        bytes: u32,
+        /// Allowed.
+        limit: u32,
+    },
+    /// More workgroups than one dispatch may have.
+    #[error("{wanted} workgroups on axis {axis}, the device allows {limit}")]
+    GroupCount {
+        /// `x`, `y` or `z`.
+        axis: char,
+        /// Wanted.
+        wanted: u64,
+        /// Allowed.
+        limit: u32,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_stay_small_enough_to_return() {
+        assert!(size_of::<Error>() <= 128, "{}", size_of::<Error>());
+    }
+}

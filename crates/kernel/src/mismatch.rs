@@ -1,0 +1,55 @@
+//! Why one argument does not fit its parameter: [`Mismatch`], what [`Error::Argument`](crate::Error::Argument) carries.
+//!
+//! Each message continues ``kernel `scale`: `x` ``. Lengths, offsets and strides are in bytes.
+
+/// Why an argument does not fit. `ty` is the parameter's type as the shader spells it, `given` what came.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
+pub enum Mismatch {
+    /// A scalar where an array is wanted.
+    #[error("is an array, {ty}, got {given}")]
+    WantsArray { ty: String, given: String },
+    /// An array where a scalar is wanted.
+    #[error("is a scalar, {ty}, got {given}")]
+    WantsScalar { ty: String, given: String },
+    /// A number of another type. Numbers are never converted silently.
+    #[error("is {ty}, got {given}")]
+    ScalarType { ty: String, given: String },
+    /// Too few or too many numbers for a vector.
+    #[error("is {ty}, {expected} numbers, got {given}")]
+    ScalarCount { ty: String, expected: usize, given: usize },
+    /// An array of another element type; `advice` says what to do.
+    #[error("is {ty}, got {given}{advice}")]
+    DType { ty: String, given: String, advice: String },
+    /// An array with gaps or in another order.
+    #[error("needs a contiguous array, got {given}, which is not; copy it first")]
+    NotContiguous { given: String },
+    /// A read-only array for a parameter the kernel writes.
+    #[error("is written by the kernel, got {given}, which is read-only")]
+    ReadOnly { given: String },
+    /// A view that starts where the device cannot bind it.
+    #[error("starts {offset} bytes into its memory, the device needs a multiple of {alignment}")]
+    Misaligned { offset: u64, alignment: u64 },
+    /// Not the size the shader declares.
+    #[error("is {ty}, exactly {expected} bytes, got {given} bytes")]
+    FixedLength { ty: String, expected: u64, given: u64 },
+    /// Shorter than what precedes the runtime array.
+    #[error("is {ty}, which starts with {needed} bytes before its array, got {given} bytes")]
+    TooShort { ty: String, needed: u64, given: u64 },
+    /// Constant memory longer than the shader declares.
+    #[error("is {ty} in constant memory, at most {limit} bytes, got {given} bytes")]
+    TooLong { ty: String, limit: u64, given: u64 },
+    /// A length that ends inside an element: `given` bytes of array, `rest` of them past the last whole element.
+    #[error("is {ty}, {stride} bytes an element, got {given} bytes{after}, {rest} too many")]
+    PartialElement { ty: String, stride: u32, given: u64, rest: u64, after: String },
+    /// Elements with padding, fed from rows without it.
+    #[error(
+        "is {ty}, {stride} bytes an element of which {used} hold data, got rows of {given} bytes; \
+         pad the last axis to {stride} bytes"
+    )]
+    Padding { ty: String, stride: u32, used: u64, given: u64 },
+    /// More than one binding of the device can reach.
+    #[error("has {given} bytes, the device binds at most {limit} bytes of {kind}")]
+    RangeLimit { given: u64, limit: u64, kind: &'static str },
+}

@@ -1,0 +1,371 @@
+//! What a kernel takes and needs: [`Signature`], plain data read from the shader.
+//!
+//! It is the contract between the shader and its callers: `check.rs` checks arguments against it, the pipeline layer makes
+//! descriptor sets and push-constant ranges from it, the command line prints it.
+//! How it is read from a shader is in `reflect.rs`; types are in `element_type.rs`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::dtype::DType;
+use crate::element_type::ElementType;
+use crate::names::Names;
+use crate::scalar::ScalarValue;
+
+/// All that a caller must know of one entry point, with its constants' values applied.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Signature {
+    /// The entry point's name.
+    pub entry: String,
+    /// Invocations of a workgroup on x, y and z.
+    pub workgroup_size: [u32; 3],
+    /// The buffers it uses, ordered by group, then binding.
+    pub params: Vec<Param>,
+    /// Its push constants, if it uses any.
+    pub push_constants: Option<PushConstants>,
+    /// The constants it depends on, in the order of declaration.
+    pub constants: Vec<Constant>,
+    /// The workgroup variables it uses.
+    pub shared: Vec<SharedVar>,
+    /// Bytes of shared memory of one workgroup, with the padding between variables.
+    pub shared_bytes: u64,
+    /// What the device must be able to do, beyond plain compute.
+    pub capabilities: Vec<Capability>,
+}
+
+/// A buffer the kernel uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Param {
+    /// The variable's name.
+    pub name: String,
+    /// Descriptor set.
+    pub group: u32,
+    /// Binding in the set.
+    pub binding: u32,
+    /// Storage or constant memory.
+    pub kind: ParamKind,
+    /// What the shader declares it may do.
+    pub access: Access,
+    /// Whether the entry point really reads it, on any path.
+    pub reads: bool,
+    /// Whether the entry point really writes it, on any path.
+    pub writes: bool,
+    /// The whole variable's type.
+    pub ty: ElementType,
+    /// Bytes before the runtime array; all of them when there is none.
+    pub fixed_bytes: u64,
+    /// Bytes from element to element of the array the variable is or ends in.
+    pub stride: Option<u32>,
+    /// Elements, when the variable is an array of fixed length.
+    pub array_len: Option<u32>,
+}
+
+/// The memory a buffer is bound as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ParamKind {
+    /// `var<storage>`: large, may be written.
+    Storage,
+    /// `var<uniform>`: constant memory.
+    Uniform,
+}
+
+/// What a shader declares it may do with a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Access {
+    /// Read only.
+    Read,
+    /// Write only.
+    Write,
+    /// Both.
+    ReadWrite,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::ReadWrite => "read_write",
+        })
+    }
+}
+
+/// The push-constant block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PushConstants {
+    /// Bytes of the block, a multiple of four.
+    pub bytes: u32,
+    /// What is in it, in order of offset.
+    pub members: Vec<PushMember>,
+}
+
+/// One push constant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PushMember {
+    /// Its name: a field's, or the variable's when that is no struct.
+    pub name: String,
+    /// Bytes from the start of the block.
+    pub offset: u32,
+    /// Its type: a scalar or vector, seldom a matrix or array.
+    pub ty: ElementType,
+}
+
+/// A constant fixed when the kernel is built (WGSL's `override`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Constant {
+    /// Its name.
+    pub name: String,
+    /// Its `@id`, if it has one.
+    pub id: Option<u16>,
+    /// Its type.
+    pub dtype: DType,
+    /// What it is when nobody sets it.
+    pub default: ConstantDefault,
+    /// What it is in this kernel.
+    pub value: ScalarValue,
+}
+
+/// What a constant is when nobody sets it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ConstantDefault {
+    /// It must be set.
+    Required,
+    /// This value.
+    Value(ScalarValue),
+    /// Computed from other constants.
+    Derived,
+}
+
+/// A variable in shared (workgroup) memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedVar {
+    /// Its name.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// What a device must be able to do. Read from the SPIR-V itself, so that nothing is missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Capability {
+    /// Arithmetic on `f16` (`shaderFloat16`).
+    Float16,
+    /// Arithmetic on `f64` (`shaderFloat64`).
+    Float64,
+    /// 8-bit integers (`shaderInt8`).
+    Int8,
+    /// 16-bit integers (`shaderInt16`).
+    Int16,
+    /// 64-bit integers (`shaderInt64`).
+    Int64,
+    /// 16-bit values in storage buffers (`storageBuffer16BitAccess`).
+    Storage16,
+    /// 16-bit values in constant memory (`uniformAndStorageBuffer16BitAccess`).
+    Uniform16,
+    /// Atomics on 64-bit integers (`shaderBufferInt64Atomics`).
+    Int64Atomics,
+    /// Atomic addition of `f32` (`shaderBufferFloat32AtomicAdd`).
+    Float32AtomicAdd,
+    /// The subgroup's size and index.
+    Subgroup,
+    /// `subgroupAll`, `subgroupAny`.
+    SubgroupVote,
+    /// Reductions and scans of a subgroup.
+    SubgroupArithmetic,
+    /// Ballot and broadcast.
+    SubgroupBallot,
+    /// `subgroupShuffle`, `subgroupShuffleXor`.
+    SubgroupShuffle,
+    /// `subgroupShuffleUp`, `subgroupShuffleDown`.
+    SubgroupShuffleRelative,
+    /// Quads.
+    SubgroupQuad,
+    /// Products of packed 8-bit integers (`shaderIntegerDotProduct`).
+    IntegerDotProduct,
+    /// Cooperative matrices (`VK_KHR_cooperative_matrix`).
+    CooperativeMatrix,
+    /// Vulkan's memory model (`vulkanMemoryModel`).
+    VulkanMemoryModel,
+    /// Any other SPIR-V capability, by its number.
+    Other(u32),
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Float16 => "f16",
+            Self::Float64 => "f64",
+            Self::Int8 => "i8",
+            Self::Int16 => "i16",
+            Self::Int64 => "i64",
+            Self::Storage16 => "16-bit storage",
+            Self::Uniform16 => "16-bit uniforms",
+            Self::Int64Atomics => "i64 atomics",
+            Self::Float32AtomicAdd => "f32 atomic add",
+            Self::Subgroup => "subgroups",
+            Self::SubgroupVote => "subgroup vote",
+            Self::SubgroupArithmetic => "subgroup arithmetic",
+            Self::SubgroupBallot => "subgroup ballot",
+            Self::SubgroupShuffle => "subgroup shuffle",
+            Self::SubgroupShuffleRelative => "subgroup relative shuffle",
+            Self::SubgroupQuad => "subgroup quads",
+            Self::IntegerDotProduct => "integer dot product",
+            Self::CooperativeMatrix => "cooperative matrices",
+            Self::VulkanMemoryModel => "Vulkan memory model",
+            Self::Other(number) => return write!(f, "SPIR-V capability {number}"),
+        })
+    }
+}
+
+/// One argument of a kernel, as a caller counts them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Parameter<'a> {
+    /// A buffer: give an array.
+    Array(&'a Param),
+    /// A push constant: give a number.
+    Scalar(&'a PushMember),
+}
+
+impl<'a> Parameter<'a> {
+    /// Its name in the shader.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        match self {
+            Self::Array(param) => &param.name,
+            Self::Scalar(member) => &member.name,
+        }
+    }
+
+    /// Its type in the shader.
+    #[must_use]
+    pub const fn ty(&self) -> &'a ElementType {
+        match self {
+            Self::Array(param) => &param.ty,
+            Self::Scalar(member) => &member.ty,
+        }
+    }
+}
+
+impl Signature {
+    /// The arguments in the order callers give them: buffers by group and binding, then push constants by offset.
+    ///
+    /// A push constant may have a buffer's name; the name then means the buffer.
+    pub fn arguments(&self) -> impl Iterator<Item = Parameter<'_>> {
+        self.params.iter().map(Parameter::Array).chain(self.push_members().iter().map(Parameter::Scalar))
+    }
+
+    /// How many arguments there are.
+    #[must_use]
+    pub fn n_arguments(&self) -> usize {
+        self.params.len() + self.push_members().len()
+    }
+
+    pub(crate) fn push_members(&self) -> &[PushMember] {
+        self.push_constants.as_ref().map_or(&[], |push| &push.members)
+    }
+
+    pub(crate) fn argument_names(&self) -> Names {
+        self.arguments().map(|argument| argument.name()).collect()
+    }
+
+    /// The lines of `Display` after the first: name, where, access, type.
+    fn rows(&self) -> Vec<[String; 4]> {
+        let buffers = self.params.iter().map(|param| {
+            let kind = if param.kind == ParamKind::Uniform { "uniform" } else { "storage" };
+            let place = format!("{kind} {}:{}", param.group, param.binding);
+            [param.name.clone(), place, param.access.to_string(), param.ty.to_string()]
+        });
+        let scalars = self.push_members().iter().map(|member| {
+            [member.name.clone(), format!("push +{}", member.offset), String::new(), member.ty.to_string()]
+        });
+        let constants = self.constants.iter().map(|constant| {
+            let place = constant.id.map_or("constant".to_owned(), |id| format!("constant @{id}"));
+            let default = match constant.default {
+                ConstantDefault::Value(default) if default != constant.value => format!(" (default {default})"),
+                _ => String::new(),
+            };
+            let ty = format!("{} = {}{default}", constant.dtype, constant.value);
+            [constant.name.clone(), place, String::new(), ty]
+        });
+        let shared = self.shared.iter().map(|variable| {
+            let size = bytes_in_words(variable.bytes);
+            [variable.name.clone(), "shared".to_owned(), String::new(), size]
+        });
+        buffers.chain(scalars).chain(constants).chain(shared).collect()
+    }
+}
+
+impl fmt::Display for Signature {
+    /// Prints a headline, then an aligned line for each argument, constant and shared variable:
+    ///
+    /// ```text
+    /// convolve: workgroup 16×16×1, shared 9.0 KiB
+    ///   image  storage 0:0  read        array<f32>
+    ///   out    storage 0:1  read_write  array<f32>
+    ///   width  push +0                  u32
+    ///   TILE   constant                 u32 = 16 (default 8)
+    ///   tile   shared                   9.0 KiB
+    /// ```
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: workgroup {}", self.entry, times(self.workgroup_size))?;
+        if self.shared_bytes > 0 {
+            write!(f, ", shared {}", bytes_in_words(self.shared_bytes))?;
+        }
+        for (i, capability) in self.capabilities.iter().enumerate() {
+            write!(f, "{}{capability}", if i == 0 { ", needs " } else { ", " })?;
+        }
+        let rows = self.rows();
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let (name, place, access) = (width(0), width(1), width(2));
+        let gap = if access > 0 { "  " } else { "" };
+        for row in &rows {
+            write!(f, "\n  {:name$}  {:place$}{gap}{:access$}  {}", row[0], row[1], row[2], row[3])?;
+        }
+        Ok(())
+    }
+}
+
+/// `16×16×1`.
+pub(crate) fn times([x, y, z]: [u32; 3]) -> String {
+    format!("{x}×{y}×{z}")
+}
+
+/// `512 bytes`, `9.0 KiB`.
+fn bytes_in_words(bytes: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "one decimal is printed")]
+    let scaled = |shift: u32| bytes as f64 / (1u64 << shift) as f64;
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..0x10_0000 => format!("{:.1} KiB", scaled(10)),
+        0x10_0000..0x4000_0000 => format!("{:.1} MiB", scaled(20)),
+        _ => format!("{:.1} GiB", scaled(30)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_read_well() {
+        let cases = [
+            (0, "0 bytes"),
+            (1023, "1023 bytes"),
+            (1024, "1.0 KiB"),
+            (9216, "9.0 KiB"),
+            (3 << 19, "1.5 MiB"),
+            (1 << 33, "8.0 GiB"),
+        ];
+        for (bytes, text) in cases {
+            assert_eq!(bytes_in_words(bytes), text);
+        }
+    }
+
+    #[test]
+    fn a_kernel_without_arguments_is_one_line() {
+        let signature = Signature { entry: "main".into(), workgroup_size: [64, 1, 1], ..Signature::default() };
+        assert_eq!(signature.to_string(), "main: workgroup 64×1×1");
+    }
+}

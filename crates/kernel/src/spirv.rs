@@ -1,0 +1,127 @@
+//! Asks naga to write SPIR-V, with the settings a compute kernel wants.
+//!
+//! SPIR-V 1.3, bindings as in the shader, no loop bounding, bounds checks as [`Bounds`](crate::Bounds) says.
+//! Called by `translate.rs` only.
+
+use naga::back::spv::{
+    Capability, DebugInfo, Error as WriteError, Options as WriterOptions, PipelineOptions, SourceLanguage, WriterFlags,
+    ZeroInitializeWorkgroupMemoryMode, write_vec,
+};
+use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
+use naga::valid::ModuleInfo;
+
+use crate::error::{Error, Result};
+use crate::translate::{Bounds, BufferBounds, Options};
+
+/// What to write.
+pub(crate) struct Request<'a> {
+    pub(crate) module: &'a naga::Module,
+    pub(crate) info: &'a ModuleInfo,
+    pub(crate) entry: &'a str,
+    /// Name and text, for debug information.
+    pub(crate) source: (&'a str, &'a str),
+    pub(crate) options: &'a Options,
+}
+
+/// What was written.
+pub(crate) struct Written {
+    pub(crate) words: Vec<u32>,
+    pub(crate) buffer_bounds: BufferBounds,
+}
+
+/// Writes the entry point, with the strictest bounds check that naga can express for it.
+pub(crate) fn write(request: &Request<'_>) -> Result<Written> {
+    let spirv_error = |error: WriteError| Error::Spirv { kernel: request.entry.to_owned(), reason: error.to_string() };
+    let written = |buffer_bounds| write_with(request, buffer_bounds).map(|words| Written { words, buffer_bounds });
+    match request.options.bounds {
+        Bounds::Unchecked => written(BufferBounds::Unchecked),
+        // naga cannot skip an atomic at a computed index and says so; whatever else it lacks, it lacks both ways.
+        Bounds::Checked => written(BufferBounds::ReadZeroSkipWrite).or_else(|error| match error {
+            WriteError::FeatureNotImplemented(_) => written(BufferBounds::Clamp),
+            error => Err(error),
+        }),
+    }
+    .map_err(spirv_error)
+}
+
+/// Refuses what naga 30 writes for a cooperative matrix that no `var` holds: a module without the extension and memory model
+/// that such a matrix needs. Drivers may take it and compute anything.
+pub(crate) fn check_cooperative(entry: &str, capabilities: &[crate::Capability]) -> Result<()> {
+    let has = |capability| capabilities.contains(&capability);
+    if has(crate::Capability::CooperativeMatrix) && !has(crate::Capability::VulkanMemoryModel) {
+        let reason = "hold at least one cooperative matrix in a `var`, not a `let`".to_owned();
+        return Err(Error::Spirv { kernel: entry.to_owned(), reason });
+    }
+    Ok(())
+}
+
+fn write_with(request: &Request<'_>, buffer_bounds: BufferBounds) -> std::result::Result<Vec<u32>, WriteError> {
+    let options = request.options;
+    let (buffer, index) = match buffer_bounds {
+        BufferBounds::ReadZeroSkipWrite => (BoundsCheckPolicy::ReadZeroSkipWrite, BoundsCheckPolicy::Restrict),
+        BufferBounds::Clamp => (BoundsCheckPolicy::Restrict, BoundsCheckPolicy::Restrict),
+        BufferBounds::Unchecked => (BoundsCheckPolicy::Unchecked, BoundsCheckPolicy::Unchecked),
+    };
+    let (file_name, source_code) = request.source;
+    let writer_options = WriterOptions {
+        lang_version: (1, 3),
+        flags: if options.debug_info { WriterFlags::DEBUG } else { WriterFlags::empty() },
+        // With an empty map this keeps the shader's own group and binding numbers.
+        fake_missing_bindings: true,
+        capabilities: Some(allowed_capabilities(options)),
+        bounds_check_policies: BoundsCheckPolicies {
+            index,
+            buffer,
+            image_load: BoundsCheckPolicy::Unchecked,
+            binding_array: BoundsCheckPolicy::Unchecked,
+        },
+        zero_initialize_workgroup_memory: if options.zero_shared {
+            ZeroInitializeWorkgroupMemoryMode::Polyfill
+        } else {
+            ZeroInitializeWorkgroupMemoryMode::None
+        },
+        force_loop_bounding: false,
+        // Would ask the device for 16-bit shader inputs, which a compute kernel does not have.
+        use_storage_input_output_16: false,
+        // Not `WGSL`: validators older than that number refuse the whole module.
+        debug_info: options.debug_info.then_some(DebugInfo {
+            source_code,
+            file_name,
+            language: SourceLanguage::Unknown,
+        }),
+        emit_int_div_checks: !options.unchecked_division,
+        ..WriterOptions::default()
+    };
+    let pipeline = PipelineOptions { shader_stage: naga::ShaderStage::Compute, entry_point: request.entry.to_owned() };
+    write_vec(request.module, request.info, &writer_options, Some(&pipeline))
+}
+
+/// What naga's writer may ask of the device. Left out are those it can do without: 8-bit integers and, unless wanted, the
+/// integer dot product.
+fn allowed_capabilities(options: &Options) -> naga::FastHashSet<Capability> {
+    let mut allowed: naga::FastHashSet<_> = [
+        Capability::Shader,
+        Capability::Matrix,
+        Capability::Float16,
+        Capability::Float64,
+        Capability::Int16,
+        Capability::Int64,
+        Capability::Int64Atomics,
+        Capability::AtomicFloat32AddEXT,
+        Capability::GroupNonUniform,
+        Capability::GroupNonUniformVote,
+        Capability::GroupNonUniformArithmetic,
+        Capability::GroupNonUniformBallot,
+        Capability::GroupNonUniformShuffle,
+        Capability::GroupNonUniformShuffleRelative,
+        Capability::GroupNonUniformQuad,
+        Capability::CooperativeMatrixKHR,
+        Capability::VulkanMemoryModel,
+    ]
+    .into_iter()
+    .collect();
+    if options.integer_dot_product {
+        allowed.extend([Capability::DotProduct, Capability::DotProductInput4x8BitPacked]);
+    }
+    allowed
+}

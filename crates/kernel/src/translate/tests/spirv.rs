@@ -1,0 +1,185 @@
+//! What is written: bounds, options, capabilities, judged by Khronos's validator.
+
+use std::process::{Command, Stdio};
+
+use super::*;
+use crate::Capability;
+
+#[test]
+fn out_of_range_writes_are_skipped_unless_an_atomic_prevents_it() {
+    let counter = "
+@group(0) @binding(0) var<storage, read_write> count: atomic<u32>;
+@group(0) @binding(1) var<storage, read_write> out: array<u32>;
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) { out[id.x] = atomicAdd(&count, 1u); }";
+    let unchecked = Options { bounds: Bounds::Unchecked, ..Options::default() };
+    let cases = [
+        (SAXPY, Options::default(), BufferBounds::ReadZeroSkipWrite),
+        (counter, Options::default(), BufferBounds::ReadZeroSkipWrite), // Its index is not computed.
+        (HISTOGRAM, Options::default(), BufferBounds::Clamp),
+        (SAXPY, unchecked, BufferBounds::Unchecked),
+        (HISTOGRAM, unchecked, BufferBounds::Unchecked),
+    ];
+    for (text, options, expected) in cases {
+        let translated = translate_with(text, None, &[], &options).unwrap();
+        assert_eq!(translated.buffer_bounds, expected, "{}", translated.entry);
+    }
+}
+
+/// Whether the SPIR-V has an instruction of that number.
+fn has_op(spirv: &[u32], op: u32) -> bool {
+    let mut rest = &spirv[5..];
+    while let [word, ..] = rest {
+        if word & 0xffff == op {
+            return true;
+        }
+        rest = &rest[(word >> 16) as usize..];
+    }
+    false
+}
+
+#[test]
+fn options_show_in_the_spirv() {
+    const OP_NAME: u32 = 5;
+    const OP_ARRAY_LENGTH: u32 = 68;
+    const OP_CONTROL_BARRIER: u32 = 224;
+    const OP_SELECT: u32 = 169;
+    const OP_UDOT: u32 = 4451;
+    let shared = "
+var<workgroup> w: array<u32, 4>;
+@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@compute @workgroup_size(1) fn main() { out[0] = w[1]; }";
+    let divide = "
+@group(0) @binding(0) var<storage, read_write> out: vec4<u32>;
+@compute @workgroup_size(1) fn main() { out.x = out.y / out.z; }";
+    let dot = "
+@group(0) @binding(0) var<storage, read_write> out: vec4<u32>;
+@compute @workgroup_size(1) fn main() { out.x = dot4U8Packed(out.y, out.z); }";
+    let default = Options::default();
+    // Shader, options, instruction, whether it is there.
+    let cases = [
+        (SAXPY, default, OP_ARRAY_LENGTH, true),
+        (SAXPY, Options { bounds: Bounds::Unchecked, ..default }, OP_ARRAY_LENGTH, false),
+        (SAXPY, default, OP_NAME, false),
+        (SAXPY, Options { debug_info: true, ..default }, OP_NAME, true),
+        (shared, default, OP_CONTROL_BARRIER, false),
+        (shared, Options { zero_shared: true, ..default }, OP_CONTROL_BARRIER, true),
+        (divide, default, OP_SELECT, true), // The zero divisor is replaced.
+        (divide, Options { unchecked_division: true, ..default }, OP_SELECT, false),
+        (dot, default, OP_UDOT, false),
+        (dot, Options { integer_dot_product: true, ..default }, OP_UDOT, true),
+    ];
+    for (text, options, op, expected) in cases {
+        let translated = translate_with(text, None, &[], &options).unwrap();
+        assert_eq!(has_op(&translated.spirv, op), expected, "op {op} with {options:?}");
+        assert_eq!(translated.spirv[1], 0x0001_0300, "SPIR-V 1.3");
+    }
+    let fast = translate_with(dot, None, &[], &Options { integer_dot_product: true, ..default }).unwrap();
+    assert_eq!(fast.signature.capabilities, [Capability::IntegerDotProduct]);
+}
+
+/// Judges every golden shader with Khronos's validator, where that is installed.
+#[test]
+fn spirv_val_accepts_every_shader() {
+    let found = Command::new("spirv-val").arg("--version").stdout(Stdio::null()).status();
+    if found.is_err() {
+        eprintln!("SKIPPED: spirv-val is not installed");
+        return;
+    }
+    let file = std::env::temp_dir().join(format!("vkarray-kernel-{}.spv", std::process::id()));
+    for (text, entry, constants) in [
+        (SAXPY, "saxpy", &[][..]),
+        (CONVOLVE, "convolve", &[("GAIN", 1.0)]),
+        (PARTICLES, "move_all", &[]),
+        (HISTOGRAM, "histogram", &[]),
+        (TWO, "one", &[]),
+        (TWO, "two", &[("B", 1.0)]),
+        (HALF, "main", &[]),
+    ] {
+        for bounds in [Bounds::Checked, Bounds::Unchecked] {
+            let options = Options { bounds, zero_shared: true, debug_info: true, ..Options::default() };
+            let translated = translate_with(text, Some(entry), constants, &options).unwrap();
+            std::fs::write(&file, bytemuck::cast_slice::<u32, u8>(&translated.spirv)).unwrap();
+            let output = Command::new("spirv-val").args(["--target-env", "vulkan1.1"]).arg(&file).output().unwrap();
+            assert!(output.status.success(), "{entry}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn capabilities_are_those_of_the_spirv() {
+    use Capability as C;
+    let cases: &[(&str, &[Capability])] = &[
+        (
+            "@group(0) @binding(0) var<storage, read_write> o: array<atomic<u64>>; var<immediate> n: u64;
+          @compute @workgroup_size(1) fn main() { atomicMax(&o[0], n); }",
+            &[C::Int64, C::Int64Atomics],
+        ),
+        (
+            "@group(0) @binding(0) var<storage, read_write> o: array<atomic<f32>>;
+          @compute @workgroup_size(1) fn main() { atomicAdd(&o[0], 1.0); }",
+            &[C::Float32AtomicAdd],
+        ),
+        (
+            "enable wgpu_int16; @group(0) @binding(0) var<storage, read_write> o: array<u16>;
+          @compute @workgroup_size(1) fn main() { o[0] = u16(3); }",
+            &[C::Int16, C::Storage16, C::Uniform16],
+        ),
+        (
+            "@group(0) @binding(0) var<storage, read_write> o: array<u32>;
+          @compute @workgroup_size(32) fn main(@builtin(subgroup_size) n: u32) { o[0] = subgroupShuffle(n, 3u); }",
+            &[C::Subgroup, C::SubgroupShuffle],
+        ),
+        // Without 8-bit integers, which naga can do without.
+        (
+            "@group(0) @binding(0) var<storage, read_write> o: array<u32>;
+          @compute @workgroup_size(1) fn main() { o[0] = pack4xU8(vec4(o[1])); }",
+            &[],
+        ),
+        (
+            "enable f16; enable wgpu_cooperative_matrix;
+          @group(0) @binding(0) var<storage, read_write> c: array<f16>;
+          @compute @workgroup_size(32) fn main() {
+              var tile = coopLoad<coop_mat16x16<f16, C>>(&c[0], 16u);
+              coopStore(tile, &c[256], 16u);
+          }",
+            &[C::Float16, C::Storage16, C::Uniform16, C::CooperativeMatrix, C::VulkanMemoryModel],
+        ),
+    ];
+    for (text, capabilities) in cases {
+        assert_eq!(signature(text, &[]).capabilities, *capabilities, "{text}");
+    }
+}
+
+#[test]
+fn a_cooperative_matrix_without_its_extension_is_refused() {
+    let text = "
+enable f16; enable wgpu_cooperative_matrix;
+@group(0) @binding(0) var<storage, read_write> c: array<f16>;
+@compute @workgroup_size(32) fn main() {
+    let tile = coopLoad<coop_mat16x16<f16, C>>(&c[0], 16u);
+    coopStore(tile, &c[256], 16u);
+}";
+    let message =
+        "kernel `main`: cannot be written as SPIR-V: hold at least one cooperative matrix in a `var`, not a `let`";
+    assert_eq!(translate(text, &[]).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn other_stages_are_ignored() {
+    // Fragment shaders in the same text are neither counted nor translated.
+    let text = "
+@fragment fn shade() -> @location(0) vec4<f32> { return vec4(1.0); }
+@compute @workgroup_size(2) fn main() {}";
+    assert_eq!(signature(text, &[]).workgroup_size, [2, 1, 1]);
+}
+
+#[test]
+fn a_panic_of_the_compiler_is_an_error() {
+    for (error, expected) in [
+        (contain::<()>("a.wgsl", || panic!("at {}", 7)), "a.wgsl: the shader compiler panicked: at 7"),
+        (contain::<()>("a.wgsl", || panic!("plain")), "a.wgsl: the shader compiler panicked: plain"),
+    ] {
+        assert_eq!(error.unwrap_err().to_string(), expected);
+    }
+}

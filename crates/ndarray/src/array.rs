@@ -1,0 +1,199 @@
+//! `DeviceNDArray<T>`: a typed view of a block of device memory.
+//!
+//! A handle: clones and views share memory, and the last to be dropped frees it. An array is (context, block, layout);
+//! every view is born in `with_layout`. How arrays come to be is `create.rs`, how they are copied is `transfer.rs`.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use vkarray_allocator::Block;
+use vkarray_kernel::{Arg, ArrayArg, ArrayShape, AsArg, DType, Element};
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::layout::{Index, Layout, Order};
+
+/// An n-dimensional array on a device.
+///
+/// Shape, strides and contiguity are NumPy's, with strides counted in elements. Cloning it, and every view of it,
+/// shares its memory: writing through one is seen through all. Work on it is ordered by the runtime, on whatever
+/// stream it runs.
+pub struct DeviceNDArray<T: Element> {
+    context: Context,
+    block: Arc<Block>,
+    layout: Layout,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T: Element> DeviceNDArray<T> {
+    /// The caller has seen to it that the block holds the layout's extent.
+    pub(crate) fn new(context: &Context, block: Arc<Block>, layout: Layout) -> Self {
+        Self { context: context.clone(), block, layout, element: PhantomData }
+    }
+
+    /// Views the same memory through another layout. Every view is made here.
+    fn with_layout(&self, layout: Layout) -> Self {
+        debug_assert!(layout.extent().end as u64 * size_of::<T>() as u64 <= self.block.size(), "a view leaves its block");
+        Self { context: self.context.clone(), block: Arc::clone(&self.block), layout, element: PhantomData }
+    }
+
+    /// The context it was made from.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The memory it views.
+    #[must_use]
+    pub fn block(&self) -> &Arc<Block> {
+        &self.block
+    }
+
+    /// How its elements lie in the block.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Elements on each axis.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    /// From an element to the next on each axis, in elements.
+    #[must_use]
+    pub fn strides(&self) -> &[isize] {
+        self.layout.strides()
+    }
+
+    /// Where its first element lies in the block, in elements.
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        self.layout.offset()
+    }
+
+    /// How many axes it has.
+    #[must_use]
+    pub fn ndim(&self) -> usize {
+        self.layout.ndim()
+    }
+
+    /// How many elements it has.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.layout.size()
+    }
+
+    /// Bytes of one element.
+    #[must_use]
+    pub fn itemsize(&self) -> usize {
+        size_of::<T>()
+    }
+
+    /// Bytes of all its elements, gaps between them not counted.
+    #[must_use]
+    pub fn nbytes(&self) -> u64 {
+        self.size() as u64 * size_of::<T>() as u64
+    }
+
+    /// The type of its elements.
+    #[must_use]
+    pub fn dtype(&self) -> DType {
+        T::DTYPE
+    }
+
+    /// Whether walking the last axis fastest visits memory in order, without gaps. NumPy's rule.
+    #[must_use]
+    pub fn is_c_contiguous(&self) -> bool {
+        self.layout.is_c_contiguous()
+    }
+
+    /// Whether walking the first axis fastest visits memory in order, without gaps. NumPy's rule.
+    #[must_use]
+    pub fn is_f_contiguous(&self) -> bool {
+        self.layout.is_f_contiguous()
+    }
+
+    /// Views the elements, in C order, as `shape`, one length of which may be -1. Never copies.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`](crate::Error::Layout): the element counts differ, or the elements cannot be viewed so without
+    /// a copy.
+    pub fn reshape(&self, shape: impl AsRef<[isize]>) -> Result<Self> {
+        self.reshape_with_order(shape, Order::C)
+    }
+
+    /// Views the elements, in the given order, as `shape`, one length of which may be -1. Never copies.
+    ///
+    /// # Errors
+    ///
+    /// As [`DeviceNDArray::reshape`].
+    pub fn reshape_with_order(&self, shape: impl AsRef<[isize]>, order: Order) -> Result<Self> {
+        Ok(self.with_layout(self.layout.reshape(shape.as_ref(), order)?))
+    }
+
+    /// Views all elements, in the given order, on one axis. Never copies.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`](crate::Error::Layout) if the elements cannot be viewed so without a copy.
+    pub fn ravel(&self, order: Order) -> Result<Self> {
+        Ok(self.with_layout(self.layout.ravel(order)?))
+    }
+
+    /// Views the array with its axes in the given order, or reversed without one. Never copies.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`](crate::Error::Layout) if `axes` is not a permutation of the axes.
+    pub fn transpose(&self, axes: Option<&[isize]>) -> Result<Self> {
+        Ok(self.with_layout(self.layout.transpose(axes)?))
+    }
+
+    /// Views a part of the array. Never copies.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`](crate::Error::Layout) if an index is out of range or there are too many.
+    pub fn slice(&self, index: &[Index]) -> Result<Self> {
+        Ok(self.with_layout(self.layout.slice(index)?))
+    }
+}
+
+impl<T: Element> Clone for DeviceNDArray<T> {
+    fn clone(&self) -> Self {
+        self.with_layout(self.layout.clone())
+    }
+}
+
+/// Says what the array is. Does not read the device.
+impl<T: Element> fmt::Debug for DeviceNDArray<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceNDArray")
+            .field("dtype", &format_args!("{}", T::DTYPE))
+            .field("shape", &self.shape())
+            .field("strides", &self.strides())
+            .field("device", &self.context.info().name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: Element> AsArg for DeviceNDArray<T> {
+    fn as_arg(&self) -> Arg<'_> {
+        Arg::Array(ArrayArg {
+            block: &self.block,
+            shape: ArrayShape {
+                label: None,
+                dtype: T::DTYPE,
+                shape: self.shape(),
+                nbytes: self.nbytes(),
+                offset: self.offset() as u64 * size_of::<T>() as u64,
+                is_contiguous: self.is_c_contiguous(),
+                is_writable: true,
+            },
+        })
+    }
+}

@@ -1,0 +1,181 @@
+//! What set-up does: from a snapshot of the machine to a list of steps.
+//!
+//! Everything here is pure, so that every package manager and every case is tested on any machine.
+//! The snapshot is taken in `found.rs`; the steps are run in `setup.rs`.
+
+use std::fmt;
+
+use crate::command::CommandLine;
+use crate::found::{Found, PackageManager};
+
+#[cfg(test)]
+mod tests;
+
+/// Something vkarray or its tests cannot do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    Loader,
+    Device,
+    ValidationLayer,
+    SpirvVal,
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Loader => "the Vulkan loader",
+            Self::Device => "a usable Vulkan device",
+            Self::ValidationLayer => "the Khronos validation layer",
+            Self::SpirvVal => "spirv-val",
+        })
+    }
+}
+
+/// One thing to do, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Fetch the lists of packages.
+    Refresh(CommandLine),
+    /// Install packages; where that fails and `refresh` is given, run it and try once more.
+    Install { command: CommandLine, refresh: Option<CommandLine> },
+    /// Nothing set-up may do itself: stop, and tell the user what to do.
+    Stop(String),
+}
+
+/// What is missing, in the order to install it.
+pub(crate) fn missing(found: &Found, tests: bool) -> Vec<Need> {
+    [
+        (Need::Loader, found.loader.is_some()),
+        (Need::Device, found.usable().next().is_some()),
+        (Need::ValidationLayer, !tests || found.validation_layer),
+        (Need::SpirvVal, !tests || found.spirv_val),
+    ]
+    .into_iter()
+    .filter_map(|(need, is_met)| (!is_met).then_some(need))
+    .collect()
+}
+
+/// The steps that bring what is missing; none where nothing is.
+pub(crate) fn plan(found: &Found, tests: bool) -> Vec<Step> {
+    let needs = missing(found, tests);
+    if needs.is_empty() {
+        return vec![];
+    }
+    if let (true, Some(setting)) = (needs.contains(&Need::Device) && found.loader.is_some(), &found.driver_override) {
+        return vec![Step::Stop(format!(
+            "{setting} hides every driver but those it names, and they bring no usable device; \
+             unset it or name a working driver, and run this again"
+        ))];
+    }
+    let Some(manager) = found.package_manager else {
+        return vec![Step::Stop(by_hand(&needs))];
+    };
+    let refresh = manager.refresh();
+    let install = manager.install(&needs);
+    match rights(found, manager) {
+        Rights::As(prefix) => {
+            let as_allowed = |words: Vec<&'static str>| CommandLine::new(prefix.iter().copied().chain(words));
+            let refresh = refresh.map(as_allowed);
+            let command = as_allowed(install);
+            match refresh {
+                Some(first) if !found.has_lists => vec![Step::Refresh(first), Step::Install { command, refresh: None }],
+                // Half-refreshed lists break a pacman system, so there a stale list is the user's to mend.
+                refresh => vec![Step::Install { command, refresh: refresh.filter(|_| manager == PackageManager::Apt) }],
+            }
+        }
+        Rights::Wrong(who) => {
+            let commands: Vec<String> = (refresh.filter(|_| !found.has_lists).into_iter().chain([install]))
+                .map(|words| CommandLine::new(words).to_string())
+                .collect();
+            let commands = commands.join(" && ");
+            vec![Step::Stop(format!("missing: {}; run this {who}, then try again:\n  {commands}", listed(&needs)))]
+        }
+    }
+}
+
+/// Whether set-up may call the package manager.
+enum Rights {
+    /// Yes, behind these words.
+    As(&'static [&'static str]),
+    /// No; this is who may.
+    Wrong(&'static str),
+}
+
+fn rights(found: &Found, manager: PackageManager) -> Rights {
+    match (manager, found.is_root, found.has_sudo) {
+        (PackageManager::Brew, true, _) => Rights::Wrong("as an ordinary user (Homebrew refuses to work for root)"),
+        (PackageManager::Brew, false, _) | (_, true, _) => Rights::As(&[]),
+        (_, false, true) => Rights::As(&["sudo"]),
+        (_, false, false) => Rights::Wrong("as root"),
+    }
+}
+
+impl PackageManager {
+    /// The package that brings `need`.
+    fn package(self, need: Need) -> &'static str {
+        match (need, self) {
+            (Need::Loader, Self::Apt) => "libvulkan1",
+            (Need::Loader, Self::Dnf | Self::Brew) => "vulkan-loader",
+            (Need::Loader, Self::Pacman) => "vulkan-icd-loader",
+            (Need::Device, Self::Apt | Self::Dnf) => "mesa-vulkan-drivers",
+            (Need::Device, Self::Pacman) => "vulkan-swrast",
+            (Need::Device, Self::Brew) => "molten-vk",
+            (Need::ValidationLayer, Self::Apt | Self::Brew) => "vulkan-validationlayers",
+            (Need::ValidationLayer, Self::Dnf | Self::Pacman) => "vulkan-validation-layers",
+            (Need::SpirvVal, _) => "spirv-tools",
+        }
+    }
+
+    /// The words that install what is needed, without questions and without packages nobody asked for.
+    fn install(self, needs: &[Need]) -> Vec<&'static str> {
+        let words: &[&str] = match self {
+            Self::Apt => {
+                &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes", "--no-install-recommends"]
+            }
+            Self::Dnf => &["dnf", "install", "--assumeyes", "--setopt=install_weak_deps=False"],
+            Self::Pacman => &["pacman", "-S", "--needed", "--noconfirm"],
+            Self::Brew => &["brew", "install"],
+        };
+        words.iter().copied().chain(needs.iter().map(|&need| self.package(need))).collect()
+    }
+
+    /// The words that fetch the lists of packages, for a manager that does not do so by itself.
+    fn refresh(self) -> Option<Vec<&'static str>> {
+        match self {
+            Self::Apt => Some(vec!["apt-get", "update"]),
+            Self::Pacman => Some(vec!["pacman", "-Sy"]),
+            Self::Dnf | Self::Brew => None,
+        }
+    }
+}
+
+/// What to install where there is no package manager we know.
+fn by_hand(needs: &[Need]) -> String {
+    let mut text = format!("missing: {}; no package manager that set-up knows is here.\n", listed(needs));
+    text += "Install these by the means of your system, then try again:";
+    for &need in needs {
+        let package = |manager: PackageManager| manager.package(need);
+        text += &format!(
+            "\n  {need}: {} (Debian, Ubuntu), {} (Fedora), {} (Arch), {} (Homebrew); {}",
+            package(PackageManager::Apt),
+            package(PackageManager::Dnf),
+            package(PackageManager::Pacman),
+            package(PackageManager::Brew),
+            match need {
+                Need::Loader | Need::Device => "on Windows the driver of the GPU's vendor",
+                Need::ValidationLayer | Need::SpirvVal => "on Windows the Vulkan SDK",
+            },
+        );
+    }
+    text
+}
+
+/// `a, b and c`.
+pub(crate) fn listed(needs: &[Need]) -> String {
+    let names: Vec<String> = needs.iter().map(Need::to_string).collect();
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => "nothing".to_owned(),
+    }
+}

@@ -1,0 +1,198 @@
+//! Every package manager, every set of rights and every set of missing things, without touching the machine.
+
+use super::*;
+use crate::probe::{Device, Kind};
+
+const MANAGERS: [PackageManager; 4] =
+    [PackageManager::Apt, PackageManager::Dnf, PackageManager::Pacman, PackageManager::Brew];
+
+fn device(refused: Option<&str>) -> Device {
+    Device {
+        name: "device".to_owned(),
+        kind: Kind::Discrete,
+        api: "1.3.0".to_owned(),
+        refused: refused.map(str::to_owned),
+    }
+}
+
+/// A machine that lacks `needs` and nothing else.
+fn lacking(needs: &[Need]) -> Found {
+    Found {
+        loader: (!needs.contains(&Need::Loader)).then(|| "1.3.239".to_owned()),
+        devices: if needs.contains(&Need::Device) { vec![] } else { vec![device(None)] },
+        validation_layer: !needs.contains(&Need::ValidationLayer),
+        spirv_val: !needs.contains(&Need::SpirvVal),
+        ..Found::bare()
+    }
+}
+
+/// The steps as a user sees them.
+fn shown(found: &Found, tests: bool) -> Vec<String> {
+    plan(found, tests)
+        .iter()
+        .map(|step| match step {
+            Step::Refresh(command) => format!("refresh: {command}"),
+            Step::Install { command, refresh: None } => format!("install: {command}"),
+            Step::Install { command, refresh: Some(refresh) } => format!("install: {command} | {refresh}"),
+            Step::Stop(text) => format!("stop: {text}"),
+        })
+        .collect()
+}
+
+#[test]
+fn nothing_missing_means_no_step_whatever_the_machine() {
+    for manager in MANAGERS.map(Some).into_iter().chain([None]) {
+        for (is_root, has_lists, has_override) in [(true, true, false), (false, false, true)] {
+            let found = Found {
+                package_manager: manager,
+                is_root,
+                has_lists,
+                driver_override: has_override.then(|| "VK_DRIVER_FILES=x".to_owned()),
+                ..lacking(&[])
+            };
+            assert!(plan(&found, true).is_empty(), "{found:?}");
+            assert!(plan(&found, false).is_empty(), "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn every_manager_installs_by_its_own_names() {
+    use Need::{Device, Loader, SpirvVal, ValidationLayer};
+    use PackageManager::{Apt, Brew, Dnf, Pacman};
+    const APT: &str = "env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends";
+    const DNF: &str = "dnf install --assumeyes --setopt=install_weak_deps=False";
+    const PACMAN: &str = "pacman -S --needed --noconfirm";
+    for (manager, needs, command) in [
+        (Apt, &[Loader, Device][..], format!("{APT} libvulkan1 mesa-vulkan-drivers | apt-get update")),
+        (Apt, &[Device], format!("{APT} mesa-vulkan-drivers | apt-get update")), // The loader is there: leave it.
+        (Apt, &[ValidationLayer], format!("{APT} vulkan-validationlayers | apt-get update")), // A GPU is there.
+        (Apt, &[SpirvVal], format!("{APT} spirv-tools | apt-get update")),
+        (Dnf, &[Loader, Device], format!("{DNF} vulkan-loader mesa-vulkan-drivers")),
+        (Dnf, &[ValidationLayer], format!("{DNF} vulkan-validation-layers")),
+        (Dnf, &[SpirvVal], format!("{DNF} spirv-tools")),
+        (Pacman, &[Loader, Device], format!("{PACMAN} vulkan-icd-loader vulkan-swrast")),
+        (Pacman, &[ValidationLayer], format!("{PACMAN} vulkan-validation-layers")),
+        (Pacman, &[SpirvVal], format!("{PACMAN} spirv-tools")),
+        (Brew, &[Loader, Device], "brew install vulkan-loader molten-vk".to_owned()),
+        (Brew, &[ValidationLayer], "brew install vulkan-validationlayers".to_owned()),
+        (Brew, &[SpirvVal], "brew install spirv-tools".to_owned()),
+    ] {
+        let found =
+            Found { package_manager: Some(manager), is_root: manager != Brew, has_sudo: false, ..lacking(needs) };
+        assert_eq!(shown(&found, true), [format!("install: {command}")], "{manager:?} {needs:?}");
+    }
+}
+
+#[test]
+fn what_only_tests_want_is_installed_for_tests_only() {
+    use Need::{Device, Loader, SpirvVal, ValidationLayer};
+    for (needs, without, with) in [
+        (&[ValidationLayer][..], &[][..], &[ValidationLayer][..]),
+        (&[SpirvVal], &[], &[SpirvVal]),
+        (&[Device, SpirvVal], &[Device], &[Device, SpirvVal]),
+        (&[Loader, Device, ValidationLayer, SpirvVal], &[Loader, Device], &[Loader, Device, ValidationLayer, SpirvVal]),
+    ] {
+        assert_eq!(missing(&lacking(needs), false), without, "{needs:?}");
+        assert_eq!(missing(&lacking(needs), true), with, "{needs:?}");
+    }
+}
+
+#[test]
+fn a_device_that_is_refused_counts_as_none() {
+    let mut found = lacking(&[]);
+    found.devices = vec![device(Some("its driver speaks Vulkan 1.0"))];
+    assert_eq!(missing(&found, false), [Need::Device]);
+    found.devices.push(device(None));
+    assert_eq!(missing(&found, false), []);
+}
+
+#[test]
+fn rights_decide_who_runs_the_command() {
+    use PackageManager::{Apt, Brew, Dnf, Pacman};
+    for (manager, is_root, has_sudo, start) in [
+        (Apt, true, true, "install: env DEBIAN_FRONTEND=noninteractive apt-get install"), // Root needs no sudo.
+        (Apt, false, true, "install: sudo env DEBIAN_FRONTEND=noninteractive apt-get install"),
+        (Dnf, true, false, "install: dnf install"),
+        (Dnf, false, true, "install: sudo dnf install"),
+        (Pacman, true, false, "install: pacman -S"),
+        (Pacman, false, true, "install: sudo pacman -S"),
+        (Brew, false, true, "install: brew install"), // Homebrew belongs to its user.
+        (Brew, false, false, "install: brew install"),
+        (Apt, false, false, "stop: missing: spirv-val; run this as root, then try again:\n  env DEBIAN_FRONTEND"),
+        (Dnf, false, false, "stop: missing: spirv-val; run this as root, then try again:\n  dnf install"),
+        (Pacman, false, false, "stop: missing: spirv-val; run this as root, then try again:\n  pacman -S"),
+        (Brew, true, true, "stop: missing: spirv-val; run this as an ordinary user (Homebrew refuses"),
+    ] {
+        let found = Found { package_manager: Some(manager), is_root, has_sudo, ..lacking(&[Need::SpirvVal]) };
+        let steps = shown(&found, true);
+        assert_eq!(steps.len(), 1, "{steps:?}");
+        assert!(steps[0].starts_with(start), "{manager:?}, root {is_root}, sudo {has_sudo}: {steps:?}");
+    }
+}
+
+#[test]
+fn lists_are_fetched_first_where_there_are_none() {
+    use PackageManager::{Apt, Brew, Dnf, Pacman};
+    for (manager, has_sudo, is_root, first) in [
+        (Apt, true, false, Some("refresh: sudo apt-get update")),
+        (Apt, false, true, Some("refresh: apt-get update")),
+        (Pacman, false, true, Some("refresh: pacman -Sy")),
+        (Dnf, false, true, None), // Fetches its lists itself.
+        (Brew, false, false, None),
+    ] {
+        let found = Found {
+            package_manager: Some(manager),
+            has_lists: false,
+            has_sudo,
+            is_root,
+            ..lacking(&[Need::ValidationLayer])
+        };
+        let steps = shown(&found, true);
+        assert_eq!(steps.len(), if first.is_some() { 2 } else { 1 }, "{manager:?}: {steps:?}");
+        assert_eq!(first, first.map(|_| steps[0].as_str()), "{manager:?}");
+        let install = steps.last().expect("a step");
+        assert!(install.starts_with("install: "), "{manager:?}: {steps:?}");
+        assert!(!install.contains('|'), "fresh lists are not fetched twice: {steps:?}");
+    }
+    let found = Found { has_lists: false, is_root: false, ..lacking(&[Need::SpirvVal]) };
+    let told = &shown(&found, true)[0];
+    assert!(told.contains("\n  apt-get update && env DEBIAN_FRONTEND"), "the user is told both commands: {told}");
+}
+
+#[test]
+fn without_a_package_manager_the_user_gets_the_names() {
+    let needs = [Need::Loader, Need::Device, Need::ValidationLayer, Need::SpirvVal];
+    let found = Found { package_manager: None, ..lacking(&needs) };
+    let [Step::Stop(text)] = &plan(&found, true)[..] else { panic!("one instruction, not {:?}", plan(&found, true)) };
+    for manager in MANAGERS {
+        for need in needs {
+            assert!(text.contains(manager.package(need)), "{manager:?} {need} in {text}");
+        }
+    }
+    let text = &shown(&Found { package_manager: None, ..lacking(&[Need::SpirvVal]) }, true)[0];
+    assert!(text.contains("spirv-tools") && !text.contains("libvulkan1"), "only what is missing: {text}");
+}
+
+#[test]
+fn a_hidden_driver_is_not_cured_by_installing() {
+    let setting = "VK_DRIVER_FILES=/nonexistent";
+    let hidden = Found { driver_override: Some(setting.to_owned()), ..lacking(&[Need::Device]) };
+    let steps = shown(&hidden, false);
+    assert!(steps.len() == 1 && steps[0].starts_with(&format!("stop: {setting} hides")), "{steps:?}");
+    // Without a loader nobody has read the variable yet, so there is something to install.
+    let found = Found { driver_override: Some(setting.to_owned()), ..lacking(&[Need::Loader, Need::Device]) };
+    assert!(shown(&found, false)[0].starts_with("install: "), "{:?}", shown(&found, false));
+}
+
+#[test]
+fn a_list_reads_as_a_sentence_does() {
+    for (needs, text) in [
+        (&[][..], "nothing"),
+        (&[Need::SpirvVal], "spirv-val"),
+        (&[Need::Loader, Need::SpirvVal], "the Vulkan loader and spirv-val"),
+        (&[Need::Loader, Need::Device, Need::SpirvVal], "the Vulkan loader, a usable Vulkan device and spirv-val"),
+    ] {
+        assert_eq!(listed(needs), text, "{needs:?}");
+    }
+}

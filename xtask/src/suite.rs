@@ -1,0 +1,85 @@
+//! `cargo xtask test`: set up, then run every test under the validation layer.
+//!
+//! Here is the command and the line it ends with.
+//! The tests themselves are in the crates and in `tests/`; set-up is in `setup.rs`.
+
+use std::env;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::command::{CommandLine, exit_code};
+use crate::found::Found;
+use crate::setup;
+
+/// Runs the tests; the exit code is that of `cargo test`.
+pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
+    let found = setup::run(true)?;
+    let status = command(args).run()?;
+    let verdict = if status.success() { "passed" } else { "FAILED" };
+    let choice = env::var("VKARRAY_DEVICE").ok();
+    println!("tests {verdict} under the validation layer on {}", device_line(&found, choice.as_deref()));
+    Ok(exit_code(status))
+}
+
+fn command(args: &[String]) -> CommandLine {
+    // cargo takes `--workspace` over `--package`, and would run everything where one crate was asked for.
+    let names_package = args
+        .iter()
+        .take_while(|arg| *arg != "--")
+        .any(|arg| arg.starts_with("--package") || (arg.starts_with("-p") && !arg.starts_with("--")));
+    let words: &[&str] = if names_package { &["cargo", "test"] } else { &["cargo", "test", "--workspace"] };
+    CommandLine::new(words.iter().copied()).with_env("VKARRAY_VALIDATION", "1").with_args(args)
+}
+
+/// The device of the tests: what the user chose in `VKARRAY_DEVICE`, else the best one.
+fn device_line(found: &Found, choice: Option<&str>) -> String {
+    match (choice, found.best()) {
+        (Some(choice), _) => {
+            let names: Vec<String> = found.usable().map(ToString::to_string).collect();
+            format!("VKARRAY_DEVICE={choice}, of: {}", names.join("; "))
+        }
+        (None, Some(best)) => best.to_string(),
+        (None, None) => "no device".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::{Device, Kind};
+
+    #[test]
+    fn all_crates_are_tested_unless_one_is_named() {
+        for (args, shown) in [
+            (&[][..], "VKARRAY_VALIDATION=1 cargo test --workspace"),
+            (&["reshape"], "VKARRAY_VALIDATION=1 cargo test --workspace reshape"),
+            (&["-p", "xtask"], "VKARRAY_VALIDATION=1 cargo test -p xtask"),
+            (&["-pxtask"], "VKARRAY_VALIDATION=1 cargo test -pxtask"),
+            (&["--package", "xtask"], "VKARRAY_VALIDATION=1 cargo test --package xtask"),
+            (&["--profile", "x"], "VKARRAY_VALIDATION=1 cargo test --workspace --profile x"), // Not -p.
+            (&["--", "-p"], "VKARRAY_VALIDATION=1 cargo test --workspace -- -p"), // The test binary's, not cargo's.
+        ] {
+            let args: Vec<String> = args.iter().map(|&arg| arg.to_owned()).collect();
+            assert_eq!(command(&args).to_string(), shown, "{args:?}");
+        }
+    }
+
+    #[test]
+    fn the_last_line_names_the_device() {
+        let device = |name: &str, kind| Device { name: name.to_owned(), kind, api: "1.3.0".to_owned(), refused: None };
+        let two = vec![device("soft", Kind::Cpu), device("fast", Kind::Discrete)];
+        for (devices, choice, line) in [
+            (two.clone(), None, "fast (discrete GPU, Vulkan 1.3.0)"), // As the library chooses.
+            (
+                two,
+                Some("cpu"),
+                "VKARRAY_DEVICE=cpu, of: soft (CPU driver, Vulkan 1.3.0); fast (discrete GPU, Vulkan 1.3.0)",
+            ),
+            (vec![], None, "no device"),
+        ] {
+            let found = Found { devices, ..Found::bare() };
+            assert_eq!(device_line(&found, choice), line, "{choice:?}");
+        }
+    }
+}
