@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use half::{bf16, f16};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use vkarray_allocator::Block;
 
 use crate::check::{ArgShape, Argument, ArrayShape};
@@ -185,6 +185,8 @@ pub(crate) fn constant_shape(dtype: DType, shape: &[usize], nbytes: u64) -> Arra
 
 #[cfg(test)]
 mod tests {
+    use smallvec::smallvec;
+
     use super::*;
 
     #[test]

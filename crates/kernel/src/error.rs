@@ -295,6 +295,44 @@ pub enum Error {
         /// Allowed.
         limit: u32,
     },
+    /// The device lacks what the shader's code needs.
+    #[error("kernel `{kernel}` needs {capability}, which {device} does not have")]
+    Capability {
+        /// Entry point.
+        kernel: String,
+        /// What it needs.
+        capability: String,
+        /// The device's name.
+        device: String,
+    },
+    /// An argument, or the stream, of a device that the kernel was not built for.
+    #[error("kernel `{kernel}` was built on {own}, but {what} belongs to {other}: they were opened separately")]
+    ForeignDevice {
+        /// Entry point.
+        kernel: String,
+        /// The kernel's device.
+        own: String,
+        /// What belongs elsewhere.
+        what: &'static str,
+        /// Where.
+        other: String,
+    },
+    /// Two parameters that share memory of which the kernel writes.
+    #[error("kernel `{kernel}`: `{written}` is written and shares memory with `{other}`; the result would be chance")]
+    Aliased {
+        /// Entry point.
+        kernel: String,
+        /// The parameter that is written.
+        written: String,
+        /// The other one.
+        other: String,
+    },
+    /// Memory was refused.
+    #[error(transparent)]
+    Memory(#[from] vkarray_allocator::Error),
+    /// The driver refused or failed.
+    #[error(transparent)]
+    Driver(#[from] vkarray_driver::Error),
     /// More workgroups than one dispatch may have.
     #[error("{wanted} workgroups on axis {axis}, the device allows {limit}")]
     GroupCount {

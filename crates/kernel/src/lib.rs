@@ -1,16 +1,23 @@
-//! Compute kernels: from a shader's text to SPIR-V, what it takes, and whether a call fits it.
+//! Compute kernels: from a shader's text to a pipeline, what it takes, and whether a call fits it.
 //!
-//! *Is*: translation ([`Module`]), reflection ([`Signature`]), argument checks ([`check()`]), launch geometry ([`Groups`]).
-//! *Is not*: memory or arrays; kernels take whatever the array layer describes as an [`ArgShape`].
+//! **Is:** translation ([`Module`]), reflection ([`Signature`]), argument checks ([`check()`]), launch geometry
+//! ([`Groups`]); pipelines made once ([`KernelCache`]), constant memory ([`ConstArray`]) and dispatch ([`Kernel`]).
+//! **Is not:** shapes; kernels take whatever the array layer describes as an [`Arg`].
 //!
-//! *Start here*: `source.rs` → `translate.rs` → `signature.rs` → `check.rs` → `geometry.rs`. These files are pure: no
-//! Vulkan, no device, so all of it is tested on any machine.
+//! **Start here**, the pure half, tested without a device: `source.rs` → `translate.rs` → `signature.rs` → `check.rs` →
+//! `geometry.rs`. Then the half that calls Vulkan: `args.rs` → `cache.rs` → `kernel.rs` → `dispatch.rs`.
 
+mod args;
+mod cache;
+mod capabilities;
 mod check;
+mod constant;
+mod dispatch;
 mod dtype;
 mod element_type;
 mod error;
 mod geometry;
+mod kernel;
 mod limits;
 mod mismatch;
 mod names;
@@ -21,11 +28,16 @@ mod source;
 mod spirv;
 mod translate;
 
+pub use args::{Arg, Arguments, ArrayArg, AsArg, NamedArg};
+pub use cache::{KernelBuilder, KernelCache};
+pub use capabilities::check_capabilities;
 pub use check::{ArgShape, Argument, ArrayShape, Packed, check};
+pub use constant::ConstArray;
 pub use dtype::{Bool, Complex32, DType, Element};
 pub use element_type::{ElementType, Field, Leaf};
 pub use error::{Error, Result};
 pub use geometry::Groups;
+pub use kernel::Kernel;
 pub use limits::{Limits, check_workgroup};
 pub use mismatch::Mismatch;
 pub use names::{Hint, Names};

@@ -1,6 +1,5 @@
 //! How arrays come to be: uninitialised, filled, or from host data.
 
-use bytemuck::Zeroable;
 use ndarray::{ArrayBase, Data, Dimension};
 use vkarray_allocator::MemoryKind;
 use vkarray_driver::Stream;
@@ -147,14 +146,14 @@ mod tests {
     fn a_value_is_a_word_when_its_bytes_repeat_every_four() {
         // Bytes of the value, word.
         let cases: &[(&[u8], Option<[u8; 4]>)] = &[
-            (&[7], Some([7; 4])),                                  // One byte.
-            (&[1, 2], Some([1, 2, 1, 2])),                         // Two.
-            (&[1, 2, 3, 4], Some([1, 2, 3, 4])),                   // A word itself.
-            (&[1, 2, 3, 4, 1, 2, 3, 4], Some([1, 2, 3, 4])),       // Two equal words.
-            (&[1, 2, 3, 4, 1, 2, 3, 5], None),                     // Two words that differ.
-            (&[0; 12], Some([0; 4])),                              // Zero of a record.
-            (&[0, 0, 0], None),                                    // Three bytes do not divide a word.
-            (&[9, 9, 9, 9, 9, 9], None),                           // Six neither.
+            (&[7], Some([7; 4])),                            // One byte.
+            (&[1, 2], Some([1, 2, 1, 2])),                   // Two.
+            (&[1, 2, 3, 4], Some([1, 2, 3, 4])),             // A word itself.
+            (&[1, 2, 3, 4, 1, 2, 3, 4], Some([1, 2, 3, 4])), // Two equal words.
+            (&[1, 2, 3, 4, 1, 2, 3, 5], None),               // Two words that differ.
+            (&[0; 12], Some([0; 4])),                        // Zero of a record.
+            (&[0, 0, 0], None),                              // Three bytes do not divide a word.
+            (&[9, 9, 9, 9, 9, 9], None),                     // Six neither.
         ];
         for (value, word) in cases {
             assert_eq!(repeated_word(value), word.map(u32::from_ne_bytes), "{value:?}");

@@ -46,7 +46,11 @@ pub enum Error {
         stream: String,
     },
     /// A write to an array of which several elements share memory.
-    #[error("cannot write to shape {} with strides {}: several of its elements share memory", tuple(shape), tuple(strides))]
+    #[error(
+        "cannot write to shape {} with strides {}: several of its elements share memory",
+        tuple(shape),
+        tuple(strides)
+    )]
     SharedElements {
         /// The target's shape.
         shape: Vec<usize>,

@@ -3,7 +3,6 @@
 //! What lies packed in the block is copied whole. A view with gaps is copied run by run of adjacent elements, so that
 //! the elements between are neither read over the bus nor written.
 
-use bytemuck::Zeroable;
 use ndarray::{Array, ArrayBase, ArrayD, Data, Dimension, IxDyn, ShapeBuilder};
 use vkarray_driver::Stream;
 use vkarray_kernel::Element;

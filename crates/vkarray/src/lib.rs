@@ -50,8 +50,8 @@ pub use vkarray_driver::{
 };
 pub use vkarray_kernel::{
     Access, Arg, ArgShape, Arguments, ArrayShape, AsArg, Bounds, ConstArray, Constant, DType, Element, ElementType,
-    Error as KernelError, Groups, Kernel, KernelBuilder, Limits, Module, NamedArg, Options, Param, ParamKind, Parameter,
-    PushMember, ScalarValue, Signature, Source, Translated,
+    Error as KernelError, Groups, Kernel, KernelBuilder, Limits, Module, NamedArg, Options, Param, ParamKind,
+    Parameter, PushMember, ScalarValue, Signature, Source, Translated,
 };
 pub use vkarray_ndarray::{
     Context, ContextBuilder, DeviceNDArray, Error, Index, Layout, LayoutError, Order, Result, Span, broadcast_shapes,
