@@ -1,1 +1,33 @@
-//! WGSL sources.
+//! WGSL sources, as text.
+//!
+//! Is: the sample shaders of `samples/`, one kernel a file, each with its formula in the first comment.
+//! Is not: a compiler, or anything that runs them; that is `vkarray-kernel`.
+//! Start here: [`SAMPLES`] lists all of them, `samples/invert.wgsl` is the shortest to read.
+
+/// Convolves an RGBA image with a filter of up to 31 × 31 taps, through a tile in workgroup memory.
+///
+/// Entry `convolve`; storage `source`, `target_image`; uniform `weights`; immediates `width`, `height`, `radius_x`,
+/// `radius_y`; constants `TILE`, `HALO`. Covers (width, height).
+pub const CONVOLVE: &str = include_str!("../samples/convolve.wgsl");
+
+/// Turns an image into its negative, in place.
+///
+/// Entry `invert`; storage `image`. Covers (number of pixels).
+pub const INVERT: &str = include_str!("../samples/invert.wgsl");
+
+/// Draws a Julia set with smooth colours.
+///
+/// Entry `julia`; storage `image`; immediates `width`, `height`, `c_re`, `c_im`, `scale`; constant `MAX_ITER`.
+/// Covers (width, height).
+pub const JULIA: &str = include_str!("../samples/julia.wgsl");
+
+/// Computes `y = a * x + y` on vectors.
+///
+/// Entry `saxpy`; storage `x`, `y`; immediate `a`; constant `WORKGROUP`. Covers (length of `y`).
+pub const SAXPY: &str = include_str!("../samples/saxpy.wgsl");
+
+/// Every sample, by the name of its entry point, in reading order.
+pub const SAMPLES: &[(&str, &str)] = &[("invert", INVERT), ("saxpy", SAXPY), ("julia", JULIA), ("convolve", CONVOLVE)];
+
+#[cfg(test)]
+mod tests;

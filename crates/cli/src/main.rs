@@ -1,2 +1,31 @@
-//! The vkarray command.
-fn main() {}
+//! The `vkarray` command.
+//!
+//! `args.rs` is what the user typed; `devices.rs` and `run.rs` are the two commands; `array.rs` is host data. An error
+//! ends the program with one paragraph on standard error and a code that says whose fault it is (`error.rs`).
+//! Start at `run.rs`.
+
+mod args;
+mod array;
+mod devices;
+mod error;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Command, CommandLine};
+
+fn main() -> ExitCode {
+    let result = match CommandLine::parse().command {
+        Command::Devices(args) => devices::list(&args),
+        Command::Run(args) => run::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", error.paragraph());
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

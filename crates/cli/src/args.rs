@@ -1,0 +1,96 @@
+//! What the user typed: flags and their raw text, and the help page.
+//!
+//! Nothing here looks at files, shaders or devices, and nothing is judged beyond what clap itself can: an argument's
+//! text is read in [`crate::run::value`], and made sense of, against the shader, in [`crate::run::plan`].
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Parser, Subcommand};
+
+/// Device arrays and compute kernels on any Vulkan driver.
+#[derive(Debug, Parser)]
+#[command(name = "vkarray", version, about)]
+pub(crate) struct CommandLine {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands there are.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the Vulkan devices of this machine, and what each can do
+    Devices(DevicesArgs),
+    /// Run a WGSL compute shader on arrays, images and numbers
+    Run(RunArgs),
+}
+
+/// Flags of `vkarray devices`.
+#[derive(Debug, Args)]
+pub(crate) struct DevicesArgs {
+    /// Print everything known about each device, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const VALUES: &str = "\
+Values of --arg:
+  @x.npy                        an array from a NumPy file
+  @photo.png, @photo.jpg        an image, as f32 in 0..1, shape height x width x 4
+  zeros:f32[512,512,4]          zeros
+  full:f32[100],value=2.5       one value everywhere
+  arange:u32[1000]              0, 1, 2, ...
+  random:f32[64,64],seed=7      uniform: 0 <= x < 1 for floats, the full range for integers; the seed is 0 if left out
+  2.5                           a number, for a push constant
+  0.5,1,2                       the numbers of a push constant that is a vector
+Element types: bool i8 u8 i16 u16 f16 i32 u32 f32 i64 u64 f64
+
+Outputs of --out are .npy (any array) or .png (f32 of shape h x w, h x w x 3 or h x w x 4; clamped to 0..1).
+They are written only after everything has succeeded.
+
+Example:
+  vkarray run julia.wgsl --arg image=zeros:f32[512,768,4] --arg width=768 --arg height=512 --arg c_re=-0.8 \\
+      --arg c_im=0.156 --arg scale=1.2 --covering 768,512 --out image=julia.png
+
+Exit codes: 0 success; 2 the input is wrong, nothing was written; 1 the device, the driver or the disk failed.";
+
+/// Flags of `vkarray run`.
+#[derive(Debug, Args)]
+#[command(after_help = VALUES, group(ArgGroup::new("grid").required(true).args(["covering", "groups"])))]
+pub(crate) struct RunArgs {
+    /// WGSL file
+    pub(crate) shader: PathBuf,
+    /// Entry point; may be left out where the shader has only one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry: Option<String>,
+    /// Value of a shader parameter, by its name in the shader
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    pub(crate) values: Vec<String>,
+    /// File (.npy, .png) that takes what a parameter holds after the run
+    #[arg(long = "out", value_name = "NAME=FILE")]
+    pub(crate) outputs: Vec<String>,
+    /// Invocations wanted along x, y, z; rounded up to whole workgroups
+    #[arg(long, value_name = "N[,M[,K]]")]
+    pub(crate) covering: Option<String>,
+    /// Workgroups to dispatch along x, y, z
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    pub(crate) groups: Option<String>,
+    /// Value of an `override` constant of the shader
+    #[arg(long = "const", value_name = "NAME=VALUE")]
+    pub(crate) constants: Vec<String>,
+    /// Device: an index, a part of its name, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
+    #[arg(long, value_name = "SELECTOR")]
+    pub(crate) device: Option<String>,
+    /// Dispatch this many times and report the spread; arrays keep what the run before left in them
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) repeat: NonZeroU32,
+    /// Allow written arrays with fewer elements than --covering has invocations
+    #[arg(long)]
+    pub(crate) allow_small: bool,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print no report
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,116 @@
+//! Host arrays whose element type is known at run time, and the two macros that go from that type to a Rust type.
+//!
+//! Files are read and written in `array/npy.rs` and `array/picture.rs`; arrays made from a description are in
+//! `run/generate.rs`. A [`HostArray`] is always in C order without gaps: that is what a shader sees.
+
+use half::f16;
+use ndarray::ArrayD;
+
+use vkarray::{DType, Element};
+use vkarray_kernel::Bool;
+
+pub(crate) mod npy;
+pub(crate) mod picture;
+
+/// An element type of host arrays.
+pub(crate) trait HostElement: Element {
+    /// Forgets the element type.
+    fn wrap(array: ArrayD<Self>) -> HostArray;
+}
+
+macro_rules! host_arrays {
+    ($($variant:ident($element:ty)),*) => {
+        /// An array in C order, of any element type that a `.npy` file brings.
+        #[derive(Debug, Clone, PartialEq)]
+        pub(crate) enum HostArray { $($variant(ArrayD<$element>)),* }
+
+        $(impl HostElement for $element {
+            fn wrap(array: ArrayD<Self>) -> HostArray { HostArray::$variant(array) }
+        })*
+    };
+}
+host_arrays!(
+    Bool(Bool),
+    I8(i8),
+    U8(u8),
+    I16(i16),
+    U16(u16),
+    F16(f16),
+    I32(i32),
+    U32(u32),
+    F32(f32),
+    I64(i64),
+    U64(u64),
+    F64(f64)
+);
+
+/// Runs `$body` with `$array` bound to the typed array.
+macro_rules! with_array {
+    ($host:expr, $array:ident => $body:expr) => {{
+        use $crate::array::HostArray::*;
+        match $host {
+            Bool($array) => $body,
+            I8($array) => $body,
+            U8($array) => $body,
+            I16($array) => $body,
+            U16($array) => $body,
+            F16($array) => $body,
+            I32($array) => $body,
+            U32($array) => $body,
+            F32($array) => $body,
+            I64($array) => $body,
+            U64($array) => $body,
+            F64($array) => $body,
+        }
+    }};
+}
+
+/// Runs `$body` with `$T` naming the Rust type of `$dtype`; `None` for a type that host arrays do not have.
+macro_rules! with_type {
+    ($dtype:expr, $T:ident => $body:expr) => {{
+        macro_rules! arm {
+            ($element:ty) => {{
+                type $T = $element;
+                Some($body)
+            }};
+        }
+        match $dtype {
+            DType::Bool => arm!(vkarray_kernel::Bool),
+            DType::I8 => arm!(i8),
+            DType::U8 => arm!(u8),
+            DType::I16 => arm!(i16),
+            DType::U16 => arm!(u16),
+            DType::F16 => arm!(half::f16),
+            DType::I32 => arm!(i32),
+            DType::U32 => arm!(u32),
+            DType::F32 => arm!(f32),
+            DType::I64 => arm!(i64),
+            DType::U64 => arm!(u64),
+            DType::F64 => arm!(f64),
+            _ => None,
+        }
+    }};
+}
+pub(crate) use {with_array, with_type};
+
+impl HostArray {
+    /// Wraps `array`, copied into C order if it is in another.
+    pub(crate) fn new<T: HostElement>(array: ArrayD<T>) -> Self {
+        T::wrap(if array.is_standard_layout() { array } else { array.as_standard_layout().into_owned() })
+    }
+}
+
+/// Bytes of an array of `shape`, or `None` where they, or the strides of an empty array, overflow.
+pub(crate) fn nbytes(shape: &[usize], dtype: DType) -> Option<usize> {
+    // Empty axes count as one in the first product: the strides have to exist even where no element does.
+    let itemsize = dtype.itemsize() as usize;
+    let limit = shape.iter().try_fold(itemsize, |bytes, &len| bytes.checked_mul(len.max(1)))?;
+    isize::try_from(limit).ok()?;
+    Some(shape.iter().fold(itemsize, |bytes, &len| bytes * len))
+}
+
+/// Formats a shape as the command line takes it: `[3,4]`.
+pub(crate) fn shape_text(shape: &[usize]) -> String {
+    let lens: Vec<String> = shape.iter().map(usize::to_string).collect();
+    format!("[{}]", lens.join(","))
+}

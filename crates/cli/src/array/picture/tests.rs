@@ -1,0 +1,138 @@
+use image::{DynamicImage, GrayImage, Luma, Rgb, RgbImage};
+use ndarray::{ArrayD, arr2, arr3};
+
+use super::*;
+
+fn written(array: &ArrayD<f32>) -> DynamicImage {
+    let mut bytes = Vec::new();
+    write_png(array, &mut bytes).unwrap();
+    image::load_from_memory_with_format(&bytes, ImageFormat::Png).unwrap()
+}
+
+/// Saves `picture` under `name`, reads it as an array.
+fn read(picture: &DynamicImage, name: &str) -> ArrayD<f32> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    picture.save(&path).unwrap();
+    let HostArray::F32(array) = Picture::open(&path).unwrap().read().unwrap() else { panic!("pictures are f32") };
+    array
+}
+
+#[test]
+fn rows_come_first_and_channels_last() {
+    // Two wide, one high; red then green-and-blue. Grey spreads to three channels, alpha is one.
+    let colour = RgbImage::from_fn(2, 1, |x, _| if x == 0 { Rgb([255, 0, 0]) } else { Rgb([0, 51, 102]) });
+    let expected = arr3(&[[[1.0, 0.0, 0.0, 1.0], [0.0, 0.2, 0.4, 1.0]]]).into_dyn();
+    assert_eq!(read(&colour.into(), "x.png"), expected);
+    let grey = GrayImage::from_fn(1, 2, |_, y| Luma([if y == 0 { 0 } else { 255 }]));
+    let expected = arr3(&[[[0.0_f32, 0.0, 0.0, 1.0]], [[1.0, 1.0, 1.0, 1.0]]]).into_dyn();
+    assert_eq!(read(&grey.into(), "x.png"), expected);
+}
+
+#[test]
+fn jpeg_reads_too() {
+    let colour = RgbImage::from_pixel(8, 16, Rgb([128, 128, 128]));
+    for name in ["x.jpg", "x.jpeg"] {
+        let array = read(&colour.clone().into(), name);
+        assert_eq!(array.shape(), [16, 8, 4]);
+        let error = array.iter().zip([128.0 / 255.0, 128.0 / 255.0, 128.0 / 255.0, 1.0].iter().cycle());
+        assert!(error.map(|(a, b): (&f32, &f32)| (a - b).abs()).all(|error| error < 0.02), "{array}");
+    }
+}
+
+#[test]
+fn every_byte_survives_the_round_trip() {
+    let all = ArrayD::from_shape_fn(vec![8, 8, 4], |index| {
+        let byte = (index[0] * 8 + index[1]) * 4 + index[2];
+        u8::try_from(byte).unwrap()
+    });
+    let picture = written(&all.mapv(|byte| f32::from(byte) / 255.0));
+    assert_eq!(picture.into_rgba8().into_raw(), all.into_raw_vec_and_offset().0);
+}
+
+#[test]
+fn values_are_clamped_and_rounded() {
+    // Value, byte.
+    let cases = [
+        (-1.0, 0),
+        (f32::NEG_INFINITY, 0),
+        (f32::NAN, 0),
+        (0.0019, 0),
+        (0.002, 1), // Above half a step.
+        (0.5, 128),
+        (1.0, 255),
+        (7.0, 255),
+        (f32::INFINITY, 255),
+    ];
+    for (value, byte) in cases {
+        let picture = written(&arr2(&[[value]]).into_dyn());
+        assert_eq!(picture.as_luma8().unwrap().as_raw(), &[byte], "{value}");
+    }
+}
+
+#[test]
+fn channels_follow_from_the_shape() {
+    let cases: &[(&[usize], Option<usize>)] = &[
+        (&[5, 7], Some(1)),
+        (&[5, 7, 3], Some(3)),
+        (&[5, 7, 4], Some(4)),
+        (&[5, 7, 1], None), // Say [5, 7].
+        (&[5, 7, 2], None),
+        (&[5], None),
+        (&[], None),
+        (&[1, 5, 7, 4], None),
+        (&[0, 7, 4], None), // The format has no empty images.
+        (&[7, 0], None),
+        (&[1, 1 << 31], None), // Nor so wide ones.
+    ];
+    for (shape, channels) in cases {
+        assert_eq!(png_channels(shape), *channels, "{shape:?}");
+    }
+    for (shape, colour) in [(&[2, 3][..], image::ColorType::L8), (&[2, 3, 3], image::ColorType::Rgb8)] {
+        let picture = written(&ArrayD::zeros(shape));
+        assert_eq!((picture.height(), picture.width(), picture.color()), (2, 3, colour));
+    }
+}
+
+/// A PNG of the given size by its own account, with nothing behind the header.
+fn png_header(width: u32, height: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_png(&ArrayD::zeros(vec![1, 1, 4]), &mut bytes).unwrap();
+    bytes[16..20].copy_from_slice(&width.to_be_bytes());
+    bytes[20..24].copy_from_slice(&height.to_be_bytes());
+    let checksum = crc32(&bytes[12..29]).to_be_bytes();
+    bytes[29..33].copy_from_slice(&checksum);
+    bytes
+}
+
+/// The checksum of PNG chunks, bit by bit, as the specification has it.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| if crc & 1 == 1 { 0xedb8_8320 ^ (crc >> 1) } else { crc >> 1 };
+    !bytes.iter().fold(u32::MAX, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
+}
+
+#[test]
+fn bombs_and_forgeries_are_refused() {
+    // Name, bytes, message.
+    let small = png_header(1, 1);
+    let cases: &[(&str, Vec<u8>, &str)] = &[
+        ("x.png", png_header(65536, 65536), "x.png: 65536 x 65536 pixels are more than the 134217728 that are read"),
+        ("x.png", b"not a picture".to_vec(), "x.png holds neither a PNG nor a JPEG image"),
+        ("x.png", Vec::new(), "x.png holds neither a PNG nor a JPEG image"),
+        ("x.png", b"GIF89a and so on".to_vec(), "x.png holds neither a PNG nor a JPEG image"),
+        ("x.png", small[..20].to_vec(), "cannot decode x.png: "),
+        ("x.png", small[..45].to_vec(), "cannot decode x.png: "), // The header is whole, the pixels are not.
+        ("x.png", png_header(2, 2), "cannot decode x.png: "),     // More pixels than the file has.
+        ("x.jpg", b"\xff\xd8\xff\xe0\x00\x10JFIF".to_vec(), "cannot decode x.jpg: "),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes, expected) in cases {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        let error = Picture::open(&path).and_then(|picture| picture.read()).unwrap_err();
+        let text = error.paragraph().replace(&format!("{}/", folder.path().display()), "");
+        assert!(text.starts_with(expected), "{text}");
+        assert_eq!(error.exit_code(), 2);
+    }
+    assert!(matches!(Picture::open(&folder.path().join("none.png")), Err(Error::Read { .. })));
+}

@@ -1,0 +1,72 @@
+//! `vkarray devices`: one line a device, or everything as JSON.
+//!
+//! The numbers are those that `--device` and `VKARRAY_DEVICE` take, so devices hidden by `VKARRAY_VISIBLE_DEVICES` are
+//! not listed. Nothing is opened.
+
+use std::io::{self, Write};
+
+use indicatif::BinaryBytes;
+use vkarray::{DeviceInfo, Instance, Selection};
+
+use crate::args::DevicesArgs;
+use crate::error::{Error, Result};
+
+/// Lists the devices on standard output.
+///
+/// # Errors
+///
+/// [`Error::Device`] without a loader, without a device, or if `VKARRAY_VISIBLE_DEVICES` makes no sense.
+pub(crate) fn list(args: &DevicesArgs) -> Result<()> {
+    let physical = Instance::new().and_then(|instance| instance.devices())?;
+    let devices: Vec<DeviceInfo> = physical.iter().map(|device| DeviceInfo::clone(device.info())).collect();
+    let selection = Selection::from_environment(None);
+    let visible: Vec<&DeviceInfo> = selection.visible(&devices)?.into_iter().map(|index| &devices[index]).collect();
+    // A selector that fits nothing is an error of `run`; here the list is the answer to it.
+    let chosen = selection.choose(&devices).ok().map(|index| &devices[index]);
+
+    let mut text = if args.json {
+        serde_json::to_string_pretty(&visible).expect("plain numbers and texts")
+    } else {
+        table(&visible, chosen)
+    };
+    text.push('\n');
+    print(&text)
+}
+
+/// Prints on standard output. A reader that has gone away, such as `head`, is no error.
+///
+/// # Errors
+///
+/// [`Error::Report`].
+pub(crate) fn print(text: &str) -> Result<()> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(|source| Error::Report { source }),
+    }
+}
+
+/// An aligned line a device; a star marks the one that is used where none is named.
+fn table(devices: &[&DeviceInfo], chosen: Option<&DeviceInfo>) -> String {
+    let rows: Vec<[String; 6]> = devices
+        .iter()
+        .enumerate()
+        .map(|(index, device)| {
+            let star = if chosen.is_some_and(|chosen| std::ptr::eq(chosen, *device)) { "*" } else { " " };
+            [
+                format!("{star}{index}"),
+                device.name.clone(),
+                device.device_type.to_string(),
+                BinaryBytes(device.device_memory_bytes()).to_string(),
+                format!("Vulkan {}", device.api_version),
+                format!("{} {}", device.driver.name, device.driver.info).trim().to_owned(),
+            ]
+        })
+        .collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..6).map(width).collect();
+    let line = |row: &[String; 6]| {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        cells.join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,208 @@
+//! What can go wrong, in the user's words, and which exit code it is.
+//!
+//! Every variant is the user's to mend, and nothing has been written, except the few that [`Error::exit_code`] names:
+//! those are the machine's. What is wrong with a shader, its arguments or a device is said by the library; its texts
+//! pass through unchanged, and [`is_world`] sorts them.
+
+use std::collections::TryReserveError;
+use std::error::Error as StdError;
+use std::io;
+use std::path::PathBuf;
+
+use ndarray_npy::ReadDataError;
+use ndarray_npy::npy::header::ReadHeaderError;
+use vkarray::{DType, DriverError, KernelError, MemoryError};
+use vkarray_kernel::Names;
+
+use crate::array::shape_text;
+
+/// Result with this crate's error.
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+/// Reasons why a command ends without success.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum Error {
+    #[error("`{flag} {text}`: expected {}", if *.flag == "--out" { "NAME=FILE" } else { "NAME=VALUE" })]
+    NotAPair { flag: &'static str, text: String },
+    #[error("argument `{name}`: cannot read `{text}`: {reason}")]
+    Value { name: String, text: String, reason: String },
+    #[error("argument `{name}`: {} is neither .npy, .png, .jpg nor .jpeg", .path.display())]
+    InputExtension { name: String, path: PathBuf },
+    #[error("argument `{name}`: an array of {dtype}{} overflows the address space", shape_text(.shape))]
+    ShapeOverflow { name: String, shape: Vec<usize>, dtype: DType },
+    #[error("argument `{name}`")]
+    FullValue { name: String, source: Box<KernelError> },
+    #[error("argument `{name}`")]
+    Number { name: String, source: Box<KernelError> },
+    #[error("argument `{name}`: {dtype} cannot count to {last}")]
+    ArangeRange { name: String, last: u64, dtype: DType },
+    #[error("`{flag} {text}`: {reason}")]
+    Grid { flag: &'static str, text: String, reason: &'static str },
+
+    #[error("cannot read {}", .path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{} is not a regular file", .path.display())]
+    NotAFile { path: PathBuf },
+    #[error("{} is not a .npy file: it does not begin as one", .path.display())]
+    NpyMagic { path: PathBuf },
+    #[error("{}: the .npy header claims {bytes} bytes, more than the {limit} that are read", .path.display())]
+    NpyHeaderSize { path: PathBuf, bytes: u64, limit: usize },
+    #[error("{}: the .npy header should end at byte {expected}, but the file has only {found}", .path.display())]
+    NpyHeaderLength { path: PathBuf, expected: u64, found: usize },
+    #[error("{}: the .npy header has {n_brackets} brackets, more than the {limit} that are read", .path.display())]
+    NpyHeaderNesting { path: PathBuf, n_brackets: usize, limit: usize },
+    #[error("{}: the .npy header is damaged", .path.display())]
+    NpyHeader { path: PathBuf, source: Box<ReadHeaderError> },
+    #[error("{}: elements of type {descriptor} cannot be read; expected bool, an integer or a float of 16 to 64 bits",
+        .path.display())]
+    NpyDType { path: PathBuf, descriptor: String },
+    #[error("{}: the .npy header claims {dtype}{}, which overflows the address space",
+        .path.display(), shape_text(.shape))]
+    NpyShapeOverflow { path: PathBuf, shape: Vec<usize>, dtype: DType },
+    #[error("{}: the .npy header claims {dtype}{}, which is {expected} bytes, but {found} bytes follow it",
+        .path.display(), shape_text(.shape))]
+    NpyLength { path: PathBuf, shape: Vec<usize>, dtype: DType, expected: u64, found: u64 },
+    #[error("{}: the elements are damaged", .path.display())]
+    NpyElements { path: PathBuf, source: Box<ReadDataError> },
+    #[error("{} holds neither a PNG nor a JPEG image", .path.display())]
+    PictureFormat { path: PathBuf },
+    #[error("cannot decode {}", .path.display())]
+    Picture { path: PathBuf, source: Box<image::ImageError> },
+    #[error("{}: {width} x {height} pixels are more than the {limit} that are read", .path.display())]
+    PictureTooLarge { path: PathBuf, width: u32, height: u32, limit: u64 },
+    #[error("{} changed while it was read: shape {} became {}",
+        .path.display(), shape_text(.before), shape_text(.after))]
+    PictureChanged { path: PathBuf, before: [usize; 3], after: [usize; 3] },
+
+    #[error("`--const {text}`: expected a number, true or false")]
+    ConstantValue { text: String },
+    #[error("constant `{name}` is given twice")]
+    DuplicateConstant { name: String },
+    #[error(
+        "argument `{name}` holds {elements} elements of {element}, but `--covering` asks for {invocations} \
+        invocations; give it as many elements, or pass --allow-small if the shader writes fewer"
+    )]
+    TooFewElements { name: String, element: String, elements: u64, invocations: u128 },
+    #[error("`--groups {text}`: a count is at most {}", u32::MAX)]
+    GroupsRange { text: String },
+
+    #[error("{}: the kernel has no array `{name}`; it can be read back from {names}", .path.display())]
+    OutputUnknown { name: String, path: PathBuf, names: Names },
+    #[error("{}: `{name}` is a number, not an array", .path.display())]
+    OutputNotArray { name: String, path: PathBuf },
+    #[error("{}: `{name}` is read-only in the shader, so there is nothing to write", .path.display())]
+    OutputReadOnly { name: String, path: PathBuf },
+    #[error("{} is the file of two outputs", .path.display())]
+    OutputTwice { path: PathBuf },
+    #[error("{}: an output is .npy or .png", .path.display())]
+    OutputExtension { path: PathBuf },
+    #[error("{}: there is no folder {}", .path.display(), .folder.display())]
+    OutputFolder { folder: PathBuf, path: PathBuf },
+    #[error("{} is a folder", .path.display())]
+    OutputIsFolder { path: PathBuf },
+    #[error("{}: `{name}` is {dtype}{}; a .png holds f32 of shape h x w, h x w x 3 or h x w x 4, a .npy any array",
+        .path.display(), shape_text(.shape))]
+    OutputShape { name: String, path: PathBuf, dtype: DType, shape: Vec<usize> },
+
+    #[error(transparent)]
+    Array(Box<vkarray::Error>),
+
+    #[error("out of host memory for an array of {bytes} bytes")]
+    HostMemory { bytes: usize, source: TryReserveError },
+    #[error("cannot write {}", .path.display())]
+    Write { path: PathBuf, source: Box<dyn StdError + Send + Sync> },
+    #[error("cannot put {} in place{}", .path.display(), already(.written))]
+    Rename { path: PathBuf, written: Vec<PathBuf>, source: io::Error },
+    #[error("cannot print the report")]
+    Report { source: io::Error },
+}
+
+impl Error {
+    /// 2 where the input is to blame, 1 where the world is.
+    pub(crate) fn exit_code(&self) -> u8 {
+        let is_world = match self {
+            Self::HostMemory { .. } | Self::Write { .. } | Self::Rename { .. } | Self::Report { .. } => true,
+            Self::Array(error) => is_world(error),
+            _ => false,
+        };
+        if is_world { 1 } else { 2 }
+    }
+
+    /// The message and those of its causes, in one paragraph. Some libraries repeat a cause in the message itself.
+    pub(crate) fn paragraph(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            let reason = error.to_string();
+            if !text.ends_with(&reason) {
+                text.push_str(": ");
+                text.push_str(&reason);
+            }
+            cause = error.source();
+        }
+        text
+    }
+}
+
+impl From<vkarray::Error> for Error {
+    fn from(error: vkarray::Error) -> Self {
+        Self::Array(Box::new(error))
+    }
+}
+
+impl From<KernelError> for Error {
+    fn from(error: KernelError) -> Self {
+        vkarray::Error::from(error).into()
+    }
+}
+
+impl From<DriverError> for Error {
+    fn from(error: DriverError) -> Self {
+        vkarray::Error::from(error).into()
+    }
+}
+
+/// Whether another input could not have helped. What the library does not say of itself is an input that was refused.
+fn is_world(error: &vkarray::Error) -> bool {
+    match error {
+        vkarray::Error::Driver(error) => is_driver_failure(error),
+        vkarray::Error::Memory(error) => is_memory_failure(error),
+        vkarray::Error::Kernel(error) => match error {
+            KernelError::Driver(error) => is_driver_failure(error),
+            KernelError::Memory(error) => is_memory_failure(error),
+            KernelError::CompilerPanicked { .. } | KernelError::CompilerThread { .. } => true,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+fn is_memory_failure(error: &MemoryError) -> bool {
+    match error {
+        MemoryError::Driver(error) => is_driver_failure(error),
+        MemoryError::TooLarge { .. } => false, // Than any buffer of this device: free memory would not help.
+        _ => true,
+    }
+}
+
+/// A device that is not there, or cannot do the work, is a wrong choice of device.
+fn is_driver_failure(error: &DriverError) -> bool {
+    !matches!(
+        error,
+        DriverError::LoaderMissing { .. }
+            | DriverError::ValidationMissing { .. }
+            | DriverError::NoDevice { .. }
+            | DriverError::UnknownDevice { .. }
+            | DriverError::BadSelector { .. }
+            | DriverError::Unsuitable { .. }
+    )
+}
+
+fn already(written: &[PathBuf]) -> String {
+    if written.is_empty() {
+        return String::new();
+    }
+    let paths: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+    format!(", after {} was", paths.join(", "))
+}

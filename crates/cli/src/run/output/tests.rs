@@ -1,0 +1,107 @@
+use std::fs;
+use std::path::Path;
+
+use ndarray::ArrayD;
+
+use super::*;
+
+fn output(folder: &Path, name: &str) -> Output {
+    Output::new("x", folder.join(name).to_str().unwrap()).unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn paths_that_cannot_work_are_refused_beforehand() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("folder.npy")).unwrap();
+    let cases = [
+        ("x.jpg", "x.jpg: an output is .npy or .png"), // Lossy.
+        ("x", "x: an output is .npy or .png"),
+        ("none/x.npy", "none/x.npy: there is no folder none"),
+        ("folder.npy", "folder.npy is a folder"),
+    ];
+    for (path, expected) in cases {
+        let path = folder.path().join(path);
+        let error = Output::new("x", path.to_str().unwrap()).unwrap_err();
+        assert_eq!(error.paragraph().replace(&format!("{}/", folder.path().display()), ""), expected);
+        assert_eq!(error.exit_code(), 2);
+    }
+    assert_eq!(Output::new("x", "bare.PNG").unwrap().format, Format::Png); // In the current folder.
+}
+
+#[test]
+fn a_png_takes_only_what_it_can_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let (png, npy) = (output(folder.path(), "x.png"), output(folder.path(), "x.npy"));
+    let good: &[(DType, &[usize])] = &[(DType::F32, &[5, 7]), (DType::F32, &[5, 7, 3]), (DType::F32, &[5, 7, 4])];
+    let bad: &[(DType, &[usize])] = &[(DType::F32, &[5]), (DType::F32, &[0, 7]), (DType::F64, &[5, 7])];
+    for (dtype, shape) in good {
+        png.check(*dtype, shape).unwrap();
+    }
+    for (dtype, shape) in bad {
+        let error = png.check(*dtype, shape).unwrap_err();
+        let expected = format!(
+            "x.png: `x` is {dtype}{}; a .png holds f32 of shape h x w, h x w x 3 or h x w x 4, a .npy any array",
+            crate::array::shape_text(shape)
+        );
+        assert_eq!(error.paragraph().replace(&format!("{}/", folder.path().display()), ""), expected);
+        npy.check(*dtype, shape).unwrap();
+    }
+}
+
+#[test]
+fn files_replace_what_was_there_and_leave_nothing_beside() {
+    let folder = tempfile::tempdir().unwrap();
+    let (png, npy) = (output(folder.path(), "x.png"), output(folder.path(), "y.npy"));
+    fs::write(&npy.path, "old").unwrap();
+    let array = HostArray::F32(ArrayD::zeros(vec![2, 3]));
+    write_all(&[(&png, &array), (&npy, &array)]).unwrap();
+    assert_eq!(names(folder.path()), ["x.png", "y.npy"]);
+    assert_eq!(npy::NpyFile::open(&npy.path).unwrap().read().unwrap(), array);
+    assert_eq!(picture::Picture::open(&png.path).unwrap().shape, [2, 3, 4]);
+}
+
+#[cfg(unix)]
+#[test]
+fn outputs_have_the_permissions_of_ordinary_files() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let npy = output(folder.path(), "x.npy");
+    write_all(&[(&npy, &HostArray::F32(ArrayD::zeros(vec![1])))]).unwrap();
+    fs::write(folder.path().join("ordinary"), "").unwrap();
+    let mode = |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
+    assert_eq!(mode("x.npy"), mode("ordinary"));
+}
+
+#[test]
+fn one_failure_leaves_every_file_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("gone")).unwrap();
+    let (first, second) = (output(folder.path(), "x.npy"), output(&folder.path().join("gone"), "y.npy"));
+    fs::write(&first.path, "old").unwrap();
+    fs::remove_dir(folder.path().join("gone")).unwrap(); // After the plan, before the run has ended.
+    let array = HostArray::F32(ArrayD::zeros(vec![1]));
+    let error = write_all(&[(&first, &array), (&second, &array)]).unwrap_err();
+    assert!(matches!(&error, Error::Write { path, .. } if *path == second.path), "{error:?}");
+    assert_eq!(error.exit_code(), 1);
+    assert_eq!(fs::read_to_string(&first.path).unwrap(), "old");
+    assert_eq!(names(folder.path()), ["x.npy"]);
+}
+
+#[test]
+fn a_failed_rename_says_what_is_already_in_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (output(folder.path(), "x.npy"), output(folder.path(), "y.npy"));
+    fs::create_dir(&second.path).unwrap(); // A folder has taken the name since the plan.
+    let array = HostArray::F32(ArrayD::zeros(vec![1]));
+    let error = write_all(&[(&first, &array), (&second, &array)]).unwrap_err();
+    let text = error.paragraph().replace(&format!("{}/", folder.path().display()), "");
+    assert!(text.starts_with("cannot put y.npy in place, after x.npy was: "), "{text}");
+    assert_eq!(names(folder.path()), ["x.npy", "y.npy"]);
+}

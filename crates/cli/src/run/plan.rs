@@ -1,0 +1,268 @@
+//! A run that makes sense: everything that can be checked without a device has been.
+//!
+//! [`Plan::new`] turns [`RunArgs`] into a [`Plan`]: it reads the shader and what the files say of themselves, and holds
+//! the arguments, outputs and grid against the shader's signature. What stays open is what only a device knows: whether
+//! it exists, and its limits. `execute.rs` does what is planned here.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use vkarray::{
+    Access, ArgShape, ArrayShape, DType, Groups, KernelError, Limits, Module, Options, Param, ParamKind, Parameter,
+    ScalarValue, Signature, Source,
+};
+use vkarray_kernel::{Argument, Names, check};
+
+use super::input::Input;
+use super::output::Output;
+use super::value::{Value, parse_counts, split_pair};
+use crate::args::RunArgs;
+use crate::array::npy::NpyFile;
+use crate::array::picture::Picture;
+use crate::error::{Error, Result};
+
+/// No limits: the device has the last word on its own.
+const NO_LIMITS: Limits = Limits {
+    max_storage_buffer_range: u64::MAX,
+    max_uniform_buffer_range: u64::MAX,
+    min_storage_buffer_offset_alignment: 1,
+    min_uniform_buffer_offset_alignment: 1,
+    max_workgroup_size: [u32::MAX; 3],
+    max_workgroup_invocations: u32::MAX,
+    max_workgroup_count: [u32::MAX; 3],
+    max_shared_bytes: u32::MAX,
+    max_push_constant_bytes: u32::MAX,
+};
+
+/// An array argument.
+#[derive(Debug)]
+pub(crate) struct ArrayArgument {
+    pub(crate) name: String,
+    pub(crate) input: Input,
+}
+
+/// A push constant's numbers: one, or those of a vector.
+#[derive(Debug, PartialEq)]
+pub(crate) struct ScalarArgument {
+    pub(crate) name: String,
+    pub(crate) values: Vec<ScalarValue>,
+}
+
+/// What to run, on what, and where the results go.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) source: Source,
+    pub(crate) constants: BTreeMap<String, f64>,
+    /// What the chosen entry point takes, with the constants applied.
+    pub(crate) signature: Signature,
+    pub(crate) arrays: Vec<ArrayArgument>,
+    pub(crate) scalars: Vec<ScalarArgument>,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) grid: Groups,
+    pub(crate) device: Option<String>,
+    pub(crate) repeat: u32,
+}
+
+impl Plan {
+    /// Checks all that needs no device.
+    ///
+    /// # Errors
+    ///
+    /// Whatever is wrong first: the shader, its constants, the arguments, the outputs, the grid.
+    pub(crate) fn new(args: &RunArgs) -> Result<Self> {
+        let source = read_shader(&args.shader)?;
+        let constants = parse_constants(&args.constants)?;
+        let module = Module::parse(&source)?;
+        let signature = module.translate(args.entry.as_deref(), &constants, &Options::default())?.signature;
+        let grid = Grid::parse(args)?;
+        grid.groups.resolve(signature.workgroup_size, &NO_LIMITS)?;
+
+        let (arrays, scalars) = parse_arguments(&args.values, &signature)?;
+        check_arguments(&signature, &arrays, &scalars, &NO_LIMITS)?;
+        if let (Some(invocations), false) = (grid.invocations, args.allow_small) {
+            check_lengths(&signature, &arrays, invocations)?;
+        }
+        let outputs = parse_outputs(&args.outputs, &signature, &arrays)?;
+        let (device, repeat) = (args.device.clone(), args.repeat.get());
+        Ok(Self { source, constants, signature, arrays, scalars, outputs, grid: grid.groups, device, repeat })
+    }
+
+    /// Checks what only a device can say, before any array is loaded, and returns the workgroups to dispatch.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Array`], with the limit that the arguments or the grid exceed.
+    pub(crate) fn check_limits(&self, limits: &Limits) -> Result<[u32; 3]> {
+        check_arguments(&self.signature, &self.arrays, &self.scalars, limits)?;
+        let workgroups = self.grid.resolve(self.signature.workgroup_size, limits)?;
+        Ok(workgroups.expect("`parse_counts` refuses zero"))
+    }
+}
+
+fn read_shader(path: &Path) -> Result<Source> {
+    let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    Ok(Source::wgsl(text).named(path.display().to_string()))
+}
+
+fn parse_constants(texts: &[String]) -> Result<BTreeMap<String, f64>> {
+    let mut constants = BTreeMap::new();
+    for text in texts {
+        let (name, value) = split_pair("--const", text)?;
+        let value = match value {
+            "true" => 1.0,
+            "false" => 0.0,
+            number => number.parse().map_err(|_| Error::ConstantValue { text: text.clone() })?,
+        };
+        if constants.insert(name.to_owned(), value).is_some() {
+            return Err(Error::DuplicateConstant { name: name.to_owned() });
+        }
+    }
+    Ok(constants)
+}
+
+/// How much to run.
+struct Grid {
+    groups: Groups,
+    /// Invocations asked for by `--covering`.
+    invocations: Option<u128>,
+}
+
+impl Grid {
+    fn parse(args: &RunArgs) -> Result<Self> {
+        // clap lets one of the two through, and not both.
+        if let Some(text) = &args.covering {
+            let counts = three(&parse_counts("--covering", text)?);
+            let invocations = counts.iter().map(|&count| u128::from(count)).try_fold(1, u128::checked_mul);
+            return Ok(Self { groups: Groups::covering(counts), invocations: invocations.or(Some(u128::MAX)) });
+        }
+        let text = args.groups.as_deref().unwrap_or_default();
+        let counts = three(&parse_counts("--groups", text)?);
+        let range = |_| Error::GroupsRange { text: text.to_owned() };
+        let [x, y, z] = counts.map(u32::try_from);
+        let counts = [x.map_err(range)?, y.map_err(range)?, z.map_err(range)?];
+        Ok(Self { groups: Groups::exact(counts), invocations: None })
+    }
+}
+
+/// Fills up with ones.
+fn three(counts: &[u64]) -> [u64; 3] {
+    [0, 1, 2].map(|axis| counts.get(axis).copied().unwrap_or(1))
+}
+
+fn parse_arguments(texts: &[String], signature: &Signature) -> Result<(Vec<ArrayArgument>, Vec<ScalarArgument>)> {
+    let (mut arrays, mut scalars) = (Vec::new(), Vec::new());
+    for text in texts {
+        let (name, value) = split_pair("--arg", text)?;
+        let input = match Value::parse(name, value)? {
+            Value::Npy(path) => Input::Npy(NpyFile::open(&path)?),
+            Value::Picture(path) => Input::Picture(Picture::open(&path)?),
+            Value::Generated(generated) => Input::Generated(generated),
+            Value::Numbers(numbers) => {
+                let values = parse_numbers(name, &numbers, signature)?;
+                scalars.push(ScalarArgument { name: name.to_owned(), values });
+                continue;
+            }
+        };
+        arrays.push(ArrayArgument { name: name.to_owned(), input });
+    }
+    Ok((arrays, scalars))
+}
+
+/// Reads numbers as what the push constant of that name holds. Where there is none, as anything: the check will say so.
+fn parse_numbers(name: &str, numbers: &[String], signature: &Signature) -> Result<Vec<ScalarValue>> {
+    let member = signature.arguments().find_map(|parameter| match parameter {
+        Parameter::Scalar(member) if member.name == name => Some(member),
+        _ => None,
+    });
+    let leaves = member.map(|member| member.ty.leaves()).unwrap_or_default();
+    let dtype = |index: usize| leaves.get(index).map_or(DType::F64, |&(_, dtype)| dtype);
+    let parse = |(index, text): (usize, &String)| {
+        ScalarValue::parse(text, dtype(index))
+            .map_err(|source| Error::Number { name: name.to_owned(), source: Box::new(source) })
+    };
+    numbers.iter().enumerate().map(parse).collect()
+}
+
+/// The kernel crate's own check, on what is known of each argument so far.
+fn check_arguments(
+    signature: &Signature,
+    arrays: &[ArrayArgument],
+    scalars: &[ScalarArgument],
+    limits: &Limits,
+) -> Result<()> {
+    let arrays = arrays.iter().map(|array| {
+        let shape = ArrayShape {
+            label: None,
+            dtype: array.input.dtype(),
+            shape: array.input.shape(),
+            nbytes: array.input.nbytes(),
+            offset: 0,
+            is_contiguous: true,
+            is_writable: true,
+        };
+        Argument { name: Some(&array.name), shape: ArgShape::Array(shape) }
+    });
+    let scalars = scalars.iter().map(|scalar| {
+        let shape = match scalar.values.as_slice() {
+            [value] => ArgShape::Scalar(*value),
+            values => ArgShape::Scalars(values),
+        };
+        Argument { name: Some(&scalar.name), shape }
+    });
+    let arguments: Vec<Argument<'_>> = arrays.chain(scalars).collect();
+    let packed = check(signature, &arguments, limits)?;
+    if let Some(param) = packed.empty.map(|index| &signature.params[index]) {
+        let (kernel, param) = (signature.entry.clone(), param.name.clone());
+        return Err(KernelError::EmptyArray { kernel, param }.into());
+    }
+    Ok(())
+}
+
+/// Holds what the kernel writes against the number of invocations: one element each is what a user means, nearly always.
+fn check_lengths(signature: &Signature, arrays: &[ArrayArgument], invocations: u128) -> Result<()> {
+    for param in signature.params.iter().filter(|param| param.writes) {
+        let Some((element, stride)) = param.ty.runtime_array() else { continue };
+        let Some(array) = arrays.iter().find(|array| array.name == param.name) else { continue };
+        let elements = array.input.nbytes().saturating_sub(param.fixed_bytes) / u64::from(stride);
+        if u128::from(elements) < invocations {
+            let (name, element) = (param.name.clone(), element.to_string());
+            return Err(Error::TooFewElements { name, element, elements, invocations });
+        }
+    }
+    Ok(())
+}
+
+fn parse_outputs(texts: &[String], signature: &Signature, arrays: &[ArrayArgument]) -> Result<Vec<Output>> {
+    let mut outputs: Vec<Output> = Vec::new();
+    for text in texts {
+        let (name, path) = split_pair("--out", text)?;
+        check_output(name, path.into(), signature)?;
+        let output = Output::new(name, path)?;
+        if let Some(array) = arrays.iter().find(|array| array.name == name) {
+            output.check(array.input.dtype(), array.input.shape())?;
+        }
+        if outputs.iter().any(|other| other.path == output.path) {
+            return Err(Error::OutputTwice { path: output.path });
+        }
+        outputs.push(output);
+    }
+    Ok(outputs)
+}
+
+/// Whether `name` is an array that the kernel may have changed.
+fn check_output(name: &str, path: PathBuf, signature: &Signature) -> Result<()> {
+    let is_output = |param: &&Param| param.kind == ParamKind::Storage && param.access != Access::Read;
+    let name = name.to_owned();
+    match signature.arguments().find(|parameter| parameter.name() == name) {
+        Some(Parameter::Array(param)) if is_output(&param) => Ok(()),
+        Some(Parameter::Array(_)) => Err(Error::OutputReadOnly { name, path }),
+        Some(Parameter::Scalar(_)) => Err(Error::OutputNotArray { name, path }),
+        None => {
+            let names: Names = signature.params.iter().filter(is_output).map(|param| param.name.as_str()).collect();
+            Err(Error::OutputUnknown { name, path, names })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

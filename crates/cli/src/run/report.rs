@@ -1,0 +1,212 @@
+//! What a run has to say for itself: the device, the kernel, what moved, and how long it took; as text or as JSON.
+//!
+//! Plain data, filled by `execute.rs`. Bandwidths are in GB/s of 10⁹ bytes; the kernel's counts every array once for each
+//! way the shader declares to go through it, which is what a kernel without reuse has to move.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use indicatif::DecimalBytes;
+use serde::Serialize;
+use vkarray::{DType, Param, Signature};
+
+use crate::array::shape_text;
+
+/// One run, all of it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    pub(crate) device: String,
+    pub(crate) driver: String,
+    pub(crate) kernel: Signature,
+    pub(crate) workgroups: [u32; 3],
+    pub(crate) upload: Step,
+    pub(crate) dispatch: Dispatches,
+    pub(crate) download: Step,
+    pub(crate) outputs: Vec<Written>,
+}
+
+/// Bytes and the time they took.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Step {
+    pub(crate) bytes: u64,
+    pub(crate) seconds: f64,
+}
+
+/// The clock that timed the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Clock {
+    /// The device's own timestamps.
+    Device,
+    /// The host's, around dispatch and wait, where the device has no timestamps.
+    Host,
+}
+
+/// The kernel's times.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Dispatches {
+    pub(crate) clock: Clock,
+    pub(crate) count: usize,
+    /// Of one dispatch; see the module's comment.
+    pub(crate) bytes: u64,
+    pub(crate) min_seconds: f64,
+    pub(crate) median_seconds: f64,
+    pub(crate) max_seconds: f64,
+}
+
+/// A file that was written.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Written {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    pub(crate) dtype: DType,
+    pub(crate) shape: Vec<usize>,
+}
+
+impl Dispatches {
+    /// Sums up one or more times.
+    ///
+    /// # Panics
+    ///
+    /// If there are none.
+    pub(crate) fn new(clock: Clock, bytes: u64, times: &[Duration]) -> Self {
+        let mut seconds: Vec<f64> = times.iter().map(Duration::as_secs_f64).collect();
+        seconds.sort_by(f64::total_cmp);
+        let count = seconds.len();
+        let median_seconds = f64::midpoint(seconds[(count - 1) / 2], seconds[count / 2]);
+        Self { clock, count, bytes, min_seconds: seconds[0], median_seconds, max_seconds: seconds[count - 1] }
+    }
+}
+
+/// Bytes a dispatch moves if it goes through an array of `nbytes` once for each way declared.
+pub(crate) fn moved(param: &Param, nbytes: u64) -> u64 {
+    nbytes * (u64::from(param.reads) + u64::from(param.writes))
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in {}{}", DecimalBytes(self.bytes), time(self.seconds), rate(self.bytes, self.seconds))
+    }
+}
+
+impl fmt::Display for Dispatches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", time(self.median_seconds))?;
+        if self.count > 1 {
+            let (min, max) = (time(self.min_seconds), time(self.max_seconds));
+            write!(f, " (median of {}; min {min}, max {max})", self.count)?;
+        }
+        f.write_str(&rate(self.bytes, self.median_seconds))?;
+        match self.clock {
+            Clock::Device => Ok(()),
+            Clock::Host => f.write_str(", by the host's clock: the device has none"),
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.workgroups;
+        writeln!(f, "device    {} ({})", self.device, self.driver)?;
+        writeln!(f, "kernel    {}", self.kernel.to_string().replace('\n', "\n          "))?;
+        writeln!(f, "grid      {x}×{y}×{z} workgroups")?;
+        writeln!(f, "upload    {}", self.upload)?;
+        writeln!(f, "dispatch  {}", self.dispatch)?;
+        writeln!(f, "download  {}", self.download)?;
+        for output in &self.outputs {
+            let (path, shape) = (output.path.display(), shape_text(&output.shape));
+            writeln!(f, "wrote     {path}: {} as {}{shape}", output.name, output.dtype)?;
+        }
+        Ok(())
+    }
+}
+
+/// `1.234ms`.
+fn time(seconds: f64) -> String {
+    format!("{:.3?}", Duration::from_secs_f64(seconds))
+}
+
+/// `, 12.3 GB/s`, or nothing where there is nothing to divide.
+fn rate(bytes: u64, seconds: f64) -> String {
+    if bytes == 0 || seconds == 0.0 {
+        return String::new();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
+    let rate = bytes as f64 / seconds / 1e9;
+    // Three digits that mean something, on a CPU driver too.
+    let decimals = if rate >= 100.0 {
+        0
+    } else if rate >= 10.0 {
+        1
+    } else if rate >= 1.0 {
+        2
+    } else {
+        4
+    };
+    format!(", {rate:.decimals$} GB/s")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        let cases: &[(&[u64], [u64; 3])] = &[
+            (&[7], [7, 7, 7]),
+            (&[9, 1], [1, 5, 9]),
+            (&[5, 9, 1], [1, 5, 9]),
+            (&[1, 100, 3, 5], [1, 4, 100]), // Not the mean.
+        ];
+        for (times, [min, median, max]) in cases {
+            let times: Vec<Duration> = times.iter().map(|&time| Duration::from_secs(time)).collect();
+            let dispatches = Dispatches::new(Clock::Device, 0, &times);
+            let found = [dispatches.min_seconds, dispatches.median_seconds, dispatches.max_seconds];
+            assert_eq!(found.map(Duration::from_secs_f64), [*min, *median, *max].map(Duration::from_secs), "{times:?}");
+        }
+    }
+
+    #[test]
+    fn rates_keep_three_digits() {
+        let cases = [
+            (3_050_000_000_000, 1.0, ", 3050 GB/s"),
+            (51_230_000_000, 1.0, ", 51.2 GB/s"),
+            (2_500_000, 0.001, ", 2.50 GB/s"),
+            (1234, 0.01, ", 0.0001 GB/s"),
+            (0, 1.0, ""),  // Nothing moved.
+            (10, 0.0, ""), // A clock too coarse.
+        ];
+        for (bytes, seconds, expected) in cases {
+            assert_eq!(rate(bytes, seconds), expected);
+        }
+    }
+
+    #[test]
+    fn the_text_has_a_line_a_step() {
+        let report = Report {
+            device: "llvmpipe".to_owned(),
+            driver: "Mesa".to_owned(),
+            kernel: Signature { entry: "k".to_owned(), workgroup_size: [64, 1, 1], ..Signature::default() },
+            workgroups: [4, 3, 1],
+            upload: Step { bytes: 4_000_000, seconds: 0.002 },
+            dispatch: Dispatches::new(
+                Clock::Device,
+                8_000_000,
+                &[Duration::from_micros(100), Duration::from_micros(300)],
+            ),
+            download: Step { bytes: 0, seconds: 0.0 },
+            outputs: vec![Written { name: "x".to_owned(), path: "x.npy".into(), dtype: DType::F32, shape: vec![2, 3] }],
+        };
+        assert_eq!(
+            report.to_string(),
+            "device    llvmpipe (Mesa)\n\
+             kernel    k: workgroup 64×1×1\n\
+             grid      4×3×1 workgroups\n\
+             upload    4.00 MB in 2.000ms, 2.00 GB/s\n\
+             dispatch  200.000µs (median of 2; min 100.000µs, max 300.000µs), 40.0 GB/s\n\
+             download  0 B in 0.000ns\n\
+             wrote     x.npy: x as f32[2,3]\n"
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! The text of `--arg NAME=VALUE` and its kin, taken apart: pure, without a look at files or at the shader.
+//!
+//! The grammar is the one that `vkarray run --help` shows. What a value means for a parameter is decided in `plan.rs`;
+//! a [`Generated`] array is made in `generate.rs`.
+
+use std::path::{Path, PathBuf};
+
+use super::generate::{Fill, Generated};
+use crate::array::with_type;
+use crate::error::{Error, Result};
+use vkarray::{DType, ScalarValue};
+
+/// What stands after the `=` of `--arg`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    /// `@x.npy`.
+    Npy(PathBuf),
+    /// `@x.png`, `@x.jpg`.
+    Picture(PathBuf),
+    /// `zeros:f32[2,3]` and its kin.
+    Generated(Generated),
+    /// A number, or those of a vector; read once the type of their push constant is known.
+    Numbers(Vec<String>),
+}
+
+impl Value {
+    /// Reads a value.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Value`], [`Error::InputExtension`] and what [`Generated::check`] reports; `name` is for them.
+    pub(crate) fn parse(name: &str, text: &str) -> Result<Self> {
+        if let Some(path) = text.strip_prefix('@') {
+            return parse_file(name, Path::new(path));
+        }
+        if let Some((fill, rest)) = text.split_once(':') {
+            let generated = parse_generated(fill, rest).map_err(|reason| value_error(name, text, reason))?;
+            generated.check(name)?;
+            return Ok(Self::Generated(generated));
+        }
+        // The type is the shader's to say, so the text is kept; this only asks whether any type could read it.
+        let readable = [DType::F64, DType::I64, DType::U64, DType::Bool];
+        let is_number = |text: &str| readable.iter().any(|&dtype| ScalarValue::parse(text, dtype).is_ok());
+        let numbers: Vec<String> = text.split(',').map(|number| number.trim().to_owned()).collect();
+        if !numbers.iter().all(|number| is_number(number)) {
+            let reason = "it is neither `@FILE`, nor a number, nor `zeros:`, `full:`, `arange:` or `random:`";
+            return Err(value_error(name, text, reason.to_owned()));
+        }
+        Ok(Self::Numbers(numbers))
+    }
+}
+
+fn value_error(name: &str, text: &str, reason: String) -> Error {
+    Error::Value { name: name.to_owned(), text: text.to_owned(), reason }
+}
+
+/// Splits `NAME=VALUE` at the first `=`; `flag` is for the error.
+///
+/// # Errors
+///
+/// [`Error::NotAPair`].
+pub(crate) fn split_pair<'a>(flag: &'static str, text: &'a str) -> Result<(&'a str, &'a str)> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name, value)),
+        _ => Err(Error::NotAPair { flag, text: text.to_owned() }),
+    }
+}
+
+/// Reads one to three counts, none of them zero, of `--covering` or `--groups`.
+///
+/// # Errors
+///
+/// [`Error::Grid`].
+pub(crate) fn parse_counts(flag: &'static str, text: &str) -> Result<Vec<u64>> {
+    let error = |reason| Error::Grid { flag, text: text.to_owned(), reason };
+    let counts: Option<Vec<u64>> = text.split(',').map(|count| count.trim().parse().ok()).collect();
+    let counts = counts.ok_or_else(|| error("expected whole numbers, separated by commas"))?;
+    if counts.len() > 3 {
+        return Err(error("there are three axes at most"));
+    }
+    if counts.contains(&0) {
+        return Err(error("a count of zero runs nothing"));
+    }
+    Ok(counts)
+}
+
+fn parse_file(name: &str, path: &Path) -> Result<Value> {
+    let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
+    match extension.as_deref() {
+        Some("npy") => Ok(Value::Npy(path.to_owned())),
+        Some("png" | "jpg" | "jpeg") => Ok(Value::Picture(path.to_owned())),
+        _ => Err(Error::InputExtension { name: name.to_owned(), path: path.to_owned() }),
+    }
+}
+
+/// Reads what follows `zeros:` and its kin: a type, a shape, options.
+fn parse_generated(fill: &str, rest: &str) -> std::result::Result<Generated, String> {
+    const FORM: &str = "expected a type and a shape, such as `f32[512,512]`";
+    let (dtype, rest) = rest.split_once('[').ok_or(FORM)?;
+    let (shape, options) = rest.split_once(']').ok_or(FORM)?;
+    let unknown = || format!("`{dtype}` is not one of bool, i8, u8, i16, u16, f16, i32, u32, f32, i64, u64, f64");
+    let dtype: DType = dtype.parse().map_err(|_| unknown())?;
+    with_type!(dtype, T => std::mem::size_of::<T>()).ok_or_else(unknown)?;
+    let shape = match shape.trim() {
+        "" => Vec::new(),
+        shape => shape
+            .split(',')
+            .map(|len| len.trim().parse())
+            .collect::<std::result::Result<_, _>>()
+            .map_err(|_| format!("`[{shape}]` is not a shape: expected whole numbers, separated by commas"))?,
+    };
+    let fill = match (fill, parse_option(options)?) {
+        ("zeros", None) => Fill::Zeros,
+        ("arange", None) => Fill::Arange,
+        ("full", Some(("value", value))) => Fill::Full(value.to_owned()),
+        ("full", _) => return Err("`full:` wants one option, such as `,value=2.5`".to_owned()),
+        ("random", None) => Fill::Random { seed: 0 },
+        ("random", Some(("seed", seed))) => {
+            let seed = seed.parse().map_err(|_| format!("`{seed}` is not a seed: expected a whole number"))?;
+            Fill::Random { seed }
+        }
+        ("random", Some((option, _))) => return Err(format!("`random:` has no option `{option}`, only `seed`")),
+        ("zeros" | "arange", Some((option, _))) => return Err(format!("`{fill}:` has no option `{option}`")),
+        _ => return Err(format!("`{fill}:` is not one of `zeros:`, `full:`, `arange:`, `random:`")),
+    };
+    Ok(Generated { fill, dtype, shape })
+}
+
+/// Reads `,option=value`, or nothing.
+fn parse_option(text: &str) -> std::result::Result<Option<(&str, &str)>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let option = text.strip_prefix(',').and_then(|option| option.split_once('='));
+    option.map(Some).ok_or_else(|| format!("expected `,option=value` after the shape, found `{text}`"))
+}
+
+#[cfg(test)]
+mod tests;

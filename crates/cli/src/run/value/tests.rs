@@ -1,0 +1,130 @@
+use super::*;
+
+fn generated(fill: Fill, dtype: DType, shape: &[usize]) -> Value {
+    Value::Generated(Generated { fill, dtype, shape: shape.to_vec() })
+}
+
+#[test]
+fn values_read() {
+    let number = |text: &str| Value::Numbers(vec![text.to_owned()]);
+    let cases = [
+        ("@x.npy", Value::Npy("x.npy".into())),
+        ("@a b/x.NPY", Value::Npy("a b/x.NPY".into())),
+        ("@/a=b/x.png", Value::Picture("/a=b/x.png".into())),
+        ("@x.jpg", Value::Picture("x.jpg".into())),
+        ("@x.JPEG", Value::Picture("x.JPEG".into())),
+        ("@c:x.npy", Value::Npy("c:x.npy".into())), // A colon in a path is no generator.
+        ("2.5", number("2.5")),
+        ("-0.8", number("-0.8")),
+        ("1e-3", number("1e-3")),
+        ("0xff", number("0xff")),
+        ("18446744073709551615", number("18446744073709551615")),
+        ("true", number("true")),
+        ("inf", number("inf")),
+        ("1,-2, 0.5", Value::Numbers(vec!["1".to_owned(), "-2".to_owned(), "0.5".to_owned()])), // A vector.
+        ("zeros:f32[512,512]", generated(Fill::Zeros, DType::F32, &[512, 512])),
+        ("zeros:float32[2]", generated(Fill::Zeros, DType::F32, &[2])), // NumPy's names do too.
+        ("zeros:u8[]", generated(Fill::Zeros, DType::U8, &[])),
+        ("zeros:u8[ 3 , 0 ]", generated(Fill::Zeros, DType::U8, &[3, 0])),
+        ("full:i16[4],value=-7", generated(Fill::Full("-7".to_owned()), DType::I16, &[4])),
+        ("full:f16[4],value=0.5", generated(Fill::Full("0.5".to_owned()), DType::F16, &[4])),
+        ("arange:u8[256]", generated(Fill::Arange, DType::U8, &[256])), // 255 is the last.
+        ("arange:u8[0]", generated(Fill::Arange, DType::U8, &[0])),
+        ("random:f64[3]", generated(Fill::Random { seed: 0 }, DType::F64, &[3])),
+        ("random:f64[3],seed=7", generated(Fill::Random { seed: 7 }, DType::F64, &[3])),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(Value::parse("x", text).unwrap(), expected, "{text}");
+    }
+}
+
+#[test]
+fn bad_values_say_what_is_wrong() {
+    let cannot = |text: &str, reason: &str| format!("argument `x`: cannot read `{text}`: {reason}");
+    let form = "expected a type and a shape, such as `f32[512,512]`";
+    let neither = "it is neither `@FILE`, nor a number, nor `zeros:`, `full:`, `arange:` or `random:`";
+    let types = "is not one of bool, i8, u8, i16, u16, f16, i32, u32, f32, i64, u64, f64";
+    let cases = [
+        ("photo.png", cannot("photo.png", neither)), // The @ is missing.
+        ("1,", cannot("1,", neither)),
+        ("", cannot("", neither)),
+        ("@x.gif", "argument `x`: x.gif is neither .npy, .png, .jpg nor .jpeg".to_owned()),
+        ("@", "argument `x`:  is neither .npy, .png, .jpg nor .jpeg".to_owned()),
+        ("@npy", "argument `x`: npy is neither .npy, .png, .jpg nor .jpeg".to_owned()),
+        ("zeros:f32", cannot("zeros:f32", form)),
+        ("zeros:f32[2", cannot("zeros:f32[2", form)),
+        ("zeros:f33[2]", cannot("zeros:f33[2]", &format!("`f33` {types}"))),
+        ("zeros:bf16[2]", cannot("zeros:bf16[2]", &format!("`bf16` {types}"))), // Real, but no .npy holds it.
+        (
+            "zeros:f32[2,]",
+            cannot("zeros:f32[2,]", "`[2,]` is not a shape: expected whole numbers, separated by commas"),
+        ),
+        (
+            "zeros:f32[-2]",
+            cannot("zeros:f32[-2]", "`[-2]` is not a shape: expected whole numbers, separated by commas"),
+        ),
+        ("zeros:f32[2],seed=1", cannot("zeros:f32[2],seed=1", "`zeros:` has no option `seed`")),
+        ("zeros:f32[2]x", cannot("zeros:f32[2]x", "expected `,option=value` after the shape, found `x`")),
+        ("ones:f32[2]", cannot("ones:f32[2]", "`ones:` is not one of `zeros:`, `full:`, `arange:`, `random:`")),
+        ("full:f32[2]", cannot("full:f32[2]", "`full:` wants one option, such as `,value=2.5`")),
+        ("full:f32[2],seed=1", cannot("full:f32[2],seed=1", "`full:` wants one option, such as `,value=2.5`")),
+        ("random:f32[2],value=1", cannot("random:f32[2],value=1", "`random:` has no option `value`, only `seed`")),
+        ("random:f32[2],seed=-1", cannot("random:f32[2],seed=-1", "`-1` is not a seed: expected a whole number")),
+        ("arange:u8[257]", "argument `x`: u8 cannot count to 256".to_owned()),
+        ("arange:bool[3]", "argument `x`: bool cannot count to 2".to_owned()),
+        ("arange:f16[65521]", "argument `x`: f16 cannot count to 65520".to_owned()), // Rounds to infinity.
+        (
+            "zeros:f64[4294967296,4294967296]",
+            "argument `x`: an array of f64[4294967296,4294967296] overflows the address space".to_owned(),
+        ),
+        (
+            "zeros:u8[0,4294967296,4294967296]", // Empty, but its strides overflow.
+            "argument `x`: an array of u8[0,4294967296,4294967296] overflows the address space".to_owned(),
+        ),
+    ];
+    for (text, expected) in cases {
+        let error = Value::parse("x", text).unwrap_err();
+        assert_eq!(error.paragraph(), expected, "{text}");
+        assert_eq!(error.exit_code(), 2);
+    }
+    // What a type can hold is the kernel crate's to say.
+    for text in ["full:u8[2],value=256", "full:u8[2],value=-1", "full:i32[2],value=1.5", "full:f32[2],value=1e39"] {
+        let error = Value::parse("x", text).unwrap_err();
+        assert!(matches!(error, Error::FullValue { .. }), "{text}: {error}");
+    }
+}
+
+#[test]
+fn pairs_split_at_the_first_equals_sign() {
+    assert_eq!(split_pair("--arg", "x=a=b").unwrap(), ("x", "a=b"));
+    let cases = [
+        ("--arg", "x", "`--arg x`: expected NAME=VALUE"),
+        ("--arg", "=1", "`--arg =1`: expected NAME=VALUE"),
+        ("--arg", "x=", "`--arg x=`: expected NAME=VALUE"),
+        ("--out", "x", "`--out x`: expected NAME=FILE"),
+    ];
+    for (flag, text, expected) in cases {
+        assert_eq!(split_pair(flag, text).unwrap_err().paragraph(), expected);
+    }
+}
+
+#[test]
+fn grids_have_one_to_three_counts() {
+    for (text, counts) in [("7", &[7][..]), ("512, 768", &[512, 768]), ("1,2,18446744073709551615", &[1, 2, u64::MAX])]
+    {
+        assert_eq!(parse_counts("--covering", text).unwrap(), counts);
+    }
+    let cases = [
+        ("0", "`--groups 0`: a count of zero runs nothing"),
+        ("4,0,4", "`--groups 4,0,4`: a count of zero runs nothing"),
+        ("1,2,3,4", "`--groups 1,2,3,4`: there are three axes at most"),
+        ("", "`--groups `: expected whole numbers, separated by commas"),
+        ("1,,2", "`--groups 1,,2`: expected whole numbers, separated by commas"),
+        ("-1", "`--groups -1`: expected whole numbers, separated by commas"),
+        ("512x512", "`--groups 512x512`: expected whole numbers, separated by commas"),
+        ("18446744073709551616", "`--groups 18446744073709551616`: expected whole numbers, separated by commas"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(parse_counts("--groups", text).unwrap_err().paragraph(), expected);
+    }
+}
