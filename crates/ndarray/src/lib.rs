@@ -1,8 +1,7 @@
 //! Arrays on a device: shapes, strides and views.
 //!
-//! The layout algebra lives here: which element of a block an index means, and which views exist without a copy.
-//! It follows NumPy's rules bit for bit, and knows nothing of devices.
-//! Start at [`Layout`], in `layout.rs`.
+//! *Is*: the layout algebra, which element of a block an index means and which views exist without a copy, by NumPy's
+//! rules bit for bit. *Is not*: anything that knows a device. *Start here*: [`Layout`], in `layout.rs`.
 
 mod layout;
 
