@@ -14,7 +14,11 @@ then one field a step, `operation>answer`, and last `checksum;strides of empty_l
     e;Name                          NumPy raises; Name is the variant of LayoutError we expect
 
 Strides and offsets are in elements. Shapes print as `2,3`, no axes as nothing. A step that is no view leaves the
-array as it was. The checksum is CRC-32 of the bytes of the last array in C order, over a block whose byte k is
+array as it was. The recorded programs were made by NumPy 2.4.6 with
+
+    numpy_programs.py 20261121 24000 | gzip -9n > numpy_programs.txt.gz
+
+The checksum is CRC-32 of the bytes of the last array in C order, over a block whose byte k is
 `BLOCK[k]`. tests/numpy.rs reads this.
 """
 

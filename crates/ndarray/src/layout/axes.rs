@@ -1,7 +1,7 @@
 //! Reordering, dropping and inserting axes: transpose, swap, move, squeeze, expand.
 //!
-//! Strides move with their axes and nothing is ever copied. How axis numbers are read (negative from the end, each once)
-//! is decided here for the whole crate. Cutting axes short lives in `slice.rs`, the next file to read.
+//! Strides move with their axes and nothing is ever copied. How axis numbers are read (negative from the end, each
+//! once) is decided here for the whole crate. Cutting axes short lives in `slice.rs`, the next file to read.
 
 use smallvec::SmallVec;
 

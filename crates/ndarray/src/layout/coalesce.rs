@@ -1,7 +1,7 @@
 //! Fewer axes for the same walk, which is what copies and kernels want to loop over.
 //!
-//! [`Layout::coalesce`] keeps the C order of the elements. [`Layout::in_memory_order`] and [`Layout::coalesce_pair`] give it
-//! up for rising addresses. Walking the result is in `runs.rs`, the next file to read.
+//! [`Layout::coalesce`] keeps the C order of the elements. [`Layout::in_memory_order`] and [`Layout::coalesce_pair`]
+//! give it up for rising addresses. Walking the result is in `runs.rs`, the next file to read.
 
 use std::cmp::Reverse;
 
@@ -37,8 +37,8 @@ impl Layout {
 
     /// Prepares a copy of `src` to `dst`: two layouts of one shape that pair the same elements, in another order.
     ///
-    /// The destination walks upwards in memory, its axes by falling stride; axes are merged where both sides walk as one,
-    /// and those of length one dropped. Where the destination repeats an element, the source walks upwards.
+    /// The destination walks upwards in memory, its axes by falling stride; axes are merged where both sides walk as
+    /// one, and those of length one dropped. Where the destination repeats an element, the source walks upwards.
     ///
     /// # Errors
     ///

@@ -36,7 +36,10 @@ pub enum LayoutError {
         strides: Vec<isize>,
     },
     /// Some element would lie before element 0 of the block, or beyond what a machine word can address.
-    #[error("shape {} with strides {} from offset {offset} leaves the addressable range", tuple(.shape), tuple(.strides))]
+    #[error(
+        "shape {} with strides {} from offset {offset} leaves the addressable range",
+        tuple(.shape), tuple(.strides)
+    )]
     OutOfBounds {
         /// The shape given.
         shape: Vec<usize>,

@@ -2,7 +2,8 @@
 //!
 //! The vocabulary is NumPy's: integers, `start:stop:step` with any step, `...` and `None`. The `ndarray` crate's own
 //! `SliceInfoElem` cannot serve: it has no ellipsis, and its `a..b;-1` walks the range `a..b` backwards where Python's
-//! `a:b:-1` starts at `a`. It converts into [`Index`] with its own meaning kept. What an index does lives in `slice.rs`.
+//! `a:b:-1` starts at `a`. It converts into [`Index`] with its own meaning kept.
+//! What an index does lives in `slice.rs`.
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
@@ -108,8 +109,9 @@ impl From<SliceInfoElem> for Index {
 
 /// Writes an index as an array of [`Index`]: `s![2, 1..-1, ..;-1, Ellipsis, NewAxis]`.
 ///
-/// An integer takes one element, `a..b` is Python's `a:b`, and `a..b;c` is Python's `a:b:c`, so `5..1;-2` walks down from
-/// element 5, and `1..5;-2`, as in Python and not in the `ndarray` crate, is empty. `Ellipsis` and `NewAxis` are in scope inside.
+/// An integer takes one element, `a..b` is Python's `a:b`, and `a..b;c` is Python's `a:b:c`: `5..1;-2` walks down from
+/// element 5, and `1..5;-2` is empty, where the `ndarray` crate would walk down from element 4. `Ellipsis` and
+/// `NewAxis` are in scope inside.
 ///
 /// ```
 /// use vkarray_ndarray::{Layout, Order, s};

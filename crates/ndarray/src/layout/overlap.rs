@@ -1,7 +1,7 @@
 //! Whether layouts of one block share elements, and whether one repeats an element.
 //!
-//! Both questions ask for a whole-number solution of a bounded linear equation, which is hard in general and easy for nearly
-//! every array met in practice. The search is exact up to a fixed amount of work; past it the answer is "yes".
+//! Both questions ask for a whole-number solution of a bounded linear equation, which is hard in general and easy for
+//! nearly every array met in practice. The search is exact up to a fixed amount of work; past it the answer is "yes".
 
 use smallvec::SmallVec;
 
@@ -48,7 +48,7 @@ impl Layout {
             reach += stride * last;
             is_clear
         });
-        // Else look for two indices that first differ on some axis, by `1 + extra` there and by `j - last` on later ones.
+        // Else look for two indices that first differ on some axis, by `1 + x` there and by `x - last` on later ones.
         !steps_clear
             && (0..sorted.ndim()).any(|first| {
                 let later: i128 = terms().skip(first + 1).map(|(last, stride)| stride * last).sum();

@@ -10,7 +10,7 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// [`LayoutError::ViewZeroDim`], [`LayoutError::ViewStrided`] and [`LayoutError::ViewItemSize`] where NumPy refuses;
+    /// [`LayoutError::ViewZeroDim`], [`LayoutError::ViewStrided`], [`LayoutError::ViewItemSize`] where NumPy refuses;
     /// [`LayoutError::ViewMisaligned`] if the offset or a stride in use is no whole number of new elements;
     /// [`LayoutError::ZeroItemSize`], [`LayoutError::Overflow`].
     pub fn view_as(&self, from: usize, to: usize) -> Result<Self> {

@@ -1,4 +1,7 @@
 //! What dpctl's notes say of contiguity and zero-copy views.
+//!
+//! Its contiguity test has false positives, which are the first rows here. Its other tests of layouts follow.
+//! The peer with more to say is in `numba_defects.rs`.
 
 use vkarray_ndarray::{Layout, LayoutError, Order, s};
 

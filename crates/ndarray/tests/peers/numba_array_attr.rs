@@ -1,4 +1,7 @@
 //! The layout tests of numba's `test_array_attr.py`, and of its "like" and `view` tests, by name.
+//!
+//! Where numba's device arrays refuse what NumPy allows, NumPy decides.
+//! Slices are in `numba_slicing.rs`.
 
 use vkarray_ndarray::{Index, Layout, LayoutError, Order, s};
 

@@ -1,4 +1,7 @@
 //! Wrong answers numba gives, which we must not: each test is named after what is right.
+//!
+//! A comment at the end of a line says what numba does there instead.
+//! What numba gets right, by its own tests, is in the files beside this one.
 
 use vkarray_ndarray::{Index, Layout, LayoutError, Order, s};
 

@@ -1,4 +1,7 @@
 //! The 33 tests of numba's `test_dummyarray.py`, by name.
+//!
+//! The ten reshapes are rows of one table. "Extents" are [`Layout::runs`] here.
+//! The same on whole device arrays is in `numba_slicing.rs`.
 
 use vkarray_ndarray::{Index, LayoutError, Order, s};
 

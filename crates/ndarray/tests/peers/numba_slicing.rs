@@ -1,4 +1,7 @@
 //! The view tests of numba's `test_cuda_array_slicing.py`, by name.
+//!
+//! Shape, strides and offset are checked in place of the elements a device would give back.
+//! Assignment through views needs a device and is not here.
 
 use vkarray_ndarray::{LayoutError, s};
 

@@ -1,4 +1,7 @@
 //! The edges of the number range, and errors with both sides in them.
+//!
+//! Shapes that wrap, strides that leave the addressable range, steps of `isize::MIN`: refused or right, never a panic.
+//! What is true of ordinary layouts is in the sibling files.
 
 use crate::{Index, Layout, LayoutError, MAX_NDIM, Order, s};
 

@@ -1,4 +1,7 @@
 //! Reshape and ravel against the elements in order: a view reads the same ones, and is found wherever one exists.
+//!
+//! Whether one exists is worked out from the list of elements alone. The exact strides NumPy shows, also those that
+//! mean nothing, are judged in `tests/numpy.rs`.
 
 use super::{elements, small_layouts, small_shapes};
 use crate::{Layout, LayoutError, Order};

@@ -1,4 +1,7 @@
 //! Slices against Python's rule, worked out position by position.
+//!
+//! Flips and splits are here too, for they are slices. Many kinds of index in a row are judged in `tests/numpy.rs`,
+//! the slices of the `ndarray` crate in `index.rs`.
 
 use super::{elements, small_layouts, small_shapes};
 use crate::{Index, Layout, LayoutError, Order, s};

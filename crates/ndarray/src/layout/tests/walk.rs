@@ -1,4 +1,7 @@
 //! Coalescing and runs against the list of elements.
+//!
+//! A coalesced walk must meet the same elements, or the same pairs of them, and needs the fewest axes that can do it.
+//! The plain walk is judged in `facts.rs`.
 
 use super::{elements, small_layouts, small_shapes};
 use crate::{Layout, LayoutError, Order};
@@ -57,8 +60,9 @@ fn pairs_walk_over_as_few_axes_as_can_be() {
         (&[2, 3], (&[3, 1], 0), (&[0, 0], 7), &[6], (&[1], 0), (&[0], 7)),             // One element everywhere.
         (&[2, 1, 3], (&[3, 9, 1], 0), (&[3, -9, 1], 9), &[6], (&[1], 0), (&[1], 9)),   // Length one has no say.
         (&[2, 3, 4], (&[12, 4, 1], 0), (&[20, 4, 1], 0), &[2, 12], (&[12, 1], 0), (&[20, 1], 0)), // A gap.
-        (&[1, 1], (&[5, 5], 1), (&[7, 7], 2), &[], (&[], 1), (&[], 2)),                // One element has no axes.
-        (&[2, 0], (&[5, 5], 1), (&[7, 7], 2), &[0], (&[1], 1), (&[1], 2)),             // No elements.
+        (&[4], (&[0], 2), (&[-1], 8), &[4], (&[0], 2), (&[1], 5)), // The destination stands still, the source rises.
+        (&[1, 1], (&[5, 5], 1), (&[7, 7], 2), &[], (&[], 1), (&[], 2)), // One element has no axes.
+        (&[2, 0], (&[5, 5], 1), (&[7, 7], 2), &[0], (&[1], 1), (&[1], 2)), // No elements.
     ];
     for &(shape, dst, src, merged, to, from) in CASES {
         let layout = |shape, (strides, offset)| Layout::with_strides(shape, strides, offset).unwrap();
