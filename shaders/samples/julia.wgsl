@@ -21,7 +21,7 @@ var<immediate> params: Params;
 const ESCAPE: f32 = 65536.0;
 
 fn palette(t: f32) -> vec3<f32> {
-    // From night blue through turquoise and sand to red: one cosine a channel, each with its own phase.
+    // One cosine a channel, each with its own pace and phase: white, blue, night, gold.
     return 0.5 - 0.5 * cos(6.2831853 * (t * vec3(1.0, 0.9, 0.7) + vec3(0.0, 0.07, 0.17)));
 }
 

@@ -1,7 +1,7 @@
 //! What the user typed: flags and their raw text, and the help page.
 //!
 //! Nothing here looks at files, shaders or devices, and nothing is judged beyond what clap itself can: an argument's
-//! text is read in [`crate::run::value`], and made sense of, against the shader, in [`crate::run::plan`].
+//! text is read in `run/value.rs`, and made sense of, against the shader, in `run/plan.rs`.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 ///
-/// [`Error::Device`] without a loader, without a device, or if `VKARRAY_VISIBLE_DEVICES` makes no sense.
+/// [`Error::Array`] without a loader, without a device, or if `VKARRAY_VISIBLE_DEVICES` makes no sense.
 pub(crate) fn list(args: &DevicesArgs) -> Result<()> {
     let physical = Instance::new().and_then(|instance| instance.devices())?;
     let devices: Vec<DeviceInfo> = physical.iter().map(|device| DeviceInfo::clone(device.info())).collect();

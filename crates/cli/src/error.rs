@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use ndarray_npy::ReadDataError;
 use ndarray_npy::npy::header::ReadHeaderError;
-use vkarray::{DType, DriverError, KernelError, MemoryError};
+use vkarray::{DType, DriverError, KernelError, MemoryError, ValidationMessage};
 use vkarray_kernel::Names;
 
 use crate::array::shape_text;
@@ -108,6 +108,8 @@ pub(crate) enum Error {
     #[error(transparent)]
     Array(Box<vkarray::Error>),
 
+    #[error("the validation layer objects, which is a defect of this program or of the driver: {}", joined(.messages))]
+    Validation { messages: Vec<ValidationMessage> },
     #[error("out of host memory for an array of {bytes} bytes")]
     HostMemory { bytes: usize, source: TryReserveError },
     #[error("cannot write {}", .path.display())]
@@ -122,7 +124,8 @@ impl Error {
     /// 2 where the input is to blame, 1 where the world is.
     pub(crate) fn exit_code(&self) -> u8 {
         let is_world = match self {
-            Self::HostMemory { .. } | Self::Write { .. } | Self::Rename { .. } | Self::Report { .. } => true,
+            Self::Validation { .. } | Self::HostMemory { .. } => true,
+            Self::Write { .. } | Self::Rename { .. } | Self::Report { .. } => true,
             Self::Array(error) => is_world(error),
             _ => false,
         };
@@ -199,10 +202,65 @@ fn is_driver_failure(error: &DriverError) -> bool {
     )
 }
 
+fn joined(messages: &[ValidationMessage]) -> String {
+    messages.iter().map(ValidationMessage::to_string).collect::<Vec<_>>().join("; ")
+}
+
 fn already(written: &[PathBuf]) -> String {
     if written.is_empty() {
         return String::new();
     }
     let paths: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
-    format!(", after {} was", paths.join(", "))
+    format!(" (already in place: {})", paths.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use vkarray::MemoryKind;
+
+    use super::*;
+
+    fn io_error() -> io::Error {
+        io::Error::other("the reason")
+    }
+
+    #[test]
+    fn the_code_says_whose_fault_it_is() {
+        let lost = || DriverError::DeviceLost { call: "vkQueueSubmit2", labels: Vec::new() };
+        let kind = MemoryKind::Device;
+        let group_count = KernelError::GroupCount { axis: 'x', wanted: 70000, limit: 65535 };
+        let unknown =
+            DriverError::UnknownDevice { selector: "x".into(), origin: "the device argument", available: vec![] };
+        let cases: Vec<(Error, u8)> = vec![
+            (Error::Read { path: "x".into(), source: io_error() }, 2), // A file that the user named.
+            (Error::Write { path: "x".into(), source: io_error().into() }, 1),
+            (Error::Report { source: io_error() }, 1),
+            (Error::Validation { messages: Vec::new() }, 1),
+            (lost().into(), 1),
+            (KernelError::from(lost()).into(), 1), // However deep it lies.
+            (vkarray::Error::from(MemoryError::from(lost())).into(), 1),
+            (KernelError::from(MemoryError::from(lost())).into(), 1),
+            (unknown.into(), 2),
+            (DriverError::NoDevice { hint: "" }.into(), 2),
+            (DriverError::LoaderMissing { reason: String::new(), hint: "" }.into(), 2),
+            (vkarray::Error::from(MemoryError::OutOfMemory { bytes: 1, kind, in_use: 0, reserved: 0 }).into(), 1),
+            (vkarray::Error::from(MemoryError::TooLarge { bytes: 2, limit: 1 }).into(), 2), // Memory would not help.
+            (group_count.into(), 2),
+        ];
+        for (error, code) in cases {
+            assert_eq!(error.exit_code(), code, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn causes_follow_in_one_paragraph_and_only_once() {
+        let error = Error::Read { path: "x.npy".into(), source: io_error() };
+        assert_eq!(error.paragraph(), "cannot read x.npy: the reason");
+        let written = vec!["a".into(), "b".into()];
+        let error = Error::Rename { path: "c".into(), written, source: io_error() };
+        assert_eq!(error.paragraph(), "cannot put c in place (already in place: a, b): the reason");
+        let source = Box::new(ReadDataError::Io(io_error())); // Its message ends in its cause.
+        let error = Error::NpyElements { path: "x.npy".into(), source };
+        assert_eq!(error.paragraph(), "x.npy: the elements are damaged: I/O error: the reason");
+    }
 }

@@ -11,7 +11,7 @@ use vkarray::{Arg, AsArg, Context, DeviceNDArray, DriverError, Event, Kernel, Li
 use super::plan::Plan;
 use super::report::{Clock, Dispatches, Report, Step, Written, moved};
 use crate::array::{HostArray, HostElement, with_array};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// What a run leaves: arrays by name, for the outputs, and the report.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Outcome {
 ///
 /// # Errors
 ///
-/// [`Error::Array`](crate::error::Error::Array) for all that the device refuses or suffers; what loading an input says.
+/// [`Error::Array`] for all that the device refuses or suffers; what loading an input says; [`Error::Validation`].
 pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
     let progress = progress(plan, is_quiet);
     let ctx = open(plan)?;
@@ -34,6 +34,7 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
     let (clock, times) = Run { ctx: &ctx, kernel: &kernel, plan, arrays: &arrays }.repeat(&progress)?;
     let (results, download) = download(plan, &arrays, &progress)?;
     progress.finish_and_clear();
+    check_validation(&ctx)?;
 
     let bytes = plan.signature.params.iter().filter_map(|param| {
         let array = plan.arrays.iter().find(|array| array.name == param.name)?;
@@ -55,6 +56,12 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
         outputs: outputs.collect(),
     };
     Ok(Outcome { arrays: results, report })
+}
+
+/// Fails if the validation layer was loaded (`VKARRAY_VALIDATION=1`) and has something to say.
+fn check_validation(ctx: &Context) -> Result<()> {
+    let messages = ctx.device().physical().instance().take_messages();
+    if messages.is_empty() { Ok(()) } else { Err(Error::Validation { messages }) }
 }
 
 /// An array on the device, its element type forgotten.

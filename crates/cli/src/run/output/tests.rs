@@ -102,6 +102,6 @@ fn a_failed_rename_says_what_is_already_in_place() {
     let array = HostArray::F32(ArrayD::zeros(vec![1]));
     let error = write_all(&[(&first, &array), (&second, &array)]).unwrap_err();
     let text = error.paragraph().replace(&format!("{}/", folder.path().display()), "");
-    assert!(text.starts_with("cannot put y.npy in place, after x.npy was: "), "{text}");
+    assert!(text.starts_with("cannot put y.npy in place (already in place: x.npy): "), "{text}");
     assert_eq!(names(folder.path()), ["x.npy", "y.npy"]);
 }

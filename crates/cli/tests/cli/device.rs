@@ -1,0 +1,313 @@
+//! Runs on whatever device there is, against plain loops on the host.
+
+use std::process::Stdio;
+
+use ndarray::{Array1, Array2, Array3, ArrayD};
+use ndarray_npy::{read_npy, write_npy};
+use serde_json::Value;
+
+use crate::{Folder, text};
+
+/// Whether device tests are to run. A machine without a device has to say so.
+fn has_device() -> bool {
+    let is_skipped = std::env::var_os("GPU_TESTS").is_some_and(|value| value == "skip");
+    if is_skipped {
+        eprintln!("SKIPPED: GPU_TESTS=skip");
+    }
+    !is_skipped
+}
+
+/// Numbers between 0 and 1 without pattern, from a linear congruence.
+fn noise(n: usize, seed: u32) -> Vec<f32> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        f32::from(u16::try_from(state >> 16).expect("sixteen bits")) / 65536.0
+    };
+    (0..n).map(|_| next()).collect()
+}
+
+/// The definition: zero outside the image, in double precision.
+fn convolved(source: &Array3<f32>, weights: &Array2<f32>) -> Array3<f64> {
+    let (height, width, channels) = source.dim();
+    let (radius_y, radius_x) = (weights.nrows() / 2, weights.ncols() / 2);
+    Array3::from_shape_fn((height, width, channels), |(y, x, channel)| {
+        let mut sum = 0.0;
+        for ((j, i), &weight) in weights.indexed_iter() {
+            let (row, column) = ((y + radius_y).checked_sub(j), (x + radius_x).checked_sub(i));
+            if let (Some(row), Some(column)) = (row, column) {
+                let pixel = source.get((row, column, channel)).copied().unwrap_or(0.0);
+                sum += f64::from(weight) * f64::from(pixel);
+            }
+        }
+        sum
+    })
+}
+
+/// An image, a filter and the constants to run them with.
+struct Convolution {
+    size: (usize, usize),
+    radius: (usize, usize),
+    constants: &'static str,
+    reason: &'static str,
+}
+
+#[rustfmt::skip]
+const CONVOLUTIONS: &[Convolution] = &[
+    Convolution { size: (23, 37), radius: (1, 1), constants: "", reason: "odd sizes, default tile" },
+    Convolution { size: (23, 37), radius: (4, 4), constants: "", reason: "the largest default radius" },
+    Convolution { size: (23, 37), radius: (1, 3), constants: "--const TILE=8", reason: "other radii on each axis" },
+    Convolution { size: (23, 37), radius: (3, 0), constants: "--const TILE=7", reason: "a tile of no power of two, a column" },
+    Convolution { size: (23, 37), radius: (2, 2), constants: "--const TILE=1", reason: "one invocation loads all of its halo" },
+    Convolution { size: (23, 37), radius: (2, 3), constants: "--const TILE=10 --const HALO=3", reason: "an exact halo" },
+    Convolution { size: (23, 37), radius: (9, 9), constants: "--const TILE=8 --const HALO=9", reason: "a halo wider than the tile" },
+    Convolution { size: (3, 2), radius: (4, 4), constants: "", reason: "an image smaller than tile and filter" },
+    Convolution { size: (1, 1), radius: (0, 0), constants: "--const HALO=0", reason: "the smallest of all" },
+    Convolution { size: (16, 32), radius: (1, 1), constants: "", reason: "whole tiles" },
+];
+
+#[test]
+fn convolution_matches_the_definition() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    for Convolution { size: (height, width), radius: (radius_y, radius_x), constants, reason } in CONVOLUTIONS {
+        let source = Array3::from_shape_vec((*height, *width, 4), noise(height * width * 4, 1)).unwrap();
+        let (rows, columns) = (2 * radius_y + 1, 2 * radius_x + 1);
+        // Asymmetric and of a sum near one, so that neither a flip nor a transposition goes unseen.
+        let weights = noise(rows * columns, 2).iter().map(|w| w * 2.0 / (rows * columns) as f32).collect();
+        let weights = Array2::from_shape_vec((rows, columns), weights).unwrap();
+        write_npy(folder.path("source.npy"), &source).unwrap();
+        write_npy(folder.path("weights.npy"), &weights).unwrap();
+        folder.done(&format!(
+            "run convolve.wgsl --arg source=@source.npy --arg target_image=zeros:f32[{height},{width},4] \
+             --arg weights=@weights.npy --arg width={width} --arg height={height} --arg radius_x={radius_x} \
+             --arg radius_y={radius_y} {constants} --covering {width},{height} --out target_image=target.npy"
+        ));
+        let target: Array3<f32> = read_npy(folder.path("target.npy")).unwrap();
+        let expected = convolved(&source, &weights);
+        assert_eq!(target.dim(), expected.dim(), "{reason}");
+        for (index, value) in target.indexed_iter() {
+            let error = (f64::from(*value) - expected[index]).abs();
+            assert!(error <= 1e-5, "{reason}: {value} at {index:?}, expected {}", expected[index]);
+        }
+    }
+}
+
+#[test]
+fn a_radius_above_the_halo_is_taken_as_the_halo() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    let run = |radius: &str, constants: &str, target: &str| {
+        folder.done(&format!(
+            "run convolve.wgsl --arg source=random:f32[19,21,4] --arg target_image=zeros:f32[19,21,4] \
+             --arg weights=random:f32[961],seed=1 --arg width=21 --arg height=19 --arg radius_x={radius} \
+             --arg radius_y={radius} --const TILE=8 {constants} --covering 21,19 --out target_image={target}"
+        ));
+        std::fs::read(folder.path(target)).unwrap()
+    };
+    let expected = run("2", "--const HALO=2", "halo.npy");
+    assert_eq!(run("3", "--const HALO=2", "above.npy"), expected);
+    assert_eq!(run("4294967295", "--const HALO=2", "largest.npy"), expected);
+    // Constant memory ends at a radius of 15, whatever the halo.
+    assert_eq!(run("16", "--const HALO=16", "sixteen.npy"), run("15", "--const HALO=15", "fifteen.npy"));
+    assert_ne!(run("1", "--const HALO=2", "one.npy"), expected);
+}
+
+#[test]
+fn saxpy_runs_on_files_and_repeats() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    let (x, y) = (Array1::from(noise(1013, 3)), Array1::from(noise(1013, 4)));
+    write_npy(folder.path("x.npy"), &x).unwrap();
+    write_npy(folder.path("y.npy"), &y).unwrap();
+    for constants in ["", "--const WORKGROUP=1", "--const WORKGROUP=100"] {
+        let line = format!("run saxpy.wgsl --arg x=@x.npy --arg y=@y.npy --arg a=0.5 {constants} --covering 1013");
+        folder.done(&format!("{line} --out y=once.npy"));
+        let once: Array1<f32> = read_npy(folder.path("once.npy")).unwrap();
+        assert!(once.iter().zip(&x).zip(&y).all(|((once, x), y)| (once - (0.5 * x + y)).abs() <= 1e-6), "{constants}");
+        folder.done(&format!("{line} --repeat 3 --out y=thrice.npy")); // Each run adds to what the one before left.
+        let thrice: Array1<f32> = read_npy(folder.path("thrice.npy")).unwrap();
+        assert!(thrice.iter().zip(&x).zip(&y).all(|((v, x), y)| (v - (1.5 * x + y)).abs() <= 1e-6), "{constants}");
+    }
+}
+
+#[test]
+fn columns_first_files_reach_the_shader_row_by_row() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    let rows = Array3::from_shape_vec((3, 5, 4), noise(60, 5)).unwrap();
+    let mut columns = ndarray::Array::zeros(ndarray::ShapeBuilder::f((3, 5, 4)));
+    columns.assign(&rows);
+    write_npy(folder.path("columns.npy"), &columns).unwrap();
+    folder.done("run invert.wgsl --arg image=@columns.npy --covering 15 --out image=out.npy");
+    let out: Array3<f32> = read_npy(folder.path("out.npy")).unwrap();
+    let expected = Array3::from_shape_fn((3, 5, 4), |at| if at.2 == 3 { rows[at] } else { 1.0 - rows[at] });
+    assert_eq!(out, expected);
+}
+
+#[test]
+fn an_image_is_inverted_twice_into_itself() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    let picture = image::RgbaImage::from_fn(7, 5, |x, y| {
+        let (x, y) = (u8::try_from(x).unwrap(), u8::try_from(y).unwrap());
+        image::Rgba([x * 30, y * 50, 9, 200 - x])
+    });
+    picture.save(folder.path("picture.png")).unwrap();
+    folder.done("run invert.wgsl --arg image=@picture.png --covering 35 --out image=negative.png");
+    let negative = image::open(folder.path("negative.png")).unwrap().into_rgba8();
+    for (before, after) in picture.pixels().zip(negative.pixels()) {
+        let [red, green, blue, alpha] = before.0;
+        assert_eq!(after.0, [255 - red, 255 - green, 255 - blue, alpha]);
+    }
+    folder.done("run invert.wgsl --arg image=@negative.png --covering 35 --out image=picture.png"); // Over its input.
+    assert_eq!(image::open(folder.path("picture.png")).unwrap().into_rgba8(), picture);
+}
+
+#[test]
+fn julia_is_black_where_points_stay() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.done(
+        "run julia.wgsl --arg image=full:f32[48,64,4],value=7 --arg width=64 --arg height=48 --arg c_re=-0.8 \
+         --arg c_im=0.156 --arg scale=1.2 --const MAX_ITER=100 --covering 64,48 --out image=j.npy --out image=j.png",
+    );
+    let image: Array3<f32> = read_npy(folder.path("j.npy")).unwrap();
+    assert!(image.iter().all(|value| (0.0..=1.0).contains(value)));
+    let stays = |row: usize, column: usize| {
+        let (mut x, mut y) =
+            (1.2 * (2.0 * column as f64 + 1.0 - 64.0) / 48.0, 1.2 * (48.0 - 1.0 - 2.0 * row as f64) / 48.0);
+        (0..100).all(|_| {
+            (x, y) = (x * x - y * y - 0.8, 2.0 * x * y + 0.156);
+            x * x + y * y <= 65536.0
+        })
+    };
+    let is_black = |row: usize, column: usize| (0..3).all(|channel| image[[row, column, channel]] == 0.0);
+    let pixels = (0..48).flat_map(|row| (0..64).map(move |column| (row, column)));
+    let n_differing = pixels.clone().filter(|&(row, column)| is_black(row, column) != stays(row, column)).count();
+    // Double and single precision part near the border of the set.
+    assert!(n_differing <= 30, "{n_differing} of 3072 pixels differ");
+    let n_black = pixels.filter(|&(row, column)| is_black(row, column)).count();
+    assert!((10..1500).contains(&n_black), "{n_black} of 3072 pixels are black");
+}
+
+#[test]
+fn the_report_is_text_or_json_or_nothing() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    let line =
+        "run saxpy.wgsl --arg x=zeros:f32[4] --arg y=zeros:f32[4] --arg a=1 --covering 4 --repeat 5 --out y=y.npy";
+    let report = text(&folder.done(line).stdout);
+    for part in [
+        "device    ",
+        "kernel    saxpy: workgroup 256",
+        "grid      1×1×1",
+        "median of 5",
+        "wrote     y.npy: y as f32[4]",
+    ] {
+        assert!(report.contains(part), "{report}");
+    }
+    let json: Value = serde_json::from_slice(&folder.done(&format!("{line} --json")).stdout).unwrap();
+    assert_eq!(json["upload"]["bytes"], 32);
+    assert_eq!(json["download"]["bytes"], 16);
+    assert_eq!(json["dispatch"]["bytes"], 48); // `x` is read, `y` is read and written.
+    assert_eq!(json["dispatch"]["count"], 5);
+    assert_eq!(json["kernel"]["params"][1]["name"], "y");
+    let seconds = |name: &str| json["dispatch"][name].as_f64().unwrap();
+    assert!(seconds("min_seconds") <= seconds("median_seconds") && seconds("median_seconds") <= seconds("max_seconds"));
+    assert!(folder.done(&format!("{line} --quiet")).stdout.is_empty());
+}
+
+#[test]
+fn devices_are_listed_and_can_be_named() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    let table = text(&folder.done("devices").stdout);
+    let json: Value = serde_json::from_slice(&folder.done("devices --json").stdout).unwrap();
+    let devices = json.as_array().unwrap();
+    assert_eq!(table.lines().count(), devices.len());
+    for (index, device) in devices.iter().enumerate() {
+        let line = table.lines().nth(index).unwrap();
+        assert!(
+            line[1..].starts_with(&index.to_string()) && line.contains(device["name"].as_str().unwrap()),
+            "{table}"
+        );
+    }
+    let uuid = devices[0]["uuid"].as_str().unwrap();
+    let line = "run invert.wgsl --arg image=zeros:f32[4] --covering 1 --json";
+    for selector in ["0", &format!("uuid:{uuid}")] {
+        let report: Value =
+            serde_json::from_slice(&folder.done(&format!("{line} --device {selector}")).stdout).unwrap();
+        assert_eq!(report["device"], devices[0]["name"]);
+    }
+    let message = folder.refused(2, &mut folder.command(&format!("{line} --device nosuch")));
+    assert!(message.contains("nosuch") && message.contains(devices[0]["name"].as_str().unwrap()), "{message}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = folder.command("devices --json").stdout(writer).stderr(Stdio::piped()).output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
+}
+
+#[test]
+fn what_the_device_cannot_do_is_bad_input() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.put(
+        "shared.wgsl",
+        "override N: u32 = 64;
+         var<workgroup> tile: array<f32, N>;
+         @group(0) @binding(0) var<storage, read_write> x: array<f32>;
+         @compute @workgroup_size(64) fn reverse(@builtin(local_invocation_index) i: u32) {
+             tile[i] = x[i]; workgroupBarrier(); x[i] = tile[N - 1u - i];
+         }",
+    );
+    let shared = "run shared.wgsl --arg x=arange:f32[64] --out x=x.npy";
+    folder.done(&format!("{shared} --groups 1"));
+    let reversed: ArrayD<f32> = read_npy(folder.path("x.npy")).unwrap();
+    assert_eq!(reversed, Array1::from_iter((0..64).rev().map(|i| i as f32)).into_dyn());
+    // Line, part of the message.
+    let cases = [
+        (format!("{shared} --groups 1 --const N=1048576"), "4194304 bytes of shared memory (`tile`), the device has"),
+        (format!("{shared} --groups 1,4294967295"), "4294967295 workgroups on axis y, the device allows"),
+        (
+            "run saxpy.wgsl --arg x=zeros:f32[4] --arg y=zeros:f32[4] --arg a=1 --covering 4 --const WORKGROUP=16384 --out y=x.npy"
+                .to_owned(),
+            "workgroup size 16384 on axis x, the device allows",
+        ),
+        (
+            // A terabyte and more: refused by its size alone, before any of it is made.
+            "run saxpy.wgsl --arg x=zeros:f32[4] --arg y=zeros:f32[500000000000] --arg a=1 --covering 4 --out y=x.npy".to_owned(),
+            "`y` has 2000000000000 bytes, the device binds at most",
+        ),
+    ];
+    for (line, part) in cases {
+        let message = folder.refused(2, &mut folder.command(&line));
+        assert!(message.contains(part), "{line}\n{message}");
+    }
+}

@@ -1,0 +1,79 @@
+//! Lines that are refused before a device is looked for. The texts of single errors are tested beside the code; here
+//! each kind once, from end to end.
+
+use crate::Folder;
+
+const SAXPY: &str = "run saxpy.wgsl --arg a=2 --covering 4 --out y=y.npy";
+
+#[test]
+fn bad_input_ends_with_two_and_leaves_every_file_alone() {
+    let folder = Folder::new();
+    folder.put("y.npy", "old");
+    folder.put("truncated.npy", b"\x93NUMPY\x01\x00");
+    folder.put("bad.png", b"\x89PNG\r\n\x1a\n");
+    folder.put("bad.wgsl", "fn main( {}");
+    folder.put("mistyped.wgsl", "\nfn f() -> u32 { return 1.5; }");
+    let arrays = "--arg x=zeros:f32[4] --arg y=zeros:f32[4]";
+    // Line, part of the message.
+    let cases = [
+        (format!("{SAXPY} --arg x=@none.npy --arg y=zeros:f32[4]"), "cannot read none.npy"),
+        (format!("{SAXPY} --arg x=@truncated.npy --arg y=zeros:f32[4]"), "is not a .npy file"),
+        (format!("{SAXPY} --arg x=@bad.png --arg y=zeros:f32[4]"), "cannot decode bad.png"),
+        (format!("{SAXPY} --arg x=zeros:u32[4] --arg y=zeros:f32[4]"), "`x` is array<f32>"),
+        (format!("{SAXPY} --arg y=zeros:f32[4]"), "no value for `x`"),
+        (format!("{SAXPY} {arrays} --arg z=1"), "no argument `z`"),
+        (format!("{SAXPY} {arrays} --arg a=3"), "`a` is given twice"),
+        (format!("{SAXPY} {arrays} --const WORK=1"), "no constant `WORK`"),
+        (format!("{SAXPY} {arrays} --out x=x.npy"), "`x` is read-only"),
+        (format!("{SAXPY} {arrays} --out y=y.gif"), "an output is .npy or .png"),
+        (format!("{SAXPY} --arg x=zeros:f32[4] --arg y=zeros:f32[3]"), "holds 3 elements of f32"),
+        (format!("{SAXPY} {arrays}").replace("--covering 4", "--covering 0"), "runs nothing"),
+        ("run none.wgsl --groups 1".to_owned(), "cannot read none.wgsl"),
+        ("run bad.wgsl --groups 1".to_owned(), "bad.wgsl:1:"),
+        ("run mistyped.wgsl --groups 1".to_owned(), "mistyped.wgsl:2:"),
+    ];
+    for (line, part) in cases {
+        let message = folder.refused(2, &mut folder.command(&line));
+        assert!(message.contains(part), "{line}\n{message}");
+    }
+}
+
+#[test]
+fn lines_that_do_not_parse_end_with_two() {
+    let folder = Folder::new();
+    // The grid is missing, or given twice; unknown flags and commands; a count of zero.
+    for line in [
+        "run saxpy.wgsl",
+        "run saxpy.wgsl --covering 4 --groups 1",
+        "run saxpy.wgsl --groups 1 --colour",
+        "run saxpy.wgsl --groups 1 --repeat 0",
+        "run --groups 1",
+        "walk",
+    ] {
+        folder.refused(2, &mut folder.command(line));
+    }
+}
+
+#[test]
+fn without_a_driver_both_commands_say_what_to_install() {
+    let folder = Folder::new();
+    for line in [format!("{SAXPY} --arg x=zeros:f32[4] --arg y=zeros:f32[4]"), "devices".to_owned()] {
+        let mut command = folder.command(&line);
+        command.env("VK_ICD_FILENAMES", "/nonexistent.json").env("VK_DRIVER_FILES", "/nonexistent.json");
+        let message = folder.refused(2, &mut command);
+        assert!(message.contains("no Vulkan") && message.contains("install"), "{message}");
+    }
+}
+
+/// A loader that is no library stands in for one that is not installed.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_loader_both_commands_say_what_to_install() {
+    let folder = Folder::new();
+    folder.put("libvulkan.so.1", "not a library");
+    folder.put("libvulkan.so", "not a library");
+    for line in [format!("{SAXPY} --arg x=zeros:f32[4] --arg y=zeros:f32[4]"), "devices".to_owned()] {
+        let message = folder.refused(2, folder.command(&line).env("LD_LIBRARY_PATH", folder.0.path()));
+        assert!(message.contains("no Vulkan loader") && message.contains("libvulkan1"), "{message}");
+    }
+}
