@@ -186,7 +186,11 @@ impl Allocator {
     }
 
     fn create_buffer(&self, size: u64, kind: MemoryKind) -> Result<Owned<vk::Buffer>> {
-        let info = vk::BufferCreateInfo::default().size(size).usage(USAGE).sharing_mode(vk::SharingMode::EXCLUSIVE);
+        let families = self.device.plan().families();
+        // Streams and their transfers reach every block from any family, without handing it over.
+        let sharing = if families.len() > 1 { vk::SharingMode::CONCURRENT } else { vk::SharingMode::EXCLUSIVE };
+        let info = vk::BufferCreateInfo::default().size(size).usage(USAGE).sharing_mode(sharing);
+        let info = if families.len() > 1 { info.queue_family_indices(&families) } else { info };
         // SAFETY: `info` is complete; the size is checked against the device's limit.
         let raw = unsafe { self.device.raw().create_buffer(&info, None) }.map_err(|code| {
             let error = DriverError::from_call("vkCreateBuffer")(code);

@@ -4,12 +4,13 @@
 //! the block and nothing uses it; else through staging blocks, a chunk at a time, so that the host's part of one chunk
 //! and the device's part of another overlap.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
 use ash::vk;
 use vkarray_driver::hazard::{Mode, Stage};
-use vkarray_driver::{Device, Point, Recorder, Stream};
+use vkarray_driver::{Device, Direction, Recorder, Stream};
 
 use crate::block::Block;
 use crate::error::{Error, Result};
@@ -20,6 +21,13 @@ const CHUNK: usize = 16 << 20;
 
 /// Chunks in flight before the host waits for the oldest.
 const CHUNKS_IN_FLIGHT: usize = 4;
+
+/// The stream a copy is ordered in. With a direction, one side is host memory, and a large copy may go on beside the
+/// stream's other work.
+struct Route<'a> {
+    stream: &'a Stream,
+    direction: Option<Direction>,
+}
 
 /// `vkCmdFillBuffer` writes whole words.
 const FILL_WORD: u64 = 4;
@@ -42,16 +50,20 @@ impl Block {
             self.write_mapped(range.start, source);
             return Ok(());
         }
-        let mut in_flight: Vec<Point> = Vec::new();
+        let route = Route { stream, direction: Some(Direction::ToDevice) };
+        let mut in_flight: VecDeque<Arc<Self>> = VecDeque::new();
         for (n, chunk) in source.chunks(CHUNK).enumerate() {
-            if n >= CHUNKS_IN_FLIGHT {
-                in_flight[n - CHUNKS_IN_FLIGHT].wait(None)?;
+            if in_flight.len() == CHUNKS_IN_FLIGHT
+                && let Some(oldest) = in_flight.pop_front()
+            {
+                oldest.wait_for_uses(&(0..oldest.size()), Mode::Write)?;
             }
             let staging = self.allocator().allocate(len(chunk), MemoryKind::WriteCombined)?;
             staging.write_mapped(0, chunk);
-            self.copy_from_block(stream, range.start + len(&source[..n * CHUNK]), &staging, 0..len(chunk))?;
+            let to = range.start + len(&source[..n * CHUNK]);
+            self.copy(&route, to, &staging, 0..len(chunk))?;
             stream.flush()?;
-            in_flight.push(stream.point());
+            in_flight.push_back(staging);
         }
         Ok(())
     }
@@ -68,26 +80,28 @@ impl Block {
             return Ok(());
         }
         if self.is_mapped() {
-            let writes = self.device().block_uses(self.id(), range.clone(), Mode::Read);
-            writes.iter().try_for_each(|write| write.wait(None))?;
+            self.wait_for_uses(&range, Mode::Read)?;
             self.read_mapped(range.start, target);
             return Ok(());
         }
-        let mut waiting: Vec<(Arc<Self>, Point)> = Vec::new();
-        let mut starts = (0..target.len()).step_by(CHUNK);
-        let mut chunks = target.chunks_mut(CHUNK);
-        loop {
-            // Keep some chunks on their way, then take the oldest out.
-            while waiting.len() < CHUNKS_IN_FLIGHT {
-                let Some(start) = starts.next() else { break };
-                let bytes = (range.end - range.start - start as u64).min(CHUNK as u64);
-                waiting.push(self.stage_out(stream, range.start + start as u64, bytes)?);
+        let route = Route { stream, direction: Some(Direction::ToHost) };
+        let mut on_their_way: VecDeque<Arc<Self>> = VecDeque::new();
+        let mut starts = (range.start..range.end).step_by(CHUNK);
+        for chunk in target.chunks_mut(CHUNK) {
+            while on_their_way.len() < CHUNKS_IN_FLIGHT
+                && let Some(start) = starts.next()
+            {
+                let bytes = (range.end - start).min(CHUNK as u64);
+                let staging = self.allocator().allocate(bytes, MemoryKind::Pinned)?;
+                staging.copy(&route, 0, self, start..start + bytes)?;
+                stream.flush()?;
+                on_their_way.push_back(staging);
             }
-            let Some(chunk) = chunks.next() else { return Ok(()) };
-            let (staging, point) = waiting.remove(0);
-            point.wait(None)?;
+            let staging = on_their_way.pop_front().expect("a chunk was sent for each to be read");
+            staging.wait_for_uses(&(0..staging.size()), Mode::Read)?;
             staging.read_mapped(0, chunk);
         }
+        Ok(())
     }
 
     /// Copies the bytes `range` of `source` to this block at `offset`, in the order of `stream`. Returns at once.
@@ -103,6 +117,11 @@ impl Block {
         source: &Arc<Self>,
         range: Range<u64>,
     ) -> Result<()> {
+        self.copy(&Route { stream, direction: None }, offset, source, range)
+    }
+
+    fn copy(self: &Arc<Self>, route: &Route<'_>, offset: u64, source: &Arc<Self>, range: Range<u64>) -> Result<()> {
+        let &Route { stream, direction } = route;
         let size = range.end.saturating_sub(range.start);
         let from = source.check_range(range.start, size)?;
         let to = self.check_range(offset, size)?;
@@ -124,8 +143,12 @@ impl Block {
             unsafe { device.cmd_copy_buffer(recorder.commands(), src, dst, &region) };
             Ok(())
         };
-        // SAFETY: the command touches the two ranges in `accesses` and nothing else.
-        unsafe { stream.record(&accesses, copy) }
+        match direction {
+            // SAFETY: the command touches the two ranges in `accesses` and nothing else.
+            None => unsafe { stream.record(&accesses, copy) },
+            // SAFETY: as above, and it is a copy.
+            Some(direction) => unsafe { stream.record_copy(direction, size, &accesses, copy) },
+        }
     }
 
     /// Writes the four-byte `pattern` over the whole block, in the order of `stream`. Returns at once.
@@ -153,11 +176,10 @@ impl Block {
         unsafe { stream.record(&accesses, fill) }
     }
 
-    fn stage_out(self: &Arc<Self>, stream: &Stream, start: u64, bytes: u64) -> Result<(Arc<Self>, Point)> {
-        let staging = self.allocator().allocate(bytes, MemoryKind::Pinned)?;
-        staging.copy_from_block(stream, 0, self, start..start + bytes)?;
-        stream.flush()?;
-        Ok((staging, stream.point()))
+    /// Blocks until the device is done with what an access of the host would conflict with.
+    fn wait_for_uses(&self, range: &Range<u64>, mode: Mode) -> Result<()> {
+        let uses = self.device().block_uses(self.id(), range.clone(), mode);
+        Ok(uses.iter().try_for_each(|last| last.wait(None))?)
     }
 
     /// Whether nothing on the device, sent or not, uses the bytes.

@@ -5,6 +5,7 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use ash::vk;
 use smallvec::SmallVec;
@@ -29,6 +30,8 @@ pub(crate) struct Batch {
     /// What the lane's timeline reaches when the batch is done.
     pub(crate) value: u64,
     pub(crate) n_ops: u32,
+    /// When its first operation was recorded.
+    pub(crate) opened: Option<Instant>,
     /// The pipeline bound last, to bind each only once.
     pub(crate) bound: vk::Pipeline,
     /// Whether the host will read what the batch writes.
@@ -36,9 +39,9 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    pub(crate) fn new(device: &Arc<Device>) -> Result<Self> {
+    pub(crate) fn new(device: &Arc<Device>, family: u32) -> Result<Self> {
         let info = vk::CommandPoolCreateInfo::default()
-            .queue_family_index(device.queue().family())
+            .queue_family_index(family)
             .flags(vk::CommandPoolCreateFlags::TRANSIENT);
         // SAFETY: the family is one the device was opened with.
         let raw = unsafe { device.raw().create_command_pool(&info, None) }
@@ -57,6 +60,7 @@ impl Batch {
             pool,
             value: 0,
             n_ops: 0,
+            opened: None,
             bound: vk::Pipeline::null(),
             host_reads: false,
         })
@@ -93,6 +97,7 @@ impl Batch {
         self.keep.clear();
         self.waits.clear();
         self.n_ops = 0;
+        self.opened = None;
         self.bound = vk::Pipeline::null();
         self.host_reads = false;
         self.descriptors.reset()?;

@@ -6,6 +6,7 @@
 use std::ffi::CString;
 use std::fmt;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -14,12 +15,13 @@ use ash::{khr, vk};
 use crate::error::{Error, Result};
 use crate::hazard::{BlockId, LaneId, Mode};
 use crate::instance::{Instance, PhysicalDevice};
-use crate::plan::Plan;
+use crate::plan::{Plan, Request};
 use crate::point::Point;
-use crate::queue::Queue;
+use crate::queue::{Queue, QueueIndex};
 use crate::select::Selection;
 use crate::snapshot::{DeviceInfo, DeviceType, Features};
 use crate::tracker::Tracker;
+use crate::waiter::Waiter;
 
 /// How long a wait polls before it sleeps, on a GPU: waking a sleeper costs 18 to 30 µs on an H100.
 const DEFAULT_POLL: Duration = Duration::from_micros(50);
@@ -30,8 +32,10 @@ const DEFAULT_POLL: Duration = Duration::from_micros(50);
 pub struct Device {
     raw: ash::Device,
     push_descriptor: Option<khr::push_descriptor::Device>,
-    queue: Queue,
+    queues: Vec<Queue>, // Those for compute first, then those for transfers.
+    n_streams: AtomicUsize,
     tracker: Mutex<Tracker>,
+    waiter: Arc<Waiter>,
     lost: OnceLock<Error>,
     poll: Duration,
     plan: Plan,
@@ -51,23 +55,33 @@ impl Device {
         Self::open(&devices[chosen])
     }
 
-    /// Opens a device as [`Plan::new`] says.
+    /// Opens a device with whatever of its abilities is useful.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::open_with`].
+    pub fn open(physical: &PhysicalDevice) -> Result<Arc<Self>> {
+        Self::open_with(physical, &Request::default())
+    }
+
+    /// Opens a device as [`Plan::new`] says, with at least what `request` asks for.
     ///
     /// # Errors
     ///
     /// [`Error::Unsuitable`] if the plan refuses it, [`Error::Vulkan`] if the driver does.
-    pub fn open(physical: &PhysicalDevice) -> Result<Arc<Self>> {
-        let plan = Plan::new(physical.info())?;
+    pub fn open_with(physical: &PhysicalDevice, request: &Request) -> Result<Arc<Self>> {
+        let plan = Plan::new(physical.info(), request)?;
         let raw = create(physical, &plan)?;
-        // SAFETY: the plan's family exists and one queue of it was created with the device.
-        let queue = unsafe { raw.get_device_queue(plan.compute_family, 0) };
+        let queues = queues(&raw, &plan);
         let instance = physical.instance().raw();
         let push_descriptor = plan.push_descriptors.then(|| khr::push_descriptor::Device::new(instance, &raw));
         let is_cpu = physical.info().device_type == DeviceType::Cpu;
         Ok(Arc::new(Self {
             push_descriptor,
-            queue: Queue::new(queue, plan.compute_family),
+            queues,
+            n_streams: AtomicUsize::new(0),
             tracker: Mutex::default(),
+            waiter: Waiter::new(),
             lost: OnceLock::new(),
             // On a CPU driver a polling thread takes a core from the work it waits for.
             poll: if is_cpu { Duration::ZERO } else { DEFAULT_POLL },
@@ -136,8 +150,23 @@ impl Device {
         self.lost.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    pub(crate) fn queue(&self) -> &Queue {
-        &self.queue
+    pub(crate) fn queue(&self, index: QueueIndex) -> &Queue {
+        &self.queues[index.0]
+    }
+
+    /// The queues for the next stream: for its work, and where there are such for its transfers in each direction.
+    pub(crate) fn deal_queues(&self) -> (QueueIndex, Option<[QueueIndex; 2]>) {
+        let n = self.n_streams.fetch_add(1, Ordering::Relaxed);
+        let n_compute = self.plan.compute.count as usize;
+        let transfer = self.plan.transfer.map(|queues| {
+            let first = n_compute;
+            [first, first + (queues.count as usize).min(2) - 1].map(QueueIndex)
+        });
+        (QueueIndex(n % n_compute), transfer)
+    }
+
+    pub(crate) fn waiter(&self) -> &Arc<Waiter> {
+        &self.waiter
     }
 
     pub(crate) fn poll(&self) -> Duration {
@@ -163,14 +192,15 @@ impl Device {
         self.lost.get_or_init(|| error).clone()
     }
 
-    pub(crate) fn add_lane(&self) -> LaneId {
-        let queue = self.plan.compute_family;
+    pub(crate) fn add_lane(&self, queue: QueueIndex) -> LaneId {
+        let queue = u32::try_from(queue.0).expect("a device has few queues");
         self.tracker().hazards.add_lane(queue)
     }
 }
 
 impl Drop for Device {
     fn drop(&mut self) {
+        self.waiter.stop();
         // SAFETY: every handle made from the device holds it, so none is left, and lanes waited for their work.
         unsafe { self.raw.destroy_device(None) };
     }
@@ -185,8 +215,16 @@ impl fmt::Debug for Device {
 fn create(physical: &PhysicalDevice, plan: &Plan) -> Result<ash::Device> {
     let names: Vec<CString> = plan.extensions.iter().filter_map(|name| CString::new(name.as_str()).ok()).collect();
     let pointers: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
-    let queues =
-        [vk::DeviceQueueCreateInfo::default().queue_family_index(plan.compute_family).queue_priorities(&[1.0])];
+    let most = std::iter::once(plan.compute).chain(plan.transfer).map(|queues| queues.count).max().unwrap_or(1);
+    let priorities = vec![1.0; most as usize];
+    let queues: Vec<_> = std::iter::once(plan.compute)
+        .chain(plan.transfer)
+        .map(|queues| {
+            vk::DeviceQueueCreateInfo::default()
+                .queue_family_index(queues.family)
+                .queue_priorities(&priorities[..queues.count as usize])
+        })
+        .collect();
     let mut v11 = features_11(&plan.features);
     let mut v12 = features_12(&plan.features);
     let mut v13 = features_13(&plan.features);
@@ -201,6 +239,18 @@ fn create(physical: &PhysicalDevice, plan: &Plan) -> Result<ash::Device> {
     // SAFETY: `info` borrows everything it points to; the plan enables only what the snapshot of this device lists.
     unsafe { physical.instance().raw().create_device(physical.raw(), &info, None) }
         .map_err(Error::from_call("vkCreateDevice"))
+}
+
+fn queues(raw: &ash::Device, plan: &Plan) -> Vec<Queue> {
+    let mut queues = Vec::new();
+    for planned in std::iter::once(plan.compute).chain(plan.transfer) {
+        for idx in 0..planned.count {
+            // SAFETY: the plan's families exist, and so many queues of each were created with the device.
+            let queue = unsafe { raw.get_device_queue(planned.family, idx) };
+            queues.push(Queue::new(queue, planned.family));
+        }
+    }
+    queues
 }
 
 fn features_core(wanted: &Features) -> vk::PhysicalDeviceFeatures {

@@ -88,6 +88,9 @@ pub enum Error {
     /// Two timestamps that no common clock orders.
     #[error("events were recorded on different devices; their times do not compare")]
     DifferentDevices,
+    /// Two timestamps of queues whose clocks the device does not relate.
+    #[error("events were recorded on different queues, and this device does not relate their clocks")]
+    DifferentQueues,
     /// A Vulkan call failed in a way that only a reader of the specification can act on.
     #[error("{call} returned {code:?}")]
     Vulkan {

@@ -12,6 +12,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::owned::Owned;
 use crate::point::Point;
+use crate::queue::QueueIndex;
 use crate::stream::{Recorder, Stream};
 
 /// A moment in a stream's work.
@@ -25,6 +26,7 @@ pub struct Event {
 #[derive(Debug, Clone)]
 struct Capture {
     point: Point,
+    queue: QueueIndex,
     timestamp: Option<Arc<Timestamp>>,
 }
 
@@ -47,7 +49,7 @@ impl Event {
     ///
     /// [`Error::Unsuitable`] if the device's queue has no timestamps.
     pub fn with_timing(device: &Arc<Device>) -> Result<Self> {
-        let family = &device.info().queue_families[device.plan().compute_family as usize];
+        let family = &device.info().queue_families[device.plan().compute.family as usize];
         if family.timestamp_valid_bits == 0 || device.info().limits.timestamp_period_ns <= 0.0 {
             let reason = "its compute queue has no timestamps".to_owned();
             return Err(Error::Unsuitable { device: device.info().name.clone(), reason });
@@ -61,11 +63,12 @@ impl Event {
     ///
     /// With timing, those of recording work.
     pub fn record(&self, stream: &Stream) -> Result<()> {
+        stream.point()?; // Copies that go on beside come before the timestamp.
         let timestamp = if self.timing { Some(Arc::new(Timestamp::new(&self.device)?)) } else { None };
         if let Some(timestamp) = &timestamp {
             timestamp.write(stream)?;
         }
-        let capture = Capture { point: stream.point(), timestamp };
+        let capture = Capture { point: stream.point()?, queue: stream.queue(), timestamp };
         *self.capture.lock().unwrap_or_else(PoisonError::into_inner) = Some(capture);
         Ok(())
     }
@@ -102,17 +105,29 @@ impl Event {
     /// # Errors
     ///
     /// [`Error::TimingOff`], [`Error::NeverRecorded`], [`Error::NotReady`] if either is not complete,
-    /// [`Error::DifferentDevices`].
+    /// [`Error::DifferentDevices`], [`Error::DifferentQueues`].
     pub fn elapsed(&self, end: &Self) -> Result<Duration> {
         if !Arc::ptr_eq(&self.device, &end.device) {
             return Err(Error::DifferentDevices);
         }
+        if !self.shares_clock_with(end) {
+            return Err(Error::DifferentQueues);
+        }
         let (from, to) = (self.ticks()?, end.ticks()?);
-        let family = &self.device.info().queue_families[self.device.plan().compute_family as usize];
+        let family = &self.device.info().queue_families[self.device.plan().compute.family as usize];
         let ticks = elapsed_ticks(from, to, family.timestamp_valid_bits);
         let period = f64::from(self.device.info().limits.timestamp_period_ns);
         #[expect(clippy::cast_precision_loss, reason = "2^53 ns is a hundred days; a timestamp's error is larger")]
         Ok(Duration::from_secs_f64(ticks as f64 * period * 1e-9))
+    }
+
+    /// Vulkan promises one clock for a queue; a device whose timestamps can be calibrated has one for all its queues.
+    fn shares_clock_with(&self, other: &Self) -> bool {
+        let queue = |event: &Self| event.capture().map(|capture| capture.queue);
+        match (queue(self), queue(other)) {
+            (Some(a), Some(b)) => a == b || self.device.info().has_extension("VK_EXT_calibrated_timestamps"),
+            _ => true, // One was never recorded, which is said elsewhere.
+        }
     }
 
     fn ticks(&self) -> Result<u64> {

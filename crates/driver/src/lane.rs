@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ash::vk;
 use smallvec::SmallVec;
@@ -17,6 +17,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{self, Access, Barrier, LaneId, Stage, Stages};
 use crate::point::Point;
+use crate::queue::{Queue, QueueIndex};
 use crate::stream::Recorder;
 use crate::timeline::Timeline;
 use crate::tracker::Registered;
@@ -30,6 +31,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Lane {
     id: LaneId,
+    queue: QueueIndex,
     state: Mutex<State>, // First lock in the order.
     timeline: Arc<Timeline>,
 }
@@ -58,9 +60,9 @@ enum Ordered {
 }
 
 impl Lane {
-    pub(crate) fn new(device: &Arc<Device>) -> Result<Arc<Self>> {
+    pub(crate) fn new(device: &Arc<Device>, queue: QueueIndex) -> Result<Arc<Self>> {
         let timeline = Arc::new(Timeline::new(device)?);
-        let lane = Arc::new(Self { id: device.add_lane(), state: Mutex::default(), timeline });
+        let lane = Arc::new(Self { id: device.add_lane(queue), queue, state: Mutex::default(), timeline });
         let registered = Registered { timeline: Arc::clone(&lane.timeline), lane: Arc::downgrade(&lane) };
         device.tracker().register(lane.id, registered);
         Ok(lane)
@@ -68,6 +70,14 @@ impl Lane {
 
     pub(crate) fn device(&self) -> &Arc<Device> {
         self.timeline.device()
+    }
+
+    pub(crate) fn queue_index(&self) -> QueueIndex {
+        self.queue
+    }
+
+    pub(crate) fn queue(&self) -> &Queue {
+        self.device().queue(self.queue)
     }
 
     pub(crate) fn id(&self) -> LaneId {
@@ -111,6 +121,11 @@ impl Lane {
         let recorded = commands(&mut Recorder::new(self.device(), batch))?;
         if self.should_send(n_ops)? {
             self.send(&mut state)?;
+        } else if n_ops == 1 {
+            // Nobody may come back to this batch: the waiter sends it when it has grown old.
+            batch.opened = Some(Instant::now());
+            drop(state);
+            self.device().waiter().arm(self.device());
         }
         Ok(recorded)
     }
@@ -126,6 +141,15 @@ impl Lane {
 
     pub(crate) fn flush(&self) -> Result<()> {
         self.send(&mut self.state())
+    }
+
+    /// Sends the open batch if its first operation was recorded before `before`. Returns whether one stays open.
+    pub(crate) fn flush_if_older(&self, before: Instant) -> Result<bool> {
+        let mut state = self.state();
+        match state.open.as_ref().and_then(|batch| batch.opened) {
+            Some(opened) if opened <= before => self.send(&mut state).map(|()| false),
+            opened => Ok(opened.is_some()),
+        }
     }
 
     pub(crate) fn flush_up_to(&self, value: u64) -> Result<()> {
@@ -182,7 +206,7 @@ impl Lane {
             self.collect(state)?;
             let mut batch = match state.spare.pop() {
                 Some(batch) => batch,
-                None => Batch::new(self.device())?,
+                None => Batch::new(self.device(), self.queue().family())?,
             };
             batch.begin(state.newest + 1)?;
             state.newest += 1;
@@ -248,7 +272,7 @@ impl Lane {
             .signal_semaphore_infos(&signals);
         // SAFETY: the batch is recorded and goes to `in_flight`, which keeps it and its timelines until it is done;
         // batch numbers grow; every value waited for was submitted before.
-        unsafe { self.device().queue().submit(self.device().raw(), &info) }
+        unsafe { self.queue().submit(self.device().raw(), &info) }
     }
 
     fn barrier(&self, batch: &Batch, barrier: Barrier) {

@@ -9,6 +9,7 @@
 mod batch;
 mod descriptors;
 mod device;
+mod done;
 mod error;
 mod event;
 pub mod hazard;
@@ -24,18 +25,20 @@ mod snapshot;
 mod stream;
 mod timeline;
 mod tracker;
+mod waiter;
 
 pub use batch::Kept;
 pub use device::Device;
+pub use done::Done;
 pub use error::{Error, Result};
 pub use event::Event;
 pub use instance::{Instance, InstanceBuilder, PhysicalDevice, ValidationMessage};
 pub use owned::{Destroy, Owned};
-pub use plan::{MINIMUM_VERSION, Plan};
+pub use plan::{MINIMUM_VERSION, Plan, QueuePlan, Request};
 pub use point::Point;
 pub use select::Selection;
 pub use snapshot::{
     DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,
 };
-pub use stream::{Recorder, Stream};
+pub use stream::{AutoSynchronize, Direction, Recorder, Stream};
 pub use timeline::Timeline;

@@ -11,19 +11,48 @@ use crate::snapshot::{DeviceInfo, Features, QueueFamily, Version};
 pub const MINIMUM_VERSION: Version = Version { major: 1, minor: 3, patch: 0 };
 
 /// Extensions the runtime uses where a device has them; none is needed.
-const USEFUL_EXTENSIONS: [&str; 4] = [
+const USEFUL_EXTENSIONS: [&str; 5] = [
     "VK_KHR_push_descriptor",
     "VK_EXT_memory_budget",
     "VK_EXT_external_memory_host",
+    "VK_EXT_calibrated_timestamps",
     // A device that lists it must have it enabled.
     "VK_KHR_portability_subset",
 ];
 
+/// Streams beyond this many share queues: a GPU runs few at once, and each costs the driver a channel.
+const MAX_COMPUTE_QUEUES: u32 = 4;
+
+/// One queue for each direction.
+const MAX_TRANSFER_QUEUES: u32 = 2;
+
+/// Queues of one family that are created with the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueuePlan {
+    /// The family.
+    pub family: u32,
+    /// How many of its queues.
+    pub count: u32,
+}
+
+/// What a program asks of a device beyond the least.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// Features that must be there.
+    pub features: Features,
+    /// Extensions that must be there; they are enabled.
+    pub extensions: Vec<String>,
+    /// The most compute queues to create; 0 leaves the choice to the plan.
+    pub max_compute_queues: u32,
+}
+
 /// How a device is opened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The family that runs kernels and copies.
-    pub compute_family: u32,
+    /// The queues that run kernels and copies. Streams are dealt out over them.
+    pub compute: QueuePlan,
+    /// The queues that run large copies beside compute, where the device has such and memory of its own.
+    pub transfer: Option<QueuePlan>,
     /// Extensions to enable.
     pub extensions: Vec<String>,
     /// Features to enable.
@@ -33,12 +62,12 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plans how to open `device`.
+    /// Plans how to open `device` for `request`. What is merely useful is used where it is there.
     ///
     /// # Errors
     ///
     /// [`Error::Unsuitable`] with the first thing the device lacks.
-    pub fn new(device: &DeviceInfo) -> Result<Self> {
+    pub fn new(device: &DeviceInfo, request: &Request) -> Result<Self> {
         let lacks = |reason: String| Error::Unsuitable { device: device.name.clone(), reason };
         if device.api_version < MINIMUM_VERSION {
             return Err(lacks(format!(
@@ -46,22 +75,32 @@ impl Plan {
                 device.api_version, MINIMUM_VERSION
             )));
         }
-        if !device.features.timeline_semaphore {
-            return Err(lacks("it has no timeline semaphores".to_owned()));
+        let needed = Features { timeline_semaphore: true, synchronization2: true, ..request.features };
+        if let Some(missing) = needed.missing_from(&device.features) {
+            return Err(lacks(format!("it does not have the feature {missing}")));
         }
-        if !device.features.synchronization2 {
-            return Err(lacks("it has no synchronization2".to_owned()));
+        if let Some(missing) = request.extensions.iter().find(|name| !device.has_extension(name)) {
+            return Err(lacks(format!("it does not have the extension {missing}")));
         }
-        let compute_family =
+        let compute =
             compute_family(&device.queue_families).ok_or_else(|| lacks("it has no compute queue".to_owned()))?;
-        let extensions: Vec<String> =
-            USEFUL_EXTENSIONS.iter().filter(|name| device.has_extension(name)).map(|name| (*name).to_owned()).collect();
+        let useful = USEFUL_EXTENSIONS.iter().filter(|name| device.has_extension(name)).map(|name| (*name).to_owned());
+        let mut extensions = request.extensions.clone();
+        extensions.extend(useful.filter(|name| !request.extensions.contains(name)));
+        let most = if request.max_compute_queues == 0 { MAX_COMPUTE_QUEUES } else { request.max_compute_queues };
         Ok(Self {
-            compute_family,
+            compute: QueuePlan { family: compute, count: count(device, compute).min(most) },
+            transfer: transfer(device),
             push_descriptors: device.has_extension("VK_KHR_push_descriptor") && device.limits.max_push_descriptors > 0,
             extensions,
             features: device.features,
         })
+    }
+
+    /// The families whose queues share memory.
+    #[must_use]
+    pub fn families(&self) -> Vec<u32> {
+        std::iter::once(self.compute).chain(self.transfer).map(|queues| queues.family).collect()
     }
 }
 
@@ -73,12 +112,86 @@ fn compute_family(families: &[QueueFamily]) -> Option<u32> {
     u32::try_from(position).ok()
 }
 
+/// A family for copies alone. Where host and device share their memory there is nothing to carry beside compute.
+fn transfer(device: &DeviceInfo) -> Option<QueuePlan> {
+    let has_own_memory = device.memory_types.iter().any(|kind| kind.device_local && !kind.host_visible);
+    let only_copies = |f: &QueueFamily| f.transfer && !f.compute && !f.graphics && f.count > 0;
+    let position = device.queue_families.iter().position(only_copies).filter(|_| has_own_memory)?;
+    let family = u32::try_from(position).ok()?;
+    Some(QueuePlan { family, count: count(device, family).min(MAX_TRANSFER_QUEUES) })
+}
+
+fn count(device: &DeviceInfo, family: u32) -> u32 {
+    device.queue_families[family as usize].count
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn family(graphics: bool, compute: bool, count: u32) -> QueueFamily {
         QueueFamily { count, graphics, compute, transfer: true, timestamp_valid_bits: 64 }
+    }
+
+    fn machine(name: &str) -> DeviceInfo {
+        let path = format!("{}/../../tests/snapshots/{name}.json", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    fn queues(family: u32, count: u32) -> QueuePlan {
+        QueuePlan { family, count }
+    }
+
+    #[test]
+    fn real_machines_get_the_queues_meant() {
+        // Machine, compute, transfer, push descriptors.
+        let cases = [
+            ("lavapipe_22.3.6", queues(0, 1), None, true), // One queue for everything, memory shared with the host.
+            ("swiftshader_5.0.0", queues(0, 1), None, false), // Likewise, and descriptors come from pools.
+            ("h100_580.159", queues(2, 4), Some(queues(1, 2)), true), // Compute without graphics, copies beside it.
+        ];
+        for (name, compute, transfer, push_descriptors) in cases {
+            let plan = Plan::new(&machine(name), &Request::default()).expect(name);
+            assert_eq!((plan.compute, plan.transfer), (compute, transfer), "{name}");
+            assert_eq!(plan.push_descriptors, push_descriptors, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_and_missing_is_an_error() {
+        let device = machine("swiftshader_5.0.0");
+        let feature =
+            Request { features: Features { shader_float64: true, ..Features::default() }, ..Request::default() };
+        let extension = Request { extensions: vec!["VK_EXT_memory_budget".to_owned()], ..Request::default() };
+        let mut old = device.clone();
+        old.api_version = Version { major: 1, minor: 2, patch: 999 };
+        let mut mute = device.clone();
+        mute.queue_families.clear();
+        // Device, request, message.
+        let name = "SwiftShader Device (Subzero) cannot be used: ";
+        let cases = [
+            (&device, &feature, "it does not have the feature shader_float64"),
+            (&device, &extension, "it does not have the extension VK_EXT_memory_budget"),
+            (&old, &Request::default(), "it speaks Vulkan 1.2.999, and 1.3.0 or later is needed"),
+            (&mute, &Request::default(), "it has no compute queue"),
+        ];
+        for (device, request, message) in cases {
+            let refused = Plan::new(device, request).expect_err(message);
+            assert_eq!(refused.to_string(), format!("{name}{message}"));
+        }
+    }
+
+    #[test]
+    fn what_is_useful_is_used_and_what_is_asked_for_is_enabled_once() {
+        let device = machine("lavapipe_22.3.6");
+        let asked = |name: &str| Request { extensions: vec![name.to_owned()], ..Request::default() };
+        let plan = Plan::new(&device, &asked("VK_KHR_push_descriptor")).expect("lavapipe has it");
+        assert_eq!(
+            plan.extensions,
+            ["VK_KHR_push_descriptor", "VK_EXT_external_memory_host", "VK_EXT_calibrated_timestamps"]
+        );
+        assert!(plan.features.shader_float64);
     }
 
     #[test]

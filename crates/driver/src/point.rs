@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::hazard;
-use crate::stream::Lane;
+use crate::lane::Lane;
 use crate::timeline::Timeline;
 
 /// The moment a stream has done everything up to some batch of work.

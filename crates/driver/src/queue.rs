@@ -13,6 +13,10 @@ pub(crate) struct Queue {
     family: u32,
 }
 
+/// Which of a device's queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct QueueIndex(pub(crate) usize);
+
 impl Queue {
     pub(crate) fn new(raw: vk::Queue, family: u32) -> Self {
         Self { raw: Mutex::new(raw), family }

@@ -110,51 +110,69 @@ pub struct Limits {
     pub timestamp_period_ns: f32,
 }
 
-/// What the device can do, of what the runtime or its kernels may use.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Features {
+macro_rules! features {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// What the device can do, of what the runtime or its kernels may use.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct Features {
+            $($(#[$doc])* pub $name: bool,)*
+        }
+
+        impl Features {
+            /// The first feature set here and not in `available`.
+            #[must_use]
+            pub fn missing_from(&self, available: &Self) -> Option<&'static str> {
+                [$((stringify!($name), self.$name && !available.$name)),*]
+                    .into_iter()
+                    .find_map(|(name, is_missing)| is_missing.then_some(name))
+            }
+        }
+    };
+}
+
+features! {
     /// Timeline semaphores. Needed.
-    pub timeline_semaphore: bool,
+    timeline_semaphore,
     /// `vkQueueSubmit2` and the barriers that go with it. Needed.
-    pub synchronization2: bool,
+    synchronization2,
     /// Out-of-range buffer accesses are defined.
-    pub robust_buffer_access: bool,
+    robust_buffer_access,
     /// `f64` in shaders.
-    pub shader_float64: bool,
+    shader_float64,
     /// `i64` and `u64` in shaders.
-    pub shader_int64: bool,
+    shader_int64,
     /// 16-bit integers in shaders.
-    pub shader_int16: bool,
+    shader_int16,
     /// `f16` arithmetic in shaders.
-    pub shader_float16: bool,
+    shader_float16,
     /// 8-bit integers in shaders.
-    pub shader_int8: bool,
+    shader_int8,
     /// 16-bit elements in storage buffers.
-    pub storage_buffer_16bit: bool,
+    storage_buffer_16bit,
     /// 16-bit elements in uniform buffers.
-    pub uniform_buffer_16bit: bool,
+    uniform_buffer_16bit,
     /// 8-bit elements in storage buffers.
-    pub storage_buffer_8bit: bool,
+    storage_buffer_8bit,
     /// 64-bit integer atomics in buffers.
-    pub buffer_int64_atomics: bool,
+    buffer_int64_atomics,
     /// Buffer device addresses.
-    pub buffer_device_address: bool,
+    buffer_device_address,
     /// Scalar (C-like) layout of buffer blocks.
-    pub scalar_block_layout: bool,
+    scalar_block_layout,
     /// Required subgroup sizes.
-    pub subgroup_size_control: bool,
+    subgroup_size_control,
     /// Whole subgroups on request.
-    pub compute_full_subgroups: bool,
+    compute_full_subgroups,
     /// The Vulkan memory model.
-    pub vulkan_memory_model: bool,
+    vulkan_memory_model,
     /// Device scope in the Vulkan memory model.
-    pub vulkan_memory_model_device_scope: bool,
+    vulkan_memory_model_device_scope,
     /// Query pools reset from the host.
-    pub host_query_reset: bool,
+    host_query_reset,
     /// Workgroup memory zeroed by the driver.
-    pub zero_initialize_workgroup_memory: bool,
+    zero_initialize_workgroup_memory,
     /// Packed integer dot products.
-    pub integer_dot_product: bool,
+    integer_dot_product,
 }
 
 /// Subgroup properties.

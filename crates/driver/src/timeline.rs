@@ -99,6 +99,19 @@ impl Timeline {
         self.sleep(value, timeout.map(|limit| limit.saturating_sub(begun.elapsed())), begun)
     }
 
+    /// Raises the value by one from the host. Only for a timeline that no work signals.
+    pub(crate) fn raise(&self) -> Result<()> {
+        let value = self.submitted.fetch_add(1, Ordering::AcqRel) + 1;
+        let info = vk::SemaphoreSignalInfo::default().semaphore(self.raw()).value(value);
+        // SAFETY: the value is larger than any before: each is handed out once, and nothing else signals it.
+        unsafe { self.device().raw().signal_semaphore(&info) }.map_err(Error::from_call("vkSignalSemaphore"))
+    }
+
+    /// The value it was last raised to.
+    pub(crate) fn last_raised(&self) -> u64 {
+        self.submitted()
+    }
+
     fn sleep(&self, value: u64, timeout: Option<Duration>, begun: Instant) -> Result<()> {
         let device = self.device();
         let timeout_ns = timeout.map_or(u64::MAX, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX));
@@ -113,5 +126,22 @@ impl Timeline {
             Err(vk::Result::TIMEOUT) => Err(Error::Timeout { waited: begun.elapsed() }),
             Err(code) => device.noting_loss(Err(Error::from_call("vkWaitSemaphores")(code))),
         }
+    }
+}
+
+/// Blocks until one of the values is reached on its timeline. All timelines are of one device.
+pub(crate) fn wait_any(waits: &[(Arc<Timeline>, u64)], timeout: Option<Duration>) -> Result<()> {
+    let Some((first, _)) = waits.first() else { return Ok(()) };
+    let device = first.device();
+    let begun = Instant::now();
+    let timeout_ns = timeout.map_or(u64::MAX, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX));
+    let (semaphores, values): (Vec<_>, Vec<_>) = waits.iter().map(|(timeline, value)| (timeline.raw(), *value)).unzip();
+    let info =
+        vk::SemaphoreWaitInfo::default().flags(vk::SemaphoreWaitFlags::ANY).semaphores(&semaphores).values(&values);
+    // SAFETY: `info` borrows both lists; `waits` keeps the semaphores alive.
+    match unsafe { device.raw().wait_semaphores(&info, timeout_ns) } {
+        Ok(()) => Ok(()),
+        Err(vk::Result::TIMEOUT) => Err(Error::Timeout { waited: begun.elapsed() }),
+        Err(code) => device.noting_loss(Err(Error::from_call("vkWaitSemaphores")(code))),
     }
 }

@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use crate::hazard::{BlockId, HazardTable, LaneId, Mode};
+use crate::lane::Lane;
 use crate::point::Point;
-use crate::stream::Lane;
 use crate::timeline::Timeline;
 
 /// A lane as its device knows it.
@@ -35,6 +35,11 @@ impl Tracker {
         self.hazards.completed(id, newest);
         self.hazards.remove_lane(id);
         self.lanes.remove(&id);
+    }
+
+    /// The lanes that somebody still records on.
+    pub(crate) fn lanes(&self) -> Vec<Arc<Lane>> {
+        self.lanes.values().filter_map(|registered| registered.lane.upgrade()).collect()
     }
 
     /// The point at which `lane` has done everything up to `value`; nothing if the lane is gone, so done.

@@ -1,0 +1,83 @@
+//! A future for a point in a stream's work, for any runtime.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use crate::error::Result;
+use crate::point::Point;
+
+/// Ready when the device has passed a point, with the error that kept it from doing so if there was one.
+///
+/// The device's waiting thread wakes whoever polled last. Dropping it costs nothing and cancels nothing.
+pub struct Done {
+    point: Point,
+    waiting: Option<Arc<Mutex<Waiting>>>, // There once polled before the point was reached.
+}
+
+#[derive(Default)]
+struct Waiting {
+    outcome: Option<Result<()>>,
+    waker: Option<Waker>,
+}
+
+impl Done {
+    pub(crate) fn new(point: Point) -> Self {
+        Self { point, waiting: None }
+    }
+
+    /// The point it waits for.
+    #[must_use]
+    pub fn point(&self) -> &Point {
+        &self.point
+    }
+
+    fn register(&mut self, waker: &Waker) -> Result<()> {
+        let waiting = Arc::new(Mutex::new(Waiting { outcome: None, waker: Some(waker.clone()) }));
+        self.waiting = Some(Arc::clone(&waiting));
+        let callback = move |outcome| {
+            let waker = {
+                let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                waiting.outcome = Some(outcome);
+                waiting.waker.take()
+            };
+            if let Some(waker) = waker {
+                waker.wake(); // Outside the lock: it may poll at once.
+            }
+        };
+        let device = Arc::clone(self.point.timeline().device());
+        device.waiter().add(self.point.clone(), Box::new(callback))
+    }
+}
+
+impl Future for Done {
+    type Output = Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.point.is_complete() {
+            Ok(true) => return Poll::Ready(Ok(())),
+            Ok(false) => {}
+            Err(error) => return Poll::Ready(Err(error)),
+        }
+        let Some(waiting) = &self.waiting else {
+            return match self.register(context.waker()) {
+                Ok(()) => Poll::Pending,
+                Err(error) => Poll::Ready(Err(error)),
+            };
+        };
+        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(outcome) = waiting.outcome.clone() {
+            return Poll::Ready(outcome);
+        }
+        waiting.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl fmt::Debug for Done {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Done").field("point", &self.point).finish_non_exhaustive()
+    }
+}
