@@ -14,6 +14,7 @@ use crate::descriptors::DescriptorArena;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::owned::Owned;
+use crate::queue::Queue;
 use crate::timeline::Timeline;
 
 /// Something that must live until the batch is done.
@@ -36,12 +37,13 @@ pub(crate) struct Batch {
     pub(crate) bound: vk::Pipeline,
     /// Whether the host will read what the batch writes.
     pub(crate) host_reads: bool,
+    computes: bool,
 }
 
 impl Batch {
-    pub(crate) fn new(device: &Arc<Device>, family: u32) -> Result<Self> {
+    pub(crate) fn new(device: &Arc<Device>, queue: &Queue) -> Result<Self> {
         let info = vk::CommandPoolCreateInfo::default()
-            .queue_family_index(family)
+            .queue_family_index(queue.family())
             .flags(vk::CommandPoolCreateFlags::TRANSIENT);
         // SAFETY: the family is one the device was opened with.
         let raw = unsafe { device.raw().create_command_pool(&info, None) }
@@ -63,6 +65,7 @@ impl Batch {
             opened: None,
             bound: vk::Pipeline::null(),
             host_reads: false,
+            computes: queue.computes(),
         })
     }
 
@@ -79,9 +82,15 @@ impl Batch {
     pub(crate) fn end(&mut self) -> Result<()> {
         let device = self.pool.device().raw();
         if self.host_reads {
+            let mut stages = vk::PipelineStageFlags2::ALL_TRANSFER;
+            let mut writes = vk::AccessFlags2::TRANSFER_WRITE;
+            if self.computes {
+                stages |= vk::PipelineStageFlags2::COMPUTE_SHADER;
+                writes |= vk::AccessFlags2::SHADER_STORAGE_WRITE;
+            }
             let barrier = [vk::MemoryBarrier2::default()
-                .src_stage_mask(vk::PipelineStageFlags2::COMPUTE_SHADER | vk::PipelineStageFlags2::ALL_TRANSFER)
-                .src_access_mask(vk::AccessFlags2::SHADER_STORAGE_WRITE | vk::AccessFlags2::TRANSFER_WRITE)
+                .src_stage_mask(stages)
+                .src_access_mask(writes)
                 .dst_stage_mask(vk::PipelineStageFlags2::HOST)
                 .dst_access_mask(vk::AccessFlags2::HOST_READ)];
             let info = vk::DependencyInfo::default().memory_barriers(&barrier);

@@ -247,7 +247,7 @@ fn queues(raw: &ash::Device, plan: &Plan) -> Vec<Queue> {
         for idx in 0..planned.count {
             // SAFETY: the plan's families exist, and so many queues of each were created with the device.
             let queue = unsafe { raw.get_device_queue(planned.family, idx) };
-            queues.push(Queue::new(queue, planned.family));
+            queues.push(Queue::new(queue, planned.family, planned == plan.compute));
         }
     }
     queues

@@ -206,7 +206,7 @@ impl Lane {
             self.collect(state)?;
             let mut batch = match state.spare.pop() {
                 Some(batch) => batch,
-                None => Batch::new(self.device(), self.queue().family())?,
+                None => Batch::new(self.device(), self.queue())?,
             };
             batch.begin(state.newest + 1)?;
             state.newest += 1;

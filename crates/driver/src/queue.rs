@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 pub(crate) struct Queue {
     raw: Mutex<vk::Queue>, // Taken after a lane's lock; held across the submit and nothing else.
     family: u32,
+    computes: bool,
 }
 
 /// Which of a device's queues.
@@ -18,8 +19,13 @@ pub(crate) struct Queue {
 pub(crate) struct QueueIndex(pub(crate) usize);
 
 impl Queue {
-    pub(crate) fn new(raw: vk::Queue, family: u32) -> Self {
-        Self { raw: Mutex::new(raw), family }
+    pub(crate) fn new(raw: vk::Queue, family: u32, computes: bool) -> Self {
+        Self { raw: Mutex::new(raw), family, computes }
+    }
+
+    /// Whether it takes kernels; else only copies and fills, and their stage is the only one it knows.
+    pub(crate) fn computes(&self) -> bool {
+        self.computes
     }
 
     pub(crate) fn family(&self) -> u32 {
