@@ -56,6 +56,10 @@ impl Rig {
         plan
     }
 
+    fn record(&mut self, lane: usize, accesses: &[Access]) {
+        let _plan = self.run(lane, accesses);
+    }
+
     fn plan(&mut self, lane: usize, uses: &[Use]) -> Plan {
         let accesses: Vec<Access> = uses.iter().map(|used| self.access(used)).collect();
         self.run(lane, &accesses)

@@ -174,7 +174,7 @@ fn unordered_accesses_order_nothing() {
         let mut rig = Rig::new(2, 1);
         let write = rig.access(&(X, ALL, Write, Compute));
         let either = |is_unordered| if is_unordered { write.clone().unordered() } else { write.clone() };
-        rig.run(0, &[either(is_first)]);
+        rig.record(0, &[either(is_first)]);
         for lane in [0, 1] {
             let plan = rig.run(lane, &[either(is_second)]);
             let is_expected = plan.barrier.is_none() && (lane == 0 || plan.waits.is_empty() || !is_second);

@@ -30,8 +30,8 @@ fn last_uses_are_the_latest_of_each_lane_without_complete_ones() {
 fn unordered_and_empty_accesses_keep_the_block() {
     let mut rig = Rig::new(2, 1);
     let block = rig.blocks[0];
-    rig.run(0, &[Access::write(block, ALL, Compute).unordered()]);
-    rig.run(1, &[Access::read(block, 7..7, Compute)]);
+    rig.record(0, &[Access::write(block, ALL, Compute).unordered()]);
+    rig.record(1, &[Access::read(block, 7..7, Compute)]);
     let wanted = [Point { lane: rig.lanes[0], value: 1 }, Point { lane: rig.lanes[1], value: 1 }];
     assert_eq!(points(&rig.table.retire_block(block)), wanted);
 }
@@ -56,7 +56,7 @@ fn reused_memory_is_ordered_after_its_former_uses() {
             let mut rig = Rig::new(2, 1);
             let mut old = rig.access(&(0, 3..5, mode, stage));
             old.ordered = is_ordered;
-            rig.run(0, &[old]);
+            rig.record(0, &[old]);
             recycle(&mut rig);
             let mut new = rig.access(&(0, 0..100, new_mode, Compute));
             new.ordered = is_new_ordered;
@@ -72,9 +72,9 @@ fn reused_memory_is_ordered_after_its_former_uses() {
 #[test]
 fn a_write_of_the_new_owner_does_not_stand_for_former_uses() {
     let mut rig = Rig::new(3, 1);
-    rig.run(0, &[Access::write(rig.blocks[0], ALL, Compute)]);
+    rig.record(0, &[Access::write(rig.blocks[0], ALL, Compute)]);
     recycle(&mut rig);
-    rig.run(1, &[Access::write(rig.blocks[0], ALL, Compute)]);
+    rig.record(1, &[Access::write(rig.blocks[0], ALL, Compute)]);
     let plan = rig.table.plan(rig.lanes[2], &[Access::write(rig.blocks[0], ALL, Compute).unordered()]);
     assert_eq!(plan.waits[..], [Point { lane: rig.lanes[0], value: 1 }]); // Only the former owner's.
 }
@@ -82,8 +82,8 @@ fn a_write_of_the_new_owner_does_not_stand_for_former_uses() {
 #[test]
 fn memory_of_several_blocks_is_ordered_after_all() {
     let mut rig = Rig::new(3, 2);
-    rig.run(0, &[Access::write(rig.blocks[0], ALL, Compute)]);
-    rig.run(1, &[Access::write(rig.blocks[1], ALL, Compute)]);
+    rig.record(0, &[Access::write(rig.blocks[0], ALL, Compute)]);
+    rig.record(1, &[Access::write(rig.blocks[1], ALL, Compute)]);
     let mut last_uses = rig.table.retire_block(rig.blocks[0]);
     last_uses.extend(rig.table.retire_block(rig.blocks[1]));
     rig.blocks = vec![rig.table.add_block_after(&last_uses)];
@@ -124,7 +124,7 @@ fn misuse_is_refused() {
     let cases: [(&str, Misuse); 9] = [
         ("is not a block of this table", |rig| {
             rig.table.retire_block(rig.blocks[0]);
-            rig.plan(0, &[(0, 0..1, Read, Compute)]);
+            rig.barrier(0, &[(0, 0..1, Read, Compute)]);
         }),
         ("is not a block of this table", |rig| {
             rig.table.retire_block(rig.blocks[0]);
@@ -132,39 +132,39 @@ fn misuse_is_refused() {
         }),
         ("is not a lane of this table", |rig| {
             rig.table.remove_lane(rig.lanes[0]);
-            rig.plan(0, &[]);
+            rig.barrier(0, &[]);
         }),
         ("operation recorded on a removed lane", |rig| {
-            rig.plan(0, &[]);
+            rig.barrier(0, &[]);
             rig.table.remove_lane(rig.lanes[0]);
-            rig.plan(0, &[]);
+            rig.barrier(0, &[]);
         }),
         ("the plan is older than the last committed operation", |rig| {
             let plan = rig.table.plan(rig.lanes[0], &[]);
-            rig.plan(1, &[]);
+            rig.barrier(1, &[]);
             rig.table.commit(&plan, 1, &[]);
         }),
         ("batch 1 cannot wait: the lane holds work up to 1", |rig| {
-            rig.plan(0, &[(0, 0..1, Write, Compute)]);
-            rig.plan(1, &[]);
+            rig.barrier(0, &[(0, 0..1, Write, Compute)]);
+            rig.barrier(1, &[]);
             let accesses = [Access::read(rig.blocks[0], 0..1, Compute)];
             let plan = rig.table.plan(rig.lanes[1], &accesses);
             rig.table.commit(&plan, 1, &accesses);
         }),
         ("batch 1 cannot wait: the lane holds work up to 1", |rig| {
-            rig.plan(0, &[]);
+            rig.barrier(0, &[]);
             rig.table.waited(rig.lanes[0], 1, Point { lane: rig.lanes[1], value: 1 });
         }),
         ("batch 1 is closed: the lane holds work up to 2, complete up to 0", |rig| {
             rig.submit(0);
-            rig.plan(0, &[]);
+            rig.barrier(0, &[]);
             rig.open[0] = 1;
-            rig.plan(0, &[]);
+            rig.barrier(0, &[]);
         }),
         ("batch 1 is closed: the lane holds work up to 1, complete up to 1", |rig| {
-            rig.plan(0, &[]);
+            rig.barrier(0, &[]);
             rig.complete(0, 1);
-            rig.plan(0, &[]);
+            rig.barrier(0, &[]);
         }),
     ];
     for (wanted, misuse) in cases {
