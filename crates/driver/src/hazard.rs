@@ -112,9 +112,14 @@ impl HazardTable {
     ///
     /// # Panics
     ///
-    /// If the lane is not known, or the batch already holds operations.
+    /// If the lane is not known, the batch already holds operations, or it would wait for itself.
     pub fn waited(&mut self, lane: LaneId, value: u64, point: Point) {
         self.lane(lane);
+        assert!(
+            point.lane != lane || point.value < value,
+            "batch {value} would wait for itself, up to {}",
+            point.value
+        );
         self.wait(lane, value, &[point]);
     }
 

@@ -143,6 +143,7 @@ impl Uses {
         }
     }
 
+    /// Kept out of line, so that the usual case is small enough to be inlined.
     #[inline(never)]
     fn record_among(&mut self, new: Interval, last_barrier: u64, is_complete: impl Fn(&LastUse) -> bool) {
         self.cut(&new);

@@ -121,7 +121,10 @@ fn a_lane_keeps_its_queue() {
 #[test]
 fn misuse_is_refused() {
     type Misuse = fn(&mut Rig);
-    let cases: [(&str, Misuse); 9] = [
+    let cases: [(&str, Misuse); 10] = [
+        ("batch 2 would wait for itself, up to 2", |rig| {
+            rig.table.waited(rig.lanes[0], 2, Point { lane: rig.lanes[0], value: 2 });
+        }),
         ("is not a block of this table", |rig| {
             rig.table.retire_block(rig.blocks[0]);
             rig.barrier(0, &[(0, 0..1, Read, Compute)]);
