@@ -209,3 +209,25 @@ fn eight_scattered_intervals_are_exact() {
         assert!(rig.table.plan(rig.lanes[0], &last).barrier.is_some(), "part {at}");
     }
 }
+
+#[test]
+fn one_interval_too_many_joins_the_nearest() {
+    for near in 0..16 {
+        for new in [near * 1000 + 50, near * 1000 + 950] {
+            let mut rig = Rig::new(1, 1);
+            for at in 0..17 {
+                rig.barrier(0, &[(X, at * 1000 + 500..at * 1000 + 501, Read, Compute)]);
+            }
+            rig.barrier(0, &[(X, new..new + 1, Read, Compute)]);
+            let needs_barrier = |byte| {
+                let write = [Access::write(rig.blocks[X], byte..byte + 1, Compute)];
+                rig.table.plan(rig.lanes[0], &write).barrier.is_some()
+            };
+            assert!(needs_barrier(new));
+            let nearest = near * 1000 + 500;
+            let joined = new.min(nearest)..=new.max(nearest);
+            let gaps = (0..150).map(|at: u64| at * 100 + 25).filter(|byte| !joined.contains(byte));
+            assert_eq!(gaps.clone().find(|&byte| needs_barrier(byte)), None, "{new} joined more than {joined:?}");
+        }
+    }
+}

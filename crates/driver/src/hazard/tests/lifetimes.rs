@@ -199,3 +199,17 @@ fn complete_uses_of_many_lanes_are_forgotten() {
     assert!(n_intervals <= 32 && n_unordered <= 32, "{n_intervals} intervals, {n_unordered} unordered uses");
     assert!(rig.table.lanes.is_empty());
 }
+
+#[test]
+fn complete_waits_are_forgotten() {
+    let mut rig = Rig::new(2, 1);
+    for _ in 0..5 {
+        for lane in [0, 1] {
+            rig.waits(lane, &[(0, ALL, Write, Compute)]);
+        }
+    }
+    let n_known = |rig: &Rig| rig.table.lanes[rig.lanes[1]].known_at(u64::MAX).count();
+    assert_eq!(n_known(&rig), 5);
+    rig.complete(1, rig.open[1] - 1);
+    assert_eq!(n_known(&rig), 1);
+}
