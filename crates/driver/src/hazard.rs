@@ -112,9 +112,14 @@ impl HazardTable {
     ///
     /// # Panics
     ///
-    /// If the lane is not known, or the batch already holds operations.
+    /// If the lane is not known, the batch already holds operations, or it would wait for itself.
     pub fn waited(&mut self, lane: LaneId, value: u64, point: Point) {
         self.lane(lane);
+        assert!(
+            point.lane != lane || point.value < value,
+            "batch {value} would wait for itself, up to {}",
+            point.value
+        );
         self.wait(lane, value, &[point]);
     }
 
@@ -129,7 +134,7 @@ impl HazardTable {
         let own = self.lane(lane);
         let (mut waits, mut barrier) = (Points::new(), NO_BARRIER);
         for access in accesses {
-            self.block(access.block).before(access).for_each(|last| {
+            self.block(access.block).for_each_before(access, |last| {
                 let point = last.point();
                 if point.lane == lane {
                     widen(&mut barrier, own.unclean(last, access.stage, own.settled()), access.stage);
@@ -161,16 +166,17 @@ impl HazardTable {
         if let Some(barrier) = plan.barrier {
             self.lanes[plan.lane].apply(barrier, seq);
         }
+        let own = &self.lanes[plan.lane];
+        let is_complete = |last: &LastUse| is_complete(&self.lanes, last.point());
         for access in accesses {
-            let last = LastUse { lane: plan.lane, value, seq, stages: access.stage.into() };
+            let last = || LastUse { lane: plan.lane, value, seq, stages: access.stage.into() };
             let uses = self.blocks.get_mut(access.block).unwrap_or_else(|| unknown_block(access.block));
-            let is_complete = |last: &LastUse| is_complete(&self.lanes, last.point());
             if access.is_hazard() {
                 let Range { start, end } = access.range;
-                let last_barrier = self.lanes[plan.lane].last_barrier_from(access.stage);
-                uses.record(Interval { start, end, mode: access.mode, last }, last_barrier, is_complete);
+                let last_barrier = || own.last_barrier_from(access.stage);
+                uses.record(Interval { start, end, mode: access.mode, last: last() }, last_barrier, is_complete);
             } else {
-                uses.record_unordered(last, is_complete);
+                uses.record_unordered(&last(), is_complete);
             }
         }
     }
@@ -200,9 +206,11 @@ impl HazardTable {
         let settled = self.settled_by(lane, waits).max(own.settled());
         let mut barrier = NO_BARRIER;
         for access in accesses {
-            for last in self.block(access.block).before(access).filter(|last| last.lane == lane) {
-                widen(&mut barrier, own.unclean(last, access.stage, settled), access.stage);
-            }
+            self.block(access.block).for_each_before(access, |last| {
+                if last.lane == lane {
+                    widen(&mut barrier, own.unclean(last, access.stage, settled), access.stage);
+                }
+            });
         }
         barrier
     }

@@ -158,3 +158,27 @@ impl Access {
         self.ordered && !self.range.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Stage, Stages};
+
+    #[test]
+    fn stages_are_a_set() {
+        let lists = || {
+            (0..8u8).map(|bits| Stage::ALL.into_iter().filter(|&at| bits >> at as u8 & 1 == 1).collect::<Vec<Stage>>())
+        };
+        for a in lists() {
+            let set: Stages = a.iter().copied().collect();
+            assert_eq!(set.iter().collect::<Vec<_>>(), a);
+            assert_eq!(set.is_empty(), a.is_empty());
+            for b in lists() {
+                let other: Stages = b.iter().copied().collect();
+                assert_eq!(set.is_subset(other), a.iter().all(|stage| b.contains(stage)), "{a:?} {b:?}");
+                let is_in_either = |stage: &Stage| a.contains(stage) || b.contains(stage);
+                let union: Vec<Stage> = Stage::ALL.into_iter().filter(is_in_either).collect();
+                assert_eq!((set | other).iter().collect::<Vec<_>>(), union, "{a:?} {b:?}");
+            }
+        }
+    }
+}

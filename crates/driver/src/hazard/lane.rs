@@ -76,15 +76,19 @@ impl Lane {
         if last_use.value <= settled {
             return Stages::NONE;
         }
-        // Every stage is compared, which is cheaper than finding out which ones to compare.
         let clean = &self.clean[dst.index()];
-        let is_unclean = |stage: Stage| last_use.seq >= clean[stage.index()] && last_use.stages.contains(stage);
-        Stage::ALL.into_iter().filter(|&stage| is_unclean(stage)).collect()
+        let mut unclean = Stages::NONE;
+        for src in last_use.stages.iter() {
+            if last_use.seq >= clean[src.index()] {
+                unclean |= src.into();
+            }
+        }
+        unclean
     }
 
     /// The first position without a barrier from `src` since, to whatever stage.
     pub(super) fn last_barrier_from(&self, src: Stage) -> u64 {
-        self.clean.iter().map(|clean| clean[src.index()]).max().unwrap_or(0)
+        self.clean.iter().fold(0, |last, clean| last.max(clean[src.index()]))
     }
 
     /// Whether whatever is recorded from now on runs after `point` of another lane.

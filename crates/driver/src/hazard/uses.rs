@@ -92,12 +92,20 @@ impl Uses {
         uses
     }
 
-    /// Iterates over the uses that `access` has to be ordered after.
-    pub(super) fn before<'a>(&'a self, access: &'a Access) -> impl Iterator<Item = &'a LastUse> {
-        let former: &[LastUse] = if access.range.is_empty() { &[] } else { &self.former };
-        let intervals: &[Interval] = if access.is_hazard() { &self.intervals } else { &[] };
-        let conflicts = intervals.iter().filter(|interval| interval.conflicts(&access.range, access.mode));
-        former.iter().chain(conflicts.map(|interval| &interval.last))
+    /// Calls `f` with each use that `access` has to be ordered after.
+    #[inline]
+    pub(super) fn for_each_before(&self, access: &Access, mut f: impl FnMut(&LastUse)) {
+        if access.range.is_empty() {
+            return;
+        }
+        for last in &self.former {
+            f(last);
+        }
+        if access.ordered {
+            for interval in self.intervals.iter().filter(|interval| interval.conflicts(&access.range, access.mode)) {
+                f(&interval.last);
+            }
+        }
     }
 
     /// Iterates over the uses that the host has to wait for before it touches `range`.
@@ -107,27 +115,37 @@ impl Uses {
     }
 
     /// Records a use that orders nothing.
-    pub(super) fn record_unordered(&mut self, last: LastUse, is_complete: impl Fn(&LastUse) -> bool) {
+    pub(super) fn record_unordered(&mut self, last: &LastUse, is_complete: impl Fn(&LastUse) -> bool) {
         if self.unordered.len() >= MAX_EXACT {
             self.unordered.retain(|held| !is_complete(held));
         }
-        absorb(&mut self.unordered, &last);
+        absorb(&mut self.unordered, last);
     }
 
-    /// Records a use whose conflicts are ordered. `last_barrier` is the lane's last position behind a barrier from the
-    /// use's stage.
-    pub(super) fn record(&mut self, new: Interval, last_barrier: u64, is_complete: impl Fn(&LastUse) -> bool) {
+    /// Records a use whose conflicts are ordered. `last_barrier` gives the lane's last position behind a barrier from
+    /// the use's stage.
+    #[inline]
+    pub(super) fn record(
+        &mut self,
+        new: Interval,
+        last_barrier: impl FnOnce() -> u64,
+        is_complete: impl Fn(&LastUse) -> bool,
+    ) {
         if !self.former.is_empty() {
             self.former.retain(|held| !is_complete(held));
         }
-        // The usual case: the same bytes again, and nobody else.
-        if let [held] = self.intervals.as_mut_slice()
-            && new.covers(held)
-            && new.replaces(held)
-        {
-            *held = new;
-            return;
+        // The usual case: the first use, or all that was touched before once more.
+        if self.intervals.iter().all(|held| new.covers(held) && new.replaces(held)) {
+            self.intervals.clear();
+            self.intervals.push(new);
+        } else {
+            self.record_among(new, last_barrier(), is_complete);
         }
+    }
+
+    /// Kept out of line, so that the usual case is small enough to be inlined.
+    #[inline(never)]
+    fn record_among(&mut self, new: Interval, last_barrier: u64, is_complete: impl Fn(&LastUse) -> bool) {
         self.cut(&new);
         let touches = |held: &Interval| held.end == new.start || held.start == new.end;
         if let Some(held) = self.intervals.iter_mut().find(|held| touches(held) && new.is_like(held, last_barrier)) {
@@ -142,6 +160,12 @@ impl Uses {
         } else {
             self.coarsen(&new);
         }
+    }
+
+    /// How many intervals and how many unordered uses are held.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> (usize, usize) {
+        (self.intervals.len(), self.unordered.len())
     }
 
     /// Takes the bytes of `new` from the uses that it replaces.

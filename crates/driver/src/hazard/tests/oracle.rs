@@ -49,14 +49,20 @@ const SMALL: Profile =
 
 #[test]
 fn tiny_programs_are_ordered_and_nothing_is_needless() {
-    let counts = run_all(0..40_000, &TINY, true);
+    let counts = run_all(0..60_000, &TINY, true);
     // All paths were taken, and often.
     assert!(counts.barriers > 10_000 && counts.waits > 10_000 && counts.host_waits > 5_000, "{counts:?}");
 }
 
 #[test]
+fn small_programs_are_ordered() {
+    let counts = run_all(500_000..540_000, &SMALL, false);
+    assert!(counts.barriers > 10_000 && counts.waits > 10_000 && counts.host_waits > 5_000, "{counts:?}");
+}
+
+#[test]
 fn programs_with_unordered_empty_and_recycled_memory_are_ordered() {
-    let counts = run_all(1_000_000..1_050_000, &Profile { has_exceptions: true, ..SMALL }, false);
+    let counts = run_all(1_000_000..1_060_000, &Profile { has_exceptions: true, ..SMALL }, false);
     assert!(counts.barriers > 10_000 && counts.waits > 10_000 && counts.last_uses > 10_000, "{counts:?}");
 }
 
