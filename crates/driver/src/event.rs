@@ -59,8 +59,11 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// With timing, those of recording work.
+    /// [`Error::DifferentDevices`]; with timing, those of recording work.
     pub fn record(&self, stream: &Stream) -> Result<()> {
+        if !Arc::ptr_eq(&self.device, stream.device()) {
+            return Err(Error::DifferentDevices);
+        }
         let timestamp = if self.timing { Some(Arc::new(Timestamp::new(&self.device)?)) } else { None };
         if let Some(timestamp) = &timestamp {
             timestamp.write(stream)?;

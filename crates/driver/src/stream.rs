@@ -11,7 +11,7 @@ use ash::vk;
 
 use crate::batch::{Batch, Kept};
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hazard::Access;
 pub(crate) use crate::lane::Lane;
 use crate::point::Point;
@@ -77,8 +77,11 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of sending the work up to `point`, or this stream's open batch.
+    /// [`Error::DifferentDevices`]; those of sending the work up to `point`, or this stream's open batch.
     pub fn wait_for(&self, point: &Point) -> Result<()> {
+        if !Arc::ptr_eq(self.device(), point.timeline().device()) {
+            return Err(Error::DifferentDevices);
+        }
         self.lane.wait_for(point)
     }
 
