@@ -1,11 +1,14 @@
 //! Proof that the fixture sees: each test does something wrong through raw Vulkan, and expects to be told.
+//!
+//! Newer layers look at what shaders touch only when `syncval_shader_accesses_heuristic` is on. The last of these tests
+//! fails under a layer that does not look, since no dispatch of the whole suite is judged then.
 
 use ash::vk;
 use vkarray::{DriverError, Groups};
 use vkarray_driver::Recorder;
 
 use crate::fixture::Fixture;
-use crate::kernels::{LONG, spin, step};
+use crate::kernels::{keep_busy, spin, step};
 
 #[test]
 fn a_good_test_is_told_nothing() {
@@ -74,8 +77,9 @@ fn a_hazard_between_a_copy_and_a_dispatch_is_told() {
     let (busy, array) = (fixture.zeros::<u32>([1]).unwrap(), fixture.zeros::<u32>([64]).unwrap());
     let (spin, step) = (spin(&fixture), step(&fixture));
     let stream = fixture.stream().unwrap();
+    fixture.synchronize().unwrap();
     // While this runs, what follows stays in one batch: inside it every version of the layer looks.
-    spin.dispatch(&stream, Groups::exact([1, 1, 1]), (&busy, LONG)).unwrap();
+    keep_busy(&stream, &spin, &busy);
     stream.flush().unwrap();
     let buffer = array.block().buffer();
     let fill = |recorder: &mut Recorder<'_>| -> Result<(), DriverError> {
@@ -88,7 +92,8 @@ fn a_hazard_between_a_copy_and_a_dispatch_is_told() {
     step.dispatch(&stream, Groups::covering([64]), (&array, 1_u32)).unwrap();
     stream.synchronize().unwrap();
     drop((stream, spin, step, busy, array));
-    assert_told(&mut fixture, "SYNC-HAZARD-READ-AFTER-WRITE");
+    // The kernel reads and writes the array, and a layer names the one or the other.
+    assert_told(&mut fixture, "SYNC-HAZARD-");
 }
 
 /// Closes the fixture and expects exactly the one complaint.

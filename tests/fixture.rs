@@ -8,8 +8,9 @@
 use std::ops::Deref;
 use std::sync::{Arc, Once};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use vkarray::{Context, Device, DeviceType, Instance, ValidationMessage};
+use vkarray::{Context, Device, DeviceNDArray, DeviceType, Element, Instance, ValidationMessage};
 
 /// A device under watch, and a context on it.
 pub(crate) struct Fixture {
@@ -107,4 +108,18 @@ fn report_device(device: &Device) {
 
 fn listed(messages: &[ValidationMessage]) -> String {
     messages.iter().map(|message| format!("  {message}")).collect::<Vec<_>>().join("\n")
+}
+
+/// What the array holds, in C order.
+pub(crate) fn contents<T: Element>(array: &DeviceNDArray<T>) -> Vec<T> {
+    array.copy_to_host().unwrap().iter().copied().collect()
+}
+
+/// Polls until `is_done`, for a minute at most: far longer than any test takes.
+pub(crate) fn poll(what: &str, is_done: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_done() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what} is not done after a minute");
+        thread::yield_now();
+    }
 }

@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod canary;
 #[cfg(test)]
+mod driver;
+#[cfg(test)]
 mod fixture;
 #[cfg(test)]
 mod kernels;
