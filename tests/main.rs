@@ -11,4 +11,6 @@ mod driver;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod hazards;
+#[cfg(test)]
 mod kernels;
