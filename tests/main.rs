@@ -1,1 +1,16 @@
-//! Tests that open a device.
+//! Tests that open a device, under the validation layer.
+//!
+//! The device is the one `VKARRAY_DEVICE` names, or the best there is; what a device lacks is checked to be refused with
+//! a typed error, or printed as `SKIPPED: reason`. `VKARRAY_TEST_PROGRAMS` sets how many random programs
+//! `hazards.rs` runs. Start at `fixture.rs`; then a file or folder a crate: `driver`, `allocator`, `kernel`, `ndarray`.
+
+#[cfg(test)]
+mod canary;
+#[cfg(test)]
+mod driver;
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod hazards;
+#[cfg(test)]
+mod kernels;

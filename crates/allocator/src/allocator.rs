@@ -4,7 +4,7 @@
 //! device is done with it: dropped blocks pass through `cleanup.rs`.
 
 use std::fmt;
-use std::mem::{self, ManuallyDrop};
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
@@ -180,9 +180,8 @@ impl Allocator {
             self.free_memory(allocation);
             return Err(DriverError::from_call("vkBindBufferMemory")(code).into());
         }
-        let raw = buffer.raw();
-        mem::forget(buffer); // The parts own the handle now; `free` destroys it.
-        Ok(Parts { buffer: raw, allocation })
+        // The parts own the handle now; `free` destroys it.
+        Ok(Parts { buffer: buffer.into_raw(), allocation })
     }
 
     fn create_buffer(&self, size: u64, kind: MemoryKind) -> Result<Owned<vk::Buffer>> {

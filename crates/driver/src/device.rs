@@ -37,6 +37,8 @@ pub struct Device {
     tracker: Mutex<Tracker>,
     waiter: Arc<Waiter>,
     lost: OnceLock<Error>,
+    /// Timeline semaphores that nobody uses now, and the values they stand at.
+    semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
     poll: Duration,
     plan: Plan,
     physical: PhysicalDevice, // Last: holds the instance, which must outlive the device.
@@ -83,6 +85,7 @@ impl Device {
             tracker: Mutex::default(),
             waiter: Waiter::new(),
             lost: OnceLock::new(),
+            semaphores: Mutex::default(),
             // On a CPU driver a polling thread takes a core from the work it waits for.
             poll: if is_cpu { Duration::ZERO } else { DEFAULT_POLL },
             raw,
@@ -165,6 +168,14 @@ impl Device {
         (QueueIndex(n % n_compute), transfer)
     }
 
+    pub(crate) fn take_semaphore(&self) -> Option<(vk::Semaphore, u64)> {
+        self.semaphores.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    pub(crate) fn give_semaphore(&self, semaphore: vk::Semaphore, value: u64) {
+        self.semaphores.lock().unwrap_or_else(PoisonError::into_inner).push((semaphore, value));
+    }
+
     pub(crate) fn waiter(&self) -> &Arc<Waiter> {
         &self.waiter
     }
@@ -201,6 +212,15 @@ impl Device {
 impl Drop for Device {
     fn drop(&mut self) {
         self.waiter.stop();
+        // Lanes waited for their work; this waits until the driver has let go of what the work used.
+        // SAFETY: no queue is in use: whoever uses one holds the device.
+        if let Err(code) = unsafe { self.raw.device_wait_idle() } {
+            tracing::warn!(?code, "the device is closed before it is idle");
+        }
+        for (semaphore, _) in self.semaphores.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            // SAFETY: given back by its timeline, so in no use, and destroyed once.
+            unsafe { self.raw.destroy_semaphore(semaphore, None) };
+        }
         // SAFETY: every handle made from the device holds it, so none is left, and lanes waited for their work.
         unsafe { self.raw.destroy_device(None) };
     }

@@ -85,8 +85,8 @@ pub enum Error {
     /// An event's time was asked for before the device reached it.
     #[error("event is not complete yet")]
     NotReady,
-    /// Two timestamps that no common clock orders.
-    #[error("events were recorded on different devices; their times do not compare")]
+    /// A wait or a time between devices: no common timeline or clock orders them.
+    #[error("events and streams of devices that were opened separately neither wait for each other nor compare")]
     DifferentDevices,
     /// Two timestamps of queues whose clocks the device does not relate.
     #[error("events were recorded on different queues, and this device does not relate their clocks")]

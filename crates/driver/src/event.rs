@@ -61,8 +61,11 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// With timing, those of recording work.
+    /// [`Error::DifferentDevices`]; with timing, those of recording work.
     pub fn record(&self, stream: &Stream) -> Result<()> {
+        if !Arc::ptr_eq(&self.device, stream.device()) {
+            return Err(Error::DifferentDevices);
+        }
         stream.point()?; // Copies that go on beside come before the timestamp.
         let timestamp = if self.timing { Some(Arc::new(Timestamp::new(&self.device)?)) } else { None };
         if let Some(timestamp) = &timestamp {

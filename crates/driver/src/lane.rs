@@ -2,7 +2,7 @@
 //!
 //! Locks are taken in this order: a lane's state, then the tracker or the queue. No thread holds two lanes: work of
 //! another lane that must be sent first is sent before this lane is locked, and the question is asked again.
-//! Batches are numbered from 1, and the lane's timeline reaches a batch's number when it is done.
+//! Batches are numbered on from where the timeline stands, and the lane's timeline reaches a batch's number when it is done.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -62,7 +62,8 @@ enum Ordered {
 impl Lane {
     pub(crate) fn new(device: &Arc<Device>, queue: QueueIndex) -> Result<Arc<Self>> {
         let timeline = Arc::new(Timeline::new(device)?);
-        let lane = Arc::new(Self { id: device.add_lane(queue), queue, state: Mutex::default(), timeline });
+        let state = State { newest: timeline.submitted(), ..State::default() };
+        let lane = Arc::new(Self { id: device.add_lane(queue), queue, state: Mutex::new(state), timeline });
         let registered = Registered { timeline: Arc::clone(&lane.timeline), lane: Arc::downgrade(&lane) };
         device.tracker().register(lane.id, registered);
         Ok(lane)

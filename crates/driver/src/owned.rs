@@ -3,8 +3,9 @@
 //! A handle has one owner, and the owner holds the device, so every `?` after a create call is free of leaks and no
 //! handle outlives its device. Whoever drops an `Owned` sees to it that no work in flight still uses the handle.
 
-use std::fmt;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
+use std::{fmt, ptr};
 
 use ash::vk;
 
@@ -40,7 +41,6 @@ destroy! {
     PipelineCache => destroy_pipeline_cache,
     PipelineLayout => destroy_pipeline_layout,
     QueryPool => destroy_query_pool,
-    Semaphore => destroy_semaphore,
     ShaderModule => destroy_shader_module,
 }
 
@@ -66,6 +66,15 @@ impl<H: Destroy> Owned<H> {
     #[must_use]
     pub fn raw(&self) -> H {
         self.raw
+    }
+
+    /// Gives the handle up: from here on the caller destroys it.
+    #[must_use]
+    pub fn into_raw(self) -> H {
+        let given_up = ManuallyDrop::new(self);
+        // SAFETY: read once, since `given_up` is never dropped; forgetting it whole would hold the device for ever.
+        drop(unsafe { ptr::read(&raw const given_up.device) });
+        given_up.raw
     }
 
     /// The device that made it.

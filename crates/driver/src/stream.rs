@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use crate::batch::{Batch, Kept};
 use crate::device::Device;
 use crate::done::Done;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hazard::Access;
 use crate::lane::Lane;
 use crate::point::Point;
@@ -150,8 +150,11 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of sending the work up to `point`, or this stream's open batch.
+    /// [`Error::DifferentDevices`]; those of sending the work up to `point`, or this stream's open batch.
     pub fn wait_for(&self, point: &Point) -> Result<()> {
+        if !Arc::ptr_eq(self.device(), point.timeline().device()) {
+            return Err(Error::DifferentDevices);
+        }
         self.beside().try_for_each(|(_, lane)| lane.wait_for(point))?;
         self.shared.work.wait_for(point)
     }

@@ -2,6 +2,10 @@
 //!
 //! Each lane signals its own; a batch of work is done when its number is reached. The last value seen is cached, so
 //! that asking about old work costs no call into the driver.
+//!
+//! The semaphores themselves are the device's: a timeline takes one and gives it back, and the next goes on from its
+//! value. They are not destroyed before the device is, because Mesa's common queue code (seen in lavapipe 22.3.6) takes
+//! the lock of a semaphore that a batch waited for after the batch's own value is reached.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,38 +15,36 @@ use ash::vk;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::owned::Owned;
 
 /// A counter that the device raises.
 #[derive(Debug)]
 pub struct Timeline {
-    semaphore: Owned<vk::Semaphore>,
+    semaphore: vk::Semaphore,
+    device: Arc<Device>,
     submitted: AtomicU64,
     reached: AtomicU64,
 }
 
 impl Timeline {
     pub(crate) fn new(device: &Arc<Device>) -> Result<Self> {
-        let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
-        let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
-        // SAFETY: `info` is complete, and a device has timeline semaphores enabled or is not opened.
-        let raw = unsafe { device.raw().create_semaphore(&info, None) };
-        let raw = device.noting_loss(raw.map_err(Error::from_call("vkCreateSemaphore")))?;
-        // SAFETY: just created and owned by nobody else; lanes wait for their work before they drop it.
-        let semaphore = unsafe { Owned::new(raw, device) };
-        Ok(Self { semaphore, submitted: AtomicU64::new(0), reached: AtomicU64::new(0) })
+        let (semaphore, value) = match device.take_semaphore() {
+            Some(spare) => spare,
+            None => (create(device)?, 0),
+        };
+        let (submitted, reached) = (AtomicU64::new(value), AtomicU64::new(value));
+        Ok(Self { semaphore, device: Arc::clone(device), submitted, reached })
     }
 
     /// The handle.
     #[must_use]
     pub fn raw(&self) -> vk::Semaphore {
-        self.semaphore.raw()
+        self.semaphore
     }
 
     /// The device whose work it counts.
     #[must_use]
     pub fn device(&self) -> &Arc<Device> {
-        self.semaphore.device()
+        &self.device
     }
 
     /// The largest value that some submitted batch will signal.
@@ -127,6 +129,21 @@ impl Timeline {
             Err(code) => device.noting_loss(Err(Error::from_call("vkWaitSemaphores")(code))),
         }
     }
+}
+
+impl Drop for Timeline {
+    fn drop(&mut self) {
+        // Whoever signals it or waits for it on the device holds it, so all of that is done.
+        self.device.give_semaphore(self.semaphore, self.submitted());
+    }
+}
+
+fn create(device: &Arc<Device>) -> Result<vk::Semaphore> {
+    let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
+    let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+    // SAFETY: `info` is complete, and a device has timeline semaphores enabled or is not opened.
+    let raw = unsafe { device.raw().create_semaphore(&info, None) };
+    device.noting_loss(raw.map_err(Error::from_call("vkCreateSemaphore")))
 }
 
 /// Blocks until one of the values is reached on its timeline. All timelines are of one device.

@@ -1,0 +1,116 @@
+//! Every order of dropping: whatever goes first, work in flight finishes, nothing is freed early, nothing is left.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use vkarray::{Context, Groups};
+
+use crate::fixture::{Fixture, poll};
+use crate::kernels::{spin, spun, step, stepped};
+
+/// Long enough to be still running when its objects are dropped, short enough for every permutation.
+const ITERATIONS: u32 = 5_000;
+
+#[test]
+fn objects_drop_in_every_order() {
+    const N: usize = 5;
+    let fixture = Fixture::open();
+    let before = Arc::strong_count(fixture.device());
+    for nth in 0..(1..=N).product() {
+        let mut objects = busy_objects(&fixture);
+        assert_eq!(objects.len(), N);
+        for position in permutation(nth, N) {
+            objects[position] = Box::new(());
+        }
+        let order = permutation(nth, N);
+        let what = format!("letting go of the device after dropping in the order {order:?}");
+        poll(&what, || Arc::strong_count(fixture.device()) == before);
+    }
+}
+
+/// A context, a stream, an array, a kernel and an event, all in use.
+fn busy_objects(fixture: &Fixture) -> Vec<Box<dyn Any>> {
+    let ctx = Context::on(fixture.device()).unwrap();
+    let (stream, array, kernel) = (ctx.stream().unwrap(), ctx.zeros::<u32>([1]).unwrap(), spin(&ctx));
+    let event = ctx.timed_event().unwrap_or_else(|_| ctx.event());
+    kernel.dispatch(&stream, Groups::exact([1, 1, 1]), (&array, ITERATIONS)).unwrap();
+    event.record(&stream).unwrap();
+    kernel.dispatch(&stream, Groups::exact([1, 1, 1]), (&array, 1_u32)).unwrap();
+    vec![Box::new(ctx), Box::new(stream), Box::new(array), Box::new(kernel), Box::new(event)]
+}
+
+/// The `nth` order of the numbers below `n`.
+fn permutation(mut nth: usize, n: usize) -> Vec<usize> {
+    let mut rest: Vec<usize> = (0..n).collect();
+    let mut order = Vec::new();
+    for left in (1..=n).rev() {
+        order.push(rest.remove(nth % left));
+        nth /= left;
+    }
+    order
+}
+
+#[test]
+fn permutations_are_all_different() {
+    let mut orders: Vec<_> = (0..120).map(|nth| permutation(nth, 5)).collect();
+    orders.sort();
+    orders.dedup();
+    assert_eq!(orders.len(), 120);
+}
+
+#[test]
+fn a_dropped_stream_finishes_its_work() {
+    let fixture = Fixture::open();
+    let (spin, step) = (spin(&fixture), step(&fixture));
+    let array = fixture.slice_to_device(&[1_u32]).unwrap();
+    let mut expected = 1;
+    for round in 0..20_u32 {
+        let stream = fixture.stream().unwrap();
+        spin.dispatch(&stream, Groups::exact([1, 1, 1]), (&array, ITERATIONS)).unwrap();
+        step.dispatch(&stream, Groups::exact([1, 1, 1]), (&array, round)).unwrap();
+        expected = stepped(spun(expected, ITERATIONS), round);
+    }
+    assert_eq!(array.copy_to_host().unwrap().first(), Some(&expected));
+}
+
+#[test]
+fn points_and_events_outlive_their_stream() {
+    let fixture = Fixture::open();
+    let (spin, event) = (spin(&fixture), fixture.event());
+    let array = fixture.slice_to_device(&[1_u32]).unwrap();
+    let stream = fixture.stream().unwrap();
+    spin.dispatch(&stream, Groups::exact([1, 1, 1]), (&array, ITERATIONS)).unwrap();
+    event.record(&stream).unwrap();
+    let point = stream.point().unwrap();
+    drop(stream);
+    assert!(point.is_complete().unwrap() && event.query().unwrap());
+    point.wait(None).unwrap();
+    event.synchronize().unwrap();
+    event.wait(fixture.default_stream()).unwrap();
+    fixture.default_stream().wait_for(&point).unwrap();
+    assert_eq!(array.copy_to_host().unwrap().first(), Some(&spun(1, ITERATIONS)));
+}
+
+#[test]
+fn arrays_outlive_every_handle_of_their_context() {
+    let mut fixture = Fixture::open();
+    let context = fixture.take_context();
+    let array = context.slice_to_device(&[7_u32; 3]).unwrap();
+    step(&context).dispatch(context.default_stream(), Groups::covering([3]), (&array, 2_u32)).unwrap();
+    drop(context);
+    assert_eq!(array.copy_to_host().unwrap().as_slice(), Some([stepped(7, 2); 3].as_slice()));
+    let clone = array.context().clone();
+    drop(array);
+    assert_eq!(clone.zeros::<u32>([2]).unwrap().copy_to_host().unwrap().as_slice(), Some([0; 2].as_slice()));
+}
+
+#[test]
+fn a_stream_outlives_its_context_and_is_still_usable() {
+    let mut fixture = Fixture::open();
+    let context = fixture.take_context();
+    let (stream, array, kernel) = (context.stream().unwrap(), context.zeros::<u32>([4]).unwrap(), step(&context));
+    drop(context);
+    kernel.dispatch(&stream, Groups::covering([4]), (&array, 6_u32)).unwrap();
+    drop(kernel);
+    assert_eq!(array.copy_to_host_on(&stream).unwrap().as_slice(), Some([6; 4].as_slice()));
+}

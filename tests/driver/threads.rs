@@ -1,0 +1,77 @@
+//! Many threads at once: on one stream, on a stream each, and sharing arrays between them.
+
+use std::thread;
+
+use vkarray::{Groups, Stream};
+
+use crate::fixture::{Fixture, contents};
+use crate::kernels::{add, step, stepped};
+
+const N_THREADS: u32 = 8;
+const N_ROUNDS: u32 = 150;
+
+#[test]
+fn eight_threads_share_one_stream() {
+    let fixture = Fixture::open();
+    let stream = fixture.stream().unwrap();
+    work_from_threads(&fixture, |_| stream.clone());
+}
+
+#[test]
+fn eight_threads_have_a_stream_each() {
+    let fixture = Fixture::open();
+    work_from_threads(&fixture, |_| fixture.stream().unwrap());
+}
+
+#[test]
+fn eight_threads_take_turns_on_three_streams() {
+    let fixture = Fixture::open();
+    let streams = [(); 3].map(|()| fixture.stream().unwrap());
+    work_from_threads(&fixture, |thread| streams[thread as usize % 3].clone());
+}
+
+/// Each thread works on an array of its own, and adds to one that all share.
+fn work_from_threads(fixture: &Fixture, stream: impl Fn(u32) -> Stream + Sync) {
+    let shared = fixture.zeros::<u32>([130]).unwrap();
+    thread::scope(|scope| {
+        for nth in 0..N_THREADS {
+            let (stream, shared) = (&stream, &shared);
+            scope.spawn(move || {
+                let stream = stream(nth);
+                let (add, step) = (add(fixture), step(fixture));
+                let own = fixture.slice_to_device(&[nth; 65]).unwrap();
+                for round in 0..N_ROUNDS {
+                    step.dispatch(&stream, Groups::covering([65]), (&own, round)).unwrap();
+                    add.dispatch(&stream, Groups::covering([130]), (shared, nth + round)).unwrap();
+                }
+                let back = own.copy_to_host_on(&stream).unwrap();
+                assert_eq!(back.as_slice(), Some([(0..N_ROUNDS).fold(nth, stepped); 65].as_slice()), "thread {nth}");
+            });
+        }
+    });
+    let all = (0..N_THREADS).flat_map(|nth| (0..N_ROUNDS).map(move |round| nth + round));
+    assert_eq!(contents(&shared), [all.sum::<u32>(); 130]);
+}
+
+#[test]
+fn threads_make_and_drop_arrays_at_once() {
+    let fixture = Fixture::open();
+    thread::scope(|scope| {
+        for nth in 0..N_THREADS {
+            let fixture = &fixture;
+            scope.spawn(move || {
+                let (stream, step) = (fixture.stream().unwrap(), step(fixture));
+                for round in 0..60_u32 {
+                    let array = fixture.slice_to_device(&vec![nth; 1 + (round as usize * 37) % 500]).unwrap();
+                    step.dispatch(&stream, Groups::covering([500]), (&array, round)).unwrap();
+                    // Every other one is dropped while the device still works on it.
+                    if round % 2 == 0 {
+                        assert_eq!(contents(&array), vec![stepped(nth, round); array.size()], "thread {nth}");
+                    }
+                }
+            });
+        }
+    });
+    fixture.allocator().flush().unwrap();
+    assert_eq!(fixture.allocator().usage().n_pending, 0);
+}

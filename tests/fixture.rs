@@ -1,0 +1,133 @@
+//! What each test stands on: an instance under the validation layer, a device, a context.
+//!
+//! When a [`Fixture`] ends it takes its own down first, then asks two questions: does anything still hold the device,
+//! and has the validation layer said anything. A yes fails the test that caused it. A missing layer or device is a
+//! failure too, and says what to install: a suite that skips is green for no reason. `canary.rs` proves that the
+//! fixture sees what it is meant to see; `kernels.rs` holds the shaders that many tests share.
+
+use std::ops::Deref;
+use std::sync::{Arc, Once};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use vkarray::{Context, Device, DeviceNDArray, DeviceType, Element, Instance, ValidationMessage};
+
+/// A device under watch, and a context on it.
+pub(crate) struct Fixture {
+    context: Option<Context>,
+    device: Option<Arc<Device>>,
+    instance: Arc<Instance>,
+}
+
+impl Fixture {
+    /// Opens the device that the environment names, or the best there is.
+    pub(crate) fn open() -> Self {
+        let instance = Instance::builder().validation(true).build().unwrap_or_else(|error| panic!("{error}"));
+        let device = Device::open_selected(&instance, None).unwrap_or_else(|error| panic!("{error}"));
+        report_device(&device);
+        let context = Context::on(&device).unwrap_or_else(|error| panic!("{error}"));
+        Self { context: Some(context), device: Some(device), instance }
+    }
+
+    /// The device, for tests of what lies below a context.
+    pub(crate) fn device(&self) -> &Arc<Device> {
+        self.device.as_ref().expect("taken only by `close`")
+    }
+
+    /// The instance that listed it.
+    pub(crate) fn instance(&self) -> &Arc<Instance> {
+        &self.instance
+    }
+
+    /// Hands the context over, to be dropped when the test says.
+    pub(crate) fn take_context(&mut self) -> Context {
+        self.context.take().expect("taken once")
+    }
+
+    /// Whether the device is the processor.
+    pub(crate) fn is_cpu(&self) -> bool {
+        self.device().info().device_type == DeviceType::Cpu
+    }
+
+    /// Fails if the validation layer has said anything so far.
+    pub(crate) fn assert_silent(&self, during: &str) {
+        let messages = self.instance.take_messages();
+        assert!(messages.is_empty(), "validation, during {during}:\n{}", listed(&messages));
+    }
+
+    /// Closes everything and returns what is wrong: nothing, for a good test.
+    pub(crate) fn close(&mut self) -> Vec<String> {
+        let mut complaints = Vec::new();
+        self.context = None;
+        if let Some(device) = self.device.take() {
+            // The device's waiting thread holds it while it looks after a lane, and lets go by itself.
+            if !becomes_true(Duration::from_secs(10), || Arc::strong_count(&device) == 1) {
+                complaints.push(format!("leak: {} holders of the device are left", Arc::strong_count(&device) - 1));
+            }
+            // Closing the device is judged too: the layer lists the objects that still live.
+            drop(device);
+        }
+        let messages = self.instance.take_messages();
+        if !messages.is_empty() {
+            complaints.push(format!("validation:\n{}", listed(&messages)));
+        }
+        complaints
+    }
+}
+
+impl Deref for Fixture {
+    type Target = Context;
+
+    fn deref(&self) -> &Context {
+        self.context.as_ref().expect("the test did not take it")
+    }
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        let complaints = self.close();
+        if thread::panicking() {
+            // The first failure is the one to report; what else is wrong may follow from it.
+            complaints.iter().for_each(|complaint| eprintln!("also: {complaint}"));
+        } else {
+            assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+        }
+    }
+}
+
+/// Says once, loudly, what a device that lacks something leaves out.
+pub(crate) fn skipped(test: &str, reason: &str) {
+    eprintln!("SKIPPED: {test}: {reason}");
+}
+
+fn report_device(device: &Device) {
+    static ONCE: Once = Once::new();
+    let info = device.info();
+    ONCE.call_once(|| eprintln!("device: {}, {} {}", info.name, info.driver.name, info.driver.info));
+}
+
+fn listed(messages: &[ValidationMessage]) -> String {
+    messages.iter().map(|message| format!("  {message}")).collect::<Vec<_>>().join("\n")
+}
+
+/// What the array holds, in C order.
+pub(crate) fn contents<T: Element>(array: &DeviceNDArray<T>) -> Vec<T> {
+    array.copy_to_host().unwrap().iter().copied().collect()
+}
+
+/// Polls until `is_done`, for a minute at most: far longer than any test takes.
+pub(crate) fn poll(what: &str, is_done: impl Fn() -> bool) {
+    assert!(becomes_true(Duration::from_secs(60), is_done), "{what} is not done after a minute");
+}
+
+/// Polls until `is_true`, for as long as given at most.
+fn becomes_true(limit: Duration, is_true: impl Fn() -> bool) -> bool {
+    let begun = Instant::now();
+    while !is_true() {
+        if begun.elapsed() > limit {
+            return false;
+        }
+        thread::yield_now();
+    }
+    true
+}
