@@ -61,7 +61,7 @@ impl Fixture {
         self.context = None;
         if let Some(device) = self.device.take() {
             // The device's waiting thread holds it while it looks after a lane, and lets go by itself.
-            if !becomes_true(Duration::from_secs(10), || Arc::strong_count(&device) == 1) {
+            if !becomes_true(Duration::from_secs(2), || Arc::strong_count(&device) == 1) {
                 complaints.push(format!("leak: {} holders of the device are left", Arc::strong_count(&device) - 1));
             }
             // Closing the device is judged too: the layer lists the objects that still live.
