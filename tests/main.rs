@@ -5,6 +5,8 @@
 //! `hazards.rs` runs. Start at `fixture.rs`; then a file or folder a crate: `driver`, `allocator`, `kernel`, `ndarray`.
 
 #[cfg(test)]
+mod allocator;
+#[cfg(test)]
 mod canary;
 #[cfg(test)]
 mod driver;
