@@ -15,4 +15,6 @@ mod fixture;
 #[cfg(test)]
 mod hazards;
 #[cfg(test)]
+mod kernel;
+#[cfg(test)]
 mod kernels;

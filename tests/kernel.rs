@@ -1,0 +1,17 @@
+//! The kernel crate on a device: what kernels compute, how their arguments reach them, and which calls are refused.
+
+mod atomics;
+
+mod bounds;
+mod cache;
+
+mod launch;
+
+mod shared;
+
+use vkarray::{Context, Kernel, Source};
+
+/// Builds the one kernel of a shader.
+fn kernel(ctx: &Context, wgsl: impl Into<String>) -> Kernel {
+    ctx.kernel(Source::wgsl(wgsl.into())).build().unwrap_or_else(|error| panic!("{error}"))
+}
