@@ -1,12 +1,14 @@
 //! The kernel crate on a device: what kernels compute, how their arguments reach them, and which calls are refused.
 
 mod atomics;
-
+mod bindings;
 mod bounds;
 mod cache;
-
+mod capabilities;
+mod constants;
 mod launch;
-
+mod push;
+mod refusals;
 mod shared;
 
 use vkarray::{Context, Kernel, Source};
