@@ -18,3 +18,5 @@ mod hazards;
 mod kernel;
 #[cfg(test)]
 mod kernels;
+#[cfg(test)]
+mod ndarray;
