@@ -87,6 +87,7 @@ impl Timeline {
         }
         // A lost device may never reach anything.
         self.device().check_lost()?;
+        self.device().note_host_wait();
         let begun = Instant::now();
         let poll = timeout.map_or(self.device().poll(), |limit| limit.min(self.device().poll()));
         loop {
