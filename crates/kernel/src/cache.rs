@@ -47,7 +47,6 @@ impl KernelCache {
     }
 
     /// Starts to build a kernel. Nothing is done before [`KernelBuilder::build`].
-    #[must_use]
     pub fn kernel(self: &Arc<Self>, source: Source) -> KernelBuilder {
         let integer_dot_product = self.driver_cache.device().plan().features.integer_dot_product;
         KernelBuilder {
