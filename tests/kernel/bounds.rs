@@ -26,8 +26,8 @@ fn reads_out_of_range_give_zero_and_writes_do_nothing() {
         // Far more invocations than elements: their writes would reach the rest of the block.
         shifted.dispatch(fixture.default_stream(), Groups::covering([200]), (&x, &y, shift)).unwrap();
         let mut expected = vec![7; 4 * align];
-        for (i, y) in expected[2 * align..2 * align + len].iter_mut().enumerate() {
-            let at = (i as u32).wrapping_add(shift) as usize;
+        for (i, y) in (0_u32..).zip(&mut expected[2 * align..2 * align + len]) {
+            let at = i.wrapping_add(shift) as usize;
             *y = if at < len { 1007 } else { 1000 };
         }
         assert_eq!(contents(&all), expected, "{len} elements, shifted by {shift}");

@@ -25,25 +25,25 @@ impl Element for Record {
 #[test]
 fn every_dtype_comes_back() {
     let fixture = Fixture::open();
-    round_trip(&fixture, |i| i as i8);
-    round_trip(&fixture, |i| i as u8);
-    round_trip(&fixture, |i| i as i16 * 300);
-    round_trip(&fixture, |i| i as u16 * 300);
-    round_trip(&fixture, |i| i as i32 * -70_000);
-    round_trip(&fixture, |i| i as u32 * 70_000);
-    round_trip(&fixture, |i| i as i64 * -70_000_000_000);
-    round_trip(&fixture, |i| i as u64 * 70_000_000_000);
-    round_trip(&fixture, |i| f16::from_f32(i as f32 / 4.0));
-    round_trip(&fixture, |i| bf16::from_f32(i as f32 * 3.0));
-    round_trip(&fixture, |i| i as f32 / 7.0);
-    round_trip(&fixture, |i| i as f64 / 7.0);
+    round_trip(&fixture, |i| i.cast_signed());
+    round_trip(&fixture, |i| i);
+    round_trip(&fixture, |i| i16::from(i) * 300);
+    round_trip(&fixture, |i| u16::from(i) * 300);
+    round_trip(&fixture, |i| i32::from(i) * -70_000);
+    round_trip(&fixture, |i| u32::from(i) * 70_000);
+    round_trip(&fixture, |i| i64::from(i) * -70_000_000_000);
+    round_trip(&fixture, |i| u64::from(i) * 70_000_000_000);
+    round_trip(&fixture, |i| f16::from_f32(f32::from(i) / 4.0));
+    round_trip(&fixture, |i| bf16::from_f32(f32::from(i) * 3.0));
+    round_trip(&fixture, |i| f32::from(i) / 7.0);
+    round_trip(&fixture, |i| f64::from(i) / 7.0);
     round_trip(&fixture, |i| Bool::from(i % 3 == 0));
-    round_trip(&fixture, |i| Complex32 { re: i as f32, im: -0.5 });
-    round_trip(&fixture, |i| Record { id: i as u32, weight: 0.5 + i as f32, tags: [1, i as u16] });
+    round_trip(&fixture, |i| Complex32 { re: f32::from(i), im: -0.5 });
+    round_trip(&fixture, |i| Record { id: i.into(), weight: 0.5 + f32::from(i), tags: [1, i.into()] });
 }
 
 /// There and back, in C and F order, by each way an array is made; 105 elements, so that no size is a power of two.
-fn round_trip<T: Element + PartialEq + std::fmt::Debug>(fixture: &Fixture, value: fn(usize) -> T) {
+fn round_trip<T: Element + PartialEq + std::fmt::Debug>(fixture: &Fixture, value: fn(u8) -> T) {
     let name = T::DTYPE;
     let values: Vec<T> = (0..105).map(value).collect();
     let host = Array::from_shape_vec(IxDyn(&[3, 5, 7]), values.clone()).unwrap();
