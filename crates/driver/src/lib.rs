@@ -6,12 +6,14 @@
 //!
 //! Every object holds its parent, so drop order is never the caller's concern.
 
+mod adopt;
 mod batch;
 mod descriptors;
 mod device;
 mod done;
 mod error;
 mod event;
+mod external;
 pub mod hazard;
 mod instance;
 mod lane;
@@ -27,6 +29,7 @@ mod timeline;
 mod tracker;
 mod waiter;
 
+pub use adopt::{Adopted, ExternalQueue};
 pub use batch::Kept;
 pub use device::Device;
 pub use done::Done;
@@ -36,6 +39,7 @@ pub use instance::{Instance, InstanceBuilder, PhysicalDevice, ValidationMessage}
 pub use owned::{Destroy, Owned};
 pub use plan::{MINIMUM_VERSION, Plan, QueuePlan, Request};
 pub use point::Point;
+pub use queue::QueueLock;
 pub use select::Selection;
 pub use snapshot::{
     DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,

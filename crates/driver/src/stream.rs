@@ -74,6 +74,11 @@ impl Stream {
         Ok(Self { shared: Arc::new(shared) })
     }
 
+    /// A stream that keeps to one queue.
+    pub(crate) fn on_queue(device: &Arc<Device>, queue: QueueIndex) -> Result<Self> {
+        Ok(Self { shared: Arc::new(Shared { work: Lane::new(device, queue)?, transfers: None }) })
+    }
+
     /// The device it runs on.
     #[must_use]
     pub fn device(&self) -> &Arc<Device> {
