@@ -3,5 +3,6 @@
 mod devices;
 mod events;
 mod lifetimes;
+mod stream_kinds;
 mod streams;
 mod threads;

@@ -158,7 +158,8 @@ mod tests {
         let features = device.features;
         let queues = |family, count| QueuePlan { family, count };
         // Families of the queues given, compute and transfer queues of the plan, or what is wrong.
-        let cases: &[(&[u32], Result<(QueuePlan, Option<QueuePlan>), &str>)] = &[
+        type Expected = Result<(QueuePlan, Option<QueuePlan>), &'static str>;
+        let cases: &[(&[u32], Expected)] = &[
             (&[2], Ok((queues(2, 1), None))),
             (&[0], Ok((queues(0, 1), None))), // With graphics too.
             (&[1, 2, 1, 2, 2], Ok((queues(2, 3), Some(queues(1, 2))))), // In any order.

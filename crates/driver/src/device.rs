@@ -7,14 +7,16 @@ use std::ffi::CString;
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use ash::{khr, vk};
 
+use crate::default_streams::DefaultStreams;
 use crate::error::{Error, Result};
 use crate::hazard::{BlockId, LaneId, Mode};
 use crate::instance::{Instance, PhysicalDevice};
+use crate::legacy::LegacyOrder;
 use crate::plan::{Plan, Request};
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
@@ -38,6 +40,8 @@ pub struct Device {
     tracker: Mutex<Tracker>,
     waiter: Arc<Waiter>,
     lost: OnceLock<Error>,
+    legacy: LegacyOrder,
+    default_streams: Mutex<Weak<DefaultStreams>>,
     /// Timeline semaphores that nobody uses now, and the values they stand at.
     semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
     poll: Duration,
@@ -93,6 +97,8 @@ impl Device {
             tracker: Mutex::default(),
             waiter: Waiter::new(),
             lost: OnceLock::new(),
+            legacy: LegacyOrder::default(),
+            default_streams: Mutex::default(),
             semaphores: Mutex::default(),
             // On a CPU driver a polling thread takes a core from the work it waits for.
             poll: if is_cpu { Duration::ZERO } else { DEFAULT_POLL },
@@ -208,6 +214,14 @@ impl Device {
 
     pub(crate) fn waiter(&self) -> &Arc<Waiter> {
         &self.waiter
+    }
+
+    pub(crate) fn legacy(&self) -> &LegacyOrder {
+        &self.legacy
+    }
+
+    pub(crate) fn default_streams(&self) -> &Mutex<Weak<DefaultStreams>> {
+        &self.default_streams
     }
 
     pub(crate) fn poll(&self) -> Duration {

@@ -82,6 +82,9 @@ pub enum Error {
     /// An event's time was asked for before the event was ever recorded.
     #[error("event was never recorded")]
     NeverRecorded,
+    /// A wait for the first of no events, which would never end.
+    #[error("no events to wait for")]
+    NoEvents,
     /// An event's time was asked for before the device reached it.
     #[error("event is not complete yet")]
     NotReady,

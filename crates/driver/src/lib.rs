@@ -8,15 +8,18 @@
 
 mod adopt;
 mod batch;
+mod default_streams;
 mod descriptors;
 mod device;
 mod done;
 mod error;
 mod event;
 mod external;
+mod gather;
 pub mod hazard;
 mod instance;
 mod lane;
+mod legacy;
 mod owned;
 mod plan;
 mod point;
@@ -31,6 +34,7 @@ mod waiter;
 
 pub use adopt::{Adopted, ExternalQueue};
 pub use batch::Kept;
+pub use default_streams::DefaultStreams;
 pub use device::Device;
 pub use done::Done;
 pub use error::{Error, Result};
