@@ -1,5 +1,6 @@
 //! The driver crate on a device: streams, events, devices, threads, and every order of dropping them.
 
+mod adoption;
 mod devices;
 mod events;
 mod lifetimes;
