@@ -45,8 +45,8 @@
 
 pub use vkarray_allocator::{Allocator, Block, Error as MemoryError, MemoryKind, Usage};
 pub use vkarray_driver::{
-    Device, DeviceInfo, DeviceType, Error as DriverError, Event, Instance, InstanceBuilder, PhysicalDevice, Point,
-    Selection, Stream, ValidationMessage,
+    Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
+    Instance, InstanceBuilder, PhysicalDevice, Point, QueueLock, Selection, Stream, ValidationMessage,
 };
 pub use vkarray_kernel::{
     Access, Arg, ArgShape, Arguments, ArrayShape, AsArg, Bounds, ConstArray, Constant, DType, Element, ElementType,
