@@ -13,7 +13,7 @@ use vkarray_driver::hazard::{Access, Stage};
 use vkarray_driver::{Device, Kept, Recorder, Stream};
 
 use crate::args::{Arg, Arguments, ArrayArg, NamedArg};
-use crate::check::{Argument, Packed, check};
+use crate::check::{Packed, check_given};
 use crate::error::{Error, Result};
 use crate::geometry::Groups;
 use crate::kernel::{Binding, Kernel, Pipeline, descriptor_type};
@@ -42,8 +42,7 @@ impl Kernel {
 
     fn dispatch_args(&self, stream: &Stream, groups: Groups, args: &[NamedArg<'_>]) -> Result<()> {
         let pipeline = &*self.pipeline;
-        let shapes: SmallVec<[Argument<'_>; 8]> = args.iter().map(NamedArg::shape).collect();
-        let packed = check(&pipeline.signature, &shapes, &pipeline.limits)?;
+        let packed = check_given(&pipeline.signature, args, &pipeline.limits)?;
         self.check_devices(stream, args)?;
         check_aliasing(&pipeline.signature, &packed, args)?;
         let Some(counts) = groups.resolve(pipeline.signature.workgroup_size, &pipeline.limits)? else {
