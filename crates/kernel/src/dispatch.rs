@@ -3,7 +3,7 @@
 //! Everything is checked before anything is recorded, so a refused call changes nothing. What the kernel must wait for
 //! follows from how its parameters use their arrays, which the shader itself says.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use ash::vk;
@@ -20,9 +20,26 @@ use crate::kernel::{Binding, Kernel, Pipeline, descriptor_type};
 use crate::signature::{Param, ParamKind, Signature};
 
 /// An argument's memory, ready to be bound to the parameter of the same index.
-struct Bound {
-    block: Arc<Block>,
+struct Bound<'a> {
+    block: Memory<'a>,
     range: Range<u64>,
+}
+
+/// Borrowed where the caller holds it: counting a handle up and down costs more than the rest of binding it.
+enum Memory<'a> {
+    Given(&'a Arc<Block>),
+    Made(Arc<Block>),
+}
+
+impl Deref for Memory<'_> {
+    type Target = Block;
+
+    fn deref(&self) -> &Block {
+        match self {
+            Self::Given(block) => block,
+            Self::Made(block) => block,
+        }
+    }
 }
 
 impl Kernel {
@@ -52,7 +69,7 @@ impl Kernel {
             let (kernel, param) = (pipeline.signature.entry.clone(), pipeline.signature.params[empty].name.clone());
             return Err(Error::EmptyArray { kernel, param });
         }
-        let mut bound = SmallVec::<[Bound; 8]>::new();
+        let mut bound = SmallVec::<[Bound<'_>; 8]>::new();
         for (param, &idx) in pipeline.signature.params.iter().zip(&packed.arrays) {
             bound.push(bind(stream, param, &args[idx].arg)?);
         }
@@ -64,7 +81,7 @@ impl Kernel {
         unsafe { stream.record(&accesses, record) }
     }
 
-    fn record(&self, recorder: &mut Recorder<'_>, bound: &[Bound], push: &[u8], counts: [u32; 3]) -> Result<()> {
+    fn record(&self, recorder: &mut Recorder<'_>, bound: &[Bound<'_>], push: &[u8], counts: [u32; 3]) -> Result<()> {
         let pipeline = &self.pipeline;
         let (device, commands) = (recorder.device(), recorder.commands());
         // SAFETY: the pipeline is of the stream's device, as `check_devices` saw, and the owner holds it.
@@ -75,7 +92,7 @@ impl Kernel {
             // SAFETY: the layout declares exactly these bytes, and the batch keeps it with the pipeline.
             unsafe { device.raw().cmd_push_constants(commands, layout, stages, 0, push) };
         }
-        let writes_mapped = |(param, bound): (&Param, &Bound)| param.writes && bound.block.is_mapped();
+        let writes_mapped = |(param, bound): (&Param, &Bound<'_>)| param.writes && bound.block.is_mapped();
         if pipeline.signature.params.iter().zip(bound).any(writes_mapped) {
             recorder.host_will_read();
         }
@@ -132,26 +149,26 @@ fn check_aliasing(signature: &Signature, packed: &Packed, args: &[NamedArg<'_>])
     Ok(())
 }
 
-fn access(param: &Param, bound: &Bound) -> Access {
+fn access(param: &Param, bound: &Bound<'_>) -> Access {
     let range = bound.range.clone();
     if param.writes { bound.block.write(range, Stage::Compute) } else { bound.block.read(range, Stage::Compute) }
 }
 
 /// Finds the memory for an argument. Constant memory is bound at the size the shader declares.
-fn bind(stream: &Stream, param: &Param, arg: &Arg<'_>) -> Result<Bound> {
+fn bind<'a>(stream: &Stream, param: &Param, arg: &Arg<'a>) -> Result<Bound<'a>> {
     let declared = param.fixed_bytes;
     match arg {
         Arg::Array(array) if param.kind == ParamKind::Uniform && array.shape.nbytes < declared => {
             let block = continued_with_zeros(stream, array, declared)?;
-            Ok(Bound { block, range: 0..declared })
+            Ok(Bound { block: Memory::Made(block), range: 0..declared })
         }
         Arg::Array(array) => {
             let range = array.shape.offset..array.shape.offset + array.shape.nbytes;
-            Ok(Bound { block: Arc::clone(array.block), range })
+            Ok(Bound { block: Memory::Given(array.block), range })
         }
         Arg::Constant(constant) => {
             let size = if param.kind == ParamKind::Uniform { declared } else { constant.nbytes() };
-            Ok(Bound { block: constant.block(stream, size)?, range: 0..size })
+            Ok(Bound { block: Memory::Made(constant.block(stream, size)?), range: 0..size })
         }
         Arg::Scalar(_) | Arg::Scalars(_) => unreachable!("the check gave every buffer parameter an array"),
     }
@@ -166,7 +183,7 @@ fn continued_with_zeros(stream: &Stream, array: &ArrayArg<'_>, size: u64) -> Res
     Ok(block)
 }
 
-fn bind_buffers(recorder: &mut Recorder<'_>, pipeline: &Pipeline, bound: &[Bound]) -> Result<()> {
+fn bind_buffers(recorder: &mut Recorder<'_>, pipeline: &Pipeline, bound: &[Bound<'_>]) -> Result<()> {
     let params = &pipeline.signature.params;
     let buffers: SmallVec<[vk::DescriptorBufferInfo; 8]> = bound
         .iter()
@@ -181,7 +198,7 @@ fn bind_buffers(recorder: &mut Recorder<'_>, pipeline: &Pipeline, bound: &[Bound
     while start < params.len() {
         let group = params[start].group;
         let end = start + params[start..].iter().take_while(|param| param.group == group).count();
-        let writes: SmallVec<[vk::WriteDescriptorSet<'_>; 8]> = params[start..end]
+        let mut writes: SmallVec<[vk::WriteDescriptorSet<'_>; 8]> = params[start..end]
             .iter()
             .zip(&buffers[start..end])
             .map(|(param, buffer)| {
@@ -191,7 +208,7 @@ fn bind_buffers(recorder: &mut Recorder<'_>, pipeline: &Pipeline, bound: &[Bound
                     .buffer_info(std::slice::from_ref(buffer))
             })
             .collect();
-        bind_set(recorder, pipeline, group, writes)?;
+        bind_set(recorder, pipeline, group, &mut writes)?;
         start = end;
     }
     Ok(())
@@ -201,22 +218,22 @@ fn bind_set(
     recorder: &mut Recorder<'_>,
     pipeline: &Pipeline,
     group: u32,
-    mut writes: SmallVec<[vk::WriteDescriptorSet<'_>; 8]>,
+    writes: &mut [vk::WriteDescriptorSet<'_>],
 ) -> Result<()> {
     let (device, commands, layout) = (recorder.device(), recorder.commands(), pipeline.layout.raw());
     let bind_point = vk::PipelineBindPoint::COMPUTE;
     if let (Binding::Push, Some(push)) = (&pipeline.binding, device.push_descriptor()) {
         // SAFETY: the layout's set is a push-descriptor set of these bindings; the buffers outlive their last use.
-        unsafe { push.cmd_push_descriptor_set(commands, bind_point, layout, group, &writes) };
+        unsafe { push.cmd_push_descriptor_set(commands, bind_point, layout, group, writes) };
         return Ok(());
     }
     let n_buffers = u32::try_from(writes.len()).expect("bindings are numbered in 32 bits");
     let set = recorder.descriptor_set(pipeline.set_layouts[group as usize].raw(), n_buffers)?;
-    for write in &mut writes {
+    for write in &mut *writes {
         write.dst_set = set;
     }
     // SAFETY: the set is fresh, so in no use; its layout has these bindings.
-    unsafe { device.raw().update_descriptor_sets(&writes, &[]) };
+    unsafe { device.raw().update_descriptor_sets(writes, &[]) };
     // SAFETY: the set has the layout's shape, and its arena lives as long as the batch.
     unsafe { device.raw().cmd_bind_descriptor_sets(commands, bind_point, layout, group, &[set], &[]) };
     Ok(())
