@@ -91,6 +91,24 @@ pub enum Error {
     /// Two timestamps of queues whose clocks the device does not relate.
     #[error("events were recorded on different queues, and this device does not relate their clocks")]
     DifferentQueues,
+    /// A graph and a stream of different devices.
+    #[error("the graph belongs to {graph} and the stream to {stream}: they were opened separately")]
+    ForeignGraph {
+        /// The graph's device.
+        graph: String,
+        /// The stream's device.
+        stream: String,
+    },
+    /// A node that another graph was asked about.
+    #[error("node {node} belongs to graph {of}, not to graph {graph}")]
+    ForeignNode {
+        /// Its number in its own graph.
+        node: usize,
+        /// Its own graph.
+        of: u64,
+        /// The graph that was asked.
+        graph: u64,
+    },
     /// A Vulkan call failed in a way that only a reader of the specification can act on.
     #[error("{call} returned {code:?}")]
     Vulkan {

@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::Result;
+use crate::graph::Recording;
 use crate::hazard::{self, Access, Barrier, LaneId, Stage, Stages};
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
@@ -95,6 +96,36 @@ impl Lane {
         accesses: &[Access],
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
+        let mut state = self.begin_operation(accesses)?;
+        let batch = self.open_batch(&mut state)?;
+        let n_ops = batch.n_ops;
+        let recorded = commands(&mut Recorder::new(self.device(), batch))?;
+        if self.should_send(n_ops)? {
+            self.send(&mut state)?;
+        } else if n_ops == 1 {
+            // Nobody may come back to this batch: the waiter sends it when it has grown old.
+            batch.opened = Some(Instant::now());
+            drop(state);
+            self.device().waiter().arm(self.device());
+        }
+        Ok(recorded)
+    }
+
+    /// Sends what is open, and behind it, as one operation more, what a graph recorded.
+    pub(crate) fn replay(&self, recording: &Arc<Recording>) -> Result<()> {
+        if recording.is_empty() {
+            return self.device().check_lost();
+        }
+        let mut state = self.begin_operation(recording.accesses())?;
+        let batch = self.open_batch(&mut state)?;
+        batch.followed_by = Some(recording.commands());
+        batch.keep.push(Arc::clone(recording) as _);
+        self.send(&mut state)
+    }
+
+    /// Makes the open batch one that an operation with these accesses can be recorded into: what it must come after is
+    /// sent and waited for, or stands before a barrier that is recorded here.
+    fn begin_operation(&self, accesses: &[Access]) -> Result<MutexGuard<'_, State>> {
         self.device().check_lost()?;
         let mut state = self.state();
         let barrier = loop {
@@ -114,21 +145,11 @@ impl Lane {
         };
         let batch = self.open_batch(&mut state)?;
         if let Some(barrier) = barrier {
-            self.barrier(batch, barrier);
+            record_barrier(self.device(), batch, barrier);
         }
         // Counted before it is recorded: a batch that holds a failed operation's first commands is still sent.
         batch.n_ops += 1;
-        let n_ops = batch.n_ops;
-        let recorded = commands(&mut Recorder::new(self.device(), batch))?;
-        if self.should_send(n_ops)? {
-            self.send(&mut state)?;
-        } else if n_ops == 1 {
-            // Nobody may come back to this batch: the waiter sends it when it has grown old.
-            batch.opened = Some(Instant::now());
-            drop(state);
-            self.device().waiter().arm(self.device());
-        }
-        Ok(recorded)
+        Ok(state)
     }
 
     pub(crate) fn wait_for(&self, point: &Point) -> Result<()> {
@@ -266,7 +287,10 @@ impl Lane {
             |semaphore, value| vk::SemaphoreSubmitInfo::default().semaphore(semaphore).value(value).stage_mask(all);
         let waits: SmallVec<[_; 4]> = batch.waits.iter().map(|(timeline, value)| at(timeline.raw(), *value)).collect();
         let signals = [at(self.timeline.raw(), batch.value)];
-        let commands = [vk::CommandBufferSubmitInfo::default().command_buffer(batch.commands)];
+        let commands: SmallVec<[_; 2]> = std::iter::once(batch.commands)
+            .chain(batch.followed_by)
+            .map(|commands| vk::CommandBufferSubmitInfo::default().command_buffer(commands))
+            .collect();
         let info = vk::SubmitInfo2::default()
             .wait_semaphore_infos(&waits)
             .command_buffer_infos(&commands)
@@ -274,17 +298,6 @@ impl Lane {
         // SAFETY: the batch is recorded and goes to `in_flight`, which keeps it and its timelines until it is done;
         // batch numbers grow; every value waited for was submitted before.
         unsafe { self.queue().submit(self.device().raw(), &info) }
-    }
-
-    fn barrier(&self, batch: &Batch, barrier: Barrier) {
-        let memory = [vk::MemoryBarrier2::default()
-            .src_stage_mask(stage_mask(barrier.src_stages))
-            .src_access_mask(write_mask(barrier.src_stages))
-            .dst_stage_mask(stage_mask(barrier.dst_stages))
-            .dst_access_mask(write_mask(barrier.dst_stages) | read_mask(barrier.dst_stages))];
-        let info = vk::DependencyInfo::default().memory_barriers(&memory);
-        // SAFETY: the batch is recording under this lane's lock, and `info` borrows the barrier.
-        unsafe { self.device().raw().cmd_pipeline_barrier2(batch.commands, &info) };
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -310,6 +323,18 @@ impl Drop for Lane {
 /// The number of the last batch sent.
 fn state_end(state: &State) -> u64 {
     state.in_flight.back().map_or(0, |batch| batch.value)
+}
+
+/// Records a barrier into a batch that is being recorded.
+pub(crate) fn record_barrier(device: &Device, batch: &Batch, barrier: Barrier) {
+    let memory = [vk::MemoryBarrier2::default()
+        .src_stage_mask(stage_mask(barrier.src_stages))
+        .src_access_mask(write_mask(barrier.src_stages))
+        .dst_stage_mask(stage_mask(barrier.dst_stages))
+        .dst_access_mask(write_mask(barrier.dst_stages) | read_mask(barrier.dst_stages))];
+    let info = vk::DependencyInfo::default().memory_barriers(&memory);
+    // SAFETY: the batch is recording, which its holder's lock or ownership keeps to one thread; `info` borrows the barrier.
+    unsafe { device.raw().cmd_pipeline_barrier2(batch.commands, &info) };
 }
 
 fn stage_mask(stages: Stages) -> vk::PipelineStageFlags2 {
