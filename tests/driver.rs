@@ -2,6 +2,7 @@
 
 mod devices;
 mod events;
+mod graphs;
 mod lifetimes;
 mod streams;
 mod threads;
