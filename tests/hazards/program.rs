@@ -138,5 +138,5 @@ pub(super) fn disjoint(a: &Range<usize>, b: &Range<usize>) -> bool {
 
 /// The bytes of an upload.
 pub(super) fn counted(first: u8, len: usize) -> Vec<u8> {
-    (0..len).map(|i| first.wrapping_add((i % 251) as u8)).collect()
+    (0..251).cycle().take(len).map(|i| first.wrapping_add(i)).collect()
 }

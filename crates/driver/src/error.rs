@@ -82,6 +82,9 @@ pub enum Error {
     /// An event's time was asked for before the event was ever recorded.
     #[error("event was never recorded")]
     NeverRecorded,
+    /// A wait for the first of no events, which would never end.
+    #[error("no events to wait for")]
+    NoEvents,
     /// An event's time was asked for before the device reached it.
     #[error("event is not complete yet")]
     NotReady,
@@ -108,6 +111,16 @@ pub enum Error {
         of: u64,
         /// The graph that was asked.
         graph: u64,
+    },
+    /// A device was to be closed while something made from it is left.
+    #[error("{device} cannot be closed: {holders} holders of it are left after {waited:?}")]
+    StillHeld {
+        /// The device's name.
+        device: String,
+        /// How many.
+        holders: usize,
+        /// How long they were waited for.
+        waited: Duration,
     },
     /// A Vulkan call failed in a way that only a reader of the specification can act on.
     #[error("{call} returned {code:?}")]

@@ -33,6 +33,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct Lane {
     id: LaneId,
     queue: QueueIndex,
+    on: Arc<Queue>,
     state: Mutex<State>, // First lock in the order.
     timeline: Arc<Timeline>,
 }
@@ -64,7 +65,8 @@ impl Lane {
     pub(crate) fn new(device: &Arc<Device>, queue: QueueIndex) -> Result<Arc<Self>> {
         let timeline = Arc::new(Timeline::new(device)?);
         let state = State { newest: timeline.submitted(), ..State::default() };
-        let lane = Arc::new(Self { id: device.add_lane(queue), queue, state: Mutex::new(state), timeline });
+        let (id, on) = (device.add_lane(queue), device.queue(queue));
+        let lane = Arc::new(Self { id, queue, on, state: Mutex::new(state), timeline });
         let registered = Registered { timeline: Arc::clone(&lane.timeline), lane: Arc::downgrade(&lane) };
         device.tracker().register(lane.id, registered);
         Ok(lane)
@@ -79,7 +81,7 @@ impl Lane {
     }
 
     pub(crate) fn queue(&self) -> &Queue {
-        self.device().queue(self.queue)
+        &self.on
     }
 
     pub(crate) fn id(&self) -> LaneId {

@@ -6,16 +6,21 @@
 //!
 //! Every object holds its parent, so drop order is never the caller's concern.
 
+mod adopt;
 mod batch;
+mod default_streams;
 mod descriptors;
 mod device;
 mod done;
 mod error;
 mod event;
+mod external;
+mod gather;
 mod graph;
 pub mod hazard;
 mod instance;
 mod lane;
+mod legacy;
 mod owned;
 mod plan;
 mod point;
@@ -28,7 +33,9 @@ mod timeline;
 mod tracker;
 mod waiter;
 
+pub use adopt::{Adopted, ExternalQueue};
 pub use batch::Kept;
+pub use default_streams::DefaultStreams;
 pub use device::Device;
 pub use done::Done;
 pub use error::{Error, Result};
@@ -38,6 +45,7 @@ pub use instance::{Instance, InstanceBuilder, PhysicalDevice, ValidationMessage}
 pub use owned::{Destroy, Owned};
 pub use plan::{MINIMUM_VERSION, Plan, QueuePlan, Request};
 pub use point::Point;
+pub use queue::QueueLock;
 pub use select::Selection;
 pub use snapshot::{
     DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,

@@ -23,6 +23,8 @@ pub struct Timeline {
     device: Arc<Device>,
     submitted: AtomicU64,
     reached: AtomicU64,
+    /// Whether somebody else made the semaphore, raises it and destroys it.
+    is_external: bool,
 }
 
 impl Timeline {
@@ -32,7 +34,13 @@ impl Timeline {
             None => (create(device)?, 0),
         };
         let (submitted, reached) = (AtomicU64::new(value), AtomicU64::new(value));
-        Ok(Self { semaphore, device: Arc::clone(device), submitted, reached })
+        Ok(Self { semaphore, device: Arc::clone(device), submitted, reached, is_external: false })
+    }
+
+    /// Somebody else's semaphore. Whatever raises it is none of our batches, so nothing of it is ever to be sent.
+    pub(crate) fn external(device: &Arc<Device>, semaphore: vk::Semaphore) -> Self {
+        let (submitted, reached) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
+        Self { semaphore, device: Arc::clone(device), submitted, reached, is_external: true }
     }
 
     /// The handle.
@@ -87,6 +95,7 @@ impl Timeline {
         }
         // A lost device may never reach anything.
         self.device().check_lost()?;
+        self.device().note_host_wait();
         let begun = Instant::now();
         let poll = timeout.map_or(self.device().poll(), |limit| limit.min(self.device().poll()));
         loop {
@@ -133,6 +142,9 @@ impl Timeline {
 
 impl Drop for Timeline {
     fn drop(&mut self) {
+        if self.is_external {
+            return;
+        }
         // Whoever signals it or waits for it on the device holds it, so all of that is done.
         self.device.give_semaphore(self.semaphore, self.submitted());
     }

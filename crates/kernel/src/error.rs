@@ -295,6 +295,30 @@ pub enum Error {
         /// Allowed.
         limit: u32,
     },
+    /// A buffer in a group the device does not have.
+    #[error("kernel `{kernel}`: `{param}` is in group {group}, the device binds {limit} groups, counted from 0")]
+    GroupIndex {
+        /// Entry point.
+        kernel: String,
+        /// Its name.
+        param: String,
+        /// Its group.
+        group: u32,
+        /// Groups there are.
+        limit: u32,
+    },
+    /// More buffers than the device binds.
+    #[error("kernel `{kernel}` uses {count} {what}, the device binds {limit}")]
+    BufferCount {
+        /// Entry point.
+        kernel: String,
+        /// Wanted.
+        count: usize,
+        /// Which kind.
+        what: &'static str,
+        /// Allowed.
+        limit: u32,
+    },
     /// The device lacks what the shader's code needs.
     #[error("kernel `{kernel}` needs {capability}, which {device} does not have")]
     Capability {

@@ -41,7 +41,7 @@ pub use error::{Error, Result};
 pub use geometry::Groups;
 pub use graph::DispatchNode;
 pub use kernel::Kernel;
-pub use limits::{Limits, check_workgroup};
+pub use limits::{Limits, check_bindings, check_workgroup};
 pub use mismatch::Mismatch;
 pub use names::{Hint, Names};
 pub use scalar::ScalarValue;

@@ -46,8 +46,9 @@
 
 pub use vkarray_allocator::{Allocator, Block, CopyNode, Error as MemoryError, FillNode, MemoryKind, Usage};
 pub use vkarray_driver::{
-    Device, DeviceInfo, DeviceType, Error as DriverError, Event, Graph, GraphRecorder, Instance, InstanceBuilder,
-    PhysicalDevice, Point, Selection, Stream, ValidationMessage,
+    Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
+    Graph, GraphRecorder, Instance, InstanceBuilder, PhysicalDevice, Point, QueueLock, Selection, Stream,
+    ValidationMessage,
 };
 pub use vkarray_kernel::{
     Access, Arg, ArgShape, Arguments, ArrayShape, AsArg, Bounds, ConstArray, Constant, DType, DispatchNode, Element,
