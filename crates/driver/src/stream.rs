@@ -279,6 +279,11 @@ impl Stream {
         Ok(Done::new(point))
     }
 
+    /// Where its work goes, copies beside it apart.
+    pub(crate) fn lane(&self) -> &Lane {
+        &self.shared.work
+    }
+
     /// The queue its work runs on, copies beside it apart.
     pub(crate) fn queue(&self) -> QueueIndex {
         self.shared.work.queue_index()
