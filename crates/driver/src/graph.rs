@@ -19,6 +19,7 @@ use smallvec::SmallVec;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::hazard::Access;
+use crate::queue::Queue;
 use crate::stream::{Recorder, Stream};
 
 pub(crate) use self::recording::Recording;
@@ -131,8 +132,9 @@ pub struct Graph {
 /// What was recorded for the nodes.
 #[derive(Default)]
 struct Recorded {
-    /// Of the nodes as they are.
-    current: Option<Arc<Recording>>,
+    /// Of the nodes as they are: one for each family of queues that a replay went to, and that is one, unless streams
+    /// were made on queues from outside.
+    current: SmallVec<[Arc<Recording>; 1]>,
     /// Of the nodes as they were. Some of these may be in flight.
     former: Vec<Arc<Recording>>,
 }
@@ -155,7 +157,7 @@ impl Graph {
         let returned = record(&mut recorder)?;
         let GraphRecorder { graph: id, stream, nodes } = recorder;
         let graph = Self { id, nodes, recorded: Mutex::default(), stream };
-        graph.recording()?;
+        graph.recording(graph.stream.work_queue())?;
         Ok((graph, returned))
     }
 
@@ -172,8 +174,8 @@ impl Graph {
             let (graph, stream) = (self.device().info().name.clone(), stream.device().info().name.clone());
             return Err(Error::ForeignGraph { graph, stream });
         }
-        let recording = self.recording()?;
-        stream.lane().replay(&recording)
+        let recording = self.recording(stream.work_queue())?;
+        stream.replay(&recording)
     }
 
     /// The device.
@@ -220,8 +222,8 @@ impl Graph {
         let index = self.index(node)?;
         self.nodes[index] = Held { operation: Box::new(operation), steps: steps.into_iter().collect() };
         let mut recorded = self.recorded();
-        let former = recorded.current.take();
-        recorded.former.extend(former);
+        let Recorded { current, former } = &mut *recorded;
+        former.extend(current.drain(..));
         Ok(())
     }
 
@@ -232,19 +234,19 @@ impl Graph {
         Err(Error::ForeignNode { node: node.index, of: node.graph, graph: self.id })
     }
 
-    /// The nodes as they are, recorded.
-    fn recording(&self) -> Result<Arc<Recording>> {
+    /// The nodes as they are, recorded for queues such as `queue`.
+    fn recording(&self, queue: &Queue) -> Result<Arc<Recording>> {
         let mut recorded = self.recorded();
-        if let Some(current) = &recorded.current {
+        if let Some(current) = recorded.current.iter().find(|current| current.family() == queue.family()) {
             return Ok(Arc::clone(current));
         }
-        let mut recording = match recorded.take_unused() {
+        let mut recording = match recorded.take_unused(queue.family()) {
             Some(unused) => unused,
-            None => Recording::new(self.device())?,
+            None => Recording::new(self.device(), queue)?,
         };
         recording.record(self.device(), self.nodes.iter().flat_map(|node| &node.steps))?;
         let current = Arc::new(recording);
-        recorded.current = Some(Arc::clone(&current));
+        recorded.current.push(Arc::clone(&current));
         Ok(current)
     }
 
@@ -256,8 +258,9 @@ impl Graph {
 
 impl Recorded {
     /// Takes out a recording that nobody else holds, so that nothing in flight uses it.
-    fn take_unused(&mut self) -> Option<Recording> {
-        let at = self.former.iter_mut().position(|former| Arc::get_mut(former).is_some())?;
+    fn take_unused(&mut self, family: u32) -> Option<Recording> {
+        let mut former = self.former.iter_mut();
+        let at = former.position(|former| former.family() == family && Arc::get_mut(former).is_some())?;
         Arc::into_inner(self.former.swap_remove(at))
     }
 }

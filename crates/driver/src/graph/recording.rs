@@ -15,22 +15,28 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::Access;
 use crate::lane::record_barrier;
-use crate::queue::QueueIndex;
+use crate::queue::Queue;
 use crate::stream::Recorder;
 
 /// See the module.
 pub(crate) struct Recording {
     /// The command buffer and what it refers to. It belongs to no lane, and its number means nothing.
     batch: Batch,
+    family: u32,
     accesses: Vec<Access>,
     n_steps: usize,
 }
 
 impl Recording {
-    /// Creates one without steps.
-    pub(super) fn new(device: &Arc<Device>) -> Result<Self> {
-        // Every stream computes on a queue of the same family as the first.
-        Ok(Self { batch: Batch::new(device, &device.queue(QueueIndex(0)))?, accesses: Vec::new(), n_steps: 0 })
+    /// Creates one without steps, for queues of the same family as `queue`.
+    pub(super) fn new(device: &Arc<Device>, queue: &Queue) -> Result<Self> {
+        let (batch, family) = (Batch::new(device, queue)?, queue.family());
+        Ok(Self { batch, family, accesses: Vec::new(), n_steps: 0 })
+    }
+
+    /// The family of queues that it can be sent to.
+    pub(super) fn family(&self) -> u32 {
+        self.family
     }
 
     /// Records the steps in place of those it held. Nothing sent still uses it, since it is borrowed alone.
