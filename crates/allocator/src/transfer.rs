@@ -22,13 +22,6 @@ const CHUNK: usize = 16 << 20;
 /// Chunks in flight before the host waits for the oldest.
 const CHUNKS_IN_FLIGHT: usize = 4;
 
-/// The stream a copy is ordered in. With a direction, one side is host memory, and a large copy may go on beside the
-/// stream's other work.
-struct Route<'a> {
-    stream: &'a Stream,
-    direction: Option<Direction>,
-}
-
 /// `vkCmdFillBuffer` writes whole words.
 const FILL_WORD: u64 = 4;
 
@@ -50,7 +43,6 @@ impl Block {
             self.write_mapped(range.start, source);
             return Ok(());
         }
-        let route = Route { stream, direction: Some(Direction::ToDevice) };
         let mut in_flight: VecDeque<Arc<Self>> = VecDeque::new();
         for (n, chunk) in source.chunks(CHUNK).enumerate() {
             if in_flight.len() == CHUNKS_IN_FLIGHT
@@ -61,7 +53,7 @@ impl Block {
             let staging = self.allocator().allocate(len(chunk), MemoryKind::WriteCombined)?;
             staging.write_mapped(0, chunk);
             let to = range.start + len(&source[..n * CHUNK]);
-            self.copy(&route, to, &staging, 0..len(chunk))?;
+            self.copy_from_block(stream, to, &staging, 0..len(chunk))?;
             stream.flush()?;
             in_flight.push_back(staging);
         }
@@ -84,7 +76,6 @@ impl Block {
             self.read_mapped(range.start, target);
             return Ok(());
         }
-        let route = Route { stream, direction: Some(Direction::ToHost) };
         let mut on_their_way: VecDeque<Arc<Self>> = VecDeque::new();
         let mut starts = (range.start..range.end).step_by(CHUNK);
         for chunk in target.chunks_mut(CHUNK) {
@@ -93,7 +84,7 @@ impl Block {
             {
                 let bytes = (range.end - start).min(CHUNK as u64);
                 let staging = self.allocator().allocate(bytes, MemoryKind::Pinned)?;
-                staging.copy(&route, 0, self, start..start + bytes)?;
+                staging.copy_from_block(stream, 0, self, start..start + bytes)?;
                 stream.flush()?;
                 on_their_way.push_back(staging);
             }
@@ -106,10 +97,13 @@ impl Block {
 
     /// Copies the bytes `range` of `source` to this block at `offset`, in the order of `stream`. Returns at once.
     ///
+    /// A large copy between host and device memory rides a transfer queue beside the stream's other work, where the
+    /// device has one. What touches the same bytes is ordered all the same.
+    ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`], [`Error::ForeignDevice`], [`Error::Overlap`] for overlapping ranges of one block; those
-    /// of recording.
+    /// [`Error::ReversedRange`], [`Error::OutOfBounds`], [`Error::ForeignDevice`], [`Error::Overlap`] for overlapping
+    /// ranges of one block; those of recording.
     pub fn copy_from_block(
         self: &Arc<Self>,
         stream: &Stream,
@@ -117,22 +111,27 @@ impl Block {
         source: &Arc<Self>,
         range: Range<u64>,
     ) -> Result<()> {
-        self.copy(&Route { stream, direction: None }, offset, source, range)
-    }
-
-    fn copy(self: &Arc<Self>, route: &Route<'_>, offset: u64, source: &Arc<Self>, range: Range<u64>) -> Result<()> {
-        let &Route { stream, direction } = route;
         let Some(copy) = self.checked_copy(stream.device(), offset, source, range)? else { return Ok(()) };
         let record = |recorder: &mut Recorder<'_>| {
             // SAFETY: both buffers outlive their last uses, which are recorded with the accesses.
             unsafe { copy.record(recorder) };
             Ok(())
         };
-        match direction {
+        match self.direction_from(source) {
             // SAFETY: the command touches the two ranges of the copy and nothing else.
             None => unsafe { stream.record(&copy.accesses, record) },
             // SAFETY: as above, and it is a copy.
             Some(direction) => unsafe { stream.record_copy(direction, copy.region.size, &copy.accesses, record) },
+        }
+    }
+
+    /// Which way over the bus a copy goes, if one of the blocks lies in host memory and the other does not.
+    fn direction_from(&self, source: &Self) -> Option<Direction> {
+        let is_host = |block: &Self| matches!(block.kind(), MemoryKind::Pinned | MemoryKind::WriteCombined);
+        match (is_host(source), is_host(self)) {
+            (true, false) => Some(Direction::ToDevice),
+            (false, true) => Some(Direction::ToHost),
+            _ => None,
         }
     }
 
@@ -144,7 +143,8 @@ impl Block {
         source: &Arc<Self>,
         range: Range<u64>,
     ) -> Result<Option<Copy>> {
-        let size = range.end.saturating_sub(range.start);
+        let size =
+            range.end.checked_sub(range.start).ok_or(Error::ReversedRange { start: range.start, end: range.end })?;
         let from = source.check_range(range.start, size)?;
         let to = self.check_range(offset, size)?;
         check_same_device(device, self.device())?;

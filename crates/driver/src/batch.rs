@@ -72,13 +72,12 @@ impl Batch {
         })
     }
 
-    /// Starts recording, as the batch that reaches `value`.
-    pub(crate) fn begin(&mut self, value: u64) -> Result<()> {
-        self.begin_for(value, vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)
+    /// Starts recording, to be sent once.
+    pub(crate) fn begin(&mut self) -> Result<()> {
+        self.begin_for(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)
     }
 
-    pub(crate) fn begin_for(&mut self, value: u64, usage: vk::CommandBufferUsageFlags) -> Result<()> {
-        self.value = value;
+    pub(crate) fn begin_for(&mut self, usage: vk::CommandBufferUsageFlags) -> Result<()> {
         let info = vk::CommandBufferBeginInfo::default().flags(usage);
         // SAFETY: the buffer is fresh or was reset with its pool, and only this batch records it.
         unsafe { self.pool.device().raw().begin_command_buffer(self.commands, &info) }

@@ -94,6 +94,16 @@ pub enum Error {
     /// Two timestamps of queues whose clocks the device does not relate.
     #[error("events were recorded on different queues, and this device does not relate their clocks")]
     DifferentQueues,
+    /// A device was to be closed while something made from it is left.
+    #[error("{device} cannot be closed: {holders} holders of it are left after {waited:?}")]
+    StillHeld {
+        /// The device's name.
+        device: String,
+        /// How many.
+        holders: usize,
+        /// How long they were waited for.
+        waited: Duration,
+    },
     /// A graph and a stream of different devices.
     #[error("the graph belongs to {graph} and the stream to {stream}: they were opened separately")]
     ForeignGraph {
@@ -111,16 +121,6 @@ pub enum Error {
         of: u64,
         /// The graph that was asked.
         graph: u64,
-    },
-    /// A device was to be closed while something made from it is left.
-    #[error("{device} cannot be closed: {holders} holders of it are left after {waited:?}")]
-    StillHeld {
-        /// The device's name.
-        device: String,
-        /// How many.
-        holders: usize,
-        /// How long they were waited for.
-        waited: Duration,
     },
     /// A Vulkan call failed in a way that only a reader of the specification can act on.
     #[error("{call} returned {code:?}")]

@@ -26,6 +26,9 @@ use crate::tracker::Registered;
 /// A batch of this many operations is sent whatever the device does.
 const MAX_OPS: u32 = 128;
 
+/// In a burst, a batch sent early holds at most this many operations.
+const MAX_EAGER_OPS: u32 = 64;
+
 /// How long dropping a stream waits for its work before it leaks what the work uses.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -42,12 +45,16 @@ pub(crate) struct Lane {
 struct State {
     /// The batch being recorded.
     open: Option<Batch>,
+    /// The batch to be recorded next, already begun.
+    begun: Option<Batch>,
     /// Sent and perhaps not done, oldest first.
     in_flight: VecDeque<Batch>,
     /// Done and ready to be recorded again.
     spare: Vec<Batch>,
     /// The number of the newest batch ever opened.
     newest: u64,
+    /// Operations a batch must hold before an idle device is a reason to send it; see [`Lane::should_send`].
+    eager_ops: u32,
 }
 
 /// What a batch must start after.
@@ -102,11 +109,12 @@ impl Lane {
         let batch = self.open_batch(&mut state)?;
         let n_ops = batch.n_ops;
         let recorded = commands(&mut Recorder::new(self.device(), batch))?;
-        if self.should_send(n_ops)? {
+        if self.should_send(&mut state, n_ops)? {
+            state.eager_ops = (state.eager_ops * 2).clamp(1, MAX_EAGER_OPS);
             self.send(&mut state)?;
         } else if n_ops == 1 {
             // Nobody may come back to this batch: the waiter sends it when it has grown old.
-            batch.opened = Some(Instant::now());
+            self.open_batch(&mut state)?.opened = Some(Instant::now());
             drop(state);
             self.device().waiter().arm(self.device());
         }
@@ -227,16 +235,27 @@ impl Lane {
 
     fn open_batch<'a>(&self, state: &'a mut State) -> Result<&'a mut Batch> {
         if state.open.is_none() {
-            self.collect(state)?;
-            let mut batch = match state.spare.pop() {
-                Some(batch) => batch,
-                None => Batch::new(self.device(), self.queue())?,
-            };
-            batch.begin(state.newest + 1)?;
+            if state.begun.is_none() {
+                self.prepare(state)?;
+            }
+            let mut batch = state.begun.take().expect("prepared above");
             state.newest += 1;
+            batch.value = state.newest;
             state.open = Some(batch);
         }
         Ok(state.open.as_mut().expect("opened above"))
+    }
+
+    /// Begins the next batch. After a submission, which is when the host has time: the device is busy.
+    fn prepare(&self, state: &mut State) -> Result<()> {
+        self.collect(state)?;
+        let mut batch = match state.spare.pop() {
+            Some(batch) => batch,
+            None => Batch::new(self.device(), self.queue())?,
+        };
+        batch.begin()?;
+        state.begun = Some(batch);
+        Ok(())
     }
 
     /// Takes back the batches that are done.
@@ -256,12 +275,22 @@ impl Lane {
         Ok(())
     }
 
-    /// Sends a full batch, and any batch while the device has nothing to do. Looks at 1, 2, 4, 8, … operations.
-    fn should_send(&self, n_ops: u32) -> Result<bool> {
+    /// Sends a full batch, and one that has enough in it while the device has nothing to do.
+    ///
+    /// What is enough doubles with every batch sent early, and is one operation again when somebody has waited. So a
+    /// single operation goes out at once, and in a burst on a device that is faster than its host the cost of sending
+    /// is shared by many.
+    fn should_send(&self, state: &mut State, n_ops: u32) -> Result<bool> {
         if n_ops >= MAX_OPS {
             return Ok(true);
         }
-        Ok(n_ops.is_power_of_two() && self.timeline.reached()? >= self.timeline.submitted())
+        if self.timeline.take_waited_for() {
+            state.eager_ops = 1;
+        }
+        if n_ops < state.eager_ops || !n_ops.is_power_of_two() {
+            return Ok(false);
+        }
+        Ok(state.in_flight.is_empty() || self.timeline.reached()? >= self.timeline.submitted())
     }
 
     fn send(&self, state: &mut State) -> Result<()> {
@@ -272,7 +301,7 @@ impl Lane {
             Ok(()) => {
                 self.timeline.set_submitted(batch.value);
                 state.in_flight.push_back(batch);
-                Ok(())
+                self.prepare(state)
             }
             Err(error) => {
                 // The driver may or may not have taken it. Leaking is safe; freeing what it may use is not. And whoever

@@ -10,7 +10,7 @@ use half::{bf16, f16};
 use smallvec::SmallVec;
 use vkarray_allocator::Block;
 
-use crate::check::{ArgShape, Argument, ArrayShape};
+use crate::check::{ArgShape, Argument, ArrayShape, Given};
 use crate::constant::ConstArray;
 use crate::dtype::DType;
 use crate::scalar::ScalarValue;
@@ -68,8 +68,8 @@ pub struct NamedArg<'a> {
     pub arg: Arg<'a>,
 }
 
-impl NamedArg<'_> {
-    pub(crate) fn shape(&self) -> Argument<'_> {
+impl Given for NamedArg<'_> {
+    fn argument(&self) -> Argument<'_> {
         Argument { name: self.name, shape: self.arg.shape() }
     }
 }

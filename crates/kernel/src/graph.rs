@@ -145,6 +145,7 @@ impl Dispatch {
         let mut steps = SmallVec::new();
         let supply = Prepared { stream, steps: &mut steps };
         let Some(launch) = self.kernel.launch(supply, self.groups, args)? else { return Ok(steps) };
+        let launch = launch.into_owned();
         let (kernel, accesses) = (self.kernel.clone(), self.kernel.accesses(&launch));
         let record = move |recorder: &mut Recorder<'_>| {
             // SAFETY: this kernel made the launch, which holds the blocks; their last uses are recorded with the accesses.

@@ -46,7 +46,7 @@ impl Recording {
         steps: impl Iterator<Item = &'a Step> + Clone,
     ) -> Result<()> {
         self.batch.recycle()?;
-        self.batch.begin_for(0, vk::CommandBufferUsageFlags::SIMULTANEOUS_USE)?;
+        self.batch.begin_for(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE)?;
         let barriers = plan::barriers(steps.clone().map(Step::accesses));
         for (step, barrier) in steps.clone().zip(barriers) {
             if let Some(barrier) = barrier {
