@@ -3,6 +3,7 @@
 //! A call borrows its arguments and copies nothing: [`Arguments::with`] shows them to the dispatch for its length. The
 //! array crate implements [`AsArg`] for its arrays. Whether a call fits is decided in `check.rs`, from [`ArgShape`]s.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use half::{bf16, f16};
@@ -21,6 +22,13 @@ pub struct ArrayArg<'a> {
     pub block: &'a Arc<Block>,
     /// What is said of the array in checks: type, shape, bytes, offset, access.
     pub shape: ArrayShape<'a>,
+}
+
+impl ArrayArg<'_> {
+    /// Where it lies in its block.
+    pub(crate) fn bytes(&self) -> Range<u64> {
+        self.shape.offset..self.shape.offset + self.shape.nbytes
+    }
 }
 
 /// One argument.

@@ -217,7 +217,7 @@ fn bind_names(signature: &Signature, arguments: &[impl Given]) -> Result<Order> 
     }
 }
 
-fn unknown(signature: &Signature, name: &str) -> Error {
+pub(crate) fn unknown(signature: &Signature, name: &str) -> Error {
     let (kernel, param) = (signature.entry.clone(), name.to_owned());
     if signature.constants.iter().any(|constant| constant.name == name) {
         return Error::ConstantAsArgument { kernel, param };

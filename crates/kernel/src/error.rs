@@ -351,6 +351,21 @@ pub enum Error {
         /// The other one.
         other: String,
     },
+    /// An argument of a graph's node that does not lie as the one it is to replace.
+    #[error(
+        "kernel `{kernel}`: `{param}` was recorded as {recorded}, got {given}; in a graph an array gives way to one of \
+         the same type and shape"
+    )]
+    OtherLayout {
+        /// Entry point.
+        kernel: String,
+        /// The parameter's name in the shader.
+        param: String,
+        /// What was recorded.
+        recorded: String,
+        /// What came.
+        given: String,
+    },
     /// Memory was refused.
     #[error(transparent)]
     Memory(#[from] vkarray_allocator::Error),
