@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::owned::Owned;
 use crate::queue::Queue;
 use crate::timeline::Timeline;
+use crate::trace::BatchTrace;
 
 /// Something that must live until the batch is done.
 pub type Kept = Arc<dyn Any + Send + Sync>;
@@ -37,6 +38,8 @@ pub(crate) struct Batch {
     pub(crate) bound: vk::Pipeline,
     /// Whether the host will read what the batch writes.
     pub(crate) host_reads: bool,
+    /// Its timestamps, while a trace is on.
+    pub(crate) trace: Option<Box<BatchTrace>>,
     computes: bool,
 }
 
@@ -65,6 +68,7 @@ impl Batch {
             opened: None,
             bound: vk::Pipeline::null(),
             host_reads: false,
+            trace: None,
             computes: queue.computes(),
         })
     }
@@ -101,8 +105,16 @@ impl Batch {
         unsafe { device.end_command_buffer(self.commands) }.map_err(Error::from_call("vkEndCommandBuffer"))
     }
 
+    /// Hands its timestamps to the trace, if one is on. Its work is done.
+    pub(crate) fn read_trace(&mut self) {
+        if let Some(trace) = self.trace.take() {
+            (*trace).done();
+        }
+    }
+
     /// Makes the batch new again. Its work is done, or was never submitted.
     pub(crate) fn recycle(&mut self) -> Result<()> {
+        self.read_trace();
         self.keep.clear();
         self.waits.clear();
         self.n_ops = 0;

@@ -20,6 +20,7 @@ use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
 use crate::stream::Recorder;
 use crate::timeline::Timeline;
+use crate::trace::{BatchId, BatchTrace};
 use crate::tracker::Registered;
 
 /// A batch of this many operations is sent whatever the device does.
@@ -121,7 +122,14 @@ impl Lane {
         // Counted before it is recorded: a batch that holds a failed operation's first commands is still sent.
         batch.n_ops += 1;
         let n_ops = batch.n_ops;
-        let recorded = commands(&mut Recorder::new(self.device(), batch))?;
+        if let Some(trace) = &mut batch.trace {
+            trace.begin_op(self.device().raw(), batch.commands, barrier.as_ref(), accesses);
+        }
+        let recorded = commands(&mut Recorder::new(self.device(), batch));
+        if let Some(trace) = &mut batch.trace {
+            trace.end_op(self.device().raw(), batch.commands);
+        }
+        let recorded = recorded?;
         if self.should_send(n_ops)? {
             self.send(&mut state)?;
         } else if n_ops == 1 {
@@ -144,6 +152,14 @@ impl Lane {
 
     pub(crate) fn flush(&self) -> Result<()> {
         self.send(&mut self.state())
+    }
+
+    /// Blocks until everything recorded so far is done, and takes back its batches.
+    pub(crate) fn settle(&self) -> Result<()> {
+        self.flush()?;
+        let value = self.timeline.submitted();
+        self.timeline.wait(value, None)?;
+        self.collect(&mut self.state())
     }
 
     /// Sends the open batch if its first operation was recorded before `before`. Returns whether one stays open.
@@ -213,6 +229,10 @@ impl Lane {
             };
             batch.begin(state.newest + 1)?;
             state.newest += 1;
+            if let Some(recording) = self.device().trace().recording() {
+                let (id, queue) = (BatchId::new(&self.timeline, batch.value), (self.queue, self.queue()));
+                batch.trace = BatchTrace::begin(recording, self.device(), queue, batch.commands, id);
+            }
             state.open = Some(batch);
         }
         Ok(state.open.as_mut().expect("opened above"))
@@ -247,7 +267,10 @@ impl Lane {
         let Some(mut batch) = state.open.take() else { return Ok(()) };
         self.device().check_lost()?;
         batch.end()?;
-        match self.submit(&batch) {
+        let span = batch.trace.as_mut().and_then(|trace| trace.submit(self.device()));
+        let submitted = self.submit(&batch);
+        drop(span);
+        match submitted {
             Ok(()) => {
                 self.timeline.set_submitted(batch.value);
                 state.in_flight.push_back(batch);
@@ -305,6 +328,7 @@ impl Drop for Lane {
             mem::forget((mem::take(&mut state.in_flight), Arc::clone(&self.timeline)));
             return;
         }
+        state.in_flight.iter_mut().for_each(Batch::read_trace);
         self.device().tracker().forget(self.id, state.newest);
     }
 }

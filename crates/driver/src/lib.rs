@@ -29,6 +29,7 @@ mod select;
 mod snapshot;
 mod stream;
 mod timeline;
+mod trace;
 mod tracker;
 mod waiter;
 
@@ -50,3 +51,4 @@ pub use snapshot::{
 };
 pub use stream::{AutoSynchronize, Direction, Recorder, Stream};
 pub use timeline::Timeline;
+pub use trace::Trace;
