@@ -7,3 +7,4 @@ mod lifetimes;
 mod stream_kinds;
 mod streams;
 mod threads;
+mod traces;

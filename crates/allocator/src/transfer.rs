@@ -137,6 +137,7 @@ impl Block {
         let region = [vk::BufferCopy { src_offset: range.start, dst_offset: offset, size }];
         let (src, dst, host_reads) = (source.buffer(), self.buffer(), self.is_mapped());
         let copy = |recorder: &mut Recorder<'_>| {
+            recorder.label(|| format!("copy {size} bytes"));
             note_host_read(recorder, host_reads);
             let device = recorder.device().raw();
             // SAFETY: the ranges lie in their buffers and are disjoint; both buffers outlive their last uses.
@@ -166,6 +167,7 @@ impl Block {
         let accesses = [self.write(0..u64::MAX, Stage::Transfer)];
         let (dst, host_reads) = (self.buffer(), self.is_mapped());
         let fill = |recorder: &mut Recorder<'_>| {
+            recorder.label(|| format!("fill {size} bytes"));
             note_host_read(recorder, host_reads);
             let device = recorder.device().raw();
             // SAFETY: the buffer is at least `size` bytes, a multiple of a word, and outlives its last use.

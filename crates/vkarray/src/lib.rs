@@ -46,7 +46,7 @@
 pub use vkarray_allocator::{Allocator, Block, Error as MemoryError, MemoryKind, Usage};
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
-    Instance, InstanceBuilder, PhysicalDevice, Point, QueueLock, Selection, Stream, ValidationMessage,
+    Instance, InstanceBuilder, PhysicalDevice, Point, QueueLock, Selection, Stream, Trace, ValidationMessage,
 };
 pub use vkarray_kernel::{
     Access, Arg, ArgShape, Arguments, ArrayShape, AsArg, Bounds, ConstArray, Constant, DType, Element, ElementType,

@@ -111,8 +111,9 @@ impl BatchTrace {
 
     /// Begins to time the submission.
     pub(crate) fn submit(&mut self, device: &Device) -> Option<super::SpanGuard> {
-        self.batch.submitted_ns = now_ns();
-        device.trace().span("submit", Some(self.batch.id))
+        let span = device.trace().span("submit", Some(self.batch.id));
+        self.batch.submitted_ns = span.as_ref().map_or_else(now_ns, |span| span.begin_ns);
+        span
     }
 
     /// Reads the timestamps. The batch is done.
