@@ -3,6 +3,7 @@
 mod adoption;
 mod devices;
 mod events;
+mod graphs;
 mod lifetimes;
 mod stream_kinds;
 mod streams;

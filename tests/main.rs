@@ -5,6 +5,8 @@
 //! `hazards.rs` runs. Start at `fixture.rs`; then a file or folder a crate: `driver`, `allocator`, `kernel`, `ndarray`.
 
 #[cfg(test)]
+mod allocator;
+#[cfg(test)]
 mod canary;
 #[cfg(test)]
 mod driver;
@@ -13,4 +15,8 @@ mod fixture;
 #[cfg(test)]
 mod hazards;
 #[cfg(test)]
+mod kernel;
+#[cfg(test)]
 mod kernels;
+#[cfg(test)]
+mod ndarray;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use serde_json::Value;
-use vkarray::{DriverError, Groups, Trace};
+use vkarray::{DriverError, Graph, GraphRecorder, Groups, Trace};
 
 use crate::fixture::{Fixture, contents, skipped};
 use crate::kernels::{keep_busy, kept_busy, mix, spin, step, stepped};
@@ -109,6 +109,34 @@ fn order_in_time_follows_dependencies() {
         assert!(pair[1].begin() >= pair[0].end() - ROUNDING_US, "{:?} overlaps {:?}", pair[1], pair[0]);
     }
     assert!(picture.spans.iter().any(|span| span.category == "copy"), "no fill in the trace");
+}
+
+#[test]
+fn a_replayed_graph_is_one_span() {
+    let fixture = Fixture::open();
+    let (step, stream) = (step(&fixture), fixture.stream().unwrap());
+    let array = fixture.slice_to_device(&[1_u32; 8]).unwrap();
+    let record = |graph: &mut GraphRecorder| -> anyhow::Result<()> {
+        for round in 0..7_u32 {
+            step.record(graph, Groups::covering([8]), (&array, round))?;
+        }
+        Ok(())
+    };
+    let (graph, ()) = Graph::record(&stream, record).unwrap();
+    let trace = Trace::start(fixture.device()).unwrap();
+    for _ in 0..5 {
+        graph.replay(&stream).unwrap();
+    }
+    let picture = Picture::of(trace);
+    assert_eq!(contents(&array), [(0..5).flat_map(|_| 0..7).fold(1, stepped); 8]);
+    if fixture.timed_event().is_err() {
+        return skipped("a_replayed_graph_is_one_span", "the device's queue has no timestamps");
+    }
+    let mut replays: Vec<_> = picture.spans.iter().filter(|span| span.category == "graph").collect();
+    replays.sort_by(|a, b| a.begin().total_cmp(&b.begin()));
+    assert_eq!(replays.len(), 5);
+    assert!(replays.iter().all(|span| span.name == "graph of 7 steps" && span.end() > span.begin()), "{replays:?}");
+    assert!(replays.windows(2).all(|pair| pair[1].begin() >= pair[0].end() - ROUNDING_US), "{replays:?}");
 }
 
 #[test]

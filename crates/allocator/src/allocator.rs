@@ -171,7 +171,9 @@ impl Allocator {
             linear: true,
             allocation_scheme: AllocationScheme::GpuAllocatorManaged,
         };
-        let allocation = self.memory().allocate(&description).map_err(|error| self.refused(error, size, kind))?;
+        // The lock is let go before the refusal is described, which takes it again.
+        let allocated = self.memory().allocate(&description);
+        let allocation = allocated.map_err(|error| self.refused(error, size, kind))?;
         // SAFETY: the handle is used for the bind below and nothing else; the allocation is not freed before.
         let memory = unsafe { allocation.memory() };
         // SAFETY: the memory is of the type the buffer wants, aligned and large enough, and bound only here.

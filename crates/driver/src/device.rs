@@ -6,7 +6,7 @@
 use std::ffi::CString;
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -47,6 +47,7 @@ pub struct Device {
     /// Timeline semaphores that nobody uses now, and the values they stand at.
     semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
     poll: Duration,
+    n_host_waits: AtomicU64,
     plan: Plan,
     /// Whether somebody else created the device and destroys it.
     is_adopted: bool,
@@ -105,6 +106,7 @@ impl Device {
             semaphores: Mutex::default(),
             // On a CPU driver a polling thread takes a core from the work it waits for.
             poll: if is_cpu { Duration::ZERO } else { DEFAULT_POLL },
+            n_host_waits: AtomicU64::new(0),
             raw,
             plan,
             is_adopted: false,
@@ -176,6 +178,18 @@ impl Device {
     /// The error that was seen first: [`Error::DeviceLost`], or a submission that failed.
     pub fn check_lost(&self) -> Result<()> {
         self.lost.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// How often a thread had to wait for the device so far. The device's own waiting thread does not count.
+    ///
+    /// What is ordered on the device costs none: the difference of two calls proves it.
+    #[must_use]
+    pub fn host_waits(&self) -> u64 {
+        self.n_host_waits.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_host_wait(&self) {
+        self.n_host_waits.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn queue(&self, index: QueueIndex) -> Arc<Queue> {

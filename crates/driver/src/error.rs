@@ -110,6 +110,24 @@ pub enum Error {
         /// How long they were waited for.
         waited: Duration,
     },
+    /// A graph and a stream of different devices.
+    #[error("the graph belongs to {graph} and the stream to {stream}: they were opened separately")]
+    ForeignGraph {
+        /// The graph's device.
+        graph: String,
+        /// The stream's device.
+        stream: String,
+    },
+    /// A node that another graph was asked about.
+    #[error("node {node} belongs to graph {of}, not to graph {graph}")]
+    ForeignNode {
+        /// Its number in its own graph.
+        node: usize,
+        /// Its own graph.
+        of: u64,
+        /// The graph that was asked.
+        graph: u64,
+    },
     /// A Vulkan call failed in a way that only a reader of the specification can act on.
     #[error("{call} returned {code:?}")]
     Vulkan {

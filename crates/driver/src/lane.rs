@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::Result;
+use crate::graph::Recording;
 use crate::hazard::{self, Access, Barrier, LaneId, Stage, Stages};
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
@@ -25,6 +26,9 @@ use crate::tracker::Registered;
 
 /// A batch of this many operations is sent whatever the device does.
 const MAX_OPS: u32 = 128;
+
+/// In a burst, a batch sent early holds at most this many operations.
+const MAX_EAGER_OPS: u32 = 64;
 
 /// How long dropping a stream waits for its work before it leaks what the work uses.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,12 +46,16 @@ pub(crate) struct Lane {
 struct State {
     /// The batch being recorded.
     open: Option<Batch>,
+    /// The batch to be recorded next, already begun.
+    begun: Option<Batch>,
     /// Sent and perhaps not done, oldest first.
     in_flight: VecDeque<Batch>,
     /// Done and ready to be recorded again.
     spare: Vec<Batch>,
     /// The number of the newest batch ever opened.
     newest: u64,
+    /// Operations a batch must hold before an idle device is a reason to send it; see [`Lane::should_send`].
+    eager_ops: u32,
 }
 
 /// What a batch must start after.
@@ -98,6 +106,42 @@ impl Lane {
         accesses: &[Access],
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
+        let mut state = self.begin_operation(accesses)?;
+        let batch = self.open_batch(&mut state)?;
+        let n_ops = batch.n_ops;
+        let recorded = commands(&mut Recorder::new(self.device(), batch));
+        if let Some(trace) = &mut batch.trace {
+            trace.end_op(self.device().raw(), batch.commands);
+        }
+        let recorded = recorded?;
+        if self.should_send(&mut state, n_ops)? {
+            state.eager_ops = (state.eager_ops * 2).clamp(1, MAX_EAGER_OPS);
+            self.send(&mut state)?;
+        } else if n_ops == 1 {
+            // Nobody may come back to this batch: the waiter sends it when it has grown old.
+            self.open_batch(&mut state)?.opened = Some(Instant::now());
+            drop(state);
+            self.device().waiter().arm(self.device());
+        }
+        Ok(recorded)
+    }
+
+    /// Sends what is open, and behind it, as one operation more, what a graph recorded.
+    pub(crate) fn replay(&self, recording: &Arc<Recording>) -> Result<()> {
+        if recording.is_empty() {
+            return self.device().check_lost();
+        }
+        let mut state = self.begin_operation(recording.accesses())?;
+        let batch = self.open_batch(&mut state)?;
+        batch.followed_by = Some(recording.commands());
+        batch.keep.push(Arc::clone(recording) as _);
+        batch.trace_graph(recording.n_steps())?;
+        self.send(&mut state)
+    }
+
+    /// Makes the open batch one that an operation with these accesses can be recorded into: what it must come after is
+    /// sent and waited for, or stands before a barrier that is recorded here.
+    fn begin_operation(&self, accesses: &[Access]) -> Result<MutexGuard<'_, State>> {
         self.device().check_lost()?;
         let mut state = self.state();
         let barrier = loop {
@@ -117,28 +161,14 @@ impl Lane {
         };
         let batch = self.open_batch(&mut state)?;
         if let Some(barrier) = barrier {
-            self.barrier(batch, barrier);
+            record_barrier(self.device(), batch, barrier);
         }
         // Counted before it is recorded: a batch that holds a failed operation's first commands is still sent.
         batch.n_ops += 1;
-        let n_ops = batch.n_ops;
         if let Some(trace) = &mut batch.trace {
             trace.begin_op(self.device().raw(), batch.commands, barrier.as_ref(), accesses);
         }
-        let recorded = commands(&mut Recorder::new(self.device(), batch));
-        if let Some(trace) = &mut batch.trace {
-            trace.end_op(self.device().raw(), batch.commands);
-        }
-        let recorded = recorded?;
-        if self.should_send(n_ops)? {
-            self.send(&mut state)?;
-        } else if n_ops == 1 {
-            // Nobody may come back to this batch: the waiter sends it when it has grown old.
-            batch.opened = Some(Instant::now());
-            drop(state);
-            self.device().waiter().arm(self.device());
-        }
-        Ok(recorded)
+        Ok(state)
     }
 
     pub(crate) fn wait_for(&self, point: &Point) -> Result<()> {
@@ -222,13 +252,12 @@ impl Lane {
 
     fn open_batch<'a>(&self, state: &'a mut State) -> Result<&'a mut Batch> {
         if state.open.is_none() {
-            self.collect(state)?;
-            let mut batch = match state.spare.pop() {
-                Some(batch) => batch,
-                None => Batch::new(self.device(), self.queue())?,
-            };
-            batch.begin(state.newest + 1)?;
+            if state.begun.is_none() {
+                self.prepare(state)?;
+            }
+            let mut batch = state.begun.take().expect("prepared above");
             state.newest += 1;
+            batch.value = state.newest;
             if let Some(recording) = self.device().trace().recording() {
                 let (id, queue) = (BatchId::new(&self.timeline, batch.value), (self.queue, self.queue()));
                 batch.trace = BatchTrace::begin(recording, self.device(), queue, batch.commands, id);
@@ -236,6 +265,18 @@ impl Lane {
             state.open = Some(batch);
         }
         Ok(state.open.as_mut().expect("opened above"))
+    }
+
+    /// Begins the next batch. After a submission, which is when the host has time: the device is busy.
+    fn prepare(&self, state: &mut State) -> Result<()> {
+        self.collect(state)?;
+        let mut batch = match state.spare.pop() {
+            Some(batch) => batch,
+            None => Batch::new(self.device(), self.queue())?,
+        };
+        batch.begin()?;
+        state.begun = Some(batch);
+        Ok(())
     }
 
     /// Takes back the batches that are done.
@@ -255,12 +296,22 @@ impl Lane {
         Ok(())
     }
 
-    /// Sends a full batch, and any batch while the device has nothing to do. Looks at 1, 2, 4, 8, … operations.
-    fn should_send(&self, n_ops: u32) -> Result<bool> {
+    /// Sends a full batch, and one that has enough in it while the device has nothing to do.
+    ///
+    /// What is enough doubles with every batch sent early, and is one operation again when somebody has waited. So a
+    /// single operation goes out at once, and in a burst on a device that is faster than its host the cost of sending
+    /// is shared by many.
+    fn should_send(&self, state: &mut State, n_ops: u32) -> Result<bool> {
         if n_ops >= MAX_OPS {
             return Ok(true);
         }
-        Ok(n_ops.is_power_of_two() && self.timeline.reached()? >= self.timeline.submitted())
+        if self.timeline.take_waited_for() {
+            state.eager_ops = 1;
+        }
+        if n_ops < state.eager_ops || !n_ops.is_power_of_two() {
+            return Ok(false);
+        }
+        Ok(state.in_flight.is_empty() || self.timeline.reached()? >= self.timeline.submitted())
     }
 
     fn send(&self, state: &mut State) -> Result<()> {
@@ -274,7 +325,7 @@ impl Lane {
             Ok(()) => {
                 self.timeline.set_submitted(batch.value);
                 state.in_flight.push_back(batch);
-                Ok(())
+                self.prepare(state)
             }
             Err(error) => {
                 // The driver may or may not have taken it. Leaking is safe; freeing what it may use is not. And whoever
@@ -291,7 +342,11 @@ impl Lane {
             |semaphore, value| vk::SemaphoreSubmitInfo::default().semaphore(semaphore).value(value).stage_mask(all);
         let waits: SmallVec<[_; 4]> = batch.waits.iter().map(|(timeline, value)| at(timeline.raw(), *value)).collect();
         let signals = [at(self.timeline.raw(), batch.value)];
-        let commands = [vk::CommandBufferSubmitInfo::default().command_buffer(batch.commands)];
+        let commands: SmallVec<[_; 2]> = std::iter::once(batch.commands)
+            .chain(batch.followed_by)
+            .chain(batch.epilogue())
+            .map(|commands| vk::CommandBufferSubmitInfo::default().command_buffer(commands))
+            .collect();
         let info = vk::SubmitInfo2::default()
             .wait_semaphore_infos(&waits)
             .command_buffer_infos(&commands)
@@ -299,17 +354,6 @@ impl Lane {
         // SAFETY: the batch is recorded and goes to `in_flight`, which keeps it and its timelines until it is done;
         // batch numbers grow; every value waited for was submitted before.
         unsafe { self.queue().submit(self.device().raw(), &info) }
-    }
-
-    fn barrier(&self, batch: &Batch, barrier: Barrier) {
-        let memory = [vk::MemoryBarrier2::default()
-            .src_stage_mask(stage_mask(barrier.src_stages))
-            .src_access_mask(write_mask(barrier.src_stages))
-            .dst_stage_mask(stage_mask(barrier.dst_stages))
-            .dst_access_mask(write_mask(barrier.dst_stages) | read_mask(barrier.dst_stages))];
-        let info = vk::DependencyInfo::default().memory_barriers(&memory);
-        // SAFETY: the batch is recording under this lane's lock, and `info` borrows the barrier.
-        unsafe { self.device().raw().cmd_pipeline_barrier2(batch.commands, &info) };
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -336,6 +380,18 @@ impl Drop for Lane {
 /// The number of the last batch sent.
 fn state_end(state: &State) -> u64 {
     state.in_flight.back().map_or(0, |batch| batch.value)
+}
+
+/// Records a barrier into a batch that is being recorded.
+pub(crate) fn record_barrier(device: &Device, batch: &Batch, barrier: Barrier) {
+    let memory = [vk::MemoryBarrier2::default()
+        .src_stage_mask(stage_mask(barrier.src_stages))
+        .src_access_mask(write_mask(barrier.src_stages))
+        .dst_stage_mask(stage_mask(barrier.dst_stages))
+        .dst_access_mask(write_mask(barrier.dst_stages) | read_mask(barrier.dst_stages))];
+    let info = vk::DependencyInfo::default().memory_barriers(&memory);
+    // SAFETY: the batch is recording, which its holder's lock or ownership keeps to one thread; `info` borrows the barrier.
+    unsafe { device.raw().cmd_pipeline_barrier2(batch.commands, &info) };
 }
 
 fn stage_mask(stages: Stages) -> vk::PipelineStageFlags2 {

@@ -1,4 +1,4 @@
-//! Vulkan objects for vkarray: instance, devices, streams, points and events.
+//! Vulkan objects for vkarray: instance, devices, streams, points, events and graphs.
 //!
 //! **Is:** the loader found at run time, devices described as plain data and opened by a pure plan, and streams of
 //! work whose hazards are found and ordered by the runtime. **Is not:** memory (the allocator crate), shaders (the
@@ -16,6 +16,7 @@ mod error;
 mod event;
 mod external;
 mod gather;
+mod graph;
 pub mod hazard;
 mod instance;
 mod lane;
@@ -40,6 +41,7 @@ pub use device::Device;
 pub use done::Done;
 pub use error::{Error, Result};
 pub use event::Event;
+pub use graph::{Graph, GraphRecorder, Node, Step};
 pub use instance::{Instance, InstanceBuilder, PhysicalDevice, ValidationMessage};
 pub use owned::{Destroy, Owned};
 pub use plan::{MINIMUM_VERSION, Plan, QueuePlan, Request};

@@ -15,11 +15,12 @@ use crate::batch::{Batch, Kept};
 use crate::device::Device;
 use crate::done::Done;
 use crate::error::{Error, Result};
+use crate::graph::Recording;
 use crate::hazard::Access;
 use crate::lane::Lane;
 use crate::legacy::{Part, Seen};
 use crate::point::Point;
-use crate::queue::QueueIndex;
+use crate::queue::{Queue, QueueIndex};
 
 /// An ordered queue of work on a device. Clones are handles to the same stream.
 ///
@@ -277,6 +278,19 @@ impl Stream {
         let point = self.point()?;
         point.flush()?;
         Ok(Done::new(point))
+    }
+
+    /// Sends what a graph recorded for the stream's family of queues, as one operation.
+    pub(crate) fn replay(&self, recording: &Arc<Recording>) -> Result<()> {
+        self.device().legacy().join(self)?;
+        let replayed = self.shared.work.replay(recording);
+        self.device().legacy().recorded(self);
+        replayed
+    }
+
+    /// A queue of the kind that its work runs on.
+    pub(crate) fn work_queue(&self) -> &Queue {
+        self.shared.work.queue()
     }
 
     /// The queue its work runs on, copies beside it apart.

@@ -8,7 +8,7 @@
 //! the lock of a semaphore that a batch waited for after the batch's own value is reached.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ash::vk;
@@ -24,6 +24,8 @@ pub struct Timeline {
     device: Arc<Device>,
     submitted: AtomicU64,
     reached: AtomicU64,
+    /// Whether a thread has waited for it since that was asked last.
+    waited_for: AtomicBool,
     /// Whether somebody else made the semaphore, raises it and destroys it.
     is_external: bool,
 }
@@ -35,13 +37,20 @@ impl Timeline {
             None => (create(device)?, 0),
         };
         let (submitted, reached) = (AtomicU64::new(value), AtomicU64::new(value));
-        Ok(Self { semaphore, device: Arc::clone(device), submitted, reached, is_external: false })
+        let waited_for = AtomicBool::new(false);
+        Ok(Self { semaphore, device: Arc::clone(device), submitted, reached, waited_for, is_external: false })
     }
 
     /// Somebody else's semaphore. Whatever raises it is none of our batches, so nothing of it is ever to be sent.
     pub(crate) fn external(device: &Arc<Device>, semaphore: vk::Semaphore) -> Self {
         let (submitted, reached) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
-        Self { semaphore, device: Arc::clone(device), submitted, reached, is_external: true }
+        let waited_for = AtomicBool::new(false);
+        Self { semaphore, device: Arc::clone(device), submitted, reached, waited_for, is_external: true }
+    }
+
+    /// Whether a thread has waited for it since the last call.
+    pub(crate) fn take_waited_for(&self) -> bool {
+        self.waited_for.load(Ordering::Relaxed) && self.waited_for.swap(false, Ordering::Relaxed)
     }
 
     /// The handle.
@@ -91,6 +100,7 @@ impl Timeline {
     ///
     /// [`Error::Timeout`] when `timeout` has passed (without one the wait has no bound), [`Error::DeviceLost`].
     pub(crate) fn wait(&self, value: u64, timeout: Option<Duration>) -> Result<()> {
+        self.waited_for.store(true, Ordering::Relaxed);
         if self.last_seen() >= value {
             return Ok(());
         }
@@ -105,6 +115,7 @@ impl Timeline {
     fn poll_then_sleep(&self, value: u64, timeout: Option<Duration>) -> Result<()> {
         // A lost device may never reach anything.
         self.device().check_lost()?;
+        self.device().note_host_wait();
         let begun = Instant::now();
         let poll = timeout.map_or(self.device().poll(), |limit| limit.min(self.device().poll()));
         loop {

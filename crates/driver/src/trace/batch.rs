@@ -26,6 +26,7 @@ pub(crate) struct BatchTrace {
     /// Nothing on a queue that has no timestamps.
     pool: Option<Owned<vk::QueryPool>>,
     computes: bool,
+    has_graph: bool,
     batch: DoneBatch,
 }
 
@@ -69,7 +70,7 @@ impl BatchTrace {
         };
         let (queue, family, computes) = (index.0, queue.family(), queue.computes());
         let batch = DoneBatch { id, queue, family, submitted_ns: 0, seen_ns: 0, ops: Vec::new() };
-        Some(Box::new(Self { recording, pool, computes, batch }))
+        Some(Box::new(Self { recording, pool, computes, has_graph: false, batch }))
     }
 
     /// Notes that an operation begins, behind `barrier`.
@@ -107,6 +108,20 @@ impl BatchTrace {
         };
         self.write(device, commands, 1, ends);
         self.batch.ops.push(op);
+    }
+
+    /// Notes that the operation begun last was the replay of a graph, which ends here. Its steps have no timestamps.
+    pub(crate) fn end_graph(&mut self, device: &ash::Device, commands: vk::CommandBuffer, n_steps: usize) {
+        self.has_graph = true;
+        if let Some(op) = self.batch.ops.last_mut() {
+            (op.name, op.kind) = (format!("graph of {n_steps} steps"), "graph");
+        }
+        self.end_op(device, commands);
+    }
+
+    /// Whether a graph follows the batch's own commands.
+    pub(crate) fn has_graph(&self) -> bool {
+        self.has_graph
     }
 
     /// Begins to time the submission.

@@ -1,0 +1,12 @@
+//! The allocator crate on a device: blocks of every size and kind, copies, running out, and when memory is freed.
+
+mod blocks;
+mod cleanup;
+mod copies;
+mod exhaustion;
+mod staging;
+
+/// Bytes that differ from their neighbours, from word to word and from call to call.
+fn pattern(first: u8, len: usize) -> Vec<u8> {
+    (0..251).cycle().take(len).map(|i| first.wrapping_add(i)).collect()
+}

@@ -1,0 +1,102 @@
+//! When dropped memory is freed: not before the device is done with it, and then all of it.
+
+use vkarray::{MemoryKind, Usage};
+
+use super::pattern;
+use crate::fixture::{Fixture, contents, poll};
+use crate::kernels::{keep_busy, spin};
+
+#[test]
+fn memory_dropped_in_use_is_not_given_out_early() {
+    let fixture = Fixture::open();
+    let (spin, stream) = (spin(&fixture), fixture.stream().unwrap());
+    for round in 0..4 {
+        let busy = fixture.device_array::<u32>([1000]).unwrap();
+        keep_busy(&stream, &spin, &busy);
+        stream.flush().unwrap();
+        drop(busy);
+        // Were the memory given out again, the running calls would write into one of these.
+        let arrays: Vec<_> = (0..40_u32).map(|i| fixture.slice_to_device(&[i + round; 1000]).unwrap()).collect();
+        stream.synchronize().unwrap();
+        for (array, i) in arrays.iter().zip(0..) {
+            assert_eq!(contents(array), [i + round; 1000], "round {round}, array {i}");
+        }
+    }
+}
+
+#[test]
+fn memory_dropped_before_its_work_is_sent_is_not_given_out_early() {
+    let fixture = Fixture::open();
+    let (spin, stream) = (spin(&fixture), fixture.stream().unwrap());
+    let front = fixture.zeros::<u32>([1]).unwrap();
+    keep_busy(&stream, &spin, &front);
+    stream.flush().unwrap();
+    let late = fixture.device_array::<u32>([1000]).unwrap();
+    keep_busy(&stream, &spin, &late); // Not sent: the device is busy.
+    drop(late);
+    assert_eq!(fixture.allocator().usage().n_pending, 1);
+    let arrays: Vec<_> = (0..40_u32).map(|i| fixture.slice_to_device(&[i; 1000]).unwrap()).collect();
+    stream.synchronize().unwrap();
+    for (array, i) in arrays.iter().zip(0..) {
+        assert_eq!(contents(array), [i; 1000], "array {i}");
+    }
+}
+
+#[test]
+fn usage_counts_what_lives_and_what_waits() {
+    let fixture = Fixture::open();
+    let (allocator, spin) = (fixture.allocator(), spin(&fixture));
+    let nothing = Usage { in_use: 0, reserved: 0, n_pending: 0, pending: 0 };
+    assert_eq!(allocator.usage(), nothing);
+    let array = fixture.device_array::<u32>([1000]).unwrap();
+    let block = allocator.allocate(500, MemoryKind::Device).unwrap();
+    let held = allocator.usage();
+    assert!(held.in_use >= 4500 && held.reserved >= held.in_use, "{held:?}");
+    assert_eq!((held.n_pending, held.pending), (0, 0));
+    drop(block); // Never used: freed at once.
+    let without = allocator.usage();
+    assert!(without.in_use < held.in_use && without.n_pending == 0, "{without:?}");
+    keep_busy(fixture.default_stream(), &spin, &array);
+    drop(array);
+    let pending = allocator.usage();
+    assert_eq!((pending.n_pending, pending.in_use), (1, without.in_use), "in use until it is freed");
+    assert!(pending.pending >= 4000, "{pending:?}");
+    allocator.try_flush().unwrap();
+    assert_eq!(allocator.usage().n_pending, 1, "freed while the device uses it");
+    allocator.flush().unwrap();
+    assert!(fixture.default_stream().query().unwrap(), "freed before the work was done");
+    let after = allocator.usage();
+    assert_eq!((after.in_use, after.n_pending, after.pending), (0, 0, 0), "{after:?}");
+}
+
+#[test]
+fn what_is_done_is_freed_without_waiting() {
+    let fixture = Fixture::open();
+    let spin = spin(&fixture);
+    let (slow, quick) = (fixture.stream().unwrap(), fixture.stream().unwrap());
+    let (long, short) = (fixture.zeros::<u32>([1]).unwrap(), fixture.zeros::<u32>([1]).unwrap());
+    fixture.synchronize().unwrap();
+    short.block().fill(&quick, 3).unwrap();
+    quick.flush().unwrap();
+    keep_busy(&slow, &spin, &long);
+    slow.flush().unwrap();
+    drop((long, short)); // The long one first: it must not hold back the other.
+    poll("the short work", || quick.query().unwrap());
+    fixture.allocator().try_flush().unwrap();
+    assert_eq!(fixture.allocator().usage().n_pending, 1);
+    assert!(!slow.query().unwrap(), "flushing what is ready waited for what is not");
+}
+
+#[test]
+fn a_thousand_blocks_in_flight_are_all_freed() {
+    let fixture = Fixture::open();
+    let stream = fixture.stream().unwrap();
+    for i in 0..1000 {
+        let block = fixture.allocator().allocate(64 + i % 500, MemoryKind::Device).unwrap();
+        block.fill(&stream, 1).unwrap();
+        block.copy_from_host(&stream, 3, &pattern(1, 60)).unwrap();
+    }
+    fixture.allocator().flush().unwrap();
+    let usage = fixture.allocator().usage();
+    assert_eq!((usage.in_use, usage.n_pending, usage.pending), (0, 0, 0));
+}
