@@ -8,3 +8,4 @@ mod lifetimes;
 mod stream_kinds;
 mod streams;
 mod threads;
+mod traces;

@@ -251,6 +251,7 @@ impl Copy {
     ///
     /// The blocks that it was checked for are alive, and outlive the recorded command.
     pub(crate) unsafe fn record(&self, recorder: &mut Recorder<'_>) {
+        recorder.label(|| format!("copy {} bytes", self.region.size));
         note_host_read(recorder, self.host_reads);
         let device = recorder.device().raw();
         // SAFETY: the ranges lie in their buffers and are disjoint; the caller keeps both buffers.
@@ -273,6 +274,7 @@ impl Fill {
     ///
     /// The block that it was checked for is alive, and outlives the recorded command.
     pub(crate) unsafe fn record(&self, recorder: &mut Recorder<'_>) {
+        recorder.label(|| format!("fill {} bytes", self.size));
         note_host_read(recorder, self.host_reads);
         let device = recorder.device().raw();
         // SAFETY: the buffer is at least `size` bytes, a multiple of a word; the caller keeps it.

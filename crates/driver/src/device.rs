@@ -22,6 +22,7 @@ use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
 use crate::select::Selection;
 use crate::snapshot::{DeviceInfo, DeviceType, Features};
+use crate::trace::TraceSlot;
 use crate::tracker::Tracker;
 use crate::waiter::Waiter;
 
@@ -41,6 +42,7 @@ pub struct Device {
     waiter: Arc<Waiter>,
     lost: OnceLock<Error>,
     legacy: LegacyOrder,
+    trace: TraceSlot,
     default_streams: Mutex<Weak<DefaultStreams>>,
     /// Timeline semaphores that nobody uses now, and the values they stand at.
     semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
@@ -99,6 +101,7 @@ impl Device {
             waiter: Waiter::new(),
             lost: OnceLock::new(),
             legacy: LegacyOrder::default(),
+            trace: TraceSlot::default(),
             default_streams: Mutex::default(),
             semaphores: Mutex::default(),
             // On a CPU driver a polling thread takes a core from the work it waits for.
@@ -228,6 +231,10 @@ impl Device {
 
     pub(crate) fn waiter(&self) -> &Arc<Waiter> {
         &self.waiter
+    }
+
+    pub(crate) fn trace(&self) -> &TraceSlot {
+        &self.trace
     }
 
     pub(crate) fn legacy(&self) -> &LegacyOrder {

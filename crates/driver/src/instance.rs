@@ -145,6 +145,10 @@ impl Instance {
         self.messages.is_some()
     }
 
+    pub(crate) fn entry(&self) -> &ash::Entry {
+        &self.entry
+    }
+
     /// The function table. Using it is up to the caller's `unsafe`.
     #[must_use]
     pub fn raw(&self) -> &ash::Instance {

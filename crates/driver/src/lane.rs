@@ -21,6 +21,7 @@ use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
 use crate::stream::Recorder;
 use crate::timeline::Timeline;
+use crate::trace::{BatchId, BatchTrace};
 use crate::tracker::Registered;
 
 /// A batch of this many operations is sent whatever the device does.
@@ -108,7 +109,11 @@ impl Lane {
         let mut state = self.begin_operation(accesses)?;
         let batch = self.open_batch(&mut state)?;
         let n_ops = batch.n_ops;
-        let recorded = commands(&mut Recorder::new(self.device(), batch))?;
+        let recorded = commands(&mut Recorder::new(self.device(), batch));
+        if let Some(trace) = &mut batch.trace {
+            trace.end_op(self.device().raw(), batch.commands);
+        }
+        let recorded = recorded?;
         if self.should_send(&mut state, n_ops)? {
             state.eager_ops = (state.eager_ops * 2).clamp(1, MAX_EAGER_OPS);
             self.send(&mut state)?;
@@ -130,6 +135,7 @@ impl Lane {
         let batch = self.open_batch(&mut state)?;
         batch.followed_by = Some(recording.commands());
         batch.keep.push(Arc::clone(recording) as _);
+        batch.trace_graph(recording.n_steps())?;
         self.send(&mut state)
     }
 
@@ -159,6 +165,9 @@ impl Lane {
         }
         // Counted before it is recorded: a batch that holds a failed operation's first commands is still sent.
         batch.n_ops += 1;
+        if let Some(trace) = &mut batch.trace {
+            trace.begin_op(self.device().raw(), batch.commands, barrier.as_ref(), accesses);
+        }
         Ok(state)
     }
 
@@ -173,6 +182,14 @@ impl Lane {
 
     pub(crate) fn flush(&self) -> Result<()> {
         self.send(&mut self.state())
+    }
+
+    /// Blocks until everything recorded so far is done, and takes back its batches.
+    pub(crate) fn settle(&self) -> Result<()> {
+        self.flush()?;
+        let value = self.timeline.submitted();
+        self.timeline.wait(value, None)?;
+        self.collect(&mut self.state())
     }
 
     /// Sends the open batch if its first operation was recorded before `before`. Returns whether one stays open.
@@ -241,6 +258,10 @@ impl Lane {
             let mut batch = state.begun.take().expect("prepared above");
             state.newest += 1;
             batch.value = state.newest;
+            if let Some(recording) = self.device().trace().recording() {
+                let (id, queue) = (BatchId::new(&self.timeline, batch.value), (self.queue, self.queue()));
+                batch.trace = BatchTrace::begin(recording, self.device(), queue, batch.commands, id);
+            }
             state.open = Some(batch);
         }
         Ok(state.open.as_mut().expect("opened above"))
@@ -297,7 +318,10 @@ impl Lane {
         let Some(mut batch) = state.open.take() else { return Ok(()) };
         self.device().check_lost()?;
         batch.end()?;
-        match self.submit(&batch) {
+        let span = batch.trace.as_mut().and_then(|trace| trace.submit(self.device()));
+        let submitted = self.submit(&batch);
+        drop(span);
+        match submitted {
             Ok(()) => {
                 self.timeline.set_submitted(batch.value);
                 state.in_flight.push_back(batch);
@@ -320,6 +344,7 @@ impl Lane {
         let signals = [at(self.timeline.raw(), batch.value)];
         let commands: SmallVec<[_; 2]> = std::iter::once(batch.commands)
             .chain(batch.followed_by)
+            .chain(batch.epilogue())
             .map(|commands| vk::CommandBufferSubmitInfo::default().command_buffer(commands))
             .collect();
         let info = vk::SubmitInfo2::default()
@@ -347,6 +372,7 @@ impl Drop for Lane {
             mem::forget((mem::take(&mut state.in_flight), Arc::clone(&self.timeline)));
             return;
         }
+        state.in_flight.iter_mut().for_each(Batch::read_trace);
         self.device().tracker().forget(self.id, state.newest);
     }
 }

@@ -30,6 +30,7 @@ mod select;
 mod snapshot;
 mod stream;
 mod timeline;
+mod trace;
 mod tracker;
 mod waiter;
 
@@ -52,3 +53,4 @@ pub use snapshot::{
 };
 pub use stream::{AutoSynchronize, Direction, Recorder, Stream};
 pub use timeline::Timeline;
+pub use trace::Trace;

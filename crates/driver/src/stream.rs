@@ -394,6 +394,13 @@ impl<'a> Recorder<'a> {
         self.batch.commands
     }
 
+    /// Names the operation in a trace. `label` is asked only while one is on.
+    pub fn label(&mut self, label: impl FnOnce() -> String) {
+        if let Some(trace) = &mut self.batch.trace {
+            trace.name_op(label());
+        }
+    }
+
     /// Keeps something alive until the operation is done.
     pub fn keep(&mut self, kept: Kept) {
         self.batch.keep.push(kept);

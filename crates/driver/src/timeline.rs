@@ -15,6 +15,7 @@ use ash::vk;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::trace::BatchId;
 
 /// A counter that the device raises.
 #[derive(Debug)]
@@ -103,6 +104,15 @@ impl Timeline {
         if self.last_seen() >= value {
             return Ok(());
         }
+        let span = self.device().trace().span("wait", Some(BatchId::new(self, value)));
+        let outcome = self.poll_then_sleep(value, timeout);
+        if let (Some(span), Err(_)) = (span, &outcome) {
+            span.rename("wait given up");
+        }
+        outcome
+    }
+
+    fn poll_then_sleep(&self, value: u64, timeout: Option<Duration>) -> Result<()> {
         // A lost device may never reach anything.
         self.device().check_lost()?;
         self.device().note_host_wait();
@@ -172,6 +182,7 @@ fn create(device: &Arc<Device>) -> Result<vk::Semaphore> {
 pub(crate) fn wait_any(waits: &[(Arc<Timeline>, u64)], timeout: Option<Duration>) -> Result<()> {
     let Some((first, _)) = waits.first() else { return Ok(()) };
     let device = first.device();
+    let _span = device.trace().span("wait for any", None);
     let begun = Instant::now();
     let timeout_ns = timeout.map_or(u64::MAX, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX));
     let (semaphores, values): (Vec<_>, Vec<_>) = waits.iter().map(|(timeline, value)| (timeline.raw(), *value)).unzip();

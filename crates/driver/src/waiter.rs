@@ -165,10 +165,12 @@ impl Waiter {
         let failed = wait_any(&waits, timeout).err().filter(|error| !matches!(error, crate::Error::Timeout { .. }));
         for (point, callback) in self.take_due(failed.is_some()) {
             let outcome = failed.clone().map_or_else(|| point.is_complete().map(|_| ()), Err);
+            let span = point.timeline().device().trace().span("callback", None);
             // A panic in a callback is the callback's own; the others still run.
             if catch_unwind(AssertUnwindSafe(|| callback(outcome))).is_err() {
                 tracing::error!("a stream's callback panicked");
             }
+            drop(span);
             drop(point);
         }
     }

@@ -65,6 +65,10 @@ impl Recording {
     }
 
     /// Whether there is nothing to replay.
+    pub(crate) fn n_steps(&self) -> usize {
+        self.n_steps
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.n_steps == 0
     }
