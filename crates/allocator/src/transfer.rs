@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkarray_driver::hazard::{Mode, Stage};
-use vkarray_driver::{Device, Direction, Recorder, Stream};
+use vkarray_driver::{Device, Direction, Label, Recorder, Stream};
 
 use crate::block::Block;
 use crate::error::{Error, Result};
@@ -43,6 +43,7 @@ impl Block {
     pub fn copy_from_host(self: &Arc<Self>, stream: &Stream, offset: u64, source: &[u8]) -> Result<()> {
         let range = self.check_range(offset, len(source))?;
         check_same_device(stream.device(), self.device())?;
+        self.device().check_lost()?; // The mapping of a lost device is still there, its work is not.
         if source.is_empty() {
             return Ok(());
         }
@@ -76,6 +77,7 @@ impl Block {
     pub fn copy_to_host(self: &Arc<Self>, stream: &Stream, offset: u64, target: &mut [u8]) -> Result<()> {
         let range = self.check_range(offset, len(target))?;
         check_same_device(stream.device(), self.device())?;
+        self.device().check_lost()?;
         if target.is_empty() {
             return Ok(());
         }
@@ -137,6 +139,7 @@ impl Block {
         let region = [vk::BufferCopy { src_offset: range.start, dst_offset: offset, size }];
         let (src, dst, host_reads) = (source.buffer(), self.buffer(), self.is_mapped());
         let copy = |recorder: &mut Recorder<'_>| {
+            recorder.label(Label::copy(size));
             note_host_read(recorder, host_reads);
             let device = recorder.device().raw();
             // SAFETY: the ranges lie in their buffers and are disjoint; both buffers outlive their last uses.
@@ -166,6 +169,7 @@ impl Block {
         let accesses = [self.write(0..u64::MAX, Stage::Transfer)];
         let (dst, host_reads) = (self.buffer(), self.is_mapped());
         let fill = |recorder: &mut Recorder<'_>| {
+            recorder.label(Label::fill(size));
             note_host_read(recorder, host_reads);
             let device = recorder.device().raw();
             // SAFETY: the buffer is at least `size` bytes, a multiple of a word, and outlives its last use.

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::descriptors::DescriptorArena;
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::owned::Owned;
 use crate::queue::Queue;
 use crate::timeline::Timeline;
@@ -37,6 +37,8 @@ pub(crate) struct Batch {
     pub(crate) bound: vk::Pipeline,
     /// Whether the host will read what the batch writes.
     pub(crate) host_reads: bool,
+    /// Whether it is recorded and was not sent yet: the driver refused it for lack of memory.
+    pub(crate) is_ended: bool,
     computes: bool,
 }
 
@@ -46,14 +48,14 @@ impl Batch {
             .queue_family_index(queue.family())
             .flags(vk::CommandPoolCreateFlags::TRANSIENT);
         // SAFETY: the family is one the device was opened with.
-        let raw = unsafe { device.raw().create_command_pool(&info, None) }
-            .map_err(Error::from_call("vkCreateCommandPool"))?;
+        let raw =
+            unsafe { device.raw().create_command_pool(&info, None) }.map_err(device.failed("vkCreateCommandPool"))?;
         // SAFETY: just created; a lane drops a batch only when its work is done, or leaks it.
         let pool = unsafe { Owned::new(raw, device) };
         let info = vk::CommandBufferAllocateInfo::default().command_pool(raw).command_buffer_count(1);
         // SAFETY: `raw` is the live pool above, used by this batch alone.
         let commands = unsafe { device.raw().allocate_command_buffers(&info) }
-            .map_err(Error::from_call("vkAllocateCommandBuffers"))?[0];
+            .map_err(device.failed("vkAllocateCommandBuffers"))?[0];
         Ok(Self {
             keep: Vec::new(),
             waits: SmallVec::new(),
@@ -65,6 +67,7 @@ impl Batch {
             opened: None,
             bound: vk::Pipeline::null(),
             host_reads: false,
+            is_ended: false,
             computes: queue.computes(),
         })
     }
@@ -75,7 +78,7 @@ impl Batch {
         let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
         // SAFETY: the buffer is fresh or was reset with its pool, and only this batch records it.
         unsafe { self.pool.device().raw().begin_command_buffer(self.commands, &info) }
-            .map_err(Error::from_call("vkBeginCommandBuffer"))
+            .map_err(self.pool.device().failed("vkBeginCommandBuffer"))
     }
 
     /// Ends recording. What the batch wrote to memory the host reads is made visible to it.
@@ -98,7 +101,9 @@ impl Batch {
             unsafe { device.cmd_pipeline_barrier2(self.commands, &info) };
         }
         // SAFETY: the buffer is recording, in this batch alone.
-        unsafe { device.end_command_buffer(self.commands) }.map_err(Error::from_call("vkEndCommandBuffer"))
+        unsafe { device.end_command_buffer(self.commands) }.map_err(self.pool.device().failed("vkEndCommandBuffer"))?;
+        self.is_ended = true;
+        Ok(())
     }
 
     /// Makes the batch new again. Its work is done, or was never submitted.
@@ -109,10 +114,11 @@ impl Batch {
         self.opened = None;
         self.bound = vk::Pipeline::null();
         self.host_reads = false;
+        self.is_ended = false;
         self.descriptors.reset()?;
         // SAFETY: no command buffer of the pool is pending, as the caller promises.
         unsafe { self.pool.device().raw().reset_command_pool(self.pool.raw(), vk::CommandPoolResetFlags::empty()) }
-            .map_err(Error::from_call("vkResetCommandPool"))
+            .map_err(self.pool.device().failed("vkResetCommandPool"))
     }
 }
 

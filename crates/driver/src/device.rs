@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ash::{khr, vk};
@@ -15,6 +15,7 @@ use ash::{khr, vk};
 use crate::error::{Error, Result};
 use crate::hazard::{BlockId, LaneId, Mode};
 use crate::instance::{Instance, PhysicalDevice};
+use crate::loss::Loss;
 use crate::plan::{Plan, Request};
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
@@ -36,7 +37,7 @@ pub struct Device {
     n_streams: AtomicUsize,
     tracker: Mutex<Tracker>,
     waiter: Arc<Waiter>,
-    lost: OnceLock<Error>,
+    loss: Loss,
     /// Timeline semaphores that nobody uses now, and the values they stand at.
     semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
     poll: Duration,
@@ -70,8 +71,9 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsuitable`] if the plan refuses it, [`Error::Vulkan`] if the driver does.
+    /// [`Error::Unsuitable`] if the plan refuses it, [`Error::Vulkan`] if the driver does; [`Error::Forked`].
     pub fn open_with(physical: &PhysicalDevice, request: &Request) -> Result<Arc<Self>> {
+        physical.instance().origin().check()?;
         let plan = Plan::new(physical.info(), request)?;
         let raw = create(physical, &plan)?;
         let queues = queues(&raw, &plan);
@@ -84,7 +86,7 @@ impl Device {
             n_streams: AtomicUsize::new(0),
             tracker: Mutex::default(),
             waiter: Waiter::new(),
-            lost: OnceLock::new(),
+            loss: Loss::default(),
             semaphores: Mutex::default(),
             // On a CPU driver a polling thread takes a core from the work it waits for.
             poll: if is_cpu { Duration::ZERO } else { DEFAULT_POLL },
@@ -144,17 +146,16 @@ impl Device {
         self.tracker().uses(block, range, mode)
     }
 
-    /// The sticky error, once the device is lost.
-    ///
-    /// # Errors
-    ///
-    /// The error that was seen first: [`Error::DeviceLost`], or a submission that failed.
-    pub fn check_lost(&self) -> Result<()> {
-        self.lost.get().map_or(Ok(()), |error| Err(error.clone()))
-    }
-
     pub(crate) fn queue(&self, index: QueueIndex) -> &Queue {
         &self.queues[index.0]
+    }
+
+    pub(crate) fn queues(&self) -> &[Queue] {
+        &self.queues
+    }
+
+    pub(crate) fn loss(&self) -> &Loss {
+        &self.loss
     }
 
     /// The queues for the next stream: for its work, and where there are such for its transfers in each direction.
@@ -190,19 +191,6 @@ impl Device {
         self.tracker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Passes a result through, and remembers a loss.
-    pub(crate) fn noting_loss<T>(&self, result: Result<T>) -> Result<T> {
-        match result {
-            Err(error @ Error::DeviceLost { .. }) => Err(self.fail(error)),
-            result => result,
-        }
-    }
-
-    /// Notes an error after which nothing sent to the device can be relied on, and returns the first such error.
-    pub(crate) fn fail(&self, error: Error) -> Error {
-        self.lost.get_or_init(|| error).clone()
-    }
-
     pub(crate) fn add_lane(&self, queue: QueueIndex) -> LaneId {
         let queue = u32::try_from(queue.0).expect("a device has few queues");
         self.tracker().hazards.add_lane(queue)
@@ -211,6 +199,9 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
+        if self.is_forked() {
+            return; // The device is the parent's.
+        }
         self.waiter.stop();
         // Lanes waited for their work; this waits until the driver has let go of what the work used.
         // SAFETY: no queue is in use: whoever uses one holds the device.

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ash::vk;
 use smallvec::SmallVec;
@@ -15,7 +15,8 @@ use smallvec::SmallVec;
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::Result;
-use crate::hazard::{self, Access, Barrier, LaneId, Stage, Stages};
+use crate::hazard::{self, Access, Barrier, LaneId};
+use crate::mask::{read_mask, stage_mask, write_mask};
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
 use crate::stream::Recorder;
@@ -24,9 +25,6 @@ use crate::tracker::Registered;
 
 /// A batch of this many operations is sent whatever the device does.
 const MAX_OPS: u32 = 128;
-
-/// How long dropping a stream waits for its work before it leaks what the work uses.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(crate) struct Lane {
@@ -119,16 +117,40 @@ impl Lane {
         // Counted before it is recorded: a batch that holds a failed operation's first commands is still sent.
         batch.n_ops += 1;
         let n_ops = batch.n_ops;
-        let recorded = commands(&mut Recorder::new(self.device(), batch))?;
-        if self.should_send(n_ops)? {
-            self.send(&mut state)?;
-        } else if n_ops == 1 {
-            // Nobody may come back to this batch: the waiter sends it when it has grown old.
-            batch.opened = Some(Instant::now());
-            drop(state);
-            self.device().waiter().arm(self.device());
-        }
+        let recorded = commands(&mut Recorder::new(self.device(), batch));
+        // Also when the operation failed: the batch may hold part of it, and memory waits for the batch.
+        let posted = self.post(state, n_ops);
+        let recorded = recorded?;
+        posted?;
         Ok(recorded)
+    }
+
+    /// Sends the open batch if it is time to; else sees to it that somebody does.
+    ///
+    /// What is recorded will run, so that it cannot be sent just now is no error of the operation: whoever waits for
+    /// it hears of that. Only a device that has failed is an error.
+    fn post(&self, mut state: MutexGuard<'_, State>, n_ops: u32) -> Result<()> {
+        let sent = match self.should_send(n_ops) {
+            Ok(true) => self.send(&mut state).map(|()| true),
+            other => other,
+        };
+        let is_watched = n_ops > 1;
+        match sent {
+            Ok(true) => return Ok(()),
+            Ok(false) if is_watched => return Ok(()),
+            Ok(false) => {}
+            Err(error) => {
+                self.device().check_lost()?;
+                tracing::debug!(%error, "recorded work is sent later");
+            }
+        }
+        // Nobody may come back to this batch: the waiter sends it when it has grown old.
+        if let Some(batch) = &mut state.open {
+            batch.opened.get_or_insert_with(Instant::now);
+        }
+        drop(state);
+        self.device().waiter().arm(self.device());
+        Ok(())
     }
 
     pub(crate) fn wait_for(&self, point: &Point) -> Result<()> {
@@ -203,6 +225,9 @@ impl Lane {
     }
 
     fn open_batch<'a>(&self, state: &'a mut State) -> Result<&'a mut Batch> {
+        if state.open.as_ref().is_some_and(|batch| batch.is_ended) {
+            self.send(state)?; // It was refused before, and takes no more work.
+        }
         if state.open.is_none() {
             self.collect(state)?;
             let mut batch = match state.spare.pop() {
@@ -242,25 +267,65 @@ impl Lane {
     }
 
     fn send(&self, state: &mut State) -> Result<()> {
-        let Some(mut batch) = state.open.take() else { return Ok(()) };
-        self.device().check_lost()?;
-        batch.end()?;
-        match self.submit(&batch) {
+        let Some(batch) = &mut state.open else { return Ok(()) };
+        let ended = if batch.is_ended { Ok(()) } else { batch.end() };
+        let queue = self.queue().lock();
+        // Asked under the queue's lock: once a failed device's queue was locked, nothing more is sent to it.
+        if let Err(error) = ended.and_then(|()| self.device().check_lost()) {
+            // Its work is lost. Whoever waits for it must not wait for ever: the device is of no more use.
+            drop(queue);
+            state.open = None;
+            return Err(self.device().fail(error));
+        }
+        let submitted = self.submit(*queue, batch);
+        if let Err(error) = &submitted
+            && error.is_out_of_memory()
+        {
+            // The specification promises that nothing has changed then: the batch stays, to be sent again.
+            batch.opened = Some(Instant::now());
+            return Err(error.clone());
+        }
+        let outcome = match submitted {
             Ok(()) => {
                 self.timeline.set_submitted(batch.value);
-                state.in_flight.push_back(batch);
                 Ok(())
             }
-            Err(error) => {
-                // The driver may or may not have taken it. Leaking is safe; freeing what it may use is not. And whoever
-                // waits for the batch must not wait for ever: the device is of no more use.
-                mem::forget(batch);
-                Err(self.device().fail(error))
-            }
-        }
+            Err(error) => Err(self.device().fail_unsure(error)),
+        };
+        drop(queue);
+        // Also after a failure: the driver may have taken it, so it goes when the device is known to be idle.
+        state.in_flight.extend(state.open.take());
+        outcome
     }
 
-    fn submit(&self, batch: &Batch) -> Result<()> {
+    /// Sends what is open and waits until the device uses nothing of the lane's work any more.
+    fn finish(&self, state: &mut State) -> Result<()> {
+        if self.device().is_forked() {
+            return self.device().check_lost();
+        }
+        if let Err(refused) = self.send(state)
+            && state.open.is_some()
+        {
+            // What is done makes room for what was refused for lack of memory.
+            let again = self.drain(state).and_then(|()| self.send(state));
+            if again.is_err() && state.open.take().is_some() {
+                self.device().fail(refused); // Its work is lost, and others may wait for it.
+            }
+        }
+        self.drain(state)
+    }
+
+    fn drain(&self, state: &mut State) -> Result<()> {
+        let sent = self.timeline.submitted();
+        self.timeline.settle(sent)?;
+        if state.in_flight.back().is_some_and(|batch| batch.value > sent) {
+            self.device().wait_idle()?; // The driver may have taken it when the submission failed.
+        }
+        state.in_flight.clear();
+        Ok(())
+    }
+
+    fn submit(&self, queue: vk::Queue, batch: &Batch) -> Result<()> {
         let all = vk::PipelineStageFlags2::ALL_COMMANDS;
         let at =
             |semaphore, value| vk::SemaphoreSubmitInfo::default().semaphore(semaphore).value(value).stage_mask(all);
@@ -271,9 +336,10 @@ impl Lane {
             .wait_semaphore_infos(&waits)
             .command_buffer_infos(&commands)
             .signal_semaphore_infos(&signals);
-        // SAFETY: the batch is recorded and goes to `in_flight`, which keeps it and its timelines until it is done;
-        // batch numbers grow; every value waited for was submitted before.
-        unsafe { self.queue().submit(self.device().raw(), &info) }
+        // SAFETY: the caller holds the queue's lock. The batch is recorded and goes to `in_flight`, which keeps it and
+        // its timelines until it is done; batch numbers grow; every value waited for was submitted before.
+        unsafe { self.device().raw().queue_submit2(queue, &[info], vk::Fence::null()) }
+            .map_err(crate::Error::from_call("vkQueueSubmit2"))
     }
 
     fn barrier(&self, batch: &Batch, barrier: Barrier) {
@@ -295,52 +361,13 @@ impl Lane {
 
 impl Drop for Lane {
     fn drop(&mut self) {
-        let mut state = mem::take(&mut *self.state());
-        let drained = self.send(&mut state).and_then(|()| self.timeline.wait(state_end(&state), Some(DRAIN_TIMEOUT)));
-        if let Err(error) = drained {
+        let mut state = mem::take(self.state.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if let Err(error) = self.finish(&mut state) {
             tracing::error!(%error, "a stream was dropped before its work was done; what the work uses is leaked");
             // The tracker goes on naming the timeline: what the work uses is never taken for done.
-            mem::forget((mem::take(&mut state.in_flight), Arc::clone(&self.timeline)));
+            mem::forget((state, Arc::clone(&self.timeline)));
             return;
         }
         self.device().tracker().forget(self.id, state.newest);
     }
-}
-
-/// The number of the last batch sent.
-fn state_end(state: &State) -> u64 {
-    state.in_flight.back().map_or(0, |batch| batch.value)
-}
-
-fn stage_mask(stages: Stages) -> vk::PipelineStageFlags2 {
-    let mut mask = vk::PipelineStageFlags2::empty();
-    if stages.contains(Stage::Compute) {
-        mask |= vk::PipelineStageFlags2::COMPUTE_SHADER;
-    }
-    if stages.contains(Stage::Transfer) {
-        mask |= vk::PipelineStageFlags2::ALL_TRANSFER;
-    }
-    mask
-}
-
-fn write_mask(stages: Stages) -> vk::AccessFlags2 {
-    let mut mask = vk::AccessFlags2::empty();
-    if stages.contains(Stage::Compute) {
-        mask |= vk::AccessFlags2::SHADER_STORAGE_WRITE;
-    }
-    if stages.contains(Stage::Transfer) {
-        mask |= vk::AccessFlags2::TRANSFER_WRITE;
-    }
-    mask
-}
-
-fn read_mask(stages: Stages) -> vk::AccessFlags2 {
-    let mut mask = vk::AccessFlags2::empty();
-    if stages.contains(Stage::Compute) {
-        mask |= vk::AccessFlags2::SHADER_STORAGE_READ | vk::AccessFlags2::UNIFORM_READ;
-    }
-    if stages.contains(Stage::Transfer) {
-        mask |= vk::AccessFlags2::TRANSFER_READ;
-    }
-    mask
 }

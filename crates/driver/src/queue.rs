@@ -1,15 +1,13 @@
 //! A `VkQueue` behind its mutex: Vulkan wants submissions to one queue in turn.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
-
-use crate::error::{Error, Result};
 
 /// A queue of the device. Many streams share it.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    raw: Mutex<vk::Queue>, // Taken after a lane's lock; held across the submit and nothing else.
+    raw: Mutex<vk::Queue>, // Taken after a lane's lock; held across the submit and the note of it.
     family: u32,
     computes: bool,
 }
@@ -32,16 +30,9 @@ impl Queue {
         self.family
     }
 
-    /// Hands one batch to the driver.
-    ///
-    /// # Safety
-    ///
-    /// Everything `submit` refers to was made from `device`, is alive until the work is done, and is ready to be
-    /// executed: recorded command buffers, timeline values that grow.
-    pub(crate) unsafe fn submit(&self, device: &ash::Device, submit: &vk::SubmitInfo2<'_>) -> Result<()> {
-        let queue = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the mutex gives exclusive access to the queue; the caller vouches for `submit`.
-        unsafe { device.queue_submit2(*queue, std::slice::from_ref(submit), vk::Fence::null()) }
-            .map_err(Error::from_call("vkQueueSubmit2"))
+    /// Keeps every other thread from using the queue: Vulkan wants one at a time.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, vk::Queue> {
+        // No caller's code runs under the lock.
+        self.raw.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

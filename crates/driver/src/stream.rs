@@ -16,6 +16,7 @@ use crate::device::Device;
 use crate::done::Done;
 use crate::error::{Error, Result};
 use crate::hazard::Access;
+use crate::label::Label;
 use crate::lane::Lane;
 use crate::point::Point;
 use crate::queue::QueueIndex;
@@ -137,6 +138,7 @@ impl Stream {
     ///
     /// Those of sending copies that go on beside, which the point then includes.
     pub fn point(&self) -> Result<Point> {
+        self.device().check_lost()?;
         for (beside, lane) in self.beside() {
             let point = lane.point();
             if beside.joined.fetch_max(point.value(), Ordering::AcqRel) < point.value() {
@@ -155,6 +157,7 @@ impl Stream {
         if !Arc::ptr_eq(self.device(), point.timeline().device()) {
             return Err(Error::DifferentDevices);
         }
+        self.device().check_lost()?;
         self.beside().try_for_each(|(_, lane)| lane.wait_for(point))?;
         self.shared.work.wait_for(point)
     }
@@ -165,6 +168,7 @@ impl Stream {
     ///
     /// Those of the submission.
     pub fn flush(&self) -> Result<()> {
+        self.device().check_lost()?;
         self.beside().try_for_each(|(_, lane)| lane.flush())?;
         self.shared.work.flush()
     }
@@ -189,6 +193,7 @@ impl Stream {
 
     /// All lanes are sent before the first is waited for, and none has to wait for another on the device.
     fn wait_until(&self, deadline: Option<Instant>) -> Result<()> {
+        self.device().check_lost()?;
         let points = self.points();
         points.iter().try_for_each(Point::flush)?;
         let left = || deadline.map(|at| at.saturating_duration_since(Instant::now()));
@@ -201,6 +206,7 @@ impl Stream {
     ///
     /// [`Error::DeviceLost`](crate::Error::DeviceLost).
     pub fn query(&self) -> Result<bool> {
+        self.device().check_lost()?;
         for point in self.points() {
             if !point.is_complete()? {
                 return Ok(false);
@@ -317,6 +323,11 @@ impl<'a> Recorder<'a> {
     #[must_use]
     pub fn commands(&self) -> vk::CommandBuffer {
         self.batch.commands
+    }
+
+    /// Names the operation, for the report of a lost device.
+    pub fn label(&mut self, label: Label) {
+        self.device.loss().labels.note(label);
     }
 
     /// Keeps something alive until the operation is done.

@@ -68,6 +68,7 @@ impl Kernel {
     fn record(&self, recorder: &mut Recorder<'_>, bound: &[Bound], push: &[u8], counts: [u32; 3]) -> Result<()> {
         let pipeline = &self.pipeline;
         let (device, commands) = (recorder.device(), recorder.commands());
+        recorder.label(pipeline.label);
         // SAFETY: the pipeline is of the stream's device, as `check_devices` saw, and the owner holds it.
         unsafe { recorder.bind_pipeline(pipeline.raw.raw(), || Arc::clone(pipeline) as Kept) };
         bind_buffers(recorder, pipeline, bound)?;
