@@ -8,5 +8,5 @@ mod staging;
 
 /// Bytes that differ from their neighbours, from word to word and from call to call.
 fn pattern(first: u8, len: usize) -> Vec<u8> {
-    (0..len).map(|i| first.wrapping_add((i % 251) as u8)).collect()
+    (0..251).cycle().take(len).map(|i| first.wrapping_add(i)).collect()
 }

@@ -1,7 +1,10 @@
 //! The driver crate on a device: streams, events, devices, threads, and every order of dropping them.
 
+mod adoption;
 mod devices;
 mod events;
+mod graphs;
 mod lifetimes;
+mod stream_kinds;
 mod streams;
 mod threads;

@@ -4,8 +4,9 @@
 //! one after the other. A program reads, writes and accumulates overlapping parts of a few blocks by kernels, copies,
 //! fills and host copies; its streams and blocks come and go. The validation layer judges the order too, and finds
 //! what the bytes do not show. `program.rs` makes a program from a seed, `machine.rs` runs it on the device,
-//! `reference.rs` on the host.
+//! `reference.rs` on the host. `graphs.rs` mixes in replays of graphs.
 
+mod graphs;
 mod machine;
 mod program;
 mod reference;

@@ -15,4 +15,8 @@ mod fixture;
 #[cfg(test)]
 mod hazards;
 #[cfg(test)]
+mod kernel;
+#[cfg(test)]
 mod kernels;
+#[cfg(test)]
+mod ndarray;

@@ -1,5 +1,6 @@
 //! Copies of parts: odd offsets and lengths, between blocks and inside one, and what is refused.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use vkarray::{Block, Context, Device, MemoryKind};
@@ -35,7 +36,7 @@ fn device_copies_of_parts_touch_those_parts_alone() {
         for to in [0, 1, 2, SIZE - len].into_iter().filter(|to| to + len <= SIZE) {
             for kind in [MemoryKind::Device, MemoryKind::Pinned] {
                 let target = filled(&fixture, kind, 50);
-                copy(&fixture, &source, from, len, &target, to).unwrap();
+                copy(&fixture, &source, from..from + len, &target, to).unwrap();
                 let mut expected = pattern(50, SIZE);
                 expected[to..to + len].copy_from_slice(&pattern(1, SIZE)[from..from + len]);
                 assert_eq!(read(&fixture, &target, 0, SIZE), expected, "{len} bytes from {from} to {to}");
@@ -60,7 +61,7 @@ fn a_copy_inside_a_block_may_touch_but_not_overlap() {
     ];
     let mut expected = pattern(1, SIZE);
     for (from, to, len, message) in cases {
-        let copied = copy(&fixture, &block, from, len, &block, to);
+        let copied = copy(&fixture, &block, from..from + len, &block, to);
         assert_eq!(copied.err().as_deref(), message, "{len} bytes from {from} to {to}");
         if message.is_none() {
             expected.copy_within(from..from + len, to);
@@ -127,8 +128,8 @@ fn filled(ctx: &Context, kind: MemoryKind, first: u8) -> Arc<Block> {
     block
 }
 
-fn copy(ctx: &Context, source: &Arc<Block>, from: usize, len: usize, to: &Arc<Block>, at: usize) -> Result<(), String> {
-    let range = from as u64..(from + len) as u64;
+fn copy(ctx: &Context, source: &Arc<Block>, bytes: Range<usize>, to: &Arc<Block>, at: usize) -> Result<(), String> {
+    let range = bytes.start as u64..bytes.end as u64;
     to.copy_from_block(ctx.default_stream(), at as u64, source, range).map_err(|error| error.to_string())
 }
 

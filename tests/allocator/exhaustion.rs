@@ -1,4 +1,9 @@
 //! Asking for too much: one block beyond the device's limit, and all memory there is.
+//!
+//! The CPU drivers give out more than their heap holds, for as long as the system does. So one test runs the others
+//! again in a process of its own, whose address space is bounded.
+
+use std::process::Command;
 
 use vkarray::{DeviceType, MemoryError, MemoryKind};
 
@@ -66,7 +71,7 @@ fn memory_in_use_by_the_device_is_waited_for_when_it_runs_out() {
     let heap = fixture.info().device_memory_bytes();
     if fixture.info().device_type != DeviceType::Cpu || heap > 4 << 30 {
         return skipped(
-            "memory_in_use_by_the_device_is_waited_for",
+            "memory_in_use_by_the_device_is_waited_for_when_it_runs_out",
             "only where all memory is a CPU driver's small heap",
         );
     }
@@ -75,17 +80,42 @@ fn memory_in_use_by_the_device_is_waited_for_when_it_runs_out() {
         arrays.push(array);
         if arrays.len() as u64 * LARGE > 2 * heap {
             return skipped(
-                "memory_in_use_by_the_device_is_waited_for",
+                "memory_in_use_by_the_device_is_waited_for_when_it_runs_out",
                 "the driver gives out more than its heap holds",
             );
         }
     }
     let (spin, busy) = (spin(&fixture), arrays.pop().unwrap());
-    keep_busy(fixture.default_stream(), &spin, &busy);
+    // A part of it, since a binding may be bounded more tightly than a block.
+    keep_busy(fixture.default_stream(), &spin, &busy.slice(&[(0..1).into()]).unwrap());
     fixture.default_stream().flush().unwrap();
     drop(busy);
     assert_eq!(fixture.allocator().usage().n_pending, 1);
     let again = fixture.allocator().allocate(LARGE, MemoryKind::Device).unwrap();
     assert!(fixture.default_stream().query().unwrap(), "memory was given out while the device still used it");
     drop(again);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_runs_out_where_the_system_bounds_it() {
+    let fixture = Fixture::open();
+    if !fixture.is_cpu() {
+        return skipped("memory_runs_out_where_the_system_bounds_it", "the device's memory is not the system's");
+    }
+    drop(fixture);
+    // KiB of address space: the drivers' own needs, and less than twice the heap, where the tests would give up.
+    let bounded = "ulimit -v 3600000 && exec \"$0\" \"$@\"";
+    let tests = ["memory_that_runs_out_comes_back", "memory_in_use_by_the_device_is_waited_for_when_it_runs_out"]
+        .map(|test| format!("allocator::exhaustion::{test}"));
+    let output = Command::new("sh")
+        .args(["-c", bounded])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "--nocapture", "--test-threads=1"])
+        .args(&tests)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {text}", output.status);
+    assert!(text.contains("2 passed") && !text.contains("SKIPPED"), "{text}");
 }

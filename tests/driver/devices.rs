@@ -83,7 +83,8 @@ fn events_and_points_do_not_cross_devices() {
         assert!(matches!(here.record(&foreign), Err(DriverError::DifferentDevices)));
         here.record(&own).unwrap();
         there.record(&foreign).unwrap();
-        (own.synchronize().unwrap(), foreign.synchronize().unwrap());
+        own.synchronize().unwrap();
+        foreign.synchronize().unwrap();
         assert!(matches!(here.elapsed(&there), Err(DriverError::DifferentDevices)));
     }
     drop(foreign);

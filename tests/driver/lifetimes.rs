@@ -114,3 +114,21 @@ fn a_stream_outlives_its_context_and_is_still_usable() {
     drop(kernel);
     assert_eq!(array.copy_to_host_on(&stream).unwrap().as_slice(), Some([6; 4].as_slice()));
 }
+
+#[test]
+fn streams_come_and_go_while_others_wait_for_them() {
+    let fixture = Fixture::open();
+    let step = step(&fixture);
+    let array = fixture.slice_to_device(&[1_u32; 8]).unwrap();
+    let mut expected = 1;
+    for round in 0..5000_u32 {
+        // The second waits on the device for the first, and both end as soon as the host knows that they are done.
+        let streams = [fixture.stream().unwrap(), fixture.stream().unwrap()];
+        for (stream, add) in streams.iter().zip([round, 1]) {
+            step.dispatch(stream, Groups::covering([8]), (&array, add)).unwrap();
+            expected = stepped(expected, add);
+        }
+        drop(streams);
+    }
+    assert_eq!(array.copy_to_host().unwrap().as_slice(), Some([expected; 8].as_slice()));
+}

@@ -9,14 +9,14 @@ use crate::kernels::{mix, step};
 /// The device and the kernels that programs call.
 pub(super) struct Machine<'a> {
     ctx: &'a Context,
-    mix: Kernel,
-    step: Kernel,
+    pub(super) mix: Kernel,
+    pub(super) step: Kernel,
 }
 
 /// One program's objects.
-struct State {
-    streams: Vec<Stream>,
-    blocks: Vec<DeviceNDArray<u32>>,
+pub(super) struct State {
+    pub(super) streams: Vec<Stream>,
+    pub(super) blocks: Vec<DeviceNDArray<u32>>,
     read: Vec<Vec<u8>>,
 }
 
@@ -26,13 +26,15 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn run(&self, program: &Program) -> Reference {
+        let mut state = self.begin(program);
+        program.ops.iter().for_each(|op| self.apply(&mut state, op));
+        state.finish()
+    }
+
+    pub(super) fn begin(&self, program: &Program) -> State {
         let streams: Vec<_> = (0..program.n_streams).map(|_| self.ctx.stream().unwrap()).collect();
         let blocks = (0..program.n_blocks).map(|nth| self.block(&streams[0], &first_contents(nth))).collect();
-        let mut state = State { streams, blocks, read: Vec::new() };
-        program.ops.iter().for_each(|op| self.apply(&mut state, op));
-        let stream = &state.streams[program.n_streams - 1];
-        let blocks = state.blocks.iter().map(|block| download(stream, block, 0, WORDS * 4)).collect();
-        Reference { blocks, read: state.read }
+        State { streams, blocks, read: Vec::new() }
     }
 
     fn block(&self, stream: &Stream, bytes: &[u8]) -> DeviceNDArray<u32> {
@@ -41,7 +43,7 @@ impl<'a> Machine<'a> {
         array
     }
 
-    fn apply(&self, state: &mut State, op: &Op) {
+    pub(super) fn apply(&self, state: &mut State, op: &Op) {
         let State { streams, blocks, read } = state;
         match op {
             Op::Mix { stream, source, sum, add } => {
@@ -89,7 +91,16 @@ impl<'a> Machine<'a> {
     }
 }
 
-fn view(blocks: &[DeviceNDArray<u32>], view: &View) -> DeviceNDArray<u32> {
+impl State {
+    /// What memory holds at the end.
+    pub(super) fn finish(self) -> Reference {
+        let stream = self.streams.last().expect("a program has streams");
+        let blocks = self.blocks.iter().map(|block| download(stream, block, 0, WORDS * 4)).collect();
+        Reference { blocks, read: self.read }
+    }
+}
+
+pub(super) fn view(blocks: &[DeviceNDArray<u32>], view: &View) -> DeviceNDArray<u32> {
     blocks[view.block].slice(&[Index::from(view.words.clone())]).unwrap()
 }
 

@@ -8,7 +8,7 @@ use fastrand::Rng;
 pub(super) const WORDS: usize = 512;
 
 /// Views start at multiples of this: 256 bytes, the most that a device asks for.
-const STEP: usize = 64;
+pub(super) const STEP: usize = 64;
 
 /// One operation. Words and bytes are counted from the start of the block.
 #[derive(Debug, Clone)]
@@ -132,11 +132,11 @@ impl Maker {
     }
 }
 
-fn disjoint(a: &Range<usize>, b: &Range<usize>) -> bool {
+pub(super) fn disjoint(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.end <= b.start || b.end <= a.start
 }
 
 /// The bytes of an upload.
 pub(super) fn counted(first: u8, len: usize) -> Vec<u8> {
-    (0..len).map(|i| first.wrapping_add((i % 251) as u8)).collect()
+    (0..251).cycle().take(len).map(|i| first.wrapping_add(i)).collect()
 }

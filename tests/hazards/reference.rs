@@ -12,13 +12,16 @@ pub(super) struct Reference {
 
 impl Reference {
     pub(super) fn run(program: &Program) -> Self {
-        let blocks = (0..program.n_blocks).map(first_contents).collect();
-        let mut reference = Self { blocks, read: Vec::new() };
+        let mut reference = Self::begin(program);
         program.ops.iter().for_each(|op| reference.apply(op));
         reference
     }
 
-    fn apply(&mut self, op: &Op) {
+    pub(super) fn begin(program: &Program) -> Self {
+        Self { blocks: (0..program.n_blocks).map(first_contents).collect(), read: Vec::new() }
+    }
+
+    pub(super) fn apply(&mut self, op: &Op) {
         match op {
             Op::Mix { source, sum, add, .. } => {
                 for (from, to) in source.words.clone().zip(sum.words.clone()) {

@@ -47,6 +47,14 @@ pub enum Error {
         /// The block's size.
         size: u64,
     },
+    /// A range that ends before it starts.
+    #[error("a range cannot start at byte {start} and end at byte {end}")]
+    ReversedRange {
+        /// Its start.
+        start: u64,
+        /// Its end.
+        end: u64,
+    },
     /// A copy inside one block whose two ranges share bytes.
     #[error("cannot copy bytes {from:?} to {to:?} of the same block: they overlap")]
     Overlap {

@@ -8,10 +8,12 @@ mod allocator;
 mod block;
 mod cleanup;
 mod error;
+mod graph;
 mod kind;
 mod transfer;
 
 pub use allocator::{Allocator, Usage};
 pub use block::Block;
 pub use error::{Error, Result};
+pub use graph::{CopyNode, FillNode};
 pub use kind::MemoryKind;

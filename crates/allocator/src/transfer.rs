@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ash::vk;
-use vkarray_driver::hazard::{Mode, Stage};
+use vkarray_driver::hazard::{Access, Mode, Stage};
 use vkarray_driver::{Device, Direction, Label, Recorder, Stream};
 
 use crate::block::Block;
@@ -21,13 +21,6 @@ const CHUNK: usize = 16 << 20;
 
 /// Chunks in flight before the host waits for the oldest.
 const CHUNKS_IN_FLIGHT: usize = 4;
-
-/// The stream a copy is ordered in. With a direction, one side is host memory, and a large copy may go on beside the
-/// stream's other work.
-struct Route<'a> {
-    stream: &'a Stream,
-    direction: Option<Direction>,
-}
 
 /// `vkCmdFillBuffer` writes whole words.
 const FILL_WORD: u64 = 4;
@@ -51,7 +44,6 @@ impl Block {
             self.write_mapped(range.start, source);
             return Ok(());
         }
-        let route = Route { stream, direction: Some(Direction::ToDevice) };
         let mut in_flight: VecDeque<Arc<Self>> = VecDeque::new();
         for (n, chunk) in source.chunks(CHUNK).enumerate() {
             if in_flight.len() == CHUNKS_IN_FLIGHT
@@ -62,7 +54,7 @@ impl Block {
             let staging = self.allocator().allocate(len(chunk), MemoryKind::WriteCombined)?;
             staging.write_mapped(0, chunk);
             let to = range.start + len(&source[..n * CHUNK]);
-            self.copy(&route, to, &staging, 0..len(chunk))?;
+            self.copy_from_block(stream, to, &staging, 0..len(chunk))?;
             stream.flush()?;
             in_flight.push_back(staging);
         }
@@ -86,7 +78,6 @@ impl Block {
             self.read_mapped(range.start, target);
             return Ok(());
         }
-        let route = Route { stream, direction: Some(Direction::ToHost) };
         let mut on_their_way: VecDeque<Arc<Self>> = VecDeque::new();
         let mut starts = (range.start..range.end).step_by(CHUNK);
         for chunk in target.chunks_mut(CHUNK) {
@@ -95,7 +86,7 @@ impl Block {
             {
                 let bytes = (range.end - start).min(CHUNK as u64);
                 let staging = self.allocator().allocate(bytes, MemoryKind::Pinned)?;
-                staging.copy(&route, 0, self, start..start + bytes)?;
+                staging.copy_from_block(stream, 0, self, start..start + bytes)?;
                 stream.flush()?;
                 on_their_way.push_back(staging);
             }
@@ -108,10 +99,13 @@ impl Block {
 
     /// Copies the bytes `range` of `source` to this block at `offset`, in the order of `stream`. Returns at once.
     ///
+    /// A large copy between host and device memory rides a transfer queue beside the stream's other work, where the
+    /// device has one. What touches the same bytes is ordered all the same.
+    ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`], [`Error::ForeignDevice`], [`Error::Overlap`] for overlapping ranges of one block; those
-    /// of recording.
+    /// [`Error::ReversedRange`], [`Error::OutOfBounds`], [`Error::ForeignDevice`], [`Error::Overlap`] for overlapping
+    /// ranges of one block; those of recording.
     pub fn copy_from_block(
         self: &Arc<Self>,
         stream: &Stream,
@@ -119,39 +113,57 @@ impl Block {
         source: &Arc<Self>,
         range: Range<u64>,
     ) -> Result<()> {
-        self.copy(&Route { stream, direction: None }, offset, source, range)
+        let Some(copy) = self.checked_copy(stream.device(), offset, source, range)? else { return Ok(()) };
+        let record = |recorder: &mut Recorder<'_>| {
+            // SAFETY: both buffers outlive their last uses, which are recorded with the accesses.
+            unsafe { copy.record(recorder) };
+            Ok(())
+        };
+        match self.direction_from(source) {
+            // SAFETY: the command touches the two ranges of the copy and nothing else.
+            None => unsafe { stream.record(&copy.accesses, record) },
+            // SAFETY: as above, and it is a copy.
+            Some(direction) => unsafe { stream.record_copy(direction, copy.region.size, &copy.accesses, record) },
+        }
     }
 
-    fn copy(self: &Arc<Self>, route: &Route<'_>, offset: u64, source: &Arc<Self>, range: Range<u64>) -> Result<()> {
-        let &Route { stream, direction } = route;
-        let size = range.end.saturating_sub(range.start);
+    /// Which way over the bus a copy goes, if one of the blocks lies in host memory and the other does not.
+    fn direction_from(&self, source: &Self) -> Option<Direction> {
+        let is_host = |block: &Self| matches!(block.kind(), MemoryKind::Pinned | MemoryKind::WriteCombined);
+        match (is_host(source), is_host(self)) {
+            (true, false) => Some(Direction::ToDevice),
+            (false, true) => Some(Direction::ToHost),
+            _ => None,
+        }
+    }
+
+    /// Checks a copy to this block at `offset`; nothing if there is nothing to copy.
+    pub(crate) fn checked_copy(
+        self: &Arc<Self>,
+        device: &Arc<Device>,
+        offset: u64,
+        source: &Arc<Self>,
+        range: Range<u64>,
+    ) -> Result<Option<Copy>> {
+        let size =
+            range.end.checked_sub(range.start).ok_or(Error::ReversedRange { start: range.start, end: range.end })?;
         let from = source.check_range(range.start, size)?;
         let to = self.check_range(offset, size)?;
-        check_same_device(stream.device(), self.device())?;
-        check_same_device(stream.device(), source.device())?;
+        check_same_device(device, self.device())?;
+        check_same_device(device, source.device())?;
         if Arc::ptr_eq(self, source) && from.start < to.end && to.start < from.end && size > 0 {
             return Err(Error::Overlap { from, to });
         }
         if size == 0 {
-            return Ok(());
+            return Ok(None);
         }
-        let accesses = [source.read(from, Stage::Transfer), self.write(to, Stage::Transfer)];
-        let region = [vk::BufferCopy { src_offset: range.start, dst_offset: offset, size }];
-        let (src, dst, host_reads) = (source.buffer(), self.buffer(), self.is_mapped());
-        let copy = |recorder: &mut Recorder<'_>| {
-            recorder.label(Label::copy(size));
-            note_host_read(recorder, host_reads);
-            let device = recorder.device().raw();
-            // SAFETY: the ranges lie in their buffers and are disjoint; both buffers outlive their last uses.
-            unsafe { device.cmd_copy_buffer(recorder.commands(), src, dst, &region) };
-            Ok(())
-        };
-        match direction {
-            // SAFETY: the command touches the two ranges in `accesses` and nothing else.
-            None => unsafe { stream.record(&accesses, copy) },
-            // SAFETY: as above, and it is a copy.
-            Some(direction) => unsafe { stream.record_copy(direction, size, &accesses, copy) },
-        }
+        Ok(Some(Copy {
+            accesses: [source.read(from, Stage::Transfer), self.write(to, Stage::Transfer)],
+            region: vk::BufferCopy { src_offset: range.start, dst_offset: offset, size },
+            src: source.buffer(),
+            dst: self.buffer(),
+            host_reads: self.is_mapped(),
+        }))
     }
 
     /// Writes the four-byte `pattern` over the whole block, in the order of `stream`. Returns at once.
@@ -160,24 +172,30 @@ impl Block {
     ///
     /// [`Error::ForeignDevice`]; those of recording.
     pub fn fill(self: &Arc<Self>, stream: &Stream, pattern: u32) -> Result<()> {
-        check_same_device(stream.device(), self.device())?;
-        if self.size() == 0 {
-            return Ok(());
-        }
-        // A buffer reaches past the block's last byte to a whole word; nothing else lies there.
-        let size = self.size().next_multiple_of(FILL_WORD);
-        let accesses = [self.write(0..u64::MAX, Stage::Transfer)];
-        let (dst, host_reads) = (self.buffer(), self.is_mapped());
-        let fill = |recorder: &mut Recorder<'_>| {
-            recorder.label(Label::fill(size));
-            note_host_read(recorder, host_reads);
-            let device = recorder.device().raw();
-            // SAFETY: the buffer is at least `size` bytes, a multiple of a word, and outlives its last use.
-            unsafe { device.cmd_fill_buffer(recorder.commands(), dst, 0, size, pattern) };
+        let Some(fill) = self.checked_fill(stream.device(), pattern)? else { return Ok(()) };
+        let record = |recorder: &mut Recorder<'_>| {
+            // SAFETY: the buffer outlives its last use, which is recorded with the access.
+            unsafe { fill.record(recorder) };
             Ok(())
         };
         // SAFETY: the command writes this block alone.
-        unsafe { stream.record(&accesses, fill) }
+        unsafe { stream.record(&fill.accesses, record) }
+    }
+
+    /// Checks a fill; nothing if there is nothing to fill.
+    pub(crate) fn checked_fill(&self, device: &Arc<Device>, pattern: u32) -> Result<Option<Fill>> {
+        check_same_device(device, self.device())?;
+        if self.size() == 0 {
+            return Ok(None);
+        }
+        Ok(Some(Fill {
+            accesses: [self.write(0..u64::MAX, Stage::Transfer)],
+            dst: self.buffer(),
+            // A buffer reaches past the block's last byte to a whole word; nothing else lies there.
+            size: self.size().next_multiple_of(FILL_WORD),
+            pattern,
+            host_reads: self.is_mapped(),
+        }))
     }
 
     /// Blocks until the device is done with what an access of the host would conflict with.
@@ -217,6 +235,52 @@ impl Block {
         let offset = usize::try_from(offset).expect("a mapping is smaller than the address space");
         // SAFETY: the offset lies inside the mapping, which is at least as large as the block.
         unsafe { base.as_ptr().add(offset) }
+    }
+}
+
+/// A copy between blocks that was checked.
+#[derive(Debug)]
+pub(crate) struct Copy {
+    pub(crate) accesses: [Access; 2],
+    region: vk::BufferCopy,
+    src: vk::Buffer,
+    dst: vk::Buffer,
+    host_reads: bool,
+}
+
+impl Copy {
+    /// # Safety
+    ///
+    /// The blocks that it was checked for are alive, and outlive the recorded command.
+    pub(crate) unsafe fn record(&self, recorder: &mut Recorder<'_>) {
+        recorder.label(Label::copy(self.region.size));
+        note_host_read(recorder, self.host_reads);
+        let device = recorder.device().raw();
+        // SAFETY: the ranges lie in their buffers and are disjoint; the caller keeps both buffers.
+        unsafe { device.cmd_copy_buffer(recorder.commands(), self.src, self.dst, &[self.region]) };
+    }
+}
+
+/// A fill of a block that was checked.
+#[derive(Debug)]
+pub(crate) struct Fill {
+    pub(crate) accesses: [Access; 1],
+    dst: vk::Buffer,
+    size: u64,
+    pattern: u32,
+    host_reads: bool,
+}
+
+impl Fill {
+    /// # Safety
+    ///
+    /// The block that it was checked for is alive, and outlives the recorded command.
+    pub(crate) unsafe fn record(&self, recorder: &mut Recorder<'_>) {
+        recorder.label(Label::fill(self.size));
+        note_host_read(recorder, self.host_reads);
+        let device = recorder.device().raw();
+        // SAFETY: the buffer is at least `size` bytes, a multiple of a word; the caller keeps it.
+        unsafe { device.cmd_fill_buffer(recorder.commands(), self.dst, 0, self.size, self.pattern) };
     }
 }
 

@@ -6,7 +6,7 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 /// Device arrays and compute kernels on any Vulkan driver.
 #[derive(Debug, Parser)]
@@ -23,6 +23,8 @@ pub(crate) enum Command {
     Devices(DevicesArgs),
     /// Run a WGSL compute shader on arrays, images and numbers
     Run(RunArgs),
+    /// Measure what launches, copies and allocations cost on a device
+    Bench(BenchArgs),
 }
 
 /// Flags of `vkarray devices`.
@@ -93,4 +95,43 @@ pub(crate) struct RunArgs {
     /// Print no report
     #[arg(long, conflicts_with = "json")]
     pub(crate) quiet: bool,
+}
+
+const FIGURES: &str = "\
+A figure is the median of several runs after one that is not counted, with the least and the largest beside it.
+
+launch: stream_* is a chain of dependent dispatches, each; host_* its recording alone; independent_* one without
+        dependences; sync_* one dispatch and a wait; pingpong a kernel and a copy on two streams that take turns
+copy:   to the device and back, pinned and pageable, and on the device; overlap_ratio is the time of 32 uploads,
+        kernels and downloads on three streams, over that of the slowest of the three alone
+memory: an array made and dropped
+
+Exit codes: 0 success; 2 no such device; 1 the device or the driver failed.";
+
+/// Flags of `vkarray bench`.
+#[derive(Debug, Args)]
+#[command(after_help = FIGURES)]
+pub(crate) struct BenchArgs {
+    /// What to measure
+    pub(crate) suite: Suite,
+    /// Print a JSON object a line: the device first, then a figure each
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Device: an index, a part of its name, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
+    #[arg(long, value_name = "SELECTOR")]
+    pub(crate) device: Option<String>,
+    /// Runs of which each figure is the median
+    #[arg(long, value_name = "N", default_value = "9")]
+    pub(crate) runs: NonZeroU32,
+}
+
+/// What `vkarray bench` measures.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Suite {
+    /// Dispatches: recording, running, waiting
+    Launch,
+    /// Copies between host and device, and on the device
+    Copy,
+    /// Allocations
+    Memory,
 }

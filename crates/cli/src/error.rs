@@ -166,6 +166,12 @@ impl From<DriverError> for Error {
     }
 }
 
+impl From<MemoryError> for Error {
+    fn from(error: MemoryError) -> Self {
+        vkarray::Error::from(error).into()
+    }
+}
+
 /// Whether another input could not have helped. What the library does not say of itself is an input that was refused.
 fn is_world(error: &vkarray::Error) -> bool {
     match error {

@@ -1,11 +1,12 @@
 //! The `vkarray` command.
 //!
-//! `args.rs` is what the user typed; `devices.rs` and `run.rs` are the two commands; `array.rs` is host data. An error
+//! `args.rs` is what the user typed; `devices.rs`, `run.rs` and `bench.rs` are the commands; `array.rs` is host data. An error
 //! ends the program with one paragraph on standard error and a code that says whose fault it is (`error.rs`).
 //! Start at `run.rs`.
 
 mod args;
 mod array;
+mod bench;
 mod devices;
 mod error;
 mod run;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     let result = match CommandLine::parse().command {
         Command::Devices(args) => devices::list(&args),
         Command::Run(args) => run::run(&args),
+        Command::Bench(args) => bench::bench(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

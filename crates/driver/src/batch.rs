@@ -31,6 +31,8 @@ pub(crate) struct Batch {
     /// What the lane's timeline reaches when the batch is done.
     pub(crate) value: u64,
     pub(crate) n_ops: u32,
+    /// Commands recorded elsewhere that follow the batch's own.
+    pub(crate) followed_by: Option<vk::CommandBuffer>,
     /// When its first operation was recorded.
     pub(crate) opened: Option<Instant>,
     /// The pipeline bound last, to bind each only once.
@@ -64,6 +66,7 @@ impl Batch {
             pool,
             value: 0,
             n_ops: 0,
+            followed_by: None,
             opened: None,
             bound: vk::Pipeline::null(),
             host_reads: false,
@@ -72,10 +75,13 @@ impl Batch {
         })
     }
 
-    /// Starts recording, as the batch that reaches `value`.
-    pub(crate) fn begin(&mut self, value: u64) -> Result<()> {
-        self.value = value;
-        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+    /// Starts recording, to be sent once.
+    pub(crate) fn begin(&mut self) -> Result<()> {
+        self.begin_for(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)
+    }
+
+    pub(crate) fn begin_for(&mut self, usage: vk::CommandBufferUsageFlags) -> Result<()> {
+        let info = vk::CommandBufferBeginInfo::default().flags(usage);
         // SAFETY: the buffer is fresh or was reset with its pool, and only this batch records it.
         unsafe { self.pool.device().raw().begin_command_buffer(self.commands, &info) }
             .map_err(self.pool.device().failed("vkBeginCommandBuffer"))
@@ -111,6 +117,7 @@ impl Batch {
         self.keep.clear();
         self.waits.clear();
         self.n_ops = 0;
+        self.followed_by = None;
         self.opened = None;
         self.bound = vk::Pipeline::null();
         self.host_reads = false;

@@ -6,15 +6,17 @@
 use std::ffi::CString;
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use ash::{khr, vk};
 
+use crate::default_streams::DefaultStreams;
 use crate::error::{Error, Result};
 use crate::hazard::{BlockId, LaneId, Mode};
 use crate::instance::{Instance, PhysicalDevice};
+use crate::legacy::LegacyOrder;
 use crate::loss::Loss;
 use crate::plan::{Plan, Request};
 use crate::point::Point;
@@ -33,15 +35,21 @@ const DEFAULT_POLL: Duration = Duration::from_micros(50);
 pub struct Device {
     raw: ash::Device,
     push_descriptor: Option<khr::push_descriptor::Device>,
-    queues: Vec<Queue>, // Those for compute first, then those for transfers.
+    /// Those for compute first, then those for transfers, then those that external streams brought.
+    queues: Mutex<Vec<Arc<Queue>>>,
     n_streams: AtomicUsize,
     tracker: Mutex<Tracker>,
     waiter: Arc<Waiter>,
     loss: Loss,
+    legacy: LegacyOrder,
+    default_streams: Mutex<Weak<DefaultStreams>>,
     /// Timeline semaphores that nobody uses now, and the values they stand at.
     semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
     poll: Duration,
+    n_host_waits: AtomicU64,
     plan: Plan,
+    /// Whether somebody else created the device and destroys it.
+    is_adopted: bool,
     physical: PhysicalDevice, // Last: holds the instance, which must outlive the device.
 }
 
@@ -77,23 +85,39 @@ impl Device {
         let plan = Plan::new(physical.info(), request)?;
         let raw = create(physical, &plan)?;
         let queues = queues(&raw, &plan);
+        Ok(Arc::new(Self::assemble(physical, raw, plan, queues)))
+    }
+
+    /// Puts a device together from its handle, how it was opened, and the queues of the plan, in its order.
+    pub(crate) fn assemble(physical: &PhysicalDevice, raw: ash::Device, plan: Plan, queues: Vec<Queue>) -> Self {
         let instance = physical.instance().raw();
         let push_descriptor = plan.push_descriptors.then(|| khr::push_descriptor::Device::new(instance, &raw));
         let is_cpu = physical.info().device_type == DeviceType::Cpu;
-        Ok(Arc::new(Self {
+        Self {
             push_descriptor,
-            queues,
+            queues: Mutex::new(queues.into_iter().map(Arc::new).collect()),
             n_streams: AtomicUsize::new(0),
             tracker: Mutex::default(),
             waiter: Waiter::new(),
             loss: Loss::default(),
+            legacy: LegacyOrder::default(),
+            default_streams: Mutex::default(),
             semaphores: Mutex::default(),
             // On a CPU driver a polling thread takes a core from the work it waits for.
             poll: if is_cpu { Duration::ZERO } else { DEFAULT_POLL },
+            n_host_waits: AtomicU64::new(0),
             raw,
             plan,
+            is_adopted: false,
             physical: physical.clone(),
-        }))
+        }
+    }
+
+    /// Leaves the handle to whoever created it.
+    pub(crate) fn adopted(self) -> Self {
+        let mut device = self;
+        device.is_adopted = true;
+        device
     }
 
     /// What the device says of itself.
@@ -146,12 +170,34 @@ impl Device {
         self.tracker().uses(block, range, mode)
     }
 
-    pub(crate) fn queue(&self, index: QueueIndex) -> &Queue {
-        &self.queues[index.0]
+    /// How often a thread had to wait for the device so far. The device's own waiting thread does not count.
+    ///
+    /// What is ordered on the device costs none: the difference of two calls proves it.
+    #[must_use]
+    pub fn host_waits(&self) -> u64 {
+        self.n_host_waits.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn queues(&self) -> &[Queue] {
-        &self.queues
+    pub(crate) fn note_host_wait(&self) {
+        self.n_host_waits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn queue(&self, index: QueueIndex) -> Arc<Queue> {
+        Arc::clone(&self.queues()[index.0])
+    }
+
+    /// Finds the queue with that handle, or adds the one that `new` makes.
+    pub(crate) fn find_queue(&self, raw: vk::Queue, new: impl FnOnce() -> Queue) -> QueueIndex {
+        let mut queues = self.queues();
+        let found = queues.iter().position(|queue| queue.is(raw));
+        QueueIndex(found.unwrap_or_else(|| {
+            queues.push(Arc::new(new()));
+            queues.len() - 1
+        }))
+    }
+
+    pub(crate) fn queues(&self) -> MutexGuard<'_, Vec<Arc<Queue>>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn loss(&self) -> &Loss {
@@ -181,6 +227,14 @@ impl Device {
         &self.waiter
     }
 
+    pub(crate) fn legacy(&self) -> &LegacyOrder {
+        &self.legacy
+    }
+
+    pub(crate) fn default_streams(&self) -> &Mutex<Weak<DefaultStreams>> {
+        &self.default_streams
+    }
+
     pub(crate) fn poll(&self) -> Duration {
         self.poll
     }
@@ -189,6 +243,14 @@ impl Device {
     pub(crate) fn tracker(&self) -> MutexGuard<'_, Tracker> {
         // A panic inside leaves the table as it was before the operation or after it, never between.
         self.tracker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Blocks until the driver is done with everything that was sent.
+    ///
+    /// Of an adopted device only the queues that we use are waited for: the others are their owner's.
+    pub(crate) fn wait_idle(&self) -> Result<()> {
+        let queues: Vec<_> = self.queues().clone(); // The list is not locked while its queues are.
+        queues.iter().try_for_each(|queue| queue.wait_idle(&self.raw))
     }
 
     pub(crate) fn add_lane(&self, queue: QueueIndex) -> LaneId {
@@ -204,16 +266,17 @@ impl Drop for Device {
         }
         self.waiter.stop();
         // Lanes waited for their work; this waits until the driver has let go of what the work used.
-        // SAFETY: no queue is in use: whoever uses one holds the device.
-        if let Err(code) = unsafe { self.raw.device_wait_idle() } {
-            tracing::warn!(?code, "the device is closed before it is idle");
+        if let Err(error) = self.wait_idle() {
+            tracing::warn!(%error, "the device is closed before it is idle");
         }
         for (semaphore, _) in self.semaphores.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
             // SAFETY: given back by its timeline, so in no use, and destroyed once.
             unsafe { self.raw.destroy_semaphore(semaphore, None) };
         }
-        // SAFETY: every handle made from the device holds it, so none is left, and lanes waited for their work.
-        unsafe { self.raw.destroy_device(None) };
+        if !self.is_adopted {
+            // SAFETY: every handle made from the device holds it, so none is left, and lanes waited for their work.
+            unsafe { self.raw.destroy_device(None) };
+        }
     }
 }
 

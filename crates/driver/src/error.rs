@@ -90,6 +90,9 @@ pub enum Error {
     /// An event's time was asked for before the event was ever recorded.
     #[error("event was never recorded")]
     NeverRecorded,
+    /// A wait for the first of no events, which would never end.
+    #[error("no events to wait for")]
+    NoEvents,
     /// An event's time was asked for before the device reached it.
     #[error("event is not complete yet")]
     NotReady,
@@ -99,6 +102,34 @@ pub enum Error {
     /// Two timestamps of queues whose clocks the device does not relate.
     #[error("events were recorded on different queues, and this device does not relate their clocks")]
     DifferentQueues,
+    /// A device was to be closed while something made from it is left.
+    #[error("{device} cannot be closed: {holders} holders of it are left after {waited:?}")]
+    StillHeld {
+        /// The device's name.
+        device: String,
+        /// How many.
+        holders: usize,
+        /// How long they were waited for.
+        waited: Duration,
+    },
+    /// A graph and a stream of different devices.
+    #[error("the graph belongs to {graph} and the stream to {stream}: they were opened separately")]
+    ForeignGraph {
+        /// The graph's device.
+        graph: String,
+        /// The stream's device.
+        stream: String,
+    },
+    /// A node that another graph was asked about.
+    #[error("node {node} belongs to graph {of}, not to graph {graph}")]
+    ForeignNode {
+        /// Its number in its own graph.
+        node: usize,
+        /// Its own graph.
+        of: u64,
+        /// The graph that was asked.
+        graph: u64,
+    },
     /// A Vulkan call failed in a way that only a reader of the specification can act on.
     #[error("{call} returned {code:?}")]
     Vulkan {

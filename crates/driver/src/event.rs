@@ -27,7 +27,8 @@ pub struct Event {
 #[derive(Debug, Clone)]
 struct Capture {
     point: Point,
-    queue: QueueIndex,
+    /// Nothing for a point that no stream of ours reaches.
+    queue: Option<QueueIndex>,
     timestamp: Option<Arc<Timestamp>>,
 }
 
@@ -58,6 +59,26 @@ impl Event {
         Ok(Self { timing: true, ..Self::new(device) })
     }
 
+    /// Creates an event, without timing, that has captured `point`: of a stream, or from outside.
+    #[must_use]
+    pub fn of(point: Point) -> Self {
+        let event = Self::new(point.timeline().device());
+        let capture = Capture { point, queue: None, timestamp: None };
+        Self { capture: Mutex::new(Some(capture)), ..event }
+    }
+
+    /// The device it belongs to.
+    #[must_use]
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    /// The point captured last, if any was.
+    #[must_use]
+    pub fn point(&self) -> Option<Point> {
+        self.capture().map(|capture| capture.point)
+    }
+
     /// Captures what `stream` holds so far, in place of an earlier capture. Returns at once.
     ///
     /// # Errors
@@ -72,7 +93,7 @@ impl Event {
         if let Some(timestamp) = &timestamp {
             timestamp.write(stream)?;
         }
-        let capture = Capture { point: stream.point()?, queue: stream.queue(), timestamp };
+        let capture = Capture { point: stream.point()?, queue: Some(stream.queue()), timestamp };
         *self.capture.lock().unwrap_or_else(PoisonError::into_inner) = Some(capture);
         Ok(())
     }
@@ -127,10 +148,10 @@ impl Event {
 
     /// Vulkan promises one clock for a queue; a device whose timestamps can be calibrated has one for all its queues.
     fn shares_clock_with(&self, other: &Self) -> bool {
-        let queue = |event: &Self| event.capture().map(|capture| capture.queue);
+        let queue = |event: &Self| event.capture().and_then(|capture| capture.queue);
         match (queue(self), queue(other)) {
             (Some(a), Some(b)) => a == b || self.device.info().has_extension("VK_EXT_calibrated_timestamps"),
-            _ => true, // One was never recorded, which is said elsewhere.
+            _ => true, // One was never recorded, or not on a stream, which is said elsewhere.
         }
     }
 

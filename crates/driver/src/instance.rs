@@ -82,7 +82,7 @@ impl InstanceBuilder {
             raw = intercepted(&entry, &raw, intercept);
         }
         // From here on `Instance::drop` cleans up.
-        let mut instance = Instance { entry, raw, debug: None, messages, origin: Origin::here() };
+        let mut instance = Instance { entry, raw, debug: None, messages, is_adopted: false, origin: Origin::here() };
         instance.listen()?;
         Ok(Arc::new(instance))
     }
@@ -96,6 +96,8 @@ pub struct Instance {
     raw: ash::Instance,
     debug: Option<(ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
     messages: Option<Box<Messages>>,
+    /// Whether somebody else created the instance and destroys it.
+    is_adopted: bool,
     origin: Origin,
 }
 
@@ -113,6 +115,19 @@ impl Instance {
     #[must_use]
     pub fn builder() -> InstanceBuilder {
         InstanceBuilder { validation: std::env::var("VKARRAY_VALIDATION").is_ok_and(|v| v == "1"), intercept: None }
+    }
+
+    /// Takes over an instance that somebody else created, and goes on to. It is never destroyed from here.
+    ///
+    /// Validation is its owner's concern: [`Instance::take_messages`] stays empty.
+    ///
+    /// # Safety
+    ///
+    /// `raw` was loaded through `entry` and created for Vulkan 1.3 or later. It lives until the returned `Instance` and
+    /// every device of it are gone; see [`Device::close`](crate::Device::close).
+    #[must_use]
+    pub unsafe fn adopt(entry: ash::Entry, raw: ash::Instance) -> Arc<Self> {
+        Arc::new(Self { entry, raw, debug: None, messages: None, is_adopted: true, origin: Origin::here() })
     }
 
     /// Lists the devices, in the loader's order. Every device is listed, also those that cannot be opened.
@@ -189,8 +204,10 @@ impl Drop for Instance {
             // SAFETY: created from this instance and destroyed once.
             unsafe { table.destroy_debug_utils_messenger(messenger, None) };
         }
-        // SAFETY: every device holds an `Arc` of its instance, so none is left.
-        unsafe { self.raw.destroy_instance(None) };
+        if !self.is_adopted {
+            // SAFETY: every device holds an `Arc` of its instance, so none is left.
+            unsafe { self.raw.destroy_instance(None) };
+        }
     }
 }
 

@@ -16,6 +16,7 @@ const KERNEL: u64 = 1;
 const COPY: u64 = 2;
 const FILL: u64 = 3;
 const TIMESTAMP: u64 = 4;
+const REPLAY: u64 = 5;
 
 /// What an operation is called, for [`Recorder::label`](crate::Recorder::label).
 ///
@@ -37,6 +38,11 @@ impl Label {
     #[must_use]
     pub const fn fill(bytes: u64) -> Self {
         Self::new(FILL, bytes)
+    }
+
+    /// A replay of a graph of so many steps.
+    pub(crate) fn replay(n_steps: usize) -> Self {
+        Self::new(REPLAY, n_steps as u64)
     }
 
     const fn new(kind: u64, number: u64) -> Self {
@@ -90,6 +96,7 @@ fn text(slot: u64, names: &[Arc<str>]) -> String {
         COPY => format!("copy {number} bytes"),
         FILL => format!("fill {number} bytes"),
         TIMESTAMP => "timestamp".to_owned(),
+        REPLAY => format!("replay of {number} steps"),
         _ => {
             // A label of another device may name a kernel that this one does not have.
             let name = usize::try_from(number).ok().and_then(|idx| names.get(idx));
@@ -130,6 +137,7 @@ mod tests {
             (Label::fill(4096), "fill 4096 bytes"),
             (Label::copy(u64::MAX), "copy 72057594037927935 bytes"), // Too many for a label: the most it can say.
             (Label::TIMESTAMP, "timestamp"),
+            (Label::replay(3), "replay of 3 steps"),
             (Label::new(KERNEL, 2), "a kernel of another device"),
         ] {
             labels.note(label);

@@ -2,21 +2,24 @@
 //!
 //! Locks are taken in this order: a lane's state, then the tracker or the queue. No thread holds two lanes: work of
 //! another lane that must be sent first is sent before this lane is locked, and the question is asked again.
+//! How a batch is sent, and how a lane ends, is in `lane/send.rs`.
 //! Batches are numbered on from where the timeline stands, and the lane's timeline reaches a batch's number when it is done.
 
+mod send;
+
 use std::collections::VecDeque;
-use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use ash::vk;
 use smallvec::SmallVec;
 
+use crate::barrier::record_barrier;
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::Result;
+use crate::graph::Recording;
 use crate::hazard::{self, Access, Barrier, LaneId};
-use crate::mask::{read_mask, stage_mask, write_mask};
+use crate::label::Label;
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
 use crate::stream::Recorder;
@@ -26,10 +29,14 @@ use crate::tracker::Registered;
 /// A batch of this many operations is sent whatever the device does.
 const MAX_OPS: u32 = 128;
 
+/// In a burst, a batch sent early holds at most this many operations.
+const MAX_EAGER_OPS: u32 = 64;
+
 #[derive(Debug)]
 pub(crate) struct Lane {
     id: LaneId,
     queue: QueueIndex,
+    on: Arc<Queue>,
     state: Mutex<State>, // First lock in the order.
     timeline: Arc<Timeline>,
 }
@@ -38,12 +45,16 @@ pub(crate) struct Lane {
 struct State {
     /// The batch being recorded.
     open: Option<Batch>,
+    /// The batch to be recorded next, already begun.
+    begun: Option<Batch>,
     /// Sent and perhaps not done, oldest first.
     in_flight: VecDeque<Batch>,
     /// Done and ready to be recorded again.
     spare: Vec<Batch>,
     /// The number of the newest batch ever opened.
     newest: u64,
+    /// Operations a batch must hold before an idle device is a reason to send it; see [`Lane::should_send`].
+    eager_ops: u32,
 }
 
 /// What a batch must start after.
@@ -61,7 +72,8 @@ impl Lane {
     pub(crate) fn new(device: &Arc<Device>, queue: QueueIndex) -> Result<Arc<Self>> {
         let timeline = Arc::new(Timeline::new(device)?);
         let state = State { newest: timeline.submitted(), ..State::default() };
-        let lane = Arc::new(Self { id: device.add_lane(queue), queue, state: Mutex::new(state), timeline });
+        let (id, on) = (device.add_lane(queue), device.queue(queue));
+        let lane = Arc::new(Self { id, queue, on, state: Mutex::new(state), timeline });
         let registered = Registered { timeline: Arc::clone(&lane.timeline), lane: Arc::downgrade(&lane) };
         device.tracker().register(lane.id, registered);
         Ok(lane)
@@ -76,7 +88,7 @@ impl Lane {
     }
 
     pub(crate) fn queue(&self) -> &Queue {
-        self.device().queue(self.queue)
+        &self.on
     }
 
     pub(crate) fn id(&self) -> LaneId {
@@ -93,6 +105,64 @@ impl Lane {
         accesses: &[Access],
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
+        let mut state = self.begin_operation(accesses)?;
+        let batch = self.open_batch(&mut state)?;
+        let n_ops = batch.n_ops;
+        let recorded = commands(&mut Recorder::new(self.device(), batch));
+        // Also when the operation failed: the batch may hold part of it, and memory waits for the batch.
+        let sent = self.should_send(&mut state, n_ops).and_then(|is_time| {
+            if is_time {
+                state.eager_ops = (state.eager_ops * 2).clamp(1, MAX_EAGER_OPS);
+                self.send(&mut state)?;
+            }
+            Ok(is_time)
+        });
+        let kept = self.keep_watched(state, sent, n_ops == 1);
+        let recorded = recorded?;
+        kept?;
+        Ok(recorded)
+    }
+
+    /// Sees to it that somebody sends the open batch, if it was not sent and nobody watches it.
+    ///
+    /// What is recorded will run, so that it cannot be sent just now is no error of the operation, which would be
+    /// repeated: whoever waits for it hears of that. Only a device that has failed is an error.
+    fn keep_watched(&self, mut state: MutexGuard<'_, State>, sent: Result<bool>, is_first: bool) -> Result<()> {
+        match sent {
+            Ok(true) => return Ok(()),
+            Ok(false) if !is_first => return Ok(()),
+            Ok(false) => {}
+            Err(error) => {
+                self.device().check_lost()?;
+                tracing::debug!(%error, "recorded work is sent later");
+            }
+        }
+        // Nobody may come back to this batch: the waiter sends it when it has grown old.
+        if let Some(batch) = &mut state.open {
+            batch.opened.get_or_insert_with(Instant::now);
+        }
+        drop(state);
+        self.device().waiter().arm(self.device());
+        Ok(())
+    }
+
+    /// Sends what is open, and behind it, as one operation more, what a graph recorded.
+    pub(crate) fn replay(&self, recording: &Arc<Recording>) -> Result<()> {
+        if recording.is_empty() {
+            return self.device().check_lost();
+        }
+        let mut state = self.begin_operation(recording.accesses())?;
+        let batch = self.open_batch(&mut state)?;
+        batch.followed_by = Some(recording.commands());
+        batch.keep.push(Arc::clone(recording) as _);
+        self.device().loss().labels.note(Label::replay(recording.n_steps()));
+        let sent = self.send(&mut state).map(|()| true);
+        self.keep_watched(state, sent, false)
+    }
+
+    /// Makes the open batch one that an operation with these accesses can be recorded into: what it must come after is
+    /// sent and waited for, or stands before a barrier that is recorded here.
+    fn begin_operation(&self, accesses: &[Access]) -> Result<MutexGuard<'_, State>> {
         self.device().check_lost()?;
         let mut state = self.state();
         let barrier = loop {
@@ -112,45 +182,11 @@ impl Lane {
         };
         let batch = self.open_batch(&mut state)?;
         if let Some(barrier) = barrier {
-            self.barrier(batch, barrier);
+            record_barrier(self.device(), batch, barrier);
         }
         // Counted before it is recorded: a batch that holds a failed operation's first commands is still sent.
         batch.n_ops += 1;
-        let n_ops = batch.n_ops;
-        let recorded = commands(&mut Recorder::new(self.device(), batch));
-        // Also when the operation failed: the batch may hold part of it, and memory waits for the batch.
-        let posted = self.post(state, n_ops);
-        let recorded = recorded?;
-        posted?;
-        Ok(recorded)
-    }
-
-    /// Sends the open batch if it is time to; else sees to it that somebody does.
-    ///
-    /// What is recorded will run, so that it cannot be sent just now is no error of the operation: whoever waits for
-    /// it hears of that. Only a device that has failed is an error.
-    fn post(&self, mut state: MutexGuard<'_, State>, n_ops: u32) -> Result<()> {
-        let sent = match self.should_send(n_ops) {
-            Ok(true) => self.send(&mut state).map(|()| true),
-            other => other,
-        };
-        let is_watched = n_ops > 1;
-        match sent {
-            Ok(true) => return Ok(()),
-            Ok(false) if is_watched => return Ok(()),
-            Ok(false) => {}
-            Err(error) => {
-                self.device().check_lost()?;
-                tracing::debug!(%error, "recorded work is sent later");
-            }
-        }
-        // Nobody may come back to this batch: the waiter sends it when it has grown old.
-        if let Some(batch) = &mut state.open {
-            batch.opened.get_or_insert_with(Instant::now);
-        }
-        drop(state);
-        self.device().waiter().arm(self.device());
-        Ok(())
+        Ok(state)
     }
 
     pub(crate) fn wait_for(&self, point: &Point) -> Result<()> {
@@ -229,16 +265,27 @@ impl Lane {
             self.send(state)?; // It was refused before, and takes no more work.
         }
         if state.open.is_none() {
-            self.collect(state)?;
-            let mut batch = match state.spare.pop() {
-                Some(batch) => batch,
-                None => Batch::new(self.device(), self.queue())?,
-            };
-            batch.begin(state.newest + 1)?;
+            if state.begun.is_none() {
+                self.prepare(state)?;
+            }
+            let mut batch = state.begun.take().expect("prepared above");
             state.newest += 1;
+            batch.value = state.newest;
             state.open = Some(batch);
         }
         Ok(state.open.as_mut().expect("opened above"))
+    }
+
+    /// Begins the next batch. After a submission, which is when the host has time: the device is busy.
+    fn prepare(&self, state: &mut State) -> Result<()> {
+        self.collect(state)?;
+        let mut batch = match state.spare.pop() {
+            Some(batch) => batch,
+            None => Batch::new(self.device(), self.queue())?,
+        };
+        batch.begin()?;
+        state.begun = Some(batch);
+        Ok(())
     }
 
     /// Takes back the batches that are done.
@@ -258,116 +305,26 @@ impl Lane {
         Ok(())
     }
 
-    /// Sends a full batch, and any batch while the device has nothing to do. Looks at 1, 2, 4, 8, … operations.
-    fn should_send(&self, n_ops: u32) -> Result<bool> {
+    /// Sends a full batch, and one that has enough in it while the device has nothing to do.
+    ///
+    /// What is enough doubles with every batch sent early, and is one operation again when somebody has waited. So a
+    /// single operation goes out at once, and in a burst on a device that is faster than its host the cost of sending
+    /// is shared by many.
+    fn should_send(&self, state: &mut State, n_ops: u32) -> Result<bool> {
         if n_ops >= MAX_OPS {
             return Ok(true);
         }
-        Ok(n_ops.is_power_of_two() && self.timeline.reached()? >= self.timeline.submitted())
-    }
-
-    fn send(&self, state: &mut State) -> Result<()> {
-        let Some(batch) = &mut state.open else { return Ok(()) };
-        let ended = if batch.is_ended { Ok(()) } else { batch.end() };
-        let queue = self.queue().lock();
-        // Asked under the queue's lock: once a failed device's queue was locked, nothing more is sent to it.
-        if let Err(error) = ended.and_then(|()| self.device().check_lost()) {
-            // Its work is lost. Whoever waits for it must not wait for ever: the device is of no more use.
-            drop(queue);
-            state.open = None;
-            return Err(self.device().fail(error));
+        if self.timeline.take_waited_for() {
+            state.eager_ops = 1;
         }
-        let submitted = self.submit(*queue, batch);
-        if let Err(error) = &submitted
-            && error.is_out_of_memory()
-        {
-            // The specification promises that nothing has changed then: the batch stays, to be sent again.
-            batch.opened = Some(Instant::now());
-            return Err(error.clone());
+        if n_ops < state.eager_ops || !n_ops.is_power_of_two() {
+            return Ok(false);
         }
-        let outcome = match submitted {
-            Ok(()) => {
-                self.timeline.set_submitted(batch.value);
-                Ok(())
-            }
-            Err(error) => Err(self.device().fail_unsure(error)),
-        };
-        drop(queue);
-        // Also after a failure: the driver may have taken it, so it goes when the device is known to be idle.
-        state.in_flight.extend(state.open.take());
-        outcome
-    }
-
-    /// Sends what is open and waits until the device uses nothing of the lane's work any more.
-    fn finish(&self, state: &mut State) -> Result<()> {
-        if self.device().is_forked() {
-            return self.device().check_lost();
-        }
-        if let Err(refused) = self.send(state)
-            && state.open.is_some()
-        {
-            // What is done makes room for what was refused for lack of memory.
-            let again = self.drain(state).and_then(|()| self.send(state));
-            if again.is_err() && state.open.take().is_some() {
-                self.device().fail(refused); // Its work is lost, and others may wait for it.
-            }
-        }
-        self.drain(state)
-    }
-
-    fn drain(&self, state: &mut State) -> Result<()> {
-        let sent = self.timeline.submitted();
-        self.timeline.settle(sent)?;
-        if state.in_flight.back().is_some_and(|batch| batch.value > sent) {
-            self.device().wait_idle()?; // The driver may have taken it when the submission failed.
-        }
-        state.in_flight.clear();
-        Ok(())
-    }
-
-    fn submit(&self, queue: vk::Queue, batch: &Batch) -> Result<()> {
-        let all = vk::PipelineStageFlags2::ALL_COMMANDS;
-        let at =
-            |semaphore, value| vk::SemaphoreSubmitInfo::default().semaphore(semaphore).value(value).stage_mask(all);
-        let waits: SmallVec<[_; 4]> = batch.waits.iter().map(|(timeline, value)| at(timeline.raw(), *value)).collect();
-        let signals = [at(self.timeline.raw(), batch.value)];
-        let commands = [vk::CommandBufferSubmitInfo::default().command_buffer(batch.commands)];
-        let info = vk::SubmitInfo2::default()
-            .wait_semaphore_infos(&waits)
-            .command_buffer_infos(&commands)
-            .signal_semaphore_infos(&signals);
-        // SAFETY: the caller holds the queue's lock. The batch is recorded and goes to `in_flight`, which keeps it and
-        // its timelines until it is done; batch numbers grow; every value waited for was submitted before.
-        unsafe { self.device().raw().queue_submit2(queue, &[info], vk::Fence::null()) }
-            .map_err(crate::Error::from_call("vkQueueSubmit2"))
-    }
-
-    fn barrier(&self, batch: &Batch, barrier: Barrier) {
-        let memory = [vk::MemoryBarrier2::default()
-            .src_stage_mask(stage_mask(barrier.src_stages))
-            .src_access_mask(write_mask(barrier.src_stages))
-            .dst_stage_mask(stage_mask(barrier.dst_stages))
-            .dst_access_mask(write_mask(barrier.dst_stages) | read_mask(barrier.dst_stages))];
-        let info = vk::DependencyInfo::default().memory_barriers(&memory);
-        // SAFETY: the batch is recording under this lane's lock, and `info` borrows the barrier.
-        unsafe { self.device().raw().cmd_pipeline_barrier2(batch.commands, &info) };
+        Ok(state.in_flight.is_empty() || self.timeline.reached()? >= self.timeline.submitted())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         // A panic in a caller's recording leaves a batch that is still recordable.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Lane {
-    fn drop(&mut self) {
-        let mut state = mem::take(self.state.get_mut().unwrap_or_else(PoisonError::into_inner));
-        if let Err(error) = self.finish(&mut state) {
-            tracing::error!(%error, "a stream was dropped before its work was done; what the work uses is leaked");
-            // The tracker goes on naming the timeline: what the work uses is never taken for done.
-            mem::forget((state, Arc::clone(&self.timeline)));
-            return;
-        }
-        self.device().tracker().forget(self.id, state.newest);
     }
 }

@@ -1,4 +1,4 @@
-//! Vulkan objects for vkarray: instance, devices, streams, points and events.
+//! Vulkan objects for vkarray: instance, devices, streams, points, events and graphs.
 //!
 //! **Is:** the loader found at run time, devices described as plain data and opened by a pure plan, and streams of
 //! work whose hazards are found and ordered by the runtime. **Is not:** memory (the allocator crate), shaders (the
@@ -6,19 +6,25 @@
 //!
 //! Every object holds its parent, so drop order is never the caller's concern.
 
+mod adopt;
+mod barrier;
 mod batch;
+mod default_streams;
 mod descriptors;
 mod device;
 mod done;
 mod error;
 mod event;
+mod external;
 mod fork;
+mod gather;
+mod graph;
 pub mod hazard;
 mod instance;
 mod label;
 mod lane;
+mod legacy;
 mod loss;
-mod mask;
 mod owned;
 mod plan;
 mod point;
@@ -31,16 +37,20 @@ mod timeline;
 mod tracker;
 mod waiter;
 
+pub use adopt::{Adopted, ExternalQueue};
 pub use batch::Kept;
+pub use default_streams::DefaultStreams;
 pub use device::Device;
 pub use done::Done;
 pub use error::{Error, Result};
 pub use event::Event;
+pub use graph::{Graph, GraphRecorder, Node, Step};
 pub use instance::{Instance, InstanceBuilder, Intercept, PhysicalDevice, ValidationMessage};
 pub use label::Label;
 pub use owned::{Destroy, Owned};
 pub use plan::{MINIMUM_VERSION, Plan, QueuePlan, Request};
 pub use point::Point;
+pub use queue::QueueLock;
 pub use select::Selection;
 pub use snapshot::{
     DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,

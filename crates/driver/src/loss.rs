@@ -73,7 +73,8 @@ impl Device {
     pub fn settle(&self) -> Result<()> {
         debug_assert!(self.check_lost().is_err(), "only a device that has failed gets no more work");
         self.physical().instance().origin().check()?;
-        for queue in self.queues() {
+        let queues = self.queues().clone(); // The list is not locked while its queues are.
+        for queue in queues {
             drop(queue.lock()); // Whoever was just sending has sent; nobody sends after.
         }
         let timelines = self.tracker().timelines(); // The lock is given back: waiting takes time.
@@ -94,14 +95,6 @@ impl Device {
     pub(crate) fn fail_unsure(&self, error: Error) -> Error {
         self.loss().is_unsure.store(true, Ordering::Release);
         self.fail(error)
-    }
-
-    /// Blocks until every queue is empty. A lost device is, says the specification, and answers within finite time.
-    pub(crate) fn wait_idle(&self) -> Result<()> {
-        let _queues: Vec<_> = self.queues().iter().map(crate::queue::Queue::lock).collect();
-        // SAFETY: all queues are locked, in the order of their numbers; nobody else holds two.
-        let idle = persist(|| unsafe { self.raw().device_wait_idle() });
-        idle.map_err(Error::from_call("vkDeviceWaitIdle"))
     }
 }
 

@@ -138,6 +138,7 @@ fn limits(base: &vk::PhysicalDeviceLimits, facts: &Facts) -> Limits {
         max_push_constants_size: base.max_push_constants_size,
         max_storage_buffer_range: base.max_storage_buffer_range,
         max_uniform_buffer_range: base.max_uniform_buffer_range,
+        max_bound_descriptor_sets: base.max_bound_descriptor_sets,
         max_per_stage_descriptor_storage_buffers: base.max_per_stage_descriptor_storage_buffers,
         max_per_stage_descriptor_uniform_buffers: base.max_per_stage_descriptor_uniform_buffers,
         max_push_descriptors: facts.push_descriptor.max_push_descriptors,

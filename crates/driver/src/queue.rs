@@ -1,8 +1,14 @@
 //! A `VkQueue` behind its mutex: Vulkan wants submissions to one queue in turn.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
+
+use crate::error::{Error, Result};
+use crate::loss;
+
+/// Held around every use of a queue by all who use it, inside this library and outside.
+pub type QueueLock = Arc<Mutex<()>>;
 
 /// A queue of the device. Many streams share it.
 #[derive(Debug)]
@@ -10,6 +16,8 @@ pub(crate) struct Queue {
     raw: Mutex<vk::Queue>, // Taken after a lane's lock; held across the submit and the note of it.
     family: u32,
     computes: bool,
+    /// Whoever else uses the queue holds this meanwhile; nothing if nobody does. Taken after `raw`.
+    lock: Option<QueueLock>,
 }
 
 /// Which of a device's queues.
@@ -18,7 +26,16 @@ pub(crate) struct QueueIndex(pub(crate) usize);
 
 impl Queue {
     pub(crate) fn new(raw: vk::Queue, family: u32, computes: bool) -> Self {
-        Self { raw: Mutex::new(raw), family, computes }
+        Self { raw: Mutex::new(raw), family, computes, lock: None }
+    }
+
+    /// A queue that others use too, whenever they hold `lock`.
+    pub(crate) fn shared(self, lock: Option<QueueLock>) -> Self {
+        Self { lock, ..self }
+    }
+
+    pub(crate) fn is(&self, raw: vk::Queue) -> bool {
+        *self.raw.lock().unwrap_or_else(PoisonError::into_inner) == raw
     }
 
     /// Whether it takes kernels; else only copies and fills, and their stage is the only one it knows.
@@ -30,9 +47,27 @@ impl Queue {
         self.family
     }
 
-    /// Keeps every other thread from using the queue: Vulkan wants one at a time.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, vk::Queue> {
-        // No caller's code runs under the lock.
-        self.raw.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Keeps everybody else from using the queue: Vulkan wants one at a time.
+    pub(crate) fn lock(&self) -> LockedQueue<'_> {
+        // No caller's code runs under either lock.
+        let raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
+        let outside = self.lock.as_ref().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
+        LockedQueue { raw: *raw, _own: raw, _outside: outside }
     }
+
+    /// Blocks until the driver is done with everything sent to the queue. A lost device is, says the specification, and
+    /// answers within finite time.
+    pub(crate) fn wait_idle(&self, device: &ash::Device) -> Result<()> {
+        let queue = self.lock();
+        // SAFETY: the lock gives exclusive access to the queue, which is one of `device`.
+        let idle = loss::persist(|| unsafe { device.queue_wait_idle(queue.raw) });
+        idle.map_err(Error::from_call("vkQueueWaitIdle"))
+    }
+}
+
+/// A queue that nobody else uses meanwhile.
+pub(crate) struct LockedQueue<'a> {
+    pub(crate) raw: vk::Queue,
+    _outside: Option<MutexGuard<'a, ()>>, // Given back first: taken last.
+    _own: MutexGuard<'a, vk::Queue>,
 }

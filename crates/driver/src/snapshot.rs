@@ -86,6 +86,8 @@ pub struct Limits {
     pub max_storage_buffer_range: u32,
     /// Bytes one uniform-buffer binding can reach.
     pub max_uniform_buffer_range: u32,
+    /// Descriptor sets (WGSL: groups) one kernel can bind.
+    pub max_bound_descriptor_sets: u32,
     /// Storage buffers one shader stage can bind.
     pub max_per_stage_descriptor_storage_buffers: u32,
     /// Uniform buffers one shader stage can bind.

@@ -5,7 +5,7 @@
 //! another is a wait on the device, never on the host. `lane.rs` holds the mechanics.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use ash::vk;
@@ -15,11 +15,13 @@ use crate::batch::{Batch, Kept};
 use crate::device::Device;
 use crate::done::Done;
 use crate::error::{Error, Result};
+use crate::graph::Recording;
 use crate::hazard::Access;
 use crate::label::Label;
 use crate::lane::Lane;
+use crate::legacy::{Part, Seen};
 use crate::point::Point;
-use crate::queue::QueueIndex;
+use crate::queue::{Queue, QueueIndex};
 
 /// An ordered queue of work on a device. Clones are handles to the same stream.
 ///
@@ -34,8 +36,9 @@ pub struct Stream {
 }
 
 #[derive(Debug)]
-struct Shared {
+pub(crate) struct Shared {
     work: Arc<Lane>,
+    part: Part,
     /// Beside it, large copies to and from the device; made when first needed.
     transfers: Option<[Beside; 2]>,
 }
@@ -69,10 +72,36 @@ impl Stream {
     ///
     /// [`Error::Vulkan`](crate::Error::Vulkan) if the driver cannot make another semaphore.
     pub fn new(device: &Arc<Device>) -> Result<Self> {
+        Self::with_part(device, Part::Ordinary)
+    }
+
+    /// Creates a stream that takes part in CUDA's legacy ordering: it waits for earlier work of the legacy default stream
+    /// ([`DefaultStreams::legacy`](crate::DefaultStreams::legacy)), which waits for earlier work of this one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Stream::new`].
+    pub fn blocking(device: &Arc<Device>) -> Result<Self> {
+        Self::with_part(device, Part::Blocking(Seen::default()))
+    }
+
+    pub(crate) fn legacy(device: &Arc<Device>) -> Result<Self> {
+        Self::with_part(device, Part::Legacy)
+    }
+
+    fn with_part(device: &Arc<Device>, part: Part) -> Result<Self> {
         let (queue, transfer) = device.deal_queues();
         let beside = |queue| Beside { queue, lane: OnceLock::new(), joined: AtomicU64::new(0) };
-        let shared = Shared { work: Lane::new(device, queue)?, transfers: transfer.map(|queues| queues.map(beside)) };
-        Ok(Self { shared: Arc::new(shared) })
+        let (work, transfers) = (Lane::new(device, queue)?, transfer.map(|queues| queues.map(beside)));
+        let stream = Self { shared: Arc::new(Shared { work, part, transfers }) };
+        device.legacy().add(&stream);
+        Ok(stream)
+    }
+
+    /// A stream that keeps to one queue.
+    pub(crate) fn on_queue(device: &Arc<Device>, queue: QueueIndex) -> Result<Self> {
+        let (work, part) = (Lane::new(device, queue)?, Part::Ordinary);
+        Ok(Self { shared: Arc::new(Shared { work, part, transfers: None }) })
     }
 
     /// The device it runs on.
@@ -101,7 +130,10 @@ impl Stream {
         accesses: &[Access],
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
-        self.shared.work.record(accesses, commands)
+        self.device().legacy().join(self)?;
+        let recorded = self.shared.work.record(accesses, commands);
+        self.device().legacy().recorded(self);
+        recorded
     }
 
     /// Records a copy of `bytes` bytes between host and device memory; otherwise as [`Stream::record`].
@@ -123,13 +155,16 @@ impl Stream {
         accesses: &[Access],
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
-        match &self.shared.transfers {
+        self.device().legacy().join(self)?;
+        let recorded = match &self.shared.transfers {
             Some(transfers) if bytes >= MIN_BESIDE => {
                 let lane = transfers[direction as usize].lane(&self.shared.work)?;
                 lane.record(accesses, commands)
             }
             _ => self.shared.work.record(accesses, commands),
-        }
+        };
+        self.device().legacy().recorded(self);
+        recorded
     }
 
     /// The point at which everything recorded so far is done.
@@ -138,11 +173,19 @@ impl Stream {
     ///
     /// Those of sending copies that go on beside, which the point then includes.
     pub fn point(&self) -> Result<Point> {
+        self.device().legacy().join(self)?;
+        self.joined_point()
+    }
+
+    /// The same without what the legacy ordering puts before it.
+    pub(crate) fn joined_point(&self) -> Result<Point> {
         self.device().check_lost()?;
         for (beside, lane) in self.beside() {
             let point = lane.point();
-            if beside.joined.fetch_max(point.value(), Ordering::AcqRel) < point.value() {
+            if beside.joined.load(Ordering::Acquire) < point.value() {
                 self.shared.work.wait_for(&point)?;
+                // Not before: a wait that was refused is asked for again.
+                beside.joined.fetch_max(point.value(), Ordering::AcqRel);
             }
         }
         Ok(self.shared.work.point())
@@ -245,12 +288,46 @@ impl Stream {
         Ok(Done::new(point))
     }
 
+    /// Sends what a graph recorded for the stream's family of queues, as one operation.
+    pub(crate) fn replay(&self, recording: &Arc<Recording>) -> Result<()> {
+        self.device().legacy().join(self)?;
+        let replayed = self.shared.work.replay(recording);
+        self.device().legacy().recorded(self);
+        replayed
+    }
+
+    /// A queue of the kind that its work runs on.
+    pub(crate) fn work_queue(&self) -> &Queue {
+        self.shared.work.queue()
+    }
+
     /// The queue its work runs on, copies beside it apart.
     pub(crate) fn queue(&self) -> QueueIndex {
         self.shared.work.queue_index()
     }
 
+    /// The ends of everything recorded so far, on the legacy stream also of what it would wait for.
     fn points(&self) -> SmallVec<[Point; 3]> {
+        let mut points = self.own_points();
+        if matches!(self.part(), Part::Legacy) {
+            points.extend(self.device().legacy().blocking_points());
+        }
+        points
+    }
+
+    pub(crate) fn part(&self) -> &Part {
+        &self.shared.part
+    }
+
+    pub(crate) fn downgrade(&self) -> Weak<Shared> {
+        Arc::downgrade(&self.shared)
+    }
+
+    pub(crate) fn upgrade(shared: &Weak<Shared>) -> Option<Self> {
+        shared.upgrade().map(|shared| Self { shared })
+    }
+
+    pub(crate) fn own_points(&self) -> SmallVec<[Point; 3]> {
         self.beside().map(|(_, lane)| lane.point()).chain([self.shared.work.point()]).collect()
     }
 

@@ -8,7 +8,7 @@
 //! the lock of a semaphore that a batch waited for after the batch's own value is reached.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ash::prelude::VkResult;
@@ -25,6 +25,10 @@ pub struct Timeline {
     device: Arc<Device>,
     submitted: AtomicU64,
     reached: AtomicU64,
+    /// Whether a thread has waited for it since that was asked last.
+    waited_for: AtomicBool,
+    /// Whether somebody else made the semaphore, raises it and destroys it.
+    is_external: bool,
 }
 
 impl Timeline {
@@ -35,7 +39,20 @@ impl Timeline {
             None => (create(device)?, 0),
         };
         let (submitted, reached) = (AtomicU64::new(value), AtomicU64::new(value));
-        Ok(Self { semaphore, device: Arc::clone(device), submitted, reached })
+        let waited_for = AtomicBool::new(false);
+        Ok(Self { semaphore, device: Arc::clone(device), submitted, reached, waited_for, is_external: false })
+    }
+
+    /// Somebody else's semaphore. Whatever raises it is none of our batches, so nothing of it is ever to be sent.
+    pub(crate) fn external(device: &Arc<Device>, semaphore: vk::Semaphore) -> Self {
+        let (submitted, reached) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
+        let waited_for = AtomicBool::new(false);
+        Self { semaphore, device: Arc::clone(device), submitted, reached, waited_for, is_external: true }
+    }
+
+    /// Whether a thread has waited for it since the last call.
+    pub(crate) fn take_waited_for(&self) -> bool {
+        self.waited_for.load(Ordering::Relaxed) && self.waited_for.swap(false, Ordering::Relaxed)
     }
 
     /// The handle.
@@ -86,11 +103,13 @@ impl Timeline {
     ///
     /// [`Error::Timeout`] when `timeout` has passed (without one the wait has no bound), [`Error::DeviceLost`].
     pub(crate) fn wait(&self, value: u64, timeout: Option<Duration>) -> Result<()> {
+        self.waited_for.store(true, Ordering::Relaxed);
         if self.last_seen() >= value {
             return Ok(());
         }
         // A lost device may never reach anything.
         self.device().check_lost()?;
+        self.device().note_host_wait();
         let begun = Instant::now();
         let poll = timeout.map_or(self.device().poll(), |limit| limit.min(self.device().poll()));
         loop {
@@ -151,8 +170,9 @@ impl Timeline {
 
 impl Drop for Timeline {
     fn drop(&mut self) {
-        if self.device.is_forked() {
-            return; // The semaphore is the parent's, and the lock may be held by a thread that is not here.
+        if self.is_external || self.device.is_forked() {
+            // Somebody else's, or the parent's; and after a fork the lock may be held by a thread that is not here.
+            return;
         }
         // Whoever signals it or waits for it on the device holds it, so all of that is done.
         self.device.give_semaphore(self.semaphore, self.submitted());

@@ -3,13 +3,14 @@
 //! A call borrows its arguments and copies nothing: [`Arguments::with`] shows them to the dispatch for its length. The
 //! array crate implements [`AsArg`] for its arrays. Whether a call fits is decided in `check.rs`, from [`ArgShape`]s.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use half::{bf16, f16};
 use smallvec::SmallVec;
 use vkarray_allocator::Block;
 
-use crate::check::{ArgShape, Argument, ArrayShape};
+use crate::check::{ArgShape, Argument, ArrayShape, Given};
 use crate::constant::ConstArray;
 use crate::dtype::DType;
 use crate::scalar::ScalarValue;
@@ -21,6 +22,13 @@ pub struct ArrayArg<'a> {
     pub block: &'a Arc<Block>,
     /// What is said of the array in checks: type, shape, bytes, offset, access.
     pub shape: ArrayShape<'a>,
+}
+
+impl ArrayArg<'_> {
+    /// Where it lies in its block.
+    pub(crate) fn bytes(&self) -> Range<u64> {
+        self.shape.offset..self.shape.offset + self.shape.nbytes
+    }
 }
 
 /// One argument.
@@ -60,8 +68,8 @@ pub struct NamedArg<'a> {
     pub arg: Arg<'a>,
 }
 
-impl NamedArg<'_> {
-    pub(crate) fn shape(&self) -> Argument<'_> {
+impl Given for NamedArg<'_> {
+    fn argument(&self) -> Argument<'_> {
         Argument { name: self.name, shape: self.arg.shape() }
     }
 }

@@ -22,6 +22,9 @@ impl From<&DeviceInfo> for Limits {
             max_workgroup_count: limits.max_compute_work_group_count,
             max_shared_bytes: limits.max_compute_shared_memory_size,
             max_push_constant_bytes: limits.max_push_constants_size,
+            max_groups: limits.max_bound_descriptor_sets,
+            max_storage_buffers: limits.max_per_stage_descriptor_storage_buffers,
+            max_uniform_buffers: limits.max_per_stage_descriptor_uniform_buffers,
         }
     }
 }

@@ -81,6 +81,18 @@ pub struct Argument<'a> {
     pub shape: ArgShape<'a>,
 }
 
+/// Whatever shows itself as an [`Argument`], so that a call is checked without a list of its arguments being made first.
+pub(crate) trait Given {
+    /// The argument.
+    fn argument(&self) -> Argument<'_>;
+}
+
+impl Given for Argument<'_> {
+    fn argument(&self) -> Argument<'_> {
+        *self
+    }
+}
+
 impl<'a> From<ArgShape<'a>> for Argument<'a> {
     fn from(shape: ArgShape<'a>) -> Self {
         Self { name: None, shape }
@@ -108,12 +120,18 @@ pub struct Packed {
 /// The first thing that does not fit, in this order: names and count, kinds and element types, lengths, limits, access. Each
 /// names the kernel and the parameter.
 pub fn check(signature: &Signature, arguments: &[Argument<'_>], limits: &Limits) -> Result<Packed> {
+    check_given(signature, arguments, limits)
+}
+
+/// As [`check()`], of arguments in whatever form.
+pub(crate) fn check_given(signature: &Signature, arguments: &[impl Given], limits: &Limits) -> Result<Packed> {
     let order = bind_names(signature, arguments)?;
     let block_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
     let mut packed = Packed { push_constants: smallvec![0; block_bytes], arrays: SmallVec::new(), empty: None };
-    for (parameter, &index) in signature.arguments().zip(&order) {
-        let shape = &arguments[index].shape;
-        match (parameter, shape) {
+    for (position, parameter) in signature.arguments().enumerate() {
+        let index = order.index(position);
+        let shape = arguments[index].argument().shape;
+        match (parameter, &shape) {
             (Parameter::Array(param), ArgShape::Array(array)) => {
                 ArrayCheck { kernel: &signature.entry, param, array }.run(limits)?;
                 if array.nbytes == 0 {
@@ -144,20 +162,40 @@ fn refusal(kernel: &str, param: &str, problem: Mismatch) -> Error {
     Error::Argument { kernel: kernel.to_owned(), param: param.to_owned(), problem: Box::new(problem) }
 }
 
-/// The index of the argument for each parameter.
-fn bind_names(signature: &Signature, arguments: &[Argument<'_>]) -> Result<SmallVec<[usize; 16]>> {
+/// Which argument is for which parameter.
+enum Order {
+    /// All are given by position.
+    Given,
+    /// The index of the argument for each parameter.
+    Indices(SmallVec<[usize; 16]>),
+}
+
+impl Order {
+    fn index(&self, position: usize) -> usize {
+        match self {
+            Self::Given => position,
+            Self::Indices(indices) => indices[position],
+        }
+    }
+}
+
+/// Finds the argument for each parameter.
+fn bind_names(signature: &Signature, arguments: &[impl Given]) -> Result<Order> {
     const UNBOUND: usize = usize::MAX;
     let kernel = || signature.entry.clone();
     let n_params = signature.n_arguments();
-    let n_positional = arguments.iter().take_while(|argument| argument.name.is_none()).count();
+    let n_positional = arguments.iter().take_while(|given| given.argument().name.is_none()).count();
     if n_positional > n_params || (n_positional == arguments.len() && n_positional < n_params) {
         let (given, names) = (arguments.len(), signature.argument_names());
         return Err(Error::ArgumentCount { kernel: kernel(), expected: n_params, given, names });
     }
+    if n_positional == n_params && n_positional == arguments.len() {
+        return Ok(Order::Given);
+    }
     let mut order: SmallVec<[usize; 16]> = (0..n_positional).collect();
     order.resize(n_params, UNBOUND);
-    for (index, argument) in arguments.iter().enumerate().skip(n_positional) {
-        let Some(name) = argument.name else {
+    for (index, given) in arguments.iter().enumerate().skip(n_positional) {
+        let Some(name) = given.argument().name else {
             return Err(Error::PositionalAfterNamed { kernel: kernel(), position: index + 1 });
         };
         let Some(position) = signature.arguments().position(|parameter| parameter.name() == name) else {
@@ -169,7 +207,7 @@ fn bind_names(signature: &Signature, arguments: &[Argument<'_>]) -> Result<Small
         order[position] = index;
     }
     match signature.arguments().zip(&order).find(|&(_, &index)| index == UNBOUND) {
-        None => Ok(order),
+        None => Ok(Order::Indices(order)),
         Some((missing, _)) => Err(Error::MissingArgument {
             kernel: kernel(),
             param: missing.name().to_owned(),
@@ -179,7 +217,7 @@ fn bind_names(signature: &Signature, arguments: &[Argument<'_>]) -> Result<Small
     }
 }
 
-fn unknown(signature: &Signature, name: &str) -> Error {
+pub(crate) fn unknown(signature: &Signature, name: &str) -> Error {
     let (kernel, param) = (signature.entry.clone(), name.to_owned());
     if signature.constants.iter().any(|constant| constant.name == name) {
         return Error::ConstantAsArgument { kernel, param };
@@ -293,6 +331,10 @@ impl ArrayCheck<'_> {
         let Some(stride) = self.param.stride.filter(|_| !self.is_opaque()) else {
             return Ok(());
         };
+        // Elements that follow each other at the shader's own distance leave no room for padding.
+        if self.array.dtype.itemsize() == stride {
+            return Ok(());
+        }
         let used = match &self.param.ty {
             ElementType::Array { element, .. } => element.used_bytes(),
             ty => ty.runtime_array().map_or(u64::from(stride), |(element, _)| element.used_bytes()),

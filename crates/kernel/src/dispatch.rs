@@ -1,28 +1,94 @@
 //! One dispatch: check, bind, record.
 //!
+//! The three are apart, so that a graph (`graph.rs`) records what a stream does.
 //! Everything is checked before anything is recorded, so a refused call changes nothing. What the kernel must wait for
 //! follows from how its parameters use their arrays, which the shader itself says.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use ash::vk;
 use smallvec::SmallVec;
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::hazard::{Access, Stage};
-use vkarray_driver::{Device, Kept, Recorder, Stream};
+use vkarray_driver::{Device, Kept, Recorder, Result as DriverResult, Stream};
 
 use crate::args::{Arg, Arguments, ArrayArg, NamedArg};
-use crate::check::{Argument, Packed, check};
+use crate::check::{Packed, check_given};
+use crate::constant::ConstArray;
 use crate::error::{Error, Result};
 use crate::geometry::Groups;
 use crate::kernel::{Binding, Kernel, Pipeline, descriptor_type};
 use crate::signature::{Param, ParamKind, Signature};
 
 /// An argument's memory, ready to be bound to the parameter of the same index.
-struct Bound {
-    block: Arc<Block>,
+struct Bound<'a> {
+    block: Memory<'a>,
     range: Range<u64>,
+}
+
+/// Borrowed where the caller holds it: counting a handle up and down costs more than the rest of binding it.
+enum Memory<'a> {
+    Given(&'a Arc<Block>),
+    Made(Arc<Block>),
+}
+
+impl Deref for Memory<'_> {
+    type Target = Block;
+
+    fn deref(&self) -> &Block {
+        match self {
+            Self::Given(block) => block,
+            Self::Made(block) => block,
+        }
+    }
+}
+
+impl Memory<'_> {
+    fn into_owned(self) -> Memory<'static> {
+        match self {
+            Self::Given(block) => Memory::Made(Arc::clone(block)),
+            Self::Made(block) => Memory::Made(block),
+        }
+    }
+}
+
+/// A dispatch that was checked and has its memory: all that recording it takes, on a stream or in a graph.
+pub(crate) struct Launch<'a> {
+    bound: SmallVec<[Bound<'a>; 8]>,
+    push_constants: SmallVec<[u8; 128]>,
+    counts: [u32; 3],
+}
+
+impl Launch<'_> {
+    /// Takes hold of the memory that the caller holds, for a graph that outlives the call.
+    pub(crate) fn into_owned(self) -> Launch<'static> {
+        let own = |bound: Bound<'_>| Bound { block: bound.block.into_owned(), range: bound.range };
+        let bound = self.bound.into_iter().map(own).collect();
+        Launch { bound, push_constants: self.push_constants, counts: self.counts }
+    }
+}
+
+/// The memory of arguments that a kernel cannot bind as they are. `length` is what the shader declares.
+pub(crate) trait Supply {
+    /// Constant memory on the device.
+    fn constant(&mut self, constant: &ConstArray, length: u64) -> Result<Arc<Block>>;
+
+    /// A copy of an array that is shorter than the constant memory it is for, continued with zeros.
+    fn continued(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>>;
+}
+
+impl Supply for &Stream {
+    fn constant(&mut self, constant: &ConstArray, length: u64) -> Result<Arc<Block>> {
+        constant.block(self, length)
+    }
+
+    fn continued(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>> {
+        let block = array.block.allocator().allocate(length, MemoryKind::Device)?;
+        block.fill(self, 0)?;
+        block.copy_from_block(self, 0, array.block, array.bytes())?;
+        Ok(block)
+    }
 }
 
 impl Kernel {
@@ -41,35 +107,56 @@ impl Kernel {
     }
 
     fn dispatch_args(&self, stream: &Stream, groups: Groups, args: &[NamedArg<'_>]) -> Result<()> {
+        self.check_device(stream.device(), "the stream")?;
+        let Some(launch) = self.launch(stream, groups, args)? else { return Ok(()) };
+        let record = |recorder: &mut Recorder<'_>| {
+            // SAFETY: the arrays outlive their last uses, which are recorded with the accesses.
+            unsafe { self.record_launch(recorder, &launch) }
+        };
+        // SAFETY: a launch touches what `accesses` says of it; see there.
+        Ok(unsafe { stream.record(&self.accesses(&launch), record) }?)
+    }
+
+    /// Checks a dispatch and finds its memory; nothing if there is nothing to launch. Records nothing of the dispatch.
+    pub(crate) fn launch<'a>(
+        &self,
+        mut supply: impl Supply,
+        groups: Groups,
+        args: &[NamedArg<'a>],
+    ) -> Result<Option<Launch<'a>>> {
         let pipeline = &*self.pipeline;
-        let shapes: SmallVec<[Argument<'_>; 8]> = args.iter().map(NamedArg::shape).collect();
-        let packed = check(&pipeline.signature, &shapes, &pipeline.limits)?;
-        self.check_devices(stream, args)?;
+        let packed = check_given(&pipeline.signature, args, &pipeline.limits)?;
+        self.check_devices(args)?;
         check_aliasing(&pipeline.signature, &packed, args)?;
         let Some(counts) = groups.resolve(pipeline.signature.workgroup_size, &pipeline.limits)? else {
-            return Ok(());
+            return Ok(None);
         };
         if let Some(empty) = packed.empty {
             let (kernel, param) = (pipeline.signature.entry.clone(), pipeline.signature.params[empty].name.clone());
             return Err(Error::EmptyArray { kernel, param });
         }
-        let mut bound = SmallVec::<[Bound; 8]>::new();
+        let mut bound = SmallVec::<[Bound<'_>; 8]>::new();
         for (param, &idx) in pipeline.signature.params.iter().zip(&packed.arrays) {
-            bound.push(bind(stream, param, &args[idx].arg)?);
+            bound.push(bind(&mut supply, param, &args[idx].arg)?);
         }
-        let accesses: SmallVec<[Access; 8]> =
-            pipeline.signature.params.iter().zip(&bound).map(|(param, bound)| access(param, bound)).collect();
-        let record = |recorder: &mut Recorder<'_>| self.record(recorder, &bound, &packed.push_constants, counts);
-        // SAFETY: the shader touches its bound ranges alone, since its indices are checked or its builder vouched for
-        // them, and `accesses` lists each range with the use that the shader's own code makes of it.
-        unsafe { stream.record(&accesses, record) }
+        Ok(Some(Launch { bound, push_constants: packed.push_constants, counts }))
     }
 
-    fn record(&self, recorder: &mut Recorder<'_>, bound: &[Bound], push: &[u8], counts: [u32; 3]) -> Result<()> {
+    /// What a launch touches: the shader reaches its bound ranges alone, since its indices are checked or its builder
+    /// vouched for them, and uses each as its own code says.
+    pub(crate) fn accesses(&self, launch: &Launch<'_>) -> SmallVec<[Access; 8]> {
+        self.signature().params.iter().zip(&launch.bound).map(|(param, bound)| access(param, bound)).collect()
+    }
+
+    /// # Safety
+    ///
+    /// The launch was made by this kernel, and its blocks outlive the recorded commands.
+    pub(crate) unsafe fn record_launch(&self, recorder: &mut Recorder<'_>, launch: &Launch<'_>) -> DriverResult<()> {
         let pipeline = &self.pipeline;
+        let Launch { bound, push_constants: push, counts } = launch;
         let (device, commands) = (recorder.device(), recorder.commands());
         recorder.label(pipeline.label);
-        // SAFETY: the pipeline is of the stream's device, as `check_devices` saw, and the owner holds it.
+        // SAFETY: the pipeline is of the recorder's device, as was checked, and the owner holds it.
         unsafe { recorder.bind_pipeline(pipeline.raw.raw(), || Arc::clone(pipeline) as Kept) };
         bind_buffers(recorder, pipeline, bound)?;
         if !push.is_empty() {
@@ -77,30 +164,30 @@ impl Kernel {
             // SAFETY: the layout declares exactly these bytes, and the batch keeps it with the pipeline.
             unsafe { device.raw().cmd_push_constants(commands, layout, stages, 0, push) };
         }
-        let writes_mapped = |(param, bound): (&Param, &Bound)| param.writes && bound.block.is_mapped();
+        let writes_mapped = |(param, bound): (&Param, &Bound<'_>)| param.writes && bound.block.is_mapped();
         if pipeline.signature.params.iter().zip(bound).any(writes_mapped) {
             recorder.host_will_read();
         }
-        let [x, y, z] = counts;
+        let [x, y, z] = *counts;
         // SAFETY: pipeline, buffers and push constants are bound; the counts are within the device's limits.
         unsafe { device.raw().cmd_dispatch(commands, x, y, z) };
         Ok(())
     }
 
-    fn check_devices(&self, stream: &Stream, args: &[NamedArg<'_>]) -> Result<()> {
-        let check = |device: &Arc<Device>, what: &'static str| {
-            if Arc::ptr_eq(device, self.device()) {
-                return Ok(());
-            }
-            let kernel = self.signature().entry.clone();
-            let (own, other) = (self.device().info().name.clone(), device.info().name.clone());
-            Err(Error::ForeignDevice { kernel, own, what, other })
-        };
-        check(stream.device(), "the stream")?;
+    pub(crate) fn check_device(&self, device: &Arc<Device>, what: &'static str) -> Result<()> {
+        if Arc::ptr_eq(device, self.device()) {
+            return Ok(());
+        }
+        let kernel = self.signature().entry.clone();
+        let (own, other) = (self.device().info().name.clone(), device.info().name.clone());
+        Err(Error::ForeignDevice { kernel, own, what, other })
+    }
+
+    fn check_devices(&self, args: &[NamedArg<'_>]) -> Result<()> {
         for arg in args {
             match &arg.arg {
-                Arg::Array(array) => check(array.block.device(), "an array")?,
-                Arg::Constant(constant) => check(constant.allocator().device(), "constant memory")?,
+                Arg::Array(array) => self.check_device(array.block.device(), "an array")?,
+                Arg::Constant(constant) => self.check_device(constant.allocator().device(), "constant memory")?,
                 Arg::Scalar(_) | Arg::Scalars(_) => {}
             }
         }
@@ -134,41 +221,29 @@ fn check_aliasing(signature: &Signature, packed: &Packed, args: &[NamedArg<'_>])
     Ok(())
 }
 
-fn access(param: &Param, bound: &Bound) -> Access {
+fn access(param: &Param, bound: &Bound<'_>) -> Access {
     let range = bound.range.clone();
     if param.writes { bound.block.write(range, Stage::Compute) } else { bound.block.read(range, Stage::Compute) }
 }
 
 /// Finds the memory for an argument. Constant memory is bound at the size the shader declares.
-fn bind(stream: &Stream, param: &Param, arg: &Arg<'_>) -> Result<Bound> {
+fn bind<'a>(supply: &mut impl Supply, param: &Param, arg: &Arg<'a>) -> Result<Bound<'a>> {
     let declared = param.fixed_bytes;
     match arg {
         Arg::Array(array) if param.kind == ParamKind::Uniform && array.shape.nbytes < declared => {
-            let block = continued_with_zeros(stream, array, declared)?;
-            Ok(Bound { block, range: 0..declared })
+            let block = supply.continued(array, declared)?;
+            Ok(Bound { block: Memory::Made(block), range: 0..declared })
         }
-        Arg::Array(array) => {
-            let range = array.shape.offset..array.shape.offset + array.shape.nbytes;
-            Ok(Bound { block: Arc::clone(array.block), range })
-        }
+        Arg::Array(array) => Ok(Bound { block: Memory::Given(array.block), range: array.bytes() }),
         Arg::Constant(constant) => {
             let size = if param.kind == ParamKind::Uniform { declared } else { constant.nbytes() };
-            Ok(Bound { block: constant.block(stream, size)?, range: 0..size })
+            Ok(Bound { block: Memory::Made(supply.constant(constant, size)?), range: 0..size })
         }
         Arg::Scalar(_) | Arg::Scalars(_) => unreachable!("the check gave every buffer parameter an array"),
     }
 }
 
-/// A copy of an array that is shorter than the constant memory it is for.
-fn continued_with_zeros(stream: &Stream, array: &ArrayArg<'_>, size: u64) -> Result<Arc<Block>> {
-    let block = array.block.allocator().allocate(size, MemoryKind::Device)?;
-    block.fill(stream, 0)?;
-    let range = array.shape.offset..array.shape.offset + array.shape.nbytes;
-    block.copy_from_block(stream, 0, array.block, range)?;
-    Ok(block)
-}
-
-fn bind_buffers(recorder: &mut Recorder<'_>, pipeline: &Pipeline, bound: &[Bound]) -> Result<()> {
+fn bind_buffers(recorder: &mut Recorder<'_>, pipeline: &Pipeline, bound: &[Bound<'_>]) -> DriverResult<()> {
     let params = &pipeline.signature.params;
     let buffers: SmallVec<[vk::DescriptorBufferInfo; 8]> = bound
         .iter()
@@ -183,7 +258,7 @@ fn bind_buffers(recorder: &mut Recorder<'_>, pipeline: &Pipeline, bound: &[Bound
     while start < params.len() {
         let group = params[start].group;
         let end = start + params[start..].iter().take_while(|param| param.group == group).count();
-        let writes: SmallVec<[vk::WriteDescriptorSet<'_>; 8]> = params[start..end]
+        let mut writes: SmallVec<[vk::WriteDescriptorSet<'_>; 8]> = params[start..end]
             .iter()
             .zip(&buffers[start..end])
             .map(|(param, buffer)| {
@@ -193,7 +268,7 @@ fn bind_buffers(recorder: &mut Recorder<'_>, pipeline: &Pipeline, bound: &[Bound
                     .buffer_info(std::slice::from_ref(buffer))
             })
             .collect();
-        bind_set(recorder, pipeline, group, writes)?;
+        bind_set(recorder, pipeline, group, &mut writes)?;
         start = end;
     }
     Ok(())
@@ -203,22 +278,22 @@ fn bind_set(
     recorder: &mut Recorder<'_>,
     pipeline: &Pipeline,
     group: u32,
-    mut writes: SmallVec<[vk::WriteDescriptorSet<'_>; 8]>,
-) -> Result<()> {
+    writes: &mut [vk::WriteDescriptorSet<'_>],
+) -> DriverResult<()> {
     let (device, commands, layout) = (recorder.device(), recorder.commands(), pipeline.layout.raw());
     let bind_point = vk::PipelineBindPoint::COMPUTE;
     if let (Binding::Push, Some(push)) = (&pipeline.binding, device.push_descriptor()) {
         // SAFETY: the layout's set is a push-descriptor set of these bindings; the buffers outlive their last use.
-        unsafe { push.cmd_push_descriptor_set(commands, bind_point, layout, group, &writes) };
+        unsafe { push.cmd_push_descriptor_set(commands, bind_point, layout, group, writes) };
         return Ok(());
     }
     let n_buffers = u32::try_from(writes.len()).expect("bindings are numbered in 32 bits");
     let set = recorder.descriptor_set(pipeline.set_layouts[group as usize].raw(), n_buffers)?;
-    for write in &mut writes {
+    for write in &mut *writes {
         write.dst_set = set;
     }
     // SAFETY: the set is fresh, so in no use; its layout has these bindings.
-    unsafe { device.raw().update_descriptor_sets(&writes, &[]) };
+    unsafe { device.raw().update_descriptor_sets(writes, &[]) };
     // SAFETY: the set has the layout's shape, and its arena lives as long as the batch.
     unsafe { device.raw().cmd_bind_descriptor_sets(commands, bind_point, layout, group, &[set], &[]) };
     Ok(())

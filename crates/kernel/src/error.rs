@@ -295,6 +295,30 @@ pub enum Error {
         /// Allowed.
         limit: u32,
     },
+    /// A buffer in a group the device does not have.
+    #[error("kernel `{kernel}`: `{param}` is in group {group}, the device binds {limit} groups, counted from 0")]
+    GroupIndex {
+        /// Entry point.
+        kernel: String,
+        /// Its name.
+        param: String,
+        /// Its group.
+        group: u32,
+        /// Groups there are.
+        limit: u32,
+    },
+    /// More buffers than the device binds.
+    #[error("kernel `{kernel}` uses {count} {what}, the device binds {limit}")]
+    BufferCount {
+        /// Entry point.
+        kernel: String,
+        /// Wanted.
+        count: usize,
+        /// Which kind.
+        what: &'static str,
+        /// Allowed.
+        limit: u32,
+    },
     /// The device lacks what the shader's code needs.
     #[error("kernel `{kernel}` needs {capability}, which {device} does not have")]
     Capability {
@@ -326,6 +350,21 @@ pub enum Error {
         written: String,
         /// The other one.
         other: String,
+    },
+    /// An argument of a graph's node that does not lie as the one it is to replace.
+    #[error(
+        "kernel `{kernel}`: `{param}` was recorded as {recorded}, got {given}; in a graph an array gives way to one of \
+         the same type and shape"
+    )]
+    OtherLayout {
+        /// Entry point.
+        kernel: String,
+        /// The parameter's name in the shader.
+        param: String,
+        /// What was recorded.
+        recorded: String,
+        /// What came.
+        given: String,
     },
     /// Memory was refused.
     #[error(transparent)]

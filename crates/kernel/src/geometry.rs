@@ -68,11 +68,10 @@ impl Groups {
             };
             let wanted = self.counts[axis].div_ceil(size);
             let limit = limits.max_workgroup_count[axis];
-            groups[axis] = u32::try_from(wanted).ok().filter(|&groups| groups <= limit).ok_or(Error::GroupCount {
-                axis: name,
-                wanted,
-                limit,
-            })?;
+            groups[axis] = match u32::try_from(wanted) {
+                Ok(groups) if groups <= limit => groups,
+                _ => return Err(Error::GroupCount { axis: name, wanted, limit }),
+            };
         }
         Ok(Some(groups))
     }

@@ -9,7 +9,7 @@ use vkarray_driver::{Device, Label, Owned};
 
 use crate::capabilities::check_capabilities;
 use crate::error::Result;
-use crate::limits::{Limits, check_workgroup};
+use crate::limits::{Limits, check_bindings, check_workgroup};
 use crate::signature::{Param, ParamKind, Signature};
 use crate::translate::Translated;
 
@@ -64,6 +64,7 @@ impl Pipeline {
         let limits = Limits::from(device.info());
         check_capabilities(&signature, device.info())?;
         check_workgroup(&signature, &limits)?;
+        check_bindings(&signature, &limits)?;
         let binding = plan_binding(&signature, device);
         let set_layouts = create_set_layouts(device, &signature, &binding)?;
         let layout = create_layout(device, &signature, &set_layouts)?;

@@ -5,7 +5,8 @@
 //! **Is not:** shapes; kernels take whatever the array layer describes as an [`Arg`].
 //!
 //! **Start here**, the pure half, tested without a device: `source.rs` → `translate.rs` → `signature.rs` → `check.rs` →
-//! `geometry.rs`. Then the half that calls Vulkan: `args.rs` → `cache.rs` → `kernel.rs` → `dispatch.rs`.
+//! `geometry.rs`. Then the half that calls Vulkan: `args.rs` → `cache.rs` → `kernel.rs` → `dispatch.rs` →
+//! `graph.rs`.
 
 mod args;
 mod cache;
@@ -17,6 +18,7 @@ mod dtype;
 mod element_type;
 mod error;
 mod geometry;
+mod graph;
 mod kernel;
 mod limits;
 mod mismatch;
@@ -37,8 +39,9 @@ pub use dtype::{Bool, Complex32, DType, Element};
 pub use element_type::{ElementType, Field, Leaf};
 pub use error::{Error, Result};
 pub use geometry::Groups;
+pub use graph::DispatchNode;
 pub use kernel::Kernel;
-pub use limits::{Limits, check_workgroup};
+pub use limits::{Limits, check_bindings, check_workgroup};
 pub use mismatch::Mismatch;
 pub use names::{Hint, Names};
 pub use scalar::ScalarValue;

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::signature::{Signature, times};
+use crate::signature::{ParamKind, Signature, times};
 
 /// The axes' names, as WGSL spells them.
 pub(crate) const AXES: [char; 3] = ['x', 'y', 'z'];
@@ -32,6 +32,12 @@ pub struct Limits {
     pub max_shared_bytes: u32,
     /// Push constants of a kernel (`maxPushConstantsSize`).
     pub max_push_constant_bytes: u32,
+    /// Groups of bindings of a kernel (`maxBoundDescriptorSets`).
+    pub max_groups: u32,
+    /// Storage buffers of a kernel (`maxPerStageDescriptorStorageBuffers`).
+    pub max_storage_buffers: u32,
+    /// Buffers of constant memory of a kernel (`maxPerStageDescriptorUniformBuffers`).
+    pub max_uniform_buffers: u32,
 }
 
 impl Limits {
@@ -46,6 +52,9 @@ impl Limits {
         max_workgroup_count: [65535; 3],
         max_shared_bytes: 16384,
         max_push_constant_bytes: 128,
+        max_groups: 4,
+        max_storage_buffers: 4,
+        max_uniform_buffers: 12,
     };
 }
 
@@ -75,6 +84,30 @@ pub fn check_workgroup(signature: &Signature, limits: &Limits) -> Result<()> {
     let bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes);
     if bytes > limits.max_push_constant_bytes {
         return Err(Error::PushConstants { kernel: kernel(), bytes, limit: limits.max_push_constant_bytes });
+    }
+    Ok(())
+}
+
+/// Checks that the device can bind the kernel's buffers.
+///
+/// # Errors
+///
+/// [`Error::GroupIndex`] or [`Error::BufferCount`], with what the kernel wants and what the device allows.
+pub fn check_bindings(signature: &Signature, limits: &Limits) -> Result<()> {
+    let kernel = || signature.entry.clone();
+    if let Some(far) = signature.params.iter().find(|param| param.group >= limits.max_groups) {
+        let (param, group, limit) = (far.name.clone(), far.group, limits.max_groups);
+        return Err(Error::GroupIndex { kernel: kernel(), param, group, limit });
+    }
+    let kinds = [
+        (ParamKind::Storage, "storage buffers", limits.max_storage_buffers),
+        (ParamKind::Uniform, "buffers of constant memory", limits.max_uniform_buffers),
+    ];
+    for (kind, what, limit) in kinds {
+        let count = signature.params.iter().filter(|param| param.kind == kind).count();
+        if count > limit as usize {
+            return Err(Error::BufferCount { kernel: kernel(), count, what, limit });
+        }
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use vkarray_allocator::Allocator;
-use vkarray_driver::{Device, DeviceInfo, Event, Instance, Stream};
+use vkarray_driver::{DefaultStreams, Device, DeviceInfo, Event, Instance, Stream};
 use vkarray_kernel::{ConstArray, Element, KernelBuilder, KernelCache, Source};
 
 use crate::error::{Error, Result};
@@ -20,6 +20,7 @@ pub struct Context {
 #[derive(Debug)]
 struct Shared {
     default_stream: Stream, // First: waits for its work, which uses the rest.
+    default_streams: Arc<DefaultStreams>,
     kernels: Arc<KernelCache>,
     allocator: Arc<Allocator>,
     device: Arc<Device>,
@@ -86,6 +87,7 @@ impl Context {
     pub fn on(device: &Arc<Device>) -> Result<Self> {
         let shared = Shared {
             default_stream: Stream::new(device)?,
+            default_streams: DefaultStreams::of(device),
             kernels: KernelCache::new(device)?,
             allocator: Allocator::new(device)?,
             device: Arc::clone(device),
@@ -124,6 +126,35 @@ impl Context {
     /// [`Error::Driver`].
     pub fn stream(&self) -> Result<Stream> {
         Ok(Stream::new(&self.shared.device)?)
+    }
+
+    /// Creates a stream that the legacy default stream waits for and that waits for it, as CUDA's streams do.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`].
+    pub fn blocking_stream(&self) -> Result<Stream> {
+        Ok(Stream::blocking(&self.shared.device)?)
+    }
+
+    /// The device's legacy default stream: work there starts after all earlier work of all blocking streams, and later
+    /// work of those starts after it. One for all contexts of the device. Most programs want
+    /// [`Context::default_stream`], which takes no part in this.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`], when it is first asked for.
+    pub fn legacy_default_stream(&self) -> Result<Stream> {
+        Ok(self.shared.default_streams.legacy()?)
+    }
+
+    /// The calling thread's stream on this device, a blocking one. It goes when the thread ends.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`], when the thread first asks for it.
+    pub fn per_thread_default_stream(&self) -> Result<Stream> {
+        Ok(self.shared.default_streams.per_thread()?)
     }
 
     /// Creates an event without timing.

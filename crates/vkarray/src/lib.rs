@@ -34,6 +34,7 @@
 //! | `cuda.device_array`, `cuda.to_device`, `copy_to_host` | [`Context::device_array`], [`Context::to_device`], [`DeviceNDArray::copy_to_host`] |
 //! | a stream, an event | [`Stream`], [`Event`] |
 //! | a kernel, a launch, a grid of blocks of threads | [`Kernel`], [`Kernel::dispatch`], [`Groups`] of workgroups of invocations |
+//! | a graph | [`Graph::record`], [`Kernel::record`], [`Graph::replay`] |
 //! | shared memory | `var<workgroup>` in the shader |
 //! | `cuda.const.array_like` | [`Context::const_array`] and `var<uniform>` |
 //! | scalar arguments | `var<immediate>`, push constants |
@@ -43,15 +44,16 @@
 //! [`vkarray_kernel`] (shaders and dispatch), [`vkarray_ndarray`] (arrays).
 #![forbid(unsafe_code)]
 
-pub use vkarray_allocator::{Allocator, Block, Error as MemoryError, MemoryKind, Usage};
+pub use vkarray_allocator::{Allocator, Block, CopyNode, Error as MemoryError, FillNode, MemoryKind, Usage};
 pub use vkarray_driver::{
-    Device, DeviceInfo, DeviceType, Error as DriverError, Event, Instance, InstanceBuilder, PhysicalDevice, Point,
-    Selection, Stream, ValidationMessage,
+    Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
+    Graph, GraphRecorder, Instance, InstanceBuilder, PhysicalDevice, Point, QueueLock, Selection, Stream,
+    ValidationMessage,
 };
 pub use vkarray_kernel::{
-    Access, Arg, ArgShape, Arguments, ArrayShape, AsArg, Bounds, ConstArray, Constant, DType, Element, ElementType,
-    Error as KernelError, Groups, Kernel, KernelBuilder, Limits, Module, NamedArg, Options, Param, ParamKind,
-    Parameter, PushMember, ScalarValue, Signature, Source, Translated,
+    Access, Arg, ArgShape, Arguments, ArrayShape, AsArg, Bounds, ConstArray, Constant, DType, DispatchNode, Element,
+    ElementType, Error as KernelError, Groups, Kernel, KernelBuilder, Limits, Module, NamedArg, Options, Param,
+    ParamKind, Parameter, PushMember, ScalarValue, Signature, Source, Translated,
 };
 pub use vkarray_ndarray::{
     Context, ContextBuilder, DeviceNDArray, Error, Index, Layout, LayoutError, Order, Result, Span, broadcast_shapes,
@@ -59,5 +61,5 @@ pub use vkarray_ndarray::{
 
 /// What most programs need.
 pub mod prelude {
-    pub use crate::{Arg, ConstArray, Context, DeviceNDArray, Event, Groups, Kernel, Order, Source, Stream};
+    pub use crate::{Arg, ConstArray, Context, DeviceNDArray, Event, Graph, Groups, Kernel, Order, Source, Stream};
 }

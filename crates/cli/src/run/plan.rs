@@ -32,6 +32,9 @@ const NO_LIMITS: Limits = Limits {
     max_workgroup_count: [u32::MAX; 3],
     max_shared_bytes: u32::MAX,
     max_push_constant_bytes: u32::MAX,
+    max_groups: u32::MAX,
+    max_storage_buffers: u32::MAX,
+    max_uniform_buffers: u32::MAX,
 };
 
 /// An array argument.

@@ -1,8 +1,9 @@
 //! The `vkarray` command as a user has it: lines, exit codes, what is printed, and which files appear.
 //!
-//! `refusals.rs` needs no device, `device.rs` does. Device tests run under the validation layer; where there is no
+//! `refusals.rs` needs no device, `device.rs` and `bench.rs` do. Device tests run under the validation layer; where there is no
 //! device they fail, unless `GPU_TESTS=skip` says that none is expected.
 
+mod bench;
 mod device;
 mod refusals;
 

@@ -154,7 +154,7 @@ impl Access {
     }
 
     /// Whether the access takes part in ordering.
-    pub(super) fn is_hazard(&self) -> bool {
+    pub(crate) fn is_hazard(&self) -> bool {
         self.ordered && !self.range.is_empty()
     }
 }

@@ -10,6 +10,7 @@ fn device(name: &str, device_type: DeviceType, vendor_id: u32, uuid: &str) -> De
         max_push_constants_size: 0,
         max_storage_buffer_range: 0,
         max_uniform_buffer_range: 0,
+        max_bound_descriptor_sets: 0,
         max_per_stage_descriptor_storage_buffers: 0,
         max_per_stage_descriptor_uniform_buffers: 0,
         max_push_descriptors: 0,

@@ -1,0 +1,100 @@
+//! `vkarray bench`: what the runtime costs on a device, in figures that can be laid beside those of others.
+//!
+//! `launch.rs`, `pingpong.rs`, `copy.rs`, `overlap.rs` and `memory.rs` each hold a measurement's definition; times are
+//! the host's, around whole bursts that end in a wait. `figure.rs` is how a figure is printed, `kernels.rs` what runs.
+//! The programs that measure other libraries the same way live outside the workspace, in `benches/`.
+
+mod copy;
+mod figure;
+mod kernels;
+mod launch;
+mod memory;
+mod overlap;
+mod pingpong;
+
+use std::time::{Duration, Instant};
+
+use vkarray::Context;
+
+use self::figure::{Header, Printer, Unit};
+use crate::args::{BenchArgs, Suite};
+use crate::error::{Error, Result};
+
+/// Measures and prints, each figure as soon as it is known.
+///
+/// # Errors
+///
+/// [`Error::Array`] for all that the device refuses or suffers; [`Error::Validation`]; [`Error::Report`].
+pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
+    let builder = Context::builder();
+    let builder = match &args.device {
+        Some(selector) => builder.device(selector),
+        None => builder,
+    };
+    let ctx = builder.open()?;
+    let printer = Printer { is_json: args.json };
+    printer.header(&Header::new(ctx.info()))?;
+    let bench = Bench { ctx: &ctx, runs: args.runs.get(), printer };
+    match args.suite {
+        Suite::Launch => {
+            launch::measure(&bench)?;
+            pingpong::measure(&bench)?;
+        }
+        Suite::Copy => {
+            copy::measure(&bench)?;
+            overlap::measure(&bench)?;
+        }
+        Suite::Memory => memory::measure(&bench)?,
+    }
+    let messages = ctx.device().physical().instance().take_messages();
+    if messages.is_empty() { Ok(()) } else { Err(Error::Validation { messages }) }
+}
+
+/// What every measurement stands on.
+#[derive(Debug)]
+struct Bench<'a> {
+    ctx: &'a Context,
+    runs: u32,
+    printer: Printer,
+}
+
+impl Bench<'_> {
+    /// Runs once to warm up, then as often as asked for, and returns what the runs gave.
+    fn runs<R>(&self, run: impl FnMut() -> Result<R>) -> Result<Vec<R>> {
+        self.samples(self.runs, run)
+    }
+
+    /// As [`Bench::runs`], `n` times.
+    fn samples<R>(&self, n: u32, mut run: impl FnMut() -> Result<R>) -> Result<Vec<R>> {
+        run()?;
+        (0..n).map(|_| run()).collect()
+    }
+
+    /// Prints the microseconds of one of `n` operations, from times of all `n`.
+    fn micros(&self, name: &str, times: &[Duration], n: u32) -> Result<()> {
+        self.printer.figure(name, Unit::Micros, times.iter().map(|time| time.as_secs_f64() * 1e6 / f64::from(n)))
+    }
+
+    /// Prints a rate, from times in which `bytes` were moved.
+    fn rate(&self, name: &str, times: &[Duration], bytes: u64) -> Result<()> {
+        #[expect(clippy::cast_precision_loss, reason = "a rate is printed with four digits")]
+        let giga = bytes as f64 / 1e9;
+        self.printer.figure(name, Unit::GigabytesPerSecond, times.iter().map(|time| giga / time.as_secs_f64()))
+    }
+}
+
+/// The time that `work` takes.
+fn timed(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
+    let start = Instant::now();
+    work()?;
+    Ok(start.elapsed())
+}
+
+/// `4KiB`, `64MiB`, `1GiB`.
+fn size_text(bytes: u64) -> String {
+    match bytes {
+        _ if bytes.is_multiple_of(1 << 30) => format!("{}GiB", bytes >> 30),
+        _ if bytes.is_multiple_of(1 << 20) => format!("{}MiB", bytes >> 20),
+        _ => format!("{}KiB", bytes >> 10),
+    }
+}

@@ -1,0 +1,106 @@
+//! The kernels that are measured, and the arrays of small launches.
+
+use vkarray::{Context, DeviceNDArray, Groups, Kernel, Source, Stream};
+
+use crate::error::Result;
+
+/// Elements of the arrays of small launches.
+pub(super) const N: u32 = 1024;
+
+/// `axpy`: `x = a y + x`. `nop`: nothing, but as far as anyone can tell from outside it writes `x`.
+const SMALL: &str = "
+@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+@group(0) @binding(1) var<storage, read> y: array<f32>;
+struct Params { n: u32, a: f32 }
+var<immediate> params: Params;
+@compute @workgroup_size(64) fn axpy(@builtin(global_invocation_id) id: vec3<u32>) {
+    let i = id.x;
+    if i < params.n { x[i] = params.a * y[i] + x[i]; }
+}
+@compute @workgroup_size(64) fn nop(@builtin(global_invocation_id) id: vec3<u32>) {
+    if id.x == 0xffffffffu { x[0] = params.a * y[0] + f32(params.n); }
+}";
+
+/// Sixteen bytes an invocation, in rows of workgroups.
+const COPY: &str = "
+@group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read_write> target_: array<vec4<u32>>;
+@compute @workgroup_size(128)
+fn copy(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let i = id.x + id.y * groups.x * 128u;
+    if i < arrayLength(&target_) { target_[i] = source[i]; }
+}";
+
+/// `n` xorshift rounds on each element: work that takes as long as one likes.
+const SPIN: &str = "
+@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+var<immediate> n: u32;
+@compute @workgroup_size(128)
+fn spin(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let i = id.x + id.y * groups.x * 128u;
+    if i >= arrayLength(&x) { return; }
+    var value = x[i];
+    for (var round = 0u; round < n; round++) {
+        value ^= value << 13u;
+        value ^= value >> 17u;
+        value ^= value << 5u;
+    }
+    x[i] = value;
+}";
+
+/// Workgroups on the x axis of a large launch; every device allows twice as many.
+const ROW: u64 = 32_768;
+
+/// A kernel of [`SMALL`] by its name.
+pub(super) fn small(ctx: &Context, entry: &str) -> Result<Kernel> {
+    Ok(ctx.kernel(Source::wgsl(SMALL)).entry(entry).build()?)
+}
+
+pub(super) fn copy(ctx: &Context) -> Result<Kernel> {
+    Ok(ctx.kernel(Source::wgsl(COPY)).build()?)
+}
+
+pub(super) fn spin(ctx: &Context) -> Result<Kernel> {
+    Ok(ctx.kernel(Source::wgsl(SPIN)).build()?)
+}
+
+/// One invocation of [`copy`] or [`spin`] for each of so many items, in rows where they are many.
+pub(super) fn covering(items: u64) -> Groups {
+    let groups = items.div_ceil(128);
+    let row = groups.min(ROW);
+    Groups::covering([row * 128, groups.div_ceil(row)])
+}
+
+/// The two arrays of a small launch.
+#[derive(Debug)]
+pub(super) struct Pair {
+    pub(super) x: DeviceNDArray<f32>,
+    pub(super) y: DeviceNDArray<f32>,
+}
+
+impl Pair {
+    pub(super) fn new(ctx: &Context) -> Result<Self> {
+        Ok(Self { x: ctx.zeros([N as usize])?, y: ctx.full([N as usize], 1.0)? })
+    }
+
+    /// Launches a kernel of [`SMALL`] on so many workgroups.
+    pub(super) fn launch(&self, kernel: &Kernel, stream: &Stream, n_groups: u32) -> Result<()> {
+        Ok(kernel.dispatch(stream, Groups::exact([n_groups, 1, 1]), (&self.x, &self.y, N, 0.5_f32))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vkarray::Limits;
+
+    use super::*;
+
+    #[test]
+    fn a_covering_launch_has_enough_invocations_on_any_device() {
+        for items in [1, 127, 128, 129, 1 << 20, (1 << 22) - 1, (1 << 22) + 1, 1 << 26] {
+            let [x, y, z] = covering(items).resolve([128, 1, 1], &Limits::MINIMUM).unwrap().unwrap();
+            let invocations = u64::from(x) * u64::from(y) * u64::from(z) * 128;
+            assert!((items..items + ROW * 128).contains(&invocations), "{items} items, {invocations} invocations");
+        }
+    }
+}

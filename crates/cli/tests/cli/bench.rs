@@ -1,0 +1,88 @@
+//! `vkarray bench`: every figure that is promised is printed once, and is a figure.
+//!
+//! How large it is depends on the machine, so no test asks.
+
+use serde_json::Value;
+
+use super::{Folder, text};
+
+/// The lines of a suite, as JSON, the first apart.
+fn lines(suite: &str) -> (Value, Vec<Value>) {
+    let output = Folder::new().done(&format!("bench {suite} --json --runs 1"));
+    let text = text(&output.stdout);
+    let mut lines = text.lines().map(|line| serde_json::from_str(line).expect("a JSON object a line"));
+    (lines.next().expect("a header"), lines.collect())
+}
+
+/// Checks the figures of a suite and returns their names, those of skipped ones too.
+fn names(suite: &str) -> Vec<String> {
+    let (header, figures) = lines(suite);
+    for field in ["device", "driver", "vulkan", "version", "date"] {
+        assert!(header[field].as_str().is_some_and(|text| !text.is_empty()), "{field} in {header}");
+    }
+    let name = |figure: &Value| {
+        if let Some(skipped) = figure["skipped"].as_str() {
+            assert!(figure["reason"].is_string(), "{figure}");
+            return skipped.to_owned();
+        }
+        let number = |field: &str| figure[field].as_f64().unwrap_or_else(|| panic!("{field} in {figure}"));
+        let (value, min, max) = (number("value"), number("min"), number("max"));
+        assert!(min <= value && value <= max, "{figure}");
+        match figure["unit"].as_str() {
+            Some("us" | "GB/s" | "ratio") => assert!(min > 0.0, "{figure}"),
+            Some("count") => assert!(min >= 0.0, "{figure}"),
+            _ => panic!("no known unit in {figure}"),
+        }
+        figure["name"].as_str().unwrap_or_else(|| panic!("a name in {figure}")).to_owned()
+    };
+    figures.iter().map(name).collect()
+}
+
+#[test]
+fn launches() {
+    let mut expected = Vec::new();
+    for kernel in ["nop1", "nop16", "axpy1", "axpy16"] {
+        expected.extend(["stream", "host", "sync"].map(|what| format!("{what}_{kernel}")));
+    }
+    expected.extend(["independent_axpy16", "host_independent_axpy16"].map(str::to_owned));
+    expected.extend(["pingpong", "host_pingpong", "pingpong_host_waits"].map(str::to_owned));
+    assert_eq!(names("launch"), expected);
+}
+
+/// The order between two streams is the device's work.
+#[test]
+fn no_host_thread_stands_between_two_streams() {
+    let (_, figures) = lines("launch");
+    let waits = figures.iter().find(|figure| figure["name"] == "pingpong_host_waits").expect("it is printed");
+    assert_eq!(waits["max"], 0.0, "{waits}");
+}
+
+#[test]
+fn copies() {
+    let mut names = names("copy");
+    for size in ["4KiB", "64KiB", "1MiB", "16MiB", "256MiB"] {
+        for way in ["up_pinned", "up_combined", "down_pinned", "up_pageable", "down_pageable"] {
+            let name = format!("copy_{way}_{size}");
+            let position = names.iter().position(|found| *found == name).unwrap_or_else(|| panic!("no {name}"));
+            names.remove(position);
+        }
+    }
+    // The size of the copies on the device depends on the device.
+    let (on_device, rest): (Vec<_>, Vec<_>) = names.iter().partition(|name| name.starts_with("copy_device_"));
+    assert_eq!(on_device.len(), 2, "{on_device:?}");
+    let overlaps = ["up", "kernel", "down", "together", "ratio"].map(|what| format!("overlap_{what}"));
+    assert_eq!(rest, overlaps.iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn allocations() {
+    assert_eq!(names("memory"), ["alloc_1MiB", "alloc_64MiB", "alloc_1GiB", "alloc_pinned_64MiB"]);
+}
+
+#[test]
+fn text_has_a_line_a_figure() {
+    let output = Folder::new().done("bench memory --runs 1");
+    let text = text(&output.stdout);
+    assert_eq!(text.lines().count(), 5, "{text}");
+    assert!(text.lines().skip(1).all(|line| line.starts_with("alloc_")), "{text}");
+}

@@ -1,0 +1,85 @@
+//! Plans a graph from what its steps touch: the barriers between them, and what the graph as a whole touches.
+//!
+//! Pure. The edges inside a graph never change between replays, so they are planned once, in a hazard table of the
+//! graph's own. The edges between a replay and the work around it are the device's table's business, where a replay is
+//! one operation with the accesses of [`merged`]. Read `../graph.rs` next.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use crate::hazard::{Access, Barrier, BlockId, HazardTable, Mode, Stage};
+
+/// Ranges of one block, stage and mode that are kept apart; more become one range that spans them.
+const MAX_EXACT: usize = 4;
+
+/// The batch that stands for one replay in the graph's own table.
+const REPLAY: u64 = 1;
+
+/// The barrier that goes before each step.
+pub(super) fn barriers<'a>(steps: impl Iterator<Item = &'a [Access]>) -> Vec<Option<Barrier>> {
+    let mut table = HazardTable::new();
+    let lane = table.add_lane(0);
+    let mut blocks: HashMap<BlockId, BlockId> = HashMap::new(); // The device's name of a block, and the table's own.
+    let barriers = steps.map(|accesses| {
+        let mut own = |block| *blocks.entry(block).or_insert_with(|| table.add_block());
+        let accesses: SmallVec<[Access; 8]> =
+            accesses.iter().map(|access| Access { block: own(access.block), ..access.clone() }).collect();
+        let plan = table.plan(lane, &accesses);
+        table.commit(&plan, REPLAY, &accesses);
+        plan.barrier
+    });
+    barriers.collect()
+}
+
+/// What all the accesses together touch, in few accesses for each block: as ranges, never less than what was given.
+pub(super) fn merged<'a>(accesses: impl Iterator<Item = &'a Access>) -> Vec<Access> {
+    let mut kinds: HashMap<(BlockId, Stage, Mode), Vec<Range<u64>>> = HashMap::new();
+    let mut bound: HashMap<BlockId, Stage> = HashMap::new(); // Blocks that some access merely keeps alive.
+    for access in accesses {
+        if access.is_hazard() {
+            kinds.entry((access.block, access.stage, access.mode)).or_default().push(access.range.clone());
+        } else {
+            bound.entry(access.block).or_insert(access.stage);
+        }
+    }
+    for ranges in kinds.values_mut() {
+        unite(ranges);
+    }
+    let is_written = |block, stage, range: &Range<u64>| {
+        let written = kinds.get(&(block, stage, Mode::Write)).map_or(&[][..], Vec::as_slice);
+        written.iter().any(|written| written.start <= range.start && range.end <= written.end)
+    };
+    let mut merged = Vec::new();
+    for (&(block, stage, mode), ranges) in &kinds {
+        // A write is ordered against whatever a read is.
+        let needed = ranges.iter().filter(|range| mode == Mode::Write || !is_written(block, stage, range));
+        merged.extend(needed.map(|range| Access { block, range: range.clone(), mode, stage, ordered: true }));
+    }
+    let unordered = |(&block, &stage): (&BlockId, &Stage)| Access::read(block, 0..u64::MAX, stage).unordered();
+    merged.extend(bound.iter().map(unordered));
+    merged
+}
+
+/// Sorts ranges and joins those that touch; all of them, if there are many.
+fn unite(ranges: &mut Vec<Range<u64>>) {
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.dedup_by(|next, held| {
+        let touches = next.start <= held.end;
+        if touches {
+            held.end = held.end.max(next.end);
+        }
+        touches
+    });
+    if ranges.len() > MAX_EXACT
+        && let (Some(first), Some(last)) = (ranges.first(), ranges.last())
+    {
+        let span = first.start..last.end;
+        ranges.clear();
+        ranges.push(span);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+//! Dispatches as nodes of a graph: recorded once, run by every replay, changed in between.
+//!
+//! A node remembers its arguments, so that one of them can be changed and all of them checked again, as a dispatch
+//! checks them. Only a change that passes reaches the graph: a refused one changes nothing.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use vkarray_allocator::{Block, MemoryKind};
+use vkarray_driver::{Graph, GraphRecorder, Node, Recorder, Step, Stream};
+
+use crate::args::{Arg, Arguments, ArrayArg, AsArg, NamedArg};
+use crate::check::{ArgShape, ArrayShape, unknown};
+use crate::constant::ConstArray;
+use crate::dispatch::Supply;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::geometry::Groups;
+use crate::kernel::Kernel;
+use crate::scalar::ScalarValue;
+
+/// A dispatch in a graph. Made by [`Kernel::record`].
+#[derive(Debug, Clone, Copy)]
+pub struct DispatchNode(Node<Dispatch>);
+
+/// What a node does.
+#[derive(Debug, Clone)]
+struct Dispatch {
+    kernel: Kernel,
+    groups: Groups,
+    args: Vec<(String, Held)>, // By parameter.
+}
+
+/// An argument that outlives the call.
+#[derive(Debug, Clone)]
+enum Held {
+    Array { block: Arc<Block>, dtype: DType, shape: SmallVec<[usize; 4]>, extent: Extent },
+    Constant(ConstArray),
+    Scalar(ScalarValue),
+    Scalars(SmallVec<[ScalarValue; 4]>),
+}
+
+/// The rest of an [`ArrayShape`].
+#[derive(Debug, Clone, Copy)]
+struct Extent {
+    nbytes: u64,
+    offset: u64,
+    is_contiguous: bool,
+    is_writable: bool,
+}
+
+impl Kernel {
+    /// Adds to a graph that the kernel runs over `groups`. Otherwise as [`Kernel::dispatch`].
+    ///
+    /// The graph keeps the arrays and the kernel alive. An array that is shorter than the constant memory it is for is
+    /// copied by every replay.
+    ///
+    /// # Errors
+    ///
+    /// As [`Kernel::dispatch`]; nothing is added then.
+    pub fn record(&self, graph: &mut GraphRecorder, groups: Groups, args: impl Arguments) -> Result<DispatchNode> {
+        self.check_device(graph.device(), "the graph")?;
+        let dispatch = args.with(|args| {
+            // A named or surplus argument that the kernel does not take is refused with the others.
+            let named = |(idx, arg): (usize, &NamedArg<'_>)| (self.name_of(idx, arg), Held::new(&arg.arg));
+            let held = Dispatch { kernel: self.clone(), groups, args: args.iter().enumerate().map(named).collect() };
+            held.steps_for(graph.stream(), args).map(|steps| (held, steps))
+        });
+        let (dispatch, steps) = dispatch?;
+        Ok(DispatchNode(graph.add(dispatch, steps)))
+    }
+
+    fn name_of(&self, idx: usize, arg: &NamedArg<'_>) -> String {
+        let by_place = || self.signature().arguments().nth(idx).map(|parameter| parameter.name());
+        arg.name.or_else(by_place).unwrap_or_default().to_owned()
+    }
+}
+
+impl DispatchNode {
+    /// Gives the parameter `name` another value from the next replay on. Returns at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`DispatchNode::update`].
+    pub fn set(self, graph: &mut Graph, name: &str, value: impl AsArg) -> Result<()> {
+        let groups = graph.operation(self.0)?.groups;
+        self.change(graph, groups, &[NamedArg { name: Some(name), arg: value.as_arg() }])
+    }
+
+    /// Runs the kernel over other `groups` from the next replay on. Returns at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`DispatchNode::update`].
+    pub fn set_groups(self, graph: &mut Graph, groups: Groups) -> Result<()> {
+        self.change(graph, groups, &[])
+    }
+
+    /// Changes the size of the dispatch and some of its arguments together, from the next replay on. Returns at once.
+    ///
+    /// Arguments without a name are those of the first parameters; the others stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Kernel::dispatch`]; [`Error::OtherLayout`] if an array has another type or shape than the one it is to
+    /// replace; [`Error::Driver`] if the node belongs to another graph. Nothing is changed then.
+    pub fn update(self, graph: &mut Graph, groups: Groups, args: impl Arguments) -> Result<()> {
+        args.with(|args| self.change(graph, groups, args))
+    }
+
+    fn change(self, graph: &mut Graph, groups: Groups, changes: &[NamedArg<'_>]) -> Result<()> {
+        let mut dispatch = graph.operation(self.0)?.clone();
+        dispatch.groups = groups;
+        for (idx, change) in changes.iter().enumerate() {
+            dispatch.apply(idx, change)?;
+        }
+        let args: SmallVec<[NamedArg<'_>; 8]> =
+            dispatch.args.iter().map(|(name, held)| NamedArg { name: Some(name), arg: held.as_arg() }).collect();
+        let steps = dispatch.steps_for(graph.stream(), &args)?;
+        drop(args);
+        Ok(graph.replace(self.0, dispatch, steps)?)
+    }
+}
+
+impl Dispatch {
+    /// Puts one argument in place of another.
+    fn apply(&mut self, idx: usize, change: &NamedArg<'_>) -> Result<()> {
+        let signature = self.kernel.signature();
+        let name = self.kernel.name_of(idx, change);
+        let Some((_, held)) = self.args.iter_mut().find(|(param, _)| *param == name) else {
+            return Err(unknown(signature, &name));
+        };
+        if let (ArgShape::Array(recorded), ArgShape::Array(given)) = (held.as_arg().shape(), change.arg.shape())
+            && (recorded.dtype, recorded.shape) != (given.dtype, given.shape)
+        {
+            let (recorded, given) = (recorded.to_string(), given.to_string());
+            return Err(Error::OtherLayout { kernel: signature.entry.clone(), param: name, recorded, given });
+        }
+        *held = Held::new(&change.arg);
+        Ok(())
+    }
+
+    /// Checks the dispatch and describes it as steps of a graph: none if there is nothing to launch.
+    fn steps_for(&self, stream: &Stream, args: &[NamedArg<'_>]) -> Result<SmallVec<[Step; 1]>> {
+        let mut steps = SmallVec::new();
+        let supply = Prepared { stream, steps: &mut steps };
+        let Some(launch) = self.kernel.launch(supply, self.groups, args)? else { return Ok(steps) };
+        let launch = launch.into_owned();
+        let (kernel, accesses) = (self.kernel.clone(), self.kernel.accesses(&launch));
+        let record = move |recorder: &mut Recorder<'_>| {
+            // SAFETY: this kernel made the launch, which holds the blocks; their last uses are recorded with the accesses.
+            unsafe { kernel.record_launch(recorder, &launch) }
+        };
+        // SAFETY: the launch touches what `Kernel::accesses` says, and `record` owns it and with it the blocks.
+        steps.push(unsafe { Step::new(&accesses, record) });
+        Ok(steps)
+    }
+}
+
+/// Constants are sent once, copies of arrays become steps of their own.
+struct Prepared<'a> {
+    stream: &'a Stream,
+    steps: &'a mut SmallVec<[Step; 1]>,
+}
+
+impl Supply for Prepared<'_> {
+    fn constant(&mut self, constant: &ConstArray, length: u64) -> Result<Arc<Block>> {
+        constant.block(self.stream, length)
+    }
+
+    fn continued(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>> {
+        let block = array.block.allocator().allocate(length, MemoryKind::Device)?;
+        self.steps.extend(block.fill_step(self.stream.device(), 0)?);
+        self.steps.extend(block.copy_step(self.stream.device(), 0, array.block, array.bytes())?);
+        Ok(block)
+    }
+}
+
+impl Held {
+    fn new(arg: &Arg<'_>) -> Self {
+        match arg {
+            Arg::Array(ArrayArg { block, shape }) => Self::Array {
+                block: Arc::clone(block),
+                dtype: shape.dtype,
+                shape: shape.shape.into(),
+                extent: Extent {
+                    nbytes: shape.nbytes,
+                    offset: shape.offset,
+                    is_contiguous: shape.is_contiguous,
+                    is_writable: shape.is_writable,
+                },
+            },
+            Arg::Constant(constant) => Self::Constant((*constant).clone()),
+            Arg::Scalar(value) => Self::Scalar(*value),
+            Arg::Scalars(values) => Self::Scalars(values.clone()),
+        }
+    }
+
+    fn as_arg(&self) -> Arg<'_> {
+        match self {
+            Self::Array { block, dtype, shape, extent } => {
+                let &Extent { nbytes, offset, is_contiguous, is_writable } = extent;
+                let shape =
+                    ArrayShape { label: None, dtype: *dtype, shape, nbytes, offset, is_contiguous, is_writable };
+                Arg::Array(ArrayArg { block, shape })
+            }
+            Self::Constant(constant) => Arg::Constant(constant),
+            Self::Scalar(value) => Arg::Scalar(*value),
+            Self::Scalars(values) => Arg::Scalars(values.clone()),
+        }
+    }
+}

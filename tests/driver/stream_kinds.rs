@@ -1,0 +1,302 @@
+//! Streams with a part in the legacy ordering, the default streams, and what comes from outside.
+
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use ash::vk;
+use vkarray::{Context, DriverError, Event, ExternalQueue, Groups, Point, Stream};
+use vkarray_driver::{DefaultStreams, Device};
+
+use crate::fixture::{Fixture, contents, poll};
+use crate::kernels::{keep_busy, kept_busy, spin, step, stepped};
+
+const ONE: Groups = Groups::exact([1, 1, 1]);
+
+#[test]
+fn legacy_work_waits_for_all_blocking_streams() {
+    let fixture = Fixture::open();
+    let (spin, step, legacy) = (spin(&fixture), step(&fixture), fixture.legacy_default_stream().unwrap());
+    let streams = [(); 3].map(|()| fixture.blocking_stream().unwrap());
+    let slow = [(); 3].map(|()| fixture.slice_to_device(&[1_u32]).unwrap());
+    let quick = fixture.slice_to_device(&[2_u32]).unwrap();
+    fixture.synchronize().unwrap();
+    for (stream, array) in streams.iter().zip(&slow) {
+        keep_busy(stream, &spin, array);
+    }
+    step.dispatch(&legacy, ONE, (&quick, 3_u32)).unwrap();
+    let event = fixture.event();
+    event.record(&legacy).unwrap();
+    assert!(streams.iter().any(|stream| !stream.query().unwrap()), "recording on the legacy stream blocked the host");
+    event.synchronize().unwrap();
+    assert!(streams.iter().all(|stream| stream.query().unwrap()), "legacy work did not wait");
+    assert_eq!(contents(&quick), [stepped(2, 3)]);
+    for array in &slow {
+        assert_eq!(contents(array), [kept_busy(1)]);
+    }
+}
+
+#[test]
+fn blocking_streams_wait_for_earlier_legacy_work() {
+    let fixture = Fixture::open();
+    let (spin, step, legacy) = (spin(&fixture), step(&fixture), fixture.legacy_default_stream().unwrap());
+    let streams = [(); 3].map(|()| fixture.blocking_stream().unwrap());
+    let quick = [(); 3].map(|()| fixture.slice_to_device(&[2_u32]).unwrap());
+    let slow = fixture.slice_to_device(&[1_u32]).unwrap();
+    keep_busy(&legacy, &spin, &slow);
+    for (stream, array) in streams.iter().zip(&quick) {
+        step.dispatch(stream, ONE, (array, 3_u32)).unwrap();
+    }
+    for stream in &streams {
+        stream.synchronize().unwrap();
+        assert!(legacy.query().unwrap(), "a blocking stream did not wait for legacy work");
+    }
+    assert_eq!(contents(&slow), [kept_busy(1)]);
+}
+
+#[test]
+fn waits_of_the_legacy_order_are_made_once() {
+    let fixture = Fixture::open();
+    let (spin, step, legacy) = (spin(&fixture), step(&fixture), fixture.legacy_default_stream().unwrap());
+    let (blocking, ordinary) = (fixture.blocking_stream().unwrap(), fixture.stream().unwrap());
+    let arrays = [(); 3].map(|()| fixture.slice_to_device(&[1_u32]).unwrap());
+    keep_busy(&blocking, &spin, &arrays[0]);
+    let batches = |stream: &Stream| stream.point().unwrap().value();
+    step.dispatch(&legacy, ONE, (&arrays[1], 1_u32)).unwrap();
+    let after_first = batches(&blocking);
+    // While nothing new comes on the other side, neither side has anything to send or to wait for.
+    for round in 0..100_u32 {
+        step.dispatch(&legacy, ONE, (&arrays[1], round)).unwrap();
+    }
+    assert!(batches(&blocking) <= after_first + 1, "legacy work touched the blocking stream each time");
+    for round in 0..100_u32 {
+        step.dispatch(&ordinary, ONE, (&arrays[2], round)).unwrap();
+    }
+    legacy.synchronize().unwrap();
+    assert!(blocking.query().unwrap(), "waiting for the legacy stream is waiting for what it waits for");
+    ordinary.synchronize().unwrap();
+}
+
+#[test]
+fn the_legacy_order_holds_over_many_rounds_and_threads() {
+    let fixture = Fixture::open();
+    let step = step(&fixture);
+    let legacy = fixture.legacy_default_stream().unwrap();
+    let arrays: Vec<_> = (0..4_u32).map(|i| fixture.slice_to_device(&[i]).unwrap()).collect();
+    thread::scope(|scope| {
+        for array in &arrays {
+            let (fixture, step, legacy) = (&fixture, &step, &legacy);
+            scope.spawn(move || {
+                let own = fixture.blocking_stream().unwrap();
+                for round in 0..100_u32 {
+                    step.dispatch(if round % 3 == 0 { legacy } else { &own }, ONE, (array, round)).unwrap();
+                }
+                own.synchronize().unwrap();
+            });
+        }
+    });
+    for (i, array) in (0..4_u32).zip(&arrays) {
+        assert_eq!(contents(array), [(0..100).fold(i, stepped)], "array {i}");
+    }
+}
+
+#[test]
+fn there_is_one_legacy_stream_a_device_and_one_default_stream_a_thread() {
+    let fixture = Fixture::open();
+    let step = step(&fixture);
+    let same = |a: &Stream, b: &Stream| Arc::ptr_eq(a.point().unwrap().timeline(), b.point().unwrap().timeline());
+    let other = Context::on(fixture.device()).unwrap();
+    assert!(same(&fixture.legacy_default_stream().unwrap(), &other.legacy_default_stream().unwrap()));
+    let mine = fixture.per_thread_default_stream().unwrap();
+    assert!(same(&mine, &fixture.per_thread_default_stream().unwrap()));
+    assert!(same(&mine, &other.per_thread_default_stream().unwrap()));
+    assert!(!same(&mine, &fixture.legacy_default_stream().unwrap()));
+    assert!(!same(&mine, fixture.default_stream()));
+    thread::scope(|scope| {
+        let theirs = scope.spawn(|| fixture.per_thread_default_stream().unwrap()).join().unwrap();
+        assert!(!same(&mine, &theirs));
+    });
+    let opened_twice = Device::open(fixture.device().physical()).unwrap();
+    let elsewhere = DefaultStreams::of(&opened_twice);
+    assert!(!same(&elsewhere.legacy().unwrap(), &fixture.legacy_default_stream().unwrap()));
+    assert!(!same(&elsewhere.per_thread().unwrap(), &mine));
+    drop(elsewhere);
+    opened_twice.close(Duration::from_secs(2)).unwrap();
+    // It takes part in the legacy ordering.
+    let array = fixture.slice_to_device(&[1_u32]).unwrap();
+    step.dispatch(&mine, ONE, (&array, 1_u32)).unwrap();
+    fixture.legacy_default_stream().unwrap().synchronize().unwrap();
+    assert!(mine.query().unwrap());
+}
+
+#[test]
+fn a_threads_stream_goes_with_the_thread() {
+    let fixture = Fixture::open();
+    let (spin, before) = (spin(&fixture), Arc::strong_count(fixture.device()));
+    let arrays: Vec<_> = (0..8_u32).map(|_| fixture.slice_to_device(&[1_u32]).unwrap()).collect();
+    fixture.synchronize().unwrap();
+    let with_arrays = Arc::strong_count(fixture.device());
+    assert!(with_arrays >= before);
+    let threads: Vec<_> = arrays
+        .iter()
+        .map(|array| {
+            let (context, spin, array) = (Context::clone(&fixture), spin.clone(), array.clone());
+            thread::spawn(move || {
+                let stream = context.per_thread_default_stream().unwrap();
+                spin.dispatch(&stream, ONE, (&array, 5_000_u32)).unwrap();
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    poll("letting go of the threads' streams", || Arc::strong_count(fixture.device()) <= with_arrays);
+}
+
+#[test]
+fn an_event_follows_a_semaphore_that_the_host_raises() {
+    let fixture = Fixture::open();
+    let semaphore = RaisedByHand::new(fixture.device());
+    let (step, stream) = (step(&fixture), fixture.stream().unwrap());
+    let array = fixture.slice_to_device(&[1_u32]).unwrap();
+    fixture.synchronize().unwrap();
+    let point = semaphore.point(5);
+    let event = Event::of(point.clone());
+    assert!(!point.is_complete().unwrap() && !event.query().unwrap());
+    let error = point.wait(Some(Duration::from_millis(1))).unwrap_err();
+    assert!(matches!(error, DriverError::Timeout { .. }), "{error}");
+    event.wait(&stream).unwrap();
+    step.dispatch(&stream, ONE, (&array, 2_u32)).unwrap();
+    stream.flush().unwrap();
+    assert!(!stream.query().unwrap(), "the stream ran ahead of the semaphore");
+    semaphore.raise(4);
+    assert!(!stream.query().unwrap(), "the stream did not wait for the value");
+    semaphore.raise(5);
+    stream.synchronize().unwrap();
+    event.synchronize().unwrap();
+    assert_eq!(contents(&array), [stepped(1, 2)]);
+    assert!(matches!(event.elapsed(&event), Err(DriverError::TimingOff)));
+}
+
+#[test]
+fn callbacks_wait_for_a_semaphore_from_outside() {
+    let fixture = Fixture::open();
+    let (semaphore, stream) = (RaisedByHand::new(fixture.device()), fixture.stream().unwrap());
+    stream.wait_for(&semaphore.point(1)).unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let note = Arc::clone(&seen);
+    stream.add_callback(move |outcome| note.lock().unwrap().push(outcome.is_ok())).unwrap();
+    assert!(seen.lock().unwrap().is_empty());
+    semaphore.raise(1);
+    poll("the callback", || !seen.lock().unwrap().is_empty());
+    assert_eq!(*seen.lock().unwrap(), [true]);
+}
+
+#[test]
+fn the_first_and_the_last_of_several_events_are_waited_for() {
+    let fixture = Fixture::open();
+    let semaphores = [(); 3].map(|()| RaisedByHand::new(fixture.device()));
+    let events = semaphores.each_ref().map(|semaphore| Event::of(semaphore.point(1)));
+    let events = events.each_ref();
+    let brief = Duration::from_millis(2);
+    let timed_out = |result: Result<(), DriverError>| {
+        let error = result.unwrap_err();
+        assert!(matches!(error, DriverError::Timeout { waited } if waited >= brief), "{error}");
+    };
+    timed_out(Event::wait_any(&events, Some(brief)).map(|_| ()));
+    timed_out(Event::wait_all(&events, Some(brief)));
+    semaphores[1].raise(1);
+    assert_eq!(Event::wait_any(&events, Some(brief)).unwrap(), 1);
+    timed_out(Event::wait_all(&events, Some(brief)));
+    semaphores[0].raise(1);
+    assert_eq!(Event::wait_any(&events, None).unwrap(), 0);
+    semaphores[2].raise(1);
+    Event::wait_all(&events, None).unwrap();
+    let never = fixture.event();
+    assert_eq!(Event::wait_any(&[events[0], &never], Some(brief)).unwrap(), 0);
+    assert_eq!(Event::wait_any(&[&never], Some(brief)).unwrap(), 0, "never recorded is complete");
+    Event::wait_all(&[&never, events[0]], None).unwrap();
+    Event::wait_all(&[], None).unwrap();
+    assert!(matches!(Event::wait_any(&[], None), Err(DriverError::NoEvents)));
+    let other = Device::open(fixture.device().physical()).unwrap();
+    let foreign = Event::new(&other);
+    assert!(matches!(Event::wait_any(&[&never, &foreign], None), Err(DriverError::DifferentDevices)));
+    assert!(matches!(Event::wait_all(&[&never, &foreign], None), Err(DriverError::DifferentDevices)));
+}
+
+#[test]
+fn waiting_for_several_events_sends_their_work() {
+    let fixture = Fixture::open();
+    let (spin, step) = (spin(&fixture), step(&fixture));
+    let streams = [(); 4].map(|()| fixture.stream().unwrap());
+    let arrays = [(); 4].map(|()| fixture.slice_to_device(&[1_u32]).unwrap());
+    let events = [(); 4].map(|()| fixture.event());
+    keep_busy(&streams[0], &spin, &arrays[0]);
+    for ((stream, array), event) in streams.iter().zip(&arrays).zip(&events) {
+        step.dispatch(stream, ONE, (array, 4_u32)).unwrap();
+        event.record(stream).unwrap();
+    }
+    let first = Event::wait_any(&events.each_ref(), None).unwrap();
+    assert!(events[first].query().unwrap());
+    Event::wait_all(&events.each_ref(), None).unwrap();
+    assert!(streams.iter().all(|stream| stream.query().unwrap()));
+    assert_eq!(contents(&arrays[0]), [stepped(kept_busy(1), 4)]);
+}
+
+#[test]
+fn an_external_stream_keeps_to_its_queue() {
+    let fixture = Fixture::open();
+    let family = fixture.device().plan().compute.family;
+    // SAFETY: the device was opened with a queue of this family.
+    let raw = unsafe { fixture.device().raw().get_device_queue(family, 0) };
+    let step = step(&fixture);
+    // SAFETY: the queue is the device's own, and nobody beside the device uses it.
+    let stream = unsafe { Stream::external(fixture.device(), ExternalQueue { raw, family, lock: None }) }.unwrap();
+    let array = fixture.slice_to_device(&[1_u32; 9]).unwrap();
+    for round in 0..200_u32 {
+        let stream = if round % 2 == 0 { &stream } else { fixture.default_stream() };
+        step.dispatch(stream, Groups::covering([9]), (&array, round)).unwrap();
+    }
+    assert_eq!(contents(&array), [(0..200).fold(1, stepped); 9]);
+    // SAFETY: refused before the handle is used.
+    let refused = unsafe { Stream::external(fixture.device(), ExternalQueue { raw, family: 77, lock: None }) };
+    let error = refused.unwrap_err().to_string();
+    assert!(error.contains("families") && error.contains("77"), "{error}");
+}
+
+/// A timeline semaphore that no work signals.
+struct RaisedByHand {
+    semaphore: vk::Semaphore,
+    device: Arc<Device>,
+}
+
+impl RaisedByHand {
+    fn new(device: &Arc<Device>) -> Self {
+        let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
+        let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+        // SAFETY: `info` is complete; `drop` destroys the semaphore.
+        let semaphore = unsafe { device.raw().create_semaphore(&info, None) }.unwrap();
+        Self { semaphore, device: Arc::clone(device) }
+    }
+
+    fn point(&self, value: u64) -> Point {
+        // SAFETY: of this device, and each test raises it so far before it ends.
+        unsafe { Point::external(&self.device, self.semaphore, value) }
+    }
+
+    fn raise(&self, value: u64) {
+        let info = vk::SemaphoreSignalInfo::default().semaphore(self.semaphore).value(value);
+        // SAFETY: the tests raise it upwards only.
+        unsafe { self.device.raw().signal_semaphore(&info) }.unwrap();
+    }
+}
+
+impl Drop for RaisedByHand {
+    fn drop(&mut self) {
+        // What waited for it is done, and the driver has let go of it.
+        // SAFETY: no other thread of a test uses a queue now; none of its streams has work.
+        unsafe { self.device.raw().device_wait_idle() }.unwrap();
+        // SAFETY: created by `new`, and nothing waits for it any more.
+        unsafe { self.device.raw().destroy_semaphore(self.semaphore, None) };
+    }
+}

@@ -1,0 +1,19 @@
+//! The kernel crate on a device: what kernels compute, how their arguments reach them, and which calls are refused.
+
+mod atomics;
+mod bindings;
+mod bounds;
+mod cache;
+mod capabilities;
+mod constants;
+mod launch;
+mod push;
+mod refusals;
+mod shared;
+
+use vkarray::{Context, Kernel, Source};
+
+/// Builds the one kernel of a shader.
+fn kernel(ctx: &Context, wgsl: impl Into<String>) -> Kernel {
+    ctx.kernel(Source::wgsl(wgsl.into())).build().unwrap_or_else(|error| panic!("{error}"))
+}

@@ -1,0 +1,62 @@
+//! Indices out of range: a read gives zero, a write does nothing.
+
+use vkarray::Groups;
+
+use super::kernel;
+use crate::fixture::{Fixture, contents};
+
+#[test]
+fn reads_out_of_range_give_zero_and_writes_do_nothing() {
+    let fixture = Fixture::open();
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read> x: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> y: array<u32>;
+        var<immediate> shift: u32;
+        @compute @workgroup_size(64) fn shifted(@builtin(global_invocation_id) id: vec3<u32>) {
+            y[id.x] = x[id.x + shift] + 1000u;
+        }";
+    let shifted = kernel(&fixture, wgsl);
+    // One block, so that what lies behind each array is known: the next one.
+    let align = 64;
+    let all = fixture.full([4 * align], 7_u32).unwrap();
+    let part = |from: usize, len: usize| all.slice(&[(from..from + len).into()]).unwrap();
+    for (len, shift) in [(10, 0), (10, 3), (10, 10), (10, 60), (1, u32::MAX), (64, u32::MAX / 4)] {
+        all.block().fill(fixture.default_stream(), 7).unwrap();
+        let (x, y) = (part(0, len), part(2 * align, len));
+        // Far more invocations than elements: their writes would reach the rest of the block.
+        shifted.dispatch(fixture.default_stream(), Groups::covering([200]), (&x, &y, shift)).unwrap();
+        let mut expected = vec![7; 4 * align];
+        for (i, y) in (0_u32..).zip(&mut expected[2 * align..2 * align + len]) {
+            let at = i.wrapping_add(shift) as usize;
+            *y = if at < len { 1007 } else { 1000 };
+        }
+        assert_eq!(contents(&all), expected, "{len} elements, shifted by {shift}");
+    }
+}
+
+#[test]
+fn a_surplus_of_invocations_leaves_the_last_element_alone() {
+    let fixture = Fixture::open();
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(64) fn number(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = id.x; }";
+    let number = kernel(&fixture, wgsl);
+    for n in [1_u32, 63, 64, 65, 1000] {
+        let x = fixture.zeros::<u32>([n as usize]).unwrap();
+        number.dispatch(fixture.default_stream(), Groups::covering([u64::from(n) + 500]), (&x,)).unwrap();
+        assert_eq!(contents(&x), (0..n).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn an_index_into_a_fixed_array_is_bounded_too() {
+    let fixture = Fixture::open();
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read_write> x: array<u32, 5>;
+        @group(0) @binding(1) var<storage, read_write> at: array<u32>;
+        @compute @workgroup_size(1) fn poke(@builtin(global_invocation_id) id: vec3<u32>) { x[at[id.x]] = 1u + id.x; }";
+    let (x, at) =
+        (fixture.zeros::<u32>([5]).unwrap(), fixture.slice_to_device(&[5_u32, u32::MAX, 2, 1 << 30]).unwrap());
+    kernel(&fixture, wgsl).dispatch(fixture.default_stream(), Groups::exact([4, 1, 1]), (&x, &at)).unwrap();
+    assert_eq!(contents(&x), [0, 0, 3, 0, 0]);
+}

@@ -1,0 +1,87 @@
+//! The kernel cache: the same things give the same kernel, anything else another.
+
+use std::ptr;
+use std::thread;
+
+use vkarray::{Context, Groups, Kernel, Source};
+
+use crate::fixture::{Fixture, contents};
+
+const SCALE: &str = "
+    override FACTOR: u32 = 2;
+    @id(7) override OFFSET: u32 = 0;
+    @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    @compute @workgroup_size(8) fn scale(@builtin(global_invocation_id) id: vec3<u32>) {
+        x[id.x] = x[id.x] * FACTOR + OFFSET;
+    }";
+
+fn build(ctx: &Context, factor: Option<u32>, offset: Option<(&str, u32)>) -> Kernel {
+    let mut builder = ctx.kernel(Source::wgsl(SCALE));
+    if let Some(factor) = factor {
+        builder = builder.constant("FACTOR", factor);
+    }
+    if let Some((name, offset)) = offset {
+        builder = builder.constant(name, offset);
+    }
+    builder.build().unwrap()
+}
+
+fn is_same(a: &Kernel, b: &Kernel) -> bool {
+    ptr::eq(a.signature(), b.signature())
+}
+
+#[test]
+fn the_same_source_and_constants_are_the_same_kernel() {
+    let fixture = Fixture::open();
+    let kernel = build(&fixture, Some(3), None);
+    assert!(is_same(&kernel, &build(&fixture, Some(3), None)));
+    assert!(!is_same(&kernel, &build(&fixture, Some(4), None)));
+    assert!(!is_same(&kernel, &build(&fixture, Some(3), Some(("OFFSET", 1)))));
+    let zeroed = fixture.kernel(Source::wgsl(SCALE)).constant("FACTOR", 3_u32).zero_shared(true).build().unwrap();
+    assert!(!is_same(&kernel, &zeroed));
+    let other = Context::on(fixture.device()).unwrap();
+    assert!(!is_same(&kernel, &build(&other, Some(3), None)), "contexts have caches of their own");
+}
+
+#[test]
+fn constants_have_their_values() {
+    let fixture = Fixture::open();
+    // Factor, offset, what they make of 10.
+    let cases = [
+        (None, None, 20),
+        (Some(3), None, 30),
+        (Some(0), None, 0),
+        (None, Some(("OFFSET", 5)), 25),
+        (Some(7), Some(("7", 1)), 71), // By its id.
+        (Some(u32::MAX), None, 10_u32.wrapping_mul(u32::MAX)),
+    ];
+    for (factor, offset, expected) in cases {
+        let x = fixture.slice_to_device(&[10_u32; 8]).unwrap();
+        build(&fixture, factor, offset).dispatch(fixture.default_stream(), Groups::covering([8]), (&x,)).unwrap();
+        assert_eq!(contents(&x), [expected; 8], "{factor:?} {offset:?}");
+    }
+}
+
+#[test]
+fn a_constant_that_cannot_be_is_refused() {
+    let fixture = Fixture::open();
+    let cases = [
+        ("FACTOR", -1.0, "kernel `scale`: constant `FACTOR` is u32 and cannot be -1: "),
+        ("FACTOR", 1.5, "kernel `scale`: constant `FACTOR` is u32 and cannot be 1.5: "),
+        ("FACTRO", 1.0, "kernel `scale`: no constant `FACTRO`; there is `FACTOR`, `OFFSET` (did you mean `FACTOR`?)"),
+    ];
+    for (name, value, message) in cases {
+        let error = fixture.kernel(Source::wgsl(SCALE)).constant(name, value).build().unwrap_err().to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
+}
+
+#[test]
+fn threads_that_build_the_same_kernel_at_once_get_one() {
+    let fixture = Fixture::open();
+    let kernels: Vec<Kernel> = thread::scope(|scope| {
+        let builds: Vec<_> = (0..8).map(|_| scope.spawn(|| build(&fixture, Some(9), None))).collect();
+        builds.into_iter().map(|build| build.join().unwrap()).collect()
+    });
+    assert!(kernels.iter().all(|kernel| is_same(kernel, &kernels[0])));
+}

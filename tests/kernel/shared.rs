@@ -1,0 +1,103 @@
+//! Workgroup (shared) memory and barriers.
+
+use vkarray::{Groups, Source};
+
+use super::kernel;
+use crate::fixture::{Fixture, contents};
+
+#[test]
+fn a_tile_is_reversed_through_shared_memory() {
+    let fixture = Fixture::open();
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        var<workgroup> tile: array<u32, 64>;
+        @compute @workgroup_size(64) fn reverse(
+            @builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_index) local: u32,
+        ) {
+            tile[local] = x[id.x];
+            workgroupBarrier();
+            x[id.x] = tile[63u - local];
+        }";
+    let x: Vec<u32> = (0..64 * 9).collect();
+    let array = fixture.slice_to_device(&x).unwrap();
+    kernel(&fixture, wgsl).dispatch(fixture.default_stream(), Groups::covering([64 * 9]), (&array,)).unwrap();
+    let expected: Vec<u32> = x.chunks(64).flat_map(|tile| tile.iter().rev().copied()).collect();
+    assert_eq!(contents(&array), expected);
+}
+
+#[test]
+fn a_tree_of_barriers_sums_a_workgroup() {
+    let fixture = Fixture::open();
+    let wgsl = "
+        override WIDTH: u32 = 128;
+        @group(0) @binding(0) var<storage, read> x: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> sums: array<u32>;
+        var<workgroup> partial: array<u32, WIDTH>;
+        @compute @workgroup_size(WIDTH) fn sum(
+            @builtin(global_invocation_id) id: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>,
+            @builtin(local_invocation_index) local: u32,
+        ) {
+            partial[local] = select(0u, x[id.x], id.x < arrayLength(&x));
+            workgroupBarrier();
+            for (var half = WIDTH / 2u; half > 0u; half /= 2u) {
+                if local < half { partial[local] += partial[local + half]; }
+                workgroupBarrier();
+            }
+            if local == 0u { sums[group.x] = partial[0]; }
+        }";
+    for width in [32_u32, 128] {
+        let sum = fixture.kernel(Source::wgsl(wgsl)).constant("WIDTH", width).build().unwrap();
+        assert_eq!(sum.signature().workgroup_size, [width, 1, 1]);
+        assert_eq!(sum.signature().shared_bytes, u64::from(width) * 4);
+        for n in [1, 31, 32, 33, 127, 128, 129, 1000, 4099] {
+            let x: Vec<u32> = (0..n).map(|i| i * i + 1).collect();
+            let (dx, sums) =
+                (fixture.slice_to_device(&x).unwrap(), fixture.zeros::<u32>([n.div_ceil(width) as usize]).unwrap());
+            sum.dispatch(fixture.default_stream(), Groups::covering([u64::from(n)]), (&dx, &sums)).unwrap();
+            let expected: Vec<u32> = x.chunks(width as usize).map(|tile| tile.iter().sum()).collect();
+            assert_eq!(contents(&sums), expected, "{n} elements by {width}");
+        }
+    }
+}
+
+#[test]
+fn shared_memory_is_zero_when_asked_for() {
+    let fixture = Fixture::open();
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        var<workgroup> tile: array<u32, 200>;
+        @compute @workgroup_size(64) fn leftovers(
+            @builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_index) local: u32,
+        ) {
+            var found = 0u;
+            for (var i = local; i < 200u; i += 64u) { found |= tile[i]; }
+            out[id.x] = found;
+            workgroupBarrier();
+            for (var i = local; i < 200u; i += 64u) { tile[i] = 0xdeadbeefu; }
+        }";
+    let zeroed = fixture.kernel(Source::wgsl(wgsl)).zero_shared(true).build().unwrap();
+    let out = fixture.full([64 * 50], 7_u32).unwrap();
+    for _ in 0..3 {
+        zeroed.dispatch(fixture.default_stream(), Groups::covering([64 * 50]), (&out,)).unwrap();
+        assert_eq!(contents(&out), [0; 64 * 50]);
+    }
+}
+
+#[test]
+fn two_shared_arrays_do_not_overlap() {
+    let fixture = Fixture::open();
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read_write> out: array<vec2<u32>>;
+        var<workgroup> bytes: array<u32, 33>;
+        var<workgroup> pairs: array<vec4<u32>, 33>;
+        @compute @workgroup_size(33) fn both(@builtin(local_invocation_index) i: u32) {
+            bytes[i] = i + 1u;
+            pairs[i] = vec4(i, 2u * i, 3u * i, 1000u + i);
+            workgroupBarrier();
+            out[i] = vec2(bytes[32u - i], pairs[32u - i].w);
+        }";
+    let out = fixture.zeros::<u32>([33, 2]).unwrap();
+    kernel(&fixture, wgsl).dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&out,)).unwrap();
+    let expected: Vec<u32> = (0..33).rev().flat_map(|i| [i + 1, 1000 + i]).collect();
+    assert_eq!(contents(&out), expected);
+}

@@ -1,0 +1,116 @@
+//! Copies into views, which leave the elements between alone, and what copies refuse.
+
+use ::ndarray::{ArrayD, IxDyn, ShapeBuilder, SliceInfoElem};
+use vkarray::{Context, Device, Index, Order};
+
+use super::counted;
+use crate::fixture::Fixture;
+use crate::kernels::{keep_busy, kept_busy, spin};
+
+#[test]
+fn a_copy_into_a_view_never_touches_the_gaps() {
+    let fixture = Fixture::open();
+    let part = |start, end, step| SliceInfoElem::Slice { start, end, step };
+    let whole = part(0, None, 1);
+    let cases = [
+        [whole, part(0, None, 2)],
+        [part(1, None, 2), whole],
+        [part(1, Some(5), 3), part(2, Some(6), 1)],
+        [part(0, None, -1), part(0, None, -2)],
+        [SliceInfoElem::Index(3), whole],
+        [whole, SliceInfoElem::Index(-1)],
+        [SliceInfoElem::Index(0), SliceInfoElem::Index(0)],
+        [part(2, Some(2), 1), whole], // Nothing at all.
+    ];
+    for order in [Order::C, Order::F] {
+        for case in cases {
+            let device = fixture.device_array_with_order::<i32>([6, 7], order).unwrap();
+            device.block().fill(fixture.default_stream(), u32::MAX).unwrap();
+            let mut expected = ArrayD::from_elem(IxDyn(&[6, 7]), -1);
+            let values = counted(expected.slice(&case[..]).shape());
+            expected.slice_mut(&case[..]).assign(&values);
+            device.slice(&case.map(Index::from)).unwrap().copy_from_host(&values).unwrap();
+            assert_eq!(device.copy_to_host().unwrap(), expected, "{case:?} in {order:?} order");
+        }
+    }
+}
+
+#[test]
+fn a_copy_into_a_view_of_a_busy_array_comes_after_its_work() {
+    let fixture = Fixture::open();
+    let array = fixture.slice_to_device(&[1_u32; 9]).unwrap();
+    keep_busy(fixture.default_stream(), &spin(&fixture), &array);
+    let odd = array.slice(&[Index::stepped(1.., 2)]).unwrap();
+    odd.copy_from_host(&::ndarray::arr1(&[20_u32, 21, 22, 23])).unwrap();
+    let expected = [kept_busy(1), 20, 1, 21, 1, 22, 1, 23, 1];
+    assert_eq!(array.copy_to_host().unwrap().as_slice(), Some(expected.as_slice()));
+}
+
+#[test]
+fn orders_mix_without_moving_an_element() {
+    let fixture = Fixture::open();
+    let host = counted(&[3, 4, 5]);
+    let hosts = [host.clone(), ArrayD::from_shape_fn(IxDyn(&[3, 4, 5]).f(), |at| host[at])];
+    assert_eq!(hosts[0], hosts[1]);
+    assert_ne!(hosts[0].strides(), hosts[1].strides());
+    for host in &hosts {
+        for order in [Order::C, Order::F] {
+            let device = fixture.device_array_with_order::<i32>([3, 4, 5], order).unwrap();
+            device.copy_from_host(host).unwrap();
+            assert_eq!(device.copy_to_host().unwrap(), hosts[0], "{order:?}");
+        }
+    }
+}
+
+#[test]
+fn arrays_like_others_have_their_shape_and_order() {
+    let fixture = Fixture::open();
+    let c = fixture.zeros::<i32>([3, 4]).unwrap();
+    let f = fixture.device_array_with_order::<i32>([3, 4], Order::F).unwrap();
+    let (like_c, like_f) =
+        (fixture.device_array_like::<u8, _>(&c).unwrap(), fixture.device_array_like::<f64, _>(&f).unwrap());
+    assert!(like_c.is_c_contiguous() && like_f.is_f_contiguous() && !like_f.is_c_contiguous());
+    let gaps = c.slice(&[(..).into(), Index::stepped(.., 2)]).unwrap();
+    let packed = fixture.device_array_like::<i32, _>(&gaps).unwrap();
+    assert_eq!((packed.shape(), packed.is_c_contiguous()), ([3, 2].as_slice(), true));
+}
+
+#[test]
+fn shapes_that_differ_are_refused_with_both() {
+    let fixture = Fixture::open();
+    let device = fixture.full([2, 3], 7_i32).unwrap();
+    let cases = [
+        (vec![3, 2], "host array of shape (3, 2) does not match the device array's shape (2, 3)"),
+        (vec![6], "host array of shape (6,) does not match the device array's shape (2, 3)"),
+        (vec![2, 3, 1], "host array of shape (2, 3, 1) does not match the device array's shape (2, 3)"),
+        (vec![], "host array of shape () does not match the device array's shape (2, 3)"),
+    ];
+    for (shape, message) in cases {
+        assert_eq!(device.copy_from_host(&counted(&shape)).unwrap_err().to_string(), message);
+    }
+    assert_eq!(device.copy_to_host().unwrap(), ArrayD::from_elem(IxDyn(&[2, 3]), 7));
+}
+
+#[test]
+fn shapes_that_cannot_be_are_refused_before_memory_is_asked_for() {
+    let fixture = Fixture::open();
+    for shape in [vec![usize::MAX, 2], vec![1 << 40, 1 << 40], vec![1; 65]] {
+        let error = fixture.zeros::<f64>(&shape).unwrap_err();
+        assert!(matches!(error, vkarray::Error::Layout(_)), "{shape:?}: {error}");
+    }
+    assert_eq!(fixture.allocator().usage().in_use, 0);
+}
+
+#[test]
+fn streams_of_another_device_are_refused() {
+    let fixture = Fixture::open();
+    let foreign = Context::on(&Device::open(fixture.device().physical()).unwrap()).unwrap();
+    let array = fixture.full([4], 1_i32).unwrap();
+    let name = &fixture.info().name;
+    let message = format!("the array belongs to {name} and the stream to {name}: they were opened separately");
+    let stream = foreign.default_stream();
+    assert_eq!(array.copy_to_host_on(stream).unwrap_err().to_string(), message);
+    assert_eq!(array.copy_from_host_on(stream, &counted(&[4])).unwrap_err().to_string(), message);
+    assert_eq!(fixture.to_device_on(stream, &counted(&[4])).unwrap_err().to_string(), message);
+    assert_eq!(array.copy_to_host().unwrap(), ArrayD::from_elem(IxDyn(&[4]), 1));
+}

@@ -1,0 +1,64 @@
+//! Arrays are handles: what shares memory, and when it is freed.
+
+use vkarray::{Context, Index};
+
+use super::counted;
+use crate::fixture::{Fixture, contents};
+use crate::kernels::{keep_busy, spin};
+
+#[test]
+fn a_view_keeps_the_memory_of_an_array_that_is_gone() {
+    let fixture = Fixture::open();
+    let array = fixture.to_device(&counted(&[4, 6])).unwrap();
+    let view = array.reshape([3, 8]).unwrap().slice(&[Index::At(1)]).unwrap();
+    drop(array);
+    // Were the memory free, one of these would have it.
+    let others: Vec<_> = (0..50).map(|_| fixture.full([24], -1_i32).unwrap()).collect();
+    assert_eq!(contents(&view), (8..16).collect::<Vec<_>>());
+    drop(others);
+    fixture.allocator().flush().unwrap();
+    assert!(fixture.allocator().usage().in_use >= 96);
+    drop(view);
+    fixture.allocator().flush().unwrap();
+    assert_eq!(fixture.allocator().usage().in_use, 0);
+}
+
+#[test]
+fn clones_share_memory_and_the_last_frees_it() {
+    let fixture = Fixture::open();
+    let array = fixture.zeros::<i32>([5]).unwrap();
+    let clones: Vec<_> = (0..10).map(|_| array.clone()).collect();
+    clones[3].copy_from_host(&counted(&[5])).unwrap();
+    assert_eq!(contents(&array), [0, 1, 2, 3, 4]);
+    drop(array);
+    for clone in clones {
+        fixture.allocator().flush().unwrap();
+        assert!(fixture.allocator().usage().in_use > 0);
+        assert_eq!(contents(&clone), [0, 1, 2, 3, 4]);
+    }
+    fixture.allocator().flush().unwrap();
+    assert_eq!(fixture.allocator().usage().in_use, 0);
+}
+
+#[test]
+fn an_array_keeps_its_context() {
+    let fixture = Fixture::open();
+    let array = {
+        let ctx = Context::on(fixture.device()).unwrap();
+        ctx.to_device(&counted(&[2, 2])).unwrap()
+    };
+    assert_eq!(array.copy_to_host().unwrap(), counted(&[2, 2]));
+    assert_eq!(contents(&array.context().full([2], 3_u8).unwrap()), [3, 3]);
+}
+
+#[test]
+fn debug_says_what_an_array_is_without_waiting_for_it() {
+    let fixture = Fixture::open();
+    let array = fixture.zeros::<u32>([2, 3]).unwrap();
+    keep_busy(fixture.default_stream(), &spin(&fixture), &array.reshape([6]).unwrap());
+    let text = format!("{:?}", array.transpose(None).unwrap());
+    assert!(!fixture.default_stream().query().unwrap(), "printing waited for the device");
+    let name = &fixture.info().name;
+    let expected = format!("DeviceNDArray {{ dtype: u32, shape: [3, 2], strides: [1, 3], device: {name:?}, .. }}");
+    assert_eq!(text, expected);
+}
