@@ -7,4 +7,5 @@ mod graphs;
 mod lifetimes;
 mod stream_kinds;
 mod streams;
+mod stress;
 mod threads;

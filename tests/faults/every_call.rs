@@ -1,5 +1,8 @@
 //! Each call of the program in `scenario.rs` fails once, in each way: the n-th, for every n that comes.
 
+use std::fs;
+use std::path::PathBuf;
+
 use ash::vk;
 
 use crate::scenario::Run;
@@ -39,6 +42,45 @@ fn every_call_may_run_out_of_device_memory() {
 #[test]
 fn every_call_may_lose_the_device() {
     fail_every_call(CODES[2]);
+}
+
+/// Calls of the instance, which is made before anything that could be lost.
+const OF_THE_INSTANCE: [&str; 7] = [
+    "vkCreateInstance",
+    "vkCreateDebugUtilsMessengerEXT",
+    "vkEnumerateInstanceLayerProperties",
+    "vkEnumerateInstanceExtensionProperties",
+    "vkEnumerateInstanceVersion",
+    "vkEnumerateDeviceExtensionProperties",
+    "vkEnumeratePhysicalDevices",
+];
+
+#[test]
+fn every_call_whose_failure_the_sources_name_is_failed() {
+    let known: Vec<&str> = names().chain(OF_THE_INSTANCE).collect();
+    let mut n_named = 0;
+    for file in ["driver", "allocator", "kernel", "ndarray"].iter().flat_map(|part| sources(part)) {
+        let text = fs::read_to_string(&file).unwrap();
+        // The text after each opening of a converter, up to the end of the call's name.
+        let named = ["from_call(\"", "failed(\""].into_iter().flat_map(|opening| text.split(opening).skip(1));
+        for call in named.map(|rest| rest.split('"').next().unwrap()).filter(|call| call.starts_with("vk")) {
+            n_named += 1;
+            assert!(known.contains(&call), "{call} of {} is missing from table.rs", file.display());
+        }
+    }
+    assert!(n_named > 20, "only {n_named} calls found: the sources are elsewhere");
+}
+
+fn sources(part: &str) -> Vec<PathBuf> {
+    let mut folders = vec![PathBuf::from(format!("{}/../crates/{part}/src", env!("CARGO_MANIFEST_DIR")))];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files
 }
 
 fn fail_every_call(code: vk::Result) {

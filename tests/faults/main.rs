@@ -19,4 +19,5 @@ mod scenario;
 #[cfg(test)]
 mod table;
 #[cfg(test)]
+#[path = "../watchdog.rs"]
 mod watchdog;

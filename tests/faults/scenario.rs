@@ -145,9 +145,8 @@ impl Run {
 
     fn replays(&mut self, stream: &Stream, step: &Kernel, x: &DeviceNDArray<u32>) -> Option<()> {
         let groups = Groups::covering([N as u64]);
-        let (graph, _) = self.attempt("record a graph", || {
-            Graph::record(stream, |graph| step.record(graph, groups, (x, 7_u32)))
-        })?;
+        let (graph, _) =
+            self.attempt("record a graph", || Graph::record(stream, |graph| step.record(graph, groups, (x, 7_u32))))?;
         self.attempt("replay", || graph.replay(stream))?;
         self.attempt("replay again", || graph.replay(stream))
     }

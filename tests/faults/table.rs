@@ -79,11 +79,6 @@ impl Table {
         })
     }
 
-    /// How many calls were made to fail so far.
-    pub(crate) fn n_failed(&self) -> u32 {
-        with(|calls| calls.n_failed)
-    }
-
     /// The objects that were created and not destroyed, by kind.
     pub(crate) fn live(&self) -> Vec<(&'static str, i64)> {
         with(|calls| calls.live.iter().filter(|(_, n)| **n != 0).map(|(kind, n)| (*kind, *n)).collect())
@@ -104,7 +99,7 @@ fn counted(call: &'static str) -> Option<vk::Result> {
     let failed = with(|calls| {
         let n = calls.counted.entry(call).or_default();
         *n += 1;
-        let due = |fault: &Fault| fault.call == call && (fault.nth..fault.nth + fault.times).contains(n);
+        let due = |fault: &Fault| fault.call == call && *n >= fault.nth && *n - fault.nth < fault.times;
         let fault = calls.fault.filter(due)?;
         calls.n_failed += 1;
         Some((fault.code, calls.device))
@@ -113,8 +108,10 @@ fn counted(call: &'static str) -> Option<vk::Result> {
     if code == vk::Result::ERROR_DEVICE_LOST && !device.is_null() {
         // A lost device does nothing any more.
         let _queues = QUEUES.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the device is live, its queues are locked, and the type is the call's.
-        unsafe { transmute::<usize, vk::PFN_vkDeviceWaitIdle>(real("vkDeviceWaitIdle"))(device) }.result().unwrap();
+        // SAFETY: the address was loaded for this name, and this is its type.
+        let wait: vk::PFN_vkDeviceWaitIdle = unsafe { transmute(real("vkDeviceWaitIdle")) };
+        // SAFETY: the device is live, and its queues are locked.
+        unsafe { wait(device) }.result().unwrap();
     }
     Some(code)
 }
@@ -244,7 +241,9 @@ unsafe extern "system" fn vkDestroyDevice(device: vk::Device, allocator: Allocat
 fn replaced(name: &CStr, real: vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction {
     let own = [("vkGetDeviceProcAddr", device_address as *const c_void), ("vkDestroyDevice", vkDestroyDevice as _)];
     let mut trampolines = FALLIBLE.iter().chain(DESTROYING).chain(&own);
-    let Some((call, trampoline)) = trampolines.find(|(call, _)| name.to_bytes() == call.as_bytes()) else { return real };
+    let Some((call, trampoline)) = trampolines.find(|(call, _)| name.to_bytes() == call.as_bytes()) else {
+        return real;
+    };
     let address = real? as usize;
     with(|calls| calls.real.insert(call, address));
     // SAFETY: a function's address, of the type that the name stands for.
