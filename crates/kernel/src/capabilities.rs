@@ -100,7 +100,7 @@ mod tests {
             (C::Int16, [true, false, true]),
             (C::Int64Atomics, [true, false, true]),
             (C::SubgroupVote, [true, true, true]),
-            (C::SubgroupShuffleRelative, [false, true, true]),
+            (C::SubgroupShuffleRelative, [true, true, true]),
             (C::Other(4433), [false, false, false]),
         ];
         let machines = ["lavapipe_22.3.6", "swiftshader_5.0.0", "h100_580.159"].map(machine);
