@@ -70,6 +70,14 @@ pub enum Error {
         /// The labels of the last work sent to the device, oldest first.
         labels: Vec<String>,
     },
+    /// A device that was opened before the process forked, used in the child. Load Vulkan again there.
+    #[error("the device was opened by process {opened_by} and does not work in process {used_by}, forked from it")]
+    Forked {
+        /// The process that opened it.
+        opened_by: u32,
+        /// The process that called.
+        used_by: u32,
+    },
     /// A wait ended before the work did.
     #[error("work not done after {waited:?}")]
     Timeout {

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ash::{ext, vk};
 
 use crate::error::{Error, INSTALL_DRIVER, INSTALL_LAYER, Result};
+use crate::fork::Origin;
 use crate::query;
 use crate::snapshot::DeviceInfo;
 
@@ -34,10 +35,14 @@ impl fmt::Display for ValidationMessage {
 /// What the validation layer has said so far. Boxed, because the layer holds its address.
 type Messages = Mutex<Vec<ValidationMessage>>;
 
+/// Given the name and the address of an entry point of the instance, returns the address to call in its place.
+pub type Intercept = fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction;
+
 /// Options for an [`Instance`].
 #[derive(Debug, Clone, Default)]
 pub struct InstanceBuilder {
     validation: bool,
+    intercept: Option<Intercept>,
 }
 
 impl InstanceBuilder {
@@ -45,6 +50,21 @@ impl InstanceBuilder {
     #[must_use]
     pub fn validation(mut self, on: bool) -> Self {
         self.validation = on;
+        self
+    }
+
+    /// Puts other functions in the place of Vulkan's, for tests of what happens when a call fails.
+    ///
+    /// Device calls are reached by replacing `vkGetDeviceProcAddr`, through which every table is loaded, also those of
+    /// extensions and of the memory library. Costs nothing where it is not used.
+    ///
+    /// # Safety
+    ///
+    /// What `intercept` returns for a name may be called wherever that entry point may, with the same meaning.
+    #[doc(hidden)]
+    #[must_use]
+    pub unsafe fn intercept(mut self, intercept: Intercept) -> Self {
+        self.intercept = Some(intercept);
         self
     }
 
@@ -57,9 +77,12 @@ impl InstanceBuilder {
     pub fn build(self) -> Result<Arc<Instance>> {
         let entry = load()?;
         let messages = self.validation.then(Box::<Messages>::default);
-        let raw = create(&entry, messages.as_deref())?;
+        let mut raw = create(&entry, messages.as_deref())?;
+        if let Some(intercept) = self.intercept {
+            raw = intercepted(&entry, &raw, intercept);
+        }
         // From here on `Instance::drop` cleans up.
-        let mut instance = Instance { entry, raw, debug: None, messages, is_adopted: false };
+        let mut instance = Instance { entry, raw, debug: None, messages, is_adopted: false, origin: Origin::here() };
         instance.listen()?;
         Ok(Arc::new(instance))
     }
@@ -75,6 +98,7 @@ pub struct Instance {
     messages: Option<Box<Messages>>,
     /// Whether somebody else created the instance and destroys it.
     is_adopted: bool,
+    origin: Origin,
 }
 
 impl Instance {
@@ -90,7 +114,7 @@ impl Instance {
     /// Starts from the defaults: validation as `VKARRAY_VALIDATION` says, off when it is absent or not `1`.
     #[must_use]
     pub fn builder() -> InstanceBuilder {
-        InstanceBuilder { validation: std::env::var("VKARRAY_VALIDATION").is_ok_and(|v| v == "1") }
+        InstanceBuilder { validation: std::env::var("VKARRAY_VALIDATION").is_ok_and(|v| v == "1"), intercept: None }
     }
 
     /// Takes over an instance that somebody else created, and goes on to. It is never destroyed from here.
@@ -103,7 +127,7 @@ impl Instance {
     /// every device of it are gone; see [`Device::close`](crate::Device::close).
     #[must_use]
     pub unsafe fn adopt(entry: ash::Entry, raw: ash::Instance) -> Arc<Self> {
-        Arc::new(Self { entry, raw, debug: None, messages: None, is_adopted: true })
+        Arc::new(Self { entry, raw, debug: None, messages: None, is_adopted: true, origin: Origin::here() })
     }
 
     /// Lists the devices, in the loader's order. Every device is listed, also those that cannot be opened.
@@ -155,6 +179,11 @@ impl Instance {
         &self.raw
     }
 
+    /// The process that loaded it.
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin
+    }
+
     fn listen(&mut self) -> Result<()> {
         let Some(messages) = &self.messages else { return Ok(()) };
         let table = ext::debug_utils::Instance::new(&self.entry, &self.raw);
@@ -170,6 +199,11 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
+        if self.origin.is_elsewhere() {
+            // The instance is the parent's, and the layer may go on writing messages until the child ends.
+            std::mem::forget(self.messages.take());
+            return;
+        }
         if let Some((table, messenger)) = self.debug.take() {
             // SAFETY: created from this instance and destroyed once.
             unsafe { table.destroy_debug_utils_messenger(messenger, None) };
@@ -253,6 +287,17 @@ fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instan
         Err(vk::Result::ERROR_INCOMPATIBLE_DRIVER) => Err(Error::NoDevice { hint: INSTALL_DRIVER }),
         other => other.map_err(Error::from_call("vkCreateInstance")),
     }
+}
+
+/// The same instance, behind a table of which `intercept` has seen every entry.
+fn intercepted(entry: &ash::Entry, raw: &ash::Instance, intercept: Intercept) -> ash::Instance {
+    let load = |name: &CStr| {
+        // SAFETY: the instance is live, and the name ends with NUL.
+        let function = unsafe { entry.get_instance_proc_addr(raw.handle(), name.as_ptr()) };
+        intercept(name, function).map_or(std::ptr::null(), |function| function as *const c_void)
+    };
+    // SAFETY: each address is the driver's, or one that the builder's caller vouches for.
+    unsafe { ash::Instance::load_with(load, raw.handle()) }
 }
 
 fn has_layer(entry: &ash::Entry) -> Result<bool> {

@@ -7,6 +7,7 @@
 //! Every object holds its parent, so drop order is never the caller's concern.
 
 mod adopt;
+mod barrier;
 mod batch;
 mod default_streams;
 mod descriptors;
@@ -15,12 +16,15 @@ mod done;
 mod error;
 mod event;
 mod external;
+mod fork;
 mod gather;
 mod graph;
 pub mod hazard;
 mod instance;
+mod label;
 mod lane;
 mod legacy;
+mod loss;
 mod owned;
 mod plan;
 mod point;
@@ -42,7 +46,8 @@ pub use done::Done;
 pub use error::{Error, Result};
 pub use event::Event;
 pub use graph::{Graph, GraphRecorder, Node, Step};
-pub use instance::{Instance, InstanceBuilder, PhysicalDevice, ValidationMessage};
+pub use instance::{Instance, InstanceBuilder, Intercept, PhysicalDevice, ValidationMessage};
+pub use label::Label;
 pub use owned::{Destroy, Owned};
 pub use plan::{MINIMUM_VERSION, Plan, QueuePlan, Request};
 pub use point::Point;

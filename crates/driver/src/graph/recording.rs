@@ -10,11 +10,11 @@ use ash::vk;
 
 use super::Step;
 use super::plan;
+use crate::barrier::record_barrier;
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::Access;
-use crate::lane::record_barrier;
 use crate::queue::Queue;
 use crate::stream::Recorder;
 
@@ -64,11 +64,12 @@ impl Recording {
         self.batch.commands
     }
 
-    /// Whether there is nothing to replay.
+    /// How many operations it holds.
     pub(crate) fn n_steps(&self) -> usize {
         self.n_steps
     }
 
+    /// Whether there is nothing to replay.
     pub(crate) fn is_empty(&self) -> bool {
         self.n_steps == 0
     }
