@@ -8,5 +8,6 @@ mod lifetimes;
 mod numba_streams;
 mod stream_kinds;
 mod streams;
+mod stress;
 mod threads;
 mod traces;

@@ -204,6 +204,7 @@ impl Timestamp {
     }
 
     fn read(&self) -> Result<u64> {
+        self.pool.device().check_lost()?;
         let mut ticks = [0_u64];
         // SAFETY: one 64-bit result fits the array.
         unsafe {

@@ -17,9 +17,11 @@ use crate::error::{Error, Result};
 impl Lane {
     pub(super) fn send(&self, state: &mut State) -> Result<()> {
         let Some(batch) = &mut state.open else { return Ok(()) };
-        let ended = if batch.is_ended { Ok(()) } else { batch.end() };
+        // What an unsent batch of a failed device uses may be freed already: it is not even ended.
+        let usable = self.device().check_lost();
+        let ended = usable.and_then(|()| if batch.is_ended { Ok(()) } else { batch.end() });
         let queue = self.queue().lock();
-        // Asked under the queue's lock: once a failed device's queue was locked, nothing more is sent to it.
+        // Asked again under the queue's lock: once a failed device's queue was locked, nothing more is sent to it.
         if let Err(error) = ended.and_then(|()| self.device().check_lost()) {
             // Its work is lost. Whoever waits for it must not wait for ever: the device is of no more use.
             drop(queue);
