@@ -89,6 +89,9 @@ pub(crate) struct RunArgs {
     /// Allow written arrays with fewer elements than --covering has invocations
     #[arg(long)]
     pub(crate) allow_small: bool,
+    /// Record what host and device do, for Perfetto or chrome://tracing; else VKARRAY_TRACE names the file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
     /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -9,6 +9,7 @@ mod input;
 mod output;
 mod plan;
 mod report;
+mod traced;
 mod value;
 
 use crate::args::RunArgs;

@@ -6,8 +6,9 @@
 //! before and after each operation; who holds the legacy stream is `default_streams.rs`' concern.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use crate::device::Device;
 use crate::error::Result;
 use crate::point::Point;
 use crate::stream::{Shared, Stream};
@@ -45,6 +46,22 @@ pub(crate) struct LegacyOrder {
 struct Streams {
     blocking: Vec<Weak<Shared>>,
     legacy: Weak<Shared>,
+}
+
+impl Stream {
+    /// Creates a stream that takes part in CUDA's legacy ordering: it waits for earlier work of the legacy default stream
+    /// ([`DefaultStreams::legacy`](crate::DefaultStreams::legacy)), which waits for earlier work of this one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Stream::new`].
+    pub fn blocking(device: &Arc<Device>) -> Result<Self> {
+        Self::with_part(device, Part::Blocking(Seen::default()))
+    }
+
+    pub(crate) fn legacy(device: &Arc<Device>) -> Result<Self> {
+        Self::with_part(device, Part::Legacy)
+    }
 }
 
 impl LegacyOrder {

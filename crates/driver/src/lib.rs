@@ -7,6 +7,7 @@
 //! Every object holds its parent, so drop order is never the caller's concern.
 
 mod adopt;
+mod auto_synchronize;
 mod barrier;
 mod batch;
 mod default_streams;
@@ -39,6 +40,7 @@ mod tracker;
 mod waiter;
 
 pub use adopt::{Adopted, ExternalQueue};
+pub use auto_synchronize::AutoSynchronize;
 pub use batch::Kept;
 pub use default_streams::DefaultStreams;
 pub use device::Device;
@@ -56,6 +58,6 @@ pub use select::Selection;
 pub use snapshot::{
     DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,
 };
-pub use stream::{AutoSynchronize, Direction, Recorder, Stream};
+pub use stream::{Direction, Recorder, Stream};
 pub use timeline::Timeline;
 pub use trace::Trace;

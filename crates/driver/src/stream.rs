@@ -19,7 +19,7 @@ use crate::graph::Recording;
 use crate::hazard::Access;
 use crate::label::Label;
 use crate::lane::Lane;
-use crate::legacy::{Part, Seen};
+use crate::legacy::Part;
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
 
@@ -75,21 +75,7 @@ impl Stream {
         Self::with_part(device, Part::Ordinary)
     }
 
-    /// Creates a stream that takes part in CUDA's legacy ordering: it waits for earlier work of the legacy default stream
-    /// ([`DefaultStreams::legacy`](crate::DefaultStreams::legacy)), which waits for earlier work of this one.
-    ///
-    /// # Errors
-    ///
-    /// As [`Stream::new`].
-    pub fn blocking(device: &Arc<Device>) -> Result<Self> {
-        Self::with_part(device, Part::Blocking(Seen::default()))
-    }
-
-    pub(crate) fn legacy(device: &Arc<Device>) -> Result<Self> {
-        Self::with_part(device, Part::Legacy)
-    }
-
-    fn with_part(device: &Arc<Device>, part: Part) -> Result<Self> {
+    pub(crate) fn with_part(device: &Arc<Device>, part: Part) -> Result<Self> {
         let (queue, transfer) = device.deal_queues();
         let beside = |queue| Beside { queue, lane: OnceLock::new(), joined: AtomicU64::new(0) };
         let (work, transfers) = (Lane::new(device, queue)?, transfer.map(|queues| queues.map(beside)));
@@ -271,12 +257,6 @@ impl Stream {
         self.device().waiter().add(self.point()?, Box::new(callback))
     }
 
-    /// Returns a guard that waits for the stream when it goes out of scope, also when a panic unwinds.
-    #[must_use = "the guard waits when it is dropped"]
-    pub fn auto_synchronize(&self) -> AutoSynchronize<'_> {
-        AutoSynchronize { stream: self, is_finished: false }
-    }
-
     /// Returns a future that is ready once everything recorded so far is done. Needs no particular runtime.
     ///
     /// # Errors
@@ -345,36 +325,6 @@ impl Beside {
         let lane = Lane::new(work.device(), self.queue)?;
         lane.wait_for(&work.point())?;
         Ok(self.lane.get_or_init(|| lane))
-    }
-}
-
-/// Waits for a stream when dropped. Made by [`Stream::auto_synchronize`].
-#[derive(Debug)]
-pub struct AutoSynchronize<'a> {
-    stream: &'a Stream,
-    is_finished: bool,
-}
-
-impl AutoSynchronize<'_> {
-    /// Waits now, and says what went wrong. Dropping the guard only reports it.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Stream::synchronize`].
-    pub fn finish(mut self) -> Result<()> {
-        self.is_finished = true;
-        self.stream.synchronize()
-    }
-}
-
-impl Drop for AutoSynchronize<'_> {
-    fn drop(&mut self) {
-        if self.is_finished {
-            return;
-        }
-        if let Err(error) = self.stream.synchronize() {
-            tracing::error!(%error, "a stream could not be waited for at the end of its scope");
-        }
     }
 }
 

@@ -10,6 +10,7 @@ use vkarray::{Arg, AsArg, Context, DeviceNDArray, DriverError, Event, Kernel, Li
 
 use super::plan::Plan;
 use super::report::{Clock, Dispatches, Report, Step, Written, moved};
+use super::traced::TraceFile;
 use crate::array::{HostArray, HostElement, with_array};
 use crate::error::{Error, Result};
 
@@ -24,16 +25,19 @@ pub(crate) struct Outcome {
 ///
 /// # Errors
 ///
-/// [`Error::Array`] for all that the device refuses or suffers; what loading an input says; [`Error::Validation`].
+/// [`Error::Array`] for all that the device refuses or suffers; what loading an input says; what writing a trace says;
+/// [`Error::Validation`].
 pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
     let progress = progress(plan, is_quiet);
     let ctx = open(plan)?;
+    let trace = plan.trace.clone().map(|path| TraceFile::start(&ctx, path)).transpose()?;
     let kernel = build(plan, &ctx)?;
     let workgroups = plan.check_limits(&Limits::from(ctx.info()))?;
     let (arrays, upload) = upload(plan, &ctx, &progress)?;
     let (clock, times) = Run { ctx: &ctx, kernel: &kernel, plan, arrays: &arrays }.repeat(&progress)?;
     let (results, download) = download(plan, &arrays, &progress)?;
     progress.finish_and_clear();
+    trace.map_or(Ok(()), TraceFile::finish)?;
     check_validation(&ctx)?;
 
     let bytes = plan.signature.params.iter().filter_map(|param| {

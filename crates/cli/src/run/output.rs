@@ -48,12 +48,7 @@ impl Output {
             Some("png") => Format::Png,
             _ => return Err(Error::OutputExtension { path }),
         };
-        if !folder(&path).is_dir() {
-            return Err(Error::OutputFolder { folder: folder(&path).to_owned(), path });
-        }
-        if path.is_dir() {
-            return Err(Error::OutputIsFolder { path });
-        }
+        check_target(&path)?;
         Ok(Self { name: name.to_owned(), path, format })
     }
 
@@ -109,8 +104,23 @@ pub(crate) fn write_all(outputs: &[(&Output, &HostArray)]) -> Result<()> {
     Ok(())
 }
 
+/// Checks that a file may come to be at `path`: in a folder that exists, and none itself.
+///
+/// # Errors
+///
+/// [`Error::OutputFolder`], [`Error::OutputIsFolder`].
+pub(super) fn check_target(path: &Path) -> Result<()> {
+    if !folder(path).is_dir() {
+        return Err(Error::OutputFolder { folder: folder(path).to_owned(), path: path.to_owned() });
+    }
+    if path.is_dir() {
+        return Err(Error::OutputIsFolder { path: path.to_owned() });
+    }
+    Ok(())
+}
+
 /// A file that is deleted unless it gets its name; in the same folder, so that the rename stays on one file system.
-fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
+pub(super) fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".vkarray-");
     #[cfg(unix)]
@@ -123,7 +133,7 @@ fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
 }
 
 /// The folder that `path` is in.
-fn folder(path: &Path) -> &Path {
+pub(super) fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),

@@ -15,6 +15,7 @@ use vkarray_kernel::{Argument, Names, check};
 
 use super::input::Input;
 use super::output::Output;
+use super::traced;
 use super::value::{Value, parse_counts, split_pair};
 use crate::args::RunArgs;
 use crate::array::npy::NpyFile;
@@ -64,6 +65,8 @@ pub(crate) struct Plan {
     pub(crate) grid: Groups,
     pub(crate) device: Option<String>,
     pub(crate) repeat: u32,
+    /// The file that takes a trace of the run.
+    pub(crate) trace: Option<PathBuf>,
 }
 
 impl Plan {
@@ -86,8 +89,9 @@ impl Plan {
             check_lengths(&signature, &arrays, invocations)?;
         }
         let outputs = parse_outputs(&args.outputs, &signature, &arrays)?;
-        let (device, repeat) = (args.device.clone(), args.repeat.get());
-        Ok(Self { source, constants, signature, arrays, scalars, outputs, grid: grid.groups, device, repeat })
+        let trace = traced::wanted(args.trace.as_ref())?;
+        let (grid, device, repeat) = (grid.groups, args.device.clone(), args.repeat.get());
+        Ok(Self { source, constants, signature, arrays, scalars, outputs, grid, device, repeat, trace })
     }
 
     /// Checks what only a device can say, before any array is loaded, and returns the workgroups to dispatch.

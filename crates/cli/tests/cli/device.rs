@@ -138,6 +138,27 @@ fn saxpy_runs_on_files_and_repeats() {
 }
 
 #[test]
+fn a_trace_shows_every_dispatch() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    let line = "run saxpy.wgsl --arg x=zeros:f32[99] --arg y=zeros:f32[99] --arg a=0.5 --covering 99 --repeat 5 --quiet";
+    let dispatches = |name: &str| {
+        let file: Value = serde_json::from_slice(&std::fs::read(folder.path(name)).unwrap()).unwrap();
+        let events = file["traceEvents"].as_array().unwrap().clone();
+        events.iter().filter(|event| event["ph"] == "X" && event["name"] == "saxpy").count()
+    };
+    folder.done(&format!("{line} --trace flag.json"));
+    assert_eq!(dispatches("flag.json"), 5);
+    let mut command = folder.command(line);
+    assert!(command.env("VKARRAY_TRACE", "environment.json").status().unwrap().success());
+    assert_eq!(dispatches("environment.json"), 5);
+    assert!(folder.command(line).env("VKARRAY_TRACE", "").status().unwrap().success());
+    assert_eq!(folder.contents().iter().filter(|(path, _)| path.extension().is_some_and(|e| e == "json")).count(), 2);
+}
+
+#[test]
 fn columns_first_files_reach_the_shader_row_by_row() {
     if !has_device() {
         return;

@@ -28,6 +28,7 @@ fn bad_input_ends_with_two_and_leaves_every_file_alone() {
         (format!("{SAXPY} {arrays} --out y=y.gif"), "an output is .npy or .png"),
         (format!("{SAXPY} --arg x=zeros:f32[4] --arg y=zeros:f32[3]"), "holds 3 elements of f32"),
         (format!("{SAXPY} {arrays}").replace("--covering 4", "--covering 0"), "runs nothing"),
+        (format!("{SAXPY} {arrays} --trace none/trace.json"), "there is no folder none"),
         ("run none.wgsl --groups 1".to_owned(), "cannot read none.wgsl"),
         ("run bad.wgsl --groups 1".to_owned(), "bad.wgsl:1:"),
         ("run mistyped.wgsl --groups 1".to_owned(), "mistyped.wgsl:2:"),

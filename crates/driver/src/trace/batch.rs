@@ -196,7 +196,7 @@ fn fresh_pool(
 fn create_pool(device: &Arc<Device>) -> Result<Owned<vk::QueryPool>> {
     let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(2 * MAX_OPS);
     // SAFETY: `info` is complete.
-    let raw = unsafe { device.raw().create_query_pool(&info, None) }.map_err(Error::from_call("vkCreateQueryPool"))?;
+    let raw = unsafe { device.raw().create_query_pool(&info, None) }.map_err(device.failed("vkCreateQueryPool"))?;
     // SAFETY: just created; a batch that writes it keeps it until it is done, or is leaked with it.
     Ok(unsafe { Owned::new(raw, device) })
 }
@@ -211,7 +211,7 @@ fn read(pool: &Owned<vk::QueryPool>, n_ops: usize) -> Result<Vec<[u64; 2]>> {
     let flat = ticks.as_flattened_mut();
     // SAFETY: the pool has a 64-bit result for each element, all of them written by a batch that is done.
     unsafe { pool.device().raw().get_query_pool_results(pool.raw(), 0, flat, flags) }
-        .map_err(Error::from_call("vkGetQueryPoolResults"))?;
+        .map_err(pool.device().failed("vkGetQueryPoolResults"))?;
     Ok(ticks)
 }
 

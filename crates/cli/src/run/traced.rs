@@ -1,0 +1,57 @@
+//! The trace of a run: where it goes, and writing it when the device has done everything.
+//!
+//! The path is checked with the plan, before a device is opened. What is in a trace is the driver crate's business.
+
+use std::env;
+use std::io::BufWriter;
+use std::path::PathBuf;
+
+use vkarray::{Context, Trace};
+
+use super::output::{check_target, folder, temporary};
+use crate::error::{Error, Result};
+
+/// Names the file where the command line does not.
+const VARIABLE: &str = "VKARRAY_TRACE";
+
+/// The file that takes the trace, if one is wanted.
+///
+/// # Errors
+///
+/// [`Error::OutputFolder`], [`Error::OutputIsFolder`].
+pub(crate) fn wanted(flag: Option<&PathBuf>) -> Result<Option<PathBuf>> {
+    let from_environment = || env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let path = flag.cloned().or_else(from_environment);
+    path.as_deref().map_or(Ok(()), check_target)?;
+    Ok(path)
+}
+
+/// A trace that is being recorded.
+#[derive(Debug)]
+pub(crate) struct TraceFile {
+    trace: Trace,
+    path: PathBuf,
+}
+
+impl TraceFile {
+    pub(crate) fn start(ctx: &Context, path: PathBuf) -> Result<Self> {
+        let trace = Trace::start(ctx.device()).map_err(vkarray::Error::from)?;
+        Ok(Self { trace, path })
+    }
+
+    /// Writes the file: all of it, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Write`], [`Error::Rename`].
+    pub(crate) fn finish(self) -> Result<()> {
+        let Self { trace, path } = self;
+        let write_error = |source| Error::Write { path: path.clone(), source };
+        let file = temporary(folder(&path)).map_err(|error| write_error(error.into()))?;
+        trace.finish(BufWriter::new(file.as_file())).map_err(|error| write_error(error.into()))?;
+        match file.persist(&path) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Error::Rename { path, written: Vec::new(), source: error.error }),
+        }
+    }
+}
