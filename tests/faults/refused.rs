@@ -36,7 +36,7 @@ fn an_operation_that_is_refused_never_runs_and_one_that_is_not_runs_once() {
             let (step, stream) = (step(&ctx), ctx.stream().unwrap());
             let array = ctx.slice_to_device(&[1_u32; 65]).unwrap();
             table.arm(refuse("vkQueueSubmit2", times));
-            for round in 0..10 {
+            for round in 0..10_u32 {
                 while let Err(error) = step.dispatch(&stream, Groups::covering([65]), (&array, round)) {
                     assert!(error.to_string().starts_with("vkQueueSubmit2 returned"), "{error}");
                 }
