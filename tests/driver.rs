@@ -9,3 +9,4 @@ mod stream_kinds;
 mod streams;
 mod stress;
 mod threads;
+mod traces;

@@ -269,7 +269,7 @@ impl Recorded {
                 node.update(graph, Groups::covering([items as u64]), (&source, &sum, *add)).unwrap();
             }
             (Node::Dispatch(node), Op::Step { view: part, add, .. }) => {
-                node.set(graph, "x", &view(blocks, part)).unwrap();
+                node.set(graph, "x", view(blocks, part)).unwrap();
                 node.set(graph, "add", *add).unwrap();
             }
             (Node::Copy(node), Op::Copy { source, bytes, to, offset, .. }) => {

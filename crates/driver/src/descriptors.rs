@@ -35,14 +35,17 @@ impl DescriptorArena {
             let info = vk::DescriptorSetAllocateInfo::default()
                 .descriptor_pool(self.pools[self.current].raw())
                 .set_layouts(&layouts);
-            // SAFETY: pool and layout are alive, and the arena belongs to one batch, which one thread records.
-            match unsafe { device.raw().allocate_descriptor_sets(&info) } {
-                Ok(sets) => return Ok(sets[0]),
+            let mut set = vk::DescriptorSet::null();
+            let allocate = device.raw().fp_v1_0().allocate_descriptor_sets; // ash's own wrapper returns a list on the heap.
+            // SAFETY: pool and layout are alive, and the arena belongs to one batch, which one thread records. One set is
+            // asked for, and `set` has room for it.
+            match unsafe { allocate(device.raw().handle(), &raw const info, &raw mut set) } {
+                vk::Result::SUCCESS => return Ok(set),
                 // A pool made for this very set holds it, unless the driver is out of memory.
-                Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY | vk::Result::ERROR_FRAGMENTED_POOL) if !is_new => {
+                vk::Result::ERROR_OUT_OF_POOL_MEMORY | vk::Result::ERROR_FRAGMENTED_POOL if !is_new => {
                     self.current += 1;
                 }
-                Err(code) => return Err(device.failed("vkAllocateDescriptorSets")(code)),
+                code => return Err(device.failed("vkAllocateDescriptorSets")(code)),
             }
         }
     }

@@ -23,6 +23,7 @@ use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
 use crate::select::Selection;
 use crate::snapshot::{DeviceInfo, DeviceType, Features};
+use crate::trace::TraceSlot;
 use crate::tracker::Tracker;
 use crate::waiter::Waiter;
 
@@ -42,6 +43,7 @@ pub struct Device {
     waiter: Arc<Waiter>,
     loss: Loss,
     legacy: LegacyOrder,
+    trace: TraceSlot,
     default_streams: Mutex<Weak<DefaultStreams>>,
     /// Timeline semaphores that nobody uses now, and the values they stand at.
     semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
@@ -101,6 +103,7 @@ impl Device {
             waiter: Waiter::new(),
             loss: Loss::default(),
             legacy: LegacyOrder::default(),
+            trace: TraceSlot::default(),
             default_streams: Mutex::default(),
             semaphores: Mutex::default(),
             // On a CPU driver a polling thread takes a core from the work it waits for.
@@ -225,6 +228,10 @@ impl Device {
 
     pub(crate) fn waiter(&self) -> &Arc<Waiter> {
         &self.waiter
+    }
+
+    pub(crate) fn trace(&self) -> &TraceSlot {
+        &self.trace
     }
 
     pub(crate) fn legacy(&self) -> &LegacyOrder {

@@ -102,6 +102,12 @@ pub enum Error {
     /// Two timestamps of queues whose clocks the device does not relate.
     #[error("events were recorded on different queues, and this device does not relate their clocks")]
     DifferentQueues,
+    /// A trace was to be started on a device that has one going.
+    #[error("the device is being traced already")]
+    AlreadyTraced,
+    /// A trace could not be written.
+    #[error("the trace could not be written")]
+    TraceNotWritten(#[source] std::sync::Arc<std::io::Error>),
     /// A device was to be closed while something made from it is left.
     #[error("{device} cannot be closed: {holders} holders of it are left after {waited:?}")]
     StillHeld {

@@ -17,6 +17,12 @@ use crate::snapshot::DeviceInfo;
 
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
+/// Whether synchronisation validation looks at what shaders touch, which layers since the middle of 2024 do on request only.
+const SHADER_ACCESSES: &CStr = c"syncval_shader_accesses_heuristic";
+
+/// The first release whose layer surely knows [`SHADER_ACCESSES`]; a layer that does not would complain.
+const SHADER_ACCESSES_SINCE: u32 = vk::make_api_version(0, 1, 4, 304);
+
 /// One message of the validation layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValidationMessage {
@@ -46,7 +52,7 @@ pub struct InstanceBuilder {
 }
 
 impl InstanceBuilder {
-    /// Loads the Khronos validation layer, with synchronisation validation where the layer has it.
+    /// Loads the Khronos validation layer, with synchronisation validation where the layer has it, of shaders too.
     #[must_use]
     pub fn validation(mut self, on: bool) -> Self {
         self.validation = on;
@@ -169,6 +175,10 @@ impl Instance {
         self.messages.is_some()
     }
 
+    pub(crate) fn entry(&self) -> &ash::Entry {
+        &self.entry
+    }
+
     /// The function table. Using it is up to the caller's `unsafe`.
     #[must_use]
     pub fn raw(&self) -> &ash::Instance {
@@ -263,11 +273,13 @@ fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instan
     let mut info = vk::InstanceCreateInfo::default().application_info(&application).flags(flags);
     let synchronisation = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
     let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&synchronisation);
+    let settings = [shader_accesses(&vk::TRUE)];
+    let mut settings = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);
     let mut messenger;
     if let Some(messages) = messages {
-        if !has_layer(entry)? {
+        let Some(layer_version) = layer_version(entry)? else {
             return Err(Error::ValidationMissing { hint: INSTALL_LAYER });
-        }
+        };
         layers.push(VALIDATION_LAYER.as_ptr());
         extensions.push(vk::EXT_DEBUG_UTILS_NAME.as_ptr());
         messenger = messenger_info(messages);
@@ -275,6 +287,10 @@ fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instan
         if has_instance_extension(entry, Some(VALIDATION_LAYER), vk::EXT_VALIDATION_FEATURES_NAME)? {
             extensions.push(vk::EXT_VALIDATION_FEATURES_NAME.as_ptr());
             info = info.push_next(&mut features);
+        }
+        // The layer reads its settings without being asked for their extension, which its manifest may not list.
+        if layer_version >= SHADER_ACCESSES_SINCE {
+            info = info.push_next(&mut settings);
         }
     }
     let info = info.enabled_layer_names(&layers).enabled_extension_names(&extensions);
@@ -296,11 +312,22 @@ fn intercepted(entry: &ash::Entry, raw: &ash::Instance, intercept: Intercept) ->
     unsafe { ash::Instance::load_with(load, raw.handle()) }
 }
 
-fn has_layer(entry: &ash::Entry) -> Result<bool> {
+fn shader_accesses(on: &vk::Bool32) -> vk::LayerSettingEXT<'_> {
+    let setting = vk::LayerSettingEXT::default()
+        .layer_name(VALIDATION_LAYER)
+        .setting_name(SHADER_ACCESSES)
+        .ty(vk::LayerSettingTypeEXT::BOOL32);
+    // Not by ash's `values`, which counts bytes where Vulkan counts values.
+    vk::LayerSettingEXT { value_count: 1, p_values: std::ptr::from_ref(on).cast(), ..setting }
+}
+
+/// The version of Vulkan that the validation layer was made for, if it is installed.
+fn layer_version(entry: &ash::Entry) -> Result<Option<u32>> {
     // SAFETY: a query of the loader without arguments.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }
         .map_err(Error::from_call("vkEnumerateInstanceLayerProperties"))?;
-    Ok(layers.iter().any(|layer| layer.layer_name_as_c_str() == Ok(VALIDATION_LAYER)))
+    let layer = layers.iter().find(|layer| layer.layer_name_as_c_str() == Ok(VALIDATION_LAYER));
+    Ok(layer.map(|layer| layer.spec_version))
 }
 
 fn has_instance_extension(entry: &ash::Entry, layer: Option<&CStr>, name: &CStr) -> Result<bool> {

@@ -76,6 +76,11 @@ impl Labels {
         self.last[nth % N_LAST].store(label.0, Ordering::Relaxed);
     }
 
+    /// What a label says.
+    pub(crate) fn text(&self, label: Label) -> String {
+        text(label.0, &self.names())
+    }
+
     /// What was noted last, oldest first. What other threads note meanwhile may stand in an older one's place.
     pub(crate) fn last(&self) -> Vec<String> {
         let names = self.names();

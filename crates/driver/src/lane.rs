@@ -24,6 +24,7 @@ use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
 use crate::stream::Recorder;
 use crate::timeline::Timeline;
+use crate::trace::{BatchId, BatchTrace};
 use crate::tracker::Registered;
 
 /// A batch of this many operations is sent whatever the device does.
@@ -109,6 +110,9 @@ impl Lane {
         let batch = self.open_batch(&mut state)?;
         let n_ops = batch.n_ops;
         let recorded = commands(&mut Recorder::new(self.device(), batch));
+        if let Some(trace) = &mut batch.trace {
+            trace.end_op(self.device().raw(), batch.commands);
+        }
         // Also when the operation failed: the batch may hold part of it, and memory waits for the batch.
         let sent = self.should_send(&mut state, n_ops).and_then(|is_time| {
             if is_time {
@@ -155,8 +159,9 @@ impl Lane {
         let batch = self.open_batch(&mut state)?;
         batch.followed_by = Some(recording.commands());
         batch.keep.push(Arc::clone(recording) as _);
+        let traced = batch.trace_graph(recording.n_steps());
         self.device().loss().labels.note(Label::replay(recording.n_steps()));
-        let sent = self.send(&mut state).map(|()| true);
+        let sent = traced.and_then(|()| self.send(&mut state)).map(|()| true);
         self.keep_watched(state, sent, false)
     }
 
@@ -186,6 +191,9 @@ impl Lane {
         }
         // Counted before it is recorded: a batch that holds a failed operation's first commands is still sent.
         batch.n_ops += 1;
+        if let Some(trace) = &mut batch.trace {
+            trace.begin_op(self.device().raw(), batch.commands, barrier.as_ref(), accesses);
+        }
         Ok(state)
     }
 
@@ -200,6 +208,14 @@ impl Lane {
 
     pub(crate) fn flush(&self) -> Result<()> {
         self.send(&mut self.state())
+    }
+
+    /// Blocks until everything recorded so far is done, and takes back its batches.
+    pub(crate) fn settle(&self) -> Result<()> {
+        self.flush()?;
+        let value = self.timeline.submitted();
+        self.timeline.wait(value, None)?;
+        self.collect(&mut self.state())
     }
 
     /// Sends the open batch if its first operation was recorded before `before`. Returns whether one stays open.
@@ -271,6 +287,10 @@ impl Lane {
             let mut batch = state.begun.take().expect("prepared above");
             state.newest += 1;
             batch.value = state.newest;
+            if let Some(recording) = self.device().trace().recording() {
+                let (id, queue) = (BatchId::new(&self.timeline, batch.value), (self.queue, self.queue()));
+                batch.trace = BatchTrace::begin(recording, self.device(), queue, batch.commands, id);
+            }
             state.open = Some(batch);
         }
         Ok(state.open.as_mut().expect("opened above"))

@@ -34,6 +34,7 @@ mod select;
 mod snapshot;
 mod stream;
 mod timeline;
+mod trace;
 mod tracker;
 mod waiter;
 
@@ -57,3 +58,4 @@ pub use snapshot::{
 };
 pub use stream::{AutoSynchronize, Direction, Recorder, Stream};
 pub use timeline::Timeline;
+pub use trace::Trace;

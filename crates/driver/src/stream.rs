@@ -402,9 +402,13 @@ impl<'a> Recorder<'a> {
         self.batch.commands
     }
 
-    /// Names the operation, for the report of a lost device.
+    /// Names the operation, for the report of a lost device and for a trace.
     pub fn label(&mut self, label: Label) {
-        self.device.loss().labels.note(label);
+        let labels = &self.device.loss().labels;
+        labels.note(label);
+        if let Some(trace) = &mut self.batch.trace {
+            trace.name_op(labels.text(label));
+        }
     }
 
     /// Keeps something alive until the operation is done.

@@ -17,6 +17,7 @@ use ash::vk;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::loss::{self, DRAIN_TIMEOUT};
+use crate::trace::BatchId;
 
 /// A counter that the device raises.
 #[derive(Debug)]
@@ -107,6 +108,15 @@ impl Timeline {
         if self.last_seen() >= value {
             return Ok(());
         }
+        let span = self.device().trace().span("wait", Some(BatchId::new(self, value)));
+        let outcome = self.poll_then_sleep(value, timeout);
+        if let (Some(span), Err(_)) = (span, &outcome) {
+            span.rename("wait given up");
+        }
+        outcome
+    }
+
+    fn poll_then_sleep(&self, value: u64, timeout: Option<Duration>) -> Result<()> {
         // A lost device may never reach anything.
         self.device().check_lost()?;
         self.device().note_host_wait();
@@ -191,6 +201,7 @@ fn create(device: &Arc<Device>) -> Result<vk::Semaphore> {
 pub(crate) fn wait_any(waits: &[(Arc<Timeline>, u64)], timeout: Option<Duration>) -> Result<()> {
     let Some((first, _)) = waits.first() else { return Ok(()) };
     let device = first.device();
+    let _span = device.trace().span("wait for any", None);
     // What failed with the device may never be reached.
     device.check_lost()?;
     let begun = Instant::now();

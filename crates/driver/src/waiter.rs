@@ -164,10 +164,12 @@ impl Waiter {
         };
         let failed = wait_any(&waits, timeout).err().filter(|error| !matches!(error, crate::Error::Timeout { .. }));
         for (point, callback, outcome) in self.take_due(failed.as_ref()) {
+            let span = point.timeline().device().trace().span("callback", None);
             // A panic in a callback is the callback's own; the others still run.
             if catch_unwind(AssertUnwindSafe(|| callback(outcome))).is_err() {
                 tracing::error!("a stream's callback panicked");
             }
+            drop(span);
             drop(point);
         }
     }

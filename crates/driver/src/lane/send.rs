@@ -28,7 +28,9 @@ impl Lane {
             state.open = None;
             return Err(self.device().fail(error));
         }
+        let span = batch.trace.as_mut().and_then(|trace| trace.submit(self.device()));
         let submitted = self.submit(queue.raw, batch);
+        drop(span);
         if let Err(error) = &submitted
             && error.is_out_of_memory()
         {
@@ -73,6 +75,7 @@ impl Lane {
         if state.in_flight.back().is_some_and(|batch| batch.value > sent) {
             self.device().wait_idle()?; // The driver may have taken it when the submission failed.
         }
+        state.in_flight.iter_mut().for_each(Batch::read_trace);
         state.in_flight.clear();
         Ok(())
     }
@@ -85,6 +88,7 @@ impl Lane {
         let signals = [at(self.timeline.raw(), batch.value)];
         let commands: SmallVec<[_; 2]> = std::iter::once(batch.commands)
             .chain(batch.followed_by)
+            .chain(batch.epilogue())
             .map(|commands| vk::CommandBufferSubmitInfo::default().command_buffer(commands))
             .collect();
         let info = vk::SubmitInfo2::default()
