@@ -147,3 +147,17 @@ fn timed(fixture: &Fixture, test: &str) -> Option<[Event; 2]> {
         }
     }
 }
+
+#[test]
+fn a_stream_that_only_waits_ends_when_the_wait_does() {
+    let fixture = Fixture::open();
+    let (spin, event) = (spin(&fixture), fixture.event());
+    let (busy, waiting) = (fixture.stream().unwrap(), fixture.stream().unwrap());
+    let array = fixture.slice_to_device(&[1_u32]).unwrap();
+    keep_busy(&busy, &spin, &array);
+    event.record(&busy).unwrap();
+    event.wait(&waiting).unwrap();
+    // Nobody sends or waits: asking is enough to see it end.
+    poll("a stream that only waits", || waiting.query().unwrap());
+    assert!(event.query().unwrap(), "the wait ended before what it was for");
+}

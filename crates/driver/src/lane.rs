@@ -203,7 +203,9 @@ impl Lane {
         }
         point.flush()?;
         let mut state = self.state();
-        self.start_after(&mut state, std::slice::from_ref(point))
+        self.start_after(&mut state, std::slice::from_ref(point))?;
+        // A wait is work too: whoever only asks whether it is over must see it end.
+        self.keep_watched(state, Ok(false), true)
     }
 
     pub(crate) fn flush(&self) -> Result<()> {
