@@ -11,7 +11,7 @@ use ash::vk;
 use super::clock::now_ns;
 use super::{BatchId, Recording, lock};
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::hazard::{Access, Barrier, Stage, Stages};
 use crate::owned::Owned;
 use crate::queue::{Queue, QueueIndex};
