@@ -143,7 +143,8 @@ fn a_trace_shows_every_dispatch() {
         return;
     }
     let folder = Folder::new();
-    let line = "run saxpy.wgsl --arg x=zeros:f32[99] --arg y=zeros:f32[99] --arg a=0.5 --covering 99 --repeat 5 --quiet";
+    let line =
+        "run saxpy.wgsl --arg x=zeros:f32[99] --arg y=zeros:f32[99] --arg a=0.5 --covering 99 --repeat 5 --quiet";
     let dispatches = |name: &str| {
         let file: Value = serde_json::from_slice(&std::fs::read(folder.path(name)).unwrap()).unwrap();
         let events = file["traceEvents"].as_array().unwrap().clone();
