@@ -12,11 +12,12 @@ use std::time::{Duration, Instant};
 use ash::vk;
 use smallvec::SmallVec;
 
+use crate::barrier::record_barrier;
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::Result;
 use crate::graph::Recording;
-use crate::hazard::{self, Access, Barrier, LaneId, Stage, Stages};
+use crate::hazard::{self, Access, Barrier, LaneId, Repeatable};
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
 use crate::stream::Recorder;
@@ -59,6 +60,23 @@ struct State {
 
 /// What a batch must start after.
 type Waits = SmallVec<[Point; 4]>;
+
+/// What an operation does to memory.
+#[derive(Clone, Copy)]
+enum Operation<'a> {
+    Once(&'a [Access]),
+    /// Likely to come again, and right after itself.
+    Replay(&'a Arc<Repeatable>),
+}
+
+impl Operation<'_> {
+    fn accesses(&self) -> &[Access] {
+        match self {
+            Self::Once(accesses) => accesses,
+            Self::Replay(operation) => operation.accesses(),
+        }
+    }
+}
 
 /// Where an operation stands.
 enum Ordered {
@@ -105,7 +123,7 @@ impl Lane {
         accesses: &[Access],
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
-        let mut state = self.begin_operation(accesses)?;
+        let mut state = self.begin_operation(Operation::Once(accesses))?;
         let batch = self.open_batch(&mut state)?;
         let n_ops = batch.n_ops;
         let recorded = commands(&mut Recorder::new(self.device(), batch))?;
@@ -126,21 +144,21 @@ impl Lane {
         if recording.is_empty() {
             return self.device().check_lost();
         }
-        let mut state = self.begin_operation(recording.accesses())?;
+        let mut state = self.begin_operation(Operation::Replay(recording.operation()))?;
         let batch = self.open_batch(&mut state)?;
         batch.followed_by = Some(recording.commands());
         batch.keep.push(Arc::clone(recording) as _);
         self.send(&mut state)
     }
 
-    /// Makes the open batch one that an operation with these accesses can be recorded into: what it must come after is
+    /// Makes the open batch one that the operation can be recorded into: what it must come after is
     /// sent and waited for, or stands before a barrier that is recorded here.
-    fn begin_operation(&self, accesses: &[Access]) -> Result<MutexGuard<'_, State>> {
+    fn begin_operation(&self, operation: Operation<'_>) -> Result<MutexGuard<'_, State>> {
         self.device().check_lost()?;
         let mut state = self.state();
         let barrier = loop {
             self.open_batch(&mut state)?;
-            let waits = match self.order(&mut state, accesses)? {
+            let waits = match self.order(&mut state, operation)? {
                 Ordered::Ready(barrier) => break barrier,
                 Ordered::After(waits) => waits,
             };
@@ -192,13 +210,21 @@ impl Lane {
     /// Asks the hazard table, and commits the operation to the open batch if nothing foreign is to be waited for.
     ///
     /// Asking and committing are one step under the tracker's lock: no other lane slips in between.
-    fn order(&self, state: &mut State, accesses: &[Access]) -> Result<Ordered> {
+    fn order(&self, state: &mut State, operation: Operation<'_>) -> Result<Ordered> {
         let batch = state.open.as_ref().expect("the caller opened one");
         let mut tracker = self.device().tracker();
+        if let Operation::Replay(operation) = operation
+            && let Some(barrier) = tracker.hazards.repeat(self.id, batch.value, operation)
+        {
+            return Ok(Ordered::Ready(barrier));
+        }
         loop {
-            let plan = tracker.hazards.plan(self.id, accesses);
+            let plan = tracker.hazards.plan(self.id, operation.accesses());
             if plan.waits.is_empty() {
-                tracker.hazards.commit(&plan, batch.value, accesses);
+                match operation {
+                    Operation::Once(accesses) => tracker.hazards.commit(&plan, batch.value, accesses),
+                    Operation::Replay(again) => tracker.hazards.commit_repeatable(&plan, batch.value, again),
+                }
                 return Ok(Ordered::Ready(plan.barrier));
             }
             let mut waits = Waits::new();
@@ -354,49 +380,4 @@ impl Drop for Lane {
 /// The number of the last batch sent.
 fn state_end(state: &State) -> u64 {
     state.in_flight.back().map_or(0, |batch| batch.value)
-}
-
-/// Records a barrier into a batch that is being recorded.
-pub(crate) fn record_barrier(device: &Device, batch: &Batch, barrier: Barrier) {
-    let memory = [vk::MemoryBarrier2::default()
-        .src_stage_mask(stage_mask(barrier.src_stages))
-        .src_access_mask(write_mask(barrier.src_stages))
-        .dst_stage_mask(stage_mask(barrier.dst_stages))
-        .dst_access_mask(write_mask(barrier.dst_stages) | read_mask(barrier.dst_stages))];
-    let info = vk::DependencyInfo::default().memory_barriers(&memory);
-    // SAFETY: the batch is recording, which its holder's lock or ownership keeps to one thread; `info` borrows the barrier.
-    unsafe { device.raw().cmd_pipeline_barrier2(batch.commands, &info) };
-}
-
-fn stage_mask(stages: Stages) -> vk::PipelineStageFlags2 {
-    let mut mask = vk::PipelineStageFlags2::empty();
-    if stages.contains(Stage::Compute) {
-        mask |= vk::PipelineStageFlags2::COMPUTE_SHADER;
-    }
-    if stages.contains(Stage::Transfer) {
-        mask |= vk::PipelineStageFlags2::ALL_TRANSFER;
-    }
-    mask
-}
-
-fn write_mask(stages: Stages) -> vk::AccessFlags2 {
-    let mut mask = vk::AccessFlags2::empty();
-    if stages.contains(Stage::Compute) {
-        mask |= vk::AccessFlags2::SHADER_STORAGE_WRITE;
-    }
-    if stages.contains(Stage::Transfer) {
-        mask |= vk::AccessFlags2::TRANSFER_WRITE;
-    }
-    mask
-}
-
-fn read_mask(stages: Stages) -> vk::AccessFlags2 {
-    let mut mask = vk::AccessFlags2::empty();
-    if stages.contains(Stage::Compute) {
-        mask |= vk::AccessFlags2::SHADER_STORAGE_READ | vk::AccessFlags2::UNIFORM_READ;
-    }
-    if stages.contains(Stage::Transfer) {
-        mask |= vk::AccessFlags2::TRANSFER_READ;
-    }
-    mask
 }

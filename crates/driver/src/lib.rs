@@ -7,6 +7,7 @@
 //! Every object holds its parent, so drop order is never the caller's concern.
 
 mod adopt;
+mod barrier;
 mod batch;
 mod default_streams;
 mod descriptors;
