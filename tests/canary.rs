@@ -1,7 +1,8 @@
 //! Proof that the fixture sees: each test does something wrong through raw Vulkan, and expects to be told.
 //!
-//! Newer layers look at what shaders touch only when `syncval_shader_accesses_heuristic` is on. The last of these tests
-//! fails under a layer that does not look, since no dispatch of the whole suite is judged then.
+//! Newer layers look at what shaders touch only when `syncval_shader_accesses_heuristic` is on;
+//! `InstanceBuilder::validation` turns it on. The last of these tests fails under a layer that does not look, since no
+//! dispatch of the whole suite is judged then.
 
 use ash::vk;
 use vkarray::{DriverError, Groups};

@@ -7,4 +7,6 @@ mod graphs;
 mod lifetimes;
 mod stream_kinds;
 mod streams;
+mod stress;
 mod threads;
+mod traces;

@@ -10,6 +10,7 @@ mod launch;
 mod push;
 mod refusals;
 mod shared;
+mod steady;
 
 use vkarray::{Context, Kernel, Source};
 

@@ -21,7 +21,7 @@ const MIX: &str = "
     }";
 
 /// `x = x * 5 + add`, in place.
-const STEP: &str = "
+pub(crate) const STEP: &str = "
     @group(0) @binding(0) var<storage, read_write> x: array<u32>;
     var<immediate> add: u32;
     @compute @workgroup_size(64) fn step(@builtin(global_invocation_id) id: vec3<u32>) {

@@ -2,7 +2,7 @@
 //!
 //! The device is the one `VKARRAY_DEVICE` names, or the best there is; what a device lacks is checked to be refused with
 //! a typed error, or printed as `SKIPPED: reason`. `VKARRAY_TEST_PROGRAMS` sets how many random programs
-//! `hazards.rs` runs. Start at `fixture.rs`; then a file or folder a crate: `driver`, `allocator`, `kernel`, `ndarray`.
+//! `hazards.rs` runs. `watchdog.rs` is for what might hang. Start at `fixture.rs`; then a file or folder a crate: `driver`, `allocator`, `kernel`, `ndarray`.
 
 #[cfg(test)]
 mod allocator;
@@ -20,3 +20,5 @@ mod kernel;
 mod kernels;
 #[cfg(test)]
 mod ndarray;
+#[cfg(test)]
+mod watchdog;

@@ -6,6 +6,8 @@
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use ash::vk;
 use gpu_allocator::vulkan::{AllocationCreateDesc, AllocationScheme, AllocatorCreateDesc};
@@ -29,6 +31,12 @@ const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
 /// Buffers are at least this large and a multiple of it: an array of no elements can still be bound, and a fill of
 /// four-byte words reaches the last byte.
 const GRANULE: u64 = 16;
+
+/// How long closing the allocator asks a driver that refuses to say whether it is done.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long it pauses between two questions.
+const PAUSE: Duration = Duration::from_millis(1);
 
 impl Completion for Point {
     type Error = DriverError;
@@ -101,9 +109,11 @@ impl Allocator {
     ///
     /// [`Error::TooLarge`], [`Error::NoSuchMemory`], [`Error::OutOfMemory`]; those of waiting for the device.
     pub fn allocate(self: &Arc<Self>, size: u64, kind: MemoryKind) -> Result<Arc<Block>> {
+        self.device.check_lost()?;
         self.try_flush()?;
         let parts = match self.try_allocate(size, kind) {
-            Err(Error::OutOfMemory { .. }) => {
+            // The sub-allocator says so when the host's memory runs out.
+            Err(Error::OutOfMemory { .. } | Error::SubAllocator(_)) => {
                 self.flush()?;
                 self.try_allocate(size, kind)?
             }
@@ -118,6 +128,7 @@ impl Allocator {
     ///
     /// [`DriverError::DeviceLost`]; nothing is freed then.
     pub fn try_flush(&self) -> Result<()> {
+        self.check_process()?;
         let ready = self.cleanup().take_ready()?;
         self.free(ready);
         Ok(())
@@ -129,11 +140,32 @@ impl Allocator {
     ///
     /// Those of waiting; what is not waited for stays pending.
     pub fn flush(&self) -> Result<()> {
+        self.check_process()?;
         loop {
             let Some(last_uses) = self.cleanup().oldest().map(<[Point]>::to_vec) else { return Ok(()) };
             // Nothing is locked here: waiting may send work, and other threads may drop blocks.
             last_uses.iter().try_for_each(Completion::wait)?;
             self.try_flush()?;
+        }
+    }
+
+    /// Frees every dropped block at last, also those of a device that has failed, once it is done with them.
+    fn drain(&self) -> Result<()> {
+        self.check_process()?;
+        let begun = Instant::now();
+        loop {
+            match self.flush() {
+                Err(_) if self.device.check_lost().is_err() => {
+                    self.device.settle()?;
+                    let all = self.cleanup().take_all();
+                    self.free(all);
+                    return Ok(());
+                }
+                Err(Error::Driver(refused)) if refused.is_out_of_memory() && begun.elapsed() < DRAIN_TIMEOUT => {
+                    thread::sleep(PAUSE);
+                }
+                other => return other,
+            }
         }
     }
 
@@ -153,6 +185,11 @@ impl Allocator {
         if let Err(error) = self.try_flush() {
             tracing::warn!(%error, "dropped memory stays pending");
         }
+    }
+
+    /// In a forked process the locks may be held by threads that are not there.
+    fn check_process(&self) -> Result<()> {
+        if self.device.is_forked() { Ok(self.device.check_lost()?) } else { Ok(()) }
     }
 
     fn try_allocate(&self, size: u64, kind: MemoryKind) -> Result<Parts> {
@@ -180,7 +217,7 @@ impl Allocator {
         let bound = unsafe { self.device.raw().bind_buffer_memory(buffer.raw(), memory, allocation.offset()) };
         if let Err(code) = bound {
             self.free_memory(allocation);
-            return Err(DriverError::from_call("vkBindBufferMemory")(code).into());
+            return Err(self.device.failed("vkBindBufferMemory")(code).into());
         }
         // The parts own the handle now; `free` destroys it.
         Ok(Parts { buffer: buffer.into_raw(), allocation })
@@ -194,7 +231,7 @@ impl Allocator {
         let info = if families.len() > 1 { info.queue_family_indices(&families) } else { info };
         // SAFETY: `info` is complete; the size is checked against the device's limit.
         let raw = unsafe { self.device.raw().create_buffer(&info, None) }.map_err(|code| {
-            let error = DriverError::from_call("vkCreateBuffer")(code);
+            let error = self.device.failed("vkCreateBuffer")(code);
             if error.is_out_of_memory() { self.out_of_memory(size, kind) } else { error.into() }
         })?;
         // SAFETY: just created, owned by nobody else, and used by no work yet.
@@ -243,7 +280,7 @@ impl Drop for Allocator {
     fn drop(&mut self) {
         // Every block held this allocator, so all are in the queue. What cannot be waited for is leaked, with the
         // memory it lies in: freeing it under the device's feet is worse.
-        match self.flush() {
+        match self.drain() {
             // SAFETY: dropped here and never touched again.
             Ok(()) => unsafe { ManuallyDrop::drop(&mut self.memory) },
             Err(error) => tracing::error!(%error, "memory is leaked: its last use never ended"),

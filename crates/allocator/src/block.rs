@@ -4,6 +4,7 @@
 //! when the device is done with it. Knows bytes, not elements.
 
 use std::fmt;
+use std::mem;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -122,6 +123,9 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         let parts = self.parts.take().expect("dropped once");
+        if self.device().is_forked() {
+            return mem::forget(parts); // They are the parent's.
+        }
         let last_uses = self.device().retire_block(self.id);
         self.allocator.release(last_uses, parts);
     }

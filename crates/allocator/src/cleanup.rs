@@ -72,6 +72,12 @@ impl<C: Completion, T> CleanupQueue<C, T> {
         if ready.is_empty() { failed.map(|()| ready) } else { Ok(ready) }
     }
 
+    /// Takes out everything, used or not: for when the device itself is known to be done.
+    pub(crate) fn take_all(&mut self) -> Vec<T> {
+        self.bytes = 0;
+        std::mem::take(&mut self.entries).into_iter().map(|entry| entry.garbage).collect()
+    }
+
     /// Takes out the oldest entry's last uses, for the caller to wait for without holding the queue.
     pub(crate) fn oldest(&self) -> Option<&[C]> {
         self.entries.front().map(|entry| entry.last_uses.as_slice())
@@ -167,6 +173,17 @@ mod tests {
         assert_eq!(queue.pending(), (1, 7));
         clock.1.set(false);
         assert_eq!(queue.take_ready().unwrap(), ["garbage"]);
+    }
+
+    #[test]
+    fn everything_goes_when_the_device_is_done_for_good() {
+        let clock = Clock::default();
+        let mut queue = CleanupQueue::default();
+        queue.push(vec![clock.at(3)], 5, "busy");
+        queue.push(vec![], 6, "never used");
+        clock.1.set(true);
+        assert_eq!(queue.take_all(), ["busy", "never used"]);
+        assert_eq!(queue.pending(), (0, 0));
     }
 
     #[test]

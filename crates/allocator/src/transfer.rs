@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkarray_driver::hazard::{Access, Mode, Stage};
-use vkarray_driver::{Device, Direction, Recorder, Stream};
+use vkarray_driver::{Device, Direction, Label, Recorder, Stream};
 
 use crate::block::Block;
 use crate::error::{Error, Result};
@@ -36,6 +36,7 @@ impl Block {
     pub fn copy_from_host(self: &Arc<Self>, stream: &Stream, offset: u64, source: &[u8]) -> Result<()> {
         let range = self.check_range(offset, len(source))?;
         check_same_device(stream.device(), self.device())?;
+        self.device().check_lost()?; // The mapping of a lost device is still there, its work is not.
         if source.is_empty() {
             return Ok(());
         }
@@ -68,6 +69,7 @@ impl Block {
     pub fn copy_to_host(self: &Arc<Self>, stream: &Stream, offset: u64, target: &mut [u8]) -> Result<()> {
         let range = self.check_range(offset, len(target))?;
         check_same_device(stream.device(), self.device())?;
+        self.device().check_lost()?;
         if target.is_empty() {
             return Ok(());
         }
@@ -251,6 +253,7 @@ impl Copy {
     ///
     /// The blocks that it was checked for are alive, and outlive the recorded command.
     pub(crate) unsafe fn record(&self, recorder: &mut Recorder<'_>) {
+        recorder.label(Label::copy(self.region.size));
         note_host_read(recorder, self.host_reads);
         let device = recorder.device().raw();
         // SAFETY: the ranges lie in their buffers and are disjoint; the caller keeps both buffers.
@@ -273,6 +276,7 @@ impl Fill {
     ///
     /// The block that it was checked for is alive, and outlives the recorded command.
     pub(crate) unsafe fn record(&self, recorder: &mut Recorder<'_>) {
+        recorder.label(Label::fill(self.size));
         note_host_read(recorder, self.host_reads);
         let device = recorder.device().raw();
         // SAFETY: the buffer is at least `size` bytes, a multiple of a word; the caller keeps it.

@@ -1,6 +1,4 @@
-//! From a planned barrier to Vulkan's: exact stages and accesses, since on an H100 wide ones cost three times as much.
-//!
-//! Which barriers are needed is `hazard.rs`' decision.
+//! A barrier of the hazard table's, as Vulkan takes it.
 
 use ash::vk;
 

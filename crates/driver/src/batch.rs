@@ -12,10 +12,11 @@ use smallvec::SmallVec;
 
 use crate::descriptors::DescriptorArena;
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::owned::Owned;
 use crate::queue::Queue;
 use crate::timeline::Timeline;
+use crate::trace::BatchTrace;
 
 /// Something that must live until the batch is done.
 pub type Kept = Arc<dyn Any + Send + Sync>;
@@ -39,6 +40,12 @@ pub(crate) struct Batch {
     pub(crate) bound: vk::Pipeline,
     /// Whether the host will read what the batch writes.
     pub(crate) host_reads: bool,
+    /// Its timestamps, while a trace is on.
+    pub(crate) trace: Option<Box<BatchTrace>>,
+    /// For the timestamp behind commands recorded elsewhere; made when first needed.
+    epilogue: Option<vk::CommandBuffer>,
+    /// Whether it is recorded and was not sent yet: the driver refused it for lack of memory.
+    pub(crate) is_ended: bool,
     computes: bool,
 }
 
@@ -48,14 +55,11 @@ impl Batch {
             .queue_family_index(queue.family())
             .flags(vk::CommandPoolCreateFlags::TRANSIENT);
         // SAFETY: the family is one the device was opened with.
-        let raw = unsafe { device.raw().create_command_pool(&info, None) }
-            .map_err(Error::from_call("vkCreateCommandPool"))?;
+        let raw =
+            unsafe { device.raw().create_command_pool(&info, None) }.map_err(device.failed("vkCreateCommandPool"))?;
         // SAFETY: just created; a lane drops a batch only when its work is done, or leaks it.
         let pool = unsafe { Owned::new(raw, device) };
-        let info = vk::CommandBufferAllocateInfo::default().command_pool(raw).command_buffer_count(1);
-        // SAFETY: `raw` is the live pool above, used by this batch alone.
-        let commands = unsafe { device.raw().allocate_command_buffers(&info) }
-            .map_err(Error::from_call("vkAllocateCommandBuffers"))?[0];
+        let commands = allocate(&pool)?;
         Ok(Self {
             keep: Vec::new(),
             waits: SmallVec::new(),
@@ -68,6 +72,9 @@ impl Batch {
             opened: None,
             bound: vk::Pipeline::null(),
             host_reads: false,
+            trace: None,
+            epilogue: None,
+            is_ended: false,
             computes: queue.computes(),
         })
     }
@@ -81,7 +88,7 @@ impl Batch {
         let info = vk::CommandBufferBeginInfo::default().flags(usage);
         // SAFETY: the buffer is fresh or was reset with its pool, and only this batch records it.
         unsafe { self.pool.device().raw().begin_command_buffer(self.commands, &info) }
-            .map_err(Error::from_call("vkBeginCommandBuffer"))
+            .map_err(self.pool.device().failed("vkBeginCommandBuffer"))
     }
 
     /// Ends recording. What the batch wrote to memory the host reads is made visible to it.
@@ -104,11 +111,43 @@ impl Batch {
             unsafe { device.cmd_pipeline_barrier2(self.commands, &info) };
         }
         // SAFETY: the buffer is recording, in this batch alone.
-        unsafe { device.end_command_buffer(self.commands) }.map_err(Error::from_call("vkEndCommandBuffer"))
+        unsafe { device.end_command_buffer(self.commands) }.map_err(self.pool.device().failed("vkEndCommandBuffer"))?;
+        self.is_ended = true;
+        Ok(())
+    }
+
+    /// Times what follows the batch's own commands, if a trace is on: its end is noted in a buffer behind it.
+    pub(crate) fn trace_graph(&mut self, n_steps: usize) -> Result<()> {
+        let Some(trace) = &mut self.trace else { return Ok(()) };
+        let commands = match self.epilogue {
+            Some(commands) => commands,
+            None => *self.epilogue.insert(allocate(&self.pool)?),
+        };
+        let owner = self.pool.device();
+        let device = owner.raw();
+        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: the buffer is fresh or was reset with its pool, and only this batch records it.
+        unsafe { device.begin_command_buffer(commands, &info) }.map_err(owner.failed("vkBeginCommandBuffer"))?;
+        trace.end_graph(device, commands, n_steps);
+        // SAFETY: the buffer is recording, in this batch alone.
+        unsafe { device.end_command_buffer(commands) }.map_err(owner.failed("vkEndCommandBuffer"))
+    }
+
+    /// What is sent behind the batch's commands and those that follow them.
+    pub(crate) fn epilogue(&self) -> Option<vk::CommandBuffer> {
+        self.trace.as_ref().filter(|trace| trace.has_graph()).and(self.epilogue)
+    }
+
+    /// Hands its timestamps to the trace, if one is on. Its work is done.
+    pub(crate) fn read_trace(&mut self) {
+        if let Some(trace) = self.trace.take() {
+            (*trace).done();
+        }
     }
 
     /// Makes the batch new again. Its work is done, or was never submitted.
     pub(crate) fn recycle(&mut self) -> Result<()> {
+        self.read_trace();
         self.keep.clear();
         self.waits.clear();
         self.n_ops = 0;
@@ -116,11 +155,19 @@ impl Batch {
         self.opened = None;
         self.bound = vk::Pipeline::null();
         self.host_reads = false;
+        self.is_ended = false;
         self.descriptors.reset()?;
         // SAFETY: no command buffer of the pool is pending, as the caller promises.
         unsafe { self.pool.device().raw().reset_command_pool(self.pool.raw(), vk::CommandPoolResetFlags::empty()) }
-            .map_err(Error::from_call("vkResetCommandPool"))
+            .map_err(self.pool.device().failed("vkResetCommandPool"))
     }
+}
+
+fn allocate(pool: &Owned<vk::CommandPool>) -> Result<vk::CommandBuffer> {
+    let info = vk::CommandBufferAllocateInfo::default().command_pool(pool.raw()).command_buffer_count(1);
+    // SAFETY: the pool is alive, and used by its batch alone.
+    let buffers = unsafe { pool.device().raw().allocate_command_buffers(&info) };
+    Ok(buffers.map_err(pool.device().failed("vkAllocateCommandBuffers"))?[0])
 }
 
 impl fmt::Debug for Batch {

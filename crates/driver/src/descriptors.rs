@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::owned::Owned;
 
 const SETS_PER_POOL: u32 = 256;
@@ -35,14 +35,17 @@ impl DescriptorArena {
             let info = vk::DescriptorSetAllocateInfo::default()
                 .descriptor_pool(self.pools[self.current].raw())
                 .set_layouts(&layouts);
-            // SAFETY: pool and layout are alive, and the arena belongs to one batch, which one thread records.
-            match unsafe { device.raw().allocate_descriptor_sets(&info) } {
-                Ok(sets) => return Ok(sets[0]),
+            let mut set = vk::DescriptorSet::null();
+            let allocate = device.raw().fp_v1_0().allocate_descriptor_sets; // ash's own wrapper returns a list on the heap.
+            // SAFETY: pool and layout are alive, and the arena belongs to one batch, which one thread records. One set is
+            // asked for, and `set` has room for it.
+            match unsafe { allocate(device.raw().handle(), &raw const info, &raw mut set) } {
+                vk::Result::SUCCESS => return Ok(set),
                 // A pool made for this very set holds it, unless the driver is out of memory.
-                Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY | vk::Result::ERROR_FRAGMENTED_POOL) if !is_new => {
+                vk::Result::ERROR_OUT_OF_POOL_MEMORY | vk::Result::ERROR_FRAGMENTED_POOL if !is_new => {
                     self.current += 1;
                 }
-                Err(code) => return Err(Error::from_call("vkAllocateDescriptorSets")(code)),
+                code => return Err(device.failed("vkAllocateDescriptorSets")(code)),
             }
         }
     }
@@ -54,7 +57,7 @@ impl DescriptorArena {
             let flags = vk::DescriptorPoolResetFlags::empty();
             // SAFETY: the batch that owns the arena is done, so none of the sets is in use.
             unsafe { pool.device().raw().reset_descriptor_pool(pool.raw(), flags) }
-                .map_err(Error::from_call("vkResetDescriptorPool"))?;
+                .map_err(pool.device().failed("vkResetDescriptorPool"))?;
         }
         Ok(())
     }
@@ -66,8 +69,8 @@ fn create_pool(device: &Arc<Device>, n_buffers: u32) -> Result<Owned<vk::Descrip
     let sizes = [size(vk::DescriptorType::STORAGE_BUFFER), size(vk::DescriptorType::UNIFORM_BUFFER)];
     let info = vk::DescriptorPoolCreateInfo::default().max_sets(SETS_PER_POOL).pool_sizes(&sizes);
     // SAFETY: `info` borrows its sizes across the call.
-    let raw = unsafe { device.raw().create_descriptor_pool(&info, None) }
-        .map_err(Error::from_call("vkCreateDescriptorPool"))?;
+    let raw =
+        unsafe { device.raw().create_descriptor_pool(&info, None) }.map_err(device.failed("vkCreateDescriptorPool"))?;
     // SAFETY: just created; its batch is dropped only when its work is done.
     Ok(unsafe { Owned::new(raw, device) })
 }

@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use ash::{khr, vk};
@@ -17,11 +17,13 @@ use crate::error::{Error, Result};
 use crate::hazard::{BlockId, LaneId, Mode};
 use crate::instance::{Instance, PhysicalDevice};
 use crate::legacy::LegacyOrder;
+use crate::loss::Loss;
 use crate::plan::{Plan, Request};
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
 use crate::select::Selection;
 use crate::snapshot::{DeviceInfo, DeviceType, Features};
+use crate::trace::TraceSlot;
 use crate::tracker::Tracker;
 use crate::waiter::Waiter;
 
@@ -39,8 +41,9 @@ pub struct Device {
     n_streams: AtomicUsize,
     tracker: Mutex<Tracker>,
     waiter: Arc<Waiter>,
-    lost: OnceLock<Error>,
+    loss: Loss,
     legacy: LegacyOrder,
+    trace: TraceSlot,
     default_streams: Mutex<Weak<DefaultStreams>>,
     /// Timeline semaphores that nobody uses now, and the values they stand at.
     semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
@@ -78,8 +81,9 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsuitable`] if the plan refuses it, [`Error::Vulkan`] if the driver does.
+    /// [`Error::Unsuitable`] if the plan refuses it, [`Error::Vulkan`] if the driver does; [`Error::Forked`].
     pub fn open_with(physical: &PhysicalDevice, request: &Request) -> Result<Arc<Self>> {
+        physical.instance().origin().check()?;
         let plan = Plan::new(physical.info(), request)?;
         let raw = create(physical, &plan)?;
         let queues = queues(&raw, &plan);
@@ -97,8 +101,9 @@ impl Device {
             n_streams: AtomicUsize::new(0),
             tracker: Mutex::default(),
             waiter: Waiter::new(),
-            lost: OnceLock::new(),
+            loss: Loss::default(),
             legacy: LegacyOrder::default(),
+            trace: TraceSlot::default(),
             default_streams: Mutex::default(),
             semaphores: Mutex::default(),
             // On a CPU driver a polling thread takes a core from the work it waits for.
@@ -168,15 +173,6 @@ impl Device {
         self.tracker().uses(block, range, mode)
     }
 
-    /// The sticky error, once the device is lost.
-    ///
-    /// # Errors
-    ///
-    /// The error that was seen first: [`Error::DeviceLost`], or a submission that failed.
-    pub fn check_lost(&self) -> Result<()> {
-        self.lost.get().map_or(Ok(()), |error| Err(error.clone()))
-    }
-
     /// How often a thread had to wait for the device so far. The device's own waiting thread does not count.
     ///
     /// What is ordered on the device costs none: the difference of two calls proves it.
@@ -203,8 +199,12 @@ impl Device {
         }))
     }
 
-    fn queues(&self) -> MutexGuard<'_, Vec<Arc<Queue>>> {
+    pub(crate) fn queues(&self) -> MutexGuard<'_, Vec<Arc<Queue>>> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn loss(&self) -> &Loss {
+        &self.loss
     }
 
     /// The queues for the next stream: for its work, and where there are such for its transfers in each direction.
@@ -230,6 +230,10 @@ impl Device {
         &self.waiter
     }
 
+    pub(crate) fn trace(&self) -> &TraceSlot {
+        &self.trace
+    }
+
     pub(crate) fn legacy(&self) -> &LegacyOrder {
         &self.legacy
     }
@@ -248,26 +252,12 @@ impl Device {
         self.tracker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Passes a result through, and remembers a loss.
-    pub(crate) fn noting_loss<T>(&self, result: Result<T>) -> Result<T> {
-        match result {
-            Err(error @ Error::DeviceLost { .. }) => Err(self.fail(error)),
-            result => result,
-        }
-    }
-
-    /// Notes an error after which nothing sent to the device can be relied on, and returns the first such error.
-    pub(crate) fn fail(&self, error: Error) -> Error {
-        self.lost.get_or_init(|| error).clone()
-    }
-
+    /// Blocks until the driver is done with everything that was sent.
+    ///
     /// Of an adopted device only the queues that we use are waited for: the others are their owner's.
-    fn wait_idle(&self) -> Result<()> {
-        if self.is_adopted {
-            return self.queues().iter().try_for_each(|queue| queue.wait_idle(&self.raw));
-        }
-        // SAFETY: no queue is in use: whoever uses one holds the device.
-        unsafe { self.raw.device_wait_idle() }.map_err(Error::from_call("vkDeviceWaitIdle"))
+    pub(crate) fn wait_idle(&self) -> Result<()> {
+        let queues: Vec<_> = self.queues().clone(); // The list is not locked while its queues are.
+        queues.iter().try_for_each(|queue| queue.wait_idle(&self.raw))
     }
 
     pub(crate) fn add_lane(&self, queue: QueueIndex) -> LaneId {
@@ -278,6 +268,9 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
+        if self.is_forked() {
+            return; // The device is the parent's.
+        }
         self.waiter.stop();
         // Lanes waited for their work; this waits until the driver has let go of what the work used.
         if let Err(error) = self.wait_idle() {

@@ -70,6 +70,14 @@ pub enum Error {
         /// The labels of the last work sent to the device, oldest first.
         labels: Vec<String>,
     },
+    /// A device that was opened before the process forked, used in the child. Load Vulkan again there.
+    #[error("the device was opened by process {opened_by} and does not work in process {used_by}, forked from it")]
+    Forked {
+        /// The process that opened it.
+        opened_by: u32,
+        /// The process that called.
+        used_by: u32,
+    },
     /// A wait ended before the work did.
     #[error("work not done after {waited:?}")]
     Timeout {
@@ -94,6 +102,12 @@ pub enum Error {
     /// Two timestamps of queues whose clocks the device does not relate.
     #[error("events were recorded on different queues, and this device does not relate their clocks")]
     DifferentQueues,
+    /// A trace was to be started on a device that has one going.
+    #[error("the device is being traced already")]
+    AlreadyTraced,
+    /// A trace could not be written.
+    #[error("the trace could not be written")]
+    TraceNotWritten(#[source] std::sync::Arc<std::io::Error>),
     /// A device was to be closed while something made from it is left.
     #[error("{device} cannot be closed: {holders} holders of it are left after {waited:?}")]
     StillHeld {

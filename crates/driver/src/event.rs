@@ -10,6 +10,7 @@ use ash::vk;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::label::Label;
 use crate::owned::Owned;
 use crate::point::Point;
 use crate::queue::QueueIndex;
@@ -181,8 +182,7 @@ impl Timestamp {
     fn new(device: &Arc<Device>) -> Result<Self> {
         let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(1);
         // SAFETY: `info` is complete, and the queue has timestamps, as `with_timing` checked.
-        let raw =
-            unsafe { device.raw().create_query_pool(&info, None) }.map_err(Error::from_call("vkCreateQueryPool"))?;
+        let raw = unsafe { device.raw().create_query_pool(&info, None) }.map_err(device.failed("vkCreateQueryPool"))?;
         // SAFETY: just created; the batch that writes it keeps the timestamp until it is done.
         Ok(Self { pool: unsafe { Owned::new(raw, device) } })
     }
@@ -190,6 +190,7 @@ impl Timestamp {
     fn write(self: &Arc<Self>, stream: &Stream) -> Result<()> {
         let (device, pool) = (self.pool.device().raw(), self.pool.raw());
         let write = |recorder: &mut Recorder<'_>| {
+            recorder.label(Label::TIMESTAMP);
             recorder.keep(Arc::clone(self) as _);
             // SAFETY: the buffer is recording, and it now keeps the pool, of which no other command uses the query.
             unsafe { device.cmd_reset_query_pool(recorder.commands(), pool, 0, 1) };
@@ -203,6 +204,7 @@ impl Timestamp {
     }
 
     fn read(&self) -> Result<u64> {
+        self.pool.device().check_lost()?;
         let mut ticks = [0_u64];
         // SAFETY: one 64-bit result fits the array.
         unsafe {
@@ -215,7 +217,7 @@ impl Timestamp {
         }
         .map_err(|code| match code {
             vk::Result::NOT_READY => Error::NotReady,
-            code => Error::from_call("vkGetQueryPoolResults")(code),
+            code => self.pool.device().failed("vkGetQueryPoolResults")(code),
         })?;
         Ok(ticks[0])
     }

@@ -236,6 +236,7 @@ impl Graph {
 
     /// The nodes as they are, recorded for queues such as `queue`.
     fn recording(&self, queue: &Queue) -> Result<Arc<Recording>> {
+        self.device().check_lost()?;
         let mut recorded = self.recorded();
         if let Some(current) = recorded.current.iter().find(|current| current.family() == queue.family()) {
             return Ok(Arc::clone(current));

@@ -11,10 +11,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ash::{ext, vk};
 
 use crate::error::{Error, INSTALL_DRIVER, INSTALL_LAYER, Result};
+use crate::fork::Origin;
 use crate::query;
 use crate::snapshot::DeviceInfo;
 
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
+
+/// Whether synchronisation validation looks at what shaders touch, which layers since the middle of 2024 do on request only.
+const SHADER_ACCESSES: &CStr = c"syncval_shader_accesses_heuristic";
+
+/// The first release whose layer surely knows [`SHADER_ACCESSES`]; a layer that does not would complain.
+const SHADER_ACCESSES_SINCE: u32 = vk::make_api_version(0, 1, 4, 304);
 
 /// One message of the validation layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,17 +41,36 @@ impl fmt::Display for ValidationMessage {
 /// What the validation layer has said so far. Boxed, because the layer holds its address.
 type Messages = Mutex<Vec<ValidationMessage>>;
 
+/// Given the name and the address of an entry point of the instance, returns the address to call in its place.
+pub type Intercept = fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction;
+
 /// Options for an [`Instance`].
 #[derive(Debug, Clone, Default)]
 pub struct InstanceBuilder {
     validation: bool,
+    intercept: Option<Intercept>,
 }
 
 impl InstanceBuilder {
-    /// Loads the Khronos validation layer, with synchronisation validation where the layer has it.
+    /// Loads the Khronos validation layer, with synchronisation validation where the layer has it, of shaders too.
     #[must_use]
     pub fn validation(mut self, on: bool) -> Self {
         self.validation = on;
+        self
+    }
+
+    /// Puts other functions in the place of Vulkan's, for tests of what happens when a call fails.
+    ///
+    /// Device calls are reached by replacing `vkGetDeviceProcAddr`, through which every table is loaded, also those of
+    /// extensions and of the memory library. Costs nothing where it is not used.
+    ///
+    /// # Safety
+    ///
+    /// What `intercept` returns for a name may be called wherever that entry point may, with the same meaning.
+    #[doc(hidden)]
+    #[must_use]
+    pub unsafe fn intercept(mut self, intercept: Intercept) -> Self {
+        self.intercept = Some(intercept);
         self
     }
 
@@ -57,9 +83,12 @@ impl InstanceBuilder {
     pub fn build(self) -> Result<Arc<Instance>> {
         let entry = load()?;
         let messages = self.validation.then(Box::<Messages>::default);
-        let raw = create(&entry, messages.as_deref())?;
+        let mut raw = create(&entry, messages.as_deref())?;
+        if let Some(intercept) = self.intercept {
+            raw = intercepted(&entry, &raw, intercept);
+        }
         // From here on `Instance::drop` cleans up.
-        let mut instance = Instance { entry, raw, debug: None, messages, is_adopted: false };
+        let mut instance = Instance { entry, raw, debug: None, messages, is_adopted: false, origin: Origin::here() };
         instance.listen()?;
         Ok(Arc::new(instance))
     }
@@ -75,6 +104,7 @@ pub struct Instance {
     messages: Option<Box<Messages>>,
     /// Whether somebody else created the instance and destroys it.
     is_adopted: bool,
+    origin: Origin,
 }
 
 impl Instance {
@@ -90,7 +120,7 @@ impl Instance {
     /// Starts from the defaults: validation as `VKARRAY_VALIDATION` says, off when it is absent or not `1`.
     #[must_use]
     pub fn builder() -> InstanceBuilder {
-        InstanceBuilder { validation: std::env::var("VKARRAY_VALIDATION").is_ok_and(|v| v == "1") }
+        InstanceBuilder { validation: std::env::var("VKARRAY_VALIDATION").is_ok_and(|v| v == "1"), intercept: None }
     }
 
     /// Takes over an instance that somebody else created, and goes on to. It is never destroyed from here.
@@ -103,7 +133,7 @@ impl Instance {
     /// every device of it are gone; see [`Device::close`](crate::Device::close).
     #[must_use]
     pub unsafe fn adopt(entry: ash::Entry, raw: ash::Instance) -> Arc<Self> {
-        Arc::new(Self { entry, raw, debug: None, messages: None, is_adopted: true })
+        Arc::new(Self { entry, raw, debug: None, messages: None, is_adopted: true, origin: Origin::here() })
     }
 
     /// Lists the devices, in the loader's order. Every device is listed, also those that cannot be opened.
@@ -145,10 +175,19 @@ impl Instance {
         self.messages.is_some()
     }
 
+    pub(crate) fn entry(&self) -> &ash::Entry {
+        &self.entry
+    }
+
     /// The function table. Using it is up to the caller's `unsafe`.
     #[must_use]
     pub fn raw(&self) -> &ash::Instance {
         &self.raw
+    }
+
+    /// The process that loaded it.
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin
     }
 
     fn listen(&mut self) -> Result<()> {
@@ -166,6 +205,11 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
+        if self.origin.is_elsewhere() {
+            // The instance is the parent's, and the layer may go on writing messages until the child ends.
+            std::mem::forget(self.messages.take());
+            return;
+        }
         if let Some((table, messenger)) = self.debug.take() {
             // SAFETY: created from this instance and destroyed once.
             unsafe { table.destroy_debug_utils_messenger(messenger, None) };
@@ -229,11 +273,13 @@ fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instan
     let mut info = vk::InstanceCreateInfo::default().application_info(&application).flags(flags);
     let synchronisation = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
     let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&synchronisation);
+    let settings = [shader_accesses(&vk::TRUE)];
+    let mut settings = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);
     let mut messenger;
     if let Some(messages) = messages {
-        if !has_layer(entry)? {
+        let Some(layer_version) = layer_version(entry)? else {
             return Err(Error::ValidationMissing { hint: INSTALL_LAYER });
-        }
+        };
         layers.push(VALIDATION_LAYER.as_ptr());
         extensions.push(vk::EXT_DEBUG_UTILS_NAME.as_ptr());
         messenger = messenger_info(messages);
@@ -241,6 +287,10 @@ fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instan
         if has_instance_extension(entry, Some(VALIDATION_LAYER), vk::EXT_VALIDATION_FEATURES_NAME)? {
             extensions.push(vk::EXT_VALIDATION_FEATURES_NAME.as_ptr());
             info = info.push_next(&mut features);
+        }
+        // The layer reads its settings without being asked for their extension, which its manifest may not list.
+        if layer_version >= SHADER_ACCESSES_SINCE {
+            info = info.push_next(&mut settings);
         }
     }
     let info = info.enabled_layer_names(&layers).enabled_extension_names(&extensions);
@@ -251,11 +301,33 @@ fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instan
     }
 }
 
-fn has_layer(entry: &ash::Entry) -> Result<bool> {
+/// The same instance, behind a table of which `intercept` has seen every entry.
+fn intercepted(entry: &ash::Entry, raw: &ash::Instance, intercept: Intercept) -> ash::Instance {
+    let load = |name: &CStr| {
+        // SAFETY: the instance is live, and the name ends with NUL.
+        let function = unsafe { entry.get_instance_proc_addr(raw.handle(), name.as_ptr()) };
+        intercept(name, function).map_or(std::ptr::null(), |function| function as *const c_void)
+    };
+    // SAFETY: each address is the driver's, or one that the builder's caller vouches for.
+    unsafe { ash::Instance::load_with(load, raw.handle()) }
+}
+
+fn shader_accesses(on: &vk::Bool32) -> vk::LayerSettingEXT<'_> {
+    let setting = vk::LayerSettingEXT::default()
+        .layer_name(VALIDATION_LAYER)
+        .setting_name(SHADER_ACCESSES)
+        .ty(vk::LayerSettingTypeEXT::BOOL32);
+    // Not by ash's `values`, which counts bytes where Vulkan counts values.
+    vk::LayerSettingEXT { value_count: 1, p_values: std::ptr::from_ref(on).cast(), ..setting }
+}
+
+/// The version of Vulkan that the validation layer was made for, if it is installed.
+fn layer_version(entry: &ash::Entry) -> Result<Option<u32>> {
     // SAFETY: a query of the loader without arguments.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }
         .map_err(Error::from_call("vkEnumerateInstanceLayerProperties"))?;
-    Ok(layers.iter().any(|layer| layer.layer_name_as_c_str() == Ok(VALIDATION_LAYER)))
+    let layer = layers.iter().find(|layer| layer.layer_name_as_c_str() == Ok(VALIDATION_LAYER));
+    Ok(layer.map(|layer| layer.spec_version))
 }
 
 fn has_instance_extension(entry: &ash::Entry, layer: Option<&CStr>, name: &CStr) -> Result<bool> {

@@ -2,14 +2,15 @@
 //!
 //! Locks are taken in this order: a lane's state, then the tracker or the queue. No thread holds two lanes: work of
 //! another lane that must be sent first is sent before this lane is locked, and the question is asked again.
+//! How a batch is sent, and how a lane ends, is in `lane/send.rs`.
 //! Batches are numbered on from where the timeline stands, and the lane's timeline reaches a batch's number when it is done.
 
-use std::collections::VecDeque;
-use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+mod send;
 
-use ash::vk;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
 use smallvec::SmallVec;
 
 use crate::barrier::record_barrier;
@@ -18,10 +19,12 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::graph::Recording;
 use crate::hazard::{self, Access, Barrier, LaneId, Repeatable};
+use crate::label::Label;
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
 use crate::stream::Recorder;
 use crate::timeline::Timeline;
+use crate::trace::{BatchId, BatchTrace};
 use crate::tracker::Registered;
 
 /// A batch of this many operations is sent whatever the device does.
@@ -29,9 +32,6 @@ const MAX_OPS: u32 = 128;
 
 /// In a burst, a batch sent early holds at most this many operations.
 const MAX_EAGER_OPS: u32 = 64;
-
-/// How long dropping a stream waits for its work before it leaks what the work uses.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(crate) struct Lane {
@@ -126,17 +126,45 @@ impl Lane {
         let mut state = self.begin_operation(Operation::Once(accesses))?;
         let batch = self.open_batch(&mut state)?;
         let n_ops = batch.n_ops;
-        let recorded = commands(&mut Recorder::new(self.device(), batch))?;
-        if self.should_send(&mut state, n_ops)? {
-            state.eager_ops = (state.eager_ops * 2).clamp(1, MAX_EAGER_OPS);
-            self.send(&mut state)?;
-        } else if n_ops == 1 {
-            // Nobody may come back to this batch: the waiter sends it when it has grown old.
-            self.open_batch(&mut state)?.opened = Some(Instant::now());
-            drop(state);
-            self.device().waiter().arm(self.device());
+        let recorded = commands(&mut Recorder::new(self.device(), batch));
+        if let Some(trace) = &mut batch.trace {
+            trace.end_op(self.device().raw(), batch.commands);
         }
+        // Also when the operation failed: the batch may hold part of it, and memory waits for the batch.
+        let sent = self.should_send(&mut state, n_ops).and_then(|is_time| {
+            if is_time {
+                state.eager_ops = (state.eager_ops * 2).clamp(1, MAX_EAGER_OPS);
+                self.send(&mut state)?;
+            }
+            Ok(is_time)
+        });
+        let kept = self.keep_watched(state, sent, n_ops == 1);
+        let recorded = recorded?;
+        kept?;
         Ok(recorded)
+    }
+
+    /// Sees to it that somebody sends the open batch, if it was not sent and nobody watches it.
+    ///
+    /// What is recorded will run, so that it cannot be sent just now is no error of the operation, which would be
+    /// repeated: whoever waits for it hears of that. Only a device that has failed is an error.
+    fn keep_watched(&self, mut state: MutexGuard<'_, State>, sent: Result<bool>, is_first: bool) -> Result<()> {
+        match sent {
+            Ok(true) => return Ok(()),
+            Ok(false) if !is_first => return Ok(()),
+            Ok(false) => {}
+            Err(error) => {
+                self.device().check_lost()?;
+                tracing::debug!(%error, "recorded work is sent later");
+            }
+        }
+        // Nobody may come back to this batch: the waiter sends it when it has grown old.
+        if let Some(batch) = &mut state.open {
+            batch.opened.get_or_insert_with(Instant::now);
+        }
+        drop(state);
+        self.device().waiter().arm(self.device());
+        Ok(())
     }
 
     /// Sends what is open, and behind it, as one operation more, what a graph recorded.
@@ -148,7 +176,10 @@ impl Lane {
         let batch = self.open_batch(&mut state)?;
         batch.followed_by = Some(recording.commands());
         batch.keep.push(Arc::clone(recording) as _);
-        self.send(&mut state)
+        let traced = batch.trace_graph(recording.n_steps());
+        self.device().loss().labels.note(Label::replay(recording.n_steps()));
+        let sent = traced.and_then(|()| self.send(&mut state)).map(|()| true);
+        self.keep_watched(state, sent, false)
     }
 
     /// Makes the open batch one that the operation can be recorded into: what it must come after is
@@ -177,6 +208,9 @@ impl Lane {
         }
         // Counted before it is recorded: a batch that holds a failed operation's first commands is still sent.
         batch.n_ops += 1;
+        if let Some(trace) = &mut batch.trace {
+            trace.begin_op(self.device().raw(), batch.commands, barrier.as_ref(), operation.accesses());
+        }
         Ok(state)
     }
 
@@ -191,6 +225,14 @@ impl Lane {
 
     pub(crate) fn flush(&self) -> Result<()> {
         self.send(&mut self.state())
+    }
+
+    /// Blocks until everything recorded so far is done, and takes back its batches.
+    pub(crate) fn settle(&self) -> Result<()> {
+        self.flush()?;
+        let value = self.timeline.submitted();
+        self.timeline.wait(value, None)?;
+        self.collect(&mut self.state())
     }
 
     /// Sends the open batch if its first operation was recorded before `before`. Returns whether one stays open.
@@ -260,6 +302,9 @@ impl Lane {
     }
 
     fn open_batch<'a>(&self, state: &'a mut State) -> Result<&'a mut Batch> {
+        if state.open.as_ref().is_some_and(|batch| batch.is_ended) {
+            self.send(state)?; // It was refused before, and takes no more work.
+        }
         if state.open.is_none() {
             if state.begun.is_none() {
                 self.prepare(state)?;
@@ -267,6 +312,10 @@ impl Lane {
             let mut batch = state.begun.take().expect("prepared above");
             state.newest += 1;
             batch.value = state.newest;
+            if let Some(recording) = self.device().trace().recording() {
+                let (id, queue) = (BatchId::new(&self.timeline, batch.value), (self.queue, self.queue()));
+                batch.trace = BatchTrace::begin(recording, self.device(), queue, batch.commands, id);
+            }
             state.open = Some(batch);
         }
         Ok(state.open.as_mut().expect("opened above"))
@@ -319,65 +368,8 @@ impl Lane {
         Ok(state.in_flight.is_empty() || self.timeline.reached()? >= self.timeline.submitted())
     }
 
-    fn send(&self, state: &mut State) -> Result<()> {
-        let Some(mut batch) = state.open.take() else { return Ok(()) };
-        self.device().check_lost()?;
-        batch.end()?;
-        match self.submit(&batch) {
-            Ok(()) => {
-                self.timeline.set_submitted(batch.value);
-                state.in_flight.push_back(batch);
-                self.prepare(state)
-            }
-            Err(error) => {
-                // The driver may or may not have taken it. Leaking is safe; freeing what it may use is not. And whoever
-                // waits for the batch must not wait for ever: the device is of no more use.
-                mem::forget(batch);
-                Err(self.device().fail(error))
-            }
-        }
-    }
-
-    fn submit(&self, batch: &Batch) -> Result<()> {
-        let all = vk::PipelineStageFlags2::ALL_COMMANDS;
-        let at =
-            |semaphore, value| vk::SemaphoreSubmitInfo::default().semaphore(semaphore).value(value).stage_mask(all);
-        let waits: SmallVec<[_; 4]> = batch.waits.iter().map(|(timeline, value)| at(timeline.raw(), *value)).collect();
-        let signals = [at(self.timeline.raw(), batch.value)];
-        let commands: SmallVec<[_; 2]> = std::iter::once(batch.commands)
-            .chain(batch.followed_by)
-            .map(|commands| vk::CommandBufferSubmitInfo::default().command_buffer(commands))
-            .collect();
-        let info = vk::SubmitInfo2::default()
-            .wait_semaphore_infos(&waits)
-            .command_buffer_infos(&commands)
-            .signal_semaphore_infos(&signals);
-        // SAFETY: the batch is recorded and goes to `in_flight`, which keeps it and its timelines until it is done;
-        // batch numbers grow; every value waited for was submitted before.
-        unsafe { self.queue().submit(self.device().raw(), &info) }
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         // A panic in a caller's recording leaves a batch that is still recordable.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl Drop for Lane {
-    fn drop(&mut self) {
-        let mut state = mem::take(&mut *self.state());
-        let drained = self.send(&mut state).and_then(|()| self.timeline.wait(state_end(&state), Some(DRAIN_TIMEOUT)));
-        if let Err(error) = drained {
-            tracing::error!(%error, "a stream was dropped before its work was done; what the work uses is leaked");
-            // The tracker goes on naming the timeline: what the work uses is never taken for done.
-            mem::forget((mem::take(&mut state.in_flight), Arc::clone(&self.timeline)));
-            return;
-        }
-        self.device().tracker().forget(self.id, state.newest);
-    }
-}
-
-/// The number of the last batch sent.
-fn state_end(state: &State) -> u64 {
-    state.in_flight.back().map_or(0, |batch| batch.value)
 }

@@ -63,6 +63,9 @@ impl LegacyOrder {
 
     /// Makes what `stream` records next start after what the legacy ordering puts before it.
     pub(crate) fn join(&self, stream: &Stream) -> Result<()> {
+        if !matches!(stream.part(), Part::Ordinary) {
+            stream.device().check_lost()?; // Before any lock is taken.
+        }
         match stream.part() {
             Part::Ordinary => Ok(()),
             // What another thread records at this moment is neither earlier nor later.

@@ -86,6 +86,9 @@ impl<H: Destroy> Owned<H> {
 
 impl<H: Destroy> Drop for Owned<H> {
     fn drop(&mut self) {
+        if self.device.is_forked() {
+            return; // The handle is the parent's.
+        }
         // SAFETY: `new` made us the only owner, and its caller keeps the handle out of work in flight.
         unsafe { self.raw.destroy(self.device.raw()) };
     }

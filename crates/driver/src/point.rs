@@ -59,6 +59,7 @@ impl Point {
         if self.timeline.submitted() >= self.value {
             return Ok(());
         }
+        self.timeline.device().check_lost()?;
         match self.lane.upgrade() {
             Some(lane) => lane.flush_up_to(self.value),
             None => Ok(()),

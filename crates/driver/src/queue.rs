@@ -1,10 +1,11 @@
 //! A `VkQueue` behind its mutex: Vulkan wants submissions to one queue in turn.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 
 use crate::error::{Error, Result};
+use crate::loss;
 
 /// Held around every use of a queue by all who use it, inside this library and outside.
 pub type QueueLock = Arc<Mutex<()>>;
@@ -12,7 +13,7 @@ pub type QueueLock = Arc<Mutex<()>>;
 /// A queue of the device. Many streams share it.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    raw: Mutex<vk::Queue>, // Taken after a lane's lock; held across the submit and nothing else.
+    raw: Mutex<vk::Queue>, // Taken after a lane's lock; held across the submit and the note of it.
     family: u32,
     computes: bool,
     /// Whoever else uses the queue holds this meanwhile; nothing if nobody does. Taken after `raw`.
@@ -46,25 +47,27 @@ impl Queue {
         self.family
     }
 
-    /// Hands one batch to the driver.
-    ///
-    /// # Safety
-    ///
-    /// Everything `submit` refers to was made from `device`, is alive until the work is done, and is ready to be
-    /// executed: recorded command buffers, timeline values that grow.
-    pub(crate) unsafe fn submit(&self, device: &ash::Device, submit: &vk::SubmitInfo2<'_>) -> Result<()> {
-        let queue = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
-        let _outside = self.lock.as_ref().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
-        // SAFETY: the mutexes give exclusive access to the queue; the caller vouches for `submit`.
-        unsafe { device.queue_submit2(*queue, std::slice::from_ref(submit), vk::Fence::null()) }
-            .map_err(Error::from_call("vkQueueSubmit2"))
+    /// Keeps everybody else from using the queue: Vulkan wants one at a time.
+    pub(crate) fn lock(&self) -> LockedQueue<'_> {
+        // No caller's code runs under either lock.
+        let raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
+        let outside = self.lock.as_ref().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
+        LockedQueue { raw: *raw, _own: raw, _outside: outside }
     }
 
-    /// Blocks until the driver is done with everything sent to the queue.
+    /// Blocks until the driver is done with everything sent to the queue. A lost device is, says the specification, and
+    /// answers within finite time.
     pub(crate) fn wait_idle(&self, device: &ash::Device) -> Result<()> {
-        let queue = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
-        let _outside = self.lock.as_ref().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
-        // SAFETY: the mutexes give exclusive access to the queue, which is one of `device`.
-        unsafe { device.queue_wait_idle(*queue) }.map_err(Error::from_call("vkQueueWaitIdle"))
+        let queue = self.lock();
+        // SAFETY: the lock gives exclusive access to the queue, which is one of `device`.
+        let idle = loss::persist(|| unsafe { device.queue_wait_idle(queue.raw) });
+        idle.map_err(Error::from_call("vkQueueWaitIdle"))
     }
+}
+
+/// A queue that nobody else uses meanwhile.
+pub(crate) struct LockedQueue<'a> {
+    pub(crate) raw: vk::Queue,
+    _outside: Option<MutexGuard<'a, ()>>, // Given back first: taken last.
+    _own: MutexGuard<'a, vk::Queue>,
 }

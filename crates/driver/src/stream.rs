@@ -17,6 +17,7 @@ use crate::done::Done;
 use crate::error::{Error, Result};
 use crate::graph::Recording;
 use crate::hazard::Access;
+use crate::label::Label;
 use crate::lane::Lane;
 use crate::legacy::{Part, Seen};
 use crate::point::Point;
@@ -178,10 +179,13 @@ impl Stream {
 
     /// The same without what the legacy ordering puts before it.
     pub(crate) fn joined_point(&self) -> Result<Point> {
+        self.device().check_lost()?;
         for (beside, lane) in self.beside() {
             let point = lane.point();
-            if beside.joined.fetch_max(point.value(), Ordering::AcqRel) < point.value() {
+            if beside.joined.load(Ordering::Acquire) < point.value() {
                 self.shared.work.wait_for(&point)?;
+                // Not before: a wait that was refused is asked for again.
+                beside.joined.fetch_max(point.value(), Ordering::AcqRel);
             }
         }
         Ok(self.shared.work.point())
@@ -196,6 +200,7 @@ impl Stream {
         if !Arc::ptr_eq(self.device(), point.timeline().device()) {
             return Err(Error::DifferentDevices);
         }
+        self.device().check_lost()?;
         self.beside().try_for_each(|(_, lane)| lane.wait_for(point))?;
         self.shared.work.wait_for(point)
     }
@@ -206,6 +211,7 @@ impl Stream {
     ///
     /// Those of the submission.
     pub fn flush(&self) -> Result<()> {
+        self.device().check_lost()?;
         self.beside().try_for_each(|(_, lane)| lane.flush())?;
         self.shared.work.flush()
     }
@@ -230,6 +236,7 @@ impl Stream {
 
     /// All lanes are sent before the first is waited for, and none has to wait for another on the device.
     fn wait_until(&self, deadline: Option<Instant>) -> Result<()> {
+        self.device().check_lost()?;
         let points = self.points();
         points.iter().try_for_each(Point::flush)?;
         let left = || deadline.map(|at| at.saturating_duration_since(Instant::now()));
@@ -242,6 +249,7 @@ impl Stream {
     ///
     /// [`Error::DeviceLost`](crate::Error::DeviceLost).
     pub fn query(&self) -> Result<bool> {
+        self.device().check_lost()?;
         for point in self.points() {
             if !point.is_complete()? {
                 return Ok(false);
@@ -392,6 +400,15 @@ impl<'a> Recorder<'a> {
     #[must_use]
     pub fn commands(&self) -> vk::CommandBuffer {
         self.batch.commands
+    }
+
+    /// Names the operation, for the report of a lost device and for a trace.
+    pub fn label(&mut self, label: Label) {
+        let labels = &self.device.loss().labels;
+        labels.note(label);
+        if let Some(trace) = &mut self.batch.trace {
+            trace.name_op(labels.text(label));
+        }
     }
 
     /// Keeps something alive until the operation is done.

@@ -11,10 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use ash::prelude::VkResult;
 use ash::vk;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::loss::{self, DRAIN_TIMEOUT};
+use crate::trace::BatchId;
 
 /// A counter that the device raises.
 #[derive(Debug)]
@@ -31,6 +34,7 @@ pub struct Timeline {
 
 impl Timeline {
     pub(crate) fn new(device: &Arc<Device>) -> Result<Self> {
+        device.check_lost()?;
         let (semaphore, value) = match device.take_semaphore() {
             Some(spare) => spare,
             None => (create(device)?, 0),
@@ -87,9 +91,10 @@ impl Timeline {
     /// [`Error::DeviceLost`].
     pub fn reached(&self) -> Result<u64> {
         let device = self.device();
+        device.check_lost()?;
         // SAFETY: the semaphore is a timeline, alive in `self`.
         let value = unsafe { device.raw().get_semaphore_counter_value(self.raw()) };
-        let value = device.noting_loss(value.map_err(Error::from_call("vkGetSemaphoreCounterValue")))?;
+        let value = value.map_err(device.failed("vkGetSemaphoreCounterValue"))?;
         Ok(self.reached.fetch_max(value, Ordering::AcqRel).max(value))
     }
 
@@ -103,6 +108,15 @@ impl Timeline {
         if self.last_seen() >= value {
             return Ok(());
         }
+        let span = self.device().trace().span("wait", Some(BatchId::new(self, value)));
+        let outcome = self.poll_then_sleep(value, timeout);
+        if let (Some(span), Err(_)) = (span, &outcome) {
+            span.rename("wait given up");
+        }
+        outcome
+    }
+
+    fn poll_then_sleep(&self, value: u64, timeout: Option<Duration>) -> Result<()> {
         // A lost device may never reach anything.
         self.device().check_lost()?;
         self.device().note_host_wait();
@@ -125,7 +139,7 @@ impl Timeline {
         let value = self.submitted.fetch_add(1, Ordering::AcqRel) + 1;
         let info = vk::SemaphoreSignalInfo::default().semaphore(self.raw()).value(value);
         // SAFETY: the value is larger than any before: each is handed out once, and nothing else signals it.
-        unsafe { self.device().raw().signal_semaphore(&info) }.map_err(Error::from_call("vkSignalSemaphore"))
+        unsafe { self.device().raw().signal_semaphore(&info) }.map_err(self.device().failed("vkSignalSemaphore"))
     }
 
     /// The value it was last raised to.
@@ -134,25 +148,40 @@ impl Timeline {
     }
 
     fn sleep(&self, value: u64, timeout: Option<Duration>, begun: Instant) -> Result<()> {
-        let device = self.device();
+        self.call_wait(value, timeout).map_err(|code| match code {
+            vk::Result::TIMEOUT => Error::Timeout { waited: begun.elapsed() },
+            code => self.device().failed("vkWaitSemaphores")(code),
+        })
+    }
+
+    fn call_wait(&self, value: u64, timeout: Option<Duration>) -> VkResult<()> {
         let timeout_ns = timeout.map_or(u64::MAX, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX));
         let (semaphores, values) = ([self.raw()], [value]);
         let info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
         // SAFETY: `info` borrows both arrays; `self` keeps the semaphore alive.
-        match unsafe { device.raw().wait_semaphores(&info, timeout_ns) } {
-            Ok(()) => {
-                self.reached.fetch_max(value, Ordering::AcqRel);
-                Ok(())
-            }
-            Err(vk::Result::TIMEOUT) => Err(Error::Timeout { waited: begun.elapsed() }),
-            Err(code) => device.noting_loss(Err(Error::from_call("vkWaitSemaphores")(code))),
+        unsafe { self.device().raw().wait_semaphores(&info, timeout_ns) }?;
+        self.reached.fetch_max(value, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Blocks, for a limited time, until the device uses nothing of the work up to `value` any more: it is done, or
+    /// lost with the device.
+    pub(crate) fn settle(&self, value: u64) -> Result<()> {
+        if self.last_seen() >= value {
+            return Ok(());
         }
+        let begun = Instant::now();
+        loss::persist(|| self.call_wait(value, Some(DRAIN_TIMEOUT))).map_err(|code| match code {
+            vk::Result::TIMEOUT => Error::Timeout { waited: begun.elapsed() },
+            code => Error::from_call("vkWaitSemaphores")(code),
+        })
     }
 }
 
 impl Drop for Timeline {
     fn drop(&mut self) {
-        if self.is_external {
+        if self.is_external || self.device.is_forked() {
+            // Somebody else's, or the parent's; and after a fork the lock may be held by a thread that is not here.
             return;
         }
         // Whoever signals it or waits for it on the device holds it, so all of that is done.
@@ -165,13 +194,16 @@ fn create(device: &Arc<Device>) -> Result<vk::Semaphore> {
     let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
     // SAFETY: `info` is complete, and a device has timeline semaphores enabled or is not opened.
     let raw = unsafe { device.raw().create_semaphore(&info, None) };
-    device.noting_loss(raw.map_err(Error::from_call("vkCreateSemaphore")))
+    raw.map_err(device.failed("vkCreateSemaphore"))
 }
 
 /// Blocks until one of the values is reached on its timeline. All timelines are of one device.
 pub(crate) fn wait_any(waits: &[(Arc<Timeline>, u64)], timeout: Option<Duration>) -> Result<()> {
     let Some((first, _)) = waits.first() else { return Ok(()) };
     let device = first.device();
+    let _span = device.trace().span("wait for any", None);
+    // What failed with the device may never be reached.
+    device.check_lost()?;
     let begun = Instant::now();
     let timeout_ns = timeout.map_or(u64::MAX, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX));
     let (semaphores, values): (Vec<_>, Vec<_>) = waits.iter().map(|(timeline, value)| (timeline.raw(), *value)).unzip();
@@ -181,6 +213,6 @@ pub(crate) fn wait_any(waits: &[(Arc<Timeline>, u64)], timeout: Option<Duration>
     match unsafe { device.raw().wait_semaphores(&info, timeout_ns) } {
         Ok(()) => Ok(()),
         Err(vk::Result::TIMEOUT) => Err(Error::Timeout { waited: begun.elapsed() }),
-        Err(code) => device.noting_loss(Err(Error::from_call("vkWaitSemaphores")(code))),
+        Err(code) => Err(device.failed("vkWaitSemaphores")(code)),
     }
 }

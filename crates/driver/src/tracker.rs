@@ -42,6 +42,11 @@ impl Tracker {
         self.lanes.values().filter_map(|registered| registered.lane.upgrade()).collect()
     }
 
+    /// Where the work of every lane ends, also of those whose work was never seen to end.
+    pub(crate) fn timelines(&self) -> Vec<Arc<Timeline>> {
+        self.lanes.values().map(|registered| Arc::clone(&registered.timeline)).collect()
+    }
+
     /// The point at which `lane` has done everything up to `value`; nothing if the lane is gone, so done.
     pub(crate) fn point(&self, lane: LaneId, value: u64) -> Option<Point> {
         let registered = self.lanes.get(&lane)?;

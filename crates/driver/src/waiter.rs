@@ -163,23 +163,30 @@ impl Waiter {
             (waits, self.is_armed.load(Ordering::Acquire).then_some(FLUSH_DELAY))
         };
         let failed = wait_any(&waits, timeout).err().filter(|error| !matches!(error, crate::Error::Timeout { .. }));
-        for (point, callback) in self.take_due(failed.is_some()) {
-            let outcome = failed.clone().map_or_else(|| point.is_complete().map(|_| ()), Err);
+        for (point, callback, outcome) in self.take_due(failed.as_ref()) {
+            let span = point.timeline().device().trace().span("callback", None);
             // A panic in a callback is the callback's own; the others still run.
             if catch_unwind(AssertUnwindSafe(|| callback(outcome))).is_err() {
                 tracing::error!("a stream's callback panicked");
             }
+            drop(span);
             drop(point);
         }
     }
 
-    /// Takes out, in the order they were added, the callbacks whose points are reached; all of them after a failure.
-    fn take_due(&self, all: bool) -> Vec<(Point, Callback)> {
+    /// Takes out, in the order they were added, the callbacks whose points are reached, or cannot be asked about; after
+    /// a failed wait all of them.
+    fn take_due(&self, failed: Option<&crate::Error>) -> Vec<(Point, Callback, Result<()>)> {
         let mut state = self.state();
-        let is_due = |point: &Point| all || point.is_complete().unwrap_or(true);
-        let (due, pending): (Vec<_>, Vec<_>) =
-            mem::take(&mut state.callbacks).into_iter().partition(|(p, _)| is_due(p));
-        state.callbacks = pending;
+        let mut due = Vec::new();
+        for (point, callback) in mem::take(&mut state.callbacks) {
+            match (point.is_complete(), failed) {
+                (Ok(true), _) => due.push((point, callback, Ok(()))),
+                (Ok(false), None) => state.callbacks.push((point, callback)),
+                (Ok(false), Some(error)) => due.push((point, callback, Err(error.clone()))),
+                (Err(error), _) => due.push((point, callback, Err(error))),
+            }
+        }
         if state.callbacks.is_empty() {
             state.wake = None; // It holds the device.
         }
@@ -200,8 +207,11 @@ fn flush_old(device: &Arc<Device>) -> bool {
     for lane in lanes {
         match lane.flush_if_older(before) {
             Ok(stays_open) => is_open |= stays_open,
-            // The device remembers it; whoever uses the stream next is told.
-            Err(error) => tracing::warn!(%error, "cannot send recorded work"),
+            // Refused for lack of memory, it is sent later; else the device remembers the error for whoever comes next.
+            Err(error) => {
+                is_open |= device.check_lost().is_ok();
+                tracing::debug!(%error, "cannot send recorded work");
+            }
         }
     }
     is_open

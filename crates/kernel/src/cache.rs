@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
-use vkarray_driver::{Device, Error as DriverError, Owned};
+use vkarray_driver::{Device, Owned};
 
 use crate::error::Result;
 use crate::kernel::{Kernel, Pipeline};
@@ -37,10 +37,11 @@ impl KernelCache {
     ///
     /// [`Error::Driver`](crate::Error::Driver) if the driver has no memory for one.
     pub fn new(device: &Arc<Device>) -> Result<Arc<Self>> {
+        device.check_lost()?;
         let info = vk::PipelineCacheCreateInfo::default();
         // SAFETY: `info` is complete.
         let raw = unsafe { device.raw().create_pipeline_cache(&info, None) }
-            .map_err(DriverError::from_call("vkCreatePipelineCache"))?;
+            .map_err(device.failed("vkCreatePipelineCache"))?;
         // SAFETY: just created; used only while pipelines are created, under `&self`.
         let driver_cache = unsafe { Owned::new(raw, device) };
         Ok(Arc::new(Self { kernels: Mutex::default(), driver_cache }))
@@ -130,6 +131,7 @@ impl KernelBuilder {
     /// limits of [`check_workgroup`](crate::check_workgroup); [`Error::Driver`](crate::Error::Driver).
     pub fn build(self) -> Result<Kernel> {
         let Self { cache, source, entry, constants, options } = self;
+        cache.driver_cache.device().check_lost()?;
         let bits = constants.iter().map(|(name, value)| (name.clone(), value.to_bits())).collect();
         let key = Key { source, entry, constants: bits, options };
         if let Some(kernel) = cache.lock().get(&key) {

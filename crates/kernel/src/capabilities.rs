@@ -97,7 +97,7 @@ mod tests {
             (C::Float16, [true, false, true]),
             (C::Float64, [true, false, true]),
             (C::Int64, [true, false, true]),
-            (C::Int16, [true, true, true]),
+            (C::Int16, [true, false, true]),
             (C::Int64Atomics, [true, false, true]),
             (C::SubgroupVote, [true, true, true]),
             (C::SubgroupShuffleRelative, [false, true, true]),

@@ -155,6 +155,7 @@ impl Kernel {
         let pipeline = &self.pipeline;
         let Launch { bound, push_constants: push, counts } = launch;
         let (device, commands) = (recorder.device(), recorder.commands());
+        recorder.label(pipeline.label);
         // SAFETY: the pipeline is of the recorder's device, as was checked, and the owner holds it.
         unsafe { recorder.bind_pipeline(pipeline.raw.raw(), || Arc::clone(pipeline) as Kept) };
         bind_buffers(recorder, pipeline, bound)?;

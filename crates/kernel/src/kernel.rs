@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ash::vk;
-use vkarray_driver::{Device, Error as DriverError, Owned};
+use vkarray_driver::{Device, Label, Owned};
 
 use crate::capabilities::check_capabilities;
 use crate::error::Result;
@@ -54,6 +54,7 @@ pub(crate) struct Pipeline {
     pub(crate) set_layouts: Vec<Owned<vk::DescriptorSetLayout>>,
     pub(crate) binding: Binding,
     pub(crate) signature: Signature,
+    pub(crate) label: Label,
     pub(crate) limits: Limits,
 }
 
@@ -76,10 +77,11 @@ impl Pipeline {
         let info = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout.raw())];
         // SAFETY: module and layout are alive and fit the SPIR-V, which naga wrote for the signature's bindings.
         let created = unsafe { device.raw().create_compute_pipelines(cache, &info, None) };
-        let raw = created.map_err(|(_, code)| DriverError::from_call("vkCreateComputePipelines")(code))?[0];
+        let raw = created.map_err(|(_, code)| device.failed("vkCreateComputePipelines")(code))?[0];
         // SAFETY: just created; batches that bind it keep this `Pipeline`.
         let raw = unsafe { Owned::new(raw, device) };
-        Ok(Self { raw, layout, set_layouts, binding, signature, limits })
+        let label = device.kernel_label(&signature.entry);
+        Ok(Self { raw, layout, set_layouts, binding, signature, label, limits })
     }
 }
 
@@ -124,7 +126,7 @@ fn create_set_layouts(
         let info = vk::DescriptorSetLayoutCreateInfo::default().flags(flags).bindings(&bindings);
         // SAFETY: `info` borrows its bindings; push descriptors are planned only where the device has them.
         let raw = unsafe { device.raw().create_descriptor_set_layout(&info, None) }
-            .map_err(DriverError::from_call("vkCreateDescriptorSetLayout"))?;
+            .map_err(device.failed("vkCreateDescriptorSetLayout"))?;
         // SAFETY: just created; batches that use it keep its `Pipeline`.
         Ok(unsafe { Owned::new(raw, device) })
     };
@@ -144,8 +146,8 @@ fn create_layout(
         .collect();
     let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets).push_constant_ranges(&ranges);
     // SAFETY: `info` borrows both lists; the set layouts are alive, the push constants within the device's limit.
-    let raw = unsafe { device.raw().create_pipeline_layout(&info, None) }
-        .map_err(DriverError::from_call("vkCreatePipelineLayout"))?;
+    let raw =
+        unsafe { device.raw().create_pipeline_layout(&info, None) }.map_err(device.failed("vkCreatePipelineLayout"))?;
     // SAFETY: just created; batches that use it keep its `Pipeline`.
     Ok(unsafe { Owned::new(raw, device) })
 }
@@ -153,8 +155,8 @@ fn create_layout(
 fn create_module(device: &Arc<Device>, spirv: &[u32]) -> Result<Owned<vk::ShaderModule>> {
     let info = vk::ShaderModuleCreateInfo::default().code(spirv);
     // SAFETY: the words come from naga's writer, after its validator; capabilities were checked against the device.
-    let raw = unsafe { device.raw().create_shader_module(&info, None) }
-        .map_err(DriverError::from_call("vkCreateShaderModule"))?;
+    let raw =
+        unsafe { device.raw().create_shader_module(&info, None) }.map_err(device.failed("vkCreateShaderModule"))?;
     // SAFETY: just created; only the pipeline creation below uses it.
     Ok(unsafe { Owned::new(raw, device) })
 }

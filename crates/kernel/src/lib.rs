@@ -23,6 +23,7 @@ mod kernel;
 mod limits;
 mod mismatch;
 mod names;
+mod plain_types;
 mod reflect;
 mod scalar;
 mod signature;

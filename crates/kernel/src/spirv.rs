@@ -1,7 +1,7 @@
 //! Asks naga to write SPIR-V, with the settings a compute kernel wants.
 //!
-//! SPIR-V 1.3, bindings as in the shader, no loop bounding, bounds checks as [`Bounds`](crate::Bounds) says.
-//! Called by `translate.rs` only.
+//! SPIR-V 1.4, bindings as in the shader, no loop bounding, bounds checks as [`Bounds`](crate::Bounds) says.
+//! Called by `translate.rs` only. Read next: `plain_types.rs`, which takes from naga's types what Vulkan forbids.
 
 use naga::back::spv::{
     Capability, DebugInfo, Error as WriteError, Options as WriterOptions, PipelineOptions, SourceLanguage, WriterFlags,
@@ -11,6 +11,7 @@ use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::ModuleInfo;
 
 use crate::error::{Error, Result};
+use crate::plain_types::with_plain_types;
 use crate::translate::{Bounds, BufferBounds, Options};
 
 /// What to write.
@@ -64,7 +65,8 @@ fn write_with(request: &Request<'_>, buffer_bounds: BufferBounds) -> std::result
     };
     let (file_name, source_code) = request.source;
     let writer_options = WriterOptions {
-        lang_version: (1, 3),
+        // The first with `OpCopyLogical`, which `plain_types.rs` writes.
+        lang_version: (1, 4),
         flags: if options.debug_info { WriterFlags::DEBUG } else { WriterFlags::empty() },
         // With an empty map this keeps the shader's own group and binding numbers.
         fake_missing_bindings: true,
@@ -93,7 +95,7 @@ fn write_with(request: &Request<'_>, buffer_bounds: BufferBounds) -> std::result
         ..WriterOptions::default()
     };
     let pipeline = PipelineOptions { shader_stage: naga::ShaderStage::Compute, entry_point: request.entry.to_owned() };
-    write_vec(request.module, request.info, &writer_options, Some(&pipeline))
+    write_vec(request.module, request.info, &writer_options, Some(&pipeline)).map(|words| with_plain_types(&words))
 }
 
 /// What naga's writer may ask of the device. Left out are those it can do without: 8-bit integers and, unless wanted, the

@@ -75,7 +75,7 @@ pub enum BufferBounds {
 /// One entry point as SPIR-V, with what it takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Translated {
-    /// SPIR-V 1.3, which every Vulkan 1.1 driver reads.
+    /// SPIR-V 1.4, which every Vulkan 1.2 driver reads.
     pub spirv: Vec<u32>,
     /// What it takes and needs.
     pub signature: Signature,

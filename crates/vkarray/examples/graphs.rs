@@ -48,8 +48,8 @@ fn main() -> anyhow::Result<()> {
         println!("{conductivity:4}: the middle is at {:.3} degrees", a.copy_to_host()?[64]);
     }
     // A change that does not fit is refused, and changes nothing.
-    if let Err(error) = nodes[0].set(&mut graph, "now", &ctx.zeros::<f32>([64])?) {
-        println!("refused: {error}");
+    if let Err(refused) = nodes[0].set(&mut graph, "now", &ctx.zeros::<f32>([64])?) {
+        println!("refused: {refused}");
     }
     Ok(())
 }

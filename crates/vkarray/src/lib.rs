@@ -47,7 +47,7 @@
 pub use vkarray_allocator::{Allocator, Block, CopyNode, Error as MemoryError, FillNode, MemoryKind, Usage};
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
-    Graph, GraphRecorder, Instance, InstanceBuilder, PhysicalDevice, Point, QueueLock, Selection, Stream,
+    Graph, GraphRecorder, Instance, InstanceBuilder, PhysicalDevice, Point, QueueLock, Selection, Stream, Trace,
     ValidationMessage,
 };
 pub use vkarray_kernel::{

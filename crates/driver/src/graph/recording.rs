@@ -65,6 +65,11 @@ impl Recording {
         self.batch.commands
     }
 
+    /// How many operations it holds.
+    pub(crate) fn n_steps(&self) -> usize {
+        self.n_steps
+    }
+
     /// Whether there is nothing to replay.
     pub(crate) fn is_empty(&self) -> bool {
         self.n_steps == 0

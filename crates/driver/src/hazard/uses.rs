@@ -138,9 +138,22 @@ impl Uses {
         if self.intervals.iter().all(|held| new.covers(held) && new.replaces(held)) {
             self.intervals.clear();
             self.intervals.push(new);
+        } else if let Some(at) = self.again(&new) {
+            self.intervals[at] = new;
         } else {
             self.record_among(new, last_barrier(), is_complete);
         }
+    }
+
+    /// The use that `new` is once more, if that is the only one it replaces: an array that was written once and is read
+    /// again and again.
+    #[inline]
+    fn again(&self, new: &Interval) -> Option<usize> {
+        let is_replaced = |held: &&Interval| held.overlaps(new.start, new.end) && new.replaces(held);
+        let at = self.intervals.iter().position(|held| is_replaced(&held))?;
+        let held = &self.intervals[at];
+        let is_only = !self.intervals[at + 1..].iter().any(|later| is_replaced(&later));
+        (is_only && (held.start, held.end) == (new.start, new.end)).then_some(at)
     }
 
     /// Kept out of line, so that the usual case is small enough to be inlined.

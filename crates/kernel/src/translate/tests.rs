@@ -1,4 +1,5 @@
-//! Golden signatures of small shaders. Refusals are in `tests/refusals.rs`, what is written in `tests/spirv.rs`.
+//! Golden signatures of small shaders. Refusals are in `tests/refusals.rs`, what is written in `tests/spirv.rs` and
+//! `tests/plain_types.rs`.
 
 use super::*;
 use crate::{Access, ConstantDefault, DType, ParamKind};
@@ -264,5 +265,6 @@ fn a_signature_survives_json() {
     assert_eq!(serde_json::from_str::<Translated>(&text).unwrap(), translated);
 }
 
+mod plain_types;
 mod refusals;
 mod spirv;

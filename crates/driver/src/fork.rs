@@ -1,0 +1,61 @@
+//! Whether the process that uses Vulkan objects is the one that made them.
+//!
+//! A forked child has the handles, and neither the driver's threads nor ours; on some drivers it even shares the
+//! memory behind them with its parent. There every call is refused before it takes a lock that nobody may ever give
+//! back, and nothing is destroyed. The system counts forks for us, so that asking costs one load.
+
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::error::{Error, Result};
+
+/// How many forks lie between the process that started and this one. Concerns the process, not any device.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// The process that made something.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Origin {
+    forks: u32,
+    process: u32,
+}
+
+impl Origin {
+    /// This process.
+    pub(crate) fn here() -> Self {
+        count_forks();
+        Self { forks: FORKS.load(Ordering::Relaxed), process: process::id() }
+    }
+
+    /// Whether this is another process by now.
+    pub(crate) fn is_elsewhere(self) -> bool {
+        FORKS.load(Ordering::Relaxed) != self.forks
+    }
+
+    pub(crate) fn check(self) -> Result<()> {
+        if self.is_elsewhere() {
+            return Err(Error::Forked { opened_by: self.process, used_by: process::id() });
+        }
+        Ok(())
+    }
+}
+
+/// Has the system count from here on, once.
+#[cfg(unix)]
+fn count_forks() {
+    use std::sync::Once;
+
+    extern "C" fn in_child() {
+        FORKS.fetch_add(1, Ordering::Relaxed);
+    }
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the handler is a function of this program that touches one atomic, which is allowed after a fork.
+        let code = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+        if code != 0 {
+            tracing::warn!(code, "a fork of this process will not be noticed");
+        }
+    });
+}
+
+#[cfg(not(unix))]
+fn count_forks() {}

@@ -1,0 +1,152 @@
+//! Labels: what operations are called in the report of a lost device.
+//!
+//! A label is one word, made once, so that noting one costs two atomic operations and no allocation. `loss.rs` turns
+//! the last of them into text.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How many operations are remembered.
+const N_LAST: usize = 16;
+
+/// A label keeps its kind in the top byte and a number in the rest; no label is zero.
+const KIND_SHIFT: u32 = 56;
+const KERNEL: u64 = 1;
+const COPY: u64 = 2;
+const FILL: u64 = 3;
+const TIMESTAMP: u64 = 4;
+const REPLAY: u64 = 5;
+
+/// What an operation is called, for [`Recorder::label`](crate::Recorder::label).
+///
+/// One of a kernel is made by [`Device::kernel_label`](crate::Device::kernel_label) and belongs to that device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Label(u64);
+
+impl Label {
+    /// A timestamp.
+    pub const TIMESTAMP: Self = Self::new(TIMESTAMP, 0);
+
+    /// A copy of so many bytes.
+    #[must_use]
+    pub const fn copy(bytes: u64) -> Self {
+        Self::new(COPY, bytes)
+    }
+
+    /// A fill of so many bytes.
+    #[must_use]
+    pub const fn fill(bytes: u64) -> Self {
+        Self::new(FILL, bytes)
+    }
+
+    /// A replay of a graph of so many steps.
+    pub(crate) fn replay(n_steps: usize) -> Self {
+        Self::new(REPLAY, n_steps as u64)
+    }
+
+    const fn new(kind: u64, number: u64) -> Self {
+        let largest = (1 << KIND_SHIFT) - 1; // No memory is as large.
+        Self(kind << KIND_SHIFT | if number > largest { largest } else { number })
+    }
+}
+
+/// The labels of a device's last operations, and the names of its kernels.
+#[derive(Default)]
+pub(crate) struct Labels {
+    last: [AtomicU64; N_LAST], // A ring; zero where nothing was noted yet.
+    n_noted: AtomicUsize,
+    names: Mutex<Vec<Arc<str>>>,
+}
+
+impl Labels {
+    /// The label of kernels of that name.
+    pub(crate) fn kernel(&self, name: &str) -> Label {
+        let mut names = self.names();
+        let known = names.iter().position(|known| &**known == name);
+        let idx = known.unwrap_or_else(|| {
+            names.push(Arc::from(name));
+            names.len() - 1
+        });
+        Label::new(KERNEL, idx as u64)
+    }
+
+    pub(crate) fn note(&self, label: Label) {
+        let nth = self.n_noted.fetch_add(1, Ordering::Relaxed);
+        self.last[nth % N_LAST].store(label.0, Ordering::Relaxed);
+    }
+
+    /// What a label says.
+    pub(crate) fn text(&self, label: Label) -> String {
+        text(label.0, &self.names())
+    }
+
+    /// What was noted last, oldest first. What other threads note meanwhile may stand in an older one's place.
+    pub(crate) fn last(&self) -> Vec<String> {
+        let names = self.names();
+        let next = self.n_noted.load(Ordering::Relaxed);
+        let slots = (next..next + N_LAST).map(|nth| self.last[nth % N_LAST].load(Ordering::Relaxed));
+        slots.filter(|&slot| slot != 0).map(|slot| text(slot, &names)).collect()
+    }
+
+    fn names(&self) -> MutexGuard<'_, Vec<Arc<str>>> {
+        // Names are only ever added, whole.
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn text(slot: u64, names: &[Arc<str>]) -> String {
+    let number = slot & ((1 << KIND_SHIFT) - 1);
+    match slot >> KIND_SHIFT {
+        COPY => format!("copy {number} bytes"),
+        FILL => format!("fill {number} bytes"),
+        TIMESTAMP => "timestamp".to_owned(),
+        REPLAY => format!("replay of {number} steps"),
+        _ => {
+            // A label of another device may name a kernel that this one does not have.
+            let name = usize::try_from(number).ok().and_then(|idx| names.get(idx));
+            name.map_or_else(|| "a kernel of another device".to_owned(), |name| name.to_string())
+        }
+    }
+}
+
+impl fmt::Debug for Labels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Labels").field("last", &self.last()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_sixteen_are_told_oldest_first() {
+        let labels = Labels::default();
+        for n in 0..=40_u64 {
+            let expected: Vec<_> = (n.saturating_sub(16)..n).map(|bytes| format!("copy {bytes} bytes")).collect();
+            assert_eq!(labels.last(), expected, "after {n}");
+            labels.note(Label::copy(n));
+        }
+    }
+
+    #[test]
+    fn every_label_reads_as_what_it_is() {
+        let labels = Labels::default();
+        let (saxpy, sum) = (labels.kernel("saxpy"), labels.kernel("sum"));
+        assert_eq!((labels.kernel("saxpy"), labels.kernel("sum")), (saxpy, sum)); // One label a name.
+        for (label, text) in [
+            (sum, "sum"),
+            (saxpy, "saxpy"),
+            (Label::copy(0), "copy 0 bytes"), // Not taken for an empty slot.
+            (Label::fill(4096), "fill 4096 bytes"),
+            (Label::copy(u64::MAX), "copy 72057594037927935 bytes"), // Too many for a label: the most it can say.
+            (Label::TIMESTAMP, "timestamp"),
+            (Label::replay(3), "replay of 3 steps"),
+            (Label::new(KERNEL, 2), "a kernel of another device"),
+        ] {
+            labels.note(label);
+            assert_eq!(labels.last().pop().as_deref(), Some(text), "{label:?}");
+        }
+    }
+}

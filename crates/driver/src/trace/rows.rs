@@ -1,0 +1,69 @@
+//! Laying spans out in rows such that those of one row lie apart or inside their parent. Pure.
+//!
+//! A trace viewer draws a row as a stack of calls: one that begins inside another must end inside it. Batches of two
+//! streams may overlap on a queue, and so may operations of one batch; what does not fit goes a row further down.
+
+/// A span to place, and what it may lie inside: the position of another span.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Span {
+    pub(super) begin: f64,
+    pub(super) end: f64,
+    pub(super) parent: Option<usize>,
+}
+
+/// Returns the row of each span. A span that has a parent is placed inside it, or alone.
+pub(super) fn rows(spans: &[Span]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..spans.len()).collect();
+    // A parent comes before what lies inside it, also where both begin at once.
+    order.sort_by(|&a, &b| {
+        let key = |i: usize| (spans[i].begin, spans[i].parent.is_some());
+        let ((a_begin, a_inside), (b_begin, b_inside)) = (key(a), key(b));
+        a_begin.total_cmp(&b_begin).then(a_inside.cmp(&b_inside))
+    });
+    let mut placed = vec![0; spans.len()];
+    let mut stacks: Vec<Vec<usize>> = Vec::new(); // What is open in each row, outermost first.
+    for i in order {
+        let span = &spans[i];
+        let fits = |stack: &mut Vec<usize>| {
+            while stack.last().is_some_and(|&top| spans[top].end <= span.begin && Some(top) != span.parent) {
+                stack.pop();
+            }
+            stack.last().is_none_or(|&top| Some(top) == span.parent && span.end <= spans[top].end)
+        };
+        let row = stacks.iter_mut().position(fits).unwrap_or_else(|| {
+            stacks.push(Vec::new());
+            stacks.len() - 1
+        });
+        stacks[row].push(i);
+        placed[i] = row;
+    }
+    placed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_of_a_row_lie_apart_or_inside_their_parent() {
+        // Spans (begin, end, parent), their rows.
+        type Case<'a> = (&'a [(f64, f64, Option<usize>)], &'a [usize]);
+        let cases: &[Case<'_>] = &[
+            (&[], &[]),
+            (&[(0.0, 1.0, None), (1.0, 2.0, None)], &[0, 0]), // One ends where the next begins.
+            (&[(0.0, 2.0, None), (1.0, 3.0, None)], &[0, 1]), // They overlap.
+            (&[(0.0, 3.0, None), (1.0, 2.0, None)], &[0, 1]), // One lies inside the other, and is none of its parts.
+            (&[(0.0, 9.0, None), (0.0, 4.0, Some(0)), (4.0, 9.0, Some(0))], &[0, 0, 0]), // A batch of two.
+            (&[(0.0, 9.0, None), (0.0, 4.0, Some(0)), (1.0, 9.0, Some(0))], &[0, 0, 1]), // Two at once.
+            (&[(0.0, 9.0, None), (0.0, 9.0, Some(0)), (5.0, 8.0, Some(0))], &[0, 0, 1]), // Side by side, not nested.
+            (&[(0.0, 4.0, None), (2.0, 6.0, None), (3.0, 4.0, Some(0))], &[0, 1, 0]), // Each in its own batch.
+            (&[(0.0, 4.0, None), (2.0, 6.0, None), (4.0, 6.0, Some(1))], &[0, 1, 0]), // Any free row does.
+            (&[(3.0, 3.0, None), (3.0, 3.0, Some(0))], &[0, 0]), // No time at all.
+            (&[(5.0, 6.0, None), (0.0, 1.0, None)], &[0, 0]), // In any order.
+        ];
+        for (spans, expected) in cases {
+            let spans: Vec<_> = spans.iter().map(|&(begin, end, parent)| Span { begin, end, parent }).collect();
+            assert_eq!(rows(&spans), *expected, "{spans:?}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Each call of the program in `scenario.rs` fails once, in each way: the n-th, for every n that comes.
+
+use std::fs;
+use std::path::PathBuf;
+
+use ash::vk;
+
+use crate::scenario::Run;
+use crate::table::{Fault, Table, names};
+use crate::watchdog::watched;
+
+const CODES: [vk::Result; 3] =
+    [vk::Result::ERROR_OUT_OF_HOST_MEMORY, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, vk::Result::ERROR_DEVICE_LOST];
+
+/// Of calls that are made often, every n up to here fails, and then every tenth.
+const DENSE: u32 = 12;
+
+/// Calls that the program makes only on some devices, or only when something has gone wrong.
+const RARE: [&str; 2] = ["vkQueueWaitIdle", "vkDeviceWaitIdle"];
+
+#[test]
+fn the_program_succeeds_when_nothing_fails() {
+    let table = Table::take();
+    let instance = table.instance();
+    let mut run = watched("the program", || Run::new(&instance));
+    run.close();
+    assert_eq!((run.errors, run.sticky), (vec![], None));
+    assert_eq!(table.live(), []);
+    assert_eq!(instance.take_messages(), []);
+}
+
+#[test]
+fn every_call_may_run_out_of_host_memory() {
+    fail_every_call(CODES[0]);
+}
+
+#[test]
+fn every_call_may_run_out_of_device_memory() {
+    fail_every_call(CODES[1]);
+}
+
+#[test]
+fn every_call_may_lose_the_device() {
+    fail_every_call(CODES[2]);
+}
+
+/// Calls of the instance, which is made before anything that could be lost.
+const OF_THE_INSTANCE: [&str; 7] = [
+    "vkCreateInstance",
+    "vkCreateDebugUtilsMessengerEXT",
+    "vkEnumerateInstanceLayerProperties",
+    "vkEnumerateInstanceExtensionProperties",
+    "vkEnumerateInstanceVersion",
+    "vkEnumerateDeviceExtensionProperties",
+    "vkEnumeratePhysicalDevices",
+];
+
+#[test]
+fn every_call_whose_failure_the_sources_name_is_failed() {
+    let known: Vec<&str> = names().chain(OF_THE_INSTANCE).collect();
+    let mut n_named = 0;
+    for file in ["driver", "allocator", "kernel", "ndarray"].iter().flat_map(|part| sources(part)) {
+        let text = fs::read_to_string(&file).unwrap();
+        // The text after each opening of a converter, up to the end of the call's name.
+        let named = ["from_call(\"", "failed(\""].into_iter().flat_map(|opening| text.split(opening).skip(1));
+        for call in named.map(|rest| rest.split('"').next().unwrap()).filter(|call| call.starts_with("vk")) {
+            n_named += 1;
+            assert!(known.contains(&call), "{call} of {} is missing from table.rs", file.display());
+        }
+    }
+    assert!(n_named > 20, "only {n_named} calls found: the sources are elsewhere");
+}
+
+fn sources(part: &str) -> Vec<PathBuf> {
+    let mut folders = vec![PathBuf::from(format!("{}/../crates/{part}/src", env!("CARGO_MANIFEST_DIR")))];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files
+}
+
+fn fail_every_call(code: vk::Result) {
+    let table = Table::take();
+    let instance = table.instance();
+    for call in names().filter(|call| may_return(call, code)) {
+        let mut n_hit = 0;
+        for nth in (1..=DENSE).chain((DENSE..).step_by(10)) {
+            let fault = Fault { call, nth, times: 1, code };
+            table.arm(fault);
+            let run = watched(&format!("{fault:?}"), || {
+                let mut run = Run::new(&instance);
+                run.close();
+                run
+            });
+            let has_failed = table.disarm() > 0;
+            assert_eq!(table.live(), [], "left after {fault:?}, {:?}", run.errors);
+            assert_eq!(instance.take_messages(), [], "{fault:?}, {:?}", run.errors);
+            assert!(has_failed || run.errors.is_empty(), "{fault:?} never came, and {:?}", run.errors);
+            judge(fault, &run);
+            if !has_failed {
+                break;
+            }
+            n_hit += 1;
+        }
+        eprintln!("{code:?}: {n_hit} of {call}");
+        assert!(n_hit > 0 || RARE.contains(&call), "{call} is never made");
+    }
+}
+
+/// The specification lets no allocation or mapping lose the device.
+fn may_return(call: &str, code: vk::Result) -> bool {
+    code != vk::Result::ERROR_DEVICE_LOST || !["vkAllocateMemory", "vkMapMemory"].contains(&call)
+}
+
+/// One error at most, which names the call; and what it means for the device.
+fn judge(fault: Fault, run: &Run) {
+    let Fault { call, code, .. } = fault;
+    assert!(run.errors.len() <= 1, "one failing call, {:?}", run.errors);
+    let lost = code == vk::Result::ERROR_DEVICE_LOST;
+    for error in &run.errors {
+        let says_so = error.contains(call) || error.starts_with("out of memory for ") || error.contains("map memory");
+        assert!(says_so, "{fault:?} became: {error}");
+    }
+    if let Some(sticky) = &run.sticky {
+        assert!(lost || call == "vkEndCommandBuffer", "{fault:?} ended the device: {sticky}");
+        assert!(!lost || sticky.starts_with(&format!("device lost during {call}")), "{fault:?} became: {sticky}");
+    }
+}

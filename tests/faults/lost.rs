@@ -1,0 +1,159 @@
+//! A lost device: what the error says, who hears of it, what is left.
+
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use ash::vk;
+use vkarray::{Context, Device, DriverError, Groups, Instance};
+
+use crate::kernels::{keep_busy, spin, step, stepped};
+use crate::scenario::block_on;
+use crate::table::{Fault, Table};
+use crate::watchdog::watched;
+
+fn lose_at(call: &'static str, times: u32) -> Fault {
+    Fault { call, nth: 1, times, code: vk::Result::ERROR_DEVICE_LOST }
+}
+
+fn open(instance: &Arc<Instance>) -> (Arc<Device>, Context) {
+    let device = Device::open(&instance.devices().unwrap()[0]).unwrap();
+    let ctx = Context::on(&device).unwrap();
+    (device, ctx)
+}
+
+/// Closes the device and looks for what is left.
+fn close(table: &Table, instance: &Instance, device: Arc<Device>) {
+    device.close(Duration::from_secs(20)).unwrap();
+    assert_eq!(table.live(), []);
+    assert_eq!(instance.take_messages(), []);
+}
+
+#[test]
+fn the_error_names_the_last_sixteen_operations() {
+    let table = Table::take();
+    let instance = table.instance();
+    let (device, ctx) = open(&instance);
+    watched("losing the device", || {
+        let (stream, step) = (ctx.stream().unwrap(), step(&ctx));
+        let (x, y) = (ctx.zeros::<u32>([100]).unwrap(), ctx.zeros::<u32>([100]).unwrap());
+        let mut expected = Vec::new();
+        for round in 0..5_u64 {
+            x.block().fill(&stream, 1).unwrap();
+            y.block().copy_from_block(&stream, 0, x.block(), 0..round * 4 + 4).unwrap();
+            step.dispatch(&stream, Groups::covering([100]), (&y, 1_u32)).unwrap();
+            expected.extend(["fill 400 bytes".to_owned(), format!("copy {} bytes", round * 4 + 4), "step".to_owned()]);
+        }
+        let (graph, _) =
+            vkarray::Graph::record(&stream, |graph| step.record(graph, Groups::covering([100]), (&x, 1_u32))).unwrap();
+        graph.replay(&stream).unwrap();
+        // The graph's own operation was recorded before the replay.
+        expected.extend(["step".to_owned(), "replay of 1 steps".to_owned()]);
+        table.arm(lose_at("vkWaitSemaphores", u32::MAX));
+        // Asking without waiting sees the work done, or not: both are no loss.
+        stream.query().unwrap();
+        let lost = device.failed("vkWaitSemaphores")(vk::Result::ERROR_DEVICE_LOST);
+        let DriverError::DeviceLost { call, labels } = &lost else { panic!("{lost}") };
+        assert_eq!(*call, "vkWaitSemaphores");
+        assert_eq!(labels.as_slice(), &expected[expected.len() - 16..]);
+        let text = format!("device lost during vkWaitSemaphores; last work: {}", labels.join(", "));
+        assert_eq!(lost.to_string(), text);
+        assert_eq!(stream.synchronize().unwrap_err().to_string(), text);
+        // A later loss changes nothing.
+        assert_eq!(device.failed("vkQueueSubmit2")(vk::Result::ERROR_DEVICE_LOST).to_string(), text);
+        table.disarm();
+    });
+    drop(ctx);
+    close(&table, &instance, device);
+}
+
+#[test]
+fn everybody_who_waits_is_told() {
+    let table = Table::take();
+    let instance = table.instance();
+    let (device, ctx) = open(&instance);
+    watched("waiting for a lost device", || {
+        let (spin, stream) = (spin(&ctx), ctx.stream().unwrap());
+        let array = ctx.slice_to_device(&[1_u32]).unwrap();
+        keep_busy(&stream, &spin, &array);
+        stream.flush().unwrap();
+        table.arm(lose_at("vkWaitSemaphores", u32::MAX));
+        let (told, callback) = mpsc::channel();
+        let done = stream.async_done();
+        let added = stream.add_callback(move |outcome| told.send(outcome).unwrap());
+        let point = stream.point();
+        let waited = thread::scope(|scope| scope.spawn(|| stream.synchronize()).join().unwrap());
+        let sticky = device.check_lost().unwrap_err().to_string();
+        assert!(sticky.starts_with("device lost during vkWaitSemaphores; last work: "), "{sticky}");
+        assert!(sticky.ends_with("spin, spin"), "{sticky}");
+        // Whoever came too late to wait was told at once.
+        let told = added.and_then(|()| callback.recv().unwrap());
+        let woken = done.and_then(block_on);
+        let pointed = point.and_then(|point| point.wait(None));
+        for (who, outcome) in [("thread", waited), ("callback", told), ("future", woken), ("point", pointed)] {
+            assert_eq!(outcome.unwrap_err().to_string(), sticky, "{who}");
+        }
+        table.disarm();
+    });
+    drop(ctx);
+    close(&table, &instance, device);
+}
+
+#[test]
+fn who_waits_for_a_lost_batch_is_told() {
+    let table = Table::take();
+    let instance = table.instance();
+    let (device, ctx) = open(&instance);
+    watched("waiting for a lost batch", || {
+        let (step, stream, other) = (step(&ctx), ctx.stream().unwrap(), ctx.stream().unwrap());
+        let array = ctx.slice_to_device(&[1_u32]).unwrap();
+        let event = ctx.event();
+        table.arm(lose_at("vkQueueSubmit2", 1));
+        let first = step.dispatch(&stream, Groups::exact([1, 1, 1]), (&array, 1_u32));
+        event.record(&stream).ok();
+        let sticky = stream.synchronize().unwrap_err().to_string();
+        assert!(sticky.starts_with("device lost during vkQueueSubmit2; last work: "), "{sticky}");
+        let second = step.dispatch(&other, Groups::exact([1, 1, 1]), (&array, 1_u32));
+        for outcome in [first, second] {
+            assert_eq!(outcome.unwrap_err().to_string(), sticky);
+        }
+        // The work is gone, and its result with it: what lies in memory is not handed out for it.
+        drop((stream, other));
+        assert_eq!(array.copy_to_host().unwrap_err().to_string(), sticky);
+        table.disarm();
+    });
+    drop(ctx);
+    close(&table, &instance, device);
+}
+
+#[test]
+fn what_is_lost_drops_in_any_order_and_a_new_device_works() {
+    let table = Table::take();
+    let instance = table.instance();
+    for order in 0..6 {
+        let (device, ctx) = open(&instance);
+        watched("dropping what is lost", || {
+            let (step, spin, stream) = (step(&ctx), spin(&ctx), ctx.stream().unwrap());
+            let array = ctx.slice_to_device(&[2_u32]).unwrap();
+            keep_busy(&stream, &spin, &array);
+            step.dispatch(&stream, Groups::exact([1, 1, 1]), (&array, 1_u32)).unwrap();
+            table.arm(lose_at("vkCreateSemaphore", 1));
+            ctx.stream().unwrap_err();
+            table.disarm();
+            let mut parts: [Box<dyn Send>; 3] = [Box::new(ctx), Box::new(stream), Box::new(array)];
+            parts.rotate_left(order % 3);
+            if order >= 3 {
+                parts.swap(0, 1);
+            }
+            parts.into_iter().for_each(drop);
+            drop((step, spin));
+        });
+        close(&table, &instance, device);
+    }
+    let (device, ctx) = open(&instance);
+    let array = ctx.slice_to_device(&[2_u32]).unwrap();
+    step(&ctx).dispatch(ctx.default_stream(), Groups::exact([1, 1, 1]), (&array, 3_u32)).unwrap();
+    assert_eq!(array.copy_to_host().unwrap().first(), Some(&stepped(2, 3)));
+    drop((array, ctx));
+    close(&table, &instance, device);
+}

@@ -1,0 +1,23 @@
+//! Tests of what happens when a call fails: any call, in any way, at any time.
+//!
+//! A binary of its own, because the function table that makes calls fail is one for the process. `table.rs` holds the
+//! table, `scenario.rs` a program that uses everything; `every_call.rs` fails each of its calls in turn, `lost.rs` and
+//! `refused.rs` look closer at lost devices and at submissions that are refused.
+
+#[cfg(test)]
+mod every_call;
+#[cfg(test)]
+#[expect(dead_code, reason = "shared with the other tests, which use what is not used here")]
+#[path = "../kernels.rs"]
+mod kernels;
+#[cfg(test)]
+mod lost;
+#[cfg(test)]
+mod refused;
+#[cfg(test)]
+mod scenario;
+#[cfg(test)]
+mod table;
+#[cfg(test)]
+#[path = "../watchdog.rs"]
+mod watchdog;

@@ -1,0 +1,36 @@
+//! Dispatches in steady work take nothing from the heap.
+//!
+//! A batch that is opened while more are in flight than ever before is made anew, and when batches are sent depends on
+//! the device's speed. So some round is looked for that allocates nothing; a dispatch that allocates spoils every round.
+
+use vkarray::Groups;
+
+use crate::fixture::Fixture;
+use crate::kernels;
+
+/// Dispatches of a round: several full batches.
+const DISPATCHES: usize = 500;
+const ROUNDS: usize = 50;
+
+#[test]
+fn dispatches_in_steady_work_allocate_nothing() {
+    let fixture = Fixture::open();
+    let saxpy = kernels::saxpy(&fixture);
+    // Turns between pairs, so that there are dispatches with a barrier and without.
+    let pairs = [(); 3].map(|()| (fixture.full([1024], 1.0_f32).unwrap(), fixture.zeros::<f32>([1024]).unwrap()));
+    let stream = fixture.default_stream();
+    let round = || {
+        for (x, y) in pairs.iter().cycle().take(DISPATCHES) {
+            saxpy.dispatch(stream, Groups::covering([1024]), (x, y, 2.0_f32)).unwrap();
+        }
+        stream.synchronize().unwrap();
+    };
+    let counts: Vec<u64> = (0..ROUNDS).map(|_| allocation_counter::measure(round).count_total).collect();
+    assert!(counts.contains(&0), "allocations in each round of {DISPATCHES} dispatches: {counts:?}");
+}
+
+/// The counter sees what it is meant to see.
+#[test]
+fn an_allocation_is_counted() {
+    assert_eq!(allocation_counter::measure(|| drop(std::hint::black_box(Box::new(1)))).count_total, 1);
+}
