@@ -24,7 +24,7 @@ const N_PROGRAMS: u64 = 400;
 
 #[test]
 fn programs_on_many_streams_end_as_if_run_in_order() {
-    let n_programs = env::var("VKARRAY_TEST_PROGRAMS").map_or(N_PROGRAMS, |text| text.parse().expect("a number"));
+    let n_programs = n_programs(N_PROGRAMS);
     let fixture = Fixture::open();
     let machine = Machine::new(&fixture);
     for seed in 0..n_programs {
@@ -37,6 +37,10 @@ fn programs_on_many_streams_end_as_if_run_in_order() {
             resume_unwind(panic);
         }
     }
+}
+
+fn n_programs(default: u64) -> u64 {
+    env::var("VKARRAY_TEST_PROGRAMS").map_or(default, |text| text.parse().expect("a number"))
 }
 
 /// Runs the program on both, and compares all memory and all that the host read on the way.

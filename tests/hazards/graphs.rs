@@ -4,13 +4,13 @@
 use fastrand::Rng;
 use vkarray::{CopyNode, DispatchNode, FillNode, Graph, GraphRecorder, Groups};
 
-use super::assert_same;
 use super::machine::{Machine, State, view};
 use super::program::{Op, Program, STEP, View, WORDS, disjoint};
 use super::reference::Reference;
+use super::{assert_same, n_programs};
 use crate::fixture::Fixture;
 
-/// Programs run, and graphs of each.
+/// Programs run unless `VKARRAY_TEST_PROGRAMS` says otherwise, and graphs of each.
 const N_PROGRAMS: u64 = 200;
 const N_GRAPHS: usize = 3;
 
@@ -62,7 +62,7 @@ struct Recorded {
 fn programs_with_graphs_end_as_if_run_in_order() {
     let fixture = Fixture::open();
     let machine = Machine::new(&fixture);
-    for seed in 0..N_PROGRAMS {
+    for seed in 0..n_programs(N_PROGRAMS) {
         let script = Script::random(seed);
         let seen = run(&machine, &script);
         let expected = reference(&script);

@@ -7,11 +7,12 @@
 //!
 //! Pure bookkeeping: no Vulkan call, no lock, no clock. The stream that records the work plans each operation, does
 //! what the plan asks, and commits it. Read `hazard/access.rs` for what an operation says of itself, `hazard/plan.rs`
-//! for what it is told, then `hazard/lane.rs` and `hazard/uses.rs` for what is remembered in between.
+//! for what it is told, then `hazard/lane.rs` and `hazard/uses.rs` for what is remembered in between; `hazard/repeat.rs` is for graphs.
 
 mod access;
 mod lane;
 mod plan;
+mod repeat;
 #[cfg(test)]
 mod tests;
 mod uses;
@@ -23,11 +24,13 @@ use smallvec::smallvec;
 
 use self::lane::Lane;
 use self::plan::{latest, raise};
+use self::repeat::Last;
 use self::uses::{Interval, Uses};
 
 pub use self::access::{Access, BlockId, Mode, Stage, Stages};
 pub use self::lane::LaneId;
 pub use self::plan::{Barrier, LastUse, LastUses, Plan, Point, Points};
+pub use self::repeat::Repeatable;
 
 /// The lanes and blocks of one device, and which uses are not yet known to be complete.
 ///
@@ -38,6 +41,7 @@ pub struct HazardTable {
     lanes: SlotMap<LaneId, Lane>,
     blocks: SlotMap<BlockId, Uses>,
     n_operations: u64,
+    last: Option<Last>,
 }
 
 impl HazardTable {
@@ -60,6 +64,7 @@ impl HazardTable {
     /// If the lane is not known.
     pub fn remove_lane(&mut self, lane: LaneId) {
         self.lane(lane);
+        self.catch_up();
         self.lanes[lane].is_removed = true;
         self.forget_if_finished(lane);
     }
@@ -90,6 +95,8 @@ impl HazardTable {
     ///
     /// If the block is not known.
     pub fn retire_block(&mut self, block: BlockId) -> LastUses {
+        self.catch_up();
+        self.last = None; // It may use the block.
         let uses = self.blocks.remove(block).unwrap_or_else(|| unknown_block(block));
         uses.last_uses(|last| is_complete(&self.lanes, last.point()))
     }
@@ -123,14 +130,15 @@ impl HazardTable {
         self.wait(lane, value, &[point]);
     }
 
-    /// Returns what must happen before an operation with these accesses is recorded on `lane`. Changes nothing.
+    /// Returns what must happen before an operation with these accesses is recorded on `lane`. Orders nothing yet.
     ///
     /// The accesses of one operation are not ordered among themselves.
     ///
     /// # Panics
     ///
     /// If the lane or a block is not known.
-    pub fn plan(&self, lane: LaneId, accesses: &[Access]) -> Plan {
+    pub fn plan(&mut self, lane: LaneId, accesses: &[Access]) -> Plan {
+        self.catch_up();
         let own = self.lane(lane);
         let (mut waits, mut barrier) = (Points::new(), NO_BARRIER);
         for access in accesses {
@@ -158,18 +166,28 @@ impl HazardTable {
     /// If another operation was committed since the plan was made, if the plan has waits and the batch already holds
     /// operations, or if the batch is older than one that holds operations or is complete.
     pub fn commit(&mut self, plan: &Plan, value: u64, accesses: &[Access]) {
+        self.commit_operation(plan, value, accesses);
+    }
+
+    fn commit_operation(&mut self, plan: &Plan, value: u64, accesses: &[Access]) -> u64 {
         assert_eq!(plan.made_at, self.n_operations, "the plan is older than the last committed operation");
         self.lane(plan.lane);
+        self.last = None; // Caught up with, since nothing was committed after the plan was made.
         self.wait(plan.lane, value, &plan.waits);
         let seq = self.lanes[plan.lane].begin_operation(value);
         self.n_operations += 1;
         if let Some(barrier) = plan.barrier {
             self.lanes[plan.lane].apply(barrier, seq);
         }
-        let own = &self.lanes[plan.lane];
+        self.record_uses(plan.lane, value, seq, accesses);
+        seq
+    }
+
+    fn record_uses(&mut self, lane: LaneId, value: u64, seq: u64, accesses: &[Access]) {
+        let own = &self.lanes[lane];
         let is_complete = |last: &LastUse| is_complete(&self.lanes, last.point());
         for access in accesses {
-            let last = || LastUse { lane: plan.lane, value, seq, stages: access.stage.into() };
+            let last = || LastUse { lane, value, seq, stages: access.stage.into() };
             let uses = self.blocks.get_mut(access.block).unwrap_or_else(|| unknown_block(access.block));
             if access.is_hazard() {
                 let Range { start, end } = access.range;
@@ -186,7 +204,8 @@ impl HazardTable {
     /// # Panics
     ///
     /// If the block is not known.
-    pub fn uses(&self, block: BlockId, range: Range<u64>, mode: Mode) -> Points {
+    pub fn uses(&mut self, block: BlockId, range: Range<u64>, mode: Mode) -> Points {
+        self.catch_up();
         let mut points = Points::new();
         if range.is_empty() {
             return points;

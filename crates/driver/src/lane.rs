@@ -18,7 +18,7 @@ use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::Result;
 use crate::graph::Recording;
-use crate::hazard::{self, Access, Barrier, LaneId};
+use crate::hazard::{self, Access, Barrier, LaneId, Repeatable};
 use crate::label::Label;
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
@@ -60,6 +60,23 @@ struct State {
 
 /// What a batch must start after.
 type Waits = SmallVec<[Point; 4]>;
+
+/// What an operation does to memory.
+#[derive(Clone, Copy)]
+enum Operation<'a> {
+    Once(&'a [Access]),
+    /// Likely to come again, and right after itself.
+    Replay(&'a Arc<Repeatable>),
+}
+
+impl Operation<'_> {
+    fn accesses(&self) -> &[Access] {
+        match self {
+            Self::Once(accesses) => accesses,
+            Self::Replay(operation) => operation.accesses(),
+        }
+    }
+}
 
 /// Where an operation stands.
 enum Ordered {
@@ -106,7 +123,7 @@ impl Lane {
         accesses: &[Access],
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
-        let mut state = self.begin_operation(accesses)?;
+        let mut state = self.begin_operation(Operation::Once(accesses))?;
         let batch = self.open_batch(&mut state)?;
         let n_ops = batch.n_ops;
         let recorded = commands(&mut Recorder::new(self.device(), batch));
@@ -155,7 +172,7 @@ impl Lane {
         if recording.is_empty() {
             return self.device().check_lost();
         }
-        let mut state = self.begin_operation(recording.accesses())?;
+        let mut state = self.begin_operation(Operation::Replay(recording.operation()))?;
         let batch = self.open_batch(&mut state)?;
         batch.followed_by = Some(recording.commands());
         batch.keep.push(Arc::clone(recording) as _);
@@ -165,14 +182,14 @@ impl Lane {
         self.keep_watched(state, sent, false)
     }
 
-    /// Makes the open batch one that an operation with these accesses can be recorded into: what it must come after is
+    /// Makes the open batch one that the operation can be recorded into: what it must come after is
     /// sent and waited for, or stands before a barrier that is recorded here.
-    fn begin_operation(&self, accesses: &[Access]) -> Result<MutexGuard<'_, State>> {
+    fn begin_operation(&self, operation: Operation<'_>) -> Result<MutexGuard<'_, State>> {
         self.device().check_lost()?;
         let mut state = self.state();
         let barrier = loop {
             self.open_batch(&mut state)?;
-            let waits = match self.order(&mut state, accesses)? {
+            let waits = match self.order(&mut state, operation)? {
                 Ordered::Ready(barrier) => break barrier,
                 Ordered::After(waits) => waits,
             };
@@ -192,7 +209,7 @@ impl Lane {
         // Counted before it is recorded: a batch that holds a failed operation's first commands is still sent.
         batch.n_ops += 1;
         if let Some(trace) = &mut batch.trace {
-            trace.begin_op(self.device().raw(), batch.commands, barrier.as_ref(), accesses);
+            trace.begin_op(self.device().raw(), batch.commands, barrier.as_ref(), operation.accesses());
         }
         Ok(state)
     }
@@ -237,13 +254,21 @@ impl Lane {
     /// Asks the hazard table, and commits the operation to the open batch if nothing foreign is to be waited for.
     ///
     /// Asking and committing are one step under the tracker's lock: no other lane slips in between.
-    fn order(&self, state: &mut State, accesses: &[Access]) -> Result<Ordered> {
+    fn order(&self, state: &mut State, operation: Operation<'_>) -> Result<Ordered> {
         let batch = state.open.as_ref().expect("the caller opened one");
         let mut tracker = self.device().tracker();
+        if let Operation::Replay(operation) = operation
+            && let Some(barrier) = tracker.hazards.repeat(self.id, batch.value, operation)
+        {
+            return Ok(Ordered::Ready(barrier));
+        }
         loop {
-            let plan = tracker.hazards.plan(self.id, accesses);
+            let plan = tracker.hazards.plan(self.id, operation.accesses());
             if plan.waits.is_empty() {
-                tracker.hazards.commit(&plan, batch.value, accesses);
+                match operation {
+                    Operation::Once(accesses) => tracker.hazards.commit(&plan, batch.value, accesses),
+                    Operation::Replay(again) => tracker.hazards.commit_repeatable(&plan, batch.value, again),
+                }
                 return Ok(Ordered::Ready(plan.barrier));
             }
             let mut waits = Waits::new();

@@ -53,7 +53,7 @@ impl Tracker {
         Some(Point::new(Arc::clone(&registered.timeline), Weak::clone(&registered.lane), value))
     }
 
-    pub(crate) fn uses(&self, block: BlockId, range: Range<u64>, mode: Mode) -> Vec<Point> {
+    pub(crate) fn uses(&mut self, block: BlockId, range: Range<u64>, mode: Mode) -> Vec<Point> {
         let uses = self.hazards.uses(block, range, mode);
         uses.into_iter().filter_map(|last| self.point(last.lane, last.value)).collect()
     }

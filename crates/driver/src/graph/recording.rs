@@ -14,7 +14,7 @@ use crate::barrier::record_barrier;
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::Result;
-use crate::hazard::Access;
+use crate::hazard::Repeatable;
 use crate::queue::Queue;
 use crate::stream::Recorder;
 
@@ -23,7 +23,7 @@ pub(crate) struct Recording {
     /// The command buffer and what it refers to. It belongs to no lane, and its number means nothing.
     batch: Batch,
     family: u32,
-    accesses: Vec<Access>,
+    operation: Arc<Repeatable>,
     n_steps: usize,
 }
 
@@ -31,7 +31,8 @@ impl Recording {
     /// Creates one without steps, for queues of the same family as `queue`.
     pub(super) fn new(device: &Arc<Device>, queue: &Queue) -> Result<Self> {
         let (batch, family) = (Batch::new(device, queue)?, queue.family());
-        Ok(Self { batch, family, accesses: Vec::new(), n_steps: 0 })
+        let operation = Arc::new(Repeatable::new(Vec::new()));
+        Ok(Self { batch, family, operation, n_steps: 0 })
     }
 
     /// The family of queues that it can be sent to.
@@ -56,7 +57,7 @@ impl Recording {
         }
         self.batch.end()?;
         self.n_steps = steps.clone().count();
-        self.accesses = plan::merged(steps.flat_map(Step::accesses));
+        self.operation = Arc::new(Repeatable::new(plan::merged(steps.flat_map(Step::accesses))));
         Ok(())
     }
 
@@ -75,8 +76,8 @@ impl Recording {
     }
 
     /// What one replay does to memory.
-    pub(crate) fn accesses(&self) -> &[Access] {
-        &self.accesses
+    pub(crate) fn operation(&self) -> &Arc<Repeatable> {
+        &self.operation
     }
 }
 

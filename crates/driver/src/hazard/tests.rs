@@ -6,6 +6,7 @@ mod lifetimes;
 mod machine;
 mod oracle;
 mod program;
+mod repeat;
 mod verdict;
 
 use std::ops::Range;

@@ -135,7 +135,7 @@ fn the_host_waits_for_what_it_conflicts_with() {
     let mut rig = Rig::new(2, 1);
     rig.barrier(0, &[(0, 0..8, Write, Compute)]);
     rig.barrier(1, &[(0, 8..16, Read, Compute)]);
-    let points = |rig: &Rig, range, mode| {
+    let points = |rig: &mut Rig, range, mode| {
         rig.table.uses(rig.blocks[0], range, mode).iter().map(|point| (point.lane, point.value)).collect::<Vec<_>>()
     };
     let [first, second] = [(rig.lanes[0], 1), (rig.lanes[1], 1)];
@@ -148,8 +148,8 @@ fn the_host_waits_for_what_it_conflicts_with() {
         (4..4, Write, vec![]), // No bytes.
     ];
     for (range, mode, wanted) in cases {
-        assert_eq!(points(&rig, range.clone(), mode), wanted, "{mode:?} {range:?}");
+        assert_eq!(points(&mut rig, range.clone(), mode), wanted, "{mode:?} {range:?}");
     }
     rig.complete(0, 1);
-    assert_eq!(points(&rig, 0..16, Write), [second]);
+    assert_eq!(points(&mut rig, 0..16, Write), [second]);
 }

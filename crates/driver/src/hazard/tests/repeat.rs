@@ -1,0 +1,149 @@
+//! An operation repeated in constant time, against the same operation planned and committed each time.
+
+use std::sync::Arc;
+
+use super::super::Repeatable;
+use super::{Access, Compute, Mode, Plan, Read, Rig, Transfer, Write};
+
+/// What may happen next.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// The repeatable operation of that number, on a lane.
+    Repeat(usize, usize),
+    /// An operation that conflicts with the first repeatable one, on a lane.
+    Other(usize),
+    /// The lane's batch is sent and complete.
+    Done(usize),
+    /// The lane's batch is sent.
+    Sent(usize),
+    /// The host looks at a block.
+    Look,
+}
+
+use Event::{Done, Look, Other, Repeat, Sent};
+
+const EVENTS: [Event; 8] = [Repeat(0, 0), Repeat(0, 1), Repeat(1, 0), Other(0), Other(1), Done(0), Sent(0), Look];
+
+/// Long enough for something before, three in a row, and something after.
+const LEN: u32 = 5;
+
+const N_BLOCKS: usize = 3;
+
+/// The repeatable operations: one that writes, one that only reads.
+fn operations(rig: &Rig) -> [Vec<Access>; 2] {
+    let uses = |uses: &[super::Use]| uses.iter().map(|used| rig.access(used)).collect::<Vec<_>>();
+    let mut writing = uses(&[(0, 0..8, Read, Compute), (1, 0..8, Write, Compute), (1, 8..16, Write, Transfer)]);
+    writing.push(rig.access(&(2, 0..4, Read, Transfer)).unordered());
+    [writing, uses(&[(0, 0..16, Read, Compute), (1, 4..6, Read, Transfer)])]
+}
+
+#[test]
+fn repeating_is_planning_and_committing_again() {
+    let mut n_repeated = 0;
+    for number in 0..EVENTS.len().pow(LEN) {
+        let digit = |at: u32| number / EVENTS.len().pow(at) % EVENTS.len();
+        n_repeated += compare(&(0..LEN).map(|at| EVENTS[digit(at)]).collect::<Vec<_>>());
+    }
+    assert!(n_repeated > 5_000, "{n_repeated}: nothing was repeated");
+}
+
+/// Runs the events on both tables. Returns how often the short way was taken.
+fn compare(events: &[Event]) -> usize {
+    let (mut plain, mut short) = (Rig::new(2, N_BLOCKS), Rig::new(2, N_BLOCKS));
+    let [a, b] = operations(&plain);
+    let repeatable = operations(&short).map(|accesses| Arc::new(Repeatable::new(accesses)));
+    let mut n_repeated = 0;
+    for (at, &event) in events.iter().enumerate() {
+        match event {
+            Repeat(nth, lane) => {
+                let plan = run(&mut plain, lane, [&a, &b][nth]);
+                match short.table.repeat(short.lanes[lane], short.open[lane], &repeatable[nth]) {
+                    Some(barrier) => {
+                        n_repeated += 1;
+                        assert_eq!((barrier, 0), (plan.barrier, plan.waits.len()), "event {at} of {events:?}");
+                    }
+                    None => {
+                        let long = short.table.plan(short.lanes[lane], repeatable[nth].accesses());
+                        send(&mut short, lane, &long);
+                        short.table.commit_repeatable(&long, short.open[lane], &repeatable[nth]);
+                        assert_eq!(long, plan, "event {at} of {events:?}");
+                    }
+                }
+            }
+            Other(lane) => {
+                let access = [plain.access(&(1, 6..10, Write, Compute)), plain.access(&(0, 4..5, Read, Compute))];
+                assert_eq!(run(&mut plain, lane, &access), run(&mut short, lane, &access), "event {at} of {events:?}");
+            }
+            Done(lane) => {
+                for rig in [&mut plain, &mut short] {
+                    let value = rig.submit(lane);
+                    rig.complete(lane, value);
+                }
+            }
+            Sent(lane) => {
+                plain.submit(lane);
+                short.submit(lane);
+            }
+            Look => assert_same_uses(&mut plain, &mut short, events),
+        }
+    }
+    assert_eq!(plain.open, short.open, "{events:?}");
+    assert_same_uses(&mut plain, &mut short, events);
+    for block in 0..N_BLOCKS {
+        let points = |rig: &mut Rig| -> Vec<_> {
+            rig.table.retire_block(rig.blocks[block]).iter().map(|last| last.point()).collect()
+        };
+        assert_eq!(points(&mut plain), points(&mut short), "block {block} after {events:?}");
+    }
+    n_repeated
+}
+
+fn run(rig: &mut Rig, lane: usize, accesses: &[Access]) -> Plan {
+    let plan = rig.table.plan(rig.lanes[lane], accesses);
+    send(rig, lane, &plan);
+    rig.table.commit(&plan, rig.open[lane], accesses);
+    plan
+}
+
+/// Sends what the plan waits for, and what comes before the wait.
+fn send(rig: &mut Rig, lane: usize, plan: &Plan) {
+    for wait in &plan.waits {
+        let other = rig.lanes.iter().position(|&lane| lane == wait.lane).expect("a lane of the rig");
+        rig.open[other] = rig.open[other].max(wait.value + 1);
+    }
+    rig.open[lane] += u64::from(!plan.waits.is_empty());
+}
+
+fn assert_same_uses(plain: &mut Rig, short: &mut Rig, events: &[Event]) {
+    for (block, start) in (0..N_BLOCKS).flat_map(|block| [0, 5, 7, 12].map(move |start| (block, start))) {
+        let uses = |rig: &mut Rig, mode: Mode| rig.table.uses(rig.blocks[block], start..start + 1, mode);
+        for mode in [Read, Write] {
+            assert_eq!(uses(plain, mode), uses(short, mode), "byte {start} of block {block} after {events:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_retired_or_ended_in_between_is_not_repeated() {
+    let mut rig = Rig::new(2, N_BLOCKS);
+    let operation = Arc::new(Repeatable::new(operations(&rig)[0].clone()));
+    let run = |rig: &mut Rig| {
+        let plan = rig.table.plan(rig.lanes[0], operation.accesses());
+        rig.table.commit_repeatable(&plan, rig.open[0], &operation);
+    };
+    assert!(rig.table.repeat(rig.lanes[0], 1, &operation).is_none(), "it was never committed");
+    run(&mut rig);
+    let twin = Arc::new(Repeatable::clone(&operation));
+    assert!(rig.table.repeat(rig.lanes[0], 1, &twin).is_none(), "another operation");
+    assert!(rig.table.repeat(rig.lanes[1], 1, &operation).is_none(), "another lane");
+    assert!(rig.table.repeat(rig.lanes[0], 1, &operation).is_some());
+    let unrelated = rig.table.add_block();
+    assert!(rig.table.retire_block(unrelated).is_empty());
+    assert!(rig.table.repeat(rig.lanes[0], 1, &operation).is_none(), "its blocks may be gone");
+    // A lane that ends takes its repetitions along.
+    run(&mut rig);
+    assert!(rig.table.repeat(rig.lanes[0], 1, &operation).is_some());
+    rig.table.remove_lane(rig.lanes[0]);
+    rig.complete(0, 1);
+    assert!(rig.table.retire_block(rig.blocks[1]).is_empty());
+}
