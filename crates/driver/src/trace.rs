@@ -47,12 +47,12 @@ impl Trace {
     ///
     /// [`Error::AlreadyTraced`]; those of sending the work, and of asking for the device's time.
     pub fn start(device: &Arc<Device>) -> Result<Self> {
+        device.check_lost()?;
         let recording = Arc::new(Recording::new(device)?);
         device.trace().put(&recording)?;
         let trace = Self { recording, device: Arc::clone(device) };
-        for lane in device.tracker().lanes() {
-            lane.flush()?;
-        }
+        let lanes = device.tracker().lanes(); // The lock is given back: sending takes it.
+        lanes.iter().try_for_each(|lane| lane.flush())?;
         Ok(trace)
     }
 
@@ -64,14 +64,19 @@ impl Trace {
     ///
     /// [`Error::TraceNotWritten`], whatever else happens; those of waiting for the work, after the rest is written.
     pub fn finish(self, out: impl Write) -> Result<()> {
-        let lanes = self.device.tracker().lanes();
-        // All are sent before the first is waited for.
-        let settled = lanes.iter().try_for_each(|lane| lane.flush());
-        let settled = settled.and_then(|()| lanes.iter().try_for_each(|lane| lane.settle()));
+        let settled = self.settle();
         self.device.trace().take();
         self.recording.calibrate();
         chrome::write(&self.device, &self.recording, out)?;
         settled
+    }
+
+    fn settle(&self) -> Result<()> {
+        self.device.check_lost()?;
+        let lanes = self.device.tracker().lanes();
+        // All are sent before the first is waited for.
+        lanes.iter().try_for_each(|lane| lane.flush())?;
+        lanes.iter().try_for_each(|lane| lane.settle())
     }
 }
 
