@@ -117,7 +117,16 @@ impl Batch {
     }
 
     /// Times what follows the batch's own commands, if a trace is on: its end is noted in a buffer behind it.
-    pub(crate) fn trace_graph(&mut self, n_steps: usize) -> Result<()> {
+    ///
+    /// If that fails, the batch is as it was, and the trace finds a timestamp missing.
+    pub(crate) fn trace_graph(&mut self, n_steps: usize) {
+        if let Err(error) = self.record_epilogue(n_steps) {
+            self.epilogue = None;
+            tracing::debug!(%error, "the end of a graph is left out of the trace");
+        }
+    }
+
+    fn record_epilogue(&mut self, n_steps: usize) -> Result<()> {
         let Some(trace) = &mut self.trace else { return Ok(()) };
         let commands = match self.epilogue {
             Some(commands) => commands,

@@ -176,9 +176,9 @@ impl Lane {
         let batch = self.open_batch(&mut state)?;
         batch.followed_by = Some(recording.commands());
         batch.keep.push(Arc::clone(recording) as _);
-        let traced = batch.trace_graph(recording.n_steps());
+        batch.trace_graph(recording.n_steps());
         self.device().loss().labels.note(Label::replay(recording.n_steps()));
-        let sent = traced.and_then(|()| self.send(&mut state)).map(|()| true);
+        let sent = self.send(&mut state).map(|()| true);
         self.keep_watched(state, sent, false)
     }
 
