@@ -13,6 +13,7 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use vkarray::{Context, Device, DeviceNDArray, DriverError, Graph, Groups, Instance, Kernel, Source, Stream};
+use vkarray_driver::Trace;
 
 use crate::kernels::{STEP, mixed, stepped};
 
@@ -147,7 +148,10 @@ impl Run {
         let groups = Groups::covering([N as u64]);
         let (graph, _) =
             self.attempt("record a graph", || Graph::record(stream, |graph| step.record(graph, groups, (x, 7_u32))))?;
+        let trace = self.attempt("start a trace", || Trace::start(stream.device()))?;
         self.attempt("replay", || graph.replay(stream))?;
+        let told = trace.finish(std::io::sink());
+        self.told(told)?;
         self.attempt("replay again", || graph.replay(stream))
     }
 

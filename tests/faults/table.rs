@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::transmute;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk::{self, Handle};
@@ -35,6 +36,9 @@ struct Calls {
 }
 
 static CALLS: Mutex<Option<Calls>> = Mutex::new(None);
+
+/// Objects destroyed. Read without a lock, also after a fork.
+pub(crate) static N_DESTROYED: AtomicU32 = AtomicU32::new(0);
 
 /// Held by the test that runs.
 static TURN: Mutex<()> = Mutex::new(());
@@ -111,7 +115,7 @@ fn counted(call: &'static str) -> Option<vk::Result> {
         // SAFETY: the address was loaded for this name, and this is its type.
         let wait: vk::PFN_vkDeviceWaitIdle = unsafe { transmute(real("vkDeviceWaitIdle")) };
         // SAFETY: the device is live, and its queues are locked.
-        unsafe { wait(device) }.result().unwrap();
+        unsafe { wait(device) }.result().expect("the device itself is well");
     }
     Some(code)
 }
@@ -167,6 +171,7 @@ macro_rules! destroying {
             let real: unsafe extern "system" fn(vk::Device, $ty, Allocation) = unsafe { transmute(real(stringify!($call))) };
             // SAFETY: the caller keeps the call's own contract.
             unsafe { real(device, handle, allocator) };
+            N_DESTROYED.fetch_add(1, Ordering::Relaxed);
             note_live(stringify!($call), if handle.is_null() { 0 } else { -1 });
         })*
         /// Trampolines by name.
@@ -234,6 +239,7 @@ unsafe extern "system" fn vkDestroyDevice(device: vk::Device, allocator: Allocat
     let real: unsafe extern "system" fn(vk::Device, Allocation) = unsafe { transmute(real("vkDestroyDevice")) };
     // SAFETY: the caller keeps the call's own contract.
     unsafe { real(device, allocator) };
+    N_DESTROYED.fetch_add(1, Ordering::Relaxed);
     note_live("vkDestroyDevice", -1);
 }
 
