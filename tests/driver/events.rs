@@ -60,7 +60,10 @@ fn a_wait_is_for_the_capture_of_that_moment() {
     event.record(&first).unwrap();
     step.dispatch(&second, Groups::exact([1, 1, 1]), (&quick, 3_u32)).unwrap();
     second.synchronize().unwrap();
-    assert!(!event.query().unwrap(), "the wait followed the event to its new capture");
+    // On one queue the busy work may have been sent first, and then it is done first.
+    if fixture.device().plan().compute.count > 1 {
+        assert!(!event.query().unwrap(), "the wait followed the event to its new capture");
+    }
     assert_eq!(contents(&quick), [stepped(2, 3)]);
     assert_eq!(contents(&slow), [kept_busy(stepped(1, 1))]);
 }
@@ -90,7 +93,9 @@ fn timed_events_measure_what_lies_between_them() {
     start.record(&stream).unwrap();
     keep_busy(&stream, &spin, &array);
     end.record(&stream).unwrap();
-    assert!(matches!(start.elapsed(&end), Err(DriverError::NotReady)));
+    let early = start.elapsed(&end);
+    // A host that was held up may come after the work.
+    assert!(matches!(early, Err(DriverError::NotReady)) || end.query().unwrap(), "{early:?} of work that is not done");
     end.synchronize().unwrap();
     let host = begun.elapsed();
     let device = start.elapsed(&end).unwrap();

@@ -236,7 +236,7 @@ mod tests {
         for (version, has_compute, why) in [
             ((1, 0, 3), true, Some("its driver speaks Vulkan 1.0.3, vkarray needs 1.3")),
             ((1, 2, 999), true, Some("its driver speaks Vulkan 1.2.999, vkarray needs 1.3")), // One before the least.
-            ((1, 2, 0), true, None),                                                          // The least.
+            ((1, 3, 0), true, None),                                                          // The least.
             ((1, 4, 300), true, None),
             ((2, 0, 0), true, None), // A minor of zero is not old.
             ((1, 3, 0), false, Some("it has no compute queue")),
