@@ -58,7 +58,8 @@ fn refused_work_is_sent_later_without_anybody_asking() {
         // More often than the waiting thread looks in vain before it stops.
         table.arm(refuse("vkQueueSubmit2", 30));
         step.dispatch(&stream, Groups::exact([1, 1, 1]), (&array, 1_u32)).unwrap();
-        while !stream.query().unwrap() {
+        let point = stream.point().unwrap();
+        while !point.is_complete().unwrap() {
             thread::yield_now();
         }
         assert_eq!(table.disarm(), 30);
