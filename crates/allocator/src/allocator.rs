@@ -67,6 +67,8 @@ pub struct Usage {
 pub struct Allocator {
     cleanup: Mutex<CleanupQueue<Point, Parts>>, // Taken alone, never together with `memory`.
     memory: ManuallyDrop<Mutex<gpu_allocator::vulkan::Allocator>>, // Before `device`: frees its pieces through it.
+    /// Whose queues reach every block. Kept, not asked for at each allocation.
+    families: Vec<u32>,
     device: Arc<Device>,
 }
 
@@ -91,6 +93,7 @@ impl Allocator {
         Ok(Arc::new(Self {
             cleanup: Mutex::default(),
             memory: ManuallyDrop::new(Mutex::new(memory)),
+            families: device.plan().families(),
             device: Arc::clone(device),
         }))
     }
@@ -224,11 +227,11 @@ impl Allocator {
     }
 
     fn create_buffer(&self, size: u64, kind: MemoryKind) -> Result<Owned<vk::Buffer>> {
-        let families = self.device.plan().families();
+        let families = &self.families;
         // Streams and their transfers reach every block from any family, without handing it over.
         let sharing = if families.len() > 1 { vk::SharingMode::CONCURRENT } else { vk::SharingMode::EXCLUSIVE };
         let info = vk::BufferCreateInfo::default().size(size).usage(USAGE).sharing_mode(sharing);
-        let info = if families.len() > 1 { info.queue_family_indices(&families) } else { info };
+        let info = if families.len() > 1 { info.queue_family_indices(families) } else { info };
         // SAFETY: `info` is complete; the size is checked against the device's limit.
         let raw = unsafe { self.device.raw().create_buffer(&info, None) }.map_err(|code| {
             let error = self.device.failed("vkCreateBuffer")(code);

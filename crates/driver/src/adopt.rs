@@ -145,12 +145,7 @@ impl std::fmt::Debug for Adopted {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn machine(name: &str) -> DeviceInfo {
-        let path = format!("{}/../../tests/snapshots/{name}.json", env!("CARGO_MANIFEST_DIR"));
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
-    }
+    use crate::snapshot::machine;
 
     #[test]
     fn queues_are_sorted_by_what_they_do() {

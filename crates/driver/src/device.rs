@@ -117,10 +117,9 @@ impl Device {
     }
 
     /// Leaves the handle to whoever created it.
-    pub(crate) fn adopted(self) -> Self {
-        let mut device = self;
-        device.is_adopted = true;
-        device
+    pub(crate) fn adopted(mut self) -> Self {
+        self.is_adopted = true;
+        self
     }
 
     /// What the device says of itself.
@@ -296,10 +295,10 @@ impl fmt::Debug for Device {
 fn create(physical: &PhysicalDevice, plan: &Plan) -> Result<ash::Device> {
     let names: Vec<CString> = plan.extensions.iter().filter_map(|name| CString::new(name.as_str()).ok()).collect();
     let pointers: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
-    let most = std::iter::once(plan.compute).chain(plan.transfer).map(|queues| queues.count).max().unwrap_or(1);
+    let most = plan.queues().map(|queues| queues.count).max().unwrap_or(1);
     let priorities = vec![1.0; most as usize];
-    let queues: Vec<_> = std::iter::once(plan.compute)
-        .chain(plan.transfer)
+    let queues: Vec<_> = plan
+        .queues()
         .map(|queues| {
             vk::DeviceQueueCreateInfo::default()
                 .queue_family_index(queues.family)
@@ -324,7 +323,7 @@ fn create(physical: &PhysicalDevice, plan: &Plan) -> Result<ash::Device> {
 
 fn queues(raw: &ash::Device, plan: &Plan) -> Vec<Queue> {
     let mut queues = Vec::new();
-    for planned in std::iter::once(plan.compute).chain(plan.transfer) {
+    for planned in plan.queues() {
         for idx in 0..planned.count {
             // SAFETY: the plan's families exist, and so many queues of each were created with the device.
             let queue = unsafe { raw.get_device_queue(planned.family, idx) };

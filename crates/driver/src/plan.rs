@@ -97,10 +97,15 @@ impl Plan {
         })
     }
 
+    /// The queues of each family: those for compute first, then those for transfers.
+    pub(crate) fn queues(&self) -> impl Iterator<Item = QueuePlan> {
+        std::iter::once(self.compute).chain(self.transfer)
+    }
+
     /// The families whose queues share memory.
     #[must_use]
     pub fn families(&self) -> Vec<u32> {
-        std::iter::once(self.compute).chain(self.transfer).map(|queues| queues.family).collect()
+        self.queues().map(|queues| queues.family).collect()
     }
 }
 
@@ -128,15 +133,10 @@ fn count(device: &DeviceInfo, family: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot::machine;
 
     fn family(graphics: bool, compute: bool, count: u32) -> QueueFamily {
         QueueFamily { count, graphics, compute, transfer: true, timestamp_valid_bits: 64 }
-    }
-
-    fn machine(name: &str) -> DeviceInfo {
-        let path = format!("{}/../../tests/snapshots/{name}.json", env!("CARGO_MANIFEST_DIR"));
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
     fn queues(family: u32, count: u32) -> QueuePlan {

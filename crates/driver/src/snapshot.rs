@@ -280,3 +280,11 @@ impl DeviceInfo {
         largest(true).or_else(|| largest(false)).unwrap_or(0)
     }
 }
+
+/// The snapshot of a real machine, as `vkarray devices --json` prints it.
+#[cfg(test)]
+pub(crate) fn machine(name: &str) -> DeviceInfo {
+    let path = format!("{}/../../tests/snapshots/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
