@@ -6,6 +6,7 @@
 mod copies;
 mod dtypes;
 mod lifetimes;
+mod more_views;
 mod views;
 
 use ::ndarray::{ArrayD, IxDyn};

@@ -57,6 +57,20 @@ pub enum Error {
         /// The target's strides, in elements.
         strides: Vec<isize>,
     },
+    /// A write to a read-only array.
+    #[error("cannot write to an array of {dtype} with shape {}: it is read-only", tuple(shape))]
+    ReadOnly {
+        /// The target's element type.
+        dtype: DType,
+        /// The target's shape.
+        shape: Vec<usize>,
+    },
+    /// An operation along the first axis of an array that has none.
+    #[error("{operation} needs an axis, the array has none")]
+    NoAxis {
+        /// The operation, by its method name.
+        operation: &'static str,
+    },
     /// Memory was refused, or a copy failed.
     #[error(transparent)]
     Memory(#[from] allocator::Error),

@@ -11,6 +11,7 @@ mod create;
 mod error;
 mod layout;
 mod transfer;
+mod views;
 
 pub use array::DeviceNDArray;
 pub use context::{Context, ContextBuilder};

@@ -64,7 +64,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::ShapeMismatch`]; [`Error::SharedElements`] if several elements of this array share memory;
+    /// [`Error::ReadOnly`]; [`Error::ShapeMismatch`]; [`Error::SharedElements`] if several elements of this array share memory;
     /// [`Error::ForeignDevice`]; [`Error::Memory`] or [`Error::Driver`] if staging or sending fails.
     pub fn copy_from_host_on<S, D>(&self, stream: &Stream, host: &ArrayBase<S, D>) -> Result<()>
     where
@@ -72,6 +72,7 @@ impl<T: Element> DeviceNDArray<T> {
         D: Dimension,
     {
         self.context().check_stream(stream)?;
+        self.check_writable()?;
         if host.shape() != self.shape() {
             return Err(Error::ShapeMismatch { host: host.shape().to_vec(), device: self.shape().to_vec() });
         }
