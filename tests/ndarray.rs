@@ -4,6 +4,7 @@
 //! device, in the crate itself; here they are read and written.
 
 mod copies;
+mod creation;
 mod dtypes;
 mod lifetimes;
 mod more_views;

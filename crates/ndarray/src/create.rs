@@ -33,7 +33,8 @@ impl Context {
         self.allocate(Layout::contiguous(shape.as_ref(), order)?)
     }
 
-    /// Creates an array of the same shape, packed in the order of `like`'s strides. Its contents are undefined.
+    /// Creates an array of the same shape, packed in the order of `like`'s strides: NumPy's order 'K'. Its contents are
+    /// undefined.
     ///
     /// # Errors
     ///
@@ -60,6 +61,33 @@ impl Context {
     /// As [`Context::device_array`].
     pub fn full<T: Element>(&self, shape: impl AsRef<[usize]>, value: T) -> Result<DeviceNDArray<T>> {
         let array = self.device_array::<T>(shape)?;
+        self.fill_new(&array, value)?;
+        Ok(array)
+    }
+
+    /// Creates an array of zeros of the same shape, packed in the order of `like`'s strides, on the default stream.
+    ///
+    /// # Errors
+    ///
+    /// As [`Context::device_array`].
+    pub fn zeros_like<T: Element, U: Element>(&self, like: &DeviceNDArray<U>) -> Result<DeviceNDArray<T>> {
+        self.full_like(like, T::zeroed())
+    }
+
+    /// Creates an array of the same shape that holds `value` everywhere, packed in the order of `like`'s strides, on the
+    /// default stream. Returns as [`Context::full`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Context::device_array`].
+    pub fn full_like<T: Element, U: Element>(&self, like: &DeviceNDArray<U>, value: T) -> Result<DeviceNDArray<T>> {
+        let array = self.device_array_like(like)?;
+        self.fill_new(&array, value)?;
+        Ok(array)
+    }
+
+    /// Fills an array that has its block to itself.
+    fn fill_new<T: Element>(&self, array: &DeviceNDArray<T>, value: T) -> Result<()> {
         match repeated_word(bytemuck::bytes_of(&value)) {
             Some(word) => array.block().fill(self.default_stream(), word)?,
             None => {
@@ -67,7 +95,7 @@ impl Context {
                 array.block().copy_from_host(self.default_stream(), 0, bytemuck::cast_slice(&values))?;
             }
         }
-        Ok(array)
+        Ok(())
     }
 
     /// Copies a host array to the device, on the default stream. Returns when the host array has been read.

@@ -3,9 +3,10 @@
 use vkarray_allocator as allocator;
 use vkarray_driver as driver;
 use vkarray_kernel as kernel;
-use vkarray_kernel::DType;
+use vkarray_kernel::{DType, ScalarValue};
 
 use crate::layout::{LayoutError, tuple};
+use crate::ramp::RangeProblem;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -56,6 +57,18 @@ pub enum Error {
         shape: Vec<usize>,
         /// The target's strides, in elements.
         strides: Vec<isize>,
+    },
+    /// A range without a length.
+    #[error("a range from {start} to {stop} by {step} cannot be: {problem}")]
+    Range {
+        /// Its first number.
+        start: ScalarValue,
+        /// Where it ends.
+        stop: ScalarValue,
+        /// How far apart its numbers are.
+        step: ScalarValue,
+        /// Why not.
+        problem: RangeProblem,
     },
     /// A write to a read-only array.
     #[error("cannot write to an array of {dtype} with shape {}: it is read-only", tuple(shape))]

@@ -10,6 +10,7 @@ mod context;
 mod create;
 mod error;
 mod layout;
+mod ramp;
 mod transfer;
 mod views;
 
@@ -17,3 +18,4 @@ pub use array::DeviceNDArray;
 pub use context::{Context, ContextBuilder};
 pub use error::{Error, Result};
 pub use layout::{Index, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span, broadcast_shapes};
+pub use ramp::{Number, RangeProblem};
