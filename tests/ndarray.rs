@@ -8,6 +8,7 @@ mod creation;
 mod dtypes;
 mod lifetimes;
 mod more_views;
+mod printing;
 mod views;
 
 use ::ndarray::{ArrayD, IxDyn};

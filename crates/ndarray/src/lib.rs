@@ -8,6 +8,7 @@
 mod array;
 mod context;
 mod create;
+mod display;
 mod error;
 mod layout;
 mod ramp;
