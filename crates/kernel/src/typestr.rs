@@ -56,14 +56,15 @@ impl DType {
 
     /// Reads a type string: the element type and its byte order, or `None` for one that is no element type here.
     ///
-    /// Types without a byte order come with this machine's. `=` is not in the format and is refused.
+    /// Types without a byte order, for which some write `<`, come with this machine's. `=` is not in the format and is
+    /// refused.
     #[must_use]
     pub fn from_typestr(text: &str) -> Option<(Self, ByteOrder)> {
         let (order, kind) = text.split_at_checked(1)?;
         if let Some(bytes) = kind.strip_prefix('V') {
             let is_number = !bytes.is_empty() && bytes.bytes().all(|digit| digit.is_ascii_digit());
             let bytes = bytes.parse().ok().filter(|&bytes| is_number && bytes > 0)?;
-            return (order == "|").then_some((Self::Record(bytes), ByteOrder::NATIVE));
+            return (order == "|" || order == "<").then_some((Self::Record(bytes), ByteOrder::NATIVE));
         }
         let (dtype, _) = KINDS.iter().find(|row| row.1 == kind)?;
         let order = match (order, dtype.itemsize()) {
@@ -109,7 +110,7 @@ mod tests {
     fn what_is_no_element_type_is_refused() {
         // Strings and dates, missing and wrong orders, sizes that no type has.
         let cases =
-            ["|S4", "<U2", "<M8[ns]", "|O", "<f16", "=f4", "|f4", "<i1", "<", "", "é", "<V4", "|V0", "|V+4", "|V"];
+            ["|S4", "<U2", "<M8[ns]", "|O", "<f16", "=f4", "|f4", "<i1", "<", "", "é", ">V4", "|V0", "|V+4", "|V"];
         for text in cases {
             assert_eq!(DType::from_typestr(text), None, "{text}");
         }

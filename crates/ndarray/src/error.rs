@@ -5,6 +5,7 @@ use vkarray_driver as driver;
 use vkarray_kernel as kernel;
 use vkarray_kernel::{DType, ScalarValue};
 
+use crate::file::FileError;
 use crate::layout::{LayoutError, tuple};
 use crate::ramp::RangeProblem;
 
@@ -84,6 +85,9 @@ pub enum Error {
         /// The operation, by its method name.
         operation: &'static str,
     },
+    /// A file that cannot be read or written.
+    #[error(transparent)]
+    File(Box<FileError>),
     /// Memory was refused, or a copy failed.
     #[error(transparent)]
     Memory(#[from] allocator::Error),
@@ -93,4 +97,10 @@ pub enum Error {
     /// The driver refused or failed.
     #[error(transparent)]
     Driver(#[from] driver::Error),
+}
+
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Self {
+        Self::File(Box::new(error))
+    }
 }

@@ -56,7 +56,8 @@ pub use vkarray_kernel::{
     ParamKind, Parameter, PushMember, ScalarValue, Signature, Source, Translated,
 };
 pub use vkarray_ndarray::{
-    Context, ContextBuilder, DeviceNDArray, Error, Index, Layout, LayoutError, Order, Result, Span, broadcast_shapes,
+    Context, ContextBuilder, DeviceNDArray, Error, FileError, Index, Layout, LayoutError, NpyFile, NpyHeader, NpzFile,
+    NpzWriter, Number, Order, RangeProblem, Result, Span, broadcast_shapes, write_npy,
 };
 
 /// What most programs need.
