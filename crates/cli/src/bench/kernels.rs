@@ -89,6 +89,11 @@ impl Pair {
     }
 }
 
+/// So many pairs.
+pub(super) fn pairs(ctx: &Context, n: u32) -> Result<Vec<Pair>> {
+    (0..n).map(|_| Pair::new(ctx)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use vkarray::Limits;
