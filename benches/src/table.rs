@@ -15,13 +15,13 @@ const FLOOR: &str = "floor";
 pub fn table(rows: &[Row], others: &[String]) -> String {
     let titles = ["figure", "unit", OURS, FLOOR].into_iter().chain(others.iter().map(String::as_str));
     let titles: Vec<_> = titles.chain(["of floor", "of best"]).map(str::to_owned).collect();
-    let rule = titles.iter().enumerate().map(|(i, _)| if i < 2 { "---" } else { "---:" }.to_owned()).collect();
+    let rule: Vec<_> = (0..titles.len()).map(|i| if i < 2 { "---" } else { "---:" }.to_owned()).collect();
     let mut lines = vec![line(&titles), line(&rule)];
     lines.extend(rows.iter().map(|row| line(&cells(row, others))));
     lines.concat()
 }
 
-fn line(cells: &Vec<String>) -> String {
+fn line(cells: &[String]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 

@@ -37,3 +37,18 @@ pub(crate) fn small() -> Result<Vec<u32>> {
     };
     Ok(spv::write_vec(&module, &info, &options, None)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_become_spirv() {
+        let words = small().unwrap();
+        assert_eq!(words[0], 0x0723_0203, "SPIR-V's first word");
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        for entry in ["axpy\0", "nop\0"] {
+            assert!(bytes.windows(entry.len()).any(|window| window == entry.as_bytes()), "{entry:?}");
+        }
+    }
+}

@@ -34,7 +34,10 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
     let pairs = pairs(bench.ctx, PAIRS)?;
     let launch = |i: u32| pairs[(i % PAIRS) as usize].launch(&kernel, &stream, 16);
     let times = bench.runs(|| chain(&stream, CHAIN, launch))?;
-    report(bench, "independent", "host_independent", "axpy16", &times)
+    report(bench, "independent", "host_independent", "axpy16", &times)?;
+    // A dispatch of no workgroups is checked like any other, and then not recorded.
+    let times = bench.runs(|| timed(|| (0..CHAIN).try_for_each(|_| pairs[0].launch(&kernel, &stream, 0))))?;
+    bench.micros("host_checks", &times, CHAIN)
 }
 
 /// What a burst of dispatches took.

@@ -44,7 +44,7 @@ fn launches() {
     for kernel in ["nop1", "nop16", "axpy1", "axpy16"] {
         expected.extend(["stream", "host", "sync"].map(|what| format!("{what}_{kernel}")));
     }
-    expected.extend(["independent_axpy16", "host_independent_axpy16"].map(str::to_owned));
+    expected.extend(["independent_axpy16", "host_independent_axpy16", "host_checks"].map(str::to_owned));
     for what in ["dependent", "independent"] {
         expected.extend(["graph", "host_graph"].map(|figure| format!("{figure}_{what}_axpy16")));
     }
