@@ -2,16 +2,18 @@
 //!
 //! A program in `bin/` measures one side and prints lines (`figure.rs`): `floor` the driver alone, `peer` wgpu; our own
 //! side is the command `vkarray bench`. `compare` runs them in turns. `merge.rs` makes rows of all their lines, and
-//! `table.rs` a table of the rows.
+//! `table.rs` a table of the rows. `settings.rs` is what all of them are told.
 
 mod figure;
 mod merge;
+mod settings;
 mod table;
 
 use std::time::{Duration, Instant};
 
 pub use self::figure::{Figure, Line, Report, median};
 pub use self::merge::{Cell, Row, Sample, canonical, merge};
+pub use self::settings::{Settings, Suite};
 pub use self::table::table;
 
 /// The time that `work` takes.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, ensure};
 use clap::{Parser, ValueEnum};
 use serde_json::{Value, json};
-use vkarray_benches::{Line, Sample, merge, table};
+use vkarray_benches::{Line, Sample, Suite, merge, table};
 
 use crate::program::{Program, named};
 
@@ -41,31 +41,11 @@ struct Args {
     json: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Suite {
-    /// Small dispatches
-    Launch,
-    /// Copies between host and device, and on the device
-    Copy,
-    /// Allocations
-    Memory,
-}
-
-impl Suite {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Launch => "launch",
-            Self::Copy => "copy",
-            Self::Memory => "memory",
-        }
-    }
-
-    /// The programs beside ours: the column, and what is run.
-    const fn peers(self) -> &'static [(&'static str, &'static str)] {
-        match self {
-            Self::Launch | Self::Copy => &[("floor", "floor"), ("wgpu", "peer")],
-            Self::Memory => &[("wgpu", "peer")],
-        }
+/// The programs beside ours: the column, and what is run.
+const fn peers(suite: Suite) -> &'static [(&'static str, &'static str)] {
+    match suite {
+        Suite::Launch | Suite::Copy => &[("floor", "floor"), ("wgpu", "peer")],
+        Suite::Memory => &[("wgpu", "peer")],
     }
 }
 
@@ -106,7 +86,7 @@ impl Comparison {
         self.run(Program::ours(suite.name(), runs)?)?;
         let header = self.header.clone().context("vkarray bench has printed nothing")?;
         let device = header["device"].as_str().context("vkarray bench has named no device")?;
-        for (source, program) in suite.peers() {
+        for (source, program) in peers(suite) {
             self.run(Program::measuring(source, program, suite.name(), (runs, device))?)?;
         }
         Ok(())

@@ -52,7 +52,7 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
     bench.hops(Work { pipeline: axpy, pairs: &pairs[..1], n_groups: 16 })
 }
 
-/// Dispatches that go round some pairs: dependent, each behind a barrier, if there is only one.
+/// Dispatches that go round some pairs: a chain if there is only one.
 #[derive(Clone, Copy)]
 struct Work<'a> {
     pipeline: vk::Pipeline,
@@ -61,11 +61,11 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Records `n` dispatches, all behind what was sent before.
+    /// Records `n` dispatches, with a barrier wherever the pairs begin anew: as few as there can be.
     fn record(self, commands: &Commands<'_>, n: u32) {
         commands.bind(self.pipeline);
         for (i, &pair) in self.pairs.iter().cycle().take(n as usize).enumerate() {
-            if self.pairs.len() == 1 || i == 0 {
+            if i.is_multiple_of(self.pairs.len()) {
                 commands.barrier(Between::Dispatches);
             }
             commands.dispatch(pair, self.n_groups);

@@ -11,42 +11,27 @@ mod gpu;
 mod launch;
 mod shader;
 
-use std::num::NonZeroU32;
-
-use anyhow::Result;
-use clap::{Parser, ValueEnum};
-use vkarray_benches::Report;
+use anyhow::{Result, bail};
+use clap::Parser;
+use vkarray_benches::{Report, Settings, Suite};
 
 use crate::gpu::Gpu;
 
 /// What the driver allows: the floor under `vkarray bench`, a JSON object a line.
 #[derive(Parser)]
-struct Args {
-    /// What to measure
-    suite: Suite,
-    /// The device's whole name; else the first
-    #[arg(long)]
-    device: Option<String>,
-    /// Runs of which each figure is the median
-    #[arg(long, value_name = "N", default_value = "9")]
-    runs: NonZeroU32,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Suite {
-    /// Small dispatches
-    Launch,
-    /// Copies between host and device
-    Copy,
+struct CommandLine {
+    #[command(flatten)]
+    settings: Settings,
 }
 
 fn main() -> Result<()> {
-    let args = Args::parse();
-    let gpu = Gpu::open(args.device.as_deref())?;
-    let report = Report { runs: args.runs.get() };
+    let Settings { suite, device, runs } = CommandLine::parse().settings;
+    let gpu = Gpu::open(device.as_deref())?;
+    let report = Report { runs: runs.get() };
     report.header(&gpu.name(), "Vulkan");
-    match args.suite {
+    match suite {
         Suite::Launch => launch::measure(&gpu, report),
         Suite::Copy => copy::measure(&gpu, report),
+        Suite::Memory => bail!("the driver's own allocations are no floor: ours are kept and used again"),
     }
 }

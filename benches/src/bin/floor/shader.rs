@@ -1,23 +1,13 @@
-//! The small kernels, as SPIR-V. The same text as `vkarray bench launch` has.
+//! The small kernels of `vkarray bench launch`, as SPIR-V.
+//!
+//! naga writes them without bounds checks, since nothing here is to cost more than it must. Used by `launch.rs`.
 
 use anyhow::{Context as _, Result};
 use naga::back::spv;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
-/// `axpy`: `x = a y + x`. `nop`: nothing, but as far as anyone can tell from outside it writes `x`.
-const SMALL: &str = "
-@group(0) @binding(0) var<storage, read_write> x: array<f32>;
-@group(0) @binding(1) var<storage, read> y: array<f32>;
-struct Params { n: u32, a: f32 }
-var<immediate> params: Params;
-@compute @workgroup_size(64) fn axpy(@builtin(global_invocation_id) id: vec3<u32>) {
-    let i = id.x;
-    if i < params.n { x[i] = params.a * y[i] + x[i]; }
-}
-@compute @workgroup_size(64) fn nop(@builtin(global_invocation_id) id: vec3<u32>) {
-    if id.x == 0xffffffffu { x[0] = params.a * y[0] + f32(params.n); }
-}";
+const SMALL: &str = include_str!("../../../../crates/cli/src/bench/small.wgsl");
 
 /// Both kernels as one module.
 pub(crate) fn small() -> Result<Vec<u32>> {

@@ -16,14 +16,7 @@ const MAX_COPIES: u64 = 100;
 const DEVICE_BYTES: u64 = 1 << 30;
 const IN_A_ROW: u64 = 10;
 
-const SHADER: &str = "
-@group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
-@group(0) @binding(1) var<storage, read_write> target_: array<vec4<u32>>;
-@compute @workgroup_size(128)
-fn copy(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-    let i = id.x + id.y * groups.x * 128u;
-    if i < arrayLength(&target_) { target_[i] = source[i]; }
-}";
+const SHADER: &str = include_str!("../../../../crates/cli/src/bench/copy.wgsl");
 
 pub(crate) fn measure(peer: &Peer) -> Result<()> {
     for (bytes, size) in SIZES {

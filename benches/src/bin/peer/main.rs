@@ -8,42 +8,24 @@ mod launch;
 mod memory;
 mod peer;
 
-use std::num::NonZeroU32;
-
 use anyhow::Result;
-use clap::{Parser, ValueEnum};
-use vkarray_benches::Report;
+use clap::Parser;
+use vkarray_benches::{Report, Settings, Suite};
 
 use crate::peer::Peer;
 
 /// wgpu's side of `vkarray bench`, a JSON object a line.
 #[derive(Parser)]
-struct Args {
-    /// What to measure
-    suite: Suite,
-    /// The device's whole name; else the first
-    #[arg(long)]
-    device: Option<String>,
-    /// Runs of which each figure is the median
-    #[arg(long, value_name = "N", default_value = "9")]
-    runs: NonZeroU32,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Suite {
-    /// Small dispatches
-    Launch,
-    /// Copies between host and device, and on the device
-    Copy,
-    /// Allocations
-    Memory,
+struct CommandLine {
+    #[command(flatten)]
+    settings: Settings,
 }
 
 fn main() -> Result<()> {
-    let args = Args::parse();
-    let peer = Peer::open(args.device.as_deref(), Report { runs: args.runs.get() })?;
+    let Settings { suite, device, runs } = CommandLine::parse().settings;
+    let peer = Peer::open(device.as_deref(), Report { runs: runs.get() })?;
     peer.report.header(&peer.name, "wgpu 30");
-    match args.suite {
+    match suite {
         Suite::Launch => launch::measure(&peer),
         Suite::Copy => copy::measure(&peer),
         Suite::Memory => memory::measure(&peer),
