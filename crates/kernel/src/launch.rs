@@ -86,7 +86,7 @@ impl<'a> Launch<'a> {
                 _ => return false,
             }
         }
-        self.push_constants.resize(digest.push_bytes, 0);
+        self.push_constants = zeros(digest.push_bytes);
         let mut pairs = digest.numbers.iter().zip(numbers);
         if !pairs.all(|(rule, given)| rule.pack(&given.arg, &mut self.push_constants)) || self.is_aliased(digest) {
             return false;
@@ -107,6 +107,12 @@ impl<'a> Launch<'a> {
         let mut written = self.bound.iter().enumerate().filter(|&(i, _)| writes(i));
         written.any(|(i, a)| self.bound.iter().enumerate().any(|(j, b)| i != j && share(a, b)))
     }
+}
+
+/// So many zeros, without a loop or a call for as many as usually fit.
+#[inline]
+fn zeros(n: usize) -> SmallVec<[u8; 128]> {
+    if n <= 128 { SmallVec::from_buf_and_len([0; 128], n) } else { SmallVec::from_elem(0, n) }
 }
 
 /// The memory of arguments that a kernel cannot bind as they are. `length` is what the shader declares.
