@@ -12,11 +12,11 @@ use vkarray_driver::{Graph, GraphRecorder, Node, Recorder, Step, Stream};
 use crate::args::{Arg, Arguments, ArrayArg, AsArg, NamedArg};
 use crate::check::{ArgShape, ArrayShape, unknown};
 use crate::constant::ConstArray;
-use crate::dispatch::Supply;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::geometry::Groups;
 use crate::kernel::Kernel;
+use crate::launch::{Launch, Supply};
 use crate::scalar::ScalarValue;
 
 /// A dispatch in a graph. Made by [`Kernel::record`].
@@ -144,7 +144,10 @@ impl Dispatch {
     fn steps_for(&self, stream: &Stream, args: &[NamedArg<'_>]) -> Result<SmallVec<[Step; 1]>> {
         let mut steps = SmallVec::new();
         let supply = Prepared { stream, steps: &mut steps };
-        let Some(launch) = self.kernel.launch(supply, self.groups, args)? else { return Ok(steps) };
+        let mut launch = Launch::default();
+        if !self.kernel.prepare(&mut launch, supply, self.groups, args)? {
+            return Ok(steps);
+        }
         let launch = launch.into_owned();
         let (kernel, accesses) = (self.kernel.clone(), self.kernel.accesses(&launch));
         let record = move |recorder: &mut Recorder<'_>| {
