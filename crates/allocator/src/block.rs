@@ -56,6 +56,7 @@ impl Block {
 
     /// The device it lies on.
     #[must_use]
+    #[inline]
     pub fn device(&self) -> &Arc<Device> {
         self.allocator.device()
     }
@@ -68,30 +69,35 @@ impl Block {
 
     /// The buffer. Having it is safe; using it is up to the caller's `unsafe`.
     #[must_use]
+    #[inline]
     pub fn buffer(&self) -> vk::Buffer {
         self.parts().buffer
     }
 
     /// Its name in the device's hazard table.
     #[must_use]
+    #[inline]
     pub fn id(&self) -> BlockId {
         self.id
     }
 
     /// Describes a read of the bytes `range`.
     #[must_use]
+    #[inline]
     pub fn read(&self, range: Range<u64>, stage: Stage) -> Access {
         Access::read(self.id, range, stage)
     }
 
     /// Describes a write, or a read and write, of the bytes `range`.
     #[must_use]
+    #[inline]
     pub fn write(&self, range: Range<u64>, stage: Stage) -> Access {
         Access::write(self.id, range, stage)
     }
 
     /// Whether the host can address it.
     #[must_use]
+    #[inline]
     pub fn is_mapped(&self) -> bool {
         self.parts().allocation.mapped_ptr().is_some()
     }
@@ -115,6 +121,7 @@ impl Block {
         self.parts().allocation.mapped_ptr().map(NonNull::cast)
     }
 
+    #[inline]
     fn parts(&self) -> &Parts {
         self.parts.as_ref().expect("taken only by drop")
     }
