@@ -51,6 +51,7 @@ struct State {
     /// Sent and perhaps not done, oldest first.
     in_flight: VecDeque<Box<Batch>>,
     /// Done and ready to be recorded again.
+    #[expect(clippy::vec_box, reason = "a batch keeps its box for as long as it lives")]
     spare: Vec<Box<Batch>>,
     /// The number of the newest batch ever opened.
     newest: u64,

@@ -7,14 +7,13 @@
 use std::sync::Arc;
 
 use ash::vk;
-use smallvec::SmallVec;
 use vkarray_driver::{Kept, Recorder, Result as DriverResult, Stream};
 
 use crate::args::{Arguments, NamedArg};
 use crate::error::Result;
 use crate::geometry::Groups;
 use crate::kernel::{Binding, Kernel, Pipeline, Set};
-use crate::launch::{Bound, Launch};
+use crate::launch::Launch;
 
 impl Kernel {
     /// Runs the kernel over `groups`, in the order of `stream`. Returns at once.
@@ -41,22 +40,22 @@ impl Kernel {
             // SAFETY: the arrays outlive their last uses, which are recorded with the accesses.
             unsafe { self.record_launch(recorder, &launch) }
         };
-        // SAFETY: a launch touches what `accesses` says of it; see there.
-        Ok(unsafe { stream.record(&self.accesses(&launch), record) }?)
+        // SAFETY: a launch touches what its `accesses` say; see there.
+        Ok(unsafe { stream.record(&launch.accesses, record) }?)
     }
 
     /// # Safety
     ///
     /// The launch was made by this kernel, and its blocks outlive the recorded commands.
-    pub(crate) unsafe fn record_launch(&self, recorder: &mut Recorder<'_>, launch: &Launch<'_>) -> DriverResult<()> {
+    pub(crate) unsafe fn record_launch(&self, recorder: &mut Recorder<'_>, launch: &Launch) -> DriverResult<()> {
         let pipeline = &self.pipeline;
         recorder.label(pipeline.label);
         // SAFETY: the pipeline is of the recorder's device, as was checked, and the owner holds it.
         unsafe { recorder.bind_pipeline(pipeline.raw.raw(), || Arc::clone(pipeline) as Kept) };
-        bind_buffers(recorder, pipeline, &launch.bound)?;
+        bind_buffers(recorder, pipeline, &launch.buffers)?;
         // SAFETY: the layout is the pipeline's and declares exactly these bytes.
         unsafe { recorder.push_constants(pipeline.layout.raw(), &launch.push_constants) };
-        if pipeline.writes.iter().zip(&launch.bound).any(|(&writes, bound)| writes && bound.block.is_mapped()) {
+        if launch.writes_mapped {
             recorder.host_will_read();
         }
         let [x, y, z] = launch.counts;
@@ -66,23 +65,19 @@ impl Kernel {
     }
 }
 
-fn bind_buffers(recorder: &mut Recorder<'_>, pipeline: &Pipeline, bound: &[Bound<'_>]) -> DriverResult<()> {
-    let mut buffers = SmallVec::<[vk::DescriptorBufferInfo; 8]>::new();
-    // One by one, as in `Kernel::accesses`.
-    for Bound { block, range } in bound {
-        buffers.push(vk::DescriptorBufferInfo {
-            buffer: block.buffer(),
-            offset: block.buffer_offset() + range.start,
-            range: range.end - range.start,
-        });
-    }
-    if recorder.has_buffers(&buffers) {
+#[inline]
+fn bind_buffers(
+    recorder: &mut Recorder<'_>,
+    pipeline: &Pipeline,
+    buffers: &[vk::DescriptorBufferInfo],
+) -> DriverResult<()> {
+    if recorder.has_buffers(buffers) {
         return Ok(());
     }
     for set in &pipeline.sets {
         bind_set(recorder, pipeline, set, &buffers[set.first..])?;
     }
-    recorder.note_buffers(&buffers);
+    recorder.note_buffers(buffers);
     Ok(())
 }
 

@@ -148,13 +148,13 @@ impl Dispatch {
         if !self.kernel.prepare(&mut launch, supply, self.groups, args)? {
             return Ok(steps);
         }
-        let launch = launch.into_owned();
-        let (kernel, accesses) = (self.kernel.clone(), self.kernel.accesses(&launch));
+        launch.keep(args);
+        let (kernel, accesses) = (self.kernel.clone(), launch.accesses.clone());
         let record = move |recorder: &mut Recorder<'_>| {
             // SAFETY: this kernel made the launch, which holds the blocks; their last uses are recorded with the accesses.
             unsafe { kernel.record_launch(recorder, &launch) }
         };
-        // SAFETY: the launch touches what `Kernel::accesses` says, and `record` owns it and with it the blocks.
+        // SAFETY: the launch touches what its `accesses` say, and `record` owns it and with it the blocks.
         steps.push(unsafe { Step::new(&accesses, record) });
         Ok(steps)
     }

@@ -57,8 +57,6 @@ pub(crate) struct Pipeline {
     pub(crate) signature: Signature,
     /// The groups that have buffers.
     pub(crate) sets: Vec<Set>, // Made from the layouts, which they do not need any more.
-    /// Whether each of the signature's parameters is written; a [`Param`] is large, and full of names and types.
-    pub(crate) writes: Vec<bool>,
     /// The rules by which usual calls are found to fit, if the signature is simple enough.
     pub(crate) digest: Option<Digest>,
     pub(crate) label: Label,
@@ -100,9 +98,8 @@ impl Pipeline {
         // SAFETY: just created; batches that bind it keep this `Pipeline`.
         let raw = unsafe { Owned::new(raw, device) };
         let label = device.kernel_label(&signature.entry);
-        let writes = signature.params.iter().map(|param| param.writes).collect();
         let digest = Digest::new(&signature, &limits);
-        Ok(Self { raw, layout, set_layouts, binding, signature, sets, writes, digest, label, limits })
+        Ok(Self { raw, layout, set_layouts, binding, signature, sets, digest, label, limits })
     }
 
     /// Whether it was built for that device.

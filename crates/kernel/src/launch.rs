@@ -4,108 +4,99 @@
 //! (`digest.rs`) is ready after one pass over its arguments; any other goes through the whole of `check.rs`, which accepts
 //! it or says why not.
 
-use std::ops::{Deref, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
+use ash::vk;
 use smallvec::SmallVec;
 use vkarray_allocator::{Block, MemoryKind};
-use vkarray_driver::hazard::{Access, Stage};
+use vkarray_driver::hazard::{Access, Mode, Stage};
 use vkarray_driver::{Device, Stream};
 
 use crate::args::{Arg, ArrayArg, NamedArg};
 use crate::check::{Packed, check_given};
 use crate::constant::ConstArray;
-use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::geometry::Groups;
 use crate::kernel::{Kernel, Pipeline};
 use crate::signature::{Param, ParamKind, Signature};
 
-/// An argument's memory, ready to be bound to the parameter of the same index.
-pub(crate) struct Bound<'a> {
-    pub(crate) block: Memory<'a>,
-    pub(crate) range: Range<u64>,
-}
-
-/// Borrowed where the caller holds it: counting a handle up and down costs more than the rest of binding it.
-pub(crate) enum Memory<'a> {
-    Given(&'a Arc<Block>),
-    Made(Arc<Block>),
-}
-
-impl Deref for Memory<'_> {
-    type Target = Block;
-
-    #[inline]
-    fn deref(&self) -> &Block {
-        match self {
-            Self::Given(block) => block,
-            Self::Made(block) => block,
-        }
-    }
-}
-
-impl Memory<'_> {
-    fn into_owned(self) -> Memory<'static> {
-        match self {
-            Self::Given(block) => Memory::Made(Arc::clone(block)),
-            Self::Made(block) => Memory::Made(block),
-        }
-    }
-}
-
 /// See the module. Filled where it stands: it is large, and moving it costs more than what it is filled with.
 #[derive(Default)]
-pub(crate) struct Launch<'a> {
-    pub(crate) bound: SmallVec<[Bound<'a>; 8]>,
+pub(crate) struct Launch {
+    /// How each parameter's array is used, in the order of the parameters.
+    ///
+    /// The shader reaches these ranges alone, since its indices are checked or its builder vouched for them, and uses each
+    /// as its own code says.
+    pub(crate) accesses: SmallVec<[Access; 8]>,
+    /// The same arrays, as they are bound.
+    pub(crate) buffers: SmallVec<[vk::DescriptorBufferInfo; 8]>,
     pub(crate) push_constants: SmallVec<[u8; 128]>,
     pub(crate) counts: [u32; 3],
+    /// Whether it writes what the host can read.
+    pub(crate) writes_mapped: bool,
+    /// Blocks that nobody else may hold. To count a handle up and down costs more than the rest of binding it, so those of
+    /// the caller are not among them.
+    made: SmallVec<[Arc<Block>; 2]>,
 }
 
-impl<'a> Launch<'a> {
+impl Launch {
     /// Takes hold of the memory that the caller holds, for a graph that outlives the call.
-    pub(crate) fn into_owned(self) -> Launch<'static> {
-        let own = |bound: Bound<'_>| Bound { block: bound.block.into_owned(), range: bound.range };
-        let bound = self.bound.into_iter().map(own).collect();
-        Launch { bound, push_constants: self.push_constants, counts: self.counts }
+    pub(crate) fn keep(&mut self, args: &[NamedArg<'_>]) {
+        self.made.extend(args.iter().filter_map(|given| match &given.arg {
+            Arg::Array(array) => Some(Arc::clone(array.block)),
+            _ => None,
+        }));
+    }
+
+    /// Adds the array of the next parameter.
+    #[inline]
+    fn bind(&mut self, block: &Block, range: Range<u64>, writes: bool) {
+        let (offset, len) = (block.buffer_offset() + range.start, range.end - range.start);
+        self.buffers.push(vk::DescriptorBufferInfo { buffer: block.buffer(), offset, range: len });
+        let stage = Stage::Compute;
+        self.accesses.push(if writes { block.write(range, stage) } else { block.read(range, stage) });
+        self.writes_mapped |= writes && block.is_mapped();
     }
 
     /// Fills it if the call surely fits and has something to launch. Says nothing of other calls, and leaves anything.
-    fn fit(&mut self, pipeline: &Pipeline, groups: Groups, args: &[NamedArg<'a>]) -> bool {
+    fn fit(&mut self, pipeline: &Pipeline, groups: Groups, args: &[NamedArg<'_>]) -> bool {
         let Some(digest) = &pipeline.digest else { return false };
-        let n_arrays = digest.arrays.len();
-        if args.len() != n_arrays + digest.numbers.len() || args.iter().any(|arg| arg.name.is_some()) {
+        if args.len() != digest.arrays.len() + digest.numbers.len() {
             return false;
         }
-        let (arrays, numbers) = args.split_at(n_arrays);
+        let (arrays, numbers) = args.split_at(digest.arrays.len());
         for (rule, given) in digest.arrays.iter().zip(arrays) {
-            match &given.arg {
-                Arg::Array(array) if rule.takes(&array.shape) && pipeline.is_of(array.block.device()) => {
-                    self.bound.push(Bound { block: Memory::Given(array.block), range: array.bytes() });
+            match (given.name, &given.arg) {
+                (None, Arg::Array(array)) if rule.takes(&array.shape) && pipeline.is_of(array.block.device()) => {
+                    self.bind(array.block, array.bytes(), rule.writes);
                 }
                 _ => return false,
             }
         }
         self.push_constants = zeros(digest.push_bytes);
-        let mut pairs = digest.numbers.iter().zip(numbers);
-        if !pairs.all(|(rule, given)| rule.pack(&given.arg, &mut self.push_constants)) || self.is_aliased(digest) {
-            return false;
+        for (rule, given) in digest.numbers.iter().zip(numbers) {
+            if given.name.is_some() || !rule.pack(&given.arg, &mut self.push_constants) {
+                return false;
+            }
         }
-        let Ok(Some(counts)) = groups.resolve(pipeline.signature.workgroup_size, &pipeline.limits) else {
-            return false;
-        };
-        self.counts = counts;
-        true
+        match groups.resolve(pipeline.signature.workgroup_size, &pipeline.limits) {
+            Ok(Some(counts)) => self.counts = counts,
+            _ => return false,
+        }
+        !self.is_aliased()
     }
 
     /// Whether two arrays share bytes of which the kernel writes one.
-    fn is_aliased(&self, digest: &Digest) -> bool {
-        let share = |a: &Bound<'_>, b: &Bound<'_>| {
-            std::ptr::eq(&*a.block, &*b.block) && a.range.start < b.range.end && b.range.start < a.range.end
+    fn is_aliased(&self) -> bool {
+        let share = |a: &Access, b: &Access| {
+            a.block == b.block
+                && a.range.start < b.range.end
+                && b.range.start < a.range.end
+                && (a.mode == Mode::Write || b.mode == Mode::Write)
         };
-        let writes = |i: usize| digest.arrays[i].writes;
-        let mut written = self.bound.iter().enumerate().filter(|&(i, _)| writes(i));
-        written.any(|(i, a)| self.bound.iter().enumerate().any(|(j, b)| i != j && share(a, b)))
+        let pairs_with = |(i, a): (usize, &Access)| self.accesses[..i].iter().any(|b| share(a, b));
+        self.accesses.iter().enumerate().any(pairs_with)
     }
 }
 
@@ -141,12 +132,12 @@ impl Kernel {
     /// Checks a dispatch and fills `launch`, which is new, with what it takes. Returns whether there is anything to
     /// launch. Records nothing of the dispatch.
     #[inline]
-    pub(crate) fn prepare<'a>(
+    pub(crate) fn prepare(
         &self,
-        launch: &mut Launch<'a>,
+        launch: &mut Launch,
         supply: impl Supply,
         groups: Groups,
-        args: &[NamedArg<'a>],
+        args: &[NamedArg<'_>],
     ) -> Result<bool> {
         if launch.fit(&self.pipeline, groups, args) {
             return Ok(true);
@@ -157,12 +148,12 @@ impl Kernel {
 
     /// As [`Kernel::prepare`], by the full check.
     #[cold]
-    fn check_and_prepare<'a>(
+    fn check_and_prepare(
         &self,
-        launch: &mut Launch<'a>,
+        launch: &mut Launch,
         mut supply: impl Supply,
         groups: Groups,
-        args: &[NamedArg<'a>],
+        args: &[NamedArg<'_>],
     ) -> Result<bool> {
         let pipeline = &*self.pipeline;
         let packed = check_given(&pipeline.signature, args, &pipeline.limits)?;
@@ -176,23 +167,10 @@ impl Kernel {
             return Err(Error::EmptyArray { kernel, param });
         }
         for (param, &idx) in pipeline.signature.params.iter().zip(&packed.arrays) {
-            launch.bound.push(bind(&mut supply, param, &args[idx].arg)?);
+            bind(launch, &mut supply, param, &args[idx].arg)?;
         }
         (launch.push_constants, launch.counts) = (packed.push_constants, counts);
         Ok(true)
-    }
-
-    /// What a launch touches: the shader reaches its bound ranges alone, since its indices are checked or its builder
-    /// vouched for them, and uses each as its own code says.
-    #[inline]
-    pub(crate) fn accesses(&self, launch: &Launch<'_>) -> SmallVec<[Access; 8]> {
-        let mut accesses = SmallVec::new();
-        // One by one: to collect them costs three times as much.
-        for (&writes, Bound { block, range }) in self.pipeline.writes.iter().zip(&launch.bound) {
-            let (range, stage) = (range.clone(), Stage::Compute);
-            accesses.push(if writes { block.write(range, stage) } else { block.read(range, stage) });
-        }
-        accesses
     }
 
     #[inline]
@@ -245,19 +223,24 @@ fn check_aliasing(signature: &Signature, packed: &Packed, args: &[NamedArg<'_>])
     Ok(())
 }
 
-/// Finds the memory for an argument. Constant memory is bound at the size the shader declares.
-fn bind<'a>(supply: &mut impl Supply, param: &Param, arg: &Arg<'a>) -> Result<Bound<'a>> {
+/// Finds the memory for an argument, and adds it. Constant memory is bound at the size the shader declares.
+fn bind(launch: &mut Launch, supply: &mut impl Supply, param: &Param, arg: &Arg<'_>) -> Result<()> {
     let declared = param.fixed_bytes;
-    match arg {
+    let (made, size) = match arg {
         Arg::Array(array) if param.kind == ParamKind::Uniform && array.shape.nbytes < declared => {
-            let block = supply.continued(array, declared)?;
-            Ok(Bound { block: Memory::Made(block), range: 0..declared })
+            (supply.continued(array, declared)?, declared)
         }
-        Arg::Array(array) => Ok(Bound { block: Memory::Given(array.block), range: array.bytes() }),
+        Arg::Array(array) => {
+            launch.bind(array.block, array.bytes(), param.writes);
+            return Ok(());
+        }
         Arg::Constant(constant) => {
             let size = if param.kind == ParamKind::Uniform { declared } else { constant.nbytes() };
-            Ok(Bound { block: Memory::Made(supply.constant(constant, size)?), range: 0..size })
+            (supply.constant(constant, size)?, size)
         }
         Arg::Scalar(_) | Arg::Scalars(_) => unreachable!("the check gave every buffer parameter an array"),
-    }
+    };
+    launch.bind(&made, 0..size, param.writes);
+    launch.made.push(made);
+    Ok(())
 }

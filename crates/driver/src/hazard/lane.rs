@@ -145,13 +145,19 @@ impl Lane {
 
     /// Takes note of a barrier right before the operation `seq`.
     pub(super) fn apply(&mut self, barrier: Barrier, seq: u64) {
-        for src in Stage::ALL {
+        for dst in barrier.dst_stages.iter() {
             // What was already clean for one of the barrier's sources is now, through it, clean for its destinations.
-            let through = barrier.src_stages.iter().map(|via| self.clean[via.index()][src.index()]).max().unwrap_or(0);
-            let behind = if barrier.src_stages.contains(src) { seq } else { through };
-            for dst in barrier.dst_stages.iter() {
-                let clean = &mut self.clean[dst.index()][src.index()];
-                *clean = behind.max(*clean);
+            for via in barrier.src_stages.iter().filter(|&via| via != dst) {
+                for src in Stage::ALL {
+                    let through = self.clean[via.index()][src.index()];
+                    let clean = &mut self.clean[dst.index()][src.index()];
+                    *clean = through.max(*clean);
+                }
+            }
+        }
+        for dst in barrier.dst_stages.iter() {
+            for src in barrier.src_stages.iter() {
+                self.clean[dst.index()][src.index()] = seq;
             }
         }
     }

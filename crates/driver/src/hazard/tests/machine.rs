@@ -205,7 +205,7 @@ impl Machine {
     /// Commits as planned, or at once where that is possible, which must come to the same.
     fn commit(&mut self, lane: usize, plan: &Plan, accesses: &[Access]) -> Result<(), String> {
         let (id, value) = (self.lanes[lane].id, self.lanes[lane].open);
-        let is_turn = self.nodes.len() % 3 > 0; // Both ways are gone, in turns of no pattern.
+        let is_turn = !self.nodes.len().is_multiple_of(3); // Both ways are gone, in turns of no pattern.
         if !plan.waits.is_empty() {
             fail_if(self.table.order(id, value, accesses).is_some(), || "ordered at once what must wait".into())?;
         } else if is_turn {
