@@ -21,4 +21,5 @@ mod kernels;
 #[cfg(test)]
 mod ndarray;
 #[cfg(test)]
+mod semaphore;
 mod watchdog;

@@ -6,6 +6,7 @@
 mod copies;
 mod creation;
 mod dtypes;
+mod interchange;
 mod lifetimes;
 mod more_views;
 mod printing;

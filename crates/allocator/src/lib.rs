@@ -10,6 +10,7 @@ mod chunk;
 mod cleanup;
 mod deferred;
 mod error;
+mod exchange;
 mod graph;
 mod kind;
 mod manager;

@@ -76,6 +76,13 @@ impl DType {
         Some((*dtype, order))
     }
 
+    /// Whether elements that a type string calls this may be read as `wanted`: the same type, or a brain float from two
+    /// opaque bytes, which is what its type string says.
+    #[must_use]
+    pub fn reads_as(self, wanted: Self) -> bool {
+        self == wanted || (wanted == Self::BF16 && self == Self::Record(2))
+    }
+
     /// Bytes that are turned around to change the byte order: those of the scalar, one where there is none to turn.
     #[must_use]
     pub fn swapped_bytes(self) -> usize {

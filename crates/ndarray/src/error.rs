@@ -6,6 +6,7 @@ use vkarray_kernel as kernel;
 use vkarray_kernel::{DType, ScalarValue};
 
 use crate::file::FileError;
+use crate::interface::InterfaceError;
 use crate::layout::{LayoutError, tuple};
 use crate::ramp::RangeProblem;
 
@@ -88,6 +89,9 @@ pub enum Error {
     /// A file that cannot be read or written.
     #[error(transparent)]
     File(Box<FileError>),
+    /// Somebody's array that cannot be taken.
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
     /// Memory was refused, or a copy failed.
     #[error(transparent)]
     Memory(#[from] allocator::Error),

@@ -11,8 +11,11 @@ mod create;
 mod display;
 mod error;
 mod file;
+mod interface;
 mod layout;
 mod ramp;
+#[cfg(feature = "serde")]
+mod serialize;
 mod transfer;
 mod views;
 
@@ -20,5 +23,8 @@ pub use array::DeviceNDArray;
 pub use context::{Context, ContextBuilder};
 pub use error::{Error, Result};
 pub use file::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
+pub use interface::{AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};
 pub use layout::{Index, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span, broadcast_shapes};
 pub use ramp::{Number, RangeProblem};
+#[cfg(feature = "serde")]
+pub use serialize::ArraySeed;

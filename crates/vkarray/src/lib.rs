@@ -58,9 +58,12 @@ pub use vkarray_kernel::{
     ElementType, Error as KernelError, Groups, Kernel, KernelBuilder, Limits, Module, NamedArg, Options, Param,
     ParamKind, Parameter, PushMember, ScalarValue, Signature, Source, Translated,
 };
+#[cfg(feature = "serde")]
+pub use vkarray_ndarray::ArraySeed;
 pub use vkarray_ndarray::{
-    Context, ContextBuilder, DeviceNDArray, Error, FileError, Index, Layout, LayoutError, NpyFile, NpyHeader, NpzFile,
-    NpzWriter, Number, Order, RangeProblem, Result, Span, broadcast_shapes, write_npy,
+    AsDeviceArray, Context, ContextBuilder, DeviceArrayInterface, DeviceNDArray, Error, FileError, Index,
+    InterfaceError, Layout, LayoutError, MemoryHandle, NpyFile, NpyHeader, NpzFile, NpzWriter, Number, Order,
+    RangeProblem, ReadyPoint, Result, Span, broadcast_shapes, write_npy,
 };
 
 /// What most programs need.

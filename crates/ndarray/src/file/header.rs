@@ -84,9 +84,7 @@ impl NpyHeader {
 
     /// Checks that the elements are `T`s.
     pub(super) fn check_dtype<T: Element>(&self, name: &str) -> Result<()> {
-        // Two opaque bytes are what others write for a brain float.
-        let is_brain = T::DTYPE == DType::BF16 && self.dtype == DType::Record(2);
-        if T::DTYPE == self.dtype || is_brain {
+        if self.dtype.reads_as(T::DTYPE) {
             return Ok(());
         }
         Err(FileError::OtherDType { name: name.to_owned(), found: self.dtype, wanted: T::DTYPE })
