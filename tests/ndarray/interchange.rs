@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ::ndarray::{ArrayD, arr2};
 use serde::de::DeserializeSeed;
 use vkarray::{
-    AsDeviceArray, Block, DeviceArrayInterface, DeviceNDArray, Error, Index, InterfaceError, Order, Point, Result,
+    AsDeviceArray, Block, DeviceArrayInterface, DeviceNDArray, Error, HostTensor, Index, InterfaceError, Order, Point,
+    Result, Tensor, TensorError,
 };
 
 use super::counted;
@@ -167,4 +168,52 @@ fn serde_copies_what_the_host_would_write() {
     assert_eq!(back.copy_to_host().unwrap(), host);
     let lie = r#"{"v":1,"dim":[1099511627776,3],"data":[0,1]}"#;
     assert!(fixture.array_seed::<i32>().deserialize(&mut serde_json::Deserializer::from_str(lie)).is_err());
+}
+
+#[test]
+fn tensors_on_the_host_keep_elements_and_layout() {
+    let fixture = Fixture::open();
+    let base = fixture.to_device(&counted(&[4, 6])).unwrap();
+    let views = [
+        base.clone(),
+        base.transpose(None).unwrap(),
+        base.slice(&[Index::stepped(.., -2), Index::from(1..5)]).unwrap(),
+        base.index(&[2]).unwrap().broadcast_to([3, 6]).unwrap(),
+        base.index(&[1, 1]).unwrap(),
+        base.slice(&[Index::from(4..)]).unwrap().read_only(),
+    ];
+    for view in views {
+        // Through the raw pointer, as another library would get it.
+        let raw = view.to_dlpack_host().unwrap().into_raw();
+        // SAFETY: handed out by the line above, and taken back once.
+        let tensor = unsafe { Tensor::from_raw(raw) }.unwrap();
+        // SAFETY: the elements are there, and no work on the array is asked for until the tensor is gone.
+        let tensor = unsafe { HostTensor::new(tensor) }.unwrap();
+        assert!(tensor.shape().read_only || view.is_writable());
+        let back = fixture.dlpack_to_device::<i32>(&tensor).unwrap();
+        assert_eq!(back.copy_to_host().unwrap(), view.copy_to_host().unwrap());
+        assert!(matches!(fixture.dlpack_to_device::<f32>(&tensor), Err(Error::Interface(_))));
+    }
+}
+
+#[test]
+fn tensors_on_the_device_are_its_buffer() {
+    let fixture = Fixture::open();
+    let array = fixture.to_device(&counted(&[4, 6])).unwrap().read_only();
+    let column = array.slice(&[Index::from(..), Index::At(2)]).unwrap();
+    let block = Arc::downgrade(array.block());
+    let tensor = column.to_dlpack_vulkan().unwrap();
+    let buffer = array.block().handle();
+    drop((array, column));
+    let says = tensor.validate().unwrap();
+    assert_eq!((says.shape(), says.strides()), (&[4_i64][..], Some(&[6_i64][..])));
+    // SAFETY: nobody changes the tensor.
+    let raw = unsafe { tensor.tensor() };
+    assert_eq!((raw.device.device_type.0, raw.data.addr() as u64, raw.byte_offset), (7, buffer, 8));
+    assert_eq!((raw.dtype.code.0, raw.dtype.bits, raw.dtype.lanes), (0, 32, 1));
+    assert!(block.upgrade().is_some(), "the tensor keeps the memory");
+    // SAFETY: refused before anything is read.
+    let refused = unsafe { HostTensor::new(tensor) };
+    assert!(matches!(refused, Err(TensorError::NotOnHost { device_type: 7 })));
+    assert!(block.upgrade().is_none(), "nobody keeps the memory");
 }

@@ -9,6 +9,7 @@ mod block;
 mod chunk;
 mod cleanup;
 mod deferred;
+mod dlpack;
 mod error;
 mod exchange;
 mod graph;
@@ -19,6 +20,7 @@ mod transfer;
 
 pub use allocator::Allocator;
 pub use block::Block;
+pub use dlpack::{HostTensor, Tensor, TensorError, TensorShape, tensor_of_bytes};
 pub use error::{Error, Result};
 pub use graph::{CopyNode, FillNode};
 pub use kind::MemoryKind;

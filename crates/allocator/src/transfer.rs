@@ -204,7 +204,7 @@ impl Block {
     }
 
     /// Blocks until the device is done with what an access of the host would conflict with.
-    fn wait_for_uses(&self, range: &Range<u64>, mode: Mode) -> Result<()> {
+    pub(crate) fn wait_for_uses(&self, range: &Range<u64>, mode: Mode) -> Result<()> {
         let uses = self.device().block_uses(self.id(), range.clone(), mode);
         Ok(uses.iter().try_for_each(|last| last.wait(None))?)
     }

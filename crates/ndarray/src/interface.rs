@@ -3,7 +3,10 @@
 //! The semantics are those of version 3 of the CUDA Array Interface, without what its users trip over: strides are left
 //! out only where the array is dense, whatever its broadcast axes; the read-only flag is kept; the consumer keeps the
 //! owner alive; and nobody waits on the host, since readiness is a point on a timeline. Whether a description fits its
-//! memory is decided by [`DeviceArrayInterface::layout`], in plain data. Copies through files are in `file.rs`.
+//! memory is decided by [`DeviceArrayInterface::layout`], in plain data. The DLPack way out
+//! and in is `interface/dlpack.rs`; files are `file.rs`.
+
+mod dlpack;
 
 use std::sync::Arc;
 
@@ -84,6 +87,9 @@ pub enum InterfaceError {
     /// Elements outside the memory.
     #[error("the array's elements end at byte {end}, its memory at byte {size}")]
     OutOfBounds { end: u64, size: u64 },
+    /// Elements that DLPack has no description for.
+    #[error("DLPack cannot describe elements of {dtype}")]
+    NoTensor { dtype: DType },
     /// A shape that cannot be.
     #[error(transparent)]
     Layout(#[from] LayoutError),

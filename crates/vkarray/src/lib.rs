@@ -32,6 +32,12 @@
 //! |---|---|
 //! | a CUDA context, a device | [`Context`] |
 //! | `cuda.device_array`, `cuda.to_device`, `copy_to_host` | [`Context::device_array`], [`Context::to_device`], [`DeviceNDArray::copy_to_host`] |
+//! | `np.arange`, `np.linspace`, `np.zeros_like` | [`Context::arange`], [`Context::linspace`], [`Context::zeros_like`] |
+//! | `a[2]`, `a[1:, ::-1]`, `for row in a`, `a.view(np.uint8)` | [`DeviceNDArray::index`], [`slice`](DeviceNDArray::slice), [`outer_iter`](DeviceNDArray::outer_iter), [`view`](DeviceNDArray::view) |
+//! | `np.load`, `np.save`, `np.savez` | [`Context::load_npy`], [`DeviceNDArray::save_npy`], [`NpzFile`], [`NpzWriter`] |
+//! | `__cuda_array_interface__`, `cuda.as_cuda_array` | [`AsDeviceArray`], [`Context::as_device_array`] |
+//! | `np.from_dlpack`, `__dlpack__` | [`Context::dlpack_to_device`], [`DeviceNDArray::to_dlpack_host`] |
+//! | `print(a)` | `println!("{a}")` |
 //! | a stream, an event | [`Stream`], [`Event`] |
 //! | a kernel, a launch, a grid of blocks of threads | [`Kernel`], [`Kernel::dispatch`], [`Groups`] of workgroups of invocations |
 //! | a graph | [`Graph::record`], [`Kernel::record`], [`Graph::replay`] |
@@ -45,8 +51,8 @@
 #![forbid(unsafe_code)]
 
 pub use vkarray_allocator::{
-    Allocator, Block, CopyNode, Error as MemoryError, FillNode, MemoryInfo, MemoryKind, MemoryManager,
-    PassthroughManager, Usage,
+    Allocator, Block, CopyNode, Error as MemoryError, FillNode, HostTensor, MemoryInfo, MemoryKind, MemoryManager,
+    PassthroughManager, Tensor, TensorError, TensorShape, Usage,
 };
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
