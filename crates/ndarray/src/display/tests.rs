@@ -12,7 +12,7 @@ fn arrays_print_as_numpys() {
         let shape: Vec<usize> =
             shape.split(',').filter(|len| !len.is_empty()).map(|len| len.parse().unwrap()).collect();
         let bytes: Vec<u8> = match elements {
-            "count" => (0..shape.iter().product::<usize>()).flat_map(|i| (i as i32).to_ne_bytes()).collect(),
+            "count" => (0_i32..).take(shape.iter().product()).flat_map(i32::to_ne_bytes).collect(),
             hex => (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect(),
         };
         let printed = match dtype {

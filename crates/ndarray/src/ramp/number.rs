@@ -87,10 +87,11 @@ macro_rules! integers {
                 std::iter::successors(Some(start), next).take(len).collect()
             }
 
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between two of its own values")]
             fn evenly(start: Self, stop: Self, num: usize, endpoint: bool) -> Vec<Self> {
-                let mut values: Vec<Self> = f64::evenly(start as f64, stop as f64, num, endpoint)
-                    .into_iter().map(|value| value.floor() as Self).collect();
+                let values = f64::evenly(start as f64, stop as f64, num, endpoint);
+                let (low, high) = (i128::from(Self::MIN), i128::from(Self::MAX));
+                let whole = |value: f64| floor(value).clamp(low, high).try_into().expect("it was clamped");
+                let mut values: Vec<Self> = values.into_iter().map(whole).collect();
                 if let (Some(last), true) = (values.last_mut(), endpoint && num > 1) {
                     *last = stop; // Exact, also where `f64` is not.
                 }
@@ -114,6 +115,11 @@ integers! {
     u32 |start, step| Some(DeviceRamp::Words { start, step }),
     i64 |start, step| Some(DeviceRamp::Pairs { start: start.cast_unsigned(), step: step.cast_unsigned() }),
     u64 |start, step| Some(DeviceRamp::Pairs { start, step }),
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "far wider than the integers it is for")]
+fn floor(value: f64) -> i128 {
+    value.floor() as i128
 }
 
 fn integer_len(start: i128, stop: i128, step: i128) -> Result<usize> {

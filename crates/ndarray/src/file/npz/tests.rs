@@ -112,6 +112,6 @@ fn an_entry_that_claims_more_than_it_holds_is_cut_short() {
     let length = u16::try_from(header.len()).unwrap().to_le_bytes();
     let start = [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes()].concat();
     let header = NpyHeader::parse("x", &start, start.len() as u64 + claim).unwrap();
-    let few = vec![1; 100];
+    let few = [1; 100];
     assert!(matches!(read_elements::<u8>("x", &header, &few[..], 0), Err(FileError::Elements { .. })));
 }

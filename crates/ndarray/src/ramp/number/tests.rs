@@ -2,6 +2,143 @@
 
 use super::*;
 
+// Start, stop, step, bits.
+const F32_RANGES: &[(f32, f32, f32, &[u32])] = &[
+    (
+        0.0,
+        1.0,
+        0.1,
+        &[
+            0x0, 0x3dcccccd, 0x3e4ccccd, 0x3e99999a, 0x3ecccccd, 0x3f000000, 0x3f19999a, 0x3f333333, 0x3f4ccccd,
+            0x3f666667,
+        ],
+    ),
+    (0.0, 10.0, 3.0, &[0x0, 0x40400000, 0x40c00000, 0x41100000]),
+    (10.0, 0.0, -2.5, &[0x41200000, 0x40f00000, 0x40a00000, 0x40200000]),
+    (1.0, 1.0, 1.0, &[]),
+    (2.0, 1.0, 1.0, &[]),
+    (-0.0, 2.0, 1.0, &[0x80000000, 0x3f800000]),
+    (0.0, 1e-45, 1.0, &[0x0]),
+    (0.0, -1e-45, f32::INFINITY, &[]),
+    (0.0, 1.0, f32::INFINITY, &[0x0]),
+    (0.1, 0.7, 0.1, &[0x3dcccccd, 0x3e4ccccd, 0x3e99999a, 0x3ecccccd, 0x3f000000, 0x3f19999a]),
+    (-1.0, 1.0, 0.3, &[0xbf800000, 0xbf333333, 0xbecccccc, 0xbdccccc8, 0x3e4cccd0, 0x3f000000, 0x3f4cccce]),
+    (100000000.0, 100000064.0, 16.0, &[0x4cbebc20, 0x4cbebc22, 0x4cbebc24, 0x4cbebc26]),
+];
+
+const F64_RANGES: &[(f64, f64, f64, &[u64])] = &[
+    (
+        0.0,
+        1.0,
+        0.1,
+        &[
+            0x0,
+            0x3fb999999999999a,
+            0x3fc999999999999a,
+            0x3fd3333333333334,
+            0x3fd999999999999a,
+            0x3fe0000000000000,
+            0x3fe3333333333334,
+            0x3fe6666666666667,
+            0x3fe999999999999a,
+            0x3feccccccccccccd,
+        ],
+    ),
+    (
+        0.1,
+        0.7,
+        0.1,
+        &[
+            0x3fb999999999999a,
+            0x3fc999999999999a,
+            0x3fd3333333333334,
+            0x3fd999999999999a,
+            0x3fe0000000000000,
+            0x3fe3333333333333,
+        ],
+    ),
+    (
+        1.0,
+        2.0,
+        0.1,
+        &[
+            0x3ff0000000000000,
+            0x3ff199999999999a,
+            0x3ff3333333333334,
+            0x3ff4ccccccccccce,
+            0x3ff6666666666668,
+            0x3ff8000000000002,
+            0x3ff999999999999c,
+            0x3ffb333333333336,
+            0x3ffcccccccccccd0,
+            0x3ffe66666666666a,
+        ],
+    ),
+    (10.0, 0.0, -3.3, &[0x4024000000000000, 0x401acccccccccccd, 0x400b333333333334, 0x3fb9999999999a00]),
+    (0.0, 1.0, f64::INFINITY, &[0x0]),
+    (5.0, 5.0, -1.0, &[]),
+];
+
+const F16_RANGES: &[(f32, f32, f32, &[u16])] = &[
+    (0.0, 1.0, 0.1, &[0x0, 0x2e66, 0x3266, 0x34cc, 0x3666, 0x3800, 0x38cc, 0x3999, 0x3a66, 0x3b33]),
+    (0.0, 3.0, 0.3, &[0x0, 0x34cd, 0x38cd, 0x3b34, 0x3ccd, 0x3e00, 0x3f34, 0x4033, 0x40cd, 0x4167]),
+    (1000.0, 1010.0, 1.5, &[0x63d0, 0x63d3, 0x63d6, 0x63d9, 0x63dc, 0x63df, 0x63e2]),
+    (2.0, -2.0, -0.7, &[0x4000, 0x3d33, 0x38cc, 0xae70, 0xba68, 0xbe01]),
+];
+
+// Start, stop, how many, whether `stop` is one of them, bits.
+const F32_SPACED: &[(f32, f32, usize, bool, &[u32])] = &[
+    (0.0, 1.0, 7, true, &[0x0, 0x3e2aaaab, 0x3eaaaaab, 0x3f000000, 0x3f2aaaab, 0x3f555556, 0x3f800000]),
+    (0.0, 1.0, 7, false, &[0x0, 0x3e124925, 0x3e924925, 0x3edb6db8, 0x3f124925, 0x3f36db6e, 0x3f5b6db8]),
+    (1.0, 0.3, 5, true, &[0x3f800000, 0x3f533333, 0x3f266666, 0x3ef33334, 0x3e99999a]),
+    (0.0, 1.0, 1, true, &[0x0]),
+    (0.0, 1.0, 1, false, &[0x0]),
+    (0.0, 1.0, 0, true, &[]),
+    (2.0, 2.0, 3, true, &[0x40000000, 0x40000000, 0x40000000]),
+    (0.0, 1e-45, 4, true, &[0x0, 0x0, 0x1, 0x1]),
+    (-0.0, 1.0, 3, true, &[0x0, 0x3f000000, 0x3f800000]),
+    (0.1, 0.9, 6, false, &[0x3dcccccd, 0x3e6eeeee, 0x3ebbbbbb, 0x3effffff, 0x3f222222, 0x3f444444]),
+];
+
+const F64_SPACED: &[(f64, f64, usize, bool, &[u64])] = &[
+    (
+        0.0,
+        1.0,
+        7,
+        true,
+        &[
+            0x0,
+            0x3fc5555555555555,
+            0x3fd5555555555555,
+            0x3fe0000000000000,
+            0x3fe5555555555555,
+            0x3feaaaaaaaaaaaaa,
+            0x3ff0000000000000,
+        ],
+    ),
+    (
+        0.1,
+        0.9,
+        6,
+        false,
+        &[
+            0x3fb999999999999a,
+            0x3fcdddddddddddde,
+            0x3fd7777777777778,
+            0x3fe0000000000000,
+            0x3fe4444444444444,
+            0x3fe8888888888888,
+        ],
+    ),
+    (5.0, -5.0, 4, true, &[0x4014000000000000, 0x3ffaaaaaaaaaaaaa, 0xbffaaaaaaaaaaaac, 0xc014000000000000]),
+    (0.0, 5e-324, 4, true, &[0x0, 0x0, 0x1, 0x1]),
+];
+
+const F16_SPACED: &[(f32, f32, usize, bool, &[u16])] = &[
+    (0.0, 1.0, 7, true, &[0x0, 0x3155, 0x3555, 0x3800, 0x3955, 0x3aaa, 0x3c00]),
+    (1.0, 3.0, 6, false, &[0x3c00, 0x3d55, 0x3eaa, 0x4000, 0x40aa, 0x4155]),
+];
+
 /// The bits of a range's values.
 fn arange<T: Number, B>(case: (T, T, T), bits: fn(T) -> B) -> Vec<B> {
     let (start, stop, step) = case;
@@ -11,94 +148,13 @@ fn arange<T: Number, B>(case: (T, T, T), bits: fn(T) -> B) -> Vec<B> {
 
 #[test]
 fn ranges_of_floats_have_numpys_bits() {
-    // Start, stop, step, bits.
-    let cases: &[(f32, f32, f32, &[u32])] = &[
-        (
-            0.0,
-            1.0,
-            0.1,
-            &[
-                0x0, 0x3dcccccd, 0x3e4ccccd, 0x3e99999a, 0x3ecccccd, 0x3f000000, 0x3f19999a, 0x3f333333, 0x3f4ccccd,
-                0x3f666667,
-            ],
-        ),
-        (0.0, 10.0, 3.0, &[0x0, 0x40400000, 0x40c00000, 0x41100000]),
-        (10.0, 0.0, -2.5, &[0x41200000, 0x40f00000, 0x40a00000, 0x40200000]),
-        (1.0, 1.0, 1.0, &[]),
-        (2.0, 1.0, 1.0, &[]),
-        (-0.0, 2.0, 1.0, &[0x80000000, 0x3f800000]),
-        (0.0, 1e-45, 1.0, &[0x0]),
-        (0.0, -1e-45, f32::INFINITY, &[]),
-        (0.0, 1.0, f32::INFINITY, &[0x0]),
-        (0.1, 0.7, 0.1, &[0x3dcccccd, 0x3e4ccccd, 0x3e99999a, 0x3ecccccd, 0x3f000000, 0x3f19999a]),
-        (-1.0, 1.0, 0.3, &[0xbf800000, 0xbf333333, 0xbecccccc, 0xbdccccc8, 0x3e4cccd0, 0x3f000000, 0x3f4cccce]),
-        (100000000.0, 100000064.0, 16.0, &[0x4cbebc20, 0x4cbebc22, 0x4cbebc24, 0x4cbebc26]),
-    ];
-    for &(start, stop, step, expected) in cases {
+    for &(start, stop, step, expected) in F32_RANGES {
         assert_eq!(arange((start, stop, step), f32::to_bits), expected, "{start} {stop} {step}");
     }
-    let cases: &[(f64, f64, f64, &[u64])] = &[
-        (
-            0.0,
-            1.0,
-            0.1,
-            &[
-                0x0,
-                0x3fb999999999999a,
-                0x3fc999999999999a,
-                0x3fd3333333333334,
-                0x3fd999999999999a,
-                0x3fe0000000000000,
-                0x3fe3333333333334,
-                0x3fe6666666666667,
-                0x3fe999999999999a,
-                0x3feccccccccccccd,
-            ],
-        ),
-        (
-            0.1,
-            0.7,
-            0.1,
-            &[
-                0x3fb999999999999a,
-                0x3fc999999999999a,
-                0x3fd3333333333334,
-                0x3fd999999999999a,
-                0x3fe0000000000000,
-                0x3fe3333333333333,
-            ],
-        ),
-        (
-            1.0,
-            2.0,
-            0.1,
-            &[
-                0x3ff0000000000000,
-                0x3ff199999999999a,
-                0x3ff3333333333334,
-                0x3ff4ccccccccccce,
-                0x3ff6666666666668,
-                0x3ff8000000000002,
-                0x3ff999999999999c,
-                0x3ffb333333333336,
-                0x3ffcccccccccccd0,
-                0x3ffe66666666666a,
-            ],
-        ),
-        (10.0, 0.0, -3.3, &[0x4024000000000000, 0x401acccccccccccd, 0x400b333333333334, 0x3fb9999999999a00]),
-        (0.0, 1.0, f64::INFINITY, &[0x0]),
-        (5.0, 5.0, -1.0, &[]),
-    ];
-    for &(start, stop, step, expected) in cases {
+    for &(start, stop, step, expected) in F64_RANGES {
         assert_eq!(arange((start, stop, step), f64::to_bits), expected, "{start} {stop} {step}");
     }
-    let cases: &[(f32, f32, f32, &[u16])] = &[
-        (0.0, 1.0, 0.1, &[0x0, 0x2e66, 0x3266, 0x34cc, 0x3666, 0x3800, 0x38cc, 0x3999, 0x3a66, 0x3b33]),
-        (0.0, 3.0, 0.3, &[0x0, 0x34cd, 0x38cd, 0x3b34, 0x3ccd, 0x3e00, 0x3f34, 0x4033, 0x40cd, 0x4167]),
-        (1000.0, 1010.0, 1.5, &[0x63d0, 0x63d3, 0x63d6, 0x63d9, 0x63dc, 0x63df, 0x63e2]),
-        (2.0, -2.0, -0.7, &[0x4000, 0x3d33, 0x38cc, 0xae70, 0xba68, 0xbe01]),
-    ];
-    for &(start, stop, step, expected) in cases {
+    for &(start, stop, step, expected) in F16_RANGES {
         let case = (f16::from_f32(start), f16::from_f32(stop), f16::from_f32(step));
         assert_eq!(arange(case, f16::to_bits), expected, "{start} {stop} {step}");
     }
@@ -106,65 +162,15 @@ fn ranges_of_floats_have_numpys_bits() {
 
 #[test]
 fn evenly_spaced_numbers_have_numpys_bits() {
-    // Start, stop, how many, whether `stop` is one of them, bits.
-    let cases: &[(f32, f32, usize, bool, &[u32])] = &[
-        (0.0, 1.0, 7, true, &[0x0, 0x3e2aaaab, 0x3eaaaaab, 0x3f000000, 0x3f2aaaab, 0x3f555556, 0x3f800000]),
-        (0.0, 1.0, 7, false, &[0x0, 0x3e124925, 0x3e924925, 0x3edb6db8, 0x3f124925, 0x3f36db6e, 0x3f5b6db8]),
-        (1.0, 0.3, 5, true, &[0x3f800000, 0x3f533333, 0x3f266666, 0x3ef33334, 0x3e99999a]),
-        (0.0, 1.0, 1, true, &[0x0]),
-        (0.0, 1.0, 1, false, &[0x0]),
-        (0.0, 1.0, 0, true, &[]),
-        (2.0, 2.0, 3, true, &[0x40000000, 0x40000000, 0x40000000]),
-        (0.0, 1e-45, 4, true, &[0x0, 0x0, 0x1, 0x1]),
-        (-0.0, 1.0, 3, true, &[0x0, 0x3f000000, 0x3f800000]),
-        (0.1, 0.9, 6, false, &[0x3dcccccd, 0x3e6eeeee, 0x3ebbbbbb, 0x3effffff, 0x3f222222, 0x3f444444]),
-    ];
-    for &(start, stop, num, endpoint, expected) in cases {
+    for &(start, stop, num, endpoint, expected) in F32_SPACED {
         let values: Vec<_> = f32::evenly(start, stop, num, endpoint).into_iter().map(f32::to_bits).collect();
         assert_eq!(values, expected, "{start} {stop} {num} {endpoint}");
     }
-    let cases: &[(f64, f64, usize, bool, &[u64])] = &[
-        (
-            0.0,
-            1.0,
-            7,
-            true,
-            &[
-                0x0,
-                0x3fc5555555555555,
-                0x3fd5555555555555,
-                0x3fe0000000000000,
-                0x3fe5555555555555,
-                0x3feaaaaaaaaaaaaa,
-                0x3ff0000000000000,
-            ],
-        ),
-        (
-            0.1,
-            0.9,
-            6,
-            false,
-            &[
-                0x3fb999999999999a,
-                0x3fcdddddddddddde,
-                0x3fd7777777777778,
-                0x3fe0000000000000,
-                0x3fe4444444444444,
-                0x3fe8888888888888,
-            ],
-        ),
-        (5.0, -5.0, 4, true, &[0x4014000000000000, 0x3ffaaaaaaaaaaaaa, 0xbffaaaaaaaaaaaac, 0xc014000000000000]),
-        (0.0, 5e-324, 4, true, &[0x0, 0x0, 0x1, 0x1]),
-    ];
-    for &(start, stop, num, endpoint, expected) in cases {
+    for &(start, stop, num, endpoint, expected) in F64_SPACED {
         let values: Vec<_> = f64::evenly(start, stop, num, endpoint).into_iter().map(f64::to_bits).collect();
         assert_eq!(values, expected, "{start} {stop} {num} {endpoint}");
     }
-    let cases: &[(f32, f32, usize, bool, &[u16])] = &[
-        (0.0, 1.0, 7, true, &[0x0, 0x3155, 0x3555, 0x3800, 0x3955, 0x3aaa, 0x3c00]),
-        (1.0, 3.0, 6, false, &[0x3c00, 0x3d55, 0x3eaa, 0x4000, 0x40aa, 0x4155]),
-    ];
-    for &(start, stop, num, endpoint, expected) in cases {
+    for &(start, stop, num, endpoint, expected) in F16_SPACED {
         let values = f16::evenly(f16::from_f32(start), f16::from_f32(stop), num, endpoint);
         let values: Vec<_> = values.into_iter().map(f16::to_bits).collect();
         assert_eq!(values, expected, "{start} {stop} {num} {endpoint}");
