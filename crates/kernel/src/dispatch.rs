@@ -250,7 +250,7 @@ fn bind_buffers(recorder: &mut Recorder<'_>, pipeline: &Pipeline, bound: &[Bound
         .map(|bound| {
             vk::DescriptorBufferInfo::default()
                 .buffer(bound.block.buffer())
-                .offset(bound.range.start)
+                .offset(bound.block.buffer_offset() + bound.range.start)
                 .range(bound.range.end - bound.range.start)
         })
         .collect();
