@@ -33,7 +33,7 @@ impl<T: Element> DeviceNDArray<T> {
     }
 
     /// Views the same memory through another layout. Every view is made here.
-    fn with_layout(&self, layout: Layout) -> Self {
+    pub(crate) fn with_layout(&self, layout: Layout) -> Self {
         debug_assert!(
             layout.extent().end as u64 * size_of::<T>() as u64 <= self.block.size(),
             "a view leaves its block"
