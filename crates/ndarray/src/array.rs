@@ -156,6 +156,17 @@ impl<T: Element> DeviceNDArray<T> {
         Ok(self.with_layout(self.layout.transpose(axes)?))
     }
 
+    /// Views the array repeated along new leading axes and along axes of length one. Never copies.
+    ///
+    /// Such a view can be read and not written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`](crate::Error::Layout) if the array does not broadcast to `shape`.
+    pub fn broadcast_to(&self, shape: impl AsRef<[usize]>) -> Result<Self> {
+        Ok(self.with_layout(self.layout.broadcast_to(shape.as_ref())?))
+    }
+
     /// Views a part of the array. Never copies.
     ///
     /// # Errors
