@@ -4,6 +4,7 @@
 //! device, in the crate itself; here they are read and written.
 
 mod assignment;
+mod conversions;
 mod copies;
 mod dtypes;
 mod lifetimes;

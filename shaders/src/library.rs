@@ -9,6 +9,9 @@ const STRIDED: &str = include_str!("../library/copy_strided.wgsl");
 const TILE: &str = include_str!("../library/copy_tile.wgsl");
 const WORDS_RUN: &str = include_str!("../library/copy_words.wgsl");
 const WORDS_TILE: &str = include_str!("../library/copy_words_tile.wgsl");
+const NUMBERS: &str = include_str!("../library/numbers.wgsl");
+const WIDE_NUMBERS: &str = include_str!("../library/wide_numbers.wgsl");
+const CAST: &str = include_str!("../library/cast.wgsl");
 
 /// Copies any strides to any strides. Units of 4, 8 or 16 bytes are loaded and stored whole; of 1 or 2, words are put
 /// together.
@@ -34,6 +37,19 @@ pub fn copy_tile(unit_bytes: u32, group: u32, tile: [u32; 2]) -> String {
         Unit::Whole(alias) => [alias, &constants, WALK, TILE].concat(),
         Unit::Part(units) => [&units, &constants, WALK, WORDS, WORDS_TILE].concat(),
     }
+}
+
+/// Converts items of `from_bytes` to items of `to_bytes`, each 1, 2, 4 or 8.
+///
+/// `convert` is an expression of `value`, the bits of an item as `vec2<u32>`, in the functions of `numbers.wgsl` and, if
+/// `is_wide`, of `wide_numbers.wgsl`. Entry `cast_items`.
+#[must_use]
+pub fn cast(bytes: [u32; 2], group: u32, is_wide: bool, convert: &str) -> String {
+    let [from, to] = bytes;
+    let constants = format!("const GROUP = {group}u;\nconst FROM = {from}u;\nconst TO = {to}u;\n");
+    let convert = format!("fn convert(value: vec2<u32>) -> vec2<u32> {{\n    return {convert};\n}}\n");
+    let wide = if is_wide { WIDE_NUMBERS } else { "" };
+    [constants.as_str(), NUMBERS, wide, convert.as_str(), CAST].concat()
 }
 
 enum Unit {
@@ -64,6 +80,8 @@ mod tests {
                 copy_strided(bytes, 128, 128),
                 copy_tile(bytes, 256, [32, 16]),
                 copy_tile(bytes, 64, [2, 256]),
+                cast([bytes.min(8), 8], 256, true, "integer_to_f64(value, true)"),
+                cast([8, bytes.min(8)], 256, false, "value"),
             ] {
                 let module = naga::front::wgsl::parse_str(&source);
                 let module = module.unwrap_or_else(|error| panic!("{}", error.emit_to_string(&source)));
@@ -83,8 +101,12 @@ mod tests {
             ("copy_tile", TILE),
             ("copy_words", WORDS_RUN),
             ("copy_words_tile", WORDS_TILE),
+            ("cast", CAST),
+            ("numbers", NUMBERS),
+            ("wide_numbers", WIDE_NUMBERS),
         ] {
-            assert!(body.lines().count() <= 80, "{name}");
+            // The two that hold functions alone may be longer.
+            assert!(body.lines().count() <= if name.contains("numbers") { 150 } else { 80 }, "{name}");
             let first = body.lines().next().unwrap();
             assert!(first.starts_with("// ") && first.contains(" = "), "{name}: {first}");
         }

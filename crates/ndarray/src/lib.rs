@@ -7,6 +7,7 @@
 
 mod array;
 mod assign;
+mod astype;
 mod context;
 mod copy;
 mod create;

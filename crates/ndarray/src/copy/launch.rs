@@ -95,7 +95,7 @@ impl Launch {
             target_strides: each(&axes, |axis| axis.target.cast_unsigned()),
             ..told
         };
-        Self { program, source, target, told, groups: spread(n_groups, machine.max_groups) }
+        Self { program, source, target, told, groups: machine.spread(n_groups) }
     }
 }
 
@@ -175,13 +175,6 @@ fn tiled(axes: &[Axis], unit: u32, edges: [u32; 2], machine: &Machine) -> (Progr
 fn rows(outer: &[Axis], n_tiles: u64) -> (u64, Told) {
     let rows = outer.iter().map(|axis| axis.len).product();
     (rows, Told { n_rows: low(rows), n_tiles: low(n_tiles), ..Told::default() })
-}
-
-/// Workgroups on two axes, of which the device allows so many.
-fn spread(n_groups: u64, max_groups: [u32; 2]) -> [u32; 2] {
-    let y = n_groups.div_ceil(u64::from(max_groups[0]));
-    debug_assert!(y <= u64::from(max_groups[1]), "a piece has at most 2^30 units");
-    [low(n_groups.div_ceil(y)), low(y)]
 }
 
 fn each(axes: &[Axis], value: impl Fn(&Axis) -> u64) -> [u32; MAX_AXES] {

@@ -46,4 +46,10 @@ impl Machine {
             regions: if is_cpu { (4096, 512) } else { (4, 1) },
         }
     }
+
+    /// So many workgroups, or a few more, on two axes: at most 2^31.
+    pub(crate) fn spread(&self, n_groups: u64) -> [u32; 2] {
+        let y = n_groups.div_ceil(u64::from(self.max_groups[0]));
+        [n_groups.div_ceil(y), y].map(|n| u32::try_from(n).expect("an axis allows at least 65535 workgroups"))
+    }
 }
