@@ -8,6 +8,8 @@ mod conversions;
 mod copies;
 mod dtypes;
 mod lifetimes;
+mod peer_defects;
+mod pending;
 mod views;
 
 use ::ndarray::{ArrayD, IxDyn};

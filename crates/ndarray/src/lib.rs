@@ -19,5 +19,5 @@ mod transfer;
 pub use array::DeviceNDArray;
 pub use context::{Context, ContextBuilder};
 pub use error::{Error, Result};
-pub use pending::PendingCopy;
 pub use layout::{Index, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span, broadcast_shapes};
+pub use pending::PendingCopy;

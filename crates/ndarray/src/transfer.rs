@@ -132,7 +132,11 @@ impl<T: Element> DeviceNDArray<T> {
     /// [`Error::Driver`] if staging or waiting fails.
     pub fn get(&self, index: impl AsRef<[isize]>) -> Result<T> {
         let (at, mut value) = (self.layout().offset_of(index.as_ref())?, T::zeroed());
-        self.block().copy_to_host(self.context().default_stream(), bytes::<T>(at), bytemuck::bytes_of_mut(&mut value))?;
+        self.block().copy_to_host(
+            self.context().default_stream(),
+            bytes::<T>(at),
+            bytemuck::bytes_of_mut(&mut value),
+        )?;
         Ok(value)
     }
 

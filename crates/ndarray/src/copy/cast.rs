@@ -20,7 +20,10 @@ pub(crate) struct Cast {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Truth,
-    Integer { is_signed: bool, bits: u32 },
+    Integer {
+        is_signed: bool,
+        bits: u32,
+    },
     /// With the real part of a complex number.
     Float,
 }

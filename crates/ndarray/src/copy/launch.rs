@@ -27,17 +27,9 @@ const PER_LANE: u64 = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Program {
     /// Rows of `lanes` invocations.
-    Strided {
-        unit: u32,
-        group: u32,
-        lanes: u32,
-    },
+    Strided { unit: u32, group: u32, lanes: u32 },
     /// Tiles of so many units along the source's fastest axis and the target's.
-    Tile {
-        unit: u32,
-        group: u32,
-        tile: [u32; 2],
-    },
+    Tile { unit: u32, group: u32, tile: [u32; 2] },
 }
 
 /// What a copying kernel is told, in the order of `walk.wgsl`.

@@ -26,7 +26,12 @@ pub(crate) enum Route {
 }
 
 /// Chooses the route from one layout of a block to another of the same shape.
-pub(crate) fn route(source: &Layout, target: &Layout, itemsize: usize, machine: &Machine) -> Result<Route, LayoutError> {
+pub(crate) fn route(
+    source: &Layout,
+    target: &Layout,
+    itemsize: usize,
+    machine: &Machine,
+) -> Result<Route, LayoutError> {
     let Some(walk) = Walk::new(source, target, itemsize)? else { return Ok(Route::Nothing) };
     if walk.source == walk.target && walk.axes.iter().all(|axis| axis.source == axis.target) {
         return Ok(Route::Nothing);
@@ -75,17 +80,17 @@ mod tests {
         type Part<'a> = (&'a [isize], usize);
         // Shape, source strides and offset, target strides and offset, what is chosen.
         let cases: &[(&[usize], Part<'_>, Part<'_>, &str)] = &[
-            (&[9], (&[1], 3), (&[1], 3), "nothing"),       // Onto itself.
-            (&[9], (&[-1], 11), (&[-1], 11), "nothing"),   // Backwards onto itself.
-            (&[0], (&[1], 3), (&[1], 4), "nothing"),       // Nothing to copy.
-            (&[9], (&[1], 0), (&[1], 9), "straight"),      // Side by side.
-            (&[9], (&[1], 0), (&[1], 5), "in order 1 0"),  // Upwards, in two parts.
-            (&[9], (&[1], 5), (&[1], 0), "in order 0 1"),  // Downwards.
-            (&[9], (&[1], 0), (&[1], 1), "twice"),         // Nine parts are too many.
-            (&[9], (&[1], 0), (&[-1], 8), "twice"),        // Reversed in place.
+            (&[9], (&[1], 3), (&[1], 3), "nothing"),        // Onto itself.
+            (&[9], (&[-1], 11), (&[-1], 11), "nothing"),    // Backwards onto itself.
+            (&[0], (&[1], 3), (&[1], 4), "nothing"),        // Nothing to copy.
+            (&[9], (&[1], 0), (&[1], 9), "straight"),       // Side by side.
+            (&[9], (&[1], 0), (&[1], 5), "in order 1 0"),   // Upwards, in two parts.
+            (&[9], (&[1], 5), (&[1], 0), "in order 0 1"),   // Downwards.
+            (&[9], (&[1], 0), (&[1], 1), "twice"),          // Nine parts are too many.
+            (&[9], (&[1], 0), (&[-1], 8), "twice"),         // Reversed in place.
             (&[3, 3], (&[3, 1], 0), (&[1, 3], 0), "twice"), // Transposed in place.
-            (&[5], (&[2], 0), (&[2], 1), "twice"),         // Between each other: bindings share bytes.
-            (&[3], (&[2], 0), (&[2], 400), "straight"),    // Far apart.
+            (&[5], (&[2], 0), (&[2], 1), "twice"),          // Between each other: bindings share bytes.
+            (&[3], (&[2], 0), (&[2], 400), "straight"),     // Far apart.
         ];
         for &(shape, source, target, expected) in cases {
             let layout = |(strides, offset)| Layout::with_strides(shape, strides, offset).unwrap();
@@ -94,7 +99,8 @@ mod tests {
                 Route::Straight(_) => "straight".to_owned(),
                 Route::InOrder(parts) => {
                     let first = parts.iter().map(|part| part.source).min().unwrap();
-                    let order: Vec<_> = parts.iter().map(|part| (part.source - first).div_ceil(20).to_string()).collect();
+                    let order: Vec<_> =
+                        parts.iter().map(|part| (part.source - first).div_ceil(20).to_string()).collect();
                     format!("in order {}", order.join(" "))
                 }
                 Route::Twice => "twice".to_owned(),

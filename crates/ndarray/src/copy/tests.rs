@@ -117,9 +117,9 @@ fn views(shape: [usize; 2]) -> Vec<Layout> {
         for signs in [[1, 1], [-1, 1], [1, -1], [-1, -1]] {
             let strides = [outer * signs[0], inner * signs[1]];
             let reach = (0..2).map(|axis| (strides[axis] * (shape[axis] as isize - 1)).min(0)).sum::<isize>();
-            views.extend([0, 1, 4].map(|place| {
-                Layout::with_strides(&shape, &strides, place + reach.unsigned_abs()).unwrap()
-            }));
+            views.extend(
+                [0, 1, 4].map(|place| Layout::with_strides(&shape, &strides, place + reach.unsigned_abs()).unwrap()),
+            );
         }
     }
     views
@@ -163,15 +163,15 @@ fn each_kind_of_copy_goes_its_way() {
     let cpu = Machine { kernel_bytes: u64::MAX, regions: (4096, 64), ..GPU };
     // Source, target, item size, machine, what is done.
     let cases: &[(&Layout, &Layout, usize, &Machine, &str)] = &[
-        (&image, &image, 4, &GPU, "strided 16"),             // Large and packed: a kernel of the widest unit.
-        (&image, &image, 4, &cpu, "1 region"),               // Not on a processor.
-        (&image, &crop, 4, &GPU, "strided 16"),              // Rows.
-        (&image, &crop, 4, &cpu, "600 regions"),             // Rows, on a processor.
-        (&image, &sparse, 4, &GPU, "strided 4"),             // Scattered.
-        (&sparse, &image, 1, &GPU, "strided 1"),             // Gathered bytes.
-        (&image, &turned, 4, &GPU, "tile 4: 32 x 32"),       // Transposed.
-        (&image, &turned, 16, &GPU, "tile 16: 32 x 16"),     // As much workgroup memory as every device has.
-        (&image, &turned, 1, &GPU, "tile 1: 32 x 32"),       // Transposed bytes.
+        (&image, &image, 4, &GPU, "strided 16"), // Large and packed: a kernel of the widest unit.
+        (&image, &image, 4, &cpu, "1 region"),   // Not on a processor.
+        (&image, &crop, 4, &GPU, "strided 16"),  // Rows.
+        (&image, &crop, 4, &cpu, "600 regions"), // Rows, on a processor.
+        (&image, &sparse, 4, &GPU, "strided 4"), // Scattered.
+        (&sparse, &image, 1, &GPU, "strided 1"), // Gathered bytes.
+        (&image, &turned, 4, &GPU, "tile 4: 32 x 32"), // Transposed.
+        (&image, &turned, 16, &GPU, "tile 16: 32 x 16"), // As much workgroup memory as every device has.
+        (&image, &turned, 1, &GPU, "tile 1: 32 x 32"), // Transposed bytes.
         (&matrix(6000, 4), &channels, 1, &GPU, "tile 1: 4 x 256"), // Channels last to channels first.
         (&channels, &matrix(6000, 4), 1, &GPU, "strided 1"), // And back: whole words of four channels.
     ];
@@ -191,7 +191,8 @@ fn each_kind_of_copy_goes_its_way() {
 
 #[test]
 fn a_run_that_is_no_whole_number_of_units_has_a_tail() {
-    let (source, target) = (Layout::with_strides(&[1003], &[1], 16).unwrap(), Layout::with_strides(&[1003], &[1], 0).unwrap());
+    let (source, target) =
+        (Layout::with_strides(&[1003], &[1], 16).unwrap(), Layout::with_strides(&[1003], &[1], 0).unwrap());
     let steps = check(&source, &target, 1, &GPU);
     let [Step::Launch(launch), Step::Regions(tail)] = steps.as_slice() else { panic!("{steps:?}") };
     assert_eq!((launch.told.lengths[0], tail[0].size), (62, 11));

@@ -45,8 +45,12 @@ impl Walk {
             source: bytes(source, itemsize),
             target: bytes(target, itemsize),
         });
-        let mut walk =
-            Self { unit: 1, axes: elements.collect(), source: source.offset() as u64 * item, target: target.offset() as u64 * item };
+        let mut walk = Self {
+            unit: 1,
+            axes: elements.collect(),
+            source: source.offset() as u64 * item,
+            target: target.offset() as u64 * item,
+        };
         walk.push(Axis { len: item, source: 1, target: 1 });
         Ok(Some(walk))
     }
@@ -140,7 +144,8 @@ mod tests {
     #[test]
     fn units_are_as_large_as_all_strides_allow() {
         // Shape, source strides and offset, target strides and offset, item size; unit, axes, places.
-        type Case<'a> = (&'a [usize], (&'a [isize], usize), (&'a [isize], usize), usize, u64, &'a [(u64, i64, i64)], [u64; 2]);
+        type Case<'a> =
+            (&'a [usize], (&'a [isize], usize), (&'a [isize], usize), usize, u64, &'a [(u64, i64, i64)], [u64; 2]);
         const CASES: &[Case<'_>] = &[
             (&[4, 4], (&[4, 1], 0), (&[4, 1], 0), 4, 16, &[(4, 1, 1)], [0, 0]), // Packed on both sides.
             (&[3, 3], (&[3, 1], 0), (&[3, 1], 0), 4, 4, &[(9, 1, 1)], [0, 0]),  // Nine floats have no larger unit.
