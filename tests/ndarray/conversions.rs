@@ -3,6 +3,14 @@
 //! The oracle is Rust's `as`, which rounds once and saturates; for the 16-bit floats, which `as` does not know, the
 //! nearest of the neighbours of a guess.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    clippy::cast_lossless,
+    reason = "what `as` makes of a number is the oracle"
+)]
+
 use bytemuck::Zeroable;
 use fastrand::Rng;
 use half::{bf16, f16};

@@ -72,7 +72,7 @@ fn shifted(walk: &Walk) -> Option<Vec<Region>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{GPU, TINY};
+    use super::super::tests::{GPU, TINY, index};
     use super::*;
 
     #[test]
@@ -119,7 +119,7 @@ mod tests {
                 expected.copy_within(from..from + n, to);
                 if let Route::InOrder(parts) = route(&layout(from), &layout(to), 1, &TINY).unwrap() {
                     for part in parts {
-                        let [source, target, size] = [part.source, part.target, part.size].map(|at| at as usize);
+                        let [source, target, size] = [part.source, part.target, part.size].map(index);
                         assert!(size <= source.abs_diff(target), "a part overlaps itself");
                         bytes.copy_within(source..source + size, target);
                     }

@@ -30,6 +30,11 @@ pub(super) const TINY: Machine = Machine {
     regions: (0, 0),
 };
 
+/// An offset into a host's bytes.
+pub(super) fn index(at: u64) -> usize {
+    usize::try_from(at).unwrap()
+}
+
 /// Carries a launch out: every unit of its rows once, addressed as the shader addresses it.
 fn execute(launch: &Launch, source: &[u8], target: &mut [u8]) {
     let (told, n_axes) = (&launch.told, launch.told.n_axes as usize);
@@ -39,16 +44,16 @@ fn execute(launch: &Launch, source: &[u8], target: &mut [u8]) {
     check_coverage(launch, n_units);
     for i in 0..n_units {
         let (mut rest, mut from, mut to) = (i, told.source_base, told.target_base);
-        for axis in 0..n_axes {
-            let at = rest % lengths[axis];
-            rest /= lengths[axis];
+        for (axis, len) in lengths.iter().enumerate() {
+            let at = rest % len;
+            rest /= len;
             from = from.wrapping_add(at.wrapping_mul(told.source_strides[axis]));
             to = to.wrapping_add(at.wrapping_mul(told.target_strides[axis]));
         }
         let bytes = |window: &std::ops::Range<u64>, at: u32| {
             let start = window.start + u64::from(at) * u64::from(unit);
             assert!(start + u64::from(unit) <= window.end, "outside the window: {launch:?}");
-            start as usize..start as usize + unit as usize
+            index(start)..index(start + u64::from(unit))
         };
         target[bytes(&launch.target, to)].copy_from_slice(&source[bytes(&launch.source, from)]);
     }
@@ -82,7 +87,7 @@ fn check_coverage(launch: &Launch, n_units: u32) {
 /// Copies by a plan and by the oracle, and compares every byte of the target.
 fn check(source: &Layout, target: &Layout, itemsize: usize, machine: &Machine) -> Vec<Step> {
     let bytes = |layout: &Layout| (layout.extent().end * itemsize).next_multiple_of(16);
-    let source_bytes: Vec<u8> = (0..bytes(source)).map(|i| (i * 7 + i / 251) as u8).collect();
+    let source_bytes: Vec<u8> = (0..bytes(source)).map(|i| ((i * 7 + i / 251) % 256).to_le_bytes()[0]).collect();
     let mut found = vec![0xEE; bytes(target)];
     let mut expected = found.clone();
     for (from, to) in source.offsets().zip(target.offsets()) {
@@ -93,7 +98,7 @@ fn check(source: &Layout, target: &Layout, itemsize: usize, machine: &Machine) -
     for step in &steps {
         match step {
             Step::Regions(regions) => regions.iter().for_each(|region| {
-                let [from, to, size] = [region.source, region.target, region.size].map(|at| at as usize);
+                let [from, to, size] = [region.source, region.target, region.size].map(index);
                 found[to..to + size].copy_from_slice(&source_bytes[from..from + size]);
             }),
             Step::Launch(launch) => {

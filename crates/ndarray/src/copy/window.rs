@@ -85,7 +85,7 @@ impl Walk {
 
     /// The part at index `i` of an axis.
     fn at(&self, axis: usize, i: u64) -> Self {
-        let mut part = self.from_step(axis, i);
+        let mut part = self.starting_at(axis, i);
         part.axes.remove(axis);
         part
     }
@@ -94,12 +94,12 @@ impl Walk {
         let len = self.axes[axis].len;
         let first = (len / 2).next_multiple_of(CUT);
         let first = if first < len { first } else { len / 2 };
-        let (mut front, mut back) = (self.clone(), self.from_step(axis, first));
+        let (mut front, mut back) = (self.clone(), self.starting_at(axis, first));
         (front.axes[axis].len, back.axes[axis].len) = (first, len - first);
         [front, back]
     }
 
-    fn from_step(&self, axis: usize, i: u64) -> Self {
+    fn starting_at(&self, axis: usize, i: u64) -> Self {
         let Axis { source, target, .. } = self.axes[axis];
         let mut part = self.clone();
         part.source = self.source.wrapping_add_signed(source * i.cast_signed());
