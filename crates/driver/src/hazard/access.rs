@@ -70,6 +70,11 @@ impl Stages {
         self.0 & !other.0 == 0
     }
 
+    /// The set as a number: bit `n` stands for the `n`-th stage.
+    pub(crate) const fn bits(self) -> usize {
+        self.0 as usize
+    }
+
     /// Iterates over the stages of the set.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = Stage> {
