@@ -1,57 +1,48 @@
-//! A block: one buffer with its memory, tracked by the device.
+//! A block: a piece of a manager's memory, tracked by the device.
 //!
-//! Arrays share a block and view it; the last to be dropped gives it to the allocator's cleanup queue, which frees it
-//! when the device is done with it. Knows bytes, not elements.
+//! Arrays share a block and view it; the last to be dropped gives the memory back to its manager, with the work that
+//! may still use it. Knows bytes, not elements.
 
 use std::fmt;
 use std::mem;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ash::vk;
-use gpu_allocator::vulkan::Allocation;
 use vkarray_driver::Device;
 use vkarray_driver::hazard::{Access, BlockId, Stage};
 
 use crate::allocator::Allocator;
 use crate::error::{Error, Result};
 use crate::kind::MemoryKind;
+use crate::pointer::MemoryPointer;
 
-/// What a block is made of, and what is left of it in the cleanup queue.
-#[derive(Debug)]
-pub(crate) struct Parts {
-    pub(crate) buffer: vk::Buffer,
-    pub(crate) allocation: Allocation,
-}
-
-/// A piece of memory that kernels and copies reach.
+/// A piece of memory that kernels and copies reach: bytes of a buffer.
 ///
 /// Dropping it never blocks and never frees early.
 pub struct Block {
-    parts: Option<Parts>, // Taken when dropped.
-    id: BlockId,
-    size: u64,
-    kind: MemoryKind,
+    memory: Option<MemoryPointer>, // Taken when dropped.
+    /// Given at the first use, so that memory which is never used costs the device's book nothing.
+    id: OnceLock<BlockId>,
     allocator: Arc<Allocator>,
 }
 
 impl Block {
-    pub(crate) fn new(allocator: &Arc<Allocator>, parts: Parts, size: u64, kind: MemoryKind) -> Self {
-        let id = allocator.device().track_block();
-        Self { parts: Some(parts), id, size, kind, allocator: Arc::clone(allocator) }
+    pub(crate) fn new(allocator: &Arc<Allocator>, memory: MemoryPointer) -> Self {
+        Self { memory: Some(memory), id: OnceLock::new(), allocator: Arc::clone(allocator) }
     }
 
     /// Its size in bytes, as asked for.
     #[must_use]
     pub fn size(&self) -> u64 {
-        self.size
+        self.memory().size()
     }
 
     /// What it is for.
     #[must_use]
     pub fn kind(&self) -> MemoryKind {
-        self.kind
+        self.memory().kind()
     }
 
     /// The device it lies on.
@@ -67,39 +58,46 @@ impl Block {
         &self.allocator
     }
 
-    /// The buffer. Having it is safe; using it is up to the caller's `unsafe`.
+    /// The buffer that it is a part of. Having it is safe; using it is up to the caller's `unsafe`.
     #[must_use]
     #[inline]
     pub fn buffer(&self) -> vk::Buffer {
-        self.parts().buffer
+        self.memory().buffer()
+    }
+
+    /// The first byte's place in the buffer: a multiple of 256, so it can be bound at any device.
+    #[must_use]
+    #[inline]
+    pub fn buffer_offset(&self) -> u64 {
+        self.memory().offset()
     }
 
     /// Its name in the device's hazard table.
     #[must_use]
     #[inline]
     pub fn id(&self) -> BlockId {
-        self.id
+        *self.id.get_or_init(|| self.device().track_block_after(self.memory().last_uses()))
     }
 
     /// Describes a read of the bytes `range`.
     #[must_use]
     #[inline]
     pub fn read(&self, range: Range<u64>, stage: Stage) -> Access {
-        Access::read(self.id, range, stage)
+        Access::read(self.id(), range, stage)
     }
 
     /// Describes a write, or a read and write, of the bytes `range`.
     #[must_use]
     #[inline]
     pub fn write(&self, range: Range<u64>, stage: Stage) -> Access {
-        Access::write(self.id, range, stage)
+        Access::write(self.id(), range, stage)
     }
 
     /// Whether the host can address it.
     #[must_use]
     #[inline]
     pub fn is_mapped(&self) -> bool {
-        self.parts().allocation.mapped_ptr().is_some()
+        self.mapped().is_some()
     }
 
     /// Checks that `len` bytes at `offset` lie in the block.
@@ -109,8 +107,8 @@ impl Block {
     /// [`Error::OutOfBounds`].
     pub fn check_range(&self, offset: u64, len: u64) -> Result<Range<u64>> {
         match offset.checked_add(len) {
-            Some(end) if end <= self.size => Ok(offset..end),
-            _ => Err(Error::OutOfBounds { offset, len, size: self.size }),
+            Some(end) if end <= self.size() => Ok(offset..end),
+            _ => Err(Error::OutOfBounds { offset, len, size: self.size() }),
         }
     }
 
@@ -118,28 +116,30 @@ impl Block {
     ///
     /// Whoever reads or writes through it keeps out of the way of the device and of other threads.
     pub(crate) fn mapped(&self) -> Option<NonNull<u8>> {
-        self.parts().allocation.mapped_ptr().map(NonNull::cast)
+        self.memory().mapped()
     }
 
     #[inline]
-    fn parts(&self) -> &Parts {
-        self.parts.as_ref().expect("taken only by drop")
+    fn memory(&self) -> &MemoryPointer {
+        self.memory.as_ref().expect("taken only by drop")
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let parts = self.parts.take().expect("dropped once");
+        let mut memory = self.memory.take().expect("dropped once");
         if self.device().is_forked() {
-            return mem::forget(parts); // They are the parent's.
+            return mem::forget(memory); // It is the parent's.
         }
-        let last_uses = self.device().retire_block(self.id);
-        self.allocator.release(last_uses, parts);
+        if let Some(&id) = self.id.get() {
+            memory.set_last_uses(self.device().retire_block(id));
+        }
+        self.allocator.manager().memfree(memory);
     }
 }
 
 impl fmt::Debug for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Block").field("size", &self.size).field("kind", &self.kind).finish_non_exhaustive()
+        f.debug_struct("Block").field("size", &self.size()).field("kind", &self.kind()).finish_non_exhaustive()
     }
 }

@@ -71,6 +71,23 @@ pub enum Error {
         /// The other device.
         right: String,
     },
+    /// Something that this memory manager or this device does not do.
+    #[error("{what} is not supported here")]
+    Unsupported {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// A memory manager that was not made ready for a device.
+    #[error("the memory manager was used before it was initialised for a device")]
+    NotInitialized,
+    /// A memory manager written for another version of the interface.
+    #[error("the memory manager speaks version {version} of the interface, the runtime version {expected}")]
+    InterfaceVersion {
+        /// The manager's.
+        version: u32,
+        /// The runtime's.
+        expected: u32,
+    },
     /// The sub-allocator refused for a reason of its own.
     #[error("the sub-allocator failed")]
     SubAllocator(#[source] gpu_allocator::AllocationError),

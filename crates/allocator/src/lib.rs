@@ -6,14 +6,23 @@
 
 mod allocator;
 mod block;
+mod chunk;
 mod cleanup;
+mod deferred;
 mod error;
 mod graph;
 mod kind;
+mod manager;
+mod pointer;
 mod transfer;
 
-pub use allocator::{Allocator, Usage};
+pub use allocator::Allocator;
 pub use block::Block;
 pub use error::{Error, Result};
 pub use graph::{CopyNode, FillNode};
 pub use kind::MemoryKind;
+pub use manager::{
+    DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryInfo, MemoryManager, PassthroughManager, Request,
+    Usage,
+};
+pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};

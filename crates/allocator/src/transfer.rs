@@ -159,7 +159,11 @@ impl Block {
         }
         Ok(Some(Copy {
             accesses: [source.read(from, Stage::Transfer), self.write(to, Stage::Transfer)],
-            region: vk::BufferCopy { src_offset: range.start, dst_offset: offset, size },
+            region: vk::BufferCopy {
+                src_offset: source.buffer_offset() + range.start,
+                dst_offset: self.buffer_offset() + offset,
+                size,
+            },
             src: source.buffer(),
             dst: self.buffer(),
             host_reads: self.is_mapped(),
@@ -191,7 +195,8 @@ impl Block {
         Ok(Some(Fill {
             accesses: [self.write(0..u64::MAX, Stage::Transfer)],
             dst: self.buffer(),
-            // A buffer reaches past the block's last byte to a whole word; nothing else lies there.
+            offset: self.buffer_offset(),
+            // The memory reaches past the block's last byte to a whole word; nothing else lies there.
             size: self.size().next_multiple_of(FILL_WORD),
             pattern,
             host_reads: self.is_mapped(),
@@ -266,6 +271,7 @@ impl Copy {
 pub(crate) struct Fill {
     pub(crate) accesses: [Access; 1],
     dst: vk::Buffer,
+    offset: u64,
     size: u64,
     pattern: u32,
     host_reads: bool,
@@ -279,8 +285,8 @@ impl Fill {
         recorder.label(Label::fill(self.size));
         note_host_read(recorder, self.host_reads);
         let device = recorder.device().raw();
-        // SAFETY: the buffer is at least `size` bytes, a multiple of a word; the caller keeps it.
-        unsafe { device.cmd_fill_buffer(recorder.commands(), self.dst, 0, self.size, self.pattern) };
+        // SAFETY: the memory is at least `size` bytes, a multiple of a word, from a multiple of a word on; the caller keeps it.
+        unsafe { device.cmd_fill_buffer(recorder.commands(), self.dst, self.offset, self.size, self.pattern) };
     }
 }
 

@@ -14,7 +14,7 @@ use ash::{khr, vk};
 
 use crate::default_streams::DefaultStreams;
 use crate::error::{Error, Result};
-use crate::hazard::{BlockId, LaneId, Mode};
+use crate::hazard::{BlockId, LaneId, LastUse, LastUses, Mode};
 use crate::instance::{Instance, PhysicalDevice};
 use crate::legacy::LegacyOrder;
 use crate::loss::Loss;
@@ -158,12 +158,35 @@ impl Device {
         self.tracker().hazards.add_block()
     }
 
-    /// Ends the tracking of a block and returns the points the device must reach before its memory is used again.
+    /// Registers a block whose memory has `former` uses that may not be over: whoever touches the block comes after
+    /// them, on the same stream by a barrier and on others by a wait, both on the device.
+    #[must_use]
+    pub fn track_block_after(&self, former: &[LastUse]) -> BlockId {
+        self.tracker().hazards.add_block_after(former)
+    }
+
+    /// Ends the tracking of a block and returns the uses that must be over before its memory is freed, or that the
+    /// next block of the same memory comes after; see [`Device::track_block_after`].
     ///
     /// The block's id is dead from here on.
     #[must_use]
-    pub fn retire_block(&self, block: BlockId) -> Vec<Point> {
-        self.tracker().retire(block)
+    pub fn retire_block(&self, block: BlockId) -> LastUses {
+        self.tracker().hazards.retire_block(block)
+    }
+
+    /// The points at which `uses` are over.
+    #[must_use]
+    pub fn points(&self, uses: &[LastUse]) -> Vec<Point> {
+        self.tracker().points(uses)
+    }
+
+    /// Forgets those of `uses` that are over. Never blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceLost`]; the uses that could not be asked about stay.
+    pub fn forget_complete(&self, uses: &mut LastUses) -> Result<()> {
+        self.tracker().forget_complete(uses)
     }
 
     /// The points to wait for before the host touches the bytes `range` of a block.

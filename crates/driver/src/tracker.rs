@@ -8,7 +8,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-use crate::hazard::{BlockId, HazardTable, LaneId, Mode};
+use crate::error::Result;
+use crate::hazard::{BlockId, HazardTable, LaneId, LastUse, LastUses, Mode};
 use crate::lane::Lane;
 use crate::point::Point;
 use crate::timeline::Timeline;
@@ -58,9 +59,25 @@ impl Tracker {
         uses.into_iter().filter_map(|last| self.point(last.lane, last.value)).collect()
     }
 
-    pub(crate) fn retire(&mut self, block: BlockId) -> Vec<Point> {
-        let uses = self.hazards.retire_block(block);
-        uses.into_iter().filter_map(|last| self.point(last.lane, last.value)).collect()
+    /// The points at which these uses are over. Those of lanes that are gone are.
+    pub(crate) fn points(&self, uses: &[LastUse]) -> Vec<Point> {
+        uses.iter().filter_map(|last| self.point(last.lane, last.value)).collect()
+    }
+
+    /// Forgets the uses that are over.
+    pub(crate) fn forget_complete(&mut self, uses: &mut LastUses) -> Result<()> {
+        let mut failed = Ok(());
+        uses.retain(|last| {
+            let Some(point) = self.point(last.lane, last.value) else { return false };
+            match point.is_complete() {
+                Ok(is_complete) => !is_complete,
+                Err(error) => {
+                    failed = Err(error);
+                    true
+                }
+            }
+        });
+        failed
     }
 }
 

@@ -44,7 +44,10 @@
 //! [`vkarray_kernel`] (shaders and dispatch), [`vkarray_ndarray`] (arrays).
 #![forbid(unsafe_code)]
 
-pub use vkarray_allocator::{Allocator, Block, CopyNode, Error as MemoryError, FillNode, MemoryKind, Usage};
+pub use vkarray_allocator::{
+    Allocator, Block, CopyNode, Error as MemoryError, FillNode, MemoryInfo, MemoryKind, MemoryManager,
+    PassthroughManager, Usage,
+};
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
     Graph, GraphRecorder, Instance, InstanceBuilder, PhysicalDevice, Point, QueueLock, Selection, Stream, Trace,

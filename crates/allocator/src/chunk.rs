@@ -1,0 +1,207 @@
+//! Chunks: a buffer with memory behind it, as the driver gives it.
+//!
+//! The one place that asks the driver for memory, through gpu-allocator. What is carved out of a chunk, and when a
+//! chunk goes back, is for the memory managers. Which memory type serves which kind is `kind.rs`.
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ash::vk;
+use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, AllocatorCreateDesc};
+use gpu_allocator::{AllocationError, AllocationSizes, AllocatorDebugSettings, MemoryLocation};
+use vkarray_driver::{Device, Owned};
+
+use crate::error::{Error, Result};
+use crate::kind::MemoryKind;
+
+/// Every block can be an argument of any kernel, and either side of any copy.
+const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
+    vk::BufferUsageFlags::STORAGE_BUFFER.as_raw()
+        | vk::BufferUsageFlags::UNIFORM_BUFFER.as_raw()
+        | vk::BufferUsageFlags::INDIRECT_BUFFER.as_raw()
+        | vk::BufferUsageFlags::TRANSFER_SRC.as_raw()
+        | vk::BufferUsageFlags::TRANSFER_DST.as_raw(),
+);
+
+/// Buffers are at least this large and a multiple of it: an array of no elements can still be bound, and a fill of
+/// four-byte words reaches the last byte.
+const GRANULE: u64 = 16;
+
+/// A buffer and the memory bound to it. Goes back through [`ChunkSource::free`], and only there.
+#[derive(Debug)]
+#[must_use = "dropping a chunk leaks it"]
+pub(crate) struct Chunk {
+    buffer: vk::Buffer,
+    allocation: Allocation,
+    size: u64,
+}
+
+impl Chunk {
+    pub(crate) fn buffer(&self) -> vk::Buffer {
+        self.buffer
+    }
+
+    /// The bytes of its buffer.
+    #[expect(dead_code, reason = "for managers that carve up chunks themselves")]
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The bytes of memory that it takes, which alignment can make more than its buffer's.
+    pub(crate) fn memory_size(&self) -> u64 {
+        self.allocation.size()
+    }
+
+    /// The address of its first byte on the host, where the host can address it.
+    pub(crate) fn mapped(&self) -> Option<NonNull<u8>> {
+        self.allocation.mapped_ptr().map(NonNull::cast)
+    }
+}
+
+/// How a chunk's memory is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Backing {
+    /// A part of one of gpu-allocator's own blocks, or a block of its own when large.
+    Shared,
+    /// Memory of its own, whatever its size.
+    #[expect(dead_code, reason = "for managers that carve up chunks themselves")]
+    Dedicated,
+}
+
+/// Bytes that a source has given out and holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SourceUsage {
+    /// Bytes of chunks.
+    pub(crate) in_use: u64,
+    /// Bytes taken from the driver.
+    pub(crate) reserved: u64,
+}
+
+/// Asks the driver for chunks, and gives them back.
+///
+/// Its lock is held while the driver allocates, which takes milliseconds: nothing that must be quick waits for it.
+pub(crate) struct ChunkSource {
+    memory: Mutex<gpu_allocator::vulkan::Allocator>, // Before `device`: frees its pieces through it.
+    /// Whose queues reach every chunk. Kept, not asked for each time.
+    families: Vec<u32>,
+    device: Arc<Device>,
+}
+
+impl ChunkSource {
+    pub(crate) fn new(device: &Arc<Device>) -> Result<Self> {
+        let mut debug_settings = AllocatorDebugSettings::default();
+        debug_settings.log_leaks_on_shutdown = false; // A leak here is deliberate, and reported where it is decided.
+        let description = AllocatorCreateDesc {
+            instance: device.physical().instance().raw().clone(),
+            device: device.raw().clone(),
+            physical_device: device.physical().raw(),
+            debug_settings,
+            buffer_device_address: false,
+            allocation_sizes: AllocationSizes::default(),
+        };
+        let memory = gpu_allocator::vulkan::Allocator::new(&description).map_err(Error::SubAllocator)?;
+        Ok(Self { memory: Mutex::new(memory), families: device.plan().families(), device: Arc::clone(device) })
+    }
+
+    pub(crate) fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    /// Makes a chunk of at least `size` bytes.
+    pub(crate) fn make(&self, size: u64, kind: MemoryKind, backing: Backing) -> Result<Chunk> {
+        let limit = self.device.info().limits.max_buffer_size;
+        let rounded = size.max(1).checked_next_multiple_of(GRANULE).filter(|&bytes| bytes <= limit);
+        let rounded = rounded.ok_or(Error::TooLarge { bytes: size, limit })?;
+        let buffer = self.create_buffer(rounded, kind)?;
+        // SAFETY: the buffer is alive and of this device.
+        let mut requirements = unsafe { self.device.raw().get_buffer_memory_requirements(buffer.raw()) };
+        let memory_type = kind.memory_type(self.device.info(), requirements.memory_type_bits);
+        requirements.memory_type_bits = 1 << memory_type.ok_or(Error::NoSuchMemory { kind })?;
+        let allocation_scheme = match backing {
+            Backing::Shared => AllocationScheme::GpuAllocatorManaged,
+            Backing::Dedicated => AllocationScheme::DedicatedBuffer(buffer.raw()),
+        };
+        let description = AllocationCreateDesc {
+            name: "chunk",
+            requirements,
+            location: MemoryLocation::Unknown, // The type is chosen already.
+            linear: true,
+            allocation_scheme,
+        };
+        // The lock is let go before the refusal is described, which takes it again.
+        let allocated = self.memory().allocate(&description);
+        let allocation = allocated.map_err(|error| self.refused(error, size, kind))?;
+        // SAFETY: the handle is used for the bind below and nothing else; the allocation is not freed before.
+        let memory = unsafe { allocation.memory() };
+        // SAFETY: the memory is of the type the buffer wants, aligned and large enough, and bound only here.
+        let bound = unsafe { self.device.raw().bind_buffer_memory(buffer.raw(), memory, allocation.offset()) };
+        if let Err(code) = bound {
+            self.free_memory(allocation);
+            return Err(self.device.failed("vkBindBufferMemory")(code).into());
+        }
+        // The chunk owns the handle now; `free` destroys it.
+        Ok(Chunk { buffer: buffer.into_raw(), allocation, size: rounded })
+    }
+
+    /// Gives a chunk back to the driver.
+    ///
+    /// # Safety
+    ///
+    /// The chunk is of this source, and nothing uses its buffer any more, on the device or on the host.
+    pub(crate) unsafe fn free(&self, chunk: Chunk) {
+        // SAFETY: made by this device and owned by the chunk alone; the caller vouches that nothing uses it.
+        drop(unsafe { Owned::new(chunk.buffer, &self.device) });
+        self.free_memory(chunk.allocation);
+    }
+
+    pub(crate) fn usage(&self) -> SourceUsage {
+        let report = self.memory().generate_report();
+        SourceUsage { in_use: report.total_allocated_bytes, reserved: report.total_capacity_bytes }
+    }
+
+    fn create_buffer(&self, size: u64, kind: MemoryKind) -> Result<Owned<vk::Buffer>> {
+        let families = &self.families;
+        // Streams and their transfers reach every block from any family, without handing it over.
+        let sharing = if families.len() > 1 { vk::SharingMode::CONCURRENT } else { vk::SharingMode::EXCLUSIVE };
+        let info = vk::BufferCreateInfo::default().size(size).usage(USAGE).sharing_mode(sharing);
+        let info = if families.len() > 1 { info.queue_family_indices(families) } else { info };
+        // SAFETY: `info` is complete; the size is checked against the device's limit.
+        let raw = unsafe { self.device.raw().create_buffer(&info, None) }.map_err(|code| {
+            let error = self.device.failed("vkCreateBuffer")(code);
+            if error.is_out_of_memory() { self.out_of_memory(size, kind) } else { error.into() }
+        })?;
+        // SAFETY: just created, owned by nobody else, and used by no work yet.
+        Ok(unsafe { Owned::new(raw, &self.device) })
+    }
+
+    fn refused(&self, error: AllocationError, bytes: u64, kind: MemoryKind) -> Error {
+        match error {
+            AllocationError::OutOfMemory => self.out_of_memory(bytes, kind),
+            other => Error::SubAllocator(other),
+        }
+    }
+
+    fn out_of_memory(&self, bytes: u64, kind: MemoryKind) -> Error {
+        let SourceUsage { in_use, reserved } = self.usage();
+        Error::OutOfMemory { bytes, kind, in_use, reserved }
+    }
+
+    fn free_memory(&self, allocation: Allocation) {
+        if let Err(error) = self.memory().free(allocation) {
+            // Only for an allocation that is not this source's, which `free` asks its caller to rule out.
+            unreachable!("gpu-allocator refused its own allocation: {error}");
+        }
+    }
+
+    fn memory(&self) -> MutexGuard<'_, gpu_allocator::vulkan::Allocator> {
+        // No caller's code runs under the lock.
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for ChunkSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChunkSource").field("usage", &self.usage()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,222 @@
+//! Memory managers: where memory comes from, and when it goes back. An interface that programs can implement.
+//!
+//! The methods are those of numba's external memory managers, with frees in the order of the device's work. The
+//! runtime wraps what a manager gives out in a [`Block`](crate::Block) and gives it back, with its last uses, when the
+//! block is dropped. Ours are in `manager/`; which one a program gets is `allocator.rs`.
+
+mod passthrough;
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use vkarray_driver::Device;
+
+use crate::error::{Error, Result};
+use crate::kind::MemoryKind;
+use crate::pointer::{HostPointer, MemoryPointer, Owner};
+
+pub use self::passthrough::PassthroughManager;
+
+/// The version of this interface that the runtime speaks.
+pub const INTERFACE_VERSION: u32 = 1;
+
+/// A request for device memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Request {
+    /// Bytes. Zero is a size like any other.
+    pub size: u64,
+    /// [`MemoryKind::Device`] or [`MemoryKind::Shared`].
+    pub kind: MemoryKind,
+}
+
+impl Request {
+    /// Asks for `size` bytes of that kind.
+    #[must_use]
+    pub fn new(size: u64, kind: MemoryKind) -> Self {
+        Self { size, kind }
+    }
+}
+
+/// What host memory is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct HostOptions {
+    /// Kernels address it.
+    pub mapped: bool,
+    /// Other contexts may use it too.
+    pub portable: bool,
+    /// Written in order by the host and not read by it: write-combined.
+    pub wc: bool,
+}
+
+impl HostOptions {
+    /// Memory that kernels address.
+    #[must_use]
+    pub fn mapped(mut self, mapped: bool) -> Self {
+        self.mapped = mapped;
+        self
+    }
+
+    /// Memory that other contexts may use.
+    #[must_use]
+    pub fn portable(mut self, portable: bool) -> Self {
+        self.portable = portable;
+        self
+    }
+
+    /// Write-combined memory.
+    #[must_use]
+    pub fn wc(mut self, wc: bool) -> Self {
+        self.wc = wc;
+        self
+    }
+}
+
+/// Bytes of device memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryInfo {
+    /// That can still be had, as far as is known.
+    pub free: u64,
+    /// That there are.
+    pub total: u64,
+}
+
+/// A name under which another process finds memory.
+#[derive(Debug)]
+pub struct IpcHandle {
+    /// Bytes.
+    pub size: u64,
+    /// Where they start in what is shared.
+    pub offset: u64,
+}
+
+/// Bytes held and pending, at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// Bytes of blocks that live or wait to be freed.
+    pub in_use: u64,
+    /// Bytes taken from the driver.
+    pub reserved: u64,
+    /// Dropped blocks that the device may still use.
+    pub n_pending: usize,
+    /// Their bytes.
+    pub pending: u64,
+}
+
+/// Holds real frees back while it lives. Made by [`MemoryManager::defer_cleanup`].
+#[must_use = "frees are held back only while this lives"]
+pub struct DeferCleanup(Option<Box<dyn FnOnce() + Send>>);
+
+impl DeferCleanup {
+    /// Calls `end` when dropped.
+    pub fn new(end: impl FnOnce() + Send + 'static) -> Self {
+        Self(Some(Box::new(end)))
+    }
+}
+
+impl Drop for DeferCleanup {
+    fn drop(&mut self) {
+        if let Some(end) = self.0.take() {
+            end();
+        }
+    }
+}
+
+impl fmt::Debug for DeferCleanup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeferCleanup").finish_non_exhaustive()
+    }
+}
+
+/// Gives out a device's memory and takes it back.
+///
+/// Called from any thread. No lock of the runtime is held during a call.
+pub trait MemoryManager: fmt::Debug + Send + Sync {
+    /// The version of the interface that the manager was written for; see [`INTERFACE_VERSION`].
+    fn interface_version(&self) -> u32;
+
+    /// Makes the manager ready for a device. Called before anything is allocated, perhaps more than once for the same
+    /// device; a later call changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps the manager from working; the allocator is not opened then.
+    fn initialize(&self, device: &Arc<Device>) -> Result<()>;
+
+    /// Allocates device memory, uninitialised.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], [`Error::TooLarge`], [`Error::NoSuchMemory`]; those of waiting for the device.
+    fn memalloc(&self, request: &Request) -> Result<MemoryPointer>;
+
+    /// Allocates host memory that the device reaches, uninitialised.
+    ///
+    /// # Errors
+    ///
+    /// As [`MemoryManager::memalloc`].
+    fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer>;
+
+    /// Lets the device reach memory of the program.
+    ///
+    /// # Safety
+    ///
+    /// The `size` bytes at `pointer` can be read and written until `owner` is dropped, and nobody holds a Rust
+    /// reference to them while the device uses them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] where the manager or the device cannot.
+    unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer>;
+
+    /// Takes memory back that this manager gave out. Never blocks.
+    ///
+    /// The work of [`MemoryPointer::last_uses`] may not be over. The manager does not let the memory go before it is,
+    /// but may give it out again at once, [after](MemoryPointer::after) that work.
+    fn memfree(&self, memory: MemoryPointer);
+
+    /// Names memory for another process.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] where it cannot.
+    fn get_ipc_handle(&self, _memory: &MemoryPointer) -> Result<IpcHandle> {
+        Err(Error::Unsupported { what: "sharing memory with another process" })
+    }
+
+    /// How much device memory there is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] where the manager does not know.
+    fn get_memory_info(&self) -> Result<MemoryInfo>;
+
+    /// Gives all memory back to the driver that nobody holds, waiting for its last uses.
+    ///
+    /// # Errors
+    ///
+    /// Those of waiting.
+    fn reset(&self) -> Result<()>;
+
+    /// Holds real frees back until the guard, and every other one, is dropped.
+    fn defer_cleanup(&self) -> DeferCleanup;
+
+    /// Frees what was dropped and is no longer used. Never blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is freed then.
+    fn try_flush(&self) -> Result<()>;
+
+    /// Frees everything that was dropped before the call, waiting for its last uses.
+    ///
+    /// # Errors
+    ///
+    /// Those of waiting; what is not waited for stays pending.
+    fn flush(&self) -> Result<()>;
+
+    /// Bytes held and pending now.
+    fn usage(&self) -> Usage;
+}

@@ -1,0 +1,175 @@
+//! The plain manager: every allocation is a buffer of its own, freed when the device is done with it.
+//!
+//! Nothing is kept for later, so what tools like the validation layer see is what the program did.
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use slotmap::{DefaultKey, Key, KeyData, SlotMap};
+use vkarray_driver::Device;
+
+use super::{DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, Request, Usage};
+use crate::chunk::{Backing, Chunk, ChunkSource};
+use crate::deferred::Deferred;
+use crate::error::{Error, Result};
+use crate::kind::MemoryKind;
+use crate::pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
+
+/// Gives out every allocation as a buffer of its own.
+#[derive(Debug, Default)]
+pub struct PassthroughManager {
+    state: OnceLock<State>,
+}
+
+struct State {
+    /// What is given out.
+    live: Mutex<SlotMap<DefaultKey, Chunk>>,
+    dropped: Deferred<Chunk>,
+    source: ManuallyDrop<ChunkSource>,
+}
+
+impl PassthroughManager {
+    /// Creates a manager for one device, which [`MemoryManager::initialize`] names.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn state(&self) -> Result<&State> {
+        self.state.get().ok_or(Error::NotInitialized)
+    }
+}
+
+impl MemoryManager for PassthroughManager {
+    fn interface_version(&self) -> u32 {
+        INTERFACE_VERSION
+    }
+
+    fn initialize(&self, device: &Arc<Device>) -> Result<()> {
+        if self.state.get().is_none() {
+            let source = ManuallyDrop::new(ChunkSource::new(device)?);
+            let state = State { live: Mutex::default(), dropped: Deferred::new(device), source };
+            // Somebody else may have been quicker; theirs is as good.
+            let _ = self.state.set(state);
+        }
+        Ok(())
+    }
+
+    fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
+        self.state()?.allocate(request.size, request.kind)
+    }
+
+    fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
+        let kind = if options.wc { MemoryKind::WriteCombined } else { MemoryKind::Pinned };
+        let pointer = self.state()?.allocate(size, kind)?;
+        let is_mapped = "memory of host kinds is mapped";
+        Ok(if options.mapped {
+            HostPointer::Mapped(MappedMemory::new(pointer).expect(is_mapped))
+        } else {
+            HostPointer::Pinned(PinnedMemory::new(pointer).expect(is_mapped))
+        })
+    }
+
+    unsafe fn mempin(&self, _: Owner, _: NonNull<u8>, _: u64, _: bool) -> Result<HostPointer> {
+        Err(Error::Unsupported { what: "pinning memory of the program" })
+    }
+
+    fn memfree(&self, memory: MemoryPointer) {
+        let Some(state) = self.state.get() else { return };
+        let key = DefaultKey::from(KeyData::from_ffi(memory.tag()));
+        let Some(chunk) = state.live().remove(key) else {
+            return tracing::error!(?memory, "memory was given back that is not this manager's");
+        };
+        let points = state.source.device().points(memory.last_uses());
+        state.dropped.push(points, chunk.memory_size(), chunk);
+        // An error is the device's loss: the next call that can report it does, and the entry stays.
+        if let Err(error) = self.try_flush() {
+            tracing::warn!(%error, "dropped memory stays pending");
+        }
+    }
+
+    fn get_memory_info(&self) -> Result<MemoryInfo> {
+        Err(Error::Unsupported { what: "counting free memory" })
+    }
+
+    fn reset(&self) -> Result<()> {
+        self.flush()
+    }
+
+    fn defer_cleanup(&self) -> DeferCleanup {
+        DeferCleanup::new(|| {})
+    }
+
+    fn try_flush(&self) -> Result<()> {
+        let state = self.state()?;
+        state.dropped.try_flush(|chunk| state.free(chunk))
+    }
+
+    fn flush(&self) -> Result<()> {
+        let state = self.state()?;
+        state.dropped.flush(|chunk| state.free(chunk))
+    }
+
+    fn usage(&self) -> Usage {
+        let Some(state) = self.state.get() else {
+            return Usage { in_use: 0, reserved: 0, n_pending: 0, pending: 0 };
+        };
+        let (n_pending, pending) = state.dropped.pending();
+        let held = state.source.usage();
+        Usage { in_use: held.in_use, reserved: held.reserved, n_pending, pending }
+    }
+}
+
+impl State {
+    /// Allocates; when memory runs out, what is pending is waited for and freed, and it tries once more.
+    fn allocate(&self, size: u64, kind: MemoryKind) -> Result<MemoryPointer> {
+        self.dropped.try_flush(|chunk| self.free(chunk))?;
+        let chunk = match self.source.make(size, kind, Backing::Shared) {
+            // The sub-allocator says so when the host's memory runs out.
+            Err(Error::OutOfMemory { .. } | Error::SubAllocator(_)) => {
+                self.dropped.flush(|chunk| self.free(chunk))?;
+                self.source.make(size, kind, Backing::Shared)?
+            }
+            other => other?,
+        };
+        let (buffer, mapped) = (chunk.buffer(), chunk.mapped());
+        let tag = self.live().insert(chunk).data().as_ffi();
+        // SAFETY: a chunk's buffer is as a pointer's must be, starts at its first byte, and is freed only after
+        // `memfree` and the last uses.
+        let pointer = unsafe { MemoryPointer::new(buffer, 0, size, kind) }.with_tag(tag);
+        Ok(match mapped {
+            // SAFETY: the chunk is mapped from its first byte on, to coherent memory, for as long as it lives.
+            Some(address) => unsafe { pointer.with_mapping(address) },
+            None => pointer,
+        })
+    }
+
+    fn free(&self, chunk: Chunk) {
+        // SAFETY: made by this source; it was given back, and the queue hands out what nothing uses any more.
+        unsafe { self.source.free(chunk) };
+    }
+
+    fn live(&self) -> MutexGuard<'_, SlotMap<DefaultKey, Chunk>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        // Every block held its allocator, so all are in the queue. What cannot be waited for is leaked, with the
+        // memory it lies in: freeing it under the device's feet is worse.
+        match self.dropped.drain(|chunk| self.free(chunk)) {
+            // SAFETY: dropped here and never touched again.
+            Ok(()) => unsafe { ManuallyDrop::drop(&mut self.source) },
+            Err(error) => tracing::error!(%error, "memory is leaked: its last use never ended"),
+        }
+    }
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State").field("source", &self.source).finish_non_exhaustive()
+    }
+}
