@@ -58,7 +58,8 @@ mod tests {
         for set in 0..STAGES.len() {
             let stages: Stages = Stage::ALL.into_iter().filter(|&stage| set >> stage as usize & 1 == 1).collect();
             assert_eq!(stages.bits(), set);
-            let (mut stage, mut write, mut read) = Default::default();
+            let mut stage = vk::PipelineStageFlags2::NONE;
+            let (mut write, mut read) = (vk::AccessFlags2::NONE, vk::AccessFlags2::NONE);
             if stages.contains(Stage::Compute) {
                 stage |= vk::PipelineStageFlags2::COMPUTE_SHADER;
                 write |= vk::AccessFlags2::SHADER_STORAGE_WRITE;

@@ -92,7 +92,7 @@ impl Launch {
                 return false;
             }
         }
-        match groups.resolve(pipeline.signature.workgroup_size, &pipeline.limits) {
+        match groups.counts(pipeline.signature.workgroup_size, &pipeline.limits) {
             Ok(Some(counts)) => self.counts = counts,
             _ => return false,
         }
