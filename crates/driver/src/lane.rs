@@ -275,7 +275,7 @@ impl Lane {
             for &hazard::Point { lane, value } in &plan.waits {
                 match tracker.point(lane, value) {
                     Some(point) if !point.is_complete()? => waits.push(point),
-                    _ => tracker.hazards.completed(lane, value),
+                    _ => tracker.completed(lane, value),
                 }
             }
             if waits.len() == plan.waits.len() {
@@ -348,7 +348,7 @@ impl Lane {
             batch.recycle()?;
             state.spare.push(batch);
         }
-        self.device().tracker().hazards.completed(self.id, reached);
+        self.device().tracker().completed(self.id, reached);
         Ok(())
     }
 
