@@ -94,10 +94,7 @@ unsafe extern "system" fn create_instance(
     result
 }
 
-unsafe extern "system" fn destroy_instance(
-    instance: vk::Instance,
-    allocator: *const vk::AllocationCallbacks<'_>,
-) {
+unsafe extern "system" fn destroy_instance(instance: vk::Instance, allocator: *const vk::AllocationCallbacks<'_>) {
     let Some(known) = find(instance) else { return };
     // SAFETY: it was found, so it is live; the key is gone afterwards.
     let key = unsafe { loader::key(instance) };
@@ -156,10 +153,7 @@ unsafe fn list<T>(
     to.iter_mut().zip(reported).for_each(|(into, &from)| set(into, from));
 }
 
-unsafe extern "system" fn memory(
-    device: vk::PhysicalDevice,
-    properties: *mut vk::PhysicalDeviceMemoryProperties,
-) {
+unsafe extern "system" fn memory(device: vk::PhysicalDevice, properties: *mut vk::PhysicalDeviceMemoryProperties) {
     // SAFETY: handed on as it came.
     unsafe { (of(device).table.fp_v1_0().get_physical_device_memory_properties)(device, properties) };
     // SAFETY: Vulkan's rules.

@@ -7,7 +7,12 @@ use ash::vk::{self, MemoryPropertyFlags, QueueFlags};
 
 /// Capabilities and number of queues of each family.
 const FAMILIES: [(QueueFlags, u32); 3] = [
-    (QueueFlags::from_raw(QueueFlags::GRAPHICS.as_raw() | QueueFlags::COMPUTE.as_raw() | QueueFlags::TRANSFER.as_raw()), 1),
+    (
+        QueueFlags::from_raw(
+            QueueFlags::GRAPHICS.as_raw() | QueueFlags::COMPUTE.as_raw() | QueueFlags::TRANSFER.as_raw(),
+        ),
+        1,
+    ),
     (QueueFlags::from_raw(QueueFlags::COMPUTE.as_raw() | QueueFlags::TRANSFER.as_raw()), 4),
     (QueueFlags::TRANSFER, 2),
 ];
