@@ -121,9 +121,9 @@ fn report_device(device: &Device) {
 
 /// Whether the layer complains, at a submission, about the order of two uses on one and the same queue.
 ///
-/// Where work has gone from one queue to another and back, the layer (1.4.330) forgets barriers that it has seen, and
-/// complains now and then about uses with one between them; `docs/decisions/010` has the cases. The same programs are
-/// judged in full where there is one queue, and what is between queues is judged everywhere.
+/// Where work goes from one queue to another and back, the layer (1.4.330) now and then takes no notice of a barrier
+/// between the two; `docs/decisions/010` has the cases. The same programs are judged in full where there is one queue,
+/// and what is between queues is judged everywhere.
 fn is_inside_one_queue(message: &ValidationMessage) -> bool {
     let mut queues = message.text.split("submitted on ").skip(1).map(|rest| {
         let queue = rest.strip_prefix("the current ").unwrap_or(rest);
