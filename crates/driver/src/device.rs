@@ -122,6 +122,11 @@ impl Device {
         self
     }
 
+    /// Whether the validation layer listens.
+    pub(crate) fn is_validating(&self) -> bool {
+        self.physical.instance().is_validating()
+    }
+
     /// What the device says of itself.
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
