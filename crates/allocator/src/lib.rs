@@ -26,3 +26,4 @@ pub use manager::{
     Usage,
 };
 pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
+pub use transfer::Region;

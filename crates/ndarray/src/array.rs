@@ -53,7 +53,7 @@ impl<T: Element> DeviceNDArray<T> {
     }
 
     /// Views the same memory through another layout. Every view is made here.
-    fn with_layout(&self, layout: Layout) -> Self {
+    pub(crate) fn with_layout(&self, layout: Layout) -> Self {
         debug_assert!(
             layout.extent().end as u64 * size_of::<T>() as u64 <= self.block.size(),
             "a view leaves its block"
@@ -174,6 +174,17 @@ impl<T: Element> DeviceNDArray<T> {
     /// [`Error::Layout`](crate::Error::Layout) if `axes` is not a permutation of the axes.
     pub fn transpose(&self, axes: Option<&[isize]>) -> Result<Self> {
         Ok(self.with_layout(self.layout.transpose(axes)?))
+    }
+
+    /// Views the array repeated along new leading axes and along axes of length one. Never copies.
+    ///
+    /// Such a view can be read and not written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`](crate::Error::Layout) if the array does not broadcast to `shape`.
+    pub fn broadcast_to(&self, shape: impl AsRef<[usize]>) -> Result<Self> {
+        Ok(self.with_layout(self.layout.broadcast_to(shape.as_ref())?))
     }
 
     /// Views a part of the array. Never copies.
