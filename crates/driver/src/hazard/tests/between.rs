@@ -120,7 +120,11 @@ fn completion_names_what_is_complete_with_it() {
     // The batch of lane 1 is the second: its wait opened it.
     assert_eq!(implied.to_vec(), [point(&rig, 0), point(&rig, 1)]);
     for lane in 0..4 {
-        assert_eq!(rig.table.completed(rig.lanes[lane], done[lane]).to_vec(), [], "lane {lane}, which is no news to others");
+        assert_eq!(
+            rig.table.completed(rig.lanes[lane], done[lane]).to_vec(),
+            [],
+            "lane {lane}, which is no news to others"
+        );
     }
 }
 
