@@ -10,7 +10,7 @@ use vkarray_driver::Device;
 use crate::block::Block;
 use crate::error::{Error, Result};
 use crate::kind::MemoryKind;
-use crate::manager::{HostOptions, INTERFACE_VERSION, MemoryManager, PassthroughManager, Request, Usage};
+use crate::manager::{Counters, HostOptions, INTERFACE_VERSION, MemoryManager, PoolManager, Request, Usage};
 
 /// Gives out blocks of a device's memory.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl Allocator {
     ///
     /// [`Error::SubAllocator`] if gpu-allocator refuses the device.
     pub fn new(device: &Arc<Device>) -> Result<Arc<Self>> {
-        Self::with_manager(device, Box::new(PassthroughManager::new()))
+        Self::with_manager(device, Box::new(PoolManager::new()))
     }
 
     /// Creates the allocator of a device on a manager of the caller's.
@@ -90,6 +90,36 @@ impl Allocator {
     /// Those of waiting; what is not waited for stays pending.
     pub fn flush(&self) -> Result<()> {
         self.manager.flush()
+    }
+
+    /// Takes `bytes` bytes of a kind from the driver ahead of need, so that later allocations find them. Blocks for as
+    /// long as the driver takes; other threads go on allocating what is there.
+    ///
+    /// A block takes up to an eighth more than it asks for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], [`Error::NoSuchMemory`]; [`Error::Unsupported`] where the manager keeps no memory.
+    pub fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
+        self.device.check_lost()?;
+        self.manager.reserve(bytes, kind)
+    }
+
+    /// Gives memory that nobody has back to the driver, until at most `keep` bytes a kind are kept for later. Never waits
+    /// for the device. Returns the bytes given back.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is given back then.
+    pub fn trim(&self, keep: u64) -> Result<u64> {
+        self.device.check_lost()?;
+        self.manager.trim(keep)
+    }
+
+    /// All that the manager counts. Takes no lock.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.manager.counters()
     }
 
     /// Bytes held and pending now.

@@ -43,7 +43,6 @@ impl Chunk {
     }
 
     /// The bytes of its buffer.
-    #[expect(dead_code, reason = "for managers that carve up chunks themselves")]
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
@@ -65,7 +64,6 @@ pub(crate) enum Backing {
     /// A part of one of gpu-allocator's own blocks, or a block of its own when large.
     Shared,
     /// Memory of its own, whatever its size.
-    #[expect(dead_code, reason = "for managers that carve up chunks themselves")]
     Dedicated,
 }
 

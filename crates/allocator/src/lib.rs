@@ -22,7 +22,7 @@ pub use error::{Error, Result};
 pub use graph::{CopyNode, FillNode};
 pub use kind::MemoryKind;
 pub use manager::{
-    DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryInfo, MemoryManager, PassthroughManager, Request,
-    Usage,
+    Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, KindCounters, MemoryInfo, MemoryManager,
+    PassthroughManager, PoolManager, Request, Usage,
 };
 pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};

@@ -4,7 +4,9 @@
 //! runtime wraps what a manager gives out in a [`Block`](crate::Block) and gives it back, with its last uses, when the
 //! block is dropped. Ours are in `manager/`; which one a program gets is `allocator.rs`.
 
+mod counters;
 mod passthrough;
+mod pool;
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -16,7 +18,9 @@ use crate::error::{Error, Result};
 use crate::kind::MemoryKind;
 use crate::pointer::{HostPointer, MemoryPointer, Owner};
 
+pub use self::counters::{Counters, KindCounters};
 pub use self::passthrough::PassthroughManager;
+pub use self::pool::PoolManager;
 
 /// The version of this interface that the runtime speaks.
 pub const INTERFACE_VERSION: u32 = 1;
@@ -217,6 +221,31 @@ pub trait MemoryManager: fmt::Debug + Send + Sync {
     /// Those of waiting; what is not waited for stays pending.
     fn flush(&self) -> Result<()>;
 
+    /// Takes `bytes` bytes of a kind from the driver ahead of need. Blocks for as long as the driver takes, which other
+    /// threads with memory of their own do not.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] where the manager keeps nothing; those of allocating.
+    fn reserve(&self, _bytes: u64, _kind: MemoryKind) -> Result<()> {
+        Err(Error::Unsupported { what: "taking memory ahead of need" })
+    }
+
+    /// Gives memory that nobody has back to the driver, until at most `keep` bytes a kind are kept. Never waits for the
+    /// device. Returns the bytes given back.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is given back then.
+    fn trim(&self, _keep: u64) -> Result<u64> {
+        Ok(0) // A manager that keeps nothing has nothing to give.
+    }
+
     /// Bytes held and pending now.
     fn usage(&self) -> Usage;
+
+    /// All that the manager counts; all zero where it does not. Takes no lock.
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
 }

@@ -46,7 +46,7 @@
 
 pub use vkarray_allocator::{
     Allocator, Block, CopyNode, Error as MemoryError, FillNode, MemoryInfo, MemoryKind, MemoryManager,
-    PassthroughManager, Usage,
+    PassthroughManager, PoolManager, Usage,
 };
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
