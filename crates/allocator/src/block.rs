@@ -112,6 +112,11 @@ impl Block {
         self.memory().mapped()
     }
 
+    /// Whether the memory came with work of its former owners that may not be over.
+    pub(crate) fn has_former_uses(&self) -> bool {
+        !self.memory().last_uses().is_empty()
+    }
+
     fn memory(&self) -> &MemoryPointer {
         self.memory.as_ref().expect("taken only by drop")
     }

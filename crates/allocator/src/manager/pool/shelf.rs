@@ -10,7 +10,7 @@ use ash::vk;
 
 use super::class::{Class, GRANULE, LARGEST};
 use super::meter::Meter;
-use super::sizing::Need;
+use super::sizing::{Need, is_host};
 use super::span::Span;
 use crate::kind::MemoryKind;
 
@@ -42,6 +42,14 @@ pub(super) enum Wish {
     Likely,
     /// All.
     Any,
+}
+
+impl Wish {
+    /// What is good enough before it is looked for elsewhere. The host writes its memory before the device has it, and
+    /// would itself have to wait.
+    pub(super) fn at_first(kind: MemoryKind) -> Self {
+        if is_host(kind) { Self::Ready } else { Self::Likely }
+    }
 }
 
 /// What was found.

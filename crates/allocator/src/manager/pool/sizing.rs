@@ -15,6 +15,9 @@ const LARGEST_CHUNK: u64 = 256 << 20;
 /// The same in host memory, which is pinned page by page and costs ten times as much.
 const LARGEST_HOST_CHUNK: u64 = 64 << 20;
 
+/// Bytes of host memory up to which the host takes more rather than wait for the device.
+const WIDE_HOST: u64 = 4 << 30;
+
 /// A common chunk is at most this part of its heap.
 const HEAP_SHARE: u64 = 16;
 
@@ -65,8 +68,9 @@ impl Sizing {
         let part = (heap / HEAP_SHARE).checked_ilog2().map_or(0, |log| 1 << log);
         let limit = device.limits.max_buffer_size.min(LARGEST * GRANULE);
         let largest_chunk = part.clamp(1 << 20, most).min(limit / GRANULE * GRANULE);
+        let wide = if is_host(kind) { (heap / 8).min(WIDE_HOST) } else { heap / 2 };
         let first_chunk = largest_chunk / LARGE_SHARE;
-        Self { kind, first_chunk, largest_chunk, large: first_chunk, wide: heap / 2, limit }
+        Self { kind, first_chunk, largest_chunk, large: first_chunk, wide, limit }
     }
 
     /// What `size` bytes take.
@@ -109,7 +113,8 @@ impl Sizing {
     }
 }
 
-fn is_host(kind: MemoryKind) -> bool {
+/// Whether it lies in the host's memory, where the host is who writes or reads it.
+pub(super) fn is_host(kind: MemoryKind) -> bool {
     matches!(kind, MemoryKind::Pinned | MemoryKind::WriteCombined)
 }
 
@@ -198,7 +203,9 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_heap_is_wide() {
+    fn half_of_the_devices_memory_is_wide_and_less_of_the_hosts() {
+        let host = sizing("lavapipe_22.3.6", MemoryKind::Pinned);
+        assert!(host.is_wide(200 << 20, 56 << 20) && !host.is_wide(200 << 20, 57 << 20)); // An eighth.
         let sizing = sizing("lavapipe_22.3.6", MemoryKind::Device);
         let half = 1 << 30;
         // Reserved, more, whether it grows.

@@ -154,7 +154,7 @@ impl State {
     pub(super) fn allocate(&self, size: u64, kind: MemoryKind) -> Result<MemoryPointer> {
         let need = self.kinds[kind.index()].sizing.need(size)?;
         let home = home();
-        match self.take_here(&need, home, Wish::Likely) {
+        match self.take_here(&need, home, Wish::at_first(kind)) {
             Some(pointer) => Ok(pointer),
             None => self.search(&need, home),
         }
