@@ -78,7 +78,8 @@ impl Stream {
     pub(crate) fn with_part(device: &Arc<Device>, part: Part) -> Result<Self> {
         let (queue, transfer) = device.deal_queues();
         let beside = |queue| Beside { queue, lane: OnceLock::new(), joined: AtomicU64::new(0) };
-        let (work, transfers) = (Lane::new(device, queue, device.numbers.next())?, transfer.map(|queues| queues.map(beside)));
+        let (work, transfers) =
+            (Lane::new(device, queue, device.numbers.next())?, transfer.map(|queues| queues.map(beside)));
         let stream = Self { shared: Arc::new(Shared { work, part, transfers }) };
         device.legacy().add(&stream);
         Ok(stream)
