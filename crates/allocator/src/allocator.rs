@@ -12,8 +12,17 @@ use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::ladder::LadderCounts;
-use crate::manager::{HostOptions, INTERFACE_VERSION, MemoryManager, PassthroughManager, Request, Usage};
+use crate::manager::{DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, PassthroughManager, Request, Usage};
 use crate::pointer::MemoryPointer;
+
+/// Dropped memory that is not freed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pending {
+    /// How many blocks.
+    pub n_blocks: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
 
 /// Gives out blocks of a device's memory.
 #[derive(Debug)]
@@ -94,16 +103,33 @@ impl Allocator {
         Ok(pointer)
     }
 
-    /// Frees the dropped blocks that the device is done with. Never blocks.
+    /// Holds real frees back, of all threads, until the guard and every other one is dropped. Guards nest.
+    ///
+    /// Dropped memory then waits without limit: for the next drop or allocation after the last guard that finds too
+    /// much waiting, for a flush, or for memory running out, which frees it all the same. A leaked guard is harmless.
+    pub fn defer_cleanup(&self) -> DeferCleanup {
+        self.manager.defer_cleanup()
+    }
+
+    /// What was dropped and is not freed.
+    #[must_use]
+    pub fn pending(&self) -> Pending {
+        let Usage { n_pending, pending, .. } = self.manager.usage();
+        Pending { n_blocks: n_pending, bytes: pending }
+    }
+
+    /// Frees the dropped blocks that the device is done with; none while frees are held back. Never blocks.
     ///
     /// # Errors
     ///
-    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is freed then.
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`]; what could not be asked about
+    /// stays pending.
     pub fn try_flush(&self) -> Result<()> {
         self.manager.try_flush()
     }
 
-    /// Frees every dropped block: waits until the device is done with those dropped before the call.
+    /// Frees every dropped block: waits until the device is done with those dropped before the call. Frees none, and
+    /// waits for none, while frees are held back.
     ///
     /// # Errors
     ///

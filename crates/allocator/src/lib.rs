@@ -12,15 +12,17 @@ mod cleanup;
 mod deferred;
 mod error;
 mod graph;
+mod hold;
 mod holder;
 mod kind;
 mod ladder;
 mod manager;
 mod out_of_memory;
+mod pending_limits;
 mod pointer;
 mod transfer;
 
-pub use allocator::Allocator;
+pub use allocator::{Allocator, Pending};
 pub use block::Block;
 pub use bytes::Bytes;
 pub use error::{Error, Result};
@@ -33,4 +35,5 @@ pub use manager::{
     Usage,
 };
 pub use out_of_memory::{HeapUse, Holding, OutOfMemory, PendingOn, Shortage};
+pub use pending_limits::PendingLimits;
 pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};

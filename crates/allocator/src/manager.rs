@@ -211,14 +211,16 @@ pub trait MemoryManager: fmt::Debug + Send + Sync {
     /// Those of waiting.
     fn reset(&self) -> Result<()>;
 
-    /// Holds real frees back until the guard, and every other one, is dropped.
+    /// Holds real frees back until the guard, and every other one, is dropped. Nothing is freed at that moment, and an
+    /// explicit flush meanwhile frees nothing; what is held back is freed all the same before an allocation fails.
     fn defer_cleanup(&self) -> DeferCleanup;
 
     /// Frees what was dropped and is no longer used. Never blocks.
     ///
     /// # Errors
     ///
-    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is freed then.
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`]; what could not be asked about
+    /// stays pending.
     fn try_flush(&self) -> Result<()>;
 
     /// Frees everything that was dropped before the call, waiting for its last uses.
