@@ -11,6 +11,7 @@ mod auto_synchronize;
 mod barrier;
 mod batch;
 mod budget;
+mod bound;
 mod default_streams;
 mod descriptors;
 mod device;
