@@ -3,12 +3,13 @@
 //! A dropped block's memory lies ready at once, with the work that may still use it: the next block comes after that
 //! work on the device, so neither waits on the host. Read `pool/state.rs` for the short way, `pool/shelf.rs` for what
 //! lies ready, `pool/search.rs` for where else memory is looked for, `pool/ground.rs` for how chunks are cut up, and
-//! `pool/growth.rs` for the driver's part; why it is so is in `docs/decisions/012-the-pool.md`.
+//! `pool/growth.rs` for the driver's part, `pool/climb.rs` for when memory runs out; why it is so is in `docs/decisions/012-the-pool.md`.
 //!
 //! Blocks lie beside each other in one buffer. A kernel with checked indices stays in the range it was given; one that
 //! was built without the checks can reach its neighbours.
 
 mod class;
+mod climb;
 mod ground;
 mod growth;
 mod meter;
@@ -20,7 +21,6 @@ mod state;
 mod uses;
 
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use vkarray_driver::Device;
@@ -28,13 +28,15 @@ use vkarray_driver::Device;
 use self::state::State;
 use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
+use crate::holder::Holder;
 use crate::kind::MemoryKind;
+use crate::ladder::LadderCounts;
 use crate::pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
 
 /// Keeps memory for the next block, up to a limit or for as long as the driver has any.
 #[derive(Debug)]
 pub struct PoolManager {
-    state: OnceLock<Arc<State>>,
+    state: OnceLock<State>,
     limit: u64,
 }
 
@@ -57,13 +59,12 @@ impl PoolManager {
         Self { state: OnceLock::new(), limit: bytes }
     }
 
-    fn state(&self) -> Result<&Arc<State>> {
-        let state = self.state.get().ok_or(Error::NotInitialized)?;
-        Ok(state)
+    fn state(&self) -> Result<&State> {
+        self.state.get().ok_or(Error::NotInitialized)
     }
 
     /// The state, unless this is a forked process, where its locks may be held by threads that are not there.
-    fn checked_state(&self) -> Result<&Arc<State>> {
+    fn checked_state(&self) -> Result<&State> {
         let state = self.state()?;
         if state.device().is_forked() {
             state.device().check_lost()?;
@@ -80,18 +81,18 @@ impl MemoryManager for PoolManager {
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
         if self.state.get().is_none() {
             // Somebody else may have been quicker; theirs is as good.
-            let _ = self.state.set(Arc::new(State::new(device, self.limit)?));
+            let _ = self.state.set(State::new(device, self.limit)?);
         }
         Ok(())
     }
 
     fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
-        self.checked_state()?.allocate(request.size, request.kind)
+        self.checked_state()?.allocate(request.size, request.kind, &request.holder)
     }
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
         let kind = if options.wc { MemoryKind::WriteCombined } else { MemoryKind::Pinned };
-        let pointer = self.checked_state()?.allocate(size, kind)?;
+        let pointer = self.checked_state()?.allocate(size, kind, &Holder::new())?;
         let is_mapped = "memory of host kinds is mapped";
         Ok(if options.mapped {
             HostPointer::Mapped(MappedMemory::new(pointer).expect(is_mapped))
@@ -120,19 +121,17 @@ impl MemoryManager for PoolManager {
     }
 
     fn defer_cleanup(&self) -> DeferCleanup {
-        let Some(state) = self.state.get().map(Arc::clone) else { return DeferCleanup::new(|| {}) };
-        state.n_deferring.fetch_add(1, Ordering::Relaxed);
-        DeferCleanup::new(move || {
-            state.n_deferring.fetch_sub(1, Ordering::Relaxed);
-        })
+        self.state.get().map_or_else(|| DeferCleanup::new(|| {}), |state| state.hold.begin())
     }
 
     fn try_flush(&self) -> Result<()> {
-        self.checked_state()?.settle_all()
+        let state = self.checked_state()?;
+        if state.hold.is_on() { Ok(()) } else { state.settle_all() }
     }
 
     fn flush(&self) -> Result<()> {
-        self.checked_state()?.wait_for_all()
+        let state = self.checked_state()?;
+        if state.hold.is_on() { Ok(()) } else { state.wait_for_all() }
     }
 
     fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
@@ -156,5 +155,19 @@ impl MemoryManager for PoolManager {
 
     fn counters(&self) -> Counters {
         self.state.get().map_or_else(Counters::default, |state| state.counters())
+    }
+
+    fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
+        self.state.get()?.holder(memory)
+    }
+
+    fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
+        if let Some(state) = self.state.get() {
+            state.set_holder(memory, holder);
+        }
+    }
+
+    fn ladder(&self) -> LadderCounts {
+        self.state.get().map_or_else(LadderCounts::default, |state| state.ladder.counts())
     }
 }

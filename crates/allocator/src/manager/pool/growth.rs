@@ -1,4 +1,4 @@
-//! How a pool takes chunks from the driver and gives them back, and what it tries before it says that memory is out.
+//! How a pool takes chunks from the driver and gives them back. When memory runs out, see `climb.rs`.
 //!
 //! Growing takes milliseconds. No lock that a thread with enough memory needs is held meanwhile.
 
@@ -16,11 +16,32 @@ use super::uses::{self, Asker};
 use crate::chunk::{Backing, Chunk};
 use crate::error::{Error, Result};
 use crate::kind::MemoryKind;
+use crate::out_of_memory::{OutOfMemory, Shortage};
 
 /// Whether the error says that there is no memory now. What is larger than any chunk is refused before one is asked for.
 pub(super) fn is_out_of_memory(error: &Error) -> bool {
-    // The sub-allocator says so when the host's memory runs out, and a driver's stated limit is often not its real one.
-    matches!(error, Error::OutOfMemory { .. } | Error::SubAllocator(_) | Error::TooLarge { .. })
+    // A driver's stated limit is often not its real one: more may be had when other memory has gone.
+    matches!(error, Error::OutOfMemory(_) | Error::TooLarge { .. })
+}
+
+/// How large a chunk is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// As large as is good for later.
+    Usual,
+    /// Half of that, and half again, down to what is needed.
+    Smaller,
+    /// What is needed.
+    Exact,
+}
+
+/// A range that lies on a shelf with uses that may not be over.
+#[derive(Debug)]
+pub(super) struct Lying {
+    pub(super) shelf: usize,
+    pub(super) place: Place,
+    pub(super) bytes: u64,
+    pub(super) uses: LastUses,
 }
 
 impl KindPool {
@@ -31,31 +52,33 @@ impl KindPool {
 }
 
 impl State {
-    /// Takes a chunk from the driver, and cuts what is needed out of it. A large chunk that cannot be had becomes a
-    /// smaller one, down to what is needed.
-    pub(super) fn grow(&self, need: &Need) -> Result<Span> {
+    /// Takes a chunk from the driver, and cuts what is needed out of it.
+    pub(super) fn grow(&self, need: &Need, step: Step) -> Result<Span> {
         let pool = &self.kinds[need.kind.index()];
         let _gate = pool.growing.lock().unwrap_or_else(PoisonError::into_inner);
         // Whoever held the gate before may have grown it by enough.
         if let Some(span) = pool.carve(need) {
             return Ok(span);
         }
-        let mut granules = pool.sizing.chunk(need, pool.reserved()) / GRANULE;
-        loop {
+        let usual = pool.sizing.chunk(need, pool.reserved()) / GRANULE;
+        let mut granules = match step {
+            Step::Usual => usual,
+            Step::Smaller => (usual / 2).max(need.granules),
+            Step::Exact => need.granules,
+        };
+        let chunk = loop {
             match self.make(pool, granules) {
-                Ok(chunk) => {
-                    return Ok(pool.with(|ground| {
-                        ground.add(chunk, granules);
-                        let piece = ground.take(need.granules).expect("the chunk is large enough");
-                        pool.span(ground.chunk(piece.chunk), piece)
-                    }));
-                }
-                Err(error) if is_out_of_memory(&error) && granules > need.granules => {
+                Err(error) if is_out_of_memory(&error) && step == Step::Smaller && granules > need.granules => {
                     granules = (granules / 2).max(need.granules);
                 }
-                Err(error) => return Err(error),
+                made => break made?,
             }
-        }
+        };
+        Ok(pool.with(|ground| {
+            ground.add(chunk, granules);
+            let piece = ground.take(need.granules).expect("the chunk is large enough");
+            pool.span(ground.chunk(piece.chunk), piece)
+        }))
     }
 
     /// Takes memory ahead of need: afterwards there is a free range of `bytes` bytes, or as many in as few as can be had.
@@ -87,53 +110,33 @@ impl State {
     ///
     /// Returns the bytes that went.
     pub(super) fn trim(&self, keep: u64) -> Result<u64> {
-        if self.n_deferring.load(Ordering::Relaxed) > 0 {
+        if self.hold.is_on() {
             return Ok(0);
         }
         self.settle_all()?;
+        Ok(self.return_all_empty(keep))
+    }
+
+    /// Gives back, whether or not it is held back, what nothing lies in.
+    pub(super) fn return_all_empty(&self, keep: u64) -> u64 {
         let mut gone = 0;
         for pool in &self.kinds {
             self.give_ready_back(pool);
             gone += self.return_empty(pool, keep);
         }
-        Ok(gone)
+        gone
     }
 
-    /// Joins all of a kind that has nothing to wait for with the free ranges of its chunks.
-    pub(super) fn reclaim(&self, kind: MemoryKind) -> Result<()> {
+    /// Joins all of a kind that has nothing to wait for with the free ranges of its chunks. Returns its bytes.
+    pub(super) fn reclaim(&self, kind: MemoryKind) -> Result<u64> {
         self.settle_all()?;
-        self.give_ready_back(&self.kinds[kind.index()]);
-        Ok(())
-    }
-
-    /// What is left when there is no memory: sends what was recorded, waits for one range after another, gives
-    /// everything back that nobody has, and asks the driver for no more than is needed.
-    pub(super) fn last_resort(&self, need: &Need) -> Result<Span> {
-        let pool = &self.kinds[need.kind.index()];
-        let pending = self.pending();
-        // All of it first, so that the device works on what is waited for later.
-        pending.iter().try_for_each(|(_, _, uses)| uses::send(self.device(), uses))?;
-        for (shelf, place, uses) in pending {
-            self.waits.fetch_add(1, Ordering::Relaxed);
-            uses::wait(self.device(), &uses)?;
-            let shelved = &self.shelves[shelf];
-            shelved.lock().settle(place, LastUses::new(), &shelved.meter);
-            self.give_ready_back(pool);
-            if let Some(span) = pool.carve(need) {
-                return Ok(span);
-            }
-        }
-        for other in &self.kinds {
-            self.give_ready_back(other);
-            self.return_empty(other, 0);
-        }
-        self.grow(need).map_err(|error| self.described(error, need))
+        Ok(self.give_ready_back(&self.kinds[kind.index()]))
     }
 
     /// Forgets the uses that are over, of everything that lies on a shelf. Never blocks.
     pub(super) fn settle_all(&self) -> Result<()> {
         let mut asker = Asker::new(self.device());
-        for (shelf, place, mut uses) in self.pending() {
+        for Lying { shelf, place, mut uses, .. } in self.pending() {
             asker.forget_complete(&mut uses)?;
             let shelved = &self.shelves[shelf];
             shelved.lock().settle(place, uses, &shelved.meter);
@@ -143,8 +146,8 @@ impl State {
 
     /// Waits until the uses of all that lies on a shelf now are over.
     pub(super) fn wait_for_all(&self) -> Result<()> {
-        for (shelf, place, uses) in self.pending() {
-            uses::wait(self.device(), &uses)?;
+        for Lying { shelf, place, uses, .. } in self.pending() {
+            uses::wait(self.device(), &uses, None)?;
             let shelved = &self.shelves[shelf];
             shelved.lock().settle(place, LastUses::new(), &shelved.meter);
         }
@@ -156,20 +159,26 @@ impl State {
         self.claimed.load(Ordering::Relaxed).checked_add(bytes).is_some_and(|total| total <= self.limit)
     }
 
-    /// What lies on shelves with uses that may not be over, and those.
-    fn pending(&self) -> Vec<(usize, Place, LastUses)> {
+    /// What lies on shelves with uses that may not be over.
+    pub(super) fn pending(&self) -> Vec<Lying> {
         let mut pending = Vec::new();
         for (shelf, shelved) in self.shelves.iter().enumerate().filter(|(_, shelved)| shelved.meter.n_pending() > 0) {
-            pending.extend(shelved.lock().pending().map(|(place, uses)| (shelf, place, uses.clone())));
+            let locked = shelved.lock();
+            let lying = locked.pending();
+            pending.extend(lying.map(|(place, bytes, uses)| Lying { shelf, place, bytes, uses: uses.clone() }));
         }
         pending
     }
 
-    fn give_ready_back(&self, pool: &KindPool) {
+    /// Joins what of a kind is known to have nothing to wait for with the free ranges. Returns its bytes.
+    pub(super) fn give_ready_back(&self, pool: &KindPool) -> u64 {
+        let mut bytes = 0;
         for shelved in self.shelves.iter().filter(|shelved| shelved.meter.ready(pool.kind) > 0) {
             let ready = shelved.lock().take_ready(pool.kind, &shelved.meter);
+            bytes += ready.iter().map(|span| span.piece.granules * GRANULE).sum::<u64>();
             pool.with(|ground| ready.into_iter().for_each(|span| ground.give(span.piece)));
         }
+        bytes
     }
 
     fn return_empty(&self, pool: &KindPool, keep: u64) -> u64 {
@@ -192,7 +201,7 @@ impl State {
     fn make(&self, pool: &KindPool, granules: u64) -> Result<Chunk> {
         let bytes = granules * GRANULE;
         if !self.claim(bytes) {
-            return Err(self.out_of_memory(bytes, pool.kind));
+            return Err(self.limited(bytes, pool.kind));
         }
         let chunk = self.source.make(bytes, pool.kind, Backing::Dedicated).inspect_err(|_| self.unclaim(bytes))?;
         pool.reserved.fetch_add(bytes, Ordering::Relaxed);
@@ -211,17 +220,9 @@ impl State {
         self.claimed.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// The error with the pool's own numbers: what made the chunks knows neither blocks nor limits.
-    fn described(&self, error: Error, need: &Need) -> Error {
-        match error {
-            Error::OutOfMemory { .. } => self.out_of_memory(need.size, need.kind),
-            other => other,
-        }
-    }
-
-    fn out_of_memory(&self, bytes: u64, kind: MemoryKind) -> Error {
-        let counters = self.counters();
-        let in_use = counters.total(|kind| kind.in_use + kind.pending);
-        Error::OutOfMemory { bytes, kind, in_use, reserved: counters.total(|kind| kind.reserved) }
+    /// That the pool's own limit was reached.
+    fn limited(&self, bytes: u64, kind: MemoryKind) -> Error {
+        let report = OutOfMemory::new(bytes, kind, Shortage::Limit(self.limit));
+        Error::OutOfMemory(Box::new(OutOfMemory { heap: self.source.heap(kind), ..report }))
     }
 }

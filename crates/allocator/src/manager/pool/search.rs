@@ -4,10 +4,10 @@
 //! `docs/decisions/012-the-pool.md`: memory with nothing to wait for first; then more memory, while there is much; then
 //! memory that makes its next user wait on the device for work it has nothing to do with. The host waits last of all.
 
-use super::growth::is_out_of_memory;
+use super::growth::{Step, is_out_of_memory};
 use super::shelf::{Found, Taken, Wish};
 use super::sizing::Need;
-use super::state::State;
+use super::state::{Caller, State};
 use super::uses::Asker;
 use crate::error::Result;
 use crate::pointer::MemoryPointer;
@@ -59,30 +59,30 @@ fn sources(circumstances: Circumstances) -> [Source; 7] {
 impl State {
     /// Finds memory that the thread's shelf does not offer at once.
     #[cold]
-    pub(super) fn search(&self, need: &Need, home: usize) -> Result<MemoryPointer> {
+    pub(super) fn search(&self, need: &Need, caller: Caller<'_>) -> Result<MemoryPointer> {
         for source in sources(self.circumstances(need)) {
             let found = match source {
-                Source::OldestHere => self.oldest(need, home)?,
-                Source::ReadyElsewhere => self.elsewhere(need, home, Wish::Ready),
-                Source::FreeRanges => self.carve(need, home),
+                Source::OldestHere => self.oldest(need, caller)?,
+                Source::ReadyElsewhere => self.elsewhere(need, caller, Wish::Ready),
+                Source::FreeRanges => self.carve(need, caller),
                 Source::Reclaimed => {
                     self.reclaim(need.kind)?;
-                    self.carve(need, home)
+                    self.carve(need, caller)
                 }
-                Source::Growth => match self.grow(need) {
-                    Ok(span) => Some(self.admit(need, home, Taken::new(span), true)),
+                Source::Growth => match self.grow(need, Step::Usual) {
+                    Ok(span) => Some(self.admit(need, caller, Taken::new(span), true)),
                     Err(error) if is_out_of_memory(&error) => None,
                     Err(error) => return Err(error),
                 },
-                Source::PendingHere => self.take_here(need, home, Wish::Any),
-                Source::PendingElsewhere => self.elsewhere(need, home, Wish::Any),
+                Source::PendingHere => self.take_here(need, caller, Wish::Any),
+                Source::PendingElsewhere => self.elsewhere(need, caller, Wish::Any),
             };
             if let Some(pointer) = found {
                 return Ok(pointer);
             }
         }
         let span = self.last_resort(need)?;
-        Ok(self.admit(need, home, Taken::new(span), true))
+        Ok(self.admit(need, caller, Taken::new(span), true))
     }
 
     fn circumstances(&self, need: &Need) -> Circumstances {
@@ -98,32 +98,32 @@ impl State {
     }
 
     /// This thread's oldest range that fits, if its uses are over after all.
-    fn oldest(&self, need: &Need, home: usize) -> Result<Option<MemoryPointer>> {
-        let shelved = &self.shelves[home];
+    fn oldest(&self, need: &Need, caller: Caller<'_>) -> Result<Option<MemoryPointer>> {
+        let shelved = &self.shelves[caller.home];
         let Some((place, mut uses)) = shelved.lock().oldest_pending(need) else { return Ok(None) };
         Asker::new(self.device()).forget_complete(&mut uses)?;
         if !uses.is_empty() {
             return Ok(None);
         }
         shelved.lock().settle(place, uses, &shelved.meter);
-        Ok(self.take_here(need, home, Wish::Ready))
+        Ok(self.take_here(need, caller, Wish::Ready))
     }
 
-    fn carve(&self, need: &Need, home: usize) -> Option<MemoryPointer> {
+    fn carve(&self, need: &Need, caller: Caller<'_>) -> Option<MemoryPointer> {
         let span = self.kinds[need.kind.index()].carve(need)?;
-        Some(self.admit(need, home, Taken::new(span), true))
+        Some(self.admit(need, caller, Taken::new(span), true))
     }
 
     /// Takes one range, never more, from another thread's shelf; those at which somebody works are left in peace.
-    fn elsewhere(&self, need: &Need, home: usize, wish: Wish) -> Option<MemoryPointer> {
-        let others = (1..self.shelves.len()).map(|step| &self.shelves[(home + step) % self.shelves.len()]);
+    fn elsewhere(&self, need: &Need, caller: Caller<'_>, wish: Wish) -> Option<MemoryPointer> {
+        let others = (1..self.shelves.len()).map(|step| &self.shelves[(caller.home + step) % self.shelves.len()]);
         let mut taken = others
             .filter(|shelved| shelved.has_any(need.kind, wish))
             .find_map(|shelved| shelved.try_lock()?.take_away(need, wish, &shelved.meter))?;
         if taken.found == Found::Pending {
             taken.found = Found::Shared; // With another thread.
         }
-        Some(self.admit(need, home, taken, false))
+        Some(self.admit(need, caller, taken, false))
     }
 }
 

@@ -12,6 +12,7 @@ use super::class::{Class, GRANULE, LARGEST};
 use super::meter::Meter;
 use super::sizing::{Need, is_host};
 use super::span::Span;
+use crate::holder::Holder;
 use crate::kind::MemoryKind;
 
 /// Work that may still use a range, as far as the choice between ranges depends on it.
@@ -111,6 +112,7 @@ struct Slot<U> {
     lying: Lying,
     span: Span,
     uses: U,
+    holder: Holder,
 }
 
 /// What lanes ranges come back from.
@@ -159,26 +161,40 @@ impl<U: Uses> Default for Shelf<U> {
 impl<U: Uses> Shelf<U> {
     /// Notes that a block has a range from here on.
     #[must_use]
-    pub(super) fn admit(&mut self, span: Span, meter: &Meter) -> Place {
+    pub(super) fn admit(&mut self, span: Span, holder: &Holder, meter: &Meter) -> Place {
         meter.began(span.kind, bytes(&span));
         let Some(idx) = self.vacant.pop() else {
             let idx = u32::try_from(self.slots.len()).expect("a range takes 256 bytes, so memory ends first");
-            self.slots.push(Slot { generation: 0, lying: Lying::Live, span, uses: U::default() });
+            self.slots.push(Slot {
+                generation: 0,
+                lying: Lying::Live,
+                span,
+                uses: U::default(),
+                holder: holder.clone(),
+            });
             return Place { slot: idx, generation: 0 };
         };
         let slot = &mut self.slots[idx as usize];
         slot.generation = slot.generation.wrapping_add(1);
         (slot.lying, slot.span) = (Lying::Live, span);
+        slot.holder.clone_from(holder);
         Place { slot: idx, generation: slot.generation }
     }
 
     /// Takes a range that meets a need; a block of this shelf has it from here on.
     #[inline]
-    pub(super) fn take(&mut self, need: &Need, wish: Wish, meter: &Meter) -> Option<(Place, Taken<U>)> {
+    pub(super) fn take(
+        &mut self,
+        need: &Need,
+        wish: Wish,
+        holder: &Holder,
+        meter: &Meter,
+    ) -> Option<(Place, Taken<U>)> {
         let (idx, found) = self.unshelve(need, wish, meter)?;
         let slot = &mut self.slots[idx as usize];
         slot.generation = slot.generation.wrapping_add(1);
         slot.lying = Lying::Live;
+        slot.holder.clone_from(holder);
         meter.began(need.kind, bytes(&slot.span));
         meter.reused(found);
         let taken = Taken { span: slot.span, uses: std::mem::take(&mut slot.uses), found };
@@ -232,12 +248,12 @@ impl<U: Uses> Shelf<U> {
         })
     }
 
-    /// Everything that lies here with uses that may not be over, and those.
-    pub(super) fn pending(&self) -> impl Iterator<Item = (Place, &U)> {
+    /// Everything that lies here with uses that may not be over: its bytes, and those.
+    pub(super) fn pending(&self) -> impl Iterator<Item = (Place, u64, &U)> {
         (0..)
             .zip(&self.slots)
             .filter(|(_, slot)| slot.lying == Lying::Here && !slot.uses.are_over())
-            .map(|(idx, slot)| (Place { slot: idx, generation: slot.generation }, &slot.uses))
+            .map(|(idx, slot)| (Place { slot: idx, generation: slot.generation }, bytes(&slot.span), &slot.uses))
     }
 
     /// Notes which uses of a range are left, if it still lies as it did when it was asked about.
@@ -274,9 +290,16 @@ impl<U: Uses> Shelf<U> {
         taken
     }
 
-    /// How many ranges blocks have.
-    pub(super) fn n_live(&self) -> usize {
-        self.slots.iter().filter(|slot| slot.lying == Lying::Live).count()
+    /// What blocks have: its bytes, and who holds it.
+    pub(super) fn holders(&self) -> Vec<(u64, Holder)> {
+        let live = self.slots.iter().filter(|slot| slot.lying == Lying::Live);
+        live.map(|slot| (bytes(&slot.span), slot.holder.clone())).collect()
+    }
+
+    /// Who holds what a block has.
+    pub(super) fn holder_mut(&mut self, place: Place) -> Option<&mut Holder> {
+        let slot = self.slots.get_mut(place.slot as usize)?;
+        (slot.generation == place.generation && slot.lying == Lying::Live).then_some(&mut slot.holder)
     }
 
     fn unshelve(&mut self, need: &Need, wish: Wish, meter: &Meter) -> Option<(u32, Found)> {

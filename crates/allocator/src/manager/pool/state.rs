@@ -20,8 +20,12 @@ use super::span::Span;
 use crate::chunk::{Chunk, ChunkSource};
 use crate::deferred::Deferred;
 use crate::error::Result;
+use crate::hold::Hold;
+use crate::holder::Holder;
 use crate::kind::MemoryKind;
+use crate::ladder::Ladder;
 use crate::manager::counters::Counters;
+use crate::pending_limits::PendingLimits;
 use crate::pointer::MemoryPointer;
 
 /// Shelves. Threads are dealt to them in turn, so few share one.
@@ -96,6 +100,11 @@ impl KindPool {
         result
     }
 
+    /// Bytes of its largest free range, rounded down to a class.
+    pub(super) fn largest_free(&self) -> u64 {
+        self.largest_free.load(Ordering::Relaxed)
+    }
+
     /// Cuts a range out of the free ones.
     pub(super) fn carve(&self, need: &Need) -> Option<Span> {
         self.with(|ground| {
@@ -115,6 +124,14 @@ impl KindPool {
     }
 }
 
+/// Who asks for memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Caller<'a> {
+    /// The shelf of its thread.
+    pub(super) home: usize,
+    pub(super) holder: &'a Holder,
+}
+
 /// A pool of one device's memory.
 #[derive(Debug)]
 pub(super) struct State {
@@ -127,8 +144,8 @@ pub(super) struct State {
     pub(super) growths: AtomicU64,
     pub(super) returns: AtomicU64,
     pub(super) waits: AtomicU64,
-    /// How many guards hold frees back.
-    pub(super) n_deferring: AtomicU64,
+    pub(super) hold: Hold,
+    pub(super) ladder: Ladder,
     pub(super) source: ManuallyDrop<ChunkSource>,
 }
 
@@ -142,7 +159,8 @@ impl State {
             growths: AtomicU64::new(0),
             returns: AtomicU64::new(0),
             waits: AtomicU64::new(0),
-            n_deferring: AtomicU64::new(0),
+            hold: Hold::default(),
+            ladder: Ladder::default(),
             source: ManuallyDrop::new(ChunkSource::new(device)?),
         })
     }
@@ -151,21 +169,21 @@ impl State {
         self.source.device()
     }
 
-    pub(super) fn allocate(&self, size: u64, kind: MemoryKind) -> Result<MemoryPointer> {
+    pub(super) fn allocate(&self, size: u64, kind: MemoryKind, holder: &Holder) -> Result<MemoryPointer> {
         let need = self.kinds[kind.index()].sizing.need(size)?;
-        let home = home();
-        match self.take_here(&need, home, Wish::at_first(kind)) {
+        let caller = Caller { home: home(), holder };
+        match self.take_here(&need, caller, Wish::at_first(kind)) {
             Some(pointer) => Ok(pointer),
-            None => self.search(&need, home),
+            None => self.search(&need, caller),
         }
     }
 
     /// Takes a range from that shelf, if one is good enough.
     #[inline]
-    pub(super) fn take_here(&self, need: &Need, home: usize, wish: Wish) -> Option<MemoryPointer> {
-        let shelved = &self.shelves[home];
-        let taken = shelved.lock().take(need, wish, &shelved.meter);
-        taken.map(|(place, taken)| pointer(need, home, place, taken))
+    pub(super) fn take_here(&self, need: &Need, caller: Caller<'_>, wish: Wish) -> Option<MemoryPointer> {
+        let shelved = &self.shelves[caller.home];
+        let taken = shelved.lock().take(need, wish, caller.holder, &shelved.meter);
+        taken.map(|(place, taken)| pointer(need, caller.home, place, taken))
     }
 
     pub(super) fn free(&self, mut memory: MemoryPointer) {
@@ -184,17 +202,30 @@ impl State {
     }
 
     /// Notes that a range from elsewhere is a block's of this thread from here on.
-    pub(super) fn admit(&self, need: &Need, home: usize, taken: Taken<LastUses>, is_new: bool) -> MemoryPointer {
-        let shelved = &self.shelves[home];
+    pub(super) fn admit(&self, need: &Need, caller: Caller<'_>, taken: Taken<LastUses>, is_new: bool) -> MemoryPointer {
+        let shelved = &self.shelves[caller.home];
         let mut shelf = shelved.lock();
-        let place = shelf.admit(taken.span, &shelved.meter);
+        let place = shelf.admit(taken.span, caller.holder, &shelved.meter);
         if is_new {
             shelved.meter.cut()
         } else {
             shelved.meter.reused(taken.found)
         }
         drop(shelf);
-        pointer(need, home, place, taken)
+        pointer(need, caller.home, place, taken)
+    }
+
+    /// Who holds live memory of this pool.
+    pub(super) fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
+        let (home, place) = untag(memory.tag());
+        self.shelves[home].lock().holder_mut(place).cloned()
+    }
+
+    pub(super) fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
+        let (home, place) = untag(memory.tag());
+        if let Some(held) = self.shelves[home].lock().holder_mut(place) {
+            *held = holder;
+        }
     }
 
     pub(super) fn counters(&self) -> Counters {
@@ -215,14 +246,14 @@ impl State {
 
     /// Waits for everything that may still be in use, for a limited time; nothing if a block still has some.
     fn drain(&self) -> Result<bool> {
-        let last = Deferred::new(self.device());
+        let last = Deferred::new(self.device(), PendingLimits::default(), Hold::default());
         let mut n_live = 0;
         for shelved in &self.shelves {
             let shelf = shelved.lock();
-            n_live += shelf.n_live();
-            let pending: Vec<_> = shelf.pending().map(|(_, uses)| uses.clone()).collect();
+            n_live += shelf.holders().len();
+            let pending: Vec<_> = shelf.pending().map(|(_, _, uses)| uses.clone()).collect();
             drop(shelf);
-            pending.iter().for_each(|uses| last.push(self.device().points(uses), 0, ()));
+            pending.iter().for_each(|uses| last.push(self.device().points(uses), 0, 0, ()));
         }
         last.drain(|()| {})?;
         Ok(n_live == 0)

@@ -3,9 +3,11 @@
 //! No lock of the pool is held here. Whoever asks copies the uses first and hands back what is left of them, which
 //! counts only if the range still lies as it did.
 
+use std::time::{Duration, Instant};
+
 use smallvec::SmallVec;
-use vkarray_driver::Device;
 use vkarray_driver::hazard::{LaneId, LastUses};
+use vkarray_driver::{Device, Error as DriverError};
 
 use super::shelf::Uses;
 use crate::error::Result;
@@ -63,7 +65,12 @@ pub(super) fn send(device: &Device, uses: &LastUses) -> Result<()> {
     Ok(device.points(uses).iter().try_for_each(|point| point.flush())?)
 }
 
-/// Waits until `uses` are over.
-pub(super) fn wait(device: &Device, uses: &LastUses) -> Result<()> {
-    Ok(device.points(uses).iter().try_for_each(|point| point.wait(None))?)
+/// Waits until `uses` are over, or the time is; says whether they are.
+pub(super) fn wait(device: &Device, uses: &LastUses, limit: Option<Duration>) -> Result<bool> {
+    let begun = Instant::now();
+    let left = || limit.map(|limit| limit.saturating_sub(begun.elapsed()));
+    match device.points(uses).iter().try_for_each(|point| point.wait(left())) {
+        Err(DriverError::Timeout { .. }) => Ok(false),
+        other => Ok(other.map(|()| true)?),
+    }
 }

@@ -38,7 +38,7 @@ impl Rig {
     fn admit(&mut self, granules: u64) -> (Place, Span) {
         let piece = self.ground.take(granules).expect("the chunk is large");
         let span = Span { buffer: vk::Buffer::null(), offset: piece.offset * GRANULE, mapped: None, kind: KIND, piece };
-        (self.shelf.admit(span, &self.meter), span)
+        (self.shelf.admit(span, &Holder::new(), &self.meter), span)
     }
 
     fn put(&mut self, (place, span): (Place, Span), uses: Work) -> Result<(), Misuse> {
@@ -46,7 +46,7 @@ impl Rig {
     }
 
     fn take(&mut self, granules: u64, wish: Wish) -> Option<(Place, Taken<Work>)> {
-        self.shelf.take(&need(granules), wish, &self.meter)
+        self.shelf.take(&need(granules), wish, &Holder::new(), &self.meter)
     }
 
     fn counters(&self) -> Counters {
@@ -227,7 +227,7 @@ impl Compared {
     }
 
     fn settle(&mut self) {
-        let pending: Vec<_> = self.rig.shelf.pending().map(|(place, uses)| (place, uses.clone())).collect();
+        let pending: Vec<_> = self.rig.shelf.pending().map(|(place, _, uses)| (place, uses.clone())).collect();
         for (place, mut uses) in pending {
             uses.pop();
             self.rig.shelf.settle(place, uses, &self.rig.meter);
