@@ -50,7 +50,7 @@ fn a_million_blocks_come_out_of_what_the_first_took() {
     let fixture = Fixture::open();
     let allocator = fixture.allocator();
     let sizes = [1, 300, 70_000, MIB, 3 * MIB];
-    sizes.map(|size| drop(allocator.allocate(size, MemoryKind::Device).unwrap()));
+    sizes.iter().for_each(|size| drop(allocator.allocate(*size, MemoryKind::Device).unwrap()));
     let growths = allocator.counters().growths;
     for size in sizes.into_iter().cycle().take(1_000_000) {
         drop(allocator.allocate(size, MemoryKind::Device).unwrap());
