@@ -45,8 +45,8 @@
 #![forbid(unsafe_code)]
 
 pub use vkarray_allocator::{
-    Allocator, Block, CopyNode, Error as MemoryError, FillNode, MemoryInfo, MemoryKind, MemoryManager,
-    PassthroughManager, Usage,
+    Allocator, Block, CopyNode, Error as MemoryError, FillNode, Holder, LadderCounts, MemoryInfo, MemoryKind,
+    MemoryManager, OutOfMemory, PassthroughManager, PoolManager, Rung, Shortage, Taken, Usage,
 };
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
@@ -59,7 +59,8 @@ pub use vkarray_kernel::{
     ParamKind, Parameter, PushMember, ScalarValue, Signature, Source, Translated,
 };
 pub use vkarray_ndarray::{
-    Context, ContextBuilder, DeviceNDArray, Error, Index, Layout, LayoutError, Order, Result, Span, broadcast_shapes,
+    Context, ContextBuilder, DeviceNDArray, Error, Index, Layout, LayoutError, Order, PendingCopy, Result, Span,
+    broadcast_shapes,
 };
 
 /// What most programs need.
