@@ -34,6 +34,7 @@ mod plan;
 mod point;
 mod query;
 mod queue;
+mod recorder;
 mod select;
 mod snapshot;
 mod stream;
@@ -58,10 +59,11 @@ pub use owned::{Destroy, Owned};
 pub use plan::{MINIMUM_VERSION, Plan, QueuePlan, Request};
 pub use point::Point;
 pub use queue::QueueLock;
+pub use recorder::Recorder;
 pub use select::Selection;
 pub use snapshot::{
     DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,
 };
-pub use stream::{Direction, Recorder, Stream};
+pub use stream::{Direction, Stream};
 pub use timeline::Timeline;
 pub use trace::Trace;
