@@ -56,6 +56,7 @@ impl Block {
                 oldest.wait_for_uses(&(0..oldest.size()), Mode::Write)?;
             }
             let staging = self.allocator().allocate(len(chunk), MemoryKind::WriteCombined)?;
+            staging.wait_for_former_uses()?;
             staging.write_mapped(0, chunk);
             let to = range.start + len(&source[..n * CHUNK]);
             self.copy_from_block(stream, to, &staging, 0..len(chunk))?;
@@ -211,6 +212,11 @@ impl Block {
     fn wait_for_uses(&self, range: &Range<u64>, mode: Mode) -> Result<()> {
         let uses = self.device().block_uses(self.id(), range.clone(), mode);
         Ok(uses.iter().try_for_each(|last| last.wait(None))?)
+    }
+
+    /// Blocks until the device is done with what a new block's memory was used for before it was this block's.
+    fn wait_for_former_uses(&self) -> Result<()> {
+        if self.has_former_uses() { self.wait_for_uses(&(0..self.size()), Mode::Write) } else { Ok(()) }
     }
 
     /// Whether nothing on the device, sent or not, uses the bytes.
