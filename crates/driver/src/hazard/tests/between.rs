@@ -120,11 +120,7 @@ fn completion_names_what_is_complete_with_it() {
     // The batch of lane 1 is the second: its wait opened it.
     assert_eq!(implied.to_vec(), [point(&rig, 0), point(&rig, 1)]);
     for (lane, &value) in done.iter().enumerate() {
-        assert_eq!(
-            rig.table.completed(rig.lanes[lane], value).to_vec(),
-            [],
-            "lane {lane}, which is no news to others"
-        );
+        assert_eq!(rig.table.completed(rig.lanes[lane], value).to_vec(), [], "lane {lane}, which is no news to others");
     }
 }
 
