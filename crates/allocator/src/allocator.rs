@@ -64,14 +64,23 @@ impl Allocator {
     /// [`Error::TooLarge`], [`Error::NoSuchMemory`], [`Error::OutOfMemory`]; those of waiting for the device.
     pub fn allocate(self: &Arc<Self>, size: u64, kind: MemoryKind) -> Result<Arc<Block>> {
         self.device.check_lost()?;
-        let pointer = match kind {
-            MemoryKind::Device | MemoryKind::Shared => self.manager.memalloc(&Request::new(size, kind))?,
-            MemoryKind::Pinned => self.manager.memhostalloc(size, HostOptions::default())?.into_pointer(),
-            MemoryKind::WriteCombined => {
-                self.manager.memhostalloc(size, HostOptions::default().wc(true))?.into_pointer()
+        match kind {
+            MemoryKind::Device | MemoryKind::Shared => {
+                Ok(Arc::new(Block::new(self, self.manager.memalloc(&Request::new(size, kind))?)))
             }
-        };
-        Ok(Arc::new(Block::new(self, pointer)))
+            MemoryKind::Pinned => self.allocate_host(size, HostOptions::default()),
+            MemoryKind::WriteCombined => self.allocate_host(size, HostOptions::default().wc(true)),
+        }
+    }
+
+    /// Allocates host memory that the device reaches, uninitialised.
+    ///
+    /// # Errors
+    ///
+    /// As [`Allocator::allocate`].
+    pub fn allocate_host(self: &Arc<Self>, size: u64, options: HostOptions) -> Result<Arc<Block>> {
+        self.device.check_lost()?;
+        Ok(Arc::new(Block::new(self, self.manager.memhostalloc(size, options)?.into_pointer())))
     }
 
     /// Frees the dropped blocks that the device is done with. Never blocks.

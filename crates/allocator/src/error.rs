@@ -71,6 +71,12 @@ pub enum Error {
         /// The other device.
         right: String,
     },
+    /// Memory that the host cannot address, or is not meant to.
+    #[error("the host does not address {kind} memory: copy it, or ask for pinned, mapped or shared memory")]
+    NotOnHost {
+        /// What the memory is for.
+        kind: MemoryKind,
+    },
     /// Something that this memory manager or this device does not do.
     #[error("{what} is not supported here")]
     Unsupported {

@@ -11,6 +11,7 @@ mod cleanup;
 mod deferred;
 mod error;
 mod graph;
+mod host;
 mod kind;
 mod manager;
 mod pointer;
@@ -20,6 +21,7 @@ pub use allocator::Allocator;
 pub use block::Block;
 pub use error::{Error, Result};
 pub use graph::{CopyNode, FillNode};
+pub use host::{HostRead, HostWrite};
 pub use kind::MemoryKind;
 pub use manager::{
     DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryInfo, MemoryManager, PassthroughManager, Request,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkarray_driver::hazard::{Access, Mode, Stage};
-use vkarray_driver::{Device, Direction, Label, Recorder, Stream};
+use vkarray_driver::{Device, Direction, Label, Recorder, Stream, Term};
 
 use crate::block::Block;
 use crate::error::{Error, Result};
@@ -40,8 +40,7 @@ impl Block {
         if source.is_empty() {
             return Ok(());
         }
-        if self.is_mapped() && self.is_idle(&range)? {
-            self.write_mapped(range.start, source);
+        if self.is_mapped() && self.write_if_idle(&range, source)? {
             return Ok(());
         }
         let mut in_flight: VecDeque<Arc<Self>> = VecDeque::new();
@@ -74,9 +73,7 @@ impl Block {
             return Ok(());
         }
         if self.is_mapped() {
-            self.wait_for_uses(&range, Mode::Read)?;
-            self.read_mapped(range.start, target);
-            return Ok(());
+            return self.read_when_written(&range, target);
         }
         let mut on_their_way: VecDeque<Arc<Self>> = VecDeque::new();
         let mut starts = (range.start..range.end).step_by(CHUNK);
@@ -209,24 +206,36 @@ impl Block {
         Ok(uses.iter().try_for_each(|last| last.wait(None))?)
     }
 
-    /// Whether nothing on the device, sent or not, uses the bytes.
-    fn is_idle(&self, range: &Range<u64>) -> Result<bool> {
-        for point in self.device().block_uses(self.id(), range.clone(), Mode::Write) {
+    /// Writes through the mapping if nothing on the device, sent or not, uses the bytes. Returns whether it did.
+    fn write_if_idle(&self, range: &Range<u64>, source: &[u8]) -> Result<bool> {
+        let (_hold, uses) = self.device().hold(self.id(), range.clone(), Mode::Write, Term::Brief)?;
+        for point in uses {
             if !point.is_complete()? {
                 return Ok(false);
             }
         }
+        self.write_mapped(range.start, source);
         Ok(true)
     }
 
-    /// Copies to the mapping. The caller has checked the range, and that the device is not using it.
+    /// Reads through the mapping, after what writes the bytes.
+    fn read_when_written(&self, range: &Range<u64>, target: &mut [u8]) -> Result<()> {
+        // Most of the wait is without the hold, which others may have to wait for.
+        self.wait_for_uses(range, Mode::Read)?;
+        let (_hold, uses) = self.device().hold(self.id(), range.clone(), Mode::Read, Term::Brief)?;
+        uses.iter().try_for_each(|last| last.wait(None))?;
+        self.read_mapped(range.start, target);
+        Ok(())
+    }
+
+    /// Copies to the mapping. The caller has checked the range, and keeps the device and other threads off it.
     fn write_mapped(&self, offset: u64, source: &[u8]) {
         let target = self.mapped_bytes(offset, source.len());
         // SAFETY: the mapping holds the range, as `mapped_bytes` checked, and no Rust reference to it exists.
         unsafe { std::ptr::copy_nonoverlapping(source.as_ptr(), target, source.len()) };
     }
 
-    /// Copies from the mapping. The caller has waited for the device's last write.
+    /// Copies from the mapping. The caller has waited for the device's last write, and keeps other writers off.
     fn read_mapped(&self, offset: u64, target: &mut [u8]) {
         let source = self.mapped_bytes(offset, target.len());
         // SAFETY: the mapping holds the range, as `mapped_bytes` checked, and no Rust reference to it exists.
@@ -234,7 +243,7 @@ impl Block {
     }
 
     /// The address of `len` bytes at `offset`.
-    fn mapped_bytes(&self, offset: u64, len: usize) -> *mut u8 {
+    pub(crate) fn mapped_bytes(&self, offset: u64, len: usize) -> *mut u8 {
         let base = self.mapped().expect("only called for mapped blocks");
         self.check_range(offset, len as u64).expect("only called for ranges inside the block");
         let offset = usize::try_from(offset).expect("a mapping is smaller than the address space");

@@ -84,6 +84,8 @@ enum Ordered {
     Ready(Option<Barrier>),
     /// It belongs to a batch that starts after these points.
     After(Waits),
+    /// The host is copying what it would touch.
+    Held,
 }
 
 impl Lane {
@@ -192,6 +194,12 @@ impl Lane {
             let waits = match self.order(&mut state, operation)? {
                 Ordered::Ready(barrier) => break barrier,
                 Ordered::After(waits) => waits,
+                Ordered::Held => {
+                    drop(state); // Others go on meanwhile.
+                    self.device().wait_for_holds(operation.accesses())?;
+                    state = self.state();
+                    continue;
+                }
             };
             match waits.iter().find(|p| p.timeline().submitted() < p.value()) {
                 Some(behind) => {
@@ -257,6 +265,9 @@ impl Lane {
     fn order(&self, state: &mut State, operation: Operation<'_>) -> Result<Ordered> {
         let batch = state.open.as_ref().expect("the caller opened one");
         let mut tracker = self.device().tracker();
+        if !tracker.holds.is_empty() && tracker.holds.are_in_the_way(operation.accesses())? {
+            return Ok(Ordered::Held);
+        }
         if let Operation::Replay(operation) = operation
             && let Some(barrier) = tracker.hazards.repeat(self.id, batch.value, operation)
         {

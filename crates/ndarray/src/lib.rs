@@ -9,10 +9,12 @@ mod array;
 mod context;
 mod create;
 mod error;
+mod host;
 mod layout;
 mod transfer;
 
 pub use array::DeviceNDArray;
 pub use context::{Context, ContextBuilder};
 pub use error::{Error, Result};
+pub use host::{HostRead, HostWrite};
 pub use layout::{Index, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span, broadcast_shapes};

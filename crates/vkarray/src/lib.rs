@@ -45,7 +45,7 @@
 #![forbid(unsafe_code)]
 
 pub use vkarray_allocator::{
-    Allocator, Block, CopyNode, Error as MemoryError, FillNode, MemoryInfo, MemoryKind, MemoryManager,
+    Allocator, Block, CopyNode, Error as MemoryError, FillNode, HostOptions, MemoryInfo, MemoryKind, MemoryManager,
     PassthroughManager, Usage,
 };
 pub use vkarray_driver::{
@@ -59,7 +59,8 @@ pub use vkarray_kernel::{
     ParamKind, Parameter, PushMember, ScalarValue, Signature, Source, Translated,
 };
 pub use vkarray_ndarray::{
-    Context, ContextBuilder, DeviceNDArray, Error, Index, Layout, LayoutError, Order, Result, Span, broadcast_shapes,
+    Context, ContextBuilder, DeviceNDArray, Error, HostRead, HostWrite, Index, Layout, LayoutError, Order, Result,
+    Span, broadcast_shapes,
 };
 
 /// What most programs need.
