@@ -5,6 +5,7 @@ mod cleanup;
 mod copies;
 mod exhaustion;
 mod host_guards;
+mod registered;
 mod staging;
 
 /// Bytes that differ from their neighbours, from word to word and from call to call.

@@ -77,6 +77,24 @@ pub enum Error {
         /// What the memory is for.
         kind: MemoryKind,
     },
+    /// Memory of the program to be pinned that is not whole pages.
+    #[error("{size} bytes at address {address:#x} are not whole pages of {alignment} bytes")]
+    NotWholePages {
+        /// Where they start.
+        address: usize,
+        /// How many.
+        size: u64,
+        /// What both must be a multiple of; 0 if this device pins no memory of the program.
+        alignment: u64,
+    },
+    /// Memory of the program that was to be pinned twice.
+    #[error("the pages at {:#x}..{:#x} are pinned already, in {:#x}..{:#x}", pages.start, pages.end, pinned.start, pinned.end)]
+    AlreadyPinned {
+        /// The addresses asked for.
+        pages: std::ops::Range<usize>,
+        /// Those of the earlier pin.
+        pinned: std::ops::Range<usize>,
+    },
     /// Something that this memory manager or this device does not do.
     #[error("{what} is not supported here")]
     Unsupported {

@@ -12,9 +12,11 @@ mod deferred;
 mod error;
 mod graph;
 mod host;
+mod import;
 mod kind;
 mod manager;
 mod pointer;
+mod register;
 mod transfer;
 
 pub use allocator::Allocator;
@@ -28,3 +30,4 @@ pub use manager::{
     Usage,
 };
 pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
+pub use register::{Registered, RegisteredPath};

@@ -201,7 +201,7 @@ impl Block {
     }
 
     /// Blocks until the device is done with what an access of the host would conflict with.
-    fn wait_for_uses(&self, range: &Range<u64>, mode: Mode) -> Result<()> {
+    pub(crate) fn wait_for_uses(&self, range: &Range<u64>, mode: Mode) -> Result<()> {
         let uses = self.device().block_uses(self.id(), range.clone(), mode);
         Ok(uses.iter().try_for_each(|last| last.wait(None))?)
     }
@@ -236,7 +236,7 @@ impl Block {
     }
 
     /// Copies from the mapping. The caller has waited for the device's last write, and keeps other writers off.
-    fn read_mapped(&self, offset: u64, target: &mut [u8]) {
+    pub(crate) fn read_mapped(&self, offset: u64, target: &mut [u8]) {
         let source = self.mapped_bytes(offset, target.len());
         // SAFETY: the mapping holds the range, as `mapped_bytes` checked, and no Rust reference to it exists.
         unsafe { std::ptr::copy_nonoverlapping(source, target.as_mut_ptr(), target.len()) };

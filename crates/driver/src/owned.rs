@@ -37,6 +37,7 @@ destroy! {
     CommandPool => destroy_command_pool,
     DescriptorPool => destroy_descriptor_pool,
     DescriptorSetLayout => destroy_descriptor_set_layout,
+    DeviceMemory => free_memory,
     Pipeline => destroy_pipeline,
     PipelineCache => destroy_pipeline_cache,
     PipelineLayout => destroy_pipeline_layout,

@@ -11,6 +11,7 @@ mod create;
 mod error;
 mod host;
 mod layout;
+mod register;
 mod transfer;
 
 pub use array::DeviceNDArray;
@@ -18,3 +19,4 @@ pub use context::{Context, ContextBuilder};
 pub use error::{Error, Result};
 pub use host::{HostRead, HostWrite};
 pub use layout::{Index, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span, broadcast_shapes};
+pub use register::Registered;

@@ -46,7 +46,7 @@
 
 pub use vkarray_allocator::{
     Allocator, Block, CopyNode, Error as MemoryError, FillNode, HostOptions, MemoryInfo, MemoryKind, MemoryManager,
-    PassthroughManager, Usage,
+    PassthroughManager, RegisteredPath, Usage,
 };
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
@@ -59,8 +59,8 @@ pub use vkarray_kernel::{
     ParamKind, Parameter, PushMember, ScalarValue, Signature, Source, Translated,
 };
 pub use vkarray_ndarray::{
-    Context, ContextBuilder, DeviceNDArray, Error, HostRead, HostWrite, Index, Layout, LayoutError, Order, Result,
-    Span, broadcast_shapes,
+    Context, ContextBuilder, DeviceNDArray, Error, HostRead, HostWrite, Index, Layout, LayoutError, Order, Registered,
+    Result, Span, broadcast_shapes,
 };
 
 /// What most programs need.

@@ -14,6 +14,7 @@ use super::{DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryMana
 use crate::chunk::{Backing, Chunk, ChunkSource};
 use crate::deferred::Deferred;
 use crate::error::{Error, Result};
+use crate::import::Imports;
 use crate::kind::MemoryKind;
 use crate::pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
 
@@ -27,6 +28,7 @@ struct State {
     /// What is given out.
     live: Mutex<SlotMap<DefaultKey, Chunk>>,
     dropped: Deferred<Chunk>,
+    imports: ManuallyDrop<Imports>,
     source: ManuallyDrop<ChunkSource>,
 }
 
@@ -50,7 +52,8 @@ impl MemoryManager for PassthroughManager {
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
         if self.state.get().is_none() {
             let source = ManuallyDrop::new(ChunkSource::new(device)?);
-            let state = State { live: Mutex::default(), dropped: Deferred::new(device), source };
+            let imports = ManuallyDrop::new(Imports::new(device));
+            let state = State { live: Mutex::default(), dropped: Deferred::new(device), imports, source };
             // Somebody else may have been quicker; theirs is as good.
             let _ = self.state.set(state);
         }
@@ -72,12 +75,14 @@ impl MemoryManager for PassthroughManager {
         })
     }
 
-    unsafe fn mempin(&self, _: Owner, _: NonNull<u8>, _: u64, _: bool) -> Result<HostPointer> {
-        Err(Error::Unsupported { what: "pinning memory of the program" })
+    unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
+        // SAFETY: the caller keeps this function's contract, which is the same.
+        unsafe { self.state()?.imports.pin(owner, pointer, size, mapped) }
     }
 
     fn memfree(&self, memory: MemoryPointer) {
         let Some(state) = self.state.get() else { return };
+        let Some(memory) = state.imports.end(memory) else { return };
         let key = DefaultKey::from(KeyData::from_ffi(memory.tag()));
         let Some(chunk) = state.live().remove(key) else {
             return tracing::error!(?memory, "memory was given back that is not this manager's");
@@ -104,11 +109,13 @@ impl MemoryManager for PassthroughManager {
 
     fn try_flush(&self) -> Result<()> {
         let state = self.state()?;
+        state.imports.try_flush()?;
         state.dropped.try_flush(|chunk| state.free(chunk))
     }
 
     fn flush(&self) -> Result<()> {
         let state = self.state()?;
+        state.imports.flush()?;
         state.dropped.flush(|chunk| state.free(chunk))
     }
 
@@ -116,8 +123,9 @@ impl MemoryManager for PassthroughManager {
         let Some(state) = self.state.get() else {
             return Usage { in_use: 0, reserved: 0, n_pending: 0, pending: 0 };
         };
-        let (n_pending, pending) = state.dropped.pending();
+        let ((n_chunks, chunks), (n_imports, imports)) = (state.dropped.pending(), state.imports.pending());
         let held = state.source.usage();
+        let (n_pending, pending) = (n_chunks + n_imports, chunks + imports);
         Usage { in_use: held.in_use, reserved: held.reserved, n_pending, pending }
     }
 }
@@ -160,11 +168,14 @@ impl Drop for State {
     fn drop(&mut self) {
         // Every block held its allocator, so all are in the queue. What cannot be waited for is leaked, with the
         // memory it lies in: freeing it under the device's feet is worse.
-        match self.dropped.drain(|chunk| self.free(chunk)) {
-            // SAFETY: dropped here and never touched again.
-            Ok(()) => unsafe { ManuallyDrop::drop(&mut self.source) },
-            Err(error) => tracing::error!(%error, "memory is leaked: its last use never ended"),
+        let drained = self.imports.drain().and_then(|()| self.dropped.drain(|chunk| self.free(chunk)));
+        if let Err(error) = drained {
+            return tracing::error!(%error, "memory is leaked: its last use never ended");
         }
+        // SAFETY: dropped here and never touched again.
+        unsafe { ManuallyDrop::drop(&mut self.imports) };
+        // SAFETY: as above.
+        unsafe { ManuallyDrop::drop(&mut self.source) };
     }
 }
 
