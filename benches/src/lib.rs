@@ -1,12 +1,28 @@
-//! vkarray and wgpu on one device, one after the other in the same run, with the same definitions.
+//! vkarray, wgpu, the driver and others on one device, one after the other in the same run, with the same definitions.
 //!
-//! `ours.rs` runs `vkarray bench`, which holds our side of each measurement; `peer.rs` opens wgpu on the same device.
-//! Each program in `bin/` asks one question and measures wgpu's side; `report.rs` lays the two beside each other.
+//! A program in `bin/` measures one side and prints lines (`figure.rs`): `floor` the driver alone, `peer` wgpu; our own
+//! side is the command `vkarray bench`. `compare` runs them in turns. `merge.rs` makes rows of all their lines, and
+//! `table.rs` a table of the rows. `settings.rs` is what all of them are told.
 
-mod ours;
-mod peer;
-mod report;
+mod figure;
+mod merge;
+mod settings;
+mod table;
 
-pub use self::ours::ours;
-pub use self::peer::{Peer, timed};
-pub use self::report::{Figure, Report};
+use std::time::{Duration, Instant};
+
+pub use self::figure::{Figure, Line, Report, median};
+pub use self::merge::{Cell, Row, Sample, canonical, merge};
+pub use self::settings::{Settings, Suite};
+pub use self::table::table;
+
+/// The time that `work` takes.
+///
+/// # Errors
+///
+/// Those of `work`.
+pub fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Duration> {
+    let start = Instant::now();
+    work()?;
+    Ok(start.elapsed())
+}

@@ -47,6 +47,7 @@ impl Block {
 
     /// The device it lies on.
     #[must_use]
+    #[inline]
     pub fn device(&self) -> &Arc<Device> {
         self.allocator.device()
     }
@@ -59,36 +60,42 @@ impl Block {
 
     /// The buffer that it is a part of. Having it is safe; using it is up to the caller's `unsafe`.
     #[must_use]
+    #[inline]
     pub fn buffer(&self) -> vk::Buffer {
         self.memory().buffer()
     }
 
     /// The first byte's place in the buffer: a multiple of 256, so it can be bound at any device.
     #[must_use]
+    #[inline]
     pub fn buffer_offset(&self) -> u64 {
         self.memory().offset()
     }
 
     /// Its name in the device's hazard table.
     #[must_use]
+    #[inline]
     pub fn id(&self) -> BlockId {
         *self.id.get_or_init(|| self.device().track_block_after(self.memory().last_uses()))
     }
 
     /// Describes a read of the bytes `range`.
     #[must_use]
+    #[inline]
     pub fn read(&self, range: Range<u64>, stage: Stage) -> Access {
         Access::read(self.id(), range, stage)
     }
 
     /// Describes a write, or a read and write, of the bytes `range`.
     #[must_use]
+    #[inline]
     pub fn write(&self, range: Range<u64>, stage: Stage) -> Access {
         Access::write(self.id(), range, stage)
     }
 
     /// Whether the host can address it.
     #[must_use]
+    #[inline]
     pub fn is_mapped(&self) -> bool {
         self.mapped().is_some()
     }
@@ -126,6 +133,7 @@ impl Block {
         self.allocator.manager().memfree(memory);
     }
 
+    #[inline]
     fn memory(&self) -> &MemoryPointer {
         self.memory.as_ref().expect("taken only at its end")
     }

@@ -104,9 +104,12 @@ const FIGURES: &str = "\
 A figure is the median of several runs after one that is not counted, with the least and the largest beside it.
 
 launch: stream_* is a chain of dependent dispatches, each; host_* its recording alone; independent_* one without
-        dependences; sync_* one dispatch and a wait; pingpong a kernel and a copy on two streams that take turns
+        dependences; host_checks the checks of a dispatch alone; sync_* one dispatch and a wait; graph_* a graph of
+        1,000 replayed back to back, each dispatch; host_graph_* the call that replays it; pingpong a kernel and a
+        copy on two streams that take turns
 copy:   to the device and back, pinned and pageable, and on the device; overlap_ratio is the time of 32 uploads,
-        kernels and downloads on three streams, over that of the slowest of the three alone
+        kernels and downloads on three streams over that of the kernels alone, which are the longest stage;
+        overlap_link_ratio the same with short kernels, over uploads and downloads at once
 memory: an array made and dropped
 
 Exit codes: 0 success; 2 no such device; 1 the device or the driver failed.";

@@ -1,11 +1,12 @@
 //! `vkarray bench`: what the runtime costs on a device, in figures that can be laid beside those of others.
 //!
-//! `launch.rs`, `pingpong.rs`, `copy.rs`, `overlap.rs` and `memory.rs` each hold a measurement's definition; times are
-//! the host's, around whole bursts that end in a wait. `figure.rs` is how a figure is printed, `kernels.rs` what runs.
-//! The programs that measure other libraries the same way live outside the workspace, in `benches/`.
+//! `launch.rs`, `graph.rs`, `pingpong.rs`, `copy.rs`, `overlap.rs` and `memory.rs` each hold a measurement's definition;
+//! times are the host's, around whole bursts that end in a wait. `figure.rs` is how a figure is printed, `kernels.rs`
+//! what runs. The programs that measure other libraries the same way live outside the workspace, in `benches/`.
 
 mod copy;
 mod figure;
+mod graph;
 mod kernels;
 mod launch;
 mod memory;
@@ -38,6 +39,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     match args.suite {
         Suite::Launch => {
             launch::measure(&bench)?;
+            graph::measure(&bench)?;
             pingpong::measure(&bench)?;
         }
         Suite::Copy => {

@@ -8,28 +8,10 @@ use crate::error::Result;
 pub(super) const N: u32 = 1024;
 
 /// `axpy`: `x = a y + x`. `nop`: nothing, but as far as anyone can tell from outside it writes `x`.
-const SMALL: &str = "
-@group(0) @binding(0) var<storage, read_write> x: array<f32>;
-@group(0) @binding(1) var<storage, read> y: array<f32>;
-struct Params { n: u32, a: f32 }
-var<immediate> params: Params;
-@compute @workgroup_size(64) fn axpy(@builtin(global_invocation_id) id: vec3<u32>) {
-    let i = id.x;
-    if i < params.n { x[i] = params.a * y[i] + x[i]; }
-}
-@compute @workgroup_size(64) fn nop(@builtin(global_invocation_id) id: vec3<u32>) {
-    if id.x == 0xffffffffu { x[0] = params.a * y[0] + f32(params.n); }
-}";
+const SMALL: &str = include_str!("small.wgsl");
 
 /// Sixteen bytes an invocation, in rows of workgroups.
-const COPY: &str = "
-@group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
-@group(0) @binding(1) var<storage, read_write> target_: array<vec4<u32>>;
-@compute @workgroup_size(128)
-fn copy(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-    let i = id.x + id.y * groups.x * 128u;
-    if i < arrayLength(&target_) { target_[i] = source[i]; }
-}";
+const COPY: &str = include_str!("copy.wgsl");
 
 /// `n` xorshift rounds on each element: work that takes as long as one likes.
 const SPIN: &str = "
@@ -87,6 +69,11 @@ impl Pair {
     pub(super) fn launch(&self, kernel: &Kernel, stream: &Stream, n_groups: u32) -> Result<()> {
         Ok(kernel.dispatch(stream, Groups::exact([n_groups, 1, 1]), (&self.x, &self.y, N, 0.5_f32))?)
     }
+}
+
+/// So many pairs.
+pub(super) fn pairs(ctx: &Context, n: u32) -> Result<Vec<Pair>> {
+    (0..n).map(|_| Pair::new(ctx)).collect()
 }
 
 #[cfg(test)]

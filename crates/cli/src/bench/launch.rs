@@ -1,13 +1,13 @@
 //! What a small dispatch costs: in a chain of dependent ones, among independent ones, and with a wait.
 //!
 //! The same definitions as the CUDA and wgpu programs that the figures are compared with: 16 workgroups of 64, 1,024
-//! numbers. Graphs, when there are any, are replayed here beside the streams.
+//! numbers. Graphs of the same dispatches are in `graph.rs`.
 
 use std::time::{Duration, Instant};
 
 use vkarray::Stream;
 
-use super::kernels::{Pair, small};
+use super::kernels::{Pair, pairs, small};
 use super::{Bench, timed};
 use crate::error::Result;
 
@@ -18,7 +18,7 @@ const CHAIN: u32 = 2000;
 const WAITS: u32 = 301;
 
 /// Pairs of arrays between which the independent dispatches go round.
-const PAIRS: u32 = 64;
+pub(super) const PAIRS: u32 = 64;
 
 pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
     let stream = bench.ctx.stream()?;
@@ -31,10 +31,13 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
         bench.micros(&format!("sync_{entry}{n_groups}"), &bench.samples(WAITS, wait)?, 1)?;
     }
     let kernel = small(bench.ctx, "axpy")?;
-    let pairs = (0..PAIRS).map(|_| Pair::new(bench.ctx)).collect::<Result<Vec<_>>>()?;
+    let pairs = pairs(bench.ctx, PAIRS)?;
     let launch = |i: u32| pairs[(i % PAIRS) as usize].launch(&kernel, &stream, 16);
     let times = bench.runs(|| chain(&stream, CHAIN, launch))?;
-    report(bench, "independent", "host_independent", "axpy16", &times)
+    report(bench, "independent", "host_independent", "axpy16", &times)?;
+    // A dispatch of no workgroups is checked like any other, and then not recorded.
+    let times = bench.runs(|| timed(|| (0..CHAIN).try_for_each(|_| pairs[0].launch(&kernel, &stream, 0))))?;
+    bench.micros("host_checks", &times, CHAIN)
 }
 
 /// What a burst of dispatches took.

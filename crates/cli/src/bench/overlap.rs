@@ -1,7 +1,11 @@
 //! Do an upload, a kernel and a download on three streams go on at once?
 //!
-//! Thirty-two chunks go up, through a kernel that takes about as long as the copy, and down. The ratio is the time of
-//! all over that of the slowest of the three alone: 1 is perfect, 3 is none.
+//! Thirty-two chunks go up, through a kernel, and down, twice over. First the kernel is the longest stage, as in a
+//! pipeline worth the device: longer than both copies together. `overlap_ratio` is the time of all over that of the
+//! longest stage alone; 1 is perfect. Then the kernel is shorter than a copy, so that the link to the host is what
+//! holds the work up: `overlap_link_ratio` is the time of all over that of uploads and downloads at once without the
+//! kernel, since on many machines both ways share one link. Neither can be much below 1; the first chunk's upload and
+//! the last one's download, during which nothing else goes on, cost a few hundredths.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,21 +22,40 @@ const CHUNK_WORDS: u64 = CHUNK_BYTES / 4;
 /// Rounds of the kernel at most: some drivers end an invocation's loop after 65,535.
 const MAX_ROUNDS: u32 = 60_000;
 
+/// The kernel's time over that of both copies, where the kernel is to be the longest stage.
+const LONGEST: f64 = 1.4;
+/// And where the link is: shorter than either copy.
+const SHORTEST: f64 = 0.25;
+
 pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
     let mut pipeline = Pipeline::new(bench)?;
     let up = median(bench, || pipeline.all(Pipeline::up))?;
-    pipeline.fit_kernel(up / 32)?;
-    let kernel = median(bench, || pipeline.all(Pipeline::work))?;
     let down = median(bench, || pipeline.all(Pipeline::down))?;
-    let longest = up.max(kernel).max(down);
-    let stages = |i: usize| Pipeline::STAGES.iter().try_for_each(|stage| stage(&pipeline, i));
-    let together = bench.runs(|| pipeline.all(|_, i| stages(i)))?;
+    let link = median(bench, || pipeline.all(Pipeline::copies))?;
+    pipeline.fit_kernel(link.max(up + down).mul_f64(LONGEST))?;
+    let kernel = median(bench, || pipeline.all(Pipeline::work))?;
     for (name, time) in [("overlap_up", up), ("overlap_kernel", kernel), ("overlap_down", down)] {
         bench.micros(name, &[time], 1)?;
     }
-    bench.micros("overlap_together", &together, 1)?;
-    let ratios = together.iter().map(|time| time.as_secs_f64() / longest.as_secs_f64());
-    bench.printer.figure("overlap_ratio", Unit::Ratio, ratios)
+    together(bench, &pipeline, "overlap", up.max(kernel).max(down))?;
+    pipeline.fit_kernel(link.mul_f64(SHORTEST))?;
+    let kernel = median(bench, || pipeline.all(Pipeline::work))?;
+    bench.micros("overlap_link", &[link], 1)?;
+    bench.micros("overlap_link_kernel", &[kernel], 1)?;
+    if kernel >= link {
+        let reason = "even the shortest kernel takes longer than the copies";
+        bench.printer.skipped("overlap_link_together", reason)?;
+        return bench.printer.skipped("overlap_link_ratio", reason);
+    }
+    together(bench, &pipeline, "overlap_link", link)
+}
+
+/// Reports the time of the three stages at once, and over the `least` it could be.
+fn together(bench: &Bench<'_>, pipeline: &Pipeline, name: &str, least: Duration) -> Result<()> {
+    let times = bench.runs(|| pipeline.all(Pipeline::stages))?;
+    bench.micros(&format!("{name}_together"), &times, 1)?;
+    let ratios = times.iter().map(|time| time.as_secs_f64() / least.as_secs_f64());
+    bench.printer.figure(&format!("{name}_ratio"), Unit::Ratio, ratios)
 }
 
 fn median(bench: &Bench<'_>, run: impl FnMut() -> Result<Duration>) -> Result<Duration> {
@@ -40,9 +63,6 @@ fn median(bench: &Bench<'_>, run: impl FnMut() -> Result<Duration>) -> Result<Du
     times.sort();
     Ok(times[times.len() / 2])
 }
-
-/// A stage's part of one chunk.
-type Stage = fn(&Pipeline, usize) -> Result<()>;
 
 struct Pipeline {
     streams: [Stream; 3],
@@ -55,8 +75,6 @@ struct Pipeline {
 }
 
 impl Pipeline {
-    const STAGES: [Stage; 3] = [Self::up, Self::work, Self::down];
-
     fn new(bench: &Bench<'_>) -> Result<Self> {
         let ctx = bench.ctx;
         let n_words = usize::try_from(CHUNK_WORDS).expect("a size that fits every host");
@@ -86,6 +104,18 @@ impl Pipeline {
         Ok(self.targets[i].copy_from_block(&self.streams[2], 0, self.arrays[i].block(), 0..CHUNK_BYTES)?)
     }
 
+    /// The upload of one chunk and, at once, the download of another.
+    fn copies(&self, i: usize) -> Result<()> {
+        self.up(i)?;
+        self.down((i + CHUNKS / 2) % CHUNKS)
+    }
+
+    fn stages(&self, i: usize) -> Result<()> {
+        self.up(i)?;
+        self.work(i)?;
+        self.down(i)
+    }
+
     /// The time until all streams are done with the stage's part of every chunk.
     fn all(&self, stage: impl Fn(&Self, usize) -> Result<()>) -> Result<Duration> {
         timed(|| {
@@ -94,12 +124,12 @@ impl Pipeline {
         })
     }
 
-    /// Sets the kernel's rounds so that it takes about `wanted` a chunk.
+    /// Sets the kernel's rounds so that all chunks take about `wanted`.
     fn fit_kernel(&mut self, wanted: Duration) -> Result<()> {
+        self.rounds = 1;
         loop {
-            let chunks = u32::try_from(CHUNKS).expect("a small count");
             self.all(Self::work)?;
-            let took = self.all(Self::work)? / chunks;
+            let took = self.all(Self::work)?;
             if took >= wanted / 2 || self.rounds >= MAX_ROUNDS {
                 let scale = (wanted.as_secs_f64() / took.as_secs_f64()).clamp(0.25, 2.0);
                 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and clamped")]

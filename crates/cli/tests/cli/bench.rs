@@ -44,7 +44,10 @@ fn launches() {
     for kernel in ["nop1", "nop16", "axpy1", "axpy16"] {
         expected.extend(["stream", "host", "sync"].map(|what| format!("{what}_{kernel}")));
     }
-    expected.extend(["independent_axpy16", "host_independent_axpy16"].map(str::to_owned));
+    expected.extend(["independent_axpy16", "host_independent_axpy16", "host_checks"].map(str::to_owned));
+    for what in ["dependent", "independent"] {
+        expected.extend(["graph", "host_graph"].map(|figure| format!("{figure}_{what}_axpy16")));
+    }
     expected.extend(["pingpong", "host_pingpong", "pingpong_host_waits"].map(str::to_owned));
     assert_eq!(names("launch"), expected);
 }
@@ -70,7 +73,9 @@ fn copies() {
     // The size of the copies on the device depends on the device.
     let (on_device, rest): (Vec<_>, Vec<_>) = names.iter().partition(|name| name.starts_with("copy_device_"));
     assert_eq!(on_device.len(), 2, "{on_device:?}");
-    let overlaps = ["up", "kernel", "down", "together", "ratio"].map(|what| format!("overlap_{what}"));
+    let stages = ["up", "kernel", "down", "together", "ratio"];
+    let links = ["link", "link_kernel", "link_together", "link_ratio"];
+    let overlaps: Vec<_> = stages.iter().chain(&links).map(|what| format!("overlap_{what}")).collect();
     assert_eq!(rest, overlaps.iter().collect::<Vec<_>>());
 }
 

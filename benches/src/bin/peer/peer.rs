@@ -1,51 +1,46 @@
-//! wgpu on Vulkan, opened on the device that our side used, and what its users write to measure it.
+//! wgpu on Vulkan, opened on the device that our side used, and what its users write to use it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use serde_json::Value;
+use vkarray_benches::{Report, timed};
 use wgpu::{
     Adapter, Backends, BindGroup, BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages,
     CommandEncoder, ComputePass, ComputePipeline, ComputePipelineDescriptor, Device, DeviceDescriptor, Instance,
     InstanceDescriptor, Limits, PollType, Queue, ShaderModuleDescriptor, ShaderSource,
 };
 
-/// Runs of which a figure is the median.
-const RUNS: u32 = 9;
-
 /// A device of wgpu's.
 #[derive(Debug)]
-pub struct Peer {
+pub(crate) struct Peer {
     /// The device.
-    pub device: Device,
+    pub(crate) device: Device,
     /// Its queue.
-    pub queue: Queue,
+    pub(crate) queue: Queue,
     /// What it was opened with: all that the adapter has.
-    pub limits: Limits,
+    pub(crate) limits: Limits,
+    /// Its name.
+    pub(crate) name: String,
+    /// Where its figures go.
+    pub(crate) report: Report,
 }
 
 impl Peer {
-    /// Opens the device that a header of ours names.
-    ///
-    /// # Errors
-    ///
-    /// If wgpu does not list it, or cannot open it.
-    pub fn open(header: &Value) -> Result<Self> {
-        let name = header["device"].as_str().context("the header names no device")?;
+    /// Opens the device of that name, or else the first.
+    pub(crate) fn open(name: Option<&str>, report: Report) -> Result<Self> {
         let descriptor =
             InstanceDescriptor { backends: Backends::VULKAN, ..InstanceDescriptor::new_without_display_handle() };
         let adapters: Vec<Adapter> = pollster::block_on(Instance::new(descriptor).enumerate_adapters(Backends::VULKAN));
-        let adapter = adapters.into_iter().find(|adapter| adapter.get_info().name == name);
-        let adapter = adapter.with_context(|| format!("wgpu has no device {name}"))?;
+        let is_wanted = |adapter: &Adapter| name.is_none_or(|name| adapter.get_info().name == name);
+        let adapter = adapters.into_iter().find(is_wanted).with_context(|| format!("wgpu has no device {name:?}"))?;
         let limits = adapter.limits();
         let descriptor = DeviceDescriptor { required_limits: limits.clone(), ..Default::default() };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).context("opening the device")?;
-        Ok(Self { device, queue, limits })
+        Ok(Self { device, queue, limits, name: adapter.get_info().name, report })
     }
 
     /// Makes a pipeline of a shader's entry point.
-    #[must_use]
-    pub fn pipeline(&self, source: &str, entry: &str) -> ComputePipeline {
+    pub(crate) fn pipeline(&self, source: &str, entry: &str) -> ComputePipeline {
         let source = ShaderSource::Wgsl(source.into());
         let module = self.device.create_shader_module(ShaderModuleDescriptor { label: None, source });
         self.device.create_compute_pipeline(&ComputePipelineDescriptor {
@@ -59,20 +54,17 @@ impl Peer {
     }
 
     /// Makes a buffer for kernels and copies.
-    #[must_use]
-    pub fn buffer(&self, size: u64) -> Buffer {
+    pub(crate) fn buffer(&self, size: u64) -> Buffer {
         self.buffer_for(size, BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC)
     }
 
     /// Makes a buffer for something else.
-    #[must_use]
-    pub fn buffer_for(&self, size: u64, usage: BufferUsages) -> Buffer {
+    pub(crate) fn buffer_for(&self, size: u64, usage: BufferUsages) -> Buffer {
         self.device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
     }
 
     /// Binds two buffers as a pipeline's first group.
-    #[must_use]
-    pub fn bind(&self, pipeline: &ComputePipeline, first: &Buffer, second: &Buffer) -> BindGroup {
+    pub(crate) fn bind(&self, pipeline: &ComputePipeline, first: &Buffer, second: &Buffer) -> BindGroup {
         let entries = [(0, first), (1, second)]
             .map(|(binding, buffer)| BindGroupEntry { binding, resource: buffer.as_entire_binding() });
         let layout = &pipeline.get_bind_group_layout(0);
@@ -80,58 +72,41 @@ impl Peer {
     }
 
     /// Records a compute pass and submits it.
-    pub fn submit_pass(&self, record: impl FnOnce(&mut ComputePass<'_>)) {
+    pub(crate) fn submit_pass(&self, record: impl FnOnce(&mut ComputePass<'_>)) {
         self.submit(|encoder| record(&mut encoder.begin_compute_pass(&Default::default())));
     }
 
     /// Records and submits.
-    pub fn submit(&self, record: impl FnOnce(&mut CommandEncoder)) {
+    pub(crate) fn submit(&self, record: impl FnOnce(&mut CommandEncoder)) {
         let mut encoder = self.device.create_command_encoder(&Default::default());
         record(&mut encoder);
         self.queue.submit([encoder.finish()]);
     }
 
     /// Blocks until all work is done.
-    ///
-    /// # Errors
-    ///
-    /// If the device is lost.
-    pub fn wait(&self) -> Result<()> {
+    pub(crate) fn wait(&self) -> Result<()> {
         self.device.poll(PollType::wait_indefinitely()).context("waiting for the device")?;
         Ok(())
     }
 
-    /// Times `run` and the wait for its end, once to warm up and then for the figure.
-    ///
-    /// # Errors
-    ///
-    /// Those of `run` and of the wait.
-    pub fn runs(&self, run: impl FnMut() -> Result<()>) -> Result<Vec<Duration>> {
-        self.samples(RUNS, run)
+    /// Times `run` and the wait for its end.
+    pub(crate) fn runs(&self, run: impl FnMut() -> Result<()>) -> Result<Vec<Duration>> {
+        self.samples(self.report.runs, run)
     }
 
     /// As [`Peer::runs`], `n` times.
-    ///
-    /// # Errors
-    ///
-    /// As [`Peer::runs`].
-    pub fn samples(&self, n: u32, mut run: impl FnMut() -> Result<()>) -> Result<Vec<Duration>> {
-        let mut once = || {
+    pub(crate) fn samples(&self, n: u32, mut run: impl FnMut() -> Result<()>) -> Result<Vec<Duration>> {
+        self.report.samples(n, || {
             self.wait()?;
             timed(|| run().and_then(|()| self.wait()))
-        };
-        once()?;
-        (0..n).map(|_| once()).collect()
+        })
     }
-}
 
-/// The time that `work` takes.
-///
-/// # Errors
-///
-/// Those of `work`.
-pub fn timed(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
-    let start = Instant::now();
-    work()?;
-    Ok(start.elapsed())
+    /// Times `run` alone; its work is waited for outside.
+    pub(crate) fn host_runs(&self, mut run: impl FnMut() -> Result<()>) -> Result<Vec<Duration>> {
+        self.report.runs(|| {
+            self.wait()?;
+            timed(&mut run)
+        })
+    }
 }

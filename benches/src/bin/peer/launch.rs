@@ -1,11 +1,13 @@
-//! What does a small dispatch cost: in a chain of dependent ones, among independent ones, and with a wait?
+//! What a small dispatch costs: in a chain of dependent ones, among independent ones, and with a wait.
 //!
 //! wgpu's chains are recorded into one pass, its fastest way; `stream_each_*` submits every dispatch, as our streams let
-//! the user do. Its barriers are global to a pass, so that independent dispatches cost what dependent ones do.
+//! the user do. Its barriers are global to a pass, so that independent dispatches cost what dependent ones do. It has
+//! no graphs: a command buffer is spent when it is submitted.
 
 use anyhow::Result;
-use vkarray_benches::{Peer, Report, ours};
 use wgpu::{BindGroup, ComputePipeline};
+
+use crate::peer::Peer;
 
 const CHAIN: u32 = 2000;
 const WAITS: u32 = 301;
@@ -22,29 +24,26 @@ const SHADER: &str = "
     if id.x == 0xffffffffu { x[0] = y[0]; }
 }";
 
-fn main() -> Result<()> {
-    let (header, ours) = ours("launch")?;
-    let peer = Peer::open(&header)?;
-    let mut report = Report::default();
+pub(crate) fn measure(peer: &Peer) -> Result<()> {
+    let report = peer.report;
     for (entry, n_groups) in [("nop", 1), ("nop", 16), ("axpy", 1), ("axpy", 16)] {
         let pipeline = peer.pipeline(SHADER, entry);
-        let pair = peer.bind(&pipeline, &peer.buffer(BYTES), &peer.buffer(BYTES));
+        let pair = [peer.bind(&pipeline, &peer.buffer(BYTES), &peer.buffer(BYTES))];
         let name = format!("{entry}{n_groups}");
-        let pair = std::slice::from_ref(&pair);
-        let one = || chain(&peer, &pipeline, pair, (1, n_groups));
-        report.micros(
-            &format!("stream_{name}"),
-            &peer.runs(|| chain(&peer, &pipeline, pair, (CHAIN, n_groups)))?,
-            CHAIN,
-        );
-        report.micros(&format!("stream_each_{name}"), &peer.runs(|| (0..CHAIN).try_for_each(|_| one()))?, CHAIN);
+        let all = || chain(peer, &pipeline, &pair, (CHAIN, n_groups));
+        let one = || chain(peer, &pipeline, &pair, (1, n_groups));
+        report.micros(&format!("stream_{name}"), &peer.runs(all)?, CHAIN);
+        report.micros(&format!("host_{name}"), &peer.host_runs(all)?, CHAIN);
         report.micros(&format!("sync_{name}"), &peer.samples(WAITS, one)?, 1);
+        let each = || (0..CHAIN).try_for_each(|_| one());
+        report.micros(&format!("stream_each_{name}"), &peer.runs(each)?, CHAIN);
+        report.micros(&format!("host_each_{name}"), &peer.host_runs(each)?, CHAIN);
     }
     let pipeline = peer.pipeline(SHADER, "axpy");
     let pairs: Vec<_> = (0..PAIRS).map(|_| peer.bind(&pipeline, &peer.buffer(BYTES), &peer.buffer(BYTES))).collect();
-    let times = peer.runs(|| chain(&peer, &pipeline, &pairs, (CHAIN, 16)))?;
-    report.micros("independent_axpy16", &times, CHAIN);
-    report.print_beside(&header, &ours);
+    let all = || chain(peer, &pipeline, &pairs, (CHAIN, 16));
+    report.micros("independent_axpy16", &peer.runs(all)?, CHAIN);
+    report.micros("host_independent_axpy16", &peer.host_runs(all)?, CHAIN);
     Ok(())
 }
 

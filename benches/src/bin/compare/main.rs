@@ -1,0 +1,148 @@
+//! How does vkarray stand beside the driver's own floor, beside wgpu, and beside others, on this machine today?
+//!
+//! Runs `vkarray bench`, `floor`, `peer` and any other commands in turns, several rounds, and prints a Markdown table of
+//! the medians. `program.rs` runs one; what is made of their lines is in the library, `merge.rs` and `table.rs`.
+
+mod program;
+
+use std::fs;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::{Parser, ValueEnum};
+use serde_json::{Value, json};
+use vkarray_benches::{Line, Sample, Suite, merge, table};
+
+use crate::program::{Program, named};
+
+/// vkarray beside the driver, wgpu and others: one table. `VKARRAY_DEVICE` chooses the device.
+#[derive(Debug, Parser)]
+struct Args {
+    /// What to measure; all if left out
+    suites: Vec<Suite>,
+    /// A shell command, run once a round, whose JSON lines are merged; `cuda=python3 chain.py` names its column
+    #[arg(long, value_name = "[NAME=]COMMAND")]
+    also: Vec<String>,
+    /// How often all programs take their turn
+    #[arg(long, value_name = "N", default_value = "3")]
+    rounds: NonZeroU32,
+    /// Runs in a turn of which each figure is the median
+    #[arg(long, value_name = "N", default_value = "9")]
+    runs: NonZeroU32,
+    /// One round of one run, to see whether everything works
+    #[arg(long, conflicts_with_all = ["rounds", "runs"])]
+    quick: bool,
+    /// Also write the table here, after every round
+    #[arg(long, value_name = "FILE")]
+    table: Option<PathBuf>,
+    /// Write the figures here as JSON, after every round
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// The programs beside ours: the column, and what is run.
+const fn peers(suite: Suite) -> &'static [(&'static str, &'static str)] {
+    match suite {
+        Suite::Launch | Suite::Copy => &[("floor", "floor"), ("wgpu", "peer")],
+        Suite::Memory => &[("wgpu", "peer")],
+    }
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let (rounds, runs) = if args.quick { (1, 1) } else { (args.rounds.get(), args.runs.get()) };
+    let mut comparison = Comparison::default();
+    for round in 0..rounds {
+        eprintln!("round {} of {rounds}", round + 1);
+        let suites = if args.suites.is_empty() { Suite::value_variants() } else { &args.suites };
+        for &suite in suites {
+            comparison.suite(suite, runs)?;
+        }
+        for command in &args.also {
+            comparison.run(Program::also(command))?;
+        }
+        comparison.write(&args)?;
+    }
+    print!("{}", comparison.text(&args.also));
+    ensure!(comparison.n_failures == 0, "{} runs failed; see the remarks", comparison.n_failures);
+    Ok(())
+}
+
+/// What was printed so far.
+#[derive(Debug, Default)]
+struct Comparison {
+    /// Our first line: where and when.
+    header: Option<Value>,
+    samples: Vec<Sample>,
+    /// Where others were measured, what was left out, what failed; each once.
+    remarks: Vec<String>,
+    n_failures: u32,
+}
+
+impl Comparison {
+    /// Ours first: the others are told which device that was.
+    fn suite(&mut self, suite: Suite, runs: u32) -> Result<()> {
+        self.run(Program::ours(suite.name(), runs)?)?;
+        let header = self.header.clone().context("vkarray bench has printed nothing")?;
+        let device = header["device"].as_str().context("vkarray bench has named no device")?;
+        for (source, program) in peers(suite) {
+            self.run(Program::measuring(source, program, suite.name(), (runs, device))?)?;
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, program: Program) -> Result<()> {
+        let source = program.source.clone();
+        eprintln!("  {source}");
+        let printed = program.run()?;
+        for line in printed.lines {
+            match line {
+                Line::Figure(figure) => self.samples.push(Sample { source: source.clone(), figure }),
+                Line::Skipped { skipped, reason } => self.remark(format!("{source}: {skipped} skipped: {reason}")),
+                Line::Remark(header) if source == "vkarray" => {
+                    self.header.get_or_insert(Value::Object(header));
+                }
+                Line::Remark(remark) => self.remark(format!("{source}: {}", Value::Object(remark))),
+            }
+        }
+        if let Some(failure) = printed.failure {
+            self.n_failures += 1;
+            eprintln!("{failure}");
+            self.remark(failure);
+        }
+        Ok(())
+    }
+
+    fn remark(&mut self, remark: String) {
+        if !self.remarks.contains(&remark) {
+            self.remarks.push(remark);
+        }
+    }
+
+    fn write(&self, args: &Args) -> Result<()> {
+        let write = |path: &Option<PathBuf>, text: String| match path {
+            Some(path) => fs::write(path, text).with_context(|| format!("writing {}", path.display())),
+            None => Ok(()),
+        };
+        write(&args.table, self.text(&args.also))?;
+        let rows = merge(&self.samples);
+        write(&args.json, format!("{:#}\n", json!({"header": self.header, "rows": rows, "remarks": self.remarks})))
+    }
+
+    /// Where and when, the table, the remarks.
+    fn text(&self, also: &[String]) -> String {
+        let mut others = vec!["wgpu".to_owned()];
+        for command in also {
+            let source = named(command).0.to_owned();
+            if !others.contains(&source) {
+                others.push(source);
+            }
+        }
+        let part = |field: &str| self.header.as_ref().and_then(|header| header[field].as_str()).unwrap_or_default();
+        let [device, driver, version, date] = ["device", "driver", "version", "date"].map(part);
+        let table = table(&merge(&self.samples), &others);
+        let remarks: String = self.remarks.iter().map(|remark| format!("- {remark}\n")).collect();
+        format!("{device}, {driver}; vkarray {version}, {date}\n\n{table}\n{remarks}")
+    }
+}

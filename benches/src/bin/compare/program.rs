@@ -1,0 +1,120 @@
+//! The programs that are compared, and what one run of one of them printed.
+//!
+//! `floor`, `peer` and, if it was put there, `vkarray` lie beside this program, so that a folder of them can be carried
+//! to a machine without a compiler. Nothing here knows what a figure means.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+use vkarray_benches::Line;
+
+/// A program that prints figures.
+#[derive(Debug)]
+pub(crate) struct Program {
+    /// Its column in the table.
+    pub(crate) source: String,
+    command: Command,
+}
+
+/// What a run printed, and how it failed if it did.
+#[derive(Debug)]
+pub(crate) struct Printed {
+    pub(crate) lines: Vec<Line>,
+    pub(crate) failure: Option<String>,
+}
+
+impl Program {
+    /// Our side of a suite: what `VKARRAY_COMMAND` names, else a `vkarray` beside this program, else the folder above.
+    pub(crate) fn ours(suite: &str, runs: u32) -> Result<Self> {
+        let mut command = match std::env::var_os("VKARRAY_COMMAND").map(PathBuf::from) {
+            Some(path) => Command::new(path),
+            None => match beside("vkarray")? {
+                path if path.exists() => Command::new(path),
+                _ => from_source(),
+            },
+        };
+        command.args(["bench", suite, "--json", "--runs", &runs.to_string()]);
+        Ok(Self { source: "vkarray".to_owned(), command })
+    }
+
+    /// A program of this package, for a suite, on the device that ours names.
+    pub(crate) fn measuring(source: &str, program: &str, suite: &str, settings: (u32, &str)) -> Result<Self> {
+        let path = beside(program)?;
+        ensure!(path.exists(), "{} is not built: run `cargo build --release`", path.display());
+        let mut command = Command::new(path);
+        command.args([suite, "--runs", &settings.0.to_string(), "--device", settings.1]);
+        Ok(Self { source: source.to_owned(), command })
+    }
+
+    /// A shell command. Its column's name is the word before the first `=`, or else the command.
+    pub(crate) fn also(text: &str) -> Self {
+        let (source, script) = named(text);
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Self { source: source.to_owned(), command }
+    }
+
+    /// Runs to the end. What it printed before it failed counts.
+    pub(crate) fn run(mut self) -> Result<Printed> {
+        let output = self.command.stderr(Stdio::inherit()).output();
+        let output = output.with_context(|| format!("running {:?}", self.command))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let lines = text.lines().filter_map(|line| {
+            let parsed = Line::parse(line);
+            if parsed.is_none() {
+                eprintln!("{}: {line}", self.source);
+            }
+            parsed
+        });
+        let failed = || format!("{} failed ({}): {:?}", self.source, output.status, self.command);
+        Ok(Printed { lines: lines.collect(), failure: (!output.status.success()).then(failed) })
+    }
+}
+
+/// A column's name, and the command: `cuda=python3 chain.py`.
+pub(crate) fn named(text: &str) -> (&str, &str) {
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    text.split_once('=').filter(|(name, _)| is_name(name)).unwrap_or((text, text))
+}
+
+fn beside(program: &str) -> Result<PathBuf> {
+    let own = std::env::current_exe().context("finding this program")?;
+    Ok(own.with_file_name(program).with_extension(std::env::consts::EXE_EXTENSION))
+}
+
+fn from_source() -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["run", "--quiet", "--release", "--package", "vkarray-cli", "--"]);
+    cargo.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    cargo
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_may_name_its_column() {
+        let cases = [
+            ("cuda=python3 chain.py", ("cuda", "python3 chain.py")),
+            ("python3 chain.py", ("python3 chain.py", "python3 chain.py")), // Named by itself.
+            ("python3 x.py --n=3", ("python3 x.py --n=3", "python3 x.py --n=3")), // What stands before is no word.
+            ("cuda=N=3 python3 x.py", ("cuda", "N=3 python3 x.py")),        // The first one counts.
+            ("=x", ("=x", "=x")),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(named(text), expected, "{text}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_was_printed_before_a_failure_counts() {
+        let script = r#"echo '{"name":"a","value":1,"unit":"us"}'; echo hello; echo '{"gpu":"g"}'; exit 3"#;
+        let printed = Program::also(&format!("x={script}")).run().unwrap();
+        assert!(matches!(&printed.lines[..], [Line::Figure(_), Line::Remark(_)]), "{printed:?}");
+        assert!(printed.failure.as_ref().is_some_and(|failure| failure.contains('3')), "{printed:?}");
+        assert!(Program::also("x=true").run().unwrap().failure.is_none());
+    }
+}

@@ -1,0 +1,114 @@
+//! Command buffers of small dispatches and of copies.
+//!
+//! Dispatches are recorded as our runtime records them: the pipeline once, then descriptors and constants pushed for
+//! each. The barrier is one from compute to compute. Read next: `launch.rs`.
+
+use anyhow::Result;
+use ash::vk;
+
+use crate::gpu::{Gpu, Place};
+
+/// Elements of the arrays of small dispatches.
+const N: u32 = 1024;
+/// Their bytes.
+const BYTES: u64 = N as u64 * 4;
+
+/// The two arrays of a small dispatch.
+#[derive(Clone, Copy)]
+pub(crate) struct Pair {
+    buffers: [vk::Buffer; 2],
+}
+
+/// A command buffer that is being recorded, or was.
+pub(crate) struct Commands<'a> {
+    gpu: &'a Gpu,
+    pub(crate) buffer: vk::CommandBuffer,
+}
+
+impl Pair {
+    pub(crate) fn new(gpu: &Gpu) -> Result<Self> {
+        Ok(Self { buffers: [gpu.buffer(BYTES, Place::Device)?, gpu.buffer(BYTES, Place::Device)?] })
+    }
+}
+
+impl<'a> Commands<'a> {
+    /// Records commands that can be sent any number of times, also while they run.
+    pub(crate) fn record(gpu: &'a Gpu, record: impl FnOnce(&Self)) -> Result<Self> {
+        let commands = Self { gpu, buffer: gpu.command_buffer()? };
+        commands.record_again(record)?;
+        Ok(commands)
+    }
+
+    /// Records others in their place. Nothing sent may still use them.
+    pub(crate) fn record_again(&self, record: impl FnOnce(&Self)) -> Result<()> {
+        let begin = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
+        // SAFETY: the pool allows a reset, and by this function's contract the buffer is not pending.
+        unsafe { self.gpu.device.begin_command_buffer(self.buffer, &begin) }?;
+        record(self);
+        // SAFETY: the buffer is being recorded.
+        Ok(unsafe { self.gpu.device.end_command_buffer(self.buffer) }?)
+    }
+
+    pub(crate) fn bind(&self, pipeline: vk::Pipeline) {
+        // SAFETY: the buffer is being recorded; the pipeline is the device's.
+        unsafe { self.gpu.device.cmd_bind_pipeline(self.buffer, vk::PipelineBindPoint::COMPUTE, pipeline) };
+    }
+
+    /// Orders dispatches, or copies, before it and behind it.
+    pub(crate) fn barrier(&self, between: Between) {
+        let (stage, access) = match between {
+            Between::Dispatches => (
+                vk::PipelineStageFlags2::COMPUTE_SHADER,
+                vk::AccessFlags2::SHADER_STORAGE_READ | vk::AccessFlags2::SHADER_STORAGE_WRITE,
+            ),
+            Between::Copies => {
+                (vk::PipelineStageFlags2::COPY, vk::AccessFlags2::TRANSFER_READ | vk::AccessFlags2::TRANSFER_WRITE)
+            }
+        };
+        let barrier = [vk::MemoryBarrier2::default()
+            .src_stage_mask(stage)
+            .src_access_mask(access & (vk::AccessFlags2::SHADER_STORAGE_WRITE | vk::AccessFlags2::TRANSFER_WRITE))
+            .dst_stage_mask(stage)
+            .dst_access_mask(access)];
+        let dependency = vk::DependencyInfo::default().memory_barriers(&barrier);
+        // SAFETY: the buffer is being recorded; synchronization2 was enabled.
+        unsafe { self.gpu.device.cmd_pipeline_barrier2(self.buffer, &dependency) };
+    }
+
+    /// Pushes the two arrays and the two constants, and dispatches.
+    pub(crate) fn dispatch(&self, pair: Pair, n_groups: u32) {
+        let (point, layout) = (vk::PipelineBindPoint::COMPUTE, self.gpu.layout);
+        let buffers = pair.buffers.map(|buffer| [vk::DescriptorBufferInfo::default().buffer(buffer).range(BYTES)]);
+        let write = |binding: usize| {
+            vk::WriteDescriptorSet::default()
+                .dst_binding(binding as u32)
+                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                .buffer_info(&buffers[binding])
+        };
+        let writes = [write(0), write(1)];
+        // SAFETY: the buffer is being recorded; the layout has the two bindings; the buffers live as long as the device.
+        unsafe { self.gpu.push_descriptor.cmd_push_descriptor_set(self.buffer, point, layout, 0, &writes) };
+        let mut constants = [0; 8];
+        constants[..4].copy_from_slice(&N.to_ne_bytes());
+        constants[4..].copy_from_slice(&0.5_f32.to_ne_bytes());
+        let stage = vk::ShaderStageFlags::COMPUTE;
+        // SAFETY: the buffer is being recorded; the layout has a range of eight bytes.
+        unsafe { self.gpu.device.cmd_push_constants(self.buffer, layout, stage, 0, &constants) };
+        // SAFETY: the caller has bound a pipeline of the layout, and pushed all it uses just above.
+        unsafe { self.gpu.device.cmd_dispatch(self.buffer, n_groups, 1, 1) };
+    }
+
+    /// Copies so many bytes from the start of one buffer to that of another.
+    pub(crate) fn copy(&self, to: vk::Buffer, from: vk::Buffer, bytes: u64) {
+        let regions = [vk::BufferCopy::default().size(bytes)];
+        // SAFETY: the buffer is being recorded; both have as many bytes, and do not overlap.
+        unsafe { self.gpu.device.cmd_copy_buffer(self.buffer, from, to, &regions) };
+    }
+}
+
+/// What a barrier stands between.
+#[derive(Clone, Copy)]
+pub(crate) enum Between {
+    Dispatches,
+    Copies,
+}

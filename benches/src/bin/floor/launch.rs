@@ -1,0 +1,152 @@
+//! What the driver takes for small dispatches: recorded, run, submitted, waited for, and handed from queue to queue.
+//!
+//! Each figure has the name of that of ours for which it is the floor, and its definition, less the runtime. A chain's
+//! floor is the device's alone: it is recorded before the clock starts, since a runtime records while the device works.
+//! `submit_empty` and `hop` are the driver's own.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use ash::vk;
+use vkarray_benches::{Report, timed};
+
+use crate::commands::{Between, Commands, Pair};
+use crate::gpu::{Gpu, Timeline};
+use crate::shader;
+
+/// Dispatches that are recorded at once for the host's figures.
+const CHAIN: u32 = 2000;
+/// Dispatches of a buffer that is sent again and again, and how often.
+const NODES: u32 = 1000;
+const REPLAYS: u32 = 50;
+/// Dispatches that are waited for, one by one.
+const WAITS: u32 = 301;
+/// Pairs of arrays between which the independent dispatches go round.
+const PAIRS: u32 = 64;
+/// Empty submissions in a row, and hops.
+const SUBMITS: u32 = 200;
+
+pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
+    let words = shader::small()?;
+    let (nop, axpy) = (gpu.pipeline(&words, c"nop")?, gpu.pipeline(&words, c"axpy")?);
+    let pairs = (0..PAIRS).map(|_| Pair::new(gpu)).collect::<Result<Vec<_>>>()?;
+    let mut bench = Bench { gpu, report, timeline: gpu.timeline()? };
+    for (name, pipeline, n_groups) in [("nop1", nop, 1), ("nop16", nop, 16), ("axpy1", axpy, 1), ("axpy16", axpy, 16)] {
+        let work = Work { pipeline, pairs: &pairs[..1], n_groups };
+        bench.host(&format!("host_{name}"), work)?;
+        bench.sync(&format!("sync_{name}"), work)?;
+        let (each, host) = bench.replays(work)?;
+        report.micros(&format!("stream_{name}"), &each, NODES * REPLAYS);
+        if name == "axpy16" {
+            report.micros("graph_dependent_axpy16", &each, NODES * REPLAYS);
+            report.micros("host_graph_dependent_axpy16", &host, REPLAYS);
+        }
+    }
+    let work = Work { pipeline: axpy, pairs: &pairs, n_groups: 16 };
+    bench.host("host_independent_axpy16", work)?;
+    let (each, host) = bench.replays(work)?;
+    report.micros("independent_axpy16", &each, NODES * REPLAYS);
+    report.micros("graph_independent_axpy16", &each, NODES * REPLAYS);
+    report.micros("host_graph_independent_axpy16", &host, REPLAYS);
+    bench.submits()?;
+    bench.hops(Work { pipeline: axpy, pairs: &pairs[..1], n_groups: 16 })
+}
+
+/// Dispatches that go round some pairs: a chain if there is only one.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    pipeline: vk::Pipeline,
+    pairs: &'a [Pair],
+    n_groups: u32,
+}
+
+impl Work<'_> {
+    /// Records `n` dispatches, with a barrier wherever the pairs begin anew: as few as there can be.
+    fn record(self, commands: &Commands<'_>, n: u32) {
+        commands.bind(self.pipeline);
+        for (i, &pair) in self.pairs.iter().cycle().take(n as usize).enumerate() {
+            if i.is_multiple_of(self.pairs.len()) {
+                commands.barrier(Between::Dispatches);
+            }
+            commands.dispatch(pair, self.n_groups);
+        }
+    }
+}
+
+struct Bench<'a> {
+    gpu: &'a Gpu,
+    report: Report,
+    timeline: Timeline,
+}
+
+impl Bench<'_> {
+    /// The recording alone.
+    fn host(&self, name: &str, work: Work<'_>) -> Result<()> {
+        let commands = Commands::record(self.gpu, |_| ())?;
+        let record = || timed(|| commands.record_again(|commands| work.record(commands, CHAIN)));
+        self.report.micros(name, &self.report.runs(record)?, CHAIN);
+        Ok(())
+    }
+
+    /// One recorded dispatch submitted, and asked for until it is done.
+    fn sync(&mut self, name: &str, work: Work<'_>) -> Result<()> {
+        let commands = Commands::record(self.gpu, |commands| work.record(commands, 1))?;
+        let times = self.report.samples(WAITS, || timed(|| self.send(&commands).and_then(|()| self.wait())))?;
+        self.report.micros(name, &times, 1);
+        Ok(())
+    }
+
+    /// A recorded buffer sent again and again: until all was done, and until all was sent.
+    fn replays(&mut self, work: Work<'_>) -> Result<(Vec<Duration>, Vec<Duration>)> {
+        let commands = Commands::record(self.gpu, |commands| work.record(commands, NODES))?;
+        let times = self.report.runs(|| {
+            let start = Instant::now();
+            (0..REPLAYS).try_for_each(|_| self.send(&commands))?;
+            let host = start.elapsed();
+            self.wait()?;
+            Ok((start.elapsed(), host))
+        })?;
+        Ok(times.into_iter().unzip())
+    }
+
+    /// A submission without commands; the host's time.
+    fn submits(&mut self) -> Result<()> {
+        let times = self.report.runs(|| {
+            let submit = || self.gpu.submit(self.gpu.queues[0], None, None, &mut self.timeline);
+            let time = timed(|| std::iter::repeat_with(submit).take(SUBMITS as usize).collect())?;
+            self.wait()?;
+            Ok(time)
+        })?;
+        self.report.micros("submit_empty", &times, SUBMITS);
+        Ok(())
+    }
+
+    /// Dispatches on two queues in turn, each of which waits for the other's timeline.
+    fn hops(&mut self, work: Work<'_>) -> Result<()> {
+        let &[first, second] = &self.gpu.queues[..] else {
+            self.report.skipped("hop", "the family has one queue");
+            return Ok(());
+        };
+        let commands = Commands::record(self.gpu, |commands| work.record(commands, 1))?.buffer;
+        let mut other = self.gpu.timeline()?;
+        let times = self.report.runs(|| {
+            timed(|| {
+                for _ in 0..SUBMITS / 2 {
+                    self.gpu.submit(first, Some(commands), Some(&other), &mut self.timeline)?;
+                    self.gpu.submit(second, Some(commands), Some(&self.timeline), &mut other)?;
+                }
+                self.gpu.poll(&other)
+            })
+        })?;
+        self.report.micros("hop", &times, SUBMITS);
+        Ok(())
+    }
+
+    fn send(&mut self, commands: &Commands<'_>) -> Result<()> {
+        self.gpu.submit(self.gpu.queues[0], Some(commands.buffer), None, &mut self.timeline)
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.gpu.poll(&self.timeline)
+    }
+}

@@ -1,0 +1,33 @@
+//! What does a Rust programmer pay who picks wgpu?
+//!
+//! The same work as `vkarray bench`, with the same names, the way wgpu's users write it. `peer.rs` opens the device;
+//! `launch.rs`, `copy.rs` and `memory.rs` measure.
+
+mod copy;
+mod launch;
+mod memory;
+mod peer;
+
+use anyhow::Result;
+use clap::Parser;
+use vkarray_benches::{Report, Settings, Suite};
+
+use crate::peer::Peer;
+
+/// wgpu's side of `vkarray bench`, a JSON object a line.
+#[derive(Parser)]
+struct CommandLine {
+    #[command(flatten)]
+    settings: Settings,
+}
+
+fn main() -> Result<()> {
+    let Settings { suite, device, runs } = CommandLine::parse().settings;
+    let peer = Peer::open(device.as_deref(), Report { runs: runs.get() })?;
+    peer.report.header(&peer.name, "wgpu 30");
+    match suite {
+        Suite::Launch => launch::measure(&peer),
+        Suite::Copy => copy::measure(&peer),
+        Suite::Memory => memory::measure(&peer),
+    }
+}

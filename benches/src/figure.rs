@@ -1,0 +1,160 @@
+//! Figures, and the lines that carry them: a JSON object each, first where, then what.
+//!
+//! Every program here prints such lines, `vkarray bench --json` does, and so do the scripts that measure others. Nothing
+//! here measures. Each line is printed when it is known. Read next: `merge.rs`.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// A median and its extremes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "PrintedFigure")]
+pub struct Figure {
+    /// What was measured.
+    pub name: String,
+    /// The median.
+    pub value: f64,
+    /// The least.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+    /// `us`, `GB/s`, …
+    pub unit: String,
+}
+
+/// A figure of a script, which may leave the extremes out.
+#[derive(Deserialize)]
+struct PrintedFigure {
+    name: String,
+    value: f64,
+    min: Option<f64>,
+    max: Option<f64>,
+    unit: String,
+}
+
+impl From<PrintedFigure> for Figure {
+    fn from(printed: PrintedFigure) -> Self {
+        let PrintedFigure { name, value, min, max, unit } = printed;
+        Self { name, value, min: min.unwrap_or(value), max: max.unwrap_or(value), unit }
+    }
+}
+
+/// What a program's line says.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Line {
+    /// A figure.
+    Figure(Figure),
+    /// A figure that is left out.
+    Skipped {
+        /// Its name.
+        skipped: String,
+        /// Why.
+        reason: String,
+    },
+    /// Something else: where and when, or a failure that a script survived.
+    Remark(serde_json::Map<String, Value>),
+}
+
+impl Line {
+    /// Reads a line. None if it is no JSON object.
+    #[must_use]
+    pub fn parse(line: &str) -> Option<Self> {
+        serde_json::from_str(line).ok()
+    }
+}
+
+/// Prints one program's figures.
+#[derive(Clone, Copy, Debug)]
+pub struct Report {
+    /// Runs of which a figure is the median, after one that is not counted.
+    pub runs: u32,
+}
+
+impl Report {
+    /// Prints where figures are taken.
+    pub fn header(self, device: &str, library: &str) {
+        println!("{}", json!({"device": device, "library": library}));
+    }
+
+    /// Prints the microseconds of one of `n` operations, from times of all `n`.
+    pub fn micros(self, name: &str, times: &[Duration], n: u32) {
+        figure(name, "us", times.iter().map(|time| time.as_secs_f64() * 1e6 / f64::from(n)));
+    }
+
+    /// Prints a rate, from times in which `bytes` were moved.
+    pub fn rate(self, name: &str, times: &[Duration], bytes: u64) {
+        figure(name, "GB/s", times.iter().map(|time| bytes as f64 / 1e9 / time.as_secs_f64()));
+    }
+
+    /// Says that a figure is left out, and why.
+    pub fn skipped(self, name: &str, reason: &str) {
+        println!("{}", json!({"skipped": name, "reason": reason}));
+    }
+
+    /// Runs once to warm up, then as often as asked for, and returns what the runs gave.
+    ///
+    /// # Errors
+    ///
+    /// Those of `run`.
+    pub fn runs<T>(self, run: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<Vec<T>> {
+        self.samples(self.runs, run)
+    }
+
+    /// As [`Report::runs`], `n` times.
+    ///
+    /// # Errors
+    ///
+    /// Those of `run`.
+    pub fn samples<T>(self, n: u32, mut run: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<Vec<T>> {
+        run()?;
+        (0..n).map(|_| run()).collect()
+    }
+}
+
+fn figure(name: &str, unit: &str, values: impl Iterator<Item = f64>) {
+    let mut values: Vec<f64> = values.collect();
+    let value = median(&mut values);
+    let (min, max) = (values[0], values[values.len() - 1]);
+    let figure = Figure { name: name.to_owned(), value, min, max, unit: unit.to_owned() };
+    println!("{}", serde_json::to_string(&figure).expect("plain numbers and texts"));
+}
+
+/// Sorts some values, at least one, and returns the middle one; of an even number the upper of the middle two.
+#[must_use]
+pub fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(value: f64, [min, max]: [f64; 2]) -> Line {
+        Line::Figure(Figure { name: "a".to_owned(), value, min, max, unit: "us".to_owned() })
+    }
+
+    #[test]
+    fn lines_are_told_apart() {
+        let remark = |line| Line::Remark(serde_json::from_str(line).unwrap());
+        let cases = [
+            (r#"{"name":"a","value":2.0,"min":1.0,"max":4,"unit":"us"}"#, Some(figure(2.0, [1.0, 4.0]))),
+            (r#"{"name":"a","value":2,"unit":"us"}"#, Some(figure(2.0, [2.0, 2.0]))), // A script without extremes.
+            (r#"{"name":"a","value":2,"unit":"us","us":7}"#, Some(figure(2.0, [2.0, 2.0]))), // With more than asked.
+            (
+                r#"{"skipped":"a","reason":"no room"}"#,
+                Some(Line::Skipped { skipped: "a".to_owned(), reason: "no room".to_owned() }),
+            ),
+            (r#"{"device":"d"}"#, Some(remark(r#"{"device":"d"}"#))), // A header.
+            (r#"{"name":"a","value":"2"}"#, Some(remark(r#"{"name":"a","value":"2"}"#))), // No unit, no number.
+            ("Warming up", None),                                     // What scripts print beside.
+            ("7", None),                                              // JSON, but no object.
+        ];
+        for (line, expected) in cases {
+            assert_eq!(Line::parse(line), expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What every program here is told on its command line: the suite, the device, how often.
+
+use std::num::NonZeroU32;
+
+use clap::{Args, ValueEnum};
+
+/// What can be measured. `vkarray bench` has the same.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Suite {
+    /// Small dispatches
+    Launch,
+    /// Copies between host and device, and on the device
+    Copy,
+    /// Allocations
+    Memory,
+}
+
+impl Suite {
+    /// As on a command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Launch => "launch",
+            Self::Copy => "copy",
+            Self::Memory => "memory",
+        }
+    }
+}
+
+/// How a program measures.
+#[derive(Debug, Args)]
+pub struct Settings {
+    /// What to measure
+    pub suite: Suite,
+    /// The device's whole name; else the first
+    #[arg(long)]
+    pub device: Option<String>,
+    /// Runs of which each figure is the median
+    #[arg(long, value_name = "N", default_value = "9")]
+    pub runs: NonZeroU32,
+}
