@@ -5,6 +5,7 @@ mod cleanup;
 mod copies;
 mod exhaustion;
 mod host_guards;
+mod memory_objects;
 mod registered;
 mod staging;
 

@@ -10,11 +10,13 @@ mod chunk;
 mod cleanup;
 mod deferred;
 mod error;
+mod fill;
 mod graph;
 mod host;
 mod import;
 mod kind;
 mod manager;
+mod memory;
 mod pointer;
 mod register;
 mod transfer;
@@ -28,6 +30,10 @@ pub use kind::MemoryKind;
 pub use manager::{
     DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryInfo, MemoryManager, PassthroughManager, Request,
     Usage,
+};
+pub use memory::{
+    DeviceMemory, HostMemory, MemoryBuilder, MemoryContext, MemoryObject, MemoryState, MirroredMemory, Reference,
+    SharedMemory, UsmType,
 };
 pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
 pub use register::{Registered, RegisteredPath};

@@ -174,12 +174,33 @@ impl Block {
     /// [`Error::ForeignDevice`]; those of recording.
     pub fn fill(self: &Arc<Self>, stream: &Stream, pattern: u32) -> Result<()> {
         let Some(fill) = self.checked_fill(stream.device(), pattern)? else { return Ok(()) };
+        self.send_fill(stream, &fill)
+    }
+
+    /// Fills a range of whole words, from a whole word on; nothing if there is nothing to fill.
+    pub(crate) fn fill_aligned(&self, stream: &Stream, range: Range<u64>, pattern: u32) -> Result<()> {
+        check_same_device(stream.device(), self.device())?;
+        if range.is_empty() {
+            return Ok(());
+        }
+        let fill = Fill {
+            offset: self.buffer_offset() + range.start,
+            size: range.end - range.start,
+            accesses: [self.write(range, Stage::Transfer)],
+            dst: self.buffer(),
+            pattern,
+            host_reads: self.is_mapped(),
+        };
+        self.send_fill(stream, &fill)
+    }
+
+    fn send_fill(&self, stream: &Stream, fill: &Fill) -> Result<()> {
         let record = |recorder: &mut Recorder<'_>| {
             // SAFETY: the buffer outlives its last use, which is recorded with the access.
             unsafe { fill.record(recorder) };
             Ok(())
         };
-        // SAFETY: the command writes this block alone.
+        // SAFETY: the command writes the bytes of the access alone, or the end of the block's own last word.
         unsafe { stream.record(&fill.accesses, record) }
     }
 

@@ -45,8 +45,9 @@
 #![forbid(unsafe_code)]
 
 pub use vkarray_allocator::{
-    Allocator, Block, CopyNode, Error as MemoryError, FillNode, HostOptions, MemoryInfo, MemoryKind, MemoryManager,
-    PassthroughManager, RegisteredPath, Usage,
+    Allocator, Block, CopyNode, DeviceMemory, Error as MemoryError, FillNode, HostMemory, HostOptions, MemoryContext,
+    MemoryInfo, MemoryKind, MemoryManager, MemoryObject, MemoryState, MirroredMemory, PassthroughManager,
+    RegisteredPath, SharedMemory, Usage, UsmType,
 };
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
