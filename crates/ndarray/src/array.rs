@@ -23,13 +23,33 @@ pub struct DeviceNDArray<T: Element> {
     context: Context,
     block: Arc<Block>,
     layout: Layout,
+    extent: Extent,
     element: PhantomData<fn() -> T>,
+}
+
+/// What every dispatch asks of a layout, worked out once.
+#[derive(Clone, Copy)]
+struct Extent {
+    /// Bytes of all elements.
+    nbytes: u64,
+    /// Bytes before the first.
+    offset: u64,
+    is_contiguous: bool,
+}
+
+impl Extent {
+    fn new<T>(layout: &Layout) -> Self {
+        let bytes = |n_elements: usize| n_elements as u64 * size_of::<T>() as u64;
+        let is_contiguous = layout.is_c_contiguous();
+        Self { nbytes: bytes(layout.size()), offset: bytes(layout.offset()), is_contiguous }
+    }
 }
 
 impl<T: Element> DeviceNDArray<T> {
     /// The caller has seen to it that the block holds the layout's extent.
     pub(crate) fn new(context: &Context, block: Arc<Block>, layout: Layout) -> Self {
-        Self { context: context.clone(), block, layout, element: PhantomData }
+        let extent = Extent::new::<T>(&layout);
+        Self { context: context.clone(), block, layout, extent, element: PhantomData }
     }
 
     /// Views the same memory through another layout. Every view is made here.
@@ -38,7 +58,7 @@ impl<T: Element> DeviceNDArray<T> {
             layout.extent().end as u64 * size_of::<T>() as u64 <= self.block.size(),
             "a view leaves its block"
         );
-        Self { context: self.context.clone(), block: Arc::clone(&self.block), layout, element: PhantomData }
+        Self::new(&self.context, Arc::clone(&self.block), layout)
     }
 
     /// The context it was made from.
@@ -98,7 +118,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// Bytes of all its elements, gaps between them not counted.
     #[must_use]
     pub fn nbytes(&self) -> u64 {
-        self.size() as u64 * size_of::<T>() as u64
+        self.extent.nbytes
     }
 
     /// The type of its elements.
@@ -110,7 +130,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// Whether walking the last axis fastest visits memory in order, without gaps. NumPy's rule.
     #[must_use]
     pub fn is_c_contiguous(&self) -> bool {
-        self.layout.is_c_contiguous()
+        self.extent.is_contiguous
     }
 
     /// Whether walking the first axis fastest visits memory in order, without gaps. NumPy's rule.
@@ -192,9 +212,9 @@ impl<T: Element> AsArg for DeviceNDArray<T> {
                 label: None,
                 dtype: T::DTYPE,
                 shape: self.shape(),
-                nbytes: self.nbytes(),
-                offset: self.offset() as u64 * size_of::<T>() as u64,
-                is_contiguous: self.is_c_contiguous(),
+                nbytes: self.extent.nbytes,
+                offset: self.extent.offset,
+                is_contiguous: self.extent.is_contiguous,
                 is_writable: true,
             },
         })
