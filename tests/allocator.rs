@@ -6,6 +6,7 @@ mod copies;
 mod exhaustion;
 mod host_guards;
 mod memory_objects;
+mod pool;
 mod registered;
 mod staging;
 

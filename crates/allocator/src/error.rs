@@ -4,6 +4,7 @@ use vkarray_driver as driver;
 
 use crate::kind::MemoryKind;
 use crate::memory::UsmType;
+use crate::out_of_memory::OutOfMemory;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -12,18 +13,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The device has no memory left, also after everything pending was freed.
-    #[error("out of memory for {bytes} bytes of {kind} memory ({in_use} bytes in use, {reserved} reserved)")]
-    OutOfMemory {
-        /// What was asked for.
-        bytes: u64,
-        /// Where.
-        kind: MemoryKind,
-        /// Bytes of all kinds that live blocks hold.
-        in_use: u64,
-        /// Bytes of all kinds that are taken from the driver.
-        reserved: u64,
-    },
+    /// Memory ran out, also after everything that was dropped and done is freed. The text names the largest holders.
+    #[error(transparent)]
+    OutOfMemory(Box<OutOfMemory>),
     /// More than any single buffer of the device can hold.
     #[error("{bytes} bytes are more than one buffer of this device can hold ({limit})")]
     TooLarge {
@@ -167,6 +159,22 @@ pub enum Error {
         version: u32,
         /// The runtime's.
         expected: u32,
+    },
+    /// A setting in the environment that is not understood.
+    #[error("\"{text}\" in {variable} is not {expected}")]
+    BadSetting {
+        /// The variable.
+        variable: &'static str,
+        /// Its text.
+        text: String,
+        /// What it is to be.
+        expected: &'static str,
+    },
+    /// Freeing dropped memory panicked, as destructors of the program may. Everything else was freed.
+    #[error("freeing dropped memory panicked {} times: {}", messages.len(), messages.join("; "))]
+    CleanupPanicked {
+        /// What each said.
+        messages: Vec<String>,
     },
     /// The sub-allocator refused for a reason of its own.
     #[error("the sub-allocator failed")]

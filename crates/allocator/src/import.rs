@@ -6,6 +6,7 @@
 //! `register.rs`.
 
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +17,9 @@ use vkarray_driver::{Device, DeviceInfo, Owned};
 use crate::chunk::USAGE;
 use crate::deferred::Deferred;
 use crate::error::{Error, Result};
+use crate::hold::Hold;
 use crate::kind::MemoryKind;
+use crate::pending_limits::PendingLimits;
 use crate::pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
 
 const EXTENSION: &str = "VK_EXT_external_memory_host";
@@ -29,7 +32,8 @@ pub(crate) struct Imports {
     host: Option<ext::external_memory_host::Device>,
     /// Addresses of the pages that are imported now.
     live: Arc<Mutex<Vec<Range<usize>>>>,
-    dropped: Deferred<MemoryPointer>,
+    /// Never held back: the program waits to have its memory for itself again.
+    dropped: ManuallyDrop<Deferred<MemoryPointer>>,
     device: Arc<Device>,
 }
 
@@ -52,7 +56,8 @@ impl Imports {
         let is_on = device.plan().extensions.iter().any(|name| name == EXTENSION);
         let instance = device.physical().instance().raw();
         let host = is_on.then(|| ext::external_memory_host::Device::new(instance, device.raw()));
-        Self { host, live: Arc::default(), dropped: Deferred::new(device), device: Arc::clone(device) }
+        let dropped = ManuallyDrop::new(Deferred::new(device, PendingLimits::default(), Hold::default()));
+        Self { host, live: Arc::default(), dropped, device: Arc::clone(device) }
     }
 
     /// Lets the device into memory of the program.
@@ -106,7 +111,7 @@ impl Imports {
             drop(memory);
         } else {
             let bytes = memory.size();
-            self.dropped.push(points, bytes, memory);
+            self.dropped.push(points, 0, bytes, memory);
             if let Err(error) = self.try_flush() {
                 tracing::warn!(%error, "pinned memory stays pinned");
             }
@@ -122,11 +127,6 @@ impl Imports {
     /// Ends the imports that were given back before the call.
     pub(crate) fn flush(&self) -> Result<()> {
         self.dropped.flush(drop)
-    }
-
-    /// Ends all imports at last. What cannot be waited for is leaked by whoever drops this.
-    pub(crate) fn drain(&self) -> Result<()> {
-        self.dropped.drain(drop)
     }
 
     /// How many imports were given back and still run, and their bytes.
@@ -191,6 +191,16 @@ impl Imports {
         let raw = raw.map_err(self.device.failed("vkAllocateMemory"))?;
         // SAFETY: just made, owned by nobody else, and used by no work yet.
         Ok(unsafe { Owned::new(raw, &self.device) })
+    }
+}
+
+impl Drop for Imports {
+    fn drop(&mut self) {
+        match self.dropped.drain(drop) {
+            // SAFETY: dropped here and never touched again.
+            Ok(()) => unsafe { ManuallyDrop::drop(&mut self.dropped) },
+            Err(error) => tracing::error!(%error, "pinned memory stays pinned: its last use never ended"),
+        }
     }
 }
 

@@ -62,7 +62,8 @@ impl MemoryPointer {
         self
     }
 
-    /// Adds work that may still use the bytes: whoever touches them next is ordered after it.
+    /// Adds work that may still use the bytes: whoever touches them next is ordered after it. The host waits for it, so
+    /// memory that the host writes first is better given out with none.
     pub fn after(mut self, last_uses: LastUses) -> Self {
         self.last_uses = last_uses;
         self

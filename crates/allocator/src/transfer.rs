@@ -2,7 +2,9 @@
 //!
 //! Everything here knows bytes. A copy from or to the host goes straight through the mapping where the host reaches
 //! the block and nothing uses it; else through staging blocks, a chunk at a time, so that the host's part of one chunk
-//! and the device's part of another overlap.
+//! and the device's part of another overlap. Many regions in one command are `transfer/regions.rs`.
+
+mod regions;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,6 +17,8 @@ use vkarray_driver::{Device, Direction, Label, Recorder, Stream, Term};
 use crate::block::Block;
 use crate::error::{Error, Result};
 use crate::kind::MemoryKind;
+
+pub use regions::Region;
 
 /// Bytes staged at a time: large enough that a submission costs little beside it.
 const CHUNK: usize = 16 << 20;
@@ -51,6 +55,7 @@ impl Block {
                 oldest.wait_for_uses(&(0..oldest.size()), Mode::Write)?;
             }
             let staging = self.allocator().allocate(len(chunk), MemoryKind::WriteCombined)?;
+            staging.wait_for_former_uses()?;
             staging.write_mapped(0, chunk);
             let to = range.start + len(&source[..n * CHUNK]);
             self.copy_from_block(stream, to, &staging, 0..len(chunk))?;
@@ -225,6 +230,11 @@ impl Block {
     pub(crate) fn wait_for_uses(&self, range: &Range<u64>, mode: Mode) -> Result<()> {
         let uses = self.device().block_uses(self.id(), range.clone(), mode);
         Ok(uses.iter().try_for_each(|last| last.wait(None))?)
+    }
+
+    /// Blocks until the device is done with what a new block's memory was used for before it was this block's.
+    fn wait_for_former_uses(&self) -> Result<()> {
+        if self.has_former_uses() { self.wait_for_uses(&(0..self.size()), Mode::Write) } else { Ok(()) }
     }
 
     /// Writes through the mapping if nothing on the device, sent or not, uses the bytes. Returns whether it did.

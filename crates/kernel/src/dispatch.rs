@@ -26,6 +26,12 @@ impl Kernel {
     ///
     /// Those of [`check`](crate::check()) and [`Groups::resolve`], [`Error::ForeignDevice`], [`Error::Aliased`],
     /// [`Error::EmptyArray`]; nothing is recorded then. [`Error::Driver`] if recording or sending fails.
+    ///
+    /// [`Signature::arguments`]: crate::Signature::arguments
+    /// [`Error::ForeignDevice`]: crate::Error::ForeignDevice
+    /// [`Error::Aliased`]: crate::Error::Aliased
+    /// [`Error::EmptyArray`]: crate::Error::EmptyArray
+    /// [`Error::Driver`]: crate::Error::Driver
     pub fn dispatch(&self, stream: &Stream, groups: Groups, args: impl Arguments) -> Result<()> {
         args.with(|args| self.dispatch_args(stream, groups, args))
     }

@@ -24,6 +24,7 @@ pub struct DeviceNDArray<T: Element> {
     block: Arc<Block>,
     layout: Layout,
     extent: Extent,
+    label: Option<Arc<str>>,
     element: PhantomData<fn() -> T>,
 }
 
@@ -49,16 +50,16 @@ impl<T: Element> DeviceNDArray<T> {
     /// The caller has seen to it that the block holds the layout's extent.
     pub(crate) fn new(context: &Context, block: Arc<Block>, layout: Layout) -> Self {
         let extent = Extent::new::<T>(&layout);
-        Self { context: context.clone(), block, layout, extent, element: PhantomData }
+        Self { context: context.clone(), block, layout, extent, label: None, element: PhantomData }
     }
 
     /// Views the same memory through another layout. Every view is made here.
-    fn with_layout(&self, layout: Layout) -> Self {
+    pub(crate) fn with_layout(&self, layout: Layout) -> Self {
         debug_assert!(
             layout.extent().end as u64 * size_of::<T>() as u64 <= self.block.size(),
             "a view leaves its block"
         );
-        Self::new(&self.context, Arc::clone(&self.block), layout)
+        Self { label: self.label.clone(), ..Self::new(&self.context, Arc::clone(&self.block), layout) }
     }
 
     /// The context it was made from.
@@ -71,6 +72,27 @@ impl<T: Element> DeviceNDArray<T> {
     #[must_use]
     pub fn block(&self) -> &Arc<Block> {
         &self.block
+    }
+
+    /// The name that the program gave it.
+    #[must_use]
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
+    /// Names the array in errors about kernel arguments, and its memory in the report of memory running out. Views made
+    /// later have the name too.
+    pub fn set_label(&mut self, label: impl Into<Arc<str>>) {
+        let label = label.into();
+        self.block.set_label(Arc::clone(&label));
+        self.label = Some(label);
+    }
+
+    /// The array under a name; see [`DeviceNDArray::set_label`].
+    #[must_use]
+    pub fn with_label(mut self, label: impl Into<Arc<str>>) -> Self {
+        self.set_label(label);
+        self
     }
 
     /// How its elements lie in the block.
@@ -176,6 +198,17 @@ impl<T: Element> DeviceNDArray<T> {
         Ok(self.with_layout(self.layout.transpose(axes)?))
     }
 
+    /// Views the array repeated along new leading axes and along axes of length one. Never copies.
+    ///
+    /// Such a view can be read and not written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`](crate::Error::Layout) if the array does not broadcast to `shape`.
+    pub fn broadcast_to(&self, shape: impl AsRef<[usize]>) -> Result<Self> {
+        Ok(self.with_layout(self.layout.broadcast_to(shape.as_ref())?))
+    }
+
     /// Views a part of the array. Never copies.
     ///
     /// # Errors
@@ -209,7 +242,7 @@ impl<T: Element> AsArg for DeviceNDArray<T> {
         Arg::Array(ArrayArg {
             block: &self.block,
             shape: ArrayShape {
-                label: None,
+                label: self.label(),
                 dtype: T::DTYPE,
                 shape: self.shape(),
                 nbytes: self.extent.nbytes,
