@@ -4,7 +4,10 @@ mod blocks;
 mod cleanup;
 mod copies;
 mod exhaustion;
+mod host_guards;
+mod memory_objects;
 mod pool;
+mod registered;
 mod staging;
 
 /// Bytes that differ from their neighbours, from word to word and from call to call.

@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use ash::{khr, vk};
@@ -42,6 +42,7 @@ pub struct Device {
     n_streams: AtomicUsize,
     pub(crate) numbers: StreamNumbers,
     tracker: Mutex<Tracker>,
+    pub(crate) hold_ended: Condvar, // Of `tracker`; see `hold.rs`.
     waiter: Arc<Waiter>,
     loss: Loss,
     legacy: LegacyOrder,
@@ -103,6 +104,7 @@ impl Device {
             n_streams: AtomicUsize::new(0),
             numbers: StreamNumbers::default(),
             tracker: Mutex::default(),
+            hold_ended: Condvar::new(),
             waiter: Waiter::new(),
             loss: Loss::default(),
             legacy: LegacyOrder::default(),
@@ -179,7 +181,9 @@ impl Device {
     /// The block's id is dead from here on.
     #[must_use]
     pub fn retire_block(&self, block: BlockId) -> LastUses {
-        self.tracker().hazards.retire_block(block)
+        let mut tracker = self.tracker();
+        tracker.holds.retire(block);
+        tracker.hazards.retire_block(block)
     }
 
     /// The points at which `uses` are over.

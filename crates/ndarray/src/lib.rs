@@ -12,12 +12,16 @@ mod context;
 mod copy;
 mod create;
 mod error;
+mod host;
 mod layout;
 mod pending;
+mod register;
 mod transfer;
 
 pub use array::DeviceNDArray;
 pub use context::{Context, ContextBuilder};
 pub use error::{Error, Result};
+pub use host::{HostRead, HostWrite};
 pub use layout::{Index, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span, broadcast_shapes};
 pub use pending::PendingCopy;
+pub use register::Registered;
