@@ -3,7 +3,9 @@
 mod blocks;
 mod cleanup;
 mod copies;
+mod deferral;
 mod exhaustion;
+mod reset;
 mod staging;
 
 /// Bytes that differ from their neighbours, from word to word and from call to call.

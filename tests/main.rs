@@ -21,4 +21,6 @@ mod kernels;
 #[cfg(test)]
 mod ndarray;
 #[cfg(test)]
+mod raised;
+#[cfg(test)]
 mod watchdog;
