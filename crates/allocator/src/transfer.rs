@@ -2,7 +2,9 @@
 //!
 //! Everything here knows bytes. A copy from or to the host goes straight through the mapping where the host reaches
 //! the block and nothing uses it; else through staging blocks, a chunk at a time, so that the host's part of one chunk
-//! and the device's part of another overlap.
+//! and the device's part of another overlap. Many regions in one command are `transfer/regions.rs`.
+
+mod regions;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,6 +17,8 @@ use vkarray_driver::{Device, Direction, Label, Recorder, Stream};
 use crate::block::Block;
 use crate::error::{Error, Result};
 use crate::kind::MemoryKind;
+
+pub use regions::Region;
 
 /// Bytes staged at a time: large enough that a submission costs little beside it.
 const CHUNK: usize = 16 << 20;

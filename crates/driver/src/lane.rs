@@ -259,7 +259,7 @@ impl Lane {
             batch.recycle()?;
             state.spare.push(batch);
         }
-        self.device().tracker().hazards.completed(self.id, reached);
+        self.device().tracker().completed(self.id, reached);
         Ok(())
     }
 

@@ -32,7 +32,7 @@ impl Kernel {
 
     fn dispatch_args(&self, stream: &Stream, groups: Groups, args: &[NamedArg<'_>]) -> Result<()> {
         self.check_device(stream.device(), "the stream")?;
-        let mut launch = Launch::default();
+        let mut launch = Launch::new(&self.pipeline);
         if !self.prepare(&mut launch, stream, groups, args)? {
             return Ok(());
         }

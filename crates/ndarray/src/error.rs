@@ -57,6 +57,14 @@ pub enum Error {
         /// The target's strides, in elements.
         strides: Vec<isize>,
     },
+    /// A conversion from or to a type that is no number.
+    #[error("elements of {from} cannot be converted to {to}")]
+    NoConversion {
+        /// What the elements are.
+        from: DType,
+        /// What they should become.
+        to: DType,
+    },
     /// Memory was refused, or a copy failed.
     #[error(transparent)]
     Memory(#[from] allocator::Error),

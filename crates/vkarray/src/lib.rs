@@ -60,7 +60,8 @@ pub use vkarray_kernel::{
     ParamKind, Parameter, PushMember, ScalarValue, Signature, Source, Translated,
 };
 pub use vkarray_ndarray::{
-    Context, ContextBuilder, DeviceNDArray, Error, Index, Layout, LayoutError, Order, Result, Span, broadcast_shapes,
+    Context, ContextBuilder, DeviceNDArray, Error, Index, Layout, LayoutError, Order, PendingCopy, Result, Span,
+    broadcast_shapes,
 };
 
 /// What most programs need.

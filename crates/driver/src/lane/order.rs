@@ -120,7 +120,7 @@ impl Lane {
             for &hazard::Point { lane, value } in &plan.waits {
                 match tracker.point(lane, value) {
                     Some(point) if !point.is_complete()? => waits.push(point),
-                    _ => tracker.hazards.completed(lane, value),
+                    _ => tracker.completed(lane, value),
                 }
             }
             if waits.len() == plan.waits.len() {
