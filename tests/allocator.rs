@@ -3,8 +3,10 @@
 mod blocks;
 mod cleanup;
 mod copies;
+mod deferral;
 mod exhaustion;
 mod pool;
+mod reset;
 mod staging;
 
 /// Bytes that differ from their neighbours, from word to word and from call to call.

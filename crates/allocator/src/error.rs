@@ -80,6 +80,14 @@ pub enum Error {
         /// The runtime's.
         expected: u32,
     },
+    /// A block that is older than the last reset of its allocator.
+    #[error("a block of {size} bytes of {kind} memory was used after its allocator was reset")]
+    DeadMemory {
+        /// The block's size.
+        size: u64,
+        /// Its kind.
+        kind: MemoryKind,
+    },
     /// A setting in the environment that is not understood.
     #[error("\"{text}\" in {variable} is not {expected}")]
     BadSetting {

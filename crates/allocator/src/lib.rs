@@ -17,6 +17,7 @@ mod holder;
 mod kind;
 mod ladder;
 mod manager;
+mod memory_info;
 mod out_of_memory;
 mod pending_limits;
 mod pointer;
@@ -31,9 +32,10 @@ pub use holder::Holder;
 pub use kind::MemoryKind;
 pub use ladder::{LadderCounts, Rung, RungCount, Taken, Trail};
 pub use manager::{
-    Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, KindCounters, MemoryInfo, MemoryManager,
-    PassthroughManager, PoolManager, Request, Usage,
+    Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, KindCounters, MemoryManager, PassthroughManager,
+    PoolManager, Request, Usage,
 };
+pub use memory_info::{Confidence, MemoryInfo};
 pub use out_of_memory::{HeapUse, Holding, OutOfMemory, PendingOn, Shortage};
 pub use pending_limits::PendingLimits;
 pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};

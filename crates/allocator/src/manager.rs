@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::ladder::LadderCounts;
+use crate::memory_info::MemoryInfo;
 use crate::pointer::{HostPointer, MemoryPointer, Owner};
 
 pub use self::counters::{Counters, KindCounters};
@@ -87,15 +88,6 @@ impl HostOptions {
         self.wc = wc;
         self
     }
-}
-
-/// Bytes of device memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MemoryInfo {
-    /// That can still be had, as far as is known.
-    pub free: u64,
-    /// That there are.
-    pub total: u64,
 }
 
 /// A name under which another process finds memory.

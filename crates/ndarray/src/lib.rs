@@ -13,6 +13,7 @@ mod copy;
 mod create;
 mod error;
 mod layout;
+mod memory_use;
 mod pending;
 mod transfer;
 

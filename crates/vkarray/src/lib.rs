@@ -45,8 +45,9 @@
 #![forbid(unsafe_code)]
 
 pub use vkarray_allocator::{
-    Allocator, Block, CopyNode, Error as MemoryError, FillNode, Holder, LadderCounts, MemoryInfo, MemoryKind,
-    MemoryManager, OutOfMemory, PassthroughManager, PoolManager, Rung, Shortage, Taken, Usage,
+    Allocator, Block, Confidence, CopyNode, DeferCleanup, Error as MemoryError, FillNode, Holder, LadderCounts,
+    MemoryInfo, MemoryKind, MemoryManager, OutOfMemory, PassthroughManager, Pending, PendingLimits, PoolManager, Rung,
+    Shortage, Taken, Usage,
 };
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
