@@ -5,7 +5,10 @@ mod cleanup;
 mod copies;
 mod deferral;
 mod exhaustion;
+mod host_guards;
+mod memory_objects;
 mod pool;
+mod registered;
 mod reset;
 mod staging;
 

@@ -25,10 +25,14 @@ const SUITES: [&str; 7] = [
 ];
 const N_PROGRAMS: &str = "100";
 
+/// What is left out: the layer 1.3.239, on a slow driver, waits ten seconds for its own note of a semaphore that the host
+/// raises while a queue waits for it, and then says "This is most likely a validation bug".
+const LEFT_OUT: &str = "driver::stream_kinds::callbacks_wait_for_a_semaphore_from_outside";
+
 #[test]
 fn suites_pass_on_several_queues() {
     let mut tests = on_several_queues();
-    tests.args(SUITES).arg("--include-ignored").env("VKARRAY_TEST_PROGRAMS", N_PROGRAMS);
+    tests.args(SUITES).args(["--include-ignored", "--skip", LEFT_OUT]).env("VKARRAY_TEST_PROGRAMS", N_PROGRAMS);
     let output = tests.output().expect("this program can be run");
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     let has_run = text.contains(&format!("test {} ... ok", SUITES[0]));

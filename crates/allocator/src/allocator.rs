@@ -3,6 +3,7 @@
 //! Where memory comes from and when it goes back is the manager's, in `manager.rs`. Every [`Block`] holds its
 //! allocator, so a manager outlives what it gave out.
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -99,6 +100,28 @@ impl Allocator {
             MemoryKind::WriteCombined => self.host(size, HostOptions::default().wc(true), holder)?,
         };
         Ok(Arc::new(Block::new(self, pointer)))
+    }
+
+    /// Allocates host memory that the device reaches, uninitialised.
+    ///
+    /// # Errors
+    ///
+    /// As [`Allocator::allocate`].
+    pub fn allocate_host(self: &Arc<Self>, size: u64, options: HostOptions) -> Result<Arc<Block>> {
+        self.device.check_lost()?;
+        Ok(Arc::new(Block::new(self, self.manager.memhostalloc(size, options)?.into_pointer())))
+    }
+
+    /// Lets the device into memory of the program.
+    ///
+    /// # Safety
+    ///
+    /// The bytes can be read and written until the block is gone, and nobody holds a Rust reference to them while the
+    /// device uses them.
+    pub(crate) unsafe fn pin(self: &Arc<Self>, pointer: NonNull<u8>, size: u64) -> Result<Arc<Block>> {
+        // SAFETY: the caller vouches for the bytes for longer than the pointer lives.
+        let pinned = unsafe { self.manager.mempin(Box::new(()), pointer, size, false) }?;
+        Ok(Arc::new(Block::new(self, pinned.into_pointer())))
     }
 
     fn host(&self, size: u64, options: HostOptions, holder: Holder) -> Result<MemoryPointer> {

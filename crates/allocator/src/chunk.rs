@@ -20,7 +20,7 @@ use crate::kind::MemoryKind;
 use crate::out_of_memory::{HeapUse, OutOfMemory, Shortage};
 
 /// Every block can be an argument of any kernel, and either side of any copy.
-const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
+pub(crate) const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     vk::BufferUsageFlags::STORAGE_BUFFER.as_raw()
         | vk::BufferUsageFlags::UNIFORM_BUFFER.as_raw()
         | vk::BufferUsageFlags::INDIRECT_BUFFER.as_raw()

@@ -175,13 +175,15 @@ pub trait MemoryManager: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where the manager or the device cannot.
+    /// [`Error::Unsupported`] where the manager or the device cannot; [`Error::NotWholePages`],
+    /// [`Error::AlreadyPinned`].
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer>;
 
     /// Takes memory back that this manager gave out. Never blocks.
     ///
     /// The work of [`MemoryPointer::last_uses`] may not be over. The manager does not let the memory go before it is,
-    /// but may give it out again at once, [after](MemoryPointer::after) that work.
+    /// but may give it out again at once, [after](MemoryPointer::after) that work. Memory of the program, from
+    /// [`MemoryManager::mempin`], whose last uses are over is let go before the call returns.
     fn memfree(&self, memory: MemoryPointer);
 
     /// Names memory for another process.

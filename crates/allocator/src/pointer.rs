@@ -50,7 +50,7 @@ impl MemoryPointer {
     ///
     /// # Safety
     ///
-    /// `address` is that of the first byte, and its memory is coherent and stays mapped as long as it is alive.
+    /// `address` is that of the first byte, a multiple of 16 unless the memory was the program's before, and its memory is coherent and stays mapped as long as it is alive.
     pub unsafe fn with_mapping(mut self, address: NonNull<u8>) -> Self {
         self.mapped = Some(address);
         self

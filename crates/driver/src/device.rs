@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use ash::{khr, vk};
@@ -40,6 +40,7 @@ pub struct Device {
     queues: Mutex<Vec<Arc<Queue>>>,
     pub(crate) numbers: crate::number::StreamNumbers,
     tracker: Mutex<Tracker>,
+    pub(crate) hold_ended: Condvar, // Of `tracker`; see `hold.rs`.
     waiter: Arc<Waiter>,
     loss: Loss,
     legacy: LegacyOrder,
@@ -100,6 +101,7 @@ impl Device {
             queues: Mutex::new(queues.into_iter().map(Arc::new).collect()),
             numbers: crate::number::StreamNumbers::default(),
             tracker: Mutex::default(),
+            hold_ended: Condvar::new(),
             waiter: Waiter::new(),
             loss: Loss::default(),
             legacy: LegacyOrder::default(),
@@ -176,7 +178,9 @@ impl Device {
     /// The block's id is dead from here on.
     #[must_use]
     pub fn retire_block(&self, block: BlockId) -> LastUses {
-        self.tracker().hazards.retire_block(block)
+        let mut tracker = self.tracker();
+        tracker.holds.retire(block);
+        tracker.hazards.retire_block(block)
     }
 
     /// The points at which `uses` are over.

@@ -10,6 +10,7 @@ use std::sync::{Arc, Weak};
 
 use crate::error::Result;
 use crate::hazard::{BlockId, HazardTable, LaneId, LastUse, LastUses, Mode};
+use crate::hold::Holds;
 use crate::lane::Lane;
 use crate::point::Point;
 use crate::timeline::Timeline;
@@ -23,6 +24,7 @@ pub(crate) struct Registered {
 #[derive(Default)]
 pub(crate) struct Tracker {
     pub(crate) hazards: HazardTable,
+    pub(crate) holds: Holds,
     lanes: HashMap<LaneId, Registered>,
 }
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use vkarray_allocator::Allocator;
+use vkarray_allocator::{Allocator, MemoryContext};
 use vkarray_driver::{DefaultStreams, Device, DeviceInfo, Event, Instance, Stream};
 use vkarray_kernel::{ConstArray, Element, Kernel, KernelBuilder, KernelCache, Source};
 
@@ -62,6 +62,17 @@ impl ContextBuilder {
         }
         let device = Device::open_selected(&instance.build()?, self.selector.as_deref())?;
         Context::on(&device)
+    }
+}
+
+/// Memory objects of a context work on its default stream.
+impl MemoryContext for Context {
+    fn allocator(&self) -> &Arc<Allocator> {
+        &self.shared.allocator
+    }
+
+    fn stream(&self) -> &Stream {
+        &self.shared.default_stream
     }
 }
 

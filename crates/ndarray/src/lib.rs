@@ -12,13 +12,17 @@ mod context;
 mod copy;
 mod create;
 mod error;
+mod host;
 mod layout;
 mod memory_use;
 mod pending;
+mod register;
 mod transfer;
 
 pub use array::DeviceNDArray;
 pub use context::{Context, ContextBuilder};
 pub use error::{Error, Result};
+pub use host::{HostRead, HostWrite};
 pub use layout::{Index, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span, broadcast_shapes};
 pub use pending::PendingCopy;
+pub use register::Registered;

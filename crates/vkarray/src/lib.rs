@@ -45,9 +45,10 @@
 #![forbid(unsafe_code)]
 
 pub use vkarray_allocator::{
-    Allocator, Block, Confidence, CopyNode, DeferCleanup, Error as MemoryError, FillNode, Holder, LadderCounts,
-    MemoryInfo, MemoryKind, MemoryManager, OutOfMemory, PassthroughManager, Pending, PendingLimits, PoolManager, Rung,
-    Shortage, Taken, Usage,
+    Allocator, Block, Confidence, CopyNode, DeferCleanup, DeviceMemory, Error as MemoryError, FillNode, Holder,
+    HostMemory, HostOptions, LadderCounts, MemoryContext, MemoryInfo, MemoryKind, MemoryManager, MemoryObject,
+    MemoryState, MirroredMemory, OutOfMemory, PassthroughManager, Pending, PendingLimits, PoolManager, RegisteredPath,
+    Rung, SharedMemory, Shortage, Taken, Usage, UsmType,
 };
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
@@ -60,8 +61,8 @@ pub use vkarray_kernel::{
     ParamKind, Parameter, PushMember, ScalarValue, Signature, Source, Translated,
 };
 pub use vkarray_ndarray::{
-    Context, ContextBuilder, DeviceNDArray, Error, Index, Layout, LayoutError, Order, PendingCopy, Result, Span,
-    broadcast_shapes,
+    Context, ContextBuilder, DeviceNDArray, Error, HostRead, HostWrite, Index, Layout, LayoutError, Order, PendingCopy,
+    Registered, Result, Span, broadcast_shapes,
 };
 
 /// What most programs need.

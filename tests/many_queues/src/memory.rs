@@ -48,8 +48,10 @@ pub(crate) unsafe extern "system" fn device_requirements(
     info: *const vk::DeviceBufferMemoryRequirements<'_>,
     requirements: *mut vk::MemoryRequirements2<'_>,
 ) {
-    // SAFETY: Vulkan's rules: both structures are valid.
-    let buffer = unsafe { *(*info).p_create_info };
+    // SAFETY: Vulkan's rules: `info` is valid.
+    let buffer = unsafe { (*info).p_create_info };
+    // SAFETY: as above, and so is what it points to.
+    let buffer = unsafe { *buffer };
     let buffer = buffer.sharing_mode(vk::SharingMode::EXCLUSIVE).queue_family_indices(&[]);
     let info = vk::DeviceBufferMemoryRequirements::default().create_info(&buffer);
     // SAFETY: what came, for the driver's one family.

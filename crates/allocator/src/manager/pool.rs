@@ -29,6 +29,7 @@ use self::state::State;
 use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
 use crate::holder::Holder;
+use crate::import::Imports;
 use crate::kind::MemoryKind;
 use crate::ladder::LadderCounts;
 use crate::pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
@@ -37,6 +38,7 @@ use crate::pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemo
 #[derive(Debug)]
 pub struct PoolManager {
     state: OnceLock<State>,
+    imports: OnceLock<Imports>,
     limit: u64,
 }
 
@@ -56,7 +58,7 @@ impl PoolManager {
     /// Creates a pool that takes at most `bytes` bytes of memory, of all kinds together, from the driver.
     #[must_use]
     pub fn with_limit(bytes: u64) -> Self {
-        Self { state: OnceLock::new(), limit: bytes }
+        Self { state: OnceLock::new(), imports: OnceLock::new(), limit: bytes }
     }
 
     fn state(&self) -> Result<&State> {
@@ -82,6 +84,7 @@ impl MemoryManager for PoolManager {
         if self.state.get().is_none() {
             // Somebody else may have been quicker; theirs is as good.
             let _ = self.state.set(State::new(device, self.limit)?);
+            let _ = self.imports.set(Imports::new(device));
         }
         Ok(())
     }
@@ -101,11 +104,15 @@ impl MemoryManager for PoolManager {
         })
     }
 
-    unsafe fn mempin(&self, _: Owner, _: NonNull<u8>, _: u64, _: bool) -> Result<HostPointer> {
-        Err(Error::Unsupported { what: "pinning memory of the program" })
+    unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
+        let imports = self.imports.get().ok_or(Error::NotInitialized)?;
+        // SAFETY: the caller keeps this function's contract, which is the same.
+        unsafe { imports.pin(owner, pointer, size, mapped) }
     }
 
     fn memfree(&self, memory: MemoryPointer) {
+        let Some(imports) = self.imports.get() else { return };
+        let Some(memory) = imports.end(memory) else { return };
         if let Ok(state) = self.checked_state() {
             state.free(memory);
         }
@@ -126,11 +133,13 @@ impl MemoryManager for PoolManager {
 
     fn try_flush(&self) -> Result<()> {
         let state = self.checked_state()?;
+        self.imports.get().map_or(Ok(()), Imports::try_flush)?;
         if state.hold.is_on() { Ok(()) } else { state.settle_all() }
     }
 
     fn flush(&self) -> Result<()> {
         let state = self.checked_state()?;
+        self.imports.get().map_or(Ok(()), Imports::flush)?;
         if state.hold.is_on() { Ok(()) } else { state.wait_for_all() }
     }
 

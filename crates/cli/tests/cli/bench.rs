@@ -73,6 +73,8 @@ fn copies() {
     // The size of the copies on the device depends on the device.
     let (on_device, rest): (Vec<_>, Vec<_>) = names.iter().partition(|name| name.starts_with("copy_device_"));
     assert_eq!(on_device.len(), 2, "{on_device:?}");
+    let (views, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(|name| name.starts_with("view_"));
+    assert_eq!(views.len(), 11, "{views:?}");
     let stages = ["up", "kernel", "down", "together", "ratio"];
     let links = ["link", "link_kernel", "link_together", "link_ratio"];
     let overlaps: Vec<_> = stages.iter().chain(&links).map(|what| format!("overlap_{what}")).collect();

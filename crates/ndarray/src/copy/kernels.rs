@@ -4,8 +4,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::Hash;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vkarray_driver::DeviceInfo;
 use vkarray_kernel::{Kernel, KernelCache, Source};
@@ -15,8 +14,6 @@ use super::cast::Cast;
 use super::launch::Program;
 use super::machine::Machine;
 use crate::error::Result;
-
-use std::sync::Arc;
 
 /// A library kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,7 +44,7 @@ impl CopyKernels {
         Ok(self.lock().entry(variant).or_insert(kernel).clone())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Variant, Kernel>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Variant, Kernel>> {
         // No caller's code runs under the lock, and an insertion that panics leaves the map whole.
         self.built.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -119,12 +119,8 @@ fn completion_names_what_is_complete_with_it() {
     implied.sort_by_key(|point| point.lane);
     // The batch of lane 1 is the second: its wait opened it.
     assert_eq!(implied.to_vec(), [point(&rig, 0), point(&rig, 1)]);
-    for lane in 0..4 {
-        assert_eq!(
-            rig.table.completed(rig.lanes[lane], done[lane]).to_vec(),
-            [],
-            "lane {lane}, which is no news to others"
-        );
+    for (lane, &value) in done.iter().enumerate() {
+        assert_eq!(rig.table.completed(rig.lanes[lane], value).to_vec(), [], "lane {lane}, which is no news to others");
     }
 }
 
