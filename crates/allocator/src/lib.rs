@@ -32,7 +32,8 @@ pub use holder::Holder;
 pub use kind::MemoryKind;
 pub use ladder::{LadderCounts, Rung, RungCount, Taken, Trail};
 pub use manager::{
-    DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryManager, PassthroughManager, Request, Usage,
+    ArenaManager, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryManager, PassthroughManager, Request,
+    Usage,
 };
 pub use memory_info::{Confidence, MemoryInfo};
 pub use out_of_memory::{HeapUse, Holding, OutOfMemory, PendingOn, Shortage};

@@ -4,6 +4,7 @@
 //! runtime wraps what a manager gives out in a [`Block`](crate::Block) and gives it back, with its last uses, when the
 //! block is dropped. Ours are in `manager/`; which one a program gets is `allocator.rs`.
 
+mod arena;
 mod passthrough;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use crate::ladder::LadderCounts;
 use crate::memory_info::MemoryInfo;
 use crate::pointer::{HostPointer, MemoryPointer, Owner};
 
+pub use self::arena::ArenaManager;
 pub use self::passthrough::PassthroughManager;
 
 /// The version of this interface that the runtime speaks.

@@ -45,9 +45,9 @@
 #![forbid(unsafe_code)]
 
 pub use vkarray_allocator::{
-    Allocator, Block, Confidence, CopyNode, DeferCleanup, Error as MemoryError, FillNode, Holder, LadderCounts,
-    MemoryInfo, MemoryKind, MemoryManager, OutOfMemory, PassthroughManager, Pending, PendingLimits, Rung, Shortage,
-    Taken, Usage,
+    Allocator, ArenaManager, Block, Confidence, CopyNode, DeferCleanup, Error as MemoryError, FillNode, Holder,
+    LadderCounts, MemoryInfo, MemoryKind, MemoryManager, OutOfMemory, PassthroughManager, Pending, PendingLimits, Rung,
+    Shortage, Taken, Usage,
 };
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
