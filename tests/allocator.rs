@@ -1,5 +1,6 @@
 //! The allocator crate on a device: blocks of every size and kind, copies, running out, and when memory is freed.
 
+mod arena;
 mod blocks;
 mod cleanup;
 mod copies;

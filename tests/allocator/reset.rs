@@ -1,6 +1,9 @@
 //! How much memory there is, labels of what is held, and what becomes of blocks when their allocator is reset.
 
-use vkarray::{Confidence, Context, DType, Graph, Groups, Holder, MemoryError, MemoryKind};
+use vkarray::{
+    Allocator, Confidence, Context, DType, Graph, Groups, Holder, MemoryError, MemoryKind, PassthroughManager,
+    PendingLimits, PoolManager,
+};
 
 use crate::fixture::{Fixture, contents};
 use crate::kernels::{step, stepped};
@@ -20,10 +23,37 @@ fn free_memory_is_what_others_and_we_leave() {
     if with.confidence == Confidence::OwnUse {
         assert_eq!(with.free, before.free - (96 << 20));
         drop(blocks);
-        assert_eq!(fixture.memory_info().unwrap(), with, "what is pending is not free yet");
-        allocator.flush().unwrap();
-        assert_eq!(fixture.memory_info().unwrap(), before);
+        assert_eq!(fixture.memory_info().unwrap(), before, "what the pool keeps can be had");
     }
+}
+
+#[test]
+fn dropped_memory_of_a_plain_manager_is_free_when_it_is_given_back() {
+    let fixture = Fixture::open();
+    let manager = PassthroughManager::new().with_limits(PendingLimits::new(10, 1.0));
+    let allocator = Allocator::with_manager(fixture.device(), Box::new(manager)).unwrap();
+    let before = allocator.memory_info().unwrap();
+    let block = allocator.allocate(32 << 20, MemoryKind::Device).unwrap();
+    let with = allocator.memory_info().unwrap();
+    if with.confidence == Confidence::OwnUse {
+        assert_eq!(with.free, before.free - (32 << 20));
+        drop(block);
+        assert_eq!(allocator.memory_info().unwrap(), with, "what is pending is not free yet");
+        allocator.flush().unwrap();
+        assert_eq!(allocator.memory_info().unwrap(), before);
+    }
+}
+
+#[test]
+fn a_limit_of_the_pool_limits_what_is_free() {
+    let fixture = Fixture::open();
+    let limited = PoolManager::with_limit(64 << 20);
+    let allocator = Allocator::with_manager(fixture.device(), Box::new(limited)).unwrap();
+    assert_eq!(allocator.memory_info().unwrap().free, 64 << 20);
+    let block = allocator.allocate(16 << 20, MemoryKind::Device).unwrap();
+    assert_eq!(allocator.memory_info().unwrap().free, 48 << 20);
+    drop(block);
+    assert_eq!(allocator.memory_info().unwrap().free, 64 << 20);
 }
 
 #[test]

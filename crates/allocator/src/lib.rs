@@ -38,8 +38,8 @@ pub use host::{HostRead, HostWrite};
 pub use kind::MemoryKind;
 pub use ladder::{LadderCounts, Rung, RungCount, Taken, Trail};
 pub use manager::{
-    Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, KindCounters, MemoryManager, PassthroughManager,
-    PoolManager, Request, Usage,
+    ArenaManager, Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, KindCounters, MemoryManager,
+    PassthroughManager, PoolManager, Request, Usage,
 };
 pub use memory::{
     DeviceMemory, HostMemory, MemoryBuilder, MemoryContext, MemoryObject, MemoryState, MirroredMemory, Reference,

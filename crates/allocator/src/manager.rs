@@ -4,6 +4,7 @@
 //! runtime wraps what a manager gives out in a [`Block`](crate::Block) and gives it back, with its last uses, when the
 //! block is dropped. Ours are in `manager/`; which one a program gets is `allocator.rs`.
 
+mod arena;
 mod counters;
 mod passthrough;
 mod pool;
@@ -21,6 +22,7 @@ use crate::ladder::LadderCounts;
 use crate::memory_info::MemoryInfo;
 use crate::pointer::{HostPointer, MemoryPointer, Owner};
 
+pub use self::arena::ArenaManager;
 pub use self::counters::{Counters, KindCounters};
 pub use self::passthrough::PassthroughManager;
 pub use self::pool::PoolManager;

@@ -45,8 +45,8 @@
 #![forbid(unsafe_code)]
 
 pub use vkarray_allocator::{
-    Allocator, Block, Confidence, CopyNode, DeferCleanup, DeviceMemory, Error as MemoryError, FillNode, Holder,
-    HostMemory, HostOptions, LadderCounts, MemoryContext, MemoryInfo, MemoryKind, MemoryManager, MemoryObject,
+    Allocator, ArenaManager, Block, Confidence, CopyNode, DeferCleanup, DeviceMemory, Error as MemoryError, FillNode,
+    Holder, HostMemory, HostOptions, LadderCounts, MemoryContext, MemoryInfo, MemoryKind, MemoryManager, MemoryObject,
     MemoryState, MirroredMemory, OutOfMemory, PassthroughManager, Pending, PendingLimits, PoolManager, RegisteredPath,
     Rung, SharedMemory, Shortage, Taken, Usage, UsmType,
 };

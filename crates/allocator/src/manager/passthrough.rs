@@ -128,7 +128,7 @@ impl MemoryManager for PassthroughManager {
         let index = heap.index as usize;
         let live: u64 =
             state.live().values().filter(|live| live.heap == index).map(|live| live.chunk.memory_size()).sum();
-        Ok(MemoryInfo::of(heap, live + state.dropped.bytes_on(index)))
+        Ok(MemoryInfo::of(heap, live + state.dropped.bytes_on(index), 0))
     }
 
     fn reset(&self) -> Result<()> {
