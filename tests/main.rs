@@ -22,6 +22,8 @@ mod kernels;
 #[cfg(test)]
 mod ndarray;
 #[cfg(test)]
+mod raised;
+#[cfg(test)]
 mod several_queues;
 #[cfg(test)]
 mod watchdog;

@@ -5,6 +5,7 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use vkarray_driver::Device;
 
@@ -16,6 +17,7 @@ use crate::ladder::LadderCounts;
 use crate::manager::{
     Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, PoolManager, Request, Usage,
 };
+use crate::memory_info::MemoryInfo;
 use crate::pointer::MemoryPointer;
 
 /// Dropped memory that is not freed.
@@ -31,6 +33,8 @@ pub struct Pending {
 #[derive(Debug)]
 pub struct Allocator {
     manager: Box<dyn MemoryManager>,
+    /// How often it was reset.
+    generation: AtomicU64,
     device: Arc<Device>,
 }
 
@@ -55,7 +59,7 @@ impl Allocator {
             return Err(Error::InterfaceVersion { version, expected: INTERFACE_VERSION });
         }
         manager.initialize(device)?;
-        Ok(Arc::new(Self { manager, device: Arc::clone(device) }))
+        Ok(Arc::new(Self { manager, generation: AtomicU64::new(0), device: Arc::clone(device) }))
     }
 
     /// The device whose memory it gives out.
@@ -191,6 +195,36 @@ impl Allocator {
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.manager.counters()
+    }
+
+    /// How much memory the device has, and how much of it can still be had. Asks the driver each time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] if the manager does not know.
+    pub fn memory_info(&self) -> Result<MemoryInfo> {
+        self.device.check_lost()?;
+        self.manager.get_memory_info()
+    }
+
+    /// Starts anew: gives back to the driver all memory that nobody holds, and ends every block that is held.
+    ///
+    /// From here on each use of a block made before is refused with [`Error::DeadMemory`]. Its bytes go back when its
+    /// last handle is dropped, and not before: another thread may be using them. What is recorded already still runs,
+    /// and graphs that are recorded can still be replayed. While frees are held back the blocks end, and nothing is
+    /// given back.
+    ///
+    /// # Errors
+    ///
+    /// Those of waiting; the blocks have ended then all the same.
+    pub fn reset(&self) -> Result<()> {
+        self.generation.fetch_add(1, Ordering::Relaxed);
+        self.manager.reset()
+    }
+
+    #[inline]
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Relaxed)
     }
 
     /// How often memory ran out so far, and what helped.

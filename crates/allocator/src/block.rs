@@ -26,12 +26,15 @@ pub struct Block {
     memory: Option<MemoryPointer>, // Taken when given back.
     /// Given at the first use, so that memory which is never used costs the device's book nothing.
     id: OnceLock<BlockId>,
+    /// How often its allocator had been reset when it was made.
+    generation: u64,
     allocator: Arc<Allocator>,
 }
 
 impl Block {
     pub(crate) fn new(allocator: &Arc<Allocator>, memory: MemoryPointer) -> Self {
-        Self { memory: Some(memory), id: OnceLock::new(), allocator: Arc::clone(allocator) }
+        let (id, generation) = (OnceLock::new(), allocator.generation());
+        Self { memory: Some(memory), id, generation, allocator: Arc::clone(allocator) }
     }
 
     /// Its size in bytes, as asked for.
@@ -114,12 +117,29 @@ impl Block {
         self.mapped().is_some()
     }
 
-    /// Checks that `len` bytes at `offset` lie in the block.
+    /// Whether its allocator has not been reset since it was made. One that is not alive is refused by every use.
+    #[inline]
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.generation == self.allocator.generation()
+    }
+
+    /// Checks that it is alive.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`].
+    /// [`Error::DeadMemory`].
+    pub fn check_alive(&self) -> Result<()> {
+        if self.is_alive() { Ok(()) } else { Err(Error::DeadMemory { size: self.size(), kind: self.kind() }) }
+    }
+
+    /// Checks that `len` bytes at `offset` lie in the block, and that it is alive.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`], [`Error::DeadMemory`].
     pub fn check_range(&self, offset: u64, len: u64) -> Result<Range<u64>> {
+        self.check_alive()?;
         match offset.checked_add(len) {
             Some(end) if end <= self.size() => Ok(offset..end),
             _ => Err(Error::OutOfBounds { offset, len, size: self.size() }),

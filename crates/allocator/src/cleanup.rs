@@ -75,6 +75,11 @@ impl<C: Completion, T> CleanupQueue<C, T> {
         (self.entries.len(), self.bytes.iter().sum())
     }
 
+    /// The bytes on one heap.
+    pub(crate) fn bytes_on(&self, heap: usize) -> u64 {
+        self.bytes.get(heap).copied().unwrap_or(0)
+    }
+
     /// Whether more waits than may.
     pub(crate) fn is_due(&self, limits: &HeapLimits) -> bool {
         let is_over = |(&bytes, &limit): (&u64, &u64)| bytes > limit;

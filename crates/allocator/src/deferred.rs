@@ -70,6 +70,11 @@ impl<T> Deferred<T> {
         self.queue().pending()
     }
 
+    /// The bytes that wait on one heap.
+    pub(crate) fn bytes_on(&self, heap: usize) -> u64 {
+        self.queue().bytes_on(heap)
+    }
+
     /// If more waits than may, frees what the device is done with. Never blocks.
     pub(crate) fn free_due(&self, free: impl FnMut(T)) -> Result<()> {
         if self.hold.is_on() || !self.queue().is_due(&self.limits) {

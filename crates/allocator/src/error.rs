@@ -160,6 +160,30 @@ pub enum Error {
         /// The runtime's.
         expected: u32,
     },
+    /// A block that is older than the last reset of its allocator.
+    #[error("a block of {size} bytes of {kind} memory was used after its allocator was reset")]
+    DeadMemory {
+        /// The block's size.
+        size: u64,
+        /// Its kind.
+        kind: MemoryKind,
+    },
+    /// An arena without room.
+    #[error("an arena of {n_frames} frames of {frame_bytes} bytes has no room, or more than can be counted")]
+    BadArena {
+        /// How many frames.
+        n_frames: usize,
+        /// The bytes of each.
+        frame_bytes: u64,
+    },
+    /// A frame of an arena that cannot come round, since blocks of it are held.
+    #[error("frame {frame} of the arena cannot be used again: {n_blocks} of its blocks are still held")]
+    FrameInUse {
+        /// The frame's number.
+        frame: u64,
+        /// How many blocks.
+        n_blocks: usize,
+    },
     /// A setting in the environment that is not understood.
     #[error("\"{text}\" in {variable} is not {expected}")]
     BadSetting {

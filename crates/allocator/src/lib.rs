@@ -21,6 +21,7 @@ mod kind;
 mod ladder;
 mod manager;
 mod memory;
+mod memory_info;
 mod out_of_memory;
 mod pending_limits;
 mod pointer;
@@ -37,13 +38,14 @@ pub use host::{HostRead, HostWrite};
 pub use kind::MemoryKind;
 pub use ladder::{LadderCounts, Rung, RungCount, Taken, Trail};
 pub use manager::{
-    Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, KindCounters, MemoryInfo, MemoryManager,
+    ArenaManager, Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, KindCounters, MemoryManager,
     PassthroughManager, PoolManager, Request, Usage,
 };
 pub use memory::{
     DeviceMemory, HostMemory, MemoryBuilder, MemoryContext, MemoryObject, MemoryState, MirroredMemory, Reference,
     SharedMemory, UsmType,
 };
+pub use memory_info::{Confidence, MemoryInfo};
 pub use out_of_memory::{HeapUse, Holding, OutOfMemory, PendingOn, Shortage};
 pub use pending_limits::PendingLimits;
 pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};

@@ -4,6 +4,7 @@
 //! runtime wraps what a manager gives out in a [`Block`](crate::Block) and gives it back, with its last uses, when the
 //! block is dropped. Ours are in `manager/`; which one a program gets is `allocator.rs`.
 
+mod arena;
 mod counters;
 mod passthrough;
 mod pool;
@@ -18,8 +19,10 @@ use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::ladder::LadderCounts;
+use crate::memory_info::MemoryInfo;
 use crate::pointer::{HostPointer, MemoryPointer, Owner};
 
+pub use self::arena::ArenaManager;
 pub use self::counters::{Counters, KindCounters};
 pub use self::passthrough::PassthroughManager;
 pub use self::pool::PoolManager;
@@ -87,15 +90,6 @@ impl HostOptions {
         self.wc = wc;
         self
     }
-}
-
-/// Bytes of device memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MemoryInfo {
-    /// That can still be had, as far as is known.
-    pub free: u64,
-    /// That there are.
-    pub total: u64,
 }
 
 /// A name under which another process finds memory.

@@ -29,7 +29,7 @@ use self::uses::{Interval, Uses};
 
 pub use self::access::{Access, BlockId, Mode, Stage, Stages};
 pub use self::lane::LaneId;
-pub use self::plan::{Barrier, LastUse, LastUses, Plan, Point, Points};
+pub use self::plan::{Barrier, LastUse, LastUses, Plan, Point, Points, absorb};
 pub use self::repeat::Repeatable;
 
 /// The lanes and blocks of one device, and which uses are not yet known to be complete.

@@ -81,7 +81,7 @@ impl Launch {
         let (arrays, numbers) = args.split_at(digest.arrays.len());
         for (rule, given) in digest.arrays.iter().zip(arrays) {
             match (given.name, &given.arg) {
-                (None, Arg::Array(array)) if rule.takes(&array.shape) && pipeline.is_of(array.block.device()) => {
+                (None, Arg::Array(array)) if rule.takes(&array.shape) && is_usable(pipeline, array.block) => {
                     self.bind(array.block, array.bytes(), rule.writes);
                 }
                 _ => return false,
@@ -110,6 +110,12 @@ impl Launch {
         let pairs_with = |(i, a): (usize, &Access)| self.accesses[..i].iter().any(|b| share(a, b));
         self.accesses.iter().enumerate().any(pairs_with)
     }
+}
+
+/// Whether a kernel of the pipeline can use the memory.
+#[inline]
+fn is_usable(pipeline: &Pipeline, block: &Block) -> bool {
+    pipeline.is_of(block.device()) && block.is_alive()
 }
 
 /// So many zeros, without a loop or a call for as many as usually fit.
@@ -200,7 +206,10 @@ impl Kernel {
     fn check_devices(&self, args: &[NamedArg<'_>]) -> Result<()> {
         for arg in args {
             match &arg.arg {
-                Arg::Array(array) => self.check_device(array.block.device(), "an array")?,
+                Arg::Array(array) => {
+                    self.check_device(array.block.device(), "an array")?;
+                    array.block.check_alive()?;
+                }
                 Arg::Constant(constant) => self.check_device(constant.allocator().device(), "constant memory")?,
                 Arg::Scalar(_) | Arg::Scalars(_) => {}
             }

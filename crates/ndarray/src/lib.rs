@@ -14,6 +14,7 @@ mod create;
 mod error;
 mod host;
 mod layout;
+mod memory_use;
 mod pending;
 mod register;
 mod transfer;

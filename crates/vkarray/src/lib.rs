@@ -45,9 +45,10 @@
 #![forbid(unsafe_code)]
 
 pub use vkarray_allocator::{
-    Allocator, Block, CopyNode, DeviceMemory, Error as MemoryError, FillNode, Holder, HostMemory, HostOptions,
-    LadderCounts, MemoryContext, MemoryInfo, MemoryKind, MemoryManager, MemoryObject, MemoryState, MirroredMemory,
-    OutOfMemory, PassthroughManager, PoolManager, RegisteredPath, Rung, SharedMemory, Shortage, Taken, Usage, UsmType,
+    Allocator, ArenaManager, Block, Confidence, CopyNode, DeferCleanup, DeviceMemory, Error as MemoryError, FillNode,
+    Holder, HostMemory, HostOptions, LadderCounts, MemoryContext, MemoryInfo, MemoryKind, MemoryManager, MemoryObject,
+    MemoryState, MirroredMemory, OutOfMemory, PassthroughManager, Pending, PendingLimits, PoolManager, RegisteredPath,
+    Rung, SharedMemory, Shortage, Taken, Usage, UsmType,
 };
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use vkarray_driver::Device;
 
-use super::{DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, Request, Usage};
+use super::{DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
 use crate::chunk::{Chunk, ChunkSource};
 use crate::deferred::Deferred;
 use crate::error::{Error, Result};
@@ -22,6 +22,7 @@ use crate::holder::Holder;
 use crate::import::Imports;
 use crate::kind::MemoryKind;
 use crate::ladder::{Ladder, LadderCounts};
+use crate::memory_info::MemoryInfo;
 use crate::pending_limits::PendingLimits;
 use crate::pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
 
@@ -122,7 +123,12 @@ impl MemoryManager for PassthroughManager {
     }
 
     fn get_memory_info(&self) -> Result<MemoryInfo> {
-        Err(Error::Unsupported { what: "counting free memory" })
+        let (state, kind) = (self.state()?, MemoryKind::Device);
+        let heap = state.source.heap(kind).ok_or(Error::NoSuchMemory { kind })?;
+        let index = heap.index as usize;
+        let live: u64 =
+            state.live().values().filter(|live| live.heap == index).map(|live| live.chunk.memory_size()).sum();
+        Ok(MemoryInfo::of(heap, live + state.dropped.bytes_on(index), 0))
     }
 
     fn reset(&self) -> Result<()> {

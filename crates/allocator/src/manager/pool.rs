@@ -119,7 +119,7 @@ impl MemoryManager for PoolManager {
     }
 
     fn get_memory_info(&self) -> Result<MemoryInfo> {
-        Err(Error::Unsupported { what: "counting free memory" })
+        self.state()?.memory_info(MemoryKind::Device)
     }
 
     fn reset(&self) -> Result<()> {

@@ -19,12 +19,13 @@ use super::sizing::{Need, Sizing};
 use super::span::Span;
 use crate::chunk::{Chunk, ChunkSource};
 use crate::deferred::Deferred;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hold::Hold;
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::ladder::Ladder;
 use crate::manager::counters::Counters;
+use crate::memory_info::MemoryInfo;
 use crate::pending_limits::PendingLimits;
 use crate::pointer::MemoryPointer;
 
@@ -242,6 +243,18 @@ impl State {
         (counters.growths, counters.returns) = (read(&self.growths), read(&self.returns));
         counters.waits = read(&self.waits);
         counters
+    }
+
+    /// Free memory of the heap that a kind is taken from.
+    pub(super) fn memory_info(&self, kind: MemoryKind) -> Result<MemoryInfo> {
+        let heap = self.source.heap(kind).ok_or(Error::NoSuchMemory { kind })?;
+        let counters = self.counters();
+        let on_heap = MemoryKind::ALL.into_iter().filter(|kind| self.source.heap_index(*kind) == Some(heap.index));
+        let (taken, kept) = on_heap
+            .map(|kind| counters.kind(kind))
+            .fold((0, 0), |(taken, kept), of| (taken + of.reserved, kept + of.ready + of.free));
+        let untaken = self.limit.saturating_sub(counters.total(|of| of.reserved));
+        Ok(MemoryInfo::of(heap, taken, kept).at_most(untaken.saturating_add(kept)))
     }
 
     /// Waits for everything that may still be in use, for a limited time; nothing if a block still has some.
