@@ -3,12 +3,16 @@
 //! The oracle is the `ndarray` crate on the host. That views have the right shapes and strides is tested without a
 //! device, in the crate itself; here they are read and written.
 
+mod assignment;
+mod conversions;
 mod copies;
 mod creation;
 mod dtypes;
 mod interchange;
 mod lifetimes;
 mod more_views;
+mod peer_defects;
+mod pending;
 mod printing;
 mod views;
 

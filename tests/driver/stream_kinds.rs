@@ -9,7 +9,7 @@ use vkarray_driver::{DefaultStreams, Device};
 
 use crate::fixture::{Fixture, contents, poll};
 use crate::kernels::{keep_busy, kept_busy, spin, step, stepped};
-use crate::semaphore::RaisedByHand;
+use crate::raised::RaisedByHand;
 
 const ONE: Groups = Groups::exact([1, 1, 1]);
 

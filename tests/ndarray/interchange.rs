@@ -12,7 +12,7 @@ use vkarray::{
 
 use super::counted;
 use crate::fixture::{Fixture, contents};
-use crate::semaphore::RaisedByHand;
+use crate::raised::RaisedByHand;
 
 /// Another library's array, in memory of ours.
 struct Foreign {

@@ -2,7 +2,7 @@
 
 use ::ndarray::{Axis, IxDyn, Slice};
 use vkarray::{Context, DeviceNDArray, Error, Groups, KernelError, Source};
-use vkarray_kernel::Mismatch;
+use vkarray_kernel::{DType, Mismatch};
 
 use super::counted;
 use crate::fixture::{Fixture, contents};
@@ -141,6 +141,37 @@ fn nothing_writes_a_read_only_array() {
     }
     assert!(!refused_by_a_kernel(&fixture, &shared));
     assert_eq!(contents(&frozen), [0, 2, 4, 6]); // The other handle's write is seen, and was the only one.
+}
+
+#[test]
+fn every_way_to_write_refuses_a_read_only_array() {
+    let fixture = Fixture::open();
+    let host = counted(&[4]);
+    let pinned = fixture.pinned_array::<i32>([4]).unwrap();
+    pinned.copy_from_host(&host).unwrap();
+    let frozen = pinned.clone().read_only();
+    let other = fixture.to_device(&counted(&[4]).mapv(|value| -value)).unwrap();
+    let mut registered = [5_i32; 4];
+    let from_slice = fixture.register(&mut registered, |mut slice| slice.copy_to(0, &frozen)).unwrap();
+    let refused = [
+        ("copy_from_host", frozen.copy_from_host(&host)),
+        ("copy_from_device", frozen.copy_from_device(&other)),
+        ("assign", frozen.assign(&other.index(&[0]).unwrap())),
+        ("fill", frozen.fill(7)),
+        ("set", frozen.set([0], 7)),
+        ("write_on_host", frozen.write_on_host().map(|_| ())),
+        ("Registered::copy_to", from_slice),
+    ];
+    for (name, result) in refused {
+        let error = result.expect_err(name);
+        assert!(matches!(&error, Error::ReadOnly { dtype: DType::I32, shape } if *shape == [4]), "{name}: {error}");
+    }
+    assert_eq!(contents(&pinned), [0, 1, 2, 3]);
+    // Reading is not refused, nor is what becomes of a copy.
+    assert_eq!(frozen.read_on_host().unwrap().view(), host);
+    let copy = frozen.astype::<f32>().unwrap();
+    copy.fill(1.0).unwrap();
+    assert!(copy.is_writable());
 }
 
 /// Runs a kernel that doubles the array.

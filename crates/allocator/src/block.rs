@@ -15,6 +15,7 @@ use vkarray_driver::hazard::{Access, BlockId, Stage};
 
 use crate::allocator::Allocator;
 use crate::error::{Error, Result};
+use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::pointer::MemoryPointer;
 
@@ -22,15 +23,18 @@ use crate::pointer::MemoryPointer;
 ///
 /// Dropping it never blocks and never frees early.
 pub struct Block {
-    memory: Option<MemoryPointer>, // Taken when dropped.
+    memory: Option<MemoryPointer>, // Taken when given back.
     /// Given at the first use, so that memory which is never used costs the device's book nothing.
     id: OnceLock<BlockId>,
+    /// How often its allocator had been reset when it was made.
+    generation: u64,
     allocator: Arc<Allocator>,
 }
 
 impl Block {
     pub(crate) fn new(allocator: &Arc<Allocator>, memory: MemoryPointer) -> Self {
-        Self { memory: Some(memory), id: OnceLock::new(), allocator: Arc::clone(allocator) }
+        let (id, generation) = (OnceLock::new(), allocator.generation());
+        Self { memory: Some(memory), id, generation, allocator: Arc::clone(allocator) }
     }
 
     /// Its size in bytes, as asked for.
@@ -93,6 +97,19 @@ impl Block {
         Access::write(self.id(), range, stage)
     }
 
+    /// Who holds it, as its manager knows.
+    #[must_use]
+    pub fn holder(&self) -> Option<Holder> {
+        self.allocator.manager().holder(self.memory())
+    }
+
+    /// Names it in the report of memory running out, if its manager keeps names.
+    pub fn set_label(&self, label: impl Into<Arc<str>>) {
+        let manager = self.allocator.manager();
+        let holder = manager.holder(self.memory()).unwrap_or_default();
+        manager.set_holder(self.memory(), holder.with_label(label));
+    }
+
     /// Whether the host can address it.
     #[must_use]
     #[inline]
@@ -100,12 +117,29 @@ impl Block {
         self.mapped().is_some()
     }
 
-    /// Checks that `len` bytes at `offset` lie in the block.
+    /// Whether its allocator has not been reset since it was made. One that is not alive is refused by every use.
+    #[inline]
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.generation == self.allocator.generation()
+    }
+
+    /// Checks that it is alive.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`].
+    /// [`Error::DeadMemory`].
+    pub fn check_alive(&self) -> Result<()> {
+        if self.is_alive() { Ok(()) } else { Err(Error::DeadMemory { size: self.size(), kind: self.kind() }) }
+    }
+
+    /// Checks that `len` bytes at `offset` lie in the block, and that it is alive.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`], [`Error::DeadMemory`].
     pub fn check_range(&self, offset: u64, len: u64) -> Result<Range<u64>> {
+        self.check_alive()?;
         match offset.checked_add(len) {
             Some(end) if end <= self.size() => Ok(offset..end),
             _ => Err(Error::OutOfBounds { offset, len, size: self.size() }),
@@ -119,15 +153,34 @@ impl Block {
         self.memory().mapped()
     }
 
+    /// Gives the memory back as memory that nothing uses any more. The caller has waited for that, and holds the block
+    /// alone.
+    pub(crate) fn give_back_idle(mut self) {
+        let Some(mut memory) = self.memory.take() else { return };
+        if self.device().is_forked() {
+            return mem::forget(memory);
+        }
+        if let Some(&id) = self.id.get() {
+            drop(self.device().retire_block(id));
+        }
+        drop(memory.take_last_uses());
+        self.allocator.manager().memfree(memory);
+    }
+
+    /// Whether the memory came with work of its former owners that may not be over.
+    pub(crate) fn has_former_uses(&self) -> bool {
+        !self.memory().last_uses().is_empty()
+    }
+
     #[inline]
     fn memory(&self) -> &MemoryPointer {
-        self.memory.as_ref().expect("taken only by drop")
+        self.memory.as_ref().expect("taken only at its end")
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let mut memory = self.memory.take().expect("dropped once");
+        let Some(mut memory) = self.memory.take() else { return };
         if self.device().is_forked() {
             return mem::forget(memory); // It is the parent's.
         }

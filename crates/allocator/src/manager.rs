@@ -4,7 +4,10 @@
 //! runtime wraps what a manager gives out in a [`Block`](crate::Block) and gives it back, with its last uses, when the
 //! block is dropped. Ours are in `manager/`; which one a program gets is `allocator.rs`.
 
+mod arena;
+mod counters;
 mod passthrough;
+mod pool;
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -13,29 +16,44 @@ use std::sync::Arc;
 use vkarray_driver::Device;
 
 use crate::error::{Error, Result};
+use crate::holder::Holder;
 use crate::kind::MemoryKind;
+use crate::ladder::LadderCounts;
+use crate::memory_info::MemoryInfo;
 use crate::pointer::{HostPointer, MemoryPointer, Owner};
 
+pub use self::arena::ArenaManager;
+pub use self::counters::{Counters, KindCounters};
 pub use self::passthrough::PassthroughManager;
+pub use self::pool::PoolManager;
 
 /// The version of this interface that the runtime speaks.
 pub const INTERFACE_VERSION: u32 = 1;
 
 /// A request for device memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Request {
     /// Bytes. Zero is a size like any other.
     pub size: u64,
     /// [`MemoryKind::Device`] or [`MemoryKind::Shared`].
     pub kind: MemoryKind,
+    /// Who wants it, for the report of memory running out.
+    pub holder: Holder,
 }
 
 impl Request {
     /// Asks for `size` bytes of that kind.
     #[must_use]
     pub fn new(size: u64, kind: MemoryKind) -> Self {
-        Self { size, kind }
+        Self { size, kind, holder: Holder::new() }
+    }
+
+    /// Says who wants it.
+    #[must_use]
+    pub fn with_holder(mut self, holder: Holder) -> Self {
+        self.holder = holder;
+        self
     }
 }
 
@@ -72,15 +90,6 @@ impl HostOptions {
         self.wc = wc;
         self
     }
-}
-
-/// Bytes of device memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MemoryInfo {
-    /// That can still be had, as far as is known.
-    pub free: u64,
-    /// That there are.
-    pub total: u64,
 }
 
 /// A name under which another process finds memory.
@@ -168,13 +177,15 @@ pub trait MemoryManager: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where the manager or the device cannot.
+    /// [`Error::Unsupported`] where the manager or the device cannot; [`Error::NotWholePages`],
+    /// [`Error::AlreadyPinned`].
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer>;
 
     /// Takes memory back that this manager gave out. Never blocks.
     ///
     /// The work of [`MemoryPointer::last_uses`] may not be over. The manager does not let the memory go before it is,
-    /// but may give it out again at once, [after](MemoryPointer::after) that work.
+    /// but may give it out again at once, [after](MemoryPointer::after) that work. Memory of the program, from
+    /// [`MemoryManager::mempin`], whose last uses are over is let go before the call returns.
     fn memfree(&self, memory: MemoryPointer);
 
     /// Names memory for another process.
@@ -200,14 +211,16 @@ pub trait MemoryManager: fmt::Debug + Send + Sync {
     /// Those of waiting.
     fn reset(&self) -> Result<()>;
 
-    /// Holds real frees back until the guard, and every other one, is dropped.
+    /// Holds real frees back until the guard, and every other one, is dropped. Nothing is freed at that moment, and an
+    /// explicit flush meanwhile frees nothing; what is held back is freed all the same before an allocation fails.
     fn defer_cleanup(&self) -> DeferCleanup;
 
     /// Frees what was dropped and is no longer used. Never blocks.
     ///
     /// # Errors
     ///
-    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is freed then.
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`]; what could not be asked about
+    /// stays pending.
     fn try_flush(&self) -> Result<()>;
 
     /// Frees everything that was dropped before the call, waiting for its last uses.
@@ -217,6 +230,44 @@ pub trait MemoryManager: fmt::Debug + Send + Sync {
     /// Those of waiting; what is not waited for stays pending.
     fn flush(&self) -> Result<()>;
 
+    /// Takes `bytes` bytes of a kind from the driver ahead of need. Blocks for as long as the driver takes, which other
+    /// threads with memory of their own do not.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] where the manager keeps nothing; those of allocating.
+    fn reserve(&self, _bytes: u64, _kind: MemoryKind) -> Result<()> {
+        Err(Error::Unsupported { what: "taking memory ahead of need" })
+    }
+
+    /// Gives memory that nobody has back to the driver, until at most `keep` bytes a kind are kept. Never waits for the
+    /// device. Returns the bytes given back.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is given back then.
+    fn trim(&self, _keep: u64) -> Result<u64> {
+        Ok(0) // A manager that keeps nothing has nothing to give.
+    }
+
     /// Bytes held and pending now.
     fn usage(&self) -> Usage;
+
+    /// All that the manager counts; all zero where it does not. Takes no lock.
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
+
+    /// Who holds live memory of this manager; nothing if it does not keep that.
+    fn holder(&self, _memory: &MemoryPointer) -> Option<Holder> {
+        None
+    }
+
+    /// Says who holds live memory of this manager from now on. One that makes no reports need not care.
+    fn set_holder(&self, _memory: &MemoryPointer, _holder: Holder) {}
+
+    /// How often memory ran out so far, and what helped.
+    fn ladder(&self) -> LadderCounts {
+        LadderCounts::default()
+    }
 }

@@ -22,7 +22,7 @@ use crate::hazard::{Access, LaneId};
 use crate::label::Label;
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
-use crate::stream::Recorder;
+use crate::recorder::Recorder;
 use crate::timeline::Timeline;
 use crate::trace::{BatchId, BatchTrace};
 use crate::tracker::Registered;
@@ -65,8 +65,9 @@ fn opened(state: &mut State) -> &mut Batch {
 }
 
 impl Lane {
-    pub(crate) fn new(device: &Arc<Device>, queue: QueueIndex) -> Result<Arc<Self>> {
-        let timeline = Arc::new(Timeline::new(device)?);
+    /// Makes a lane of the stream of that number.
+    pub(crate) fn new(device: &Arc<Device>, queue: QueueIndex, stream: u64) -> Result<Arc<Self>> {
+        let timeline = Arc::new(Timeline::new(device, stream)?);
         let state = State { newest: timeline.submitted(), ..State::default() };
         let (id, on) = (device.add_lane(queue), device.queue(queue));
         let lane = Arc::new(Self { id, queue, on, state: Mutex::new(state), timeline });
@@ -77,6 +78,10 @@ impl Lane {
 
     pub(crate) fn device(&self) -> &Arc<Device> {
         self.timeline.device()
+    }
+
+    pub(crate) fn stream_number(&self) -> u64 {
+        self.timeline.stream_number().expect("a lane's timeline is its stream's")
     }
 
     pub(crate) fn queue_index(&self) -> QueueIndex {
@@ -254,7 +259,7 @@ impl Lane {
             batch.recycle()?;
             state.spare.push(batch);
         }
-        self.device().tracker().hazards.completed(self.id, reached);
+        self.device().tracker().completed(self.id, reached);
         Ok(())
     }
 

@@ -13,7 +13,6 @@ use vkarray_allocator::Block;
 use vkarray_kernel::{Arg, ArrayArg, ArrayShape, AsArg, DType, Element};
 
 use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::layout::Layout;
 
 /// Whoever the memory belongs to besides its block: held, never looked at.
@@ -28,16 +27,36 @@ pub struct DeviceNDArray<T: Element> {
     context: Context,
     block: Arc<Block>,
     layout: Layout,
+    extent: Extent,
+    label: Option<Arc<str>>,
     is_writable: bool,
     owner: Option<Owner>,
     element: PhantomData<fn() -> T>,
 }
 
+/// What every dispatch asks of a layout, worked out once.
+#[derive(Clone, Copy)]
+struct Extent {
+    /// Bytes of all elements.
+    nbytes: u64,
+    /// Bytes before the first.
+    offset: u64,
+    is_contiguous: bool,
+}
+
+impl Extent {
+    fn new<T>(layout: &Layout) -> Self {
+        let bytes = |n_elements: usize| n_elements as u64 * size_of::<T>() as u64;
+        let is_contiguous = layout.is_c_contiguous();
+        Self { nbytes: bytes(layout.size()), offset: bytes(layout.offset()), is_contiguous }
+    }
+}
+
 impl<T: Element> DeviceNDArray<T> {
     /// The caller has seen to it that the block holds the layout's extent.
     pub(crate) fn new(context: &Context, block: Arc<Block>, layout: Layout) -> Self {
-        let (context, element) = (context.clone(), PhantomData);
-        Self { context, block, layout, is_writable: true, owner: None, element }
+        let (extent, context) = (Extent::new::<T>(&layout), context.clone());
+        Self { context, block, layout, extent, label: None, is_writable: true, owner: None, element: PhantomData }
     }
 
     /// Holds `owner` for as long as this array and its views live.
@@ -51,14 +70,9 @@ impl<T: Element> DeviceNDArray<T> {
             layout.extent().end as u64 * size_of::<U>() as u64 <= self.block.size(),
             "a view leaves its block"
         );
-        DeviceNDArray {
-            context: self.context.clone(),
-            block: Arc::clone(&self.block),
-            layout,
-            is_writable: self.is_writable,
-            owner: self.owner.clone(),
-            element: PhantomData,
-        }
+        let (label, owner) = (self.label.clone(), self.owner.clone());
+        let view = DeviceNDArray::new(&self.context, Arc::clone(&self.block), layout);
+        DeviceNDArray { label, owner, is_writable: self.is_writable, ..view }
     }
 
     /// The same array, of which nothing can be written: kernels that write it and copies into it are refused. So are
@@ -75,14 +89,6 @@ impl<T: Element> DeviceNDArray<T> {
         self.is_writable
     }
 
-    /// Refuses an array that is read-only.
-    pub(crate) fn check_writable(&self) -> Result<()> {
-        if self.is_writable {
-            return Ok(());
-        }
-        Err(Error::ReadOnly { dtype: T::DTYPE, shape: self.shape().to_vec() })
-    }
-
     /// The context it was made from.
     #[must_use]
     pub fn context(&self) -> &Context {
@@ -93,6 +99,27 @@ impl<T: Element> DeviceNDArray<T> {
     #[must_use]
     pub fn block(&self) -> &Arc<Block> {
         &self.block
+    }
+
+    /// The name that the program gave it.
+    #[must_use]
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
+    /// Names the array in errors about kernel arguments, and its memory in the report of memory running out. Views made
+    /// later have the name too.
+    pub fn set_label(&mut self, label: impl Into<Arc<str>>) {
+        let label = label.into();
+        self.block.set_label(Arc::clone(&label));
+        self.label = Some(label);
+    }
+
+    /// The array under a name; see [`DeviceNDArray::set_label`].
+    #[must_use]
+    pub fn with_label(mut self, label: impl Into<Arc<str>>) -> Self {
+        self.set_label(label);
+        self
     }
 
     /// How its elements lie in the block.
@@ -140,7 +167,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// Bytes of all its elements, gaps between them not counted.
     #[must_use]
     pub fn nbytes(&self) -> u64 {
-        self.size() as u64 * size_of::<T>() as u64
+        self.extent.nbytes
     }
 
     /// The type of its elements.
@@ -152,7 +179,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// Whether walking the last axis fastest visits memory in order, without gaps. NumPy's rule.
     #[must_use]
     pub fn is_c_contiguous(&self) -> bool {
-        self.layout.is_c_contiguous()
+        self.extent.is_contiguous
     }
 
     /// Whether walking the first axis fastest visits memory in order, without gaps. NumPy's rule.
@@ -185,12 +212,12 @@ impl<T: Element> AsArg for DeviceNDArray<T> {
         Arg::Array(ArrayArg {
             block: &self.block,
             shape: ArrayShape {
-                label: None,
+                label: self.label(),
                 dtype: T::DTYPE,
                 shape: self.shape(),
-                nbytes: self.nbytes(),
-                offset: self.offset() as u64 * size_of::<T>() as u64,
-                is_contiguous: self.is_c_contiguous(),
+                nbytes: self.extent.nbytes,
+                offset: self.extent.offset,
+                is_contiguous: self.extent.is_contiguous,
                 is_writable: self.is_writable,
             },
         })

@@ -1,7 +1,7 @@
 //! How arrays come to be: uninitialised, filled, or from host data.
 
 use ndarray::{ArrayBase, Data, Dimension};
-use vkarray_allocator::MemoryKind;
+use vkarray_allocator::{Holder, MemoryKind};
 use vkarray_driver::Stream;
 use vkarray_kernel::Element;
 
@@ -54,14 +54,14 @@ impl Context {
 
     /// Creates an array in C order that holds `value` everywhere, on the default stream.
     ///
-    /// Returns at once for values whose bytes repeat every four; else the values are sent from the host.
+    /// Returns at once.
     ///
     /// # Errors
     ///
-    /// As [`Context::device_array`].
+    /// As [`Context::device_array`] and [`DeviceNDArray::fill`].
     pub fn full<T: Element>(&self, shape: impl AsRef<[usize]>, value: T) -> Result<DeviceNDArray<T>> {
         let array = self.device_array::<T>(shape)?;
-        self.fill_new(&array, value)?;
+        array.fill(value)?;
         Ok(array)
     }
 
@@ -69,33 +69,21 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// As [`Context::device_array`].
+    /// As [`Context::full`].
     pub fn zeros_like<T: Element, U: Element>(&self, like: &DeviceNDArray<U>) -> Result<DeviceNDArray<T>> {
         self.full_like(like, T::zeroed())
     }
 
     /// Creates an array of the same shape that holds `value` everywhere, packed in the order of `like`'s strides, on the
-    /// default stream. Returns as [`Context::full`].
+    /// default stream. Returns at once.
     ///
     /// # Errors
     ///
-    /// As [`Context::device_array`].
+    /// As [`Context::full`].
     pub fn full_like<T: Element, U: Element>(&self, like: &DeviceNDArray<U>, value: T) -> Result<DeviceNDArray<T>> {
         let array = self.device_array_like(like)?;
-        self.fill_new(&array, value)?;
+        array.fill(value)?;
         Ok(array)
-    }
-
-    /// Fills an array that has its block to itself.
-    fn fill_new<T: Element>(&self, array: &DeviceNDArray<T>, value: T) -> Result<()> {
-        match repeated_word(bytemuck::bytes_of(&value)) {
-            Some(word) => array.block().fill(self.default_stream(), word)?,
-            None => {
-                let values = vec![value; array.size()];
-                array.block().copy_from_host(self.default_stream(), 0, bytemuck::cast_slice(&values))?;
-            }
-        }
-        Ok(())
     }
 
     /// Copies a host array to the device, on the default stream. Returns when the host array has been read.
@@ -144,7 +132,8 @@ impl Context {
 
     fn allocate<T: Element>(&self, layout: Layout) -> Result<DeviceNDArray<T>> {
         let bytes = layout.span_bytes(size_of::<T>())?;
-        let block = self.allocator().allocate(bytes, MemoryKind::Device)?;
+        let holder = Holder::array(T::DTYPE.short_name(), layout.shape());
+        let block = self.allocator().allocate_for(bytes, MemoryKind::Device, holder)?;
         Ok(DeviceNDArray::new(self, block, layout))
     }
 }
@@ -156,35 +145,4 @@ pub(crate) fn check_fills<T: Element>(layout: &Layout, values: &[T]) -> Result<(
     }
     let (given, expected, shape) = (values.len(), layout.size(), layout.shape().to_vec());
     Err(Error::LengthMismatch { given, expected, shape, dtype: T::DTYPE })
-}
-
-/// The four-byte word that, repeated, gives the same bytes as the value repeated.
-fn repeated_word(value: &[u8]) -> Option<u32> {
-    let first = [0, 1, 2, 3].map(|i| value[i % value.len()]);
-    let is_repeated = value.len().is_multiple_of(4) || 4_usize.is_multiple_of(value.len());
-    let same = value.iter().enumerate().all(|(i, &byte)| byte == first[i % 4]);
-    (is_repeated && same).then(|| u32::from_ne_bytes(first))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_is_a_word_when_its_bytes_repeat_every_four() {
-        // Bytes of the value, word.
-        let cases: &[(&[u8], Option<[u8; 4]>)] = &[
-            (&[7], Some([7; 4])),                            // One byte.
-            (&[1, 2], Some([1, 2, 1, 2])),                   // Two.
-            (&[1, 2, 3, 4], Some([1, 2, 3, 4])),             // A word itself.
-            (&[1, 2, 3, 4, 1, 2, 3, 4], Some([1, 2, 3, 4])), // Two equal words.
-            (&[1, 2, 3, 4, 1, 2, 3, 5], None),               // Two words that differ.
-            (&[0; 12], Some([0; 4])),                        // Zero of a record.
-            (&[0, 0, 0], None),                              // Three bytes do not divide a word.
-            (&[9, 9, 9, 9, 9, 9], None),                     // Six neither.
-        ];
-        for (value, word) in cases {
-            assert_eq!(repeated_word(value), word.map(u32::from_ne_bytes), "{value:?}");
-        }
-    }
 }

@@ -51,8 +51,10 @@
 #![forbid(unsafe_code)]
 
 pub use vkarray_allocator::{
-    Allocator, Block, CopyNode, Error as MemoryError, FillNode, HostTensor, MemoryInfo, MemoryKind, MemoryManager,
-    PassthroughManager, Tensor, TensorError, TensorShape, Usage,
+    Allocator, ArenaManager, Block, Confidence, CopyNode, DeferCleanup, DeviceMemory, Error as MemoryError, FillNode,
+    Holder, HostMemory, HostOptions, HostTensor, LadderCounts, MemoryContext, MemoryInfo, MemoryKind, MemoryManager,
+    MemoryObject, MemoryState, MirroredMemory, OutOfMemory, PassthroughManager, Pending, PendingLimits, PoolManager,
+    RegisteredPath, Rung, SharedMemory, Shortage, Taken, Tensor, TensorError, TensorShape, Usage, UsmType,
 };
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
@@ -67,9 +69,9 @@ pub use vkarray_kernel::{
 #[cfg(feature = "serde")]
 pub use vkarray_ndarray::ArraySeed;
 pub use vkarray_ndarray::{
-    AsDeviceArray, Context, ContextBuilder, DeviceArrayInterface, DeviceNDArray, Error, FileError, Index,
-    InterfaceError, Layout, LayoutError, MemoryHandle, NpyFile, NpyHeader, NpzFile, NpzWriter, Number, Order,
-    RangeProblem, ReadyPoint, Result, Span, broadcast_shapes, write_npy,
+    AsDeviceArray, Context, ContextBuilder, DeviceArrayInterface, DeviceNDArray, Error, FileError, HostRead, HostWrite,
+    Index, InterfaceError, Layout, LayoutError, MemoryHandle, NpyFile, NpyHeader, NpzFile, NpzWriter, Number, Order,
+    PendingCopy, RangeProblem, ReadyPoint, Registered, Result, Span, broadcast_shapes, write_npy,
 };
 
 /// What most programs need.

@@ -1,6 +1,9 @@
-//! The plain manager: every allocation is a buffer of its own, freed when the device is done with it.
+//! The plain manager: every allocation is a buffer of its own, freed when the device is done with it and enough waits.
 //!
-//! Nothing is kept for later, so what tools like the validation layer see is what the program did.
+//! Nothing is given out twice, so what tools like the validation layer see is what the program did. What it does when
+//! memory runs out is `passthrough/climb.rs`.
+
+mod climb;
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -10,24 +13,42 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use vkarray_driver::Device;
 
-use super::{DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, Request, Usage};
-use crate::chunk::{Backing, Chunk, ChunkSource};
+use super::{DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
+use crate::chunk::{Chunk, ChunkSource};
 use crate::deferred::Deferred;
 use crate::error::{Error, Result};
+use crate::hold::Hold;
+use crate::holder::Holder;
+use crate::import::Imports;
 use crate::kind::MemoryKind;
+use crate::ladder::{Ladder, LadderCounts};
+use crate::memory_info::MemoryInfo;
+use crate::pending_limits::PendingLimits;
 use crate::pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
 
 /// Gives out every allocation as a buffer of its own.
 #[derive(Debug, Default)]
 pub struct PassthroughManager {
+    limits: Option<PendingLimits>,
+    hold: Hold,
     state: OnceLock<State>,
 }
 
 struct State {
     /// What is given out.
-    live: Mutex<SlotMap<DefaultKey, Chunk>>,
+    live: Mutex<SlotMap<DefaultKey, Live>>,
     dropped: Deferred<Chunk>,
+    imports: Imports,
+    ladder: Ladder,
     source: ManuallyDrop<ChunkSource>,
+}
+
+/// Memory that is given out.
+struct Live {
+    chunk: Chunk,
+    size: u64,
+    heap: usize,
+    holder: Holder,
 }
 
 impl PassthroughManager {
@@ -35,6 +56,13 @@ impl PassthroughManager {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sets how much dropped memory may wait. Wins over the environment; see [`PendingLimits::from_environment`].
+    #[must_use]
+    pub fn with_limits(mut self, limits: PendingLimits) -> Self {
+        self.limits = Some(limits);
+        self
     }
 
     fn state(&self) -> Result<&State> {
@@ -49,8 +77,11 @@ impl MemoryManager for PassthroughManager {
 
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
         if self.state.get().is_none() {
+            let limits = self.limits.map_or_else(PendingLimits::from_environment, Ok)?;
+            let dropped = Deferred::new(device, limits, self.hold.clone());
             let source = ManuallyDrop::new(ChunkSource::new(device)?);
-            let state = State { live: Mutex::default(), dropped: Deferred::new(device), source };
+            let imports = Imports::new(device);
+            let state = State { live: Mutex::default(), dropped, imports, ladder: Ladder::default(), source };
             // Somebody else may have been quicker; theirs is as good.
             let _ = self.state.set(state);
         }
@@ -58,12 +89,12 @@ impl MemoryManager for PassthroughManager {
     }
 
     fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
-        self.state()?.allocate(request.size, request.kind)
+        self.state()?.allocate(request.size, request.kind, request.holder.clone())
     }
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
         let kind = if options.wc { MemoryKind::WriteCombined } else { MemoryKind::Pinned };
-        let pointer = self.state()?.allocate(size, kind)?;
+        let pointer = self.state()?.allocate(size, kind, Holder::new())?;
         let is_mapped = "memory of host kinds is mapped";
         Ok(if options.mapped {
             HostPointer::Mapped(MappedMemory::new(pointer).expect(is_mapped))
@@ -72,26 +103,32 @@ impl MemoryManager for PassthroughManager {
         })
     }
 
-    unsafe fn mempin(&self, _: Owner, _: NonNull<u8>, _: u64, _: bool) -> Result<HostPointer> {
-        Err(Error::Unsupported { what: "pinning memory of the program" })
+    unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
+        // SAFETY: the caller keeps this function's contract, which is the same.
+        unsafe { self.state()?.imports.pin(owner, pointer, size, mapped) }
     }
 
     fn memfree(&self, memory: MemoryPointer) {
         let Some(state) = self.state.get() else { return };
-        let key = DefaultKey::from(KeyData::from_ffi(memory.tag()));
-        let Some(chunk) = state.live().remove(key) else {
+        let Some(memory) = state.imports.end(memory) else { return };
+        let Some(Live { chunk, heap, .. }) = state.live().remove(key(&memory)) else {
             return tracing::error!(?memory, "memory was given back that is not this manager's");
         };
         let points = state.source.device().points(memory.last_uses());
-        state.dropped.push(points, chunk.memory_size(), chunk);
+        state.dropped.push(points, heap, chunk.memory_size(), chunk);
         // An error is the device's loss: the next call that can report it does, and the entry stays.
-        if let Err(error) = self.try_flush() {
+        if let Err(error) = state.dropped.free_due(|chunk| state.free(chunk)) {
             tracing::warn!(%error, "dropped memory stays pending");
         }
     }
 
     fn get_memory_info(&self) -> Result<MemoryInfo> {
-        Err(Error::Unsupported { what: "counting free memory" })
+        let (state, kind) = (self.state()?, MemoryKind::Device);
+        let heap = state.source.heap(kind).ok_or(Error::NoSuchMemory { kind })?;
+        let index = heap.index as usize;
+        let live: u64 =
+            state.live().values().filter(|live| live.heap == index).map(|live| live.chunk.memory_size()).sum();
+        Ok(MemoryInfo::of(heap, live + state.dropped.bytes_on(index), 0))
     }
 
     fn reset(&self) -> Result<()> {
@@ -99,16 +136,18 @@ impl MemoryManager for PassthroughManager {
     }
 
     fn defer_cleanup(&self) -> DeferCleanup {
-        DeferCleanup::new(|| {})
+        self.hold.begin()
     }
 
     fn try_flush(&self) -> Result<()> {
         let state = self.state()?;
+        state.imports.try_flush()?;
         state.dropped.try_flush(|chunk| state.free(chunk))
     }
 
     fn flush(&self) -> Result<()> {
         let state = self.state()?;
+        state.imports.flush()?;
         state.dropped.flush(|chunk| state.free(chunk))
     }
 
@@ -116,26 +155,38 @@ impl MemoryManager for PassthroughManager {
         let Some(state) = self.state.get() else {
             return Usage { in_use: 0, reserved: 0, n_pending: 0, pending: 0 };
         };
-        let (n_pending, pending) = state.dropped.pending();
+        let ((n_chunks, chunks), (n_imports, imports)) = (state.dropped.pending(), state.imports.pending());
         let held = state.source.usage();
+        let (n_pending, pending) = (n_chunks + n_imports, chunks + imports);
         Usage { in_use: held.in_use, reserved: held.reserved, n_pending, pending }
+    }
+
+    fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
+        self.state.get()?.live().get(key(memory)).map(|live| live.holder.clone())
+    }
+
+    fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
+        let Some(state) = self.state.get() else { return };
+        if let Some(live) = state.live().get_mut(key(memory)) {
+            live.holder = holder;
+        }
+    }
+
+    fn ladder(&self) -> LadderCounts {
+        self.state.get().map_or_else(LadderCounts::default, |state| state.ladder.counts())
     }
 }
 
+fn key(memory: &MemoryPointer) -> DefaultKey {
+    DefaultKey::from(KeyData::from_ffi(memory.tag()))
+}
+
 impl State {
-    /// Allocates; when memory runs out, what is pending is waited for and freed, and it tries once more.
-    fn allocate(&self, size: u64, kind: MemoryKind) -> Result<MemoryPointer> {
-        self.dropped.try_flush(|chunk| self.free(chunk))?;
-        let chunk = match self.source.make(size, kind, Backing::Shared) {
-            // The sub-allocator says so when the host's memory runs out.
-            Err(Error::OutOfMemory { .. } | Error::SubAllocator(_)) => {
-                self.dropped.flush(|chunk| self.free(chunk))?;
-                self.source.make(size, kind, Backing::Shared)?
-            }
-            other => other?,
-        };
+    fn allocate(&self, size: u64, kind: MemoryKind, holder: Holder) -> Result<MemoryPointer> {
+        self.dropped.free_due(|chunk| self.free(chunk))?;
+        let chunk = self.make(size, kind)?;
         let (buffer, mapped) = (chunk.buffer(), chunk.mapped());
-        let tag = self.live().insert(chunk).data().as_ffi();
+        let tag = self.live().insert(Live { chunk, size, heap: self.heap(kind), holder }).data().as_ffi();
         // SAFETY: a chunk's buffer is as a pointer's must be, starts at its first byte, and is freed only after
         // `memfree` and the last uses.
         let pointer = unsafe { MemoryPointer::new(buffer, 0, size, kind) }.with_tag(tag);
@@ -146,12 +197,17 @@ impl State {
         })
     }
 
+    /// The heap that memory of that kind counts against.
+    fn heap(&self, kind: MemoryKind) -> usize {
+        self.source.heap_index(kind).map_or(0, |heap| heap as usize)
+    }
+
     fn free(&self, chunk: Chunk) {
         // SAFETY: made by this source; it was given back, and the queue hands out what nothing uses any more.
         unsafe { self.source.free(chunk) };
     }
 
-    fn live(&self) -> MutexGuard<'_, SlotMap<DefaultKey, Chunk>> {
+    fn live(&self) -> MutexGuard<'_, SlotMap<DefaultKey, Live>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

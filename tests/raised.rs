@@ -1,4 +1,4 @@
-//! A timeline semaphore from outside the runtime, which tests raise by hand.
+//! A semaphore in the test's own hand: work that waits for it is done when the test says, and not before.
 
 use std::sync::Arc;
 
