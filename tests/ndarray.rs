@@ -14,6 +14,8 @@ mod more_views;
 mod peer_defects;
 mod pending;
 mod printing;
+mod ranks;
+mod refusals;
 mod views;
 
 use ::ndarray::{ArrayD, IxDyn};
