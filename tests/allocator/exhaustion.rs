@@ -5,7 +5,7 @@
 
 use std::process::Command;
 
-use vkarray::{DeviceType, MemoryError, MemoryKind};
+use vkarray::{DeviceType, MemoryError, MemoryKind, Shortage};
 
 use super::pattern;
 use crate::fixture::{Fixture, skipped};
@@ -45,12 +45,14 @@ fn memory_that_runs_out_comes_back() {
         }
     };
     let usage = fixture.allocator().usage();
-    let message = format!(
-        "out of memory for {LARGE} bytes of device memory ({} bytes in use, {} reserved)",
-        usage.in_use, usage.reserved
+    assert_eq!(
+        error.to_string().lines().next().unwrap(),
+        format!("out of memory for {LARGE} bytes of device memory: the device has none left")
     );
-    assert_eq!(error.to_string(), message);
-    assert!(matches!(error, MemoryError::OutOfMemory { bytes: LARGE, kind: MemoryKind::Device, .. }));
+    let MemoryError::OutOfMemory(report) = error else { panic!("{error}") };
+    assert_eq!((report.bytes, report.kind, report.shortage), (LARGE, MemoryKind::Device, Shortage::DeviceMemory));
+    assert_eq!((report.in_use, report.reserved), (usage.in_use, usage.reserved));
+    assert_eq!((report.n_holders, report.holders.len()), (blocks.len(), blocks.len().min(10)));
     assert_eq!(usage.in_use, blocks.len() as u64 * LARGE);
     // What is held is untouched, and what is dropped can be had again.
     let last = blocks.pop().unwrap();

@@ -9,8 +9,11 @@ use vkarray_driver::Device;
 
 use crate::block::Block;
 use crate::error::{Error, Result};
+use crate::holder::Holder;
 use crate::kind::MemoryKind;
+use crate::ladder::LadderCounts;
 use crate::manager::{HostOptions, INTERFACE_VERSION, MemoryManager, PassthroughManager, Request, Usage};
+use crate::pointer::MemoryPointer;
 
 /// Gives out blocks of a device's memory.
 #[derive(Debug)]
@@ -57,21 +60,38 @@ impl Allocator {
 
     /// Allocates `size` bytes, uninitialised. Zero bytes are a block like any other.
     ///
-    /// When memory runs out, what is pending is waited for and freed, and the allocation is tried once more.
+    /// When memory runs out, the manager takes the steps of [`Rung`](crate::Rung), each once, until there is enough.
     ///
     /// # Errors
     ///
     /// [`Error::TooLarge`], [`Error::NoSuchMemory`], [`Error::OutOfMemory`]; those of waiting for the device.
     pub fn allocate(self: &Arc<Self>, size: u64, kind: MemoryKind) -> Result<Arc<Block>> {
+        self.allocate_for(size, kind, Holder::new())
+    }
+
+    /// Allocates as [`Allocator::allocate`] does, and notes who holds the memory for the report of memory running out.
+    ///
+    /// # Errors
+    ///
+    /// As [`Allocator::allocate`].
+    pub fn allocate_for(self: &Arc<Self>, size: u64, kind: MemoryKind, holder: Holder) -> Result<Arc<Block>> {
         self.device.check_lost()?;
         let pointer = match kind {
-            MemoryKind::Device | MemoryKind::Shared => self.manager.memalloc(&Request::new(size, kind))?,
-            MemoryKind::Pinned => self.manager.memhostalloc(size, HostOptions::default())?.into_pointer(),
-            MemoryKind::WriteCombined => {
-                self.manager.memhostalloc(size, HostOptions::default().wc(true))?.into_pointer()
+            MemoryKind::Device | MemoryKind::Shared => {
+                self.manager.memalloc(&Request::new(size, kind).with_holder(holder))?
             }
+            MemoryKind::Pinned => self.host(size, HostOptions::default(), holder)?,
+            MemoryKind::WriteCombined => self.host(size, HostOptions::default().wc(true), holder)?,
         };
         Ok(Arc::new(Block::new(self, pointer)))
+    }
+
+    fn host(&self, size: u64, options: HostOptions, holder: Holder) -> Result<MemoryPointer> {
+        let pointer = self.manager.memhostalloc(size, options)?.into_pointer();
+        if holder != Holder::new() {
+            self.manager.set_holder(&pointer, holder);
+        }
+        Ok(pointer)
     }
 
     /// Frees the dropped blocks that the device is done with. Never blocks.
@@ -90,6 +110,12 @@ impl Allocator {
     /// Those of waiting; what is not waited for stays pending.
     pub fn flush(&self) -> Result<()> {
         self.manager.flush()
+    }
+
+    /// How often memory ran out so far, and what helped.
+    #[must_use]
+    pub fn ladder(&self) -> LadderCounts {
+        self.manager.ladder()
     }
 
     /// Bytes held and pending now.

@@ -15,6 +15,7 @@ use vkarray_driver::hazard::{Access, BlockId, Stage};
 
 use crate::allocator::Allocator;
 use crate::error::{Error, Result};
+use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::pointer::MemoryPointer;
 
@@ -85,6 +86,19 @@ impl Block {
     #[must_use]
     pub fn write(&self, range: Range<u64>, stage: Stage) -> Access {
         Access::write(self.id(), range, stage)
+    }
+
+    /// Who holds it, as its manager knows.
+    #[must_use]
+    pub fn holder(&self) -> Option<Holder> {
+        self.allocator.manager().holder(self.memory())
+    }
+
+    /// Names it in the report of memory running out, if its manager keeps names.
+    pub fn set_label(&self, label: impl Into<Arc<str>>) {
+        let manager = self.allocator.manager();
+        let holder = manager.holder(self.memory()).unwrap_or_default();
+        manager.set_holder(self.memory(), holder.with_label(label));
     }
 
     /// Whether the host can address it.

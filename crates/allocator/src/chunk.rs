@@ -1,7 +1,10 @@
 //! Chunks: a buffer with memory behind it, as the driver gives it.
 //!
 //! The one place that asks the driver for memory, through gpu-allocator. What is carved out of a chunk, and when a
-//! chunk goes back, is for the memory managers. Which memory type serves which kind is `kind.rs`.
+//! chunk goes back, is for the memory managers. Which memory type serves which kind is `kind.rs`. Refusals are read in
+//! `chunk/refusal.rs` and reported as `out_of_memory.rs` says.
+
+mod refusal;
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -9,11 +12,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, AllocatorCreateDesc};
-use gpu_allocator::{AllocationError, AllocationSizes, AllocatorDebugSettings, MemoryLocation};
+use gpu_allocator::{AllocationSizes, AllocatorDebugSettings, MemoryLocation};
 use vkarray_driver::{Device, Owned};
 
 use crate::error::{Error, Result};
 use crate::kind::MemoryKind;
+use crate::out_of_memory::{HeapUse, OutOfMemory, Shortage};
 
 /// Every block can be an argument of any kernel, and either side of any copy.
 const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
@@ -65,7 +69,6 @@ pub(crate) enum Backing {
     /// A part of one of gpu-allocator's own blocks, or a block of its own when large.
     Shared,
     /// Memory of its own, whatever its size.
-    #[expect(dead_code, reason = "for managers that carve up chunks themselves")]
     Dedicated,
 }
 
@@ -117,7 +120,8 @@ impl ChunkSource {
         // SAFETY: the buffer is alive and of this device.
         let mut requirements = unsafe { self.device.raw().get_buffer_memory_requirements(buffer.raw()) };
         let memory_type = kind.memory_type(self.device.info(), requirements.memory_type_bits);
-        requirements.memory_type_bits = 1 << memory_type.ok_or(Error::NoSuchMemory { kind })?;
+        let memory_type = memory_type.ok_or(Error::NoSuchMemory { kind })?;
+        requirements.memory_type_bits = 1 << memory_type;
         let allocation_scheme = match backing {
             Backing::Shared => AllocationScheme::GpuAllocatorManaged,
             Backing::Dedicated => AllocationScheme::DedicatedBuffer(buffer.raw()),
@@ -131,14 +135,17 @@ impl ChunkSource {
         };
         // The lock is let go before the refusal is described, which takes it again.
         let allocated = self.memory().allocate(&description);
-        let allocation = allocated.map_err(|error| self.refused(error, size, kind))?;
+        let allocation = allocated.map_err(|error| match Shortage::of_refusal(&error) {
+            Some(shortage) => self.out_of_memory(size, kind, shortage),
+            None => Error::SubAllocator(error),
+        })?;
         // SAFETY: the handle is used for the bind below and nothing else; the allocation is not freed before.
         let memory = unsafe { allocation.memory() };
         // SAFETY: the memory is of the type the buffer wants, aligned and large enough, and bound only here.
         let bound = unsafe { self.device.raw().bind_buffer_memory(buffer.raw(), memory, allocation.offset()) };
         if let Err(code) = bound {
             self.free_memory(allocation);
-            return Err(self.device.failed("vkBindBufferMemory")(code).into());
+            return Err(self.refused("vkBindBufferMemory", code, size, kind));
         }
         // The chunk owns the handle now; `free` destroys it.
         Ok(Chunk { buffer: buffer.into_raw(), allocation, size: rounded })
@@ -167,24 +174,36 @@ impl ChunkSource {
         let info = vk::BufferCreateInfo::default().size(size).usage(USAGE).sharing_mode(sharing);
         let info = if families.len() > 1 { info.queue_family_indices(families) } else { info };
         // SAFETY: `info` is complete; the size is checked against the device's limit.
-        let raw = unsafe { self.device.raw().create_buffer(&info, None) }.map_err(|code| {
-            let error = self.device.failed("vkCreateBuffer")(code);
-            if error.is_out_of_memory() { self.out_of_memory(size, kind) } else { error.into() }
-        })?;
+        let raw = unsafe { self.device.raw().create_buffer(&info, None) }
+            .map_err(|code| self.refused("vkCreateBuffer", code, size, kind))?;
         // SAFETY: just created, owned by nobody else, and used by no work yet.
         Ok(unsafe { Owned::new(raw, &self.device) })
     }
 
-    fn refused(&self, error: AllocationError, bytes: u64, kind: MemoryKind) -> Error {
-        match error {
-            AllocationError::OutOfMemory => self.out_of_memory(bytes, kind),
-            other => Error::SubAllocator(other),
+    /// Says why a call failed.
+    fn refused(&self, call: &'static str, code: vk::Result, bytes: u64, kind: MemoryKind) -> Error {
+        match Shortage::of_code(code) {
+            Some(shortage) => self.out_of_memory(bytes, kind, shortage),
+            None => self.device.failed(call)(code).into(),
         }
     }
 
-    fn out_of_memory(&self, bytes: u64, kind: MemoryKind) -> Error {
+    /// Starts the report with what the source knows; the manager knows the rest.
+    fn out_of_memory(&self, bytes: u64, kind: MemoryKind, shortage: Shortage) -> Error {
+        let heap = self.heap(kind);
+        let is_larger = heap.is_some_and(|heap| bytes > heap.size);
+        let shortage = if is_larger && shortage == Shortage::DeviceMemory { Shortage::HeapSize } else { shortage };
         let SourceUsage { in_use, reserved } = self.usage();
-        Error::OutOfMemory { bytes, kind, in_use, reserved }
+        Error::OutOfMemory(Box::new(OutOfMemory { heap, in_use, reserved, ..OutOfMemory::new(bytes, kind, shortage) }))
+    }
+
+    /// The heap that memory of that kind comes from.
+    pub(crate) fn heap(&self, kind: MemoryKind) -> Option<HeapUse> {
+        let info = self.device.info();
+        let index = info.memory_types[kind.memory_type(info, u32::MAX)? as usize].heap;
+        let size = info.memory_heaps[index as usize].size;
+        let budget = self.device.heap_budgets().and_then(|heaps| heaps.get(index as usize).copied());
+        Some(HeapUse { index, size, budget })
     }
 
     fn free_memory(&self, allocation: Allocation) {

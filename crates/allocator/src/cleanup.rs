@@ -78,6 +78,25 @@ impl<C: Completion, T> CleanupQueue<C, T> {
         std::mem::take(&mut self.entries).into_iter().map(|entry| entry.garbage).collect()
     }
 
+    /// The last uses of the oldest entries that together have so many bytes; of all where that is too much.
+    pub(crate) fn enough(&self, bytes: u64) -> Vec<C>
+    where
+        C: Clone,
+    {
+        let mut sum = 0_u64;
+        let oldest = self.entries.iter().take_while(|entry| {
+            let is_needed = sum < bytes;
+            sum = sum.saturating_add(entry.bytes);
+            is_needed
+        });
+        oldest.flat_map(|entry| entry.last_uses.iter().cloned()).collect()
+    }
+
+    /// Every entry's last uses and bytes, oldest first.
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&[C], u64)> {
+        self.entries.iter().map(|entry| (entry.last_uses.as_slice(), entry.bytes))
+    }
+
     /// Takes out the oldest entry's last uses, for the caller to wait for without holding the queue.
     pub(crate) fn oldest(&self) -> Option<&[C]> {
         self.entries.front().map(|entry| entry.last_uses.as_slice())

@@ -3,6 +3,7 @@
 //! The rule, *never early*, is `cleanup.rs`; how garbage is freed is its owner's. No lock is held while it waits, and
 //! none while garbage is freed.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,6 +12,8 @@ use vkarray_driver::{Device, Error as DriverError, Point};
 
 use crate::cleanup::{CleanupQueue, Completion};
 use crate::error::{Error, Result};
+use crate::ladder::Taken;
+use crate::out_of_memory::PendingOn;
 
 /// How long a drain asks a driver that refuses to say whether it is done.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -69,6 +72,43 @@ impl<T> Deferred<T> {
             last_uses.iter().try_for_each(Completion::wait)?;
             self.try_flush(&mut free)?;
         }
+    }
+
+    /// Frees what the device is done with, and says whether that was anything.
+    pub(crate) fn reclaim(&self, free: impl FnMut(T)) -> Result<Taken> {
+        self.check_process()?;
+        let ready = self.queue().take_ready()?;
+        let taken = if ready.is_empty() { Taken::Nothing } else { Taken::Relieved };
+        ready.into_iter().for_each(free);
+        Ok(taken)
+    }
+
+    /// Waits until the oldest garbage of so many bytes can be freed, for `limit` at most, and frees what can be.
+    pub(crate) fn wait_for(&self, bytes: u64, limit: Duration, free: impl FnMut(T)) -> Result<Taken> {
+        self.check_process()?;
+        let last_uses = self.queue().enough(bytes);
+        let begun = Instant::now();
+        for last_use in last_uses {
+            match last_use.wait(Some(limit.saturating_sub(begun.elapsed()))) {
+                Err(DriverError::Timeout { .. }) => return self.reclaim(free).map(|_| Taken::TimedOut),
+                other => other?,
+            }
+        }
+        self.reclaim(free)
+    }
+
+    /// How many entries wait, and for which streams.
+    pub(crate) fn waiting(&self) -> (usize, Vec<PendingOn>) {
+        let mut by_stream = BTreeMap::<Option<u64>, u64>::new();
+        let queue = self.queue();
+        for (last_uses, bytes) in queue.iter() {
+            let streams: BTreeSet<_> = last_uses.iter().map(|last| last.timeline().stream_number()).collect();
+            for stream in streams {
+                *by_stream.entry(stream).or_default() += bytes;
+            }
+        }
+        let pending = by_stream.into_iter().map(|(stream, bytes)| PendingOn { stream, bytes });
+        (queue.iter().len(), pending.collect())
     }
 
     /// Frees everything at last, also what a device that has failed used, once it is done with it.

@@ -3,6 +3,7 @@
 use vkarray_driver as driver;
 
 use crate::kind::MemoryKind;
+use crate::out_of_memory::OutOfMemory;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -11,18 +12,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The device has no memory left, also after everything pending was freed.
-    #[error("out of memory for {bytes} bytes of {kind} memory ({in_use} bytes in use, {reserved} reserved)")]
-    OutOfMemory {
-        /// What was asked for.
-        bytes: u64,
-        /// Where.
-        kind: MemoryKind,
-        /// Bytes of all kinds that live blocks hold.
-        in_use: u64,
-        /// Bytes of all kinds that are taken from the driver.
-        reserved: u64,
-    },
+    /// Memory ran out, also after everything that was dropped and done is freed. The text names the largest holders.
+    #[error(transparent)]
+    OutOfMemory(Box<OutOfMemory>),
     /// More than any single buffer of the device can hold.
     #[error("{bytes} bytes are more than one buffer of this device can hold ({limit})")]
     TooLarge {

@@ -6,23 +6,31 @@
 
 mod allocator;
 mod block;
+mod bytes;
 mod chunk;
 mod cleanup;
 mod deferred;
 mod error;
 mod graph;
+mod holder;
 mod kind;
+mod ladder;
 mod manager;
+mod out_of_memory;
 mod pointer;
 mod transfer;
 
 pub use allocator::Allocator;
 pub use block::Block;
+pub use bytes::Bytes;
 pub use error::{Error, Result};
 pub use graph::{CopyNode, FillNode};
+pub use holder::Holder;
 pub use kind::MemoryKind;
+pub use ladder::{LadderCounts, Rung, RungCount, Taken, Trail};
 pub use manager::{
     DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryInfo, MemoryManager, PassthroughManager, Request,
     Usage,
 };
+pub use out_of_memory::{HeapUse, Holding, OutOfMemory, PendingOn, Shortage};
 pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};

@@ -13,7 +13,9 @@ use std::sync::Arc;
 use vkarray_driver::Device;
 
 use crate::error::{Error, Result};
+use crate::holder::Holder;
 use crate::kind::MemoryKind;
+use crate::ladder::LadderCounts;
 use crate::pointer::{HostPointer, MemoryPointer, Owner};
 
 pub use self::passthrough::PassthroughManager;
@@ -22,20 +24,29 @@ pub use self::passthrough::PassthroughManager;
 pub const INTERFACE_VERSION: u32 = 1;
 
 /// A request for device memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Request {
     /// Bytes. Zero is a size like any other.
     pub size: u64,
     /// [`MemoryKind::Device`] or [`MemoryKind::Shared`].
     pub kind: MemoryKind,
+    /// Who wants it, for the report of memory running out.
+    pub holder: Holder,
 }
 
 impl Request {
     /// Asks for `size` bytes of that kind.
     #[must_use]
     pub fn new(size: u64, kind: MemoryKind) -> Self {
-        Self { size, kind }
+        Self { size, kind, holder: Holder::new() }
+    }
+
+    /// Says who wants it.
+    #[must_use]
+    pub fn with_holder(mut self, holder: Holder) -> Self {
+        self.holder = holder;
+        self
     }
 }
 
@@ -219,4 +230,17 @@ pub trait MemoryManager: fmt::Debug + Send + Sync {
 
     /// Bytes held and pending now.
     fn usage(&self) -> Usage;
+
+    /// Who holds live memory of this manager; nothing if it does not keep that.
+    fn holder(&self, _memory: &MemoryPointer) -> Option<Holder> {
+        None
+    }
+
+    /// Says who holds live memory of this manager from now on. One that makes no reports need not care.
+    fn set_holder(&self, _memory: &MemoryPointer, _holder: Holder) {}
+
+    /// How often memory ran out so far, and what helped.
+    fn ladder(&self) -> LadderCounts {
+        LadderCounts::default()
+    }
 }

@@ -222,7 +222,7 @@ fn already(written: &[PathBuf]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use vkarray::MemoryKind;
+    use vkarray::{MemoryKind, OutOfMemory, Shortage};
 
     use super::*;
 
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn the_code_says_whose_fault_it_is() {
         let lost = || DriverError::DeviceLost { call: "vkQueueSubmit2", labels: Vec::new() };
-        let kind = MemoryKind::Device;
+        let report = OutOfMemory::new(1, MemoryKind::Device, Shortage::DeviceMemory);
         let group_count = KernelError::GroupCount { axis: 'x', wanted: 70000, limit: 65535 };
         let unknown =
             DriverError::UnknownDevice { selector: "x".into(), origin: "the device argument", available: vec![] };
@@ -249,7 +249,7 @@ mod tests {
             (unknown.into(), 2),
             (DriverError::NoDevice { hint: "" }.into(), 2),
             (DriverError::LoaderMissing { reason: String::new(), hint: "" }.into(), 2),
-            (vkarray::Error::from(MemoryError::OutOfMemory { bytes: 1, kind, in_use: 0, reserved: 0 }).into(), 1),
+            (vkarray::Error::from(MemoryError::OutOfMemory(Box::new(report))).into(), 1),
             (vkarray::Error::from(MemoryError::TooLarge { bytes: 2, limit: 1 }).into(), 2), // Memory would not help.
             (group_count.into(), 2),
         ];

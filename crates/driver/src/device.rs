@@ -18,6 +18,7 @@ use crate::hazard::{BlockId, LaneId, LastUse, LastUses, Mode};
 use crate::instance::{Instance, PhysicalDevice};
 use crate::legacy::LegacyOrder;
 use crate::loss::Loss;
+use crate::number::StreamNumbers;
 use crate::plan::{Plan, Request};
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
@@ -39,6 +40,7 @@ pub struct Device {
     /// Those for compute first, then those for transfers, then those that external streams brought.
     queues: Mutex<Vec<Arc<Queue>>>,
     n_streams: AtomicUsize,
+    pub(crate) numbers: StreamNumbers,
     tracker: Mutex<Tracker>,
     waiter: Arc<Waiter>,
     loss: Loss,
@@ -99,6 +101,7 @@ impl Device {
             push_descriptor,
             queues: Mutex::new(queues.into_iter().map(Arc::new).collect()),
             n_streams: AtomicUsize::new(0),
+            numbers: StreamNumbers::default(),
             tracker: Mutex::default(),
             waiter: Waiter::new(),
             loss: Loss::default(),

@@ -87,8 +87,9 @@ enum Ordered {
 }
 
 impl Lane {
-    pub(crate) fn new(device: &Arc<Device>, queue: QueueIndex) -> Result<Arc<Self>> {
-        let timeline = Arc::new(Timeline::new(device)?);
+    /// Makes a lane of the stream of that number.
+    pub(crate) fn new(device: &Arc<Device>, queue: QueueIndex, stream: u64) -> Result<Arc<Self>> {
+        let timeline = Arc::new(Timeline::new(device, stream)?);
         let state = State { newest: timeline.submitted(), ..State::default() };
         let (id, on) = (device.add_lane(queue), device.queue(queue));
         let lane = Arc::new(Self { id, queue, on, state: Mutex::new(state), timeline });
@@ -99,6 +100,10 @@ impl Lane {
 
     pub(crate) fn device(&self) -> &Arc<Device> {
         self.timeline.device()
+    }
+
+    pub(crate) fn stream_number(&self) -> u64 {
+        self.timeline.stream_number().expect("a lane's timeline is its stream's")
     }
 
     pub(crate) fn queue_index(&self) -> QueueIndex {

@@ -32,12 +32,12 @@ use crate::queue::{Queue, QueueIndex};
 /// running is leaked rather than freed under the device's feet.
 #[derive(Debug, Clone)]
 pub struct Stream {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Shared {
-    work: Arc<Lane>,
+    pub(crate) work: Arc<Lane>,
     part: Part,
     /// Beside it, large copies to and from the device; made when first needed.
     transfers: Option<[Beside; 2]>,
@@ -78,7 +78,8 @@ impl Stream {
     pub(crate) fn with_part(device: &Arc<Device>, part: Part) -> Result<Self> {
         let (queue, transfer) = device.deal_queues();
         let beside = |queue| Beside { queue, lane: OnceLock::new(), joined: AtomicU64::new(0) };
-        let (work, transfers) = (Lane::new(device, queue)?, transfer.map(|queues| queues.map(beside)));
+        let (work, transfers) =
+            (Lane::new(device, queue, device.numbers.next())?, transfer.map(|queues| queues.map(beside)));
         let stream = Self { shared: Arc::new(Shared { work, part, transfers }) };
         device.legacy().add(&stream);
         Ok(stream)
@@ -86,7 +87,7 @@ impl Stream {
 
     /// A stream that keeps to one queue.
     pub(crate) fn on_queue(device: &Arc<Device>, queue: QueueIndex) -> Result<Self> {
-        let (work, part) = (Lane::new(device, queue)?, Part::Ordinary);
+        let (work, part) = (Lane::new(device, queue, device.numbers.next())?, Part::Ordinary);
         Ok(Self { shared: Arc::new(Shared { work, part, transfers: None }) })
     }
 
@@ -322,7 +323,7 @@ impl Beside {
         if let Some(lane) = self.lane.get() {
             return Ok(lane);
         }
-        let lane = Lane::new(work.device(), self.queue)?;
+        let lane = Lane::new(work.device(), self.queue, work.stream_number())?;
         lane.wait_for(&work.point())?;
         Ok(self.lane.get_or_init(|| lane))
     }

@@ -28,12 +28,15 @@ pub struct Timeline {
     reached: AtomicU64,
     /// Whether a thread has waited for it since that was asked last.
     waited_for: AtomicBool,
+    /// Of the stream whose work it counts; 0 if it is no stream's.
+    stream: u64,
     /// Whether somebody else made the semaphore, raises it and destroys it.
     is_external: bool,
 }
 
 impl Timeline {
-    pub(crate) fn new(device: &Arc<Device>) -> Result<Self> {
+    /// The timeline of the stream of that number.
+    pub(crate) fn new(device: &Arc<Device>, stream: u64) -> Result<Self> {
         device.check_lost()?;
         let (semaphore, value) = match device.take_semaphore() {
             Some(spare) => spare,
@@ -41,14 +44,14 @@ impl Timeline {
         };
         let (submitted, reached) = (AtomicU64::new(value), AtomicU64::new(value));
         let waited_for = AtomicBool::new(false);
-        Ok(Self { semaphore, device: Arc::clone(device), submitted, reached, waited_for, is_external: false })
+        Ok(Self { semaphore, device: Arc::clone(device), submitted, reached, waited_for, stream, is_external: false })
     }
 
     /// Somebody else's semaphore. Whatever raises it is none of our batches, so nothing of it is ever to be sent.
     pub(crate) fn external(device: &Arc<Device>, semaphore: vk::Semaphore) -> Self {
         let (submitted, reached) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
         let waited_for = AtomicBool::new(false);
-        Self { semaphore, device: Arc::clone(device), submitted, reached, waited_for, is_external: true }
+        Self { semaphore, device: Arc::clone(device), submitted, reached, waited_for, stream: 0, is_external: true }
     }
 
     /// Whether a thread has waited for it since the last call.
@@ -66,6 +69,12 @@ impl Timeline {
     #[must_use]
     pub fn device(&self) -> &Arc<Device> {
         &self.device
+    }
+
+    /// The number of the stream whose work it counts; nothing if no stream's.
+    #[must_use]
+    pub fn stream_number(&self) -> Option<u64> {
+        (self.stream != 0).then_some(self.stream)
     }
 
     /// The largest value that some submitted batch will signal.

@@ -65,7 +65,7 @@ impl Waiter {
         point.flush()?;
         let mut state = self.state();
         if state.wake.is_none() {
-            state.wake = Some(Arc::new(Timeline::new(&device)?));
+            state.wake = Some(Arc::new(Timeline::new(&device, 0)?));
         }
         state.callbacks.push((point, callback));
         self.ensure_running(&mut state, &device);

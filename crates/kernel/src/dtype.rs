@@ -111,6 +111,12 @@ impl DType {
         }
     }
 
+    /// The short name a shader author knows: `f32`; `record` for records of any size.
+    #[must_use]
+    pub fn short_name(self) -> &'static str {
+        self.named().map_or("record", |row| row.1)
+    }
+
     /// The name NumPy uses: `float32`, `uint8`, `complex64`; `V12` for a record of 12 bytes.
     #[must_use]
     pub fn numpy_name(self) -> String {

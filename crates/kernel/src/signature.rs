@@ -7,6 +7,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use vkarray_allocator::Bytes;
 
 use crate::dtype::DType;
 use crate::element_type::ElementType;
@@ -290,7 +291,7 @@ impl Signature {
             [constant.name.clone(), place, String::new(), ty]
         });
         let shared = self.shared.iter().map(|variable| {
-            let size = bytes_in_words(variable.bytes);
+            let size = Bytes(variable.bytes).to_string();
             [variable.name.clone(), "shared".to_owned(), String::new(), size]
         });
         buffers.chain(scalars).chain(constants).chain(shared).collect()
@@ -311,7 +312,7 @@ impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: workgroup {}", self.entry, times(self.workgroup_size))?;
         if self.shared_bytes > 0 {
-            write!(f, ", shared {}", bytes_in_words(self.shared_bytes))?;
+            write!(f, ", shared {}", Bytes(self.shared_bytes))?;
         }
         for (i, capability) in self.capabilities.iter().enumerate() {
             write!(f, "{}{capability}", if i == 0 { ", needs " } else { ", " })?;
@@ -332,36 +333,9 @@ pub(crate) fn times([x, y, z]: [u32; 3]) -> String {
     format!("{x}×{y}×{z}")
 }
 
-/// `512 bytes`, `9.0 KiB`.
-fn bytes_in_words(bytes: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "one decimal is printed")]
-    let scaled = |shift: u32| bytes as f64 / (1u64 << shift) as f64;
-    match bytes {
-        0..1024 => format!("{bytes} bytes"),
-        1024..0x10_0000 => format!("{:.1} KiB", scaled(10)),
-        0x10_0000..0x4000_0000 => format!("{:.1} MiB", scaled(20)),
-        _ => format!("{:.1} GiB", scaled(30)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_read_well() {
-        let cases = [
-            (0, "0 bytes"),
-            (1023, "1023 bytes"),
-            (1024, "1.0 KiB"),
-            (9216, "9.0 KiB"),
-            (3 << 19, "1.5 MiB"),
-            (1 << 33, "8.0 GiB"),
-        ];
-        for (bytes, text) in cases {
-            assert_eq!(bytes_in_words(bytes), text);
-        }
-    }
 
     #[test]
     fn a_kernel_without_arguments_is_one_line() {

@@ -23,13 +23,14 @@ pub struct DeviceNDArray<T: Element> {
     context: Context,
     block: Arc<Block>,
     layout: Layout,
+    label: Option<Arc<str>>,
     element: PhantomData<fn() -> T>,
 }
 
 impl<T: Element> DeviceNDArray<T> {
     /// The caller has seen to it that the block holds the layout's extent.
     pub(crate) fn new(context: &Context, block: Arc<Block>, layout: Layout) -> Self {
-        Self { context: context.clone(), block, layout, element: PhantomData }
+        Self { context: context.clone(), block, layout, label: None, element: PhantomData }
     }
 
     /// Views the same memory through another layout. Every view is made here.
@@ -38,7 +39,8 @@ impl<T: Element> DeviceNDArray<T> {
             layout.extent().end as u64 * size_of::<T>() as u64 <= self.block.size(),
             "a view leaves its block"
         );
-        Self { context: self.context.clone(), block: Arc::clone(&self.block), layout, element: PhantomData }
+        let (context, block, label) = (self.context.clone(), Arc::clone(&self.block), self.label.clone());
+        Self { context, block, layout, label, element: PhantomData }
     }
 
     /// The context it was made from.
@@ -51,6 +53,27 @@ impl<T: Element> DeviceNDArray<T> {
     #[must_use]
     pub fn block(&self) -> &Arc<Block> {
         &self.block
+    }
+
+    /// The name that the program gave it.
+    #[must_use]
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
+    /// Names the array in errors about kernel arguments, and its memory in the report of memory running out. Views made
+    /// later have the name too.
+    pub fn set_label(&mut self, label: impl Into<Arc<str>>) {
+        let label = label.into();
+        self.block.set_label(Arc::clone(&label));
+        self.label = Some(label);
+    }
+
+    /// The array under a name; see [`DeviceNDArray::set_label`].
+    #[must_use]
+    pub fn with_label(mut self, label: impl Into<Arc<str>>) -> Self {
+        self.set_label(label);
+        self
     }
 
     /// How its elements lie in the block.
@@ -189,7 +212,7 @@ impl<T: Element> AsArg for DeviceNDArray<T> {
         Arg::Array(ArrayArg {
             block: &self.block,
             shape: ArrayShape {
-                label: None,
+                label: self.label(),
                 dtype: T::DTYPE,
                 shape: self.shape(),
                 nbytes: self.nbytes(),

@@ -1,7 +1,7 @@
 //! How arrays come to be: uninitialised, filled, or from host data.
 
 use ndarray::{ArrayBase, Data, Dimension};
-use vkarray_allocator::MemoryKind;
+use vkarray_allocator::{Holder, MemoryKind};
 use vkarray_driver::Stream;
 use vkarray_kernel::Element;
 
@@ -116,7 +116,8 @@ impl Context {
 
     fn allocate<T: Element>(&self, layout: Layout) -> Result<DeviceNDArray<T>> {
         let bytes = layout.span_bytes(size_of::<T>())?;
-        let block = self.allocator().allocate(bytes, MemoryKind::Device)?;
+        let holder = Holder::array(T::DTYPE.short_name(), layout.shape());
+        let block = self.allocator().allocate_for(bytes, MemoryKind::Device, holder)?;
         Ok(DeviceNDArray::new(self, block, layout))
     }
 }

@@ -45,8 +45,8 @@
 #![forbid(unsafe_code)]
 
 pub use vkarray_allocator::{
-    Allocator, Block, CopyNode, Error as MemoryError, FillNode, MemoryInfo, MemoryKind, MemoryManager,
-    PassthroughManager, Usage,
+    Allocator, Block, CopyNode, Error as MemoryError, FillNode, Holder, LadderCounts, MemoryInfo, MemoryKind,
+    MemoryManager, OutOfMemory, PassthroughManager, Rung, Shortage, Taken, Usage,
 };
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,

@@ -1,6 +1,9 @@
 //! The plain manager: every allocation is a buffer of its own, freed when the device is done with it.
 //!
-//! Nothing is kept for later, so what tools like the validation layer see is what the program did.
+//! Nothing is kept for later, so what tools like the validation layer see is what the program did. What it does when
+//! memory runs out is `passthrough/climb.rs`.
+
+mod climb;
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -11,10 +14,12 @@ use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use vkarray_driver::Device;
 
 use super::{DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, Request, Usage};
-use crate::chunk::{Backing, Chunk, ChunkSource};
+use crate::chunk::{Chunk, ChunkSource};
 use crate::deferred::Deferred;
 use crate::error::{Error, Result};
+use crate::holder::Holder;
 use crate::kind::MemoryKind;
+use crate::ladder::{Ladder, LadderCounts};
 use crate::pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
 
 /// Gives out every allocation as a buffer of its own.
@@ -25,9 +30,17 @@ pub struct PassthroughManager {
 
 struct State {
     /// What is given out.
-    live: Mutex<SlotMap<DefaultKey, Chunk>>,
+    live: Mutex<SlotMap<DefaultKey, Live>>,
     dropped: Deferred<Chunk>,
+    ladder: Ladder,
     source: ManuallyDrop<ChunkSource>,
+}
+
+/// Memory that is given out.
+struct Live {
+    chunk: Chunk,
+    size: u64,
+    holder: Holder,
 }
 
 impl PassthroughManager {
@@ -50,7 +63,8 @@ impl MemoryManager for PassthroughManager {
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
         if self.state.get().is_none() {
             let source = ManuallyDrop::new(ChunkSource::new(device)?);
-            let state = State { live: Mutex::default(), dropped: Deferred::new(device), source };
+            let state =
+                State { live: Mutex::default(), dropped: Deferred::new(device), ladder: Ladder::default(), source };
             // Somebody else may have been quicker; theirs is as good.
             let _ = self.state.set(state);
         }
@@ -58,12 +72,12 @@ impl MemoryManager for PassthroughManager {
     }
 
     fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
-        self.state()?.allocate(request.size, request.kind)
+        self.state()?.allocate(request.size, request.kind, request.holder.clone())
     }
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
         let kind = if options.wc { MemoryKind::WriteCombined } else { MemoryKind::Pinned };
-        let pointer = self.state()?.allocate(size, kind)?;
+        let pointer = self.state()?.allocate(size, kind, Holder::new())?;
         let is_mapped = "memory of host kinds is mapped";
         Ok(if options.mapped {
             HostPointer::Mapped(MappedMemory::new(pointer).expect(is_mapped))
@@ -78,8 +92,7 @@ impl MemoryManager for PassthroughManager {
 
     fn memfree(&self, memory: MemoryPointer) {
         let Some(state) = self.state.get() else { return };
-        let key = DefaultKey::from(KeyData::from_ffi(memory.tag()));
-        let Some(chunk) = state.live().remove(key) else {
+        let Some(Live { chunk, .. }) = state.live().remove(key(&memory)) else {
             return tracing::error!(?memory, "memory was given back that is not this manager's");
         };
         let points = state.source.device().points(memory.last_uses());
@@ -120,22 +133,33 @@ impl MemoryManager for PassthroughManager {
         let held = state.source.usage();
         Usage { in_use: held.in_use, reserved: held.reserved, n_pending, pending }
     }
+
+    fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
+        self.state.get()?.live().get(key(memory)).map(|live| live.holder.clone())
+    }
+
+    fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
+        let Some(state) = self.state.get() else { return };
+        if let Some(live) = state.live().get_mut(key(memory)) {
+            live.holder = holder;
+        }
+    }
+
+    fn ladder(&self) -> LadderCounts {
+        self.state.get().map_or_else(LadderCounts::default, |state| state.ladder.counts())
+    }
+}
+
+fn key(memory: &MemoryPointer) -> DefaultKey {
+    DefaultKey::from(KeyData::from_ffi(memory.tag()))
 }
 
 impl State {
-    /// Allocates; when memory runs out, what is pending is waited for and freed, and it tries once more.
-    fn allocate(&self, size: u64, kind: MemoryKind) -> Result<MemoryPointer> {
+    fn allocate(&self, size: u64, kind: MemoryKind, holder: Holder) -> Result<MemoryPointer> {
         self.dropped.try_flush(|chunk| self.free(chunk))?;
-        let chunk = match self.source.make(size, kind, Backing::Shared) {
-            // The sub-allocator says so when the host's memory runs out.
-            Err(Error::OutOfMemory { .. } | Error::SubAllocator(_)) => {
-                self.dropped.flush(|chunk| self.free(chunk))?;
-                self.source.make(size, kind, Backing::Shared)?
-            }
-            other => other?,
-        };
+        let chunk = self.make(size, kind)?;
         let (buffer, mapped) = (chunk.buffer(), chunk.mapped());
-        let tag = self.live().insert(chunk).data().as_ffi();
+        let tag = self.live().insert(Live { chunk, size, holder }).data().as_ffi();
         // SAFETY: a chunk's buffer is as a pointer's must be, starts at its first byte, and is freed only after
         // `memfree` and the last uses.
         let pointer = unsafe { MemoryPointer::new(buffer, 0, size, kind) }.with_tag(tag);
@@ -151,7 +175,7 @@ impl State {
         unsafe { self.source.free(chunk) };
     }
 
-    fn live(&self) -> MutexGuard<'_, SlotMap<DefaultKey, Chunk>> {
+    fn live(&self) -> MutexGuard<'_, SlotMap<DefaultKey, Live>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
