@@ -80,6 +80,17 @@ pub enum Error {
         /// The runtime's.
         expected: u32,
     },
+    /// A scope of statistics was to end, and none is open.
+    #[error("no scope of statistics is open")]
+    NoOpenScope,
+    /// A log of memory that cannot be read.
+    #[error("the log of memory, line {line}: {reason}")]
+    Log {
+        /// Where, from one on.
+        line: u64,
+        /// Why.
+        reason: String,
+    },
     /// The sub-allocator refused for a reason of its own.
     #[error("the sub-allocator failed")]
     SubAllocator(#[source] gpu_allocator::AllocationError),

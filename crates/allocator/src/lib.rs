@@ -15,6 +15,7 @@ mod graph;
 mod holder;
 mod kind;
 mod ladder;
+mod log;
 mod manager;
 mod out_of_memory;
 mod pointer;
@@ -28,6 +29,13 @@ pub use graph::{CopyNode, FillNode};
 pub use holder::Holder;
 pub use kind::MemoryKind;
 pub use ladder::{LadderCounts, Rung, RungCount, Taken, Trail};
+pub use log::{LogStep, read_log};
+pub use manager::adaptor::{Adaptor, Asked};
+pub use manager::failure_callback::{FailureCallback, Verdict};
+pub use manager::limiting::Limiting;
+pub use manager::logging::Logging;
+pub use manager::statistics::{Counter, Counters, Statistics, StatisticsScope};
+pub use manager::tracking::{Outstanding, Tracking};
 pub use manager::{
     DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryInfo, MemoryManager, PassthroughManager, Request,
     Usage,

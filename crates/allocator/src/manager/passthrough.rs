@@ -76,8 +76,7 @@ impl MemoryManager for PassthroughManager {
     }
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
-        let kind = if options.wc { MemoryKind::WriteCombined } else { MemoryKind::Pinned };
-        let pointer = self.state()?.allocate(size, kind, Holder::new())?;
+        let pointer = self.state()?.allocate(size, options.kind(), Holder::new())?;
         let is_mapped = "memory of host kinds is mapped";
         Ok(if options.mapped {
             HostPointer::Mapped(MappedMemory::new(pointer).expect(is_mapped))
