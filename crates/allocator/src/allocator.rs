@@ -8,12 +8,13 @@ use std::sync::Arc;
 use vkarray_driver::Device;
 
 use crate::block::Block;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::ladder::LadderCounts;
-use crate::manager::{HostOptions, INTERFACE_VERSION, MemoryManager, PassthroughManager, Request, Usage};
+use crate::manager::{HostOptions, MemoryManager, Request, Usage};
 use crate::pointer::MemoryPointer;
+use crate::selection::{ManagerFactory, check_version};
 
 /// Gives out blocks of a device's memory.
 #[derive(Debug)]
@@ -23,13 +24,14 @@ pub struct Allocator {
 }
 
 impl Allocator {
-    /// Creates the allocator of a device, with the manager that is the default. Takes no memory yet.
+    /// Creates the allocator of a device, with the manager that is chosen; see [`ManagerFactory::chosen`]. Takes no
+    /// memory yet.
     ///
     /// # Errors
     ///
-    /// [`Error::SubAllocator`] if gpu-allocator refuses the device.
+    /// [`Error::UnknownManager`]; as [`Allocator::with_manager`].
     pub fn new(device: &Arc<Device>) -> Result<Arc<Self>> {
-        Self::with_manager(device, Box::new(PassthroughManager::new()))
+        Self::with_manager(device, ManagerFactory::chosen()?.make()?)
     }
 
     /// Creates the allocator of a device on a manager of the caller's.
@@ -38,10 +40,7 @@ impl Allocator {
     ///
     /// [`Error::InterfaceVersion`]; whatever [`MemoryManager::initialize`] refuses.
     pub fn with_manager(device: &Arc<Device>, manager: Box<dyn MemoryManager>) -> Result<Arc<Self>> {
-        let version = manager.interface_version();
-        if version != INTERFACE_VERSION {
-            return Err(Error::InterfaceVersion { version, expected: INTERFACE_VERSION });
-        }
+        check_version(&*manager)?;
         manager.initialize(device)?;
         Ok(Arc::new(Self { manager, device: Arc::clone(device) }))
     }

@@ -19,6 +19,7 @@ mod log;
 mod manager;
 mod out_of_memory;
 mod pointer;
+mod selection;
 mod transfer;
 
 pub use allocator::Allocator;
@@ -32,6 +33,7 @@ pub use ladder::{LadderCounts, Rung, RungCount, Taken, Trail};
 pub use log::{LogStep, read_log};
 pub use manager::adaptor::{Adaptor, Asked};
 pub use manager::failure_callback::{FailureCallback, Verdict};
+pub use manager::host_only::HostOnlyMemoryManager;
 pub use manager::limiting::Limiting;
 pub use manager::logging::Logging;
 pub use manager::statistics::{Counter, Counters, Statistics, StatisticsScope};
@@ -42,3 +44,4 @@ pub use manager::{
 };
 pub use out_of_memory::{HeapUse, Holding, OutOfMemory, PendingOn, Shortage};
 pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
+pub use selection::{ManagerFactory, memory_manager_names, register_memory_manager, set_memory_manager};

@@ -8,7 +8,8 @@
 pub(crate) mod adaptor;
 pub(crate) mod failure_callback;
 #[cfg(test)]
-mod fake;
+pub(crate) mod fake;
+pub(crate) mod host_only;
 pub(crate) mod limiting;
 pub(crate) mod logging;
 mod passthrough;

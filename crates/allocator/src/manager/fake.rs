@@ -22,18 +22,31 @@ pub(super) enum Failure {
 }
 
 /// Gives out numbers, the lowest free one first, so that they come back soon.
-#[derive(Debug, Default)]
-pub(super) struct Fake {
+#[derive(Debug)]
+pub(crate) struct Fake {
+    version: u32,
     free: Mutex<Vec<u64>>,
     n_made: AtomicU64,
-    pub(super) n_live: AtomicI64,
+    n_live: AtomicI64,
     n_failures: AtomicU32,
     failure: Mutex<Option<Failure>>,
 }
 
 impl Fake {
-    pub(super) fn new() -> Arc<Self> {
-        Arc::default()
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self::of_version(INTERFACE_VERSION))
+    }
+
+    /// A fake that speaks another version of the interface.
+    pub(crate) fn of_version(version: u32) -> Self {
+        Self {
+            version,
+            free: Mutex::default(),
+            n_made: AtomicU64::new(0),
+            n_live: AtomicI64::new(0),
+            n_failures: AtomicU32::new(0),
+            failure: Mutex::default(),
+        }
     }
 
     /// Makes the next `n` allocations fail.
@@ -67,7 +80,7 @@ impl Fake {
 
 impl MemoryManager for Fake {
     fn interface_version(&self) -> u32 {
-        INTERFACE_VERSION
+        self.version
     }
 
     fn initialize(&self, _: &Arc<Device>) -> Result<()> {

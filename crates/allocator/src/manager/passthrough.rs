@@ -21,6 +21,7 @@ use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::ladder::{Ladder, LadderCounts};
 use crate::pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
+use crate::transfer::check_same_device;
 
 /// Gives out every allocation as a buffer of its own.
 #[derive(Debug, Default)]
@@ -68,7 +69,7 @@ impl MemoryManager for PassthroughManager {
             // Somebody else may have been quicker; theirs is as good.
             let _ = self.state.set(state);
         }
-        Ok(())
+        check_same_device(self.state()?.source.device(), device)
     }
 
     fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
