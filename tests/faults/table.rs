@@ -187,6 +187,7 @@ fallible! {
     vkCreateCommandPool(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::CommandPool);
     vkCreateDescriptorPool(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::DescriptorPool);
     vkCreateDescriptorSetLayout(device: vk::Device, info: Info, allocator: Allocation, made: *mut u64);
+    vkCreateDescriptorUpdateTemplate(device: vk::Device, info: Info, allocator: Allocation, made: *mut u64);
     vkCreatePipelineCache(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::PipelineCache);
     vkCreatePipelineLayout(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::PipelineLayout);
     vkCreateQueryPool(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::QueryPool);
@@ -223,6 +224,7 @@ destroying! {
     vkDestroyCommandPool: vk::CommandPool;
     vkDestroyDescriptorPool: vk::DescriptorPool;
     vkDestroyDescriptorSetLayout: vk::DescriptorSetLayout;
+    vkDestroyDescriptorUpdateTemplate: vk::DescriptorUpdateTemplate;
     vkDestroyPipeline: vk::Pipeline;
     vkDestroyPipelineCache: vk::PipelineCache;
     vkDestroyPipelineLayout: vk::PipelineLayout;

@@ -4,6 +4,7 @@
 //! allocator, so a manager outlives what it gave out.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use vkarray_driver::Device;
 
@@ -12,14 +13,26 @@ use crate::error::Result;
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::ladder::LadderCounts;
-use crate::manager::{HostOptions, MemoryManager, Request, Usage};
+use crate::manager::{DeferCleanup, HostOptions, MemoryManager, Request, Usage};
+use crate::memory_info::MemoryInfo;
 use crate::pointer::MemoryPointer;
 use crate::selection::{ManagerFactory, check_version};
+
+/// Dropped memory that is not freed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pending {
+    /// How many blocks.
+    pub n_blocks: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
 
 /// Gives out blocks of a device's memory.
 #[derive(Debug)]
 pub struct Allocator {
     manager: Box<dyn MemoryManager>,
+    /// How often it was reset.
+    generation: AtomicU64,
     device: Arc<Device>,
 }
 
@@ -42,7 +55,7 @@ impl Allocator {
     pub fn with_manager(device: &Arc<Device>, manager: Box<dyn MemoryManager>) -> Result<Arc<Self>> {
         check_version(&*manager)?;
         manager.initialize(device)?;
-        Ok(Arc::new(Self { manager, device: Arc::clone(device) }))
+        Ok(Arc::new(Self { manager, generation: AtomicU64::new(0), device: Arc::clone(device) }))
     }
 
     /// The device whose memory it gives out.
@@ -93,22 +106,69 @@ impl Allocator {
         Ok(pointer)
     }
 
-    /// Frees the dropped blocks that the device is done with. Never blocks.
+    /// Holds real frees back, of all threads, until the guard and every other one is dropped. Guards nest.
+    ///
+    /// Dropped memory then waits without limit: for the next drop or allocation after the last guard that finds too
+    /// much waiting, for a flush, or for memory running out, which frees it all the same. A leaked guard is harmless.
+    pub fn defer_cleanup(&self) -> DeferCleanup {
+        self.manager.defer_cleanup()
+    }
+
+    /// What was dropped and is not freed.
+    #[must_use]
+    pub fn pending(&self) -> Pending {
+        let Usage { n_pending, pending, .. } = self.manager.usage();
+        Pending { n_blocks: n_pending, bytes: pending }
+    }
+
+    /// Frees the dropped blocks that the device is done with; none while frees are held back. Never blocks.
     ///
     /// # Errors
     ///
-    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is freed then.
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`]; what could not be asked about
+    /// stays pending.
     pub fn try_flush(&self) -> Result<()> {
         self.manager.try_flush()
     }
 
-    /// Frees every dropped block: waits until the device is done with those dropped before the call.
+    /// Frees every dropped block: waits until the device is done with those dropped before the call. Frees none, and
+    /// waits for none, while frees are held back.
     ///
     /// # Errors
     ///
     /// Those of waiting; what is not waited for stays pending.
     pub fn flush(&self) -> Result<()> {
         self.manager.flush()
+    }
+
+    /// How much memory the device has, and how much of it can still be had. Asks the driver each time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] if the manager does not know.
+    pub fn memory_info(&self) -> Result<MemoryInfo> {
+        self.device.check_lost()?;
+        self.manager.get_memory_info()
+    }
+
+    /// Starts anew: gives back to the driver all memory that nobody holds, and ends every block that is held.
+    ///
+    /// From here on each use of a block made before is refused with [`Error::DeadMemory`]. Its bytes go back when its
+    /// last handle is dropped, and not before: another thread may be using them. What is recorded already still runs,
+    /// and graphs that are recorded can still be replayed. While frees are held back the blocks end, and nothing is
+    /// given back.
+    ///
+    /// # Errors
+    ///
+    /// Those of waiting; the blocks have ended then all the same.
+    pub fn reset(&self) -> Result<()> {
+        self.generation.fetch_add(1, Ordering::Relaxed);
+        self.manager.reset()
+    }
+
+    #[inline]
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Relaxed)
     }
 
     /// How often memory ran out so far, and what helped.

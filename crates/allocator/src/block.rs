@@ -26,12 +26,15 @@ pub struct Block {
     memory: Option<MemoryPointer>, // Taken when dropped.
     /// Given at the first use, so that memory which is never used costs the device's book nothing.
     id: OnceLock<BlockId>,
+    /// How often its allocator had been reset when it was made.
+    generation: u64,
     allocator: Arc<Allocator>,
 }
 
 impl Block {
     pub(crate) fn new(allocator: &Arc<Allocator>, memory: MemoryPointer) -> Self {
-        Self { memory: Some(memory), id: OnceLock::new(), allocator: Arc::clone(allocator) }
+        let (id, generation) = (OnceLock::new(), allocator.generation());
+        Self { memory: Some(memory), id, generation, allocator: Arc::clone(allocator) }
     }
 
     /// Its size in bytes, as asked for.
@@ -48,6 +51,7 @@ impl Block {
 
     /// The device it lies on.
     #[must_use]
+    #[inline]
     pub fn device(&self) -> &Arc<Device> {
         self.allocator.device()
     }
@@ -60,30 +64,35 @@ impl Block {
 
     /// The buffer that it is a part of. Having it is safe; using it is up to the caller's `unsafe`.
     #[must_use]
+    #[inline]
     pub fn buffer(&self) -> vk::Buffer {
         self.memory().buffer()
     }
 
     /// The first byte's place in the buffer: a multiple of 256, so it can be bound at any device.
     #[must_use]
+    #[inline]
     pub fn buffer_offset(&self) -> u64 {
         self.memory().offset()
     }
 
     /// Its name in the device's hazard table.
     #[must_use]
+    #[inline]
     pub fn id(&self) -> BlockId {
         *self.id.get_or_init(|| self.device().track_block_after(self.memory().last_uses()))
     }
 
     /// Describes a read of the bytes `range`.
     #[must_use]
+    #[inline]
     pub fn read(&self, range: Range<u64>, stage: Stage) -> Access {
         Access::read(self.id(), range, stage)
     }
 
     /// Describes a write, or a read and write, of the bytes `range`.
     #[must_use]
+    #[inline]
     pub fn write(&self, range: Range<u64>, stage: Stage) -> Access {
         Access::write(self.id(), range, stage)
     }
@@ -103,16 +112,34 @@ impl Block {
 
     /// Whether the host can address it.
     #[must_use]
+    #[inline]
     pub fn is_mapped(&self) -> bool {
         self.mapped().is_some()
     }
 
-    /// Checks that `len` bytes at `offset` lie in the block.
+    /// Whether its allocator has not been reset since it was made. One that is not alive is refused by every use.
+    #[inline]
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.generation == self.allocator.generation()
+    }
+
+    /// Checks that it is alive.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`].
+    /// [`Error::DeadMemory`].
+    pub fn check_alive(&self) -> Result<()> {
+        if self.is_alive() { Ok(()) } else { Err(Error::DeadMemory { size: self.size(), kind: self.kind() }) }
+    }
+
+    /// Checks that `len` bytes at `offset` lie in the block, and that it is alive.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`], [`Error::DeadMemory`].
     pub fn check_range(&self, offset: u64, len: u64) -> Result<Range<u64>> {
+        self.check_alive()?;
         match offset.checked_add(len) {
             Some(end) if end <= self.size() => Ok(offset..end),
             _ => Err(Error::OutOfBounds { offset, len, size: self.size() }),
@@ -126,6 +153,7 @@ impl Block {
         self.memory().mapped()
     }
 
+    #[inline]
     fn memory(&self) -> &MemoryPointer {
         self.memory.as_ref().expect("taken only by drop")
     }

@@ -199,11 +199,16 @@ impl ChunkSource {
 
     /// The heap that memory of that kind comes from.
     pub(crate) fn heap(&self, kind: MemoryKind) -> Option<HeapUse> {
-        let info = self.device.info();
-        let index = info.memory_types[kind.memory_type(info, u32::MAX)? as usize].heap;
-        let size = info.memory_heaps[index as usize].size;
+        let index = self.heap_index(kind)?;
+        let size = self.device.info().memory_heaps[index as usize].size;
         let budget = self.device.heap_budgets().and_then(|heaps| heaps.get(index as usize).copied());
         Some(HeapUse { index, size, budget })
+    }
+
+    /// Its place among the device's heaps.
+    pub(crate) fn heap_index(&self, kind: MemoryKind) -> Option<u32> {
+        let info = self.device.info();
+        Some(info.memory_types[kind.memory_type(info, u32::MAX)? as usize].heap)
     }
 
     fn free_memory(&self, allocation: Allocation) {

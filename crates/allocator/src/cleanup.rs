@@ -1,219 +1,189 @@
 //! The deferred-cleanup queue: what was dropped while the device may still use it.
 //!
-//! Generic over what completes and what is thrown away, so that the one rule that matters, *never early*, is tested
-//! with a counter for a clock. Freeing is the caller's: the queue only says what may be freed.
+//! Garbage is *eligible* when the work that used it is over, and *due* when too much of it waits; see
+//! [`PendingLimits`]. Generic over what completes and what is thrown away, so that the one rule that matters, *never
+//! early*, is tested with a counter for a clock. The queue only says what may be freed: freeing and waiting are
+//! `deferred.rs`. Each entry is parked at one use at a time, so that asking costs a question a clock and not one an
+//! entry.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::Hash;
 
-/// Something that is complete at some time, and stays so.
-pub(crate) trait Completion {
+/// Something that is complete once its clock has reached a value, and stays so.
+pub(crate) trait Completion: Clone {
     /// What asking can fail with.
     type Error;
+    /// Names a clock.
+    type Clock: Copy + Eq + Hash;
+
+    /// Its clock.
+    fn clock(&self) -> Self::Clock;
+
+    /// The value at which it is complete.
+    fn value(&self) -> u64;
 
     /// Whether it is complete. Does not block.
     fn is_complete(&self) -> Result<bool, Self::Error>;
-
-    /// Blocks until it is complete.
-    fn wait(&self) -> Result<(), Self::Error>;
 }
 
 /// Garbage and the last uses that must be over before it is freed.
 #[derive(Debug)]
 struct Entry<C, T> {
+    /// Those that may not be over. The entry is parked at the last.
     last_uses: Vec<C>,
+    heap: usize,
     bytes: u64,
     garbage: T,
 }
 
-/// Garbage in the order it was dropped.
+/// Garbage in the order in which it was dropped.
 #[derive(Debug)]
-pub(crate) struct CleanupQueue<C, T> {
-    entries: VecDeque<Entry<C, T>>,
-    bytes: u64,
+pub(crate) struct CleanupQueue<C: Completion, T> {
+    /// By place in that order.
+    entries: BTreeMap<u64, Entry<C, T>>,
+    /// For each clock the value that an entry waits for, and the entry.
+    parked: HashMap<C::Clock, BTreeSet<(u64, u64)>>,
+    /// The entries that nothing uses any more.
+    eligible: BTreeSet<u64>,
+    /// Bytes on each heap.
+    bytes: Vec<u64>,
+    next: u64,
 }
 
-impl<C, T> Default for CleanupQueue<C, T> {
+impl<C: Completion, T> Default for CleanupQueue<C, T> {
     fn default() -> Self {
-        Self { entries: VecDeque::new(), bytes: 0 }
+        let (entries, parked, eligible) = (BTreeMap::new(), HashMap::new(), BTreeSet::new());
+        Self { entries, parked, eligible, bytes: Vec::new(), next: 0 }
     }
 }
 
 impl<C: Completion, T> CleanupQueue<C, T> {
-    /// Adds garbage of `bytes` bytes that is free once all of `last_uses` are complete.
-    pub(crate) fn push(&mut self, last_uses: Vec<C>, bytes: u64, garbage: T) {
-        self.bytes += bytes;
-        self.entries.push_back(Entry { last_uses, bytes, garbage });
+    /// Adds garbage of `bytes` bytes on that heap, which is free once all of `last_uses` are complete. Asks nobody.
+    pub(crate) fn push(&mut self, last_uses: Vec<C>, heap: usize, bytes: u64, garbage: T) {
+        let place = self.next;
+        self.next += 1;
+        if self.bytes.len() <= heap {
+            self.bytes.resize(heap + 1, 0);
+        }
+        self.bytes[heap] += bytes;
+        self.entries.insert(place, Entry { last_uses, heap, bytes, garbage });
+        self.park(place);
     }
 
     /// How many entries wait, and their bytes.
     pub(crate) fn pending(&self) -> (usize, u64) {
-        (self.entries.len(), self.bytes)
+        (self.entries.len(), self.bytes.iter().sum())
     }
 
-    /// Takes out everything that may be freed now. An entry that cannot be asked about stays.
+    /// The bytes on one heap.
+    pub(crate) fn bytes_on(&self, heap: usize) -> u64 {
+        self.bytes.get(heap).copied().unwrap_or(0)
+    }
+
+    /// Whether more waits than may.
+    pub(crate) fn is_due(&self, limits: &HeapLimits) -> bool {
+        let is_over = |(&bytes, &limit): (&u64, &u64)| bytes > limit;
+        self.entries.len() > limits.count || self.bytes.iter().zip(&limits.bytes).any(is_over)
+    }
+
+    /// Finds out what is eligible. An entry that cannot be asked about stays as it is.
     ///
-    /// Streams finish at different times, so a busy entry holds back no other.
-    pub(crate) fn take_ready(&mut self) -> Result<Vec<T>, C::Error> {
-        let mut ready = Vec::new();
+    /// Clocks go at their own pace, so a busy entry holds back none of another clock.
+    pub(crate) fn settle(&mut self) -> Result<(), C::Error> {
         let mut failed = Ok(());
-        for mut entry in std::mem::take(&mut self.entries) {
-            match is_ready(&mut entry.last_uses) {
-                Ok(true) => {
-                    self.bytes -= entry.bytes;
-                    ready.push(entry.garbage);
-                    continue;
-                }
-                Ok(false) => {}
-                Err(error) => failed = Err(error),
+        let mut clocks: Vec<_> = self.parked.keys().copied().collect();
+        while let Some(clock) = clocks.pop() {
+            while let Some(&(value, place)) = self.parked.get(&clock).and_then(BTreeSet::first) {
+                let uses = &mut self.entries.get_mut(&place).expect("what is parked is there").last_uses;
+                match uses.last().expect("it is parked at its last").is_complete() {
+                    Ok(true) => uses.pop(),
+                    Ok(false) => break,
+                    Err(error) => {
+                        failed = Err(error);
+                        break;
+                    }
+                };
+                self.parked.get_mut(&clock).expect("just looked into").remove(&(value, place));
+                clocks.extend(self.park(place));
             }
-            self.entries.push_back(entry);
+            if self.parked.get(&clock).is_some_and(BTreeSet::is_empty) {
+                self.parked.remove(&clock);
+            }
         }
-        // What is ready is given out even if another entry could not be asked: nothing is lost either way.
-        if ready.is_empty() { failed.map(|()| ready) } else { Ok(ready) }
+        failed
+    }
+
+    /// Takes out the oldest entry that is known to be eligible.
+    pub(crate) fn take_eligible(&mut self) -> Option<T> {
+        let place = self.eligible.pop_first()?;
+        self.take(place)
     }
 
     /// Takes out everything, used or not: for when the device itself is known to be done.
     pub(crate) fn take_all(&mut self) -> Vec<T> {
-        self.bytes = 0;
-        std::mem::take(&mut self.entries).into_iter().map(|entry| entry.garbage).collect()
+        self.parked.clear();
+        self.eligible.clear();
+        self.bytes.clear();
+        std::mem::take(&mut self.entries).into_values().map(|entry| entry.garbage).collect()
     }
 
-    /// The last uses of the oldest entries that together have so many bytes; of all where that is too much.
-    pub(crate) fn enough(&self, bytes: u64) -> Vec<C>
-    where
-        C: Clone,
-    {
+    /// What to wait for until everything that is there now is eligible: one point a clock.
+    pub(crate) fn last_of_all(&self) -> Vec<C> {
+        latest(self.entries.values())
+    }
+
+    /// What to wait for until the oldest entries of that heap that together have so many bytes are eligible.
+    pub(crate) fn last_of_enough(&self, heap: usize, bytes: u64) -> Vec<C> {
         let mut sum = 0_u64;
-        let oldest = self.entries.iter().take_while(|entry| {
+        latest(self.entries.values().filter(|entry| entry.heap == heap).take_while(|entry| {
             let is_needed = sum < bytes;
             sum = sum.saturating_add(entry.bytes);
             is_needed
-        });
-        oldest.flat_map(|entry| entry.last_uses.iter().cloned()).collect()
+        }))
     }
 
-    /// Every entry's last uses and bytes, oldest first.
+    /// Each entry's uses that may not be over, and its bytes, oldest first.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&[C], u64)> {
-        self.entries.iter().map(|entry| (entry.last_uses.as_slice(), entry.bytes))
+        self.entries.values().map(|entry| (entry.last_uses.as_slice(), entry.bytes))
     }
 
-    /// Takes out the oldest entry's last uses, for the caller to wait for without holding the queue.
-    pub(crate) fn oldest(&self) -> Option<&[C]> {
-        self.entries.front().map(|entry| entry.last_uses.as_slice())
+    /// Parks an entry at its last use and returns the clock; without one, it is eligible.
+    fn park(&mut self, place: u64) -> Option<C::Clock> {
+        let Some(last) = self.entries[&place].last_uses.last() else {
+            self.eligible.insert(place);
+            return None;
+        };
+        let clock = last.clock();
+        self.parked.entry(clock).or_default().insert((last.value(), place));
+        Some(clock)
+    }
+
+    fn take(&mut self, place: u64) -> Option<T> {
+        let entry = self.entries.remove(&place)?;
+        self.bytes[entry.heap] -= entry.bytes;
+        Some(entry.garbage)
     }
 }
 
-/// Forgets the uses that are over; ready when none is left.
-fn is_ready<C: Completion>(last_uses: &mut Vec<C>) -> Result<bool, C::Error> {
-    while let Some(last) = last_uses.last() {
-        if !last.is_complete()? {
-            return Ok(false);
+/// The latest of the entries' uses on each clock.
+fn latest<'a, C: Completion + 'a, T: 'a>(entries: impl Iterator<Item = &'a Entry<C, T>>) -> Vec<C> {
+    let mut by_clock = HashMap::<C::Clock, &C>::new();
+    for last in entries.flat_map(|entry| &entry.last_uses) {
+        let known = by_clock.entry(last.clock()).or_insert(last);
+        if known.value() < last.value() {
+            *known = last;
         }
-        last_uses.pop();
     }
-    Ok(true)
+    by_clock.into_values().cloned().collect()
+}
+
+/// How much may wait before it is due: more entries than `count`, or more bytes than a heap's limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HeapLimits {
+    pub(crate) count: usize,
+    /// For each heap.
+    pub(crate) bytes: Vec<u64>,
 }
 
 #[cfg(test)]
-mod tests {
-    use std::cell::Cell;
-    use std::rc::Rc;
-
-    use super::*;
-
-    /// Complete when the clock has reached `at`.
-    #[derive(Clone, Debug)]
-    struct At {
-        clock: Rc<Cell<u64>>,
-        at: u64,
-        fails: Rc<Cell<bool>>,
-    }
-
-    impl Completion for At {
-        type Error = &'static str;
-
-        fn is_complete(&self) -> Result<bool, Self::Error> {
-            if self.fails.get() { Err("lost") } else { Ok(self.clock.get() >= self.at) }
-        }
-
-        fn wait(&self) -> Result<(), Self::Error> {
-            self.clock.set(self.clock.get().max(self.at));
-            Ok(())
-        }
-    }
-
-    #[derive(Default)]
-    struct Clock(Rc<Cell<u64>>, Rc<Cell<bool>>);
-
-    impl Clock {
-        fn at(&self, at: u64) -> At {
-            At { clock: Rc::clone(&self.0), at, fails: Rc::clone(&self.1) }
-        }
-    }
-
-    #[test]
-    fn never_frees_before_every_last_use_is_over() {
-        // Every pair of last uses in 0..=3 and every clock up to 4.
-        for (first, second) in (0..16).map(|i| (i / 4, i % 4)) {
-            let clock = Clock::default();
-            let mut queue = CleanupQueue::default();
-            queue.push(vec![clock.at(first), clock.at(second)], 1, ());
-            for now in 0..=4 {
-                clock.0.set(now);
-                let n_freed = queue.take_ready().unwrap().len();
-                let due = first.max(second);
-                assert_eq!(n_freed, usize::from(now == due), "uses at {first} and {second}, now {now}");
-            }
-            assert_eq!(queue.pending(), (0, 0));
-        }
-    }
-
-    #[test]
-    fn a_busy_entry_holds_back_no_other() {
-        let clock = Clock::default();
-        let mut queue = CleanupQueue::default();
-        queue.push(vec![clock.at(9)], 10, "busy");
-        queue.push(vec![], 20, "never used");
-        queue.push(vec![clock.at(1)], 30, "soon");
-        assert_eq!(queue.take_ready().unwrap(), ["never used"]);
-        assert_eq!(queue.pending(), (2, 40));
-        clock.0.set(1);
-        assert_eq!(queue.take_ready().unwrap(), ["soon"]);
-        assert_eq!(queue.pending(), (1, 10));
-    }
-
-    #[test]
-    fn an_entry_that_cannot_be_asked_is_not_lost() {
-        let clock = Clock::default();
-        let mut queue = CleanupQueue::default();
-        queue.push(vec![clock.at(0)], 7, "garbage");
-        clock.1.set(true);
-        assert_eq!(queue.take_ready(), Err("lost"));
-        assert_eq!(queue.pending(), (1, 7));
-        clock.1.set(false);
-        assert_eq!(queue.take_ready().unwrap(), ["garbage"]);
-    }
-
-    #[test]
-    fn everything_goes_when_the_device_is_done_for_good() {
-        let clock = Clock::default();
-        let mut queue = CleanupQueue::default();
-        queue.push(vec![clock.at(3)], 5, "busy");
-        queue.push(vec![], 6, "never used");
-        clock.1.set(true);
-        assert_eq!(queue.take_all(), ["busy", "never used"]);
-        assert_eq!(queue.pending(), (0, 0));
-    }
-
-    #[test]
-    fn waiting_for_the_oldest_makes_it_ready() {
-        let clock = Clock::default();
-        let mut queue = CleanupQueue::default();
-        queue.push(vec![clock.at(3), clock.at(5)], 1, "old");
-        queue.push(vec![clock.at(9)], 1, "young");
-        for last_use in queue.oldest().unwrap() {
-            last_use.wait().unwrap();
-        }
-        assert_eq!(queue.take_ready().unwrap(), ["old"]);
-    }
-}
+mod tests;

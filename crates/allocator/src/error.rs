@@ -107,6 +107,30 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// A block that is older than the last reset of its allocator.
+    #[error("a block of {size} bytes of {kind} memory was used after its allocator was reset")]
+    DeadMemory {
+        /// The block's size.
+        size: u64,
+        /// Its kind.
+        kind: MemoryKind,
+    },
+    /// A setting in the environment that is not understood.
+    #[error("\"{text}\" in {variable} is not {expected}")]
+    BadSetting {
+        /// The variable.
+        variable: &'static str,
+        /// Its text.
+        text: String,
+        /// What it is to be.
+        expected: &'static str,
+    },
+    /// Freeing dropped memory panicked, as destructors of the program may. Everything else was freed.
+    #[error("freeing dropped memory panicked {} times: {}", messages.len(), messages.join("; "))]
+    CleanupPanicked {
+        /// What each said.
+        messages: Vec<String>,
+    },
     /// The sub-allocator refused for a reason of its own.
     #[error("the sub-allocator failed")]
     SubAllocator(#[source] gpu_allocator::AllocationError),

@@ -12,17 +12,20 @@ mod cleanup;
 mod deferred;
 mod error;
 mod graph;
+mod hold;
 mod holder;
 mod kind;
 mod ladder;
 mod log;
 mod manager;
+mod memory_info;
 mod out_of_memory;
+mod pending_limits;
 mod pointer;
 mod selection;
 mod transfer;
 
-pub use allocator::Allocator;
+pub use allocator::{Allocator, Pending};
 pub use block::Block;
 pub use bytes::Bytes;
 pub use error::{Error, Result};
@@ -39,9 +42,10 @@ pub use manager::logging::Logging;
 pub use manager::statistics::{Counter, Counters, Statistics, StatisticsScope};
 pub use manager::tracking::{Outstanding, Tracking};
 pub use manager::{
-    DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryInfo, MemoryManager, PassthroughManager, Request,
-    Usage,
+    DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryManager, PassthroughManager, Request, Usage,
 };
+pub use memory_info::{Confidence, MemoryInfo};
 pub use out_of_memory::{HeapUse, Holding, OutOfMemory, PendingOn, Shortage};
+pub use pending_limits::PendingLimits;
 pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
 pub use selection::{ManagerFactory, memory_manager_names, register_memory_manager, set_memory_manager};

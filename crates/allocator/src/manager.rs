@@ -26,6 +26,7 @@ use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::ladder::LadderCounts;
+use crate::memory_info::MemoryInfo;
 use crate::pointer::{HostPointer, MemoryPointer, Owner};
 
 pub use self::passthrough::PassthroughManager;
@@ -99,15 +100,6 @@ impl HostOptions {
     pub fn kind(self) -> MemoryKind {
         if self.wc { MemoryKind::WriteCombined } else { MemoryKind::Pinned }
     }
-}
-
-/// Bytes of device memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MemoryInfo {
-    /// That can still be had, as far as is known.
-    pub free: u64,
-    /// That there are.
-    pub total: u64,
 }
 
 /// A name under which another process finds memory.
@@ -227,14 +219,16 @@ pub trait MemoryManager: fmt::Debug + Send + Sync {
     /// Those of waiting.
     fn reset(&self) -> Result<()>;
 
-    /// Holds real frees back until the guard, and every other one, is dropped.
+    /// Holds real frees back until the guard, and every other one, is dropped. Nothing is freed at that moment, and an
+    /// explicit flush meanwhile frees nothing; what is held back is freed all the same before an allocation fails.
     fn defer_cleanup(&self) -> DeferCleanup;
 
     /// Frees what was dropped and is no longer used. Never blocks.
     ///
     /// # Errors
     ///
-    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is freed then.
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`]; what could not be asked about
+    /// stays pending.
     fn try_flush(&self) -> Result<()>;
 
     /// Frees everything that was dropped before the call, waiting for its last uses.

@@ -76,30 +76,35 @@ impl MemoryPointer {
 
     /// The buffer.
     #[must_use]
+    #[inline]
     pub fn buffer(&self) -> vk::Buffer {
         self.buffer
     }
 
     /// The first byte's place in the buffer.
     #[must_use]
+    #[inline]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
     /// The bytes that may be used: those asked for.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> u64 {
         self.size
     }
 
     /// What the memory is for.
     #[must_use]
+    #[inline]
     pub fn kind(&self) -> MemoryKind {
         self.kind
     }
 
     /// The first byte's address on the host, where the host addresses the memory.
     #[must_use]
+    #[inline]
     pub fn mapped(&self) -> Option<NonNull<u8>> {
         self.mapped
     }
@@ -119,6 +124,7 @@ impl MemoryPointer {
     /// Work that may still use the bytes: of their former owners when the manager gives them out, of the last one when
     /// they come back.
     #[must_use]
+    #[inline]
     pub fn last_uses(&self) -> &[LastUse] {
         &self.last_uses
     }

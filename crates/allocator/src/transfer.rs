@@ -189,6 +189,7 @@ impl Block {
     /// Checks a fill; nothing if there is nothing to fill.
     pub(crate) fn checked_fill(&self, device: &Arc<Device>, pattern: u32) -> Result<Option<Fill>> {
         check_same_device(device, self.device())?;
+        self.check_alive()?;
         if self.size() == 0 {
             return Ok(None);
         }

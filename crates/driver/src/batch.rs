@@ -10,6 +10,7 @@ use std::time::Instant;
 use ash::vk;
 use smallvec::SmallVec;
 
+use crate::bound::Bound;
 use crate::descriptors::DescriptorArena;
 use crate::device::Device;
 use crate::error::Result;
@@ -36,8 +37,8 @@ pub(crate) struct Batch {
     pub(crate) followed_by: Option<vk::CommandBuffer>,
     /// When its first operation was recorded.
     pub(crate) opened: Option<Instant>,
-    /// The pipeline bound last, to bind each only once.
-    pub(crate) bound: vk::Pipeline,
+    /// What its commands have bound.
+    pub(crate) bound: Bound,
     /// Whether the host will read what the batch writes.
     pub(crate) host_reads: bool,
     /// Its timestamps, while a trace is on.
@@ -70,7 +71,7 @@ impl Batch {
             n_ops: 0,
             followed_by: None,
             opened: None,
-            bound: vk::Pipeline::null(),
+            bound: Bound::default(),
             host_reads: false,
             trace: None,
             epilogue: None,
@@ -162,7 +163,7 @@ impl Batch {
         self.n_ops = 0;
         self.followed_by = None;
         self.opened = None;
-        self.bound = vk::Pipeline::null();
+        self.bound.clear();
         self.host_reads = false;
         self.is_ended = false;
         self.descriptors.reset()?;

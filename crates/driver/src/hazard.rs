@@ -130,6 +130,26 @@ impl HazardTable {
         self.wait(lane, value, &[point]);
     }
 
+    /// Plans and commits, into the batch `value`, an operation that waits for no other lane: what most are.
+    ///
+    /// Returns nothing if it must wait, and changes nothing then; else the barrier to record before it, if one is needed.
+    ///
+    /// # Panics
+    ///
+    /// As [`HazardTable::plan`] and [`HazardTable::commit`].
+    pub fn order(&mut self, lane: LaneId, value: u64, accesses: &[Access]) -> Option<Option<Barrier>> {
+        self.catch_up();
+        let mut must_wait = false;
+        let barrier = self.conflicts(lane, accesses, |_| must_wait = true);
+        if must_wait {
+            return None;
+        }
+        self.last = None; // It was caught up with.
+        let seq = self.begin_operation(lane, value, barrier);
+        self.record_uses(lane, value, seq, accesses);
+        Some(barrier)
+    }
+
     /// Returns what must happen before an operation with these accesses is recorded on `lane`. Orders nothing yet.
     ///
     /// The accesses of one operation are not ordered among themselves.
@@ -139,24 +159,31 @@ impl HazardTable {
     /// If the lane or a block is not known.
     pub fn plan(&mut self, lane: LaneId, accesses: &[Access]) -> Plan {
         self.catch_up();
+        let mut waits = Points::new();
+        let mut barrier = self.conflicts(lane, accesses, |point| raise(&mut waits, point));
+        if !waits.is_empty() {
+            waits = self.without_implied(&waits);
+            barrier = self.barrier_behind(lane, accesses, &waits).needed();
+        }
+        Plan { barrier, waits, lane, made_at: self.n_operations }
+    }
+
+    /// Calls `wait` with the points on other lanes that come before the accesses, and returns the barrier that orders
+    /// these after their conflicts inside `lane`.
+    #[inline]
+    fn conflicts(&self, lane: LaneId, accesses: &[Access], mut wait: impl FnMut(Point)) -> Option<Barrier> {
         let own = self.lane(lane);
-        let (mut waits, mut barrier) = (Points::new(), NO_BARRIER);
+        let mut barrier = NO_BARRIER;
         for access in accesses {
             self.block(access.block).for_each_before(access, |last| {
-                let point = last.point();
-                if point.lane == lane {
+                if last.lane == lane {
                     widen(&mut barrier, own.unclean(last, access.stage, own.settled()), access.stage);
-                } else if !is_complete(&self.lanes, point) && !own.knows(point) {
-                    raise(&mut waits, point);
+                } else if !is_complete(&self.lanes, last.point()) && !own.knows(last.point()) {
+                    wait(last.point());
                 }
             });
         }
-        if !waits.is_empty() {
-            waits = self.without_implied(&waits);
-            barrier = self.barrier_behind(lane, accesses, &waits);
-        }
-        let barrier = (!barrier.src_stages.is_empty()).then_some(barrier);
-        Plan { barrier, waits, lane, made_at: self.n_operations }
+        barrier.needed()
     }
 
     /// Records the operation that `plan` was made for into the batch `value`.
@@ -174,12 +201,19 @@ impl HazardTable {
         self.lane(plan.lane);
         self.last = None; // Caught up with, since nothing was committed after the plan was made.
         self.wait(plan.lane, value, &plan.waits);
-        let seq = self.lanes[plan.lane].begin_operation(value);
-        self.n_operations += 1;
-        if let Some(barrier) = plan.barrier {
-            self.lanes[plan.lane].apply(barrier, seq);
-        }
+        let seq = self.begin_operation(plan.lane, value, plan.barrier);
         self.record_uses(plan.lane, value, seq, accesses);
+        seq
+    }
+
+    /// Takes note of the next operation of a lane, and of the barrier before it. Returns its sequence number.
+    fn begin_operation(&mut self, lane: LaneId, value: u64, barrier: Option<Barrier>) -> u64 {
+        let own = &mut self.lanes[lane];
+        let seq = own.begin_operation(value);
+        if let Some(barrier) = barrier {
+            own.apply(barrier, seq);
+        }
+        self.n_operations += 1;
         seq
     }
 

@@ -2,23 +2,23 @@
 //!
 //! Locks are taken in this order: a lane's state, then the tracker or the queue. No thread holds two lanes: work of
 //! another lane that must be sent first is sent before this lane is locked, and the question is asked again.
-//! How a batch is sent, and how a lane ends, is in `lane/send.rs`.
+//! How an operation finds its place in a batch is in `lane/order.rs`; how a batch is sent, and how a lane ends, in
+//! `lane/send.rs`.
 //! Batches are numbered on from where the timeline stands, and the lane's timeline reaches a batch's number when it is done.
 
+mod order;
 mod send;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use smallvec::SmallVec;
-
-use crate::barrier::record_barrier;
+use self::order::Operation;
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::Result;
 use crate::graph::Recording;
-use crate::hazard::{self, Access, Barrier, LaneId, Repeatable};
+use crate::hazard::{Access, LaneId};
 use crate::label::Label;
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
@@ -45,45 +45,23 @@ pub(crate) struct Lane {
 #[derive(Debug, Default)]
 struct State {
     /// The batch being recorded.
-    open: Option<Batch>,
+    open: Option<Box<Batch>>, // Boxed once in its life, since it goes round all four.
     /// The batch to be recorded next, already begun.
-    begun: Option<Batch>,
+    begun: Option<Box<Batch>>,
     /// Sent and perhaps not done, oldest first.
-    in_flight: VecDeque<Batch>,
+    in_flight: VecDeque<Box<Batch>>,
     /// Done and ready to be recorded again.
-    spare: Vec<Batch>,
+    #[expect(clippy::vec_box, reason = "a batch keeps its box for as long as it lives")]
+    spare: Vec<Box<Batch>>,
     /// The number of the newest batch ever opened.
     newest: u64,
     /// Operations a batch must hold before an idle device is a reason to send it; see [`Lane::should_send`].
     eager_ops: u32,
 }
 
-/// What a batch must start after.
-type Waits = SmallVec<[Point; 4]>;
-
-/// What an operation does to memory.
-#[derive(Clone, Copy)]
-enum Operation<'a> {
-    Once(&'a [Access]),
-    /// Likely to come again, and right after itself.
-    Replay(&'a Arc<Repeatable>),
-}
-
-impl Operation<'_> {
-    fn accesses(&self) -> &[Access] {
-        match self {
-            Self::Once(accesses) => accesses,
-            Self::Replay(operation) => operation.accesses(),
-        }
-    }
-}
-
-/// Where an operation stands.
-enum Ordered {
-    /// It belongs to the open batch, behind this barrier.
-    Ready(Option<Barrier>),
-    /// It belongs to a batch that starts after these points.
-    After(Waits),
+/// The open batch, where one was opened before.
+fn opened(state: &mut State) -> &mut Batch {
+    state.open.as_mut().expect("a batch is opened before an operation is recorded")
 }
 
 impl Lane {
@@ -129,24 +107,30 @@ impl Lane {
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         let mut state = self.begin_operation(Operation::Once(accesses))?;
-        let batch = self.open_batch(&mut state)?;
-        let n_ops = batch.n_ops;
+        let batch = opened(&mut state);
         let recorded = commands(&mut Recorder::new(self.device(), batch));
         if let Some(trace) = &mut batch.trace {
             trace.end_op(self.device().raw(), batch.commands);
         }
         // Also when the operation failed: the batch may hold part of it, and memory waits for the batch.
-        let sent = self.should_send(&mut state, n_ops).and_then(|is_time| {
-            if is_time {
-                state.eager_ops = (state.eager_ops * 2).clamp(1, MAX_EAGER_OPS);
-                self.send(&mut state)?;
-            }
-            Ok(is_time)
-        });
-        let kept = self.keep_watched(state, sent, n_ops == 1);
+        let kept = self.end_operation(state);
         let recorded = recorded?;
         kept?;
         Ok(recorded)
+    }
+
+    /// Sends the batch that an operation was recorded into, if it is time, or sees to it that somebody will.
+    fn end_operation(&self, mut state: MutexGuard<'_, State>) -> Result<()> {
+        let n_ops = opened(&mut state).n_ops;
+        let sent = match self.should_send(&mut state, n_ops) {
+            Ok(false) if n_ops > 1 => return Ok(()), // Its first operation did the rest.
+            Ok(true) => {
+                state.eager_ops = (state.eager_ops * 2).clamp(1, MAX_EAGER_OPS);
+                self.send(&mut state).map(|()| true)
+            }
+            other => other,
+        };
+        self.keep_watched(state, sent, n_ops == 1)
     }
 
     /// Sees to it that somebody sends the open batch, if it was not sent and nobody watches it.
@@ -178,45 +162,13 @@ impl Lane {
             return self.device().check_lost();
         }
         let mut state = self.begin_operation(Operation::Replay(recording.operation()))?;
-        let batch = self.open_batch(&mut state)?;
+        let batch = opened(&mut state);
         batch.followed_by = Some(recording.commands());
         batch.keep.push(Arc::clone(recording) as _);
         batch.trace_graph(recording.n_steps());
         self.device().loss().labels.note(Label::replay(recording.n_steps()));
         let sent = self.send(&mut state).map(|()| true);
         self.keep_watched(state, sent, false)
-    }
-
-    /// Makes the open batch one that the operation can be recorded into: what it must come after is
-    /// sent and waited for, or stands before a barrier that is recorded here.
-    fn begin_operation(&self, operation: Operation<'_>) -> Result<MutexGuard<'_, State>> {
-        self.device().check_lost()?;
-        let mut state = self.state();
-        let barrier = loop {
-            self.open_batch(&mut state)?;
-            let waits = match self.order(&mut state, operation)? {
-                Ordered::Ready(barrier) => break barrier,
-                Ordered::After(waits) => waits,
-            };
-            match waits.iter().find(|p| p.timeline().submitted() < p.value()) {
-                Some(behind) => {
-                    drop(state); // Never two lanes at once.
-                    behind.flush()?;
-                    state = self.state();
-                }
-                None => self.start_after(&mut state, &waits)?,
-            }
-        };
-        let batch = self.open_batch(&mut state)?;
-        if let Some(barrier) = barrier {
-            record_barrier(self.device(), batch, barrier);
-        }
-        // Counted before it is recorded: a batch that holds a failed operation's first commands is still sent.
-        batch.n_ops += 1;
-        if let Some(trace) = &mut batch.trace {
-            trace.begin_op(self.device().raw(), batch.commands, barrier.as_ref(), operation.accesses());
-        }
-        Ok(state)
     }
 
     pub(crate) fn wait_for(&self, point: &Point) -> Result<()> {
@@ -256,76 +208,30 @@ impl Lane {
         if self.timeline.submitted() >= value { Ok(()) } else { self.send(&mut state) }
     }
 
-    /// Asks the hazard table, and commits the operation to the open batch if nothing foreign is to be waited for.
-    ///
-    /// Asking and committing are one step under the tracker's lock: no other lane slips in between.
-    fn order(&self, state: &mut State, operation: Operation<'_>) -> Result<Ordered> {
-        let batch = state.open.as_ref().expect("the caller opened one");
-        let mut tracker = self.device().tracker();
-        if let Operation::Replay(operation) = operation
-            && let Some(barrier) = tracker.hazards.repeat(self.id, batch.value, operation)
-        {
-            return Ok(Ordered::Ready(barrier));
-        }
-        loop {
-            let plan = tracker.hazards.plan(self.id, operation.accesses());
-            if plan.waits.is_empty() {
-                match operation {
-                    Operation::Once(accesses) => tracker.hazards.commit(&plan, batch.value, accesses),
-                    Operation::Replay(again) => tracker.hazards.commit_repeatable(&plan, batch.value, again),
-                }
-                return Ok(Ordered::Ready(plan.barrier));
-            }
-            let mut waits = Waits::new();
-            for &hazard::Point { lane, value } in &plan.waits {
-                match tracker.point(lane, value) {
-                    Some(point) if !point.is_complete()? => waits.push(point),
-                    _ => tracker.hazards.completed(lane, value),
-                }
-            }
-            if waits.len() == plan.waits.len() {
-                return Ok(Ordered::After(waits));
-            }
-            // What is done needs no order: ask again.
-        }
-    }
-
-    /// Makes the next operation start after `points`, all of them sent. What is recorded already does not wait.
-    fn start_after(&self, state: &mut State, points: &[Point]) -> Result<()> {
-        if state.open.as_ref().is_some_and(|batch| batch.n_ops > 0) {
-            self.send(state)?;
-        }
-        let batch = self.open_batch(state)?;
-        for point in points {
-            if let Some(place) = point.place() {
-                self.device().tracker().hazards.waited(self.id, batch.value, place);
-            }
-            match batch.waits.iter_mut().find(|(timeline, _)| Arc::ptr_eq(timeline, point.timeline())) {
-                Some((_, value)) => *value = (*value).max(point.value()),
-                None => batch.waits.push((Arc::clone(point.timeline()), point.value())),
-            }
-        }
-        Ok(())
-    }
-
+    #[inline]
     fn open_batch<'a>(&self, state: &'a mut State) -> Result<&'a mut Batch> {
-        if state.open.as_ref().is_some_and(|batch| batch.is_ended) {
+        if state.open.as_ref().is_none_or(|batch| batch.is_ended) {
+            self.open_next(state)?;
+        }
+        Ok(opened(state))
+    }
+
+    fn open_next(&self, state: &mut State) -> Result<()> {
+        if state.open.is_some() {
             self.send(state)?; // It was refused before, and takes no more work.
         }
-        if state.open.is_none() {
-            if state.begun.is_none() {
-                self.prepare(state)?;
-            }
-            let mut batch = state.begun.take().expect("prepared above");
-            state.newest += 1;
-            batch.value = state.newest;
-            if let Some(recording) = self.device().trace().recording() {
-                let (id, queue) = (BatchId::new(&self.timeline, batch.value), (self.queue, self.queue()));
-                batch.trace = BatchTrace::begin(recording, self.device(), queue, batch.commands, id);
-            }
-            state.open = Some(batch);
+        if state.begun.is_none() {
+            self.prepare(state)?;
         }
-        Ok(state.open.as_mut().expect("opened above"))
+        let mut batch = state.begun.take().expect("prepared above");
+        state.newest += 1;
+        batch.value = state.newest;
+        if let Some(recording) = self.device().trace().recording() {
+            let (id, queue) = (BatchId::new(&self.timeline, batch.value), (self.queue, self.queue()));
+            batch.trace = BatchTrace::begin(recording, self.device(), queue, batch.commands, id);
+        }
+        state.open = Some(batch);
+        Ok(())
     }
 
     /// Begins the next batch. After a submission, which is when the host has time: the device is busy.
@@ -333,7 +239,7 @@ impl Lane {
         self.collect(state)?;
         let mut batch = match state.spare.pop() {
             Some(batch) => batch,
-            None => Batch::new(self.device(), self.queue())?,
+            None => Box::new(Batch::new(self.device(), self.queue())?),
         };
         batch.begin()?;
         state.begun = Some(batch);

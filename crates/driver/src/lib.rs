@@ -10,6 +10,7 @@ mod adopt;
 mod auto_synchronize;
 mod barrier;
 mod batch;
+mod bound;
 mod budget;
 mod default_streams;
 mod descriptors;

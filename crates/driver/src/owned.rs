@@ -37,6 +37,7 @@ destroy! {
     CommandPool => destroy_command_pool,
     DescriptorPool => destroy_descriptor_pool,
     DescriptorSetLayout => destroy_descriptor_set_layout,
+    DescriptorUpdateTemplate => destroy_descriptor_update_template,
     Pipeline => destroy_pipeline,
     PipelineCache => destroy_pipeline_cache,
     PipelineLayout => destroy_pipeline_layout,

@@ -110,7 +110,8 @@ impl Stream {
     /// # Safety
     ///
     /// The commands touch no memory that `accesses` does not list, in no other way, and leave the command buffer
-    /// recording. Every object they refer to is kept with [`Recorder::keep`] or lives until its block's points of
+    /// recording. Pipelines, descriptors and push constants are bound for compute with the recorder's knowledge alone.
+    /// Every object they refer to is kept with [`Recorder::keep`] or lives until its block's points of
     /// last use are reached.
     pub unsafe fn record<R, E: From<crate::Error>>(
         &self,
@@ -372,20 +373,49 @@ impl<'a> Recorder<'a> {
         self.batch.host_reads = true;
     }
 
-    /// Binds a compute pipeline if it is not bound already, and keeps its owner alive.
+    /// Binds a compute pipeline if it is not bound already, and keeps its owner alive. The buffers and push constants of
+    /// another pipeline are forgotten.
     ///
     /// # Safety
     ///
     /// `pipeline` is a compute pipeline of this device that `owner` keeps alive.
+    #[inline]
     pub unsafe fn bind_pipeline(&mut self, pipeline: vk::Pipeline, owner: impl FnOnce() -> Kept) {
-        if self.batch.bound == pipeline {
+        if !self.batch.bound.switch(pipeline) {
             return;
         }
         self.batch.keep.push(owner());
-        self.batch.bound = pipeline;
         let bind_point = vk::PipelineBindPoint::COMPUTE;
         // SAFETY: the buffer is recording; the caller vouches for the pipeline, and the batch now keeps its owner.
         unsafe { self.device.raw().cmd_bind_pipeline(self.batch.commands, bind_point, pipeline) };
+    }
+
+    /// Whether exactly these buffers are those of [`Recorder::note_buffers`], for the pipeline bound last.
+    #[inline]
+    #[must_use]
+    pub fn has_buffers(&self, buffers: &[vk::DescriptorBufferInfo]) -> bool {
+        self.batch.bound.has_buffers(buffers)
+    }
+
+    /// Notes that these buffers are bound to the bindings of the pipeline bound last, in the order of its own.
+    #[inline]
+    pub fn note_buffers(&mut self, buffers: &[vk::DescriptorBufferInfo]) {
+        self.batch.bound.set_buffers(buffers);
+    }
+
+    /// Sets the whole block of push constants of the pipeline bound last, if it does not hold these bytes already.
+    ///
+    /// # Safety
+    ///
+    /// `layout` is that of the pipeline bound last, which declares so many bytes for compute shaders.
+    #[inline]
+    pub unsafe fn push_constants(&mut self, layout: vk::PipelineLayout, bytes: &[u8]) {
+        if bytes.is_empty() || !self.batch.bound.switch_push_constants(bytes) {
+            return;
+        }
+        let (commands, stages) = (self.batch.commands, vk::ShaderStageFlags::COMPUTE);
+        // SAFETY: the buffer is recording; the caller vouches for the layout.
+        unsafe { self.device.raw().cmd_push_constants(commands, layout, stages, 0, bytes) };
     }
 
     /// Allocates a descriptor set that is valid until the operation's batch is done.

@@ -248,6 +248,14 @@ fn pack(kernel: &str, member: &PushMember, values: &[ScalarValue], block: &mut [
     Ok(())
 }
 
+/// Bytes of the parameter's elements that hold data, the rest being padding. Elements are `stride` bytes apart.
+pub(crate) fn used_bytes(param: &Param, stride: u32) -> u64 {
+    match &param.ty {
+        ElementType::Array { element, .. } => element.used_bytes(),
+        ty => ty.runtime_array().map_or(u64::from(stride), |(element, _)| element.used_bytes()),
+    }
+}
+
 /// One array against its parameter.
 struct ArrayCheck<'a> {
     kernel: &'a str,
@@ -335,10 +343,7 @@ impl ArrayCheck<'_> {
         if self.array.dtype.itemsize() == stride {
             return Ok(());
         }
-        let used = match &self.param.ty {
-            ElementType::Array { element, .. } => element.used_bytes(),
-            ty => ty.runtime_array().map_or(u64::from(stride), |(element, _)| element.used_bytes()),
-        };
+        let used = used_bytes(self.param, stride);
         if used == u64::from(stride) || self.array.nbytes == 0 {
             return Ok(());
         }
@@ -378,4 +383,4 @@ impl ArrayCheck<'_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -75,6 +75,7 @@ impl ConstArray {
     /// The snapshot on the device, continued with zeros to `size` bytes.
     pub(crate) fn block(&self, stream: &Stream, size: u64) -> Result<Arc<Block>> {
         let mut blocks = self.snapshot.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        blocks.retain(|block| block.is_alive()); // What a reset ended is sent anew.
         if let Some(block) = blocks.iter().find(|block| block.size() == size) {
             return Ok(Arc::clone(block));
         }

@@ -56,25 +56,32 @@ impl Groups {
     /// # Errors
     ///
     /// [`Error::GroupCount`] when an axis needs more than the device allows.
+    #[inline]
     pub fn resolve(&self, workgroup_size: [u32; 3], limits: &crate::Limits) -> Result<Option<[u32; 3]>> {
         if self.counts.contains(&0) {
             return Ok(None);
         }
         let mut groups = [1; 3];
-        for (axis, name) in AXES.into_iter().enumerate() {
+        for axis in 0..3 {
             let size = match self.unit {
                 Unit::Items => u64::from(workgroup_size[axis].max(1)),
                 Unit::Workgroups => 1,
             };
-            let wanted = self.counts[axis].div_ceil(size);
+            let items = self.counts[axis];
+            let wanted = if size == 1 || items == 1 { items } else { items.div_ceil(size) }; // Dividing is slow.
             let limit = limits.max_workgroup_count[axis];
             groups[axis] = match u32::try_from(wanted) {
                 Ok(groups) if groups <= limit => groups,
-                _ => return Err(Error::GroupCount { axis: name, wanted, limit }),
+                _ => return Err(too_many(axis, wanted, limit)),
             };
         }
         Ok(Some(groups))
     }
+}
+
+#[cold]
+fn too_many(axis: usize, wanted: u64, limit: u32) -> Error {
+    Error::GroupCount { axis: AXES[axis], wanted, limit }
 }
 
 #[cfg(test)]

@@ -12,11 +12,11 @@ use vkarray_driver::{Graph, GraphRecorder, Node, Recorder, Step, Stream};
 use crate::args::{Arg, Arguments, ArrayArg, AsArg, NamedArg};
 use crate::check::{ArgShape, ArrayShape, unknown};
 use crate::constant::ConstArray;
-use crate::dispatch::Supply;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::geometry::Groups;
 use crate::kernel::Kernel;
+use crate::launch::{Launch, Supply};
 use crate::scalar::ScalarValue;
 
 /// A dispatch in a graph. Made by [`Kernel::record`].
@@ -144,14 +144,17 @@ impl Dispatch {
     fn steps_for(&self, stream: &Stream, args: &[NamedArg<'_>]) -> Result<SmallVec<[Step; 1]>> {
         let mut steps = SmallVec::new();
         let supply = Prepared { stream, steps: &mut steps };
-        let Some(launch) = self.kernel.launch(supply, self.groups, args)? else { return Ok(steps) };
-        let launch = launch.into_owned();
-        let (kernel, accesses) = (self.kernel.clone(), self.kernel.accesses(&launch));
+        let mut launch = Launch::default();
+        if !self.kernel.prepare(&mut launch, supply, self.groups, args)? {
+            return Ok(steps);
+        }
+        launch.keep(args);
+        let (kernel, accesses) = (self.kernel.clone(), launch.accesses.clone());
         let record = move |recorder: &mut Recorder<'_>| {
             // SAFETY: this kernel made the launch, which holds the blocks; their last uses are recorded with the accesses.
             unsafe { kernel.record_launch(recorder, &launch) }
         };
-        // SAFETY: the launch touches what `Kernel::accesses` says, and `record` owns it and with it the blocks.
+        // SAFETY: the launch touches what its `accesses` say, and `record` owns it and with it the blocks.
         steps.push(unsafe { Step::new(&accesses, record) });
         Ok(steps)
     }

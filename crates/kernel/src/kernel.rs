@@ -8,6 +8,7 @@ use ash::vk;
 use vkarray_driver::{Device, Label, Owned};
 
 use crate::capabilities::check_capabilities;
+use crate::digest::Digest;
 use crate::error::Result;
 use crate::limits::{Limits, check_bindings, check_workgroup};
 use crate::signature::{Param, ParamKind, Signature};
@@ -54,8 +55,23 @@ pub(crate) struct Pipeline {
     pub(crate) set_layouts: Vec<Owned<vk::DescriptorSetLayout>>,
     pub(crate) binding: Binding,
     pub(crate) signature: Signature,
+    /// The groups that have buffers.
+    pub(crate) sets: Vec<Set>, // Made from the layouts, which they do not need any more.
+    /// The rules by which usual calls are found to fit, if the signature is simple enough.
+    pub(crate) digest: Option<Digest>,
     pub(crate) label: Label,
     pub(crate) limits: Limits,
+}
+
+/// A group of buffers, bound together.
+#[derive(Debug)]
+pub(crate) struct Set {
+    pub(crate) group: u32,
+    /// The first of its buffers among all of the kernel's.
+    pub(crate) first: usize,
+    pub(crate) n_buffers: u32,
+    /// Writes descriptors from as many [`vk::DescriptorBufferInfo`]s.
+    pub(crate) template: Owned<vk::DescriptorUpdateTemplate>,
 }
 
 impl Pipeline {
@@ -68,6 +84,7 @@ impl Pipeline {
         let binding = plan_binding(&signature, device);
         let set_layouts = create_set_layouts(device, &signature, &binding)?;
         let layout = create_layout(device, &signature, &set_layouts)?;
+        let sets = create_sets(device, &signature, &binding, &set_layouts, layout.raw())?;
         let module = create_module(device, &spirv)?;
         let entry = std::ffi::CString::new(entry).expect(BAD_ENTRY);
         let stage = vk::PipelineShaderStageCreateInfo::default()
@@ -81,7 +98,14 @@ impl Pipeline {
         // SAFETY: just created; batches that bind it keep this `Pipeline`.
         let raw = unsafe { Owned::new(raw, device) };
         let label = device.kernel_label(&signature.entry);
-        Ok(Self { raw, layout, set_layouts, binding, signature, label, limits })
+        let digest = Digest::new(&signature, &limits);
+        Ok(Self { raw, layout, set_layouts, binding, signature, sets, digest, label, limits })
+    }
+
+    /// Whether it was built for that device.
+    #[inline]
+    pub(crate) fn is_of(&self, device: &Arc<Device>) -> bool {
+        Arc::ptr_eq(device, self.raw.device())
     }
 }
 
@@ -93,7 +117,7 @@ fn plan_binding(signature: &Signature, device: &Device) -> Binding {
     if device.plan().push_descriptors && is_one_set && fits { Binding::Push } else { Binding::Sets }
 }
 
-pub(crate) fn descriptor_type(param: &Param) -> vk::DescriptorType {
+fn descriptor_type(param: &Param) -> vk::DescriptorType {
     match param.kind {
         ParamKind::Storage => vk::DescriptorType::STORAGE_BUFFER,
         ParamKind::Uniform => vk::DescriptorType::UNIFORM_BUFFER,
@@ -150,6 +174,51 @@ fn create_layout(
         unsafe { device.raw().create_pipeline_layout(&info, None) }.map_err(device.failed("vkCreatePipelineLayout"))?;
     // SAFETY: just created; batches that use it keep its `Pipeline`.
     Ok(unsafe { Owned::new(raw, device) })
+}
+
+/// Makes a template for each group that has buffers.
+fn create_sets(
+    device: &Arc<Device>,
+    signature: &Signature,
+    binding: &Binding,
+    set_layouts: &[Owned<vk::DescriptorSetLayout>],
+    layout: vk::PipelineLayout,
+) -> Result<Vec<Set>> {
+    let mut sets = Vec::new();
+    let mut first = 0;
+    for params in signature.params.chunk_by(|a, b| a.group == b.group) {
+        let group = params[0].group;
+        let entries: Vec<_> = params.iter().enumerate().map(|(i, param)| template_entry(i, param)).collect();
+        let info = vk::DescriptorUpdateTemplateCreateInfo::default().descriptor_update_entries(&entries);
+        let info = match binding {
+            Binding::Push => info
+                .template_type(vk::DescriptorUpdateTemplateType::PUSH_DESCRIPTORS_KHR)
+                .pipeline_bind_point(vk::PipelineBindPoint::COMPUTE)
+                .pipeline_layout(layout)
+                .set(group),
+            Binding::Sets => info.descriptor_set_layout(set_layouts[group as usize].raw()),
+        };
+        // SAFETY: `info` borrows the entries, which are the bindings of the group's layout; both layouts are alive.
+        let raw = unsafe { device.raw().create_descriptor_update_template(&info, None) }
+            .map_err(device.failed("vkCreateDescriptorUpdateTemplate"))?;
+        // SAFETY: just created; batches that use it keep its `Pipeline`.
+        let template = unsafe { Owned::new(raw, device) };
+        let n_buffers = u32::try_from(params.len()).expect("bindings are numbered in 32 bits");
+        sets.push(Set { group, first, n_buffers, template });
+        first += params.len();
+    }
+    Ok(sets)
+}
+
+/// The binding of a group's `i`-th buffer, read from the `i`-th [`vk::DescriptorBufferInfo`].
+fn template_entry(i: usize, param: &Param) -> vk::DescriptorUpdateTemplateEntry {
+    let stride = size_of::<vk::DescriptorBufferInfo>();
+    vk::DescriptorUpdateTemplateEntry::default()
+        .dst_binding(param.binding)
+        .descriptor_count(1)
+        .descriptor_type(descriptor_type(param))
+        .offset(i * stride)
+        .stride(stride)
 }
 
 fn create_module(device: &Arc<Device>, spirv: &[u32]) -> Result<Owned<vk::ShaderModule>> {

@@ -10,6 +10,7 @@ mod context;
 mod create;
 mod error;
 mod layout;
+mod memory_use;
 mod transfer;
 
 pub use array::DeviceNDArray;

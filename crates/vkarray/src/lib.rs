@@ -45,10 +45,10 @@
 #![forbid(unsafe_code)]
 
 pub use vkarray_allocator::{
-    Allocator, Block, CopyNode, Error as MemoryError, FailureCallback, FillNode, Holder, HostOnlyMemoryManager,
-    LadderCounts, Limiting, Logging, ManagerFactory, MemoryInfo, MemoryKind, MemoryManager, OutOfMemory,
-    PassthroughManager, Rung, Shortage, Statistics, Taken, Tracking, Usage, Verdict, memory_manager_names,
-    register_memory_manager, set_memory_manager,
+    Allocator, Block, Confidence, CopyNode, DeferCleanup, Error as MemoryError, FailureCallback, FillNode, Holder,
+    HostOnlyMemoryManager, LadderCounts, Limiting, Logging, ManagerFactory, MemoryInfo, MemoryKind, MemoryManager,
+    OutOfMemory, PassthroughManager, Pending, PendingLimits, Rung, Shortage, Statistics, Taken, Tracking, Usage,
+    Verdict, memory_manager_names, register_memory_manager, set_memory_manager,
 };
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,

@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use vkarray_driver::Device;
 
-use super::{DeferCleanup, HostOptions, IpcHandle, MemoryInfo, MemoryManager, Request, Usage};
+use super::{DeferCleanup, HostOptions, IpcHandle, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::ladder::LadderCounts;
+use crate::memory_info::MemoryInfo;
 use crate::pointer::{HostPointer, MemoryPointer, Owner};
 
 /// What an allocation asks for, of whatever sort it is.

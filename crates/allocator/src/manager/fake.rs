@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 use ash::vk::{self, Handle};
 use vkarray_driver::Device;
 
-use super::{DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, Request, Usage};
+use super::{DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
 use crate::kind::MemoryKind;
+use crate::memory_info::{Confidence, MemoryInfo};
 use crate::out_of_memory::{OutOfMemory, Shortage};
 use crate::pointer::{HostPointer, MemoryPointer, Owner, PinnedMemory};
 
@@ -111,7 +112,7 @@ impl MemoryManager for Fake {
     }
 
     fn get_memory_info(&self) -> Result<MemoryInfo> {
-        Ok(MemoryInfo { free: 1, total: 2 })
+        Ok(MemoryInfo { free: 1, total: 2, confidence: Confidence::OwnUse })
     }
 
     fn reset(&self) -> Result<()> {

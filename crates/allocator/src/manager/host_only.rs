@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use vkarray_driver::Device;
 
-use super::{DeferCleanup, HostOptions, MemoryInfo, MemoryManager, PassthroughManager, Request, Usage};
+use super::{DeferCleanup, HostOptions, MemoryManager, PassthroughManager, Request, Usage};
 use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::ladder::LadderCounts;
+use crate::memory_info::MemoryInfo;
 use crate::pointer::{HostPointer, MemoryPointer, Owner};
 
 /// Gives out host memory, pins that of the program, and refuses device memory.

@@ -1,6 +1,6 @@
-//! The plain manager: every allocation is a buffer of its own, freed when the device is done with it.
+//! The plain manager: every allocation is a buffer of its own, freed when the device is done with it and enough waits.
 //!
-//! Nothing is kept for later, so what tools like the validation layer see is what the program did. What it does when
+//! Nothing is given out twice, so what tools like the validation layer see is what the program did. What it does when
 //! memory runs out is `passthrough/climb.rs`.
 
 mod climb;
@@ -13,19 +13,24 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use vkarray_driver::Device;
 
-use super::{DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, Request, Usage};
+use super::{DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
 use crate::chunk::{Chunk, ChunkSource};
 use crate::deferred::Deferred;
 use crate::error::{Error, Result};
+use crate::hold::Hold;
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::ladder::{Ladder, LadderCounts};
+use crate::memory_info::MemoryInfo;
+use crate::pending_limits::PendingLimits;
 use crate::pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
 use crate::transfer::check_same_device;
 
 /// Gives out every allocation as a buffer of its own.
 #[derive(Debug, Default)]
 pub struct PassthroughManager {
+    limits: Option<PendingLimits>,
+    hold: Hold,
     state: OnceLock<State>,
 }
 
@@ -41,6 +46,7 @@ struct State {
 struct Live {
     chunk: Chunk,
     size: u64,
+    heap: usize,
     holder: Holder,
 }
 
@@ -49,6 +55,13 @@ impl PassthroughManager {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sets how much dropped memory may wait. Wins over the environment; see [`PendingLimits::from_environment`].
+    #[must_use]
+    pub fn with_limits(mut self, limits: PendingLimits) -> Self {
+        self.limits = Some(limits);
+        self
     }
 
     fn state(&self) -> Result<&State> {
@@ -63,9 +76,10 @@ impl MemoryManager for PassthroughManager {
 
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
         if self.state.get().is_none() {
+            let limits = self.limits.map_or_else(PendingLimits::from_environment, Ok)?;
+            let dropped = Deferred::new(device, limits, self.hold.clone());
             let source = ManuallyDrop::new(ChunkSource::new(device)?);
-            let state =
-                State { live: Mutex::default(), dropped: Deferred::new(device), ladder: Ladder::default(), source };
+            let state = State { live: Mutex::default(), dropped, ladder: Ladder::default(), source };
             // Somebody else may have been quicker; theirs is as good.
             let _ = self.state.set(state);
         }
@@ -92,19 +106,24 @@ impl MemoryManager for PassthroughManager {
 
     fn memfree(&self, memory: MemoryPointer) {
         let Some(state) = self.state.get() else { return };
-        let Some(Live { chunk, .. }) = state.live().remove(key(&memory)) else {
+        let Some(Live { chunk, heap, .. }) = state.live().remove(key(&memory)) else {
             return tracing::error!(?memory, "memory was given back that is not this manager's");
         };
         let points = state.source.device().points(memory.last_uses());
-        state.dropped.push(points, chunk.memory_size(), chunk);
+        state.dropped.push(points, heap, chunk.memory_size(), chunk);
         // An error is the device's loss: the next call that can report it does, and the entry stays.
-        if let Err(error) = self.try_flush() {
+        if let Err(error) = state.dropped.free_due(|chunk| state.free(chunk)) {
             tracing::warn!(%error, "dropped memory stays pending");
         }
     }
 
     fn get_memory_info(&self) -> Result<MemoryInfo> {
-        Err(Error::Unsupported { what: "counting free memory" })
+        let (state, kind) = (self.state()?, MemoryKind::Device);
+        let heap = state.source.heap(kind).ok_or(Error::NoSuchMemory { kind })?;
+        let index = heap.index as usize;
+        let live: u64 =
+            state.live().values().filter(|live| live.heap == index).map(|live| live.chunk.memory_size()).sum();
+        Ok(MemoryInfo::of(heap, live + state.dropped.bytes_on(index)))
     }
 
     fn reset(&self) -> Result<()> {
@@ -112,7 +131,7 @@ impl MemoryManager for PassthroughManager {
     }
 
     fn defer_cleanup(&self) -> DeferCleanup {
-        DeferCleanup::new(|| {})
+        self.hold.begin()
     }
 
     fn try_flush(&self) -> Result<()> {
@@ -156,10 +175,10 @@ fn key(memory: &MemoryPointer) -> DefaultKey {
 
 impl State {
     fn allocate(&self, size: u64, kind: MemoryKind, holder: Holder) -> Result<MemoryPointer> {
-        self.dropped.try_flush(|chunk| self.free(chunk))?;
+        self.dropped.free_due(|chunk| self.free(chunk))?;
         let chunk = self.make(size, kind)?;
         let (buffer, mapped) = (chunk.buffer(), chunk.mapped());
-        let tag = self.live().insert(Live { chunk, size, holder }).data().as_ffi();
+        let tag = self.live().insert(Live { chunk, size, heap: self.heap(kind), holder }).data().as_ffi();
         // SAFETY: a chunk's buffer is as a pointer's must be, starts at its first byte, and is freed only after
         // `memfree` and the last uses.
         let pointer = unsafe { MemoryPointer::new(buffer, 0, size, kind) }.with_tag(tag);
@@ -168,6 +187,11 @@ impl State {
             Some(address) => unsafe { pointer.with_mapping(address) },
             None => pointer,
         })
+    }
+
+    /// The heap that memory of that kind counts against.
+    fn heap(&self, kind: MemoryKind) -> usize {
+        self.source.heap_index(kind).map_or(0, |heap| heap as usize)
     }
 
     fn free(&self, chunk: Chunk) {

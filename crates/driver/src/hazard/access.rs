@@ -71,8 +71,14 @@ impl Stages {
     }
 
     /// Iterates over the stages of the set.
+    #[inline]
     pub fn iter(self) -> impl Iterator<Item = Stage> {
-        Stage::ALL.into_iter().filter(move |&stage| self.contains(stage))
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let stage = Stage::ALL.get(left.trailing_zeros() as usize)?;
+            left &= left - 1; // Without its lowest bit.
+            Some(*stage)
+        })
     }
 }
 

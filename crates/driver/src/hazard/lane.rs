@@ -72,18 +72,13 @@ impl Lane {
 
     /// Returns the stages of an own use that need a barrier before a use on `dst`, given that batches up to `settled`
     /// need none.
+    #[inline]
     pub(super) fn unclean(&self, last_use: &LastUse, dst: Stage, settled: u64) -> Stages {
         if last_use.value <= settled {
             return Stages::NONE;
         }
         let clean = &self.clean[dst.index()];
-        let mut unclean = Stages::NONE;
-        for src in last_use.stages.iter() {
-            if last_use.seq >= clean[src.index()] {
-                unclean |= src.into();
-            }
-        }
-        unclean
+        last_use.stages.iter().filter(|src| last_use.seq >= clean[src.index()]).collect()
     }
 
     /// The first position without a barrier from `src` since, to whatever stage.
@@ -150,13 +145,19 @@ impl Lane {
 
     /// Takes note of a barrier right before the operation `seq`.
     pub(super) fn apply(&mut self, barrier: Barrier, seq: u64) {
-        // What was already clean for one of the barrier's sources is now, through it, clean for its destinations.
-        let clean_through =
-            |src: Stage| barrier.src_stages.iter().map(|via| self.clean[via.index()][src.index()]).max().unwrap_or(0);
-        let behind = Stage::ALL.map(|src| if barrier.src_stages.contains(src) { seq } else { clean_through(src) });
         for dst in barrier.dst_stages.iter() {
-            for (clean, behind) in self.clean[dst.index()].iter_mut().zip(behind) {
-                *clean = behind.max(*clean);
+            // What was already clean for one of the barrier's sources is now, through it, clean for its destinations.
+            for via in barrier.src_stages.iter().filter(|&via| via != dst) {
+                for src in Stage::ALL {
+                    let through = self.clean[via.index()][src.index()];
+                    let clean = &mut self.clean[dst.index()][src.index()];
+                    *clean = through.max(*clean);
+                }
+            }
+        }
+        for dst in barrier.dst_stages.iter() {
+            for src in barrier.src_stages.iter() {
+                self.clean[dst.index()][src.index()] = seq;
             }
         }
     }

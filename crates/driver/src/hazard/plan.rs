@@ -29,6 +29,14 @@ pub struct Barrier {
     pub dst_stages: Stages,
 }
 
+impl Barrier {
+    /// The barrier, if there is anything before it.
+    #[inline]
+    pub(super) fn needed(self) -> Option<Self> {
+        (!self.src_stages.is_empty()).then_some(self)
+    }
+}
+
 /// What must happen before an operation is recorded. Made by [`HazardTable::plan`](super::HazardTable::plan).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "an operation recorded without its barrier and waits is a data race"]

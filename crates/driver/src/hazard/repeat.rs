@@ -68,19 +68,14 @@ impl HazardTable {
     ///
     /// If the batch is older than one that holds operations or is complete.
     pub fn repeat(&mut self, lane: LaneId, value: u64, operation: &Arc<Repeatable>) -> Option<Option<Barrier>> {
-        let last = self.last.as_mut()?;
+        let last = self.last.as_ref()?;
         if last.lane != lane || !Arc::ptr_eq(&last.operation, operation) {
             return None;
         }
-        let own = &mut self.lanes[lane];
-        let is_settled = last.value <= own.settled();
-        let barrier = operation.barrier;
-        let barrier = (!is_settled && !barrier.src_stages.is_empty()).then_some(barrier);
-        let seq = own.begin_operation(value);
-        if let Some(barrier) = barrier {
-            own.apply(barrier, seq);
-        }
-        self.n_operations += 1;
+        let is_settled = last.value <= self.lanes[lane].settled();
+        let barrier = operation.barrier.needed().filter(|_| !is_settled);
+        let seq = self.begin_operation(lane, value, barrier);
+        let last = self.last.as_mut()?;
         (last.value, last.seq, last.is_ahead) = (value, seq, true);
         Some(barrier)
     }

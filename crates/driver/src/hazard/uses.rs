@@ -134,8 +134,13 @@ impl Uses {
         if !self.former.is_empty() {
             self.former.retain(|held| !is_complete(held));
         }
-        // The usual case: the first use, or all that was touched before once more.
-        if self.intervals.iter().all(|held| new.covers(held) && new.replaces(held)) {
+        let is_past = |held: &Interval| new.covers(held) && new.replaces(held) || is_complete(&held.last);
+        // The usual cases: all that was touched before once more, or the first use.
+        if let [held] = &mut self.intervals[..]
+            && is_past(held)
+        {
+            *held = new;
+        } else if self.intervals.iter().all(is_past) {
             self.intervals.clear();
             self.intervals.push(new);
         } else if let Some(at) = self.again(&new) {

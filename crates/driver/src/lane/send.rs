@@ -75,7 +75,7 @@ impl Lane {
         if state.in_flight.back().is_some_and(|batch| batch.value > sent) {
             self.device().wait_idle()?; // The driver may have taken it when the submission failed.
         }
-        state.in_flight.iter_mut().for_each(Batch::read_trace);
+        state.in_flight.iter_mut().for_each(|batch| batch.read_trace());
         state.in_flight.clear();
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{Module, Options, Source};
 
-const LIMITS: Limits = Limits { max_storage_buffer_range: 1 << 20, ..Limits::MINIMUM };
+pub(crate) const LIMITS: Limits = Limits { max_storage_buffer_range: 1 << 20, ..Limits::MINIMUM };
 
 const SHADER: &str = "
 struct Particle { position: vec3<f32>, id: u32 }
@@ -39,7 +39,7 @@ var<immediate> args: Args;
 @compute @workgroup_size(1) fn only_args() { out[0].x = args.a; }
 @compute @workgroup_size(TILE) fn scale() { out[0] = vec4(x[0] * args.a); }";
 
-fn signature(entry: &str) -> Signature {
+pub(crate) fn signature(entry: &str) -> Signature {
     let module = Module::parse(&Source::wgsl(SHADER)).unwrap();
     let mut signature = module.translate(Some(entry), &Default::default(), &Options::default()).unwrap().signature;
     if entry.starts_with("only_") && entry != "only_x" {

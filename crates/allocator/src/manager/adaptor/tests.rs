@@ -9,6 +9,7 @@ use crate::manager::failure_callback::{FailureCallback, Verdict};
 use crate::manager::fake::{Failure, Fake};
 use crate::manager::limiting::Limiting;
 use crate::manager::tracking::Tracking;
+use crate::memory_info::Confidence;
 use crate::out_of_memory::Shortage;
 
 const MIB: u64 = 1 << 20;
@@ -44,7 +45,7 @@ fn what_an_adaptor_does_not_change_reaches_the_manager_inside() {
         let combined = boxed.memhostalloc(8, HostOptions::default().wc(true)).unwrap().into_pointer();
         assert_eq!(combined.kind(), MemoryKind::WriteCombined);
         boxed.memfree(combined);
-        assert_eq!(boxed.get_memory_info().unwrap(), MemoryInfo { free: 1, total: 2 });
+        assert_eq!(boxed.get_memory_info().unwrap(), MemoryInfo { free: 1, total: 2, confidence: Confidence::OwnUse });
         assert!(matches!(boxed.reset(), Err(Error::NotInitialized)));
         assert_eq!(boxed.usage(), Usage { in_use: 3, reserved: 4, n_pending: 5, pending: 6 });
         drop(boxed.defer_cleanup());

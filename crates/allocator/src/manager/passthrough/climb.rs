@@ -1,6 +1,6 @@
 //! What the plain manager tries when memory runs out. The order of the steps is `ladder.rs`.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::State;
 use crate::chunk::{Backing, Chunk};
@@ -9,7 +9,7 @@ use crate::kind::MemoryKind;
 use crate::ladder::{Climber, Fall, Rung, Taken};
 use crate::out_of_memory::OutOfMemory;
 
-/// How long a wait for dropped memory may last.
+/// How long the waits for dropped memory may last in all.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// One allocation on its way up the ladder.
@@ -17,13 +17,17 @@ struct Wanted<'a> {
     state: &'a State,
     size: u64,
     kind: MemoryKind,
+    heap: usize,
     backing: Backing,
+    /// How long it may still wait.
+    patience: Duration,
 }
 
 impl State {
     /// Makes a chunk; when memory runs out, does what helps.
     pub(super) fn make(&self, size: u64, kind: MemoryKind) -> Result<Chunk> {
-        let mut wanted = Wanted { state: self, size, kind, backing: Backing::Shared };
+        let heap = self.heap(kind);
+        let mut wanted = Wanted { state: self, size, kind, heap, backing: Backing::Shared, patience: MAX_WAIT };
         self.ladder.climb(&mut wanted).map_err(|fall| match fall {
             Fall::Failed(error) => error,
             Fall::RanOut(Error::OutOfMemory(mut report), trail) => {
@@ -57,16 +61,21 @@ impl Climber for Wanted<'_> {
     }
 
     fn take(&mut self, rung: Rung) -> Result<Taken> {
-        let (dropped, free) = (&self.state.dropped, |chunk| self.state.free(chunk));
-        match rung {
-            Rung::Reclaim => dropped.reclaim(free),
-            Rung::Wait => dropped.wait_for(self.size, MAX_WAIT, free),
-            Rung::Drain => dropped.wait_for(u64::MAX, MAX_WAIT, free),
+        let state = self.state;
+        let (dropped, free) = (&state.dropped, |chunk| state.free(chunk));
+        let begun = Instant::now();
+        let taken = match rung {
+            Rung::Reclaim => dropped.reclaim(false, free),
+            Rung::HeldBack => dropped.reclaim(true, free),
+            Rung::Wait => dropped.wait_for_enough(self.heap, self.size, self.patience, free),
+            Rung::Drain => dropped.wait_for_all(self.patience, free),
             Rung::Dedicated => {
                 self.backing = Backing::Dedicated;
                 Ok(Taken::Relieved)
             }
-            Rung::HeldBack | Rung::Trim | Rung::Caches | Rung::Smaller | Rung::Callback => Ok(Taken::Absent),
-        }
+            Rung::Trim | Rung::Caches | Rung::Smaller | Rung::Callback => Ok(Taken::Absent),
+        };
+        self.patience = self.patience.saturating_sub(begun.elapsed());
+        taken
     }
 }

@@ -196,9 +196,23 @@ impl Machine {
             let since = self.lanes[lane].open;
             self.lanes[lane].waits.push((since, on, value));
         }
-        self.table.commit(&plan, self.lanes[lane].open, &accesses);
+        self.commit(lane, &plan, &accesses)?;
         self.counts.waits += waits.len() as u64;
         self.record(lane, touches, plan.barrier);
+        Ok(())
+    }
+
+    /// Commits as planned, or at once where that is possible, which must come to the same.
+    fn commit(&mut self, lane: usize, plan: &Plan, accesses: &[Access]) -> Result<(), String> {
+        let (id, value) = (self.lanes[lane].id, self.lanes[lane].open);
+        let is_turn = !self.nodes.len().is_multiple_of(3); // Both ways are gone, in turns of no pattern.
+        if !plan.waits.is_empty() {
+            fail_if(self.table.order(id, value, accesses).is_some(), || "ordered at once what must wait".into())?;
+        } else if is_turn {
+            let at_once = self.table.order(id, value, accesses);
+            return fail_if(at_once != Some(plan.barrier), || format!("{at_once:?} at once, planned {plan:?}"));
+        }
+        self.table.commit(plan, value, accesses);
         Ok(())
     }
 

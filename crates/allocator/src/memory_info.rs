@@ -1,0 +1,63 @@
+//! How much memory a device has, and how much of it can still be had. Pure.
+//!
+//! The driver's estimate is asked for by the driver crate (`budget.rs` there); a manager says what it has given out.
+
+use crate::out_of_memory::HeapUse;
+
+/// Bytes of device memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryInfo {
+    /// That can still be had, as far as is known.
+    pub free: u64,
+    /// That there are.
+    pub total: u64,
+    /// How `free` is known.
+    pub confidence: Confidence,
+}
+
+/// How a [`MemoryInfo`] came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confidence {
+    /// The driver says what this process may use and does use (`VK_EXT_memory_budget`). An estimate, which other
+    /// processes change at any time.
+    Budget,
+    /// The heap's size less what this manager has given out. Others on the device are not seen.
+    OwnUse,
+}
+
+impl MemoryInfo {
+    /// What is free on a heap of which a manager has given out `in_use` bytes.
+    pub(crate) fn of(heap: HeapUse, in_use: u64) -> Self {
+        let total = heap.size;
+        let (free, confidence) = match heap.budget {
+            // Use may exceed the budget, and a budget the heap.
+            Some(budget) => (budget.budget.saturating_sub(budget.usage).min(total), Confidence::Budget),
+            None => (total.saturating_sub(in_use), Confidence::OwnUse),
+        };
+        Self { free, total, confidence }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vkarray_driver::HeapBudget;
+
+    use super::*;
+
+    #[test]
+    fn the_drivers_word_counts_before_our_own() {
+        // Budget and usage, our own use, free.
+        let cases = [
+            (Some((90, 30)), 50, 60, Confidence::Budget),
+            (Some((90, 91)), 0, 0, Confidence::Budget), // More used than may be.
+            (Some((300, 0)), 0, 100, Confidence::Budget), // A budget larger than the heap.
+            (None, 30, 70, Confidence::OwnUse),
+            (None, 101, 0, Confidence::OwnUse), // CPU drivers give more than their heap has.
+        ];
+        for (budget, in_use, free, confidence) in cases {
+            let budget = budget.map(|(budget, usage)| HeapBudget { budget, usage });
+            let info = MemoryInfo::of(HeapUse { index: 0, size: 100, budget }, in_use);
+            assert_eq!(info, MemoryInfo { free, total: 100, confidence }, "{budget:?}, {in_use} of our own");
+        }
+    }
+}

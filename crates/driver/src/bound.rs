@@ -1,0 +1,118 @@
+//! What a batch's commands have bound, so that nothing is bound twice.
+//!
+//! All of it belongs to the pipeline bound last: another pipeline has another layout, and Vulkan keeps descriptors and
+//! push constants only between compatible ones. So binding a pipeline forgets the rest, and a new batch starts with
+//! nothing. Handles are compared, which is enough: what a batch has bound lives until the batch is done.
+
+use ash::vk;
+use smallvec::SmallVec;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Bound {
+    pipeline: vk::Pipeline,
+    buffers: SmallVec<[vk::DescriptorBufferInfo; 8]>,
+    push_constants: SmallVec<[u8; 64]>,
+}
+
+impl Bound {
+    /// Nothing is bound any more.
+    pub(crate) fn clear(&mut self) {
+        self.switch(vk::Pipeline::null());
+    }
+
+    /// Notes that the pipeline is bound. Returns whether it was not.
+    #[inline]
+    pub(crate) fn switch(&mut self, pipeline: vk::Pipeline) -> bool {
+        if self.pipeline == pipeline {
+            return false;
+        }
+        self.pipeline = pipeline;
+        self.buffers.clear();
+        self.push_constants.clear();
+        true
+    }
+
+    /// Whether exactly these buffers are bound.
+    #[inline]
+    pub(crate) fn has_buffers(&self, buffers: &[vk::DescriptorBufferInfo]) -> bool {
+        let key = |info: &vk::DescriptorBufferInfo| (info.buffer, info.offset, info.range);
+        self.buffers.len() == buffers.len() && self.buffers.iter().zip(buffers).all(|(a, b)| key(a) == key(b))
+    }
+
+    /// Notes the buffers of all the pipeline's bindings.
+    #[inline]
+    pub(crate) fn set_buffers(&mut self, buffers: &[vk::DescriptorBufferInfo]) {
+        self.buffers.clear();
+        self.buffers.extend_from_slice(buffers);
+    }
+
+    /// Notes the whole block of push constants. Returns whether it held something else.
+    #[inline]
+    pub(crate) fn switch_push_constants(&mut self, bytes: &[u8]) -> bool {
+        if self.push_constants[..] == *bytes {
+            return false;
+        }
+        self.push_constants.clear();
+        self.push_constants.extend_from_slice(bytes);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ash::vk::Handle;
+
+    use super::*;
+
+    fn pipeline(n: u64) -> vk::Pipeline {
+        vk::Pipeline::from_raw(n)
+    }
+
+    fn buffer(n: u64, offset: u64, range: u64) -> vk::DescriptorBufferInfo {
+        vk::DescriptorBufferInfo { buffer: vk::Buffer::from_raw(n), offset, range }
+    }
+
+    #[test]
+    fn a_new_batch_has_nothing_bound() {
+        let mut bound = Bound::default();
+        assert!(bound.switch(pipeline(1)) && bound.switch_push_constants(&[0; 4]));
+        assert!(!bound.has_buffers(&[buffer(1, 0, 4)]));
+        bound.set_buffers(&[buffer(1, 0, 4)]);
+        bound.clear();
+        assert!(bound.switch(pipeline(1)) && bound.switch_push_constants(&[0; 4]));
+        assert!(!bound.has_buffers(&[buffer(1, 0, 4)]));
+    }
+
+    #[test]
+    fn the_same_again_is_bound_and_anything_else_is_not() {
+        let mut bound = Bound::default();
+        let first = [buffer(1, 0, 64), buffer(2, 0, 64)];
+        assert!(bound.switch(pipeline(1)) && bound.switch_push_constants(&[1, 2, 3, 4]));
+        bound.set_buffers(&first);
+        assert!(!bound.switch(pipeline(1)) && !bound.switch_push_constants(&[1, 2, 3, 4]) && bound.has_buffers(&first));
+        for other in [
+            &[buffer(2, 0, 64), buffer(1, 0, 64)][..], // Swapped.
+            &[buffer(1, 0, 64), buffer(3, 0, 64)],     // Another buffer,
+            &[buffer(1, 0, 64), buffer(2, 4, 64)],     // another place,
+            &[buffer(1, 0, 64), buffer(2, 0, 60)],     // another length.
+            &first[..1],                               // Fewer.
+        ] {
+            assert!(!bound.has_buffers(other), "{other:?}");
+        }
+        assert!(bound.switch_push_constants(&[1, 2, 3, 5]));
+        assert!(!bound.switch_push_constants(&[1, 2, 3, 5]));
+        assert!(bound.switch_push_constants(&[1, 2, 3, 4])); // Only what stands there last counts.
+    }
+
+    #[test]
+    fn another_pipeline_has_nothing_of_the_first() {
+        let mut bound = Bound::default();
+        let buffers = [buffer(1, 0, 64)];
+        for n in [1, 2, 1] {
+            assert!(bound.switch(pipeline(n)), "{n}");
+            assert!(!bound.has_buffers(&buffers) && bound.switch_push_constants(&[7; 8]), "{n}");
+            bound.set_buffers(&buffers);
+        }
+    }
+}

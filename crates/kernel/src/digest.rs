@@ -1,0 +1,128 @@
+//! A signature digested to numbers: whether a call surely fits, found out in one pass over its arguments.
+//!
+//! `check.rs` is the judge of every call and the author of every error. This file answers for it where the answer is a
+//! few comparisons, which is what repeated dispatches are made of: what is said to fit here, [`check`](crate::check())
+//! accepts, with the same push constants. Of all else nothing is said, and the caller asks `check`: names, constant
+//! memory that is continued, structs given as anything but records or their one scalar, rows that need padding.
+//! Read next: `launch.rs`, which makes the pass.
+
+use crate::args::Arg;
+use crate::check::{ArrayShape, used_bytes};
+use crate::dtype::DType;
+use crate::element_type::Leaf;
+use crate::limits::Limits;
+use crate::scalar::ScalarValue;
+use crate::signature::{Param, ParamKind, PushMember, Signature};
+
+/// The rules of one signature on one device.
+#[derive(Debug)]
+pub(crate) struct Digest {
+    pub(crate) arrays: Vec<ArrayRule>,
+    pub(crate) numbers: Vec<NumberRule>,
+    pub(crate) push_bytes: usize,
+}
+
+impl Digest {
+    /// Nothing if some parameter has no simple rule.
+    pub(crate) fn new(signature: &Signature, limits: &Limits) -> Option<Self> {
+        let arrays = signature.params.iter().map(|param| ArrayRule::new(param, limits)).collect::<Option<_>>()?;
+        let numbers = signature.push_members().iter().map(NumberRule::new).collect();
+        let push_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
+        Some(Self { arrays, numbers, push_bytes })
+    }
+}
+
+/// What arrays surely fit a parameter. Bytes.
+#[derive(Debug)]
+pub(crate) struct ArrayRule {
+    dtype: DType,
+    least: u64,
+    most: u64,
+    /// The bits that must be zero in what is longer than `least_whole`.
+    partial: u64,
+    /// Bytes before the elements.
+    fixed: u64,
+    /// The bits that must be zero in the offset.
+    misaligned: u64,
+    pub(crate) writes: bool,
+}
+
+impl ArrayRule {
+    fn new(param: &Param, limits: &Limits) -> Option<Self> {
+        let fixed = param.fixed_bytes;
+        let item_bytes = param.stride.map_or(fixed, u64::from);
+        let dtype = match param.ty.scalar() {
+            Some(scalar) => scalar,
+            None if param.ty.has_struct() => DType::Record(u32::try_from(item_bytes).ok()?),
+            None => return None,
+        };
+        let is_opaque = matches!(dtype, DType::Record(_));
+        if let Some(stride) = param.stride
+            && !is_opaque
+            && dtype.itemsize() != stride
+            && used_bytes(param, stride) != u64::from(stride)
+        {
+            return None; // It has padding.
+        }
+        let (limit, alignment) = match param.kind {
+            ParamKind::Storage => (limits.max_storage_buffer_range, limits.min_storage_buffer_offset_alignment),
+            ParamKind::Uniform => (limits.max_uniform_buffer_range, limits.min_uniform_buffer_offset_alignment),
+        };
+        let (most, partial) = match (param.kind, param.ty.runtime_array()) {
+            (ParamKind::Storage, Some((_, stride))) => (limit, multiples_of(u64::from(stride))?),
+            _ => (fixed.min(limit), 0),
+        };
+        let misaligned = multiples_of(alignment.max(1))?;
+        Some(Self { dtype, least: fixed.max(1), most, partial, fixed, misaligned, writes: param.writes })
+    }
+
+    /// Whether the array surely fits.
+    #[inline]
+    pub(crate) fn takes(&self, array: &ArrayShape<'_>) -> bool {
+        array.dtype == self.dtype
+            && self.least <= array.nbytes
+            && array.nbytes <= self.most
+            && (array.nbytes - self.fixed) & self.partial == 0
+            && array.offset & self.misaligned == 0
+            && array.is_contiguous
+            && (array.is_writable || !self.writes)
+    }
+}
+
+/// The bits that are zero in multiples of a power of two.
+fn multiples_of(size: u64) -> Option<u64> {
+    size.is_power_of_two().then(|| size - 1)
+}
+
+/// The numbers of one push constant, with their places in the block.
+#[derive(Debug)]
+pub(crate) struct NumberRule {
+    leaves: Vec<Leaf>,
+}
+
+impl NumberRule {
+    fn new(member: &PushMember) -> Self {
+        Self { leaves: member.ty.leaves().into_iter().map(|(at, dtype)| (member.offset + at, dtype)).collect() }
+    }
+
+    /// Writes the argument's numbers to their places if it surely fits. Returns whether it does.
+    #[inline]
+    pub(crate) fn pack(&self, arg: &Arg<'_>, block: &mut [u8]) -> bool {
+        let values = match arg {
+            Arg::Scalar(value) => std::slice::from_ref(value),
+            Arg::Scalars(values) => values,
+            Arg::Array(_) | Arg::Constant(_) => return false,
+        };
+        let put = |(&(at, dtype), value): (&Leaf, &ScalarValue)| {
+            let fits = value.dtype() == dtype;
+            if fits {
+                value.write_to(&mut block[at as usize..]);
+            }
+            fits
+        };
+        values.len() == self.leaves.len() && self.leaves.iter().zip(values).all(put)
+    }
+}
+
+#[cfg(test)]
+mod tests;

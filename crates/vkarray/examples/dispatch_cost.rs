@@ -1,0 +1,76 @@
+//! Dispatches and nothing else, for counting the instructions that one costs the host.
+//!
+//! Times on a shared machine say little about a path of a few hundred instructions; counts repeat to the instruction.
+//! `benches/README.md` says how they are taken. The first argument is what to run, the second how often:
+//! `chain` runs one kernel again and again with the same arguments, `independent` goes round 64 pairs of arrays,
+//! `wait` waits for each dispatch, `replay` replays a graph of ten.
+
+use std::env;
+
+use anyhow::{Context as _, Result, bail};
+use vkarray::{Context, DeviceNDArray, Graph, GraphRecorder, Groups, Kernel, KernelError, Source, Stream};
+
+const AXPY: &str = "
+@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+@group(0) @binding(1) var<storage, read> y: array<f32>;
+struct Params { n: u32, a: f32 }
+var<immediate> params: Params;
+@compute @workgroup_size(64) fn axpy(@builtin(global_invocation_id) id: vec3<u32>) {
+    let i = id.x;
+    if i < params.n { x[i] = params.a * y[i] + x[i]; }
+}";
+
+/// Elements of an array.
+const N: u32 = 64;
+
+const PAIRS: usize = 64;
+
+const GROUPS: Groups = Groups::exact([1, 1, 1]);
+
+/// Dispatches that are not counted with the others: the first ones make batches and grow lists.
+const WARM_UP: usize = 1000;
+
+struct Pair {
+    x: DeviceNDArray<f32>,
+    y: DeviceNDArray<f32>,
+}
+
+impl Pair {
+    fn new(ctx: &Context) -> Result<Self> {
+        Ok(Self { x: ctx.zeros([N as usize])?, y: ctx.full([N as usize], 1.0)? })
+    }
+
+    #[inline(never)] // To be found in a profile.
+    fn launch(&self, kernel: &Kernel, stream: &Stream) -> Result<()> {
+        Ok(kernel.dispatch(stream, GROUPS, (&self.x, &self.y, N, 0.5_f32))?)
+    }
+}
+
+fn main() -> Result<()> {
+    let mut args = env::args().skip(1);
+    let what = args.next().context("what to run: chain, independent, wait or replay")?;
+    let n: usize = args.next().context("how often to run it")?.parse()?;
+    let ctx = Context::builder().open()?;
+    let stream = ctx.stream()?;
+    let kernel = ctx.kernel(Source::wgsl(AXPY)).entry("axpy").build()?;
+    let pairs = (0..PAIRS).map(|_| Pair::new(&ctx)).collect::<Result<Vec<_>>>()?;
+    let total = WARM_UP + n;
+    match what.as_str() {
+        "chain" => (0..total).try_for_each(|_| pairs[0].launch(&kernel, &stream))?,
+        "independent" => (0..total).try_for_each(|i| pairs[i % PAIRS].launch(&kernel, &stream))?,
+        "wait" => (0..total).try_for_each(|_| {
+            pairs[0].launch(&kernel, &stream)?;
+            anyhow::Ok(stream.synchronize()?)
+        })?,
+        "replay" => {
+            let record = |graph: &mut GraphRecorder| -> Result<(), KernelError> {
+                let launch = |_| kernel.record(graph, GROUPS, (&pairs[0].x, &pairs[0].y, N, 0.5_f32)).map(drop);
+                (0..10).try_for_each(launch)
+            };
+            let (graph, ()) = Graph::record(&stream, record)?;
+            (0..total).try_for_each(|_| graph.replay(&stream))?;
+        }
+        _ => bail!("chain, independent, wait or replay, not {what}"),
+    }
+    Ok(stream.synchronize()?)
+}
