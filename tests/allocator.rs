@@ -4,6 +4,7 @@ mod blocks;
 mod cleanup;
 mod copies;
 mod exhaustion;
+mod managers;
 mod staging;
 
 /// Bytes that differ from their neighbours, from word to word and from call to call.

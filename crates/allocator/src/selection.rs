@@ -107,8 +107,10 @@ pub(crate) fn check_version(manager: &dyn MemoryManager) -> Result<()> {
     Err(Error::InterfaceVersion { version, expected: INTERFACE_VERSION })
 }
 
+type MakeOurs = fn() -> Box<dyn MemoryManager>;
+
 /// What ours are called.
-const OURS: [(&str, fn() -> Box<dyn MemoryManager>); 3] = [
+const OURS: [(&str, MakeOurs); 3] = [
     (DEFAULT, || Box::new(PassthroughManager::new())),
     ("host-only", || Box::new(HostOnlyMemoryManager::new())),
     ("passthrough", || Box::new(PassthroughManager::new())),

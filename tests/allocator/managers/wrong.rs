@@ -1,0 +1,178 @@
+//! Managers with one thing wrong, for the judge to find; and the same with nothing wrong, for it not to.
+//!
+//! Each keeps what is freed and gives it out again to who asks for as much of the same kind: never back to the manager
+//! inside while it may be in use, so what is wrong does no harm to the driver.
+
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use vkarray::{Device, MemoryKind, MemoryManager, PassthroughManager, Usage};
+use vkarray_allocator::{
+    DeferCleanup, Error, HostOptions, HostPointer, INTERFACE_VERSION, MemoryInfo, MemoryPointer, Owner, PinnedMemory,
+    Request, Result,
+};
+
+/// What is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrong {
+    Nothing,
+    /// Gives out live memory a second time.
+    Overlaps,
+    /// Gives memory out again without the work that may still use it.
+    ForgetsUses,
+    /// Gives memory out again after one of several works.
+    KeepsOneUse,
+    /// Waits in `memfree`.
+    Waits,
+    IsMisaligned,
+    /// Says that there is less than was asked for.
+    GivesLess,
+    /// Loses what is freed.
+    NeverFrees,
+    /// Panics when too much is asked for.
+    Panics,
+    IsOfAnotherVersion,
+}
+
+impl Wrong {
+    pub(super) fn manager(self) -> Keeping {
+        Keeping { wrong: self, free: Mutex::default(), inner: PassthroughManager::new(), device: OnceLock::new() }
+    }
+}
+
+/// Keeps freed memory for the next who asks for as much.
+#[derive(Debug)]
+pub(super) struct Keeping {
+    wrong: Wrong,
+    free: Mutex<Vec<MemoryPointer>>,
+    inner: PassthroughManager,
+    device: OnceLock<Arc<Device>>,
+}
+
+impl Keeping {
+    fn take(&self, size: u64, kind: MemoryKind) -> Option<MemoryPointer> {
+        let mut free = self.free.lock().unwrap();
+        let place = free.iter().position(|memory| memory.size() == size && memory.kind() == kind)?;
+        Some(free.swap_remove(place))
+    }
+
+    fn given(&self, memory: MemoryPointer) -> MemoryPointer {
+        if self.wrong == Wrong::Overlaps && memory.kind() == MemoryKind::Device {
+            self.free.lock().unwrap().push(again(&memory, 0, memory.size()));
+        }
+        match self.wrong {
+            Wrong::IsMisaligned if memory.size() > 32 => again(&memory, 16, memory.size() - 16).with_tag(memory.tag()),
+            Wrong::GivesLess if memory.size() > 4 => again(&memory, 0, memory.size() - 4).with_tag(memory.tag()),
+            _ => memory,
+        }
+    }
+
+    /// Gives back to the manager inside what was kept.
+    fn give_back(&self) {
+        let mut kept = std::mem::take(&mut *self.free.lock().unwrap());
+        kept.sort_by_key(MemoryPointer::tag);
+        kept.dedup_by_key(|memory| memory.tag()); // What was given out twice goes back once.
+        kept.into_iter().for_each(|memory| self.inner.memfree(memory));
+    }
+}
+
+/// A second pointer to a part of the same bytes.
+fn again(memory: &MemoryPointer, skip: u64, size: u64) -> MemoryPointer {
+    // SAFETY: not kept, which is the point: the bytes are somebody's. The judge uses them as it would others, on
+    // buffers that live, and the drivers do not mind who wrote what.
+    let pointer = unsafe { MemoryPointer::new(memory.buffer(), memory.offset() + skip, size, memory.kind()) };
+    match memory.mapped() {
+        // SAFETY: inside the mapping, since it skips a part of the memory.
+        Some(address) => unsafe { pointer.with_mapping(address.byte_add(usize::try_from(skip).unwrap())) },
+        None => pointer,
+    }
+    .with_tag(memory.tag())
+}
+
+impl MemoryManager for Keeping {
+    fn interface_version(&self) -> u32 {
+        INTERFACE_VERSION + u32::from(self.wrong == Wrong::IsOfAnotherVersion)
+    }
+
+    fn initialize(&self, device: &Arc<Device>) -> Result<()> {
+        self.device.get_or_init(|| Arc::clone(device));
+        self.inner.initialize(device)
+    }
+
+    fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
+        assert!(self.wrong != Wrong::Panics || request.size < 1 << 50, "a manager that panics");
+        let memory = self.take(request.size, request.kind).map_or_else(|| self.inner.memalloc(request), Ok)?;
+        Ok(self.given(memory))
+    }
+
+    fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
+        if options.mapped {
+            return self.inner.memhostalloc(size, options);
+        }
+        let fresh = || self.inner.memhostalloc(size, options).map(HostPointer::into_pointer);
+        let memory = self.take(size, options.kind()).map_or_else(fresh, Ok)?;
+        Ok(HostPointer::Pinned(PinnedMemory::new(self.given(memory)).expect("host memory is mapped")))
+    }
+
+    unsafe fn mempin(&self, _: Owner, _: NonNull<u8>, _: u64, _: bool) -> Result<HostPointer> {
+        Err(Error::Unsupported { what: "pinning here" })
+    }
+
+    fn memfree(&self, mut memory: MemoryPointer) {
+        let mut uses = memory.take_last_uses();
+        match self.wrong {
+            Wrong::ForgetsUses => uses.clear(),
+            Wrong::KeepsOneUse => uses.truncate(1),
+            Wrong::Waits => {
+                if let Some(device) = self.device.get() {
+                    let limit = std::time::Duration::from_millis(100);
+                    device.points(&uses).iter().for_each(|point| drop(point.wait(Some(limit))));
+                }
+            }
+            _ => {}
+        }
+        self.free.lock().unwrap().push(memory.after(uses));
+    }
+
+    fn get_memory_info(&self) -> Result<MemoryInfo> {
+        self.inner.get_memory_info()
+    }
+
+    fn reset(&self) -> Result<()> {
+        self.flush()
+    }
+
+    fn defer_cleanup(&self) -> DeferCleanup {
+        self.inner.defer_cleanup()
+    }
+
+    fn try_flush(&self) -> Result<()> {
+        self.inner.try_flush()
+    }
+
+    fn flush(&self) -> Result<()> {
+        if !matches!(self.wrong, Wrong::NeverFrees | Wrong::Overlaps) {
+            self.give_back();
+        }
+        self.inner.flush()
+    }
+
+    fn usage(&self) -> Usage {
+        self.inner.usage()
+    }
+
+    fn holder(&self, memory: &MemoryPointer) -> Option<vkarray::Holder> {
+        self.inner.holder(memory)
+    }
+
+    fn set_holder(&self, memory: &MemoryPointer, holder: vkarray::Holder) {
+        self.inner.set_holder(memory, holder);
+    }
+}
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        // What forgot its uses is in use no longer when a check ends.
+        self.give_back();
+    }
+}
