@@ -1,10 +1,17 @@
 //! The allocator crate on a device: blocks of every size and kind, copies, running out, and when memory is freed.
 
+mod arena;
 mod blocks;
 mod cleanup;
 mod copies;
+mod deferral;
 mod exhaustion;
+mod host_guards;
 mod managers;
+mod memory_objects;
+mod pool;
+mod registered;
+mod reset;
 mod staging;
 
 /// Bytes that differ from their neighbours, from word to word and from call to call.

@@ -51,13 +51,26 @@ impl Fixture {
 
     /// Fails if the validation layer has said anything so far.
     pub(crate) fn assert_silent(&self, during: &str) {
-        let messages = self.instance.take_messages();
+        let messages = self.take_verdicts(self.n_queues());
         assert!(messages.is_empty(), "validation, during {during}:\n{}", listed(&messages));
+    }
+
+    /// How many queues the device was opened with; none once it is closed.
+    fn n_queues(&self) -> u32 {
+        let plan = self.device.as_ref().map(|device| device.plan());
+        plan.map_or(0, |plan| plan.compute.count + plan.transfer.map_or(0, |queues| queues.count))
+    }
+
+    /// What the validation layer has said, without what it is known to say wrongly.
+    fn take_verdicts(&self, n_queues: u32) -> Vec<ValidationMessage> {
+        let messages = self.instance.take_messages();
+        messages.into_iter().filter(|message| n_queues <= 1 || !is_inside_one_queue(message)).collect()
     }
 
     /// Closes everything and returns what is wrong: nothing, for a good test.
     pub(crate) fn close(&mut self) -> Vec<String> {
         let mut complaints = Vec::new();
+        let n_queues = self.n_queues();
         self.context = None;
         if let Some(device) = self.device.take() {
             // The device's waiting thread holds it while it looks after a lane, and lets go by itself.
@@ -67,7 +80,7 @@ impl Fixture {
             // Closing the device is judged too: the layer lists the objects that still live.
             drop(device);
         }
-        let messages = self.instance.take_messages();
+        let messages = self.take_verdicts(n_queues);
         if !messages.is_empty() {
             complaints.push(format!("validation:\n{}", listed(&messages)));
         }
@@ -104,6 +117,45 @@ fn report_device(device: &Device) {
     static ONCE: Once = Once::new();
     let info = device.info();
     ONCE.call_once(|| eprintln!("device: {}, {} {}", info.name, info.driver.name, info.driver.info));
+}
+
+/// Whether the layer complains, at a submission, about the order of two uses on one and the same queue.
+///
+/// Where work goes from one queue to another and back, the layer (1.4.330) now and then takes no notice of a barrier
+/// between the two; `docs/decisions/010` has the cases. The same programs are judged in full where there is one queue,
+/// and what is between queues is judged everywhere.
+fn is_inside_one_queue(message: &ValidationMessage) -> bool {
+    let mut queues = message.text.split("submitted on ").skip(1).map(|rest| {
+        let queue = rest.strip_prefix("the current ").unwrap_or(rest);
+        queue.split(')').next().unwrap_or(queue)
+    });
+    let is_after = message.id.starts_with("SYNC-HAZARD-") && message.id.contains("-AFTER-");
+    let (current, prior) = (queues.next(), queues.next());
+    is_after && message.text.starts_with("vkQueueSubmit2(): ") && current.is_some() && current == prior
+}
+
+#[test]
+fn only_complaints_inside_one_queue_are_set_aside() {
+    let text = |call: &str, current: &str, prior: &str| {
+        format!(
+            "{call}(): hazard. vkCmdDispatch (from VkCommandBuffer 0x1 submitted on the current VkQueue {current}) reads \
+             VkBuffer 0x2, which was written by vkCmdDispatch (from VkCommandBuffer 0x3 submitted on VkQueue {prior}). "
+        )
+    };
+    let submit = "vkQueueSubmit2";
+    // Rule, text, whether it is set aside.
+    let cases = [
+        ("SYNC-HAZARD-READ-AFTER-WRITE", text(submit, "0xa", "0xa"), true),
+        ("SYNC-HAZARD-READ-AFTER-WRITE", text(submit, "0xa", "0xb"), false), // Two queues.
+        ("SYNC-HAZARD-READ-RACING-WRITE", text(submit, "0xa", "0xa"), false), // Two queues, says the rule.
+        ("SYNC-HAZARD-READ-AFTER-WRITE", text("vkCmdDispatch", "0xa", "0xa"), false), // Inside one batch.
+        ("SYNC-HAZARD-READ-AFTER-WRITE", "vkQueueSubmit2(): hazard".to_owned(), false), // Words of another version.
+        ("VUID-VkSubmitInfo2-semaphore-03882", text(submit, "0xa", "0xa"), false),
+    ];
+    for (id, text, is_set_aside) in cases {
+        let message = ValidationMessage { id: id.to_owned(), text };
+        assert_eq!(is_inside_one_queue(&message), is_set_aside, "{message}");
+    }
 }
 
 fn listed(messages: &[ValidationMessage]) -> String {

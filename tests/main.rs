@@ -2,7 +2,8 @@
 //!
 //! The device is the one `VKARRAY_DEVICE` names, or the best there is; what a device lacks is checked to be refused with
 //! a typed error, or printed as `SKIPPED: reason`. `VKARRAY_TEST_PROGRAMS` sets how many random programs
-//! `hazards.rs` runs. `watchdog.rs` is for what might hang. Start at `fixture.rs`; then a file or folder a crate: `driver`, `allocator`, `kernel`, `ndarray`.
+//! `hazards.rs` runs. `watchdog.rs` is for what might hang, `several_queues.rs` runs part of it all on a
+//! device that looks as if it had several queues. Start at `fixture.rs`; then a file or folder a crate: `driver`, `allocator`, `kernel`, `ndarray`.
 
 #[cfg(test)]
 mod allocator;
@@ -20,5 +21,9 @@ mod kernel;
 mod kernels;
 #[cfg(test)]
 mod ndarray;
+#[cfg(test)]
+mod raised;
+#[cfg(test)]
+mod several_queues;
 #[cfg(test)]
 mod watchdog;

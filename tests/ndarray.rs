@@ -3,9 +3,13 @@
 //! The oracle is the `ndarray` crate on the host. That views have the right shapes and strides is tested without a
 //! device, in the crate itself; here they are read and written.
 
+mod assignment;
+mod conversions;
 mod copies;
 mod dtypes;
 mod lifetimes;
+mod peer_defects;
+mod pending;
 mod views;
 
 use ::ndarray::{ArrayD, IxDyn};

@@ -1,8 +1,11 @@
 //! WGSL sources, as text.
 //!
-//! Is: the sample shaders of `samples/`, one kernel a file, each with its formula in the first comment.
+//! Is: the sample shaders of `samples/`, one kernel a file, each with its formula in the first comment; and [`library`],
+//! the variants of the kernels that the array crate runs.
 //! Is not: a compiler, or anything that runs them; that is `vkarray-kernel`.
 //! Start here: [`SAMPLES`] lists all of them, `samples/invert.wgsl` is the shortest to read.
+
+pub mod library;
 
 /// Convolves an RGBA image with a filter of up to 31 × 31 taps, through a tile in workgroup memory.
 ///

@@ -53,9 +53,7 @@ fn usage_counts_what_lives_and_what_waits() {
     let held = allocator.usage();
     assert!(held.in_use >= 4500 && held.reserved >= held.in_use, "{held:?}");
     assert_eq!((held.n_pending, held.pending), (0, 0));
-    drop(block); // Never used: it may be freed, and is not due.
-    assert_eq!((allocator.usage().in_use, allocator.pending().n_blocks), (held.in_use, 1));
-    allocator.try_flush().unwrap();
+    drop(block); // Never used: ready for the next at once.
     let without = allocator.usage();
     assert!(without.in_use < held.in_use && without.n_pending == 0, "{without:?}");
     keep_busy(fixture.default_stream(), &spin, &array);

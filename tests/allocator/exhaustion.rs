@@ -4,8 +4,11 @@
 //! again in a process of its own, whose address space is bounded.
 
 use std::process::Command;
+use std::sync::Arc;
 
-use vkarray::{DeviceType, MemoryError, MemoryKind, Shortage};
+use vkarray::{
+    Allocator, Block, DeviceType, MemoryError, MemoryKind, MemoryManager, PassthroughManager, PoolManager, Shortage,
+};
 
 use super::pattern;
 use crate::fixture::{Fixture, skipped};
@@ -70,33 +73,76 @@ fn memory_that_runs_out_comes_back() {
 
 #[test]
 fn memory_in_use_by_the_device_is_waited_for_when_it_runs_out() {
+    let test = "memory_in_use_by_the_device_is_waited_for_when_it_runs_out";
+    let Some(mut held) = used_up(test, Box::new(PassthroughManager::new())) else { return };
+    let (fixture, allocator) = (&held.fixture, &held.allocator);
+    drop(held.busy.pop());
+    assert_eq!(allocator.usage().n_pending, 1);
+    let again = allocator.allocate(LARGE, MemoryKind::Device).unwrap();
+    assert!(fixture.default_stream().query().unwrap(), "memory was given out while the device still used it");
+    drop(again);
+}
+
+#[test]
+fn pooled_memory_in_use_is_given_out_after_its_work_and_waited_for_in_another_size() {
+    let test = "pooled_memory_in_use_is_given_out_after_its_work_and_waited_for_in_another_size";
+    let Some(mut held) = used_up(test, Box::new(PoolManager::new())) else { return };
+    let (fixture, allocator) = (&held.fixture, &held.allocator);
+    let waits = fixture.device().host_waits();
+    drop(held.busy.pop());
+    assert_eq!(allocator.usage().n_pending, 1);
+    let again = allocator.allocate(LARGE, MemoryKind::Device).unwrap();
+    let other = fixture.stream().unwrap();
+    again.fill(&other, 0x0707_0707).unwrap();
+    other.flush().unwrap();
+    assert!(!fixture.default_stream().query().unwrap(), "the host waited for the device");
+    assert_eq!(fixture.device().host_waits(), waits, "the host waited for the device");
+    let mut first = [0; 4];
+    again.copy_to_host(&other, 0, &mut first).unwrap();
+    assert_eq!(first, [7; 4], "the former work came after the new");
+    // More than any one of them: both must be over, and go back to the driver.
+    held.busy.clear();
+    drop(again);
+    let larger = allocator.allocate(LARGE + LARGE / 2, MemoryKind::Device).unwrap();
+    assert!(fixture.default_stream().query().unwrap(), "memory went while the device still used it");
+    assert!(allocator.ladder().climbs > 0 && allocator.counters().returns > 0, "{:?}", allocator.counters());
+    drop(larger);
+}
+
+/// A device whose memory is all taken.
+struct UsedUp {
+    /// Two blocks that the device still uses.
+    busy: Vec<Arc<Block>>,
+    _rest: Vec<Arc<Block>>,
+    allocator: Arc<Allocator>,
+    fixture: Fixture,
+}
+
+fn used_up(test: &str, manager: Box<dyn MemoryManager>) -> Option<UsedUp> {
     let fixture = Fixture::open();
     let heap = fixture.info().device_memory_bytes();
     if fixture.info().device_type != DeviceType::Cpu || heap > 4 << 30 {
-        return skipped(
-            "memory_in_use_by_the_device_is_waited_for_when_it_runs_out",
-            "only where all memory is a CPU driver's small heap",
-        );
+        skipped(test, "only where all memory is a CPU driver's small heap");
+        return None;
     }
-    let mut arrays = Vec::new();
-    while let Ok(array) = fixture.device_array::<u32>([usize::try_from(LARGE / 4).unwrap()]) {
-        arrays.push(array);
-        if arrays.len() as u64 * LARGE > 2 * heap {
-            return skipped(
-                "memory_in_use_by_the_device_is_waited_for_when_it_runs_out",
-                "the driver gives out more than its heap holds",
-            );
+    let (spin, small) = (spin(&fixture), fixture.zeros::<u32>([1]).unwrap());
+    fixture.synchronize().unwrap();
+    let allocator = Allocator::with_manager(fixture.device(), manager).unwrap();
+    let mut blocks = Vec::new();
+    while let Ok(block) = allocator.allocate(LARGE, MemoryKind::Device) {
+        blocks.push(block);
+        if blocks.len() as u64 * LARGE > 2 * heap {
+            skipped(test, "the driver gives out more than its heap holds");
+            return None;
         }
     }
-    let (spin, busy) = (spin(&fixture), arrays.pop().unwrap());
-    // A part of it, since a binding may be bounded more tightly than a block.
-    keep_busy(fixture.default_stream(), &spin, &busy.slice(&[(0..1).into()]).unwrap());
+    keep_busy(fixture.default_stream(), &spin, &small);
+    let busy = blocks.split_off(blocks.len() - 2);
+    for block in &busy {
+        block.copy_from_block(fixture.default_stream(), 0, small.block(), 0..4).unwrap();
+    }
     fixture.default_stream().flush().unwrap();
-    drop(busy);
-    assert_eq!(fixture.allocator().usage().n_pending, 1);
-    let again = fixture.allocator().allocate(LARGE, MemoryKind::Device).unwrap();
-    assert!(fixture.default_stream().query().unwrap(), "memory was given out while the device still used it");
-    drop(again);
+    Some(UsedUp { busy, _rest: blocks, allocator, fixture })
 }
 
 #[test]
@@ -109,8 +155,12 @@ fn memory_runs_out_where_the_system_bounds_it() {
     drop(fixture);
     // KiB of address space: the drivers' own needs, and less than twice the heap, where the tests would give up.
     let bounded = "ulimit -v 3600000 && exec \"$0\" \"$@\"";
-    let tests = ["memory_that_runs_out_comes_back", "memory_in_use_by_the_device_is_waited_for_when_it_runs_out"]
-        .map(|test| format!("allocator::exhaustion::{test}"));
+    let tests = [
+        "memory_that_runs_out_comes_back",
+        "memory_in_use_by_the_device_is_waited_for_when_it_runs_out",
+        "pooled_memory_in_use_is_given_out_after_its_work_and_waited_for_in_another_size",
+    ]
+    .map(|test| format!("allocator::exhaustion::{test}"));
     let output = Command::new("sh")
         .args(["-c", bounded])
         .arg(std::env::current_exe().unwrap())
@@ -120,5 +170,5 @@ fn memory_runs_out_where_the_system_bounds_it() {
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {text}", output.status);
-    assert!(text.contains("2 passed") && !text.contains("SKIPPED"), "{text}");
+    assert!(text.contains("3 passed") && !text.contains("SKIPPED"), "{text}");
 }

@@ -102,12 +102,12 @@ fn a_context_takes_its_manager_from_its_builder() {
     let shared = Arc::clone(&statistics);
     let factory = ManagerFactory::new(move || Ok(Box::new(Arc::clone(&shared))));
     let ctx = Context::builder().memory_manager(factory).open().unwrap();
-    let before = statistics.counters().allocations.total;
+    let before = statistics.counted().allocations.total;
     let array = ctx.slice_to_device(&[1_u32, 2, 3]).unwrap();
     assert_eq!(contents(&array), [1, 2, 3]);
-    assert!(statistics.counters().allocations.total > before);
+    assert!(statistics.counted().allocations.total > before);
     drop((array, ctx));
-    assert_eq!(statistics.counters().bytes.current, 0);
+    assert_eq!(statistics.counted().bytes.current, 0);
 }
 
 #[test]

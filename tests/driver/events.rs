@@ -60,8 +60,8 @@ fn a_wait_is_for_the_capture_of_that_moment() {
     event.record(&first).unwrap();
     step.dispatch(&second, Groups::exact([1, 1, 1]), (&quick, 3_u32)).unwrap();
     second.synchronize().unwrap();
-    // On one queue the busy work may have been sent first, and then it is done first.
-    if fixture.device().plan().compute.count > 1 {
+    // On one queue, and a processor's are one, the busy work may have been sent first, and then it is done first.
+    if fixture.device().plan().compute.count > 1 && !fixture.is_cpu() {
         assert!(!event.query().unwrap(), "the wait followed the event to its new capture");
     }
     assert_eq!(contents(&quick), [stepped(2, 3)]);

@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use ash::vk;
-use vkarray::{Context, DriverError, Event, ExternalQueue, Groups, Point, Stream};
+use vkarray::{Context, DriverError, Event, ExternalQueue, Groups, Stream};
 use vkarray_driver::{DefaultStreams, Device};
 
 use crate::fixture::{Fixture, contents, poll};
 use crate::kernels::{keep_busy, kept_busy, spin, step, stepped};
+use crate::raised::RaisedByHand;
 
 const ONE: Groups = Groups::exact([1, 1, 1]);
 
@@ -265,41 +265,4 @@ fn an_external_stream_keeps_to_its_queue() {
     let refused = unsafe { Stream::external(fixture.device(), ExternalQueue { raw, family: 77, lock: None }) };
     let error = refused.unwrap_err().to_string();
     assert!(error.contains("families") && error.contains("77"), "{error}");
-}
-
-/// A timeline semaphore that no work signals.
-struct RaisedByHand {
-    semaphore: vk::Semaphore,
-    device: Arc<Device>,
-}
-
-impl RaisedByHand {
-    fn new(device: &Arc<Device>) -> Self {
-        let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
-        let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
-        // SAFETY: `info` is complete; `drop` destroys the semaphore.
-        let semaphore = unsafe { device.raw().create_semaphore(&info, None) }.unwrap();
-        Self { semaphore, device: Arc::clone(device) }
-    }
-
-    fn point(&self, value: u64) -> Point {
-        // SAFETY: of this device, and each test raises it so far before it ends.
-        unsafe { Point::external(&self.device, self.semaphore, value) }
-    }
-
-    fn raise(&self, value: u64) {
-        let info = vk::SemaphoreSignalInfo::default().semaphore(self.semaphore).value(value);
-        // SAFETY: the tests raise it upwards only.
-        unsafe { self.device.raw().signal_semaphore(&info) }.unwrap();
-    }
-}
-
-impl Drop for RaisedByHand {
-    fn drop(&mut self) {
-        // What waited for it is done, and the driver has let go of it.
-        // SAFETY: no other thread of a test uses a queue now; none of its streams has work.
-        unsafe { self.device.raw().device_wait_idle() }.unwrap();
-        // SAFETY: created by `new`, and nothing waits for it any more.
-        unsafe { self.device.raw().destroy_semaphore(self.semaphore, None) };
-    }
 }

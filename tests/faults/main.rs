@@ -1,8 +1,8 @@
 //! Tests of what happens when a call fails: any call, in any way, at any time.
 //!
 //! A binary of its own, because the function table that makes calls fail is one for the process. `table.rs` holds the
-//! table, `scenario.rs` a program that uses everything; `every_call.rs` fails each of its calls in turn, `lost.rs` and
-//! `refused.rs` look closer at lost devices and at submissions that are refused.
+//! table, `scenario.rs` a program that uses everything; `every_call.rs` fails each of its calls in turn, `lost.rs`,
+//! `refused.rs` and `memory.rs` look closer at lost devices, at submissions that are refused, and at memory that is.
 
 #[cfg(test)]
 mod every_call;
@@ -12,6 +12,11 @@ mod every_call;
 mod kernels;
 #[cfg(test)]
 mod lost;
+#[cfg(test)]
+mod memory;
+#[cfg(test)]
+#[path = "../raised.rs"]
+mod raised;
 #[cfg(test)]
 mod refused;
 #[cfg(test)]

@@ -5,7 +5,10 @@ use std::thread;
 use std::time::Duration;
 
 use ash::vk;
-use vkarray::{Context, Device, DriverError, Groups, Instance, MemoryKind};
+use vkarray::{
+    Allocator, Context, Device, DriverError, Groups, Instance, MemoryError, MemoryKind, MemoryManager,
+    PassthroughManager, PoolManager,
+};
 use vkarray_driver::Recorder;
 use vkarray_driver::hazard::Stage;
 
@@ -136,20 +139,47 @@ fn the_batch_of_an_operation_that_failed_to_record_is_sent() {
 }
 
 #[test]
-fn memory_that_runs_out_is_tried_for_once_more() {
-    for (code, times) in [
-        (vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, 1),
-        (vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, 2),
-        (vk::Result::ERROR_OUT_OF_HOST_MEMORY, 1),
-        (vk::Result::ERROR_OUT_OF_HOST_MEMORY, 2),
-    ] {
+fn memory_that_runs_out_is_tried_for_again() {
+    // A pool asks for less and less before it gives up; the plain manager, once more.
+    let refusals = [vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, vk::Result::ERROR_OUT_OF_HOST_MEMORY];
+    for (code, times, pools) in refusals.into_iter().flat_map(|code| {
+        [(1, false), (2, false), (1, true), (2, true), (u32::MAX, true)].map(|(times, pools)| (code, times, pools))
+    }) {
         on_device("an allocation", |table, ctx| {
+            let manager: Box<dyn MemoryManager> =
+                if pools { Box::new(PoolManager::new()) } else { Box::new(PassthroughManager::new()) };
+            let allocator = Allocator::with_manager(ctx.device(), manager).unwrap();
             table.arm(Fault { call: "vkAllocateMemory", nth: 1, times, code });
-            let allocated = ctx.allocator().allocate(1 << 20, MemoryKind::Device);
-            assert_eq!(table.disarm(), times);
-            assert_eq!(allocated.is_ok(), times == 1, "{code:?} {times} times");
-            drop(allocated);
-            ctx.allocator().allocate(1 << 20, MemoryKind::Device).unwrap();
+            let allocated = allocator.allocate(1 << 20, MemoryKind::Device);
+            let n_failed = table.disarm();
+            let is_there = times == 1 || pools && times == 2;
+            assert_eq!(allocated.is_ok(), is_there, "{code:?} {times} times, pool: {pools}");
+            assert!(n_failed == times || times == u32::MAX && (2..20).contains(&n_failed), "{n_failed} of {times}");
+            if let Err(error) = allocated {
+                assert!(matches!(error, MemoryError::OutOfMemory(_)), "{error}");
+            }
+            allocator.allocate(1 << 20, MemoryKind::Device).unwrap();
         });
     }
+}
+
+#[test]
+fn what_is_reserved_is_allocated_without_the_driver() {
+    on_device("memory taken ahead of need", |table, ctx| {
+        let allocator = Allocator::new(ctx.device()).unwrap();
+        allocator.reserve(64 << 20, MemoryKind::Device).unwrap();
+        // From here on the driver gives none.
+        let code = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+        table.arm(Fault { call: "vkAllocateMemory", nth: 1, times: u32::MAX, code });
+        drop(allocator.allocate(64 << 20, MemoryKind::Device).unwrap());
+        let blocks: Vec<_> = (0..64).map(|_| allocator.allocate(1 << 20, MemoryKind::Device).unwrap()).collect();
+        drop(blocks);
+        for round in 0..1000 {
+            let blocks: Vec<_> =
+                (1..40_u64).map(|n| allocator.allocate(n * (round % 97 + 1) * 100, MemoryKind::Device)).collect();
+            assert!(blocks.iter().all(Result::is_ok), "round {round}");
+        }
+        assert_eq!(table.disarm(), 0, "the driver was asked");
+        assert_eq!(allocator.counters().growths, 1);
+    });
 }

@@ -119,6 +119,10 @@ impl Run {
         assert_eq!(back.as_slice(), Some(expected.as_slice()), "x, after {:?}", self.errors);
         let back = self.attempt("read y", || y.copy_to_host())?;
         assert_eq!(back.as_slice(), Some([in_y; N].as_slice()), "y, after {:?}", self.errors);
+        let mut lent = vec![0_u32; 3 << 10]; // Whole pages, and what is before and after them.
+        self.attempt("copy to registered memory", || copy_to_registered(ctx, &y, &mut lent))?;
+        assert_eq!(lent[..N], [in_y; N], "registered, after {:?}", self.errors);
+        assert_eq!(lent[2000..2000 + N], [in_y; N], "registered, after {:?}", self.errors);
         self.with_defaults(ctx, &step)?;
         self.attempt("wait for the end", || stream.synchronize())
     }
@@ -209,6 +213,14 @@ impl Run {
 fn chain(error: &dyn Error) -> String {
     let causes = std::iter::successors(error.source(), |&cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+/// Copies the array to the beginning of a slice, and to its middle.
+fn copy_to_registered(ctx: &Context, array: &DeviceNDArray<u32>, lent: &mut [u32]) -> Result<(), vkarray::Error> {
+    ctx.register(lent, |mut registered| {
+        registered.copy_from(0, array)?;
+        registered.copy_from(2000, array)
+    })?
 }
 
 fn failure<T, E: Error>(outcome: Result<T, E>) -> Option<String> {

@@ -197,6 +197,7 @@ fallible! {
         device: vk::Device, cache: vk::PipelineCache, n: u32, infos: Info, allocator: Allocation, made: *mut vk::Pipeline
     );
     vkAllocateMemory(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::DeviceMemory);
+    vkGetMemoryHostPointerPropertiesEXT(device: vk::Device, handle: u32, address: Info, properties: *mut c_void);
     vkMapMemory(
         device: vk::Device, memory: vk::DeviceMemory, offset: u64, size: u64, flags: u32, address: *mut *mut c_void
     );

@@ -3,6 +3,7 @@
 //! Where memory comes from and when it goes back is the manager's, in `manager.rs`. Every [`Block`] holds its
 //! allocator, so a manager outlives what it gave out.
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +14,7 @@ use crate::error::Result;
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::ladder::LadderCounts;
-use crate::manager::{DeferCleanup, HostOptions, MemoryManager, Request, Usage};
+use crate::manager::{Counters, DeferCleanup, HostOptions, MemoryManager, Request, Usage};
 use crate::memory_info::MemoryInfo;
 use crate::pointer::MemoryPointer;
 use crate::selection::{ManagerFactory, check_version};
@@ -98,6 +99,28 @@ impl Allocator {
         Ok(Arc::new(Block::new(self, pointer)))
     }
 
+    /// Allocates host memory that the device reaches, uninitialised.
+    ///
+    /// # Errors
+    ///
+    /// As [`Allocator::allocate`].
+    pub fn allocate_host(self: &Arc<Self>, size: u64, options: HostOptions) -> Result<Arc<Block>> {
+        self.device.check_lost()?;
+        Ok(Arc::new(Block::new(self, self.manager.memhostalloc(size, options)?.into_pointer())))
+    }
+
+    /// Lets the device into memory of the program.
+    ///
+    /// # Safety
+    ///
+    /// The bytes can be read and written until the block is gone, and nobody holds a Rust reference to them while the
+    /// device uses them.
+    pub(crate) unsafe fn pin(self: &Arc<Self>, pointer: NonNull<u8>, size: u64) -> Result<Arc<Block>> {
+        // SAFETY: the caller vouches for the bytes for longer than the pointer lives.
+        let pinned = unsafe { self.manager.mempin(Box::new(()), pointer, size, false) }?;
+        Ok(Arc::new(Block::new(self, pinned.into_pointer())))
+    }
+
     fn host(&self, size: u64, options: HostOptions, holder: Holder) -> Result<MemoryPointer> {
         let pointer = self.manager.memhostalloc(size, options)?.into_pointer();
         if holder != Holder::new() {
@@ -139,6 +162,36 @@ impl Allocator {
     /// Those of waiting; what is not waited for stays pending.
     pub fn flush(&self) -> Result<()> {
         self.manager.flush()
+    }
+
+    /// Takes `bytes` bytes of a kind from the driver ahead of need, so that later allocations find them. Blocks for as
+    /// long as the driver takes; other threads go on allocating what is there.
+    ///
+    /// A block takes up to an eighth more than it asks for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], [`Error::NoSuchMemory`]; [`Error::Unsupported`] where the manager keeps no memory.
+    pub fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
+        self.device.check_lost()?;
+        self.manager.reserve(bytes, kind)
+    }
+
+    /// Gives memory that nobody has back to the driver, until at most `keep` bytes a kind are kept for later. Never waits
+    /// for the device. Returns the bytes given back.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is given back then.
+    pub fn trim(&self, keep: u64) -> Result<u64> {
+        self.device.check_lost()?;
+        self.manager.trim(keep)
+    }
+
+    /// All that the manager counts. Takes no lock.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.manager.counters()
     }
 
     /// How much memory the device has, and how much of it can still be had. Asks the driver each time.

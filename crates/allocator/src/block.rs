@@ -23,7 +23,7 @@ use crate::pointer::MemoryPointer;
 ///
 /// Dropping it never blocks and never frees early.
 pub struct Block {
-    memory: Option<MemoryPointer>, // Taken when dropped.
+    memory: Option<MemoryPointer>, // Taken when given back.
     /// Given at the first use, so that memory which is never used costs the device's book nothing.
     id: OnceLock<BlockId>,
     /// How often its allocator had been reset when it was made.
@@ -153,15 +153,34 @@ impl Block {
         self.memory().mapped()
     }
 
+    /// Gives the memory back as memory that nothing uses any more. The caller has waited for that, and holds the block
+    /// alone.
+    pub(crate) fn give_back_idle(mut self) {
+        let Some(mut memory) = self.memory.take() else { return };
+        if self.device().is_forked() {
+            return mem::forget(memory);
+        }
+        if let Some(&id) = self.id.get() {
+            drop(self.device().retire_block(id));
+        }
+        drop(memory.take_last_uses());
+        self.allocator.manager().memfree(memory);
+    }
+
+    /// Whether the memory came with work of its former owners that may not be over.
+    pub(crate) fn has_former_uses(&self) -> bool {
+        !self.memory().last_uses().is_empty()
+    }
+
     #[inline]
     fn memory(&self) -> &MemoryPointer {
-        self.memory.as_ref().expect("taken only by drop")
+        self.memory.as_ref().expect("taken only at its end")
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let mut memory = self.memory.take().expect("dropped once");
+        let Some(mut memory) = self.memory.take() else { return };
         if self.device().is_forked() {
             return mem::forget(memory); // It is the parent's.
         }

@@ -20,7 +20,7 @@ use crate::kind::MemoryKind;
 use crate::out_of_memory::{HeapUse, OutOfMemory, Shortage};
 
 /// Every block can be an argument of any kernel, and either side of any copy.
-const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
+pub(crate) const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     vk::BufferUsageFlags::STORAGE_BUFFER.as_raw()
         | vk::BufferUsageFlags::UNIFORM_BUFFER.as_raw()
         | vk::BufferUsageFlags::INDIRECT_BUFFER.as_raw()
@@ -47,7 +47,6 @@ impl Chunk {
     }
 
     /// The bytes of its buffer.
-    #[expect(dead_code, reason = "for managers that carve up chunks themselves")]
     pub(crate) fn size(&self) -> u64 {
         self.size
     }

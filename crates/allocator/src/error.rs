@@ -3,6 +3,7 @@
 use vkarray_driver as driver;
 
 use crate::kind::MemoryKind;
+use crate::memory::UsmType;
 use crate::out_of_memory::OutOfMemory;
 
 /// A result of this crate.
@@ -63,6 +64,85 @@ pub enum Error {
         /// The other device.
         right: String,
     },
+    /// Memory that the host cannot address, or is not meant to.
+    #[error("the host does not address {kind} memory: copy it, or ask for pinned, mapped or shared memory")]
+    NotOnHost {
+        /// What the memory is for.
+        kind: MemoryKind,
+    },
+    /// Memory of the program to be pinned that is not whole pages.
+    #[error("{size} bytes at address {address:#x} are not whole pages of {alignment} bytes")]
+    NotWholePages {
+        /// Where they start.
+        address: usize,
+        /// How many.
+        size: u64,
+        /// What both must be a multiple of; 0 if this device pins no memory of the program.
+        alignment: u64,
+    },
+    /// Memory of the program that was to be pinned twice.
+    #[error("the pages at {:#x}..{:#x} are pinned already, in {:#x}..{:#x}", pages.start, pages.end, pinned.start, pinned.end)]
+    AlreadyPinned {
+        /// The addresses asked for.
+        pages: std::ops::Range<usize>,
+        /// Those of the earlier pin.
+        pinned: std::ops::Range<usize>,
+    },
+    /// A memory object of no bytes.
+    #[error("a memory object has at least one byte")]
+    InvalidSize,
+    /// An alignment that is not a power of two.
+    #[error("an alignment is a power of two, and {alignment} is not")]
+    InvalidAlignment {
+        /// What was asked for, in bytes.
+        alignment: u64,
+    },
+    /// A memory object of one kind where another was wanted: only a copy changes the kind.
+    #[error("{held} memory cannot be shared as {wanted} memory: copy it")]
+    OtherUsmType {
+        /// What it is.
+        held: UsmType,
+        /// What it was to be.
+        wanted: UsmType,
+    },
+    /// A block of one kind where another was wanted.
+    #[error("a block of {held} memory is not {wanted} memory")]
+    OtherKind {
+        /// What it is.
+        held: MemoryKind,
+        /// What it was to be.
+        wanted: MemoryKind,
+    },
+    /// A source that does not fit its target.
+    #[error("{source_size} bytes do not fit into {target_size}")]
+    SizeMismatch {
+        /// Bytes to be copied.
+        source_size: u64,
+        /// Bytes there is room for.
+        target_size: u64,
+    },
+    /// A fill with a pattern of another length than 1, 2, 4, 8 or 16 bytes, or that does not fit a whole number of times.
+    #[error(
+        "{size} bytes cannot be filled with a pattern of {pattern}: it has 1, 2, 4, 8 or 16 bytes and divides them"
+    )]
+    BadPattern {
+        /// Bytes of the pattern.
+        pattern: usize,
+        /// Bytes to be filled.
+        size: u64,
+    },
+    /// A memory object whose allocation was freed, by it or by another that shares it.
+    #[error("{nbytes} bytes of memory were used after they were freed")]
+    UsedAfterFree {
+        /// Bytes of the object.
+        nbytes: u64,
+    },
+    /// A memory object that was freed again.
+    #[error("{nbytes} bytes of memory were freed twice")]
+    FreedTwice {
+        /// Bytes of the object.
+        nbytes: u64,
+    },
     /// Something that this memory manager or this device does not do.
     #[error("{what} is not supported here")]
     Unsupported {
@@ -114,6 +194,22 @@ pub enum Error {
         size: u64,
         /// Its kind.
         kind: MemoryKind,
+    },
+    /// An arena without room.
+    #[error("an arena of {n_frames} frames of {frame_bytes} bytes has no room, or more than can be counted")]
+    BadArena {
+        /// How many frames.
+        n_frames: usize,
+        /// The bytes of each.
+        frame_bytes: u64,
+    },
+    /// A frame of an arena that cannot come round, since blocks of it are held.
+    #[error("frame {frame} of the arena cannot be used again: {n_blocks} of its blocks are still held")]
+    FrameInUse {
+        /// The frame's number.
+        frame: u64,
+        /// How many blocks.
+        n_blocks: usize,
     },
     /// A setting in the environment that is not understood.
     #[error("\"{text}\" in {variable} is not {expected}")]

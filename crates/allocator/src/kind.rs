@@ -25,6 +25,11 @@ impl MemoryKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::Device, Self::Pinned, Self::WriteCombined, Self::Shared];
 
+    /// Its place in [`MemoryKind::ALL`], for tables by kind.
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+
     /// Whether the host can address memory of this kind on every device.
     #[must_use]
     pub fn is_host_visible(self) -> bool {
@@ -80,4 +85,4 @@ impl fmt::Display for MemoryKind {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -11,17 +11,22 @@ mod chunk;
 mod cleanup;
 mod deferred;
 mod error;
+mod fill;
 mod graph;
 mod hold;
 mod holder;
+mod host;
+mod import;
 mod kind;
 mod ladder;
 mod log;
 mod manager;
+mod memory;
 mod memory_info;
 mod out_of_memory;
 mod pending_limits;
 mod pointer;
+mod register;
 mod selection;
 mod transfer;
 
@@ -31,6 +36,7 @@ pub use bytes::Bytes;
 pub use error::{Error, Result};
 pub use graph::{CopyNode, FillNode};
 pub use holder::Holder;
+pub use host::{HostRead, HostWrite};
 pub use kind::MemoryKind;
 pub use ladder::{LadderCounts, Rung, RungCount, Taken, Trail};
 pub use log::{LogStep, read_log};
@@ -39,13 +45,20 @@ pub use manager::failure_callback::{FailureCallback, Verdict};
 pub use manager::host_only::HostOnlyMemoryManager;
 pub use manager::limiting::Limiting;
 pub use manager::logging::Logging;
-pub use manager::statistics::{Counter, Counters, Statistics, StatisticsScope};
+pub use manager::statistics::{Counter, ScopeCounters, Statistics, StatisticsScope};
 pub use manager::tracking::{Outstanding, Tracking};
 pub use manager::{
-    DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryManager, PassthroughManager, Request, Usage,
+    ArenaManager, Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, KindCounters, MemoryManager,
+    PassthroughManager, PoolManager, Request, Usage,
+};
+pub use memory::{
+    DeviceMemory, HostMemory, MemoryBuilder, MemoryContext, MemoryObject, MemoryState, MirroredMemory, Reference,
+    SharedMemory, UsmType,
 };
 pub use memory_info::{Confidence, MemoryInfo};
 pub use out_of_memory::{HeapUse, Holding, OutOfMemory, PendingOn, Shortage};
 pub use pending_limits::PendingLimits;
 pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
+pub use register::{Registered, RegisteredPath};
 pub use selection::{ManagerFactory, memory_manager_names, register_memory_manager, set_memory_manager};
+pub use transfer::Region;

@@ -6,6 +6,8 @@
 //! program gets is `selection.rs`.
 
 pub(crate) mod adaptor;
+mod arena;
+mod counters;
 pub(crate) mod failure_callback;
 #[cfg(test)]
 pub(crate) mod fake;
@@ -13,6 +15,7 @@ pub(crate) mod host_only;
 pub(crate) mod limiting;
 pub(crate) mod logging;
 mod passthrough;
+mod pool;
 pub(crate) mod statistics;
 pub(crate) mod tracking;
 
@@ -29,7 +32,10 @@ use crate::ladder::LadderCounts;
 use crate::memory_info::MemoryInfo;
 use crate::pointer::{HostPointer, MemoryPointer, Owner};
 
+pub use self::arena::ArenaManager;
+pub use self::counters::{Counters, KindCounters};
 pub use self::passthrough::PassthroughManager;
+pub use self::pool::PoolManager;
 
 /// The version of this interface that the runtime speaks.
 pub const INTERFACE_VERSION: u32 = 1;
@@ -187,13 +193,15 @@ pub trait MemoryManager: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where the manager or the device cannot.
+    /// [`Error::Unsupported`] where the manager or the device cannot; [`Error::NotWholePages`],
+    /// [`Error::AlreadyPinned`].
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer>;
 
     /// Takes memory back that this manager gave out. Never blocks.
     ///
     /// The work of [`MemoryPointer::last_uses`] may not be over. The manager does not let the memory go before it is,
-    /// but may give it out again at once, [after](MemoryPointer::after) that work.
+    /// but may give it out again at once, [after](MemoryPointer::after) that work. Memory of the program, from
+    /// [`MemoryManager::mempin`], whose last uses are over is let go before the call returns.
     fn memfree(&self, memory: MemoryPointer);
 
     /// Names memory for another process.
@@ -238,8 +246,33 @@ pub trait MemoryManager: fmt::Debug + Send + Sync {
     /// Those of waiting; what is not waited for stays pending.
     fn flush(&self) -> Result<()>;
 
+    /// Takes `bytes` bytes of a kind from the driver ahead of need. Blocks for as long as the driver takes, which other
+    /// threads with memory of their own do not.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] where the manager keeps nothing; those of allocating.
+    fn reserve(&self, _bytes: u64, _kind: MemoryKind) -> Result<()> {
+        Err(Error::Unsupported { what: "taking memory ahead of need" })
+    }
+
+    /// Gives memory that nobody has back to the driver, until at most `keep` bytes a kind are kept. Never waits for the
+    /// device. Returns the bytes given back.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is given back then.
+    fn trim(&self, _keep: u64) -> Result<u64> {
+        Ok(0) // A manager that keeps nothing has nothing to give.
+    }
+
     /// Bytes held and pending now.
     fn usage(&self) -> Usage;
+
+    /// All that the manager counts; all zero where it does not. Takes no lock.
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
 
     /// Who holds live memory of this manager; nothing if it does not keep that.
     fn holder(&self, _memory: &MemoryPointer) -> Option<Holder> {

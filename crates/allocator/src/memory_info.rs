@@ -7,7 +7,8 @@ use crate::out_of_memory::HeapUse;
 /// Bytes of device memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryInfo {
-    /// That can still be had, as far as is known.
+    /// That can still be had, as far as is known: from the driver, or because a manager keeps it for the next block. What
+    /// the device may still use is not free yet.
     pub free: u64,
     /// That there are.
     pub total: u64,
@@ -21,20 +22,25 @@ pub enum Confidence {
     /// The driver says what this process may use and does use (`VK_EXT_memory_budget`). An estimate, which other
     /// processes change at any time.
     Budget,
-    /// The heap's size less what this manager has given out. Others on the device are not seen.
+    /// The heap's size less what this manager has taken from it. Others on the device are not seen.
     OwnUse,
 }
 
 impl MemoryInfo {
-    /// What is free on a heap of which a manager has given out `in_use` bytes.
-    pub(crate) fn of(heap: HeapUse, in_use: u64) -> Self {
+    /// What is free on a heap of which a manager has taken `taken` bytes, of which `kept` lie ready for the next block.
+    pub(crate) fn of(heap: HeapUse, taken: u64, kept: u64) -> Self {
         let total = heap.size;
         let (free, confidence) = match heap.budget {
             // Use may exceed the budget, and a budget the heap.
-            Some(budget) => (budget.budget.saturating_sub(budget.usage).min(total), Confidence::Budget),
-            None => (total.saturating_sub(in_use), Confidence::OwnUse),
+            Some(budget) => (budget.budget.saturating_sub(budget.usage), Confidence::Budget),
+            None => (total.saturating_sub(taken), Confidence::OwnUse),
         };
-        Self { free, total, confidence }
+        Self { free: free.saturating_add(kept).min(total), total, confidence }
+    }
+
+    /// The same, of a manager that may take `bytes` bytes more, and no others.
+    pub(crate) fn at_most(self, bytes: u64) -> Self {
+        Self { free: self.free.min(bytes), ..self }
     }
 }
 
@@ -46,18 +52,21 @@ mod tests {
 
     #[test]
     fn the_drivers_word_counts_before_our_own() {
-        // Budget and usage, our own use, free.
+        // Budget and usage, taken and kept, free.
         let cases = [
-            (Some((90, 30)), 50, 60, Confidence::Budget),
-            (Some((90, 91)), 0, 0, Confidence::Budget), // More used than may be.
-            (Some((300, 0)), 0, 100, Confidence::Budget), // A budget larger than the heap.
-            (None, 30, 70, Confidence::OwnUse),
-            (None, 101, 0, Confidence::OwnUse), // CPU drivers give more than their heap has.
+            (Some((90, 30)), 50, 0, 60, Confidence::Budget),
+            (Some((90, 30)), 50, 20, 80, Confidence::Budget), // What is kept can be had, too.
+            (Some((90, 91)), 0, 0, 0, Confidence::Budget),    // More used than may be.
+            (Some((300, 0)), 0, 0, 100, Confidence::Budget),  // A budget larger than the heap.
+            (None, 30, 0, 70, Confidence::OwnUse),
+            (None, 30, 10, 80, Confidence::OwnUse),
+            (None, 101, 0, 0, Confidence::OwnUse), // CPU drivers give more than their heap has.
         ];
-        for (budget, in_use, free, confidence) in cases {
+        for (budget, taken, kept, free, confidence) in cases {
             let budget = budget.map(|(budget, usage)| HeapBudget { budget, usage });
-            let info = MemoryInfo::of(HeapUse { index: 0, size: 100, budget }, in_use);
-            assert_eq!(info, MemoryInfo { free, total: 100, confidence }, "{budget:?}, {in_use} of our own");
+            let info = MemoryInfo::of(HeapUse { index: 0, size: 100, budget }, taken, kept);
+            assert_eq!(info, MemoryInfo { free, total: 100, confidence }, "{budget:?}, {taken} taken, {kept} kept");
+            assert_eq!(info.at_most(65).free, free.min(65));
         }
     }
 }

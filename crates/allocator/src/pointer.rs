@@ -50,7 +50,7 @@ impl MemoryPointer {
     ///
     /// # Safety
     ///
-    /// `address` is that of the first byte, and its memory is coherent and stays mapped as long as it is alive.
+    /// `address` is that of the first byte, a multiple of 16 unless the memory was the program's before, and its memory is coherent and stays mapped as long as it is alive.
     pub unsafe fn with_mapping(mut self, address: NonNull<u8>) -> Self {
         self.mapped = Some(address);
         self
@@ -62,7 +62,8 @@ impl MemoryPointer {
         self
     }
 
-    /// Adds work that may still use the bytes: whoever touches them next is ordered after it.
+    /// Adds work that may still use the bytes: whoever touches them next is ordered after it. The host waits for it, so
+    /// memory that the host writes first is better given out with none.
     pub fn after(mut self, last_uses: LastUses) -> Self {
         self.last_uses = last_uses;
         self

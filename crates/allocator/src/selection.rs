@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::manager::host_only::HostOnlyMemoryManager;
-use crate::manager::{INTERFACE_VERSION, MemoryManager, PassthroughManager};
+use crate::manager::{INTERFACE_VERSION, MemoryManager, PassthroughManager, PoolManager};
 
 /// The variable that names the manager of contexts that name none.
 pub(crate) const VARIABLE: &str = "VKARRAY_MEMORY_MANAGER";
@@ -34,8 +34,8 @@ impl ManagerFactory {
         Self { make: Arc::new(make) }
     }
 
-    /// Makes managers of that name: `default`, `passthrough`, `host-only`, and what
-    /// [`register_memory_manager`] added.
+    /// Makes managers of that name: `default`, `pool`, `passthrough`, `host-only`, and what
+    /// [`register_memory_manager`] added. `default` is the pool.
     ///
     /// # Errors
     ///
@@ -109,11 +109,12 @@ pub(crate) fn check_version(manager: &dyn MemoryManager) -> Result<()> {
 
 type MakeOurs = fn() -> Box<dyn MemoryManager>;
 
-/// What ours are called.
-const OURS: [(&str, MakeOurs); 3] = [
-    (DEFAULT, || Box::new(PassthroughManager::new())),
+/// What ours are called. An arena is not among them: the program has to end its frames, and makes it therefore.
+const OURS: [(&str, MakeOurs); 4] = [
+    (DEFAULT, || Box::new(PoolManager::new())),
     ("host-only", || Box::new(HostOnlyMemoryManager::new())),
     ("passthrough", || Box::new(PassthroughManager::new())),
+    ("pool", || Box::new(PoolManager::new())),
 ];
 
 /// Names and the default of a process. Functions only.
@@ -187,9 +188,10 @@ mod tests {
         let (plain, mut set) = (Registry::new(), Registry::new());
         set.set = Some(fake());
         let cases = [
-            (&plain, None, "PassthroughManager"),
-            (&plain, Some(""), "PassthroughManager"), // As if it were not there.
-            (&plain, Some("default"), "PassthroughManager"),
+            (&plain, None, "PoolManager"),
+            (&plain, Some(""), "PoolManager"), // As if it were not there.
+            (&plain, Some("default"), "PoolManager"),
+            (&plain, Some("pool"), "PoolManager"),
             (&plain, Some("passthrough"), "PassthroughManager"),
             (&plain, Some("host-only"), "HostOnlyMemoryManager"),
             (&set, None, "Fake"),
@@ -210,7 +212,7 @@ mod tests {
             (registry.find("", "the program"), "the program names the memory manager ``"),
         ];
         for (outcome, start) in cases {
-            let known = "which is not known; there are default, host-only, mine, passthrough";
+            let known = "which is not known; there are default, host-only, mine, passthrough, pool";
             assert_eq!(outcome.unwrap_err().to_string(), format!("{start}, {known}"));
         }
         assert_eq!(made(registry.find("mine", "the program")), "Fake");
@@ -220,7 +222,7 @@ mod tests {
     fn a_name_stands_for_one_thing() {
         let mut registry = Registry::new();
         registry.register("mine".to_owned(), fake()).unwrap();
-        for name in ["mine", "default", "passthrough"] {
+        for name in ["mine", "default", "passthrough", "pool"] {
             let other = ManagerFactory::new(|| Err(Error::NotInitialized));
             let refused = registry.register(name.to_owned(), other).unwrap_err().to_string();
             assert_eq!(refused, format!("there is a memory manager of the name `{name}` already"));

@@ -2,7 +2,9 @@
 //!
 //! Everything here knows bytes. A copy from or to the host goes straight through the mapping where the host reaches
 //! the block and nothing uses it; else through staging blocks, a chunk at a time, so that the host's part of one chunk
-//! and the device's part of another overlap.
+//! and the device's part of another overlap. Many regions in one command are `transfer/regions.rs`.
+
+mod regions;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -10,11 +12,13 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkarray_driver::hazard::{Access, Mode, Stage};
-use vkarray_driver::{Device, Direction, Label, Recorder, Stream};
+use vkarray_driver::{Device, Direction, Label, Recorder, Stream, Term};
 
 use crate::block::Block;
 use crate::error::{Error, Result};
 use crate::kind::MemoryKind;
+
+pub use regions::Region;
 
 /// Bytes staged at a time: large enough that a submission costs little beside it.
 const CHUNK: usize = 16 << 20;
@@ -40,8 +44,7 @@ impl Block {
         if source.is_empty() {
             return Ok(());
         }
-        if self.is_mapped() && self.is_idle(&range)? {
-            self.write_mapped(range.start, source);
+        if self.is_mapped() && self.write_if_idle(&range, source)? {
             return Ok(());
         }
         let mut in_flight: VecDeque<Arc<Self>> = VecDeque::new();
@@ -52,6 +55,7 @@ impl Block {
                 oldest.wait_for_uses(&(0..oldest.size()), Mode::Write)?;
             }
             let staging = self.allocator().allocate(len(chunk), MemoryKind::WriteCombined)?;
+            staging.wait_for_former_uses()?;
             staging.write_mapped(0, chunk);
             let to = range.start + len(&source[..n * CHUNK]);
             self.copy_from_block(stream, to, &staging, 0..len(chunk))?;
@@ -74,9 +78,7 @@ impl Block {
             return Ok(());
         }
         if self.is_mapped() {
-            self.wait_for_uses(&range, Mode::Read)?;
-            self.read_mapped(range.start, target);
-            return Ok(());
+            return self.read_when_written(&range, target);
         }
         let mut on_their_way: VecDeque<Arc<Self>> = VecDeque::new();
         let mut starts = (range.start..range.end).step_by(CHUNK);
@@ -177,12 +179,33 @@ impl Block {
     /// [`Error::ForeignDevice`]; those of recording.
     pub fn fill(self: &Arc<Self>, stream: &Stream, pattern: u32) -> Result<()> {
         let Some(fill) = self.checked_fill(stream.device(), pattern)? else { return Ok(()) };
+        self.send_fill(stream, &fill)
+    }
+
+    /// Fills a range of whole words, from a whole word on; nothing if there is nothing to fill.
+    pub(crate) fn fill_aligned(&self, stream: &Stream, range: Range<u64>, pattern: u32) -> Result<()> {
+        check_same_device(stream.device(), self.device())?;
+        if range.is_empty() {
+            return Ok(());
+        }
+        let fill = Fill {
+            offset: self.buffer_offset() + range.start,
+            size: range.end - range.start,
+            accesses: [self.write(range, Stage::Transfer)],
+            dst: self.buffer(),
+            pattern,
+            host_reads: self.is_mapped(),
+        };
+        self.send_fill(stream, &fill)
+    }
+
+    fn send_fill(&self, stream: &Stream, fill: &Fill) -> Result<()> {
         let record = |recorder: &mut Recorder<'_>| {
             // SAFETY: the buffer outlives its last use, which is recorded with the access.
             unsafe { fill.record(recorder) };
             Ok(())
         };
-        // SAFETY: the command writes this block alone.
+        // SAFETY: the command writes the bytes of the access alone, or the end of the block's own last word.
         unsafe { stream.record(&fill.accesses, record) }
     }
 
@@ -205,37 +228,54 @@ impl Block {
     }
 
     /// Blocks until the device is done with what an access of the host would conflict with.
-    fn wait_for_uses(&self, range: &Range<u64>, mode: Mode) -> Result<()> {
+    pub(crate) fn wait_for_uses(&self, range: &Range<u64>, mode: Mode) -> Result<()> {
         let uses = self.device().block_uses(self.id(), range.clone(), mode);
         Ok(uses.iter().try_for_each(|last| last.wait(None))?)
     }
 
-    /// Whether nothing on the device, sent or not, uses the bytes.
-    fn is_idle(&self, range: &Range<u64>) -> Result<bool> {
-        for point in self.device().block_uses(self.id(), range.clone(), Mode::Write) {
+    /// Blocks until the device is done with what a new block's memory was used for before it was this block's.
+    fn wait_for_former_uses(&self) -> Result<()> {
+        if self.has_former_uses() { self.wait_for_uses(&(0..self.size()), Mode::Write) } else { Ok(()) }
+    }
+
+    /// Writes through the mapping if nothing on the device, sent or not, uses the bytes. Returns whether it did.
+    fn write_if_idle(&self, range: &Range<u64>, source: &[u8]) -> Result<bool> {
+        let (_hold, uses) = self.device().hold(self.id(), range.clone(), Mode::Write, Term::Brief)?;
+        for point in uses {
             if !point.is_complete()? {
                 return Ok(false);
             }
         }
+        self.write_mapped(range.start, source);
         Ok(true)
     }
 
-    /// Copies to the mapping. The caller has checked the range, and that the device is not using it.
+    /// Reads through the mapping, after what writes the bytes.
+    fn read_when_written(&self, range: &Range<u64>, target: &mut [u8]) -> Result<()> {
+        // Most of the wait is without the hold, which others may have to wait for.
+        self.wait_for_uses(range, Mode::Read)?;
+        let (_hold, uses) = self.device().hold(self.id(), range.clone(), Mode::Read, Term::Brief)?;
+        uses.iter().try_for_each(|last| last.wait(None))?;
+        self.read_mapped(range.start, target);
+        Ok(())
+    }
+
+    /// Copies to the mapping. The caller has checked the range, and keeps the device and other threads off it.
     fn write_mapped(&self, offset: u64, source: &[u8]) {
         let target = self.mapped_bytes(offset, source.len());
         // SAFETY: the mapping holds the range, as `mapped_bytes` checked, and no Rust reference to it exists.
         unsafe { std::ptr::copy_nonoverlapping(source.as_ptr(), target, source.len()) };
     }
 
-    /// Copies from the mapping. The caller has waited for the device's last write.
-    fn read_mapped(&self, offset: u64, target: &mut [u8]) {
+    /// Copies from the mapping. The caller has waited for the device's last write, and keeps other writers off.
+    pub(crate) fn read_mapped(&self, offset: u64, target: &mut [u8]) {
         let source = self.mapped_bytes(offset, target.len());
         // SAFETY: the mapping holds the range, as `mapped_bytes` checked, and no Rust reference to it exists.
         unsafe { std::ptr::copy_nonoverlapping(source, target.as_mut_ptr(), target.len()) };
     }
 
     /// The address of `len` bytes at `offset`.
-    fn mapped_bytes(&self, offset: u64, len: usize) -> *mut u8 {
+    pub(crate) fn mapped_bytes(&self, offset: u64, len: usize) -> *mut u8 {
         let base = self.mapped().expect("only called for mapped blocks");
         self.check_range(offset, len as u64).expect("only called for ranges inside the block");
         let offset = usize::try_from(offset).expect("a mapping is smaller than the address space");

@@ -1,6 +1,6 @@
 //! `vkarray bench`: what the runtime costs on a device, in figures that can be laid beside those of others.
 //!
-//! `launch.rs`, `graph.rs`, `pingpong.rs`, `copy.rs`, `overlap.rs` and `memory.rs` each hold a measurement's definition;
+//! `launch.rs`, `graph.rs`, `pingpong.rs`, `copy.rs`, `views.rs`, `overlap.rs` and `memory.rs` each hold a measurement's definition;
 //! times are the host's, around whole bursts that end in a wait. `figure.rs` is how a figure is printed, `kernels.rs`
 //! what runs. The programs that measure other libraries the same way live outside the workspace, in `benches/`.
 
@@ -12,6 +12,7 @@ mod launch;
 mod memory;
 mod overlap;
 mod pingpong;
+mod views;
 
 use std::time::{Duration, Instant};
 
@@ -44,6 +45,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
         }
         Suite::Copy => {
             copy::measure(&bench)?;
+            views::measure(&bench)?;
             overlap::measure(&bench)?;
         }
         Suite::Memory => memory::measure(&bench)?,

@@ -62,8 +62,11 @@ impl<'a> Conformance<'a> {
     pub fn run(&self) -> Report {
         let checks = checks::ALL.iter().map(|&(name, check)| {
             let bench = Bench::new(self.device, &self.factory, self.faults);
-            let t0 = std::time::Instant::now(); let ran = catch_unwind(AssertUnwindSafe(|| check(&bench)));
-            let o = (name, outcome(ran, bench)); eprintln!("{name} {:?}", t0.elapsed()); o
+            let t0 = std::time::Instant::now();
+            let ran = catch_unwind(AssertUnwindSafe(|| check(&bench)));
+            let o = (name, outcome(ran, bench));
+            eprintln!("{name} {:?}", t0.elapsed());
+            o
         });
         Report { checks: checks.collect() }
     }

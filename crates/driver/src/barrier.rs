@@ -4,49 +4,77 @@ use ash::vk;
 
 use crate::batch::Batch;
 use crate::device::Device;
-use crate::hazard::{Barrier, Stage, Stages};
+use crate::hazard::{Barrier, Stage};
 
 /// Records a barrier into a batch that is being recorded.
 pub(crate) fn record_barrier(device: &Device, batch: &Batch, barrier: Barrier) {
+    let (src, dst) = (barrier.src_stages.bits(), barrier.dst_stages.bits());
     let memory = [vk::MemoryBarrier2::default()
-        .src_stage_mask(stage_mask(barrier.src_stages))
-        .src_access_mask(write_mask(barrier.src_stages))
-        .dst_stage_mask(stage_mask(barrier.dst_stages))
-        .dst_access_mask(write_mask(barrier.dst_stages) | read_mask(barrier.dst_stages))];
+        .src_stage_mask(vk::PipelineStageFlags2::from_raw(STAGES[src]))
+        .src_access_mask(vk::AccessFlags2::from_raw(WRITES[src]))
+        .dst_stage_mask(vk::PipelineStageFlags2::from_raw(STAGES[dst]))
+        .dst_access_mask(vk::AccessFlags2::from_raw(WRITES[dst] | READS[dst]))];
     let info = vk::DependencyInfo::default().memory_barriers(&memory);
     // SAFETY: the batch is recording, which its holder's lock or ownership keeps to one thread; `info` borrows the barrier.
     unsafe { device.raw().cmd_pipeline_barrier2(batch.commands, &info) };
 }
 
-fn stage_mask(stages: Stages) -> vk::PipelineStageFlags2 {
-    let mut mask = vk::PipelineStageFlags2::empty();
-    if stages.contains(Stage::Compute) {
-        mask |= vk::PipelineStageFlags2::COMPUTE_SHADER;
+/// A mask for each set of stages: barriers between dispatches are many, and a look-up is cheap. What the host needs is
+/// another barrier's, at the end of a batch.
+type Masks = [u64; 1 << Stage::ALL.len()];
+
+const STAGES: Masks =
+    masks(vk::PipelineStageFlags2::COMPUTE_SHADER.as_raw(), vk::PipelineStageFlags2::ALL_TRANSFER.as_raw());
+
+const WRITES: Masks = masks(vk::AccessFlags2::SHADER_STORAGE_WRITE.as_raw(), vk::AccessFlags2::TRANSFER_WRITE.as_raw());
+
+const READS: Masks = masks(
+    vk::AccessFlags2::SHADER_STORAGE_READ.as_raw() | vk::AccessFlags2::UNIFORM_READ.as_raw(),
+    vk::AccessFlags2::TRANSFER_READ.as_raw(),
+);
+
+const fn masks(compute: u64, transfer: u64) -> Masks {
+    let mut masks = [0; 1 << Stage::ALL.len()];
+    let mut set = 0;
+    while set < masks.len() {
+        if set & 1 << Stage::Compute as usize != 0 {
+            masks[set] |= compute;
+        }
+        if set & 1 << Stage::Transfer as usize != 0 {
+            masks[set] |= transfer;
+        }
+        set += 1;
     }
-    if stages.contains(Stage::Transfer) {
-        mask |= vk::PipelineStageFlags2::ALL_TRANSFER;
-    }
-    mask
+    masks
 }
 
-fn write_mask(stages: Stages) -> vk::AccessFlags2 {
-    let mut mask = vk::AccessFlags2::empty();
-    if stages.contains(Stage::Compute) {
-        mask |= vk::AccessFlags2::SHADER_STORAGE_WRITE;
-    }
-    if stages.contains(Stage::Transfer) {
-        mask |= vk::AccessFlags2::TRANSFER_WRITE;
-    }
-    mask
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hazard::Stages;
 
-fn read_mask(stages: Stages) -> vk::AccessFlags2 {
-    let mut mask = vk::AccessFlags2::empty();
-    if stages.contains(Stage::Compute) {
-        mask |= vk::AccessFlags2::SHADER_STORAGE_READ | vk::AccessFlags2::UNIFORM_READ;
+    #[test]
+    fn a_set_s_mask_is_that_of_its_stages() {
+        for set in 0..STAGES.len() {
+            let stages: Stages = Stage::ALL.into_iter().filter(|&stage| set >> stage as usize & 1 == 1).collect();
+            assert_eq!(stages.bits(), set);
+            let mut stage = vk::PipelineStageFlags2::NONE;
+            let (mut write, mut read) = (vk::AccessFlags2::NONE, vk::AccessFlags2::NONE);
+            if stages.contains(Stage::Compute) {
+                stage |= vk::PipelineStageFlags2::COMPUTE_SHADER;
+                write |= vk::AccessFlags2::SHADER_STORAGE_WRITE;
+                read |= vk::AccessFlags2::SHADER_STORAGE_READ | vk::AccessFlags2::UNIFORM_READ;
+            }
+            if stages.contains(Stage::Transfer) {
+                stage |= vk::PipelineStageFlags2::ALL_TRANSFER;
+                write |= vk::AccessFlags2::TRANSFER_WRITE;
+                read |= vk::AccessFlags2::TRANSFER_READ;
+            }
+            assert_eq!(
+                (STAGES[set], WRITES[set], READS[set]),
+                (stage.as_raw(), write.as_raw(), read.as_raw()),
+                "{stages:?}"
+            );
+        }
     }
-    if stages.contains(Stage::Transfer) {
-        mask |= vk::AccessFlags2::TRANSFER_READ;
-    }
-    mask
 }

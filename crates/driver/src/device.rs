@@ -6,8 +6,8 @@
 use std::ffi::CString;
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use ash::{khr, vk};
@@ -18,7 +18,6 @@ use crate::hazard::{BlockId, LaneId, LastUse, LastUses, Mode};
 use crate::instance::{Instance, PhysicalDevice};
 use crate::legacy::LegacyOrder;
 use crate::loss::Loss;
-use crate::number::StreamNumbers;
 use crate::plan::{Plan, Request};
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
@@ -39,9 +38,9 @@ pub struct Device {
     push_descriptor: Option<khr::push_descriptor::Device>,
     /// Those for compute first, then those for transfers, then those that external streams brought.
     queues: Mutex<Vec<Arc<Queue>>>,
-    n_streams: AtomicUsize,
-    pub(crate) numbers: StreamNumbers,
+    pub(crate) numbers: crate::number::StreamNumbers,
     tracker: Mutex<Tracker>,
+    pub(crate) hold_ended: Condvar, // Of `tracker`; see `hold.rs`.
     waiter: Arc<Waiter>,
     loss: Loss,
     legacy: LegacyOrder,
@@ -100,9 +99,9 @@ impl Device {
         Self {
             push_descriptor,
             queues: Mutex::new(queues.into_iter().map(Arc::new).collect()),
-            n_streams: AtomicUsize::new(0),
-            numbers: StreamNumbers::default(),
+            numbers: crate::number::StreamNumbers::default(),
             tracker: Mutex::default(),
+            hold_ended: Condvar::new(),
             waiter: Waiter::new(),
             loss: Loss::default(),
             legacy: LegacyOrder::default(),
@@ -123,6 +122,11 @@ impl Device {
     pub(crate) fn adopted(mut self) -> Self {
         self.is_adopted = true;
         self
+    }
+
+    /// Whether the validation layer listens.
+    pub(crate) fn is_validating(&self) -> bool {
+        self.physical.instance().is_validating()
     }
 
     /// What the device says of itself.
@@ -174,7 +178,9 @@ impl Device {
     /// The block's id is dead from here on.
     #[must_use]
     pub fn retire_block(&self, block: BlockId) -> LastUses {
-        self.tracker().hazards.retire_block(block)
+        let mut tracker = self.tracker();
+        tracker.holds.retire(block);
+        tracker.hazards.retire_block(block)
     }
 
     /// The points at which `uses` are over.
@@ -234,7 +240,7 @@ impl Device {
 
     /// The queues for the next stream: for its work, and where there are such for its transfers in each direction.
     pub(crate) fn deal_queues(&self) -> (QueueIndex, Option<[QueueIndex; 2]>) {
-        let n = self.n_streams.fetch_add(1, Ordering::Relaxed);
+        let n = self.numbers.deal();
         let n_compute = self.plan.compute.count as usize;
         let transfer = self.plan.transfer.map(|queues| {
             let first = n_compute;

@@ -78,6 +78,14 @@ pub enum Error {
         /// The process that called.
         used_by: u32,
     },
+    /// Memory that the host reads or writes in place was to be used by the device, or by another part of the program.
+    #[error("the host holds bytes {range:?} of this memory to {}: drop the guard first", hold_text(*mode))]
+    HeldByHost {
+        /// The bytes of the block that are held.
+        range: std::ops::Range<u64>,
+        /// What the host may do with them.
+        mode: crate::hazard::Mode,
+    },
     /// A wait ended before the work did.
     #[error("work not done after {waited:?}")]
     Timeout {
@@ -181,6 +189,13 @@ pub(crate) const INSTALL_LAYER: &str = if cfg!(target_os = "macos") {
 } else {
     "`vulkan-validationlayers` on Debian and Ubuntu, `vulkan-validation-layers` on Fedora and Arch"
 };
+
+fn hold_text(mode: crate::hazard::Mode) -> &'static str {
+    match mode {
+        crate::hazard::Mode::Read => "read",
+        crate::hazard::Mode::Write => "write",
+    }
+}
 
 fn list_devices(available: &[String]) -> String {
     match available {

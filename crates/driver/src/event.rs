@@ -14,7 +14,8 @@ use crate::label::Label;
 use crate::owned::Owned;
 use crate::point::Point;
 use crate::queue::QueueIndex;
-use crate::stream::{Recorder, Stream};
+use crate::recorder::Recorder;
+use crate::stream::Stream;
 
 /// A moment in a stream's work.
 #[derive(Debug)]

@@ -20,7 +20,8 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::hazard::Access;
 use crate::queue::Queue;
-use crate::stream::{Recorder, Stream};
+use crate::recorder::Recorder;
+use crate::stream::Stream;
 
 pub(crate) use self::recording::Recording;
 

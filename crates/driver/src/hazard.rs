@@ -29,7 +29,7 @@ use self::uses::{Interval, Uses};
 
 pub use self::access::{Access, BlockId, Mode, Stage, Stages};
 pub use self::lane::LaneId;
-pub use self::plan::{Barrier, LastUse, LastUses, Plan, Point, Points};
+pub use self::plan::{Barrier, LastUse, LastUses, Plan, Point, Points, absorb};
 pub use self::repeat::Repeatable;
 
 /// The lanes and blocks of one device, and which uses are not yet known to be complete.
@@ -101,17 +101,24 @@ impl HazardTable {
         uses.last_uses(|last| is_complete(&self.lanes, last.point()))
     }
 
-    /// Takes note that the timeline of `lane` reached `value`.
+    /// Takes note that the timeline of `lane` reached `value`, and returns the points on other lanes that are known by
+    /// this to be reached too: the lane had waited for them, or for others that had.
     ///
     /// Reporting a value twice, out of order, or for a lane that has finished changes nothing.
-    pub fn completed(&mut self, lane: LaneId, value: u64) {
+    pub fn completed(&mut self, lane: LaneId, value: u64) -> Points {
+        let mut implied = Points::new();
         let mut reached: Points = smallvec![Point { lane, value }];
         while let Some(point) = reached.pop() {
-            if let Some(lane) = self.lanes.get_mut(point.lane) {
-                reached.extend(lane.complete(point.value));
-                self.forget_if_finished(point.lane);
+            let Some(lane) = self.lanes.get_mut(point.lane) else { continue };
+            for waited_for in lane.complete(point.value) {
+                if !is_complete(&self.lanes, waited_for) {
+                    raise(&mut implied, waited_for);
+                    reached.push(waited_for);
+                }
             }
+            self.forget_if_finished(point.lane);
         }
+        implied
     }
 
     /// Takes note that the batch `value` of `lane` waits for `point` for reasons of its own, and with it every later

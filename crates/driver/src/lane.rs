@@ -22,7 +22,7 @@ use crate::hazard::{Access, LaneId};
 use crate::label::Label;
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
-use crate::stream::Recorder;
+use crate::recorder::Recorder;
 use crate::timeline::Timeline;
 use crate::trace::{BatchId, BatchTrace};
 use crate::tracker::Registered;
@@ -259,7 +259,7 @@ impl Lane {
             batch.recycle()?;
             state.spare.push(batch);
         }
-        self.device().tracker().hazards.completed(self.id, reached);
+        self.device().tracker().completed(self.id, reached);
         Ok(())
     }
 

@@ -38,6 +38,7 @@ destroy! {
     DescriptorPool => destroy_descriptor_pool,
     DescriptorSetLayout => destroy_descriptor_set_layout,
     DescriptorUpdateTemplate => destroy_descriptor_update_template,
+    DeviceMemory => free_memory,
     Pipeline => destroy_pipeline,
     PipelineCache => destroy_pipeline_cache,
     PipelineLayout => destroy_pipeline_layout,

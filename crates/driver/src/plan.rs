@@ -42,6 +42,8 @@ pub struct Request {
     pub features: Features,
     /// Extensions that must be there; they are enabled.
     pub extensions: Vec<String>,
+    /// Extensions that are not enabled, also where they are useful.
+    pub without: Vec<String>,
     /// The most compute queues to create; 0 leaves the choice to the plan.
     pub max_compute_queues: u32,
 }
@@ -84,14 +86,15 @@ impl Plan {
         }
         let compute =
             compute_family(&device.queue_families).ok_or_else(|| lacks("it has no compute queue".to_owned()))?;
-        let useful = USEFUL_EXTENSIONS.iter().filter(|name| device.has_extension(name)).map(|name| (*name).to_owned());
+        let has = |name: &str| device.has_extension(name) && !request.without.iter().any(|without| without == name);
+        let useful = USEFUL_EXTENSIONS.iter().filter(|name| has(name)).map(|name| (*name).to_owned());
         let mut extensions = request.extensions.clone();
         extensions.extend(useful.filter(|name| !request.extensions.contains(name)));
         let most = if request.max_compute_queues == 0 { MAX_COMPUTE_QUEUES } else { request.max_compute_queues };
         Ok(Self {
             compute: QueuePlan { family: compute, count: count(device, compute).min(most) },
             transfer: transfer(device),
-            push_descriptors: device.has_extension("VK_KHR_push_descriptor") && device.limits.max_push_descriptors > 0,
+            push_descriptors: has("VK_KHR_push_descriptor") && device.limits.max_push_descriptors > 0,
             extensions,
             features: device.features,
         })
@@ -192,6 +195,9 @@ mod tests {
             ["VK_KHR_push_descriptor", "VK_EXT_external_memory_host", "VK_EXT_calibrated_timestamps"]
         );
         assert!(plan.features.shader_float64);
+        let push = "VK_KHR_push_descriptor".to_owned();
+        let plan = Plan::new(&device, &Request { without: vec![push.clone()], ..Request::default() }).expect("less");
+        assert!(!plan.push_descriptors && !plan.extensions.contains(&push));
     }
 
     #[test]

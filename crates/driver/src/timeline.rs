@@ -173,6 +173,18 @@ impl Timeline {
         Ok(())
     }
 
+    /// Lets the validation layer see that `value` is reached, as is known from work that had waited for it.
+    ///
+    /// A host that sees one timeline's value may rely on all that the device did before, on any queue. The layer takes
+    /// only the work of that timeline's own queue for done, so it is shown the others. Without validation nothing is asked,
+    /// and nothing of a device that has failed: what was lost there is forgotten and never reached.
+    pub(crate) fn show_reached(&self, value: u64) {
+        if self.last_seen() < value && self.device.is_validating() && self.device.check_lost().is_ok() {
+            let shown = self.call_wait(value, Some(Duration::ZERO));
+            debug_assert_ne!(shown, Err(vk::Result::TIMEOUT), "what waited for the value {value} was done before it");
+        }
+    }
+
     /// Blocks, for a limited time, until the device uses nothing of the work up to `value` any more: it is done, or
     /// lost with the device.
     pub(crate) fn settle(&self, value: u64) -> Result<()> {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Weak};
 
 use crate::error::Result;
 use crate::hazard::{BlockId, HazardTable, LaneId, LastUse, LastUses, Mode};
+use crate::hold::Holds;
 use crate::lane::Lane;
 use crate::point::Point;
 use crate::timeline::Timeline;
@@ -23,6 +24,7 @@ pub(crate) struct Registered {
 #[derive(Default)]
 pub(crate) struct Tracker {
     pub(crate) hazards: HazardTable,
+    pub(crate) holds: Holds,
     lanes: HashMap<LaneId, Registered>,
 }
 
@@ -31,9 +33,19 @@ impl Tracker {
         self.lanes.insert(id, registered);
     }
 
+    /// Takes note that the timeline of `lane` was seen to reach `value`.
+    pub(crate) fn completed(&mut self, lane: LaneId, value: u64) {
+        for implied in self.hazards.completed(lane, value) {
+            // A lane that is gone was seen to be done.
+            if let Some(registered) = self.lanes.get(&implied.lane) {
+                registered.timeline.show_reached(implied.value);
+            }
+        }
+    }
+
     /// Forgets a lane whose work is done, up to its last batch.
     pub(crate) fn forget(&mut self, id: LaneId, newest: u64) {
-        self.hazards.completed(id, newest);
+        self.completed(id, newest);
         self.hazards.remove_lane(id);
         self.lanes.remove(&id);
     }

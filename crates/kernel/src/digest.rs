@@ -19,16 +19,14 @@ use crate::signature::{Param, ParamKind, PushMember, Signature};
 pub(crate) struct Digest {
     pub(crate) arrays: Vec<ArrayRule>,
     pub(crate) numbers: Vec<NumberRule>,
-    pub(crate) push_bytes: usize,
 }
 
 impl Digest {
     /// Nothing if some parameter has no simple rule.
     pub(crate) fn new(signature: &Signature, limits: &Limits) -> Option<Self> {
         let arrays = signature.params.iter().map(|param| ArrayRule::new(param, limits)).collect::<Option<_>>()?;
-        let numbers = signature.push_members().iter().map(NumberRule::new).collect();
-        let push_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
-        Some(Self { arrays, numbers, push_bytes })
+        let numbers = signature.push_members().iter().map(NumberRule::new).collect::<Option<_>>()?;
+        Some(Self { arrays, numbers })
     }
 }
 
@@ -97,30 +95,36 @@ fn multiples_of(size: u64) -> Option<u64> {
 /// The numbers of one push constant, with their places in the block.
 #[derive(Debug)]
 pub(crate) struct NumberRule {
-    leaves: Vec<Leaf>,
+    first: Leaf,
+    rest: Vec<Leaf>, // Of a vector, a matrix or an array.
 }
 
 impl NumberRule {
-    fn new(member: &PushMember) -> Self {
-        Self { leaves: member.ty.leaves().into_iter().map(|(at, dtype)| (member.offset + at, dtype)).collect() }
+    fn new(member: &PushMember) -> Option<Self> {
+        let mut leaves = member.ty.leaves().into_iter().map(|(at, dtype)| (member.offset + at, dtype));
+        Some(Self { first: leaves.next()?, rest: leaves.collect() })
     }
 
     /// Writes the argument's numbers to their places if it surely fits. Returns whether it does.
     #[inline]
     pub(crate) fn pack(&self, arg: &Arg<'_>, block: &mut [u8]) -> bool {
-        let values = match arg {
-            Arg::Scalar(value) => std::slice::from_ref(value),
-            Arg::Scalars(values) => values,
-            Arg::Array(_) | Arg::Constant(_) => return false,
-        };
-        let put = |(&(at, dtype), value): (&Leaf, &ScalarValue)| {
+        let mut put = |&(at, dtype): &Leaf, value: &ScalarValue| {
             let fits = value.dtype() == dtype;
             if fits {
                 value.write_to(&mut block[at as usize..]);
             }
             fits
         };
-        values.len() == self.leaves.len() && self.leaves.iter().zip(values).all(put)
+        match arg {
+            Arg::Scalar(value) => self.rest.is_empty() && put(&self.first, value),
+            Arg::Scalars(values) => match &values[..] {
+                [first, rest @ ..] if rest.len() == self.rest.len() => {
+                    put(&self.first, first) && self.rest.iter().zip(rest).all(|(leaf, value)| put(leaf, value))
+                }
+                _ => false,
+            },
+            Arg::Array(_) | Arg::Constant(_) => false,
+        }
     }
 }
 

@@ -26,13 +26,19 @@ impl Kernel {
     ///
     /// Those of [`check`](crate::check()) and [`Groups::resolve`], [`Error::ForeignDevice`], [`Error::Aliased`],
     /// [`Error::EmptyArray`]; nothing is recorded then. [`Error::Driver`] if recording or sending fails.
+    ///
+    /// [`Signature::arguments`]: crate::Signature::arguments
+    /// [`Error::ForeignDevice`]: crate::Error::ForeignDevice
+    /// [`Error::Aliased`]: crate::Error::Aliased
+    /// [`Error::EmptyArray`]: crate::Error::EmptyArray
+    /// [`Error::Driver`]: crate::Error::Driver
     pub fn dispatch(&self, stream: &Stream, groups: Groups, args: impl Arguments) -> Result<()> {
         args.with(|args| self.dispatch_args(stream, groups, args))
     }
 
     fn dispatch_args(&self, stream: &Stream, groups: Groups, args: &[NamedArg<'_>]) -> Result<()> {
         self.check_device(stream.device(), "the stream")?;
-        let mut launch = Launch::default();
+        let mut launch = Launch::new(&self.pipeline);
         if !self.prepare(&mut launch, stream, groups, args)? {
             return Ok(());
         }

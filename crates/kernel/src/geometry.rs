@@ -56,8 +56,18 @@ impl Groups {
     /// # Errors
     ///
     /// [`Error::GroupCount`] when an axis needs more than the device allows.
-    #[inline]
     pub fn resolve(&self, workgroup_size: [u32; 3], limits: &crate::Limits) -> Result<Option<[u32; 3]>> {
+        let too_many = |TooMany { axis, wanted, limit }| Error::GroupCount { axis: AXES[axis], wanted, limit };
+        self.counts(workgroup_size, limits).map_err(too_many)
+    }
+
+    /// As [`Groups::resolve`], with an error that costs nothing where nobody makes it.
+    #[inline]
+    pub(crate) fn counts(
+        &self,
+        workgroup_size: [u32; 3],
+        limits: &crate::Limits,
+    ) -> std::result::Result<Option<[u32; 3]>, TooMany> {
         if self.counts.contains(&0) {
             return Ok(None);
         }
@@ -72,16 +82,19 @@ impl Groups {
             let limit = limits.max_workgroup_count[axis];
             groups[axis] = match u32::try_from(wanted) {
                 Ok(groups) if groups <= limit => groups,
-                _ => return Err(too_many(axis, wanted, limit)),
+                _ => return Err(TooMany { axis, wanted, limit }),
             };
         }
         Ok(Some(groups))
     }
 }
 
-#[cold]
-fn too_many(axis: usize, wanted: u64, limit: u32) -> Error {
-    Error::GroupCount { axis: AXES[axis], wanted, limit }
+/// More workgroups on an axis than the device allows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TooMany {
+    axis: usize,
+    wanted: u64,
+    limit: u32,
 }
 
 #[cfg(test)]

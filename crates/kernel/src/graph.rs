@@ -144,7 +144,7 @@ impl Dispatch {
     fn steps_for(&self, stream: &Stream, args: &[NamedArg<'_>]) -> Result<SmallVec<[Step; 1]>> {
         let mut steps = SmallVec::new();
         let supply = Prepared { stream, steps: &mut steps };
-        let mut launch = Launch::default();
+        let mut launch = Launch::new(&self.kernel.pipeline);
         if !self.kernel.prepare(&mut launch, supply, self.groups, args)? {
             return Ok(steps);
         }

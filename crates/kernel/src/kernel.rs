@@ -57,6 +57,7 @@ pub(crate) struct Pipeline {
     pub(crate) signature: Signature,
     /// The groups that have buffers.
     pub(crate) sets: Vec<Set>, // Made from the layouts, which they do not need any more.
+    pub(crate) push_bytes: usize,
     /// The rules by which usual calls are found to fit, if the signature is simple enough.
     pub(crate) digest: Option<Digest>,
     pub(crate) label: Label,
@@ -98,8 +99,9 @@ impl Pipeline {
         // SAFETY: just created; batches that bind it keep this `Pipeline`.
         let raw = unsafe { Owned::new(raw, device) };
         let label = device.kernel_label(&signature.entry);
+        let push_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
         let digest = Digest::new(&signature, &limits);
-        Ok(Self { raw, layout, set_layouts, binding, signature, sets, digest, label, limits })
+        Ok(Self { raw, layout, set_layouts, binding, signature, sets, push_bytes, digest, label, limits })
     }
 
     /// Whether it was built for that device.

@@ -22,7 +22,6 @@ use crate::kernel::{Kernel, Pipeline};
 use crate::signature::{Param, ParamKind, Signature};
 
 /// See the module. Filled where it stands: it is large, and moving it costs more than what it is filled with.
-#[derive(Default)]
 pub(crate) struct Launch {
     /// How each parameter's array is used, in the order of the parameters.
     ///
@@ -41,6 +40,20 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
+    /// An empty one for that pipeline, its push constants zero.
+    #[inline]
+    pub(crate) fn new(pipeline: &Pipeline) -> Self {
+        let push_constants = zeros(pipeline.push_bytes);
+        Self {
+            accesses: SmallVec::new(),
+            buffers: SmallVec::new(),
+            push_constants,
+            counts: [0; 3],
+            writes_mapped: false,
+            made: SmallVec::new(),
+        }
+    }
+
     /// Takes hold of the memory that the caller holds, for a graph that outlives the call.
     pub(crate) fn keep(&mut self, args: &[NamedArg<'_>]) {
         self.made.extend(args.iter().filter_map(|given| match &given.arg {
@@ -74,13 +87,12 @@ impl Launch {
                 _ => return false,
             }
         }
-        self.push_constants = zeros(digest.push_bytes);
         for (rule, given) in digest.numbers.iter().zip(numbers) {
             if given.name.is_some() || !rule.pack(&given.arg, &mut self.push_constants) {
                 return false;
             }
         }
-        match groups.resolve(pipeline.signature.workgroup_size, &pipeline.limits) {
+        match groups.counts(pipeline.signature.workgroup_size, &pipeline.limits) {
             Ok(Some(counts)) => self.counts = counts,
             _ => return false,
         }
@@ -148,7 +160,7 @@ impl Kernel {
         if launch.fit(&self.pipeline, groups, args) {
             return Ok(true);
         }
-        *launch = Launch::default();
+        *launch = Launch::new(&self.pipeline);
         self.check_and_prepare(launch, supply, groups, args)
     }
 

@@ -23,24 +23,43 @@ pub struct DeviceNDArray<T: Element> {
     context: Context,
     block: Arc<Block>,
     layout: Layout,
+    extent: Extent,
     label: Option<Arc<str>>,
     element: PhantomData<fn() -> T>,
+}
+
+/// What every dispatch asks of a layout, worked out once.
+#[derive(Clone, Copy)]
+struct Extent {
+    /// Bytes of all elements.
+    nbytes: u64,
+    /// Bytes before the first.
+    offset: u64,
+    is_contiguous: bool,
+}
+
+impl Extent {
+    fn new<T>(layout: &Layout) -> Self {
+        let bytes = |n_elements: usize| n_elements as u64 * size_of::<T>() as u64;
+        let is_contiguous = layout.is_c_contiguous();
+        Self { nbytes: bytes(layout.size()), offset: bytes(layout.offset()), is_contiguous }
+    }
 }
 
 impl<T: Element> DeviceNDArray<T> {
     /// The caller has seen to it that the block holds the layout's extent.
     pub(crate) fn new(context: &Context, block: Arc<Block>, layout: Layout) -> Self {
-        Self { context: context.clone(), block, layout, label: None, element: PhantomData }
+        let extent = Extent::new::<T>(&layout);
+        Self { context: context.clone(), block, layout, extent, label: None, element: PhantomData }
     }
 
     /// Views the same memory through another layout. Every view is made here.
-    fn with_layout(&self, layout: Layout) -> Self {
+    pub(crate) fn with_layout(&self, layout: Layout) -> Self {
         debug_assert!(
             layout.extent().end as u64 * size_of::<T>() as u64 <= self.block.size(),
             "a view leaves its block"
         );
-        let (context, block, label) = (self.context.clone(), Arc::clone(&self.block), self.label.clone());
-        Self { context, block, layout, label, element: PhantomData }
+        Self { label: self.label.clone(), ..Self::new(&self.context, Arc::clone(&self.block), layout) }
     }
 
     /// The context it was made from.
@@ -121,7 +140,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// Bytes of all its elements, gaps between them not counted.
     #[must_use]
     pub fn nbytes(&self) -> u64 {
-        self.size() as u64 * size_of::<T>() as u64
+        self.extent.nbytes
     }
 
     /// The type of its elements.
@@ -133,7 +152,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// Whether walking the last axis fastest visits memory in order, without gaps. NumPy's rule.
     #[must_use]
     pub fn is_c_contiguous(&self) -> bool {
-        self.layout.is_c_contiguous()
+        self.extent.is_contiguous
     }
 
     /// Whether walking the first axis fastest visits memory in order, without gaps. NumPy's rule.
@@ -179,6 +198,17 @@ impl<T: Element> DeviceNDArray<T> {
         Ok(self.with_layout(self.layout.transpose(axes)?))
     }
 
+    /// Views the array repeated along new leading axes and along axes of length one. Never copies.
+    ///
+    /// Such a view can be read and not written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`](crate::Error::Layout) if the array does not broadcast to `shape`.
+    pub fn broadcast_to(&self, shape: impl AsRef<[usize]>) -> Result<Self> {
+        Ok(self.with_layout(self.layout.broadcast_to(shape.as_ref())?))
+    }
+
     /// Views a part of the array. Never copies.
     ///
     /// # Errors
@@ -215,9 +245,9 @@ impl<T: Element> AsArg for DeviceNDArray<T> {
                 label: self.label(),
                 dtype: T::DTYPE,
                 shape: self.shape(),
-                nbytes: self.nbytes(),
-                offset: self.offset() as u64 * size_of::<T>() as u64,
-                is_contiguous: self.is_c_contiguous(),
+                nbytes: self.extent.nbytes,
+                offset: self.extent.offset,
+                is_contiguous: self.extent.is_contiguous,
                 is_writable: true,
             },
         })

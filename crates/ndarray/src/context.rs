@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 
-use vkarray_allocator::{Allocator, ManagerFactory};
+use vkarray_allocator::{Allocator, ManagerFactory, MemoryContext};
 use vkarray_driver::{DefaultStreams, Device, DeviceInfo, Event, Instance, Stream};
-use vkarray_kernel::{ConstArray, Element, KernelBuilder, KernelCache, Source};
+use vkarray_kernel::{ConstArray, Element, Kernel, KernelBuilder, KernelCache, Source};
 
+use crate::copy::{CopyKernels, Variant};
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 
@@ -21,6 +22,7 @@ pub struct Context {
 struct Shared {
     default_stream: Stream, // First: waits for its work, which uses the rest.
     default_streams: Arc<DefaultStreams>,
+    copies: CopyKernels,
     kernels: Arc<KernelCache>,
     allocator: Arc<Allocator>,
     device: Arc<Device>,
@@ -75,6 +77,17 @@ impl ContextBuilder {
     }
 }
 
+/// Memory objects of a context work on its default stream.
+impl MemoryContext for Context {
+    fn allocator(&self) -> &Arc<Allocator> {
+        &self.shared.allocator
+    }
+
+    fn stream(&self) -> &Stream {
+        &self.shared.default_stream
+    }
+}
+
 impl Context {
     /// Opens the device that `VKARRAY_DEVICE` names, or the best there is.
     ///
@@ -112,6 +125,7 @@ impl Context {
         let shared = Shared {
             default_stream: Stream::new(device)?,
             default_streams: DefaultStreams::of(device),
+            copies: CopyKernels::new(device.info()),
             kernels: KernelCache::new(device)?,
             allocator: Arc::clone(allocator),
             device: Arc::clone(device),
@@ -218,6 +232,14 @@ impl Context {
     /// [`Error::Driver`].
     pub fn synchronize(&self) -> Result<()> {
         Ok(self.default_stream().synchronize()?)
+    }
+
+    pub(crate) fn copies(&self) -> &CopyKernels {
+        &self.shared.copies
+    }
+
+    pub(crate) fn library_kernel(&self, variant: Variant) -> Result<Kernel> {
+        self.shared.copies.kernel(&self.shared.kernels, variant)
     }
 
     pub(crate) fn check_stream(&self, stream: &Stream) -> Result<()> {

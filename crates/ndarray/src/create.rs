@@ -53,20 +53,14 @@ impl Context {
 
     /// Creates an array in C order that holds `value` everywhere, on the default stream.
     ///
-    /// Returns at once for values whose bytes repeat every four; else the values are sent from the host.
+    /// Returns at once.
     ///
     /// # Errors
     ///
-    /// As [`Context::device_array`].
+    /// As [`Context::device_array`] and [`DeviceNDArray::fill`].
     pub fn full<T: Element>(&self, shape: impl AsRef<[usize]>, value: T) -> Result<DeviceNDArray<T>> {
         let array = self.device_array::<T>(shape)?;
-        match repeated_word(bytemuck::bytes_of(&value)) {
-            Some(word) => array.block().fill(self.default_stream(), word)?,
-            None => {
-                let values = vec![value; array.size()];
-                array.block().copy_from_host(self.default_stream(), 0, bytemuck::cast_slice(&values))?;
-            }
-        }
+        array.fill(value)?;
         Ok(array)
     }
 
@@ -129,35 +123,4 @@ pub(crate) fn check_fills<T: Element>(layout: &Layout, values: &[T]) -> Result<(
     }
     let (given, expected, shape) = (values.len(), layout.size(), layout.shape().to_vec());
     Err(Error::LengthMismatch { given, expected, shape, dtype: T::DTYPE })
-}
-
-/// The four-byte word that, repeated, gives the same bytes as the value repeated.
-fn repeated_word(value: &[u8]) -> Option<u32> {
-    let first = [0, 1, 2, 3].map(|i| value[i % value.len()]);
-    let is_repeated = value.len().is_multiple_of(4) || 4_usize.is_multiple_of(value.len());
-    let same = value.iter().enumerate().all(|(i, &byte)| byte == first[i % 4]);
-    (is_repeated && same).then(|| u32::from_ne_bytes(first))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_is_a_word_when_its_bytes_repeat_every_four() {
-        // Bytes of the value, word.
-        let cases: &[(&[u8], Option<[u8; 4]>)] = &[
-            (&[7], Some([7; 4])),                            // One byte.
-            (&[1, 2], Some([1, 2, 1, 2])),                   // Two.
-            (&[1, 2, 3, 4], Some([1, 2, 3, 4])),             // A word itself.
-            (&[1, 2, 3, 4, 1, 2, 3, 4], Some([1, 2, 3, 4])), // Two equal words.
-            (&[1, 2, 3, 4, 1, 2, 3, 5], None),               // Two words that differ.
-            (&[0; 12], Some([0; 4])),                        // Zero of a record.
-            (&[0, 0, 0], None),                              // Three bytes do not divide a word.
-            (&[9, 9, 9, 9, 9, 9], None),                     // Six neither.
-        ];
-        for (value, word) in cases {
-            assert_eq!(repeated_word(value), word.map(u32::from_ne_bytes), "{value:?}");
-        }
-    }
 }

@@ -57,6 +57,24 @@ pub enum Error {
         /// The target's strides, in elements.
         strides: Vec<isize>,
     },
+    /// Elements that do not lie in their slice.
+    #[error("{len} elements from element {start} on do not lie in a slice of {size}")]
+    OutOfSlice {
+        /// The first of them.
+        start: usize,
+        /// How many.
+        len: usize,
+        /// Elements of the slice.
+        size: usize,
+    },
+    /// A conversion from or to a type that is no number.
+    #[error("elements of {from} cannot be converted to {to}")]
+    NoConversion {
+        /// What the elements are.
+        from: DType,
+        /// What they should become.
+        to: DType,
+    },
     /// Memory was refused, or a copy failed.
     #[error(transparent)]
     Memory(#[from] allocator::Error),

@@ -124,14 +124,12 @@ impl Layout {
 
     /// Where index `(0, 0, …)` lies in the block, in elements.
     #[must_use]
-    #[inline]
     pub fn offset(&self) -> usize {
         self.offset
     }
 
     /// The number of elements.
     #[must_use]
-    #[inline]
     pub fn size(&self) -> usize {
         self.shape.iter().product()
     }
@@ -140,7 +138,6 @@ impl Layout {
     ///
     /// Axes of length one may have any stride; a layout without elements is contiguous.
     #[must_use]
-    #[inline]
     pub fn is_c_contiguous(&self) -> bool {
         self.is_packed(self.shape.iter().zip(&self.strides).rev())
     }
@@ -204,7 +201,6 @@ impl Layout {
         bytes.ok_or_else(|| LayoutError::Overflow { shape: self.shape.to_vec(), itemsize })
     }
 
-    #[inline]
     fn is_packed<'a>(&self, fastest_first: impl Iterator<Item = (&'a usize, &'a isize)>) -> bool {
         let mut expected = 1;
         let mut is_packed = true;

@@ -54,23 +54,24 @@ fn main() -> Result<()> {
     let stream = ctx.stream()?;
     let kernel = ctx.kernel(Source::wgsl(AXPY)).entry("axpy").build()?;
     let pairs = (0..PAIRS).map(|_| Pair::new(&ctx)).collect::<Result<Vec<_>>>()?;
-    let total = WARM_UP + n;
-    match what.as_str() {
-        "chain" => (0..total).try_for_each(|_| pairs[0].launch(&kernel, &stream))?,
-        "independent" => (0..total).try_for_each(|i| pairs[i % PAIRS].launch(&kernel, &stream))?,
-        "wait" => (0..total).try_for_each(|_| {
-            pairs[0].launch(&kernel, &stream)?;
-            anyhow::Ok(stream.synchronize()?)
-        })?,
-        "replay" => {
-            let record = |graph: &mut GraphRecorder| -> Result<(), KernelError> {
-                let launch = |_| kernel.record(graph, GROUPS, (&pairs[0].x, &pairs[0].y, N, 0.5_f32)).map(drop);
-                (0..10).try_for_each(launch)
-            };
-            let (graph, ()) = Graph::record(&stream, record)?;
-            (0..total).try_for_each(|_| graph.replay(&stream))?;
+    let record = |graph: &mut GraphRecorder| -> Result<(), KernelError> {
+        let launch = |_| kernel.record(graph, GROUPS, (&pairs[0].x, &pairs[0].y, N, 0.5_f32)).map(drop);
+        (0..10).try_for_each(launch)
+    };
+    let (graph, ()) = Graph::record(&stream, record)?;
+    let run = |n: usize| -> Result<()> {
+        match what.as_str() {
+            "chain" => (0..n).try_for_each(|_| pairs[0].launch(&kernel, &stream))?,
+            "independent" => (0..n).try_for_each(|i| pairs[i % PAIRS].launch(&kernel, &stream))?,
+            "wait" => (0..n).try_for_each(|_| {
+                pairs[0].launch(&kernel, &stream)?;
+                anyhow::Ok(stream.synchronize()?)
+            })?,
+            "replay" => (0..n).try_for_each(|_| graph.replay(&stream))?,
+            _ => bail!("chain, independent, wait or replay, not {what}"),
         }
-        _ => bail!("chain, independent, wait or replay, not {what}"),
-    }
-    Ok(stream.synchronize()?)
+        Ok(stream.synchronize()?)
+    };
+    run(WARM_UP)?;
+    run(n)
 }

@@ -45,10 +45,12 @@
 #![forbid(unsafe_code)]
 
 pub use vkarray_allocator::{
-    Allocator, Block, Confidence, CopyNode, DeferCleanup, Error as MemoryError, FailureCallback, FillNode, Holder,
-    HostOnlyMemoryManager, LadderCounts, Limiting, Logging, ManagerFactory, MemoryInfo, MemoryKind, MemoryManager,
-    OutOfMemory, PassthroughManager, Pending, PendingLimits, Rung, Shortage, Statistics, Taken, Tracking, Usage,
-    Verdict, memory_manager_names, register_memory_manager, set_memory_manager,
+    Allocator, ArenaManager, Block, Confidence, CopyNode, DeferCleanup, DeviceMemory, Error as MemoryError,
+    FailureCallback, FillNode, Holder, HostMemory, HostOnlyMemoryManager, HostOptions, LadderCounts, Limiting, Logging,
+    ManagerFactory, MemoryContext, MemoryInfo, MemoryKind, MemoryManager, MemoryObject, MemoryState, MirroredMemory,
+    OutOfMemory, PassthroughManager, Pending, PendingLimits, PoolManager, RegisteredPath, Rung, SharedMemory, Shortage,
+    Statistics, Taken, Tracking, Usage, UsmType, Verdict, memory_manager_names, register_memory_manager,
+    set_memory_manager,
 };
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
@@ -61,7 +63,8 @@ pub use vkarray_kernel::{
     ParamKind, Parameter, PushMember, ScalarValue, Signature, Source, Translated,
 };
 pub use vkarray_ndarray::{
-    Context, ContextBuilder, DeviceNDArray, Error, Index, Layout, LayoutError, Order, Result, Span, broadcast_shapes,
+    Context, ContextBuilder, DeviceNDArray, Error, HostRead, HostWrite, Index, Layout, LayoutError, Order, PendingCopy,
+    Registered, Result, Span, broadcast_shapes,
 };
 
 /// What most programs need.

@@ -1,10 +1,17 @@
 use super::*;
 
 /// A snapshot of a real machine, as `vkarray devices --json` prints it.
-fn machine(name: &str) -> DeviceInfo {
+pub(crate) fn machine(name: &str) -> DeviceInfo {
     let path = format!("{}/../../tests/snapshots/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn kinds_are_numbered_as_they_are_listed() {
+    for (kind, idx) in MemoryKind::ALL.into_iter().zip(0..) {
+        assert_eq!(kind.index(), idx, "{kind}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use vkarray_driver::Device;
 
-use super::{DeferCleanup, HostOptions, IpcHandle, MemoryManager, Request, Usage};
+use super::{Counters, DeferCleanup, HostOptions, IpcHandle, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
@@ -144,8 +144,20 @@ impl<A: Adaptor> MemoryManager for A {
         self.inner().flush()
     }
 
+    fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
+        self.inner().reserve(bytes, kind)
+    }
+
+    fn trim(&self, keep: u64) -> Result<u64> {
+        self.inner().trim(keep)
+    }
+
     fn usage(&self) -> Usage {
         self.inner().usage()
+    }
+
+    fn counters(&self) -> Counters {
+        self.inner().counters()
     }
 
     fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {

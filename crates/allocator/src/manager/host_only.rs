@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use vkarray_driver::Device;
 
-use super::{DeferCleanup, HostOptions, MemoryManager, PassthroughManager, Request, Usage};
+use super::{Counters, DeferCleanup, HostOptions, MemoryManager, PassthroughManager, Request, Usage};
 use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
@@ -20,8 +20,8 @@ use crate::pointer::{HostPointer, MemoryPointer, Owner};
 ///
 /// A plugin passes to it: [`MemoryManager::initialize`], [`MemoryManager::memhostalloc`], [`MemoryManager::mempin`],
 /// [`MemoryManager::memfree`] of what [`HostOnlyMemoryManager::owns`]; and, beside doing them itself for device memory,
-/// [`MemoryManager::reset`], [`MemoryManager::defer_cleanup`], [`MemoryManager::try_flush`], [`MemoryManager::flush`] and
-/// [`MemoryManager::usage`].
+/// [`MemoryManager::reset`], [`MemoryManager::defer_cleanup`], [`MemoryManager::try_flush`], [`MemoryManager::flush`],
+/// [`MemoryManager::trim`] and [`MemoryManager::usage`].
 #[derive(Debug, Default)]
 pub struct HostOnlyMemoryManager<M = PassthroughManager> {
     host: M,
@@ -44,8 +44,13 @@ impl<M: MemoryManager> HostOnlyMemoryManager<M> {
     /// Whether the memory came from this half of a plugin: it is of a kind that only this half gives out.
     #[must_use]
     pub fn owns(&self, memory: &MemoryPointer) -> bool {
-        matches!(memory.kind(), MemoryKind::Pinned | MemoryKind::WriteCombined)
+        is_host(memory.kind())
     }
+}
+
+/// Whether memory of that kind is the host's.
+fn is_host(kind: MemoryKind) -> bool {
+    matches!(kind, MemoryKind::Pinned | MemoryKind::WriteCombined)
 }
 
 impl<M: MemoryManager> MemoryManager for HostOnlyMemoryManager<M> {
@@ -94,8 +99,23 @@ impl<M: MemoryManager> MemoryManager for HostOnlyMemoryManager<M> {
         self.host.flush()
     }
 
+    fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
+        if !is_host(kind) {
+            return Err(Error::NoSuchMemory { kind });
+        }
+        self.host.reserve(bytes, kind)
+    }
+
+    fn trim(&self, keep: u64) -> Result<u64> {
+        self.host.trim(keep)
+    }
+
     fn usage(&self) -> Usage {
         self.host.usage()
+    }
+
+    fn counters(&self) -> Counters {
+        self.host.counters()
     }
 
     fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {

@@ -19,6 +19,7 @@ use crate::deferred::Deferred;
 use crate::error::{Error, Result};
 use crate::hold::Hold;
 use crate::holder::Holder;
+use crate::import::Imports;
 use crate::kind::MemoryKind;
 use crate::ladder::{Ladder, LadderCounts};
 use crate::memory_info::MemoryInfo;
@@ -38,6 +39,7 @@ struct State {
     /// What is given out.
     live: Mutex<SlotMap<DefaultKey, Live>>,
     dropped: Deferred<Chunk>,
+    imports: Imports,
     ladder: Ladder,
     source: ManuallyDrop<ChunkSource>,
 }
@@ -79,7 +81,8 @@ impl MemoryManager for PassthroughManager {
             let limits = self.limits.map_or_else(PendingLimits::from_environment, Ok)?;
             let dropped = Deferred::new(device, limits, self.hold.clone());
             let source = ManuallyDrop::new(ChunkSource::new(device)?);
-            let state = State { live: Mutex::default(), dropped, ladder: Ladder::default(), source };
+            let imports = Imports::new(device);
+            let state = State { live: Mutex::default(), dropped, imports, ladder: Ladder::default(), source };
             // Somebody else may have been quicker; theirs is as good.
             let _ = self.state.set(state);
         }
@@ -100,12 +103,14 @@ impl MemoryManager for PassthroughManager {
         })
     }
 
-    unsafe fn mempin(&self, _: Owner, _: NonNull<u8>, _: u64, _: bool) -> Result<HostPointer> {
-        Err(Error::Unsupported { what: "pinning memory of the program" })
+    unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
+        // SAFETY: the caller keeps this function's contract, which is the same.
+        unsafe { self.state()?.imports.pin(owner, pointer, size, mapped) }
     }
 
     fn memfree(&self, memory: MemoryPointer) {
         let Some(state) = self.state.get() else { return };
+        let Some(memory) = state.imports.end(memory) else { return };
         let Some(Live { chunk, heap, .. }) = state.live().remove(key(&memory)) else {
             return tracing::error!(?memory, "memory was given back that is not this manager's");
         };
@@ -123,7 +128,7 @@ impl MemoryManager for PassthroughManager {
         let index = heap.index as usize;
         let live: u64 =
             state.live().values().filter(|live| live.heap == index).map(|live| live.chunk.memory_size()).sum();
-        Ok(MemoryInfo::of(heap, live + state.dropped.bytes_on(index)))
+        Ok(MemoryInfo::of(heap, live + state.dropped.bytes_on(index), 0))
     }
 
     fn reset(&self) -> Result<()> {
@@ -136,11 +141,13 @@ impl MemoryManager for PassthroughManager {
 
     fn try_flush(&self) -> Result<()> {
         let state = self.state()?;
+        state.imports.try_flush()?;
         state.dropped.try_flush(|chunk| state.free(chunk))
     }
 
     fn flush(&self) -> Result<()> {
         let state = self.state()?;
+        state.imports.flush()?;
         state.dropped.flush(|chunk| state.free(chunk))
     }
 
@@ -148,8 +155,9 @@ impl MemoryManager for PassthroughManager {
         let Some(state) = self.state.get() else {
             return Usage { in_use: 0, reserved: 0, n_pending: 0, pending: 0 };
         };
-        let (n_pending, pending) = state.dropped.pending();
+        let ((n_chunks, chunks), (n_imports, imports)) = (state.dropped.pending(), state.imports.pending());
         let held = state.source.usage();
+        let (n_pending, pending) = (n_chunks + n_imports, chunks + imports);
         Usage { in_use: held.in_use, reserved: held.reserved, n_pending, pending }
     }
 

@@ -39,14 +39,14 @@ impl Counter {
 
 /// What a scope counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counters {
+pub struct ScopeCounters {
     /// Bytes, as asked for.
     pub bytes: Counter,
     /// Allocations.
     pub allocations: Counter,
 }
 
-impl Counters {
+impl ScopeCounters {
     fn allocated(&mut self, bytes: i64) {
         self.bytes.add(bytes);
         self.allocations.add(1);
@@ -66,16 +66,16 @@ impl Counters {
 /// Open scopes, the innermost last; the program's own is always there.
 #[derive(Debug, Default)]
 struct Frames {
-    program: Counters,
-    scopes: Vec<Counters>,
+    program: ScopeCounters,
+    scopes: Vec<ScopeCounters>,
 }
 
 impl Frames {
-    fn innermost(&mut self) -> &mut Counters {
+    fn innermost(&mut self) -> &mut ScopeCounters {
         self.scopes.last_mut().unwrap_or(&mut self.program)
     }
 
-    fn pop(&mut self) -> Option<Counters> {
+    fn pop(&mut self) -> Option<ScopeCounters> {
         let scope = self.scopes.pop()?;
         self.innermost().fold(scope);
         Some(scope)
@@ -96,13 +96,13 @@ impl<M: MemoryManager> Statistics<M> {
 
     /// What the innermost scope has counted so far.
     #[must_use]
-    pub fn counters(&self) -> Counters {
+    pub fn counted(&self) -> ScopeCounters {
         *self.frames().innermost()
     }
 
     /// Begins a scope, on all threads; see [`Statistics::scope`] for one that ends by itself.
     pub fn push(&self) {
-        self.frames().scopes.push(Counters::default());
+        self.frames().scopes.push(ScopeCounters::default());
     }
 
     /// Ends the innermost scope and returns what it counted, which now counts in the one around it.
@@ -110,7 +110,7 @@ impl<M: MemoryManager> Statistics<M> {
     /// # Errors
     ///
     /// [`Error::NoOpenScope`] if only the program's own is left.
-    pub fn pop(&self) -> Result<Counters> {
+    pub fn pop(&self) -> Result<ScopeCounters> {
         self.frames().pop().ok_or(Error::NoOpenScope)
     }
 
@@ -119,7 +119,7 @@ impl<M: MemoryManager> Statistics<M> {
     #[must_use = "the scope ends with the guard"]
     pub fn scope(&self) -> StatisticsScope<'_, M> {
         let mut frames = self.frames();
-        frames.scopes.push(Counters::default());
+        frames.scopes.push(ScopeCounters::default());
         StatisticsScope { depth: frames.scopes.len(), statistics: self }
     }
 
@@ -167,11 +167,11 @@ impl<M: MemoryManager> StatisticsScope<'_, M> {
     /// # Errors
     ///
     /// [`Error::NoOpenScope`] if [`Statistics::pop`] ended it before.
-    pub fn end(self) -> Result<Counters> {
+    pub fn end(self) -> Result<ScopeCounters> {
         self.close().ok_or(Error::NoOpenScope)
     }
 
-    fn close(&self) -> Option<Counters> {
+    fn close(&self) -> Option<ScopeCounters> {
         let mut frames = self.statistics.frames();
         while frames.scopes.len() > self.depth {
             frames.pop();

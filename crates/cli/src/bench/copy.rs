@@ -89,7 +89,7 @@ fn device_bytes(bench: &Bench<'_>) -> u64 {
 }
 
 /// Reports the rate of copies that follow each other without a wait.
-fn in_a_row(
+pub(super) fn in_a_row(
     bench: &Bench<'_>,
     name: &str,
     stream: &Stream,

@@ -73,6 +73,8 @@ fn copies() {
     // The size of the copies on the device depends on the device.
     let (on_device, rest): (Vec<_>, Vec<_>) = names.iter().partition(|name| name.starts_with("copy_device_"));
     assert_eq!(on_device.len(), 2, "{on_device:?}");
+    let (views, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(|name| name.starts_with("view_"));
+    assert_eq!(views.len(), 11, "{views:?}");
     let stages = ["up", "kernel", "down", "together", "ratio"];
     let links = ["link", "link_kernel", "link_together", "link_ratio"];
     let overlaps: Vec<_> = stages.iter().chain(&links).map(|what| format!("overlap_{what}")).collect();
@@ -81,13 +83,16 @@ fn copies() {
 
 #[test]
 fn allocations() {
-    assert_eq!(names("memory"), ["alloc_1MiB", "alloc_64MiB", "alloc_1GiB", "alloc_pinned_64MiB"]);
+    let of_sizes =
+        ["1MiB", "64MiB", "1GiB"].map(|size| ["", "_used", "_8_threads"].map(|what| format!("alloc_{size}{what}")));
+    let expected = ["use_small".to_owned()].into_iter().chain(of_sizes.into_iter().flatten());
+    assert_eq!(names("memory"), expected.chain(["alloc_pinned_64MiB".to_owned()]).collect::<Vec<_>>());
 }
 
 #[test]
 fn text_has_a_line_a_figure() {
     let output = Folder::new().done("bench memory --runs 1");
     let text = text(&output.stdout);
-    assert_eq!(text.lines().count(), 5, "{text}");
-    assert!(text.lines().skip(1).all(|line| line.starts_with("alloc_")), "{text}");
+    assert_eq!(text.lines().count(), 12, "{text}");
+    assert!(text.lines().skip(1).all(|line| line.starts_with("alloc_") || line.starts_with("use_")), "{text}");
 }

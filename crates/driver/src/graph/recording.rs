@@ -16,7 +16,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::Repeatable;
 use crate::queue::Queue;
-use crate::stream::Recorder;
+use crate::recorder::Recorder;
 
 /// See the module.
 pub(crate) struct Recording {

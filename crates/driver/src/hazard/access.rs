@@ -70,15 +70,22 @@ impl Stages {
         self.0 & !other.0 == 0
     }
 
+    /// The set as a number: bit `n` stands for the `n`-th stage.
+    pub(crate) const fn bits(self) -> usize {
+        self.0 as usize
+    }
+
     /// Iterates over the stages of the set.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = Stage> {
-        let mut left = self.0;
-        std::iter::from_fn(move || {
-            let stage = Stage::ALL.get(left.trailing_zeros() as usize)?;
-            left &= left - 1; // Without its lowest bit.
-            Some(*stage)
-        })
+        Stage::ALL.into_iter().filter(move |&stage| self.contains(stage))
+    }
+
+    /// The stages of the set that `keep` accepts, of which it is asked about every one: that takes no branch.
+    #[inline]
+    pub(super) fn filtered(self, keep: impl Fn(Stage) -> bool) -> Self {
+        let bit = |stage| u8::from(keep(stage)) << stage as u8;
+        Self(self.0 & (bit(Stage::Compute) | bit(Stage::Transfer) | bit(Stage::Host)))
     }
 }
 
@@ -178,6 +185,9 @@ mod tests {
             let set: Stages = a.iter().copied().collect();
             assert_eq!(set.iter().collect::<Vec<_>>(), a);
             assert_eq!(set.is_empty(), a.is_empty());
+            assert_eq!(set.filtered(|stage| stage != Stage::Transfer).iter().collect::<Vec<_>>(), {
+                a.iter().copied().filter(|&stage| stage != Stage::Transfer).collect::<Vec<_>>()
+            });
             for b in lists() {
                 let other: Stages = b.iter().copied().collect();
                 assert_eq!(set.is_subset(other), a.iter().all(|stage| b.contains(stage)), "{a:?} {b:?}");

@@ -78,7 +78,7 @@ impl Lane {
             return Stages::NONE;
         }
         let clean = &self.clean[dst.index()];
-        last_use.stages.iter().filter(|src| last_use.seq >= clean[src.index()]).collect()
+        last_use.stages.filtered(|src| last_use.seq >= clean[src.index()])
     }
 
     /// The first position without a barrier from `src` since, to whatever stage.

@@ -91,6 +91,14 @@ impl LastUse {
 /// The last uses of a retired block, at most one a lane, without those known to be complete.
 pub type LastUses = SmallVec<[LastUse; 2]>;
 
+/// Adds a use to those of the same memory: one that comes after both uses of a lane comes after their union.
+pub fn absorb(last_uses: &mut LastUses, last: &LastUse) {
+    match last_uses.iter_mut().find(|held| held.lane == last.lane) {
+        Some(held) => held.absorb(last),
+        None => last_uses.push(*last),
+    }
+}
+
 /// Adds `point`, keeping the later of two points of one lane.
 pub(super) fn raise(points: &mut Points, point: Point) {
     match points.iter_mut().find(|held| held.lane == point.lane) {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::access::{Access, Mode};
-use super::plan::{LastUse, LastUses};
+use super::plan::{LastUse, LastUses, absorb};
 
 /// How many intervals are kept apart: eight of a writer and a reader each.
 const MAX_EXACT: usize = 16;
@@ -230,13 +230,5 @@ impl Uses {
             absorb(&mut last_uses, last);
         }
         last_uses
-    }
-}
-
-/// Adds a use, keeping one a lane.
-fn absorb(last_uses: &mut LastUses, last: &LastUse) {
-    match last_uses.iter_mut().find(|held| held.lane == last.lane) {
-        Some(held) => held.absorb(last),
-        None => last_uses.push(*last),
     }
 }

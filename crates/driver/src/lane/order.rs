@@ -39,6 +39,8 @@ enum Ordered {
     Ready(Option<Barrier>),
     /// It belongs to a batch that starts after these points.
     After(Waits),
+    /// The host is copying what it would touch.
+    Held,
 }
 
 impl Lane {
@@ -71,6 +73,9 @@ impl Lane {
     /// Commits the operation to the open batch, if it waits for no other lane and, to come again, came last.
     fn commit_at_once(&self, value: u64, operation: Operation<'_>) -> Option<Option<Barrier>> {
         let mut tracker = self.device().tracker();
+        if !tracker.holds.is_empty() && !matches!(tracker.holds.are_in_the_way(operation.accesses()), Ok(false)) {
+            return None;
+        }
         match operation {
             Operation::Once(accesses) => tracker.hazards.order(self.id, value, accesses),
             Operation::Replay(again) => tracker.hazards.repeat(self.id, value, again),
@@ -89,6 +94,12 @@ impl Lane {
             let waits = match self.order(&mut state, operation)? {
                 Ordered::Ready(barrier) => return Ok((state, barrier)),
                 Ordered::After(waits) => waits,
+                Ordered::Held => {
+                    drop(state); // Others go on meanwhile.
+                    self.device().wait_for_holds(operation.accesses())?;
+                    state = self.state();
+                    continue;
+                }
             };
             match waits.iter().find(|p| p.timeline().submitted() < p.value()) {
                 Some(behind) => {
@@ -107,6 +118,9 @@ impl Lane {
     fn order(&self, state: &mut State, operation: Operation<'_>) -> Result<Ordered> {
         let batch = opened(state);
         let mut tracker = self.device().tracker();
+        if tracker.holds.are_in_the_way(operation.accesses())? {
+            return Ok(Ordered::Held);
+        }
         loop {
             let plan = tracker.hazards.plan(self.id, operation.accesses());
             if plan.waits.is_empty() {
@@ -120,7 +134,7 @@ impl Lane {
             for &hazard::Point { lane, value } in &plan.waits {
                 match tracker.point(lane, value) {
                     Some(point) if !point.is_complete()? => waits.push(point),
-                    _ => tracker.hazards.completed(lane, value),
+                    _ => tracker.completed(lane, value),
                 }
             }
             if waits.len() == plan.waits.len() {

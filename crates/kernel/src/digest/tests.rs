@@ -76,6 +76,7 @@ fn elements_with_padding_have_no_rule() {
 fn numbers_are_packed_as_check_packs_them() {
     let signature = signature("only_args");
     let digest = Digest::new(&signature, &LIMITS).expect("a simple signature");
+    let push_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
     let scalars = [ScalarValue::F32(0.5), ScalarValue::U32(7), ScalarValue::I32(-1), ScalarValue::F64(2.0)];
     let color = [1.0_f32, 2.0, 3.0].map(ScalarValue::from);
     let lists: [&[ScalarValue]; 4] = [&color, &color[..2], &[color[0], color[1], scalars[1]], &[]];
@@ -85,7 +86,7 @@ fn numbers_are_packed_as_check_packs_them() {
             let usual = [&scalars[..1], &scalars[1..2], &color, &scalars[2..3]];
             let given = |i: usize| ArgShape::Scalars(if i == idx { values } else { usual[i] });
             let arguments: Vec<_> = (0..4).map(|i| Argument::from(given(i))).collect();
-            let mut block = vec![0; digest.push_bytes];
+            let mut block = vec![0; push_bytes];
             let mut is_packed = true;
             for (i, other) in digest.numbers.iter().enumerate().filter(|&(i, _)| i != idx) {
                 is_packed &= other.pack(&Arg::Scalars(SmallVec::from_slice(usual[i])), &mut block);
@@ -97,7 +98,7 @@ fn numbers_are_packed_as_check_packs_them() {
                 assert_eq!(block, packed.push_constants.as_slice(), "{idx}: {values:?}");
             }
             if let &[value] = values {
-                let is_one = rule.pack(&Arg::Scalar(value), &mut vec![0; digest.push_bytes]);
+                let is_one = rule.pack(&Arg::Scalar(value), &mut vec![0; push_bytes]);
                 assert_eq!(is_one, is_packed, "{idx}: {value:?}"); // One number is a list of one.
             }
         }

@@ -106,6 +106,25 @@ fn completion_brings_completion_of_what_was_waited_for() {
 }
 
 #[test]
+fn completion_names_what_is_complete_with_it() {
+    let mut rig = Rig::new(4, 3);
+    // Lane 1 waits for lane 0, lane 2 for lane 1, lane 3 for nobody.
+    rig.barrier(0, &[(0, ALL, Write, Compute)]);
+    rig.waits(1, &[(0, ALL, Read, Compute), (1, ALL, Write, Compute)]);
+    rig.waits(2, &[(1, ALL, Read, Compute)]);
+    rig.barrier(3, &[(2, ALL, Write, Compute)]);
+    let done: Vec<u64> = (0..4).map(|lane| rig.submit(lane)).collect();
+    let point = |rig: &Rig, lane: usize| Point { lane: rig.lanes[lane], value: done[lane] };
+    let mut implied = rig.table.completed(rig.lanes[2], done[2]);
+    implied.sort_by_key(|point| point.lane);
+    // The batch of lane 1 is the second: its wait opened it.
+    assert_eq!(implied.to_vec(), [point(&rig, 0), point(&rig, 1)]);
+    for (lane, &value) in done.iter().enumerate() {
+        assert_eq!(rig.table.completed(rig.lanes[lane], value).to_vec(), [], "lane {lane}, which is no news to others");
+    }
+}
+
+#[test]
 fn a_wait_of_the_callers_own_counts() {
     let mut rig = Rig::new(3, 2);
     rig.barrier(0, &[(0, ALL, Write, Compute)]);

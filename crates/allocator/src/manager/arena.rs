@@ -1,0 +1,283 @@
+//! The arena: memory for one frame of work after the other, given out by moving a number and taken back all at once.
+//!
+//! A ring of frames lies in memory of another manager, which also serves what is not for frames. Coming round to a frame
+//! waits for nobody: who gets its memory next is ordered on the device after those that had it before. The arithmetic
+//! is `arena/frame.rs`.
+
+mod frame;
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use vkarray_driver::Device;
+use vkarray_driver::hazard::{LastUses, absorb};
+
+use self::frame::Ring;
+use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryManager, Request, Usage};
+use crate::error::{Error, Result};
+use crate::holder::Holder;
+use crate::kind::MemoryKind;
+use crate::ladder::LadderCounts;
+use crate::memory_info::MemoryInfo;
+use crate::out_of_memory::{OutOfMemory, Shortage};
+use crate::pointer::{HostPointer, MemoryPointer, Owner};
+use crate::transfer::check_same_device;
+
+/// Gives out device memory of the current frame. Clones are handles to the same arena: one goes to the allocator, and
+/// another stays with the program, to end frames with.
+///
+/// A block of a frame is a block like any other. It is kept alive as long as somebody holds it, and keeps its frame from
+/// coming round. Host memory and [`MemoryKind::Shared`] are the other manager's.
+#[derive(Debug, Clone)]
+pub struct ArenaManager {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    upstream: Box<dyn MemoryManager>,
+    frame_bytes: u64,
+    n_frames: usize,
+    state: OnceLock<State>,
+}
+
+/// The frames of one device.
+struct State {
+    ring: Mutex<Ring<LastUses>>,
+    /// Each frame's memory, in the ring's order.
+    memory: Vec<MemoryPointer>,
+    device: Arc<Device>,
+}
+
+impl ArenaManager {
+    /// Makes an arena of `n_frames` frames of `frame_bytes` bytes each, in memory of `upstream`. Takes the memory when
+    /// it is initialised.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadArena`] without frames or bytes, or with more bytes than can be counted.
+    pub fn new(upstream: Box<dyn MemoryManager>, n_frames: usize, frame_bytes: u64) -> Result<Self> {
+        let bytes = frame_bytes.checked_next_multiple_of(frame::ALIGNMENT).filter(|&bytes| bytes > 0 && n_frames > 0);
+        let frame_bytes = bytes.ok_or(Error::BadArena { n_frames, frame_bytes })?;
+        Ok(Self { shared: Arc::new(Shared { upstream, frame_bytes, n_frames, state: OnceLock::new() }) })
+    }
+
+    /// The number of the current frame, counted from 0 over all rounds.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotInitialized`].
+    pub fn frame(&self) -> Result<u64> {
+        Ok(self.state()?.ring().current())
+    }
+
+    /// Ends the current frame and begins the next, whose memory is that of the oldest. Returns its number. Never
+    /// blocks: work that still uses the memory is waited for on the device, by the work that comes to use it next.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::FrameInUse`] if a block of the oldest frame is still held; the current frame goes on then.
+    /// [`Error::NotInitialized`]; [`DeviceLost`](vkarray_driver::Error::DeviceLost).
+    pub fn next_frame(&self) -> Result<u64> {
+        let state = self.state()?;
+        state.device.check_lost()?;
+        let mut ring = state.ring();
+        let begun = ring.advance().map_err(|(frame, n_blocks)| Error::FrameInUse { frame, n_blocks })?;
+        let mut former = ring.former().clone();
+        drop(ring); // The device's book is asked without it.
+        if state.device.forget_complete(&mut former).is_ok() {
+            let mut ring = state.ring();
+            if ring.current() == begun {
+                *ring.former() = former; // Else it is remembered a round longer.
+            }
+        }
+        Ok(begun)
+    }
+
+    fn state(&self) -> Result<&State> {
+        self.shared.state.get().ok_or(Error::NotInitialized)
+    }
+
+    fn upstream(&self) -> &dyn MemoryManager {
+        &*self.shared.upstream
+    }
+
+    /// The frame of the ring that memory lies in, if it is the arena's.
+    fn place(&self, memory: &MemoryPointer) -> Option<usize> {
+        let frames = &self.shared.state.get()?.memory;
+        frames.iter().position(|frame| {
+            let end = frame.offset() + frame.size();
+            frame.buffer() == memory.buffer() && (frame.offset()..end).contains(&memory.offset())
+        })
+    }
+
+    fn allocate(&self, size: u64) -> Result<MemoryPointer> {
+        let state = self.state()?;
+        let kind = MemoryKind::Device;
+        let mut ring = state.ring();
+        let Some((place, offset)) = ring.allocate(size) else {
+            let mut report = OutOfMemory::new(size, kind, Shortage::Limit(self.shared.frame_bytes));
+            report.largest_free = Some(ring.left());
+            drop(ring);
+            let Usage { in_use, reserved, .. } = self.usage();
+            (report.in_use, report.reserved) = (in_use, reserved);
+            return Err(Error::OutOfMemory(Box::new(report)));
+        };
+        let former = ring.former().clone();
+        drop(ring);
+        let frame = &state.memory[place];
+        // SAFETY: the bytes are the frame's, whose memory is as a pointer's must be and alive as long as the arena; the
+        // ring gives them to nobody else until they come back, and the offsets are multiples of 256.
+        let pointer = unsafe { MemoryPointer::new(frame.buffer(), frame.offset() + offset, size, kind) }.after(former);
+        let Some(start) = frame.mapped() else { return Ok(pointer) };
+        let offset = usize::try_from(offset).expect("a mapping is smaller than the address space");
+        // SAFETY: the offset lies inside the frame's mapping.
+        let address = unsafe { start.add(offset) };
+        // SAFETY: the frame is mapped, to coherent memory, for as long as it lives.
+        Ok(unsafe { pointer.with_mapping(address) })
+    }
+}
+
+impl State {
+    fn ring(&self) -> MutexGuard<'_, Ring<LastUses>> {
+        // Each change is whole before anything can panic.
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State").field("current", &self.ring().current()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let Some(State { ring, memory, .. }) = self.state.take() else { return };
+        let mut ring = ring.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (place, mut frame) in memory.into_iter().enumerate() {
+            // Every block held its allocator and so the arena: all have come back, with their last uses.
+            frame.set_last_uses(ring.take_uses(place));
+            self.upstream.memfree(frame);
+        }
+    }
+}
+
+impl MemoryManager for ArenaManager {
+    fn interface_version(&self) -> u32 {
+        INTERFACE_VERSION
+    }
+
+    fn initialize(&self, device: &Arc<Device>) -> Result<()> {
+        self.upstream().initialize(device)?;
+        if let Some(state) = self.shared.state.get() {
+            return check_same_device(&state.device, device);
+        }
+        let Shared { frame_bytes, n_frames, .. } = *self.shared;
+        let holder = Holder::new().with_label("frame of an arena");
+        let request = Request::new(frame_bytes, MemoryKind::Device).with_holder(holder);
+        let mut memory: Vec<MemoryPointer> = Vec::new();
+        let mut uses = Vec::new();
+        for _ in 0..n_frames {
+            match self.upstream().memalloc(&request) {
+                Ok(mut frame) => {
+                    uses.push(frame.take_last_uses());
+                    memory.push(frame);
+                }
+                Err(error) => {
+                    memory.into_iter().for_each(|frame| self.upstream().memfree(frame));
+                    return Err(error);
+                }
+            }
+        }
+        let ring = Mutex::new(Ring::new(frame_bytes, uses));
+        if let Err(state) = self.shared.state.set(State { ring, memory, device: Arc::clone(device) }) {
+            // Somebody else was quicker; theirs is as good.
+            state.memory.into_iter().for_each(|frame| self.upstream().memfree(frame));
+        }
+        Ok(())
+    }
+
+    fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
+        if request.kind == MemoryKind::Device { self.allocate(request.size) } else { self.upstream().memalloc(request) }
+    }
+
+    fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
+        self.upstream().memhostalloc(size, options)
+    }
+
+    unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
+        // SAFETY: the caller keeps the same promises.
+        unsafe { self.upstream().mempin(owner, pointer, size, mapped) }
+    }
+
+    fn memfree(&self, mut memory: MemoryPointer) {
+        let (Some(place), Some(state)) = (self.place(&memory), self.shared.state.get()) else {
+            return self.upstream().memfree(memory);
+        };
+        let uses = memory.take_last_uses();
+        state.ring().free(place, |held| uses.iter().for_each(|last| absorb(held, last)));
+    }
+
+    fn get_ipc_handle(&self, memory: &MemoryPointer) -> Result<IpcHandle> {
+        self.upstream().get_ipc_handle(memory)
+    }
+
+    fn get_memory_info(&self) -> Result<MemoryInfo> {
+        self.upstream().get_memory_info()
+    }
+
+    fn reset(&self) -> Result<()> {
+        self.upstream().reset()
+    }
+
+    fn defer_cleanup(&self) -> DeferCleanup {
+        self.upstream().defer_cleanup()
+    }
+
+    fn try_flush(&self) -> Result<()> {
+        self.upstream().try_flush()
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.upstream().flush()
+    }
+
+    /// Of kinds that are not for frames: those are there from the start.
+    fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
+        if kind == MemoryKind::Device {
+            return Err(Error::Unsupported { what: "taking more memory for the frames of an arena" });
+        }
+        self.upstream().reserve(bytes, kind)
+    }
+
+    fn trim(&self, keep: u64) -> Result<u64> {
+        self.upstream().trim(keep)
+    }
+
+    /// Those of the other manager, for which each frame is a block.
+    fn counters(&self) -> Counters {
+        self.upstream().counters()
+    }
+
+    /// That of the other manager, for which all frames are in use.
+    fn usage(&self) -> Usage {
+        self.upstream().usage()
+    }
+
+    fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
+        if self.place(memory).is_some() { None } else { self.upstream().holder(memory) }
+    }
+
+    fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
+        // Memory of a frame goes with its frame, so nobody asks who holds it.
+        if self.place(memory).is_none() {
+            self.upstream().set_holder(memory, holder);
+        }
+    }
+
+    fn ladder(&self) -> LadderCounts {
+        self.upstream().ladder()
+    }
+}

@@ -1,0 +1,153 @@
+//! A ring of frames: where in which frame memory lies, and when a frame may come round. Pure.
+//!
+//! Generic over what is remembered of the uses of a frame's memory. Read `../arena.rs` next.
+
+/// Memory of a frame starts at multiples of this.
+pub(super) const ALIGNMENT: u64 = 256;
+
+/// One frame.
+#[derive(Debug)]
+struct Frame<U> {
+    /// The next free byte.
+    top: u64,
+    n_live: usize,
+    /// Uses by blocks that have come back this time round.
+    uses: U,
+    /// Uses before this time round, which whoever gets memory now comes after.
+    former: U,
+}
+
+/// Frames of the same size, of which one is current.
+#[derive(Debug)]
+pub(super) struct Ring<U> {
+    frame_bytes: u64,
+    frames: Vec<Frame<U>>,
+    /// Counted over all rounds.
+    current: u64,
+}
+
+impl<U: Default + Clone> Ring<U> {
+    /// A ring with a frame for each of `former`: what used its memory before.
+    pub(super) fn new(frame_bytes: u64, former: Vec<U>) -> Self {
+        let frame = |former| Frame { top: 0, n_live: 0, uses: U::default(), former };
+        Self { frame_bytes, frames: former.into_iter().map(frame).collect(), current: 0 }
+    }
+
+    pub(super) fn current(&self) -> u64 {
+        self.current
+    }
+
+    /// The bytes left of the current frame.
+    pub(super) fn left(&self) -> u64 {
+        self.frame_bytes - self.frames[self.place(self.current)].top
+    }
+
+    /// Gives out memory of the current frame: the frame's place and the first byte in it.
+    ///
+    /// Memory of no bytes takes as much room as that of one: two blocks never start at the same byte.
+    pub(super) fn allocate(&mut self, size: u64) -> Option<(usize, u64)> {
+        let place = self.place(self.current);
+        let frame = &mut self.frames[place];
+        let taken = size.max(1).checked_next_multiple_of(ALIGNMENT)?;
+        let top = frame.top.checked_add(taken).filter(|&top| top <= self.frame_bytes)?;
+        let offset = std::mem::replace(&mut frame.top, top);
+        frame.n_live += 1;
+        Some((place, offset))
+    }
+
+    /// Takes memory of that frame back. `note` adds its uses to the frame's.
+    pub(super) fn free(&mut self, place: usize, note: impl FnOnce(&mut U)) {
+        let frame = &mut self.frames[place];
+        frame.n_live -= 1;
+        note(&mut frame.uses);
+    }
+
+    /// What used the current frame's memory before.
+    pub(super) fn former(&mut self) -> &mut U {
+        let place = self.place(self.current);
+        &mut self.frames[place].former
+    }
+
+    /// Begins the next frame, or says which frame is in the way and how many of its blocks are held.
+    pub(super) fn advance(&mut self) -> Result<u64, (u64, usize)> {
+        let (next, n_frames) = (self.current + 1, self.frames.len() as u64);
+        let place = self.place(next);
+        let frame = &mut self.frames[place];
+        if frame.n_live > 0 {
+            return Err((next - n_frames, frame.n_live));
+        }
+        // What came back untouched brought the former uses back with it; a frame that gave nothing out keeps them.
+        if frame.top > 0 {
+            frame.former = std::mem::take(&mut frame.uses);
+        }
+        frame.top = 0;
+        self.current = next;
+        Ok(next)
+    }
+
+    /// All that may still use a frame's memory.
+    pub(super) fn take_uses(&mut self, place: usize) -> U {
+        let frame = &mut self.frames[place];
+        std::mem::take(if frame.top > 0 { &mut frame.uses } else { &mut frame.former })
+    }
+
+    fn place(&self, frame: u64) -> usize {
+        let n_frames = self.frames.len() as u64;
+        usize::try_from(frame % n_frames).expect("less than the number of frames")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ring(n_frames: usize) -> Ring<Vec<u32>> {
+        Ring::new(1024, vec![Vec::new(); n_frames])
+    }
+
+    #[test]
+    fn memory_of_a_frame_lies_side_by_side_and_ends_with_the_frame() {
+        // Size, first byte.
+        let cases = [(100, Some(0)), (256, Some(256)), (0, Some(512)), (257, None), (256, Some(768)), (0, None)];
+        let mut ring = ring(2);
+        for (size, offset) in cases {
+            assert_eq!(ring.allocate(size), offset.map(|offset| (0, offset)), "{size} bytes");
+        }
+        assert_eq!((ring.left(), ring.allocate(u64::MAX)), (0, None));
+        assert_eq!(ring.advance(), Ok(1));
+        assert_eq!((ring.left(), ring.allocate(1024)), (1024, Some((1, 0))));
+    }
+
+    #[test]
+    fn a_frame_comes_round_when_its_blocks_are_back_and_not_before() {
+        for n_frames in 1..=4_usize {
+            let mut ring = ring(n_frames);
+            assert_eq!(ring.allocate(1), Some((0, 0)));
+            assert_eq!(ring.allocate(1), Some((0, 256)));
+            let rounds = n_frames as u64;
+            for frame in 1..rounds {
+                assert_eq!(ring.advance(), Ok(frame));
+            }
+            assert_eq!(ring.advance(), Err((0, 2)), "{n_frames} frames");
+            ring.free(0, |uses| uses.push(1));
+            assert_eq!((ring.advance(), ring.current()), (Err((0, 1)), rounds - 1), "refused, and nothing changed");
+            ring.free(0, |uses| uses.push(2));
+            assert_eq!(ring.advance(), Ok(rounds));
+            assert_eq!(*ring.former(), [1, 2], "whoever comes next comes after both");
+            assert_eq!(ring.allocate(1024), Some((0, 0)));
+        }
+    }
+
+    #[test]
+    fn uses_are_remembered_until_somebody_came_after_them() {
+        let mut ring = Ring::new(1024, vec![vec![7_u32]]);
+        assert_eq!(*ring.former(), [7]);
+        assert_eq!(ring.advance(), Ok(1));
+        assert_eq!(*ring.former(), [7], "nobody came after them");
+        ring.allocate(1).unwrap();
+        ring.free(0, |uses| uses.push(8));
+        assert_eq!(ring.advance(), Ok(2));
+        assert_eq!(*ring.former(), [8]);
+        assert_eq!((ring.take_uses(0), ring.take_uses(0)), (vec![8], vec![]));
+    }
+}

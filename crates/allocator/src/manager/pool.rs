@@ -1,0 +1,183 @@
+//! The pool: few large chunks from the driver, cut into blocks that are used again and again.
+//!
+//! A dropped block's memory lies ready at once, with the work that may still use it: the next block comes after that
+//! work on the device, so neither waits on the host. Read `pool/state.rs` for the short way, `pool/shelf.rs` for what
+//! lies ready, `pool/search.rs` for where else memory is looked for, `pool/ground.rs` for how chunks are cut up, and
+//! `pool/growth.rs` for the driver's part, `pool/climb.rs` for when memory runs out; why it is so is in `docs/decisions/012-the-pool.md`.
+//!
+//! Blocks lie beside each other in one buffer. A kernel with checked indices stays in the range it was given; one that
+//! was built without the checks can reach its neighbours.
+
+mod class;
+mod climb;
+mod ground;
+mod growth;
+mod meter;
+mod search;
+mod shelf;
+mod sizing;
+mod span;
+mod state;
+mod uses;
+
+use std::ptr::NonNull;
+use std::sync::{Arc, OnceLock};
+
+use vkarray_driver::Device;
+
+use self::state::State;
+use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, Request, Usage};
+use crate::error::{Error, Result};
+use crate::holder::Holder;
+use crate::import::Imports;
+use crate::kind::MemoryKind;
+use crate::ladder::LadderCounts;
+use crate::pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
+use crate::transfer::check_same_device;
+
+/// Keeps memory for the next block, up to a limit or for as long as the driver has any.
+#[derive(Debug)]
+pub struct PoolManager {
+    state: OnceLock<State>,
+    imports: OnceLock<Imports>,
+    limit: u64,
+}
+
+impl Default for PoolManager {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl PoolManager {
+    /// Creates a pool for one device, which [`MemoryManager::initialize`] names. Takes no memory yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_limit(u64::MAX)
+    }
+
+    /// Creates a pool that takes at most `bytes` bytes of memory, of all kinds together, from the driver.
+    #[must_use]
+    pub fn with_limit(bytes: u64) -> Self {
+        Self { state: OnceLock::new(), imports: OnceLock::new(), limit: bytes }
+    }
+
+    fn state(&self) -> Result<&State> {
+        self.state.get().ok_or(Error::NotInitialized)
+    }
+
+    /// The state, unless this is a forked process, where its locks may be held by threads that are not there.
+    fn checked_state(&self) -> Result<&State> {
+        let state = self.state()?;
+        if state.device().is_forked() {
+            state.device().check_lost()?;
+        }
+        Ok(state)
+    }
+}
+
+impl MemoryManager for PoolManager {
+    fn interface_version(&self) -> u32 {
+        INTERFACE_VERSION
+    }
+
+    fn initialize(&self, device: &Arc<Device>) -> Result<()> {
+        if self.state.get().is_none() {
+            // Somebody else may have been quicker; theirs is as good.
+            let _ = self.state.set(State::new(device, self.limit)?);
+            let _ = self.imports.set(Imports::new(device));
+        }
+        check_same_device(self.state()?.device(), device)
+    }
+
+    fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
+        self.checked_state()?.allocate(request.size, request.kind, &request.holder)
+    }
+
+    fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
+        let kind = if options.wc { MemoryKind::WriteCombined } else { MemoryKind::Pinned };
+        let pointer = self.checked_state()?.allocate(size, kind, &Holder::new())?;
+        let is_mapped = "memory of host kinds is mapped";
+        Ok(if options.mapped {
+            HostPointer::Mapped(MappedMemory::new(pointer).expect(is_mapped))
+        } else {
+            HostPointer::Pinned(PinnedMemory::new(pointer).expect(is_mapped))
+        })
+    }
+
+    unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
+        let imports = self.imports.get().ok_or(Error::NotInitialized)?;
+        // SAFETY: the caller keeps this function's contract, which is the same.
+        unsafe { imports.pin(owner, pointer, size, mapped) }
+    }
+
+    fn memfree(&self, memory: MemoryPointer) {
+        let Some(imports) = self.imports.get() else { return };
+        let Some(memory) = imports.end(memory) else { return };
+        if let Ok(state) = self.checked_state() {
+            state.free(memory);
+        }
+    }
+
+    fn get_memory_info(&self) -> Result<MemoryInfo> {
+        self.state()?.memory_info(MemoryKind::Device)
+    }
+
+    fn reset(&self) -> Result<()> {
+        self.flush()?;
+        self.trim(0).map(|_| ())
+    }
+
+    fn defer_cleanup(&self) -> DeferCleanup {
+        self.state.get().map_or_else(|| DeferCleanup::new(|| {}), |state| state.hold.begin())
+    }
+
+    fn try_flush(&self) -> Result<()> {
+        let state = self.checked_state()?;
+        self.imports.get().map_or(Ok(()), Imports::try_flush)?;
+        if state.hold.is_on() { Ok(()) } else { state.settle_all() }
+    }
+
+    fn flush(&self) -> Result<()> {
+        let state = self.checked_state()?;
+        self.imports.get().map_or(Ok(()), Imports::flush)?;
+        if state.hold.is_on() { Ok(()) } else { state.wait_for_all() }
+    }
+
+    fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
+        self.checked_state()?.reserve(bytes, kind)
+    }
+
+    fn trim(&self, keep: u64) -> Result<u64> {
+        self.checked_state()?.trim(keep)
+    }
+
+    fn usage(&self) -> Usage {
+        let counters = self.counters();
+        let pending = counters.total(|kind| kind.pending);
+        Usage {
+            in_use: counters.total(|kind| kind.in_use) + pending,
+            reserved: counters.total(|kind| kind.reserved),
+            n_pending: usize::try_from(counters.n_pending).unwrap_or(usize::MAX),
+            pending,
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        self.state.get().map_or_else(Counters::default, |state| state.counters())
+    }
+
+    fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
+        self.state.get()?.holder(memory)
+    }
+
+    fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
+        if let Some(state) = self.state.get() {
+            state.set_holder(memory, holder);
+        }
+    }
+
+    fn ladder(&self) -> LadderCounts {
+        self.state.get().map_or_else(LadderCounts::default, |state| state.ladder.counts())
+    }
+}

@@ -1,0 +1,217 @@
+//! How large blocks and chunks are made, and how long a pool grows rather than share. Pure.
+//!
+//! Small blocks are rounded up to their size class, so that any of a class serves any other; they come out of common
+//! chunks, whose size grows with what is taken. Large blocks get what they ask for, in a chunk of their own at first.
+
+use vkarray_driver::DeviceInfo;
+
+use super::class::{Class, GRANULE, LARGEST};
+use crate::error::{Error, Result};
+use crate::kind::MemoryKind;
+
+/// Bytes of the largest common chunk on the device: taking that much from a driver costs a few milliseconds.
+const LARGEST_CHUNK: u64 = 256 << 20;
+
+/// The same in host memory, which is pinned page by page and costs ten times as much.
+const LARGEST_HOST_CHUNK: u64 = 64 << 20;
+
+/// Bytes of host memory up to which the host takes more rather than wait for the device.
+const WIDE_HOST: u64 = 4 << 30;
+
+/// A common chunk is at most this part of its heap.
+const HEAP_SHARE: u64 = 16;
+
+/// The first chunk is this part of the largest, which is also what a block must be to be large.
+const LARGE_SHARE: u64 = 8;
+
+/// What a caller needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Need {
+    /// Bytes asked for.
+    pub(super) size: u64,
+    pub(super) kind: MemoryKind,
+    /// What it takes.
+    pub(super) granules: u64,
+}
+
+impl Need {
+    /// Whether a range of that many granules serves, and wastes no more than an eighth of it.
+    pub(super) fn is_met_by(&self, granules: u64) -> bool {
+        granules >= self.granules && granules - self.granules <= self.granules / 8
+    }
+
+    /// What it takes, in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.granules * GRANULE
+    }
+}
+
+/// The sizes that suit one kind of memory of one device, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sizing {
+    kind: MemoryKind,
+    first_chunk: u64,
+    largest_chunk: u64,
+    /// Blocks from here on are large.
+    large: u64,
+    /// Up to here a pool takes more rather than have work wait for other work's memory.
+    wide: u64,
+    /// No buffer is larger.
+    limit: u64,
+}
+
+impl Sizing {
+    pub(super) fn new(kind: MemoryKind, device: &DeviceInfo) -> Self {
+        let heap_idx = kind.memory_type(device, u32::MAX).map(|idx| device.memory_types[idx as usize].heap);
+        let heap = heap_idx.and_then(|idx| device.memory_heaps.get(idx as usize)).map_or(0, |heap| heap.size);
+        let most = if is_host(kind) { LARGEST_HOST_CHUNK } else { LARGEST_CHUNK };
+        let part = (heap / HEAP_SHARE).checked_ilog2().map_or(0, |log| 1 << log);
+        let limit = device.limits.max_buffer_size.min(LARGEST * GRANULE);
+        let largest_chunk = part.clamp(1 << 20, most).min(limit / GRANULE * GRANULE);
+        let wide = if is_host(kind) { (heap / 8).min(WIDE_HOST) } else { heap / 2 };
+        let first_chunk = largest_chunk / LARGE_SHARE;
+        Self { kind, first_chunk, largest_chunk, large: first_chunk, wide, limit }
+    }
+
+    /// What `size` bytes take.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`] if no buffer can hold them.
+    pub(super) fn need(&self, size: u64) -> Result<Need> {
+        let exact = size.div_ceil(GRANULE).max(1);
+        if exact > self.limit / GRANULE {
+            return Err(Error::TooLarge { bytes: size, limit: self.limit });
+        }
+        let granules = if size > self.large { exact } else { Class::at_least(exact).granules() };
+        Ok(Need { size, kind: self.kind, granules })
+    }
+
+    /// The bytes of the chunk to take for a need, where the kind's chunks have `reserved` bytes already.
+    pub(super) fn chunk(&self, need: &Need, reserved: u64) -> u64 {
+        if need.size > self.large {
+            return need.bytes();
+        }
+        // As much again as there is, so that chunks stay few; and room for more than the one block.
+        let doubled = reserved.clamp(self.first_chunk, self.largest_chunk).max(2 * need.bytes());
+        doubled.checked_next_power_of_two().unwrap_or(doubled).min(self.largest_chunk.max(need.bytes()))
+    }
+
+    /// Whether a kind that has `reserved` bytes grows by `more`, rather than have work wait for other work's memory.
+    pub(super) fn is_wide(&self, reserved: u64, more: u64) -> bool {
+        reserved.checked_add(more).is_some_and(|total| total <= self.wide)
+    }
+
+    /// The granules of the smallest chunk that is taken ahead of need.
+    pub(super) fn smallest(&self) -> u64 {
+        self.first_chunk / GRANULE
+    }
+
+    /// The most granules of one chunk.
+    pub(super) fn limit(&self) -> u64 {
+        self.limit / GRANULE
+    }
+}
+
+/// Whether it lies in the host's memory, where the host is who writes or reads it.
+pub(super) fn is_host(kind: MemoryKind) -> bool {
+    matches!(kind, MemoryKind::Pinned | MemoryKind::WriteCombined)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kind::tests::machine;
+
+    const MIB: u64 = 1 << 20;
+
+    fn sizing(name: &str, kind: MemoryKind) -> Sizing {
+        Sizing::new(kind, &machine(name))
+    }
+
+    #[test]
+    fn chunks_suit_the_heap_and_grow_with_use() {
+        let (h100, lavapipe) = ("h100_580.159", "lavapipe_22.3.6");
+        // Machine, kind, bytes asked for, reserved so far, bytes of the chunk.
+        let cases = [
+            (h100, MemoryKind::Device, 1, 0, 32 * MIB),            // The first.
+            (h100, MemoryKind::Device, 1, 96 * MIB, 128 * MIB),    // As much again, about.
+            (h100, MemoryKind::Device, 1, 1 << 40, 256 * MIB),     // Never more than the largest.
+            (h100, MemoryKind::Device, 20 * MIB, 0, 64 * MIB),     // Room for more than one.
+            (h100, MemoryKind::Device, 32 * MIB, 0, 64 * MIB),     // Just not large.
+            (h100, MemoryKind::Device, 33 * MIB, 0, 33 * MIB),     // Large: its own.
+            (h100, MemoryKind::Device, 1 << 30, 1 << 30, 1 << 30), // Likewise.
+            (h100, MemoryKind::Pinned, 1, 0, 8 * MIB),             // Pinning is dear.
+            (h100, MemoryKind::Pinned, 1, 1 << 30, 64 * MIB),
+            (lavapipe, MemoryKind::Device, 1, 0, 16 * MIB), // A sixteenth of 2 GiB, and an eighth of that.
+            (lavapipe, MemoryKind::Device, 1, 1 << 30, 128 * MIB),
+        ];
+        for (name, kind, size, reserved, chunk) in cases {
+            let sizing = sizing(name, kind);
+            let need = sizing.need(size).unwrap();
+            assert_eq!(
+                sizing.chunk(&need, reserved),
+                chunk,
+                "{size} bytes of {kind} memory of {name} beside {reserved}"
+            );
+        }
+    }
+
+    #[test]
+    fn small_blocks_are_rounded_to_a_class_and_large_ones_to_a_granule() {
+        let sizing = sizing("h100_580.159", MemoryKind::Device);
+        // Bytes, granules.
+        let cases = [
+            (0, 1), // A block like any other.
+            (1, 1),
+            (256, 1),
+            (257, 2),
+            (17 * 256, 18),
+            (MIB, 4096),
+            (MIB + 1, 4608), // An eighth more.
+            (32 * MIB, 32 * 4096),
+            (32 * MIB + 1, 32 * 4096 + 1), // Large: no more than it takes.
+            ((40 << 30) - 3, 40 << 22),    // More than the driver says it allocates at once, and it does.
+        ];
+        for (size, granules) in cases {
+            assert_eq!(sizing.need(size).unwrap().granules, granules, "{size} bytes");
+        }
+        let limit = machine("h100_580.159").limits.max_buffer_size.min(1 << 40);
+        assert!(sizing.need(limit / GRANULE * GRANULE).unwrap().bytes() <= limit);
+        for size in [limit + 1, u64::MAX] {
+            let error = sizing.need(size).unwrap_err();
+            assert!(matches!(error, Error::TooLarge { bytes, limit: at } if bytes == size && at == limit), "{error}");
+        }
+    }
+
+    #[test]
+    fn no_more_than_an_eighth_is_wasted() {
+        // Needed, offered, whether it serves.
+        let cases = [
+            (1, 1, true),
+            (1, 2, false),
+            (8, 9, true),
+            (8, 10, false),
+            (8, 7, false),
+            (1000, 1125, true),
+            (1000, 1126, false),
+        ];
+        for (granules, offered, serves) in cases {
+            let need = Need { size: 1, kind: MemoryKind::Device, granules };
+            assert_eq!(need.is_met_by(offered), serves, "{granules} by {offered}");
+        }
+    }
+
+    #[test]
+    fn half_of_the_devices_memory_is_wide_and_less_of_the_hosts() {
+        let host = sizing("lavapipe_22.3.6", MemoryKind::Pinned);
+        assert!(host.is_wide(200 << 20, 56 << 20) && !host.is_wide(200 << 20, 57 << 20)); // An eighth.
+        let sizing = sizing("lavapipe_22.3.6", MemoryKind::Device);
+        let half = 1 << 30;
+        // Reserved, more, whether it grows.
+        let cases = [(0, half, true), (1, half, false), (half, 0, true), (half, 1, false), (1, u64::MAX, false)];
+        for (reserved, more, grows) in cases {
+            assert_eq!(sizing.is_wide(reserved, more), grows, "{more} beside {reserved}");
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! A pool that is ready: its shelves, its chunks, and the short way of a block out and back.
+//!
+//! A block that meets a range on its own thread's shelf takes one lock, once. All else goes through `search.rs`.
+//! Locks are taken one at a time: a shelf's, a ground's, or that of what makes chunks.
+
+use std::cell::Cell;
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use vkarray_driver::Device;
+use vkarray_driver::hazard::LastUses;
+
+use super::class::GRANULE;
+use super::ground::{Ground, Piece};
+use super::meter::Meter;
+use super::shelf::{Misuse, Place, Shelf, Taken, Wish};
+use super::sizing::{Need, Sizing};
+use super::span::Span;
+use crate::chunk::{Chunk, ChunkSource};
+use crate::deferred::Deferred;
+use crate::error::{Error, Result};
+use crate::hold::Hold;
+use crate::holder::Holder;
+use crate::kind::MemoryKind;
+use crate::ladder::Ladder;
+use crate::manager::counters::Counters;
+use crate::memory_info::MemoryInfo;
+use crate::pending_limits::PendingLimits;
+use crate::pointer::MemoryPointer;
+
+/// Shelves. Threads are dealt to them in turn, so few share one.
+const N_SHELVES: usize = 16;
+
+/// Of a pointer's tag, the bits that name the shelf; those above name the slot, and the upper half the generation.
+const SHELF_BITS: u32 = N_SHELVES.ilog2();
+
+/// A shelf alone on its cache lines: two that shared one would slow each other down.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(super) struct Shelved {
+    shelf: Mutex<Shelf<LastUses>>,
+    pub(super) meter: Meter,
+}
+
+impl Shelved {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Shelf<LastUses>> {
+        // No caller's code runs under the lock.
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The shelf, unless somebody else is at it.
+    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, Shelf<LastUses>>> {
+        self.shelf.try_lock().ok()
+    }
+}
+
+impl Shelved {
+    /// Whether it may have something of a kind that is good enough.
+    pub(super) fn has_any(&self, kind: MemoryKind, wish: Wish) -> bool {
+        self.meter.ready(kind) > 0 || wish == Wish::Any && self.meter.n_pending() > 0
+    }
+}
+
+/// The chunks of one kind.
+#[derive(Debug)]
+pub(super) struct KindPool {
+    pub(super) kind: MemoryKind,
+    pub(super) sizing: Sizing,
+    ground: Mutex<Ground<Chunk>>,
+    /// Held by the thread that grows it, so that several in need do not all grow it.
+    pub(super) growing: Mutex<()>,
+    /// Bytes of its chunks, and how many they are.
+    pub(super) reserved: AtomicU64,
+    pub(super) chunks: AtomicU64,
+    free: AtomicU64,
+    largest_free: AtomicU64,
+}
+
+impl KindPool {
+    fn new(kind: MemoryKind, device: &Device) -> Self {
+        Self {
+            kind,
+            sizing: Sizing::new(kind, device.info()),
+            ground: Mutex::default(),
+            growing: Mutex::default(),
+            reserved: AtomicU64::new(0),
+            chunks: AtomicU64::new(0),
+            free: AtomicU64::new(0),
+            largest_free: AtomicU64::new(0),
+        }
+    }
+
+    /// Works on the chunks, and publishes what is free in them.
+    pub(super) fn with<R>(&self, work: impl FnOnce(&mut Ground<Chunk>) -> R) -> R {
+        // No caller's code runs under the lock.
+        let mut ground = self.ground.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = work(&mut ground);
+        self.free.store(ground.free(), Ordering::Relaxed);
+        self.largest_free.store(ground.largest_free(), Ordering::Relaxed);
+        result
+    }
+
+    /// Bytes of its largest free range, rounded down to a class.
+    pub(super) fn largest_free(&self) -> u64 {
+        self.largest_free.load(Ordering::Relaxed)
+    }
+
+    /// Cuts a range out of the free ones.
+    pub(super) fn carve(&self, need: &Need) -> Option<Span> {
+        self.with(|ground| {
+            let piece = ground.take(need.granules)?;
+            Some(self.span(ground.chunk(piece.chunk), piece))
+        })
+    }
+
+    pub(super) fn span(&self, chunk: &Chunk, piece: Piece) -> Span {
+        let offset = piece.offset * GRANULE;
+        let address = |first: std::ptr::NonNull<u8>| {
+            let offset = usize::try_from(offset).expect("a mapping is smaller than the address space");
+            // SAFETY: the ground cuts ranges out of what the chunk holds, all of which is mapped.
+            unsafe { first.add(offset) }
+        };
+        Span { buffer: chunk.buffer(), offset, mapped: chunk.mapped().map(address), kind: self.kind, piece }
+    }
+}
+
+/// Who asks for memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Caller<'a> {
+    /// The shelf of its thread.
+    pub(super) home: usize,
+    pub(super) holder: &'a Holder,
+}
+
+/// A pool of one device's memory.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) shelves: [Shelved; N_SHELVES],
+    pub(super) kinds: [KindPool; MemoryKind::ALL.len()],
+    /// The most bytes it takes from the driver.
+    pub(super) limit: u64,
+    /// Those it has, and those it is about to take.
+    pub(super) claimed: AtomicU64,
+    pub(super) growths: AtomicU64,
+    pub(super) returns: AtomicU64,
+    pub(super) waits: AtomicU64,
+    pub(super) hold: Hold,
+    pub(super) ladder: Ladder,
+    pub(super) source: ManuallyDrop<ChunkSource>,
+}
+
+impl State {
+    pub(super) fn new(device: &Arc<Device>, limit: u64) -> Result<Self> {
+        Ok(Self {
+            shelves: Default::default(),
+            kinds: MemoryKind::ALL.map(|kind| KindPool::new(kind, device)),
+            limit,
+            claimed: AtomicU64::new(0),
+            growths: AtomicU64::new(0),
+            returns: AtomicU64::new(0),
+            waits: AtomicU64::new(0),
+            hold: Hold::default(),
+            ladder: Ladder::default(),
+            source: ManuallyDrop::new(ChunkSource::new(device)?),
+        })
+    }
+
+    pub(super) fn device(&self) -> &Arc<Device> {
+        self.source.device()
+    }
+
+    pub(super) fn allocate(&self, size: u64, kind: MemoryKind, holder: &Holder) -> Result<MemoryPointer> {
+        let need = self.kinds[kind.index()].sizing.need(size)?;
+        let caller = Caller { home: home(), holder };
+        match self.take_here(&need, caller, Wish::at_first(kind)) {
+            Some(pointer) => Ok(pointer),
+            None => self.search(&need, caller),
+        }
+    }
+
+    /// Takes a range from that shelf, if one is good enough.
+    #[inline]
+    pub(super) fn take_here(&self, need: &Need, caller: Caller<'_>, wish: Wish) -> Option<MemoryPointer> {
+        let shelved = &self.shelves[caller.home];
+        let taken = shelved.lock().take(need, wish, caller.holder, &shelved.meter);
+        taken.map(|(place, taken)| pointer(need, caller.home, place, taken))
+    }
+
+    pub(super) fn free(&self, mut memory: MemoryPointer) {
+        let (home, place) = untag(memory.tag());
+        let at = (memory.buffer(), memory.offset());
+        let uses = memory.take_last_uses();
+        let shelved = &self.shelves[home];
+        let put = shelved.lock().put(place, at, uses, &shelved.meter);
+        match put {
+            Ok(()) => {}
+            Err(Misuse::Foreign) => {
+                tracing::error!(?memory, "memory was given back that is not this manager's");
+            }
+            Err(Misuse::Twice) => tracing::error!(?memory, "memory was given back twice"),
+        }
+    }
+
+    /// Notes that a range from elsewhere is a block's of this thread from here on.
+    pub(super) fn admit(&self, need: &Need, caller: Caller<'_>, taken: Taken<LastUses>, is_new: bool) -> MemoryPointer {
+        let shelved = &self.shelves[caller.home];
+        let mut shelf = shelved.lock();
+        let place = shelf.admit(taken.span, caller.holder, &shelved.meter);
+        if is_new {
+            shelved.meter.cut()
+        } else {
+            shelved.meter.reused(taken.found)
+        }
+        drop(shelf);
+        pointer(need, caller.home, place, taken)
+    }
+
+    /// Who holds live memory of this pool.
+    pub(super) fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
+        let (home, place) = untag(memory.tag());
+        self.shelves[home].lock().holder_mut(place).cloned()
+    }
+
+    pub(super) fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
+        let (home, place) = untag(memory.tag());
+        if let Some(held) = self.shelves[home].lock().holder_mut(place) {
+            *held = holder;
+        }
+    }
+
+    pub(super) fn counters(&self) -> Counters {
+        let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        let mut counters = Counters::default();
+        for shelved in &self.shelves {
+            shelved.meter.add_to(&mut counters);
+        }
+        for pool in &self.kinds {
+            let kind = counters.kind_mut(pool.kind);
+            (kind.free, kind.largest_free) = (read(&pool.free), read(&pool.largest_free));
+            (kind.reserved, kind.chunks) = (read(&pool.reserved), read(&pool.chunks));
+        }
+        (counters.growths, counters.returns) = (read(&self.growths), read(&self.returns));
+        counters.waits = read(&self.waits);
+        counters
+    }
+
+    /// Free memory of the heap that a kind is taken from.
+    pub(super) fn memory_info(&self, kind: MemoryKind) -> Result<MemoryInfo> {
+        let heap = self.source.heap(kind).ok_or(Error::NoSuchMemory { kind })?;
+        let counters = self.counters();
+        let on_heap = MemoryKind::ALL.into_iter().filter(|kind| self.source.heap_index(*kind) == Some(heap.index));
+        let (taken, kept) = on_heap
+            .map(|kind| counters.kind(kind))
+            .fold((0, 0), |(taken, kept), of| (taken + of.reserved, kept + of.ready + of.free));
+        let untaken = self.limit.saturating_sub(counters.total(|of| of.reserved));
+        Ok(MemoryInfo::of(heap, taken, kept).at_most(untaken.saturating_add(kept)))
+    }
+
+    /// Waits for everything that may still be in use, for a limited time; nothing if a block still has some.
+    fn drain(&self) -> Result<bool> {
+        let last = Deferred::new(self.device(), PendingLimits::default(), Hold::default());
+        let mut n_live = 0;
+        for shelved in &self.shelves {
+            let shelf = shelved.lock();
+            n_live += shelf.holders().len();
+            let pending: Vec<_> = shelf.pending().map(|(_, _, uses)| uses.clone()).collect();
+            drop(shelf);
+            pending.iter().for_each(|uses| last.push(self.device().points(uses), 0, 0, ()));
+        }
+        last.drain(|()| {})?;
+        Ok(n_live == 0)
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        if self.device().is_forked() {
+            return; // It is the parent's, and its locks may be held by threads that are not here.
+        }
+        // What cannot be waited for is leaked, with the chunks it lies in: freeing them under the device's feet is worse.
+        match self.drain() {
+            Ok(true) => {
+                for chunk in self.kinds.iter().flat_map(|pool| pool.with(Ground::take_all)) {
+                    // SAFETY: made by this source; no block has any of it, and the device is done with all of it.
+                    unsafe { self.source.free(chunk) };
+                }
+                // SAFETY: dropped here and never touched again.
+                unsafe { ManuallyDrop::drop(&mut self.source) };
+            }
+            Ok(false) => tracing::error!("memory is leaked: some of it was never given back"),
+            Err(error) => tracing::error!(%error, "memory is leaked: its last use never ended"),
+        }
+    }
+}
+
+/// The shelf of this thread.
+fn home() -> usize {
+    /// Threads seen so far.
+    static N_THREADS: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static HOME: Cell<usize> = const { Cell::new(N_SHELVES) };
+    }
+    let dealt = HOME.get();
+    if dealt < N_SHELVES {
+        return dealt;
+    }
+    let next = N_THREADS.fetch_add(1, Ordering::Relaxed) % N_SHELVES;
+    HOME.set(next);
+    next
+}
+
+fn pointer(need: &Need, home: usize, place: Place, taken: Taken<LastUses>) -> MemoryPointer {
+    let Span { buffer, offset, mapped, .. } = taken.span;
+    // SAFETY: a chunk's buffer is as a pointer's must be; the range is a multiple of 256 bytes long, starts at one, is
+    // nobody else's, and goes back to its chunk, and the chunk to the driver, only after `memfree` and the last uses.
+    let pointer = unsafe { MemoryPointer::new(buffer, offset, need.size, need.kind) };
+    let pointer = pointer.with_tag(tag(home, place)).after(taken.uses);
+    match mapped {
+        // SAFETY: the chunk is mapped, to coherent memory, for as long as it lives.
+        Some(address) => unsafe { pointer.with_mapping(address) },
+        None => pointer,
+    }
+}
+
+fn tag(home: usize, place: Place) -> u64 {
+    u64::from(place.generation) << 32 | u64::from(place.slot) << SHELF_BITS | home as u64
+}
+
+fn untag(tag: u64) -> (usize, Place) {
+    #[expect(clippy::cast_possible_truncation, reason = "each part is cut to its bits")]
+    let (low, generation) = (tag as u32, (tag >> 32) as u32);
+    (low as usize % N_SHELVES, Place { slot: low >> SHELF_BITS, generation })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_names_its_place() {
+        for home in 0..N_SHELVES {
+            for slot in [0, 1, (1 << (32 - SHELF_BITS)) - 1] {
+                for generation in [0, 1, u32::MAX] {
+                    let place = Place { slot, generation };
+                    assert_eq!(untag(tag(home, place)), (home, place));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Which of the work that may still use memory is over: asked for many ranges at once, and waited for.
+//!
+//! No lock of the pool is held here. Whoever asks copies the uses first and hands back what is left of them, which
+//! counts only if the range still lies as it did.
+
+use std::time::{Duration, Instant};
+
+use smallvec::SmallVec;
+use vkarray_driver::hazard::{LaneId, LastUses};
+use vkarray_driver::{Device, Error as DriverError};
+
+use super::shelf::Uses;
+use crate::error::Result;
+
+impl Uses for LastUses {
+    type Lane = LaneId;
+
+    #[inline]
+    fn are_over(&self) -> bool {
+        self.is_empty()
+    }
+
+    #[inline]
+    fn lane(&self) -> Option<LaneId> {
+        if let [only] = self.as_slice() { Some(only.lane) } else { None }
+    }
+}
+
+/// Asks what is over, without asking twice of a lane what one answer tells.
+#[derive(Debug)]
+pub(super) struct Asker<'a> {
+    device: &'a Device,
+    /// Lanes with the lowest value that they are known not to have reached.
+    busy: SmallVec<[(LaneId, u64); 8]>,
+}
+
+impl<'a> Asker<'a> {
+    pub(super) fn new(device: &'a Device) -> Self {
+        Self { device, busy: SmallVec::new() }
+    }
+
+    /// Forgets those of `uses` that are over. Never blocks.
+    ///
+    /// # Errors
+    ///
+    /// The device's loss; the uses that could not be asked about stay.
+    pub(super) fn forget_complete(&mut self, uses: &mut LastUses) -> Result<()> {
+        let is_busy = |(lane, value): (LaneId, u64)| self.busy.iter().any(|held| held.0 == lane && held.1 <= value);
+        if uses.iter().all(|last| is_busy((last.lane, last.value))) {
+            return Ok(());
+        }
+        self.device.forget_complete(uses)?;
+        for left in uses.iter() {
+            match self.busy.iter_mut().find(|held| held.0 == left.lane) {
+                Some(held) => held.1 = held.1.min(left.value),
+                None => self.busy.push((left.lane, left.value)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sends the work up to the end of `uses`, if it is still being recorded. Does not wait.
+pub(super) fn send(device: &Device, uses: &LastUses) -> Result<()> {
+    Ok(device.points(uses).iter().try_for_each(|point| point.flush())?)
+}
+
+/// Waits until `uses` are over, or the time is; says whether they are.
+pub(super) fn wait(device: &Device, uses: &LastUses, limit: Option<Duration>) -> Result<bool> {
+    let begun = Instant::now();
+    let left = || limit.map(|limit| limit.saturating_sub(begun.elapsed()));
+    match device.points(uses).iter().try_for_each(|point| point.wait(left())) {
+        Err(DriverError::Timeout { .. }) => Ok(false),
+        other => Ok(other.map(|()| true)?),
+    }
+}

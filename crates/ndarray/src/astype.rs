@@ -1,0 +1,74 @@
+//! [`DeviceNDArray::astype`]: a copy with elements of another type.
+//!
+//! What a conversion means is decided in `copy/cast.rs`. Views of the same bytes as another type are no conversion.
+
+use vkarray_driver::Stream;
+use vkarray_kernel::{Element, Groups};
+
+use crate::array::DeviceNDArray;
+use crate::copy::cast::Cast;
+use crate::copy::{Variant, words};
+use crate::error::{Error, Result};
+use crate::layout::Order;
+
+/// Items of a dispatch are a multiple of this, so that each begins at an aligned byte of the target.
+const CUT: u64 = 4096;
+
+impl<T: Element> DeviceNDArray<T> {
+    /// Copies the array with its elements converted to another type, on the default stream. Returns at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`DeviceNDArray::astype_on`].
+    pub fn astype<U: Element>(&self) -> Result<DeviceNDArray<U>> {
+        self.astype_on(self.context().default_stream())
+    }
+
+    /// Copies the array with its elements converted to another type, in the order of `stream`. Returns at once.
+    ///
+    /// The copy is packed, with its axes in the order they have here. Values are converted as NumPy does: integers
+    /// wrap; to a float they round to the nearest, ties to even; a float loses its fraction; whatever is not zero, NaN
+    /// too, is true; a complex number loses its imaginary part. Where NumPy leaves the result to the processor, a float
+    /// out of an integer's range, it is the nearest integer there is, and 0 for NaN, as Rust's `as` has it. Every device
+    /// converts every type, to the same bits. An array with gaps is packed on the device first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoConversion`] from and to records; [`Error::ForeignDevice`]; [`Error::Memory`], [`Error::Kernel`] or
+    /// [`Error::Driver`] if there is no room for the copy or it cannot be recorded.
+    pub fn astype_on<U: Element>(&self, stream: &Stream) -> Result<DeviceNDArray<U>> {
+        let ctx = self.context();
+        ctx.check_stream(stream)?;
+        let machine = ctx.copies().machine;
+        let (from, to) = (T::DTYPE, U::DTYPE);
+        let cast = Cast::new(from, to, machine.group).ok_or(Error::NoConversion { from, to })?;
+        let packed = self.to_contiguous_on(stream, Order::K)?;
+        let target = ctx.device_array_like::<U, T>(&packed)?;
+        let kernel = ctx.library_kernel(Variant::Cast(cast))?;
+        let [from_bytes, to_bytes] = [from, to].map(|dtype| u64::from(dtype.itemsize()));
+        // A window of the source begins at an aligned byte, so a little before its first item.
+        let at_once = (machine.max_range - machine.alignment) / from_bytes.max(to_bytes).max(4) / CUT * CUT;
+        let (n_items, first_byte) = (self.size() as u64, packed.byte_offset());
+        for first in (0..n_items).step_by(usize::try_from(at_once).expect("a window fits every host")) {
+            let count = at_once.min(n_items - first);
+            let start = first_byte + first * from_bytes;
+            let aligned = start / machine.alignment * machine.alignment;
+            let source = aligned..(start + count * from_bytes).next_multiple_of(4);
+            let begin = first * to_bytes;
+            let args = (
+                words(packed.block(), &source),
+                words(target.block(), &(begin..(begin + count * to_bytes).next_multiple_of(4))),
+                low((start - aligned) / from_bytes),
+                low(count),
+            );
+            let [x, y] = machine.spread(count.div_ceil(cast.items_a_group()));
+            kernel.dispatch(stream, Groups::exact([x, y, 1]), args)?;
+        }
+        Ok(target)
+    }
+}
+
+/// Counts inside a window, which has at most 2³² bytes.
+fn low(items: u64) -> u32 {
+    u32::try_from(items).expect("a window has less than 2^32 items")
+}

@@ -1,0 +1,231 @@
+//! [`Cast`]: a conversion between element types, as the expression that a kernel evaluates on the bits of an item.
+//!
+//! Pure. Floating-point numbers are converted by their bits, and integers of 64 bits as pairs of words, so that every
+//! device converts every type alike; the functions are `numbers.wgsl` and `wide_numbers.wgsl` of the shader library.
+//! What fits 32 bits on both sides takes the device's own conversions between integers and `f32` where these are
+//! exact.
+
+use vkarray_kernel::DType;
+use vkarray_shaders::library;
+
+/// A conversion that exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Cast {
+    from: DType,
+    to: DType,
+    group: u32,
+}
+
+/// How the bits of a number are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Truth,
+    Integer {
+        is_signed: bool,
+        bits: u32,
+    },
+    /// With the real part of a complex number.
+    Float,
+}
+
+fn kind(dtype: DType) -> Option<Kind> {
+    match dtype {
+        DType::Bool => Some(Kind::Truth),
+        DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::Complex32 => Some(Kind::Float),
+        _ if dtype.is_integer() => {
+            let is_signed = matches!(dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64);
+            Some(Kind::Integer { is_signed, bits: 8 * dtype.itemsize() })
+        }
+        _ => None,
+    }
+}
+
+impl Cast {
+    /// The conversion, if both types are numbers or truth values. `group` is the invocations of a workgroup.
+    pub(crate) fn new(from: DType, to: DType, group: u32) -> Option<Self> {
+        kind(from).and(kind(to)).map(|_| Self { from, to, group })
+    }
+
+    /// The kernel.
+    pub(crate) fn source(self) -> String {
+        let (from, to) = (self.from.itemsize(), self.to.itemsize());
+        let (expression, is_wide) = match self.narrow() {
+            Some(word) => (format!("vec2({word}, 0u)"), false),
+            None => (self.wide(), true),
+        };
+        library::cast([from, to], self.group, is_wide, &expression)
+    }
+
+    /// Items that one workgroup converts.
+    pub(crate) fn items_a_group(self) -> u64 {
+        u64::from(self.group) * u64::from((4 / self.to.itemsize()).max(1))
+    }
+
+    /// As an expression of one word, if 32 bits are enough all the way.
+    fn narrow(self) -> Option<String> {
+        let Self { from, to, .. } = self;
+        let is_wide = |dtype| matches!(dtype, DType::I64 | DType::U64 | DType::F64);
+        if is_wide(from) || is_wide(to) || (to == DType::Complex32 && from == to) {
+            return None;
+        }
+        let (from_kind, to_kind) = (kind(from)?, kind(to)?);
+        Some(match (from_kind, to_kind) {
+            (Kind::Truth, Kind::Float) => float_of_f32("bitcast<u32>(f32(value.x != 0u))", to),
+            (Kind::Truth, _) => "u32(value.x != 0u)".to_owned(),
+            (Kind::Integer { .. }, Kind::Truth) => "u32(value.x != 0u)".to_owned(),
+            (Kind::Integer { is_signed, bits }, Kind::Integer { .. }) => integer(is_signed, bits),
+            // Drivers differ in how they round these: SwiftShader does not round a large `u32` to the nearest.
+            (Kind::Integer { bits: 32, .. }, Kind::Float) => return None,
+            (Kind::Integer { is_signed, bits }, Kind::Float) => {
+                let (cast, integer) = (if is_signed { "bitcast<i32>" } else { "" }, integer(is_signed, bits));
+                float_of_f32(&format!("bitcast<u32>(f32({cast}({integer})))"), to)
+            }
+            (Kind::Float, Kind::Truth) if from == DType::Complex32 => {
+                "u32(((value.x | value.y) << 1u) != 0u)".to_owned()
+            }
+            (Kind::Float, Kind::Truth) if from.itemsize() == 2 => "u32((value.x << 17u) != 0u)".to_owned(),
+            (Kind::Float, Kind::Truth) => "u32((value.x << 1u) != 0u)".to_owned(),
+            (Kind::Float, Kind::Integer { is_signed, bits }) => integer_of_f32(&f32_of(from), is_signed, bits),
+            (Kind::Float, Kind::Float) => float_of_f32(&f32_of(from), to),
+        })
+    }
+
+    /// As an expression of a pair of words.
+    fn wide(self) -> String {
+        let Self { from, to, .. } = self;
+        if from == to {
+            return "value".to_owned();
+        }
+        let word = |word: String| format!("vec2({word}, 0u)");
+        match (kind(from), kind(to)) {
+            (Some(Kind::Float), Some(Kind::Truth)) => word("u32((value.x | (value.y << 1u)) != 0u)".to_owned()),
+            (_, Some(Kind::Truth)) => word("u32((value.x | value.y) != 0u)".to_owned()),
+            (Some(Kind::Float), Some(Kind::Integer { is_signed, bits })) => {
+                let [low, high] = limits(is_signed, bits).map(pair);
+                format!("f64_to_integer({}, {low}, {high})", f64_of(from))
+            }
+            (Some(Kind::Float), _) if to == DType::F64 => f64_of(from),
+            (Some(Kind::Float), _) => {
+                let is_odd = to.itemsize() == 2;
+                word(float_of_f32(&format!("f64_to_f32(value, {is_odd})"), to))
+            }
+            (_, Some(Kind::Integer { .. })) => wide_integer(from),
+            _ => {
+                let (integer, is_signed) = (wide_integer(from), is_signed(from));
+                if to == DType::F64 {
+                    return format!("integer_to_f64({integer}, {is_signed})");
+                }
+                let is_odd = to.itemsize() == 2;
+                word(float_of_f32(&format!("integer_to_f32({integer}, {is_signed}, {is_odd})"), to))
+            }
+        }
+    }
+}
+
+fn is_signed(dtype: DType) -> bool {
+    matches!(kind(dtype), Some(Kind::Integer { is_signed: true, .. }))
+}
+
+/// A short integer in 32 bits.
+fn integer(is_signed: bool, bits: u32) -> String {
+    match 32 - bits {
+        up if is_signed && up > 0 => format!("bitcast<u32>(bitcast<i32>(value.x << {up}u) >> {up}u)"),
+        _ => "value.x".to_owned(),
+    }
+}
+
+/// An integer or a truth value in 64 bits.
+fn wide_integer(from: DType) -> String {
+    match kind(from) {
+        Some(Kind::Truth) => "vec2(u32(value.x != 0u), 0u)".to_owned(),
+        Some(Kind::Integer { is_signed: true, bits }) if bits < 64 => {
+            let up = 32 - bits;
+            let low = integer(true, bits);
+            format!("vec2({low}, bitcast<u32>(bitcast<i32>(value.x << {up}u) >> 31u))")
+        }
+        _ => "value".to_owned(),
+    }
+}
+
+/// The bits of an `f32`.
+fn f32_of(from: DType) -> String {
+    match from {
+        DType::F16 => "f16_to_f32(value.x)".to_owned(),
+        DType::BF16 => "(value.x << 16u)".to_owned(),
+        _ => "value.x".to_owned(),
+    }
+}
+
+/// The bits of an `f64`.
+fn f64_of(from: DType) -> String {
+    if from == DType::F64 { "value".to_owned() } else { format!("f32_to_f64({})", f32_of(from)) }
+}
+
+/// From the bits of an `f32` to those of a format of at most as many.
+fn float_of_f32(bits: &str, to: DType) -> String {
+    match to {
+        DType::F16 => format!("f32_to_f16({bits})"),
+        DType::BF16 => format!("f32_to_bf16({bits})"),
+        _ => bits.to_owned(),
+    }
+}
+
+fn integer_of_f32(float: &str, is_signed: bool, bits: u32) -> String {
+    if !is_signed && bits == 32 {
+        return format!("f32_to_u32({float})");
+    }
+    let [low, high] = limits(is_signed, bits);
+    // The least number has no positive counterpart to be written as.
+    let low = if low == 1 << 31 { "bitcast<i32>(0x80000000u)".to_owned() } else { format!("-{low}") };
+    format!("f32_to_i32({float}, {low}, {high})")
+}
+
+/// How far an integer reaches below zero and above.
+fn limits(is_signed: bool, bits: u32) -> [u64; 2] {
+    let all = u64::MAX >> (64 - bits);
+    if is_signed { [all / 2 + 1, all / 2] } else { [0, all] }
+}
+
+fn pair(value: u64) -> String {
+    format!("vec2({}u, {}u)", value & 0xffff_ffff, value >> 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use vkarray_kernel::{Module, Options, Source};
+
+    use super::*;
+
+    const NUMBERS: [DType; 14] = [
+        DType::Bool,
+        DType::I8,
+        DType::U8,
+        DType::I16,
+        DType::U16,
+        DType::F16,
+        DType::BF16,
+        DType::I32,
+        DType::U32,
+        DType::F32,
+        DType::I64,
+        DType::U64,
+        DType::F64,
+        DType::Complex32,
+    ];
+
+    #[test]
+    fn every_pair_of_numbers_has_a_kernel_that_any_device_can_run() {
+        for (from, to) in NUMBERS.into_iter().flat_map(|from| NUMBERS.map(|to| (from, to))) {
+            let cast = Cast::new(from, to, 256).unwrap();
+            let module = Module::parse(&Source::wgsl(cast.source())).unwrap_or_else(|e| panic!("{from} to {to}: {e}"));
+            let translated = module.translate(None, &Default::default(), &Options::default()).unwrap();
+            assert_eq!(translated.signature.capabilities, [], "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn records_are_not_converted() {
+        assert_eq!(Cast::new(DType::Record(4), DType::F32, 256), None);
+        assert_eq!(Cast::new(DType::F32, DType::Record(4), 256), None);
+    }
+}

@@ -1,0 +1,204 @@
+//! Plans against a plain walk: every step is carried out on the host, word by word as the shaders do.
+//!
+//! The oracle is `Layout::offsets`, element by element. Machines are made up: one like a GPU, and one whose limits are
+//! so tight that small arrays are cut into windows.
+
+use super::launch::{Launch, Program};
+use super::machine::Machine;
+use super::plan::{Step, plan};
+use super::walk::Walk;
+use crate::layout::Layout;
+
+pub(super) const GPU: Machine = Machine {
+    max_range: (1 << 32) - 16,
+    alignment: 16,
+    group: 256,
+    max_groups: [1 << 20, 65535],
+    shared_bytes: 49152,
+    kernel_bytes: 64,
+    regions: (4, 1),
+};
+
+/// Windows of 64 bytes, workgroups of four, no regions.
+pub(super) const TINY: Machine = Machine {
+    max_range: 64,
+    alignment: 16,
+    group: 4,
+    max_groups: [7, 65535],
+    shared_bytes: 256,
+    kernel_bytes: 0,
+    regions: (0, 0),
+};
+
+/// An offset into a host's bytes.
+pub(super) fn index(at: u64) -> usize {
+    usize::try_from(at).unwrap()
+}
+
+/// Carries a launch out: every unit of its rows once, addressed as the shader addresses it.
+fn execute(launch: &Launch, source: &[u8], target: &mut [u8]) {
+    let (told, n_axes) = (&launch.told, launch.told.n_axes as usize);
+    let (Program::Strided { unit, .. } | Program::Tile { unit, .. }) = launch.program;
+    let lengths = &told.lengths[..n_axes];
+    let n_units: u32 = lengths.iter().product();
+    check_coverage(launch, n_units);
+    for i in 0..n_units {
+        let (mut rest, mut from, mut to) = (i, told.source_base, told.target_base);
+        for (axis, len) in lengths.iter().enumerate() {
+            let at = rest % len;
+            rest /= len;
+            from = from.wrapping_add(at.wrapping_mul(told.source_strides[axis]));
+            to = to.wrapping_add(at.wrapping_mul(told.target_strides[axis]));
+        }
+        let bytes = |window: &std::ops::Range<u64>, at: u32| {
+            let start = window.start + u64::from(at) * u64::from(unit);
+            assert!(start + u64::from(unit) <= window.end, "outside the window: {launch:?}");
+            index(start)..index(start + u64::from(unit))
+        };
+        target[bytes(&launch.target, to)].copy_from_slice(&source[bytes(&launch.source, from)]);
+    }
+}
+
+/// Whether workgroups, rows and tiles make up for all units.
+fn check_coverage(launch: &Launch, n_units: u32) {
+    let told = &launch.told;
+    let n_groups = u64::from(launch.groups[0]) * u64::from(launch.groups[1]);
+    let axis = |i: usize| u64::from(told.lengths[i]);
+    let (rows, tiles) = (u64::from(told.n_rows), u64::from(told.n_tiles));
+    match launch.program {
+        Program::Strided { unit, group, lanes } if unit < 4 => {
+            assert_eq!(rows * u64::from(told.run_length), u64::from(n_units));
+            assert!(tiles * u64::from(lanes) * u64::from(4 / unit) >= u64::from(told.run_length + 4 / unit - 1));
+            assert!(n_groups * u64::from(group / lanes) >= rows * tiles);
+        }
+        Program::Strided { group, lanes, .. } => {
+            assert_eq!(rows * axis(0), u64::from(n_units));
+            assert!(tiles * u64::from(lanes) * 4 >= axis(0) && n_groups * u64::from(group / lanes) >= rows * tiles);
+        }
+        Program::Tile { tile: [s, t], .. } => {
+            assert_eq!(rows * axis(0) * axis(1), u64::from(n_units));
+            assert!(tiles * u64::from(t) >= axis(0));
+            assert!(n_groups >= rows * tiles * axis(1).div_ceil(u64::from(s)));
+            assert_eq!(told.target_strides[0], 1, "words are put together along axis 0");
+        }
+    }
+}
+
+/// Copies by a plan and by the oracle, and compares every byte of the target.
+fn check(source: &Layout, target: &Layout, itemsize: usize, machine: &Machine) -> Vec<Step> {
+    let bytes = |layout: &Layout| (layout.extent().end * itemsize).next_multiple_of(16);
+    let source_bytes: Vec<u8> = (0..bytes(source)).map(|i| ((i * 7 + i / 251) % 256).to_le_bytes()[0]).collect();
+    let mut found = vec![0xEE; bytes(target)];
+    let mut expected = found.clone();
+    for (from, to) in source.offsets().zip(target.offsets()) {
+        expected[to * itemsize..][..itemsize].copy_from_slice(&source_bytes[from * itemsize..][..itemsize]);
+    }
+    let Some(walk) = Walk::new(source, target, itemsize).unwrap() else { return Vec::new() };
+    let steps = plan(walk, machine);
+    for step in &steps {
+        match step {
+            Step::Regions(regions) => regions.iter().for_each(|region| {
+                let [from, to, size] = [region.source, region.target, region.size].map(index);
+                found[to..to + size].copy_from_slice(&source_bytes[from..from + size]);
+            }),
+            Step::Launch(launch) => {
+                for window in [&launch.source, &launch.target] {
+                    assert!(window.start.is_multiple_of(machine.alignment), "{launch:?}");
+                    assert!(window.end - window.start <= machine.max_range, "{launch:?}");
+                }
+                execute(launch, &source_bytes, &mut found);
+            }
+        }
+    }
+    assert_eq!(found, expected, "{source:?} to {target:?}, items of {itemsize}, {steps:?}");
+    steps
+}
+
+/// Views of two axes: all orders, signs, steps and places that small numbers give.
+fn views(shape: [usize; 2]) -> Vec<Layout> {
+    let mut views = Vec::new();
+    let [m, n] = shape.map(|len| len as isize);
+    for (outer, inner) in [(n, 1), (n + 3, 1), (2 * n, 2), (1, m), (2, 2 * m + 1), (0, 1), (1, 0), (0, 0)] {
+        for signs in [[1, 1], [-1, 1], [1, -1], [-1, -1]] {
+            let strides = [outer * signs[0], inner * signs[1]];
+            let reach = (0..2).map(|axis| (strides[axis] * (shape[axis] as isize - 1)).min(0)).sum::<isize>();
+            views.extend(
+                [0, 1, 4].map(|place| Layout::with_strides(&shape, &strides, place + reach.unsigned_abs()).unwrap()),
+            );
+        }
+    }
+    views
+}
+
+#[test]
+fn every_pair_of_small_views_is_copied() {
+    for shape in [[1, 1], [2, 3], [5, 7], [4, 16], [18, 33]] {
+        let views = views(shape);
+        let step = if shape[0] * shape[1] > 30 { 61 } else { 11 };
+        for (n, source) in views.iter().enumerate() {
+            let targets = views.iter().filter(|target| !target.has_internal_overlap());
+            for target in targets.skip(n % step).step_by(step) {
+                for (itemsize, machine) in [(1, &TINY), (3, &GPU), (4, &TINY), (4, &GPU), (2, &GPU), (24, &TINY)] {
+                    check(source, target, itemsize, machine);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn many_axes_are_taken_apart() {
+    let shape = [2_usize; 11];
+    let source = Layout::contiguous(&shape, crate::Order::F).unwrap();
+    // No two axes follow each other in both.
+    let order: Vec<isize> = vec![3, 0, 5, 8, 1, 10, 6, 2, 9, 4, 7];
+    let target = Layout::contiguous(&shape, crate::Order::F).unwrap().transpose(Some(&order)).unwrap();
+    for itemsize in [1, 4, 16] {
+        assert!(check(&source, &target, itemsize, &GPU).len() >= 8);
+    }
+}
+
+#[test]
+fn each_kind_of_copy_goes_its_way() {
+    let matrix = |rows: usize, columns: usize| Layout::contiguous(&[rows, columns], crate::Order::C).unwrap();
+    let (image, turned) = (matrix(600, 40), matrix(40, 600).transpose(None).unwrap());
+    let sparse = matrix(600, 80).slice(&crate::s![.., ..;2]).unwrap();
+    let crop = matrix(600, 80).slice(&crate::s![.., 8..48]).unwrap();
+    let channels = Layout::contiguous(&[4, 6000], crate::Order::C).unwrap().transpose(None).unwrap();
+    let cpu = Machine { kernel_bytes: u64::MAX, regions: (4096, 64), ..GPU };
+    // Source, target, item size, machine, what is done.
+    let cases: &[(&Layout, &Layout, usize, &Machine, &str)] = &[
+        (&image, &image, 4, &GPU, "strided 16"), // Large and packed: a kernel of the widest unit.
+        (&image, &image, 4, &cpu, "1 region"),   // Not on a processor.
+        (&image, &crop, 4, &GPU, "strided 16"),  // Rows.
+        (&image, &crop, 4, &cpu, "600 regions"), // Rows, on a processor.
+        (&image, &sparse, 4, &GPU, "strided 4"), // Scattered.
+        (&sparse, &image, 1, &GPU, "strided 1"), // Gathered bytes.
+        (&image, &turned, 4, &GPU, "tile 4: 32 x 32"), // Transposed.
+        (&image, &turned, 16, &GPU, "tile 16: 32 x 16"), // As much workgroup memory as every device has.
+        (&image, &turned, 1, &GPU, "tile 1: 32 x 32"), // Transposed bytes.
+        (&matrix(6000, 4), &channels, 1, &GPU, "tile 1: 4 x 256"), // Channels last to channels first.
+        (&channels, &matrix(6000, 4), 1, &GPU, "strided 1"), // And back: whole words of four channels.
+    ];
+    for &(source, target, itemsize, machine, expected) in cases {
+        let done = match check(source, target, itemsize, machine).as_slice() {
+            [Step::Regions(regions)] if regions.len() == 1 => "1 region".to_owned(),
+            [Step::Regions(regions)] => format!("{} regions", regions.len()),
+            [Step::Launch(launch)] => match launch.program {
+                Program::Strided { unit, .. } => format!("strided {unit}"),
+                Program::Tile { unit, tile: [s, t], .. } => format!("tile {unit}: {s} x {t}"),
+            },
+            steps => format!("{} steps", steps.len()),
+        };
+        assert_eq!(done, expected, "{source:?} to {target:?}, items of {itemsize}");
+    }
+}
+
+#[test]
+fn a_run_that_is_no_whole_number_of_units_has_a_tail() {
+    let (source, target) =
+        (Layout::with_strides(&[1003], &[1], 16).unwrap(), Layout::with_strides(&[1003], &[1], 0).unwrap());
+    let steps = check(&source, &target, 1, &GPU);
+    let [Step::Launch(launch), Step::Regions(tail)] = steps.as_slice() else { panic!("{steps:?}") };
+    assert_eq!((launch.told.lengths[0], tail[0].size), (62, 11));
+}

@@ -1,0 +1,61 @@
+// target[i] = convert(source[i])
+//
+// An invocation writes one word of the target, or one item of two words. Before it stand `numbers.wgsl`, `GROUP`
+// invocations a workgroup, the bytes of an item on both sides, `FROM` and `TO`, and
+// `fn convert(value: vec2<u32>) -> vec2<u32>`, from the bits of an item to those of another, the low word first.
+
+struct Items {
+    first: u32,
+    count: u32,
+}
+@group(0) @binding(0) var<storage, read> source: array<u32>;
+@group(0) @binding(1) var<storage, read_write> target_: array<u32>;
+var<immediate> items: Items;
+
+// Items in a word of each side, of those that share one.
+const FROM_IN_WORD = 4u / min(FROM, 4u);
+const TO_IN_WORD = 4u / min(TO, 4u);
+
+fn load(item: u32) -> vec2<u32> {
+    if FROM == 8u {
+        return vec2(source[2u * item], source[2u * item + 1u]);
+    }
+    if FROM == 4u {
+        return vec2(source[item], 0u);
+    }
+    let mask = (1u << ((FROM % 4u) * 8u)) - 1u;
+    return vec2((source[item / FROM_IN_WORD] >> ((item % FROM_IN_WORD) * FROM * 8u)) & mask, 0u);
+}
+
+@compute @workgroup_size(GROUP)
+fn cast_items(
+    @builtin(local_invocation_index) lane: u32,
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+) {
+    let place = (group.x + group.y * groups.x) * GROUP + lane;
+    if TO >= 4u {
+        if place >= items.count {
+            return;
+        }
+        let value = convert(load(items.first + place));
+        if TO == 4u {
+            target_[place] = value.x;
+        } else {
+            target_[2u * place] = value.x;
+            target_[2u * place + 1u] = value.y;
+        }
+        return;
+    }
+    // The target is new: what its last word has beyond the last item is nobody's.
+    let mask = (1u << ((TO % 4u) * 8u)) - 1u;
+    let first = place * TO_IN_WORD;
+    if first >= items.count {
+        return;
+    }
+    var word = 0u;
+    for (var i = 0u; i < min(TO_IN_WORD, items.count - first); i++) {
+        word |= (convert(load(items.first + first + i)).x & mask) << (i * TO * 8u);
+    }
+    target_[place] = word;
+}

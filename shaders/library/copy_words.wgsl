@@ -1,0 +1,59 @@
+// target[target_at(i)] = source[source_at(i)], one word of the target an invocation
+//
+// The innermost `n_run` axes lie packed in the target, `run_length` units in all; an invocation gathers the units of
+// one word of that. Before it stand `walk.wgsl`, `words.wgsl`, and `GROUP` invocations a workgroup, of which `LANES`
+// go along a run.
+
+// Where axes 1 to `n_run` put index `outer` in the source, from the start of the run.
+fn run_offset(outer: u32) -> u32 {
+    var rest = outer;
+    var at = 0u;
+    for (var axis = 1u; axis < walk.n_run; axis++) {
+        at += (rest % walk.lengths[axis]) * walk.source_strides[axis];
+        rest = rest / walk.lengths[axis];
+    }
+    return at;
+}
+
+@compute @workgroup_size(GROUP)
+fn copy_words(
+    @builtin(local_invocation_index) lane: u32,
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+) {
+    let tile = group.x + group.y * groups.x;
+    let row = (tile / walk.n_tiles) * (GROUP / LANES) + lane / LANES;
+    if row >= walk.n_rows {
+        return;
+    }
+    let at = row_start(row, walk.n_run);
+    let word = at.y / UNITS + (tile % walk.n_tiles) * LANES + lane % LANES;
+    let first = max(word * UNITS, at.y);
+    let end = min((word + 1u) * UNITS, at.y + walk.run_length);
+    if first >= end {
+        return;
+    }
+    let step = walk.source_strides[0];
+    var inner = first - at.y;
+    var outer = 0u;
+    var from_at = at.x;
+    if walk.n_run > 1u {
+        outer = inner / walk.lengths[0];
+        inner = inner % walk.lengths[0];
+        from_at += run_offset(outer);
+    }
+    var value = 0u;
+    var mask = 0u;
+    for (var unit = first; unit < end; unit++) {
+        let shift = (unit % UNITS) * BITS;
+        value |= load(from_at + inner * step) << shift;
+        mask |= UNIT_MASK << shift;
+        inner++;
+        if walk.n_run > 1u && inner == walk.lengths[0] {
+            inner = 0u;
+            outer++;
+            from_at = at.x + run_offset(outer);
+        }
+    }
+    store(word, mask, value);
+}

@@ -1,0 +1,54 @@
+// target[target_at(i)] = source[source_at(i)], through a tile that is read along axis 1 and written along axis 0
+//
+// Axis 0 lies packed in the target, of which an invocation writes a word. Before it stand `walk.wgsl`, `words.wgsl`,
+// and `GROUP` invocations a workgroup, `TILE_S` and `TILE_T` units of the tile along the source's fastest axis and the
+// target's.
+
+// One unit of padding a row, so that neither way through it meets one bank again and again.
+const PITCH = TILE_S + 1u;
+var<workgroup> tile: array<u32, TILE_T * PITCH>;
+
+// Words that a row of the tile may touch, wherever it begins.
+const ROW_WORDS = (TILE_T + 2u * UNITS - 2u) / UNITS;
+
+@compute @workgroup_size(GROUP)
+fn copy_words_tile(
+    @builtin(local_invocation_index) lane: u32,
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+) {
+    let index = group.x + group.y * groups.x;
+    let n_t = walk.lengths[0];
+    let n_s = walk.lengths[1];
+    let tiles_s = (n_s + TILE_S - 1u) / TILE_S;
+    let first_t = (index % walk.n_tiles) * TILE_T;
+    let first_s = ((index / walk.n_tiles) % tiles_s) * TILE_S;
+    let row = index / walk.n_tiles / tiles_s;
+    let at = row_start(row, 2u);
+    let is_row = row < walk.n_rows;
+    for (var k = lane; k < TILE_S * TILE_T; k += GROUP) {
+        let s = first_s + k % TILE_S;
+        let t = first_t + k / TILE_S;
+        if is_row && s < n_s && t < n_t {
+            let from_at = at.x + s * walk.source_strides[1] + t * walk.source_strides[0];
+            tile[(k / TILE_S) * PITCH + k % TILE_S] = load(from_at);
+        }
+    }
+    workgroupBarrier();
+    for (var k = lane; k < TILE_S * ROW_WORDS; k += GROUP) {
+        let s = k / ROW_WORDS;
+        if is_row && first_s + s < n_s {
+            let row_at = at.y + (first_s + s) * walk.target_strides[1] + first_t;
+            let word = row_at / UNITS + k % ROW_WORDS;
+            let end = min((word + 1u) * UNITS, row_at + min(TILE_T, n_t - first_t));
+            var value = 0u;
+            var mask = 0u;
+            for (var unit = max(word * UNITS, row_at); unit < end; unit++) {
+                let shift = (unit % UNITS) * BITS;
+                value |= tile[(unit - row_at) * PITCH + s] << shift;
+                mask |= UNIT_MASK << shift;
+            }
+            store(word, mask, value);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+// float = (-1)^sign * 1.mantissa * 2^(exponent - bias), nearest and ties to even where it must round
+//
+// Shared by the conversions: every format of floating-point numbers by its bits alone, so that the result is the same
+// on every device, also where it has no such type and where it flushes subnormal numbers. Numbers of 64 bits are pairs,
+// the low word first. `odd` rounds to odd, so that rounding once more, to fewer bits, is as if it were done once.
+
+fn f16_to_f32(bits: u32) -> u32 {
+    let sign = (bits & 0x8000u) << 16u;
+    let rest = bits & 0x7fffu;
+    if rest >= 0x7c00u {
+        return sign | 0x7f800000u | ((rest & 0x3ffu) << 13u) | select(0u, 0x400000u, rest > 0x7c00u);
+    }
+    if rest >= 0x400u {
+        return sign | ((rest << 13u) + 0x38000000u);
+    }
+    if rest == 0u {
+        return sign;
+    }
+    let top = firstLeadingBit(rest);
+    return sign | ((top + 103u) << 23u) | ((rest << (23u - top)) & 0x7fffffu);
+}
+
+fn f32_to_f16(bits: u32) -> u32 {
+    let sign = (bits >> 16u) & 0x8000u;
+    let rest = bits & 0x7fffffffu;
+    if rest > 0x7f800000u {
+        return sign | 0x7e00u | ((rest >> 13u) & 0x1ffu);
+    }
+    if rest >= 0x47800000u {
+        return sign | 0x7c00u;
+    }
+    if rest >= 0x38800000u {
+        return sign | ((rest - 0x38000000u + 0xfffu + ((rest >> 13u) & 1u)) >> 13u);
+    }
+    if rest <= 0x33000000u {
+        return sign;
+    }
+    let mantissa = (rest & 0x7fffffu) | 0x800000u;
+    return sign | shift_to_nearest(mantissa, 126u - (rest >> 23u), false);
+}
+
+fn f32_to_bf16(bits: u32) -> u32 {
+    if (bits & 0x7fffffffu) > 0x7f800000u {
+        return (bits >> 16u) | 0x40u;
+    }
+    return (bits + 0x7fffu + ((bits >> 16u) & 1u)) >> 16u;
+}
+
+// `value` / 2^by for 1 <= by <= 31, to nearest; `is_more` if there is a fraction below it.
+fn shift_to_nearest(value: u32, by: u32, is_more: bool) -> u32 {
+    let quotient = value >> by;
+    let rest = value & ((1u << by) - 1u);
+    let half = 1u << (by - 1u);
+    let is_up = rest > half || (rest == half && (is_more || (quotient & 1u) == 1u));
+    return quotient + u32(is_up);
+}
+
+// To a whole number between `low` and `high`, towards zero; the nearer of the two beyond them, and zero for NaN.
+fn f32_to_i32(bits: u32, low: i32, high: i32) -> u32 {
+    let rest = bits & 0x7fffffffu;
+    if rest > 0x7f800000u {
+        return 0u;
+    }
+    if rest >= 0x4f000000u {
+        return bitcast<u32>(select(high, low, bits > rest));
+    }
+    return bitcast<u32>(clamp(i32(bitcast<f32>(bits)), low, high));
+}
+
+fn f32_to_u32(bits: u32) -> u32 {
+    if bits >= 0x80000000u || bits > 0x7f800000u {
+        return 0u;
+    }
+    if bits >= 0x4f800000u {
+        return 0xffffffffu;
+    }
+    return u32(bitcast<f32>(bits));
+}

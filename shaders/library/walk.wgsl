@@ -1,0 +1,33 @@
+// source_at = source_base + Σ index[axis] * source_strides[axis], target_at likewise
+//
+// Shared by the copies: what is walked, and where a row of it begins. Axes are innermost first, strides and bases in
+// units, and all sums wrap, so that a negative stride is a large number.
+
+struct Walk {
+    source_base: u32,
+    target_base: u32,
+    n_rows: u32,
+    n_tiles: u32,
+    n_axes: u32,
+    n_run: u32,
+    run_length: u32,
+    lengths: array<u32, 8>,
+    source_strides: array<u32, 8>,
+    target_strides: array<u32, 8>,
+}
+var<immediate> walk: Walk;
+
+// Where the outer axes, from `first` on, put row `row`: in the source, and in the target.
+fn row_start(row: u32, first: u32) -> vec2<u32> {
+    var rest = row;
+    var at = vec2(walk.source_base, walk.target_base);
+    for (var axis = first; axis < walk.n_axes; axis++) {
+        var i = rest;
+        if axis + 1u < walk.n_axes {
+            i = rest % walk.lengths[axis];
+            rest = rest / walk.lengths[axis];
+        }
+        at += i * vec2(walk.source_strides[axis], walk.target_strides[axis]);
+    }
+    return at;
+}

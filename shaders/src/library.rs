@@ -1,0 +1,114 @@
+//! Library kernels: bodies of `library/`, put together with the few lines that make a variant of them.
+//!
+//! A body needs types and constants that stand before it; the functions here write those lines. What the variants are
+//! for, and when which one runs, is `vkarray-ndarray`'s to know.
+
+const WALK: &str = include_str!("../library/walk.wgsl");
+const WORDS: &str = include_str!("../library/words.wgsl");
+const STRIDED: &str = include_str!("../library/copy_strided.wgsl");
+const TILE: &str = include_str!("../library/copy_tile.wgsl");
+const WORDS_RUN: &str = include_str!("../library/copy_words.wgsl");
+const WORDS_TILE: &str = include_str!("../library/copy_words_tile.wgsl");
+const NUMBERS: &str = include_str!("../library/numbers.wgsl");
+const WIDE_NUMBERS: &str = include_str!("../library/wide_numbers.wgsl");
+const CAST: &str = include_str!("../library/cast.wgsl");
+
+/// Copies any strides to any strides. Units of 4, 8 or 16 bytes are loaded and stored whole; of 1 or 2, words are put
+/// together.
+///
+/// `group` invocations a workgroup, of which `lanes` go along a row. Entry `copy_strided` or `copy_words`.
+#[must_use]
+pub fn copy_strided(unit_bytes: u32, group: u32, lanes: u32) -> String {
+    let constants = format!("const GROUP = {group}u;\nconst LANES = {lanes}u;\n");
+    match unit(unit_bytes) {
+        Unit::Whole(alias) => [alias, &constants, WALK, STRIDED].concat(),
+        Unit::Part(units) => [&units, &constants, WALK, WORDS, WORDS_RUN].concat(),
+    }
+}
+
+/// Copies what lies along one axis in the source and along another in the target, through workgroup memory.
+///
+/// `tile` is its lengths along the source's fastest axis and the target's. Entry `copy_tile` or `copy_words_tile`.
+#[must_use]
+pub fn copy_tile(unit_bytes: u32, group: u32, tile: [u32; 2]) -> String {
+    let [s, t] = tile;
+    let constants = format!("const GROUP = {group}u;\nconst TILE_S = {s}u;\nconst TILE_T = {t}u;\n");
+    match unit(unit_bytes) {
+        Unit::Whole(alias) => [alias, &constants, WALK, TILE].concat(),
+        Unit::Part(units) => [&units, &constants, WALK, WORDS, WORDS_TILE].concat(),
+    }
+}
+
+/// Converts items of `from_bytes` to items of `to_bytes`, each 1, 2, 4 or 8.
+///
+/// `convert` is an expression of `value`, the bits of an item as `vec2<u32>`, in the functions of `numbers.wgsl` and, if
+/// `is_wide`, of `wide_numbers.wgsl`. Entry `cast_items`.
+#[must_use]
+pub fn cast(bytes: [u32; 2], group: u32, is_wide: bool, convert: &str) -> String {
+    let [from, to] = bytes;
+    let constants = format!("const GROUP = {group}u;\nconst FROM = {from}u;\nconst TO = {to}u;\n");
+    let convert = format!("fn convert(value: vec2<u32>) -> vec2<u32> {{\n    return {convert};\n}}\n");
+    let wide = if is_wide { WIDE_NUMBERS } else { "" };
+    [constants.as_str(), NUMBERS, wide, convert.as_str(), CAST].concat()
+}
+
+enum Unit {
+    Whole(&'static str),
+    Part(String),
+}
+
+fn unit(bytes: u32) -> Unit {
+    match bytes {
+        4 => Unit::Whole("alias Unit = u32;\n"),
+        8 => Unit::Whole("alias Unit = vec2<u32>;\n"),
+        16 => Unit::Whole("alias Unit = vec4<u32>;\n"),
+        _ => Unit::Part(format!("const UNITS = {}u;\nconst BITS = {}u;\n", 4 / bytes, 8 * bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+    use super::*;
+
+    #[test]
+    fn every_variant_is_valid() {
+        for bytes in [1, 2, 4, 8, 16] {
+            for source in [
+                copy_strided(bytes, 256, 1),
+                copy_strided(bytes, 128, 128),
+                copy_tile(bytes, 256, [32, 16]),
+                copy_tile(bytes, 64, [2, 256]),
+                cast([bytes.min(8), 8], 256, true, "integer_to_f64(value, true)"),
+                cast([8, bytes.min(8)], 256, false, "value"),
+            ] {
+                let module = naga::front::wgsl::parse_str(&source);
+                let module = module.unwrap_or_else(|error| panic!("{}", error.emit_to_string(&source)));
+                let checked = Validator::new(ValidationFlags::all(), Capabilities::IMMEDIATES).validate(&module);
+                checked.unwrap_or_else(|error| panic!("{bytes}: {}", error.emit_to_string(&source)));
+                assert_eq!(module.entry_points.len(), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn bodies_are_short_and_begin_with_their_formula() {
+        for (name, body) in [
+            ("walk", WALK),
+            ("words", WORDS),
+            ("copy_strided", STRIDED),
+            ("copy_tile", TILE),
+            ("copy_words", WORDS_RUN),
+            ("copy_words_tile", WORDS_TILE),
+            ("cast", CAST),
+            ("numbers", NUMBERS),
+            ("wide_numbers", WIDE_NUMBERS),
+        ] {
+            // The two that hold functions alone may be longer.
+            assert!(body.lines().count() <= if name.contains("numbers") { 150 } else { 80 }, "{name}");
+            let first = body.lines().next().unwrap();
+            assert!(first.starts_with("// ") && first.contains(" = "), "{name}: {first}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Memory by the frame: reuse that is ordered on the device, frames that do not come round, and what is not for frames.
+
+use std::sync::Arc;
+
+use vkarray::{Allocator, ArenaManager, Block, MemoryError, MemoryKind, PassthroughManager, Stream};
+
+use super::pattern;
+use crate::fixture::Fixture;
+use crate::raised::RaisedByHand;
+
+const FRAME: u64 = 64 << 10;
+
+fn arena(fixture: &Fixture, n_frames: usize) -> (ArenaManager, Arc<Allocator>) {
+    let arena = ArenaManager::new(Box::new(PassthroughManager::new()), n_frames, FRAME).unwrap();
+    let allocator = Allocator::with_manager(fixture.device(), Box::new(arena.clone())).unwrap();
+    (arena, allocator)
+}
+
+fn block(allocator: &Arc<Allocator>, bytes: u64) -> Arc<Block> {
+    allocator.allocate(bytes, MemoryKind::Device).unwrap()
+}
+
+fn read(block: &Arc<Block>, stream: &Stream) -> Vec<u8> {
+    let mut bytes = vec![0; usize::try_from(block.size()).unwrap()];
+    block.copy_to_host(stream, 0, &mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn frames_come_round_without_waiting_and_in_order_on_the_device() {
+    let fixture = Fixture::open();
+    let (arena, allocator) = arena(&fixture, 2);
+    let (slow, quick) = (fixture.stream().unwrap(), fixture.stream().unwrap());
+    let semaphore = RaisedByHand::new(fixture.device());
+    let first = block(&allocator, 4096);
+    let place = (first.buffer(), first.buffer_offset());
+    slow.wait_for(&semaphore.point(1)).unwrap();
+    first.fill(&slow, 1).unwrap();
+    drop(first);
+    let waits = fixture.device().host_waits();
+    assert_eq!((arena.next_frame().unwrap(), arena.next_frame().unwrap()), (1, 2));
+    let second = block(&allocator, 4096);
+    assert_eq!((second.buffer(), second.buffer_offset()), place, "the same bytes");
+    second.fill(&quick, 2).unwrap();
+    assert_eq!(fixture.device().host_waits(), waits, "the host waited");
+    semaphore.raise(1);
+    assert_eq!(read(&second, &quick), [2, 0, 0, 0].repeat(1024), "the older work came later");
+    drop((second, slow, quick));
+}
+
+#[test]
+fn a_held_block_is_kept_alive_and_keeps_its_frame_from_coming_round() {
+    let fixture = Fixture::open();
+    let (arena, allocator) = arena(&fixture, 2);
+    let held = block(&allocator, 300);
+    held.copy_from_host(fixture.default_stream(), 0, &pattern(3, 300)).unwrap();
+    assert_eq!(arena.next_frame().unwrap(), 1);
+    let error = arena.next_frame().unwrap_err();
+    assert_eq!(error.to_string(), "frame 0 of the arena cannot be used again: 1 of its blocks are still held");
+    assert!(matches!(error, MemoryError::FrameInUse { frame: 0, n_blocks: 1 }));
+    assert_eq!(arena.frame().unwrap(), 1, "the current frame goes on");
+    let other = block(&allocator, 300);
+    other.fill(fixture.default_stream(), 0).unwrap();
+    assert_eq!(read(&held, fixture.default_stream()), pattern(3, 300));
+    drop(held);
+    assert_eq!(arena.next_frame().unwrap(), 2);
+    drop(other);
+}
+
+#[test]
+fn a_full_frame_is_out_of_memory_until_the_next() {
+    let fixture = Fixture::open();
+    let (arena, allocator) = arena(&fixture, 2);
+    let most = block(&allocator, FRAME - 1000);
+    let MemoryError::OutOfMemory(report) = allocator.allocate(2000, MemoryKind::Device).unwrap_err() else {
+        panic!("the frame is full")
+    };
+    assert_eq!((report.bytes, report.largest_free), (2000, Some(768)), "{report}");
+    assert!(report.to_string().contains(&format!("limited to {FRAME} bytes")), "{report}");
+    arena.next_frame().unwrap();
+    drop(block(&allocator, FRAME));
+    drop(most);
+}
+
+#[test]
+fn what_is_not_for_frames_is_the_other_managers() {
+    let fixture = Fixture::open();
+    let (arena, allocator) = arena(&fixture, 1);
+    let stream = fixture.default_stream();
+    let pinned = allocator.allocate(2 * FRAME, MemoryKind::Pinned).unwrap();
+    let bytes = pattern(9, usize::try_from(2 * FRAME).unwrap());
+    pinned.copy_from_host(stream, 0, &bytes).unwrap();
+    for _ in 0..3 {
+        let scratch = block(&allocator, FRAME);
+        scratch.copy_from_block(stream, 0, &pinned, FRAME..2 * FRAME).unwrap();
+        assert_eq!(read(&scratch, stream), bytes[bytes.len() / 2..]);
+        drop(scratch);
+        arena.next_frame().unwrap();
+    }
+    drop(pinned);
+    for (n_frames, bytes) in [(0, FRAME), (3, 0), (1, u64::MAX)] {
+        let error = ArenaManager::new(Box::new(PassthroughManager::new()), n_frames, bytes).unwrap_err();
+        assert!(matches!(error, MemoryError::BadArena { .. }), "{error}");
+    }
+    let early = ArenaManager::new(Box::new(PassthroughManager::new()), 1, FRAME).unwrap();
+    assert!(matches!(early.next_frame().unwrap_err(), MemoryError::NotInitialized));
+}

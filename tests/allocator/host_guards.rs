@@ -1,0 +1,206 @@
+//! Memory that host and device share: guards see what the device wrote, and keep it off while they live.
+
+use std::thread;
+
+use ndarray::Array2;
+use vkarray::{Context, DeviceNDArray, Error, Graph, Groups, HostOptions, Index, MemoryError, MemoryKind};
+
+use crate::fixture::{Fixture, contents, skipped};
+use crate::kernels::{mix, mixed, step, stepped};
+use crate::watchdog::watched;
+
+const N: usize = 70;
+
+fn all() -> Groups {
+    Groups::covering([N as u64])
+}
+
+/// An array of each kind that the host addresses and the device has.
+fn arrays(ctx: &Context) -> Vec<(&'static str, DeviceNDArray<u32>)> {
+    let options = HostOptions::default();
+    let mut arrays = vec![
+        ("pinned", ctx.pinned_array([N]).unwrap()),
+        ("mapped", ctx.mapped_array([N], options).unwrap()),
+        ("portable", ctx.mapped_array([N], options.portable(true)).unwrap()),
+        ("write-combined", ctx.mapped_array([N], options.wc(true)).unwrap()),
+    ];
+    match ctx.shared_array([N]) {
+        Ok(shared) => arrays.push(("shared", shared)),
+        Err(Error::Memory(MemoryError::NoSuchMemory { kind: MemoryKind::Shared })) => {
+            skipped("allocator::host_guards", "the device has no shared memory");
+        }
+        Err(error) => panic!("{error}"),
+    }
+    arrays
+}
+
+fn numbers(first: u32) -> Vec<u32> {
+    (0..).map(|i: u32| first.wrapping_add(i * 7)).take(N).collect()
+}
+
+fn is_held<T>(outcome: Result<T, impl std::error::Error>) -> bool {
+    let text = outcome.err().map(|error| error.to_string()).unwrap_or_default();
+    text.starts_with("the host holds bytes ")
+}
+
+#[test]
+fn host_and_device_take_turns_at_the_same_bytes() {
+    let fixture = Fixture::open();
+    let step = step(&fixture);
+    for (name, array) in arrays(&fixture) {
+        array.write_on_host().unwrap().as_mut_slice().unwrap().copy_from_slice(&numbers(1));
+        step.dispatch(fixture.default_stream(), all(), (&array, 3_u32)).unwrap();
+        let expected: Vec<u32> = numbers(1).into_iter().map(|x| stepped(x, 3)).collect();
+        assert_eq!(array.read_on_host().unwrap().as_slice().unwrap(), expected, "{name}");
+        array.write_on_host().unwrap().view_mut()[5] += 1;
+        step.dispatch(fixture.default_stream(), all(), (&array, 4_u32)).unwrap();
+        let mut again = expected;
+        again[5] += 1;
+        again.iter_mut().for_each(|x| *x = stepped(*x, 4));
+        assert_eq!(contents(&array), again, "{name}");
+    }
+}
+
+#[test]
+fn work_on_held_bytes_is_refused_and_changes_nothing() {
+    let fixture = Fixture::open();
+    let (stream, step, mix) = (fixture.default_stream(), step(&fixture), mix(&fixture));
+    let other = fixture.to_device(&ndarray::Array1::from(numbers(9))).unwrap();
+    for (name, array) in arrays(&fixture) {
+        array.copy_from_host(&ndarray::Array1::from(numbers(1))).unwrap();
+        let (graph, _) = Graph::record(stream, |graph| step.record(graph, all(), (&array, 1_u32))).unwrap();
+        let guard = array.write_on_host().unwrap();
+        assert!(is_held(step.dispatch(stream, all(), (&array, 1_u32))), "{name}: write");
+        assert!(is_held(mix.dispatch(stream, all(), (&array, &other, 1_u32))), "{name}: read");
+        assert!(is_held(graph.replay(stream)), "{name}: replay");
+        assert!(is_held(array.block().fill(stream, 0)), "{name}: fill");
+        assert!(is_held(other.block().copy_from_block(stream, 0, array.block(), 0..8)), "{name}: copy");
+        assert!(is_held(array.copy_from_host(&ndarray::Array1::from(numbers(2)))), "{name}: copy from the host");
+        assert!(is_held(array.copy_to_host()), "{name}: copy to the host");
+        assert!(is_held(array.read_on_host()), "{name}: another guard");
+        drop(guard);
+        assert_eq!((contents(&array), contents(&other)), (numbers(1), numbers(9)), "{name}");
+        let guard = array.read_on_host().unwrap();
+        let second = array.clone();
+        assert_eq!(second.read_on_host().unwrap().as_slice(), guard.as_slice(), "{name}: reads share");
+        mix.dispatch(stream, all(), (&array, &other, 1_u32)).unwrap();
+        assert!(is_held(step.dispatch(stream, all(), (&array, 1_u32))), "{name}: write under a read");
+        assert!(is_held(array.write_on_host()), "{name}: write guard under a read");
+        drop(guard);
+        step.dispatch(stream, all(), (&array, 1_u32)).unwrap();
+        let sums: Vec<u32> = numbers(1).iter().zip(numbers(9)).map(|(&x, sum)| mixed(x, sum, 1)).collect();
+        assert_eq!(contents(&other), sums, "{name}");
+        other.copy_from_host(&ndarray::Array1::from(numbers(9))).unwrap();
+    }
+}
+
+#[test]
+fn a_leaked_guard_keeps_the_device_off_for_good() {
+    let fixture = Fixture::open();
+    let (stream, step) = (fixture.default_stream(), step(&fixture));
+    let array = fixture.pinned_array::<u32>([N]).unwrap();
+    array.write_on_host().unwrap().as_mut_slice().unwrap().fill(7);
+    std::mem::forget(array.write_on_host().unwrap());
+    let view = array.slice(&[Index::from(64..70)]).unwrap();
+    for handle in [&array, &array.clone(), &view] {
+        assert!(is_held(step.dispatch(stream, all(), (handle, 1_u32))));
+        assert!(is_held(handle.read_on_host()));
+    }
+    stream.synchronize().unwrap();
+    // The fixture sees to it that nothing is left of the array when it ends.
+}
+
+#[test]
+fn guards_of_separate_bytes_do_not_meet() {
+    let fixture = Fixture::open();
+    let array = fixture.pinned_array::<u32>([N]).unwrap();
+    let part = |range: std::ops::Range<isize>| array.slice(&[Index::from(range)]).unwrap();
+    let (low, high, across) = (part(0..30), part(30..70), part(29..31));
+    let mut first = low.write_on_host().unwrap();
+    let mut second = high.write_on_host().unwrap();
+    first.as_mut_slice().unwrap().fill(1);
+    second.as_mut_slice().unwrap().fill(2);
+    assert!(is_held(across.read_on_host()));
+    drop(first);
+    assert_eq!(low.read_on_host().unwrap().as_slice().unwrap(), [1; 30]);
+    drop(second);
+    assert_eq!(across.read_on_host().unwrap().as_slice().unwrap(), [1, 2]);
+}
+
+#[test]
+fn a_guard_waits_for_what_runs() {
+    let fixture = Fixture::open();
+    let step = step(&fixture);
+    let streams = [fixture.stream().unwrap(), fixture.stream().unwrap()];
+    let array = fixture.mapped_array::<u32>([N], HostOptions::default()).unwrap();
+    array.write_on_host().unwrap().as_mut_slice().unwrap().copy_from_slice(&numbers(3));
+    let mut expected = numbers(3);
+    for round in 0..40 {
+        for (stream, add) in streams.iter().zip(1..) {
+            step.dispatch(stream, all(), (&array, round * 2 + add)).unwrap();
+            expected.iter_mut().for_each(|x| *x = stepped(*x, round * 2 + add));
+        }
+        let mut guard = array.write_on_host().unwrap();
+        assert_eq!(guard.as_mut_slice().unwrap(), expected, "round {round}");
+        guard.view_mut()[1] = round;
+        expected[1] = round;
+    }
+}
+
+#[test]
+fn views_with_gaps_and_reversed_axes_are_seen_in_place() {
+    let fixture = Fixture::open();
+    let array = fixture.pinned_array::<u32>([6, 8]).unwrap();
+    let host = Array2::from_shape_vec((6, 8), (0..48_u32).collect()).unwrap();
+    array.write_on_host().unwrap().view_mut().assign(&host);
+    let view = array.slice(&[Index::stepped(.., -2), Index::stepped(1.., 3)]).unwrap().transpose(None).unwrap();
+    let expected = host.slice(ndarray::s![..;-2, 1..;3]).t().to_owned().into_dyn();
+    assert_eq!(view.read_on_host().unwrap().view(), expected);
+    view.write_on_host().unwrap().view_mut().fill(0);
+    let mut changed = host.clone();
+    changed.slice_mut(ndarray::s![..;-2, 1..;3]).fill(0);
+    assert_eq!(array.copy_to_host().unwrap(), changed.into_dyn());
+    let empty = array.slice(&[Index::from(2..2)]).unwrap();
+    assert_eq!(empty.read_on_host().unwrap().as_slice(), Some(&[][..]));
+    let order = fixture.pinned_array_like::<u32, _>(&array.transpose(None).unwrap()).unwrap();
+    assert!(order.is_f_contiguous() && order.shape() == [8, 6]);
+}
+
+#[test]
+fn device_memory_is_not_opened_to_the_host() {
+    let fixture = Fixture::open();
+    let array = fixture.zeros::<u32>([N]).unwrap(); // Mapped or not: a program that relied on it would fail elsewhere.
+    let message = "the host does not address device memory: copy it, or ask for pinned, mapped or shared memory";
+    assert_eq!(array.read_on_host().unwrap_err().to_string(), message);
+    assert_eq!(array.write_on_host().unwrap_err().to_string(), message);
+}
+
+#[test]
+fn threads_that_copy_in_place_wait_for_each_other() {
+    let fixture = Fixture::open();
+    let array = fixture.pinned_array::<u32>([4096]).unwrap();
+    array.write_on_host().unwrap().as_mut_slice().unwrap().fill(0);
+    let step = step(&fixture);
+    watched("copies and kernels of four threads", || {
+        thread::scope(|scope| {
+            for value in 1..=3_u32 {
+                let array = &array;
+                scope.spawn(move || {
+                    for _ in 0..50 {
+                        array.copy_from_host(&ndarray::Array1::from_elem(4096, value)).unwrap();
+                        let seen = contents(array);
+                        assert!(seen.iter().all(|x| *x == seen[0]), "a copy was seen halfway");
+                    }
+                });
+            }
+            let stream = fixture.stream().unwrap();
+            let (array, step) = (&array, &step);
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    step.dispatch(&stream, Groups::covering([4096]), (array, 1_u32)).unwrap();
+                }
+            });
+        });
+    });
+    assert_eq!(contents(&array).len(), 4096);
+}

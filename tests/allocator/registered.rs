@@ -1,0 +1,203 @@
+//! Registered memory: any address and length, imported or staged, to the byte; and nothing outlives the call.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+
+use vkarray::{Context, Device, Groups, Index, MemoryError, RegisteredPath};
+use vkarray_driver::Request;
+
+use super::pattern;
+use crate::fixture::Fixture;
+use crate::kernels::{step, stepped};
+
+const PAGE: usize = 4096;
+
+/// A context that imports memory, if the device can, and one that does not.
+fn both(fixture: &Fixture) -> [(&'static str, Context); 2] {
+    let without = vec!["VK_EXT_external_memory_host".to_owned()];
+    let request = Request { without, ..Request::default() };
+    let staged = Device::open_with(fixture.device().physical(), &request).unwrap();
+    [("as opened", Context::clone(fixture)), ("without the extension", Context::on(&staged).unwrap())]
+}
+
+/// `len` bytes that start `offset` bytes after a page does, and room around them.
+struct Lent {
+    bytes: Vec<u8>,
+    start: usize,
+    len: usize,
+}
+
+impl Lent {
+    fn new(offset: usize, len: usize) -> Self {
+        let bytes = vec![0xAB; len + 3 * PAGE];
+        let start = bytes.as_ptr().addr().next_multiple_of(PAGE) - bytes.as_ptr().addr() + offset;
+        Self { bytes, start, len }
+    }
+
+    fn slice(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..self.start + self.len]
+    }
+
+    /// Fails if a byte around the slice has changed.
+    fn assert_untouched(&self, what: &str) {
+        let around = self.bytes[..self.start].iter().chain(&self.bytes[self.start + self.len..]);
+        assert!(around.copied().all(|byte| byte == 0xAB), "{what}: bytes around the slice changed");
+    }
+}
+
+/// What must be the path: by the pages, counted one by one.
+fn expected_path(ctx: &Context, offset: usize, len: usize) -> RegisteredPath {
+    let imports = ctx.device().plan().extensions.iter().any(|name| name == "VK_EXT_external_memory_host");
+    let is_whole = |page: &usize| page * PAGE >= offset && (page + 1) * PAGE <= offset + len;
+    let pages: Vec<usize> = (0..(offset + len) / PAGE + 1).filter(is_whole).collect();
+    match (pages.first(), pages.last()) {
+        (Some(first), Some(last)) if imports => match first * PAGE - offset..(last + 1) * PAGE - offset {
+            all if all == (0..len) => RegisteredPath::Imported,
+            imported => RegisteredPath::Parts { imported },
+        },
+        _ => RegisteredPath::Staged,
+    }
+}
+
+#[test]
+fn every_address_and_length_is_copied_to_the_byte() {
+    let fixture = Fixture::open();
+    let lengths = [0, 1, 3, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 3 * PAGE + 517, 100_003];
+    let offsets = [0, 1, 4, 1111, PAGE - 1];
+    for (name, ctx) in both(&fixture) {
+        for (len, offset) in lengths.into_iter().flat_map(|len| offsets.map(|offset| (len, offset))) {
+            let what = format!("{name}, {len} bytes at {offset}");
+            let (source, target) = (ctx.slice_to_device(&pattern(3, len)).unwrap(), ctx.zeros::<u8>([len]).unwrap());
+            let mut lent = Lent::new(offset, len);
+            let path = expected_path(&ctx, offset, len);
+            ctx.register(lent.slice(), |mut registered| {
+                assert_eq!((registered.len(), registered.path()), (len, path), "{what}");
+                registered.copy_from(0, &source).unwrap();
+                registered.copy_to(0, &target).unwrap(); // What has just come, also in staging memory.
+                assert_eq!(registered.read().unwrap(), pattern(3, len), "{what}");
+                registered.write().unwrap().copy_from_slice(&pattern(77, len));
+                registered.copy_to(0, &source).unwrap();
+                registered.copy_from(0, &target).unwrap();
+            })
+            .unwrap();
+            // Nobody asked for the last copy: the end of the call waited for it.
+            assert_eq!(lent.slice(), pattern(3, len), "{what}");
+            lent.assert_untouched(&what);
+            assert_eq!(target.copy_to_host().unwrap().as_slice().unwrap(), pattern(3, len), "{what}");
+            assert_eq!(source.copy_to_host().unwrap().as_slice().unwrap(), pattern(77, len), "{what}");
+        }
+    }
+}
+
+#[test]
+fn parts_of_the_slice_go_to_views_with_gaps() {
+    let fixture = Fixture::open();
+    for (name, ctx) in both(&fixture) {
+        let mut data: Vec<u32> = (0..5000).collect();
+        let array = ctx.zeros::<u32>([40, 50]).unwrap();
+        let view = array.slice(&[Index::stepped(.., -3), Index::stepped(5.., 2)]).unwrap();
+        let n = view.size();
+        ctx.register(&mut data[1..], |mut registered| {
+            registered.copy_to(900, &view).unwrap();
+            registered.copy_from(4000, &view).unwrap();
+            let message = format!("{n} elements from element {} on do not lie in a slice of 4999", 5000 - n);
+            assert_eq!(registered.copy_to(5000 - n, &view).unwrap_err().to_string(), message);
+            assert_eq!(registered.copy_from(5000 - n, &view).unwrap_err().to_string(), message);
+            assert!(registered.copy_from(usize::MAX, &view).is_err());
+        })
+        .unwrap();
+        let expected: Vec<u32> = (901..).take(n).collect();
+        assert_eq!(data[4001..4001 + n], expected, "{name}");
+        assert_eq!(view.copy_to_host().unwrap().iter().copied().collect::<Vec<_>>(), expected, "{name}");
+    }
+}
+
+#[test]
+fn copies_are_ordered_with_kernels() {
+    let fixture = Fixture::open();
+    for (name, ctx) in both(&fixture) {
+        let step = step(&ctx);
+        let mut data: Vec<u32> = (0..10_000).collect();
+        let array = ctx.zeros::<u32>([10_000]).unwrap();
+        let stream = ctx.stream().unwrap();
+        ctx.register(&mut data, |mut registered| {
+            for add in 0..20_u32 {
+                registered.copy_to_on(&stream, 0, &array).unwrap();
+                step.dispatch(&stream, Groups::covering([10_000]), (&array, add)).unwrap();
+                registered.copy_from_on(&stream, 0, &array).unwrap();
+            }
+        })
+        .unwrap();
+        let expected: Vec<u32> = (0..10_000).map(|x| (0..20).fold(x, stepped)).collect();
+        assert_eq!(data, expected, "{name}");
+    }
+}
+
+#[test]
+fn a_panic_ends_the_registration_too() {
+    let fixture = Fixture::open();
+    for (name, ctx) in both(&fixture) {
+        let mut lent = Lent::new(100, 3 * PAGE);
+        let source = ctx.slice_to_device(&pattern(9, 3 * PAGE)).unwrap();
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            ctx.register(lent.slice(), |mut registered| {
+                registered.copy_from(0, &source).unwrap();
+                panic!("on purpose");
+            })
+        }));
+        assert!(panicked.is_err());
+        assert_eq!(lent.slice(), pattern(9, 3 * PAGE), "{name}");
+        // It can be registered again.
+        ctx.register(lent.slice(), |mut registered| registered.copy_to(0, &source).unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn neighbours_are_registered_side_by_side() {
+    let fixture = Fixture::open();
+    let mut lent = Lent::new(0, 6 * PAGE);
+    let array = fixture.slice_to_device(&pattern(5, 3 * PAGE)).unwrap();
+    let (low, high) = lent.slice().split_at_mut(3 * PAGE - 100);
+    let high = &mut high[..3 * PAGE];
+    fixture
+        .register(low, |mut low| {
+            fixture
+                .register(high, |mut high| {
+                    high.copy_from(0, &array).unwrap();
+                    low.copy_from(5, &array.slice(&[Index::from(0..100)]).unwrap()).unwrap();
+                })
+                .unwrap();
+        })
+        .unwrap();
+    let mut expected = vec![0xAB; 6 * PAGE];
+    expected[5..105].copy_from_slice(&pattern(5, 100));
+    expected[3 * PAGE - 100..6 * PAGE - 100].copy_from_slice(&pattern(5, 3 * PAGE));
+    assert_eq!(lent.slice(), expected);
+}
+
+#[test]
+fn pages_are_pinned_whole_and_once() {
+    let fixture = Fixture::open();
+    let manager = fixture.allocator().manager();
+    let mut lent = Lent::new(0, 2 * PAGE);
+    let start = NonNull::from(lent.slice()).cast::<u8>();
+    // SAFETY: the offset is at most the length.
+    let at = |offset: usize| unsafe { start.add(offset) };
+    // SAFETY: `lent` outlives what comes of it, and nothing is done with that.
+    let pin = |offset: usize, size: usize| unsafe { manager.mempin(Box::new(()), at(offset), size as u64, true) };
+    let Ok(first) = pin(0, PAGE) else {
+        return crate::fixture::skipped("allocator::registered", "the device imports no memory");
+    };
+    for (offset, size) in [(1, PAGE), (0, PAGE + 1), (PAGE, 0), (16, 16)] {
+        assert!(matches!(pin(offset, size), Err(MemoryError::NotWholePages { .. })), "{size} at {offset}");
+    }
+    for (offset, size) in [(0, PAGE), (0, 2 * PAGE)] {
+        assert!(matches!(pin(offset, size), Err(MemoryError::AlreadyPinned { .. })), "{size} at {offset}");
+    }
+    let second = pin(PAGE, PAGE).unwrap();
+    for pointer in [first, second] {
+        manager.memfree(pointer.into_pointer());
+    }
+    manager.memfree(pin(0, 2 * PAGE).unwrap().into_pointer());
+    assert_eq!(manager.usage().n_pending, 0);
+}

@@ -1,0 +1,211 @@
+//! Memory that the driver refuses: each code told apart, and each step of the ladder where it is the one that helps.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use ash::vk;
+use vkarray::{Allocator, Context, Device, MemoryError, MemoryKind, OutOfMemory, Rung, Shortage, Stream, Taken};
+
+use crate::raised::RaisedByHand;
+use crate::table::{Fault, Table};
+use crate::watchdog::watched;
+
+/// Too large for the sub-allocator to put into memory that it has, and untouched, so that it costs nothing.
+const LARGE: u64 = 300 << 20;
+
+fn on_device(what: &str, test: impl FnOnce(&Table, &Context) + Send) {
+    let table = Table::take();
+    let instance = table.instance();
+    let device = Device::open(&instance.devices().unwrap()[0]).unwrap();
+    watched(what, || test(&table, &Context::on(&device).unwrap()));
+    table.disarm();
+    device.close(Duration::from_secs(20)).unwrap();
+    assert_eq!(table.live(), []);
+    assert_eq!(instance.take_messages(), []);
+}
+
+fn refuse(times: u32) -> Fault {
+    Fault { call: "vkAllocateMemory", nth: 1, times, code: vk::Result::ERROR_OUT_OF_DEVICE_MEMORY }
+}
+
+fn report(error: MemoryError) -> Box<OutOfMemory> {
+    let MemoryError::OutOfMemory(report) = error else { panic!("{error}") };
+    report
+}
+
+/// Drops a block whose last use is done when the semaphore reaches that value.
+fn drop_busy(allocator: &Arc<Allocator>, stream: &Stream, semaphore: &RaisedByHand, value: u64) {
+    let block = allocator.allocate(LARGE, MemoryKind::Device).unwrap();
+    stream.wait_for(&semaphore.point(value)).unwrap();
+    block.fill(stream, 1).unwrap();
+}
+
+/// Raises the semaphore once a thread waits for the device, and once more for each of the `n` waits after `before`.
+fn raise_when_waited_for(device: &Arc<Device>, before: u64, semaphore: &RaisedByHand, n: u64) {
+    for value in 1..=n {
+        while device.host_waits() < before + value {
+            thread::sleep(Duration::from_millis(1));
+        }
+        semaphore.raise(value);
+    }
+}
+
+#[test]
+fn every_code_of_a_refusal_is_told_apart() {
+    use vk::Result as R;
+    // Call, code, what there is too little of.
+    let cases = [
+        ("vkAllocateMemory", R::ERROR_OUT_OF_DEVICE_MEMORY, Shortage::DeviceMemory),
+        ("vkAllocateMemory", R::ERROR_OUT_OF_HOST_MEMORY, Shortage::HostMemory),
+        ("vkAllocateMemory", R::ERROR_TOO_MANY_OBJECTS, Shortage::Objects),
+        ("vkMapMemory", R::ERROR_MEMORY_MAP_FAILED, Shortage::HostAddresses),
+        ("vkMapMemory", R::ERROR_OUT_OF_HOST_MEMORY, Shortage::HostMemory),
+        ("vkCreateBuffer", R::ERROR_OUT_OF_HOST_MEMORY, Shortage::HostMemory),
+        ("vkCreateBuffer", R::ERROR_OUT_OF_DEVICE_MEMORY, Shortage::DeviceMemory),
+        ("vkBindBufferMemory", R::ERROR_OUT_OF_HOST_MEMORY, Shortage::HostMemory),
+    ];
+    on_device("memory that is refused", |table, ctx| {
+        for (call, code, shortage) in cases {
+            table.arm(Fault { call, nth: 1, times: 1000, code });
+            let report = report(ctx.allocator().allocate(LARGE, MemoryKind::Pinned).unwrap_err());
+            assert_eq!((report.shortage, report.bytes), (shortage, LARGE), "{call} with {code:?}");
+            assert!(table.disarm() > 0);
+            drop(ctx.allocator().allocate(LARGE, MemoryKind::Pinned).unwrap());
+            ctx.allocator().flush().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_refusal_that_is_no_lack_of_memory_is_passed_on_at_once() {
+    on_device("memory that is refused for another reason", |table, ctx| {
+        table.arm(Fault { call: "vkAllocateMemory", nth: 1, times: 1000, code: vk::Result::ERROR_UNKNOWN });
+        let error = ctx.allocator().allocate(LARGE, MemoryKind::Device).unwrap_err();
+        assert!(matches!(error, MemoryError::SubAllocator(_)), "{error}");
+        assert_eq!((table.disarm(), ctx.allocator().ladder().climbs), (1, 0));
+    });
+}
+
+#[test]
+fn what_is_done_is_freed_first() {
+    on_device("memory that is dropped and not due", |table, ctx| {
+        drop(ctx.allocator().allocate(LARGE, MemoryKind::Device).unwrap());
+        assert_eq!(ctx.allocator().pending().n_blocks, 1);
+        table.arm(refuse(1));
+        ctx.allocator().allocate(LARGE, MemoryKind::Device).unwrap();
+        assert_eq!(ctx.allocator().ladder().of(Rung::Reclaim).saved, 1);
+    });
+}
+
+#[test]
+fn what_is_held_back_is_freed_before_an_allocation_fails() {
+    on_device("memory that is held back", |table, ctx| {
+        let guard = ctx.defer_cleanup();
+        drop(ctx.allocator().allocate(LARGE, MemoryKind::Device).unwrap());
+        ctx.allocator().flush().unwrap();
+        assert_eq!(ctx.allocator().pending().n_blocks, 1);
+        table.arm(refuse(1));
+        ctx.allocator().allocate(LARGE, MemoryKind::Device).unwrap();
+        let ladder = ctx.allocator().ladder();
+        assert_eq!((ladder.of(Rung::HeldBack).saved, ladder.failed), (1, 0));
+        drop(guard);
+    });
+}
+
+#[test]
+fn what_is_in_use_is_waited_for_no_longer_than_is_enough() {
+    on_device("memory that is in use", |table, ctx| {
+        let semaphore = RaisedByHand::new(ctx.device());
+        let (allocator, streams) = (ctx.allocator(), [(); 2].map(|()| ctx.stream().unwrap()));
+        drop_busy(allocator, &streams[0], &semaphore, 1);
+        drop_busy(allocator, &streams[1], &semaphore, 2);
+        table.arm(refuse(1));
+        let before = ctx.device().host_waits();
+        thread::scope(|scope| {
+            scope.spawn(|| raise_when_waited_for(ctx.device(), before, &semaphore, 1));
+            allocator.allocate(LARGE, MemoryKind::Device).unwrap();
+        });
+        assert_eq!(allocator.ladder().of(Rung::Wait).saved, 1);
+        semaphore.raise(2);
+        drop(streams);
+    });
+}
+
+#[test]
+fn all_that_is_in_use_is_waited_for_when_the_oldest_is_not_enough() {
+    on_device("memory that is in use on two streams", |table, ctx| {
+        let semaphore = RaisedByHand::new(ctx.device());
+        let (allocator, streams) = (ctx.allocator(), [(); 2].map(|()| ctx.stream().unwrap()));
+        drop_busy(allocator, &streams[0], &semaphore, 1);
+        drop_busy(allocator, &streams[1], &semaphore, 2);
+        table.arm(refuse(2));
+        let before = ctx.device().host_waits();
+        let _block = thread::scope(|scope| {
+            scope.spawn(|| raise_when_waited_for(ctx.device(), before, &semaphore, 2));
+            allocator.allocate(LARGE, MemoryKind::Device).unwrap()
+        });
+        let ladder = allocator.ladder();
+        assert_eq!((ladder.of(Rung::Wait).saved, ladder.of(Rung::Drain).saved), (0, 1));
+        assert_eq!(allocator.pending().n_blocks, 0);
+        drop(streams);
+    });
+}
+
+#[test]
+fn memory_of_its_own_is_the_last_resort() {
+    on_device("a chunk that is too large to be had", |table, ctx| {
+        table.arm(refuse(1));
+        // Small: the first attempt asks for a whole chunk to carve it from.
+        let block = ctx.allocator().allocate(1000, MemoryKind::Device).unwrap();
+        let ladder = ctx.allocator().ladder();
+        assert_eq!((ladder.climbs, ladder.of(Rung::Dedicated).saved), (1, 1));
+        block.fill(ctx.default_stream(), 5).unwrap();
+        let mut back = [0; 8];
+        block.copy_to_host(ctx.default_stream(), 992, &mut back).unwrap();
+        assert_eq!(back, [5, 0, 0, 0, 5, 0, 0, 0]);
+    });
+}
+
+#[test]
+fn a_failed_climb_names_the_holders_and_what_was_tried_and_changes_nothing() {
+    on_device("memory that cannot be had", |table, ctx| {
+        let array = ctx.zeros::<f32>([1000, 20]).unwrap().with_label("weights");
+        let other = ctx.zeros::<u8>([3]).unwrap();
+        table.arm(refuse(1000));
+        let text = ctx.device_array::<f64>([5_000_000, 10]).unwrap_err().to_string();
+        table.disarm();
+        let lines: Vec<_> = text.lines().map(str::trim).collect();
+        assert_eq!(lines[0], "out of memory for 400000000 bytes of device memory: the device has none left");
+        assert!(lines.contains(&"held by:"), "{text}");
+        assert!(lines.contains(&"78.1 KiB  `weights`, f32 (1000, 20)"), "{text}");
+        assert!(lines.contains(&"3 bytes  u8 (3,)"), "{text}");
+        assert!(lines.last().unwrap().starts_with("tried: free what is done (nothing to gain), wait"), "{text}");
+        let ladder = ctx.allocator().ladder();
+        assert_eq!((ladder.climbs, ladder.failed, ladder.of(Rung::Dedicated).saved), (1, 1, 0));
+        // And the next one is as good as ever.
+        ctx.device_array::<f64>([5_000_000, 10]).unwrap();
+        assert_eq!(array.copy_to_host().unwrap()[[999, 19]], 0.0);
+        drop(other);
+    });
+}
+
+#[test]
+fn pending_memory_is_told_by_stream_when_its_work_does_not_end() {
+    on_device("memory whose work does not end", |table, ctx| {
+        let semaphore = RaisedByHand::new(ctx.device());
+        let stream = ctx.stream().unwrap();
+        drop_busy(ctx.allocator(), &stream, &semaphore, 1);
+        table.arm(refuse(1000));
+        let report = report(ctx.allocator().allocate(LARGE, MemoryKind::Device).unwrap_err()); // After ten seconds.
+        table.disarm();
+        assert_eq!(report.n_pending, 1);
+        let [pending] = report.pending[..] else { panic!("{report}") };
+        assert!(pending.stream == Some(stream.number()) && pending.bytes >= LARGE, "{report}");
+        assert_eq!(report.trail.at(Rung::Wait), Some(Taken::TimedOut));
+        semaphore.raise(1);
+        stream.synchronize().unwrap();
+        assert!(ctx.allocator().allocate(LARGE, MemoryKind::Device).is_ok());
+        drop(stream);
+    });
+}

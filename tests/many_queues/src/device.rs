@@ -1,0 +1,159 @@
+//! The life of a device, and the calls that name a family of queues.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_void};
+use std::mem::transmute;
+use std::ptr;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use ash::ext::external_memory_host;
+use ash::vk;
+
+use crate::queue::Queue;
+use crate::{instance, loader, memory, queue, shape};
+
+/// A device, the layer below, and the queues that were asked for.
+pub(crate) struct Device {
+    pub(crate) next: vk::PFN_vkGetDeviceProcAddr,
+    pub(crate) table: ash::Device,
+    pub(crate) host_pointers: external_memory_host::DeviceFn,
+    /// The driver's queue, for one at a time.
+    pub(crate) queue: Mutex<vk::Queue>,
+    /// By family and number. Boxed, since their addresses are handed out.
+    pub(crate) queues: Mutex<BTreeMap<(u32, u32), Box<Queue>>>,
+}
+
+/// The devices of the process, by their keys.
+static DEVICES: RwLock<BTreeMap<usize, Arc<Device>>> = RwLock::new(BTreeMap::new());
+
+/// What is known of a device.
+pub(crate) fn find(device: vk::Device) -> Option<Arc<Device>> {
+    // SAFETY: the loader passes live devices.
+    let key = unsafe { loader::key(device) };
+    DEVICES.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+}
+
+/// What is known of a device that some call was made for.
+pub(crate) fn of(device: vk::Device) -> Arc<Device> {
+    find(device).expect("a device is created through the layer before it is used")
+}
+
+/// The function that answers a call of a device, if it is answered here.
+pub(crate) fn own(
+    name: &CStr,
+    get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
+) -> Option<unsafe extern "system" fn()> {
+    let address: *const c_void = match name.to_bytes() {
+        b"vkGetDeviceProcAddr" => get_device_proc_addr as _,
+        b"vkDestroyDevice" => destroy_device as _,
+        b"vkCreateCommandPool" => create_command_pool as _,
+        b"vkCreateBuffer" => create_buffer as _,
+        b"vkGetDeviceQueue" => queue::get as _,
+        b"vkGetDeviceQueue2" => queue::get2 as _,
+        b"vkQueueSubmit" => queue::submit as _,
+        b"vkQueueSubmit2" | b"vkQueueSubmit2KHR" => queue::submit2 as _,
+        b"vkQueueBindSparse" => queue::bind_sparse as _,
+        b"vkQueueWaitIdle" => queue::wait_idle as _,
+        b"vkAllocateMemory" => memory::allocate as _,
+        b"vkGetBufferMemoryRequirements" => memory::requirements as _,
+        b"vkGetBufferMemoryRequirements2" | b"vkGetBufferMemoryRequirements2KHR" => memory::requirements2 as _,
+        b"vkGetDeviceBufferMemoryRequirements" | b"vkGetDeviceBufferMemoryRequirementsKHR" => {
+            memory::device_requirements as _
+        }
+        b"vkGetMemoryHostPointerPropertiesEXT" => memory::host_pointer as _,
+        _ => return None,
+    };
+    // SAFETY: the address is that of a function, and who asks for it knows its type by its name.
+    Some(unsafe { transmute::<*const c_void, unsafe extern "system" fn()>(address) })
+}
+
+pub(crate) unsafe extern "system" fn create_device(
+    physical: vk::PhysicalDevice,
+    info: *const vk::DeviceCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    device: *mut vk::Device,
+) -> vk::Result {
+    // SAFETY: Vulkan's rules: `info` is valid.
+    let info = unsafe { &*info };
+    // SAFETY: the chain comes from the loader.
+    let Some(link) = (unsafe { loader::device_link(info.p_next) }) else {
+        return vk::Result::ERROR_INITIALIZATION_FAILED;
+    };
+    let instance = instance::of(physical);
+    let priorities = [1.0];
+    let queues =
+        [vk::DeviceQueueCreateInfo::default().queue_family_index(shape::REAL_FAMILY).queue_priorities(&priorities)];
+    let info = info.queue_create_infos(&queues);
+    // The next layer's, which need not be what the instance's table holds: that goes by way of this layer's loader.
+    // SAFETY: the name is NUL-terminated, and the instance live.
+    let create = unsafe { (link.get_instance_proc_addr)(instance.table.handle(), c"vkCreateDevice".as_ptr()) };
+    let Some(create) = create else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+    // SAFETY: the function of that name.
+    let create: vk::PFN_vkCreateDevice = unsafe { transmute(create) };
+    // SAFETY: what came, with queues that the driver has.
+    let result = unsafe { create(physical, &info, allocator, device) };
+    if result == vk::Result::SUCCESS {
+        // SAFETY: the call has succeeded, so the device is there.
+        let handle = unsafe { *device };
+        // SAFETY: as above.
+        let key = unsafe { loader::key(handle) };
+        let known = Arc::new(Device::new(link.get_device_proc_addr, handle));
+        DEVICES.write().unwrap_or_else(PoisonError::into_inner).insert(key, known);
+    }
+    result
+}
+
+impl Device {
+    fn new(next: vk::PFN_vkGetDeviceProcAddr, handle: vk::Device) -> Self {
+        // SAFETY: the name is NUL-terminated, and the device live.
+        let load = |name: &CStr| unsafe { next(handle, name.as_ptr()) }.map_or(ptr::null(), |found| found as *const _);
+        // SAFETY: each function is the one of its name.
+        let table = unsafe { ash::Device::load_with(load, handle) };
+        // SAFETY: the device was created with this queue.
+        let queue = unsafe { table.get_device_queue(shape::REAL_FAMILY, 0) };
+        Self {
+            next,
+            table,
+            host_pointers: external_memory_host::DeviceFn::load(load),
+            queue: Mutex::new(queue),
+            queues: Mutex::default(),
+        }
+    }
+}
+
+unsafe extern "system" fn destroy_device(device: vk::Device, allocator: *const vk::AllocationCallbacks<'_>) {
+    if device == vk::Device::null() {
+        return;
+    }
+    let known = of(device);
+    // SAFETY: the device is live; the key is gone afterwards.
+    let key = unsafe { loader::key(device) };
+    DEVICES.write().unwrap_or_else(PoisonError::into_inner).remove(&key);
+    known.queues.lock().unwrap_or_else(PoisonError::into_inner).clear(); // Each holds the device.
+    // SAFETY: handed on as it came.
+    unsafe { (known.table.fp_v1_0().destroy_device)(device, allocator) };
+}
+
+unsafe extern "system" fn create_command_pool(
+    device: vk::Device,
+    info: *const vk::CommandPoolCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    pool: *mut vk::CommandPool,
+) -> vk::Result {
+    // SAFETY: Vulkan's rules: `info` is valid.
+    let info = unsafe { *info }.queue_family_index(shape::REAL_FAMILY);
+    // SAFETY: what came, with the driver's family.
+    unsafe { (of(device).table.fp_v1_0().create_command_pool)(device, &info, allocator, pool) }
+}
+
+unsafe extern "system" fn create_buffer(
+    device: vk::Device,
+    info: *const vk::BufferCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    buffer: *mut vk::Buffer,
+) -> vk::Result {
+    // SAFETY: Vulkan's rules: `info` is valid.
+    let info = unsafe { *info }.sharing_mode(vk::SharingMode::EXCLUSIVE).queue_family_indices(&[]);
+    // SAFETY: what came, for the driver's one family.
+    unsafe { (of(device).table.fp_v1_0().create_buffer)(device, &info, allocator, buffer) }
+}

@@ -1,0 +1,171 @@
+//! The calls of an instance that are answered here: what its devices are.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_void};
+use std::mem::transmute;
+use std::ptr;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use ash::vk;
+
+use crate::{device, loader, shape};
+
+/// An instance, and the layer below.
+pub(crate) struct Instance {
+    pub(crate) next: vk::PFN_vkGetInstanceProcAddr,
+    pub(crate) table: ash::Instance,
+}
+
+/// The instances of the process, by their keys.
+static INSTANCES: RwLock<BTreeMap<usize, Arc<Instance>>> = RwLock::new(BTreeMap::new());
+
+/// What is known of an instance, if it is one.
+pub(crate) fn find(instance: vk::Instance) -> Option<Arc<Instance>> {
+    if instance == vk::Instance::null() {
+        return None;
+    }
+    // SAFETY: the loader passes live instances, or none.
+    let key = unsafe { loader::key(instance) };
+    INSTANCES.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+}
+
+/// What is known of the instance of a physical device.
+pub(crate) fn of(device: vk::PhysicalDevice) -> Arc<Instance> {
+    // SAFETY: the loader passes live devices.
+    let key = unsafe { loader::key(device) };
+    let instances = INSTANCES.read().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(instances.get(&key).expect("a device belongs to an instance that was created through the layer"))
+}
+
+/// The function that answers a call of an instance, if it is answered here.
+pub(crate) fn own(
+    name: &CStr,
+    get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
+) -> Option<unsafe extern "system" fn()> {
+    let address: *const c_void = match name.to_bytes() {
+        b"vkGetInstanceProcAddr" => get_instance_proc_addr as _,
+        b"vkCreateInstance" => create_instance as _,
+        b"vkDestroyInstance" => destroy_instance as _,
+        b"vkCreateDevice" => device::create_device as _,
+        b"vkGetPhysicalDeviceQueueFamilyProperties" => families as _,
+        b"vkGetPhysicalDeviceQueueFamilyProperties2" | b"vkGetPhysicalDeviceQueueFamilyProperties2KHR" => {
+            families2 as _
+        }
+        b"vkGetPhysicalDeviceMemoryProperties" => memory as _,
+        b"vkGetPhysicalDeviceMemoryProperties2" | b"vkGetPhysicalDeviceMemoryProperties2KHR" => memory2 as _,
+        _ => return None,
+    };
+    // SAFETY: the address is that of a function, and who asks for it knows its type by its name.
+    Some(unsafe { transmute::<*const c_void, unsafe extern "system" fn()>(address) })
+}
+
+unsafe extern "system" fn create_instance(
+    info: *const vk::InstanceCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    instance: *mut vk::Instance,
+) -> vk::Result {
+    // SAFETY: Vulkan's rules: `info` is valid.
+    let chain = unsafe { (*info).p_next };
+    // SAFETY: the chain comes from the loader.
+    let Some(link) = (unsafe { loader::instance_link(chain) }) else {
+        return vk::Result::ERROR_INITIALIZATION_FAILED;
+    };
+    let next = link.get_instance_proc_addr;
+    // SAFETY: the name is NUL-terminated, and this function is asked for without an instance.
+    let Some(create) = (unsafe { next(vk::Instance::null(), c"vkCreateInstance".as_ptr()) }) else {
+        return vk::Result::ERROR_INITIALIZATION_FAILED;
+    };
+    // SAFETY: the function of that name.
+    let create: vk::PFN_vkCreateInstance = unsafe { transmute(create) };
+    // SAFETY: handed on as it came.
+    let result = unsafe { create(info, allocator, instance) };
+    if result == vk::Result::SUCCESS {
+        // SAFETY: the call has succeeded, so the instance is there.
+        let handle = unsafe { *instance };
+        // SAFETY: the name is NUL-terminated, and the instance live.
+        let load = |name: &CStr| unsafe { next(handle, name.as_ptr()) }.map_or(ptr::null(), |found| found as *const _);
+        // SAFETY: each function is the one of its name.
+        let table = unsafe { ash::Instance::load_with(load, handle) };
+        // SAFETY: as above.
+        let key = unsafe { loader::key(handle) };
+        let known = Arc::new(Instance { next, table });
+        INSTANCES.write().unwrap_or_else(PoisonError::into_inner).insert(key, known);
+    }
+    result
+}
+
+unsafe extern "system" fn destroy_instance(instance: vk::Instance, allocator: *const vk::AllocationCallbacks<'_>) {
+    let Some(known) = find(instance) else { return };
+    // SAFETY: it was found, so it is live; the key is gone afterwards.
+    let key = unsafe { loader::key(instance) };
+    INSTANCES.write().unwrap_or_else(PoisonError::into_inner).remove(&key);
+    // SAFETY: handed on as it came.
+    unsafe { (known.table.fp_v1_0().destroy_instance)(instance, allocator) };
+}
+
+unsafe extern "system" fn families(
+    device: vk::PhysicalDevice,
+    count: *mut u32,
+    properties: *mut vk::QueueFamilyProperties,
+) {
+    let reported = reported_families(device);
+    // SAFETY: Vulkan's rules: `count` is valid, and `properties` null or of that many.
+    unsafe { list(&reported, count, properties, |into, from| *into = from) };
+}
+
+unsafe extern "system" fn families2(
+    device: vk::PhysicalDevice,
+    count: *mut u32,
+    properties: *mut vk::QueueFamilyProperties2<'_>,
+) {
+    let reported = reported_families(device);
+    // SAFETY: as above.
+    unsafe { list(&reported, count, properties, |into, from| into.queue_family_properties = from) };
+}
+
+fn reported_families(device: vk::PhysicalDevice) -> Vec<vk::QueueFamilyProperties> {
+    // SAFETY: the loader passes live devices.
+    let real = unsafe { of(device).table.get_physical_device_queue_family_properties(device) };
+    real.first().map_or(Vec::new(), |&first| shape::families(first).to_vec())
+}
+
+/// Counts, or hands out, as Vulkan's lists do.
+///
+/// # Safety
+///
+/// `count` is valid, and `to` null or of that many.
+unsafe fn list<T>(
+    reported: &[vk::QueueFamilyProperties],
+    count: *mut u32,
+    to: *mut T,
+    set: impl Fn(&mut T, vk::QueueFamilyProperties),
+) {
+    // SAFETY: the caller's promise.
+    let count = unsafe { &mut *count };
+    let n_reported = u32::try_from(reported.len()).expect("few families");
+    if to.is_null() {
+        *count = n_reported;
+        return;
+    }
+    *count = n_reported.min(*count);
+    // SAFETY: the caller's promise.
+    let to = unsafe { std::slice::from_raw_parts_mut(to, *count as usize) };
+    to.iter_mut().zip(reported).for_each(|(into, &from)| set(into, from));
+}
+
+unsafe extern "system" fn memory(device: vk::PhysicalDevice, properties: *mut vk::PhysicalDeviceMemoryProperties) {
+    // SAFETY: handed on as it came.
+    unsafe { (of(device).table.fp_v1_0().get_physical_device_memory_properties)(device, properties) };
+    // SAFETY: Vulkan's rules.
+    shape::memory_types(unsafe { &mut *properties });
+}
+
+unsafe extern "system" fn memory2(
+    device: vk::PhysicalDevice,
+    properties: *mut vk::PhysicalDeviceMemoryProperties2<'_>,
+) {
+    // SAFETY: handed on as it came.
+    unsafe { (of(device).table.fp_v1_1().get_physical_device_memory_properties2)(device, properties) };
+    // SAFETY: Vulkan's rules.
+    shape::memory_types(unsafe { &mut (*properties).memory_properties });
+}

@@ -1,0 +1,150 @@
+//! What the Vulkan loader and a layer say to each other: the version both speak, and who is next in the chain.
+//!
+//! The structures are those of the loader's header `vk_layer.h`, which ash does not have. Handles that can be called
+//! upon begin with a pointer to the loader's table for them; it is the same for an instance and its physical devices,
+//! so it serves as the key for what is known of them.
+
+use std::ffi::{CStr, c_char, c_void};
+
+use ash::vk::{self, Handle};
+
+use crate::{device, instance};
+
+/// The version of the interface that is spoken here: the first in which a layer hands out its functions.
+const INTERFACE: u32 = 2;
+
+#[repr(C)]
+pub(crate) struct Negotiation {
+    s_type: u32,
+    next: *mut c_void,
+    version: u32,
+    get_instance_proc_addr: Option<vk::PFN_vkGetInstanceProcAddr>,
+    get_device_proc_addr: Option<vk::PFN_vkGetDeviceProcAddr>,
+    get_physical_device_proc_addr: vk::PFN_vkVoidFunction,
+}
+
+/// The structure that the loader puts into the chain of what creates an instance or a device.
+#[repr(C)]
+struct CreateInfo<L> {
+    s_type: vk::StructureType,
+    next: *const c_void,
+    /// 0 if `link` is one.
+    function: u32,
+    link: *mut L,
+}
+
+/// Who is next, for an instance.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct InstanceLink {
+    next: *mut InstanceLink,
+    pub(crate) get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
+    get_physical_device_proc_addr: vk::PFN_vkVoidFunction,
+}
+
+/// Who is next, for a device.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct DeviceLink {
+    next: *mut DeviceLink,
+    pub(crate) get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
+    pub(crate) get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
+}
+
+/// Takes this layer's link out of the chain that begins at `next`, so that the next layer finds its own.
+///
+/// # Safety
+///
+/// `next` is the chain that the loader passed to `vkCreateInstance`.
+pub(crate) unsafe fn instance_link(next: *const c_void) -> Option<InstanceLink> {
+    // SAFETY: the caller's promise; the loader's structure of this type has this layout, and so have its links.
+    unsafe { take_link(next, vk::StructureType::LOADER_INSTANCE_CREATE_INFO, |link: &InstanceLink| link.next) }
+}
+
+/// As [`instance_link`], for a device.
+///
+/// # Safety
+///
+/// `next` is the chain that the loader passed to `vkCreateDevice`.
+pub(crate) unsafe fn device_link(next: *const c_void) -> Option<DeviceLink> {
+    // SAFETY: as above.
+    unsafe { take_link(next, vk::StructureType::LOADER_DEVICE_CREATE_INFO, |link: &DeviceLink| link.next) }
+}
+
+unsafe fn take_link<L: Copy>(
+    mut next: *const c_void,
+    wanted: vk::StructureType,
+    following: impl Fn(&L) -> *mut L,
+) -> Option<L> {
+    while !next.is_null() {
+        // SAFETY: every structure of a chain begins like this.
+        let head = unsafe { &*next.cast::<vk::BaseInStructure<'_>>() };
+        if head.s_type == wanted {
+            let info = next.cast_mut().cast::<CreateInfo<L>>();
+            // SAFETY: the caller says that the loader's structures of this type have this layout.
+            let info = unsafe { &mut *info };
+            if info.function == 0 {
+                // SAFETY: the loader has a link for each layer.
+                let link = unsafe { *info.link };
+                info.link = following(&link);
+                return Some(link);
+            }
+        }
+        next = head.p_next.cast();
+    }
+    None
+}
+
+/// The key to what is known of an instance, a physical device, or a device.
+///
+/// # Safety
+///
+/// `handle` is live and of a kind that the loader puts its table into.
+pub(crate) unsafe fn key(handle: impl Handle) -> usize {
+    // SAFETY: such a handle is a pointer to an object that begins with a pointer.
+    unsafe { *(handle.as_raw() as *const usize) }
+}
+
+/// The first function that the loader calls.
+///
+/// # Safety
+///
+/// `negotiation` points to the structure of that name in the loader's header.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "system" fn vkarray_many_queues_negotiate(negotiation: *mut Negotiation) -> vk::Result {
+    // SAFETY: the caller's promise.
+    let negotiation = unsafe { &mut *negotiation };
+    if negotiation.version < INTERFACE {
+        return vk::Result::ERROR_INITIALIZATION_FAILED;
+    }
+    negotiation.version = INTERFACE;
+    negotiation.get_instance_proc_addr = Some(get_instance_proc_addr);
+    negotiation.get_device_proc_addr = Some(get_device_proc_addr);
+    negotiation.get_physical_device_proc_addr = None;
+    vk::Result::SUCCESS
+}
+
+unsafe extern "system" fn get_instance_proc_addr(
+    instance: vk::Instance,
+    name: *const c_char,
+) -> vk::PFN_vkVoidFunction {
+    // SAFETY: names are NUL-terminated.
+    let text = unsafe { CStr::from_ptr(name) };
+    if let Some(own) = instance::own(text, get_instance_proc_addr) {
+        return Some(own);
+    }
+    if let Some(own) = device::own(text, get_device_proc_addr) {
+        return Some(own);
+    }
+    let next = instance::find(instance)?.next;
+    // SAFETY: handed on as it came.
+    unsafe { next(instance, name) }
+}
+
+unsafe extern "system" fn get_device_proc_addr(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
+    let next = device::find(device)?.next;
+    // SAFETY: handed on as it came.
+    let theirs = unsafe { next(device, name) }?; // What the driver does not have is not to be had here either.
+    // SAFETY: names are NUL-terminated.
+    Some(device::own(unsafe { CStr::from_ptr(name) }, get_device_proc_addr).unwrap_or(theirs))
+}
