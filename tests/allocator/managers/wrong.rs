@@ -81,12 +81,12 @@ fn again(memory: &MemoryPointer, skip: u64, size: u64) -> MemoryPointer {
     // SAFETY: not kept, which is the point: the bytes are somebody's. The judge uses them as it would others, on
     // buffers that live, and the drivers do not mind who wrote what.
     let pointer = unsafe { MemoryPointer::new(memory.buffer(), memory.offset() + skip, size, memory.kind()) };
-    match memory.mapped() {
-        // SAFETY: inside the mapping, since it skips a part of the memory.
-        Some(address) => unsafe { pointer.with_mapping(address.byte_add(usize::try_from(skip).unwrap())) },
-        None => pointer,
-    }
-    .with_tag(memory.tag())
+    let pointer = pointer.with_tag(memory.tag());
+    let Some(first) = memory.mapped() else { return pointer };
+    // SAFETY: inside the mapping, since it skips a part of the memory.
+    let address = unsafe { first.byte_add(usize::try_from(skip).unwrap()) };
+    // SAFETY: as above, and the mapping is that of the memory.
+    unsafe { pointer.with_mapping(address) }
 }
 
 impl MemoryManager for Keeping {

@@ -7,9 +7,11 @@ use std::sync::{Arc, Mutex};
 use ash::vk::{self, Handle};
 use vkarray_driver::Device;
 
-use super::{DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
+use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
+use crate::holder::Holder;
 use crate::kind::MemoryKind;
+use crate::ladder::LadderCounts;
 use crate::memory_info::{Confidence, MemoryInfo};
 use crate::out_of_memory::{OutOfMemory, Shortage};
 use crate::pointer::{HostPointer, MemoryPointer, Owner, PinnedMemory};
@@ -31,6 +33,8 @@ pub(crate) struct Fake {
     n_live: AtomicI64,
     n_failures: AtomicU32,
     failure: Mutex<Option<Failure>>,
+    /// What was last said to be held, by its size, and by whom.
+    pub(super) last_set: Mutex<Option<(u64, Holder)>>,
 }
 
 impl Fake {
@@ -47,6 +51,7 @@ impl Fake {
             n_live: AtomicI64::new(0),
             n_failures: AtomicU32::new(0),
             failure: Mutex::default(),
+            last_set: Mutex::default(),
         }
     }
 
@@ -129,6 +134,34 @@ impl MemoryManager for Fake {
 
     fn flush(&self) -> Result<()> {
         Ok(())
+    }
+
+    fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
+        Err(Error::OutOfMemory(Box::new(OutOfMemory::new(bytes, kind, Shortage::DeviceMemory))))
+    }
+
+    fn trim(&self, keep: u64) -> Result<u64> {
+        Ok(keep + 1)
+    }
+
+    fn counters(&self) -> Counters {
+        let mut counters = Counters::default();
+        counters.growths = 7;
+        counters
+    }
+
+    fn ladder(&self) -> LadderCounts {
+        let mut counts = LadderCounts::default();
+        counts.failed = 8;
+        counts
+    }
+
+    fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
+        Some(Holder::new().with_label(format!("of {} bytes", memory.size())))
+    }
+
+    fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
+        *self.last_set.lock().unwrap() = Some((memory.size(), holder));
     }
 
     fn usage(&self) -> Usage {

@@ -32,14 +32,17 @@ impl Adaptor for Nothing {
 
 #[test]
 fn what_an_adaptor_does_not_change_reaches_the_manager_inside() {
-    let managers: [Box<dyn MemoryManager>; 2] = [Box::new(Nothing(Fake::new())), Box::new(Arc::new(Fake::new()))];
-    for manager in managers {
+    let fakes = [Fake::new(), Fake::new()];
+    let managers: [Box<dyn MemoryManager>; 2] =
+        [Box::new(Nothing(Arc::clone(&fakes[0]))), Box::new(Arc::clone(&fakes[1]))];
+    for (manager, fake) in managers.into_iter().zip(fakes) {
         let boxed: Box<dyn MemoryManager> = Box::new(manager); // Through two boxes.
         assert_eq!(boxed.interface_version(), super::super::INTERFACE_VERSION);
         let pointer = boxed.memalloc(&device(7)).unwrap();
         assert_eq!((pointer.size(), pointer.kind()), (7, MemoryKind::Device));
-        boxed.set_holder(&pointer, Holder::new());
-        assert_eq!(boxed.holder(&pointer), None);
+        boxed.set_holder(&pointer, Holder::new().with_label("somebody"));
+        assert_eq!(*fake.last_set.lock().unwrap(), Some((7, Holder::new().with_label("somebody"))));
+        assert_eq!(boxed.holder(&pointer), Some(Holder::new().with_label("of 7 bytes")));
         assert!(matches!(boxed.get_ipc_handle(&pointer), Err(Error::Unsupported { .. })));
         boxed.memfree(pointer);
         let combined = boxed.memhostalloc(8, HostOptions::default().wc(true)).unwrap().into_pointer();
@@ -48,6 +51,9 @@ fn what_an_adaptor_does_not_change_reaches_the_manager_inside() {
         assert_eq!(boxed.get_memory_info().unwrap(), MemoryInfo { free: 1, total: 2, confidence: Confidence::OwnUse });
         assert!(matches!(boxed.reset(), Err(Error::NotInitialized)));
         assert_eq!(boxed.usage(), Usage { in_use: 3, reserved: 4, n_pending: 5, pending: 6 });
+        assert_eq!((boxed.counters().growths, boxed.ladder().failed), (7, 8));
+        assert_eq!(boxed.trim(5).unwrap(), 6);
+        assert!(matches!(boxed.reserve(9, MemoryKind::Pinned), Err(Error::OutOfMemory(report)) if report.bytes == 9));
         drop(boxed.defer_cleanup());
         boxed.try_flush().and_then(|()| boxed.flush()).unwrap();
     }
