@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use vkarray_allocator::{Allocator, Block, Error as MemoryError, ManagerFactory, MemoryKind, MemoryManager};
+use vkarray_allocator::{Allocator, Block, Error as MemoryError, ManagerFactory, MemoryKind, MemoryManager, Usage};
 use vkarray_driver::{Device, Stream};
 
 use crate::Faults;
@@ -11,7 +11,7 @@ use crate::objection::{Objection, expect};
 
 /// A check's own manager. Made when first asked for.
 pub(crate) struct Bench<'a> {
-    allocator: OnceLock<Arc<Allocator>>,
+    allocator: OnceLock<(Arc<Allocator>, Usage)>,
     ledger: Arc<Ledger>,
     factory: &'a ManagerFactory,
     pub(crate) faults: Option<&'a dyn Faults>,
@@ -36,9 +36,19 @@ impl<'a> Bench<'a> {
     pub(crate) fn allocator(&self) -> Result<&Arc<Allocator>, Objection> {
         if self.allocator.get().is_none() {
             let made = Allocator::with_manager(self.device, self.fresh()?)?;
-            self.allocator.get_or_init(|| made);
+            let at_first = made.usage(); // Some managers hold memory from the start.
+            self.allocator.get_or_init(|| (made, at_first));
         }
-        Ok(self.allocator.get().expect("made above"))
+        Ok(&self.allocator.get().expect("made above").0)
+    }
+
+    /// Checks that nothing is in use that was not so when the manager was new.
+    pub(crate) fn expect_nothing_left(&self, after: &str) -> Result<(), Objection> {
+        let left = self.allocator()?.usage();
+        let at_first = self.allocator.get().map_or(left, |(_, at_first)| *at_first);
+        expect((left.in_use, left.n_pending, left.pending) == (at_first.in_use, 0, 0), || {
+            format!("expected {after} to free all that was dropped, and {left:?} is left of {at_first:?}")
+        })
     }
 
     pub(crate) fn manager(&self) -> Result<&dyn MemoryManager, Objection> {
@@ -55,9 +65,14 @@ impl<'a> Bench<'a> {
 
     /// The kinds that the manager has on this device.
     pub(crate) fn kinds(&self) -> Result<Vec<MemoryKind>, Objection> {
+        Self::kinds_of(self.allocator()?)
+    }
+
+    /// The kinds that an allocator has.
+    pub(crate) fn kinds_of(allocator: &Arc<Allocator>) -> Result<Vec<MemoryKind>, Objection> {
         let mut kinds = Vec::new();
         for kind in MemoryKind::ALL {
-            match self.allocator()?.allocate(1, kind) {
+            match allocator.allocate(1, kind) {
                 Ok(_) => kinds.push(kind),
                 Err(MemoryError::Unsupported { .. } | MemoryError::NoSuchMemory { .. }) => {}
                 Err(error) => return Err(error.into()),

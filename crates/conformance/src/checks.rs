@@ -25,6 +25,7 @@ pub(crate) const ALL: &[(&str, Check)] = &[
     ("threads", plain::threads),
     ("holders", plain::holders),
     ("usage", plain::usage),
+    ("counters", plain::counters),
     ("memory-info", plain::memory_info),
     ("ipc", plain::ipc),
     ("mempin", plain::mempin),
@@ -34,7 +35,9 @@ pub(crate) const ALL: &[(&str, Check)] = &[
     ("free-never-waits", in_flight::free_never_waits),
     ("flush-frees", in_flight::flush_frees),
     ("defer-cleanup", cycle::defer_cleanup),
+    ("reserve-and-trim", cycle::reserve_and_trim),
     ("reset", cycle::reset),
     ("too-large", failing::too_large),
+    ("failing-start", failing::failing_start),
     ("failing-calls", failing::failing_calls),
 ];

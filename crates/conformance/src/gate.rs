@@ -16,6 +16,11 @@ use crate::objection::Objection;
 /// How long a manager may hang before the gate opens by itself. No check that goes well waits for it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// For how long the device's own thread asks after batches that are sent. The layer 1.3.239 waits ten seconds for its own
+/// note of a semaphore that the host raises while somebody asks after work behind it, and says that this is most likely
+/// its bug.
+const LULL: Duration = Duration::from_millis(20);
+
 /// A closed gate before some streams. Opens when dropped.
 pub(crate) struct Gate {
     opener: Option<JoinHandle<()>>,
@@ -36,6 +41,9 @@ impl Gate {
         let opener = thread::spawn(move || {
             if opened.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
                 forced.store(true, Ordering::SeqCst);
+            }
+            if of.physical().instance().is_validating() {
+                thread::sleep(LULL);
             }
             for semaphore in &*raised {
                 let info = vk::SemaphoreSignalInfo::default().semaphore(semaphore.raw()).value(1);

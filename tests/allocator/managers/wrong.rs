@@ -4,12 +4,13 @@
 //! inside while it may be in use, so what is wrong does no harm to the driver.
 
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use vkarray::{Device, MemoryKind, MemoryManager, PassthroughManager, Usage};
 use vkarray_allocator::{
-    DeferCleanup, Error, HostOptions, HostPointer, INTERFACE_VERSION, MemoryInfo, MemoryPointer, Owner, PinnedMemory,
-    Request, Result,
+    Counters, DeferCleanup, Error, HostOptions, HostPointer, INTERFACE_VERSION, IpcHandle, MemoryInfo, MemoryPointer,
+    Owner, PinnedMemory, Request, Result,
 };
 
 /// What is wrong.
@@ -32,11 +33,41 @@ pub(super) enum Wrong {
     /// Panics when too much is asked for.
     Panics,
     IsOfAnotherVersion,
+    /// Panics in a call that comes too early.
+    PanicsUnready,
+    /// Fails when it is made ready again.
+    IsReadyOnce,
+    /// Gives out mapped memory to who did not ask for it.
+    MapsAll,
+    IgnoresHolders,
+    /// Says that nothing is in use.
+    HidesUse,
+    /// Counts what is given out, and never what comes back.
+    CountsUp,
+    /// Says that more is free than there is.
+    PromisesMore,
+    /// Names memory with too few bytes.
+    NamesLess,
+    /// Loses the owner of memory that it does not pin.
+    KeepsOwners,
+    /// Gives back to the driver while frees are held back.
+    IgnoresGuards,
+    /// Gives out what lives again, after a reset.
+    ForgetsLive,
+    /// Says that it gave something back to the driver.
+    BoastsOfTrim,
 }
 
 impl Wrong {
     pub(super) fn manager(self) -> Keeping {
-        Keeping { wrong: self, free: Mutex::default(), inner: PassthroughManager::new(), device: OnceLock::new() }
+        Keeping {
+            wrong: self,
+            free: Mutex::default(),
+            last: Mutex::default(),
+            n_given: AtomicU64::new(0),
+            inner: PassthroughManager::new(),
+            device: OnceLock::new(),
+        }
     }
 }
 
@@ -45,6 +76,9 @@ impl Wrong {
 pub(super) struct Keeping {
     wrong: Wrong,
     free: Mutex<Vec<MemoryPointer>>,
+    /// What was given out last.
+    last: Mutex<Option<MemoryPointer>>,
+    n_given: AtomicU64,
     inner: PassthroughManager,
     device: OnceLock<Arc<Device>>,
 }
@@ -60,9 +94,11 @@ impl Keeping {
         if self.wrong == Wrong::Overlaps && memory.kind() == MemoryKind::Device {
             self.free.lock().unwrap().push(again(&memory, 0, memory.size()));
         }
+        self.n_given.fetch_add(1, Ordering::Relaxed);
+        *self.last.lock().unwrap() = Some(again(&memory, 0, memory.size()));
         match self.wrong {
-            Wrong::IsMisaligned if memory.size() > 32 => again(&memory, 16, memory.size() - 16).with_tag(memory.tag()),
-            Wrong::GivesLess if memory.size() > 4 => again(&memory, 0, memory.size() - 4).with_tag(memory.tag()),
+            Wrong::IsMisaligned if memory.kind() == MemoryKind::Device => again(&memory, 16, memory.size() - 256),
+            Wrong::GivesLess if memory.size() > 4 => again(&memory, 0, memory.size() - 4),
             _ => memory,
         }
     }
@@ -95,26 +131,35 @@ impl MemoryManager for Keeping {
     }
 
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
+        if self.wrong == Wrong::IsReadyOnce && self.device.get().is_some() {
+            return Err(Error::NotInitialized);
+        }
         self.device.get_or_init(|| Arc::clone(device));
         self.inner.initialize(device)
     }
 
     fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
         assert!(self.wrong != Wrong::Panics || request.size < 1 << 50, "a manager that panics");
+        if self.wrong == Wrong::IsMisaligned && request.kind == MemoryKind::Device {
+            return Ok(self.given(self.inner.memalloc(&Request::new(request.size + 256, request.kind))?));
+        }
         let memory = self.take(request.size, request.kind).map_or_else(|| self.inner.memalloc(request), Ok)?;
         Ok(self.given(memory))
     }
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
-        if options.mapped {
-            return self.inner.memhostalloc(size, options);
+        if options.mapped || self.wrong == Wrong::MapsAll {
+            return self.inner.memhostalloc(size, options.mapped(true));
         }
         let fresh = || self.inner.memhostalloc(size, options).map(HostPointer::into_pointer);
         let memory = self.take(size, options.kind()).map_or_else(fresh, Ok)?;
         Ok(HostPointer::Pinned(PinnedMemory::new(self.given(memory)).expect("host memory is mapped")))
     }
 
-    unsafe fn mempin(&self, _: Owner, _: NonNull<u8>, _: u64, _: bool) -> Result<HostPointer> {
+    unsafe fn mempin(&self, owner: Owner, _: NonNull<u8>, _: u64, _: bool) -> Result<HostPointer> {
+        if self.wrong == Wrong::KeepsOwners {
+            std::mem::forget(owner);
+        }
         Err(Error::Unsupported { what: "pinning here" })
     }
 
@@ -134,16 +179,49 @@ impl MemoryManager for Keeping {
         self.free.lock().unwrap().push(memory.after(uses));
     }
 
+    fn get_ipc_handle(&self, memory: &MemoryPointer) -> Result<IpcHandle> {
+        if self.wrong == Wrong::NamesLess {
+            return Ok(IpcHandle { size: memory.size() - 1, offset: 0 });
+        }
+        self.inner.get_ipc_handle(memory)
+    }
+
     fn get_memory_info(&self) -> Result<MemoryInfo> {
-        self.inner.get_memory_info()
+        let mut info = self.inner.get_memory_info()?;
+        if self.wrong == Wrong::PromisesMore {
+            info.free = info.total + 1;
+        }
+        Ok(info)
     }
 
     fn reset(&self) -> Result<()> {
-        self.flush()
+        assert!(self.wrong != Wrong::PanicsUnready || self.device.get().is_some(), "a manager that panics");
+        self.flush()?;
+        if self.wrong == Wrong::ForgetsLive {
+            self.free.lock().unwrap().extend(self.last.lock().unwrap().take());
+        }
+        Ok(())
     }
 
     fn defer_cleanup(&self) -> DeferCleanup {
-        self.inner.defer_cleanup()
+        match self.wrong {
+            Wrong::IgnoresGuards => DeferCleanup::new(|| {}),
+            _ => self.inner.defer_cleanup(),
+        }
+    }
+
+    fn trim(&self, keep: u64) -> Result<u64> {
+        let bytes = self.inner.trim(keep)?;
+        Ok(bytes + u64::from(self.wrong == Wrong::BoastsOfTrim))
+    }
+
+    fn counters(&self) -> Counters {
+        let mut counters = self.inner.counters();
+        if self.wrong == Wrong::CountsUp {
+            counters.allocations = self.n_given.load(Ordering::Relaxed);
+            counters.n_in_use = counters.allocations;
+        }
+        counters
     }
 
     fn try_flush(&self) -> Result<()> {
@@ -158,7 +236,11 @@ impl MemoryManager for Keeping {
     }
 
     fn usage(&self) -> Usage {
-        self.inner.usage()
+        let mut usage = self.inner.usage();
+        if self.wrong == Wrong::HidesUse {
+            usage.in_use = 0;
+        }
+        usage
     }
 
     fn holder(&self, memory: &MemoryPointer) -> Option<vkarray::Holder> {
@@ -166,7 +248,9 @@ impl MemoryManager for Keeping {
     }
 
     fn set_holder(&self, memory: &MemoryPointer, holder: vkarray::Holder) {
-        self.inner.set_holder(memory, holder);
+        if self.wrong != Wrong::IgnoresHolders {
+            self.inner.set_holder(memory, holder);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod frame;
 
 use std::fmt;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use vkarray_driver::Device;
@@ -47,6 +48,9 @@ struct State {
     ring: Mutex<Ring<LastUses>>,
     /// Each frame's memory, in the ring's order.
     memory: Vec<MemoryPointer>,
+    /// Blocks of frames that were given out and that came back.
+    n_given: AtomicU64,
+    n_back: AtomicU64,
     device: Arc<Device>,
 }
 
@@ -126,6 +130,7 @@ impl ArenaManager {
         };
         let former = ring.former().clone();
         drop(ring);
+        state.n_given.fetch_add(1, Ordering::Release);
         let frame = &state.memory[place];
         // SAFETY: the bytes are the frame's, whose memory is as a pointer's must be and alive as long as the arena; the
         // ring gives them to nobody else until they come back, and the offsets are multiples of 256.
@@ -191,8 +196,9 @@ impl MemoryManager for ArenaManager {
                 }
             }
         }
-        let ring = Mutex::new(Ring::new(frame_bytes, uses));
-        if let Err(state) = self.shared.state.set(State { ring, memory, device: Arc::clone(device) }) {
+        let (ring, device) = (Mutex::new(Ring::new(frame_bytes, uses)), Arc::clone(device));
+        let state = State { ring, memory, n_given: AtomicU64::new(0), n_back: AtomicU64::new(0), device };
+        if let Err(state) = self.shared.state.set(state) {
             // Somebody else was quicker; theirs is as good.
             state.memory.into_iter().for_each(|frame| self.upstream().memfree(frame));
         }
@@ -218,6 +224,7 @@ impl MemoryManager for ArenaManager {
         };
         let uses = memory.take_last_uses();
         state.ring().free(place, |held| uses.iter().for_each(|last| absorb(held, last)));
+        state.n_back.fetch_add(1, Ordering::Release);
     }
 
     fn get_ipc_handle(&self, memory: &MemoryPointer) -> Result<IpcHandle> {
@@ -256,9 +263,19 @@ impl MemoryManager for ArenaManager {
         self.upstream().trim(keep)
     }
 
-    /// Those of the other manager, for which each frame is a block.
+    /// Blocks as given out here; bytes and chunks those of the other manager, for which each frame is a block. Nothing if
+    /// that does not count.
     fn counters(&self) -> Counters {
-        self.upstream().counters()
+        let mut counters = self.upstream().counters();
+        let state = self.shared.state.get().filter(|_| counters != Counters::default());
+        if let Some(State { memory, n_given, n_back, .. }) = state {
+            // Back first: what comes back was given out before.
+            let (n_back, n_frames) = (n_back.load(Ordering::Acquire), memory.len() as u64);
+            let n_given = n_given.load(Ordering::Acquire);
+            counters.allocations = counters.allocations.saturating_sub(n_frames) + n_given;
+            counters.n_in_use = counters.n_in_use.saturating_sub(n_frames) + (n_given - n_back);
+        }
+        counters
     }
 
     /// That of the other manager, for which all frames are in use.

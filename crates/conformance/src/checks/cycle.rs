@@ -1,6 +1,6 @@
-//! A manager's life: before it is ready, made ready twice, held back, reset.
+//! A manager's life: before it is ready, made ready twice, held back, filled ahead of need, reset.
 
-use vkarray_allocator::{HostOptions, INTERFACE_VERSION, MemoryKind, Request};
+use vkarray_allocator::{Error as MemoryError, HostOptions, INTERFACE_VERSION, MemoryKind, Request};
 
 use crate::bench::{Bench, check, write};
 use crate::objection::{Objection, expect};
@@ -60,10 +60,7 @@ pub(super) fn defer_cleanup(bench: &Bench<'_>) -> Result<(), Objection> {
         drop(guard);
     }
     manager.flush()?;
-    let left = manager.usage();
-    expect((left.in_use, left.n_pending) == (0, 0), || {
-        format!("expected a flush after the last guard to free everything, and {left:?} is left")
-    })
+    bench.expect_nothing_left("a flush after the last guard")
 }
 
 pub(super) fn reset(bench: &Bench<'_>) -> Result<(), Objection> {
@@ -79,8 +76,34 @@ pub(super) fn reset(bench: &Bench<'_>) -> Result<(), Objection> {
     drop((live, more));
     manager.reset()?;
     manager.reset()?;
-    let left = manager.usage();
-    expect((left.in_use, left.n_pending) == (0, 0), || {
-        format!("expected a reset to free all that nobody holds, and {left:?} is left")
-    })
+    bench.expect_nothing_left("a reset")
+}
+
+pub(super) fn reserve_and_trim(bench: &Bench<'_>) -> Result<(), Objection> {
+    let (stream, kind, manager) = (bench.stream()?, bench.kind()?, bench.manager()?);
+    let live = bench.block(70_000, kind)?;
+    write(&stream, &live, 3)?;
+    let before = manager.usage();
+    let reserved = manager.reserve(8 << 20, kind);
+    let after = manager.usage();
+    match reserved {
+        Err(MemoryError::Unsupported { .. }) => {}
+        outcome => {
+            outcome?;
+            expect(after.in_use == before.in_use && after.reserved >= before.reserved.max(8 << 20), || {
+                format!("expected to reserve 8 MiB that nobody has in use: {before:?} became {after:?}")
+            })?;
+        }
+    }
+    let bytes = manager.trim(0)?;
+    let trimmed = manager.usage();
+    expect(trimmed.reserved.checked_add(bytes) == Some(after.reserved) && trimmed.in_use == after.in_use, || {
+        format!("expected {bytes} bytes to go back to the driver: {after:?} became {trimmed:?}")
+    })?;
+    check(&stream, &live, 3)?;
+    // What was given back can be had again.
+    let more = bench.block(8 << 20, kind)?;
+    write(&stream, &more, 4)?;
+    check(&stream, &more, 4)?;
+    check(&stream, &live, 3)
 }

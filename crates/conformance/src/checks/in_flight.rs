@@ -115,10 +115,7 @@ pub(super) fn flush_frees(bench: &Bench<'_>) -> Result<(), Objection> {
     drop(block);
     gate.open()?;
     manager.flush()?;
-    let left = manager.usage();
-    expect((left.in_use, left.n_pending) == (0, 0), || {
-        format!("expected a flush to free all that was dropped, and {left:?} is left")
-    })?;
+    bench.expect_nothing_left("a flush")?;
     // And what is given out next is whole.
     let block = bench.block(4096, kind)?;
     write(&busy, &block, 4)?;

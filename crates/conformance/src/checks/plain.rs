@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::{self, ScopedJoinHandle};
 
 use vkarray_allocator::{
-    Allocator, Block, Error as MemoryError, Holder, HostOptions, HostPointer, MemoryKind, Request,
+    Allocator, Block, Counters, Error as MemoryError, Holder, HostOptions, HostPointer, MemoryKind, Request,
 };
 use vkarray_driver::Stream;
 
@@ -16,7 +16,7 @@ use crate::bench::{Bench, check, write};
 use crate::objection::{Objection, expect};
 
 /// Nothing, the edges of alignments, a prime, and more than most pools keep in one piece.
-const SIZES: [u64; 14] = [0, 1, 3, 4, 15, 16, 17, 255, 256, 257, 4099, 65_536, 1_000_003, 5 << 20];
+const SIZES: [u64; 14] = [0, 1, 3, 4, 15, 16, 17, 255, 256, 257, 4099, 65_536, 1_000_003, 2 << 20];
 
 pub(super) fn sizes_and_kinds(bench: &Bench<'_>) -> Result<(), Objection> {
     let stream = bench.stream()?;
@@ -76,7 +76,10 @@ pub(super) fn beyond_4_gib(bench: &Bench<'_>) -> Result<(), Objection> {
         return Err(Objection::skipped(format!("buffers here have {limit} bytes at most, and the heap {heap}")));
     }
     let (stream, kind) = (bench.stream()?, bench.kind()?);
-    let block = bench.block(size, kind)?;
+    let block = match bench.allocator()?.allocate(size, kind) {
+        Err(MemoryError::OutOfMemory(report)) => return Err(Objection::skipped(report.to_string())),
+        outcome => outcome?,
+    };
     let (front, back) = ([1_u8; 64], [2_u8; 64]);
     block.copy_from_host(&stream, size - 64, &back)?;
     block.copy_from_host(&stream, (size - 64) & u64::from(u32::MAX), &front)?; // The same place, modulo 4 GiB.
@@ -111,7 +114,7 @@ fn allocate_in_turn(
 ) -> Result<(), Objection> {
     let stream = Stream::new(allocator.device())?;
     for round in 0..30_u8 {
-        let size = u64::from(round) * 97 + u64::from(nth);
+        let size = u64::from(round % 5) * 997; // The same for all threads, so that they want each other's memory.
         let block = allocator.allocate(size, kinds[usize::from(round) % kinds.len()])?;
         write(&stream, &block, nth)?;
         check(&stream, &block, nth)?;
@@ -152,9 +155,26 @@ pub(super) fn usage(bench: &Bench<'_>) -> Result<(), Objection> {
     })?;
     drop(blocks);
     allocator.flush()?;
-    let left = allocator.usage();
-    expect((left.in_use, left.n_pending, left.pending) == (0, 0, 0), || {
-        format!("expected nothing in use after everything was dropped and flushed, and got {left:?}")
+    bench.expect_nothing_left("a flush")
+}
+
+pub(super) fn counters(bench: &Bench<'_>) -> Result<(), Objection> {
+    let (allocator, kinds) = (bench.allocator()?, bench.kinds()?);
+    let before = allocator.counters();
+    let blocks: Vec<_> = kinds.iter().map(|&kind| bench.block(10_000, kind)).collect::<Result<_, _>>()?;
+    let held = allocator.counters();
+    if held == Counters::default() {
+        return Err(Objection::skipped("the manager does not count"));
+    }
+    let n_blocks = blocks.len() as u64;
+    expect(held.allocations == before.allocations + n_blocks && held.n_in_use == before.n_in_use + n_blocks, || {
+        format!("expected {n_blocks} blocks more: {before:?} became {held:?}")
+    })?;
+    drop(blocks);
+    allocator.flush()?;
+    let left = allocator.counters();
+    expect(left.n_in_use == before.n_in_use && left.n_pending == 0, || {
+        format!("expected as many blocks as before, after all were dropped and flushed: {before:?} became {left:?}")
     })
 }
 
