@@ -237,8 +237,10 @@ impl MemoryManager for Keeping {
 
     fn usage(&self) -> Usage {
         let mut usage = self.inner.usage();
-        if self.wrong == Wrong::HidesUse {
-            usage.in_use = 0;
+        match self.wrong {
+            Wrong::HidesUse => usage.in_use = 0,
+            Wrong::IgnoresGuards => usage.reserved = usage.in_use, // It keeps nothing.
+            _ => {}
         }
         usage
     }

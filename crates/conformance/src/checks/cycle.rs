@@ -65,9 +65,9 @@ pub(super) fn defer_cleanup(bench: &Bench<'_>) -> Result<(), Objection> {
 
 pub(super) fn reset(bench: &Bench<'_>) -> Result<(), Objection> {
     let (stream, kind, manager) = (bench.stream()?, bench.kind()?, bench.manager()?);
+    drop(bench.block(70_000, kind)?);
     let live = bench.block(4099, kind)?;
     write(&stream, &live, 1)?;
-    drop(bench.block(70_000, kind)?);
     manager.reset()?; // Of the manager alone: the allocator's would end the block.
     check(&stream, &live, 1)?;
     let more = bench.block(4099, kind)?;
