@@ -21,6 +21,7 @@ mod host;
 mod import;
 mod kind;
 mod ladder;
+mod log;
 mod manager;
 mod memory;
 mod memory_info;
@@ -28,6 +29,7 @@ mod out_of_memory;
 mod pending_limits;
 mod pointer;
 mod register;
+mod selection;
 mod transfer;
 
 pub use allocator::{Allocator, Pending};
@@ -40,6 +42,14 @@ pub use holder::Holder;
 pub use host::{HostRead, HostWrite};
 pub use kind::MemoryKind;
 pub use ladder::{LadderCounts, Rung, RungCount, Taken, Trail};
+pub use log::{LogStep, read_log};
+pub use manager::adaptor::{Adaptor, Asked};
+pub use manager::failure_callback::{FailureCallback, Verdict};
+pub use manager::host_only::HostOnlyMemoryManager;
+pub use manager::limiting::Limiting;
+pub use manager::logging::Logging;
+pub use manager::statistics::{Counter, ScopeCounters, Statistics, StatisticsScope};
+pub use manager::tracking::{Outstanding, Tracking};
 pub use manager::{
     ArenaManager, Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, KindCounters, MemoryManager,
     PassthroughManager, PoolManager, Request, Usage,
@@ -53,4 +63,5 @@ pub use out_of_memory::{HeapUse, Holding, OutOfMemory, PendingOn, Shortage};
 pub use pending_limits::PendingLimits;
 pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
 pub use register::{Registered, RegisteredPath};
+pub use selection::{ManagerFactory, memory_manager_names, register_memory_manager, set_memory_manager};
 pub use transfer::Region;

@@ -55,6 +55,11 @@ pub(crate) enum Error {
         .path.display(), shape_text(.before), shape_text(.after))]
     PictureChanged { path: PathBuf, before: [usize; 3], after: [usize; 3] },
 
+    #[error("cannot replay {}", .path.display())]
+    Log { path: PathBuf, source: MemoryError },
+    #[error("{} is a log, which only `bench replay` reads", .path.display())]
+    UnwantedLog { path: PathBuf },
+
     #[error("`--const {text}`: expected a number, true or false")]
     ConstantValue { text: String },
     #[error("constant `{name}` is given twice")]
@@ -175,6 +180,7 @@ fn is_memory_failure(error: &MemoryError) -> bool {
     match error {
         MemoryError::Driver(error) => is_driver_failure(error),
         MemoryError::TooLarge { .. } => false, // Than any buffer of this device: free memory would not help.
+        MemoryError::UnknownManager { .. } => false,
         _ => true,
     }
 }
