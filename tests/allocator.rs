@@ -12,6 +12,7 @@ mod memory_objects;
 mod pool;
 mod registered;
 mod reset;
+mod soak;
 mod staging;
 
 /// Bytes that differ from their neighbours, from word to word and from call to call.
