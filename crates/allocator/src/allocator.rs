@@ -43,7 +43,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownManager`]; as [`Allocator::with_manager`].
+    /// [`Error::UnknownManager`](crate::Error::UnknownManager); as [`Allocator::with_manager`].
     pub fn new(device: &Arc<Device>) -> Result<Arc<Self>> {
         Self::with_manager(device, ManagerFactory::chosen()?.make()?)
     }
@@ -52,7 +52,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::InterfaceVersion`]; whatever [`MemoryManager::initialize`] refuses.
+    /// [`Error::InterfaceVersion`](crate::Error::InterfaceVersion); whatever [`MemoryManager::initialize`] refuses.
     pub fn with_manager(device: &Arc<Device>, manager: Box<dyn MemoryManager>) -> Result<Arc<Self>> {
         check_version(&*manager)?;
         manager.initialize(device)?;
@@ -77,7 +77,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`], [`Error::NoSuchMemory`], [`Error::OutOfMemory`]; those of waiting for the device.
+    /// [`Error::TooLarge`](crate::Error::TooLarge), [`Error::NoSuchMemory`](crate::Error::NoSuchMemory), [`Error::OutOfMemory`](crate::Error::OutOfMemory); those of waiting for the device.
     pub fn allocate(self: &Arc<Self>, size: u64, kind: MemoryKind) -> Result<Arc<Block>> {
         self.allocate_for(size, kind, Holder::new())
     }
@@ -148,7 +148,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`]; what could not be asked about
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`](crate::Error::CleanupPanicked); what could not be asked about
     /// stays pending.
     pub fn try_flush(&self) -> Result<()> {
         self.manager.try_flush()
@@ -171,7 +171,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], [`Error::NoSuchMemory`]; [`Error::Unsupported`] where the manager keeps no memory.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::NoSuchMemory`](crate::Error::NoSuchMemory); [`Error::Unsupported`](crate::Error::Unsupported) where the manager keeps no memory.
     pub fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
         self.device.check_lost()?;
         self.manager.reserve(bytes, kind)
@@ -198,7 +198,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] if the manager does not know.
+    /// [`Error::Unsupported`](crate::Error::Unsupported) if the manager does not know.
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         self.device.check_lost()?;
         self.manager.get_memory_info()
@@ -206,7 +206,7 @@ impl Allocator {
 
     /// Starts anew: gives back to the driver all memory that nobody holds, and ends every block that is held.
     ///
-    /// From here on each use of a block made before is refused with [`Error::DeadMemory`]. Its bytes go back when its
+    /// From here on each use of a block made before is refused with [`Error::DeadMemory`](crate::Error::DeadMemory). Its bytes go back when its
     /// last handle is dropped, and not before: another thread may be using them. What is recorded already still runs,
     /// and graphs that are recorded can still be replayed. While frees are held back the blocks end, and nothing is
     /// given back.
