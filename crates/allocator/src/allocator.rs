@@ -43,7 +43,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownManager`](crate::Error::UnknownManager); as [`Allocator::with_manager`].
+    /// [`Error::UnknownManager`](crate::Error); as [`Allocator::with_manager`].
     pub fn new(device: &Arc<Device>) -> Result<Arc<Self>> {
         Self::with_manager(device, ManagerFactory::chosen()?.make()?)
     }
@@ -52,7 +52,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::InterfaceVersion`](crate::Error::InterfaceVersion); whatever [`MemoryManager::initialize`] refuses.
+    /// [`Error::InterfaceVersion`](crate::Error); whatever [`MemoryManager::initialize`] refuses.
     pub fn with_manager(device: &Arc<Device>, manager: Box<dyn MemoryManager>) -> Result<Arc<Self>> {
         check_version(&*manager)?;
         manager.initialize(device)?;
@@ -77,7 +77,8 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`](crate::Error::TooLarge), [`Error::NoSuchMemory`](crate::Error::NoSuchMemory), [`Error::OutOfMemory`](crate::Error::OutOfMemory); those of waiting for the device.
+    /// [`Error::TooLarge`](crate::Error), [`Error::NoSuchMemory`](crate::Error), [`Error::OutOfMemory`](crate::Error);
+    /// those of waiting for the device.
     pub fn allocate(self: &Arc<Self>, size: u64, kind: MemoryKind) -> Result<Arc<Block>> {
         self.allocate_for(size, kind, Holder::new())
     }
@@ -148,8 +149,8 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`](crate::Error::CleanupPanicked); what could not be asked about
-    /// stays pending.
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`](crate::Error); what could not be
+    /// asked about stays pending.
     pub fn try_flush(&self) -> Result<()> {
         self.manager.try_flush()
     }
@@ -171,14 +172,15 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::NoSuchMemory`](crate::Error::NoSuchMemory); [`Error::Unsupported`](crate::Error::Unsupported) where the manager keeps no memory.
+    /// [`Error::OutOfMemory`](crate::Error), [`Error::NoSuchMemory`](crate::Error);
+    /// [`Error::Unsupported`](crate::Error) where the manager keeps no memory.
     pub fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
         self.device.check_lost()?;
         self.manager.reserve(bytes, kind)
     }
 
-    /// Gives memory that nobody has back to the driver, until at most `keep` bytes a kind are kept for later. Never waits
-    /// for the device. Returns the bytes given back.
+    /// Gives memory that nobody has back to the driver, until at most `keep` bytes a kind are kept for later. Never
+    /// waits for the device. Returns the bytes given back.
     ///
     /// # Errors
     ///
@@ -198,7 +200,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`](crate::Error::Unsupported) if the manager does not know.
+    /// [`Error::Unsupported`](crate::Error) if the manager does not know.
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         self.device.check_lost()?;
         self.manager.get_memory_info()
@@ -206,10 +208,10 @@ impl Allocator {
 
     /// Starts anew: gives back to the driver all memory that nobody holds, and ends every block that is held.
     ///
-    /// From here on each use of a block made before is refused with [`Error::DeadMemory`](crate::Error::DeadMemory). Its bytes go back when its
-    /// last handle is dropped, and not before: another thread may be using them. What is recorded already still runs,
-    /// and graphs that are recorded can still be replayed. While frees are held back the blocks end, and nothing is
-    /// given back.
+    /// From here on each use of a block made before is refused with [`Error::DeadMemory`](crate::Error). Its bytes go
+    /// back when its last handle is dropped, and not before: another thread may be using them. What is recorded already
+    /// still runs, and graphs that are recorded can still be replayed. While frees are held back the blocks end, and
+    /// nothing is given back.
     ///
     /// # Errors
     ///

@@ -2,6 +2,7 @@
 
 use vkarray_driver as driver;
 
+use crate::dlpack::TensorError;
 use crate::kind::MemoryKind;
 use crate::memory::UsmType;
 use crate::out_of_memory::OutOfMemory;
@@ -230,6 +231,9 @@ pub enum Error {
     /// The sub-allocator refused for a reason of its own.
     #[error("the sub-allocator failed")]
     SubAllocator(#[source] gpu_allocator::AllocationError),
+    /// A tensor that cannot be made or taken.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
     /// The driver refused or failed.
     #[error(transparent)]
     Driver(#[from] driver::Error),
