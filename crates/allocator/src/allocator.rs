@@ -1,7 +1,8 @@
 //! The allocator of one device: blocks out of a memory manager's memory.
 //!
 //! Where memory comes from and when it goes back is the manager's, in `manager.rs`. Every [`Block`] holds its
-//! allocator, so a manager outlives what it gave out.
+//! allocator, so a manager outlives what it gave out. How many hold it is one count, which threads that allocate at the
+//! same time contend for; [`Allocator::another`] gives each of them an allocator, and a count, of its own.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -30,7 +31,13 @@ pub struct Pending {
 
 /// Gives out blocks of a device's memory.
 #[derive(Debug)]
+#[repr(align(128))] // Behind an `Arc`, its counts are alone on their cache lines.
 pub struct Allocator {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
     manager: Box<dyn MemoryManager>,
     /// How often it was reset.
     generation: AtomicU64,
@@ -56,19 +63,27 @@ impl Allocator {
     pub fn with_manager(device: &Arc<Device>, manager: Box<dyn MemoryManager>) -> Result<Arc<Self>> {
         check_version(&*manager)?;
         manager.initialize(device)?;
-        Ok(Arc::new(Self { manager, generation: AtomicU64::new(0), device: Arc::clone(device) }))
+        let shared = Shared { manager, generation: AtomicU64::new(0), device: Arc::clone(device) };
+        Ok(Arc::new(Self { shared: Arc::new(shared) }))
+    }
+
+    /// Another allocator of the same memory: same manager, same numbers, reset together. For a thread that allocates
+    /// while others do.
+    #[must_use]
+    pub fn another(&self) -> Arc<Self> {
+        Arc::new(Self { shared: Arc::clone(&self.shared) })
     }
 
     /// The device whose memory it gives out.
     #[must_use]
     pub fn device(&self) -> &Arc<Device> {
-        &self.device
+        &self.shared.device
     }
 
     /// Where its memory comes from.
     #[must_use]
     pub fn manager(&self) -> &dyn MemoryManager {
-        &*self.manager
+        &*self.shared.manager
     }
 
     /// Allocates `size` bytes, uninitialised. Zero bytes are a block like any other.
@@ -89,10 +104,10 @@ impl Allocator {
     ///
     /// As [`Allocator::allocate`].
     pub fn allocate_for(self: &Arc<Self>, size: u64, kind: MemoryKind, holder: Holder) -> Result<Arc<Block>> {
-        self.device.check_lost()?;
+        self.shared.device.check_lost()?;
         let pointer = match kind {
             MemoryKind::Device | MemoryKind::Shared => {
-                self.manager.memalloc(&Request::new(size, kind).with_holder(holder))?
+                self.shared.manager.memalloc(&Request::new(size, kind).with_holder(holder))?
             }
             MemoryKind::Pinned => self.host(size, HostOptions::default(), holder)?,
             MemoryKind::WriteCombined => self.host(size, HostOptions::default().wc(true), holder)?,
@@ -106,8 +121,8 @@ impl Allocator {
     ///
     /// As [`Allocator::allocate`].
     pub fn allocate_host(self: &Arc<Self>, size: u64, options: HostOptions) -> Result<Arc<Block>> {
-        self.device.check_lost()?;
-        Ok(Arc::new(Block::new(self, self.manager.memhostalloc(size, options)?.into_pointer())))
+        self.shared.device.check_lost()?;
+        Ok(Arc::new(Block::new(self, self.shared.manager.memhostalloc(size, options)?.into_pointer())))
     }
 
     /// Lets the device into memory of the program.
@@ -118,14 +133,14 @@ impl Allocator {
     /// device uses them.
     pub(crate) unsafe fn pin(self: &Arc<Self>, pointer: NonNull<u8>, size: u64) -> Result<Arc<Block>> {
         // SAFETY: the caller vouches for the bytes for longer than the pointer lives.
-        let pinned = unsafe { self.manager.mempin(Box::new(()), pointer, size, false) }?;
+        let pinned = unsafe { self.shared.manager.mempin(Box::new(()), pointer, size, false) }?;
         Ok(Arc::new(Block::new(self, pinned.into_pointer())))
     }
 
     fn host(&self, size: u64, options: HostOptions, holder: Holder) -> Result<MemoryPointer> {
-        let pointer = self.manager.memhostalloc(size, options)?.into_pointer();
+        let pointer = self.shared.manager.memhostalloc(size, options)?.into_pointer();
         if holder != Holder::new() {
-            self.manager.set_holder(&pointer, holder);
+            self.shared.manager.set_holder(&pointer, holder);
         }
         Ok(pointer)
     }
@@ -135,13 +150,13 @@ impl Allocator {
     /// Dropped memory then waits without limit: for the next drop or allocation after the last guard that finds too
     /// much waiting, for a flush, or for memory running out, which frees it all the same. A leaked guard is harmless.
     pub fn defer_cleanup(&self) -> DeferCleanup {
-        self.manager.defer_cleanup()
+        self.shared.manager.defer_cleanup()
     }
 
     /// What was dropped and is not freed.
     #[must_use]
     pub fn pending(&self) -> Pending {
-        let Usage { n_pending, pending, .. } = self.manager.usage();
+        let Usage { n_pending, pending, .. } = self.shared.manager.usage();
         Pending { n_blocks: n_pending, bytes: pending }
     }
 
@@ -152,7 +167,7 @@ impl Allocator {
     /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`](crate::Error); what could not be
     /// asked about stays pending.
     pub fn try_flush(&self) -> Result<()> {
-        self.manager.try_flush()
+        self.shared.manager.try_flush()
     }
 
     /// Frees every dropped block: waits until the device is done with those dropped before the call. Frees none, and
@@ -162,7 +177,7 @@ impl Allocator {
     ///
     /// Those of waiting; what is not waited for stays pending.
     pub fn flush(&self) -> Result<()> {
-        self.manager.flush()
+        self.shared.manager.flush()
     }
 
     /// Takes `bytes` bytes of a kind from the driver ahead of need, so that later allocations find them. Blocks for as
@@ -175,8 +190,8 @@ impl Allocator {
     /// [`Error::OutOfMemory`](crate::Error), [`Error::NoSuchMemory`](crate::Error);
     /// [`Error::Unsupported`](crate::Error) where the manager keeps no memory.
     pub fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
-        self.device.check_lost()?;
-        self.manager.reserve(bytes, kind)
+        self.shared.device.check_lost()?;
+        self.shared.manager.reserve(bytes, kind)
     }
 
     /// Gives memory that nobody has back to the driver, until at most `keep` bytes a kind are kept for later. Never
@@ -186,14 +201,14 @@ impl Allocator {
     ///
     /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is given back then.
     pub fn trim(&self, keep: u64) -> Result<u64> {
-        self.device.check_lost()?;
-        self.manager.trim(keep)
+        self.shared.device.check_lost()?;
+        self.shared.manager.trim(keep)
     }
 
     /// All that the manager counts. Takes no lock.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        self.manager.counters()
+        self.shared.manager.counters()
     }
 
     /// How much memory the device has, and how much of it can still be had. Asks the driver each time.
@@ -202,8 +217,8 @@ impl Allocator {
     ///
     /// [`Error::Unsupported`](crate::Error) if the manager does not know.
     pub fn memory_info(&self) -> Result<MemoryInfo> {
-        self.device.check_lost()?;
-        self.manager.get_memory_info()
+        self.shared.device.check_lost()?;
+        self.shared.manager.get_memory_info()
     }
 
     /// Starts anew: gives back to the driver all memory that nobody holds, and ends every block that is held.
@@ -217,24 +232,24 @@ impl Allocator {
     ///
     /// Those of waiting; the blocks have ended then all the same.
     pub fn reset(&self) -> Result<()> {
-        self.generation.fetch_add(1, Ordering::Relaxed);
-        self.manager.reset()
+        self.shared.generation.fetch_add(1, Ordering::Relaxed);
+        self.shared.manager.reset()
     }
 
     #[inline]
     pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Relaxed)
+        self.shared.generation.load(Ordering::Relaxed)
     }
 
     /// How often memory ran out so far, and what helped.
     #[must_use]
     pub fn ladder(&self) -> LadderCounts {
-        self.manager.ladder()
+        self.shared.manager.ladder()
     }
 
     /// Bytes held and pending now.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        self.manager.usage()
+        self.shared.manager.usage()
     }
 }
