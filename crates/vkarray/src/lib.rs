@@ -32,6 +32,7 @@
 //! |---|---|
 //! | a CUDA context, a device | [`Context`] |
 //! | `cuda.device_array`, `cuda.to_device`, `copy_to_host` | [`Context::device_array`], [`Context::to_device`], [`DeviceNDArray::copy_to_host`] |
+//! | `np.reshape(list, shape)`, `a.ravel().tolist()` | [`Context::shaped_to_device`], [`DeviceNDArray::to_vec`] |
 //! | `np.arange`, `np.linspace`, `np.zeros_like` | [`Context::arange`], [`Context::linspace`], [`Context::zeros_like`] |
 //! | `a[2]`, `a[1:, ::-1]`, `for row in a`, `a.view(np.uint8)` | [`DeviceNDArray::index`], [`slice`](DeviceNDArray::slice), [`outer_iter`](DeviceNDArray::outer_iter), [`view`](DeviceNDArray::view) |
 //! | `np.load`, `np.save`, `np.savez` | [`Context::load_npy`], [`DeviceNDArray::save_npy`], [`NpzFile`], [`NpzWriter`] |
