@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use vkarray_driver::Device;
 
 use crate::block::Block;
+use crate::crew::Crew;
 use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
@@ -19,6 +20,7 @@ use crate::manager::{
 };
 use crate::memory_info::MemoryInfo;
 use crate::pointer::MemoryPointer;
+use crate::staging::Staging;
 
 /// Dropped memory that is not freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +37,10 @@ pub struct Allocator {
     manager: Box<dyn MemoryManager>,
     /// How often it was reset.
     generation: AtomicU64,
+    /// Memory that host copies go through, given back in `drop`.
+    staging: Staging,
+    /// Threads that large host copies share.
+    crew: Crew,
     device: Arc<Device>,
 }
 
@@ -59,7 +65,8 @@ impl Allocator {
             return Err(Error::InterfaceVersion { version, expected: INTERFACE_VERSION });
         }
         manager.initialize(device)?;
-        Ok(Arc::new(Self { manager, generation: AtomicU64::new(0), device: Arc::clone(device) }))
+        let (staging, crew) = (Staging::default(), Crew::new());
+        Ok(Arc::new(Self { manager, generation: AtomicU64::new(0), staging, crew, device: Arc::clone(device) }))
     }
 
     /// The device whose memory it gives out.
@@ -92,13 +99,13 @@ impl Allocator {
     /// As [`Allocator::allocate`].
     pub fn allocate_for(self: &Arc<Self>, size: u64, kind: MemoryKind, holder: Holder) -> Result<Arc<Block>> {
         self.device.check_lost()?;
-        let pointer = match kind {
+        let pointer = self.with_room(|| match kind {
             MemoryKind::Device | MemoryKind::Shared => {
-                self.manager.memalloc(&Request::new(size, kind).with_holder(holder))?
+                self.manager.memalloc(&Request::new(size, kind).with_holder(holder.clone()))
             }
-            MemoryKind::Pinned => self.host(size, HostOptions::default(), holder)?,
-            MemoryKind::WriteCombined => self.host(size, HostOptions::default().wc(true), holder)?,
-        };
+            MemoryKind::Pinned => self.host(size, HostOptions::default(), &holder),
+            MemoryKind::WriteCombined => self.host(size, HostOptions::default().wc(true), &holder),
+        })?;
         Ok(Arc::new(Block::new(self, pointer)))
     }
 
@@ -109,7 +116,16 @@ impl Allocator {
     /// As [`Allocator::allocate`].
     pub fn allocate_host(self: &Arc<Self>, size: u64, options: HostOptions) -> Result<Arc<Block>> {
         self.device.check_lost()?;
-        Ok(Arc::new(Block::new(self, self.manager.memhostalloc(size, options)?.into_pointer())))
+        let memory = self.with_room(|| self.manager.memhostalloc(size, options))?;
+        Ok(Arc::new(Block::new(self, memory.into_pointer())))
+    }
+
+    /// Asks for memory, and again without what is kept for host copies if there is none.
+    pub(crate) fn with_room<R>(&self, ask: impl Fn() -> Result<R>) -> Result<R> {
+        match ask() {
+            Err(Error::OutOfMemory(_)) if self.free_slots() => ask(),
+            asked => asked,
+        }
     }
 
     /// Lets the device into memory of the program.
@@ -124,10 +140,10 @@ impl Allocator {
         Ok(Arc::new(Block::new(self, pinned.into_pointer())))
     }
 
-    fn host(&self, size: u64, options: HostOptions, holder: Holder) -> Result<MemoryPointer> {
+    fn host(&self, size: u64, options: HostOptions, holder: &Holder) -> Result<MemoryPointer> {
         let pointer = self.manager.memhostalloc(size, options)?.into_pointer();
-        if holder != Holder::new() {
-            self.manager.set_holder(&pointer, holder);
+        if *holder != Holder::new() {
+            self.manager.set_holder(&pointer, holder.clone());
         }
         Ok(pointer)
     }
@@ -188,6 +204,7 @@ impl Allocator {
     /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is given back then.
     pub fn trim(&self, keep: u64) -> Result<u64> {
         self.device.check_lost()?;
+        self.free_slots();
         self.manager.trim(keep)
     }
 
@@ -219,6 +236,7 @@ impl Allocator {
     /// Those of waiting; the blocks have ended then all the same.
     pub fn reset(&self) -> Result<()> {
         self.generation.fetch_add(1, Ordering::Relaxed);
+        self.free_slots();
         self.manager.reset()
     }
 
@@ -233,9 +251,32 @@ impl Allocator {
         self.manager.ladder()
     }
 
-    /// Bytes held and pending now.
+    /// Bytes held and pending now, without what is kept for host copies.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        self.manager.usage()
+        let usage = self.manager.usage();
+        Usage { in_use: usage.in_use.saturating_sub(self.staging.bytes()), ..usage }
+    }
+
+    /// Bytes of pinned memory that are kept for host copies, or that copies go through now. Its manager counts them among
+    /// what is in use.
+    #[must_use]
+    pub fn staging_bytes(&self) -> u64 {
+        self.staging.bytes()
+    }
+
+    pub(crate) fn staging(&self) -> &Staging {
+        &self.staging
+    }
+
+    pub(crate) fn crew(&self) -> &Crew {
+        &self.crew
+    }
+}
+
+impl Drop for Allocator {
+    fn drop(&mut self) {
+        self.crew.end(&self.device);
+        self.free_slots();
     }
 }

@@ -9,6 +9,7 @@ mod block;
 mod bytes;
 mod chunk;
 mod cleanup;
+mod crew;
 mod deferred;
 mod error;
 mod fill;
@@ -26,6 +27,7 @@ mod out_of_memory;
 mod pending_limits;
 mod pointer;
 mod register;
+mod staging;
 mod transfer;
 
 pub use allocator::{Allocator, Pending};
