@@ -60,13 +60,32 @@ impl Allocator {
     ///
     /// [`Error::InterfaceVersion`]; whatever [`MemoryManager::initialize`] refuses.
     pub fn with_manager(device: &Arc<Device>, manager: Box<dyn MemoryManager>) -> Result<Arc<Self>> {
+        Self::build(device, manager, Crew::new())
+    }
+
+    /// As [`Allocator::with_manager`], and large host copies are shared by `n_threads` threads, the caller's with it.
+    ///
+    /// Else they are half of the processors, eight at most. With one, or none, no thread is ever started.
+    ///
+    /// # Errors
+    ///
+    /// As [`Allocator::with_manager`].
+    pub fn with_copy_threads(
+        device: &Arc<Device>,
+        manager: Box<dyn MemoryManager>,
+        n_threads: usize,
+    ) -> Result<Arc<Self>> {
+        Self::build(device, manager, Crew::of(n_threads))
+    }
+
+    fn build(device: &Arc<Device>, manager: Box<dyn MemoryManager>, crew: Crew) -> Result<Arc<Self>> {
         let version = manager.interface_version();
         if version != INTERFACE_VERSION {
             return Err(Error::InterfaceVersion { version, expected: INTERFACE_VERSION });
         }
         manager.initialize(device)?;
-        let (staging, crew) = (Staging::default(), Crew::new());
-        Ok(Arc::new(Self { manager, generation: AtomicU64::new(0), staging, crew, device: Arc::clone(device) }))
+        let (generation, staging) = (AtomicU64::new(0), Staging::default());
+        Ok(Arc::new(Self { manager, generation, staging, crew, device: Arc::clone(device) }))
     }
 
     /// The device whose memory it gives out.

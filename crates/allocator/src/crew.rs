@@ -24,9 +24,14 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    /// Starts no thread yet.
+    /// As many as suit this machine. Starts no thread yet.
     pub(crate) fn new() -> Self {
-        let n_threads = n_threads(thread::available_parallelism().map_or(1, usize::from));
+        Self::of(n_threads(thread::available_parallelism().map_or(1, usize::from)))
+    }
+
+    /// So many, one at least. Starts no thread yet.
+    pub(crate) fn of(n_threads: usize) -> Self {
+        let n_threads = n_threads.max(1);
         Self { n_threads, others: OnceLock::new(), n_idle: AtomicUsize::new(n_threads - 1) }
     }
 
@@ -111,10 +116,6 @@ mod tests {
 
     use super::*;
 
-    fn crew(n_threads: usize) -> Crew {
-        Crew { n_threads, others: OnceLock::new(), n_idle: AtomicUsize::new(n_threads - 1) }
-    }
-
     #[test]
     fn half_of_the_processors_copy_and_at_most_eight() {
         // Processors, threads.
@@ -127,7 +128,7 @@ mod tests {
     fn as_many_run_as_are_asked_for_and_there_are() {
         // Threads there are, asked for, that run.
         for (there, asked, expected) in [(1, 1, 1), (1, 8, 1), (4, 1, 1), (4, 0, 1), (4, 3, 3), (4, 9, 4)] {
-            let (crew, ran, together) = (crew(there), AtomicUsize::new(0), Barrier::new(expected));
+            let (crew, ran, together) = (Crew::of(there), AtomicUsize::new(0), Barrier::new(expected));
             for round in 1..=3 {
                 crew.run(asked, &|| {
                     together.wait(); // Stands for ever if fewer run, and if one runs twice.
@@ -141,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_copy_waits_for_no_other() {
-        let (crew, ran) = (crew(3), AtomicUsize::new(0));
+        let (crew, ran) = (Crew::of(3), AtomicUsize::new(0));
         crew.run(2, &|| {
             // Inside the work of two, one is idle; three copies more share it, and none waits for these two.
             crew.run(3, &|| {
@@ -155,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_panic_reaches_the_caller_and_nobody_is_lost() {
-        let crew = crew(3);
+        let crew = Crew::of(3);
         let panicked = catch_unwind(AssertUnwindSafe(|| crew.run(3, &|| panic!("in the middle"))));
         assert!(panicked.is_err());
         let (ran, together) = (AtomicUsize::new(0), Barrier::new(3));
