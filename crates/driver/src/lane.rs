@@ -55,6 +55,8 @@ struct State {
     spare: Vec<Box<Batch>>,
     /// The number of the newest batch ever opened.
     newest: u64,
+    /// The newest batch that the tracker knows to be done.
+    known: u64,
     /// Operations a batch must hold before an idle device is a reason to send it; see [`Lane::should_send`].
     eager_ops: u32,
 }
@@ -259,8 +261,16 @@ impl Lane {
             batch.recycle()?;
             state.spare.push(batch);
         }
-        self.device().tracker().completed(self.id, reached);
+        self.make_known(state, reached);
         Ok(())
+    }
+
+    /// Tells the tracker what is done: nothing has to be ordered after it.
+    fn make_known(&self, state: &mut State, reached: u64) {
+        if state.known < reached {
+            self.device().tracker().completed(self.id, reached);
+            state.known = reached;
+        }
     }
 
     /// Sends a full batch, and one that has enough in it while the device has nothing to do.
@@ -278,7 +288,9 @@ impl Lane {
         if n_ops < state.eager_ops || !n_ops.is_power_of_two() {
             return Ok(false);
         }
-        Ok(state.in_flight.is_empty() || self.timeline.reached()? >= self.timeline.submitted())
+        let sent = self.timeline.submitted();
+        // Whoever has just waited has asked the driver already.
+        Ok(state.in_flight.is_empty() || self.timeline.last_seen() >= sent || self.timeline.reached()? >= sent)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

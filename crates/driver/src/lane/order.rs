@@ -50,6 +50,8 @@ impl Lane {
         self.device().check_lost()?;
         let mut state = self.state();
         let value = self.open_batch(&mut state)?.value;
+        // Whoever has waited since the last batch was sent needs no barrier behind it.
+        self.make_known(&mut state, self.timeline.last_seen());
         let barrier = match self.commit_at_once(value, operation) {
             Some(barrier) => barrier,
             None => {

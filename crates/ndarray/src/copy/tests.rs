@@ -187,11 +187,17 @@ fn each_kind_of_copy_goes_its_way() {
     let (uneven, uneven_turned) = (matrix(128, 70), matrix(70, 128).transpose(None).unwrap());
     let stack = |shape: &[usize]| Layout::contiguous(shape, crate::Order::C).unwrap();
     let (stacked, stacked_turned) = (stack(&[3, 128, 68]), stack(&[3, 68, 128]).transpose(Some(&[0, 2, 1])).unwrap());
+    let (rows, rows_apart) = (matrix(9, 16_384), matrix(9, 16_400).slice(&crate::s![.., 8..16_392]).unwrap());
+    let bus = GPU.over_the_bus();
     let cpu = Machine { kernel_bytes: u64::MAX, regions: (4096, 64), ..GPU };
     // Source, target, item size, machine, what is done.
     let cases: &[(&Layout, &Layout, usize, &Machine, &str)] = &[
         (&image, &image, 4, &GPU, "strided 16"), // Large and packed: a kernel of the widest unit.
         (&image, &image, 4, &cpu, "1 region"),   // Not on a processor.
+        (&image, &image, 4, &bus, "1 region"),   // Nor over the bus.
+        (&rows, &rows_apart, 4, &bus, "9 regions"), // Nor rows that are long.
+        (&rows, &rows_apart, 4, &GPU, "strided 16"), // On a device they are short for that.
+        (&image, &crop, 4, &bus, "strided 16"),  // Short rows over the bus.
         (&image, &crop, 4, &GPU, "strided 16"),  // Rows.
         (&image, &crop, 4, &cpu, "600 regions"), // Rows, on a processor.
         (&image, &sparse, 4, &GPU, "strided 4"), // Scattered.
