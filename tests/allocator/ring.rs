@@ -37,12 +37,12 @@ fn copies_of_every_size_arrive_whole_and_touch_nothing_else() {
     let stream = fixture.default_stream();
     // Around what goes through a small slot, one chunk, and two of each thread; and no whole number of chunks.
     let lens = [1, 4096, 65_536, 65_537, 512 << 10, (512 << 10) + 1, 3 * MIB + 7, 4 * MIB, 11 * MIB + 3];
-    for n_threads in [1, 2, 5] {
+    for (n_threads, first) in [(1, 1), (2, 2), (5, 5)] {
         let allocator = allocator(&fixture, n_threads);
         let block = block(&allocator, 12 * MIB);
         for (len, offset) in lens.into_iter().flat_map(|len| [(len, 0), (len, 13)]) {
             block.fill(stream, 0x5555_5555).unwrap();
-            let bytes = pattern(n_threads as u8, len);
+            let bytes = pattern(first, len);
             block.copy_from_host(stream, offset as u64, &bytes).unwrap();
             let found = read(&block, stream, 0, offset + len + 9);
             let neighbours = found[..offset].iter().chain(&found[offset + len..]);
@@ -90,11 +90,11 @@ fn small_copies_in_steady_work_take_nothing_from_the_heap() {
     let stream = fixture.default_stream();
     let allocator = allocator(&fixture, 1);
     let (block, bytes, mut back) = (block(&allocator, 4096), pattern(9, 4096), vec![0; 4096]);
-    let mut up = || {
+    let up = || {
         (0..20).for_each(|_| block.copy_from_host(stream, 0, &bytes).unwrap());
         stream.synchronize().unwrap();
     };
-    let counts: Vec<u64> = (0..50).map(|_| allocation_counter::measure(&mut up).count_total).collect();
+    let counts: Vec<u64> = (0..50).map(|_| allocation_counter::measure(up).count_total).collect();
     assert!(counts.contains(&0), "uploads: {counts:?}");
     let mut down = || (0..20).for_each(|_| block.copy_to_host(stream, 0, &mut back).unwrap());
     let counts: Vec<u64> = (0..50).map(|_| allocation_counter::measure(&mut down).count_total).collect();
@@ -111,8 +111,8 @@ fn copies_of_several_threads_and_streams_do_not_meet() {
             let (allocator, stream) = (&allocator, fixture.stream().unwrap());
             scope.spawn(move || {
                 let block = block(allocator, 5 * MIB);
-                for (round, len) in [70, 5 * MIB, 66_000, 4096, 5 * MIB].into_iter().enumerate() {
-                    let bytes = pattern(first * 50 + round as u8, len);
+                for (round, len) in (0..).zip([70, 5 * MIB, 66_000, 4096, 5 * MIB]) {
+                    let bytes = pattern(first * 50 + round, len);
                     block.copy_from_host(&stream, 0, &bytes).unwrap();
                     assert!(read(&block, &stream, 0, len) == bytes, "thread {first}, round {round}");
                 }
@@ -131,7 +131,7 @@ fn a_copy_does_with_the_slots_that_there_is_memory_for() {
         let manager = Unmapped(PoolManager::with_limit((len + n_slots * SLOT) as u64));
         let allocator = Allocator::with_copy_threads(fixture.device(), Box::new(manager), n_threads).unwrap();
         let block = block(&allocator, len);
-        let bytes = pattern(n_slots as u8, len);
+        let bytes = pattern(7, len);
         let sent = block.copy_from_host(stream, 0, &bytes);
         if n_slots == 0 {
             assert!(matches!(sent, Err(MemoryError::OutOfMemory(_))), "{sent:?}");
@@ -185,10 +185,10 @@ fn small_uploads_to_a_busy_block_wait_for_nothing() {
     // On the same stream, so behind that work: nothing of it is done before.
     let (block, stream) = (block(&allocator, 100 * 4096), &other);
     for i in 0..100 {
-        block.copy_from_host(stream, i * 4096, &pattern(i as u8, 4096)).unwrap();
+        block.copy_from_host(stream, u64::from(i) * 4096, &pattern(i, 4096)).unwrap();
     }
     assert!(!other.query().unwrap(), "an upload waited for the work");
     for i in 0..100 {
-        assert!(read(&block, stream, i * 4096, 4096) == pattern(i as u8, 4096), "upload {i}");
+        assert!(read(&block, stream, usize::from(i) * 4096, 4096) == pattern(i, 4096), "upload {i}");
     }
 }

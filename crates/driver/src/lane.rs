@@ -55,8 +55,8 @@ struct State {
     spare: Vec<Box<Batch>>,
     /// The number of the newest batch ever opened.
     newest: u64,
-    /// The newest batch that the tracker knows to be done.
-    known: u64,
+    /// Up to which batch the hazard table knows that they are done.
+    told: u64,
     /// Operations a batch must hold before an idle device is a reason to send it; see [`Lane::should_send`].
     eager_ops: u32,
 }
@@ -225,6 +225,7 @@ impl Lane {
         if state.begun.is_none() {
             self.prepare(state)?;
         }
+        self.tell_completed(state);
         let mut batch = state.begun.take().expect("prepared above");
         state.newest += 1;
         batch.value = state.newest;
@@ -261,15 +262,16 @@ impl Lane {
             batch.recycle()?;
             state.spare.push(batch);
         }
-        self.make_known(state, reached);
+        self.tell_completed(state);
         Ok(())
     }
 
-    /// Tells the tracker what is done: nothing has to be ordered after it.
-    fn make_known(&self, state: &mut State, reached: u64) {
-        if state.known < reached {
-            self.device().tracker().completed(self.id, reached);
-            state.known = reached;
+    /// Tells the hazard table what is known to be done, so that nothing is ordered after it any more.
+    fn tell_completed(&self, state: &mut State) {
+        let seen = self.timeline.last_seen();
+        if seen > state.told {
+            state.told = seen;
+            self.device().tracker().completed(self.id, seen);
         }
     }
 
@@ -288,9 +290,8 @@ impl Lane {
         if n_ops < state.eager_ops || !n_ops.is_power_of_two() {
             return Ok(false);
         }
-        let sent = self.timeline.submitted();
-        // Whoever has just waited has asked the driver already.
-        Ok(state.in_flight.is_empty() || self.timeline.last_seen() >= sent || self.timeline.reached()? >= sent)
+        let submitted = self.timeline.submitted();
+        Ok(self.timeline.last_seen() >= submitted || self.timeline.reached()? >= submitted)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

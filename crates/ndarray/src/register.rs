@@ -71,7 +71,7 @@ impl<T: Element> Registered<'_, '_, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfSlice`], [`Error::SharedElements`]; [`Error::Memory`] or [`Error::Driver`] if recording fails.
+    /// [`Error::OutOfSlice`], [`Error::ReadOnly`], [`Error::SharedElements`]; [`Error::Memory`] or [`Error::Driver`] if recording fails.
     pub fn copy_to(&mut self, start: usize, target: &DeviceNDArray<T>) -> Result<()> {
         self.copy_to_on(self.context.default_stream(), start, target)
     }
@@ -83,9 +83,7 @@ impl<T: Element> Registered<'_, '_, T> {
     /// As [`Registered::copy_to`], and [`Error::ForeignDevice`].
     pub fn copy_to_on(&mut self, stream: &Stream, start: usize, target: &DeviceNDArray<T>) -> Result<()> {
         self.context.check_stream(stream)?;
-        if target.layout().has_internal_overlap() {
-            return Err(Error::SharedElements { shape: target.shape().to_vec(), strides: target.strides().to_vec() });
-        }
+        target.check_writable()?;
         let runs = self.runs(start, target)?;
         if are_short(&runs) {
             let packed = self.context.device_array::<T>(target.shape())?;
