@@ -52,12 +52,13 @@
 #![forbid(unsafe_code)]
 
 pub use vkarray_allocator::{
-    Allocator, ArenaManager, Block, Confidence, CopyNode, DeferCleanup, DeviceMemory, Error as MemoryError,
-    FailureCallback, FillNode, Holder, HostMemory, HostOnlyMemoryManager, HostOptions, HostTensor, LadderCounts,
-    Limiting, LogStep, Logging, ManagerFactory, MemoryContext, MemoryInfo, MemoryKind, MemoryManager, MemoryObject,
-    MemoryState, MirroredMemory, OutOfMemory, PassthroughManager, Pending, PendingLimits, PoolManager, RegisteredPath,
-    Rung, SharedMemory, Shortage, Statistics, Taken, Tensor, TensorError, TensorShape, Tracking, Usage, UsmType,
-    Verdict, memory_manager_names, read_log, register_memory_manager, set_memory_manager,
+    Allocator, ArenaManager, Block, Confidence, CopyNode, Counter, Counters, DeferCleanup, DeviceMemory,
+    Error as MemoryError, FailureCallback, FillNode, Holder, HostMemory, HostOnlyMemoryManager, HostOptions,
+    HostTensor, KindCounters, LadderCounts, Limiting, LogStep, Logging, ManagerFactory, MemoryContext, MemoryInfo,
+    MemoryKind, MemoryManager, MemoryObject, MemoryState, MirroredMemory, OutOfMemory, Outstanding, PassthroughManager,
+    Pending, PendingLimits, PoolManager, RegisteredPath, Rung, ScopeCounters, SharedMemory, Shortage, Statistics,
+    StatisticsScope, Taken, Tensor, TensorError, TensorShape, Tracking, Usage, UsmType, Verdict, memory_manager_names,
+    read_log, register_memory_manager, set_memory_manager,
 };
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
