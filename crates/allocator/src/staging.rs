@@ -147,6 +147,9 @@ impl Allocator {
     /// Gives the slots that no copy has back to the manager, whatever the device still does with them. Returns whether
     /// there were any.
     pub(crate) fn free_slots(&self) -> bool {
+        if self.device().is_forked() {
+            return false; // They are the parent's, and so may the locks be.
+        }
         let mut is_any = false;
         for (direction, size) in [Direction::ToDevice, Direction::ToHost]
             .into_iter()
