@@ -281,6 +281,12 @@ impl Allocator {
         self.staging.bytes()
     }
 
+    /// Gives the memory that is kept for host copies, and that none goes through now, back to its manager. Never blocks.
+    /// [`Allocator::trim`] and [`Allocator::reset`] do so first.
+    pub fn release_staging(&self) {
+        self.free_slots();
+    }
+
     pub(crate) fn staging(&self) -> &Staging {
         &self.staging
     }
