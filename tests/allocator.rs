@@ -13,6 +13,7 @@ mod pool;
 mod registered;
 mod reset;
 mod ring;
+mod soak;
 mod staging;
 mod unmapped;
 

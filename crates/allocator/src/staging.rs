@@ -11,12 +11,12 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use vkarray_driver::Direction;
+use vkarray_driver::{Device, Direction};
 
 pub(crate) use self::slot::Slot;
 use crate::allocator::Allocator;
 use crate::error::{Error, Result};
-use crate::manager::HostOptions;
+use crate::manager::{HostOptions, MemoryManager};
 
 /// Bytes of a large slot: so many that sending them costs little beside copying them, so few that all slots of a copy
 /// stay in the processor's cache.
@@ -81,6 +81,32 @@ impl Staging {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    /// Gives the slots that no copy has back to the manager, whatever the device still does with them. Returns whether
+    /// there were any.
+    pub(crate) fn free_slots(&self, device: &Device, manager: &dyn MemoryManager) -> bool {
+        if device.is_forked() {
+            return false; // They are the parent's, and so may the locks be.
+        }
+        let mut is_any = false;
+        for (direction, size) in [Direction::ToDevice, Direction::ToHost]
+            .into_iter()
+            .flat_map(|direction| [SlotSize::Small, SlotSize::Large].map(|size| (direction, size)))
+        {
+            let mut kept = self.kept(Sort { direction, size });
+            kept.n_made -= kept.slots.len();
+            let slots = std::mem::take(&mut kept.slots);
+            drop(kept);
+            is_any |= !slots.is_empty();
+            slots.into_iter().for_each(|slot| self.free_slot(slot, manager));
+        }
+        is_any
+    }
+
+    fn free_slot(&self, slot: Slot, manager: &dyn MemoryManager) {
+        self.bytes.fetch_sub(slot.size(), Ordering::Relaxed);
+        slot.free(manager);
+    }
+
     fn kept(&self, sort: Sort) -> MutexGuard<'_, Kept> {
         let place = 2 * usize::from(sort.direction == Direction::ToHost) + usize::from(sort.size == SlotSize::Large);
         // No caller's code runs under the lock.
@@ -135,7 +161,7 @@ impl Allocator {
         if is_one_too_many || slot.generation != self.generation() {
             kept.n_made -= 1;
             drop(kept);
-            return self.free_slot(slot);
+            return self.staging().free_slot(slot, self.manager());
         }
         if is_oldest {
             kept.slots.push_front(slot);
@@ -144,30 +170,9 @@ impl Allocator {
         }
     }
 
-    /// Gives the slots that no copy has back to the manager, whatever the device still does with them. Returns whether
-    /// there were any.
+    /// Gives the slots that no copy has back to the manager. Returns whether there were any.
     pub(crate) fn free_slots(&self) -> bool {
-        if self.device().is_forked() {
-            return false; // They are the parent's, and so may the locks be.
-        }
-        let mut is_any = false;
-        for (direction, size) in [Direction::ToDevice, Direction::ToHost]
-            .into_iter()
-            .flat_map(|direction| [SlotSize::Small, SlotSize::Large].map(|size| (direction, size)))
-        {
-            let mut kept = self.staging().kept(Sort { direction, size });
-            kept.n_made -= kept.slots.len();
-            let slots = std::mem::take(&mut kept.slots);
-            drop(kept);
-            is_any |= !slots.is_empty();
-            slots.into_iter().for_each(|slot| self.free_slot(slot));
-        }
-        is_any
-    }
-
-    fn free_slot(&self, slot: Slot) {
-        self.staging().bytes.fetch_sub(slot.size(), Ordering::Relaxed);
-        slot.free(self.manager());
+        self.staging().free_slots(self.device(), self.manager())
     }
 }
 
