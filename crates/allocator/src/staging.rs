@@ -169,7 +169,6 @@ impl Allocator {
             kept.slots.push_back(slot);
         }
     }
-}
 
     /// Gives the slots that no copy has back to the manager. Returns whether there were any.
     pub(crate) fn free_slots(&self) -> bool {
