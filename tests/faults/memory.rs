@@ -1,11 +1,14 @@
 //! Memory that the driver refuses: each code told apart, and each step of the ladder where it is the one that helps.
+//! The plain manager's: it asks the driver for each block. What the pool does is in `refused.rs`.
 
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use ash::vk;
-use vkarray::{Allocator, Context, Device, MemoryError, MemoryKind, OutOfMemory, Rung, Shortage, Stream, Taken};
+use vkarray::{
+    Allocator, Context, Device, MemoryError, MemoryKind, OutOfMemory, PassthroughManager, Rung, Shortage, Stream, Taken,
+};
 
 use crate::raised::RaisedByHand;
 use crate::table::{Fault, Table};
@@ -18,7 +21,9 @@ fn on_device(what: &str, test: impl FnOnce(&Table, &Context) + Send) {
     let table = Table::take();
     let instance = table.instance();
     let device = Device::open(&instance.devices().unwrap()[0]).unwrap();
-    watched(what, || test(&table, &Context::on(&device).unwrap()));
+    let allocator = Allocator::with_manager(&device, Box::new(PassthroughManager::new())).unwrap();
+    watched(what, || test(&table, &Context::with_allocator(&allocator).unwrap()));
+    drop(allocator);
     table.disarm();
     device.close(Duration::from_secs(20)).unwrap();
     assert_eq!(table.live(), []);
