@@ -1,8 +1,9 @@
 //! Whether a device can do what a kernel needs. Pure.
 //!
-//! The needs are read from the SPIR-V itself (`reflect.rs`), so a kernel that slips through naga's own checks with a
-//! capability nobody enabled is still refused here, with the feature's name.
+//! The needs are read from the SPIR-V itself, so a kernel that slips through naga's own checks with a capability nobody
+//! enabled is still refused here, with the feature's name.
 
+use spirv::Capability as Spirv;
 use vkarray_driver::DeviceInfo;
 
 use crate::error::{Error, Result};
@@ -53,6 +54,13 @@ fn has(device: &DeviceInfo, capability: Capability) -> bool {
         Capability::Int8 => features.shader_int8,
         Capability::Int16 => features.shader_int16,
         Capability::Int64 => features.shader_int64,
+        Capability::Storage8 => features.storage_buffer_8bit,
+        Capability::Uniform8 => features.uniform_buffer_8bit,
+        Capability::Push8 => features.push_constant_8bit,
+        Capability::Push16 => features.push_constant_16bit,
+        Capability::VariablePointersStorage => features.variable_pointers_storage_buffer,
+        Capability::VariablePointers => features.variable_pointers,
+        Capability::MemoryModelDeviceScope => features.vulkan_memory_model_device_scope,
         Capability::Storage16 => features.storage_buffer_16bit,
         Capability::Uniform16 => features.uniform_buffer_16bit,
         Capability::Int64Atomics => features.buffer_int64_atomics,
@@ -65,10 +73,71 @@ fn has(device: &DeviceInfo, capability: Capability) -> bool {
         Capability::SubgroupBallot => has_subgroup(device, 1 << 3),
         Capability::SubgroupShuffle => has_subgroup(device, 1 << 4),
         Capability::SubgroupShuffleRelative => has_subgroup(device, 1 << 5),
+        Capability::SubgroupClustered => has_subgroup(device, 1 << 6),
         Capability::SubgroupQuad => has_subgroup(device, 1 << 7),
         // Not enabled when a device is opened, whatever it lists.
-        Capability::Float32AtomicAdd | Capability::CooperativeMatrix | Capability::Other(_) => false,
+        Capability::Float32AtomicAdd
+        | Capability::CooperativeMatrix
+        | Capability::BufferAddress
+        | Capability::Other(_) => false,
     }
+}
+
+/// The capabilities that finished SPIR-V declares: they come first, two words each.
+pub(crate) fn declared(spirv: &[u32]) -> Vec<u32> {
+    const HEADER_WORDS: usize = 5;
+    const OP_CAPABILITY: u32 = 2 << 16 | 17;
+    let pairs = spirv.get(HEADER_WORDS..).unwrap_or_default().as_chunks::<2>().0;
+    pairs.iter().take_while(|[op, _]| *op == OP_CAPABILITY).map(|[_, number]| *number).collect()
+}
+
+/// What the device must have for those capabilities of SPIR-V, in order, without what every device has.
+pub(crate) fn capabilities(numbers: &[u32]) -> Vec<Capability> {
+    let mut found: Vec<_> = numbers.iter().filter_map(|&number| capability(number)).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn capability(number: u32) -> Option<Capability> {
+    Some(match Spirv::from_u32(number) {
+        // Of every device, or of images only, which no kernel of ours is given.
+        Some(Spirv::Shader | Spirv::Matrix | Spirv::ImageQuery | Spirv::Image1D | Spirv::Sampled1D) => return None,
+        Some(Spirv::Float16) => Capability::Float16,
+        Some(Spirv::Float64) => Capability::Float64,
+        Some(Spirv::Int8) => Capability::Int8,
+        Some(Spirv::Int16) => Capability::Int16,
+        Some(Spirv::Int64) => Capability::Int64,
+        Some(Spirv::StorageBuffer8BitAccess) => Capability::Storage8,
+        Some(Spirv::UniformAndStorageBuffer8BitAccess) => Capability::Uniform8,
+        Some(Spirv::StoragePushConstant8) => Capability::Push8,
+        Some(Spirv::StorageBuffer16BitAccess) => Capability::Storage16,
+        Some(Spirv::UniformAndStorageBuffer16BitAccess) => Capability::Uniform16,
+        Some(Spirv::StoragePushConstant16) => Capability::Push16,
+        Some(Spirv::Int64Atomics) => Capability::Int64Atomics,
+        Some(Spirv::AtomicFloat32AddEXT) => Capability::Float32AtomicAdd,
+        Some(Spirv::GroupNonUniform) => Capability::Subgroup,
+        Some(Spirv::GroupNonUniformVote) => Capability::SubgroupVote,
+        Some(Spirv::GroupNonUniformArithmetic) => Capability::SubgroupArithmetic,
+        Some(Spirv::GroupNonUniformBallot) => Capability::SubgroupBallot,
+        Some(Spirv::GroupNonUniformShuffle) => Capability::SubgroupShuffle,
+        Some(Spirv::GroupNonUniformShuffleRelative) => Capability::SubgroupShuffleRelative,
+        Some(Spirv::GroupNonUniformClustered) => Capability::SubgroupClustered,
+        Some(Spirv::GroupNonUniformQuad) => Capability::SubgroupQuad,
+        Some(
+            Spirv::DotProduct
+            | Spirv::DotProductInputAll
+            | Spirv::DotProductInput4x8Bit
+            | Spirv::DotProductInput4x8BitPacked,
+        ) => Capability::IntegerDotProduct,
+        Some(Spirv::CooperativeMatrixKHR) => Capability::CooperativeMatrix,
+        Some(Spirv::PhysicalStorageBufferAddresses) => Capability::BufferAddress,
+        Some(Spirv::VariablePointersStorageBuffer) => Capability::VariablePointersStorage,
+        Some(Spirv::VariablePointers) => Capability::VariablePointers,
+        Some(Spirv::VulkanMemoryModel) => Capability::VulkanMemoryModel,
+        Some(Spirv::VulkanMemoryModelDeviceScope) => Capability::MemoryModelDeviceScope,
+        _ => Capability::Other(number),
+    })
 }
 
 fn has_subgroup(device: &DeviceInfo, bit: u32) -> bool {

@@ -5,6 +5,7 @@
 //! in `mismatch.rs`.
 
 use crate::dtype::DType;
+use crate::malformed::Malformed;
 use crate::mismatch::Mismatch;
 use crate::names::{Hint, Names};
 
@@ -50,11 +51,31 @@ pub enum Error {
         /// The compiler's message with the source lines.
         report: String,
     },
+    /// SPIR-V that is damaged, hostile, or not for Vulkan's compute kernels.
+    #[error("{source_name}: SPIR-V word {word}: {problem}")]
+    Malformed {
+        /// The source's name.
+        source_name: String,
+        /// Where, counted from 0.
+        word: usize,
+        /// What is wrong.
+        problem: Box<Malformed>,
+    },
+    /// An option of the translator, for a kernel that is not translated.
+    #[error("{source_name}: {option} is done while a shader is translated, and SPIR-V is taken as it is")]
+    NotTranslated {
+        /// The source's name.
+        source_name: String,
+        /// What was asked for.
+        option: &'static str,
+    },
     /// The shader has nothing to run.
-    #[error("{source_name}: no compute entry point (`@compute @workgroup_size(64) fn …`)")]
+    #[error("{source_name}: no compute entry point ({expected})")]
     NoEntryPoint {
         /// The source's name.
         source_name: String,
+        /// What one looks like in its language.
+        expected: &'static str,
     },
     /// Several entry points, and none was named.
     #[error("{source_name}: name the entry point to use, one of {found}")]
@@ -96,7 +117,7 @@ pub enum Error {
         /// Its name.
         constant: String,
         /// Its id.
-        id: u16,
+        id: u32,
     },
     /// A constant without default that nobody set.
     #[error("kernel `{kernel}`: constant `{constant}` has no default and must be set; its constants are {found}")]

@@ -9,6 +9,7 @@
 //! `graph.rs`.
 
 mod args;
+mod binary;
 mod cache;
 mod capabilities;
 mod check;
@@ -23,6 +24,7 @@ mod graph;
 mod kernel;
 mod launch;
 mod limits;
+mod malformed;
 mod mismatch;
 mod names;
 mod plain_types;
@@ -31,6 +33,7 @@ mod scalar;
 mod signature;
 mod source;
 mod spirv;
+mod text;
 mod translate;
 
 pub use args::{Arg, Arguments, ArrayArg, AsArg, NamedArg};
@@ -45,6 +48,7 @@ pub use geometry::Groups;
 pub use graph::DispatchNode;
 pub use kernel::Kernel;
 pub use limits::{Limits, check_bindings, check_workgroup};
+pub use malformed::Malformed;
 pub use mismatch::Mismatch;
 pub use names::{Hint, Names};
 pub use scalar::ScalarValue;

@@ -25,7 +25,7 @@ pub struct Signature {
     pub params: Vec<Param>,
     /// Its push constants, if it uses any.
     pub push_constants: Option<PushConstants>,
-    /// The constants it depends on, in the order of declaration.
+    /// The constants it depends on, in the order of declaration; those of SPIR-V by number.
     pub constants: Vec<Constant>,
     /// The workgroup variables it uses.
     pub shared: Vec<SharedVar>,
@@ -112,13 +112,13 @@ pub struct PushMember {
     pub ty: ElementType,
 }
 
-/// A constant fixed when the kernel is built (WGSL's `override`).
+/// A constant fixed when the kernel is built (WGSL's `override`, SPIR-V's specialisation constant).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Constant {
     /// Its name.
     pub name: String,
-    /// Its `@id`, if it has one.
-    pub id: Option<u16>,
+    /// Its `@id` or `constant_id`, if it has one.
+    pub id: Option<u32>,
     /// Its type.
     pub dtype: DType,
     /// What it is when nobody sets it.
@@ -161,6 +161,14 @@ pub enum Capability {
     Int16,
     /// 64-bit integers (`shaderInt64`).
     Int64,
+    /// 8-bit values in storage buffers (`storageBuffer8BitAccess`).
+    Storage8,
+    /// 8-bit values in constant memory (`uniformAndStorageBuffer8BitAccess`).
+    Uniform8,
+    /// 8-bit push constants (`storagePushConstant8`).
+    Push8,
+    /// 16-bit push constants (`storagePushConstant16`).
+    Push16,
     /// 16-bit values in storage buffers (`storageBuffer16BitAccess`).
     Storage16,
     /// 16-bit values in constant memory (`uniformAndStorageBuffer16BitAccess`).
@@ -181,6 +189,8 @@ pub enum Capability {
     SubgroupShuffle,
     /// `subgroupShuffleUp`, `subgroupShuffleDown`.
     SubgroupShuffleRelative,
+    /// Reductions over parts of a subgroup.
+    SubgroupClustered,
     /// Quads.
     SubgroupQuad,
     /// Products of packed 8-bit integers (`shaderIntegerDotProduct`).
@@ -189,6 +199,14 @@ pub enum Capability {
     CooperativeMatrix,
     /// Vulkan's memory model (`vulkanMemoryModel`).
     VulkanMemoryModel,
+    /// Device scope in Vulkan's memory model (`vulkanMemoryModelDeviceScope`).
+    MemoryModelDeviceScope,
+    /// Memory reached by its address. The runtime could not order such uses, so it enables none.
+    BufferAddress,
+    /// Pointers into one buffer that are chosen at run time (`variablePointersStorageBuffer`).
+    VariablePointersStorage,
+    /// Pointers that are chosen at run time (`variablePointers`).
+    VariablePointers,
     /// Any other SPIR-V capability, by its number.
     Other(u32),
 }
@@ -201,6 +219,15 @@ impl fmt::Display for Capability {
             Self::Int8 => "i8",
             Self::Int16 => "i16",
             Self::Int64 => "i64",
+            Self::Storage8 => "8-bit storage",
+            Self::Uniform8 => "8-bit uniforms",
+            Self::Push8 => "8-bit push constants",
+            Self::Push16 => "16-bit push constants",
+            Self::MemoryModelDeviceScope => "device scope in the Vulkan memory model",
+            Self::BufferAddress => "buffer device addresses",
+            Self::VariablePointersStorage => "variable pointers in storage buffers",
+            Self::VariablePointers => "variable pointers",
+            Self::SubgroupClustered => "subgroup clusters",
             Self::Storage16 => "16-bit storage",
             Self::Uniform16 => "16-bit uniforms",
             Self::Int64Atomics => "i64 atomics",

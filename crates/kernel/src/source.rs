@@ -19,6 +19,10 @@ pub struct Source {
 pub(crate) enum Language {
     /// WebGPU shading language, translated by naga.
     Wgsl(Cow<'static, str>),
+    /// OpenGL's shading language, translated by naga.
+    Glsl(Cow<'static, str>),
+    /// What other compilers make, as bytes of either order.
+    Spirv(Cow<'static, [u8]>),
 }
 
 impl Source {
@@ -35,13 +39,39 @@ impl Source {
         Self { name: Cow::Borrowed("shader.wgsl"), language: Language::Wgsl(text.into()) }
     }
 
+    /// A compute shader in GLSL, of the subset that naga translates.
+    ///
+    /// Where the subset ends, the error says so; `glslangValidator -V` makes SPIR-V of the whole language.
+    #[must_use]
+    pub fn glsl(text: impl Into<Cow<'static, str>>) -> Self {
+        Self { name: Cow::Borrowed("shader.comp"), language: Language::Glsl(text.into()) }
+    }
+
+    /// SPIR-V of any compiler for Vulkan (glslang, slang, DXC, clspv, rust-gpu), as the bytes of a file.
+    ///
+    /// It does not pass through naga: its structure is checked and its parameters are read, then the driver gets it as it is.
+    /// **No index is checked.** What an access out of range does is the driver's: with `robustBufferAccess`, which is
+    /// enabled wherever it is there, it stays within memory of the device's own, and nothing else is promised.
+    /// Rules about types and control flow are not checked either, and drivers trust them to be kept: show SPIR-V that you
+    /// do not trust to `spirv-val` first.
+    #[must_use]
+    pub fn spirv(bytes: impl Into<Cow<'static, [u8]>>) -> Self {
+        Self { name: Cow::Borrowed("shader.spv"), language: Language::Spirv(bytes.into()) }
+    }
+
+    /// As [`Source::spirv`], of words in the machine's order.
+    #[must_use]
+    pub fn spirv_words(words: &[u32]) -> Self {
+        Self::spirv(words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())
+    }
+
     /// Sets the name errors show, most often a file's path.
     #[must_use]
     pub fn named(self, name: impl Into<Cow<'static, str>>) -> Self {
         Self { name: name.into(), ..self }
     }
 
-    /// The name errors show; `shader.wgsl` unless set.
+    /// The name errors show; `shader.wgsl`, `shader.comp` or `shader.spv` unless set.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
