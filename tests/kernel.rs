@@ -10,6 +10,7 @@ mod launch;
 mod push;
 mod refusals;
 mod shared;
+mod spirv;
 mod steady;
 
 use vkarray::{Context, Kernel, Source};

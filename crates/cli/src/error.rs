@@ -42,6 +42,8 @@ pub(crate) enum Error {
 
     #[error("cannot read {}", .path.display())]
     Read { path: PathBuf, source: io::Error },
+    #[error("{}: a shader is .wgsl, .comp, .glsl or .spv", .path.display())]
+    ShaderExtension { path: PathBuf },
     #[error("{} is not a regular file", .path.display())]
     NotAFile { path: PathBuf },
     #[error("{} is not a .npy file: it does not begin as one", .path.display())]

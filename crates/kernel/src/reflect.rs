@@ -75,12 +75,7 @@ fn param(module: &naga::Module, variable: &GlobalVariable, used: GlobalUse) -> P
         AddressSpace::Storage { .. } => (ParamKind::Storage, Access::Read),
         _ => (ParamKind::Uniform, Access::Read),
     };
-    let (stride, array_len) = match (&ty, ty.runtime_array()) {
-        (_, Some((_, stride))) => (Some(stride), None),
-        (ElementType::Array { len, stride, .. }, None) => (Some(*stride), *len),
-        _ => (None, None),
-    };
-    Param {
+    let mut param = Param {
         name: variable.name.clone().unwrap_or_default(),
         group: binding.group,
         binding: binding.binding,
@@ -88,11 +83,13 @@ fn param(module: &naga::Module, variable: &GlobalVariable, used: GlobalUse) -> P
         access,
         reads: used.intersects(GlobalUse::READ | GlobalUse::ATOMIC),
         writes: used.intersects(GlobalUse::WRITE | GlobalUse::ATOMIC),
-        fixed_bytes: ty.bytes(),
-        stride,
-        array_len,
-        ty,
-    }
+        fixed_bytes: 0,
+        stride: None,
+        array_len: None,
+        ty: ElementType::Scalar(DType::U32),
+    };
+    param.set_type(ty);
+    param
 }
 
 fn push_constants(module: &naga::Module, variable: &GlobalVariable) -> PushConstants {

@@ -62,6 +62,33 @@ pub struct Param {
     pub array_len: Option<u32>,
 }
 
+impl Param {
+    /// Sets the variable's type, and what follows from it.
+    pub(crate) fn set_type(&mut self, ty: ElementType) {
+        (self.stride, self.array_len) = match (&ty, ty.runtime_array()) {
+            (_, Some((_, stride))) => (Some(stride), None),
+            (ElementType::Array { len, stride, .. }, None) => (Some(*stride), *len),
+            _ => (None, None),
+        };
+        self.fixed_bytes = ty.bytes();
+        self.ty = ty;
+    }
+
+    /// Takes a block of GLSL as its author thinks of it: a buffer of one member is that member, and a block without a name
+    /// of its own is called by that member, or by its type.
+    pub(crate) fn unwrap_block(&mut self) {
+        let ElementType::Struct { name, fields, .. } = &mut self.ty else { return };
+        let name: &String = name;
+        let only = (fields.len() == 1 && fields[0].offset == 0).then(|| fields.swap_remove(0));
+        if self.name.is_empty() {
+            self.name.clone_from(only.as_ref().map_or(name, |field| &field.name));
+        }
+        if let Some(only) = only {
+            self.set_type(only.ty);
+        }
+    }
+}
+
 /// The memory a buffer is bound as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ParamKind {
@@ -209,6 +236,24 @@ pub enum Capability {
     VariablePointers,
     /// Any other SPIR-V capability, by its number.
     Other(u32),
+}
+
+impl Capability {
+    /// Whether it is about subgroups.
+    #[must_use]
+    pub const fn is_of_subgroups(self) -> bool {
+        matches!(
+            self,
+            Self::Subgroup
+                | Self::SubgroupVote
+                | Self::SubgroupArithmetic
+                | Self::SubgroupBallot
+                | Self::SubgroupShuffle
+                | Self::SubgroupShuffleRelative
+                | Self::SubgroupClustered
+                | Self::SubgroupQuad
+        )
+    }
 }
 
 impl fmt::Display for Capability {

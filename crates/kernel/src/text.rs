@@ -17,6 +17,7 @@ use crate::capabilities::{capabilities, declared};
 use crate::error::{Error, Result};
 use crate::names::{Names, nearest};
 use crate::scalar::{ScalarValue, range_of};
+use crate::signature::Param;
 use crate::translate::{Options, Translated};
 use crate::{reflect, spirv};
 
@@ -29,6 +30,7 @@ const GLSL_ADVICE: &str =
 pub(crate) struct Text {
     source_name: String,
     text: String,
+    is_glsl: bool,
     module: naga::Module,
     info: ModuleInfo,
 }
@@ -40,7 +42,7 @@ impl Text {
             place: place(source_name, error.location(text)),
             report: error.emit_to_string_with_path(text, source_name).trim_end().to_owned(),
         })?;
-        Self::validated(source_name, text, module, "")
+        Self::validated(source_name, text, module, false)
     }
 
     /// Parses and validates a compute shader in GLSL.
@@ -51,16 +53,17 @@ impl Text {
             let report = errors.emit_to_string_with_path(text, source_name);
             Error::Parse { place: place(source_name, first), report: format!("{}\n{GLSL_ADVICE}", report.trim_end()) }
         })?;
-        Self::validated(source_name, text, module, GLSL_ADVICE)
+        Self::validated(source_name, text, module, true)
     }
 
-    fn validated(source_name: &str, text: &str, module: naga::Module, advice: &str) -> Result<Self> {
+    fn validated(source_name: &str, text: &str, module: naga::Module, is_glsl: bool) -> Result<Self> {
         let info = Validator::new(ValidationFlags::all(), supported()).validate(&module).map_err(|error| {
             let report = error.emit_to_string_with_path(text, source_name);
+            let advice = if is_glsl { GLSL_ADVICE } else { "" };
             let report = format!("{}\n{advice}", report.trim_end()).trim_end().to_owned();
             Error::Invalid { place: place(source_name, error.location(text)), report }
         })?;
-        Ok(Self { source_name: source_name.to_owned(), text: text.to_owned(), module, info })
+        Ok(Self { source_name: source_name.to_owned(), text: text.to_owned(), is_glsl, module, info })
     }
 
     /// The names of the compute entry points, in the order of the text.
@@ -82,6 +85,9 @@ impl Text {
         let is_chosen = |point: &naga::EntryPoint| point.stage == ShaderStage::Compute && point.name == entry;
         let index = module.entry_points.iter().position(is_chosen).expect("naga keeps the entry point it was given");
         let mut signature = reflect::signature(&module, &info, index)?;
+        if self.is_glsl {
+            signature.params.iter_mut().for_each(Param::unwrap_block);
+        }
         if let Some(push) = signature.push_constants.as_ref().filter(|push| push.bytes > MAX_PUSH_BYTES) {
             let variable = push.members.first().map_or_else(String::new, |member| member.name.clone());
             let what = "part of more than 64 KiB of push constants";
@@ -181,3 +187,6 @@ fn supported() -> Capabilities {
 fn place(name: &str, location: Option<naga::SourceLocation>) -> String {
     location.map_or_else(|| name.to_owned(), |at| format!("{name}:{}:{}", at.line_number, at.line_position))
 }
+
+#[cfg(test)]
+mod tests;

@@ -187,7 +187,6 @@ impl Reader<'_> {
         };
         let types = Types { contents, values: self.values, variable: name };
         let ty = types.element(global.pointee).map_err(fault)?;
-        let ty = unwrapped(ty);
         // On the variable, or on each of its members.
         let has = |decoration| {
             let of_members = (0..).take(members).all(|member| contents.has(global.pointee, Some(member), decoration));
@@ -198,15 +197,12 @@ impl Reader<'_> {
             (_, false, true) => Access::Write,
             (_, false, false) => Access::ReadWrite,
         };
-        let (stride, array_len) = match (&ty, ty.runtime_array()) {
-            (_, Some((_, stride))) => (Some(stride), None),
-            (ElementType::Array { len, stride, .. }, None) => (Some(*stride), *len),
-            _ => (None, None),
-        };
-        let fixed_bytes = ty.bytes();
         let (reads, writes) = (used.reads, used.writes && kind == ParamKind::Storage);
         let name = name.to_owned();
-        let param = Param { name, group, binding, kind, access, reads, writes, ty, fixed_bytes, stride, array_len };
+        let (fixed_bytes, stride, array_len) = (0, None, None);
+        let mut param = Param { name, group, binding, kind, access, reads, writes, ty, fixed_bytes, stride, array_len };
+        param.set_type(param.ty.clone());
+        param.unwrap_block();
         self.bind(param)
     }
 
@@ -265,16 +261,6 @@ impl Reader<'_> {
         self.signature.shared_bytes = self.signature.shared_bytes.next_multiple_of(alignment) + bytes;
         self.signature.shared.push(SharedVar { name, bytes });
         Ok(())
-    }
-}
-
-/// The only member of a block, which is what its author thinks of.
-fn unwrapped(ty: ElementType) -> ElementType {
-    match ty {
-        ElementType::Struct { mut fields, .. } if fields.len() == 1 && fields[0].offset == 0 => {
-            fields.swap_remove(0).ty
-        }
-        ty => ty,
     }
 }
 
