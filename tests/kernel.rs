@@ -5,6 +5,7 @@ mod bindings;
 mod bounds;
 mod cache;
 mod capabilities;
+mod collection;
 mod constants;
 mod launch;
 mod push;
