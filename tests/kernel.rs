@@ -8,6 +8,7 @@ mod capabilities;
 mod collection;
 mod constants;
 mod launch;
+mod library;
 mod push;
 mod refusals;
 mod shared;

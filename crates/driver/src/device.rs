@@ -391,6 +391,7 @@ fn features_12(wanted: &Features) -> vk::PhysicalDeviceVulkan12Features<'static>
         .uniform_and_storage_buffer8_bit_access(wanted.uniform_buffer_8bit)
         .storage_push_constant8(wanted.push_constant_8bit)
         .shader_buffer_int64_atomics(wanted.buffer_int64_atomics)
+        .shader_shared_int64_atomics(wanted.shared_int64_atomics)
         .buffer_device_address(wanted.buffer_device_address)
         .scalar_block_layout(wanted.scalar_block_layout)
         .vulkan_memory_model(wanted.vulkan_memory_model)

@@ -110,6 +110,7 @@ impl Facts {
             variable_pointers_storage_buffer: v11.variable_pointers_storage_buffer != 0,
             variable_pointers: v11.variable_pointers != 0,
             storage_buffer_8bit: v12.storage_buffer8_bit_access != 0,
+            shared_int64_atomics: v12.shader_shared_int64_atomics != 0,
             buffer_int64_atomics: v12.shader_buffer_int64_atomics != 0,
             buffer_device_address: v12.buffer_device_address != 0,
             scalar_block_layout: v12.scalar_block_layout != 0,

@@ -168,6 +168,8 @@ features! {
     variable_pointers,
     /// 64-bit integer atomics in buffers.
     buffer_int64_atomics,
+    /// 64-bit integer atomics in workgroup memory.
+    shared_int64_atomics,
     /// Buffer device addresses.
     buffer_device_address,
     /// Scalar (C-like) layout of buffer blocks.

@@ -8,6 +8,7 @@ use vkarray_driver::DeviceInfo;
 
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::shared_atomics::has_wide_shared_atomics;
 use crate::signature::{Capability, Signature};
 
 impl From<&DeviceInfo> for Limits {
@@ -64,6 +65,7 @@ fn has(device: &DeviceInfo, capability: Capability) -> bool {
         Capability::Storage16 => features.storage_buffer_16bit,
         Capability::Uniform16 => features.uniform_buffer_16bit,
         Capability::Int64Atomics => features.buffer_int64_atomics,
+        Capability::Int64SharedAtomics => features.shared_int64_atomics,
         Capability::IntegerDotProduct => features.integer_dot_product,
         Capability::VulkanMemoryModel => features.vulkan_memory_model,
         // `VkSubgroupFeatureFlagBits`.
@@ -91,9 +93,12 @@ pub(crate) fn declared(spirv: &[u32]) -> Vec<u32> {
     pairs.iter().take_while(|[op, _]| *op == OP_CAPABILITY).map(|[_, number]| *number).collect()
 }
 
-/// What the device must have for those capabilities of SPIR-V, in order, without what every device has.
-pub(crate) fn capabilities(numbers: &[u32]) -> Vec<Capability> {
+/// What the device must have for SPIR-V that declares these capabilities, in order, without what every device has.
+pub(crate) fn capabilities(numbers: &[u32], spirv: &[u32]) -> Vec<Capability> {
     let mut found: Vec<_> = numbers.iter().filter_map(|&number| capability(number)).collect();
+    if found.contains(&Capability::Int64Atomics) && has_wide_shared_atomics(spirv) {
+        found.push(Capability::Int64SharedAtomics);
+    }
     found.sort_unstable();
     found.dedup();
     found

@@ -69,6 +69,14 @@ pub enum Error {
         /// What was asked for.
         option: &'static str,
     },
+    /// A library for a shader that is not WGSL.
+    #[error("{source_name}: adding `{library}` is done while a shader is translated, and only WGSL has libraries")]
+    Library {
+        /// The source's name.
+        source_name: String,
+        /// The library's name.
+        library: String,
+    },
     /// The shader has nothing to run.
     #[error("{source_name}: no compute entry point ({expected})")]
     NoEntryPoint {

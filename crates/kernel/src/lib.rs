@@ -24,12 +24,14 @@ mod graph;
 mod kernel;
 mod launch;
 mod limits;
+mod linked;
 mod malformed;
 mod mismatch;
 mod names;
 mod plain_types;
 mod reflect;
 mod scalar;
+mod shared_atomics;
 mod signature;
 mod source;
 mod spirv;
@@ -56,5 +58,5 @@ pub use signature::{
     Access, Capability, Constant, ConstantDefault, Param, ParamKind, Parameter, PushConstants, PushMember, SharedVar,
     Signature,
 };
-pub use source::Source;
+pub use source::{Library, Source};
 pub use translate::{Bounds, BufferBounds, Module, Options, Translated};

@@ -202,6 +202,8 @@ pub enum Capability {
     Uniform16,
     /// Atomics on 64-bit integers (`shaderBufferInt64Atomics`).
     Int64Atomics,
+    /// Atomics on 64-bit integers in shared memory (`shaderSharedInt64Atomics`).
+    Int64SharedAtomics,
     /// Atomic addition of `f32` (`shaderBufferFloat32AtomicAdd`).
     Float32AtomicAdd,
     /// The subgroup's size and index.
@@ -276,6 +278,7 @@ impl fmt::Display for Capability {
             Self::Storage16 => "16-bit storage",
             Self::Uniform16 => "16-bit uniforms",
             Self::Int64Atomics => "i64 atomics",
+            Self::Int64SharedAtomics => "i64 atomics in shared memory",
             Self::Float32AtomicAdd => "f32 atomic add",
             Self::Subgroup => "subgroups",
             Self::SubgroupVote => "subgroup vote",
@@ -287,7 +290,12 @@ impl fmt::Display for Capability {
             Self::IntegerDotProduct => "integer dot product",
             Self::CooperativeMatrix => "cooperative matrices",
             Self::VulkanMemoryModel => "Vulkan memory model",
-            Self::Other(number) => return write!(f, "SPIR-V capability {number}"),
+            Self::Other(number) => {
+                return match spirv::Capability::from_u32(*number) {
+                    Some(named) => write!(f, "SPIR-V's {named:?}"),
+                    None => write!(f, "SPIR-V's capability {number}"),
+                };
+            }
         })
     }
 }

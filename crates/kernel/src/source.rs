@@ -12,6 +12,24 @@ use std::borrow::Cow;
 pub struct Source {
     name: Cow<'static, str>,
     language: Language,
+    libraries: Vec<Library>,
+}
+
+/// WGSL that several shaders share: functions, types and constants, and the name that errors show.
+///
+/// The texts that come with vkarray are `vkarray_shaders::library`'s.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Library {
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) text: Cow<'static, str>,
+}
+
+impl Library {
+    /// A library by the name of its file, most often.
+    #[must_use]
+    pub fn new(name: impl Into<Cow<'static, str>>, text: impl Into<Cow<'static, str>>) -> Self {
+        Self { name: name.into(), text: text.into() }
+    }
 }
 
 /// The languages there are. Private, so that adding one breaks nobody.
@@ -36,7 +54,7 @@ impl Source {
     /// ```
     #[must_use]
     pub fn wgsl(text: impl Into<Cow<'static, str>>) -> Self {
-        Self { name: Cow::Borrowed("shader.wgsl"), language: Language::Wgsl(text.into()) }
+        Self { name: Cow::Borrowed("shader.wgsl"), language: Language::Wgsl(text.into()), libraries: Vec::new() }
     }
 
     /// A compute shader in GLSL, of the subset that naga translates.
@@ -44,7 +62,7 @@ impl Source {
     /// Where the subset ends, the error says so; `glslangValidator -V` makes SPIR-V of the whole language.
     #[must_use]
     pub fn glsl(text: impl Into<Cow<'static, str>>) -> Self {
-        Self { name: Cow::Borrowed("shader.comp"), language: Language::Glsl(text.into()) }
+        Self { name: Cow::Borrowed("shader.comp"), language: Language::Glsl(text.into()), libraries: Vec::new() }
     }
 
     /// SPIR-V of any compiler for Vulkan (glslang, slang, DXC, clspv, rust-gpu), as the bytes of a file.
@@ -56,13 +74,30 @@ impl Source {
     /// do not trust to `spirv-val` first.
     #[must_use]
     pub fn spirv(bytes: impl Into<Cow<'static, [u8]>>) -> Self {
-        Self { name: Cow::Borrowed("shader.spv"), language: Language::Spirv(bytes.into()) }
+        Self { name: Cow::Borrowed("shader.spv"), language: Language::Spirv(bytes.into()), libraries: Vec::new() }
     }
 
     /// As [`Source::spirv`], of words in the machine's order.
     #[must_use]
     pub fn spirv_words(words: &[u32]) -> Self {
         Self::spirv(words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())
+    }
+
+    /// Puts a library behind the shader. In WGSL the order of declarations is free, so the shader's own lines keep their
+    /// numbers, and its `enable` lines stay first. Only WGSL has libraries; others are refused when they are parsed.
+    ///
+    /// ```
+    /// use vkarray_kernel::{Library, Module, Source};
+    ///
+    /// let source = Source::wgsl("@compute @workgroup_size(1) fn main() { half(3u); }")
+    ///     .with(Library::new("half.wgsl", "fn half(x: u32) -> u32 { return x / 2u; }"));
+    /// # let _ = Module::parse(&source)
+    /// #     .map(|module| assert_eq!(module.entry_points().count(), 1));
+    /// ```
+    #[must_use]
+    pub fn with(mut self, library: Library) -> Self {
+        self.libraries.push(library);
+        self
     }
 
     /// Sets the name errors show, most often a file's path.
@@ -75,6 +110,10 @@ impl Source {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(crate) fn libraries(&self) -> &[Library] {
+        &self.libraries
     }
 
     pub(crate) const fn language(&self) -> &Language {

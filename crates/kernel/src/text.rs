@@ -15,9 +15,11 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use crate::binary::MAX_PUSH_BYTES;
 use crate::capabilities::{capabilities, declared};
 use crate::error::{Error, Result};
+use crate::linked::Linked;
 use crate::names::{Names, nearest};
 use crate::scalar::{ScalarValue, range_of};
 use crate::signature::Param;
+use crate::source::Library;
 use crate::translate::{Options, Translated};
 use crate::{reflect, spirv};
 
@@ -29,7 +31,7 @@ const GLSL_ADVICE: &str =
 #[derive(Clone, Debug)]
 pub(crate) struct Text {
     source_name: String,
-    text: String,
+    linked: Linked,
     is_glsl: bool,
     module: naga::Module,
     info: ModuleInfo,
@@ -37,33 +39,34 @@ pub(crate) struct Text {
 
 impl Text {
     /// Parses and validates WGSL.
-    pub(crate) fn wgsl(source_name: &str, text: &str) -> Result<Self> {
-        let module = naga::front::wgsl::parse_str(text).map_err(|error| Error::Parse {
-            place: place(source_name, error.location(text)),
-            report: error.emit_to_string_with_path(text, source_name).trim_end().to_owned(),
+    pub(crate) fn wgsl(source_name: &str, text: &str, libraries: &[Library]) -> Result<Self> {
+        let linked = Linked::new(source_name, text, libraries);
+        let module = naga::front::wgsl::parse_str(&linked.text).map_err(|error| {
+            let report = linked.report(&error.emit_to_string_with_path(&linked.text, source_name));
+            Error::Parse { place: linked.place_of(&report, error.location(&linked.text)), report }
         })?;
-        Self::validated(source_name, text, module, false)
+        Self::validated(source_name, linked, module, false)
     }
 
     /// Parses and validates a compute shader in GLSL.
     pub(crate) fn glsl(source_name: &str, text: &str) -> Result<Self> {
+        let linked = Linked::new(source_name, text, &[]);
         let options = glsl::Options::from(ShaderStage::Compute);
         let module = glsl::Frontend::default().parse(&options, text).map_err(|errors| {
             let first = errors.errors.first().map(|error| error.meta.location(text));
             let report = errors.emit_to_string_with_path(text, source_name);
-            Error::Parse { place: place(source_name, first), report: format!("{}\n{GLSL_ADVICE}", report.trim_end()) }
+            Error::Parse { place: linked.place(first), report: format!("{}\n{GLSL_ADVICE}", report.trim_end()) }
         })?;
-        Self::validated(source_name, text, module, true)
+        Self::validated(source_name, linked, module, true)
     }
 
-    fn validated(source_name: &str, text: &str, module: naga::Module, is_glsl: bool) -> Result<Self> {
+    fn validated(source_name: &str, linked: Linked, module: naga::Module, is_glsl: bool) -> Result<Self> {
         let info = Validator::new(ValidationFlags::all(), supported()).validate(&module).map_err(|error| {
-            let report = error.emit_to_string_with_path(text, source_name);
-            let advice = if is_glsl { GLSL_ADVICE } else { "" };
-            let report = format!("{}\n{advice}", report.trim_end()).trim_end().to_owned();
-            Error::Invalid { place: place(source_name, error.location(text)), report }
+            let report = linked.report(&error.emit_to_string_with_path(&linked.text, source_name));
+            let report = if is_glsl { format!("{report}\n{GLSL_ADVICE}") } else { report };
+            Error::Invalid { place: linked.place_of(&report, error.location(&linked.text)), report }
         })?;
-        Ok(Self { source_name: source_name.to_owned(), text: text.to_owned(), is_glsl, module, info })
+        Ok(Self { source_name: source_name.to_owned(), linked, is_glsl, module, info })
     }
 
     /// The names of the compute entry points, in the order of the text.
@@ -98,10 +101,10 @@ impl Text {
             module: &module,
             info: &info,
             entry,
-            source: (&self.source_name, &self.text),
+            source: (&self.source_name, &self.linked.text),
             options,
         })?;
-        signature.capabilities = capabilities(&declared(&written.words));
+        signature.capabilities = capabilities(&declared(&written.words), &written.words);
         spirv::check_cooperative(entry, &signature.capabilities)?;
         Ok(Translated {
             spirv: written.words,
@@ -154,7 +157,7 @@ impl Text {
                 return Error::MissingConstant { kernel, constant: named.unwrap_or(key), found: self.constant_names() };
             }
             PipelineConstantError::ValidationError(error) => {
-                error.emit_to_string_with_path(&self.text, &self.source_name).trim_end().to_owned()
+                self.linked.report(&error.emit_to_string_with_path(&self.linked.text, &self.source_name))
             }
             PipelineConstantError::NegativeWorkgroupSize => "the workgroup size is not positive".to_owned(),
             error => error.to_string(),
@@ -182,10 +185,6 @@ fn supported() -> Capabilities {
         | Capabilities::COOPERATIVE_MATRIX
         | Capabilities::MEMORY_DECORATION_COHERENT
         | Capabilities::MEMORY_DECORATION_VOLATILE
-}
-
-fn place(name: &str, location: Option<naga::SourceLocation>) -> String {
-    location.map_or_else(|| name.to_owned(), |at| format!("{name}:{}:{}", at.line_number, at.line_position))
 }
 
 #[cfg(test)]

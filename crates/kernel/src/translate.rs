@@ -106,13 +106,17 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// [`Error::Parse`] or [`Error::Invalid`] with the place and the source lines; [`Error::Malformed`] for SPIR-V.
+    /// [`Error::Parse`] or [`Error::Invalid`] with the place and the source lines; [`Error::Malformed`] for SPIR-V;
+    /// [`Error::Library`] for one with anything but WGSL.
     /// [`Error::CompilerPanicked`] when naga breaks on the text.
     pub fn parse(source: &Source) -> Result<Self> {
         let name = source.name();
+        if let (Language::Glsl(_) | Language::Spirv(_), [first, ..]) = (source.language(), source.libraries()) {
+            return Err(Error::Library { source_name: name.to_owned(), library: first.name.to_string() });
+        }
         contain(name, || {
             let form = match source.language() {
-                Language::Wgsl(text) => Form::Text(Box::new(Text::wgsl(name, text)?)),
+                Language::Wgsl(text) => Form::Text(Box::new(Text::wgsl(name, text, source.libraries())?)),
                 Language::Glsl(text) => Form::Text(Box::new(Text::glsl(name, text)?)),
                 Language::Spirv(bytes) => Form::Binary(Box::new(Binary::parse(name, bytes)?)),
             };

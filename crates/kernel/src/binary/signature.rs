@@ -79,7 +79,7 @@ pub(super) fn signature(
     let mut signature = reader.signature;
     signature.entry.clone_from(&entry.name);
     signature.workgroup_size = workgroup_size;
-    signature.capabilities = capabilities(&contents.capabilities);
+    signature.capabilities = capabilities(&contents.capabilities, words);
     signature.constants = constants(contents, &values);
     make_names_unique(&mut signature);
     Ok(signature)
