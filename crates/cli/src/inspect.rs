@@ -76,11 +76,9 @@ fn described(signature: &Signature) -> String {
 /// Adds the structs in a type, outer ones first, each once.
 fn collect<'a>(ty: &'a ElementType, found: &mut Vec<&'a ElementType>) {
     match ty {
-        ElementType::Struct { fields, .. } => {
-            if !found.contains(&ty) {
-                found.push(ty);
-                fields.iter().for_each(|field| collect(&field.ty, found));
-            }
+        ElementType::Struct { fields, .. } if !found.contains(&ty) => {
+            found.push(ty);
+            fields.iter().for_each(|field| collect(&field.ty, found));
         }
         ElementType::Array { element, .. } => collect(element, found),
         _ => {}
