@@ -1,7 +1,8 @@
 //! The allocator of one device: blocks out of a memory manager's memory.
 //!
 //! Where memory comes from and when it goes back is the manager's, in `manager.rs`. Every [`Block`] holds its
-//! allocator, so a manager outlives what it gave out.
+//! allocator, so a manager outlives what it gave out. How many hold it is one count, which threads that allocate at the
+//! same time contend for; [`Allocator::another`] gives each of them an allocator, and a count, of its own.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -10,15 +11,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use vkarray_driver::Device;
 
 use crate::block::Block;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::ladder::LadderCounts;
-use crate::manager::{
-    Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, PoolManager, Request, Usage,
-};
+use crate::manager::{Counters, DeferCleanup, HostOptions, MemoryManager, Request, Usage};
 use crate::memory_info::MemoryInfo;
 use crate::pointer::MemoryPointer;
+use crate::selection::{ManagerFactory, check_version};
 
 /// Dropped memory that is not freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,13 @@ pub struct Pending {
 
 /// Gives out blocks of a device's memory.
 #[derive(Debug)]
+#[repr(align(128))] // Behind an `Arc`, its counts are alone on their cache lines.
 pub struct Allocator {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
     manager: Box<dyn MemoryManager>,
     /// How often it was reset.
     generation: AtomicU64,
@@ -39,13 +45,14 @@ pub struct Allocator {
 }
 
 impl Allocator {
-    /// Creates the allocator of a device, with the manager that is the default. Takes no memory yet.
+    /// Creates the allocator of a device, with the manager that is chosen; see [`ManagerFactory::chosen`]. Takes no
+    /// memory yet.
     ///
     /// # Errors
     ///
-    /// [`Error::SubAllocator`] if gpu-allocator refuses the device.
+    /// [`Error::UnknownManager`]; as [`Allocator::with_manager`].
     pub fn new(device: &Arc<Device>) -> Result<Arc<Self>> {
-        Self::with_manager(device, Box::new(PoolManager::new()))
+        Self::with_manager(device, ManagerFactory::chosen()?.make()?)
     }
 
     /// Creates the allocator of a device on a manager of the caller's.
@@ -54,24 +61,29 @@ impl Allocator {
     ///
     /// [`Error::InterfaceVersion`]; whatever [`MemoryManager::initialize`] refuses.
     pub fn with_manager(device: &Arc<Device>, manager: Box<dyn MemoryManager>) -> Result<Arc<Self>> {
-        let version = manager.interface_version();
-        if version != INTERFACE_VERSION {
-            return Err(Error::InterfaceVersion { version, expected: INTERFACE_VERSION });
-        }
+        check_version(&*manager)?;
         manager.initialize(device)?;
-        Ok(Arc::new(Self { manager, generation: AtomicU64::new(0), device: Arc::clone(device) }))
+        let shared = Shared { manager, generation: AtomicU64::new(0), device: Arc::clone(device) };
+        Ok(Arc::new(Self { shared: Arc::new(shared) }))
+    }
+
+    /// Another allocator of the same memory: same manager, same numbers, reset together. For a thread that allocates
+    /// while others do.
+    #[must_use]
+    pub fn another(&self) -> Arc<Self> {
+        Arc::new(Self { shared: Arc::clone(&self.shared) })
     }
 
     /// The device whose memory it gives out.
     #[must_use]
     pub fn device(&self) -> &Arc<Device> {
-        &self.device
+        &self.shared.device
     }
 
     /// Where its memory comes from.
     #[must_use]
     pub fn manager(&self) -> &dyn MemoryManager {
-        &*self.manager
+        &*self.shared.manager
     }
 
     /// Allocates `size` bytes, uninitialised. Zero bytes are a block like any other.
@@ -91,10 +103,10 @@ impl Allocator {
     ///
     /// As [`Allocator::allocate`].
     pub fn allocate_for(self: &Arc<Self>, size: u64, kind: MemoryKind, holder: Holder) -> Result<Arc<Block>> {
-        self.device.check_lost()?;
+        self.shared.device.check_lost()?;
         let pointer = match kind {
             MemoryKind::Device | MemoryKind::Shared => {
-                self.manager.memalloc(&Request::new(size, kind).with_holder(holder))?
+                self.shared.manager.memalloc(&Request::new(size, kind).with_holder(holder))?
             }
             MemoryKind::Pinned => self.host(size, HostOptions::default(), holder)?,
             MemoryKind::WriteCombined => self.host(size, HostOptions::default().wc(true), holder)?,
@@ -108,8 +120,8 @@ impl Allocator {
     ///
     /// As [`Allocator::allocate`].
     pub fn allocate_host(self: &Arc<Self>, size: u64, options: HostOptions) -> Result<Arc<Block>> {
-        self.device.check_lost()?;
-        Ok(Arc::new(Block::new(self, self.manager.memhostalloc(size, options)?.into_pointer())))
+        self.shared.device.check_lost()?;
+        Ok(Arc::new(Block::new(self, self.shared.manager.memhostalloc(size, options)?.into_pointer())))
     }
 
     /// Lets the device into memory of the program.
@@ -120,14 +132,14 @@ impl Allocator {
     /// device uses them.
     pub(crate) unsafe fn pin(self: &Arc<Self>, pointer: NonNull<u8>, size: u64) -> Result<Arc<Block>> {
         // SAFETY: the caller vouches for the bytes for longer than the pointer lives.
-        let pinned = unsafe { self.manager.mempin(Box::new(()), pointer, size, false) }?;
+        let pinned = unsafe { self.shared.manager.mempin(Box::new(()), pointer, size, false) }?;
         Ok(Arc::new(Block::new(self, pinned.into_pointer())))
     }
 
     fn host(&self, size: u64, options: HostOptions, holder: Holder) -> Result<MemoryPointer> {
-        let pointer = self.manager.memhostalloc(size, options)?.into_pointer();
+        let pointer = self.shared.manager.memhostalloc(size, options)?.into_pointer();
         if holder != Holder::new() {
-            self.manager.set_holder(&pointer, holder);
+            self.shared.manager.set_holder(&pointer, holder);
         }
         Ok(pointer)
     }
@@ -137,13 +149,13 @@ impl Allocator {
     /// Dropped memory then waits without limit: for the next drop or allocation after the last guard that finds too
     /// much waiting, for a flush, or for memory running out, which frees it all the same. A leaked guard is harmless.
     pub fn defer_cleanup(&self) -> DeferCleanup {
-        self.manager.defer_cleanup()
+        self.shared.manager.defer_cleanup()
     }
 
     /// What was dropped and is not freed.
     #[must_use]
     pub fn pending(&self) -> Pending {
-        let Usage { n_pending, pending, .. } = self.manager.usage();
+        let Usage { n_pending, pending, .. } = self.shared.manager.usage();
         Pending { n_blocks: n_pending, bytes: pending }
     }
 
@@ -154,7 +166,7 @@ impl Allocator {
     /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`]; what could not be asked about
     /// stays pending.
     pub fn try_flush(&self) -> Result<()> {
-        self.manager.try_flush()
+        self.shared.manager.try_flush()
     }
 
     /// Frees every dropped block: waits until the device is done with those dropped before the call. Frees none, and
@@ -164,7 +176,7 @@ impl Allocator {
     ///
     /// Those of waiting; what is not waited for stays pending.
     pub fn flush(&self) -> Result<()> {
-        self.manager.flush()
+        self.shared.manager.flush()
     }
 
     /// Takes `bytes` bytes of a kind from the driver ahead of need, so that later allocations find them. Blocks for as
@@ -176,8 +188,8 @@ impl Allocator {
     ///
     /// [`Error::OutOfMemory`], [`Error::NoSuchMemory`]; [`Error::Unsupported`] where the manager keeps no memory.
     pub fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
-        self.device.check_lost()?;
-        self.manager.reserve(bytes, kind)
+        self.shared.device.check_lost()?;
+        self.shared.manager.reserve(bytes, kind)
     }
 
     /// Gives memory that nobody has back to the driver, until at most `keep` bytes a kind are kept for later. Never waits
@@ -187,14 +199,14 @@ impl Allocator {
     ///
     /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is given back then.
     pub fn trim(&self, keep: u64) -> Result<u64> {
-        self.device.check_lost()?;
-        self.manager.trim(keep)
+        self.shared.device.check_lost()?;
+        self.shared.manager.trim(keep)
     }
 
     /// All that the manager counts. Takes no lock.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        self.manager.counters()
+        self.shared.manager.counters()
     }
 
     /// How much memory the device has, and how much of it can still be had. Asks the driver each time.
@@ -203,8 +215,8 @@ impl Allocator {
     ///
     /// [`Error::Unsupported`] if the manager does not know.
     pub fn memory_info(&self) -> Result<MemoryInfo> {
-        self.device.check_lost()?;
-        self.manager.get_memory_info()
+        self.shared.device.check_lost()?;
+        self.shared.manager.get_memory_info()
     }
 
     /// Starts anew: gives back to the driver all memory that nobody holds, and ends every block that is held.
@@ -218,24 +230,24 @@ impl Allocator {
     ///
     /// Those of waiting; the blocks have ended then all the same.
     pub fn reset(&self) -> Result<()> {
-        self.generation.fetch_add(1, Ordering::Relaxed);
-        self.manager.reset()
+        self.shared.generation.fetch_add(1, Ordering::Relaxed);
+        self.shared.manager.reset()
     }
 
     #[inline]
     pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Relaxed)
+        self.shared.generation.load(Ordering::Relaxed)
     }
 
     /// How often memory ran out so far, and what helped.
     #[must_use]
     pub fn ladder(&self) -> LadderCounts {
-        self.manager.ladder()
+        self.shared.manager.ladder()
     }
 
     /// Bytes held and pending now.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        self.manager.usage()
+        self.shared.manager.usage()
     }
 }
