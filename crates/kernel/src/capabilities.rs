@@ -6,10 +6,11 @@
 use spirv::Capability as Spirv;
 use vkarray_driver::DeviceInfo;
 
+use crate::capability::Capability;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::shared_atomics::has_wide_shared_atomics;
-use crate::signature::{Capability, Signature};
+use crate::signature::Signature;
 
 impl From<&DeviceInfo> for Limits {
     fn from(device: &DeviceInfo) -> Self {
@@ -175,6 +176,12 @@ mod tests {
             (C::Int64Atomics, [true, false, true]),
             (C::SubgroupVote, [true, true, true]),
             (C::SubgroupShuffleRelative, [true, true, true]),
+            (C::Storage8, [true, false, true]),
+            (C::IntegerDotProduct, [true, true, true]),
+            (C::SubgroupClustered, [false, false, true]),
+            (C::Float32AtomicAdd, [false, false, false]), // Enabled nowhere yet.
+            (C::CooperativeMatrix, [false, false, false]),
+            (C::BufferAddress, [false, false, false]), // What is reached by address cannot be ordered.
             (C::Other(4433), [false, false, false]),
         ];
         let machines = ["lavapipe_22.3.6", "swiftshader_5.0.0", "h100_580.159"].map(machine);
@@ -182,6 +189,19 @@ mod tests {
             let found = [0, 1, 2].map(|i| check_capabilities(&needs(capability), &machines[i]).is_ok());
             assert_eq!(found, expected, "{capability}");
         }
+    }
+
+    #[test]
+    fn a_capability_without_a_name_of_ours_has_the_specification_s() {
+        let cases = [
+            (4428, "SPIR-V's WorkgroupMemoryExplicitLayoutKHR"),
+            (4431, "SPIR-V's SubgroupVoteKHR"),
+            (99999, "SPIR-V's capability 99999"),
+        ];
+        for (number, name) in cases {
+            assert_eq!(capabilities(&[number], &[]).iter().map(ToString::to_string).collect::<Vec<_>>(), [name]);
+        }
+        assert_eq!(capabilities(&[1, 0, 50], &[]), []); // Every device has them, or no kernel of ours is given them.
     }
 
     #[test]

@@ -85,11 +85,12 @@ mod tests {
 
     #[test]
     fn an_error_is_where_it_was_written() {
+        type Case<'a> = (&'static str, &'a [(&'static str, &'static str)], &'a str);
         let main = "@compute @workgroup_size(1) fn main() { twice(1u); }";
         let twice = "// 2 x\nfn twice(x: u32) -> u32 {\n    return 2u * x;\n}";
         let broken = "\n\nfn broken() -> u32 { return 1.5; }";
         // Shader, libraries, place; the same place is in the report.
-        let cases: &[(&str, &[(&str, &str)], &str)] = &[
+        let cases: &[Case<'_>] = &[
             ("fn f( {}", &[("a.wgsl", twice)], "main.wgsl:1:7"),
             (main, &[], "main.wgsl:1:41"), // Nothing is called `twice`.
             (main, &[("a.wgsl", twice), ("b.wgsl", broken)], "b.wgsl:3:"),

@@ -118,7 +118,8 @@ fn shaders_of_all_languages_run() {
             "run {shader} --arg x=arange:f32[100] --arg y=full:f32[100],value=1 --arg a=3 --covering 100 --out y=y.npy --quiet"
         ));
         let bytes = std::fs::read(folder.path("y.npy")).expect("it was written");
-        let numbers = bytes[bytes.len() - 400..].as_chunks::<4>().0.iter().map(|number| f32::from_le_bytes(*number));
-        assert_eq!(numbers.last(), Some(298.0), "{shader}");
+        let mut numbers =
+            bytes[bytes.len() - 400..].as_chunks::<4>().0.iter().map(|number| f32::from_le_bytes(*number));
+        assert_eq!(numbers.next_back(), Some(298.0), "{shader}");
     }
 }

@@ -211,7 +211,7 @@ fn from_bits(bits: u64, dtype: DType) -> Option<ScalarValue> {
         DType::I64 => bits.cast_signed().into(),
         DType::U64 => bits.into(),
         DType::F64 => f64::from_bits(bits).into(),
-        DType::Complex32 | DType::Record(_) => return None,
+        DType::Complex32 | DType::Complex64 | DType::Record(_) => return None,
     })
 }
 

@@ -76,7 +76,7 @@ const CASES: &[Case<'_>] = &[
         "source",
         DType::Complex32,
         &[4],
-        "`source` is array<u32>, got an array of complex32 with shape [4]; convert it to u32",
+        "`source` is array<u32>, got an array of complex<f32> with shape [4]; convert it to u32",
     ),
     ("subgroup_sum", "total", DType::U32, &[2], "`total` is u32, exactly 4 bytes, got 8 bytes"),
     ("layouts", "Std140", DType::F32, &[29], "`Std140` is Std140 in constant memory, at most 112 bytes, got 116 bytes"),
