@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use vkarray_driver::Device;
 
 use crate::block::Block;
-use crate::error::Result;
+use crate::crew::Crew;
+use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::ladder::LadderCounts;
@@ -19,6 +20,7 @@ use crate::manager::{Counters, DeferCleanup, HostOptions, MemoryManager, Request
 use crate::memory_info::MemoryInfo;
 use crate::pointer::MemoryPointer;
 use crate::selection::{ManagerFactory, check_version};
+use crate::staging::Staging;
 
 /// Dropped memory that is not freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +43,10 @@ struct Shared {
     manager: Box<dyn MemoryManager>,
     /// How often it was reset.
     generation: AtomicU64,
+    /// Memory that host copies go through, given back in `drop`.
+    staging: Staging,
+    /// Threads that large host copies share.
+    crew: Crew,
     device: Arc<Device>,
 }
 
@@ -61,9 +67,29 @@ impl Allocator {
     ///
     /// [`Error::InterfaceVersion`]; whatever [`MemoryManager::initialize`] refuses.
     pub fn with_manager(device: &Arc<Device>, manager: Box<dyn MemoryManager>) -> Result<Arc<Self>> {
+        Self::build(device, manager, Crew::new())
+    }
+
+    /// As [`Allocator::with_manager`], and large host copies are shared by `n_threads` threads, the caller's with it.
+    ///
+    /// Else they are half of the processors, eight at most. With one, or none, no thread is ever started.
+    ///
+    /// # Errors
+    ///
+    /// As [`Allocator::with_manager`].
+    pub fn with_copy_threads(
+        device: &Arc<Device>,
+        manager: Box<dyn MemoryManager>,
+        n_threads: usize,
+    ) -> Result<Arc<Self>> {
+        Self::build(device, manager, Crew::of(n_threads))
+    }
+
+    fn build(device: &Arc<Device>, manager: Box<dyn MemoryManager>, crew: Crew) -> Result<Arc<Self>> {
         check_version(&*manager)?;
         manager.initialize(device)?;
-        let shared = Shared { manager, generation: AtomicU64::new(0), device: Arc::clone(device) };
+        let (generation, staging) = (AtomicU64::new(0), Staging::default());
+        let shared = Shared { manager, generation, staging, crew, device: Arc::clone(device) };
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
 
@@ -104,13 +130,13 @@ impl Allocator {
     /// As [`Allocator::allocate`].
     pub fn allocate_for(self: &Arc<Self>, size: u64, kind: MemoryKind, holder: Holder) -> Result<Arc<Block>> {
         self.shared.device.check_lost()?;
-        let pointer = match kind {
+        let pointer = self.with_room(|| match kind {
             MemoryKind::Device | MemoryKind::Shared => {
-                self.shared.manager.memalloc(&Request::new(size, kind).with_holder(holder))?
+                self.shared.manager.memalloc(&Request::new(size, kind).with_holder(holder.clone()))
             }
-            MemoryKind::Pinned => self.host(size, HostOptions::default(), holder)?,
-            MemoryKind::WriteCombined => self.host(size, HostOptions::default().wc(true), holder)?,
-        };
+            MemoryKind::Pinned => self.host(size, HostOptions::default(), &holder),
+            MemoryKind::WriteCombined => self.host(size, HostOptions::default().wc(true), &holder),
+        })?;
         Ok(Arc::new(Block::new(self, pointer)))
     }
 
@@ -121,7 +147,16 @@ impl Allocator {
     /// As [`Allocator::allocate`].
     pub fn allocate_host(self: &Arc<Self>, size: u64, options: HostOptions) -> Result<Arc<Block>> {
         self.shared.device.check_lost()?;
-        Ok(Arc::new(Block::new(self, self.shared.manager.memhostalloc(size, options)?.into_pointer())))
+        let memory = self.with_room(|| self.shared.manager.memhostalloc(size, options))?;
+        Ok(Arc::new(Block::new(self, memory.into_pointer())))
+    }
+
+    /// Asks for memory, and again without what is kept for host copies if there is none.
+    pub(crate) fn with_room<R>(&self, ask: impl Fn() -> Result<R>) -> Result<R> {
+        match ask() {
+            Err(Error::OutOfMemory(_)) if self.free_slots() => ask(),
+            asked => asked,
+        }
     }
 
     /// Lets the device into memory of the program.
@@ -136,10 +171,10 @@ impl Allocator {
         Ok(Arc::new(Block::new(self, pinned.into_pointer())))
     }
 
-    fn host(&self, size: u64, options: HostOptions, holder: Holder) -> Result<MemoryPointer> {
+    fn host(&self, size: u64, options: HostOptions, holder: &Holder) -> Result<MemoryPointer> {
         let pointer = self.shared.manager.memhostalloc(size, options)?.into_pointer();
-        if holder != Holder::new() {
-            self.shared.manager.set_holder(&pointer, holder);
+        if *holder != Holder::new() {
+            self.shared.manager.set_holder(&pointer, holder.clone());
         }
         Ok(pointer)
     }
@@ -200,6 +235,7 @@ impl Allocator {
     /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is given back then.
     pub fn trim(&self, keep: u64) -> Result<u64> {
         self.shared.device.check_lost()?;
+        self.free_slots();
         self.shared.manager.trim(keep)
     }
 
@@ -231,6 +267,7 @@ impl Allocator {
     /// Those of waiting; the blocks have ended then all the same.
     pub fn reset(&self) -> Result<()> {
         self.shared.generation.fetch_add(1, Ordering::Relaxed);
+        self.free_slots();
         self.shared.manager.reset()
     }
 
@@ -245,9 +282,37 @@ impl Allocator {
         self.shared.manager.ladder()
     }
 
-    /// Bytes held and pending now.
+    /// Bytes held and pending now, without what is kept for host copies.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        self.shared.manager.usage()
+        let usage = self.shared.manager.usage();
+        Usage { in_use: usage.in_use.saturating_sub(self.shared.staging.bytes()), ..usage }
+    }
+
+    /// Bytes of pinned memory that are kept for host copies, or that copies go through now. Its manager counts them among
+    /// what is in use.
+    #[must_use]
+    pub fn staging_bytes(&self) -> u64 {
+        self.shared.staging.bytes()
+    }
+
+    /// Gives back what is kept for host copies. Returns whether there was any.
+    pub(crate) fn free_slots(&self) -> bool {
+        self.shared.staging.free_slots(&*self.shared.manager)
+    }
+
+    pub(crate) fn staging(&self) -> &Staging {
+        &self.shared.staging
+    }
+
+    pub(crate) fn crew(&self) -> &Crew {
+        &self.shared.crew
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.crew.end(&self.device);
+        self.staging.free_slots(&*self.manager);
     }
 }
