@@ -1,5 +1,7 @@
 //! Copies into views, which leave the elements between alone, and what copies refuse.
 
+use std::fmt::Debug;
+
 use ::ndarray::{ArrayD, IxDyn, ShapeBuilder, SliceInfoElem};
 use vkarray::{Context, Device, Element, Index, Order};
 
@@ -115,30 +117,35 @@ fn streams_of_another_device_are_refused() {
     assert_eq!(array.copy_to_host().unwrap(), ArrayD::from_elem(IxDyn(&[4]), 1));
 }
 
-/// Tiles of both kinds: whole ones, ones cut off at either end, and several planes of them.
+/// Tiles of all kinds: whole ones, ones cut off at either end, and several planes of them.
 #[test]
 fn large_transposes_move_every_element() {
     let fixture = Fixture::open();
-    for shape in [vec![128, 64], vec![132, 200], vec![129, 200], vec![3, 68, 132], vec![2, 65, 67]] {
-        let host = counted(&shape);
-        let device = fixture.to_device(&host).unwrap();
-        let n = shape.len() as isize;
-        let axes: Vec<isize> = (0..n - 2).chain([n - 1, n - 2]).collect();
-        let turned = device.transpose(Some(&axes)).unwrap().to_contiguous(Order::C).unwrap();
-        let mut expected = host.clone();
-        expected.swap_axes(shape.len() - 2, shape.len() - 1);
-        assert_eq!(turned.copy_to_host().unwrap(), expected, "{shape:?}");
-        // Into a view with a gap behind each row, which stays as it is.
-        let rows = shape[shape.len() - 2];
-        let wider: Vec<usize> = expected.shape()[..shape.len() - 1].iter().copied().chain([rows + 4]).collect();
-        let around = fixture.full(&wider, -1_i32).unwrap();
-        let last = |part: Index| (0..n - 1).map(|_| Index::from(..)).chain([part]).collect::<Vec<_>>();
-        let view = around.slice(&last((..rows as isize).into())).unwrap();
-        view.copy_from_device(&device.transpose(Some(&axes)).unwrap()).unwrap();
-        assert_eq!(view.copy_to_host().unwrap(), expected, "{shape:?}");
-        let gap = around.slice(&last((rows as isize..).into())).unwrap().copy_to_host().unwrap();
-        assert!(gap.iter().all(|&value| value == -1), "{shape:?}");
+    for shape in [vec![128, 64], vec![132, 200], vec![129, 200], vec![3, 68, 132], vec![2, 65, 67], vec![300, 4]] {
+        turned_and_back(&fixture, &counted(&shape));
+        turned_and_back(&fixture, &counted(&shape).mapv(|value| value.to_le_bytes()[0]));
+        turned_and_back(&fixture, &counted(&shape).mapv(|value| i16::try_from(value % 30_000).unwrap()));
     }
+}
+
+fn turned_and_back<T: Element + PartialEq + Default + Debug>(ctx: &Context, host: &ArrayD<T>) {
+    let (shape, n) = (host.shape(), host.ndim());
+    let device = ctx.to_device(host).unwrap();
+    let axes: Vec<isize> = (0..n as isize - 2).chain([n as isize - 1, n as isize - 2]).collect();
+    let turned = device.transpose(Some(&axes)).unwrap();
+    let mut expected = host.clone();
+    expected.swap_axes(n - 2, n - 1);
+    assert_eq!(turned.to_contiguous(Order::C).unwrap().copy_to_host().unwrap(), expected, "{shape:?}");
+    // Into a view with a gap behind each row, which stays as it is.
+    let rows = shape[n - 2];
+    let wider: Vec<usize> = expected.shape()[..n - 1].iter().copied().chain([rows + 4]).collect();
+    let around = ctx.zeros::<T>(&wider).unwrap();
+    let last = |part: Index| (0..n - 1).map(|_| Index::from(..)).chain([part]).collect::<Vec<_>>();
+    let view = around.slice(&last((..rows as isize).into())).unwrap();
+    view.copy_from_device(&turned).unwrap();
+    assert_eq!(view.copy_to_host().unwrap(), expected, "{shape:?}");
+    let gap = around.slice(&last((rows as isize..).into())).unwrap().copy_to_host().unwrap();
+    assert!(gap.iter().all(|value| *value == T::default()), "{shape:?}");
 }
 
 #[test]

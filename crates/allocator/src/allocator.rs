@@ -296,9 +296,10 @@ impl Allocator {
         self.shared.staging.bytes()
     }
 
-    /// Gives back what is kept for host copies. Returns whether there was any.
-    pub(crate) fn free_slots(&self) -> bool {
-        self.shared.staging.free_slots(&*self.shared.manager)
+    /// Gives the memory that is kept for host copies, and that none goes through now, back to its manager. Never blocks.
+    /// [`Allocator::trim`] and [`Allocator::reset`] do so first.
+    pub fn release_staging(&self) {
+        self.free_slots();
     }
 
     pub(crate) fn staging(&self) -> &Staging {
@@ -313,6 +314,6 @@ impl Allocator {
 impl Drop for Shared {
     fn drop(&mut self) {
         self.crew.end(&self.device);
-        self.staging.free_slots(&*self.manager);
+        self.staging.free_slots(&self.device, &*self.manager);
     }
 }

@@ -11,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use vkarray_driver::Direction;
+use vkarray_driver::{Device, Direction};
 
 pub(crate) use self::slot::Slot;
 use crate::allocator::Allocator;
@@ -81,6 +81,32 @@ impl Staging {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    /// Gives the slots that no copy has back to the manager, whatever the device still does with them. Returns whether
+    /// there were any.
+    pub(crate) fn free_slots(&self, device: &Device, manager: &dyn MemoryManager) -> bool {
+        if device.is_forked() {
+            return false; // They are the parent's, and so may the locks be.
+        }
+        let mut is_any = false;
+        for (direction, size) in [Direction::ToDevice, Direction::ToHost]
+            .into_iter()
+            .flat_map(|direction| [SlotSize::Small, SlotSize::Large].map(|size| (direction, size)))
+        {
+            let mut kept = self.kept(Sort { direction, size });
+            kept.n_made -= kept.slots.len();
+            let slots = std::mem::take(&mut kept.slots);
+            drop(kept);
+            is_any |= !slots.is_empty();
+            slots.into_iter().for_each(|slot| self.free_slot(slot, manager));
+        }
+        is_any
+    }
+
+    fn free_slot(&self, slot: Slot, manager: &dyn MemoryManager) {
+        self.bytes.fetch_sub(slot.size(), Ordering::Relaxed);
+        slot.free(manager);
+    }
+
     fn kept(&self, sort: Sort) -> MutexGuard<'_, Kept> {
         let place = 2 * usize::from(sort.direction == Direction::ToHost) + usize::from(sort.size == SlotSize::Large);
         // No caller's code runs under the lock.
@@ -143,30 +169,10 @@ impl Allocator {
             kept.slots.push_back(slot);
         }
     }
-}
 
-impl Staging {
-    /// Gives the slots that no copy has back to the manager, whatever the device still does with them. Returns whether
-    /// there were any.
-    pub(crate) fn free_slots(&self, manager: &dyn MemoryManager) -> bool {
-        let mut is_any = false;
-        for (direction, size) in [Direction::ToDevice, Direction::ToHost]
-            .into_iter()
-            .flat_map(|direction| [SlotSize::Small, SlotSize::Large].map(|size| (direction, size)))
-        {
-            let mut kept = self.kept(Sort { direction, size });
-            kept.n_made -= kept.slots.len();
-            let slots = std::mem::take(&mut kept.slots);
-            drop(kept);
-            is_any |= !slots.is_empty();
-            slots.into_iter().for_each(|slot| self.free_slot(slot, manager));
-        }
-        is_any
-    }
-
-    fn free_slot(&self, slot: Slot, manager: &dyn MemoryManager) {
-        self.bytes.fetch_sub(slot.size(), Ordering::Relaxed);
-        slot.free(manager);
+    /// Gives the slots that no copy has back to the manager. Returns whether there were any.
+    pub(crate) fn free_slots(&self) -> bool {
+        self.staging().free_slots(self.device(), self.manager())
     }
 }
 

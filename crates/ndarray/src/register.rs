@@ -71,7 +71,8 @@ impl<T: Element> Registered<'_, '_, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfSlice`], [`Error::ReadOnly`], [`Error::SharedElements`]; [`Error::Memory`] or [`Error::Driver`] if recording fails.
+    /// [`Error::OutOfSlice`], [`Error::ReadOnly`], [`Error::SharedElements`]; [`Error::Memory`] or
+    /// [`Error::Driver`] if recording fails.
     pub fn copy_to(&mut self, start: usize, target: &DeviceNDArray<T>) -> Result<()> {
         self.copy_to_on(self.context.default_stream(), start, target)
     }
