@@ -5,11 +5,14 @@ mod bindings;
 mod bounds;
 mod cache;
 mod capabilities;
+mod collection;
 mod constants;
 mod launch;
+mod library;
 mod push;
 mod refusals;
 mod shared;
+mod spirv;
 mod steady;
 
 use vkarray::{Context, Kernel, Source};

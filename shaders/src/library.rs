@@ -1,8 +1,18 @@
-//! Library kernels: bodies of `library/`, put together with the few lines that make a variant of them.
+//! Library kernels: bodies of `library/`, put together with the few lines that make a variant of them; and functions that
+//! any shader may take along, with `vkarray_kernel::Source::with`: [`BARRIER`], [`INDEX`], [`float_atomics`], [`workgroup_sum`].
 //!
 //! A body needs types and constants that stand before it; the functions here write those lines. What the variants are
 //! for, and when which one runs, is `vkarray-ndarray`'s to know.
 
+/// Barriers that count, and those that say whether a condition holds for all or for any: `barrier_count`, `barrier_and`,
+/// `barrier_or`.
+pub const BARRIER: &str = include_str!("../library/barrier.wgsl");
+
+/// Places in arrays of two and three axes, and division upwards: `ravel2`, `unravel2`, `ravel3`, `unravel3`, `div_ceil`.
+pub const INDEX: &str = include_str!("../library/index.wgsl");
+
+const FLOAT_ATOMICS: &str = include_str!("../library/float_atomics.wgsl");
+const WORKGROUP_SUM: &str = include_str!("../library/workgroup_sum.wgsl");
 const WALK: &str = include_str!("../library/walk.wgsl");
 const WORDS: &str = include_str!("../library/words.wgsl");
 const STRIDED: &str = include_str!("../library/copy_strided.wgsl");
@@ -68,6 +78,21 @@ pub fn cast(bytes: [u32; 2], group: u32, is_wide: bool, convert: &str) -> String
     [constants.as_str(), NUMBERS, wide, convert.as_str(), CAST].concat()
 }
 
+/// Atomic operations on the floats of a storage array called `array`, declared as `array<atomic<u32>>`.
+///
+/// Functions `…_add`, `…_min` and `…_max`, with the array's name before them. WGSL has none, and a device that has them
+/// is rare; these try again until nobody came in between.
+#[must_use]
+pub fn float_atomics(array: &str) -> String {
+    FLOAT_ATOMICS.replace("ARRAY", array)
+}
+
+/// The sum over a workgroup of `group` invocations, of numbers of type `ty`: `workgroup_sum`. Needs no subgroups.
+#[must_use]
+pub fn workgroup_sum(ty: &str, group: u32) -> String {
+    [format!("alias T = {ty};\nconst GROUP = {group}u;\n").as_str(), WORKGROUP_SUM].concat()
+}
+
 enum Unit {
     Whole(&'static str),
     Part(String),
@@ -122,6 +147,10 @@ mod tests {
             ("cast", CAST),
             ("numbers", NUMBERS),
             ("wide_numbers", WIDE_NUMBERS),
+            ("barrier", BARRIER),
+            ("index", INDEX),
+            ("float_atomics", FLOAT_ATOMICS),
+            ("workgroup_sum", WORKGROUP_SUM),
         ] {
             // The two that hold functions alone may be longer.
             assert!(body.lines().count() <= if name.contains("numbers") { 150 } else { 80 }, "{name}");

@@ -21,8 +21,10 @@ pub(crate) struct CommandLine {
 pub(crate) enum Command {
     /// List the Vulkan devices of this machine, and what each can do
     Devices(DevicesArgs),
-    /// Run a WGSL compute shader on arrays, images and numbers
+    /// Run a compute shader on arrays, images and numbers
     Run(RunArgs),
+    /// Show what a compute shader takes and needs; no device is opened
+    Inspect(InspectArgs),
     /// Measure what launches, copies and allocations cost on a device
     Bench(BenchArgs),
 }
@@ -60,7 +62,7 @@ Exit codes: 0 success; 2 the input is wrong, nothing was written; 1 the device, 
 #[derive(Debug, Args)]
 #[command(after_help = VALUES, group(ArgGroup::new("grid").required(true).args(["covering", "groups"])))]
 pub(crate) struct RunArgs {
-    /// WGSL file
+    /// Shader: WGSL (.wgsl), GLSL (.comp, .glsl) or SPIR-V (.spv)
     pub(crate) shader: PathBuf,
     /// Entry point; may be left out where the shader has only one
     #[arg(long, value_name = "NAME")]
@@ -77,7 +79,7 @@ pub(crate) struct RunArgs {
     /// Workgroups to dispatch along x, y, z
     #[arg(long, value_name = "X[,Y[,Z]]")]
     pub(crate) groups: Option<String>,
-    /// Value of an `override` constant of the shader
+    /// Value of a constant of the shader: WGSL's `override`, GLSL's and SPIR-V's specialisation constant
     #[arg(long = "const", value_name = "NAME=VALUE")]
     pub(crate) constants: Vec<String>,
     /// Device: an index, a part of its name, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
@@ -98,6 +100,22 @@ pub(crate) struct RunArgs {
     /// Print no report
     #[arg(long, conflicts_with = "json")]
     pub(crate) quiet: bool,
+}
+
+/// Flags of `vkarray inspect`.
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// Shader: WGSL (.wgsl), GLSL (.comp, .glsl) or SPIR-V (.spv)
+    pub(crate) shader: PathBuf,
+    /// Entry point; all of them if left out
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry: Option<String>,
+    /// Value of a constant, on which sizes may depend
+    #[arg(long = "const", value_name = "NAME=VALUE")]
+    pub(crate) constants: Vec<String>,
+    /// Print everything as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 const FIGURES: &str = "\

@@ -40,6 +40,8 @@ pub(crate) enum Error {
 
     #[error("cannot read {}", .path.display())]
     Read { path: PathBuf, source: io::Error },
+    #[error("{}: a shader is .wgsl, .comp, .glsl or .spv", .path.display())]
+    ShaderExtension { path: PathBuf },
     #[error("{}: elements of type {dtype} cannot be read; expected bool, an integer or a float of 16 to 64 bits",
         .path.display())]
     NpyDType { path: PathBuf, dtype: DType },

@@ -1,6 +1,7 @@
 //! The `vkarray` command.
 //!
-//! `args.rs` is what the user typed; `devices.rs`, `run.rs` and `bench.rs` are the commands; `array.rs` is host data. An error
+//! `args.rs` is what the user typed; `devices.rs`, `run.rs`, `inspect.rs` and `bench.rs` are the commands;
+//! `shader.rs` and `array.rs` are what they read. An error
 //! ends the program with one paragraph on standard error and a code that says whose fault it is (`error.rs`).
 //! Start at `run.rs`.
 
@@ -9,7 +10,9 @@ mod array;
 mod bench;
 mod devices;
 mod error;
+mod inspect;
 mod run;
+mod shader;
 
 use std::process::ExitCode;
 
@@ -21,6 +24,7 @@ fn main() -> ExitCode {
     let result = match CommandLine::parse().command {
         Command::Devices(args) => devices::list(&args),
         Command::Run(args) => run::run(&args),
+        Command::Inspect(args) => inspect::inspect(&args),
         Command::Bench(args) => bench::bench(&args),
     };
     match result {

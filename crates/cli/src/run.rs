@@ -7,7 +7,7 @@ mod execute;
 mod generate;
 mod input;
 mod output;
-mod plan;
+pub(crate) mod plan;
 mod report;
 mod traced;
 mod value;

@@ -378,6 +378,9 @@ fn features_11(wanted: &Features) -> vk::PhysicalDeviceVulkan11Features<'static>
     vk::PhysicalDeviceVulkan11Features::default()
         .storage_buffer16_bit_access(wanted.storage_buffer_16bit)
         .uniform_and_storage_buffer16_bit_access(wanted.uniform_buffer_16bit)
+        .storage_push_constant16(wanted.push_constant_16bit)
+        .variable_pointers_storage_buffer(wanted.variable_pointers_storage_buffer)
+        .variable_pointers(wanted.variable_pointers)
 }
 
 fn features_12(wanted: &Features) -> vk::PhysicalDeviceVulkan12Features<'static> {
@@ -386,7 +389,10 @@ fn features_12(wanted: &Features) -> vk::PhysicalDeviceVulkan12Features<'static>
         .shader_float16(wanted.shader_float16)
         .shader_int8(wanted.shader_int8)
         .storage_buffer8_bit_access(wanted.storage_buffer_8bit)
+        .uniform_and_storage_buffer8_bit_access(wanted.uniform_buffer_8bit)
+        .storage_push_constant8(wanted.push_constant_8bit)
         .shader_buffer_int64_atomics(wanted.buffer_int64_atomics)
+        .shader_shared_int64_atomics(wanted.shared_int64_atomics)
         .buffer_device_address(wanted.buffer_device_address)
         .scalar_block_layout(wanted.scalar_block_layout)
         .vulkan_memory_model(wanted.vulkan_memory_model)

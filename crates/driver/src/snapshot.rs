@@ -116,6 +116,7 @@ macro_rules! features {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// What the device can do, of what the runtime or its kernels may use.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default)] // A snapshot may be older than a feature.
         pub struct Features {
             $($(#[$doc])* pub $name: bool,)*
         }
@@ -153,10 +154,22 @@ features! {
     storage_buffer_16bit,
     /// 16-bit elements in uniform buffers.
     uniform_buffer_16bit,
+    /// 16-bit push constants.
+    push_constant_16bit,
     /// 8-bit elements in storage buffers.
     storage_buffer_8bit,
+    /// 8-bit elements in uniform buffers.
+    uniform_buffer_8bit,
+    /// 8-bit push constants.
+    push_constant_8bit,
+    /// Pointers into one storage buffer that are chosen at run time.
+    variable_pointers_storage_buffer,
+    /// Pointers that are chosen at run time.
+    variable_pointers,
     /// 64-bit integer atomics in buffers.
     buffer_int64_atomics,
+    /// 64-bit integer atomics in workgroup memory.
+    shared_int64_atomics,
     /// Buffer device addresses.
     buffer_device_address,
     /// Scalar (C-like) layout of buffer blocks.

@@ -1,13 +1,16 @@
 //! Whether a device can do what a kernel needs. Pure.
 //!
-//! The needs are read from the SPIR-V itself (`reflect.rs`), so a kernel that slips through naga's own checks with a
-//! capability nobody enabled is still refused here, with the feature's name.
+//! The needs are read from the SPIR-V itself, so a kernel that slips through naga's own checks with a capability nobody
+//! enabled is still refused here, with the feature's name.
 
+use spirv::Capability as Spirv;
 use vkarray_driver::DeviceInfo;
 
+use crate::capability::Capability;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::signature::{Capability, Signature};
+use crate::shared_atomics::has_wide_shared_atomics;
+use crate::signature::Signature;
 
 impl From<&DeviceInfo> for Limits {
     fn from(device: &DeviceInfo) -> Self {
@@ -53,9 +56,17 @@ fn has(device: &DeviceInfo, capability: Capability) -> bool {
         Capability::Int8 => features.shader_int8,
         Capability::Int16 => features.shader_int16,
         Capability::Int64 => features.shader_int64,
+        Capability::Storage8 => features.storage_buffer_8bit,
+        Capability::Uniform8 => features.uniform_buffer_8bit,
+        Capability::Push8 => features.push_constant_8bit,
+        Capability::Push16 => features.push_constant_16bit,
+        Capability::VariablePointersStorage => features.variable_pointers_storage_buffer,
+        Capability::VariablePointers => features.variable_pointers,
+        Capability::MemoryModelDeviceScope => features.vulkan_memory_model_device_scope,
         Capability::Storage16 => features.storage_buffer_16bit,
         Capability::Uniform16 => features.uniform_buffer_16bit,
         Capability::Int64Atomics => features.buffer_int64_atomics,
+        Capability::Int64SharedAtomics => features.shared_int64_atomics,
         Capability::IntegerDotProduct => features.integer_dot_product,
         Capability::VulkanMemoryModel => features.vulkan_memory_model,
         // `VkSubgroupFeatureFlagBits`.
@@ -65,10 +76,74 @@ fn has(device: &DeviceInfo, capability: Capability) -> bool {
         Capability::SubgroupBallot => has_subgroup(device, 1 << 3),
         Capability::SubgroupShuffle => has_subgroup(device, 1 << 4),
         Capability::SubgroupShuffleRelative => has_subgroup(device, 1 << 5),
+        Capability::SubgroupClustered => has_subgroup(device, 1 << 6),
         Capability::SubgroupQuad => has_subgroup(device, 1 << 7),
         // Not enabled when a device is opened, whatever it lists.
-        Capability::Float32AtomicAdd | Capability::CooperativeMatrix | Capability::Other(_) => false,
+        Capability::Float32AtomicAdd
+        | Capability::CooperativeMatrix
+        | Capability::BufferAddress
+        | Capability::Other(_) => false,
     }
+}
+
+/// The capabilities that finished SPIR-V declares: they come first, two words each.
+pub(crate) fn declared(spirv: &[u32]) -> Vec<u32> {
+    const HEADER_WORDS: usize = 5;
+    const OP_CAPABILITY: u32 = 2 << 16 | 17;
+    let pairs = spirv.get(HEADER_WORDS..).unwrap_or_default().as_chunks::<2>().0;
+    pairs.iter().take_while(|[op, _]| *op == OP_CAPABILITY).map(|[_, number]| *number).collect()
+}
+
+/// What the device must have for SPIR-V that declares these capabilities, in order, without what every device has.
+pub(crate) fn capabilities(numbers: &[u32], spirv: &[u32]) -> Vec<Capability> {
+    let mut found: Vec<_> = numbers.iter().filter_map(|&number| capability(number)).collect();
+    if found.contains(&Capability::Int64Atomics) && has_wide_shared_atomics(spirv) {
+        found.push(Capability::Int64SharedAtomics);
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn capability(number: u32) -> Option<Capability> {
+    Some(match Spirv::from_u32(number) {
+        // Of every device, or of images only, which no kernel of ours is given.
+        Some(Spirv::Shader | Spirv::Matrix | Spirv::ImageQuery | Spirv::Image1D | Spirv::Sampled1D) => return None,
+        Some(Spirv::Float16) => Capability::Float16,
+        Some(Spirv::Float64) => Capability::Float64,
+        Some(Spirv::Int8) => Capability::Int8,
+        Some(Spirv::Int16) => Capability::Int16,
+        Some(Spirv::Int64) => Capability::Int64,
+        Some(Spirv::StorageBuffer8BitAccess) => Capability::Storage8,
+        Some(Spirv::UniformAndStorageBuffer8BitAccess) => Capability::Uniform8,
+        Some(Spirv::StoragePushConstant8) => Capability::Push8,
+        Some(Spirv::StorageBuffer16BitAccess) => Capability::Storage16,
+        Some(Spirv::UniformAndStorageBuffer16BitAccess) => Capability::Uniform16,
+        Some(Spirv::StoragePushConstant16) => Capability::Push16,
+        Some(Spirv::Int64Atomics) => Capability::Int64Atomics,
+        Some(Spirv::AtomicFloat32AddEXT) => Capability::Float32AtomicAdd,
+        Some(Spirv::GroupNonUniform) => Capability::Subgroup,
+        Some(Spirv::GroupNonUniformVote) => Capability::SubgroupVote,
+        Some(Spirv::GroupNonUniformArithmetic) => Capability::SubgroupArithmetic,
+        Some(Spirv::GroupNonUniformBallot) => Capability::SubgroupBallot,
+        Some(Spirv::GroupNonUniformShuffle) => Capability::SubgroupShuffle,
+        Some(Spirv::GroupNonUniformShuffleRelative) => Capability::SubgroupShuffleRelative,
+        Some(Spirv::GroupNonUniformClustered) => Capability::SubgroupClustered,
+        Some(Spirv::GroupNonUniformQuad) => Capability::SubgroupQuad,
+        Some(
+            Spirv::DotProduct
+            | Spirv::DotProductInputAll
+            | Spirv::DotProductInput4x8Bit
+            | Spirv::DotProductInput4x8BitPacked,
+        ) => Capability::IntegerDotProduct,
+        Some(Spirv::CooperativeMatrixKHR) => Capability::CooperativeMatrix,
+        Some(Spirv::PhysicalStorageBufferAddresses) => Capability::BufferAddress,
+        Some(Spirv::VariablePointersStorageBuffer) => Capability::VariablePointersStorage,
+        Some(Spirv::VariablePointers) => Capability::VariablePointers,
+        Some(Spirv::VulkanMemoryModel) => Capability::VulkanMemoryModel,
+        Some(Spirv::VulkanMemoryModelDeviceScope) => Capability::MemoryModelDeviceScope,
+        _ => Capability::Other(number),
+    })
 }
 
 fn has_subgroup(device: &DeviceInfo, bit: u32) -> bool {
@@ -101,6 +176,12 @@ mod tests {
             (C::Int64Atomics, [true, false, true]),
             (C::SubgroupVote, [true, true, true]),
             (C::SubgroupShuffleRelative, [true, true, true]),
+            (C::Storage8, [true, false, true]),
+            (C::IntegerDotProduct, [true, true, true]),
+            (C::SubgroupClustered, [false, false, true]),
+            (C::Float32AtomicAdd, [false, false, false]), // Enabled nowhere yet.
+            (C::CooperativeMatrix, [false, false, false]),
+            (C::BufferAddress, [false, false, false]), // What is reached by address cannot be ordered.
             (C::Other(4433), [false, false, false]),
         ];
         let machines = ["lavapipe_22.3.6", "swiftshader_5.0.0", "h100_580.159"].map(machine);
@@ -108,6 +189,19 @@ mod tests {
             let found = [0, 1, 2].map(|i| check_capabilities(&needs(capability), &machines[i]).is_ok());
             assert_eq!(found, expected, "{capability}");
         }
+    }
+
+    #[test]
+    fn a_capability_without_a_name_of_ours_has_the_specification_s() {
+        let cases = [
+            (4428, "SPIR-V's WorkgroupMemoryExplicitLayoutKHR"),
+            (4431, "SPIR-V's SubgroupVoteKHR"),
+            (99999, "SPIR-V's capability 99999"),
+        ];
+        for (number, name) in cases {
+            assert_eq!(capabilities(&[number], &[]).iter().map(ToString::to_string).collect::<Vec<_>>(), [name]);
+        }
+        assert_eq!(capabilities(&[1, 0, 50], &[]), []); // Every device has them, or no kernel of ours is given them.
     }
 
     #[test]

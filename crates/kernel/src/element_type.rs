@@ -32,6 +32,10 @@ pub enum ElementType {
         rows: u8,
         /// Of what.
         scalar: DType,
+        /// Bytes from one column to the next, or from one row to the next.
+        stride: u32,
+        /// Whether rows, not columns, lie in one piece.
+        is_row_major: bool,
     },
     /// Equal elements at a fixed distance.
     Array {
@@ -74,12 +78,51 @@ impl ElementType {
         match self {
             Self::Scalar(dtype) | Self::Atomic(dtype) => u64::from(dtype.itemsize()),
             Self::Vector { len, scalar } => u64::from(*len) * u64::from(scalar.itemsize()),
-            Self::Matrix { columns, rows, scalar } => u64::from(*columns) * u64::from(column_stride(*rows, *scalar)),
+            Self::Matrix { stride, .. } => u64::from(self.lines().0) * u64::from(*stride),
             Self::Array { len, stride, .. } => u64::from(len.unwrap_or(0)) * u64::from(*stride),
             Self::Struct { fields, bytes, .. } => match self.runtime_array() {
                 Some(_) => fields.last().map_or(0, |last| u64::from(last.offset) + last.ty.bytes()),
                 None => u64::from(*bytes),
             },
+        }
+    }
+
+    /// Bytes up to the end of the last number. A runtime array counts no element.
+    pub(crate) fn tight_bytes(&self) -> u64 {
+        match self {
+            Self::Matrix { scalar, stride, .. } => {
+                let (lines, len) = self.lines();
+                u64::from(lines - 1) * u64::from(*stride) + u64::from(len) * u64::from(scalar.itemsize())
+            }
+            Self::Array { element, len: Some(len @ 1..), stride } => {
+                u64::from(len - 1) * u64::from(*stride) + element.tight_bytes()
+            }
+            Self::Struct { fields, .. } => {
+                fields.last().map_or(0, |last| u64::from(last.offset) + last.ty.tight_bytes())
+            }
+            _ => self.bytes(),
+        }
+    }
+
+    /// Bytes of the largest number in the value.
+    pub(crate) fn largest_scalar_bytes(&self) -> u64 {
+        match self {
+            Self::Scalar(scalar) | Self::Atomic(scalar) | Self::Vector { scalar, .. } | Self::Matrix { scalar, .. } => {
+                scalar.itemsize().into()
+            }
+            Self::Array { element, .. } => element.largest_scalar_bytes(),
+            Self::Struct { fields, .. } => {
+                fields.iter().map(|field| field.ty.largest_scalar_bytes()).max().unwrap_or(1)
+            }
+        }
+    }
+
+    /// How many pieces of a matrix lie apart, and how many numbers one has; of all else, none.
+    fn lines(&self) -> (u8, u8) {
+        match self {
+            Self::Matrix { columns, rows, is_row_major: false, .. } => (*columns, *rows),
+            Self::Matrix { columns, rows, is_row_major: true, .. } => (*rows, *columns),
+            _ => (0, 0),
         }
     }
 
@@ -109,10 +152,10 @@ impl ElementType {
             Self::Vector { len, scalar } => {
                 leaves.extend((0..u32::from(*len)).map(|i| (base + i * scalar.itemsize(), *scalar)));
             }
-            Self::Matrix { columns, rows, scalar } => {
-                for column in 0..u32::from(*columns) {
-                    let at = base + column * column_stride(*rows, *scalar);
-                    Self::Vector { len: *rows, scalar: *scalar }.push_leaves(at, leaves);
+            Self::Matrix { scalar, stride, .. } => {
+                let (lines, len) = self.lines();
+                for line in 0..u32::from(lines) {
+                    Self::Vector { len, scalar: *scalar }.push_leaves(base + line * stride, leaves);
                 }
             }
             Self::Array { element, len, stride } => {
@@ -158,7 +201,7 @@ impl ElementType {
     pub fn used_bytes(&self) -> u64 {
         match self {
             Self::Scalar(_) | Self::Atomic(_) | Self::Vector { .. } => self.bytes(),
-            Self::Matrix { columns, rows, scalar } => {
+            Self::Matrix { columns, rows, scalar, .. } => {
                 u64::from(*columns) * u64::from(*rows) * u64::from(scalar.itemsize())
             }
             Self::Array { element, len, .. } => u64::from(len.unwrap_or(1)) * element.used_bytes(),
@@ -167,8 +210,8 @@ impl ElementType {
     }
 }
 
-/// Bytes from one column of a matrix to the next: a column of three is laid out as four.
-fn column_stride(rows: u8, scalar: DType) -> u32 {
+/// Bytes from one column of a matrix to the next as WGSL lays it out: a column of three as four.
+pub(crate) fn column_stride(rows: u8, scalar: DType) -> u32 {
     let rows = if rows == 3 { 4 } else { rows };
     u32::from(rows) * scalar.itemsize()
 }
@@ -180,7 +223,7 @@ impl fmt::Display for ElementType {
             Self::Scalar(dtype) => dtype.to_string(),
             Self::Atomic(dtype) => format!("atomic<{dtype}>"),
             Self::Vector { len, scalar } => format!("vec{len}<{scalar}>"),
-            Self::Matrix { columns, rows, scalar } => format!("mat{columns}x{rows}<{scalar}>"),
+            Self::Matrix { columns, rows, scalar, .. } => format!("mat{columns}x{rows}<{scalar}>"),
             Self::Array { element, len: Some(len), .. } => format!("array<{element}, {len}>"),
             Self::Array { element, len: None, .. } => format!("array<{element}>"),
             Self::Struct { name, .. } => name.clone(),
@@ -197,13 +240,17 @@ mod tests {
         ElementType::Vector { len, scalar: DType::F32 }
     }
 
+    fn matrix(columns: u8, rows: u8, scalar: DType) -> ElementType {
+        ElementType::Matrix { columns, rows, scalar, stride: column_stride(rows, scalar), is_row_major: false }
+    }
+
     fn array(element: ElementType, len: Option<u32>, stride: u32) -> ElementType {
         ElementType::Array { element: Box::new(element), len, stride }
     }
 
     #[test]
     fn types_know_their_bytes() {
-        let mat3 = ElementType::Matrix { columns: 3, rows: 3, scalar: DType::F32 };
+        let mat3 = matrix(3, 3, DType::F32);
         let cases = [
             (ElementType::Scalar(DType::F16), 2, 2, "f16"),
             (ElementType::Atomic(DType::U32), 4, 4, "atomic<u32>"),
@@ -215,6 +262,17 @@ mod tests {
         for (ty, bytes, used, text) in cases {
             assert_eq!((ty.bytes(), ty.used_bytes(), ty.to_string().as_str()), (bytes, used, text));
         }
+    }
+
+    #[test]
+    fn a_matrix_lies_as_it_is_declared() {
+        let lie = |stride, is_row_major| {
+            let ty = ElementType::Matrix { columns: 2, rows: 3, scalar: DType::F32, stride, is_row_major };
+            (ty.bytes(), ty.tight_bytes(), ty.leaves().iter().map(|leaf| leaf.0).collect::<Vec<_>>())
+        };
+        assert_eq!(lie(16, false), (32, 28, vec![0, 4, 8, 16, 20, 24])); // std430: columns of three.
+        assert_eq!(lie(12, false), (24, 24, vec![0, 4, 8, 12, 16, 20])); // Scalar layout.
+        assert_eq!(lie(16, true), (48, 40, vec![0, 4, 16, 20, 32, 36])); // std140: three rows of two.
     }
 
     #[test]
@@ -233,7 +291,7 @@ mod tests {
 
     #[test]
     fn leaves_skip_padding() {
-        let ty = array(ElementType::Matrix { columns: 2, rows: 3, scalar: DType::F16 }, Some(2), 16);
+        let ty = array(matrix(2, 3, DType::F16), Some(2), 16);
         let offsets: Vec<_> = ty.leaves().iter().map(|leaf| leaf.0).collect();
         assert_eq!(offsets, [0, 2, 4, 8, 10, 12, 16, 18, 20, 24, 26, 28]);
     }

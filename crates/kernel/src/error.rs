@@ -5,6 +5,7 @@
 //! in `mismatch.rs`.
 
 use crate::dtype::DType;
+use crate::malformed::Malformed;
 use crate::mismatch::Mismatch;
 use crate::names::{Hint, Names};
 
@@ -50,20 +51,30 @@ pub enum Error {
         /// The compiler's message with the source lines.
         report: String,
     },
+    /// SPIR-V that is damaged, hostile, or not for Vulkan's compute kernels.
+    #[error("{source_name}: SPIR-V word {word}: {problem}")]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    Malformed { source_name: String, word: usize, problem: Box<Malformed> },
+    /// An option of the translator, for a kernel that is not translated.
+    #[error("{source_name}: {option} is done while a shader is translated, and SPIR-V is taken as it is")]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    NotTranslated { source_name: String, option: &'static str },
+    /// A library for a shader that is not WGSL.
+    #[error("{source_name}: adding `{library}` is done while a shader is translated, and only WGSL has libraries")]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    Library { source_name: String, library: String },
     /// The shader has nothing to run.
-    #[error("{source_name}: no compute entry point (`@compute @workgroup_size(64) fn …`)")]
+    #[error("{source_name}: no compute entry point ({expected})")]
     NoEntryPoint {
         /// The source's name.
         source_name: String,
+        /// What one looks like in its language.
+        expected: &'static str,
     },
     /// Several entry points, and none was named.
     #[error("{source_name}: name the entry point to use, one of {found}")]
-    AmbiguousEntryPoint {
-        /// The source's name.
-        source_name: String,
-        /// Those that exist.
-        found: Names,
-    },
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    AmbiguousEntryPoint { source_name: String, found: Names },
     /// No entry point has that name.
     #[error("{source_name}: no compute entry point `{entry}`; there is {found}{hint}")]
     UnknownEntryPoint {
@@ -96,7 +107,7 @@ pub enum Error {
         /// Its name.
         constant: String,
         /// Its id.
-        id: u16,
+        id: u32,
     },
     /// A constant without default that nobody set.
     #[error("kernel `{kernel}`: constant `{constant}` has no default and must be set; its constants are {found}")]
@@ -196,12 +207,8 @@ pub enum Error {
     #[error(
         "kernel `{kernel}`: `{param}` is a constant of the shader, not an argument; set it before the kernel is built"
     )]
-    ConstantAsArgument {
-        /// Entry point.
-        kernel: String,
-        /// Its name.
-        param: String,
-    },
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    ConstantAsArgument { kernel: String, param: String },
     /// An argument nobody gave.
     #[error("kernel `{kernel}`: no value for `{param}`, which is {ty}; it takes {found}")]
     MissingArgument {
@@ -216,12 +223,8 @@ pub enum Error {
     },
     /// An argument given twice.
     #[error("kernel `{kernel}`: `{param}` is given twice")]
-    DuplicateArgument {
-        /// Entry point.
-        kernel: String,
-        /// Its name.
-        param: String,
-    },
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    DuplicateArgument { kernel: String, param: String },
     /// A positional argument behind a named one.
     #[error("kernel `{kernel}`: argument {position} has no name, but follows a named one")]
     PositionalAfterNamed {

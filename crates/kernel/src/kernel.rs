@@ -11,11 +11,12 @@ use crate::capabilities::check_capabilities;
 use crate::digest::Digest;
 use crate::error::Result;
 use crate::limits::{Limits, check_bindings, check_workgroup};
+use crate::scalar::ScalarValue;
 use crate::signature::{Param, ParamKind, Signature};
 use crate::translate::Translated;
 
 /// The name that entry points and push-constant members cannot have; only a bug lets one through.
-const BAD_ENTRY: &str = "a WGSL identifier holds no NUL";
+const BAD_ENTRY: &str = "an identifier holds no NUL, nor does a literal of SPIR-V";
 
 /// A compute kernel on one device. Clones are handles to the same pipeline.
 #[derive(Debug, Clone)]
@@ -77,7 +78,8 @@ pub(crate) struct Set {
 
 impl Pipeline {
     pub(crate) fn new(device: &Arc<Device>, cache: vk::PipelineCache, translated: Translated) -> Result<Self> {
-        let Translated { spirv, signature, entry, .. } = translated;
+        let Translated { spirv, signature, entry, specialization, .. } = translated;
+        let specialization = Specialization::new(&specialization);
         let limits = Limits::from(device.info());
         check_capabilities(&signature, device.info())?;
         check_workgroup(&signature, &limits)?;
@@ -92,8 +94,10 @@ impl Pipeline {
             .stage(vk::ShaderStageFlags::COMPUTE)
             .module(module.raw())
             .name(&entry);
+        let values = specialization.info();
+        let stage = if specialization.is_empty() { stage } else { stage.specialization_info(&values) };
         let info = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout.raw())];
-        // SAFETY: module and layout are alive and fit the SPIR-V, which naga wrote for the signature's bindings.
+        // SAFETY: module and layout are alive and fit the SPIR-V's bindings, which the signature was read from.
         let created = unsafe { device.raw().create_compute_pipelines(cache, &info, None) };
         let raw = created.map_err(|(_, code)| device.failed("vkCreateComputePipelines")(code))?[0];
         // SAFETY: just created; batches that bind it keep this `Pipeline`.
@@ -108,6 +112,39 @@ impl Pipeline {
     #[inline]
     pub(crate) fn is_of(&self, device: &Arc<Device>) -> bool {
         Arc::ptr_eq(device, self.raw.device())
+    }
+}
+
+/// Values of specialisation constants as Vulkan takes them.
+struct Specialization {
+    entries: Vec<vk::SpecializationMapEntry>,
+    bytes: Vec<u8>,
+}
+
+impl Specialization {
+    fn new(values: &[(u32, ScalarValue)]) -> Self {
+        const SLOT: usize = 8; // As long as the longest, so that each is aligned.
+        let mut bytes = vec![0; values.len() * SLOT];
+        let entry = |((number, value), slot): (&(u32, ScalarValue), &mut [u8; SLOT])| {
+            // A truth value is a `VkBool32`.
+            let value = if let ScalarValue::Bool(truth) = value { ScalarValue::U32((*truth).into()) } else { *value };
+            value.write_to(slot);
+            (*number, value.dtype().itemsize() as usize)
+        };
+        let sizes: Vec<_> = values.iter().zip(bytes.as_chunks_mut::<SLOT>().0).map(entry).collect();
+        let entries = (0_u32..)
+            .step_by(SLOT)
+            .zip(sizes)
+            .map(|(offset, (constant_id, size))| vk::SpecializationMapEntry { constant_id, offset, size });
+        Self { entries: entries.collect(), bytes }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    fn info(&self) -> vk::SpecializationInfo<'_> {
+        vk::SpecializationInfo::default().map_entries(&self.entries).data(&self.bytes)
     }
 }
 
@@ -225,7 +262,8 @@ fn template_entry(i: usize, param: &Param) -> vk::DescriptorUpdateTemplateEntry 
 
 fn create_module(device: &Arc<Device>, spirv: &[u32]) -> Result<Owned<vk::ShaderModule>> {
     let info = vk::ShaderModuleCreateInfo::default().code(spirv);
-    // SAFETY: the words come from naga's writer, after its validator; capabilities were checked against the device.
+    // SAFETY: the words come from naga's writer, after its validator, or from another compiler, whose rules their author
+    // answers for; capabilities were checked against the device.
     let raw =
         unsafe { device.raw().create_shader_module(&info, None) }.map_err(device.failed("vkCreateShaderModule"))?;
     // SAFETY: just created; only the pipeline creation below uses it.

@@ -1,16 +1,19 @@
-//! Compute kernels: from a shader's text to a pipeline, what it takes, and whether a call fits it.
+//! Compute kernels: from a shader to a pipeline, what it takes, and whether a call fits it.
 //!
 //! **Is:** translation ([`Module`]), reflection ([`Signature`]), argument checks ([`check()`]), launch geometry
 //! ([`Groups`]); pipelines made once ([`KernelCache`]), constant memory ([`ConstArray`]) and dispatch ([`Kernel`]).
 //! **Is not:** shapes; kernels take whatever the array layer describes as an [`Arg`].
 //!
-//! **Start here**, the pure half, tested without a device: `source.rs` → `translate.rs` → `signature.rs` → `check.rs` →
+//! **Start here**, the pure half, tested without a device: `source.rs` → `translate.rs`, then `text.rs` (through naga) and
+//! `binary.rs` (SPIR-V of others) → `signature.rs` → `check.rs` →
 //! `geometry.rs`. Then the half that calls Vulkan: `args.rs` → `cache.rs` → `kernel.rs` → `dispatch.rs` →
 //! `graph.rs`.
 
 mod args;
+mod binary;
 mod cache;
 mod capabilities;
+mod capability;
 mod check;
 mod constant;
 mod digest;
@@ -23,20 +26,25 @@ mod graph;
 mod kernel;
 mod launch;
 mod limits;
+mod linked;
+mod malformed;
 mod mismatch;
 mod names;
 mod plain_types;
 mod reflect;
 mod scalar;
+mod shared_atomics;
 mod signature;
 mod source;
 mod spirv;
+mod text;
 mod translate;
 mod typestr;
 
 pub use args::{Arg, Arguments, ArrayArg, AsArg, NamedArg};
 pub use cache::{KernelBuilder, KernelCache};
 pub use capabilities::check_capabilities;
+pub use capability::Capability;
 pub use check::{ArgShape, Argument, ArrayShape, Packed, check};
 pub use constant::ConstArray;
 pub use dtype::{Bool, Complex32, Complex64, DType, Element};
@@ -46,13 +54,13 @@ pub use geometry::Groups;
 pub use graph::DispatchNode;
 pub use kernel::Kernel;
 pub use limits::{Limits, check_bindings, check_workgroup};
+pub use malformed::Malformed;
 pub use mismatch::Mismatch;
 pub use names::{Hint, Names};
 pub use scalar::ScalarValue;
 pub use signature::{
-    Access, Capability, Constant, ConstantDefault, Param, ParamKind, Parameter, PushConstants, PushMember, SharedVar,
-    Signature,
+    Access, Constant, ConstantDefault, Param, ParamKind, Parameter, PushConstants, PushMember, SharedVar, Signature,
 };
-pub use source::Source;
+pub use source::{Library, Source};
 pub use translate::{Bounds, BufferBounds, Module, Options, Translated};
 pub use typestr::ByteOrder;

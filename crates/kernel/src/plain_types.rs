@@ -31,7 +31,7 @@ pub(crate) fn with_plain_types(words: &[u32]) -> Vec<u32> {
 }
 
 /// The instructions behind the header. If one's length makes no sense, what is left is the last.
-fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
+pub(crate) fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
     let mut rest = words.get(HEADER_WORDS..).unwrap_or_default();
     iter::from_fn(move || {
         let stated = (rest.first()? >> 16) as usize;
@@ -42,7 +42,8 @@ fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
     })
 }
 
-fn op(instruction: &[u32]) -> Option<Op> {
+/// What an instruction is; `None` for what the enumeration does not know.
+pub(crate) fn op(instruction: &[u32]) -> Option<Op> {
     Op::from_u32(instruction.first()? & 0xffff)
 }
 

@@ -1,20 +1,19 @@
 //! Reads a [`Signature`] from a naga module.
 //!
 //! The module has its constants applied and is valid, so sizes are known and names exist. Only what the chosen entry point
-//! reaches is listed: naga's analysis says which globals it reads and writes. Capabilities come from the finished SPIR-V,
-//! which is the only list a driver looks at.
+//! reaches is listed: naga's analysis says which globals it reads and writes. Capabilities come from the finished SPIR-V
+//! (`capabilities.rs`), which is the only list a driver looks at.
 //! Read next: `translate.rs`, the only caller.
 
-use naga::back::spv::Capability as Spirv;
 use naga::valid::{GlobalUse, ModuleInfo};
 use naga::{AddressSpace, ArraySize, GlobalVariable, Handle, ScalarKind, StorageAccess, Type, TypeInner};
 
 use crate::dtype::DType;
-use crate::element_type::{ElementType, Field};
+use crate::element_type::{ElementType, Field, column_stride};
 use crate::error::{Error, Result};
 use crate::scalar::ScalarValue;
 use crate::signature::{
-    Access, Capability, Constant, ConstantDefault, Param, ParamKind, PushConstants, PushMember, SharedVar, Signature,
+    Access, Constant, ConstantDefault, Param, ParamKind, PushConstants, PushMember, SharedVar, Signature,
 };
 
 /// Reads everything but the constants and capabilities.
@@ -76,12 +75,7 @@ fn param(module: &naga::Module, variable: &GlobalVariable, used: GlobalUse) -> P
         AddressSpace::Storage { .. } => (ParamKind::Storage, Access::Read),
         _ => (ParamKind::Uniform, Access::Read),
     };
-    let (stride, array_len) = match (&ty, ty.runtime_array()) {
-        (_, Some((_, stride))) => (Some(stride), None),
-        (ElementType::Array { len, stride, .. }, None) => (Some(*stride), *len),
-        _ => (None, None),
-    };
-    Param {
+    let mut param = Param {
         name: variable.name.clone().unwrap_or_default(),
         group: binding.group,
         binding: binding.binding,
@@ -89,11 +83,13 @@ fn param(module: &naga::Module, variable: &GlobalVariable, used: GlobalUse) -> P
         access,
         reads: used.intersects(GlobalUse::READ | GlobalUse::ATOMIC),
         writes: used.intersects(GlobalUse::WRITE | GlobalUse::ATOMIC),
-        fixed_bytes: ty.bytes(),
-        stride,
-        array_len,
-        ty,
-    }
+        fixed_bytes: 0,
+        stride: None,
+        array_len: None,
+        ty: ElementType::Scalar(DType::U32),
+    };
+    param.set_type(ty);
+    param
 }
 
 fn push_constants(module: &naga::Module, variable: &GlobalVariable) -> PushConstants {
@@ -165,7 +161,8 @@ fn element_type(module: &naga::Module, handle: Handle<Type>) -> ElementType {
         TypeInner::Atomic(scalar) => ElementType::Atomic(dtype(*scalar)),
         TypeInner::Vector { size, scalar } => ElementType::Vector { len: *size as u8, scalar: dtype(*scalar) },
         TypeInner::Matrix { columns, rows, scalar } => {
-            ElementType::Matrix { columns: *columns as u8, rows: *rows as u8, scalar: dtype(*scalar) }
+            let (columns, rows, scalar) = (*columns as u8, *rows as u8, dtype(*scalar));
+            ElementType::Matrix { columns, rows, scalar, stride: column_stride(rows, scalar), is_row_major: false }
         }
         TypeInner::Array { base, size, stride } => ElementType::Array {
             element: Box::new(element_type(module, *base)),
@@ -217,7 +214,7 @@ pub(crate) fn constants(declared: &naga::Module, resolved: &naga::Module) -> Vec
     let constant = |(_, declared): (_, &naga::Override)| {
         let name = declared.name.clone()?;
         let value = literal(resolved, declared.init?)?;
-        Some(Constant { id: declared.id, dtype: value.dtype(), default: default_of(&name), value, name })
+        Some(Constant { id: declared.id.map(u32::from), dtype: value.dtype(), default: default_of(&name), value, name })
     };
     resolved.overrides.iter().filter_map(constant).collect()
 }
@@ -246,47 +243,4 @@ fn literal(module: &naga::Module, handle: Handle<naga::Expression>) -> Option<Sc
         },
         _ => None,
     }
-}
-
-/// The capabilities a SPIR-V module declares, in order, without `Shader`, which every device has.
-pub(crate) fn capabilities(spirv: &[u32]) -> Vec<Capability> {
-    const HEADER_WORDS: usize = 5;
-    const OP_CAPABILITY: u32 = 17;
-    let mut found = Vec::new();
-    // Capabilities come first, two words each.
-    for words in spirv[HEADER_WORDS..].chunks_exact(2) {
-        if words[0] != (2 << 16 | OP_CAPABILITY) {
-            break;
-        }
-        found.extend(capability(words[1]));
-    }
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
-fn capability(number: u32) -> Option<Capability> {
-    Some(match Spirv::from_u32(number) {
-        Some(Spirv::Shader | Spirv::Matrix) => return None,
-        Some(Spirv::Float16) => Capability::Float16,
-        Some(Spirv::Float64) => Capability::Float64,
-        Some(Spirv::Int8) => Capability::Int8,
-        Some(Spirv::Int16) => Capability::Int16,
-        Some(Spirv::Int64) => Capability::Int64,
-        Some(Spirv::StorageBuffer16BitAccess) => Capability::Storage16,
-        Some(Spirv::UniformAndStorageBuffer16BitAccess) => Capability::Uniform16,
-        Some(Spirv::Int64Atomics) => Capability::Int64Atomics,
-        Some(Spirv::AtomicFloat32AddEXT) => Capability::Float32AtomicAdd,
-        Some(Spirv::GroupNonUniform) => Capability::Subgroup,
-        Some(Spirv::GroupNonUniformVote) => Capability::SubgroupVote,
-        Some(Spirv::GroupNonUniformArithmetic) => Capability::SubgroupArithmetic,
-        Some(Spirv::GroupNonUniformBallot) => Capability::SubgroupBallot,
-        Some(Spirv::GroupNonUniformShuffle) => Capability::SubgroupShuffle,
-        Some(Spirv::GroupNonUniformShuffleRelative) => Capability::SubgroupShuffleRelative,
-        Some(Spirv::GroupNonUniformQuad) => Capability::SubgroupQuad,
-        Some(Spirv::DotProduct | Spirv::DotProductInput4x8BitPacked) => Capability::IntegerDotProduct,
-        Some(Spirv::CooperativeMatrixKHR) => Capability::CooperativeMatrix,
-        Some(Spirv::VulkanMemoryModel) => Capability::VulkanMemoryModel,
-        _ => Capability::Other(number),
-    })
 }

@@ -9,6 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use vkarray_allocator::Bytes;
 
+use crate::capability::Capability;
 use crate::dtype::DType;
 use crate::element_type::ElementType;
 use crate::names::Names;
@@ -25,7 +26,7 @@ pub struct Signature {
     pub params: Vec<Param>,
     /// Its push constants, if it uses any.
     pub push_constants: Option<PushConstants>,
-    /// The constants it depends on, in the order of declaration.
+    /// The constants it depends on, in the order of declaration; those of SPIR-V by number.
     pub constants: Vec<Constant>,
     /// The workgroup variables it uses.
     pub shared: Vec<SharedVar>,
@@ -60,6 +61,33 @@ pub struct Param {
     pub stride: Option<u32>,
     /// Elements, when the variable is an array of fixed length.
     pub array_len: Option<u32>,
+}
+
+impl Param {
+    /// Sets the variable's type, and what follows from it.
+    pub(crate) fn set_type(&mut self, ty: ElementType) {
+        (self.stride, self.array_len) = match (&ty, ty.runtime_array()) {
+            (_, Some((_, stride))) => (Some(stride), None),
+            (ElementType::Array { len, stride, .. }, None) => (Some(*stride), *len),
+            _ => (None, None),
+        };
+        self.fixed_bytes = ty.bytes();
+        self.ty = ty;
+    }
+
+    /// Takes a block of GLSL as its author thinks of it: a buffer of one member is that member, and a block without a name
+    /// of its own is called by that member, or by its type.
+    pub(crate) fn unwrap_block(&mut self) {
+        let ElementType::Struct { name, fields, .. } = &mut self.ty else { return };
+        let name: &String = name;
+        let only = (fields.len() == 1 && fields[0].offset == 0).then(|| fields.swap_remove(0));
+        if self.name.is_empty() {
+            self.name.clone_from(only.as_ref().map_or(name, |field| &field.name));
+        }
+        if let Some(only) = only {
+            self.set_type(only.ty);
+        }
+    }
 }
 
 /// The memory a buffer is bound as.
@@ -112,13 +140,13 @@ pub struct PushMember {
     pub ty: ElementType,
 }
 
-/// A constant fixed when the kernel is built (WGSL's `override`).
+/// A constant fixed when the kernel is built (WGSL's `override`, SPIR-V's specialisation constant).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Constant {
     /// Its name.
     pub name: String,
-    /// Its `@id`, if it has one.
-    pub id: Option<u16>,
+    /// Its `@id` or `constant_id`, if it has one.
+    pub id: Option<u32>,
     /// Its type.
     pub dtype: DType,
     /// What it is when nobody sets it.
@@ -145,79 +173,6 @@ pub struct SharedVar {
     pub name: String,
     /// Its size in bytes.
     pub bytes: u64,
-}
-
-/// What a device must be able to do. Read from the SPIR-V itself, so that nothing is missed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum Capability {
-    /// Arithmetic on `f16` (`shaderFloat16`).
-    Float16,
-    /// Arithmetic on `f64` (`shaderFloat64`).
-    Float64,
-    /// 8-bit integers (`shaderInt8`).
-    Int8,
-    /// 16-bit integers (`shaderInt16`).
-    Int16,
-    /// 64-bit integers (`shaderInt64`).
-    Int64,
-    /// 16-bit values in storage buffers (`storageBuffer16BitAccess`).
-    Storage16,
-    /// 16-bit values in constant memory (`uniformAndStorageBuffer16BitAccess`).
-    Uniform16,
-    /// Atomics on 64-bit integers (`shaderBufferInt64Atomics`).
-    Int64Atomics,
-    /// Atomic addition of `f32` (`shaderBufferFloat32AtomicAdd`).
-    Float32AtomicAdd,
-    /// The subgroup's size and index.
-    Subgroup,
-    /// `subgroupAll`, `subgroupAny`.
-    SubgroupVote,
-    /// Reductions and scans of a subgroup.
-    SubgroupArithmetic,
-    /// Ballot and broadcast.
-    SubgroupBallot,
-    /// `subgroupShuffle`, `subgroupShuffleXor`.
-    SubgroupShuffle,
-    /// `subgroupShuffleUp`, `subgroupShuffleDown`.
-    SubgroupShuffleRelative,
-    /// Quads.
-    SubgroupQuad,
-    /// Products of packed 8-bit integers (`shaderIntegerDotProduct`).
-    IntegerDotProduct,
-    /// Cooperative matrices (`VK_KHR_cooperative_matrix`).
-    CooperativeMatrix,
-    /// Vulkan's memory model (`vulkanMemoryModel`).
-    VulkanMemoryModel,
-    /// Any other SPIR-V capability, by its number.
-    Other(u32),
-}
-
-impl fmt::Display for Capability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Float16 => "f16",
-            Self::Float64 => "f64",
-            Self::Int8 => "i8",
-            Self::Int16 => "i16",
-            Self::Int64 => "i64",
-            Self::Storage16 => "16-bit storage",
-            Self::Uniform16 => "16-bit uniforms",
-            Self::Int64Atomics => "i64 atomics",
-            Self::Float32AtomicAdd => "f32 atomic add",
-            Self::Subgroup => "subgroups",
-            Self::SubgroupVote => "subgroup vote",
-            Self::SubgroupArithmetic => "subgroup arithmetic",
-            Self::SubgroupBallot => "subgroup ballot",
-            Self::SubgroupShuffle => "subgroup shuffle",
-            Self::SubgroupShuffleRelative => "subgroup relative shuffle",
-            Self::SubgroupQuad => "subgroup quads",
-            Self::IntegerDotProduct => "integer dot product",
-            Self::CooperativeMatrix => "cooperative matrices",
-            Self::VulkanMemoryModel => "Vulkan memory model",
-            Self::Other(number) => return write!(f, "SPIR-V capability {number}"),
-        })
-    }
 }
 
 /// One argument of a kernel, as a caller counts them.

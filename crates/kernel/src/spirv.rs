@@ -61,7 +61,8 @@ fn write_with(request: &Request<'_>, buffer_bounds: BufferBounds) -> std::result
     let (buffer, index) = match buffer_bounds {
         BufferBounds::ReadZeroSkipWrite => (BoundsCheckPolicy::ReadZeroSkipWrite, BoundsCheckPolicy::Restrict),
         BufferBounds::Clamp => (BoundsCheckPolicy::Restrict, BoundsCheckPolicy::Restrict),
-        BufferBounds::Unchecked => (BoundsCheckPolicy::Unchecked, BoundsCheckPolicy::Unchecked),
+        // The driver's own ways are not asked of naga.
+        BufferBounds::Unchecked | BufferBounds::Driver => (BoundsCheckPolicy::Unchecked, BoundsCheckPolicy::Unchecked),
     };
     let (file_name, source_code) = request.source;
     let writer_options = WriterOptions {

@@ -1,26 +1,22 @@
-//! From a shader's text to SPIR-V: [`Module`] parses and validates once, then translates one entry point at a time.
+//! From a shader to SPIR-V: [`Module`] parses and validates once, then translates one entry point at a time.
 //!
-//! naga does the work; this file chooses what it is asked for and turns its refusals into our errors. Values of constants
-//! are checked here first, since naga rounds `1.5` to `1` for an integer without a word. What the kernel takes is read by
-//! `reflect.rs`.
-//! Read next: `reflect.rs`, then `check.rs`.
+//! What is done depends on the language: text goes through naga (`text.rs`), SPIR-V of other compilers is checked and stays
+//! as it is (`binary.rs`). Both yield a [`Translated`], and from there on a kernel is a kernel.
+//! Read next: `text.rs`, then `check.rs`.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::thread;
 
-use naga::ShaderStage;
-use naga::back::PipelineConstants;
-use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
-use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use serde::{Deserialize, Serialize};
 
+use crate::binary::{Binary, Chosen};
 use crate::error::{Error, Result};
-use crate::names::{Names, nearest};
-use crate::scalar::{ScalarValue, range_of};
+use crate::names::nearest;
+use crate::scalar::ScalarValue;
 use crate::signature::Signature;
 use crate::source::{Language, Source};
-use crate::{reflect, spirv};
+use crate::text::Text;
 
 /// naga recurses with the shader's nesting, up to a depth that may exceed a small thread's stack.
 const STACK_BYTES: usize = 32 << 20;
@@ -70,12 +66,14 @@ pub enum BufferBounds {
     Clamp,
     /// Undefined behaviour.
     Unchecked,
+    /// What the driver does: SPIR-V is taken as it is.
+    Driver,
 }
 
 /// One entry point as SPIR-V, with what it takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Translated {
-    /// SPIR-V 1.4, which every Vulkan 1.2 driver reads.
+    /// SPIR-V 1.4, which every Vulkan 1.2 driver reads, or what the source was.
     pub spirv: Vec<u32>,
     /// What it takes and needs.
     pub signature: Signature,
@@ -83,15 +81,24 @@ pub struct Translated {
     pub entry: String,
     /// What became of [`Options::bounds`].
     pub buffer_bounds: BufferBounds,
+    /// Values of specialisation constants, by number. naga's kernels have none: their values are in the SPIR-V.
+    pub specialization: Vec<(u32, ScalarValue)>,
 }
 
 /// A shader that parses and is valid. Translating it needs no further look at its text.
 #[derive(Clone, Debug)]
 pub struct Module {
     source_name: String,
-    text: String,
-    naga: naga::Module,
-    info: ModuleInfo,
+    form: Form,
+}
+
+/// What a shader was parsed to.
+#[derive(Clone, Debug)]
+enum Form {
+    /// Text, through naga.
+    Text(Box<Text>),
+    /// SPIR-V, which stays what it is.
+    Binary(Box<Binary>),
 }
 
 impl Module {
@@ -99,43 +106,45 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// [`Error::Parse`] or [`Error::Invalid`] with the place and the source lines. [`Error::CompilerPanicked`] when naga
-    /// breaks on the text.
+    /// [`Error::Parse`] or [`Error::Invalid`] with the place and the source lines; [`Error::Malformed`] for SPIR-V;
+    /// [`Error::Library`] for one with anything but WGSL.
+    /// [`Error::CompilerPanicked`] when naga breaks on the text.
     pub fn parse(source: &Source) -> Result<Self> {
-        let Language::Wgsl(text) = source.language();
         let name = source.name();
+        if let (Language::Glsl(_) | Language::Spirv(_), [first, ..]) = (source.language(), source.libraries()) {
+            return Err(Error::Library { source_name: name.to_owned(), library: first.name.to_string() });
+        }
         contain(name, || {
-            let module = naga::front::wgsl::parse_str(text).map_err(|error| Error::Parse {
-                place: place(name, error.location(text)),
-                report: error.emit_to_string_with_path(text, name).trim_end().to_owned(),
-            })?;
-            let info = Validator::new(ValidationFlags::all(), supported()).validate(&module).map_err(|error| {
-                Error::Invalid {
-                    place: place(name, error.location(text)),
-                    report: error.emit_to_string_with_path(text, name).trim_end().to_owned(),
-                }
-            })?;
-            Ok(Self { source_name: name.to_owned(), text: text.to_string(), naga: module, info })
+            let form = match source.language() {
+                Language::Wgsl(text) => Form::Text(Box::new(Text::wgsl(name, text, source.libraries())?)),
+                Language::Glsl(text) => Form::Text(Box::new(Text::glsl(name, text)?)),
+                Language::Spirv(bytes) => Form::Binary(Box::new(Binary::parse(name, bytes)?)),
+            };
+            Ok(Self { source_name: name.to_owned(), form })
         })
     }
 
     /// The names of the compute entry points, in the order of the text.
     pub fn entry_points(&self) -> impl Iterator<Item = &str> {
-        let compute = |entry: &&naga::EntryPoint| entry.stage == ShaderStage::Compute;
-        self.naga.entry_points.iter().filter(compute).map(|entry| entry.name.as_str())
+        let names: Vec<&str> = match &self.form {
+            Form::Text(text) => text.entry_points().collect(),
+            Form::Binary(binary) => binary.entry_points().collect(),
+        };
+        names.into_iter()
     }
 
     /// Translates one entry point, the only one if `entry` is `None`, with values for its constants.
     ///
-    /// A constant is called by its name, or by its `@id` in digits. Constants of other entry points may be set; they have
-    /// no effect here.
+    /// A constant is called by its name, or by its `@id` or `constant_id` in digits. Constants of other entry points may be
+    /// set; they have no effect here. SPIR-V stays as it is: its constants become specialisation constants.
     ///
     /// # Errors
     ///
     /// [`Error::NoEntryPoint`], [`Error::AmbiguousEntryPoint`] or [`Error::UnknownEntryPoint`] about the entry point;
     /// [`Error::UnknownConstant`], [`Error::DuplicateConstant`], [`Error::MissingConstant`], [`Error::BadConstant`] or
     /// [`Error::Constants`] about the constants; [`Error::Unsupported`] for textures and other things that are no buffers;
-    /// [`Error::Spirv`] where naga's writer ends.
+    /// [`Error::Spirv`] where naga's writer ends. Of SPIR-V, [`Error::Malformed`], and [`Error::NotTranslated`] for
+    /// [`Options::zero_shared`].
     pub fn translate(
         &self,
         entry: Option<&str>,
@@ -143,35 +152,37 @@ impl Module {
         options: &Options,
     ) -> Result<Translated> {
         let entry = self.choose_entry(entry)?;
-        let values = self.constant_values(entry, constants)?;
-        contain(&self.source_name, || {
-            let (module, info) =
-                process_overrides(&self.naga, &self.info, Some((ShaderStage::Compute, entry)), &values)
-                    .map_err(|error| self.constants_error(entry, constants, error))?;
-            let is_chosen = |point: &naga::EntryPoint| point.stage == ShaderStage::Compute && point.name == entry;
-            let index =
-                module.entry_points.iter().position(is_chosen).expect("naga keeps the entry point it was given");
-            let mut signature = reflect::signature(&module, &info, index)?;
-            signature.constants = reflect::constants(&self.naga, &module);
-            let written = spirv::write(&spirv::Request {
-                module: &module,
-                info: &info,
-                entry,
-                source: (&self.source_name, &self.text),
-                options,
-            })?;
-            signature.capabilities = reflect::capabilities(&written.words);
-            spirv::check_cooperative(entry, &signature.capabilities)?;
-            let (spirv, buffer_bounds) = (written.words, written.buffer_bounds);
-            Ok(Translated { spirv, signature, entry: entry.to_owned(), buffer_bounds })
+        contain(&self.source_name, || match &self.form {
+            Form::Text(text) => text.translate(entry, constants, options),
+            Form::Binary(binary) => self.take_as_is(binary, entry, constants, options),
         })
+    }
+
+    fn take_as_is(
+        &self,
+        binary: &Binary,
+        entry: &str,
+        constants: &BTreeMap<String, f64>,
+        options: &Options,
+    ) -> Result<Translated> {
+        if options.zero_shared {
+            let (source_name, option) = (self.source_name.clone(), "zeroing shared memory");
+            return Err(Error::NotTranslated { source_name, option });
+        }
+        let Chosen { spirv, signature, specialization } = binary.choose(&self.source_name, entry, constants)?;
+        let entry = entry.to_owned();
+        Ok(Translated { spirv, signature, entry, buffer_bounds: BufferBounds::Driver, specialization })
     }
 
     fn choose_entry<'a>(&'a self, entry: Option<&str>) -> Result<&'a str> {
         let found: Vec<_> = self.entry_points().collect();
         let source_name = self.source_name.clone();
+        let expected = match self.form {
+            Form::Text(_) => "`@compute @workgroup_size(64) fn …`",
+            Form::Binary(_) => "`OpEntryPoint GLCompute`",
+        };
         match (entry, found.as_slice()) {
-            (_, []) => Err(Error::NoEntryPoint { source_name }),
+            (_, []) => Err(Error::NoEntryPoint { source_name, expected }),
             (None, [only]) => Ok(only),
             (None, _) => Err(Error::AmbiguousEntryPoint { source_name, found: found.into_iter().collect() }),
             (Some(entry), _) => found.iter().copied().find(|&name| name == entry).ok_or_else(|| {
@@ -180,81 +191,6 @@ impl Module {
             }),
         }
     }
-
-    /// Checks the values against the constants' types and renames them to the keys naga expects.
-    fn constant_values(&self, entry: &str, given: &BTreeMap<String, f64>) -> Result<PipelineConstants> {
-        let mut values = PipelineConstants::default();
-        for (key, &value) in given {
-            let is_called =
-                |o: &naga::Override| o.name.as_ref() == Some(key) || o.id.is_some_and(|id| id.to_string() == *key);
-            let kernel = || entry.to_owned();
-            let Some((_, declared)) = self.naga.overrides.iter().find(|(_, o)| is_called(o)) else {
-                let found = self.constant_names();
-                let hint = nearest(key, &found.0);
-                return Err(Error::UnknownConstant { kernel: kernel(), constant: key.clone(), found, hint });
-            };
-            let constant = || declared.name.clone().unwrap_or_else(|| key.clone());
-            let naga::TypeInner::Scalar(scalar) = self.naga.types[declared.ty].inner else {
-                unreachable!("the validator admits only scalars as constants");
-            };
-            let dtype = reflect::dtype(scalar);
-            if ScalarValue::from_f64(value, dtype).is_none() {
-                let reason = range_of(dtype);
-                return Err(Error::BadConstant { kernel: kernel(), constant: constant(), dtype, value, reason });
-            }
-            let naga_key = declared.id.map_or_else(constant, |id| id.to_string());
-            if let (Some(_), Some(id)) = (values.insert(naga_key, value), declared.id) {
-                return Err(Error::DuplicateConstant { kernel: kernel(), constant: constant(), id });
-            }
-        }
-        Ok(values)
-    }
-
-    fn constant_names(&self) -> Names {
-        self.naga.overrides.iter().filter_map(|(_, declared)| declared.name.clone()).collect()
-    }
-
-    fn constants_error(&self, entry: &str, given: &BTreeMap<String, f64>, error: PipelineConstantError) -> Error {
-        let kernel = entry.to_owned();
-        let report = match error {
-            PipelineConstantError::MissingValue(key) => {
-                let has_key = |o: &naga::Override| o.id.is_some_and(|id| id.to_string() == key);
-                let named = self.naga.overrides.iter().find(|(_, o)| has_key(o)).and_then(|(_, o)| o.name.clone());
-                return Error::MissingConstant { kernel, constant: named.unwrap_or(key), found: self.constant_names() };
-            }
-            PipelineConstantError::ValidationError(error) => {
-                error.emit_to_string_with_path(&self.text, &self.source_name).trim_end().to_owned()
-            }
-            PipelineConstantError::NegativeWorkgroupSize => "the workgroup size is not positive".to_owned(),
-            error => error.to_string(),
-        };
-        let values: Vec<_> = given.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-        let values = if values.is_empty() { "at their defaults".to_owned() } else { values.join(", ") };
-        Error::Constants { kernel, values, report }
-    }
-}
-
-/// What a shader may use: all of what naga's SPIR-V writer knows that has a place in a compute kernel. Whether the device
-/// has it is asked later, by [`Signature::capabilities`].
-fn supported() -> Capabilities {
-    Capabilities::IMMEDIATES
-        | Capabilities::FLOAT64
-        | Capabilities::SHADER_INT64
-        | Capabilities::SHADER_INT16
-        | Capabilities::SHADER_FLOAT16
-        | Capabilities::SHADER_FLOAT16_IN_FLOAT32
-        | Capabilities::SUBGROUP
-        | Capabilities::SUBGROUP_BARRIER
-        | Capabilities::SHADER_INT64_ATOMIC_MIN_MAX
-        | Capabilities::SHADER_INT64_ATOMIC_ALL_OPS
-        | Capabilities::SHADER_FLOAT32_ATOMIC
-        | Capabilities::COOPERATIVE_MATRIX
-        | Capabilities::MEMORY_DECORATION_COHERENT
-        | Capabilities::MEMORY_DECORATION_VOLATILE
-}
-
-fn place(name: &str, location: Option<naga::SourceLocation>) -> String {
-    location.map_or_else(|| name.to_owned(), |at| format!("{name}:{}:{}", at.line_number, at.line_position))
 }
 
 /// Runs the compiler on a stack deep enough for hostile nesting, and turns its panic into an error.

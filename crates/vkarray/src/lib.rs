@@ -67,8 +67,8 @@ pub use vkarray_driver::{
 };
 pub use vkarray_kernel::{
     Access, Arg, ArgShape, Arguments, ArrayShape, AsArg, Bounds, ConstArray, Constant, DType, DispatchNode, Element,
-    ElementType, Error as KernelError, Groups, Kernel, KernelBuilder, Limits, Module, NamedArg, Options, Param,
-    ParamKind, Parameter, PushMember, ScalarValue, Signature, Source, Translated,
+    ElementType, Error as KernelError, Groups, Kernel, KernelBuilder, Library, Limits, Module, NamedArg, Options,
+    Param, ParamKind, Parameter, PushMember, ScalarValue, Signature, Source, Translated,
 };
 #[cfg(feature = "serde")]
 pub use vkarray_ndarray::ArraySeed;

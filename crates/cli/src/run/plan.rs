@@ -5,7 +5,7 @@
 //! it exists, and its limits. `execute.rs` does what is planned here.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use vkarray::{
     Access, ArgShape, ArrayShape, DType, Groups, KernelError, Limits, Module, Options, Param, ParamKind, Parameter,
@@ -20,6 +20,7 @@ use super::value::{Value, parse_counts, split_pair};
 use crate::args::RunArgs;
 use crate::array::picture::Picture;
 use crate::error::{Error, Result};
+use crate::shader::read_shader;
 
 /// No limits: the device has the last word on its own.
 const NO_LIMITS: Limits = Limits {
@@ -105,12 +106,12 @@ impl Plan {
     }
 }
 
-fn read_shader(path: &Path) -> Result<Source> {
-    let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    Ok(Source::wgsl(text).named(path.display().to_string()))
-}
-
-fn parse_constants(texts: &[String]) -> Result<BTreeMap<String, f64>> {
+/// Reads `NAME=VALUE` of each `--const`.
+///
+/// # Errors
+///
+/// The first that is no number, or names a constant again.
+pub(crate) fn parse_constants(texts: &[String]) -> Result<BTreeMap<String, f64>> {
     let mut constants = BTreeMap::new();
     for text in texts {
         let (name, value) = split_pair("--const", text)?;

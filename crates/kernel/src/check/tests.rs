@@ -367,3 +367,5 @@ fn every_parameter_of_a_large_kernel_is_bound() {
     assert_eq!(packed.arrays.as_slice(), (0..10).collect::<Vec<_>>());
     assert_eq!(packed.empty, Some(4));
 }
+
+mod spirv;

@@ -1,0 +1,106 @@
+//! `vkarray inspect`: what a shader takes and needs, for people and as JSON. No device is opened.
+//!
+//! A kernel's first lines are [`Signature`]'s own; the layouts of its structs follow, each once, by field and offset.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Serialize;
+use vkarray::{ElementType, Module, Options, Signature};
+use vkarray_kernel::Capability;
+
+use crate::args::InspectArgs;
+use crate::devices::print;
+use crate::error::Result;
+use crate::run::plan::parse_constants;
+use crate::shader::read_shader;
+
+/// One kernel as JSON.
+#[derive(Debug, Serialize)]
+struct Inspected {
+    #[serde(flatten)]
+    signature: Signature,
+    /// Whether it uses subgroups in any way.
+    uses_subgroups: bool,
+}
+
+/// Reads the shader and prints what its entry points take.
+///
+/// # Errors
+///
+/// Whatever is wrong with the shader, its constants or the entry point's name.
+pub(crate) fn inspect(args: &InspectArgs) -> Result<()> {
+    let module = Module::parse(&read_shader(&args.shader)?)?;
+    let constants = parse_constants(&args.constants)?;
+    let entries: Vec<Option<&str>> = match &args.entry {
+        Some(entry) => vec![Some(entry)],
+        None if module.entry_points().next().is_some() => module.entry_points().map(Some).collect(),
+        None => vec![None], // The library says what is missing.
+    };
+    let kernels = entries.into_iter().map(|entry| kernel(&module, entry, &constants)).collect::<Result<Vec<_>>>()?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&kernels).expect("plain numbers and texts");
+        return print(&format!("{text}\n"));
+    }
+    let texts: Vec<String> = kernels.iter().map(|kernel| described(&kernel.signature)).collect();
+    print(&texts.join("\n"))
+}
+
+fn kernel(module: &Module, entry: Option<&str>, constants: &BTreeMap<String, f64>) -> Result<Inspected> {
+    // As the device's own instruction would be used where there is one, so that nothing it could need is left out.
+    let options = Options { integer_dot_product: true, ..Options::default() };
+    let signature = module.translate(entry, constants, &options)?.signature;
+    let uses_subgroups = signature.capabilities.iter().copied().any(Capability::is_of_subgroups);
+    Ok(Inspected { signature, uses_subgroups })
+}
+
+/// The signature, then each struct it names.
+fn described(signature: &Signature) -> String {
+    let mut text = format!("{signature}\n");
+    let mut structs = Vec::new();
+    let members = signature.push_constants.iter().flat_map(|push| &push.members).map(|member| &member.ty);
+    signature.params.iter().map(|param| &param.ty).chain(members).for_each(|ty| collect(ty, &mut structs));
+    for ty in structs {
+        let ElementType::Struct { name, fields, bytes } = ty else { continue };
+        let end = if ty.runtime_array().is_some() { " with one element" } else { "" };
+        writeln!(text, "  {name}: {bytes} bytes{end}").expect("a string takes all");
+        let width = fields.iter().map(|field| field.name.chars().count()).max().unwrap_or(0);
+        for field in fields {
+            let (offset, spelled) = (format!("+{}", field.offset), spelled(&field.ty));
+            writeln!(text, "    {offset:6}  {:width$}  {spelled}", field.name).expect("a string takes all");
+        }
+    }
+    text
+}
+
+/// Adds the structs in a type, outer ones first, each once.
+fn collect<'a>(ty: &'a ElementType, found: &mut Vec<&'a ElementType>) {
+    match ty {
+        ElementType::Struct { fields, .. } if !found.contains(&ty) => {
+            found.push(ty);
+            fields.iter().for_each(|field| collect(&field.ty, found));
+        }
+        ElementType::Array { element, .. } => collect(element, found),
+        _ => {}
+    }
+}
+
+/// A type with the distances that it leaves open.
+fn spelled(ty: &ElementType) -> String {
+    let mut text = ty.to_string();
+    let mut inside = ty;
+    loop {
+        match inside {
+            ElementType::Array { element, stride, .. } => {
+                write!(text, ", {stride} bytes apart").expect("a string takes all");
+                inside = element;
+            }
+            ElementType::Matrix { stride, is_row_major, .. } => {
+                let lines = if *is_row_major { "rows" } else { "columns" };
+                write!(text, ", {lines} {stride} bytes apart").expect("a string takes all");
+                return text;
+            }
+            _ => return text,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `vkarray inspect`, and `vkarray run` of shaders that are not WGSL. Nothing here but the last test opens a device.
+
+use crate::{Folder, text};
+
+/// A folder that also holds the shaders of `tests/shaders`.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    let shaders = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/shaders");
+    for entry in std::fs::read_dir(shaders).expect("the repository has them") {
+        let path = entry.expect("a readable folder").path();
+        let name = path.file_name().and_then(|name| name.to_str()).expect("an ASCII name").to_owned();
+        folder.put(&name, std::fs::read(&path).expect("a readable file"));
+    }
+    folder
+}
+
+#[test]
+fn a_kernel_is_shown_with_the_layouts_of_its_structs() {
+    let folder = folder();
+    let without_driver = |line: &str| {
+        let output = folder.command(line).env("VK_DRIVER_FILES", "/nowhere").output().expect("the command starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let expected = "\
+main: workgroup 1×1×1
+  Std140  uniform 0:0  read   Std140
+  packed  storage 0:1  read   Std430
+  tight   storage 0:2  read   Scalar
+  result  storage 1:3  write  array<f32>
+  Std140: 112 bytes
+    +0      a      array<f32, 2>, 16 bytes apart
+    +32     m      mat2x2<f32>, columns 16 bytes apart
+    +64     v      vec3<f32>
+    +76     f      f32
+    +80     inner  array<Inner, 2>, 16 bytes apart
+  Inner: 16 bytes
+    +0      v  vec3<f32>
+    +12     f  f32
+  Std430: 80 bytes
+    +0      a      array<f32, 2>, 4 bytes apart
+    +8      m      mat2x2<f32>, columns 8 bytes apart
+    +32     r      mat3x2<f32>, rows 16 bytes apart
+    +64     inner  Inner
+  Scalar: 64 bytes with one element
+    +0      a     vec3<f32>
+    +12     f     f32
+    +16     m     mat3x3<f32>, columns 12 bytes apart
+    +52     tail  array<vec3<f32>>, 12 bytes apart
+";
+    assert_eq!(without_driver("inspect layouts.spv"), expected);
+    let found = without_driver("inspect reverse.spv --const LANES=8 --const 1=3 --entry main");
+    assert!(found.starts_with("main: workgroup 8×1×1, shared 96 bytes\n"), "{found}");
+    // The same kernel from its GLSL and from glslang's SPIR-V.
+    assert_eq!(without_driver("inspect saxpy.comp"), without_driver("inspect saxpy.spv"));
+    assert!(without_driver("inspect julia.wgsl").starts_with("julia: workgroup 16×16×1\n"));
+}
+
+#[test]
+fn everything_is_in_the_json() {
+    let folder = folder();
+    let output = folder.done("inspect subgroup_sum.spv --json");
+    let kernels: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let kernel = &kernels[0];
+    assert_eq!(kernel["entry"], "main");
+    assert_eq!(kernel["workgroup_size"], serde_json::json!([64, 1, 1]));
+    assert_eq!(kernel["uses_subgroups"], true);
+    assert_eq!(kernel["capabilities"], serde_json::json!(["Subgroup", "SubgroupArithmetic"]));
+    assert_eq!(kernel["params"][0]["name"], "values");
+    assert_eq!(kernel["params"][0]["access"], "Read");
+    assert_eq!(kernel["params"][0]["stride"], 4);
+    let output = folder.done("inspect reverse.spv --json");
+    let kernels: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(kernels[0]["shared"], serde_json::json!([{ "name": "tile", "bytes": 256 }]));
+    assert_eq!(kernels[0]["constants"][2]["default"], serde_json::json!({ "Value": { "F32": 1.5 } }));
+    assert_eq!(kernels[0]["uses_subgroups"], false);
+}
+
+#[test]
+fn what_cannot_be_shown_says_why() {
+    let folder = folder();
+    folder.put("text.spv", "#version 450");
+    folder.put("short.spv", &folder_bytes("saxpy.spv")[..400]);
+    folder.put("binary.comp", folder_bytes("saxpy.spv"));
+    folder.put("shader.txt", "");
+    folder.put("empty.wgsl", "");
+    let cases = [
+        ("inspect none.spv", "cannot read none.spv"),
+        ("inspect shader.txt", "shader.txt: a shader is .wgsl, .comp, .glsl or .spv"),
+        ("inspect text.spv", "text.spv: SPIR-V word 0: 3 words are fewer than the 5 of a header"),
+        ("inspect short.spv", "short.spv: SPIR-V word 97: an instruction of"),
+        ("inspect binary.comp", "cannot read binary.comp"),
+        ("inspect empty.wgsl", "empty.wgsl: no compute entry point"),
+        ("inspect texture.spv", "`picture` is a texture or storage image"),
+        ("inspect saxpy.spv --entry other", "no compute entry point `other`; there is `main`"),
+        ("inspect reverse.spv --const LANE=1", "no constant `LANE`"),
+        ("inspect histogram.comp", "histogram.comp:11:52: the shader does not parse"),
+    ];
+    for (line, part) in cases {
+        let message = folder.refused(2, &mut folder.command(line));
+        assert!(message.contains(part), "{line}\n{message}");
+    }
+}
+
+fn folder_bytes(name: &str) -> Vec<u8> {
+    let path = format!("{}/../../tests/shaders/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn shaders_of_all_languages_run() {
+    if std::env::var_os("GPU_TESTS").is_some_and(|value| value == "skip") {
+        return eprintln!("SKIPPED: no device is expected here");
+    }
+    let folder = folder();
+    for shader in ["saxpy.wgsl --const WORKGROUP=64", "saxpy.comp", "saxpy.spv"] {
+        folder.done(&format!(
+            "run {shader} --arg x=arange:f32[100] --arg y=full:f32[100],value=1 --arg a=3 --covering 100 --out y=y.npy --quiet"
+        ));
+        let bytes = std::fs::read(folder.path("y.npy")).expect("it was written");
+        let mut numbers =
+            bytes[bytes.len() - 400..].as_chunks::<4>().0.iter().map(|number| f32::from_le_bytes(*number));
+        assert_eq!(numbers.next_back(), Some(298.0), "{shader}");
+    }
+}

@@ -1,0 +1,149 @@
+//! Feeds damaged shaders to [`Module`]: `cargo run -p vkarray-kernel --example fuzz -- SECONDS [SEED [FOLDER]…]`.
+//!
+//! Every input is a shader of `tests/shaders`, `shaders/` or the folders, mutated: SPIR-V by instructions (`binary.rs`), text by
+//! words (`text.rs`). A panic, or more than ten seconds for one input, is a finding: the input is kept in `target/fuzz` and
+//! the run ends in failure. naga's own panics are turned into errors by the crate; they are counted, and kept as well.
+//! The same seed gives the same inputs. A crash of the whole process leaves its input in `target/fuzz/current`.
+
+mod binary;
+mod text;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use vkarray_kernel::{Error, Module, Options, Source};
+
+/// One input may take so long, on a machine whose cores are all busy with what is more urgent.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a shader is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Language {
+    Wgsl,
+    Glsl,
+    Spirv,
+}
+
+struct Seed {
+    name: String,
+    language: Language,
+    bytes: Vec<u8>,
+}
+
+#[derive(Default)]
+struct Counts {
+    taken: u64,
+    refused: u64,
+    /// Places where naga panicked.
+    naga: BTreeSet<String>,
+    findings: u64,
+}
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let seconds = args.next().and_then(|text| text.parse().ok()).unwrap_or(10);
+    let seed = args.next().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let folders = ["tests/shaders", "shaders/samples", "shaders/library"].map(|folder| root.join(folder));
+    let seeds: Vec<Seed> = folders.into_iter().chain(args.map(PathBuf::from)).flat_map(|path| read(&path)).collect();
+    let kept = root.join("target/fuzz");
+    fs::create_dir_all(&kept).expect("the target folder can be written");
+    std::panic::set_hook(Box::new(|_| {})); // They are counted, not printed.
+
+    let mut random = fastrand::Rng::with_seed(seed);
+    let (begun, mut counts) = (Instant::now(), Counts::default());
+    let mut n_inputs = 0_u64;
+    while begun.elapsed() < Duration::from_secs(seconds) {
+        let seed = &seeds[random.usize(..seeds.len())];
+        let bytes = mutated(seed, &seeds, &mut random);
+        fs::write(kept.join("current"), &bytes).expect("the target folder can be written");
+        feed(seed, &bytes, &kept, &mut counts);
+        n_inputs += 1;
+    }
+    let Counts { taken, refused, naga, findings } = counts;
+    println!("{n_inputs} inputs of {} seeds: {taken} taken, {refused} refused, {findings} findings", seeds.len());
+    println!("naga panicked at {} places", naga.len());
+    naga.iter().for_each(|reason| println!("  {reason}"));
+    assert_eq!(findings, 0, "see {}", kept.display());
+}
+
+fn read(folder: &Path) -> Vec<Seed> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable folder").path()).collect();
+    paths.sort(); // The same order everywhere, so that a seed means the same inputs.
+    let seed = |path: &PathBuf| {
+        let language = match path.extension()?.to_str()? {
+            "wgsl" => Language::Wgsl,
+            "comp" | "glsl" => Language::Glsl,
+            "spv" => Language::Spirv,
+            _ => return None,
+        };
+        let name = path.file_name()?.to_str()?.to_owned();
+        Some(Seed { name, language, bytes: fs::read(path).ok()? })
+    };
+    paths.iter().filter_map(seed).collect()
+}
+
+fn mutated(seed: &Seed, seeds: &[Seed], random: &mut fastrand::Rng) -> Vec<u8> {
+    let other = loop {
+        let other = &seeds[random.usize(..seeds.len())];
+        if other.language == seed.language {
+            break other;
+        }
+    };
+    match seed.language {
+        Language::Spirv => binary::mutated(&seed.bytes, &other.bytes, random),
+        Language::Wgsl | Language::Glsl => text::mutated(&seed.bytes, &other.bytes, random),
+    }
+}
+
+/// Parses and translates every kernel of an input.
+fn feed(seed: &Seed, bytes: &[u8], kept: &Path, counts: &mut Counts) {
+    let begun = Instant::now();
+    let result = translate(seed.language, bytes);
+    let time = begun.elapsed();
+    match result {
+        Ok(()) => counts.taken += 1,
+        Err(Error::CompilerPanicked { reason, .. }) if seed.language != Language::Spirv => {
+            if counts.naga.insert(reason) {
+                keep(kept, &format!("naga-{}-{}", counts.naga.len(), seed.name), bytes);
+            }
+        }
+        Err(Error::CompilerPanicked { reason, .. }) => {
+            counts.findings += 1;
+            println!("panic in {}: {reason}", seed.name);
+            keep(kept, &format!("panic-{}-{}", counts.findings, seed.name), bytes);
+        }
+        Err(_) => counts.refused += 1,
+    }
+    if time > PATIENCE {
+        counts.findings += 1;
+        println!("{time:?} for {}", seed.name);
+        keep(kept, &format!("slow-{}-{}", counts.findings, seed.name), bytes);
+    }
+}
+
+fn translate(language: Language, bytes: &[u8]) -> Result<(), Error> {
+    let text = || String::from_utf8_lossy(bytes).into_owned();
+    let module = Module::parse(&match language {
+        Language::Wgsl => Source::wgsl(text()),
+        Language::Glsl => Source::glsl(text()),
+        Language::Spirv => Source::spirv(bytes.to_vec()),
+    })?;
+    for entry in module.entry_points() {
+        let signature = module.translate(Some(entry), &BTreeMap::new(), &Options::default())?.signature;
+        // What a caller does with it next.
+        let _ = signature.to_string();
+        let _ = signature.arguments().map(|argument| argument.ty().used_bytes()).fold(0, u64::wrapping_add);
+        for member in signature.push_constants.iter().flat_map(|push| &push.members) {
+            let _ = member.ty.leaves();
+        }
+    }
+    Ok(())
+}
+
+fn keep(kept: &Path, name: &str, bytes: &[u8]) {
+    fs::write(kept.join(name), bytes).expect("the target folder can be written");
+}

@@ -1,0 +1,163 @@
+//! SPIR-V that some other compiler made: [`Binary`], checked and reflected by us, given to the driver as it is.
+//!
+//! A module comes from a file, so nothing of it is believed. `binary/instruction.rs` cuts it by the grammar of `rspirv`,
+//! `read.rs` checks its structure and keeps what it declares, `constants.rs` and `types.rs` make sense of that, `uses.rs`
+//! finds out what an entry point reads and writes, and `signature.rs` puts it together. Wrong input ends in an
+//! [`Error::Malformed`] with the word where it is wrong.
+//!
+//! Not checked is what happens inside functions: types of operands, structure of loops. That is `spirv-val`'s work, and
+//! the driver trusts it. Why not `spirq` or a parse by `rspirv` itself: `docs/decisions/015`.
+//! Called by `translate.rs`. Read next: `binary/instruction.rs`.
+
+mod block;
+mod constants;
+mod contents;
+mod instruction;
+mod read;
+mod signature;
+mod types;
+mod uses;
+
+use std::collections::BTreeMap;
+
+use spirv::ExecutionModel;
+
+use crate::error::{Error, Result};
+use crate::malformed::Malformed;
+use crate::names::{Names, nearest};
+use crate::scalar::{ScalarValue, range_of};
+use crate::signature::Signature;
+use constants::{adjustable, numbered};
+use contents::{Contents, EntryPoint};
+use instruction::Fault;
+pub(crate) use signature::MAX_PUSH_BYTES;
+use signature::{malformed, name_of};
+
+/// A module of SPIR-V whose structure is sound.
+#[derive(Clone, Debug)]
+pub(crate) struct Binary {
+    words: Vec<u32>,
+    contents: Contents,
+}
+
+/// What a kernel is made of.
+pub(crate) struct Chosen {
+    pub(crate) spirv: Vec<u32>,
+    pub(crate) signature: Signature,
+    /// Constants that differ from their default, by number.
+    pub(crate) specialization: Vec<(u32, ScalarValue)>,
+}
+
+impl Binary {
+    /// Reads and checks a module.
+    pub(crate) fn parse(source_name: &str, bytes: &[u8]) -> Result<Self> {
+        let words = words_of(bytes).map_err(|fault| malformed(source_name, fault))?;
+        let contents = read::read(&words).map_err(|fault| malformed(source_name, fault))?;
+        let binary = Self { words, contents };
+        binary.check_stages().map_err(|fault| malformed(source_name, fault))?;
+        Ok(binary)
+    }
+
+    /// The compute entry points, in the module's order.
+    pub(crate) fn entry_points(&self) -> impl Iterator<Item = &str> {
+        self.compute().map(|entry| entry.name.as_str())
+    }
+
+    fn compute(&self) -> impl Iterator<Item = &EntryPoint> {
+        self.contents.entry_points.iter().filter(|entry| entry.model == Some(ExecutionModel::GLCompute))
+    }
+
+    /// Refuses a module for another interface, and entry points that a name does not tell apart.
+    fn check_stages(&self) -> Result<(), Fault> {
+        let mut names = std::collections::HashSet::new();
+        for entry in self.compute() {
+            if !names.insert(&entry.name) {
+                return Err(Fault { word: entry.at, problem: Malformed::EntryTwice { name: entry.name.clone() } });
+            }
+            if entry.name.is_empty() || entry.name.chars().any(char::is_control) {
+                let what = format!("an entry point called {:?}", entry.name);
+                let advice = "give it a name that can be printed";
+                return Err(Fault { word: entry.at, problem: Malformed::Foreign { what, advice } });
+            }
+        }
+        let kernel = self.contents.entry_points.iter().find(|entry| entry.model == Some(ExecutionModel::Kernel));
+        match kernel {
+            Some(entry) if names.is_empty() => {
+                let what = format!("`{}`, an OpenCL kernel,", entry.name.escape_debug());
+                let advice = "compile it with clspv, which makes a GLCompute entry point of it";
+                Err(Fault { word: entry.at, problem: Malformed::Foreign { what, advice } })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reflects one entry point, which exists, with values for its constants.
+    pub(crate) fn choose(&self, source_name: &str, entry: &str, given: &BTreeMap<String, f64>) -> Result<Chosen> {
+        let set = self.constant_values(entry, given)?;
+        self.check_numbers().map_err(|fault| malformed(source_name, fault))?;
+        let point = self.compute().find(|point| point.name == entry).expect("the caller took it from `entry_points`");
+        let signature = signature::signature(&self.words, &self.contents, point, &set)
+            .map_err(|refusal| refusal.into_error(source_name, entry))?;
+        Ok(Chosen { spirv: self.words.clone(), signature, specialization: set.into_iter().collect() })
+    }
+
+    /// Finds the constants that names or numbers mean, and checks the values against their types.
+    fn constant_values(&self, entry: &str, given: &BTreeMap<String, f64>) -> Result<BTreeMap<u32, ScalarValue>> {
+        let mut set = BTreeMap::new();
+        for (key, &value) in given {
+            let kernel = || entry.to_owned();
+            let is_called = |name: &str, number: u32| name == key || number.to_string() == *key;
+            let found = adjustable(&self.contents).into_iter().find(|constant| {
+                is_called(&name_of(&self.contents, constant.declared.id, constant.number), constant.number)
+            });
+            let Some(constant) = found else {
+                let found: Names = adjustable(&self.contents)
+                    .into_iter()
+                    .map(|constant| name_of(&self.contents, constant.declared.id, constant.number))
+                    .collect();
+                let hint = nearest(key, &found.0);
+                return Err(Error::UnknownConstant { kernel: kernel(), constant: key.clone(), found, hint });
+            };
+            let name = || name_of(&self.contents, constant.declared.id, constant.number);
+            let dtype = constant.default.dtype();
+            let Some(scalar) = ScalarValue::from_f64(value, dtype) else {
+                let reason = range_of(dtype);
+                return Err(Error::BadConstant { kernel: kernel(), constant: name(), dtype, value, reason });
+            };
+            if set.insert(constant.number, scalar).is_some() {
+                return Err(Error::DuplicateConstant { kernel: kernel(), constant: name(), id: constant.number });
+            }
+        }
+        Ok(set)
+    }
+
+    /// Refuses two constants of one number and different types. Of one type they are set together: glslang makes two of a
+    /// constant that is also a workgroup's size.
+    fn check_numbers(&self) -> Result<(), Fault> {
+        let mut seen = BTreeMap::new();
+        for constant in numbered(&self.contents) {
+            let (first, default) = *seen.entry(constant.number).or_insert((constant.declared.id, constant.default));
+            if default.dtype() != constant.default.dtype() {
+                let ids = [first, constant.declared.id];
+                let names = ids.map(|id| name_of(&self.contents, id, constant.number)).into_iter().collect();
+                let problem = Malformed::SameConstant { id: constant.number, names };
+                return Err(Fault { word: constant.declared.at, problem });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The words of a file, in whichever byte order it was written.
+fn words_of(bytes: &[u8]) -> Result<Vec<u32>, Fault> {
+    let (words, rest) = bytes.as_chunks::<4>();
+    if !rest.is_empty() {
+        return Err(Fault { word: words.len(), problem: Malformed::Bytes { bytes: bytes.len() } });
+    }
+    let is_swapped = words.first().is_some_and(|first| u32::from_be_bytes(*first) == spirv::MAGIC_NUMBER);
+    let word = |bytes: &[u8; 4]| if is_swapped { u32::from_be_bytes(*bytes) } else { u32::from_le_bytes(*bytes) };
+    Ok(words.iter().map(word).collect())
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

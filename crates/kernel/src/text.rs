@@ -1,0 +1,191 @@
+//! Shaders as text: [`Text`], a module that naga parsed, and its translation to SPIR-V.
+//!
+//! naga does the work; this file chooses what it is asked for and turns its refusals into our errors. Values of constants
+//! are checked here first, since naga rounds `1.5` to `1` for an integer without a word.
+//! Read next: `reflect.rs` for what the kernel takes, `spirv.rs` for what is written.
+
+use std::collections::BTreeMap;
+
+use naga::ShaderStage;
+use naga::back::PipelineConstants;
+use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
+use naga::front::glsl;
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+
+use crate::binary::MAX_PUSH_BYTES;
+use crate::capabilities::{capabilities, declared};
+use crate::error::{Error, Result};
+use crate::linked::Linked;
+use crate::names::{Names, nearest};
+use crate::scalar::{ScalarValue, range_of};
+use crate::signature::Param;
+use crate::source::Library;
+use crate::translate::{Options, Translated};
+use crate::{reflect, spirv};
+
+/// Where naga's GLSL ends, there is still a way.
+const GLSL_ADVICE: &str =
+    "naga translates a part of GLSL; for the whole language run `glslangValidator -V` on the file and use the SPIR-V";
+
+/// Text that parses and is valid.
+#[derive(Clone, Debug)]
+pub(crate) struct Text {
+    source_name: String,
+    linked: Linked,
+    is_glsl: bool,
+    module: naga::Module,
+    info: ModuleInfo,
+}
+
+impl Text {
+    /// Parses and validates WGSL.
+    pub(crate) fn wgsl(source_name: &str, text: &str, libraries: &[Library]) -> Result<Self> {
+        let linked = Linked::new(source_name, text, libraries);
+        let module = naga::front::wgsl::parse_str(&linked.text).map_err(|error| {
+            let report = linked.report(&error.emit_to_string_with_path(&linked.text, source_name));
+            Error::Parse { place: linked.place_of(&report, error.location(&linked.text)), report }
+        })?;
+        Self::validated(source_name, linked, module, false)
+    }
+
+    /// Parses and validates a compute shader in GLSL.
+    pub(crate) fn glsl(source_name: &str, text: &str) -> Result<Self> {
+        let linked = Linked::new(source_name, text, &[]);
+        let options = glsl::Options::from(ShaderStage::Compute);
+        let module = glsl::Frontend::default().parse(&options, text).map_err(|errors| {
+            let first = errors.errors.first().map(|error| error.meta.location(text));
+            let report = errors.emit_to_string_with_path(text, source_name);
+            Error::Parse { place: linked.place(first), report: format!("{}\n{GLSL_ADVICE}", report.trim_end()) }
+        })?;
+        Self::validated(source_name, linked, module, true)
+    }
+
+    fn validated(source_name: &str, linked: Linked, module: naga::Module, is_glsl: bool) -> Result<Self> {
+        let info = Validator::new(ValidationFlags::all(), supported()).validate(&module).map_err(|error| {
+            let report = linked.report(&error.emit_to_string_with_path(&linked.text, source_name));
+            let report = if is_glsl { format!("{report}\n{GLSL_ADVICE}") } else { report };
+            Error::Invalid { place: linked.place_of(&report, error.location(&linked.text)), report }
+        })?;
+        Ok(Self { source_name: source_name.to_owned(), linked, is_glsl, module, info })
+    }
+
+    /// The names of the compute entry points, in the order of the text.
+    pub(crate) fn entry_points(&self) -> impl Iterator<Item = &str> {
+        let compute = |entry: &&naga::EntryPoint| entry.stage == ShaderStage::Compute;
+        self.module.entry_points.iter().filter(compute).map(|entry| entry.name.as_str())
+    }
+
+    /// Translates an entry point, which exists.
+    pub(crate) fn translate(
+        &self,
+        entry: &str,
+        constants: &BTreeMap<String, f64>,
+        options: &Options,
+    ) -> Result<Translated> {
+        let values = self.constant_values(entry, constants)?;
+        let (module, info) = process_overrides(&self.module, &self.info, Some((ShaderStage::Compute, entry)), &values)
+            .map_err(|error| self.constants_error(entry, constants, error))?;
+        let is_chosen = |point: &naga::EntryPoint| point.stage == ShaderStage::Compute && point.name == entry;
+        let index = module.entry_points.iter().position(is_chosen).expect("naga keeps the entry point it was given");
+        let mut signature = reflect::signature(&module, &info, index)?;
+        if self.is_glsl {
+            signature.params.iter_mut().for_each(Param::unwrap_block);
+        }
+        if let Some(push) = signature.push_constants.as_ref().filter(|push| push.bytes > MAX_PUSH_BYTES) {
+            let variable = push.members.first().map_or_else(String::new, |member| member.name.clone());
+            let what = "part of more than 64 KiB of push constants";
+            return Err(Error::Unsupported { kernel: entry.to_owned(), variable, what });
+        }
+        signature.constants = reflect::constants(&self.module, &module);
+        let written = spirv::write(&spirv::Request {
+            module: &module,
+            info: &info,
+            entry,
+            source: (&self.source_name, &self.linked.text),
+            options,
+        })?;
+        signature.capabilities = capabilities(&declared(&written.words), &written.words);
+        spirv::check_cooperative(entry, &signature.capabilities)?;
+        Ok(Translated {
+            spirv: written.words,
+            signature,
+            entry: entry.to_owned(),
+            buffer_bounds: written.buffer_bounds,
+            specialization: Vec::new(),
+        })
+    }
+
+    /// Checks the values against the constants' types and renames them to the keys naga expects.
+    fn constant_values(&self, entry: &str, given: &BTreeMap<String, f64>) -> Result<PipelineConstants> {
+        let mut values = PipelineConstants::default();
+        for (key, &value) in given {
+            let is_called =
+                |o: &naga::Override| o.name.as_ref() == Some(key) || o.id.is_some_and(|id| id.to_string() == *key);
+            let kernel = || entry.to_owned();
+            let Some((_, declared)) = self.module.overrides.iter().find(|(_, o)| is_called(o)) else {
+                let found = self.constant_names();
+                let hint = nearest(key, &found.0);
+                return Err(Error::UnknownConstant { kernel: kernel(), constant: key.clone(), found, hint });
+            };
+            let constant = || declared.name.clone().unwrap_or_else(|| key.clone());
+            let naga::TypeInner::Scalar(scalar) = self.module.types[declared.ty].inner else {
+                unreachable!("the validator admits only scalars as constants");
+            };
+            let dtype = reflect::dtype(scalar);
+            if ScalarValue::from_f64(value, dtype).is_none() {
+                let reason = range_of(dtype);
+                return Err(Error::BadConstant { kernel: kernel(), constant: constant(), dtype, value, reason });
+            }
+            let naga_key = declared.id.map_or_else(constant, |id| id.to_string());
+            if let (Some(_), Some(id)) = (values.insert(naga_key, value), declared.id) {
+                return Err(Error::DuplicateConstant { kernel: kernel(), constant: constant(), id: id.into() });
+            }
+        }
+        Ok(values)
+    }
+
+    fn constant_names(&self) -> Names {
+        self.module.overrides.iter().filter_map(|(_, declared)| declared.name.clone()).collect()
+    }
+
+    fn constants_error(&self, entry: &str, given: &BTreeMap<String, f64>, error: PipelineConstantError) -> Error {
+        let kernel = entry.to_owned();
+        let report = match error {
+            PipelineConstantError::MissingValue(key) => {
+                let has_key = |o: &naga::Override| o.id.is_some_and(|id| id.to_string() == key);
+                let named = self.module.overrides.iter().find(|(_, o)| has_key(o)).and_then(|(_, o)| o.name.clone());
+                return Error::MissingConstant { kernel, constant: named.unwrap_or(key), found: self.constant_names() };
+            }
+            PipelineConstantError::ValidationError(error) => {
+                self.linked.report(&error.emit_to_string_with_path(&self.linked.text, &self.source_name))
+            }
+            PipelineConstantError::NegativeWorkgroupSize => "the workgroup size is not positive".to_owned(),
+            error => error.to_string(),
+        };
+        let values: Vec<_> = given.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let values = if values.is_empty() { "at their defaults".to_owned() } else { values.join(", ") };
+        Error::Constants { kernel, values, report }
+    }
+}
+
+/// What a shader may use: all of what naga's SPIR-V writer knows that has a place in a compute kernel. Whether the device
+/// has it is asked later, by [`Signature::capabilities`].
+fn supported() -> Capabilities {
+    Capabilities::IMMEDIATES
+        | Capabilities::FLOAT64
+        | Capabilities::SHADER_INT64
+        | Capabilities::SHADER_INT16
+        | Capabilities::SHADER_FLOAT16
+        | Capabilities::SHADER_FLOAT16_IN_FLOAT32
+        | Capabilities::SUBGROUP
+        | Capabilities::SUBGROUP_BARRIER
+        | Capabilities::SHADER_INT64_ATOMIC_MIN_MAX
+        | Capabilities::SHADER_INT64_ATOMIC_ALL_OPS
+        | Capabilities::SHADER_FLOAT32_ATOMIC
+        | Capabilities::COOPERATIVE_MATRIX
+        | Capabilities::MEMORY_DECORATION_COHERENT
+        | Capabilities::MEMORY_DECORATION_VOLATILE
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+// ARRAY_add(i, v): ARRAY[i] = ARRAY[i] + v, at once; returns what was there. ARRAY_min and ARRAY_max likewise.
+//
+// ARRAY is a storage array<atomic<u32>> that holds the bits of f32. A float that another invocation changes in between is
+// tried again. A NaN never wins a comparison.
+
+fn ARRAY_add(i: u32, value: f32) -> f32 {
+    var old = atomicLoad(&ARRAY[i]);
+    loop {
+        let tried = atomicCompareExchangeWeak(&ARRAY[i], old, bitcast<u32>(bitcast<f32>(old) + value));
+        if tried.exchanged {
+            return bitcast<f32>(old);
+        }
+        old = tried.old_value;
+    }
+    return 0.0;
+}
+
+fn ARRAY_min(i: u32, value: f32) -> f32 {
+    var old = atomicLoad(&ARRAY[i]);
+    loop {
+        if !(value < bitcast<f32>(old)) {
+            return bitcast<f32>(old);
+        }
+        let tried = atomicCompareExchangeWeak(&ARRAY[i], old, bitcast<u32>(value));
+        if tried.exchanged {
+            return bitcast<f32>(old);
+        }
+        old = tried.old_value;
+    }
+    return 0.0;
+}
+
+fn ARRAY_max(i: u32, value: f32) -> f32 {
+    var old = atomicLoad(&ARRAY[i]);
+    loop {
+        if !(value > bitcast<f32>(old)) {
+            return bitcast<f32>(old);
+        }
+        let tried = atomicCompareExchangeWeak(&ARRAY[i], old, bitcast<u32>(value));
+        if tried.exchanged {
+            return bitcast<f32>(old);
+        }
+        old = tried.old_value;
+    }
+    return 0.0;
+}
