@@ -1,55 +1,82 @@
 //! The kernels of one device, each built once: by what it is built from.
 //!
 //! Two kernels are the same if source, entry point, constants and options are. The driver's own pipeline cache stands
-//! behind it, so that kernels that differ only in a constant share what the driver can share.
+//! behind it, so that kernels that differ only in a constant share what the driver can share. A second run of a program
+//! finds on disk what the first one made: `stored.rs` says what is kept under which hash, `disk.rs` how.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ash::vk;
 use vkarray_driver::{Device, Owned};
 
-use crate::error::Result;
-use crate::kernel::{Kernel, Pipeline};
+use crate::disk::{CacheCounters, CacheSettings, Disk};
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
 use crate::source::Source;
-use crate::translate::{Bounds, Module, Options};
+use crate::stored::Origin;
+use crate::translate::{Bounds, Options};
+
+/// Threads that build ahead: more would take the processor from whoever waits.
+const MAX_BUILDERS: usize = 8;
 
 /// Everything a kernel's code depends on. Values of constants by their bits, so that they can be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
-    source: Source,
-    entry: Option<String>,
-    constants: Vec<(String, u64)>,
-    options: Options,
+pub(crate) struct Key {
+    pub(crate) source: Source,
+    pub(crate) entry: Option<String>,
+    pub(crate) constants: Vec<(String, u64)>,
+    pub(crate) options: Options,
 }
 
-/// Builds kernels for a device and remembers them.
+/// A kernel that is built, or being built.
+#[derive(Debug, Default)]
+struct Slot {
+    made: OnceLock<Kernel>,
+    /// Held by the one that builds, so that the others wait for it instead of building the same.
+    making: Mutex<()>,
+}
+
+/// Builds kernels for a device and remembers them, here and on disk.
 pub struct KernelCache {
-    kernels: Mutex<HashMap<Key, Kernel>>,
-    driver_cache: Owned<vk::PipelineCache>,
+    kernels: Mutex<HashMap<Arc<Key>, Arc<Slot>>>,
+    builders: OnceLock<rayon_core::ThreadPool>,
+    pub(crate) disk: Disk,
+    /// What the driver's pipelines on disk must be from; `None` while nothing is kept there.
+    pub(crate) origin: Option<Origin>,
+    pub(crate) driver_cache: Owned<vk::PipelineCache>,
 }
 
 impl KernelCache {
-    /// Creates an empty cache.
+    /// Creates an empty cache that keeps nothing on disk.
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`](crate::Error::Driver) if the driver has no memory for one.
+    /// [`Error::Driver`] if the driver has no memory for one.
     pub fn new(device: &Arc<Device>) -> Result<Arc<Self>> {
-        device.check_lost()?;
-        let info = vk::PipelineCacheCreateInfo::default();
-        // SAFETY: `info` is complete.
-        let raw = unsafe { device.raw().create_pipeline_cache(&info, None) }
-            .map_err(device.failed("vkCreatePipelineCache"))?;
-        // SAFETY: just created; used only while pipelines are created, under `&self`.
-        let driver_cache = unsafe { Owned::new(raw, device) };
-        Ok(Arc::new(Self { kernels: Mutex::default(), driver_cache }))
+        Self::with_disk(device, CacheSettings::off())
     }
 
-    /// Starts to build a kernel. Nothing is done before [`KernelBuilder::build`].
+    /// Creates a cache that finds on disk what an earlier run made, and keeps there what it makes.
+    ///
+    /// Nothing fails for the disk: what is damaged or cannot be written is counted, and kernels are built as without it.
+    ///
+    /// # Errors
+    ///
+    /// As [`KernelCache::new`].
+    pub fn with_disk(device: &Arc<Device>, settings: CacheSettings) -> Result<Arc<Self>> {
+        device.check_lost()?;
+        let driver_cache = driver_cache(device, &[])?;
+        let disk = Disk::new(settings);
+        let origin = if disk.is_off() { None } else { Some(Origin::new(&driver_cache)?) };
+        let (kernels, builders) = (Mutex::default(), OnceLock::new());
+        Ok(Arc::new(Self { kernels, builders, disk, origin, driver_cache }))
+    }
+
+    /// Starts to build a kernel. Nothing is done before [`KernelBuilder::build`] or [`KernelBuilder::prefetch`].
     pub fn kernel(self: &Arc<Self>, source: Source) -> KernelBuilder {
-        let integer_dot_product = self.driver_cache.device().plan().features.integer_dot_product;
+        let integer_dot_product = self.device().plan().features.integer_dot_product;
         KernelBuilder {
             cache: Arc::clone(self),
             source,
@@ -62,7 +89,7 @@ impl KernelCache {
     /// How many kernels are held.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.lock().len()
+        self.lock().values().filter(|slot| slot.made.get().is_some()).count()
     }
 
     /// Whether no kernel is held.
@@ -71,10 +98,79 @@ impl KernelCache {
         self.len() == 0
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Kernel>> {
+    /// What was found on disk and left there since the cache was made.
+    #[must_use]
+    pub fn counters(&self) -> CacheCounters {
+        self.disk.counters()
+    }
+
+    pub(crate) fn device(&self) -> &Arc<Device> {
+        self.driver_cache.device()
+    }
+
+    /// The kernel of that key, built by whoever asks first. No lock is held that others than those who want it wait for.
+    fn kernel_of(&self, key: Key) -> Result<Kernel> {
+        self.device().check_lost()?;
+        let (key, slot) = self.slot(key);
+        if let Some(kernel) = slot.made.get() {
+            return Ok(kernel.clone());
+        }
+        // A builder that panicked has made nothing, so the next one may.
+        let making = slot.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = slot.made.get() {
+            return Ok(kernel.clone());
+        }
+        let made = self.make(&key);
+        match made {
+            Ok(kernel) => Ok(slot.made.get_or_init(|| kernel).clone()),
+            Err(error) => {
+                drop(making);
+                self.lock().remove(&key);
+                Err(error)
+            }
+        }
+    }
+
+    fn slot(&self, key: Key) -> (Arc<Key>, Arc<Slot>) {
+        let mut kernels = self.lock();
+        if let Some((key, slot)) = kernels.get_key_value(&key) {
+            return (Arc::clone(key), Arc::clone(slot));
+        }
+        let (key, slot) = (Arc::new(key), Arc::new(Slot::default()));
+        kernels.insert(Arc::clone(&key), Arc::clone(&slot));
+        (key, slot)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<Key>, Arc<Slot>>> {
         // No caller's code runs under the lock, and an insertion that panics leaves the map whole.
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// The threads that build ahead.
+    fn builders(&self, source: &Source) -> Result<&rayon_core::ThreadPool> {
+        if let Some(pool) = self.builders.get() {
+            return Ok(pool);
+        }
+        let n_threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_BUILDERS);
+        let name = |i| format!("vkarray-build-{i}");
+        let pool = rayon_core::ThreadPoolBuilder::new().num_threads(n_threads).thread_name(name).build();
+        let source_name = || source.name().to_owned();
+        let pool = pool.map_err(|error| Error::CompilerThread {
+            source_name: source_name(),
+            source: std::io::Error::other(error),
+        })?;
+        Ok(self.builders.get_or_init(|| pool))
+    }
+}
+
+/// A cache of the driver's, with what an earlier one held.
+pub(crate) fn driver_cache(device: &Arc<Device>, held: &[u8]) -> Result<Owned<vk::PipelineCache>> {
+    let info = vk::PipelineCacheCreateInfo::default().initial_data(held);
+    // SAFETY: `info` borrows bytes that are none, or were this driver's own: their checksum and their header were compared.
+    let raw =
+        unsafe { device.raw().create_pipeline_cache(&info, None) }.map_err(device.failed("vkCreatePipelineCache"))?;
+    // SAFETY: just created; used only by those who borrow or own it while they create pipelines.
+    Ok(unsafe { Owned::new(raw, device) })
 }
 
 impl fmt::Debug for KernelCache {
@@ -123,25 +219,40 @@ impl KernelBuilder {
         self
     }
 
-    /// Builds the kernel, or returns the one built before from the same things. Compiles on this thread.
+    /// Builds the kernel, or returns the one built before from the same things. Compiles on this thread, or waits for the
+    /// thread that is compiling the same.
     ///
     /// # Errors
     ///
-    /// Those of [`Module::parse`] and [`Module::translate`], [`Error::Capability`](crate::Error::Capability) and the
-    /// limits of [`check_workgroup`](crate::check_workgroup); [`Error::Driver`](crate::Error::Driver).
+    /// Those of [`Module::parse`] and [`Module::translate`], [`Error::Capability`] and the limits of
+    /// [`check_workgroup`](crate::check_workgroup); [`Error::Driver`].
+    ///
+    /// [`Module::parse`]: crate::Module::parse
+    /// [`Module::translate`]: crate::Module::translate
     pub fn build(self) -> Result<Kernel> {
+        let (cache, key) = self.into_key();
+        cache.kernel_of(key)
+    }
+
+    /// Starts to build the kernel on another thread. Returns at once; a [`build`](KernelBuilder::build) of the same kernel
+    /// finds it, or waits for it, and says what is wrong with it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CompilerThread`] if there can be no thread.
+    pub fn prefetch(self) -> Result<()> {
+        let (cache, key) = self.into_key();
+        let for_thread = Arc::clone(&cache);
+        cache.builders(&key.source)?.spawn(move || {
+            // An error is for whoever wants the kernel: nothing is remembered of it, so it will come again.
+            let _: Result<Kernel> = for_thread.kernel_of(key);
+        });
+        Ok(())
+    }
+
+    fn into_key(self) -> (Arc<KernelCache>, Key) {
         let Self { cache, source, entry, constants, options } = self;
-        cache.driver_cache.device().check_lost()?;
-        let bits = constants.iter().map(|(name, value)| (name.clone(), value.to_bits())).collect();
-        let key = Key { source, entry, constants: bits, options };
-        if let Some(kernel) = cache.lock().get(&key) {
-            return Ok(kernel.clone());
-        }
-        // Built outside the lock: two threads may build the same kernel, and the first to finish is kept.
-        let module = Module::parse(&key.source)?;
-        let translated = module.translate(key.entry.as_deref(), &constants, &key.options)?;
-        let pipeline = Pipeline::new(cache.driver_cache.device(), cache.driver_cache.raw(), translated)?;
-        let kernel = Kernel { pipeline: Arc::new(pipeline) };
-        Ok(cache.lock().entry(key).or_insert(kernel).clone())
+        let constants = constants.into_iter().map(|(name, value)| (name, value.to_bits())).collect();
+        (cache, Key { source, entry, constants, options })
     }
 }

@@ -16,6 +16,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// A variable of the environment that says nothing known.
+    #[error("{text:?} in {variable} is not {expected}")]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    BadSetting { variable: &'static str, text: String, expected: &'static str },
     /// No dtype has that name.
     #[error("no dtype is called `{text}`{hint}")]
     UnknownDType {

@@ -112,6 +112,11 @@ impl Source {
         &self.name
     }
 
+    /// Whether making SPIR-V of it takes a compiler.
+    pub(crate) const fn is_text(&self) -> bool {
+        !matches!(self.language, Language::Spirv(_))
+    }
+
     pub(crate) fn libraries(&self) -> &[Library] {
         &self.libraries
     }

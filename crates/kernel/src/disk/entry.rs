@@ -1,0 +1,96 @@
+//! One file of the cache: what it is kept under, how long it is, a checksum, then the content. Pure.
+//!
+//! A file is taken only if it is whole and is what was asked for. It may have been cut by a full disk, overwritten by
+//! chance, or written by another version.
+
+/// What an entry is kept under: a hash of all that it depends on.
+pub(crate) type Hash = [u8; 32];
+
+const MAGIC: [u8; 8] = *b"vkarrayC";
+/// Counts up when anything about the form of a file or its content changes.
+const FORMAT: u32 = 1;
+/// Magic, format, length of the content, hash, checksum.
+const HEADER: usize = 8 + 4 + 8 + 32 + 32;
+/// No kernel is as long.
+pub(super) const MAX_BYTES: u64 = 64 << 20;
+
+/// Why a file is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unusable {
+    /// Cut, overwritten, or never a file of ours.
+    Damaged,
+    /// Whole, but of another version, or something else than was asked for.
+    Foreign,
+}
+
+/// The bytes of a file.
+pub(super) fn encode(hash: &Hash, content: &[u8]) -> Vec<u8> {
+    let mut file = Vec::with_capacity(HEADER + content.len());
+    file.extend(MAGIC);
+    file.extend(FORMAT.to_le_bytes());
+    file.extend((content.len() as u64).to_le_bytes());
+    file.extend(hash);
+    file.extend(checksum(&file, content));
+    file.extend(content);
+    file
+}
+
+/// The content of a file that was kept under `hash`.
+pub(super) fn decode<'a>(hash: &Hash, file: &'a [u8]) -> Result<&'a [u8], Unusable> {
+    let (header, content) = file.split_at_checked(HEADER).ok_or(Unusable::Damaged)?;
+    let (before, sum) = header.split_at(HEADER - 32);
+    if before[..8] != MAGIC {
+        return Err(Unusable::Damaged);
+    }
+    if before[8..12] != FORMAT.to_le_bytes() {
+        return Err(Unusable::Foreign);
+    }
+    if before[12..20] != (content.len() as u64).to_le_bytes() || *sum != checksum(before, content) {
+        return Err(Unusable::Damaged);
+    }
+    if before[20..] == *hash { Ok(content) } else { Err(Unusable::Foreign) }
+}
+
+fn checksum(before: &[u8], content: &[u8]) -> Hash {
+    *blake3::Hasher::new().update(before).update(content).finalize().as_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: Hash = [7; 32];
+
+    #[test]
+    fn what_was_kept_comes_back() {
+        for content in [&b""[..], b"x", &[0; 1000]] {
+            assert_eq!(decode(&KEY, &encode(&KEY, content)), Ok(content));
+        }
+    }
+
+    #[test]
+    fn every_cut_is_seen() {
+        let file = encode(&KEY, b"content");
+        for len in 0..file.len() {
+            assert_eq!(decode(&KEY, &file[..len]), Err(Unusable::Damaged), "{len} bytes");
+        }
+        let longer = [file, vec![0]].concat();
+        assert_eq!(decode(&KEY, &longer), Err(Unusable::Damaged));
+    }
+
+    #[test]
+    fn every_flipped_bit_is_seen() {
+        let file = encode(&KEY, b"content");
+        for bit in 0..file.len() * 8 {
+            let mut file = file.clone();
+            file[bit / 8] ^= 1 << (bit % 8);
+            let expected = if (64..96).contains(&bit) { Unusable::Foreign } else { Unusable::Damaged };
+            assert_eq!(decode(&KEY, &file), Err(expected), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn another_key_is_foreign() {
+        assert_eq!(decode(&[8; 32], &encode(&KEY, b"content")), Err(Unusable::Foreign));
+    }
+}
