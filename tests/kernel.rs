@@ -9,6 +9,7 @@ mod constants;
 mod launch;
 mod push;
 mod refusals;
+mod sanitizer;
 mod shared;
 mod steady;
 

@@ -27,6 +27,8 @@ mod mismatch;
 mod names;
 mod plain_types;
 mod reflect;
+mod sanitize;
+mod sanitized;
 mod scalar;
 mod signature;
 mod source;
@@ -47,6 +49,7 @@ pub use kernel::Kernel;
 pub use limits::{Limits, check_bindings, check_workgroup};
 pub use mismatch::Mismatch;
 pub use names::{Hint, Names};
+pub use sanitize::{Fault, Finding, OtherAccess, Sanitize, Sanitized, SharedSpan, Site, Subject};
 pub use scalar::ScalarValue;
 pub use signature::{
     Access, Capability, Constant, ConstantDefault, Param, ParamKind, Parameter, PushConstants, PushMember, SharedVar,

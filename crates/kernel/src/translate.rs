@@ -20,6 +20,7 @@ use crate::names::{Names, nearest};
 use crate::scalar::{ScalarValue, range_of};
 use crate::signature::Signature;
 use crate::source::{Language, Source};
+use crate::sanitize::{self, Sanitize, Sanitized};
 use crate::{reflect, spirv};
 
 /// naga recurses with the shader's nesting, up to a depth that may exceed a small thread's stack.
@@ -40,6 +41,8 @@ pub struct Options {
     pub integer_dot_product: bool,
     /// Whether names and the source text go into the SPIR-V, for debuggers and profilers.
     pub debug_info: bool,
+    /// Whether the kernel gets checks that find its faults while it runs. Nothing else changes without.
+    pub sanitize: Option<Sanitize>,
 }
 
 /// What happens to an index out of range.
@@ -83,6 +86,10 @@ pub struct Translated {
     pub entry: String,
     /// What became of [`Options::bounds`].
     pub buffer_bounds: BufferBounds,
+    /// What the checks need and say, if [`Options::sanitize`] asked for them.
+    pub sanitized: Option<Sanitized>,
+    /// The source's name.
+    pub source_name: String,
 }
 
 /// A shader that parses and is valid. Translating it needs no further look at its text.
@@ -153,9 +160,11 @@ impl Module {
                 module.entry_points.iter().position(is_chosen).expect("naga keeps the entry point it was given");
             let mut signature = reflect::signature(&module, &info, index)?;
             signature.constants = reflect::constants(&self.naga, &module);
+            let checked = self.instrumented((&module, &info, index), &signature, options)?;
+            let (module, info) = checked.as_ref().map_or((&*module, &*info), |with| (&with.module, &with.info));
             let written = spirv::write(&spirv::Request {
-                module: &module,
-                info: &info,
+                module,
+                info,
                 entry,
                 source: (&self.source_name, &self.text),
                 options,
@@ -163,8 +172,23 @@ impl Module {
             signature.capabilities = reflect::capabilities(&written.words);
             spirv::check_cooperative(entry, &signature.capabilities)?;
             let (spirv, buffer_bounds) = (written.words, written.buffer_bounds);
-            Ok(Translated { spirv, signature, entry: entry.to_owned(), buffer_bounds })
+            let sanitized = checked.map(|with| with.sanitized);
+            let (entry, source_name) = (entry.to_owned(), self.source_name.clone());
+            Ok(Translated { spirv, signature, entry, buffer_bounds, sanitized, source_name })
         })
+    }
+
+    /// The module with checks, if they are asked for.
+    fn instrumented(
+        &self,
+        (module, info, index): (&naga::Module, &ModuleInfo, usize),
+        signature: &Signature,
+        options: &Options,
+    ) -> Result<Option<sanitize::Instrumented>> {
+        let Some(sanitize) = options.sanitize else { return Ok(None) };
+        let (text, zero_shared) = (self.text.as_str(), options.zero_shared);
+        let request = sanitize::Request { module, info, index, signature, text, zero_shared, sanitize };
+        sanitize::instrument(&request).map(Some)
     }
 
     fn choose_entry<'a>(&'a self, entry: Option<&str>) -> Result<&'a str> {
@@ -236,7 +260,7 @@ impl Module {
 
 /// What a shader may use: all of what naga's SPIR-V writer knows that has a place in a compute kernel. Whether the device
 /// has it is asked later, by [`Signature::capabilities`].
-fn supported() -> Capabilities {
+pub(crate) fn supported() -> Capabilities {
     Capabilities::IMMEDIATES
         | Capabilities::FLOAT64
         | Capabilities::SHADER_INT64
