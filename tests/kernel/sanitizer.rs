@@ -3,7 +3,10 @@
 //! The shaders are in `sanitizer/`, a kernel an entry point. A comment `//~ name` marks the line where the kernel of that
 //! name goes wrong, so that no line number is written twice.
 
-use vkarray::{Context, DeviceNDArray, Fault, Finding, Groups, KernelBuilder, KernelError, Limits, OtherAccess, Source};
+use vkarray::{
+    Context, DeviceNDArray, Fault, Finding, Graph, GraphRecorder, Groups, KernelBuilder, KernelError, Limits,
+    OtherAccess, Source,
+};
 
 use crate::fixture::{Fixture, contents};
 
@@ -104,9 +107,7 @@ fn indices_out_of_range_are_found() {
 
 #[test]
 fn divisions_without_a_result_are_found() {
-    let by_zero = |expected: i128| {
-        move |fault: &Fault| matches!(fault, Fault::DivisionByZero { dividend } if *dividend == expected)
-    };
+    let by_zero = |expected: i128| move |fault: &Fault| matches!(fault, Fault::DivisionByZero { dividend } if *dividend == expected);
     check(
         DIVISION,
         &[
@@ -121,9 +122,7 @@ fn divisions_without_a_result_are_found() {
 
 #[test]
 fn reads_of_shared_memory_that_nobody_wrote_are_found() {
-    let uninitialised = |expected: &'static str| {
-        move |fault: &Fault| matches!(fault, Fault::Uninitialised { variable } if variable.starts_with(expected))
-    };
+    let uninitialised = |expected: &'static str| move |fault: &Fault| matches!(fault, Fault::Uninitialised { variable } if variable.starts_with(expected));
     check(
         UNINITIALISED,
         &[
@@ -138,9 +137,7 @@ fn reads_of_shared_memory_that_nobody_wrote_are_found() {
 
 #[test]
 fn races_on_shared_memory_are_found() {
-    let race = |expected: &'static str| {
-        move |fault: &Fault| matches!(fault, Fault::Race { variable, .. } if variable.starts_with(expected))
-    };
+    let race = |expected: &'static str| move |fault: &Fault| matches!(fault, Fault::Race { variable, .. } if variable.starts_with(expected));
     check(
         RACES,
         &[
@@ -213,7 +210,7 @@ fn kernels_without_a_fault_compute_what_they_compute_without_checks() {
             (contents(&arrays.x), contents(&arrays.y))
         });
         assert_eq!(results[0], results[1], "{entry}");
-        assert_ne!(results[0].1, [0; 64], "{entry} computes something") ;
+        assert_ne!(results[0].1, [0; 64], "{entry} computes something");
     }
 }
 
@@ -255,13 +252,9 @@ fn a_graph_refuses_a_kernel_with_checks() {
     let fixture = Fixture::open();
     let arrays = Arrays::new(&fixture);
     let kernel = builder(&fixture, CORRECT, "guarded").build().unwrap();
-    let mut recorded = Ok(());
-    let graph = Graph::record(fixture.default_stream(), |graph| {
-        recorded = kernel.record(graph, Groups::exact([1, 1, 1]), (&arrays.x, &arrays.y)).map(|_| ());
-        Ok::<_, KernelError>(())
-    });
-    drop(graph);
-    let message = recorded.unwrap_err().to_string();
-    let expected = "kernel `guarded` cannot be sanitized: a graph cannot return what is found; build the kernel without checks";
+    let record = |graph: &mut GraphRecorder| kernel.record(graph, Groups::exact([1, 1, 1]), (&arrays.x, &arrays.y));
+    let message = Graph::record(fixture.default_stream(), record).unwrap_err().to_string();
+    let expected =
+        "kernel `guarded` cannot be sanitized: a graph cannot return what is found; build the kernel without checks";
     assert_eq!(message, expected);
 }

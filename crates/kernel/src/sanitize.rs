@@ -104,7 +104,9 @@ pub(crate) fn instrument(request: &Request<'_>) -> Result<Instrumented> {
     let refused = |reason: String| Error::Sanitize { kernel: request.signature.entry.clone(), reason };
     let invocations = request.signature.workgroup_size.map(u64::from).iter().product::<u64>();
     if invocations > MAX_INVOCATIONS {
-        return Err(refused(format!("a workgroup has {invocations} invocations, at most {MAX_INVOCATIONS} are told apart")));
+        return Err(refused(format!(
+            "a workgroup has {invocations} invocations, at most {MAX_INVOCATIONS} are told apart"
+        )));
     }
     let shared = SharedMemory::of(request.module, request.info.get_entry_point(request.index));
     let plan = prelude::Plan::new(request, &shared, invocations);

@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::names::{Names, nearest};
+use crate::sanitize::{self, Sanitize, Sanitized};
 use crate::scalar::{ScalarValue, range_of};
 use crate::signature::Signature;
 use crate::source::{Language, Source};
-use crate::sanitize::{self, Sanitize, Sanitized};
 use crate::{reflect, spirv};
 
 /// naga recurses with the shader's nesting, up to a depth that may exceed a small thread's stack.

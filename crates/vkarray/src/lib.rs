@@ -57,8 +57,9 @@ pub use vkarray_driver::{
 };
 pub use vkarray_kernel::{
     Access, Arg, ArgShape, Arguments, ArrayShape, AsArg, Bounds, ConstArray, Constant, DType, DispatchNode, Element,
-    ElementType, Error as KernelError, Fault, Finding, Groups, Kernel, KernelBuilder, Limits, Module, NamedArg, Options,
-    OtherAccess, Param, ParamKind, Parameter, PushMember, Sanitize, Sanitized, ScalarValue, Signature, Source, Translated,
+    ElementType, Error as KernelError, Fault, Finding, Groups, Kernel, KernelBuilder, Limits, Module, NamedArg,
+    Options, OtherAccess, Param, ParamKind, Parameter, PushMember, Sanitize, Sanitized, ScalarValue, Signature, Source,
+    Translated,
 };
 pub use vkarray_ndarray::{
     Context, ContextBuilder, DeviceNDArray, Error, HostRead, HostWrite, Index, Layout, LayoutError, Order, PendingCopy,

@@ -217,7 +217,8 @@ fn twice(cells: ptr<function, array<i32, 4>>, i: u32) -> i32 {
     for (var i = 0; i < 4; i++) {
         sum += items[id.x].values[i];
     }
-    items[15u - id.x].values[3] = sum;
+    items[id.x].values[3] = sum;
+    y[id.x] = items[id.x].values[3];
 }
 
 @compute @workgroup_size(64) fn private_arrays(@builtin(global_invocation_id) id: vec3<u32>) {

@@ -22,7 +22,9 @@ pub(super) fn is_checked(body: &Body<'_>, handle: Handle<Expression>) -> bool {
     match body.function.expressions[handle] {
         Expression::Access { base, .. } => length_of(body, base).is_some(),
         Expression::AccessIndex { base, .. } => matches!(length_of(body, base), Some(Length::Runtime)),
-        Expression::Binary { op: BinaryOperator::Divide | BinaryOperator::Modulo, .. } => integer(body, handle).is_some(),
+        Expression::Binary { op: BinaryOperator::Divide | BinaryOperator::Modulo, .. } => {
+            integer(body, handle).is_some()
+        }
         Expression::Load { pointer } => is_shared(body, pointer),
         _ => false,
     }
@@ -54,9 +56,7 @@ fn inner<'a>(body: &Body<'a>, handle: Handle<Expression>) -> &'a TypeInner {
 fn pointee(body: &Body<'_>, handle: Handle<Expression>) -> TypeInner {
     match inner(body, handle) {
         TypeInner::Pointer { base, .. } => body.shader.original.types[*base].inner.clone(),
-        TypeInner::ValuePointer { size: Some(size), scalar, .. } => {
-            TypeInner::Vector { size: *size, scalar: *scalar }
-        }
+        TypeInner::ValuePointer { size: Some(size), scalar, .. } => TypeInner::Vector { size: *size, scalar: *scalar },
         TypeInner::ValuePointer { size: None, scalar, .. } => TypeInner::Scalar(*scalar),
         value => value.clone(),
     }

@@ -19,12 +19,7 @@ pub(super) fn begin(body: &mut Body<'_>, types: &UniqueArena<Type>) {
 }
 
 /// The value of a built-in, asked for if the shader does not.
-fn built_in(
-    body: &mut Body<'_>,
-    types: &UniqueArena<Type>,
-    wanted: BuiltIn,
-    ty: Handle<Type>,
-) -> Handle<Expression> {
+fn built_in(body: &mut Body<'_>, types: &UniqueArena<Type>, wanted: BuiltIn, ty: Handle<Type>) -> Handle<Expression> {
     let is_wanted = |binding: &Option<Binding>| *binding == Some(Binding::BuiltIn(wanted));
     let index = |index: usize| u32::try_from(index).expect("arguments are counted in 32 bits");
     for (i, argument) in body.function.arguments.iter().enumerate() {

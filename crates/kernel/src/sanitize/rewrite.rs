@@ -18,7 +18,8 @@ pub(super) fn rewrite(module: &mut Module, request: &Request<'_>, shared: &Share
     let mut sites = Vec::new();
     let shader = Shader { original: request.module, text: request.text, shared, calls };
     let own: Vec<_> = request.module.functions.iter().map(|(handle, _)| handle).collect();
-    let moved: Vec<_> = module.functions.iter().map(|(handle, _)| handle).skip(module.functions.len() - own.len()).collect();
+    let moved: Vec<_> =
+        module.functions.iter().map(|(handle, _)| handle).skip(module.functions.len() - own.len()).collect();
     for (original, moved) in own.into_iter().zip(moved) {
         let function = std::mem::take(module.functions.get_mut(moved));
         let body = Body::new(&shader, &request.info[original], function, &mut sites);
@@ -161,7 +162,9 @@ impl<'a> Body<'a> {
             self.sites.push(site);
             self.sites.len() - 1
         });
-        self.number(u32::try_from(index).expect("a shader has fewer places than bytes, and those are counted in 32 bits"))
+        self.number(
+            u32::try_from(index).expect("a shader has fewer places than bytes, and those are counted in 32 bits"),
+        )
     }
 
     pub(super) fn number(&mut self, value: u32) -> Handle<Expression> {
