@@ -12,6 +12,7 @@ mod refusals;
 mod sanitizer;
 mod shared;
 mod steady;
+mod typed;
 
 use vkarray::{Context, Kernel, Source};
 

@@ -59,8 +59,11 @@ fn marked(text: &str, entry: &str) -> u32 {
     u32::try_from(lines[0].0 + 1).unwrap()
 }
 
-/// Every kernel of the shader with whether its fault is the one planted.
-fn check(text: &'static str, cases: &[(&str, &dyn Fn(&Fault) -> bool)]) {
+/// A kernel, and whether a fault is the one planted in it.
+type Planted<'a> = (&'a str, &'a dyn Fn(&Fault) -> bool);
+
+/// Checks that every kernel of the shader is found faulty where it is.
+fn check(text: &'static str, cases: &[Planted<'_>]) {
     let fixture = Fixture::open();
     let marks = text.lines().filter(|line| line.contains("//~")).count();
     assert_eq!(marks, cases.len(), "every planted fault is looked for");

@@ -82,11 +82,11 @@ impl Pipeline {
     pub(crate) fn new(device: &Arc<Device>, cache: vk::PipelineCache, translated: Translated) -> Result<Self> {
         let Translated { spirv, signature, entry, sanitized, source_name, .. } = translated;
         let limits = Limits::from(device.info());
-        // What the checks need is bound behind the kernel's own parameters.
-        let with_checks = sanitized.as_ref().map(|sanitized| sanitized.bound(&signature));
-        let bound = with_checks.as_ref().unwrap_or(&signature);
-        check_capabilities(bound, device.info())?;
-        check_workgroup(bound, &limits)?;
+        check_capabilities(&signature, device.info())?;
+        check_workgroup(&signature, &limits)?;
+        // The report of the checks is bound behind the kernel's own parameters.
+        let with_report = sanitized.as_ref().map(|sanitized| sanitized.bound(&signature, &limits)).transpose()?;
+        let bound = with_report.as_ref().unwrap_or(&signature);
         check_bindings(bound, &limits)?;
         let binding = plan_binding(bound, device);
         let set_layouts = create_set_layouts(device, bound, &binding)?;

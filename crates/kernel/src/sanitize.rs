@@ -25,6 +25,7 @@ use shared::SharedMemory;
 pub use site::{SharedSpan, Site, Subject};
 
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 use crate::signature::{Access, Param, ParamKind, Signature};
 use crate::translate::supported;
 
@@ -57,8 +58,15 @@ pub struct Sanitized {
 }
 
 impl Sanitized {
-    /// The signature with the report buffer as its last parameter and the shared memory of the checks.
-    pub(crate) fn bound(&self, signature: &Signature) -> Signature {
+    /// The signature with the report buffer as its last parameter. Refuses a kernel that leaves the checks no shared memory.
+    pub(crate) fn bound(&self, signature: &Signature, limits: &Limits) -> Result<Signature> {
+        let limit = limits.max_shared_bytes;
+        if signature.shared_bytes + self.shared_bytes > u64::from(limit) {
+            let (own, checks) = (signature.shared_bytes, self.shared_bytes);
+            let reason =
+                format!("the checks take {checks} bytes of shared memory beside its {own}, the device has {limit}");
+            return Err(Error::Sanitize { kernel: signature.entry.clone(), reason });
+        }
         let mut bound = signature.clone();
         bound.params.push(Param {
             name: "the sanitizer's report".to_owned(),
@@ -73,8 +81,7 @@ impl Sanitized {
             stride: None,
             array_len: None,
         });
-        bound.shared_bytes += self.shared_bytes;
-        bound
+        Ok(bound)
     }
 }
 

@@ -50,9 +50,8 @@ impl Kernel {
         report.fill(stream, 0)?;
         launch.bind(&report, 0..bytes, true);
         self.submit(stream, launch)?;
-        let mut read = [0; REPORT_BYTES as usize];
-        report.copy_to_host(stream, 0, &mut read)?;
-        let words: [u32; REPORT_WORDS] = bytemuck::cast(read);
+        let mut words = [0_u32; REPORT_WORDS];
+        report.copy_to_host(stream, 0, bytemuck::cast_slice_mut(&mut words))?;
         let found = sanitizer.sanitized.read(kernel, &sanitizer.source_name, &words);
         found.map_or(Ok(()), |finding| Err(Error::Found(Box::new(finding))))
     }

@@ -66,6 +66,14 @@ pub use vkarray_ndarray::{
     Registered, Result, Span, broadcast_shapes,
 };
 
+#[cfg(doctest)]
+mod kernel_macro;
+
+pub use half;
+#[doc(hidden)]
+pub use vkarray_kernel::{assert_field, assert_size};
+pub use vkarray_kernel_macros::kernel;
+
 /// What most programs need.
 pub mod prelude {
     pub use crate::{Arg, ConstArray, Context, DeviceNDArray, Event, Graph, Groups, Kernel, Order, Source, Stream};
