@@ -84,10 +84,10 @@ fn what_is_wrong_is_said_at_build_time() {
     );
     let two =
         format!("{HEAD} @compute @workgroup_size(1) fn a() {{ x[0] = 1.0; }} @compute @workgroup_size(1) fn b() {{}}");
-    // Between the braces, what the message starts with.
+    // Between the braces, part of the message.
     let cases = [
         (format!("wgsl: {:?}", "fn main(\n{}"), "kernel!:2:1: the shader does not parse\nerror: "),
-        (format!("wgsl: {:?}", "\n\nfn f() -> u32 { return 1.5; }"), "kernel!:3:"),
+        (format!("wgsl: {:?}", "\n\nfn f() -> u32 { return 1.5; }"), "kernel!:3:24"),
         ("wgsl: \"\"".to_owned(), "kernel!: no compute entry point"),
         (format!("wgsl: {two:?}"), "kernel!: name the entry point to use, one of `a`, `b`"),
         (format!("wgsl: {two:?}, entry: \"c\""), "kernel!: no compute entry point `c`; there is `a`, `b`"),
@@ -107,7 +107,7 @@ fn what_is_wrong_is_said_at_build_time() {
     ];
     for (content, message) in cases {
         let error = expanded(&format!("struct K {{ {content} }}")).unwrap_err().to_string();
-        assert!(error.starts_with(message), "{content}\n{error}");
+        assert!(error.contains(message), "{content}\n{error}");
     }
 }
 
