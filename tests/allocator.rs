@@ -7,6 +7,7 @@ mod copies;
 mod deferral;
 mod exhaustion;
 mod host_guards;
+mod managers;
 mod memory_objects;
 mod pool;
 mod registered;

@@ -6,10 +6,14 @@
 mod assignment;
 mod conversions;
 mod copies;
+mod creation;
 mod dtypes;
+mod interchange;
 mod lifetimes;
+mod more_views;
 mod peer_defects;
 mod pending;
+mod printing;
 mod views;
 
 use ::ndarray::{ArrayD, IxDyn};

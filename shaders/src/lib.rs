@@ -24,6 +24,12 @@ pub const INVERT: &str = include_str!("../samples/invert.wgsl");
 /// Covers (width, height).
 pub const JULIA: &str = include_str!("../samples/julia.wgsl");
 
+/// Counts: `out[i] = start + i * step`, for `arange`.
+///
+/// Entries `ramp_words` and `ramp_floats` (one word an element), `ramp_pairs` (two, low word first), each with the
+/// immediates `start` and `step`. Covers (number of elements).
+pub const RAMP: &str = include_str!("../library/ramp.wgsl");
+
 /// Computes `y = a * x + y` on vectors.
 ///
 /// Entry `saxpy`; storage `x`, `y`; immediate `a`; constant `WORKGROUP`. Covers (length of `y`).

@@ -4,7 +4,7 @@ use ::ndarray::{Array, ArrayD, Axis, IxDyn, ShapeBuilder, Slice, arr0};
 use bytemuck::{Pod, Zeroable};
 use half::{bf16, f16};
 use vkarray::{DType, Element};
-use vkarray_kernel::{Bool, Complex32};
+use vkarray_kernel::{Bool, Complex32, Complex64};
 
 use super::counted;
 use crate::fixture::{Fixture, contents};
@@ -39,6 +39,7 @@ fn every_dtype_comes_back() {
     round_trip(&fixture, |i| f64::from(i) / 7.0);
     round_trip(&fixture, |i| Bool::from(i % 3 == 0));
     round_trip(&fixture, |i| Complex32 { re: f32::from(i), im: -0.5 });
+    round_trip(&fixture, |i| Complex64 { re: 0.1 * f64::from(i), im: -0.5 });
     round_trip(&fixture, |i| Record { id: i.into(), weight: 0.5 + f32::from(i), tags: [1, i.into()] });
 }
 

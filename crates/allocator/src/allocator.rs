@@ -10,15 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use vkarray_driver::Device;
 
 use crate::block::Block;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::ladder::LadderCounts;
-use crate::manager::{
-    Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, PoolManager, Request, Usage,
-};
+use crate::manager::{Counters, DeferCleanup, HostOptions, MemoryManager, Request, Usage};
 use crate::memory_info::MemoryInfo;
 use crate::pointer::MemoryPointer;
+use crate::selection::{ManagerFactory, check_version};
 
 /// Dropped memory that is not freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,13 +38,14 @@ pub struct Allocator {
 }
 
 impl Allocator {
-    /// Creates the allocator of a device, with the manager that is the default. Takes no memory yet.
+    /// Creates the allocator of a device, with the manager that is chosen; see [`ManagerFactory::chosen`]. Takes no
+    /// memory yet.
     ///
     /// # Errors
     ///
-    /// [`Error::SubAllocator`] if gpu-allocator refuses the device.
+    /// [`Error::UnknownManager`]; as [`Allocator::with_manager`].
     pub fn new(device: &Arc<Device>) -> Result<Arc<Self>> {
-        Self::with_manager(device, Box::new(PoolManager::new()))
+        Self::with_manager(device, ManagerFactory::chosen()?.make()?)
     }
 
     /// Creates the allocator of a device on a manager of the caller's.
@@ -54,10 +54,7 @@ impl Allocator {
     ///
     /// [`Error::InterfaceVersion`]; whatever [`MemoryManager::initialize`] refuses.
     pub fn with_manager(device: &Arc<Device>, manager: Box<dyn MemoryManager>) -> Result<Arc<Self>> {
-        let version = manager.interface_version();
-        if version != INTERFACE_VERSION {
-            return Err(Error::InterfaceVersion { version, expected: INTERFACE_VERSION });
-        }
+        check_version(&*manager)?;
         manager.initialize(device)?;
         Ok(Arc::new(Self { manager, generation: AtomicU64::new(0), device: Arc::clone(device) }))
     }

@@ -2,6 +2,7 @@
 
 use vkarray_driver as driver;
 
+use crate::dlpack::TensorError;
 use crate::kind::MemoryKind;
 use crate::memory::UsmType;
 use crate::out_of_memory::OutOfMemory;
@@ -160,6 +161,33 @@ pub enum Error {
         /// The runtime's.
         expected: u32,
     },
+    /// A name that stands for no memory manager.
+    #[error("{origin} names the memory manager `{name}`, which is not known; there are {}", known.join(", "))]
+    UnknownManager {
+        /// The name.
+        name: String,
+        /// Who names it.
+        origin: &'static str,
+        /// The names that there are.
+        known: Vec<String>,
+    },
+    /// A name for a memory manager that stands for one already.
+    #[error("there is a memory manager of the name `{name}` already")]
+    ManagerNameTaken {
+        /// The name.
+        name: String,
+    },
+    /// A scope of statistics was to end, and none is open.
+    #[error("no scope of statistics is open")]
+    NoOpenScope,
+    /// A log of memory that cannot be read.
+    #[error("the log of memory, line {line}: {reason}")]
+    Log {
+        /// Where, from one on.
+        line: u64,
+        /// Why.
+        reason: String,
+    },
     /// A block that is older than the last reset of its allocator.
     #[error("a block of {size} bytes of {kind} memory was used after its allocator was reset")]
     DeadMemory {
@@ -203,6 +231,9 @@ pub enum Error {
     /// The sub-allocator refused for a reason of its own.
     #[error("the sub-allocator failed")]
     SubAllocator(#[source] gpu_allocator::AllocationError),
+    /// A tensor that cannot be made or taken.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
     /// The driver refused or failed.
     #[error(transparent)]
     Driver(#[from] driver::Error),

@@ -2,12 +2,22 @@
 //!
 //! The methods are those of numba's external memory managers, with frees in the order of the device's work. The
 //! runtime wraps what a manager gives out in a [`Block`](crate::Block) and gives it back, with its last uses, when the
-//! block is dropped. Ours are in `manager/`; which one a program gets is `allocator.rs`.
+//! block is dropped. Ours are in `manager/`, and those that go around others start at `manager/adaptor.rs`; which one a
+//! program gets is `selection.rs`.
 
+pub(crate) mod adaptor;
 mod arena;
 mod counters;
+pub(crate) mod failure_callback;
+#[cfg(test)]
+pub(crate) mod fake;
+pub(crate) mod host_only;
+pub(crate) mod limiting;
+pub(crate) mod logging;
 mod passthrough;
 mod pool;
+pub(crate) mod statistics;
+pub(crate) mod tracking;
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -89,6 +99,12 @@ impl HostOptions {
     pub fn wc(mut self, wc: bool) -> Self {
         self.wc = wc;
         self
+    }
+
+    /// The kind of memory that serves.
+    #[must_use]
+    pub fn kind(self) -> MemoryKind {
+        if self.wc { MemoryKind::WriteCombined } else { MemoryKind::Pinned }
     }
 }
 

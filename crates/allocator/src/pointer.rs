@@ -185,6 +185,20 @@ pub enum HostPointer {
     Pinned(PinnedMemory),
 }
 
+impl AsRef<MemoryPointer> for MemoryPointer {
+    fn as_ref(&self) -> &MemoryPointer {
+        self
+    }
+}
+
+impl AsRef<MemoryPointer> for HostPointer {
+    fn as_ref(&self) -> &MemoryPointer {
+        match self {
+            Self::Mapped(MappedMemory(pointer)) | Self::Pinned(PinnedMemory(pointer)) => pointer,
+        }
+    }
+}
+
 impl HostPointer {
     /// The pointer.
     pub fn into_pointer(self) -> MemoryPointer {

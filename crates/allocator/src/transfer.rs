@@ -337,7 +337,7 @@ fn note_host_read(recorder: &mut Recorder<'_>, host_reads: bool) {
     }
 }
 
-fn check_same_device(left: &Arc<Device>, right: &Arc<Device>) -> Result<()> {
+pub(crate) fn check_same_device(left: &Arc<Device>, right: &Arc<Device>) -> Result<()> {
     if Arc::ptr_eq(left, right) {
         return Ok(());
     }

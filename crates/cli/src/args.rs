@@ -114,8 +114,12 @@ copy:   to the device and back, pinned and pageable, and on the device; overlap_
         kernels and downloads on three streams over that of the kernels alone, which are the longest stage;
         overlap_link_ratio the same with short kernels, over uploads and downloads at once
 memory: an array made and dropped
+replay: the allocations and frees of a log, as the Logging manager and RMM write it, in its order on one thread, each:
+        replay_first from nothing, replay_step when memory has been taken; replay_live is the most that the log has
+        live, replay_reserved the most that the manager took for it, replay_fragmentation the largest part of free
+        device memory that was not in one piece, replay_refused the allocations that failed
 
-Exit codes: 0 success; 2 no such device; 1 the device or the driver failed.";
+Exit codes: 0 success; 2 the input is wrong; 1 the device or the driver failed.";
 
 /// Flags of `vkarray bench`.
 #[derive(Debug, Args)]
@@ -123,6 +127,12 @@ Exit codes: 0 success; 2 no such device; 1 the device or the driver failed.";
 pub(crate) struct BenchArgs {
     /// What to measure
     pub(crate) suite: Suite,
+    /// Log to replay, a CSV file
+    #[arg(required_if_eq("suite", "replay"))]
+    pub(crate) log: Option<PathBuf>,
+    /// Memory manager by name, such as `pool` or `passthrough`; else the one that VKARRAY_MEMORY_MANAGER names
+    #[arg(long, value_name = "NAME")]
+    pub(crate) manager: Option<String>,
     /// Print a JSON object a line: the device first, then a figure each
     #[arg(long)]
     pub(crate) json: bool,
@@ -143,4 +153,6 @@ pub(crate) enum Suite {
     Copy,
     /// Allocations
     Memory,
+    /// Allocations and frees as a program logged them
+    Replay,
 }

@@ -1,6 +1,6 @@
 //! Host arrays whose element type is known at run time, and the two macros that go from that type to a Rust type.
 //!
-//! Files are read and written in `array/npy.rs` and `array/picture.rs`; arrays made from a description are in
+//! `.npy` files are the library's, images are read and written in `array/picture.rs`; arrays made from a description are in
 //! `run/generate.rs`. A [`HostArray`] is always in C order without gaps: that is what a shader sees.
 
 use half::f16;
@@ -9,7 +9,6 @@ use ndarray::ArrayD;
 use vkarray::{DType, Element};
 use vkarray_kernel::Bool;
 
-pub(crate) mod npy;
 pub(crate) mod picture;
 
 /// An element type of host arrays.

@@ -1,7 +1,7 @@
 //! `vkarray bench`: what the runtime costs on a device, in figures that can be laid beside those of others.
 //!
-//! `launch.rs`, `graph.rs`, `pingpong.rs`, `copy.rs`, `views.rs`, `overlap.rs` and `memory.rs` each hold a measurement's definition;
-//! times are the host's, around whole bursts that end in a wait. `figure.rs` is how a figure is printed, `kernels.rs`
+//! `launch.rs`, `graph.rs`, `pingpong.rs`, `copy.rs`, `views.rs`, `overlap.rs`, `memory.rs` and `replay.rs` each hold a measurement's
+//! definition; times are the host's, around whole bursts that end in a wait. `figure.rs` is how a figure is printed, `kernels.rs`
 //! what runs. The programs that measure other libraries the same way live outside the workspace, in `benches/`.
 
 mod copy;
@@ -12,11 +12,12 @@ mod launch;
 mod memory;
 mod overlap;
 mod pingpong;
+mod replay;
 mod views;
 
 use std::time::{Duration, Instant};
 
-use vkarray::Context;
+use vkarray::{Context, ManagerFactory};
 
 use self::figure::{Header, Printer, Unit};
 use crate::args::{BenchArgs, Suite};
@@ -26,13 +27,21 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 ///
-/// [`Error::Array`] for all that the device refuses or suffers; [`Error::Validation`]; [`Error::Report`].
+/// [`Error::Array`] for all that the device refuses or suffers; [`Error::Validation`]; [`Error::Report`];
+/// [`Error::Read`], [`Error::Log`] and [`Error::UnwantedLog`] for the log, before a device is looked for.
 pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
-    let builder = Context::builder();
-    let builder = match &args.device {
-        Some(selector) => builder.device(selector),
-        None => builder,
+    let log = match (&args.log, args.suite) {
+        (Some(path), Suite::Replay) => replay::read(path)?,
+        (Some(path), _) => return Err(Error::UnwantedLog { path: path.clone() }),
+        (None, _) => Vec::new(),
     };
+    let mut builder = Context::builder();
+    if let Some(selector) = &args.device {
+        builder = builder.device(selector);
+    }
+    if let Some(name) = &args.manager {
+        builder = builder.memory_manager(ManagerFactory::named(name)?);
+    }
     let ctx = builder.open()?;
     let printer = Printer { is_json: args.json };
     printer.header(&Header::new(ctx.info()))?;
@@ -49,6 +58,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
             overlap::measure(&bench)?;
         }
         Suite::Memory => memory::measure(&bench)?,
+        Suite::Replay => replay::measure(&bench, &log)?,
     }
     let messages = ctx.device().physical().instance().take_messages();
     if messages.is_empty() { Ok(()) } else { Err(Error::Validation { messages }) }

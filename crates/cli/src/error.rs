@@ -9,9 +9,7 @@ use std::error::Error as StdError;
 use std::io;
 use std::path::PathBuf;
 
-use ndarray_npy::ReadDataError;
-use ndarray_npy::npy::header::ReadHeaderError;
-use vkarray::{DType, DriverError, KernelError, MemoryError, ValidationMessage};
+use vkarray::{DType, DriverError, FileError, KernelError, MemoryError, ValidationMessage};
 use vkarray_kernel::Names;
 
 use crate::array::shape_text;
@@ -42,29 +40,11 @@ pub(crate) enum Error {
 
     #[error("cannot read {}", .path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("{} is not a regular file", .path.display())]
-    NotAFile { path: PathBuf },
-    #[error("{} is not a .npy file: it does not begin as one", .path.display())]
-    NpyMagic { path: PathBuf },
-    #[error("{}: the .npy header claims {bytes} bytes, more than the {limit} that are read", .path.display())]
-    NpyHeaderSize { path: PathBuf, bytes: u64, limit: usize },
-    #[error("{}: the .npy header should end at byte {expected}, but the file has only {found}", .path.display())]
-    NpyHeaderLength { path: PathBuf, expected: u64, found: usize },
-    #[error("{}: the .npy header has {n_brackets} brackets, more than the {limit} that are read", .path.display())]
-    NpyHeaderNesting { path: PathBuf, n_brackets: usize, limit: usize },
-    #[error("{}: the .npy header is damaged", .path.display())]
-    NpyHeader { path: PathBuf, source: Box<ReadHeaderError> },
-    #[error("{}: elements of type {descriptor} cannot be read; expected bool, an integer or a float of 16 to 64 bits",
+    #[error("{}: elements of type {dtype} cannot be read; expected bool, an integer or a float of 16 to 64 bits",
         .path.display())]
-    NpyDType { path: PathBuf, descriptor: String },
-    #[error("{}: the .npy header claims {dtype}{}, which overflows the address space",
-        .path.display(), shape_text(.shape))]
-    NpyShapeOverflow { path: PathBuf, shape: Vec<usize>, dtype: DType },
-    #[error("{}: the .npy header claims {dtype}{}, which is {expected} bytes, but {found} bytes follow it",
-        .path.display(), shape_text(.shape))]
-    NpyLength { path: PathBuf, shape: Vec<usize>, dtype: DType, expected: u64, found: u64 },
-    #[error("{}: the elements are damaged", .path.display())]
-    NpyElements { path: PathBuf, source: Box<ReadDataError> },
+    NpyDType { path: PathBuf, dtype: DType },
+    #[error(transparent)]
+    File(Box<FileError>),
     #[error("{} holds neither a PNG nor a JPEG image", .path.display())]
     PictureFormat { path: PathBuf },
     #[error("cannot decode {}", .path.display())]
@@ -74,6 +54,11 @@ pub(crate) enum Error {
     #[error("{} changed while it was read: shape {} became {}",
         .path.display(), shape_text(.before), shape_text(.after))]
     PictureChanged { path: PathBuf, before: [usize; 3], after: [usize; 3] },
+
+    #[error("cannot replay {}", .path.display())]
+    Log { path: PathBuf, source: MemoryError },
+    #[error("{} is a log, which only `bench replay` reads", .path.display())]
+    UnwantedLog { path: PathBuf },
 
     #[error("`--const {text}`: expected a number, true or false")]
     ConstantValue { text: String },
@@ -127,6 +112,7 @@ impl Error {
             Self::Validation { .. } | Self::HostMemory { .. } => true,
             Self::Write { .. } | Self::Rename { .. } | Self::Report { .. } => true,
             Self::Array(error) => is_world(error),
+            Self::File(error) => !error.is_input(),
             _ => false,
         };
         if is_world { 1 } else { 2 }
@@ -151,6 +137,12 @@ impl Error {
 impl From<vkarray::Error> for Error {
     fn from(error: vkarray::Error) -> Self {
         Self::Array(Box::new(error))
+    }
+}
+
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Self {
+        Self::File(Box::new(error))
     }
 }
 
@@ -191,6 +183,7 @@ fn is_memory_failure(error: &MemoryError) -> bool {
     match error {
         MemoryError::Driver(error) => is_driver_failure(error),
         MemoryError::TooLarge { .. } => false, // Than any buffer of this device: free memory would not help.
+        MemoryError::UnknownManager { .. } => false,
         _ => true,
     }
 }
@@ -239,6 +232,8 @@ mod tests {
             DriverError::UnknownDevice { selector: "x".into(), origin: "the device argument", available: vec![] };
         let cases: Vec<(Error, u8)> = vec![
             (Error::Read { path: "x".into(), source: io_error() }, 2), // A file that the user named.
+            (FileError::Elements { name: "x".into(), source: io_error() }.into(), 2),
+            (FileError::WriteElements { source: io_error() }.into(), 1),
             (Error::Write { path: "x".into(), source: io_error().into() }, 1),
             (Error::Report { source: io_error() }, 1),
             (Error::Validation { messages: Vec::new() }, 1),
@@ -265,8 +260,7 @@ mod tests {
         let written = vec!["a".into(), "b".into()];
         let error = Error::Rename { path: "c".into(), written, source: io_error() };
         assert_eq!(error.paragraph(), "cannot put c in place (already in place: a, b): the reason");
-        let source = Box::new(ReadDataError::Io(io_error())); // Its message ends in its cause.
-        let error = Error::NpyElements { path: "x.npy".into(), source };
-        assert_eq!(error.paragraph(), "x.npy: the elements are damaged: I/O error: the reason");
+        let error: Error = FileError::Elements { name: "x.npy".into(), source: io_error() }.into();
+        assert_eq!(error.paragraph(), "x.npy: the elements are damaged: the reason"); // One level deeper.
     }
 }

@@ -23,25 +23,32 @@ pub(crate) fn record_barrier(device: &Device, batch: &Batch, barrier: Barrier) {
 /// another barrier's, at the end of a batch.
 type Masks = [u64; 1 << Stage::ALL.len()];
 
-const STAGES: Masks =
-    masks(vk::PipelineStageFlags2::COMPUTE_SHADER.as_raw(), vk::PipelineStageFlags2::ALL_TRANSFER.as_raw());
+const STAGES: Masks = masks([
+    vk::PipelineStageFlags2::COMPUTE_SHADER.as_raw(),
+    vk::PipelineStageFlags2::ALL_TRANSFER.as_raw(),
+    vk::PipelineStageFlags2::COMPUTE_SHADER.as_raw(),
+]);
 
-const WRITES: Masks = masks(vk::AccessFlags2::SHADER_STORAGE_WRITE.as_raw(), vk::AccessFlags2::TRANSFER_WRITE.as_raw());
+const WRITES: Masks =
+    masks([vk::AccessFlags2::SHADER_STORAGE_WRITE.as_raw(), vk::AccessFlags2::TRANSFER_WRITE.as_raw(), 0]);
 
-const READS: Masks = masks(
-    vk::AccessFlags2::SHADER_STORAGE_READ.as_raw() | vk::AccessFlags2::UNIFORM_READ.as_raw(),
+const READS: Masks = masks([
+    vk::AccessFlags2::SHADER_STORAGE_READ.as_raw(),
     vk::AccessFlags2::TRANSFER_READ.as_raw(),
-);
+    vk::AccessFlags2::UNIFORM_READ.as_raw(),
+]);
 
-const fn masks(compute: u64, transfer: u64) -> Masks {
+/// From the masks of single stages, in the order of [`Stage::ALL`].
+const fn masks(of_stages: [u64; Stage::ALL.len()]) -> Masks {
     let mut masks = [0; 1 << Stage::ALL.len()];
     let mut set = 0;
     while set < masks.len() {
-        if set & 1 << Stage::Compute as usize != 0 {
-            masks[set] |= compute;
-        }
-        if set & 1 << Stage::Transfer as usize != 0 {
-            masks[set] |= transfer;
+        let mut stage = 0;
+        while stage < of_stages.len() {
+            if set & 1 << stage != 0 {
+                masks[set] |= of_stages[stage];
+            }
+            stage += 1;
         }
         set += 1;
     }
@@ -63,7 +70,11 @@ mod tests {
             if stages.contains(Stage::Compute) {
                 stage |= vk::PipelineStageFlags2::COMPUTE_SHADER;
                 write |= vk::AccessFlags2::SHADER_STORAGE_WRITE;
-                read |= vk::AccessFlags2::SHADER_STORAGE_READ | vk::AccessFlags2::UNIFORM_READ;
+                read |= vk::AccessFlags2::SHADER_STORAGE_READ;
+            }
+            if stages.contains(Stage::Constant) {
+                stage |= vk::PipelineStageFlags2::COMPUTE_SHADER;
+                read |= vk::AccessFlags2::UNIFORM_READ;
             }
             if stages.contains(Stage::Transfer) {
                 stage |= vk::PipelineStageFlags2::ALL_TRANSFER;

@@ -4,6 +4,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -48,6 +49,9 @@ pub(crate) struct Batch {
     /// Whether it is recorded and was not sent yet: the driver refused it for lack of memory.
     pub(crate) is_ended: bool,
     computes: bool,
+    /// Whether its own command buffer holds no command, and never will: it is what follows that is sent.
+    pub(crate) is_bare: bool,
+    is_begun: bool,
 }
 
 impl Batch {
@@ -77,12 +81,19 @@ impl Batch {
             epilogue: None,
             is_ended: false,
             computes: queue.computes(),
+            is_bare: false,
+            is_begun: false,
         })
     }
 
-    /// Starts recording, to be sent once.
+    /// Starts recording, to be sent once; nothing is to be done if it is recording already, for its last turn was bare.
     pub(crate) fn begin(&mut self) -> Result<()> {
-        self.begin_for(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)
+        if self.is_begun {
+            return Ok(());
+        }
+        self.begin_for(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)?;
+        self.is_begun = true;
+        Ok(())
     }
 
     pub(crate) fn begin_for(&mut self, usage: vk::CommandBufferUsageFlags) -> Result<()> {
@@ -94,6 +105,10 @@ impl Batch {
 
     /// Ends recording. What the batch wrote to memory the host reads is made visible to it.
     pub(crate) fn end(&mut self) -> Result<()> {
+        if self.is_bare {
+            self.is_ended = true; // It goes on recording, next time.
+            return Ok(());
+        }
         let device = self.pool.device().raw();
         if self.host_reads {
             let mut stages = vk::PipelineStageFlags2::ALL_TRANSFER;
@@ -113,8 +128,14 @@ impl Batch {
         }
         // SAFETY: the buffer is recording, in this batch alone.
         unsafe { device.end_command_buffer(self.commands) }.map_err(self.pool.device().failed("vkEndCommandBuffer"))?;
-        self.is_ended = true;
+        (self.is_ended, self.is_begun) = (true, false);
         Ok(())
+    }
+
+    /// The command buffers to send, in order.
+    pub(crate) fn commands(&self) -> impl Iterator<Item = vk::CommandBuffer> {
+        let own = (!self.is_bare).then_some(self.commands);
+        own.into_iter().chain(self.followed_by).chain(self.epilogue())
     }
 
     /// Times what follows the batch's own commands, if a trace is on: its end is noted in a buffer behind it.
@@ -144,7 +165,7 @@ impl Batch {
     }
 
     /// What is sent behind the batch's commands and those that follow them.
-    pub(crate) fn epilogue(&self) -> Option<vk::CommandBuffer> {
+    fn epilogue(&self) -> Option<vk::CommandBuffer> {
         self.trace.as_ref().filter(|trace| trace.has_graph()).and(self.epilogue)
     }
 
@@ -166,6 +187,10 @@ impl Batch {
         self.bound.clear();
         self.host_reads = false;
         self.is_ended = false;
+        if mem::take(&mut self.is_bare) {
+            return Ok(()); // Nothing was recorded.
+        }
+        self.is_begun = false;
         self.descriptors.reset()?;
         // SAFETY: no command buffer of the pool is pending, as the caller promises.
         unsafe { self.pool.device().raw().reset_command_pool(self.pool.raw(), vk::CommandPoolResetFlags::empty()) }

@@ -55,6 +55,8 @@ struct State {
     spare: Vec<Box<Batch>>,
     /// The number of the newest batch ever opened.
     newest: u64,
+    /// Up to which batch the hazard table knows that they are done.
+    told: u64,
     /// Operations a batch must hold before an idle device is a reason to send it; see [`Lane::should_send`].
     eager_ops: u32,
 }
@@ -223,6 +225,7 @@ impl Lane {
         if state.begun.is_none() {
             self.prepare(state)?;
         }
+        self.tell_completed(state);
         let mut batch = state.begun.take().expect("prepared above");
         state.newest += 1;
         batch.value = state.newest;
@@ -259,8 +262,17 @@ impl Lane {
             batch.recycle()?;
             state.spare.push(batch);
         }
-        self.device().tracker().completed(self.id, reached);
+        self.tell_completed(state);
         Ok(())
+    }
+
+    /// Tells the hazard table what is known to be done, so that nothing is ordered after it any more.
+    fn tell_completed(&self, state: &mut State) {
+        let seen = self.timeline.last_seen();
+        if seen > state.told {
+            state.told = seen;
+            self.device().tracker().completed(self.id, seen);
+        }
     }
 
     /// Sends a full batch, and one that has enough in it while the device has nothing to do.
@@ -278,7 +290,8 @@ impl Lane {
         if n_ops < state.eager_ops || !n_ops.is_power_of_two() {
             return Ok(false);
         }
-        Ok(state.in_flight.is_empty() || self.timeline.reached()? >= self.timeline.submitted())
+        let submitted = self.timeline.submitted();
+        Ok(self.timeline.last_seen() >= submitted || self.timeline.reached()? >= submitted)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -43,6 +43,7 @@ destroy! {
     PipelineCache => destroy_pipeline_cache,
     PipelineLayout => destroy_pipeline_layout,
     QueryPool => destroy_query_pool,
+    Semaphore => destroy_semaphore,
     ShaderModule => destroy_shader_module,
 }
 

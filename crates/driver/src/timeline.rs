@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ash::prelude::VkResult;
-use ash::vk;
+use ash::vk::{self, Handle};
 
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -63,6 +63,12 @@ impl Timeline {
     #[must_use]
     pub fn raw(&self) -> vk::Semaphore {
         self.semaphore
+    }
+
+    /// The number of its `VkSemaphore`, for descriptions that leave the process's types behind.
+    #[must_use]
+    pub fn handle(&self) -> u64 {
+        self.semaphore.as_raw()
     }
 
     /// The device whose work it counts.

@@ -42,6 +42,7 @@ pub(crate) struct ArrayRule {
     fixed: u64,
     /// The bits that must be zero in the offset.
     misaligned: u64,
+    pub(crate) kind: ParamKind,
     pub(crate) writes: bool,
 }
 
@@ -71,7 +72,16 @@ impl ArrayRule {
             _ => (fixed.min(limit), 0),
         };
         let misaligned = multiples_of(alignment.max(1))?;
-        Some(Self { dtype, least: fixed.max(1), most, partial, fixed, misaligned, writes: param.writes })
+        Some(Self {
+            dtype,
+            least: fixed.max(1),
+            most,
+            partial,
+            fixed,
+            misaligned,
+            kind: param.kind,
+            writes: param.writes,
+        })
     }
 
     /// Whether the array surely fits.

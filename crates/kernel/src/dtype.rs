@@ -47,6 +47,8 @@ pub enum DType {
     F64,
     /// Two `f32`, real part first ([`Complex32`]).
     Complex32,
+    /// Two `f64`, real part first ([`Complex64`]).
+    Complex64,
     /// A user's `#[repr(C)]` struct of that many bytes; see [`DType::record`].
     Record(u32),
 }
@@ -66,7 +68,9 @@ const NAMED: &[(DType, &str, &str, u32)] = &[
     (DType::I64, "i64", "int64", 8),
     (DType::U64, "u64", "uint64", 8),
     (DType::F64, "f64", "float64", 8),
-    (DType::Complex32, "complex32", "complex64", 8),
+    // Named by the part, as in a shader: `complex64` is NumPy's name for one of them and Rust's for the other.
+    (DType::Complex32, "complex<f32>", "complex64", 8),
+    (DType::Complex64, "complex<f64>", "complex128", 16),
 ];
 
 impl DType {
@@ -107,6 +111,7 @@ impl DType {
             Self::I16 | Self::U16 | Self::F16 | Self::BF16 => 2,
             Self::I32 | Self::U32 | Self::F32 => 4,
             Self::I64 | Self::U64 | Self::F64 | Self::Complex32 => 8,
+            Self::Complex64 => 16,
             Self::Record(bytes) => bytes,
         }
     }
@@ -126,12 +131,13 @@ impl DType {
         }
     }
 
-    /// The scalar an element is made of: itself, or `f32` for complex numbers. A record has none.
+    /// The scalar an element is made of: itself, or `f32` and `f64` for complex numbers. A record has none.
     #[must_use]
     pub const fn scalar(self) -> Option<Self> {
         match self {
             Self::Record(_) => None,
             Self::Complex32 => Some(Self::F32),
+            Self::Complex64 => Some(Self::F64),
             scalar => Some(scalar),
         }
     }
@@ -177,8 +183,8 @@ impl FromStr for DType {
 
 /// A Rust type that arrays are made of.
 ///
-/// Implemented for the integers, `f32`, `f64`, [`half::f16`], [`half::bf16`], [`Bool`] and [`Complex32`].
-/// For a struct of your own, implement it with [`DType::record`].
+/// Implemented for the integers, `f32`, `f64`, [`half::f16`], [`half::bf16`], [`Bool`], [`Complex32`] and
+/// [`Complex64`]. For a struct of your own, implement it with [`DType::record`].
 pub trait Element: Pod {
     /// What the array's elements are.
     const DTYPE: DType;
@@ -195,9 +201,13 @@ macro_rules! elements {
 elements! {
     Bool => Bool, i8 => I8, u8 => U8, i16 => I16, u16 => U16, f16 => F16, bf16 => BF16, i32 => I32, u32 => U32,
     f32 => F32, i64 => I64, u64 => U64, f64 => F64, Complex32 => Complex32,
+    Complex64 => Complex64,
 }
 
-/// A truth value as arrays store it: one byte, zero is false. Any other byte reads as true.
+/// A truth value as arrays store it: one byte, zero is false.
+///
+/// Made from a `bool` the byte is 0 or 1. Any other byte, from a kernel or from raw bytes, reads as true, is equal to
+/// every other true, and is 1 in a file. Files with other bytes are refused.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Bool(u8);
@@ -232,6 +242,16 @@ pub struct Complex32 {
     pub im: f32,
 }
 
+/// A complex number of two `f64`, laid out as NumPy's `complex128`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Complex64 {
+    /// Real part.
+    pub re: f64,
+    /// Imaginary part.
+    pub im: f64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,6 +280,7 @@ mod tests {
         assert!(agrees::<Bool>() && agrees::<i8>() && agrees::<u8>() && agrees::<i16>() && agrees::<u16>());
         assert!(agrees::<f16>() && agrees::<bf16>() && agrees::<i32>() && agrees::<u32>() && agrees::<f32>());
         assert!(agrees::<i64>() && agrees::<u64>() && agrees::<f64>() && agrees::<Complex32>());
+        assert!(agrees::<Complex64>());
     }
 
     #[test]

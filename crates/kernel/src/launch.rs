@@ -64,10 +64,13 @@ impl Launch {
 
     /// Adds the array of the next parameter.
     #[inline]
-    pub(crate) fn bind(&mut self, block: &Block, range: Range<u64>, writes: bool) {
+    pub(crate) fn bind(&mut self, block: &Block, range: Range<u64>, kind: ParamKind, writes: bool) {
         let (offset, len) = (block.buffer_offset() + range.start, range.end - range.start);
         self.buffers.push(vk::DescriptorBufferInfo { buffer: block.buffer(), offset, range: len });
-        let stage = Stage::Compute;
+        let stage = match kind {
+            ParamKind::Storage => Stage::Compute,
+            ParamKind::Uniform => Stage::Constant,
+        };
         self.accesses.push(if writes { block.write(range, stage) } else { block.read(range, stage) });
         self.writes_mapped |= writes && block.is_mapped();
     }
@@ -82,7 +85,7 @@ impl Launch {
         for (rule, given) in digest.arrays.iter().zip(arrays) {
             match (given.name, &given.arg) {
                 (None, Arg::Array(array)) if rule.takes(&array.shape) && is_usable(pipeline, array.block) => {
-                    self.bind(array.block, array.bytes(), rule.writes);
+                    self.bind(array.block, array.bytes(), rule.kind, rule.writes);
                 }
                 _ => return false,
             }
@@ -252,7 +255,7 @@ fn bind(launch: &mut Launch, supply: &mut impl Supply, param: &Param, arg: &Arg<
             (supply.continued(array, declared)?, declared)
         }
         Arg::Array(array) => {
-            launch.bind(array.block, array.bytes(), param.writes);
+            launch.bind(array.block, array.bytes(), param.kind, param.writes);
             return Ok(());
         }
         Arg::Constant(constant) => {
@@ -261,7 +264,7 @@ fn bind(launch: &mut Launch, supply: &mut impl Supply, param: &Param, arg: &Arg<
         }
         Arg::Scalar(_) | Arg::Scalars(_) => unreachable!("the check gave every buffer parameter an array"),
     };
-    launch.bind(&made, 0..size, param.writes);
+    launch.bind(&made, 0..size, param.kind, param.writes);
     launch.made.push(made);
     Ok(())
 }

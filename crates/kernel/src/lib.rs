@@ -35,13 +35,14 @@ mod signature;
 mod source;
 mod spirv;
 mod translate;
+mod typestr;
 
 pub use args::{Arg, Arguments, ArrayArg, AsArg, NamedArg};
 pub use cache::{KernelBuilder, KernelCache};
 pub use capabilities::check_capabilities;
 pub use check::{ArgShape, Argument, ArrayShape, Packed, check};
 pub use constant::ConstArray;
-pub use dtype::{Bool, Complex32, DType, Element};
+pub use dtype::{Bool, Complex32, Complex64, DType, Element};
 pub use element_type::{ElementType, Field, Leaf};
 pub use error::{Error, Result};
 pub use geometry::Groups;
@@ -59,3 +60,4 @@ pub use signature::{
 };
 pub use source::Source;
 pub use translate::{Bounds, BufferBounds, Module, Options, Translated};
+pub use typestr::ByteOrder;

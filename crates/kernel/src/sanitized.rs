@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::launch::Launch;
 use crate::sanitize::{REPORT_BYTES, REPORT_WORDS, Sanitized};
+use crate::signature::ParamKind;
 
 /// What a pipeline with checks has besides.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ impl Kernel {
         })?;
         let report = sanitizer.allocator.allocate(bytes, MemoryKind::Device)?;
         report.fill(stream, 0)?;
-        launch.bind(&report, 0..bytes, true);
+        launch.bind(&report, 0..bytes, ParamKind::Storage, true);
         self.submit(stream, launch)?;
         let mut words = [0_u32; REPORT_WORDS];
         report.copy_to_host(stream, 0, bytemuck::cast_slice_mut(&mut words))?;

@@ -294,7 +294,7 @@ mod tests {
             ("1e39", DType::F32, "cannot read `1e39` as f32: expected a number from -3.4028235e38 to 3.4028235e38"),
             ("1e999", DType::F64, "cannot read `1e999` as f64: expected a finite number"), // Not infinity.
             ("2", DType::Bool, "cannot read `2` as bool: expected true, false, 1 or 0"),
-            ("1", DType::Complex32, "cannot read `1` as complex32: not a scalar type"),
+            ("1", DType::Complex32, "cannot read `1` as complex<f32>: not a scalar type"),
         ];
         for (text, dtype, message) in cases {
             assert_eq!(ScalarValue::parse(text, dtype).unwrap_err().to_string(), message);

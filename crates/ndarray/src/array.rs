@@ -1,8 +1,10 @@
 //! `DeviceNDArray<T>`: a typed view of a block of device memory.
 //!
 //! A handle: clones and views share memory, and the last to be dropped frees it. An array is (context, block, layout);
-//! every view is born in `with_layout`. How arrays come to be is `create.rs`, how they are copied is `transfer.rs`.
+//! every view is born in `with_layout`. Which views there are is `views.rs`, how arrays come to be is `create.rs` and
+//! `ramp.rs`, how they are copied is `transfer.rs`, how they are printed is `display.rs`.
 
+use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -11,8 +13,10 @@ use vkarray_allocator::Block;
 use vkarray_kernel::{Arg, ArrayArg, ArrayShape, AsArg, DType, Element};
 
 use crate::context::Context;
-use crate::error::Result;
-use crate::layout::{Index, Layout, Order};
+use crate::layout::Layout;
+
+/// Whoever the memory belongs to besides its block: held, never looked at.
+pub(crate) type Owner = Arc<dyn Any + Send + Sync>;
 
 /// An n-dimensional array on a device.
 ///
@@ -25,6 +29,8 @@ pub struct DeviceNDArray<T: Element> {
     layout: Layout,
     extent: Extent,
     label: Option<Arc<str>>,
+    is_writable: bool,
+    owner: Option<Owner>,
     element: PhantomData<fn() -> T>,
 }
 
@@ -49,17 +55,38 @@ impl Extent {
 impl<T: Element> DeviceNDArray<T> {
     /// The caller has seen to it that the block holds the layout's extent.
     pub(crate) fn new(context: &Context, block: Arc<Block>, layout: Layout) -> Self {
-        let extent = Extent::new::<T>(&layout);
-        Self { context: context.clone(), block, layout, extent, label: None, element: PhantomData }
+        let (extent, context) = (Extent::new::<T>(&layout), context.clone());
+        Self { context, block, layout, extent, label: None, is_writable: true, owner: None, element: PhantomData }
     }
 
-    /// Views the same memory through another layout. Every view is made here.
-    pub(crate) fn with_layout(&self, layout: Layout) -> Self {
+    /// Holds `owner` for as long as this array and its views live.
+    pub(crate) fn with_owner(self, owner: Owner) -> Self {
+        Self { owner: Some(owner), ..self }
+    }
+
+    /// Views the same memory through another layout, as elements of another type. Every view is made here.
+    pub(crate) fn with_layout<U: Element>(&self, layout: Layout) -> DeviceNDArray<U> {
         debug_assert!(
-            layout.extent().end as u64 * size_of::<T>() as u64 <= self.block.size(),
+            layout.extent().end as u64 * size_of::<U>() as u64 <= self.block.size(),
             "a view leaves its block"
         );
-        Self { label: self.label.clone(), ..Self::new(&self.context, Arc::clone(&self.block), layout) }
+        let (label, owner) = (self.label.clone(), self.owner.clone());
+        let view = DeviceNDArray::new(&self.context, Arc::clone(&self.block), layout);
+        DeviceNDArray { label, owner, is_writable: self.is_writable, ..view }
+    }
+
+    /// The same array, of which nothing can be written: kernels that write it and copies into it are refused. So are
+    /// those through its views. Other arrays that share its memory are as they were, and so is the block itself.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.is_writable = false;
+        self
+    }
+
+    /// Whether kernels and copies may write it.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.is_writable
     }
 
     /// The context it was made from.
@@ -160,63 +187,6 @@ impl<T: Element> DeviceNDArray<T> {
     pub fn is_f_contiguous(&self) -> bool {
         self.layout.is_f_contiguous()
     }
-
-    /// Views the elements, in C order, as `shape`, one length of which may be -1. Never copies.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Layout`](crate::Error::Layout): the element counts differ, or the elements cannot be viewed so without
-    /// a copy.
-    pub fn reshape(&self, shape: impl AsRef<[isize]>) -> Result<Self> {
-        self.reshape_with_order(shape, Order::C)
-    }
-
-    /// Views the elements, in the given order, as `shape`, one length of which may be -1. Never copies.
-    ///
-    /// # Errors
-    ///
-    /// As [`DeviceNDArray::reshape`].
-    pub fn reshape_with_order(&self, shape: impl AsRef<[isize]>, order: Order) -> Result<Self> {
-        Ok(self.with_layout(self.layout.reshape(shape.as_ref(), order)?))
-    }
-
-    /// Views all elements, in the given order, on one axis. Never copies.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Layout`](crate::Error::Layout) if the elements cannot be viewed so without a copy.
-    pub fn ravel(&self, order: Order) -> Result<Self> {
-        Ok(self.with_layout(self.layout.ravel(order)?))
-    }
-
-    /// Views the array with its axes in the given order, or reversed without one. Never copies.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Layout`](crate::Error::Layout) if `axes` is not a permutation of the axes.
-    pub fn transpose(&self, axes: Option<&[isize]>) -> Result<Self> {
-        Ok(self.with_layout(self.layout.transpose(axes)?))
-    }
-
-    /// Views the array repeated along new leading axes and along axes of length one. Never copies.
-    ///
-    /// Such a view can be read and not written.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Layout`](crate::Error::Layout) if the array does not broadcast to `shape`.
-    pub fn broadcast_to(&self, shape: impl AsRef<[usize]>) -> Result<Self> {
-        Ok(self.with_layout(self.layout.broadcast_to(shape.as_ref())?))
-    }
-
-    /// Views a part of the array. Never copies.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Layout`](crate::Error::Layout) if an index is out of range or there are too many.
-    pub fn slice(&self, index: &[Index]) -> Result<Self> {
-        Ok(self.with_layout(self.layout.slice(index)?))
-    }
 }
 
 impl<T: Element> Clone for DeviceNDArray<T> {
@@ -248,7 +218,7 @@ impl<T: Element> AsArg for DeviceNDArray<T> {
                 nbytes: self.extent.nbytes,
                 offset: self.extent.offset,
                 is_contiguous: self.extent.is_contiguous,
-                is_writable: true,
+                is_writable: self.is_writable,
             },
         })
     }

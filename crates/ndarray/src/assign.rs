@@ -34,15 +34,15 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Layout`] for shapes that differ; [`Error::SharedElements`] if several elements of this array share
-    /// memory; [`Error::ForeignDevice`]; [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if the copy cannot be
-    /// recorded.
+    /// [`Error::Layout`] for shapes that differ; [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements of
+    /// this array share memory; [`Error::ForeignDevice`]; [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if the
+    /// copy cannot be recorded.
     pub fn copy_from_device_on(&self, stream: &Stream, source: &Self) -> Result<()> {
         if self.shape() != source.shape() {
             let (from, to) = (source.shape().to_vec(), self.shape().to_vec());
             return Err(LayoutError::ShapeMismatch { from, to }.into());
         }
-        self.check_writable(stream)?;
+        self.check_writable_on(stream)?;
         source.context().check_stream(stream)?;
         self.context().copy_elements(stream, source.place(), self.place(), size_of::<T>())
     }
@@ -83,10 +83,10 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::SharedElements`] if several elements share memory; [`Error::ForeignDevice`]; [`Error::Memory`],
-    /// [`Error::Kernel`] or [`Error::Driver`] if the fill cannot be recorded.
+    /// [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements share memory; [`Error::ForeignDevice`];
+    /// [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if the fill cannot be recorded.
     pub fn fill_on(&self, stream: &Stream, value: T) -> Result<()> {
-        self.check_writable(stream)?;
+        self.check_writable_on(stream)?;
         if self.size() == 0 {
             return Ok(());
         }
@@ -178,8 +178,16 @@ impl<T: Element> DeviceNDArray<T> {
     }
 
     /// Checks that the array can be written on the stream.
-    pub(crate) fn check_writable(&self, stream: &Stream) -> Result<()> {
+    pub(crate) fn check_writable_on(&self, stream: &Stream) -> Result<()> {
         self.context().check_stream(stream)?;
+        self.check_writable()
+    }
+
+    /// Checks that the array can be written, element by element.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if !self.is_writable() {
+            return Err(Error::ReadOnly { dtype: T::DTYPE, shape: self.shape().to_vec() });
+        }
         if self.layout().has_internal_overlap() {
             return Err(Error::SharedElements { shape: self.shape().to_vec(), strides: self.strides().to_vec() });
         }

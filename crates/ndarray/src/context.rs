@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use vkarray_allocator::{Allocator, MemoryContext};
+use vkarray_allocator::{Allocator, ManagerFactory, MemoryContext};
 use vkarray_driver::{DefaultStreams, Device, DeviceInfo, Event, Instance, Stream};
 use vkarray_kernel::{ConstArray, Element, Kernel, KernelBuilder, KernelCache, Source};
 
@@ -33,6 +33,7 @@ struct Shared {
 pub struct ContextBuilder {
     selector: Option<String>,
     validation: Option<bool>,
+    memory_manager: Option<ManagerFactory>,
 }
 
 impl ContextBuilder {
@@ -50,18 +51,29 @@ impl ContextBuilder {
         self
     }
 
+    /// Takes memory from a manager of this context's own. Wins over
+    /// [`set_memory_manager`](vkarray_allocator::set_memory_manager) and `VKARRAY_MEMORY_MANAGER`.
+    #[must_use]
+    pub fn memory_manager(mut self, factory: ManagerFactory) -> Self {
+        self.memory_manager = Some(factory);
+        self
+    }
+
     /// Loads Vulkan and opens the device.
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`]: no loader, no device, none that matches, or one that lacks what the runtime needs.
+    /// [`Error::Memory`]: no such memory manager, or one that refuses the device. [`Error::Driver`]: no loader, no device, none that matches, or one that lacks what the runtime needs.
     pub fn open(self) -> Result<Context> {
         let mut instance = Instance::builder();
         if let Some(on) = self.validation {
             instance = instance.validation(on);
         }
         let device = Device::open_selected(&instance.build()?, self.selector.as_deref())?;
-        Context::on(&device)
+        match self.memory_manager {
+            Some(factory) => Context::with_allocator(&Allocator::with_manager(&device, factory.make()?)?),
+            None => Context::on(&device),
+        }
     }
 }
 
@@ -92,18 +104,30 @@ impl Context {
         ContextBuilder::default()
     }
 
-    /// Makes a context on an open device.
+    /// Makes a context on an open device, with the memory manager that is chosen for the process; see
+    /// [`ManagerFactory::chosen`].
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`] or [`Error::Driver`] if the driver is out of memory.
+    /// [`Error::Memory`]: no such memory manager, or one that refuses the device. [`Error::Driver`] if the driver is
+    /// out of memory.
     pub fn on(device: &Arc<Device>) -> Result<Self> {
+        Self::with_allocator(&Allocator::new(device)?)
+    }
+
+    /// Makes a context on an allocator and its device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`] if the driver is out of memory.
+    pub fn with_allocator(allocator: &Arc<Allocator>) -> Result<Self> {
+        let device = allocator.device();
         let shared = Shared {
             default_stream: Stream::new(device)?,
             default_streams: DefaultStreams::of(device),
             copies: CopyKernels::new(device.info()),
             kernels: KernelCache::new(device)?,
-            allocator: Allocator::new(device)?,
+            allocator: Arc::clone(allocator),
             device: Arc::clone(device),
         };
         Ok(Self { shared: Arc::new(shared) })

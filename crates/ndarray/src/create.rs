@@ -33,7 +33,8 @@ impl Context {
         self.allocate(Layout::contiguous(shape.as_ref(), order)?)
     }
 
-    /// Creates an array of the same shape, packed in the order of `like`'s strides. Its contents are undefined.
+    /// Creates an array of the same shape, packed in the order of `like`'s strides: NumPy's order 'K'. Its contents are
+    /// undefined.
     ///
     /// # Errors
     ///
@@ -60,6 +61,27 @@ impl Context {
     /// As [`Context::device_array`] and [`DeviceNDArray::fill`].
     pub fn full<T: Element>(&self, shape: impl AsRef<[usize]>, value: T) -> Result<DeviceNDArray<T>> {
         let array = self.device_array::<T>(shape)?;
+        array.fill(value)?;
+        Ok(array)
+    }
+
+    /// Creates an array of zeros of the same shape, packed in the order of `like`'s strides, on the default stream.
+    ///
+    /// # Errors
+    ///
+    /// As [`Context::full`].
+    pub fn zeros_like<T: Element, U: Element>(&self, like: &DeviceNDArray<U>) -> Result<DeviceNDArray<T>> {
+        self.full_like(like, T::zeroed())
+    }
+
+    /// Creates an array of the same shape that holds `value` everywhere, packed in the order of `like`'s strides, on the
+    /// default stream. Returns at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Context::full`].
+    pub fn full_like<T: Element, U: Element>(&self, like: &DeviceNDArray<U>, value: T) -> Result<DeviceNDArray<T>> {
+        let array = self.device_array_like(like)?;
         array.fill(value)?;
         Ok(array)
     }

@@ -3,9 +3,12 @@
 use vkarray_allocator as allocator;
 use vkarray_driver as driver;
 use vkarray_kernel as kernel;
-use vkarray_kernel::DType;
+use vkarray_kernel::{DType, ScalarValue};
 
+use crate::file::FileError;
+use crate::interface::InterfaceError;
 use crate::layout::{LayoutError, tuple};
+use crate::ramp::RangeProblem;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -57,6 +60,38 @@ pub enum Error {
         /// The target's strides, in elements.
         strides: Vec<isize>,
     },
+    /// A range without a length.
+    #[error("a range from {start} to {stop} by {step} cannot be: {problem}")]
+    Range {
+        /// Its first number.
+        start: ScalarValue,
+        /// Where it ends.
+        stop: ScalarValue,
+        /// How far apart its numbers are.
+        step: ScalarValue,
+        /// Why not.
+        problem: RangeProblem,
+    },
+    /// A write to a read-only array.
+    #[error("cannot write to an array of {dtype} with shape {}: it is read-only", tuple(shape))]
+    ReadOnly {
+        /// The target's element type.
+        dtype: DType,
+        /// The target's shape.
+        shape: Vec<usize>,
+    },
+    /// An operation along the first axis of an array that has none.
+    #[error("{operation} needs an axis, the array has none")]
+    NoAxis {
+        /// The operation, by its method name.
+        operation: &'static str,
+    },
+    /// A file that cannot be read or written.
+    #[error(transparent)]
+    File(Box<FileError>),
+    /// Somebody's array that cannot be taken.
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
     /// Elements that do not lie in their slice.
     #[error("{len} elements from element {start} on do not lie in a slice of {size}")]
     OutOfSlice {
@@ -84,4 +119,10 @@ pub enum Error {
     /// The driver refused or failed.
     #[error(transparent)]
     Driver(#[from] driver::Error),
+}
+
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Self {
+        Self::File(Box::new(error))
+    }
 }

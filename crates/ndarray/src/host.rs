@@ -13,7 +13,7 @@ use vkarray_kernel::Element;
 
 use crate::array::DeviceNDArray;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::layout::{Layout, Order};
 
 /// The elements of an array, read in place by the host. The device may read them too, and not write them.
@@ -131,12 +131,10 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// As [`DeviceNDArray::read_on_host`], also while another guard reads elements; [`Error::SharedElements`] if several
-    /// elements share memory.
+    /// As [`DeviceNDArray::read_on_host`], also while another guard reads elements; [`Error::ReadOnly`];
+    /// [`Error::SharedElements`] if several elements share memory.
     pub fn write_on_host(&self) -> Result<HostWrite<'_, T>> {
-        if self.layout().has_internal_overlap() {
-            return Err(Error::SharedElements { shape: self.shape().to_vec(), strides: self.strides().to_vec() });
-        }
+        self.check_writable()?;
         let bytes = self.block().write_on_host(self.byte_extent())?;
         Ok(HostWrite { bytes, layout: self.layout(), element: PhantomData })
     }

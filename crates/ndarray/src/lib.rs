@@ -11,18 +11,30 @@ mod astype;
 mod context;
 mod copy;
 mod create;
+mod display;
 mod error;
+mod file;
 mod host;
+mod interface;
 mod layout;
 mod memory_use;
 mod pending;
+mod ramp;
 mod register;
+#[cfg(feature = "serde")]
+mod serialize;
 mod transfer;
+mod views;
 
 pub use array::DeviceNDArray;
 pub use context::{Context, ContextBuilder};
 pub use error::{Error, Result};
+pub use file::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
 pub use host::{HostRead, HostWrite};
+pub use interface::{AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};
 pub use layout::{Index, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span, broadcast_shapes};
 pub use pending::PendingCopy;
+pub use ramp::{Number, RangeProblem};
 pub use register::Registered;
+#[cfg(feature = "serde")]
+pub use serialize::ArraySeed;

@@ -66,7 +66,7 @@ impl<T: Element> Registered<'_, '_, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfSlice`], [`Error::SharedElements`]; [`Error::Memory`] or [`Error::Driver`] if recording fails.
+    /// [`Error::OutOfSlice`], [`Error::ReadOnly`], [`Error::SharedElements`]; [`Error::Memory`] or [`Error::Driver`] if recording fails.
     pub fn copy_to(&mut self, start: usize, target: &DeviceNDArray<T>) -> Result<()> {
         self.copy_to_on(self.context.default_stream(), start, target)
     }
@@ -78,9 +78,7 @@ impl<T: Element> Registered<'_, '_, T> {
     /// As [`Registered::copy_to`], and [`Error::ForeignDevice`].
     pub fn copy_to_on(&mut self, stream: &Stream, start: usize, target: &DeviceNDArray<T>) -> Result<()> {
         self.context.check_stream(stream)?;
-        if target.layout().has_internal_overlap() {
-            return Err(Error::SharedElements { shape: target.shape().to_vec(), strides: target.strides().to_vec() });
-        }
+        target.check_writable()?;
         for (bytes, offset) in self.runs(start, target)? {
             self.bytes.copy_to_block(stream, target.block(), offset, bytes)?;
         }

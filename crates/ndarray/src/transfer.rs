@@ -97,15 +97,15 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::ShapeMismatch`]; [`Error::SharedElements`] if several elements of this array share memory;
-    /// [`Error::ForeignDevice`]; [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if staging or sending fails.
+    /// [`Error::ReadOnly`]; [`Error::ShapeMismatch`]; [`Error::SharedElements`] if several elements of this array share
+    /// memory; [`Error::ForeignDevice`]; [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if staging or sending fails.
     pub fn copy_from_host_on<S, D>(&self, stream: &Stream, host: &ArrayBase<S, D>) -> Result<()>
     where
         S: Data<Elem = T>,
         D: Dimension,
     {
         self.check_host_shape(host.shape())?;
-        self.check_writable(stream)?;
+        self.check_writable_on(stream)?;
         if self.is_f_contiguous() && !self.is_c_contiguous() {
             let transposed = host.t();
             let packed = transposed.as_standard_layout();
@@ -147,10 +147,10 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// As [`DeviceNDArray::get`]; [`Error::SharedElements`] if several elements share memory.
+    /// As [`DeviceNDArray::get`]; [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements share memory.
     pub fn set(&self, index: impl AsRef<[isize]>, value: T) -> Result<()> {
         let (at, stream) = (self.layout().offset_of(index.as_ref())?, self.context().default_stream());
-        self.check_writable(stream)?;
+        self.check_writable_on(stream)?;
         Ok(self.block().copy_from_host(stream, bytes::<T>(at), bytemuck::bytes_of(&value))?)
     }
 

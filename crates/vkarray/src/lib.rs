@@ -32,6 +32,12 @@
 //! |---|---|
 //! | a CUDA context, a device | [`Context`] |
 //! | `cuda.device_array`, `cuda.to_device`, `copy_to_host` | [`Context::device_array`], [`Context::to_device`], [`DeviceNDArray::copy_to_host`] |
+//! | `np.arange`, `np.linspace`, `np.zeros_like` | [`Context::arange`], [`Context::linspace`], [`Context::zeros_like`] |
+//! | `a[2]`, `a[1:, ::-1]`, `for row in a`, `a.view(np.uint8)` | [`DeviceNDArray::index`], [`slice`](DeviceNDArray::slice), [`outer_iter`](DeviceNDArray::outer_iter), [`view`](DeviceNDArray::view) |
+//! | `np.load`, `np.save`, `np.savez` | [`Context::load_npy`], [`DeviceNDArray::save_npy`], [`NpzFile`], [`NpzWriter`] |
+//! | `__cuda_array_interface__`, `cuda.as_cuda_array` | [`AsDeviceArray`], [`Context::as_device_array`] |
+//! | `np.from_dlpack`, `__dlpack__` | [`Context::dlpack_to_device`], [`DeviceNDArray::to_dlpack_host`] |
+//! | `print(a)` | `println!("{a}")` |
 //! | a stream, an event | [`Stream`], [`Event`] |
 //! | a kernel, a launch, a grid of blocks of threads | [`Kernel`], [`Kernel::dispatch`], [`Groups`] of workgroups of invocations |
 //! | a graph | [`Graph::record`], [`Kernel::record`], [`Graph::replay`] |
@@ -45,10 +51,12 @@
 #![forbid(unsafe_code)]
 
 pub use vkarray_allocator::{
-    Allocator, ArenaManager, Block, Confidence, CopyNode, DeferCleanup, DeviceMemory, Error as MemoryError, FillNode,
-    Holder, HostMemory, HostOptions, LadderCounts, MemoryContext, MemoryInfo, MemoryKind, MemoryManager, MemoryObject,
+    Allocator, ArenaManager, Block, Confidence, CopyNode, DeferCleanup, DeviceMemory, Error as MemoryError,
+    FailureCallback, FillNode, Holder, HostMemory, HostOnlyMemoryManager, HostOptions, HostTensor, LadderCounts,
+    Limiting, LogStep, Logging, ManagerFactory, MemoryContext, MemoryInfo, MemoryKind, MemoryManager, MemoryObject,
     MemoryState, MirroredMemory, OutOfMemory, PassthroughManager, Pending, PendingLimits, PoolManager, RegisteredPath,
-    Rung, SharedMemory, Shortage, Taken, Usage, UsmType,
+    Rung, SharedMemory, Shortage, Statistics, Taken, Tensor, TensorError, TensorShape, Tracking, Usage, UsmType,
+    Verdict, memory_manager_names, read_log, register_memory_manager, set_memory_manager,
 };
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
@@ -61,9 +69,12 @@ pub use vkarray_kernel::{
     Options, OtherAccess, Param, ParamKind, Parameter, PushMember, Sanitize, Sanitized, ScalarValue, Signature, Source,
     Translated,
 };
+#[cfg(feature = "serde")]
+pub use vkarray_ndarray::ArraySeed;
 pub use vkarray_ndarray::{
-    Context, ContextBuilder, DeviceNDArray, Error, HostRead, HostWrite, Index, Layout, LayoutError, Order, PendingCopy,
-    Registered, Result, Span, broadcast_shapes,
+    AsDeviceArray, Context, ContextBuilder, DeviceArrayInterface, DeviceNDArray, Error, FileError, HostRead, HostWrite,
+    Index, InterfaceError, Layout, LayoutError, MemoryHandle, NpyFile, NpyHeader, NpzFile, NpzWriter, Number, Order,
+    PendingCopy, RangeProblem, ReadyPoint, Registered, Result, Span, broadcast_shapes, write_npy,
 };
 
 #[cfg(doctest)]

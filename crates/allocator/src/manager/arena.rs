@@ -8,13 +8,14 @@ mod frame;
 
 use std::fmt;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use vkarray_driver::Device;
 use vkarray_driver::hazard::{LastUses, absorb};
 
 use self::frame::Ring;
-use super::{DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryManager, Request, Usage};
+use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
@@ -22,6 +23,7 @@ use crate::ladder::LadderCounts;
 use crate::memory_info::MemoryInfo;
 use crate::out_of_memory::{OutOfMemory, Shortage};
 use crate::pointer::{HostPointer, MemoryPointer, Owner};
+use crate::transfer::check_same_device;
 
 /// Gives out device memory of the current frame. Clones are handles to the same arena: one goes to the allocator, and
 /// another stays with the program, to end frames with.
@@ -46,6 +48,9 @@ struct State {
     ring: Mutex<Ring<LastUses>>,
     /// Each frame's memory, in the ring's order.
     memory: Vec<MemoryPointer>,
+    /// Blocks of frames that were given out and that came back.
+    n_given: AtomicU64,
+    n_back: AtomicU64,
     device: Arc<Device>,
 }
 
@@ -125,6 +130,7 @@ impl ArenaManager {
         };
         let former = ring.former().clone();
         drop(ring);
+        state.n_given.fetch_add(1, Ordering::Release);
         let frame = &state.memory[place];
         // SAFETY: the bytes are the frame's, whose memory is as a pointer's must be and alive as long as the arena; the
         // ring gives them to nobody else until they come back, and the offsets are multiples of 256.
@@ -170,8 +176,8 @@ impl MemoryManager for ArenaManager {
 
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
         self.upstream().initialize(device)?;
-        if self.shared.state.get().is_some() {
-            return Ok(());
+        if let Some(state) = self.shared.state.get() {
+            return check_same_device(&state.device, device);
         }
         let Shared { frame_bytes, n_frames, .. } = *self.shared;
         let holder = Holder::new().with_label("frame of an arena");
@@ -190,8 +196,9 @@ impl MemoryManager for ArenaManager {
                 }
             }
         }
-        let ring = Mutex::new(Ring::new(frame_bytes, uses));
-        if let Err(state) = self.shared.state.set(State { ring, memory, device: Arc::clone(device) }) {
+        let (ring, device) = (Mutex::new(Ring::new(frame_bytes, uses)), Arc::clone(device));
+        let state = State { ring, memory, n_given: AtomicU64::new(0), n_back: AtomicU64::new(0), device };
+        if let Err(state) = self.shared.state.set(state) {
             // Somebody else was quicker; theirs is as good.
             state.memory.into_iter().for_each(|frame| self.upstream().memfree(frame));
         }
@@ -217,6 +224,7 @@ impl MemoryManager for ArenaManager {
         };
         let uses = memory.take_last_uses();
         state.ring().free(place, |held| uses.iter().for_each(|last| absorb(held, last)));
+        state.n_back.fetch_add(1, Ordering::Release);
     }
 
     fn get_ipc_handle(&self, memory: &MemoryPointer) -> Result<IpcHandle> {
@@ -241,6 +249,33 @@ impl MemoryManager for ArenaManager {
 
     fn flush(&self) -> Result<()> {
         self.upstream().flush()
+    }
+
+    /// Of kinds that are not for frames: those are there from the start.
+    fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
+        if kind == MemoryKind::Device {
+            return Err(Error::Unsupported { what: "taking more memory for the frames of an arena" });
+        }
+        self.upstream().reserve(bytes, kind)
+    }
+
+    fn trim(&self, keep: u64) -> Result<u64> {
+        self.upstream().trim(keep)
+    }
+
+    /// Blocks as given out here; bytes and chunks those of the other manager, for which each frame is a block. Nothing if
+    /// that does not count.
+    fn counters(&self) -> Counters {
+        let mut counters = self.upstream().counters();
+        let state = self.shared.state.get().filter(|_| counters != Counters::default());
+        if let Some(State { memory, n_given, n_back, .. }) = state {
+            // Back first: what comes back was given out before.
+            let (n_back, n_frames) = (n_back.load(Ordering::Acquire), memory.len() as u64);
+            let n_given = n_given.load(Ordering::Acquire);
+            counters.allocations = counters.allocations.saturating_sub(n_frames) + n_given;
+            counters.n_in_use = counters.n_in_use.saturating_sub(n_frames) + (n_given - n_back);
+        }
+        counters
     }
 
     /// That of the other manager, for which all frames are in use.

@@ -25,6 +25,7 @@ use crate::ladder::{Ladder, LadderCounts};
 use crate::memory_info::MemoryInfo;
 use crate::pending_limits::PendingLimits;
 use crate::pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
+use crate::transfer::check_same_device;
 
 /// Gives out every allocation as a buffer of its own.
 #[derive(Debug, Default)]
@@ -85,7 +86,7 @@ impl MemoryManager for PassthroughManager {
             // Somebody else may have been quicker; theirs is as good.
             let _ = self.state.set(state);
         }
-        Ok(())
+        check_same_device(self.state()?.source.device(), device)
     }
 
     fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
@@ -93,8 +94,7 @@ impl MemoryManager for PassthroughManager {
     }
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
-        let kind = if options.wc { MemoryKind::WriteCombined } else { MemoryKind::Pinned };
-        let pointer = self.state()?.allocate(size, kind, Holder::new())?;
+        let pointer = self.state()?.allocate(size, options.kind(), Holder::new())?;
         let is_mapped = "memory of host kinds is mapped";
         Ok(if options.mapped {
             HostPointer::Mapped(MappedMemory::new(pointer).expect(is_mapped))

@@ -33,6 +33,7 @@ use crate::import::Imports;
 use crate::kind::MemoryKind;
 use crate::ladder::LadderCounts;
 use crate::pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
+use crate::transfer::check_same_device;
 
 /// Keeps memory for the next block, up to a limit or for as long as the driver has any.
 #[derive(Debug)]
@@ -86,7 +87,7 @@ impl MemoryManager for PoolManager {
             let _ = self.state.set(State::new(device, self.limit)?);
             let _ = self.imports.set(Imports::new(device));
         }
-        Ok(())
+        check_same_device(self.state()?.device(), device)
     }
 
     fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {

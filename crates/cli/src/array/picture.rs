@@ -1,7 +1,7 @@
 //! Images as arrays: height × width × 4 of `f32` in 0..1 when read; one, three or four channels when written.
 //!
 //! Decoding and encoding are the `image` crate's, under its memory limit. Values are taken as stored: no gamma is
-//! removed and no orientation applied, as NumPy's image readers do. `.npy` files are in `npy.rs`.
+//! removed and no orientation applied, as NumPy's image readers do. `.npy` files are the library's.
 
 use std::fs::File;
 use std::io::{BufReader, Write};

@@ -19,6 +19,9 @@ pub(super) enum Unit {
     /// 10⁹ bytes a second.
     #[serde(rename = "GB/s")]
     GigabytesPerSecond,
+    /// 2²⁰ bytes.
+    #[serde(rename = "MiB")]
+    Mebibytes,
     /// One time over another.
     #[serde(rename = "ratio")]
     Ratio,
@@ -32,6 +35,7 @@ impl Unit {
         match self {
             Self::Micros => "us",
             Self::GigabytesPerSecond => "GB/s",
+            Self::Mebibytes => "MiB",
             Self::Ratio => "ratio",
             Self::Count => "count",
         }
@@ -148,7 +152,7 @@ mod tests {
 
     #[test]
     fn both_ways_of_printing_name_the_same_unit() {
-        for unit in [Unit::Micros, Unit::GigabytesPerSecond, Unit::Ratio, Unit::Count] {
+        for unit in [Unit::Micros, Unit::GigabytesPerSecond, Unit::Mebibytes, Unit::Ratio, Unit::Count] {
             assert_eq!(serde_json::to_value(unit).unwrap(), unit.text());
         }
     }

@@ -3,13 +3,14 @@
 //!
 //! The text is read in `value.rs`, files in `crate::array`, descriptions in `generate.rs`.
 
-use vkarray::DType;
+use std::path::Path;
+
+use vkarray::{DType, NpyFile};
 
 use super::generate::Generated;
-use crate::array::npy::NpyFile;
 use crate::array::picture::Picture;
-use crate::array::{HostArray, nbytes};
-use crate::error::Result;
+use crate::array::{HostArray, nbytes, with_type};
+use crate::error::{Error, Result};
 
 /// An array that can be loaded.
 #[derive(Debug)]
@@ -23,9 +24,23 @@ pub(crate) enum Input {
 }
 
 impl Input {
+    /// Opens a `.npy` file, and checks that its elements are of a type that arguments have.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`], [`Error::NpyDType`].
+    pub(crate) fn npy(path: &Path) -> Result<Self> {
+        let file = NpyFile::open(path)?;
+        let dtype = file.header().dtype();
+        match with_type!(dtype, T => size_of::<T>()) {
+            Some(_) => Ok(Self::Npy(file)),
+            None => Err(Error::NpyDType { path: path.to_owned(), dtype }),
+        }
+    }
+
     pub(crate) fn dtype(&self) -> DType {
         match self {
-            Self::Npy(file) => file.dtype,
+            Self::Npy(file) => file.header().dtype(),
             Self::Picture(_) => DType::F32,
             Self::Generated(generated) => generated.dtype,
         }
@@ -33,7 +48,7 @@ impl Input {
 
     pub(crate) fn shape(&self) -> &[usize] {
         match self {
-            Self::Npy(file) => &file.shape,
+            Self::Npy(file) => file.header().shape(),
             Self::Picture(picture) => &picture.shape,
             Self::Generated(generated) => &generated.shape,
         }
@@ -51,7 +66,8 @@ impl Input {
     /// What the file or the memory has to say; shape and type were checked before.
     pub(crate) fn load(&self) -> Result<HostArray> {
         match self {
-            Self::Npy(file) => file.read(),
+            Self::Npy(file) => with_type!(self.dtype(), T => Ok(HostArray::new(file.read::<T>()?)))
+                .expect("`npy` accepts no other types"),
             Self::Picture(picture) => picture.read(),
             Self::Generated(generated) => generated.make(),
         }

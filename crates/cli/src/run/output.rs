@@ -9,9 +9,9 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
-use vkarray::DType;
+use vkarray::{DType, write_npy};
 
-use crate::array::{HostArray, npy, picture};
+use crate::array::{HostArray, picture, with_array};
 use crate::error::{Error, Result};
 
 /// What kind of file an output is.
@@ -72,7 +72,7 @@ impl Output {
     fn write(&self, array: &HostArray, file: &File) -> std::result::Result<(), Box<dyn StdError + Send + Sync>> {
         let mut writer = BufWriter::new(file);
         match (self.format, array) {
-            (Format::Npy, array) => npy::write(array, &mut writer)?,
+            (Format::Npy, array) => with_array!(array, array => write_npy(&mut writer, array))?,
             (Format::Png, HostArray::F32(array)) => picture::write_png(array, &mut writer)?,
             (Format::Png, _) => unreachable!("`check` refuses other types"),
         }

@@ -18,7 +18,6 @@ use super::output::Output;
 use super::traced;
 use super::value::{Value, parse_counts, split_pair};
 use crate::args::RunArgs;
-use crate::array::npy::NpyFile;
 use crate::array::picture::Picture;
 use crate::error::{Error, Result};
 
@@ -164,7 +163,7 @@ fn parse_arguments(texts: &[String], signature: &Signature) -> Result<(Vec<Array
     for text in texts {
         let (name, value) = split_pair("--arg", text)?;
         let input = match Value::parse(name, value)? {
-            Value::Npy(path) => Input::Npy(NpyFile::open(&path)?),
+            Value::Npy(path) => Input::npy(&path)?,
             Value::Picture(path) => Input::Picture(Picture::open(&path)?),
             Value::Generated(generated) => Input::Generated(generated),
             Value::Numbers(numbers) => {

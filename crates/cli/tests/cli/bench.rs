@@ -6,9 +6,22 @@ use serde_json::Value;
 
 use super::{Folder, text};
 
+/// Two blocks of device memory that live at a time, and one that could not be had.
+const LOG: &str = "\
+Thread,Time,Action,Pointer,Size,Stream
+1,10:00:00.000001,allocate,0x1,3145728,0x0
+1,10:00:00.000002,allocate,0x2,1048576,0x0
+1,10:00:00.000003,free,0x1,3145728,0x0
+1,10:00:00.000004,allocate failure,0x0,99,0x0
+1,10:00:00.000005,allocate,0x1,2097152,0x0
+1,10:00:00.000006,free,0x1,2097152,0x0
+";
+
 /// The lines of a suite, as JSON, the first apart.
 fn lines(suite: &str) -> (Value, Vec<Value>) {
-    let output = Folder::new().done(&format!("bench {suite} --json --runs 1"));
+    let folder = Folder::new();
+    folder.put("log.csv", LOG);
+    let output = folder.done(&format!("bench {suite} --json --runs 1"));
     let text = text(&output.stdout);
     let mut lines = text.lines().map(|line| serde_json::from_str(line).expect("a JSON object a line"));
     (lines.next().expect("a header"), lines.collect())
@@ -29,8 +42,9 @@ fn names(suite: &str) -> Vec<String> {
         let (value, min, max) = (number("value"), number("min"), number("max"));
         assert!(min <= value && value <= max, "{figure}");
         match figure["unit"].as_str() {
-            Some("us" | "GB/s" | "ratio") => assert!(min > 0.0, "{figure}"),
-            Some("count") => assert!(min >= 0.0, "{figure}"),
+            Some("us" | "GB/s" | "MiB") => assert!(min > 0.0, "{figure}"),
+            Some("ratio") if figure["name"] != "replay_fragmentation" => assert!(min > 0.0, "{figure}"),
+            Some("count" | "ratio") => assert!(min >= 0.0, "{figure}"),
             _ => panic!("no known unit in {figure}"),
         }
         figure["name"].as_str().unwrap_or_else(|| panic!("a name in {figure}")).to_owned()
@@ -87,6 +101,20 @@ fn allocations() {
         ["1MiB", "64MiB", "1GiB"].map(|size| ["", "_used", "_8_threads"].map(|what| format!("alloc_{size}{what}")));
     let expected = ["use_small".to_owned()].into_iter().chain(of_sizes.into_iter().flatten());
     assert_eq!(names("memory"), expected.chain(["alloc_pinned_64MiB".to_owned()]).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_log_is_replayed_on_the_manager_of_choice() {
+    let expected =
+        ["first", "step", "live", "reserved", "fragmentation", "refused"].map(|what| format!("replay_{what}"));
+    for manager in ["pool", "passthrough"] {
+        let suite = format!("replay log.csv --manager {manager}");
+        assert_eq!(names(&suite), expected, "{manager}");
+        let (_, figures) = lines(&suite);
+        assert_eq!((figures[2]["value"].as_f64(), figures[5]["value"].as_f64()), (Some(4.0), Some(0.0)), "{manager}");
+        assert!(figures[3]["value"].as_f64() >= Some(4.0), "{manager}: {}", figures[3]);
+        assert_eq!(figures[4]["value"].is_number(), manager == "pool", "{}", figures[4]);
+    }
 }
 
 #[test]

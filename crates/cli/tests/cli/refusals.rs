@@ -11,6 +11,8 @@ fn bad_input_ends_with_two_and_leaves_every_file_alone() {
     folder.put("y.npy", "old");
     folder.put("truncated.npy", b"\x93NUMPY\x01\x00");
     folder.put("bad.png", b"\x89PNG\r\n\x1a\n");
+    folder.put("bad.csv", "Action,Pointer,Size\nfree,0x1,3\n");
+    folder.put("log.csv", "Action,Pointer,Size\n");
     folder.put("bad.wgsl", "fn main( {}");
     folder.put("mistyped.wgsl", "\nfn f() -> u32 { return 1.5; }");
     let arrays = "--arg x=zeros:f32[4] --arg y=zeros:f32[4]";
@@ -30,6 +32,16 @@ fn bad_input_ends_with_two_and_leaves_every_file_alone() {
         (format!("{SAXPY} {arrays}").replace("--covering 4", "--covering 0"), "runs nothing"),
         (format!("{SAXPY} {arrays} --trace none/trace.json"), "there is no folder none"),
         ("run none.wgsl --groups 1".to_owned(), "cannot read none.wgsl"),
+        ("bench replay none.csv".to_owned(), "cannot read none.csv"),
+        (
+            "bench replay bad.csv".to_owned(),
+            "cannot replay bad.csv: the log of memory, line 2: 0x1 is freed and not live",
+        ),
+        (
+            "bench replay log.csv --manager heap".to_owned(),
+            "the program names the memory manager `heap`, which is not known",
+        ),
+        ("bench memory log.csv".to_owned(), "log.csv is a log, which only `bench replay` reads"),
         ("run bad.wgsl --groups 1".to_owned(), "bad.wgsl:1:"),
         ("run mistyped.wgsl --groups 1".to_owned(), "mistyped.wgsl:2:"),
     ];
@@ -50,6 +62,7 @@ fn lines_that_do_not_parse_end_with_two() {
         "run saxpy.wgsl --groups 1 --repeat 0",
         "run --groups 1",
         "walk",
+        "bench replay",
     ] {
         folder.refused(2, &mut folder.command(line));
     }

@@ -1,6 +1,7 @@
 //! A graph's steps, recorded: a command buffer that can be sent any number of times, also while it is running.
 //!
-//! A recording is never changed while anybody holds it. Batches in flight hold theirs; a graph that was changed makes
+//! It begins with the barrier that orders it after itself, so that a replay behind another, which is the usual case,
+//! takes no command of its own. A recording is never changed while anybody holds it. Batches in flight hold theirs; a graph that was changed makes
 //! another, out of one that nobody holds any more where there is such. Read `plan.rs` for the barriers in it.
 
 use std::fmt;
@@ -48,6 +49,10 @@ impl Recording {
     ) -> Result<()> {
         self.batch.recycle()?;
         self.batch.begin_for(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE)?;
+        let operation = Repeatable::new(plan::merged(steps.clone().flat_map(Step::accesses)));
+        if let Some(barrier) = operation.barrier() {
+            record_barrier(device, &self.batch, barrier);
+        }
         let barriers = plan::barriers(steps.clone().map(Step::accesses));
         for (step, barrier) in steps.clone().zip(barriers) {
             if let Some(barrier) = barrier {
@@ -56,8 +61,8 @@ impl Recording {
             (step.commands)(&mut Recorder::new(device, &mut self.batch))?;
         }
         self.batch.end()?;
-        self.n_steps = steps.clone().count();
-        self.operation = Arc::new(Repeatable::new(plan::merged(steps.flat_map(Step::accesses))));
+        self.n_steps = steps.count();
+        self.operation = Arc::new(operation);
         Ok(())
     }
 

@@ -35,6 +35,12 @@ impl Barrier {
     pub(super) fn needed(self) -> Option<Self> {
         (!self.src_stages.is_empty()).then_some(self)
     }
+
+    /// Whether this barrier orders all that `other` does.
+    #[must_use]
+    pub const fn covers(self, other: Self) -> bool {
+        other.src_stages.is_subset(self.src_stages) && other.dst_stages.is_subset(self.dst_stages)
+    }
 }
 
 /// What must happen before an operation is recorded. Made by [`HazardTable::plan`](super::HazardTable::plan).
@@ -112,4 +118,28 @@ pub(super) fn latest(points: impl Iterator<Item = Point>) -> Points {
     let mut latest = Points::new();
     points.for_each(|point| raise(&mut latest, point));
     latest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::access::Stage;
+    use super::{Barrier, Stages};
+
+    #[test]
+    fn a_barrier_covers_what_starts_and_ends_within_it() {
+        let (compute, transfer) = (Stages::from(Stage::Compute), Stages::from(Stage::Transfer));
+        let both = compute | transfer;
+        let barrier = |src_stages, dst_stages| Barrier { src_stages, dst_stages };
+        let cases = [
+            ((both, compute), (compute, compute), true),
+            ((both, compute), (both, compute), true),
+            ((both, compute), (compute, both), false),
+            ((compute, both), (transfer, both), false),
+            ((compute, compute), (transfer, transfer), false),
+        ];
+        for ((src, dst), (other_src, other_dst), covers) in cases {
+            let (one, other) = (barrier(src, dst), barrier(other_src, other_dst));
+            assert_eq!(one.covers(other), covers, "{one:?} {other:?}");
+        }
+    }
 }

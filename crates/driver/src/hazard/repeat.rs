@@ -29,6 +29,11 @@ impl Repeatable {
         Self { accesses, barrier }
     }
 
+    /// What orders the operation after itself, if it conflicts with itself.
+    pub fn barrier(&self) -> Option<Barrier> {
+        self.barrier.needed()
+    }
+
     /// What the operation does to memory.
     pub fn accesses(&self) -> &[Access] {
         &self.accesses

@@ -14,7 +14,7 @@ use std::ops::Range;
 use super::{Access, BlockId, HazardTable, LaneId, Mode, Plan, Stage, Stages};
 
 use Mode::{Read, Write};
-use Stage::{Compute, Host, Transfer};
+use Stage::{Compute, Constant, Transfer};
 
 /// A table with lanes and blocks to name by number.
 struct Rig {

@@ -20,7 +20,7 @@ type Waits = SmallVec<[Point; 4]>;
 #[derive(Clone, Copy)]
 pub(super) enum Operation<'a> {
     Once(&'a [Access]),
-    /// Likely to come again, and right after itself.
+    /// Likely to come again, and right after itself. Its commands begin with the barrier that this takes.
     Replay(&'a Arc<Repeatable>),
 }
 
@@ -29,6 +29,14 @@ impl Operation<'_> {
         match self {
             Self::Once(accesses) => accesses,
             Self::Replay(operation) => operation.accesses(),
+        }
+    }
+
+    /// Whether its commands begin with all that `barrier` does.
+    fn brings(&self, barrier: Barrier) -> bool {
+        match self {
+            Self::Once(_) => false,
+            Self::Replay(operation) => operation.barrier().is_some_and(|own| own.covers(barrier)),
         }
     }
 }
@@ -58,10 +66,13 @@ impl Lane {
                 committed.1
             }
         };
+        let barrier = barrier.filter(|barrier| !operation.brings(*barrier));
         let batch = opened(&mut state);
         if let Some(barrier) = barrier {
             record_barrier(self.device(), batch, barrier);
         }
+        batch.is_bare =
+            matches!(operation, Operation::Replay(_)) && barrier.is_none() && batch.n_ops == 0 && batch.trace.is_none();
         // Counted before it is recorded: a batch that holds a failed operation's first commands is still sent.
         batch.n_ops += 1;
         if let Some(trace) = &mut batch.trace {

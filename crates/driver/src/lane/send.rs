@@ -86,11 +86,8 @@ impl Lane {
             |semaphore, value| vk::SemaphoreSubmitInfo::default().semaphore(semaphore).value(value).stage_mask(all);
         let waits: SmallVec<[_; 4]> = batch.waits.iter().map(|(timeline, value)| at(timeline.raw(), *value)).collect();
         let signals = [at(self.timeline.raw(), batch.value)];
-        let commands: SmallVec<[_; 2]> = std::iter::once(batch.commands)
-            .chain(batch.followed_by)
-            .chain(batch.epilogue())
-            .map(|commands| vk::CommandBufferSubmitInfo::default().command_buffer(commands))
-            .collect();
+        let commands: SmallVec<[_; 2]> =
+            batch.commands().map(|commands| vk::CommandBufferSubmitInfo::default().command_buffer(commands)).collect();
         let info = vk::SubmitInfo2::default()
             .wait_semaphore_infos(&waits)
             .command_buffer_infos(&commands)

@@ -82,9 +82,9 @@ impl BatchTrace {
         accesses: &[Access],
     ) {
         let kind = match stage_of(accesses) {
-            Some(Stage::Compute) => "dispatch",
+            Some(Stage::Compute | Stage::Constant) => "dispatch",
             Some(Stage::Transfer) => "copy",
-            Some(Stage::Host) | None => "other",
+            None => "other",
         };
         let begins = barrier.map_or(vk::PipelineStageFlags2::TOP_OF_PIPE, |barrier| self.after(barrier.src_stages));
         self.write(device, commands, 0, begins);
@@ -151,7 +151,8 @@ impl BatchTrace {
 
     /// The one stage at whose end all of `stages` are done. A queue for copies knows no other.
     fn after(&self, stages: Stages) -> vk::PipelineStageFlags2 {
-        match (self.computes && stages.contains(Stage::Compute), stages.contains(Stage::Transfer)) {
+        let computed = stages.contains(Stage::Compute) || stages.contains(Stage::Constant);
+        match (self.computes && computed, stages.contains(Stage::Transfer)) {
             (true, false) => vk::PipelineStageFlags2::COMPUTE_SHADER,
             (false, true) => vk::PipelineStageFlags2::ALL_TRANSFER,
             _ => vk::PipelineStageFlags2::ALL_COMMANDS,

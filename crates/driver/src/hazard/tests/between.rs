@@ -1,6 +1,6 @@
 //! Between lanes: what an operation waits for, and what a wait spares later ones.
 
-use super::{Compute, Host, Read, Rig, Transfer, Write, from_to};
+use super::{Compute, Constant, Read, Rig, Transfer, Write, from_to};
 use crate::hazard::Point;
 
 const ALL: std::ops::Range<u64> = 0..u64::MAX;
@@ -14,7 +14,7 @@ fn a_conflict_waits_for_the_batch_of_the_other_lane_once() {
     assert_eq!(rig.waits(1, &[(0, ALL, Read, Compute)]), [(0, 1)]);
     assert_eq!(rig.waits(1, &[(0, ALL, Read, Transfer)]), []); // A wait is for all stages.
     assert_eq!(rig.waits(1, &[(1, ALL, Read, Compute)]), [(0, 2)]); // The later batch is another matter.
-    assert_eq!(rig.waits(1, &[(1, ALL, Read, Compute), (0, ALL, Read, Host)]), []);
+    assert_eq!(rig.waits(1, &[(1, ALL, Read, Compute), (0, ALL, Read, Constant)]), []);
 }
 
 #[test]

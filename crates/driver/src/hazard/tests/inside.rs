@@ -1,6 +1,6 @@
 //! Inside one lane: when there is a barrier, on which stages, and when there is none.
 
-use super::{Access, Compute, Host, Read, Rig, Stage, Stagewise, Transfer, Write, from_to, small_ranges};
+use super::{Access, Compute, Constant, Read, Rig, Stage, Stagewise, Transfer, Write, from_to, small_ranges};
 
 const X: usize = 0;
 const Y: usize = 1;
@@ -46,7 +46,7 @@ fn a_barrier_covers_its_pair_of_stages_and_no_other() {
         (Compute, Transfer, Transfer, None),
         (Compute, Transfer, Compute, from_to(&[Compute], &[Compute])),
         (Transfer, Compute, Compute, None),
-        (Transfer, Host, Compute, from_to(&[Transfer], &[Compute])),
+        (Transfer, Constant, Compute, from_to(&[Transfer], &[Compute])),
     ];
     for (src, dst, second, wanted) in cases {
         let mut rig = Rig::new(1, 1);

@@ -261,7 +261,7 @@ impl Machine {
         let block = self.blocks[number].0;
         let mode = if is_write { Mode::Write } else { Mode::Read };
         let points = self.table.uses(block, range.clone(), mode);
-        let host = Touch { block: number, range: range.clone(), is_write, stage: Stage::Host, is_ordered: true };
+        let host = Touch { block: number, range: range.clone(), is_write, stage: Stage::Transfer, is_ordered: true };
         self.check_reached(&points, |node| overlap(&node.touch, &host) && (node.touch.is_write || is_write))?;
         self.counts.host_waits += points.len() as u64;
         Ok(())

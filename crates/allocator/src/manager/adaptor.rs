@@ -1,0 +1,222 @@
+//! Managers around managers: each changes one thing and leaves the rest to the one inside.
+//!
+//! An [`Adaptor`] says what it adds around an allocation and a free; the one implementation of [`MemoryManager`] for
+//! all of them is here. They nest in any order, and memory passes through them unchanged. Ours are the files beside
+//! this one: `limiting.rs`, `logging.rs`, `statistics.rs`, `tracking.rs`, `failure_callback.rs`.
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use vkarray_driver::Device;
+
+use super::{Counters, DeferCleanup, HostOptions, IpcHandle, MemoryManager, Request, Usage};
+use crate::error::{Error, Result};
+use crate::holder::Holder;
+use crate::kind::MemoryKind;
+use crate::ladder::LadderCounts;
+use crate::memory_info::MemoryInfo;
+use crate::pointer::{HostPointer, MemoryPointer, Owner};
+
+/// What an allocation asks for, of whatever sort it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Asked {
+    /// Bytes.
+    pub size: u64,
+    /// What the memory is for.
+    pub kind: MemoryKind,
+    /// Who wants it, where that is known by now.
+    pub holder: Holder,
+}
+
+/// A manager around another one. Every method but [`Adaptor::inner`] may be left as it is.
+///
+/// Whatever implements this is a [`MemoryManager`]. All methods are called from any thread, without a lock.
+pub trait Adaptor: fmt::Debug + Send + Sync {
+    /// The manager inside.
+    type Inner: MemoryManager + ?Sized;
+
+    /// The manager inside.
+    fn inner(&self) -> &Self::Inner;
+
+    /// The manager inside is ready for this device. Perhaps called more than once.
+    fn initialized(&self, _device: &Arc<Device>) {}
+
+    /// About to ask the manager inside. [`Adaptor::after`] follows exactly once, unless this refuses.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the adaptor refuses; the manager inside is not asked then.
+    fn before(&self, _asked: &Asked) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether to ask again after this failure, the `attempt`-th of one allocation, counted from one. Never called for
+    /// memory of the program.
+    fn retry(&self, _asked: &Asked, _error: &Error, _attempt: u32) -> bool {
+        false
+    }
+
+    /// The manager inside gave memory, or nothing: it failed or panicked.
+    fn after(&self, _asked: &Asked, _given: Option<&MemoryPointer>) {}
+
+    /// Somebody else holds the memory from now on.
+    fn held(&self, _memory: &MemoryPointer, _holder: &Holder) {}
+
+    /// Takes memory back: passes it on to the manager inside, always.
+    fn free(&self, memory: MemoryPointer) {
+        self.inner().memfree(memory);
+    }
+}
+
+impl<M: MemoryManager + ?Sized> Adaptor for Box<M> {
+    type Inner = M;
+
+    fn inner(&self) -> &M {
+        self
+    }
+}
+
+/// So that a program keeps a hand on the manager that it gives to a context.
+impl<M: MemoryManager + ?Sized> Adaptor for Arc<M> {
+    type Inner = M;
+
+    fn inner(&self) -> &M {
+        self
+    }
+}
+
+impl<A: Adaptor> MemoryManager for A {
+    fn interface_version(&self) -> u32 {
+        self.inner().interface_version()
+    }
+
+    fn initialize(&self, device: &Arc<Device>) -> Result<()> {
+        self.inner().initialize(device)?;
+        self.initialized(device);
+        Ok(())
+    }
+
+    fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
+        let asked = Asked { size: request.size, kind: request.kind, holder: request.holder.clone() };
+        around(self, &asked, || self.inner().memalloc(request))
+    }
+
+    fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
+        let asked = Asked { size, kind: options.kind(), holder: Holder::new() };
+        around(self, &asked, || self.inner().memhostalloc(size, options))
+    }
+
+    unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
+        let asked = Asked { size, kind: MemoryKind::Pinned, holder: Holder::new() };
+        let ending = Ending::begin(self, &asked)?;
+        // SAFETY: the caller keeps this function's contract, which is the same.
+        let given = unsafe { self.inner().mempin(owner, pointer, size, mapped) };
+        ending.end(given)
+    }
+
+    fn memfree(&self, memory: MemoryPointer) {
+        self.free(memory);
+    }
+
+    fn get_ipc_handle(&self, memory: &MemoryPointer) -> Result<IpcHandle> {
+        self.inner().get_ipc_handle(memory)
+    }
+
+    fn get_memory_info(&self) -> Result<MemoryInfo> {
+        self.inner().get_memory_info()
+    }
+
+    fn reset(&self) -> Result<()> {
+        self.inner().reset()
+    }
+
+    fn defer_cleanup(&self) -> DeferCleanup {
+        self.inner().defer_cleanup()
+    }
+
+    fn try_flush(&self) -> Result<()> {
+        self.inner().try_flush()
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.inner().flush()
+    }
+
+    fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
+        self.inner().reserve(bytes, kind)
+    }
+
+    fn trim(&self, keep: u64) -> Result<u64> {
+        self.inner().trim(keep)
+    }
+
+    fn usage(&self) -> Usage {
+        self.inner().usage()
+    }
+
+    fn counters(&self) -> Counters {
+        self.inner().counters()
+    }
+
+    fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
+        self.inner().holder(memory)
+    }
+
+    fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
+        self.held(memory, &holder);
+        self.inner().set_holder(memory, holder);
+    }
+
+    fn ladder(&self) -> LadderCounts {
+        self.inner().ladder()
+    }
+}
+
+/// One allocation through an adaptor, with its retries.
+fn around<A: Adaptor, P: AsRef<MemoryPointer>>(
+    adaptor: &A,
+    asked: &Asked,
+    allocate: impl Fn() -> Result<P>,
+) -> Result<P> {
+    let ending = Ending::begin(adaptor, asked)?;
+    let mut attempt = 1_u32;
+    loop {
+        match allocate() {
+            Err(error) if adaptor.retry(asked, &error, attempt) => attempt = attempt.saturating_add(1),
+            outcome => return ending.end(outcome),
+        }
+    }
+}
+
+/// Tells an adaptor how an allocation ended, also when it ends by a panic.
+struct Ending<'a, A: Adaptor> {
+    adaptor: &'a A,
+    asked: &'a Asked,
+    is_told: bool,
+}
+
+impl<'a, A: Adaptor> Ending<'a, A> {
+    fn begin(adaptor: &'a A, asked: &'a Asked) -> Result<Self> {
+        adaptor.before(asked)?;
+        Ok(Self { adaptor, asked, is_told: false })
+    }
+
+    fn end<P: AsRef<MemoryPointer>>(mut self, outcome: Result<P>) -> Result<P> {
+        self.is_told = true;
+        self.adaptor.after(self.asked, outcome.as_ref().ok().map(AsRef::as_ref));
+        outcome
+    }
+}
+
+impl<A: Adaptor> Drop for Ending<'_, A> {
+    fn drop(&mut self) {
+        if !self.is_told {
+            self.adaptor.after(self.asked, None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

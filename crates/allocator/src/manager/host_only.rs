@@ -1,0 +1,132 @@
+//! The half of a manager for those who own device memory and nothing else: host memory, pinning, cleanup.
+//!
+//! numba has a base class for this, here a plugin holds one and passes calls on. `examples/plugin/` of this crate is such
+//! a plugin, whole.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use vkarray_driver::Device;
+
+use super::{Counters, DeferCleanup, HostOptions, MemoryManager, PassthroughManager, Request, Usage};
+use crate::error::{Error, Result};
+use crate::holder::Holder;
+use crate::kind::MemoryKind;
+use crate::ladder::LadderCounts;
+use crate::memory_info::MemoryInfo;
+use crate::pointer::{HostPointer, MemoryPointer, Owner};
+
+/// Gives out host memory, pins that of the program, and refuses device memory.
+///
+/// A plugin passes to it: [`MemoryManager::initialize`], [`MemoryManager::memhostalloc`], [`MemoryManager::mempin`],
+/// [`MemoryManager::memfree`] of what [`HostOnlyMemoryManager::owns`]; and, beside doing them itself for device memory,
+/// [`MemoryManager::reset`], [`MemoryManager::defer_cleanup`], [`MemoryManager::try_flush`], [`MemoryManager::flush`],
+/// [`MemoryManager::trim`] and [`MemoryManager::usage`].
+#[derive(Debug, Default)]
+pub struct HostOnlyMemoryManager<M = PassthroughManager> {
+    host: M,
+}
+
+impl HostOnlyMemoryManager {
+    /// Creates a manager whose host memory is a buffer of its own for each allocation.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl<M: MemoryManager> HostOnlyMemoryManager<M> {
+    /// Takes host memory from another manager.
+    pub fn over(host: M) -> Self {
+        Self { host }
+    }
+
+    /// Whether the memory came from this half of a plugin: it is of a kind that only this half gives out.
+    #[must_use]
+    pub fn owns(&self, memory: &MemoryPointer) -> bool {
+        is_host(memory.kind())
+    }
+}
+
+/// Whether memory of that kind is the host's.
+fn is_host(kind: MemoryKind) -> bool {
+    matches!(kind, MemoryKind::Pinned | MemoryKind::WriteCombined)
+}
+
+impl<M: MemoryManager> MemoryManager for HostOnlyMemoryManager<M> {
+    fn interface_version(&self) -> u32 {
+        self.host.interface_version()
+    }
+
+    fn initialize(&self, device: &Arc<Device>) -> Result<()> {
+        self.host.initialize(device)
+    }
+
+    fn memalloc(&self, _: &Request) -> Result<MemoryPointer> {
+        Err(Error::Unsupported { what: "device memory from a manager of host memory only" })
+    }
+
+    fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
+        self.host.memhostalloc(size, options)
+    }
+
+    unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
+        // SAFETY: the caller keeps this function's contract, which is the same.
+        unsafe { self.host.mempin(owner, pointer, size, mapped) }
+    }
+
+    fn memfree(&self, memory: MemoryPointer) {
+        self.host.memfree(memory);
+    }
+
+    fn get_memory_info(&self) -> Result<MemoryInfo> {
+        Err(Error::Unsupported { what: "counting free device memory in a manager of host memory only" })
+    }
+
+    fn reset(&self) -> Result<()> {
+        self.host.reset()
+    }
+
+    fn defer_cleanup(&self) -> DeferCleanup {
+        self.host.defer_cleanup()
+    }
+
+    fn try_flush(&self) -> Result<()> {
+        self.host.try_flush()
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.host.flush()
+    }
+
+    fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
+        if !is_host(kind) {
+            return Err(Error::NoSuchMemory { kind });
+        }
+        self.host.reserve(bytes, kind)
+    }
+
+    fn trim(&self, keep: u64) -> Result<u64> {
+        self.host.trim(keep)
+    }
+
+    fn usage(&self) -> Usage {
+        self.host.usage()
+    }
+
+    fn counters(&self) -> Counters {
+        self.host.counters()
+    }
+
+    fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
+        self.host.holder(memory)
+    }
+
+    fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
+        self.host.set_holder(memory, holder);
+    }
+
+    fn ladder(&self) -> LadderCounts {
+        self.host.ladder()
+    }
+}

@@ -1,0 +1,133 @@
+//! What a log of memory costs a manager: the allocations and frees of a program, again, without the program.
+//!
+//! Steps run in the log's order on one thread, without work on the device in between. What failed in the log is left
+//! out. Times are of runs that look at nothing; what is counted on the way is of a run of its own.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::sync::Arc;
+
+use vkarray::{Allocator, Block, LogStep, MemoryError, MemoryKind, read_log};
+
+use super::figure::Unit;
+use super::{Bench, timed};
+use crate::error::{Error, Result};
+
+/// Reads a log from a file.
+///
+/// # Errors
+///
+/// [`Error::Read`], [`Error::Log`].
+pub(super) fn read(path: &Path) -> Result<Vec<LogStep>> {
+    let file = File::open(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    read_log(BufReader::new(file)).map_err(|source| Error::Log { path: path.to_owned(), source })
+}
+
+pub(super) fn measure(bench: &Bench<'_>, log: &[LogStep]) -> Result<()> {
+    let n_steps = log.iter().filter(|step| !matches!(step, LogStep::Failure { .. })).count();
+    let n = u32::try_from(n_steps.max(1)).unwrap_or(u32::MAX);
+    let allocator = bench.ctx.allocator();
+    let run = || timed(|| Ok(replay(allocator, log, |_| {}).map(drop)?));
+    bench.micros("replay_first", &[run()?], n)?;
+    bench.micros("replay_step", &bench.runs(run)?, n)?;
+    // From nothing again, so that what is reserved is for this log alone.
+    allocator.flush()?;
+    allocator.trim(0)?;
+    let mut seen = Seen::default();
+    let n_refused = replay(allocator, log, |allocator| seen.look(allocator))?;
+    let one = |name, unit, value: f64| bench.printer.figure(name, unit, [value].into_iter());
+    one("replay_live", Unit::Mebibytes, mebibytes(most_live(log)))?;
+    one("replay_reserved", Unit::Mebibytes, mebibytes(seen.reserved))?;
+    match seen.fragmentation {
+        Some(fragmentation) => one("replay_fragmentation", Unit::Ratio, fragmentation)?,
+        None => bench.printer.skipped("replay_fragmentation", "the memory manager does not count what is free")?,
+    }
+    one("replay_refused", Unit::Count, f64::from(n_refused))
+}
+
+/// Takes every step, and returns how many allocations were refused.
+fn replay(
+    allocator: &Arc<Allocator>,
+    log: &[LogStep],
+    mut between: impl FnMut(&Allocator),
+) -> std::result::Result<u32, MemoryError> {
+    let (mut blocks, mut n_refused) = (Vec::<Option<Arc<Block>>>::with_capacity(log.len()), 0);
+    for step in log {
+        match *step {
+            LogStep::Allocate { size, kind } => blocks.push(match allocator.allocate(size, kind) {
+                Ok(block) => Some(block),
+                Err(MemoryError::OutOfMemory(_) | MemoryError::TooLarge { .. } | MemoryError::NoSuchMemory { .. }) => {
+                    n_refused += 1;
+                    None
+                }
+                Err(error) => return Err(error),
+            }),
+            LogStep::Failure { .. } => {}
+            LogStep::Free { nth } => drop(blocks[nth].take()),
+        }
+        between(allocator);
+    }
+    Ok(n_refused)
+}
+
+/// The most bytes, as asked for, that are live at a time.
+fn most_live(log: &[LogStep]) -> u64 {
+    let (mut sizes, mut live, mut most) = (Vec::new(), 0, 0);
+    for step in log {
+        match *step {
+            LogStep::Allocate { size, .. } => {
+                sizes.push(size);
+                live += size;
+                most = most.max(live);
+            }
+            LogStep::Failure { .. } => {}
+            LogStep::Free { nth } => live -= sizes[nth],
+        }
+    }
+    most
+}
+
+/// The worst of what was seen between steps.
+#[derive(Debug, Default)]
+struct Seen {
+    reserved: u64,
+    fragmentation: Option<f64>,
+}
+
+impl Seen {
+    fn look(&mut self, allocator: &Allocator) {
+        self.reserved = self.reserved.max(allocator.usage().reserved);
+        let counters = allocator.counters();
+        if counters.total(|kind| kind.reserved) > 0 {
+            let now = counters.kind(MemoryKind::Device).fragmentation();
+            self.fragmentation = Some(self.fragmentation.map_or(now, |before| before.max(now)));
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure is printed with three digits")]
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_that_is_live_is_found() {
+        let kind = MemoryKind::Device;
+        let give = |size| LogStep::Allocate { size, kind };
+        let cases: &[(&[LogStep], u64)] = &[
+            (&[], 0),
+            (&[give(3), give(4)], 7),                                    // Never freed.
+            (&[give(3), LogStep::Free { nth: 0 }, give(4)], 4),          // Not at a time.
+            (&[give(3), give(4), LogStep::Free { nth: 1 }, give(2)], 7), // Before the last.
+            (&[LogStep::Failure { size: 9, kind }, give(1)], 1),         // Was never live, and has no number.
+        ];
+        for &(log, most) in cases {
+            assert_eq!(most_live(log), most, "{log:?}");
+        }
+    }
+}

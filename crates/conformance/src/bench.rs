@@ -1,0 +1,133 @@
+//! What a check stands on: a fresh manager with a witness around it, an allocator, and ways to use memory.
+
+use std::sync::{Arc, OnceLock};
+
+use vkarray_allocator::{Allocator, Block, Error as MemoryError, ManagerFactory, MemoryKind, MemoryManager, Usage};
+use vkarray_driver::{Device, Stream};
+
+use crate::Faults;
+use crate::ledger::{Ledger, Witness};
+use crate::objection::{Objection, expect};
+
+/// A check's own manager. Made when first asked for.
+pub(crate) struct Bench<'a> {
+    allocator: OnceLock<(Arc<Allocator>, Usage)>,
+    ledger: Arc<Ledger>,
+    factory: &'a ManagerFactory,
+    pub(crate) faults: Option<&'a dyn Faults>,
+    pub(crate) device: &'a Arc<Device>,
+}
+
+impl<'a> Bench<'a> {
+    pub(crate) fn new(device: &'a Arc<Device>, factory: &'a ManagerFactory, faults: Option<&'a dyn Faults>) -> Self {
+        Self { allocator: OnceLock::new(), ledger: Ledger::new(device), factory, faults, device }
+    }
+
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        self.ledger.complaints()
+    }
+
+    /// A manager that nobody has touched, with the witness around it.
+    pub(crate) fn fresh(&self) -> Result<Box<dyn MemoryManager>, Objection> {
+        Ok(Box::new(Witness { ledger: Arc::clone(&self.ledger), inner: self.factory.make()? }))
+    }
+
+    /// The allocator on this check's manager.
+    pub(crate) fn allocator(&self) -> Result<&Arc<Allocator>, Objection> {
+        if self.allocator.get().is_none() {
+            let made = Allocator::with_manager(self.device, self.fresh()?)?;
+            let at_first = made.usage(); // Some managers hold memory from the start.
+            self.allocator.get_or_init(|| (made, at_first));
+        }
+        Ok(&self.allocator.get().expect("made above").0)
+    }
+
+    /// Checks that nothing is in use that was not so when the manager was new.
+    pub(crate) fn expect_nothing_left(&self, after: &str) -> Result<(), Objection> {
+        let left = self.allocator()?.usage();
+        let at_first = self.allocator.get().map_or(left, |(_, at_first)| *at_first);
+        expect((left.in_use, left.n_pending, left.pending) == (at_first.in_use, 0, 0), || {
+            format!("expected {after} to free all that was dropped, and {left:?} is left of {at_first:?}")
+        })
+    }
+
+    pub(crate) fn manager(&self) -> Result<&dyn MemoryManager, Objection> {
+        Ok(self.allocator()?.manager())
+    }
+
+    pub(crate) fn stream(&self) -> Result<Stream, Objection> {
+        Ok(Stream::new(self.device)?)
+    }
+
+    pub(crate) fn block(&self, size: u64, kind: MemoryKind) -> Result<Arc<Block>, Objection> {
+        Ok(self.allocator()?.allocate(size, kind)?)
+    }
+
+    /// The kinds that the manager has on this device.
+    pub(crate) fn kinds(&self) -> Result<Vec<MemoryKind>, Objection> {
+        Self::kinds_of(self.allocator()?)
+    }
+
+    /// The kinds that an allocator has.
+    pub(crate) fn kinds_of(allocator: &Arc<Allocator>) -> Result<Vec<MemoryKind>, Objection> {
+        let mut kinds = Vec::new();
+        for kind in MemoryKind::ALL {
+            match allocator.allocate(1, kind) {
+                Ok(_) => kinds.push(kind),
+                Err(MemoryError::Unsupported { .. } | MemoryError::NoSuchMemory { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        expect(!kinds.is_empty(), || "expected memory of some kind, and got of none".to_owned())?;
+        Ok(kinds)
+    }
+
+    /// A kind for checks that need only one.
+    pub(crate) fn kind(&self) -> Result<MemoryKind, Objection> {
+        Ok(self.kinds()?[0])
+    }
+}
+
+/// Writes the pattern of `seed` over a block, and waits until it is there.
+pub(crate) fn write(stream: &Stream, block: &Arc<Block>, seed: u8) -> Result<(), Objection> {
+    block.copy_from_host(stream, 0, &pattern(seed, block.size()))?;
+    Ok(stream.synchronize()?)
+}
+
+/// Checks that a block holds the pattern of `seed`.
+pub(crate) fn check(stream: &Stream, block: &Arc<Block>, seed: u8) -> Result<(), Objection> {
+    let expected = pattern(seed, block.size());
+    let mut found = vec![!seed; expected.len()];
+    block.copy_to_host(stream, 0, &mut found)?;
+    let first = expected.iter().zip(&found).position(|(expected, found)| expected != found);
+    match first {
+        None => Ok(()),
+        Some(at) => Err(Objection::Failed(format!(
+            "expected a block of {} bytes of {} memory to keep its contents: byte {at} is {} and was {}",
+            block.size(),
+            block.kind(),
+            found[at],
+            expected[at]
+        ))),
+    }
+}
+
+/// Checks that a block holds four-byte words of `word`, in its whole words.
+pub(crate) fn check_words(stream: &Stream, block: &Arc<Block>, word: u32) -> Result<(), Objection> {
+    let mut found = vec![0; len(block.size())];
+    block.copy_to_host(stream, 0, &mut found)?;
+    let wrong = found.chunks_exact(4).position(|bytes| bytes != word.to_ne_bytes());
+    expect(wrong.is_none(), || {
+        format!("expected a block of {} bytes to keep what its owner wrote: word {wrong:?} is another's", block.size())
+    })
+}
+
+/// Bytes that differ from their neighbours, and from seed to seed.
+fn pattern(seed: u8, size: u64) -> Vec<u8> {
+    (0..251).cycle().take(len(size)).map(|i| seed.wrapping_add(i)).collect()
+}
+
+/// No block of a check is larger than the host's memory.
+fn len(size: u64) -> usize {
+    usize::try_from(size).expect("the checks copy small blocks only")
+}

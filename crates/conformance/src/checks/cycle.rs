@@ -1,0 +1,109 @@
+//! A manager's life: before it is ready, made ready twice, held back, filled ahead of need, reset.
+
+use vkarray_allocator::{Error as MemoryError, HostOptions, INTERFACE_VERSION, MemoryKind, Request};
+
+use crate::bench::{Bench, check, write};
+use crate::objection::{Objection, expect};
+
+pub(super) fn interface_version(bench: &Bench<'_>) -> Result<(), Objection> {
+    let version = bench.fresh()?.interface_version();
+    expect(version == INTERFACE_VERSION, || format!("expected version {INTERFACE_VERSION}, and got {version}"))
+}
+
+pub(super) fn before_initialize(bench: &Bench<'_>) -> Result<(), Objection> {
+    let manager = bench.fresh()?;
+    // Whatever these say, they must not panic; there is nothing to free, to count or to hold back.
+    drop((manager.reset(), manager.try_flush(), manager.flush(), manager.defer_cleanup()));
+    let usage = manager.usage();
+    expect((usage.in_use, usage.n_pending) == (0, 0), || format!("expected nothing in use, and got {usage:?}"))?;
+    let device = manager.memalloc(&Request::new(16, MemoryKind::Device));
+    let host = manager.memhostalloc(16, HostOptions::default());
+    expect(device.is_err() && host.is_err(), || {
+        "expected no memory from a manager that was not made ready for a device".to_owned()
+    })?;
+    // It can be made ready after that all the same.
+    Ok(manager.initialize(bench.device)?)
+}
+
+pub(super) fn initialize_twice(bench: &Bench<'_>) -> Result<(), Objection> {
+    let (stream, kinds, manager) = (bench.stream()?, bench.kinds()?, bench.manager()?);
+    let blocks: Vec<_> = kinds.iter().map(|&kind| bench.block(3000, kind)).collect::<Result<_, _>>()?;
+    blocks.iter().try_for_each(|block| write(&stream, block, 5))?;
+    let before = manager.usage();
+    manager.initialize(bench.device)?;
+    let after = manager.usage();
+    expect(before == after, || format!("expected to be made ready again without effect: {before:?} became {after:?}"))?;
+    let more: Vec<_> = kinds.iter().map(|&kind| bench.block(3000, kind)).collect::<Result<_, _>>()?;
+    more.iter().try_for_each(|block| write(&stream, block, 6))?;
+    blocks.iter().try_for_each(|block| check(&stream, block, 5))
+}
+
+pub(super) fn defer_cleanup(bench: &Bench<'_>) -> Result<(), Objection> {
+    let (stream, kind, manager) = (bench.stream()?, bench.kind()?, bench.manager()?);
+    let outer = manager.defer_cleanup();
+    let inner = manager.defer_cleanup();
+    let blocks: Vec<_> = (0..30).map(|_| bench.block(1 << 20, kind)).collect::<Result<_, _>>()?;
+    blocks.iter().try_for_each(|block| write(&stream, block, 7))?;
+    let held = manager.usage().reserved;
+    drop(blocks);
+    for (guard, rest) in [(Some(inner), "two guards"), (Some(outer), "one guard, the outer")] {
+        manager.try_flush()?;
+        manager.flush()?;
+        let reserved = manager.usage().reserved;
+        expect(reserved >= held, || {
+            format!("expected nothing to go back to the driver under {rest}: {held} bytes became {reserved}")
+        })?;
+        // Memory is given out meanwhile.
+        let block = bench.block(5000, kind)?;
+        write(&stream, &block, 8)?;
+        check(&stream, &block, 8)?;
+        drop(guard);
+    }
+    manager.flush()?;
+    bench.expect_nothing_left("a flush after the last guard")
+}
+
+pub(super) fn reset(bench: &Bench<'_>) -> Result<(), Objection> {
+    let (stream, kind, manager) = (bench.stream()?, bench.kind()?, bench.manager()?);
+    drop(bench.block(70_000, kind)?);
+    let live = bench.block(4099, kind)?;
+    write(&stream, &live, 1)?;
+    manager.reset()?; // Of the manager alone: the allocator's would end the block.
+    check(&stream, &live, 1)?;
+    let more = bench.block(4099, kind)?;
+    write(&stream, &more, 2)?;
+    check(&stream, &live, 1)?;
+    drop((live, more));
+    manager.reset()?;
+    manager.reset()?;
+    bench.expect_nothing_left("a reset")
+}
+
+pub(super) fn reserve_and_trim(bench: &Bench<'_>) -> Result<(), Objection> {
+    let (stream, kind, manager) = (bench.stream()?, bench.kind()?, bench.manager()?);
+    let live = bench.block(70_000, kind)?;
+    write(&stream, &live, 3)?;
+    let before = manager.usage();
+    let reserved = manager.reserve(8 << 20, kind);
+    let after = manager.usage();
+    match reserved {
+        Err(MemoryError::Unsupported { .. }) => {}
+        outcome => {
+            outcome?;
+            expect(after.in_use == before.in_use && after.reserved >= before.reserved.max(8 << 20), || {
+                format!("expected to reserve 8 MiB that nobody has in use: {before:?} became {after:?}")
+            })?;
+        }
+    }
+    let bytes = manager.trim(0)?;
+    let trimmed = manager.usage();
+    expect(trimmed.reserved.checked_add(bytes) == Some(after.reserved) && trimmed.in_use == after.in_use, || {
+        format!("expected {bytes} bytes to go back to the driver: {after:?} became {trimmed:?}")
+    })?;
+    check(&stream, &live, 3)?;
+    // What was given back can be had again.
+    let more = bench.block(8 << 20, kind)?;
+    write(&stream, &more, 4)?;
+    check(&stream, &more, 4)?;
+    check(&stream, &live, 3)
+}

@@ -1,0 +1,133 @@
+//! What a manager does when something fails: it says so, keeps what lives, and goes on.
+
+use std::sync::Arc;
+
+use vkarray_allocator::{Allocator, Error as MemoryError, MemoryKind};
+
+use crate::Faults;
+use crate::bench::{Bench, check, write};
+use crate::objection::{Objection, expect};
+
+/// The calls that a manager makes to get memory.
+const CALLS: [&str; 4] = ["vkCreateBuffer", "vkAllocateMemory", "vkBindBufferMemory", "vkMapMemory"];
+
+/// More than enough calls for any manager here to be through.
+const MAX_CALLS: u32 = 200;
+
+pub(super) fn too_large(bench: &Bench<'_>) -> Result<(), Objection> {
+    let (stream, kinds) = (bench.stream()?, bench.kinds()?);
+    let live = bench.block(1000, kinds[0])?;
+    write(&stream, &live, 1)?;
+    let before = bench.manager()?.usage();
+    for size in [u64::MAX, u64::MAX - 255, u64::MAX / 2, bench.device.info().limits.max_buffer_size.saturating_add(1)] {
+        for &kind in &kinds {
+            match bench.allocator()?.allocate(size, kind) {
+                Err(MemoryError::TooLarge { .. } | MemoryError::OutOfMemory { .. }) => {}
+                Err(error) => {
+                    return Err(Objection::Failed(format!("expected {size} bytes to be too large, and got: {error}")));
+                }
+                Ok(_) => return Err(Objection::Failed(format!("expected {size} bytes to be refused"))),
+            }
+        }
+    }
+    let after = bench.manager()?.usage();
+    expect(after.in_use == before.in_use, || format!("expected refusals to change nothing: {before:?}, {after:?}"))?;
+    check(&stream, &live, 1)
+}
+
+pub(super) fn failing_start(bench: &Bench<'_>) -> Result<(), Objection> {
+    let faults = faults(bench)?;
+    for_each_fault(|fault| {
+        let manager = bench.fresh()?;
+        fault.arm(faults);
+        let outcome = manager.initialize(bench.device);
+        let has_failed = faults.disarm() > 0;
+        fault.judge(outcome, has_failed)?;
+        // It can be made ready now, and then serves.
+        let allocator = Allocator::with_manager(bench.device, manager)?;
+        allocate_some(&allocator, &Bench::kinds_of(&allocator)?)?;
+        Ok(has_failed)
+    })
+}
+
+pub(super) fn failing_calls(bench: &Bench<'_>) -> Result<(), Objection> {
+    let faults = faults(bench)?;
+    for_each_fault(|fault| {
+        let allocator = Allocator::with_manager(bench.device, bench.fresh()?)?;
+        let at_first = allocator.usage().in_use;
+        let (stream, kinds) = (bench.stream()?, Bench::kinds_of(&allocator)?);
+        let live = allocator.allocate(1000, kinds[0])?;
+        write(&stream, &live, 1)?;
+        allocator.trim(0)?; // So that the calls are made.
+        fault.arm(faults);
+        let outcome = allocate_some(&allocator, &kinds);
+        let has_failed = faults.disarm() > 0;
+        fault.judge(outcome, has_failed)?;
+        allocate_some(&allocator, &kinds).map_err(|error| {
+            Objection::Failed(format!("expected memory again after a failing {}, and got: {error}", fault.call))
+        })?;
+        check(&stream, &live, 1)?;
+        drop(live);
+        allocator.flush()?;
+        let left = allocator.usage();
+        expect((left.in_use, left.n_pending) == (at_first, 0), || {
+            format!("expected nothing to be lost by a failing {}, and {left:?} is left", fault.call)
+        })?;
+        Ok(has_failed)
+    })
+}
+
+/// Calls that fail: a single one, which a manager may climb over, or all from one on.
+#[derive(Debug, Clone, Copy)]
+struct Failing {
+    call: &'static str,
+    nth: u32,
+    times: u32,
+}
+
+impl Failing {
+    fn arm(self, faults: &dyn Faults) {
+        faults.arm(self.call, self.nth, self.times);
+    }
+
+    /// What came of it is good, or a lack of memory.
+    fn judge(self, outcome: Result<(), MemoryError>, has_failed: bool) -> Result<(), Objection> {
+        let Self { call, nth, .. } = self;
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(MemoryError::OutOfMemory { .. }) if has_failed => Ok(()),
+            Err(MemoryError::Driver(error)) if has_failed && error.is_out_of_memory() => Ok(()),
+            Err(error) => Err(Objection::Failed(format!(
+                "expected running out of memory where call {nth} of {call} fails, and got: {error}"
+            ))),
+        }
+    }
+}
+
+/// Goes through every call until the one that is not made any more.
+fn for_each_fault(mut fails: impl FnMut(Failing) -> Result<bool, Objection>) -> Result<(), Objection> {
+    for call in CALLS {
+        for times in [1, u32::MAX] {
+            for nth in 1..MAX_CALLS {
+                if !fails(Failing { call, nth, times })? {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn faults<'a>(bench: &Bench<'a>) -> Result<&'a dyn Faults, Objection> {
+    bench.faults.ok_or_else(|| Objection::skipped("nothing was given that makes calls fail"))
+}
+
+fn allocate_some(allocator: &Arc<Allocator>, kinds: &[MemoryKind]) -> Result<(), MemoryError> {
+    let mut blocks = Vec::new();
+    for &kind in kinds {
+        for size in [100, 100_000, 70 << 20] {
+            blocks.push(allocator.allocate(size, kind)?);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! What a manager gives out: sizes, kinds, places, contents; and what it says of itself.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, ScopedJoinHandle};
+
+use vkarray_allocator::{
+    Allocator, Block, Counters, Error as MemoryError, Holder, HostOptions, HostPointer, MemoryKind, Request,
+};
+use vkarray_driver::Stream;
+
+use crate::bench::{Bench, check, write};
+use crate::objection::{Objection, expect};
+
+/// Nothing, the edges of alignments, a prime, and more than most pools keep in one piece.
+const SIZES: [u64; 14] = [0, 1, 3, 4, 15, 16, 17, 255, 256, 257, 4099, 65_536, 1_000_003, 2 << 20];
+
+pub(super) fn sizes_and_kinds(bench: &Bench<'_>) -> Result<(), Objection> {
+    let stream = bench.stream()?;
+    for kind in bench.kinds()? {
+        for (size, seed) in SIZES.into_iter().zip(1..) {
+            let block = bench.block(size, kind)?;
+            write(&stream, &block, seed)?;
+            check(&stream, &block, seed)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn many_live(bench: &Bench<'_>) -> Result<(), Objection> {
+    let (stream, kinds) = (bench.stream()?, bench.kinds()?);
+    let (mut live, mut random) = (Vec::new(), 12345_u64);
+    for seed in 0..200_u8 {
+        // Sizes of every order up to 64 KiB, and every third block is dropped again at some time.
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let size = (random >> 40) % (1 << (random >> 33 & 15)).max(2);
+        let kind = kinds[usize::from(seed) % kinds.len()];
+        let block = bench.block(size, kind)?;
+        write(&stream, &block, seed)?;
+        live.push((block, seed));
+        if seed % 3 == 2 {
+            let (block, seed) = live.swap_remove(live.len() / 2);
+            check(&stream, &block, seed)?;
+        }
+    }
+    live.iter().try_for_each(|(block, seed)| check(&stream, block, *seed))
+}
+
+pub(super) fn host_options(bench: &Bench<'_>) -> Result<(), Objection> {
+    let manager = bench.manager()?;
+    for (mapped, portable, wc) in
+        [(false, false, false), (true, false, false), (false, true, false), (true, true, true), (false, false, true)]
+    {
+        let options = HostOptions::default().mapped(mapped).portable(portable).wc(wc);
+        let memory = match manager.memhostalloc(100, options) {
+            Err(MemoryError::Unsupported { what }) => return Err(Objection::skipped(what)),
+            outcome => outcome?,
+        };
+        let is_mapped = matches!(memory, HostPointer::Mapped(_));
+        manager.memfree(memory.into_pointer());
+        expect(is_mapped == mapped, || {
+            format!("expected mapped memory only where asked for, and not for {options:?}")
+        })?;
+    }
+    Ok(())
+}
+
+pub(super) fn beyond_4_gib(bench: &Bench<'_>) -> Result<(), Objection> {
+    let (size, info) = ((4 << 30) + 512, bench.device.info());
+    let heap = info.device_memory_bytes();
+    if info.limits.max_buffer_size < size || heap / 2 < size {
+        let limit = info.limits.max_buffer_size;
+        return Err(Objection::skipped(format!("buffers here have {limit} bytes at most, and the heap {heap}")));
+    }
+    let (stream, kind) = (bench.stream()?, bench.kind()?);
+    let block = match bench.allocator()?.allocate(size, kind) {
+        Err(MemoryError::OutOfMemory(report)) => return Err(Objection::skipped(report.to_string())),
+        outcome => outcome?,
+    };
+    let (front, back) = ([1_u8; 64], [2_u8; 64]);
+    block.copy_from_host(&stream, size - 64, &back)?;
+    block.copy_from_host(&stream, (size - 64) & u64::from(u32::MAX), &front)?; // The same place, modulo 4 GiB.
+    let mut found = [0; 64];
+    block.copy_to_host(&stream, size - 64, &mut found)?;
+    expect(found == back, || "expected bytes beyond 4 GiB to be their own".to_owned())
+}
+
+pub(super) fn threads(bench: &Bench<'_>) -> Result<(), Objection> {
+    let (allocator, kinds) = (bench.allocator()?, bench.kinds()?);
+    let (sender, receiver) = mpsc::channel();
+    let outcomes: Vec<_> = thread::scope(|scope| {
+        scope.spawn(move || receiver.into_iter().for_each(drop));
+        let work = |nth| {
+            let (sender, kinds) = (sender.clone(), &kinds);
+            scope.spawn(move || allocate_in_turn(allocator, kinds, nth, &sender))
+        };
+        let workers: Vec<_> = (0..4).map(work).collect();
+        drop(sender); // The dropping thread ends with the last one.
+        workers.into_iter().map(ScopedJoinHandle::join).collect()
+    });
+    let panicked = |_| Err(Objection::Failed("expected calls from several threads not to panic".to_owned()));
+    outcomes.into_iter().try_for_each(|outcome| outcome.unwrap_or_else(panicked))
+}
+
+/// What one thread does. Every second block is dropped by another.
+fn allocate_in_turn(
+    allocator: &Arc<Allocator>,
+    kinds: &[MemoryKind],
+    nth: u8,
+    dropping: &Sender<Arc<Block>>,
+) -> Result<(), Objection> {
+    let stream = Stream::new(allocator.device())?;
+    for round in 0..30_u8 {
+        let size = u64::from(round % 5) * 997; // The same for all threads, so that they want each other's memory.
+        let block = allocator.allocate(size, kinds[usize::from(round) % kinds.len()])?;
+        write(&stream, &block, nth)?;
+        check(&stream, &block, nth)?;
+        if round % 2 == 0 {
+            dropping
+                .send(block)
+                .map_err(|_| Objection::Failed("expected a free on another thread not to panic".to_owned()))?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn holders(bench: &Bench<'_>) -> Result<(), Objection> {
+    let (manager, kind) = (bench.manager()?, bench.kind()?);
+    if matches!(kind, MemoryKind::Pinned | MemoryKind::WriteCombined) {
+        return Err(Objection::skipped("the manager has no device memory"));
+    }
+    let (first, second) = (Holder::array("f32", &[3]), Holder::new().with_label("second"));
+    let memory = manager.memalloc(&Request::new(12, kind).with_holder(first.clone()))?;
+    let before = manager.holder(&memory);
+    manager.set_holder(&memory, second.clone());
+    let after = manager.holder(&memory);
+    manager.memfree(memory);
+    if before.is_none() && after.is_none() {
+        return Err(Objection::skipped("the manager keeps no holders"));
+    }
+    expect(before.as_ref() == Some(&first) && after.as_ref() == Some(&second), || {
+        format!("expected the holders {first} and then {second}, and got {before:?} and {after:?}")
+    })
+}
+
+pub(super) fn usage(bench: &Bench<'_>) -> Result<(), Objection> {
+    let (allocator, kinds) = (bench.allocator()?, bench.kinds()?);
+    let blocks: Vec<_> = kinds.iter().map(|&kind| bench.block(10_000, kind)).collect::<Result<_, _>>()?;
+    let (held, asked) = (allocator.usage(), 10_000 * blocks.len() as u64);
+    expect(held.in_use >= asked && held.reserved >= held.in_use, || {
+        format!("expected at least {asked} bytes in use and as many reserved, and got {held:?}")
+    })?;
+    drop(blocks);
+    allocator.flush()?;
+    bench.expect_nothing_left("a flush")
+}
+
+pub(super) fn counters(bench: &Bench<'_>) -> Result<(), Objection> {
+    let (allocator, kinds) = (bench.allocator()?, bench.kinds()?);
+    let before = allocator.counters();
+    let blocks: Vec<_> = kinds.iter().map(|&kind| bench.block(10_000, kind)).collect::<Result<_, _>>()?;
+    let held = allocator.counters();
+    if held == Counters::default() {
+        return Err(Objection::skipped("the manager does not count"));
+    }
+    let n_blocks = blocks.len() as u64;
+    expect(held.allocations == before.allocations + n_blocks && held.n_in_use == before.n_in_use + n_blocks, || {
+        format!("expected {n_blocks} blocks more: {before:?} became {held:?}")
+    })?;
+    drop(blocks);
+    allocator.flush()?;
+    let left = allocator.counters();
+    expect(left.n_in_use == before.n_in_use && left.n_pending == 0, || {
+        format!("expected as many blocks as before, after all were dropped and flushed: {before:?} became {left:?}")
+    })
+}
+
+pub(super) fn memory_info(bench: &Bench<'_>) -> Result<(), Objection> {
+    let info = match bench.manager()?.get_memory_info() {
+        Err(MemoryError::Unsupported { what }) => return Err(Objection::skipped(what)),
+        outcome => outcome?,
+    };
+    expect(info.total > 0 && info.free <= info.total, || {
+        format!("expected no more free memory than there is, and got {info:?}")
+    })
+}
+
+pub(super) fn ipc(bench: &Bench<'_>) -> Result<(), Objection> {
+    let (manager, kind) = (bench.manager()?, bench.kind()?);
+    let memory = match kind {
+        MemoryKind::Device | MemoryKind::Shared => manager.memalloc(&Request::new(500, kind))?,
+        MemoryKind::Pinned | MemoryKind::WriteCombined => {
+            manager.memhostalloc(500, HostOptions::default())?.into_pointer()
+        }
+    };
+    let outcome = manager.get_ipc_handle(&memory).map(|handle| handle.size);
+    manager.memfree(memory);
+    match outcome {
+        Err(MemoryError::Unsupported { what }) => Err(Objection::skipped(what)),
+        Err(error) => Err(error.into()),
+        Ok(size) => expect(size >= 500, || format!("expected a handle to 500 bytes, and got {size}")),
+    }
+}
+
+/// Pages of the program, and whether they are dropped.
+struct Pages {
+    bytes: NonNull<u8>,
+    are_dropped: Arc<AtomicBool>,
+}
+
+const PAGES: Layout = match Layout::from_size_align(1 << 16, 1 << 16) {
+    Ok(layout) => layout,
+    Err(_) => panic!("both are powers of two"),
+};
+
+// SAFETY: the address is used by one thread at a time: the check's, and then the dropping one.
+unsafe impl Send for Pages {}
+// SAFETY: as above; shared access does nothing.
+unsafe impl Sync for Pages {}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout, and dropped once.
+        unsafe { dealloc(self.bytes.as_ptr(), PAGES) };
+        self.are_dropped.store(true, Ordering::SeqCst);
+    }
+}
+
+pub(super) fn mempin(bench: &Bench<'_>) -> Result<(), Objection> {
+    let (manager, are_dropped) = (bench.manager()?, Arc::new(AtomicBool::new(false)));
+    // SAFETY: the layout has a size.
+    let bytes = NonNull::new(unsafe { alloc_zeroed(PAGES) }).unwrap_or_else(|| handle_alloc_error(PAGES));
+    let pages = Pages { bytes, are_dropped: Arc::clone(&are_dropped) };
+    // SAFETY: the pages are the owner's, and nobody refers to them.
+    let outcome = unsafe { manager.mempin(Box::new(pages), bytes, PAGES.size() as u64, false) };
+    let memory = match outcome {
+        Ok(memory) => memory.into_pointer(),
+        Err(error) => {
+            expect(are_dropped.load(Ordering::SeqCst), || "expected a refused owner to be dropped".to_owned())?;
+            return match error {
+                MemoryError::Unsupported { what } => Err(Objection::skipped(what)),
+                error => Err(error.into()),
+            };
+        }
+    };
+    let is_there = memory.mapped() == Some(bytes);
+    let is_alive = !are_dropped.load(Ordering::SeqCst);
+    manager.memfree(memory);
+    manager.flush()?;
+    expect(is_there, || "expected pinned memory at its own address".to_owned())?;
+    expect(is_alive, || "expected the owner to live as long as the memory".to_owned())?;
+    expect(are_dropped.load(Ordering::SeqCst), || "expected the owner to be dropped with the memory".to_owned())
+}

@@ -1,0 +1,63 @@
+//! Against what NumPy 2.4 prints, from `numpy_prints.txt`: a line a case, of dtype, shape, elements as hexadecimal bytes
+//! (or `count`, for 0, 1, 2 and so on), and the text with `\n` for line breaks.
+
+use super::*;
+
+const CASES: &str = include_str!("numpy_prints.txt");
+
+#[test]
+fn arrays_print_as_numpys() {
+    for line in CASES.lines().filter(|line| !line.starts_with('#')) {
+        let [dtype, shape, elements, expected] = line.splitn(4, '|').collect::<Vec<_>>().try_into().unwrap();
+        let shape: Vec<usize> =
+            shape.split(',').filter(|len| !len.is_empty()).map(|len| len.parse().unwrap()).collect();
+        let bytes: Vec<u8> = match elements {
+            "count" => (0_i32..).take(shape.iter().product()).flat_map(i32::to_ne_bytes).collect(),
+            hex => (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect(),
+        };
+        let printed = match dtype {
+            "bool" => print::<Bool>(&shape, &bytes),
+            "i8" => print::<i8>(&shape, &bytes),
+            "u8" => print::<u8>(&shape, &bytes),
+            "i32" => print::<i32>(&shape, &bytes),
+            "i64" => print::<i64>(&shape, &bytes),
+            "u64" => print::<u64>(&shape, &bytes),
+            "f16" => print::<f16>(&shape, &bytes),
+            "f32" => print::<f32>(&shape, &bytes),
+            "f64" => print::<f64>(&shape, &bytes),
+            "c64" => print::<Complex32>(&shape, &bytes),
+            "c128" => print::<Complex64>(&shape, &bytes),
+            "V3" => print::<Triple>(&shape, &bytes),
+            other => panic!("{other}"),
+        };
+        assert_eq!(printed.replace('\n', "\\n"), expected, "{dtype} {shape:?}");
+    }
+}
+
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Triple([u8; 3]);
+
+impl Element for Triple {
+    const DTYPE: DType = DType::record::<Self>();
+}
+
+/// Prints the corners of a host array, chosen here by another way than `corners`: by each element's index.
+fn print<T: Element>(shape: &[usize], bytes: &[u8]) -> String {
+    let all: Vec<T> = bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect();
+    let is_large = all.len() > THRESHOLD;
+    let array = ArrayD::from_shape_vec(shape, all).unwrap();
+    let is_shown = |at: &IxDyn| {
+        shape.iter().enumerate().all(|(axis, &len)| !is_large || len <= 6 || at[axis] < 3 || at[axis] >= len - 3)
+    };
+    let shown: Vec<T> = array.indexed_iter().filter(|(at, _)| is_shown(at)).map(|(_, &value)| value).collect();
+    text(shape, &shown)
+}
+
+#[test]
+fn brain_floats_print_their_shortest_digits() {
+    // NumPy has none: these follow the rules it has for other floats.
+    let words = |values: &[f32]| words(&values.iter().map(|&value| bf16::from_f32(value)).collect::<Vec<_>>(), false);
+    assert_eq!(words(&[1.0, 0.1, -2.5]), [" 1. ", " 0.1", "-2.5"]);
+    assert_eq!(words(&[100.0, 1.0]), ["1.e+02", "1.e+00"]);
+}

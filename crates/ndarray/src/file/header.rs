@@ -1,0 +1,125 @@
+//! The header of a `.npy` file, believed only after it has been held against the length of the file.
+//!
+//! Its parser is `ndarray-npy`'s. What is ours is the order: how long the header is, and how deep, is checked before
+//! it is parsed, and what it claims before anything is allocated. What follows the header is read in `npy.rs`.
+
+use ndarray_npy::npy::header::{Header, Layout as NpyOrder};
+use py_literal::Value as PyValue;
+use vkarray_kernel::{ByteOrder, DType, Element};
+
+use super::error::FileError;
+use crate::layout::{Layout, Order};
+
+/// Longest header that is read, the bound NumPy itself has.
+pub(super) const MAX_HEADER_BYTES: usize = 10_000;
+
+/// Most brackets in a header: the parser recurses, and a plain array needs two.
+const MAX_BRACKETS: usize = 16;
+
+type Result<T> = std::result::Result<T, FileError>;
+
+/// What a `.npy` file says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NpyHeader {
+    pub(super) dtype: DType,
+    pub(super) shape: Vec<usize>,
+    pub(super) order: Order,
+    pub(super) byte_order: ByteOrder,
+    /// Where the elements begin.
+    pub(super) end: u64,
+}
+
+impl NpyHeader {
+    /// What the elements are. Brain floats, which NumPy does not know, are records of two bytes.
+    #[must_use]
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Elements on each axis.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The order of the elements: C or F.
+    #[must_use]
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
+    /// Bytes of all elements.
+    #[must_use]
+    pub fn nbytes(&self) -> u64 {
+        self.size() as u64 * u64::from(self.dtype.itemsize())
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Reads the header at the start of a file of `len` bytes, and holds it against that length.
+    ///
+    /// `start` is the first [`MAX_HEADER_BYTES`] bytes of the file, or all.
+    pub(super) fn parse(name: &str, start: &[u8], len: u64) -> Result<Self> {
+        let end = header_end(name, start)?;
+        let header = Header::from_reader(&mut &start[..])
+            .map_err(|source| FileError::Header { name: name.to_owned(), source: Box::new(source) })?;
+        let (dtype, byte_order) = match &header.type_descriptor {
+            PyValue::String(text) => DType::from_typestr(text),
+            _ => None,
+        }
+        .ok_or_else(|| FileError::DType { name: name.to_owned(), descriptor: header.type_descriptor.to_string() })?;
+        let shape = header.shape;
+        let expected = Layout::contiguous(&shape, Order::C)
+            .and_then(|layout| layout.nbytes(dtype.itemsize() as usize))
+            .map_err(|source| FileError::Shape { name: name.to_owned(), source })?;
+        let found = len.saturating_sub(end);
+        if expected != found {
+            return Err(FileError::Length { name: name.to_owned(), dtype, shape, expected, found });
+        }
+        let order = if header.layout.is_fortran() { Order::F } else { Order::C };
+        Ok(Self { dtype, shape, order, byte_order, end })
+    }
+
+    /// Checks that the elements are `T`s.
+    pub(super) fn check_dtype<T: Element>(&self, name: &str) -> Result<()> {
+        if self.dtype.reads_as(T::DTYPE) {
+            return Ok(());
+        }
+        Err(FileError::OtherDType { name: name.to_owned(), found: self.dtype, wanted: T::DTYPE })
+    }
+}
+
+/// The header for elements of this machine.
+pub(super) fn header_for<T: Element>(shape: &[usize], order: Order) -> Header {
+    let layout = if order == Order::F { NpyOrder::Fortran } else { NpyOrder::Standard };
+    Header { type_descriptor: PyValue::String(T::DTYPE.typestr(ByteOrder::NATIVE)), layout, shape: shape.to_vec() }
+}
+
+/// Where the header ends, by its own account, if it is one that may be parsed.
+fn header_end(name: &str, start: &[u8]) -> Result<u64> {
+    let other_kind = || FileError::Magic { name: name.to_owned() };
+    let version = start.strip_prefix(b"\x93NUMPY").and_then(|rest| rest.first()).ok_or_else(other_kind)?;
+    let n_length_bytes = if *version == 1 { 2 } else { 4 };
+    let length_bytes = start.get(8..8 + n_length_bytes).ok_or_else(other_kind)?;
+    // Little-endian, two or four bytes.
+    let length = length_bytes.iter().rev().fold(0_u64, |length, &byte| length << 8 | u64::from(byte));
+    let end = 8 + n_length_bytes as u64 + length;
+    let header = usize::try_from(end).ok().filter(|&end| end <= MAX_HEADER_BYTES);
+    let header = header.ok_or_else(|| FileError::HeaderSize {
+        name: name.to_owned(),
+        bytes: length,
+        limit: MAX_HEADER_BYTES,
+    })?;
+    let header = start.get(8 + n_length_bytes..header).ok_or_else(|| FileError::HeaderLength {
+        name: name.to_owned(),
+        expected: end,
+        found: start.len(),
+    })?;
+    let n_brackets = header.iter().filter(|byte| b"([{".contains(byte)).count();
+    if n_brackets > MAX_BRACKETS {
+        return Err(FileError::HeaderNesting { name: name.to_owned(), n_brackets, limit: MAX_BRACKETS });
+    }
+    Ok(end)
+}

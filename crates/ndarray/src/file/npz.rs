@@ -1,0 +1,163 @@
+//! `.npz` archives: several arrays under names, stored or compressed, as NumPy's `savez` and `savez_compressed` make.
+//!
+//! The archive is the `zip` crate's work. An entry says how long it is, and may lie: memory is taken as its bytes
+//! arrive, and the archive's own checksum is checked at their end. The arrays inside are `.npy` files (`npy.rs`).
+
+use std::fmt;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, Write};
+use std::path::Path;
+
+use ndarray::{ArrayBase, ArrayD, Data, Dimension};
+use vkarray_kernel::{Element, Names};
+use zip::result::ZipError;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+use super::error::FileError;
+use super::header::{MAX_HEADER_BYTES, NpyHeader};
+use super::npy::{read_elements, write_npy};
+
+/// What NumPy appends to an array's name.
+const SUFFIX: &str = ".npy";
+
+type Result<T> = std::result::Result<T, FileError>;
+
+/// An archive of arrays, open for reading.
+pub struct NpzFile {
+    name: String,
+    archive: ZipArchive<BufReader<File>>,
+}
+
+impl NpzFile {
+    /// Reads the list of what the archive holds.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError::Read`], [`FileError::NotAFile`], [`FileError::Archive`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let name = path.as_ref().display().to_string();
+        let read_error = |source| FileError::Read { name: name.clone(), source };
+        let file = File::open(path.as_ref()).map_err(read_error)?;
+        if !file.metadata().map_err(read_error)?.is_file() {
+            return Err(FileError::NotAFile { name });
+        }
+        match ZipArchive::new(BufReader::new(file)) {
+            Ok(archive) => Ok(Self { name, archive }),
+            Err(source) => Err(FileError::Archive { name, source: Box::new(source) }),
+        }
+    }
+
+    /// The names of the arrays, in alphabetical order. Entries that are no `.npy` files, or have no readable
+    /// name, are left out.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let array_name = |entry: &str| entry.strip_suffix(SUFFIX).map(str::to_owned);
+        let mut names: Vec<_> =
+            self.archive.file_names().filter_map(|entry| entry.ok().and_then(|entry| array_name(&entry))).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Reads what an array says of itself.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError::NoArray`], [`FileError::Archive`]; what is wrong with the header.
+    pub fn header(&mut self, array: &str) -> Result<NpyHeader> {
+        self.entry(array, |_, header, _| Ok(header))
+    }
+
+    /// Reads an array, in the order the archive has its elements.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError::NoArray`], [`FileError::Archive`], [`FileError::OtherDType`], [`FileError::Elements`] if they end
+    /// early or their checksum is wrong; what is wrong with the header; [`FileError::TruthValue`];
+    /// [`FileError::HostMemory`].
+    pub fn read<T: Element>(&mut self, array: &str) -> Result<ArrayD<T>> {
+        self.entry(array, |name, header, reader| {
+            header.check_dtype::<T>(name)?;
+            read_elements(name, &header, reader, 0)
+        })
+    }
+
+    /// Shows an entry's header, and what follows it.
+    fn entry<R>(&mut self, array: &str, show: impl FnOnce(&str, NpyHeader, &mut dyn Read) -> Result<R>) -> Result<R> {
+        let Some(index) = self.archive.index_for_name(&format!("{array}{SUFFIX}")) else {
+            let found = Names(self.names());
+            return Err(FileError::NoArray { name: self.name.clone(), array: array.to_owned(), found });
+        };
+        let name = format!("{}: {array}", self.name);
+        let damaged = |source| FileError::Archive { name: name.clone(), source: Box::new(source) };
+        let mut file = self.archive.by_index(index).map_err(damaged)?;
+        let len = file.size();
+        let mut start = Vec::new();
+        let read_error = |source| FileError::Elements { name: name.clone(), source };
+        file.by_ref().take(MAX_HEADER_BYTES as u64 + 1).read_to_end(&mut start).map_err(read_error)?;
+        let header = NpyHeader::parse(&name, &start, len)?;
+        let begun = usize::try_from(header.end).expect("a header is short");
+        show(&name, header, &mut start[begun..].chain(file))
+    }
+}
+
+impl fmt::Debug for NpzFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NpzFile").field("name", &self.name).field("names", &self.names()).finish()
+    }
+}
+
+/// Writes arrays into an archive.
+pub struct NpzWriter<W: Write + Seek> {
+    archive: ZipWriter<W>,
+    method: CompressionMethod,
+}
+
+impl<W: Write + Seek> NpzWriter<W> {
+    /// Starts an archive whose arrays are stored as they are.
+    pub fn new(writer: W) -> Self {
+        Self { archive: ZipWriter::new(writer), method: CompressionMethod::Stored }
+    }
+
+    /// Starts an archive whose arrays are compressed.
+    pub fn compressed(writer: W) -> Self {
+        Self { archive: ZipWriter::new(writer), method: CompressionMethod::Deflated }
+    }
+
+    /// Adds an array under a name.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError::Add`] if the name is taken or the archive cannot be written; as [`write_npy`].
+    pub fn add<T, S, D>(&mut self, name: &str, array: &ArrayBase<S, D>) -> Result<()>
+    where
+        T: Element,
+        S: Data<Elem = T>,
+        D: Dimension,
+    {
+        let bytes = array.len() as u64 * size_of::<T>() as u64 + MAX_HEADER_BYTES as u64;
+        let options = SimpleFileOptions::default().compression_method(self.method);
+        let options = options.large_file(bytes > u64::from(u32::MAX));
+        let failed = |source: ZipError| FileError::Add { array: name.to_owned(), source: Box::new(source) };
+        self.archive.start_file(format!("{name}{SUFFIX}"), options).map_err(failed)?;
+        write_npy(&mut self.archive, array)
+    }
+
+    /// Writes the list of what the archive holds, and returns the writer. An archive without it cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError::Finish`].
+    pub fn finish(self) -> Result<W> {
+        self.archive.finish().map_err(|source| FileError::Finish { source: Box::new(source) })
+    }
+}
+
+impl<W: Write + Seek> fmt::Debug for NpzWriter<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NpzWriter").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

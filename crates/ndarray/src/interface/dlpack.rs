@@ -1,0 +1,160 @@
+//! DLPack: arrays to and from libraries of other languages.
+//!
+//! Which numbers describe an element type is decided here; pointers and ownership are the allocator's `dlpack.rs`.
+//! Only tensors in the host's memory are taken: what a Vulkan tensor's pointer means, and when its elements are there,
+//! DLPack does not say. In one process [`AsDeviceArray`](super::AsDeviceArray) says both.
+
+use vkarray_allocator::{HostTensor, Tensor, TensorShape, tensor_of_bytes};
+use vkarray_kernel::{DType, Element};
+
+use super::InterfaceError;
+use crate::array::DeviceNDArray;
+use crate::context::Context;
+use crate::error::Result;
+use crate::layout::Layout;
+
+/// Element types in DLPack's numbers: what kind of number, and how many bits.
+const KINDS: &[(DType, u8, u8)] = &[
+    (DType::I8, 0, 8),
+    (DType::I16, 0, 16),
+    (DType::I32, 0, 32),
+    (DType::I64, 0, 64),
+    (DType::U8, 1, 8),
+    (DType::U16, 1, 16),
+    (DType::U32, 1, 32),
+    (DType::U64, 1, 64),
+    (DType::F16, 2, 16),
+    (DType::F32, 2, 32),
+    (DType::F64, 2, 64),
+    (DType::BF16, 4, 16),
+    (DType::Complex32, 5, 64),
+    (DType::Complex64, 5, 128),
+    (DType::Bool, 6, 8),
+];
+
+impl<T: Element> DeviceNDArray<T> {
+    /// Shows the array as a DLPack tensor of the Vulkan kind, without a copy. Returns at once.
+    ///
+    /// The tensor's data is the `VkBuffer`, its offset where the array begins; it keeps the array alive. When the
+    /// elements are there, [`device_array_interface`](super::AsDeviceArray::device_array_interface) says.
+    ///
+    /// # Errors
+    ///
+    /// [`InterfaceError::NoTensor`] for records, which DLPack cannot describe.
+    pub fn to_dlpack_vulkan(&self) -> Result<Tensor> {
+        Ok(self.block().to_vulkan_tensor(&self.tensor_shape()?, self.clone())?)
+    }
+
+    /// Shows the array as a DLPack tensor in the host's memory. Blocks until the elements are there.
+    ///
+    /// Where the host addresses the array's memory, the tensor is that memory and keeps the array alive; whoever uses
+    /// the tensor sees to it that the device does not write it meanwhile. Else it is a copy, read-only.
+    ///
+    /// # Errors
+    ///
+    /// [`InterfaceError::NoTensor`] for records; as [`DeviceNDArray::copy_to_host`].
+    pub fn to_dlpack_host(&self) -> Result<Tensor>
+    where
+        T: Send,
+    {
+        let shape = self.tensor_shape()?;
+        if self.block().is_mapped() {
+            return Ok(self.block().to_host_tensor(&shape, self.clone())?);
+        }
+        let host = self.copy_to_host()?;
+        let strides = host.strides().iter().map(|&stride| stride as i64).collect();
+        let bytes = Elements(host.into_raw_vec_and_offset().0);
+        Ok(tensor_of_bytes(&TensorShape { strides, offset: 0, ..shape }, bytes)
+            .map_err(vkarray_allocator::Error::from)?)
+    }
+
+    fn tensor_shape(&self) -> Result<TensorShape> {
+        let kind = KINDS.iter().find(|row| row.0 == T::DTYPE);
+        let &(_, code, bits) = kind.ok_or(InterfaceError::NoTensor { dtype: T::DTYPE })?;
+        Ok(TensorShape {
+            shape: self.shape().iter().map(|&len| len as i64).collect(),
+            strides: self.strides().iter().map(|&stride| stride as i64).collect(),
+            code,
+            bits,
+            offset: self.offset() as u64 * size_of::<T>() as u64,
+            read_only: !self.is_writable(),
+        })
+    }
+}
+
+/// Host elements, as bytes.
+struct Elements<T>(Vec<T>);
+
+impl<T: Element> AsRef<[u8]> for Elements<T> {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+impl Context {
+    /// Copies a DLPack tensor in the host's memory to a new array in C order, on the default stream. Returns when the
+    /// tensor has been read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interface`](crate::Error::Interface) if its elements are not `T`s or its layout cannot be; else as
+    /// [`Context::to_device`].
+    pub fn dlpack_to_device<T: Element>(&self, tensor: &HostTensor) -> Result<DeviceNDArray<T>> {
+        let says = tensor.shape();
+        let layout = tensor_layout(says, T::DTYPE)?;
+        let bytes = tensor.bytes();
+        let element = |offset: usize| bytemuck::pod_read_unaligned(&bytes[offset * size_of::<T>()..][..size_of::<T>()]);
+        let values: Vec<T> = layout.offsets().map(element).collect();
+        let host = ndarray::ArrayD::from_shape_vec(layout.shape(), values).expect("one value for each element");
+        self.to_device(&host)
+    }
+}
+
+/// The layout of a tensor of `wanted`, in elements. Decides in plain numbers.
+fn tensor_layout(says: &TensorShape, wanted: DType) -> std::result::Result<Layout, InterfaceError> {
+    let found = KINDS.iter().find(|&&(_, code, bits)| (code, bits) == (says.code, says.bits));
+    if found.map(|row| row.0) != Some(wanted) {
+        let typestr = found.map_or_else(
+            || format!("DLPack's kind {} of {} bits", says.code, says.bits),
+            |(dtype, ..)| dtype.to_string(),
+        );
+        return Err(InterfaceError::DType { typestr, wanted });
+    }
+    let offset = super::elements(i128::from(says.offset), wanted.itemsize())?;
+    let too_large = |value: &i64| InterfaceError::Misaligned { bytes: i128::from(*value), itemsize: 1 };
+    let lens = says.shape.iter().map(|len| usize::try_from(*len).map_err(|_| too_large(len)));
+    let strides = says.strides.iter().map(|stride| isize::try_from(*stride).map_err(|_| too_large(stride)));
+    let (lens, strides): (Vec<usize>, Vec<isize>) =
+        (lens.collect::<std::result::Result<_, _>>()?, strides.collect::<std::result::Result<_, _>>()?);
+    Ok(Layout::with_strides(&lens, &strides, offset.cast_unsigned())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_one_description() {
+        for (at, &(dtype, code, bits)) in KINDS.iter().enumerate() {
+            assert_eq!(dtype.itemsize() * 8, u32::from(bits), "{dtype}");
+            assert!(KINDS[..at].iter().all(|row| row.0 != dtype && (row.1, row.2) != (code, bits)), "{dtype}");
+        }
+    }
+
+    #[test]
+    fn tensors_are_layouts_of_their_own_elements() {
+        let says =
+            TensorShape { shape: vec![4, 3], strides: vec![-1, 4], code: 2, bits: 32, offset: 12, read_only: false };
+        let layout = tensor_layout(&says, DType::F32).unwrap();
+        assert_eq!((layout.shape(), layout.strides(), layout.offset()), (&[4, 3][..], &[-1, 4][..], 3));
+        let error = tensor_layout(&says, DType::I32).unwrap_err();
+        assert_eq!(error.to_string(), "the array's elements are `f32`, not i32");
+        let float8 = TensorShape { code: 10, bits: 8, ..says.clone() };
+        let error = tensor_layout(&float8, DType::U8).unwrap_err();
+        assert_eq!(error.to_string(), "the array's elements are `DLPack's kind 10 of 8 bits`, not u8");
+        let before = TensorShape { offset: 8, ..says.clone() };
+        assert!(matches!(tensor_layout(&before, DType::F32), Err(InterfaceError::Layout(_))));
+        let askew = TensorShape { offset: 13, ..says };
+        assert!(matches!(tensor_layout(&askew, DType::F32), Err(InterfaceError::Misaligned { .. })));
+    }
+}

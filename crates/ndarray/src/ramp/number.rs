@@ -1,0 +1,235 @@
+//! [`Number`]: how long a range is and which values it has, for each type of number. Pure.
+//!
+//! The rules are those of NumPy's `arange` and `linspace`, in the order of its operations, because the order decides the
+//! last bit. Which ramps a device computes with the same bits is [`DeviceRamp`].
+
+use half::{bf16, f16};
+use vkarray_kernel::{Element, ScalarValue};
+
+use super::RangeProblem;
+
+type Result<T> = std::result::Result<T, RangeProblem>;
+
+/// A type of real numbers that ranges are made of: the integers, and floats of 16 to 64 bits.
+///
+/// Not to be implemented elsewhere: what it offers is private to this crate.
+pub trait Number: Element + Into<ScalarValue> + sealed::Sealed {
+    /// How many numbers there are from `start` to before `stop`.
+    #[doc(hidden)]
+    fn range_len(start: Self, stop: Self, step: Self) -> Result<usize>;
+
+    /// The first `len` numbers from `start`.
+    #[doc(hidden)]
+    fn range(start: Self, step: Self, len: usize) -> Vec<Self>;
+
+    /// `num` numbers from `start` to `stop`.
+    #[doc(hidden)]
+    fn evenly(start: Self, stop: Self, num: usize, endpoint: bool) -> Vec<Self>;
+
+    /// The same range for a device that would compute the same bits.
+    #[doc(hidden)]
+    fn on_device(start: Self, step: Self, len: usize) -> Option<DeviceRamp>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// `start + i * step`, as one of the kernels of `ramp.wgsl` computes it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum DeviceRamp {
+    /// Integers of 32 bits, of either sign.
+    Words { start: u32, step: u32 },
+    /// Integers of 64 bits, of either sign.
+    Pairs { start: u64, step: u64 },
+    /// Floats of which each sum and product is exact.
+    Floats { start: f32, step: f32 },
+}
+
+impl DeviceRamp {
+    /// The kernel's entry point.
+    pub(super) fn entry(self) -> &'static str {
+        match self {
+            Self::Words { .. } => "ramp_words",
+            Self::Pairs { .. } => "ramp_pairs",
+            Self::Floats { .. } => "ramp_floats",
+        }
+    }
+
+    /// The ramp from element `at` on.
+    pub(super) fn advanced(self, at: usize) -> Self {
+        match self {
+            #[expect(clippy::cast_possible_truncation, reason = "32-bit integers count modulo 2^32")]
+            Self::Words { start, step } => {
+                Self::Words { start: start.wrapping_add(step.wrapping_mul(at as u32)), step }
+            }
+            Self::Pairs { start, step } => {
+                Self::Pairs { start: start.wrapping_add(step.wrapping_mul(at as u64)), step }
+            }
+            Self::Floats { start, step } => Self::Floats { start: start + step * at as f32, step },
+        }
+    }
+}
+
+/// Ranges of integers: exact, in 128 bits. Narrow ones are short, so only wide ones are worth a kernel.
+macro_rules! integers {
+    ($($ty:ident $on_device:expr),* $(,)?) => {$(
+        impl sealed::Sealed for $ty {}
+
+        impl Number for $ty {
+            fn range_len(start: Self, stop: Self, step: Self) -> Result<usize> {
+                integer_len(start.into(), stop.into(), step.into())
+            }
+
+            fn range(start: Self, step: Self, len: usize) -> Vec<Self> {
+                // What is past the last element may overflow, no element does.
+                let next = |at: &Self| Some(at.wrapping_add(step));
+                std::iter::successors(Some(start), next).take(len).collect()
+            }
+
+            fn evenly(start: Self, stop: Self, num: usize, endpoint: bool) -> Vec<Self> {
+                let values = f64::evenly(start as f64, stop as f64, num, endpoint);
+                let (low, high) = (i128::from(Self::MIN), i128::from(Self::MAX));
+                let whole = |value: f64| floor(value).clamp(low, high).try_into().expect("it was clamped");
+                let mut values: Vec<Self> = values.into_iter().map(whole).collect();
+                if let (Some(last), true) = (values.last_mut(), endpoint && num > 1) {
+                    *last = stop; // Exact, also where `f64` is not.
+                }
+                values
+            }
+
+            fn on_device(start: Self, step: Self, _: usize) -> Option<DeviceRamp> {
+                let ramp: fn(Self, Self) -> Option<DeviceRamp> = $on_device;
+                ramp(start, step)
+            }
+        }
+    )*};
+}
+
+integers! {
+    i8 |_, _| None,
+    u8 |_, _| None,
+    i16 |_, _| None,
+    u16 |_, _| None,
+    i32 |start, step| Some(DeviceRamp::Words { start: start.cast_unsigned(), step: step.cast_unsigned() }),
+    u32 |start, step| Some(DeviceRamp::Words { start, step }),
+    i64 |start, step| Some(DeviceRamp::Pairs { start: start.cast_unsigned(), step: step.cast_unsigned() }),
+    u64 |start, step| Some(DeviceRamp::Pairs { start, step }),
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "far wider than the integers it is for")]
+fn floor(value: f64) -> i128 {
+    value.floor() as i128
+}
+
+fn integer_len(start: i128, stop: i128, step: i128) -> Result<usize> {
+    if step == 0 {
+        return Err(RangeProblem::ZeroStep);
+    }
+    let (way, step) = if step < 0 { (start - stop, -step) } else { (stop - start, step) };
+    // Rounded up, for a way that leads there.
+    let len = if way <= 0 { 0 } else { (way - 1) / step + 1 };
+    usize::try_from(len).map_err(|_| RangeProblem::TooLong)
+}
+
+/// Ranges of floats. `$wide` is what NumPy computes a range's elements in.
+macro_rules! floats {
+    ($($ty:ident $wide:ident $narrow:expr, $on_device:expr);* $(;)?) => {$(
+        impl sealed::Sealed for $ty {}
+
+        impl Number for $ty {
+            fn range_len(start: Self, stop: Self, step: Self) -> Result<usize> {
+                let way = stop - start;
+                float_len(f64::from(way), f64::from(step), f64::from(way / step))
+            }
+
+            fn range(start: Self, step: Self, len: usize) -> Vec<Self> {
+                let second = start + step;
+                let from = $wide::from(start);
+                let step = $wide::from(second) - from;
+                let element = |i: usize| match i {
+                    0 => start,
+                    1 => second,
+                    _ => $narrow(from + i as $wide * step),
+                };
+                (0..len).map(element).collect()
+            }
+
+            fn evenly(start: Self, stop: Self, num: usize, endpoint: bool) -> Vec<Self> {
+                let (zero, div) = ($narrow(0.0), if endpoint { num.saturating_sub(1) } else { num });
+                let delta = stop - start;
+                let div = $narrow(div as $wide);
+                let step = delta / div;
+                let element = |i: usize| {
+                    let at = $narrow(i as $wide);
+                    let way = if div == zero { at * delta } else if step == zero { at / div * delta } else { at * step };
+                    way + start
+                };
+                let mut values: Vec<Self> = (0..num).map(element).collect();
+                if let (Some(last), true) = (values.last_mut(), endpoint && num > 1) {
+                    *last = stop;
+                }
+                values
+            }
+
+            fn on_device(start: Self, step: Self, len: usize) -> Option<DeviceRamp> {
+                let ramp: fn(Self, Self, usize) -> Option<DeviceRamp> = $on_device;
+                ramp(start, step, len)
+            }
+        }
+    )*};
+}
+
+floats! {
+    f16 f32 f16::from_f32, |_, _, _| None;
+    bf16 f32 bf16::from_f32, |_, _, _| None;
+    f32 f32 std::convert::identity, exact_ramp;
+    f64 f64 std::convert::identity, |_, _, _| None;
+}
+
+fn float_len(way: f64, step: f64, quotient: f64) -> Result<usize> {
+    if step == 0.0 {
+        return Err(RangeProblem::ZeroStep);
+    }
+    if quotient.is_nan() || way.is_nan() {
+        return Err(RangeProblem::NotANumber);
+    }
+    // A way so short, or a step so long, that the quotient vanished.
+    if quotient == 0.0 && way != 0.0 {
+        return Ok(usize::from(quotient.is_sign_positive()));
+    }
+    if quotient >= isize::MAX as f64 {
+        return Err(RangeProblem::TooLong);
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and `isize::MAX`")]
+    Ok(quotient.ceil().max(0.0) as usize)
+}
+
+/// A ramp of floats for the device, if no value and no product of it needs rounding or is subnormal: then a device that
+/// fuses the product and the sum, or takes subnormals for zero, computes the same bits.
+fn exact_ramp(start: f32, step: f32, len: usize) -> Option<DeviceRamp> {
+    const LARGEST: f64 = (1_u32 << f32::MANTISSA_DIGITS) as f64; // In units: up to it each whole number is a float.
+    let step = (start + step) - start;
+    let is_plain = |value: f32| value == 0.0 && value.is_sign_positive() || value.is_normal();
+    if !is_plain(start) || !is_plain(step) {
+        return None;
+    }
+    let unit = lowest_bit(start).min(lowest_bit(step));
+    let last = len.saturating_sub(1) as f64;
+    let reach = (f64::from(start).abs() + f64::from(step).abs() * last) / unit;
+    let fits = unit >= f64::from(f32::MIN_POSITIVE) && reach <= LARGEST && last <= LARGEST;
+    fits.then_some(DeviceRamp::Floats { start, step })
+}
+
+/// The largest power of two of which a number is a whole multiple. Zero is one of all.
+fn lowest_bit(value: f32) -> f64 {
+    if value == 0.0 {
+        return f64::INFINITY;
+    }
+    let mantissa = value.to_bits() & ((1 << (f32::MANTISSA_DIGITS - 1)) - 1) | 1 << (f32::MANTISSA_DIGITS - 1);
+    let ulp = f64::from(f32::from_bits(value.to_bits() & 0x7f80_0000)) / f64::from(1_u32 << (f32::MANTISSA_DIGITS - 1));
+    ulp * f64::from(1_u32 << mantissa.trailing_zeros())
+}
+
+#[cfg(test)]
+mod tests;

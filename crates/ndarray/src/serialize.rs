@@ -1,0 +1,46 @@
+//! Arrays through serde, by copying: in the form the `ndarray` crate gives host arrays, so that either reads the other.
+//!
+//! Only with the feature `serde`. Reading needs a context to make the array in, so it is a seed:
+//! [`Context::array_seed`]. Files of numbers are better served by `file.rs`.
+
+use std::marker::PhantomData;
+
+use ndarray::ArrayD;
+use serde::de::{DeserializeSeed, Error as _};
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use vkarray_kernel::Element;
+
+use crate::array::DeviceNDArray;
+use crate::context::Context;
+
+/// Copies the array to the host, which blocks, and writes it as the `ndarray` crate does.
+impl<T: Element + Serialize> Serialize for DeviceNDArray<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.copy_to_host().map_err(S::Error::custom)?.serialize(serializer)
+    }
+}
+
+/// Reads an array and copies it to a device. Made by [`Context::array_seed`].
+#[derive(Debug)]
+pub struct ArraySeed<'a, T> {
+    context: &'a Context,
+    element: PhantomData<fn() -> T>,
+}
+
+impl Context {
+    /// Starts to read an array of `T` that was written by serde, into this context.
+    #[must_use]
+    pub fn array_seed<T: Element>(&self) -> ArraySeed<'_, T> {
+        ArraySeed { context: self, element: PhantomData }
+    }
+}
+
+impl<'de, T: Element + Deserialize<'de>> DeserializeSeed<'de> for ArraySeed<'_, T> {
+    type Value = DeviceNDArray<T>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        let host = ArrayD::<T>::deserialize(deserializer)?;
+        self.context.to_device(&host).map_err(D::Error::custom)
+    }
+}

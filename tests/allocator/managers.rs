@@ -1,0 +1,245 @@
+//! Memory managers under the judge: ours, adaptors around them, the example plugin, and wrong ones, which it must catch.
+//!
+//! The wrong ones are `managers/wrong.rs`. Failing calls are in `../faults/managers.rs`, which has the table for them.
+
+#[path = "../../crates/allocator/examples/plugin/plain.rs"]
+mod plain;
+mod wrong;
+
+use std::io;
+use std::process::Command;
+use std::sync::Arc;
+
+use vkarray::{
+    ArenaManager, Context, Device, FailureCallback, HostOnlyMemoryManager, Instance, Limiting, Logging, ManagerFactory,
+    MemoryKind, MemoryManager, PassthroughManager, PoolManager, Statistics, Tracking, Verdict,
+};
+use vkarray_allocator::{Adaptor, LogStep, MemoryPointer, read_log};
+use vkarray_conformance::{Conformance, Outcome, Report};
+
+use self::plain::PlainPlugin;
+use self::wrong::Wrong;
+use crate::fixture::{Fixture, contents};
+use crate::kernels::{keep_busy, spin};
+
+fn judged<M: MemoryManager + 'static>(fixture: &Fixture, make: impl Fn() -> M + Send + Sync + 'static) -> Report {
+    let factory = ManagerFactory::new(move || Ok(Box::new(make())));
+    Conformance::new(fixture.device(), factory).run()
+}
+
+/// Judges a manager; `skipped` is what may be skipped, beside what depends on the device.
+fn assert_conforms<M: MemoryManager + 'static>(make: impl Fn() -> M + Send + Sync + 'static, skipped: &[&str]) {
+    let fixture = Fixture::open();
+    let report = judged(&fixture, make);
+    assert!(report.is_conforming(), "{report}");
+    let allowed = [skipped, &["beyond-4-gib", "ipc", "mempin", "failing-start", "failing-calls"]].concat();
+    for (name, outcome) in &report.checks {
+        assert!(*outcome == Outcome::Passed || allowed.contains(name), "{name} was not checked:\n{report}");
+    }
+}
+
+#[test]
+fn the_plain_manager_conforms() {
+    assert_conforms(PassthroughManager::new, &["counters"]);
+}
+
+#[test]
+fn the_pool_conforms() {
+    assert_conforms(PoolManager::new, &[]);
+}
+
+#[test]
+fn a_pool_with_a_limit_conforms() {
+    assert_conforms(|| PoolManager::with_limit(1 << 30), &[]);
+}
+
+#[test]
+fn an_arena_conforms() {
+    // Frames that hold all that a check asks for.
+    assert_conforms(|| ArenaManager::new(Box::new(PoolManager::new()), 2, 256 << 20).unwrap(), &["holders"]);
+}
+
+/// Goes on to the next frame whenever it can.
+#[derive(Debug)]
+struct Turning(ArenaManager);
+
+impl Adaptor for Turning {
+    type Inner = ArenaManager;
+
+    fn inner(&self) -> &ArenaManager {
+        &self.0
+    }
+
+    fn free(&self, memory: MemoryPointer) {
+        self.0.memfree(memory);
+        let _ = self.0.next_frame(); // The oldest may be held.
+    }
+}
+
+#[test]
+fn an_arena_that_turns_at_every_free_conforms() {
+    let make = || Turning(ArenaManager::new(Box::new(PassthroughManager::new()), 3, 64 << 20).unwrap());
+    assert_conforms(make, &["holders", "counters"]);
+}
+
+#[test]
+fn adaptors_conform() {
+    fn around<M: MemoryManager>(inner: M) -> impl MemoryManager {
+        let limited = Limiting::new(inner, 1 << 40);
+        let asked = FailureCallback::new(Statistics::new(limited), |_, _| Verdict::GiveUp);
+        Logging::new(Tracking::new(asked), io::sink())
+    }
+    assert_conforms(|| around(PassthroughManager::new()), &["counters"]);
+    assert_conforms(|| around(PoolManager::new()), &[]);
+}
+
+#[test]
+fn a_manager_of_host_memory_conforms() {
+    assert_conforms(HostOnlyMemoryManager::new, &["holders", "memory-info", "counters"]);
+}
+
+#[test]
+fn the_example_plugin_conforms() {
+    assert_conforms(PlainPlugin::new, &["holders", "memory-info", "counters"]);
+}
+
+/// What is wrong, and the check that says so, with a part of what it says.
+const WRONG: &[(Wrong, &str, &str)] = &[
+    (Wrong::IsOfAnotherVersion, "interface-version", "speaks version 2 of the interface"),
+    (Wrong::PanicsUnready, "before-initialize", "panicked"),
+    (Wrong::IsReadyOnce, "initialize-twice", "expected no error"),
+    (Wrong::GivesLess, "sizes-and-kinds", "bytes asked for, and got"),
+    (Wrong::Overlaps, "many-live", "expected memory that is nobody's"),
+    (Wrong::IsMisaligned, "many-live", "a multiple of 256"),
+    (Wrong::MapsAll, "host-options", "expected mapped memory only where asked for"),
+    (Wrong::Overlaps, "threads", "expected memory that is nobody's"),
+    (Wrong::IgnoresHolders, "holders", "and then `second`, and got"),
+    (Wrong::HidesUse, "usage", "bytes in use and as many reserved"),
+    (Wrong::CountsUp, "counters", "expected as many blocks as before"),
+    (Wrong::PromisesMore, "memory-info", "expected no more free memory than there is"),
+    (Wrong::NamesLess, "ipc", "expected a handle to 500 bytes, and got 499"),
+    (Wrong::KeepsOwners, "mempin", "expected a refused owner to be dropped"),
+    (Wrong::ForgetsUses, "reuse-in-flight", "to come with those last uses"),
+    (Wrong::KeepsOneUse, "reuse-of-two-streams", "to come with those last uses"),
+    (Wrong::ForgetsUses, "host-writes-in-flight", "to come with those last uses"),
+    (Wrong::Waits, "free-never-waits", "they waited"),
+    (Wrong::NeverFrees, "flush-frees", "is left"),
+    (Wrong::IgnoresGuards, "defer-cleanup", "expected nothing to go back to the driver under two guards"),
+    (Wrong::BoastsOfTrim, "reserve-and-trim", "expected 1 bytes to go back"),
+    (Wrong::ForgetsLive, "reset", "expected memory that is nobody's"),
+    (Wrong::Panics, "too-large", "panicked"),
+];
+
+/// Without the layer, which would have its own say on what they do.
+#[test]
+fn wrong_managers_are_caught() {
+    let instance = Instance::builder().validation(false).build().unwrap();
+    let device = Device::open_selected(&instance, None).unwrap();
+    let mut missed = Vec::new();
+    for &(wrong, check, text) in WRONG {
+        let factory = ManagerFactory::new(move || Ok(Box::new(wrong.manager())));
+        let report = Conformance::new(&device, factory).only(check).run();
+        let reason = report.failures().next().map_or("", |(_, reason)| reason);
+        if !reason.contains(text) {
+            missed.push(format!("{wrong:?} at {check}:\n{report}"));
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn every_check_catches_something() {
+    let fixture = Fixture::open();
+    let report = judged(&fixture, HostOnlyMemoryManager::new);
+    // The first wants a large device, the others a table of calls that fail, which is `faults/managers.rs`.
+    let elsewhere = ["beyond-4-gib", "failing-start", "failing-calls"];
+    for (name, _) in report.checks {
+        let catches = WRONG.iter().any(|(_, check, _)| *check == name);
+        assert!(catches || elsewhere.contains(&name), "nothing wrong is known that {name} catches");
+    }
+}
+
+#[test]
+fn a_right_manager_of_the_same_making_is_not_caught() {
+    // What the wrong ones do with one thing wrong each: so it is that which is caught.
+    assert_conforms(|| Wrong::Nothing.manager(), &["counters"]);
+}
+
+#[test]
+fn a_context_takes_its_manager_from_its_builder() {
+    let statistics = Arc::new(Statistics::new(PassthroughManager::new()));
+    let shared = Arc::clone(&statistics);
+    let factory = ManagerFactory::new(move || Ok(Box::new(Arc::clone(&shared))));
+    let ctx = Context::builder().memory_manager(factory).open().unwrap();
+    let before = statistics.counted().allocations.total;
+    let array = ctx.slice_to_device(&[1_u32, 2, 3]).unwrap();
+    assert_eq!(contents(&array), [1, 2, 3]);
+    assert!(statistics.counted().allocations.total > before);
+    drop((array, ctx));
+    assert_eq!(statistics.counted().bytes.current, 0);
+}
+
+#[test]
+fn one_manager_serves_one_device() {
+    let (first, second) = (Fixture::open(), Fixture::open());
+    let arena = ArenaManager::new(Box::new(PoolManager::new()), 1, 1).unwrap();
+    let managers: [Box<dyn MemoryManager>; 3] =
+        [Box::new(PassthroughManager::new()), Box::new(PoolManager::new()), Box::new(arena)];
+    for manager in managers {
+        manager.initialize(first.device()).unwrap();
+        let message = manager.initialize(second.device()).unwrap_err().to_string();
+        assert!(message.contains("they were opened separately"), "{manager:?}: {message}");
+        manager.initialize(first.device()).unwrap();
+    }
+}
+
+#[test]
+fn a_log_names_the_stream_that_used_memory_last() {
+    let fixture = Fixture::open();
+    let (reader, writer) = io::pipe().unwrap();
+    let log = Logging::new(PassthroughManager::new(), writer);
+    let allocator = vkarray::Allocator::with_manager(fixture.device(), Box::new(log)).unwrap();
+    let ctx = Context::with_allocator(&allocator).unwrap();
+    let array = ctx.zeros::<u32>([1]).unwrap();
+    keep_busy(ctx.default_stream(), &spin(&ctx), &array);
+    drop(array);
+    ctx.synchronize().unwrap();
+    drop((ctx, allocator)); // The log ends.
+    let text = io::read_to_string(reader).unwrap();
+    let freed: Vec<_> = text.lines().filter(|line| line.contains(",free,")).collect();
+    assert!(freed.iter().any(|line| !line.split(',').nth(5).unwrap().is_empty()), "{text}");
+    let steps = read_log(text.as_bytes()).unwrap();
+    let n_freed = steps.iter().filter(|step| matches!(step, LogStep::Free { .. })).count();
+    assert_eq!(2 * n_freed, steps.len(), "{text}");
+}
+
+/// Runs in a process of its own, where the variable is set.
+#[test]
+fn the_environment_names_the_manager() {
+    const MARK: &str = "VKARRAY_TEST_NAMED_MANAGER";
+    if std::env::var_os(MARK).is_some() {
+        let fixture = Fixture::open(); // Its context has no use of memory so far.
+        let refused = fixture.allocator().allocate(16, MemoryKind::Device).unwrap_err().to_string();
+        assert_eq!(refused, "device memory from a manager of host memory only is not supported here");
+        fixture.allocator().allocate(16, MemoryKind::Pinned).unwrap();
+        // What is set wins, for what is opened later.
+        vkarray::set_memory_manager(ManagerFactory::named("passthrough").unwrap()).unwrap();
+        let later = Context::on(fixture.device()).unwrap();
+        later.allocator().allocate(16, MemoryKind::Device).unwrap();
+        assert!(fixture.allocator().allocate(16, MemoryKind::Device).is_err(), "what is open keeps what it has");
+        return;
+    }
+    let run = |name: &str| {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "--nocapture", "allocator::managers::the_environment_names_the_manager"])
+            .envs([(MARK, "1"), ("VKARRAY_MEMORY_MANAGER", name)])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        (output.status.success(), text.into_owned())
+    };
+    let (is_good, text) = run("host-only");
+    assert!(is_good && text.contains("1 passed"), "{text}");
+    let (is_good, text) = run("no-such");
+    assert!(!is_good && text.contains("VKARRAY_MEMORY_MANAGER names the memory manager `no-such`"), "{text}");
+}

@@ -1,0 +1,264 @@
+//! Managers with one thing wrong, for the judge to find; and the same with nothing wrong, for it not to.
+//!
+//! Each keeps what is freed and gives it out again to who asks for as much of the same kind: never back to the manager
+//! inside while it may be in use, so what is wrong does no harm to the driver.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use vkarray::{Device, MemoryKind, MemoryManager, PassthroughManager, Usage};
+use vkarray_allocator::{
+    Counters, DeferCleanup, Error, HostOptions, HostPointer, INTERFACE_VERSION, IpcHandle, MemoryInfo, MemoryPointer,
+    Owner, PinnedMemory, Request, Result,
+};
+
+/// What is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrong {
+    Nothing,
+    /// Gives out live memory a second time.
+    Overlaps,
+    /// Gives memory out again without the work that may still use it.
+    ForgetsUses,
+    /// Gives memory out again after one of several works.
+    KeepsOneUse,
+    /// Waits in `memfree`.
+    Waits,
+    IsMisaligned,
+    /// Says that there is less than was asked for.
+    GivesLess,
+    /// Loses what is freed.
+    NeverFrees,
+    /// Panics when too much is asked for.
+    Panics,
+    IsOfAnotherVersion,
+    /// Panics in a call that comes too early.
+    PanicsUnready,
+    /// Fails when it is made ready again.
+    IsReadyOnce,
+    /// Gives out mapped memory to who did not ask for it.
+    MapsAll,
+    IgnoresHolders,
+    /// Says that nothing is in use.
+    HidesUse,
+    /// Counts what is given out, and never what comes back.
+    CountsUp,
+    /// Says that more is free than there is.
+    PromisesMore,
+    /// Names memory with too few bytes.
+    NamesLess,
+    /// Loses the owner of memory that it does not pin.
+    KeepsOwners,
+    /// Gives back to the driver while frees are held back.
+    IgnoresGuards,
+    /// Gives out what lives again, after a reset.
+    ForgetsLive,
+    /// Says that it gave something back to the driver.
+    BoastsOfTrim,
+}
+
+impl Wrong {
+    pub(super) fn manager(self) -> Keeping {
+        Keeping {
+            wrong: self,
+            free: Mutex::default(),
+            last: Mutex::default(),
+            n_given: AtomicU64::new(0),
+            inner: PassthroughManager::new(),
+            device: OnceLock::new(),
+        }
+    }
+}
+
+/// Keeps freed memory for the next who asks for as much.
+#[derive(Debug)]
+pub(super) struct Keeping {
+    wrong: Wrong,
+    free: Mutex<Vec<MemoryPointer>>,
+    /// What was given out last.
+    last: Mutex<Option<MemoryPointer>>,
+    n_given: AtomicU64,
+    inner: PassthroughManager,
+    device: OnceLock<Arc<Device>>,
+}
+
+impl Keeping {
+    fn take(&self, size: u64, kind: MemoryKind) -> Option<MemoryPointer> {
+        let mut free = self.free.lock().unwrap();
+        let place = free.iter().position(|memory| memory.size() == size && memory.kind() == kind)?;
+        Some(free.swap_remove(place))
+    }
+
+    fn given(&self, memory: MemoryPointer) -> MemoryPointer {
+        if self.wrong == Wrong::Overlaps && memory.kind() == MemoryKind::Device {
+            self.free.lock().unwrap().push(again(&memory, 0, memory.size()));
+        }
+        self.n_given.fetch_add(1, Ordering::Relaxed);
+        *self.last.lock().unwrap() = Some(again(&memory, 0, memory.size()));
+        match self.wrong {
+            Wrong::IsMisaligned if memory.kind() == MemoryKind::Device => again(&memory, 16, memory.size() - 256),
+            Wrong::GivesLess if memory.size() > 4 => again(&memory, 0, memory.size() - 4),
+            _ => memory,
+        }
+    }
+
+    /// Gives back to the manager inside what was kept.
+    fn give_back(&self) {
+        let mut kept = std::mem::take(&mut *self.free.lock().unwrap());
+        kept.sort_by_key(MemoryPointer::tag);
+        kept.dedup_by_key(|memory| memory.tag()); // What was given out twice goes back once.
+        kept.into_iter().for_each(|memory| self.inner.memfree(memory));
+    }
+}
+
+/// A second pointer to a part of the same bytes.
+fn again(memory: &MemoryPointer, skip: u64, size: u64) -> MemoryPointer {
+    // SAFETY: not kept, which is the point: the bytes are somebody's. The judge uses them as it would others, on
+    // buffers that live, and the drivers do not mind who wrote what.
+    let pointer = unsafe { MemoryPointer::new(memory.buffer(), memory.offset() + skip, size, memory.kind()) };
+    let pointer = pointer.with_tag(memory.tag());
+    let Some(first) = memory.mapped() else { return pointer };
+    // SAFETY: inside the mapping, since it skips a part of the memory.
+    let address = unsafe { first.byte_add(usize::try_from(skip).unwrap()) };
+    // SAFETY: as above, and the mapping is that of the memory.
+    unsafe { pointer.with_mapping(address) }
+}
+
+impl MemoryManager for Keeping {
+    fn interface_version(&self) -> u32 {
+        INTERFACE_VERSION + u32::from(self.wrong == Wrong::IsOfAnotherVersion)
+    }
+
+    fn initialize(&self, device: &Arc<Device>) -> Result<()> {
+        if self.wrong == Wrong::IsReadyOnce && self.device.get().is_some() {
+            return Err(Error::NotInitialized);
+        }
+        self.device.get_or_init(|| Arc::clone(device));
+        self.inner.initialize(device)
+    }
+
+    fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
+        assert!(self.wrong != Wrong::Panics || request.size < 1 << 50, "a manager that panics");
+        if self.wrong == Wrong::IsMisaligned && request.kind == MemoryKind::Device {
+            return Ok(self.given(self.inner.memalloc(&Request::new(request.size + 256, request.kind))?));
+        }
+        let memory = self.take(request.size, request.kind).map_or_else(|| self.inner.memalloc(request), Ok)?;
+        Ok(self.given(memory))
+    }
+
+    fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
+        if options.mapped || self.wrong == Wrong::MapsAll {
+            return self.inner.memhostalloc(size, options.mapped(true));
+        }
+        let fresh = || self.inner.memhostalloc(size, options).map(HostPointer::into_pointer);
+        let memory = self.take(size, options.kind()).map_or_else(fresh, Ok)?;
+        Ok(HostPointer::Pinned(PinnedMemory::new(self.given(memory)).expect("host memory is mapped")))
+    }
+
+    unsafe fn mempin(&self, owner: Owner, _: NonNull<u8>, _: u64, _: bool) -> Result<HostPointer> {
+        if self.wrong == Wrong::KeepsOwners {
+            std::mem::forget(owner);
+        }
+        Err(Error::Unsupported { what: "pinning here" })
+    }
+
+    fn memfree(&self, mut memory: MemoryPointer) {
+        let mut uses = memory.take_last_uses();
+        match self.wrong {
+            Wrong::ForgetsUses => uses.clear(),
+            Wrong::KeepsOneUse => uses.truncate(1),
+            Wrong::Waits => {
+                if let Some(device) = self.device.get() {
+                    let limit = std::time::Duration::from_millis(100);
+                    device.points(&uses).iter().for_each(|point| drop(point.wait(Some(limit))));
+                }
+            }
+            _ => {}
+        }
+        self.free.lock().unwrap().push(memory.after(uses));
+    }
+
+    fn get_ipc_handle(&self, memory: &MemoryPointer) -> Result<IpcHandle> {
+        if self.wrong == Wrong::NamesLess {
+            return Ok(IpcHandle { size: memory.size() - 1, offset: 0 });
+        }
+        self.inner.get_ipc_handle(memory)
+    }
+
+    fn get_memory_info(&self) -> Result<MemoryInfo> {
+        let mut info = self.inner.get_memory_info()?;
+        if self.wrong == Wrong::PromisesMore {
+            info.free = info.total + 1;
+        }
+        Ok(info)
+    }
+
+    fn reset(&self) -> Result<()> {
+        assert!(self.wrong != Wrong::PanicsUnready || self.device.get().is_some(), "a manager that panics");
+        self.flush()?;
+        if self.wrong == Wrong::ForgetsLive {
+            self.free.lock().unwrap().extend(self.last.lock().unwrap().take());
+        }
+        Ok(())
+    }
+
+    fn defer_cleanup(&self) -> DeferCleanup {
+        match self.wrong {
+            Wrong::IgnoresGuards => DeferCleanup::new(|| {}),
+            _ => self.inner.defer_cleanup(),
+        }
+    }
+
+    fn trim(&self, keep: u64) -> Result<u64> {
+        let bytes = self.inner.trim(keep)?;
+        Ok(bytes + u64::from(self.wrong == Wrong::BoastsOfTrim))
+    }
+
+    fn counters(&self) -> Counters {
+        let mut counters = self.inner.counters();
+        if self.wrong == Wrong::CountsUp {
+            counters.allocations = self.n_given.load(Ordering::Relaxed);
+            counters.n_in_use = counters.allocations;
+        }
+        counters
+    }
+
+    fn try_flush(&self) -> Result<()> {
+        self.inner.try_flush()
+    }
+
+    fn flush(&self) -> Result<()> {
+        if !matches!(self.wrong, Wrong::NeverFrees | Wrong::Overlaps) {
+            self.give_back();
+        }
+        self.inner.flush()
+    }
+
+    fn usage(&self) -> Usage {
+        let mut usage = self.inner.usage();
+        match self.wrong {
+            Wrong::HidesUse => usage.in_use = 0,
+            Wrong::IgnoresGuards => usage.reserved = usage.in_use, // It keeps nothing.
+            _ => {}
+        }
+        usage
+    }
+
+    fn holder(&self, memory: &MemoryPointer) -> Option<vkarray::Holder> {
+        self.inner.holder(memory)
+    }
+
+    fn set_holder(&self, memory: &MemoryPointer, holder: vkarray::Holder) {
+        if self.wrong != Wrong::IgnoresHolders {
+            self.inner.set_holder(memory, holder);
+        }
+    }
+}
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        // What forgot its uses is in use no longer when a check ends.
+        self.give_back();
+    }
+}

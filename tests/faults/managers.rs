@@ -1,0 +1,96 @@
+//! Memory managers under the judge, with the calls that they make failing in turn.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ash::vk;
+use vkarray::{
+    ArenaManager, Device, Limiting, ManagerFactory, MemoryError, MemoryManager, PassthroughManager, PoolManager,
+};
+use vkarray_allocator::{Adaptor, Asked, MemoryPointer};
+use vkarray_conformance::{Conformance, Faults, Outcome, Report};
+
+use crate::table::{Fault, Table};
+use crate::watchdog::watched;
+
+impl Faults for Table {
+    fn arm(&self, call: &'static str, nth: u32, times: u32) {
+        Self::arm(self, Fault { call, nth, times, code: vk::Result::ERROR_OUT_OF_DEVICE_MEMORY });
+    }
+
+    fn disarm(&self) -> u32 {
+        Self::disarm(self)
+    }
+}
+
+const CHECKS: [&str; 2] = ["failing-start", "failing-calls"];
+
+fn judged<M: MemoryManager + 'static>(make: fn() -> M) -> Report {
+    let table = Table::take();
+    let instance = table.instance();
+    let device = Device::open(&instance.devices().unwrap()[0]).unwrap();
+    let factory = ManagerFactory::new(move || Ok(Box::new(make())));
+    let mut report = Report { checks: Vec::new() };
+    watched("managers whose calls fail", || {
+        for check in CHECKS {
+            report
+                .checks
+                .extend(Conformance::new(&device, factory.clone()).with_faults(&table).only(check).run().checks);
+        }
+    });
+    device.close(std::time::Duration::from_secs(20)).unwrap();
+    assert_eq!(table.live(), [], "{report}");
+    assert_eq!(instance.take_messages(), [], "{report}");
+    report
+}
+
+#[test]
+fn managers_survive_every_failing_call() {
+    let reports = [
+        judged(PassthroughManager::new),
+        judged(PoolManager::new),
+        judged(|| ArenaManager::new(Box::new(PoolManager::new()), 2, 256 << 20).unwrap()),
+        judged(|| Limiting::new(PoolManager::new(), 1 << 40)),
+    ];
+    for report in reports {
+        assert_eq!(report.checks, CHECKS.map(|name| (name, Outcome::Passed)), "{report}");
+    }
+}
+
+/// Gives nothing more once something was refused.
+#[derive(Debug)]
+struct Sulking {
+    is_over: AtomicBool,
+    inner: PassthroughManager,
+}
+
+impl Adaptor for Sulking {
+    type Inner = PassthroughManager;
+
+    fn inner(&self) -> &PassthroughManager {
+        &self.inner
+    }
+
+    fn before(&self, _: &Asked) -> Result<(), MemoryError> {
+        if self.is_over.load(Ordering::Relaxed) { Err(MemoryError::NotInitialized) } else { Ok(()) }
+    }
+
+    fn after(&self, _: &Asked, given: Option<&MemoryPointer>) {
+        self.is_over.fetch_or(given.is_none(), Ordering::Relaxed);
+    }
+}
+
+fn sulking() -> Sulking {
+    Sulking { is_over: AtomicBool::new(false), inner: PassthroughManager::new() }
+}
+
+#[test]
+fn a_manager_that_gives_up_after_a_failure_is_caught() {
+    let reason = |report: &Report, check: &str| {
+        report.failures().find(|(name, _)| *name == check).map_or(String::new(), |(_, reason)| reason.to_owned())
+    };
+    let report = judged(sulking);
+    assert!(reason(&report, "failing-calls").contains("expected memory again after a failing vk"), "{report}");
+    // An arena takes its memory when it is made ready.
+    let report = judged(|| ArenaManager::new(Box::new(sulking()), 2, 256 << 20).unwrap());
+    assert!(reason(&report, "failing-start").contains("expected no error"), "{report}");
+}

@@ -1,0 +1,219 @@
+//! Arrays to and from others: descriptions of device arrays, files, serde.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ::ndarray::{ArrayD, arr2};
+use serde::de::DeserializeSeed;
+use vkarray::{
+    AsDeviceArray, Block, DeviceArrayInterface, DeviceNDArray, Error, HostTensor, Index, InterfaceError, Order, Point,
+    Result, Tensor, TensorError,
+};
+
+use super::counted;
+use crate::fixture::{Fixture, contents};
+use crate::raised::RaisedByHand;
+
+/// Another library's array, in memory of ours.
+struct Foreign {
+    array: DeviceNDArray<i32>,
+    ready: Option<Point>,
+    is_gone: Arc<AtomicBool>,
+    change: fn(&mut DeviceArrayInterface),
+}
+
+impl Foreign {
+    fn new(array: DeviceNDArray<i32>) -> Self {
+        Self { array, ready: None, is_gone: Arc::default(), change: |_| {} }
+    }
+}
+
+impl AsDeviceArray for Foreign {
+    fn device_array_interface(&self) -> Result<DeviceArrayInterface> {
+        let mut interface = self.array.device_array_interface()?;
+        (self.change)(&mut interface);
+        Ok(interface)
+    }
+
+    fn memory(&self) -> &Arc<Block> {
+        self.array.block()
+    }
+
+    fn ready(&self) -> Option<Point> {
+        self.ready.clone()
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        self.is_gone.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn an_imported_array_is_the_same_memory() {
+    let fixture = Fixture::open();
+    let base = fixture.to_device(&counted(&[4, 6])).unwrap();
+    let views = [
+        base.clone(),
+        base.transpose(None).unwrap(),
+        base.slice(&[Index::stepped(.., -2), Index::from(1..5)]).unwrap(),
+        base.index(&[2]).unwrap().broadcast_to([3, 6]).unwrap(), // numba calls this dense.
+        base.index(&[1, 1]).unwrap(),
+        base.slice(&[Index::from(4..)]).unwrap(),
+    ];
+    for view in views {
+        let foreign = Foreign::new(view.clone());
+        assert!(fixture.is_device_array(&foreign));
+        let taken = fixture.as_device_array::<i32, _>(foreign).unwrap();
+        assert_eq!(taken.shape(), view.shape());
+        assert_eq!(taken.copy_to_host().unwrap(), view.copy_to_host().unwrap());
+        assert!(Arc::ptr_eq(taken.block(), base.block()));
+    }
+    let taken = fixture.as_device_array::<i32, _>(base.clone()).unwrap();
+    taken.copy_from_host(&arr2(&[[7; 6]; 4])).unwrap();
+    assert_eq!(contents(&base), [7; 24]);
+}
+
+#[test]
+fn an_imported_array_keeps_its_owner_alive_and_stays_read_only() {
+    let fixture = Fixture::open();
+    let foreign = Foreign::new(fixture.to_device(&counted(&[8])).unwrap().read_only());
+    let is_gone = Arc::clone(&foreign.is_gone);
+    let taken = fixture.as_device_array::<i32, _>(foreign).unwrap();
+    let part = taken.slice(&[Index::from(2..4)]).unwrap();
+    drop(taken);
+    assert!(!is_gone.load(Ordering::Relaxed), "a view keeps the owner");
+    assert!(matches!(part.copy_from_host(&counted(&[2])), Err(Error::ReadOnly { .. })));
+    drop(part);
+    assert!(is_gone.load(Ordering::Relaxed), "nobody keeps the owner");
+}
+
+#[test]
+fn work_on_an_imported_array_waits_until_it_is_ready() {
+    let fixture = Fixture::open();
+    let semaphore = RaisedByHand::new(fixture.device());
+    let array = fixture.to_device(&counted(&[8])).unwrap();
+    fixture.synchronize().unwrap();
+    let mut foreign = Foreign::new(array.clone());
+    foreign.ready = Some(semaphore.point(3));
+    let taken = fixture.as_device_array::<i32, _>(foreign).unwrap();
+    // On a stream that was never told.
+    let stream = fixture.stream().unwrap();
+    taken.block().fill(&stream, 9).unwrap();
+    stream.flush().unwrap();
+    assert!(!stream.query().unwrap(), "the stream did not wait");
+    // Whoever asks now is told when: at a point that covers all of that.
+    let interface = array.device_array_interface().unwrap();
+    assert!(interface.ready.is_some_and(|point| point.semaphore != 0 && point.value != 0));
+    semaphore.raise(3);
+    assert_eq!(contents(&array), [9; 8]);
+    stream.synchronize().unwrap();
+    fixture.synchronize().unwrap();
+    assert_eq!(array.device_array_interface().unwrap().ready, None);
+}
+
+#[test]
+fn descriptions_that_do_not_fit_are_refused() {
+    let fixture = Fixture::open();
+    let changes: [fn(&mut DeviceArrayInterface); 7] = [
+        |interface| interface.version = 2,
+        |interface| interface.typestr = "<f4".to_owned(),
+        |interface| interface.memory.buffer ^= 1,
+        |interface| interface.memory.device = "another".to_owned(),
+        |interface| interface.shape = vec![9],
+        |interface| interface.offset = 2,
+        |interface| interface.strides = Some(vec![-4]),
+    ];
+    for (at, change) in changes.into_iter().enumerate() {
+        let mut foreign = Foreign::new(fixture.to_device(&counted(&[8])).unwrap());
+        foreign.change = change;
+        // A question about any element type is not refused for it.
+        assert_eq!(fixture.is_device_array(&foreign), at == 1);
+        assert!(matches!(fixture.as_device_array::<i32, _>(foreign), Err(Error::Interface(_))), "{at}");
+    }
+    let other = Fixture::open();
+    let array = other.zeros::<i32>([2]).unwrap();
+    let refused = fixture.as_device_array::<i32, _>(array).unwrap_err();
+    assert!(matches!(refused, Error::Interface(InterfaceError::ForeignDevice { .. })), "{refused}");
+}
+
+#[test]
+fn files_keep_elements_and_order() {
+    let fixture = Fixture::open();
+    let folder = std::env::temp_dir().join(format!("vkarray-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("x.npy");
+    let device = fixture.to_device(&counted(&[3, 5])).unwrap();
+    for (array, is_f_order) in [(device.clone(), false), (device.transpose(None).unwrap(), true)] {
+        array.save_npy(&path).unwrap();
+        let back = fixture.load_npy::<i32>(&path).unwrap();
+        assert_eq!(back.copy_to_host().unwrap(), array.copy_to_host().unwrap());
+        assert_eq!(back.is_f_contiguous(), is_f_order);
+    }
+    assert!(matches!(fixture.load_npy::<f32>(&path), Err(Error::File(_))));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn serde_copies_what_the_host_would_write() {
+    let fixture = Fixture::open();
+    let host: ArrayD<i32> = counted(&[2, 3]);
+    let device = fixture.device_array_with_order([2, 3], Order::F).unwrap();
+    device.copy_from_host(&host).unwrap();
+    let text = serde_json::to_string(&device).unwrap();
+    assert_eq!(text, r#"{"v":1,"dim":[2,3],"data":[0,1,2,3,4,5]}"#);
+    let seed = fixture.array_seed::<i32>();
+    let back = seed.deserialize(&mut serde_json::Deserializer::from_str(&text)).unwrap();
+    assert_eq!(back.copy_to_host().unwrap(), host);
+    let lie = r#"{"v":1,"dim":[1099511627776,3],"data":[0,1]}"#;
+    assert!(fixture.array_seed::<i32>().deserialize(&mut serde_json::Deserializer::from_str(lie)).is_err());
+}
+
+#[test]
+fn tensors_on_the_host_keep_elements_and_layout() {
+    let fixture = Fixture::open();
+    let base = fixture.to_device(&counted(&[4, 6])).unwrap();
+    let views = [
+        base.clone(),
+        base.transpose(None).unwrap(),
+        base.slice(&[Index::stepped(.., -2), Index::from(1..5)]).unwrap(),
+        base.index(&[2]).unwrap().broadcast_to([3, 6]).unwrap(),
+        base.index(&[1, 1]).unwrap(),
+        base.slice(&[Index::from(4..)]).unwrap().read_only(),
+    ];
+    for view in views {
+        // Through the raw pointer, as another library would get it.
+        let raw = view.to_dlpack_host().unwrap().into_raw();
+        // SAFETY: handed out by the line above, and taken back once.
+        let tensor = unsafe { Tensor::from_raw(raw) }.unwrap();
+        // SAFETY: the elements are there, and no work on the array is asked for until the tensor is gone.
+        let tensor = unsafe { HostTensor::new(tensor) }.unwrap();
+        assert!(tensor.shape().read_only || view.is_writable());
+        let back = fixture.dlpack_to_device::<i32>(&tensor).unwrap();
+        assert_eq!(back.copy_to_host().unwrap(), view.copy_to_host().unwrap());
+        assert!(matches!(fixture.dlpack_to_device::<f32>(&tensor), Err(Error::Interface(_))));
+    }
+}
+
+#[test]
+fn tensors_on_the_device_are_its_buffer() {
+    let fixture = Fixture::open();
+    let array = fixture.to_device(&counted(&[4, 6])).unwrap().read_only();
+    let column = array.slice(&[Index::from(..), Index::At(2)]).unwrap();
+    let block = Arc::downgrade(array.block());
+    let tensor = column.to_dlpack_vulkan().unwrap();
+    let buffer = array.block().handle();
+    drop((array, column));
+    let says = tensor.validate().unwrap();
+    assert_eq!((says.shape(), says.strides()), (&[4_i64][..], Some(&[6_i64][..])));
+    // SAFETY: nobody changes the tensor.
+    let raw = unsafe { tensor.tensor() };
+    assert_eq!((raw.device.device_type.0, raw.data.addr() as u64, raw.byte_offset), (7, buffer, 8));
+    assert_eq!((raw.dtype.code.0, raw.dtype.bits, raw.dtype.lanes), (0, 32, 1));
+    assert!(block.upgrade().is_some(), "the tensor keeps the memory");
+    // SAFETY: refused before anything is read.
+    let refused = unsafe { HostTensor::new(tensor) };
+    assert!(matches!(refused, Err(TensorError::NotOnHost { device_type: 7 })));
+    assert!(block.upgrade().is_none(), "nobody keeps the memory");
+}
