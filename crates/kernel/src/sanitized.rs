@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use vkarray_allocator::{Allocator, MemoryKind};
+use vkarray_allocator::{Allocator, MemoryKind, PassthroughManager};
 use vkarray_driver::{Device, Stream};
 
 use crate::error::{Error, Result};
@@ -18,13 +18,15 @@ use crate::signature::ParamKind;
 pub(crate) struct Sanitizer {
     sanitized: Sanitized,
     source_name: String,
-    /// Reports lie in memory of their own, so that no figure of the program's memory counts them.
+    /// Reports lie in memory of their own, so that no figure of the program's memory counts them. Not pooled: each kernel
+    /// has an allocator, and most have few dispatches.
     allocator: Arc<Allocator>,
 }
 
 impl Sanitizer {
     pub(crate) fn new(device: &Arc<Device>, sanitized: Sanitized, source_name: String) -> Result<Self> {
-        Ok(Self { sanitized, source_name, allocator: Allocator::new(device)? })
+        let allocator = Allocator::with_manager(device, Box::new(PassthroughManager::new()))?;
+        Ok(Self { sanitized, source_name, allocator })
     }
 
     /// Bytes of a report with the notes of so many workgroups, or `None` if a shader cannot number them.
