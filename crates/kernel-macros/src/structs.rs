@@ -41,11 +41,9 @@ struct ShaderStruct<'a> {
 fn collect<'a>(ty: &'a ElementType, found: &mut Vec<ShaderStruct<'a>>) {
     match ty {
         ElementType::Array { element, .. } => collect(element, found),
-        ElementType::Struct { name, fields, bytes } => {
-            if found.iter().all(|known| known.name != name) {
-                found.push(ShaderStruct { name, fields, bytes: *bytes });
-                fields.iter().for_each(|field| collect(&field.ty, found));
-            }
+        ElementType::Struct { name, fields, bytes } if found.iter().all(|known| known.name != name) => {
+            found.push(ShaderStruct { name, fields, bytes: *bytes });
+            fields.iter().for_each(|field| collect(&field.ty, found));
         }
         _ => {}
     }
