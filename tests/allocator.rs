@@ -12,7 +12,10 @@ mod memory_objects;
 mod pool;
 mod registered;
 mod reset;
+mod ring;
+mod soak;
 mod staging;
+mod unmapped;
 
 /// Bytes that differ from their neighbours, from word to word and from call to call.
 fn pattern(first: u8, len: usize) -> Vec<u8> {

@@ -3,6 +3,7 @@
 //! The oracle is the `ndarray` crate on the host. That views have the right shapes and strides is tested without a
 //! device, in the crate itself; here they are read and written.
 
+mod assigned_views;
 mod assignment;
 mod conversions;
 mod copies;
@@ -14,6 +15,8 @@ mod more_views;
 mod peer_defects;
 mod pending;
 mod printing;
+mod ranks;
+mod refusals;
 mod views;
 
 use ::ndarray::{ArrayD, IxDyn};

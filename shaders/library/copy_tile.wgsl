@@ -10,6 +10,10 @@
 const PITCH = TILE_S + 1u;
 var<workgroup> tile: array<Unit, TILE_T * PITCH>;
 
+// Units of the tile, and how many of them an invocation has: a number that is known when the loops are compiled.
+const UNITS = TILE_S * TILE_T;
+const PER_LANE = (UNITS + GROUP - 1u) / GROUP;
+
 @compute @workgroup_size(GROUP)
 fn copy_tile(
     @builtin(local_invocation_index) lane: u32,
@@ -25,19 +29,21 @@ fn copy_tile(
     let row = index / walk.n_tiles / tiles_s;
     let at = row_start(row, 2u);
     let is_row = row < walk.n_rows;
-    for (var k = lane; k < TILE_S * TILE_T; k += GROUP) {
+    for (var j = 0u; j < PER_LANE; j++) {
+        let k = lane + j * GROUP;
         let s = first_s + k % TILE_S;
         let t = first_t + k / TILE_S;
-        if is_row && s < n_s && t < n_t {
+        if is_row && k < UNITS && s < n_s && t < n_t {
             let from_at = at.x + s * walk.source_strides[1] + t * walk.source_strides[0];
             tile[(k / TILE_S) * PITCH + k % TILE_S] = source[from_at];
         }
     }
     workgroupBarrier();
-    for (var k = lane; k < TILE_S * TILE_T; k += GROUP) {
+    for (var j = 0u; j < PER_LANE; j++) {
+        let k = lane + j * GROUP;
         let t = first_t + k % TILE_T;
         let s = first_s + k / TILE_T;
-        if is_row && s < n_s && t < n_t {
+        if is_row && k < UNITS && s < n_s && t < n_t {
             let to_at = at.y + s * walk.target_strides[1] + t * walk.target_strides[0];
             target_[to_at] = tile[(k % TILE_T) * PITCH + k / TILE_T];
         }

@@ -8,8 +8,27 @@
 const PITCH = TILE_S + 1u;
 var<workgroup> tile: array<u32, TILE_T * PITCH>;
 
-// Words that a row of the tile may touch, wherever it begins.
+// Words that a row of the tile may touch, wherever it begins: of the target, and of the source.
 const ROW_WORDS = (TILE_T + 2u * UNITS - 2u) / UNITS;
+const FROM_WORDS = (TILE_S + 2u * UNITS - 2u) / UNITS;
+
+// Takes the units of word `k` of the tile's rows apart, of rows of `room.x` units that begin at `from_at` in the source.
+fn fetch(from_at: u32, k: u32, room: vec2<u32>) {
+    let t = k / FROM_WORDS;
+    if t >= room.y {
+        return;
+    }
+    let row_at = from_at + t * walk.source_strides[0];
+    let word = row_at / UNITS + k % FROM_WORDS;
+    let first = max(word * UNITS, row_at);
+    let end = min((word + 1u) * UNITS, row_at + room.x);
+    if first < end {
+        let bits = source[word];
+        for (var unit = first; unit < end; unit++) {
+            tile[t * PITCH + unit - row_at] = (bits >> ((unit % UNITS) * BITS)) & UNIT_MASK;
+        }
+    }
+}
 
 @compute @workgroup_size(GROUP)
 fn copy_words_tile(
@@ -26,12 +45,19 @@ fn copy_words_tile(
     let row = index / walk.n_tiles / tiles_s;
     let at = row_start(row, 2u);
     let is_row = row < walk.n_rows;
-    for (var k = lane; k < TILE_S * TILE_T; k += GROUP) {
-        let s = first_s + k % TILE_S;
-        let t = first_t + k / TILE_S;
-        if is_row && s < n_s && t < n_t {
-            let from_at = at.x + s * walk.source_strides[1] + t * walk.source_strides[0];
-            tile[(k / TILE_S) * PITCH + k % TILE_S] = load(from_at);
+    let from_at = at.x + first_s * walk.source_strides[1] + first_t * walk.source_strides[0];
+    let room = select(vec2(0u), min(vec2(TILE_S, TILE_T), vec2(n_s - first_s, n_t - first_t)), is_row);
+    if walk.source_strides[1] == 1u {
+        for (var k = lane; k < FROM_WORDS * TILE_T; k += GROUP) {
+            fetch(from_at, k, room);
+        }
+    } else {
+        for (var k = lane; k < TILE_S * TILE_T; k += GROUP) {
+            let s = k % TILE_S;
+            let t = k / TILE_S;
+            if s < room.x && t < room.y {
+                tile[t * PITCH + s] = load(from_at + s * walk.source_strides[1] + t * walk.source_strides[0]);
+            }
         }
     }
     workgroupBarrier();

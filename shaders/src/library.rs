@@ -7,6 +7,7 @@ const WALK: &str = include_str!("../library/walk.wgsl");
 const WORDS: &str = include_str!("../library/words.wgsl");
 const STRIDED: &str = include_str!("../library/copy_strided.wgsl");
 const TILE: &str = include_str!("../library/copy_tile.wgsl");
+const TILE_QUADS: &str = include_str!("../library/copy_tile_quads.wgsl");
 const WORDS_RUN: &str = include_str!("../library/copy_words.wgsl");
 const WORDS_TILE: &str = include_str!("../library/copy_words_tile.wgsl");
 const NUMBERS: &str = include_str!("../library/numbers.wgsl");
@@ -37,6 +38,21 @@ pub fn copy_tile(unit_bytes: u32, group: u32, tile: [u32; 2]) -> String {
         Unit::Whole(alias) => [alias, &constants, WALK, TILE].concat(),
         Unit::Part(units) => [&units, &constants, WALK, WORDS, WORDS_TILE].concat(),
     }
+}
+
+/// Copies units of four bytes as [`copy_tile`] does, four at a time, where they lie packed and aligned along both axes.
+///
+/// The tile has `4 * group` quads, so its edges are four times the root of `group`. Entry `copy_tile_quads`.
+#[must_use]
+pub fn copy_tile_quads(group: u32) -> String {
+    let constants = format!("const GROUP = {group}u;\nconst TILE = {}u;\n", quads_edge(group));
+    [&constants, WALK, TILE_QUADS].concat()
+}
+
+/// Units along either edge of the tile of [`copy_tile_quads`], for a `group` that is a square.
+#[must_use]
+pub fn quads_edge(group: u32) -> u32 {
+    4 * group.isqrt()
 }
 
 /// Converts items of `from_bytes` to items of `to_bytes`, each 1, 2, 4 or 8.
@@ -80,6 +96,7 @@ mod tests {
                 copy_strided(bytes, 128, 128),
                 copy_tile(bytes, 256, [32, 16]),
                 copy_tile(bytes, 64, [2, 256]),
+                copy_tile_quads(256),
                 cast([bytes.min(8), 8], 256, true, "integer_to_f64(value, true)"),
                 cast([8, bytes.min(8)], 256, false, "value"),
             ] {
@@ -99,6 +116,7 @@ mod tests {
             ("words", WORDS),
             ("copy_strided", STRIDED),
             ("copy_tile", TILE),
+            ("copy_tile_quads", TILE_QUADS),
             ("copy_words", WORDS_RUN),
             ("copy_words_tile", WORDS_TILE),
             ("cast", CAST),

@@ -1,10 +1,12 @@
 //! Copies into views, which leave the elements between alone, and what copies refuse.
 
+use std::fmt::Debug;
+
 use ::ndarray::{ArrayD, IxDyn, ShapeBuilder, SliceInfoElem};
-use vkarray::{Context, Device, Index, Order};
+use vkarray::{Context, Device, Element, Index, Order};
 
 use super::counted;
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, skipped};
 use crate::kernels::{keep_busy, kept_busy, spin};
 
 #[test]
@@ -113,4 +115,110 @@ fn streams_of_another_device_are_refused() {
     assert_eq!(array.copy_from_host_on(stream, &counted(&[4])).unwrap_err().to_string(), message);
     assert_eq!(fixture.to_device_on(stream, &counted(&[4])).unwrap_err().to_string(), message);
     assert_eq!(array.copy_to_host().unwrap(), ArrayD::from_elem(IxDyn(&[4]), 1));
+}
+
+/// Tiles of all kinds: whole ones, ones cut off at either end, and several planes of them.
+#[test]
+fn large_transposes_move_every_element() {
+    let fixture = Fixture::open();
+    for shape in [vec![128, 64], vec![132, 200], vec![129, 200], vec![3, 68, 132], vec![2, 65, 67], vec![300, 4]] {
+        turned_and_back(&fixture, &counted(&shape));
+        turned_and_back(&fixture, &counted(&shape).mapv(|value| value.to_le_bytes()[0]));
+        turned_and_back(&fixture, &counted(&shape).mapv(|value| i16::try_from(value % 30_000).unwrap()));
+    }
+}
+
+fn turned_and_back<T: Element + PartialEq + Default + Debug>(ctx: &Context, host: &ArrayD<T>) {
+    let (shape, n) = (host.shape(), host.ndim());
+    let device = ctx.to_device(host).unwrap();
+    let axes: Vec<isize> = (0..n as isize - 2).chain([n as isize - 1, n as isize - 2]).collect();
+    let turned = device.transpose(Some(&axes)).unwrap();
+    let mut expected = host.clone();
+    expected.swap_axes(n - 2, n - 1);
+    assert_eq!(turned.to_contiguous(Order::C).unwrap().copy_to_host().unwrap(), expected, "{shape:?}");
+    // Into a view with a gap behind each row, which stays as it is.
+    let rows = shape[n - 2];
+    let wider: Vec<usize> = expected.shape()[..n - 1].iter().copied().chain([rows + 4]).collect();
+    let around = ctx.zeros::<T>(&wider).unwrap();
+    let last = |part: Index| (0..n - 1).map(|_| Index::from(..)).chain([part]).collect::<Vec<_>>();
+    let view = around.slice(&last((..rows as isize).into())).unwrap();
+    view.copy_from_device(&turned).unwrap();
+    assert_eq!(view.copy_to_host().unwrap(), expected, "{shape:?}");
+    let gap = around.slice(&last((rows as isize..).into())).unwrap().copy_to_host().unwrap();
+    assert!(gap.iter().all(|value| *value == T::default()), "{shape:?}");
+}
+
+#[test]
+fn rows_of_pinned_arrays_are_copied_both_ways() {
+    let fixture = Fixture::open();
+    // Rows of 80 KiB with a gap behind each, long enough to be regions of one command on any device; and short ones.
+    for columns in [20_480, 100] {
+        let pinned = fixture.pinned_array::<i32>([5, columns + 24]).unwrap();
+        let host = counted(&[5, columns + 24]);
+        pinned.copy_from_host(&host).unwrap();
+        let rows = |array: &vkarray::DeviceNDArray<i32>| {
+            array.slice(&[(..).into(), (8..8 + columns as isize).into()]).unwrap()
+        };
+        let device = fixture.zeros::<i32>([5, columns]).unwrap();
+        device.copy_from_device(&rows(&pinned)).unwrap();
+        let expected = host.slice_axis(::ndarray::Axis(1), (8..8 + columns).into());
+        assert_eq!(device.copy_to_host().unwrap(), expected, "{columns}");
+        let back = fixture.pinned_array::<i32>([5, columns + 24]).unwrap();
+        back.fill(7).unwrap();
+        rows(&back).copy_from_device(&device).unwrap();
+        assert_eq!(rows(&back).copy_to_host().unwrap(), expected, "{columns}");
+        let gap = back.slice(&[(..).into(), (8 + columns as isize..).into()]).unwrap();
+        assert!(gap.copy_to_host().unwrap().iter().all(|&value| value == 7), "{columns}");
+    }
+}
+
+/// Places past 2^32, in bytes and in elements.
+#[test]
+fn arrays_past_four_gibibytes_are_copied_whole() {
+    const SIX_GIB: usize = 6 << 30;
+    let (fixture, test) = (Fixture::open(), "arrays_past_four_gibibytes_are_copied_whole");
+    reversed_and_checked::<u8>(&fixture, 70_001);
+    let free = fixture.allocator().memory_info().unwrap().free;
+    let limit = fixture.info().limits.max_buffer_size;
+    if free < 14 << 30 || limit < SIX_GIB as u64 {
+        let reason = format!("it takes 14 GiB of free memory and buffers of 6 GiB; there are {free} and {limit} bytes");
+        return skipped(test, &reason);
+    }
+    reversed_and_checked::<u8>(&fixture, SIX_GIB);
+    reversed_and_checked::<u32>(&fixture, SIX_GIB / 4);
+}
+
+/// Marks bytes of an array at places all over it, and finds them where they are in the array reversed.
+fn reversed_and_checked<T: Element + From<u8> + PartialEq>(ctx: &Context, n: usize) {
+    let array = ctx.full([n], T::from(3)).unwrap();
+    let target = ctx.device_array::<T>([n]).unwrap();
+    // Both ends, and around the places where 32 bits of bytes, of words and of elements end.
+    let around = |at: usize| [at - 1, at, at + 1];
+    let ends = [(1 << 32) / size_of::<T>(), (1 << 30) / size_of::<T>(), n / 2];
+    let places = [0, n - 1].into_iter().chain(ends.into_iter().flat_map(around));
+    let places: Vec<usize> = places.filter(|&at| at < n).collect();
+    for (mark, &at) in (100..).zip(&places) {
+        array.set([at as isize], T::from(mark)).unwrap();
+    }
+    target.copy_from_device(&array.slice(&[Index::stepped(.., -1)]).unwrap()).unwrap();
+    drop(array);
+    let mut expected = std::collections::BTreeMap::new();
+    for (mark, &at) in (100..).zip(&places) {
+        expected.insert(n - 1 - at, T::from(mark));
+    }
+    // All of it, a part at a time, and of that only what is not as most is.
+    let plain = vec![T::from(3); 4096];
+    let plain_bytes: &[u8] = bytemuck::cast_slice(&plain);
+    for start in (0..n).step_by(1 << 28) {
+        let end = n.min(start + (1 << 28));
+        let part = target.slice(&[(start as isize..end as isize).into()]).unwrap().copy_to_host().unwrap();
+        let pieces = (start..).step_by(plain.len()).zip(part.as_slice().unwrap().chunks(plain.len()));
+        let marked = pieces.filter(|(_, piece)| {
+            let piece: &[u8] = bytemuck::cast_slice(piece);
+            piece != &plain_bytes[..piece.len()]
+        });
+        let found = marked.flat_map(|(at, piece)| (at..).zip(piece.iter().copied()));
+        let wanted = expected.range(start..end).map(|(&at, &value)| (at, value));
+        assert!(found.filter(|(_, value)| *value != plain[0]).eq(wanted), "elements {start} to {end} of {n}");
+    }
 }

@@ -1,7 +1,8 @@
 //! The allocator of one device: blocks out of a memory manager's memory.
 //!
 //! Where memory comes from and when it goes back is the manager's, in `manager.rs`. Every [`Block`] holds its
-//! allocator, so a manager outlives what it gave out.
+//! allocator, so a manager outlives what it gave out. How many hold it is one count, which threads that allocate at the
+//! same time contend for; [`Allocator::another`] gives each of them an allocator, and a count, of its own.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -10,7 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use vkarray_driver::Device;
 
 use crate::block::Block;
-use crate::error::Result;
+use crate::crew::Crew;
+use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
 use crate::ladder::LadderCounts;
@@ -18,6 +20,7 @@ use crate::manager::{Counters, DeferCleanup, HostOptions, MemoryManager, Request
 use crate::memory_info::MemoryInfo;
 use crate::pointer::MemoryPointer;
 use crate::selection::{ManagerFactory, check_version};
+use crate::staging::Staging;
 
 /// Dropped memory that is not freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +33,20 @@ pub struct Pending {
 
 /// Gives out blocks of a device's memory.
 #[derive(Debug)]
+#[repr(align(128))] // Behind an `Arc`, its counts are alone on their cache lines.
 pub struct Allocator {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
     manager: Box<dyn MemoryManager>,
     /// How often it was reset.
     generation: AtomicU64,
+    /// Memory that host copies go through, given back in `drop`.
+    staging: Staging,
+    /// Threads that large host copies share.
+    crew: Crew,
     device: Arc<Device>,
 }
 
@@ -54,21 +67,49 @@ impl Allocator {
     ///
     /// [`Error::InterfaceVersion`]; whatever [`MemoryManager::initialize`] refuses.
     pub fn with_manager(device: &Arc<Device>, manager: Box<dyn MemoryManager>) -> Result<Arc<Self>> {
+        Self::build(device, manager, Crew::new())
+    }
+
+    /// As [`Allocator::with_manager`], and large host copies are shared by `n_threads` threads, the caller's with it.
+    ///
+    /// Else they are half of the processors, eight at most. With one, or none, no thread is ever started.
+    ///
+    /// # Errors
+    ///
+    /// As [`Allocator::with_manager`].
+    pub fn with_copy_threads(
+        device: &Arc<Device>,
+        manager: Box<dyn MemoryManager>,
+        n_threads: usize,
+    ) -> Result<Arc<Self>> {
+        Self::build(device, manager, Crew::of(n_threads))
+    }
+
+    fn build(device: &Arc<Device>, manager: Box<dyn MemoryManager>, crew: Crew) -> Result<Arc<Self>> {
         check_version(&*manager)?;
         manager.initialize(device)?;
-        Ok(Arc::new(Self { manager, generation: AtomicU64::new(0), device: Arc::clone(device) }))
+        let (generation, staging) = (AtomicU64::new(0), Staging::default());
+        let shared = Shared { manager, generation, staging, crew, device: Arc::clone(device) };
+        Ok(Arc::new(Self { shared: Arc::new(shared) }))
+    }
+
+    /// Another allocator of the same memory: same manager, same numbers, reset together. For a thread that allocates
+    /// while others do.
+    #[must_use]
+    pub fn another(&self) -> Arc<Self> {
+        Arc::new(Self { shared: Arc::clone(&self.shared) })
     }
 
     /// The device whose memory it gives out.
     #[must_use]
     pub fn device(&self) -> &Arc<Device> {
-        &self.device
+        &self.shared.device
     }
 
     /// Where its memory comes from.
     #[must_use]
     pub fn manager(&self) -> &dyn MemoryManager {
-        &*self.manager
+        &*self.shared.manager
     }
 
     /// Allocates `size` bytes, uninitialised. Zero bytes are a block like any other.
@@ -88,14 +129,14 @@ impl Allocator {
     ///
     /// As [`Allocator::allocate`].
     pub fn allocate_for(self: &Arc<Self>, size: u64, kind: MemoryKind, holder: Holder) -> Result<Arc<Block>> {
-        self.device.check_lost()?;
-        let pointer = match kind {
+        self.shared.device.check_lost()?;
+        let pointer = self.with_room(|| match kind {
             MemoryKind::Device | MemoryKind::Shared => {
-                self.manager.memalloc(&Request::new(size, kind).with_holder(holder))?
+                self.shared.manager.memalloc(&Request::new(size, kind).with_holder(holder.clone()))
             }
-            MemoryKind::Pinned => self.host(size, HostOptions::default(), holder)?,
-            MemoryKind::WriteCombined => self.host(size, HostOptions::default().wc(true), holder)?,
-        };
+            MemoryKind::Pinned => self.host(size, HostOptions::default(), &holder),
+            MemoryKind::WriteCombined => self.host(size, HostOptions::default().wc(true), &holder),
+        })?;
         Ok(Arc::new(Block::new(self, pointer)))
     }
 
@@ -105,8 +146,17 @@ impl Allocator {
     ///
     /// As [`Allocator::allocate`].
     pub fn allocate_host(self: &Arc<Self>, size: u64, options: HostOptions) -> Result<Arc<Block>> {
-        self.device.check_lost()?;
-        Ok(Arc::new(Block::new(self, self.manager.memhostalloc(size, options)?.into_pointer())))
+        self.shared.device.check_lost()?;
+        let memory = self.with_room(|| self.shared.manager.memhostalloc(size, options))?;
+        Ok(Arc::new(Block::new(self, memory.into_pointer())))
+    }
+
+    /// Asks for memory, and again without what is kept for host copies if there is none.
+    pub(crate) fn with_room<R>(&self, ask: impl Fn() -> Result<R>) -> Result<R> {
+        match ask() {
+            Err(Error::OutOfMemory(_)) if self.free_slots() => ask(),
+            asked => asked,
+        }
     }
 
     /// Lets the device into memory of the program.
@@ -117,14 +167,14 @@ impl Allocator {
     /// device uses them.
     pub(crate) unsafe fn pin(self: &Arc<Self>, pointer: NonNull<u8>, size: u64) -> Result<Arc<Block>> {
         // SAFETY: the caller vouches for the bytes for longer than the pointer lives.
-        let pinned = unsafe { self.manager.mempin(Box::new(()), pointer, size, false) }?;
+        let pinned = unsafe { self.shared.manager.mempin(Box::new(()), pointer, size, false) }?;
         Ok(Arc::new(Block::new(self, pinned.into_pointer())))
     }
 
-    fn host(&self, size: u64, options: HostOptions, holder: Holder) -> Result<MemoryPointer> {
-        let pointer = self.manager.memhostalloc(size, options)?.into_pointer();
-        if holder != Holder::new() {
-            self.manager.set_holder(&pointer, holder);
+    fn host(&self, size: u64, options: HostOptions, holder: &Holder) -> Result<MemoryPointer> {
+        let pointer = self.shared.manager.memhostalloc(size, options)?.into_pointer();
+        if *holder != Holder::new() {
+            self.shared.manager.set_holder(&pointer, holder.clone());
         }
         Ok(pointer)
     }
@@ -134,13 +184,13 @@ impl Allocator {
     /// Dropped memory then waits without limit: for the next drop or allocation after the last guard that finds too
     /// much waiting, for a flush, or for memory running out, which frees it all the same. A leaked guard is harmless.
     pub fn defer_cleanup(&self) -> DeferCleanup {
-        self.manager.defer_cleanup()
+        self.shared.manager.defer_cleanup()
     }
 
     /// What was dropped and is not freed.
     #[must_use]
     pub fn pending(&self) -> Pending {
-        let Usage { n_pending, pending, .. } = self.manager.usage();
+        let Usage { n_pending, pending, .. } = self.shared.manager.usage();
         Pending { n_blocks: n_pending, bytes: pending }
     }
 
@@ -151,7 +201,7 @@ impl Allocator {
     /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`]; what could not be asked about
     /// stays pending.
     pub fn try_flush(&self) -> Result<()> {
-        self.manager.try_flush()
+        self.shared.manager.try_flush()
     }
 
     /// Frees every dropped block: waits until the device is done with those dropped before the call. Frees none, and
@@ -161,7 +211,7 @@ impl Allocator {
     ///
     /// Those of waiting; what is not waited for stays pending.
     pub fn flush(&self) -> Result<()> {
-        self.manager.flush()
+        self.shared.manager.flush()
     }
 
     /// Takes `bytes` bytes of a kind from the driver ahead of need, so that later allocations find them. Blocks for as
@@ -173,8 +223,8 @@ impl Allocator {
     ///
     /// [`Error::OutOfMemory`], [`Error::NoSuchMemory`]; [`Error::Unsupported`] where the manager keeps no memory.
     pub fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
-        self.device.check_lost()?;
-        self.manager.reserve(bytes, kind)
+        self.shared.device.check_lost()?;
+        self.shared.manager.reserve(bytes, kind)
     }
 
     /// Gives memory that nobody has back to the driver, until at most `keep` bytes a kind are kept for later. Never waits
@@ -184,14 +234,15 @@ impl Allocator {
     ///
     /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is given back then.
     pub fn trim(&self, keep: u64) -> Result<u64> {
-        self.device.check_lost()?;
-        self.manager.trim(keep)
+        self.shared.device.check_lost()?;
+        self.free_slots();
+        self.shared.manager.trim(keep)
     }
 
     /// All that the manager counts. Takes no lock.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        self.manager.counters()
+        self.shared.manager.counters()
     }
 
     /// How much memory the device has, and how much of it can still be had. Asks the driver each time.
@@ -200,8 +251,8 @@ impl Allocator {
     ///
     /// [`Error::Unsupported`] if the manager does not know.
     pub fn memory_info(&self) -> Result<MemoryInfo> {
-        self.device.check_lost()?;
-        self.manager.get_memory_info()
+        self.shared.device.check_lost()?;
+        self.shared.manager.get_memory_info()
     }
 
     /// Starts anew: gives back to the driver all memory that nobody holds, and ends every block that is held.
@@ -215,24 +266,54 @@ impl Allocator {
     ///
     /// Those of waiting; the blocks have ended then all the same.
     pub fn reset(&self) -> Result<()> {
-        self.generation.fetch_add(1, Ordering::Relaxed);
-        self.manager.reset()
+        self.shared.generation.fetch_add(1, Ordering::Relaxed);
+        self.free_slots();
+        self.shared.manager.reset()
     }
 
     #[inline]
     pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Relaxed)
+        self.shared.generation.load(Ordering::Relaxed)
     }
 
     /// How often memory ran out so far, and what helped.
     #[must_use]
     pub fn ladder(&self) -> LadderCounts {
-        self.manager.ladder()
+        self.shared.manager.ladder()
     }
 
-    /// Bytes held and pending now.
+    /// Bytes held and pending now, without what is kept for host copies.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        self.manager.usage()
+        let usage = self.shared.manager.usage();
+        Usage { in_use: usage.in_use.saturating_sub(self.shared.staging.bytes()), ..usage }
+    }
+
+    /// Bytes of pinned memory that are kept for host copies, or that copies go through now. Its manager counts them among
+    /// what is in use.
+    #[must_use]
+    pub fn staging_bytes(&self) -> u64 {
+        self.shared.staging.bytes()
+    }
+
+    /// Gives the memory that is kept for host copies, and that none goes through now, back to its manager. Never blocks.
+    /// [`Allocator::trim`] and [`Allocator::reset`] do so first.
+    pub fn release_staging(&self) {
+        self.free_slots();
+    }
+
+    pub(crate) fn staging(&self) -> &Staging {
+        &self.shared.staging
+    }
+
+    pub(crate) fn crew(&self) -> &Crew {
+        &self.shared.crew
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.crew.end(&self.device);
+        self.staging.free_slots(&self.device, &*self.manager);
     }
 }

@@ -167,11 +167,6 @@ impl Block {
         self.allocator.manager().memfree(memory);
     }
 
-    /// Whether the memory came with work of its former owners that may not be over.
-    pub(crate) fn has_former_uses(&self) -> bool {
-        !self.memory().last_uses().is_empty()
-    }
-
     #[inline]
     fn memory(&self) -> &MemoryPointer {
         self.memory.as_ref().expect("taken only at its end")

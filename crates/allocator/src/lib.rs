@@ -9,6 +9,7 @@ mod block;
 mod bytes;
 mod chunk;
 mod cleanup;
+mod crew;
 mod deferred;
 mod dlpack;
 mod error;
@@ -30,6 +31,7 @@ mod pending_limits;
 mod pointer;
 mod register;
 mod selection;
+mod staging;
 mod transfer;
 
 pub use allocator::{Allocator, Pending};

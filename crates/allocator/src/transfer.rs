@@ -1,18 +1,18 @@
-//! Copies between the host and blocks, between blocks, and fills.
+//! Copies between blocks, and fills.
 //!
-//! Everything here knows bytes. A copy from or to the host goes straight through the mapping where the host reaches
-//! the block and nothing uses it; else through staging blocks, a chunk at a time, so that the host's part of one chunk
-//! and the device's part of another overlap. Many regions in one command are `transfer/regions.rs`.
+//! Everything here knows bytes. Copies from and to the host are `transfer/host.rs`, many regions in one command are
+//! `transfer/regions.rs`.
 
+mod host;
+mod plan;
 mod regions;
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
 use ash::vk;
-use vkarray_driver::hazard::{Access, Mode, Stage};
-use vkarray_driver::{Device, Direction, Label, Recorder, Stream, Term};
+use vkarray_driver::hazard::{Access, Stage};
+use vkarray_driver::{Device, Direction, Label, Recorder, Stream};
 
 use crate::block::Block;
 use crate::error::{Error, Result};
@@ -20,85 +20,10 @@ use crate::kind::MemoryKind;
 
 pub use regions::Region;
 
-/// Bytes staged at a time: large enough that a submission costs little beside it.
-const CHUNK: usize = 16 << 20;
-
-/// Chunks in flight before the host waits for the oldest.
-const CHUNKS_IN_FLIGHT: usize = 4;
-
 /// `vkCmdFillBuffer` writes whole words.
 const FILL_WORD: u64 = 4;
 
 impl Block {
-    /// Copies `source` to the bytes at `offset`, in the order of `stream`.
-    ///
-    /// Returns when `source` has been read; later work of the stream sees the bytes.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfBounds`], [`Error::ForeignDevice`]; those of allocating staging memory and of recording.
-    pub fn copy_from_host(self: &Arc<Self>, stream: &Stream, offset: u64, source: &[u8]) -> Result<()> {
-        let range = self.check_range(offset, len(source))?;
-        check_same_device(stream.device(), self.device())?;
-        self.device().check_lost()?; // The mapping of a lost device is still there, its work is not.
-        if source.is_empty() {
-            return Ok(());
-        }
-        if self.is_mapped() && self.write_if_idle(&range, source)? {
-            return Ok(());
-        }
-        let mut in_flight: VecDeque<Arc<Self>> = VecDeque::new();
-        for (n, chunk) in source.chunks(CHUNK).enumerate() {
-            if in_flight.len() == CHUNKS_IN_FLIGHT
-                && let Some(oldest) = in_flight.pop_front()
-            {
-                oldest.wait_for_uses(&(0..oldest.size()), Mode::Write)?;
-            }
-            let staging = self.allocator().allocate(len(chunk), MemoryKind::WriteCombined)?;
-            staging.wait_for_former_uses()?;
-            staging.write_mapped(0, chunk);
-            let to = range.start + len(&source[..n * CHUNK]);
-            self.copy_from_block(stream, to, &staging, 0..len(chunk))?;
-            stream.flush()?;
-            in_flight.push_back(staging);
-        }
-        Ok(())
-    }
-
-    /// Copies the bytes at `offset` to `target`, in the order of `stream`. Blocks until they are there.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfBounds`], [`Error::ForeignDevice`]; those of allocating staging memory, of recording and waiting.
-    pub fn copy_to_host(self: &Arc<Self>, stream: &Stream, offset: u64, target: &mut [u8]) -> Result<()> {
-        let range = self.check_range(offset, len(target))?;
-        check_same_device(stream.device(), self.device())?;
-        self.device().check_lost()?;
-        if target.is_empty() {
-            return Ok(());
-        }
-        if self.is_mapped() {
-            return self.read_when_written(&range, target);
-        }
-        let mut on_their_way: VecDeque<Arc<Self>> = VecDeque::new();
-        let mut starts = (range.start..range.end).step_by(CHUNK);
-        for chunk in target.chunks_mut(CHUNK) {
-            while on_their_way.len() < CHUNKS_IN_FLIGHT
-                && let Some(start) = starts.next()
-            {
-                let bytes = (range.end - start).min(CHUNK as u64);
-                let staging = self.allocator().allocate(bytes, MemoryKind::Pinned)?;
-                staging.copy_from_block(stream, 0, self, start..start + bytes)?;
-                stream.flush()?;
-                on_their_way.push_back(staging);
-            }
-            let staging = on_their_way.pop_front().expect("a chunk was sent for each to be read");
-            staging.wait_for_uses(&(0..staging.size()), Mode::Read)?;
-            staging.read_mapped(0, chunk);
-        }
-        Ok(())
-    }
-
     /// Copies the bytes `range` of `source` to this block at `offset`, in the order of `stream`. Returns at once.
     ///
     /// A large copy between host and device memory rides a transfer queue beside the stream's other work, where the
@@ -116,27 +41,23 @@ impl Block {
         range: Range<u64>,
     ) -> Result<()> {
         let Some(copy) = self.checked_copy(stream.device(), offset, source, range)? else { return Ok(()) };
-        let record = |recorder: &mut Recorder<'_>| {
-            // SAFETY: both buffers outlive their last uses, which are recorded with the accesses.
-            unsafe { copy.record(recorder) };
-            Ok(())
-        };
-        match self.direction_from(source) {
-            // SAFETY: the command touches the two ranges of the copy and nothing else.
-            None => unsafe { stream.record(&copy.accesses, record) },
-            // SAFETY: as above, and it is a copy.
-            Some(direction) => unsafe { stream.record_copy(direction, copy.region.size, &copy.accesses, record) },
-        }
+        // SAFETY: the blocks are alive, and their memory outlives their last uses, which are recorded with the accesses.
+        unsafe { copy.send(stream, self.direction_from(source)) }
     }
 
     /// Which way over the bus a copy goes, if one of the blocks lies in host memory and the other does not.
     fn direction_from(&self, source: &Self) -> Option<Direction> {
-        let is_host = |block: &Self| matches!(block.kind(), MemoryKind::Pinned | MemoryKind::WriteCombined);
-        match (is_host(source), is_host(self)) {
+        match (source.is_in_host_memory(), self.is_in_host_memory()) {
             (true, false) => Some(Direction::ToDevice),
             (false, true) => Some(Direction::ToHost),
             _ => None,
         }
+    }
+
+    /// Whether it lies on the host's side of the bus.
+    #[must_use]
+    pub fn is_in_host_memory(&self) -> bool {
+        matches!(self.kind(), MemoryKind::Pinned | MemoryKind::WriteCombined)
     }
 
     /// Checks a copy to this block at `offset`; nothing if there is nothing to copy.
@@ -226,62 +147,6 @@ impl Block {
             host_reads: self.is_mapped(),
         }))
     }
-
-    /// Blocks until the device is done with what an access of the host would conflict with.
-    pub(crate) fn wait_for_uses(&self, range: &Range<u64>, mode: Mode) -> Result<()> {
-        let uses = self.device().block_uses(self.id(), range.clone(), mode);
-        Ok(uses.iter().try_for_each(|last| last.wait(None))?)
-    }
-
-    /// Blocks until the device is done with what a new block's memory was used for before it was this block's.
-    fn wait_for_former_uses(&self) -> Result<()> {
-        if self.has_former_uses() { self.wait_for_uses(&(0..self.size()), Mode::Write) } else { Ok(()) }
-    }
-
-    /// Writes through the mapping if nothing on the device, sent or not, uses the bytes. Returns whether it did.
-    fn write_if_idle(&self, range: &Range<u64>, source: &[u8]) -> Result<bool> {
-        let (_hold, uses) = self.device().hold(self.id(), range.clone(), Mode::Write, Term::Brief)?;
-        for point in uses {
-            if !point.is_complete()? {
-                return Ok(false);
-            }
-        }
-        self.write_mapped(range.start, source);
-        Ok(true)
-    }
-
-    /// Reads through the mapping, after what writes the bytes.
-    fn read_when_written(&self, range: &Range<u64>, target: &mut [u8]) -> Result<()> {
-        // Most of the wait is without the hold, which others may have to wait for.
-        self.wait_for_uses(range, Mode::Read)?;
-        let (_hold, uses) = self.device().hold(self.id(), range.clone(), Mode::Read, Term::Brief)?;
-        uses.iter().try_for_each(|last| last.wait(None))?;
-        self.read_mapped(range.start, target);
-        Ok(())
-    }
-
-    /// Copies to the mapping. The caller has checked the range, and keeps the device and other threads off it.
-    fn write_mapped(&self, offset: u64, source: &[u8]) {
-        let target = self.mapped_bytes(offset, source.len());
-        // SAFETY: the mapping holds the range, as `mapped_bytes` checked, and no Rust reference to it exists.
-        unsafe { std::ptr::copy_nonoverlapping(source.as_ptr(), target, source.len()) };
-    }
-
-    /// Copies from the mapping. The caller has waited for the device's last write, and keeps other writers off.
-    pub(crate) fn read_mapped(&self, offset: u64, target: &mut [u8]) {
-        let source = self.mapped_bytes(offset, target.len());
-        // SAFETY: the mapping holds the range, as `mapped_bytes` checked, and no Rust reference to it exists.
-        unsafe { std::ptr::copy_nonoverlapping(source, target.as_mut_ptr(), target.len()) };
-    }
-
-    /// The address of `len` bytes at `offset`.
-    pub(crate) fn mapped_bytes(&self, offset: u64, len: usize) -> *mut u8 {
-        let base = self.mapped().expect("only called for mapped blocks");
-        self.check_range(offset, len as u64).expect("only called for ranges inside the block");
-        let offset = usize::try_from(offset).expect("a mapping is smaller than the address space");
-        // SAFETY: the offset lies inside the mapping, which is at least as large as the block.
-        unsafe { base.as_ptr().add(offset) }
-    }
 }
 
 /// A copy between blocks that was checked.
@@ -295,6 +160,25 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
+    /// Records the copy on a stream; given a direction, as one over the bus.
+    ///
+    /// # Safety
+    ///
+    /// The memory on both sides lives until the last uses are reached that are recorded with the accesses.
+    pub(crate) unsafe fn send(&self, stream: &Stream, direction: Option<Direction>) -> Result<()> {
+        let record = |recorder: &mut Recorder<'_>| {
+            // SAFETY: the caller keeps the memory.
+            unsafe { self.record(recorder) };
+            Ok(())
+        };
+        match direction {
+            // SAFETY: the command touches the two ranges of the copy and nothing else.
+            None => unsafe { stream.record(&self.accesses, record) },
+            // SAFETY: as above, and it is a copy.
+            Some(direction) => unsafe { stream.record_copy(direction, self.region.size, &self.accesses, record) },
+        }
+    }
+
     /// # Safety
     ///
     /// The blocks that it was checked for are alive, and outlive the recorded command.

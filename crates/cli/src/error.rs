@@ -169,12 +169,9 @@ fn is_world(error: &vkarray::Error) -> bool {
     match error {
         vkarray::Error::Driver(error) => is_driver_failure(error),
         vkarray::Error::Memory(error) => is_memory_failure(error),
-        vkarray::Error::Kernel(error) => match error {
-            KernelError::Driver(error) => is_driver_failure(error),
-            KernelError::Memory(error) => is_memory_failure(error),
-            KernelError::CompilerPanicked { .. } | KernelError::CompilerThread { .. } => true,
-            _ => false,
-        },
+        vkarray::Error::Kernel(error) => {
+            matches!(error, KernelError::CompilerPanicked { .. } | KernelError::CompilerThread { .. })
+        }
         _ => false,
     }
 }

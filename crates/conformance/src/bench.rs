@@ -91,6 +91,7 @@ impl<'a> Bench<'a> {
 /// Writes the pattern of `seed` over a block, and waits until it is there.
 pub(crate) fn write(stream: &Stream, block: &Arc<Block>, seed: u8) -> Result<(), Objection> {
     block.copy_from_host(stream, 0, &pattern(seed, block.size()))?;
+    block.allocator().release_staging(); // What is in use is the check's own.
     Ok(stream.synchronize()?)
 }
 
@@ -99,6 +100,7 @@ pub(crate) fn check(stream: &Stream, block: &Arc<Block>, seed: u8) -> Result<(),
     let expected = pattern(seed, block.size());
     let mut found = vec![!seed; expected.len()];
     block.copy_to_host(stream, 0, &mut found)?;
+    block.allocator().release_staging();
     let first = expected.iter().zip(&found).position(|(expected, found)| expected != found);
     match first {
         None => Ok(()),
@@ -116,6 +118,7 @@ pub(crate) fn check(stream: &Stream, block: &Arc<Block>, seed: u8) -> Result<(),
 pub(crate) fn check_words(stream: &Stream, block: &Arc<Block>, word: u32) -> Result<(), Objection> {
     let mut found = vec![0; len(block.size())];
     block.copy_to_host(stream, 0, &mut found)?;
+    block.allocator().release_staging();
     let wrong = found.chunks_exact(4).position(|bytes| bytes != word.to_ne_bytes());
     expect(wrong.is_none(), || {
         format!("expected a block of {} bytes to keep what its owner wrote: word {wrong:?} is another's", block.size())

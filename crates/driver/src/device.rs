@@ -11,6 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use ash::{khr, vk};
+use smallvec::SmallVec;
 
 use crate::default_streams::DefaultStreams;
 use crate::error::{Error, Result};
@@ -200,7 +201,7 @@ impl Device {
 
     /// The points to wait for before the host touches the bytes `range` of a block.
     #[must_use]
-    pub fn block_uses(&self, block: BlockId, range: Range<u64>, mode: Mode) -> Vec<Point> {
+    pub fn block_uses(&self, block: BlockId, range: Range<u64>, mode: Mode) -> SmallVec<[Point; 2]> {
         self.tracker().uses(block, range, mode)
     }
 

@@ -9,6 +9,8 @@
 use std::ops::Range;
 use std::sync::{MutexGuard, PoisonError};
 
+use smallvec::SmallVec;
+
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::hazard::{Access, BlockId, Mode};
@@ -124,7 +126,7 @@ impl Device {
         range: Range<u64>,
         mode: Mode,
         term: Term,
-    ) -> Result<(HostHold<'_>, Vec<Point>)> {
+    ) -> Result<(HostHold<'_>, SmallVec<[Point; 2]>)> {
         let mut tracker = self.tracker();
         while tracker.holds.is_in_the_way(block, &range, mode)? {
             tracker = self.until_a_hold_ends(tracker);

@@ -39,6 +39,7 @@ mod recorder;
 mod select;
 mod snapshot;
 mod stream;
+mod stripe;
 mod timeline;
 mod trace;
 mod tracker;
@@ -67,5 +68,6 @@ pub use snapshot::{
     DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,
 };
 pub use stream::{Direction, Stream};
+pub use stripe::{N_STRIPES, stripe};
 pub use timeline::Timeline;
 pub use trace::Trace;

@@ -8,6 +8,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
+use smallvec::SmallVec;
+
 use crate::error::Result;
 use crate::hazard::{BlockId, HazardTable, LaneId, LastUse, LastUses, Mode};
 use crate::hold::Holds;
@@ -66,7 +68,7 @@ impl Tracker {
         Some(Point::new(Arc::clone(&registered.timeline), Weak::clone(&registered.lane), value))
     }
 
-    pub(crate) fn uses(&mut self, block: BlockId, range: Range<u64>, mode: Mode) -> Vec<Point> {
+    pub(crate) fn uses(&mut self, block: BlockId, range: Range<u64>, mode: Mode) -> SmallVec<[Point; 2]> {
         let uses = self.hazards.uses(block, range, mode);
         uses.into_iter().filter_map(|last| self.point(last.lane, last.value)).collect()
     }

@@ -55,7 +55,7 @@ impl Extent {
 impl<T: Element> DeviceNDArray<T> {
     /// The caller has seen to it that the block holds the layout's extent.
     pub(crate) fn new(context: &Context, block: Arc<Block>, layout: Layout) -> Self {
-        let (extent, context) = (Extent::new::<T>(&layout), context.clone());
+        let (extent, context) = (Extent::new::<T>(&layout), context.held());
         Self { context, block, layout, extent, label: None, is_writable: true, owner: None, element: PhantomData }
     }
 

@@ -58,14 +58,18 @@ impl<T: Element> DeviceNDArray<T> {
 
     /// Copies a device array that broadcasts to this array's shape into this array, in the order of `stream`.
     ///
-    /// NumPy's `a[...] = b`: leading axes that `source` lacks, and its axes of length one, are repeated. Otherwise as
-    /// [`DeviceNDArray::copy_from_device_on`].
+    /// NumPy's `a[...] = b`: leading axes that `source` lacks, and its axes of length one, are repeated; leading axes of
+    /// length one that this array lacks are dropped. Otherwise as [`DeviceNDArray::copy_from_device_on`].
     ///
     /// # Errors
     ///
     /// As [`DeviceNDArray::copy_from_device_on`]; [`Error::Layout`] if `source` does not broadcast.
     pub fn assign_on(&self, stream: &Stream, source: &Self) -> Result<()> {
-        self.copy_from_device_on(stream, &source.with_layout(source.layout().broadcast_to(self.shape())?))
+        let n_extra = source.ndim().saturating_sub(self.ndim());
+        let extra: Vec<isize> = (0..).take(n_extra).collect();
+        let has_ones = source.shape()[..n_extra].iter().all(|&len| len == 1);
+        let dropped = if has_ones { source.layout().squeeze(Some(&extra))? } else { source.layout().clone() };
+        self.copy_from_device_on(stream, &source.with_layout(dropped.broadcast_to(self.shape())?))
     }
 
     /// Writes `value` to every element, on the default stream. Returns at once.

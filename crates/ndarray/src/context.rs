@@ -1,11 +1,16 @@
 //! A context: a device opened for array work, with its memory, its default stream and its kernels.
 //!
 //! Arrays are made from a context and hold it. Several contexts may be open, on several devices or twice on one.
+//!
+//! Threads that make and drop arrays at the same time would contend for the count of those that hold the context, and
+//! the allocator behind it. So a context has several fronts, each with counts of its own, and an array holds the front of
+//! the thread that made it. An array's context has that front alone.
 
+use std::array;
 use std::sync::Arc;
 
 use vkarray_allocator::{Allocator, ManagerFactory, MemoryContext};
-use vkarray_driver::{DefaultStreams, Device, DeviceInfo, Event, Instance, Stream};
+use vkarray_driver::{DefaultStreams, Device, DeviceInfo, Event, Instance, N_STRIPES, Stream, stripe};
 use vkarray_kernel::{ConstArray, Element, Kernel, KernelBuilder, KernelCache, Source};
 
 use crate::copy::{CopyKernels, Variant};
@@ -15,6 +20,16 @@ use crate::layout::Layout;
 /// A device opened for array work. Clones are handles to the same context.
 #[derive(Debug, Clone)]
 pub struct Context {
+    front: Arc<Front>,
+    /// Those of all stripes of threads; without them `front` is for every thread.
+    fronts: Option<Arc<[Arc<Front>; N_STRIPES]>>,
+}
+
+/// What is counted apart.
+#[derive(Debug)]
+#[repr(align(128))] // Behind an `Arc`, its counts are alone on their cache lines.
+struct Front {
+    allocator: Arc<Allocator>,
     shared: Arc<Shared>,
 }
 
@@ -24,7 +39,6 @@ struct Shared {
     default_streams: Arc<DefaultStreams>,
     copies: CopyKernels,
     kernels: Arc<KernelCache>,
-    allocator: Arc<Allocator>,
     device: Arc<Device>,
 }
 
@@ -80,11 +94,11 @@ impl ContextBuilder {
 /// Memory objects of a context work on its default stream.
 impl MemoryContext for Context {
     fn allocator(&self) -> &Arc<Allocator> {
-        &self.shared.allocator
+        self.allocator()
     }
 
     fn stream(&self) -> &Stream {
-        &self.shared.default_stream
+        &self.front.shared.default_stream
     }
 }
 
@@ -127,34 +141,48 @@ impl Context {
             default_streams: DefaultStreams::of(device),
             copies: CopyKernels::new(device.info()),
             kernels: KernelCache::new(device)?,
-            allocator: Arc::clone(allocator),
             device: Arc::clone(device),
         };
-        Ok(Self { shared: Arc::new(shared) })
+        let shared = Arc::new(shared);
+        let fronts =
+            array::from_fn(|_| Arc::new(Front { allocator: allocator.another(), shared: Arc::clone(&shared) }));
+        Ok(Self { front: Arc::clone(&fronts[0]), fronts: Some(Arc::new(fronts)) })
+    }
+
+    /// The front for the calling thread.
+    #[inline]
+    fn own(&self) -> &Arc<Front> {
+        self.fronts.as_ref().map_or(&self.front, |fronts| &fronts[stripe()])
+    }
+
+    /// The context as an array of the calling thread holds it.
+    #[inline]
+    pub(crate) fn held(&self) -> Self {
+        Self { front: Arc::clone(self.own()), fronts: None }
     }
 
     /// The device.
     #[must_use]
     pub fn device(&self) -> &Arc<Device> {
-        &self.shared.device
+        &self.front.shared.device
     }
 
     /// What the device says of itself.
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
-        self.shared.device.info()
+        self.front.shared.device.info()
     }
 
-    /// The memory.
+    /// The memory: an allocator for the calling thread.
     #[must_use]
     pub fn allocator(&self) -> &Arc<Allocator> {
-        &self.shared.allocator
+        &self.own().allocator
     }
 
     /// The stream that work goes to where none is named.
     #[must_use]
     pub fn default_stream(&self) -> &Stream {
-        &self.shared.default_stream
+        &self.front.shared.default_stream
     }
 
     /// Creates a stream.
@@ -163,7 +191,7 @@ impl Context {
     ///
     /// [`Error::Driver`].
     pub fn stream(&self) -> Result<Stream> {
-        Ok(Stream::new(&self.shared.device)?)
+        Ok(Stream::new(&self.front.shared.device)?)
     }
 
     /// Creates a stream that the legacy default stream waits for and that waits for it, as CUDA's streams do.
@@ -172,7 +200,7 @@ impl Context {
     ///
     /// [`Error::Driver`].
     pub fn blocking_stream(&self) -> Result<Stream> {
-        Ok(Stream::blocking(&self.shared.device)?)
+        Ok(Stream::blocking(&self.front.shared.device)?)
     }
 
     /// The device's legacy default stream: work there starts after all earlier work of all blocking streams, and later
@@ -183,7 +211,7 @@ impl Context {
     ///
     /// [`Error::Driver`], when it is first asked for.
     pub fn legacy_default_stream(&self) -> Result<Stream> {
-        Ok(self.shared.default_streams.legacy()?)
+        Ok(self.front.shared.default_streams.legacy()?)
     }
 
     /// The calling thread's stream on this device, a blocking one. It goes when the thread ends.
@@ -192,13 +220,13 @@ impl Context {
     ///
     /// [`Error::Driver`], when the thread first asks for it.
     pub fn per_thread_default_stream(&self) -> Result<Stream> {
-        Ok(self.shared.default_streams.per_thread()?)
+        Ok(self.front.shared.default_streams.per_thread()?)
     }
 
     /// Creates an event without timing.
     #[must_use]
     pub fn event(&self) -> Event {
-        Event::new(&self.shared.device)
+        Event::new(&self.front.shared.device)
     }
 
     /// Creates an event that notes the device's time.
@@ -207,12 +235,12 @@ impl Context {
     ///
     /// [`Error::Driver`] if the device has no timestamps.
     pub fn timed_event(&self) -> Result<Event> {
-        Ok(Event::with_timing(&self.shared.device)?)
+        Ok(Event::with_timing(&self.front.shared.device)?)
     }
 
     /// Starts to build a kernel; see [`KernelBuilder`].
     pub fn kernel(&self, source: Source) -> KernelBuilder {
-        self.shared.kernels.kernel(source)
+        self.front.shared.kernels.kernel(source)
     }
 
     /// Takes a snapshot of `values` as constant memory of that shape, for kernels that read it through `var<uniform>`.
@@ -222,7 +250,7 @@ impl Context {
     /// [`Error::LengthMismatch`], [`Error::Layout`].
     pub fn const_array<T: Element>(&self, values: &[T], shape: &[usize]) -> Result<ConstArray> {
         crate::create::check_fills(&Layout::contiguous(shape, crate::Order::C)?, values)?;
-        Ok(ConstArray::new(&self.shared.allocator, values, shape))
+        Ok(ConstArray::new(self.allocator(), values, shape))
     }
 
     /// Blocks until all work of the default stream is done.
@@ -235,11 +263,11 @@ impl Context {
     }
 
     pub(crate) fn copies(&self) -> &CopyKernels {
-        &self.shared.copies
+        &self.front.shared.copies
     }
 
     pub(crate) fn library_kernel(&self, variant: Variant) -> Result<Kernel> {
-        self.shared.copies.kernel(&self.shared.kernels, variant)
+        self.front.shared.copies.kernel(&self.front.shared.kernels, variant)
     }
 
     pub(crate) fn check_stream(&self, stream: &Stream) -> Result<()> {

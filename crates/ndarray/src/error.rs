@@ -115,10 +115,21 @@ pub enum Error {
     Memory(#[from] allocator::Error),
     /// A kernel was refused.
     #[error(transparent)]
-    Kernel(#[from] kernel::Error),
+    Kernel(kernel::Error),
     /// The driver refused or failed.
     #[error(transparent)]
     Driver(#[from] driver::Error),
+}
+
+/// A failure of memory or of the driver is the same, whether a copy or a kernel met it.
+impl From<kernel::Error> for Error {
+    fn from(error: kernel::Error) -> Self {
+        match error {
+            kernel::Error::Memory(error) => Self::Memory(error),
+            kernel::Error::Driver(error) => Self::Driver(error),
+            error => Self::Kernel(error),
+        }
+    }
 }
 
 impl From<FileError> for Error {

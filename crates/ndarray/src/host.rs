@@ -69,7 +69,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// As [`Context::device_array`]; [`Error::Memory`] if the memory manager does not do what `options` ask for.
+    /// As [`Context::device_array`]; [`Error::Memory`](crate::Error::Memory) if the memory manager does not do what
+    /// `options` ask for.
     pub fn mapped_array<T: Element>(
         &self,
         shape: impl AsRef<[usize]>,
@@ -131,8 +132,9 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// As [`DeviceNDArray::read_on_host`], also while another guard reads elements; [`Error::ReadOnly`];
-    /// [`Error::SharedElements`] if several elements share memory.
+    /// As [`DeviceNDArray::read_on_host`], also while another guard reads elements;
+    /// [`Error::ReadOnly`](crate::Error::ReadOnly); [`Error::SharedElements`](crate::Error::SharedElements) if several
+    /// elements share memory.
     pub fn write_on_host(&self) -> Result<HostWrite<'_, T>> {
         self.check_writable()?;
         let bytes = self.block().write_on_host(self.byte_extent())?;

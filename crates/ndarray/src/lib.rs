@@ -14,6 +14,7 @@ mod create;
 mod display;
 mod error;
 mod file;
+mod flat;
 mod host;
 mod interface;
 mod layout;

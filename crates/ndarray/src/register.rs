@@ -14,6 +14,11 @@ use vkarray_kernel::Element;
 use crate::array::DeviceNDArray;
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::layout::Order;
+
+/// Runs of fewer bytes than this, if there are more than so many of them, are packed on the device.
+const SHORT: usize = 256 << 10;
+const MAX_SHORT: usize = 4;
 
 /// A slice of the program that is registered for the length of a call; see [`Context::register`].
 pub struct Registered<'x, 'r, T: Element> {
@@ -66,7 +71,8 @@ impl<T: Element> Registered<'_, '_, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfSlice`], [`Error::ReadOnly`], [`Error::SharedElements`]; [`Error::Memory`] or [`Error::Driver`] if recording fails.
+    /// [`Error::OutOfSlice`], [`Error::ReadOnly`], [`Error::SharedElements`]; [`Error::Memory`] or
+    /// [`Error::Driver`] if recording fails.
     pub fn copy_to(&mut self, start: usize, target: &DeviceNDArray<T>) -> Result<()> {
         self.copy_to_on(self.context.default_stream(), start, target)
     }
@@ -79,7 +85,13 @@ impl<T: Element> Registered<'_, '_, T> {
     pub fn copy_to_on(&mut self, stream: &Stream, start: usize, target: &DeviceNDArray<T>) -> Result<()> {
         self.context.check_stream(stream)?;
         target.check_writable()?;
-        for (bytes, offset) in self.runs(start, target)? {
+        let runs = self.runs(start, target)?;
+        if are_short(&runs) {
+            let packed = self.context.device_array::<T>(target.shape())?;
+            self.copy_to_on(stream, start, &packed)?;
+            return target.copy_from_device_on(stream, &packed);
+        }
+        for (bytes, offset) in runs {
             self.bytes.copy_to_block(stream, target.block(), offset, bytes)?;
         }
         Ok(())
@@ -103,7 +115,11 @@ impl<T: Element> Registered<'_, '_, T> {
     /// As [`Registered::copy_from`], and [`Error::ForeignDevice`].
     pub fn copy_from_on(&mut self, stream: &Stream, start: usize, source: &DeviceNDArray<T>) -> Result<()> {
         self.context.check_stream(stream)?;
-        for (bytes, offset) in self.runs(start, source)? {
+        let runs = self.runs(start, source)?;
+        if are_short(&runs) {
+            return self.copy_from_on(stream, start, &source.to_contiguous_on(stream, Order::C)?);
+        }
+        for (bytes, offset) in runs {
             let range = offset..offset + bytes.len() as u64;
             self.bytes.copy_from_block(stream, bytes.start, source.block(), range)?;
         }
@@ -149,8 +165,30 @@ impl<T: Element> Registered<'_, '_, T> {
     }
 }
 
+/// Whether runs are so many and short that they are packed on the device, and cross the bus as one: a copy of its own
+/// costs each some microseconds, in which 256 KiB pass the bus.
+fn are_short(runs: &[(Range<usize>, u64)]) -> bool {
+    let bytes: usize = runs.iter().map(|(bytes, _)| bytes.len()).sum();
+    runs.len() > MAX_SHORT && bytes / runs.len() < SHORT
+}
+
 impl<T: Element> fmt::Debug for Registered<'_, '_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registered").field("len", &self.len()).field("path", &self.path()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_short_runs_are_packed_on_the_device() {
+        // How many runs of how many bytes, and whether they are.
+        let cases =
+            [(0, 0, false), (1, 8, false), (4, 8, false), (5, 8, true), (5, SHORT - 1, true), (5, SHORT, false)];
+        for (n, bytes, expected) in cases {
+            assert_eq!(are_short(&vec![(0..bytes, 0); n]), expected, "{n} runs of {bytes}");
+        }
     }
 }

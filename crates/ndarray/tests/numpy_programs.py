@@ -18,6 +18,8 @@ array as it was. The recorded programs were made by NumPy 2.4.6 with
 
     numpy_programs.py 20261121 24000 | gzip -9n > numpy_programs.txt.gz
 
+One array in twenty has up to 32 axes, our limit. NumPy's is 64: where it goes on, RankTooLarge is expected.
+
 The checksum is CRC-32 of the bytes of the last array in C order, over a block whose byte k is
 `BLOCK[k]`. tests/numpy.rs reads this.
 """
@@ -30,8 +32,11 @@ import numpy as np
 
 BLOCK_BYTES = 1 << 15
 MAX_SIZE = 4096
-MAX_NDIM = 8
+MAX_NDIM = 32
+DEEP = 6  # Axes from which an array is mostly of lengths one.
+BEYOND = "more axes than we have"
 ERRORS = [  # Part of NumPy's message, and the variant.
+    (BEYOND, "RankTooLarge"),
     ("cannot reshape array of size", "ReshapeMismatch"),
     ("can only specify one unknown dimension", "RepeatedUnknown"),
     ("order 'K' is not permitted for reshaping", "OrderNotAllowed"),
@@ -82,8 +87,11 @@ def base_array(rng):
     """A base array and its first field."""
     itemsize = rng.choice([1, 2, 4, 4, 4, 8, 8, 12])
     ndim = rng.choice([0, 1, 1, 2, 2, 2, 3, 3, 3, 4, 5])
-    longest = {0: 1, 1: 24, 2: 9, 3: 6, 4: 4, 5: 3}[ndim]
-    shape = [rng.randint(1, longest) if rng.random() < 0.9 else rng.choice([1, 1, 2, 0]) for _ in range(ndim)]
+    if rng.random() < 0.05:
+        shape = deep_shape(rng, rng.choice([rng.randint(DEEP, MAX_NDIM), MAX_NDIM - 1, MAX_NDIM]))
+    else:
+        longest = {0: 1, 1: 24, 2: 9, 3: 6, 4: 4, 5: 3}[ndim]
+        shape = [rng.randint(1, longest) if rng.random() < 0.9 else rng.choice([1, 1, 2, 0]) for _ in range(ndim)]
     kind = rng.choice("CCFFSSS")
     if kind != "S":
         packed = np.empty(shape, dtype(itemsize), order=kind)
@@ -93,6 +101,14 @@ def base_array(rng):
         strides, offset = strided(rng, shape)
         array = np.ndarray(shape, dtype(itemsize), BLOCK, offset * itemsize, [s * itemsize for s in strides])
     return array, f"{kind};{itemsize};{join(shape)};{join(strides)};{offset}"
+
+
+def deep_shape(rng, ndim):
+    """Many axes, of which at most five are longer than one."""
+    shape = [1] * ndim
+    for axis in rng.sample(range(ndim), rng.randint(1, 5)):
+        shape[axis] = rng.choice([2, 2, 2, 3, 3, 0]) if rng.random() < 0.3 else rng.choice([2, 2, 3])
+    return shape
 
 
 def strided(rng, shape):
@@ -190,7 +206,8 @@ def reshape(rng, array):
     elif style < 0.45:
         shape = list(array.shape)
     else:
-        shape = factors(rng, array.size, rng.randint(0 if array.size == 1 else 1, 5))
+        most = MAX_NDIM + 1 if array.ndim >= DEEP and rng.random() < 0.5 else 5
+        shape = factors(rng, array.size, rng.randint(0 if array.size == 1 else 1, most))
     for _ in range(rng.choice([0, 0, 0, 1])):
         shape.insert(rng.randint(0, len(shape)), 1)
     if rng.random() < 0.04:
@@ -199,7 +216,7 @@ def reshape(rng, array):
         if shape:
             shape[rng.randrange(len(shape))] = -1
     order = "K" if rng.random() < 0.01 else rng.choice("CCCFFA")
-    return f"reshape{order} {join(shape)}", lambda: array.reshape(shape, order=order)
+    return f"reshape{order} {join(shape)}", limited(len(shape), lambda: array.reshape(shape, order=order))
 
 
 def ravel(rng, array):
@@ -236,11 +253,12 @@ def squeeze(rng, array):
 def expand_dims(rng, array):
     count = rng.randint(0, 2)
     axes = random_axes(rng, array.ndim + count, count)
-    return f"expand_dims {join(axes)}", lambda: np.expand_dims(array, tuple(axes))
+    return f"expand_dims {join(axes)}", limited(array.ndim + len(axes), lambda: np.expand_dims(array, tuple(axes)))
 
 
 def broadcast_to(rng, array):
-    shape = [rng.choice([n, 2, 3, 4, 1, 1, 2, 0]) if n == 1 else n for n in array.shape]
+    longer = [2, 3, 4, 1, 1, 2, 0] if array.ndim < DEEP else [1] * 6 + [2]
+    shape = [rng.choice([n, *longer]) if n == 1 else n for n in array.shape]
     shape = [rng.choice([0, 1, 1, 2, 2, 3, 3]) for _ in range(rng.choice([0, 0, 1, 2]))] + shape
     if rng.random() < 0.06 and shape:
         shape[rng.randrange(len(shape))] += 1
@@ -248,7 +266,7 @@ def broadcast_to(rng, array):
         shape = shape[1:]
     if np.prod([max(n, 1) for n in shape], dtype=int) > MAX_SIZE:
         shape = list(array.shape)
-    return f"broadcast_to {join(shape)}", lambda: np.broadcast_to(array, shape)
+    return f"broadcast_to {join(shape)}", limited(len(shape), lambda: np.broadcast_to(array, shape))
 
 
 def split(rng, array):
@@ -315,14 +333,37 @@ def whole_elements(array):
     return array.size == 0 or all(n % array.itemsize == 0 for n in [*walked, offset_bytes(array)])
 
 
+class TwoReasons(Exception):
+    """More than one thing is wrong, and which one is told first says nothing."""
+
+
+def limited(ndim, perform):
+    """A step that NumPy takes, but that asks for more axes than we have."""
+
+    def within():
+        if ndim <= MAX_NDIM:
+            return perform()
+        try:
+            perform()
+        except ValueError as error:
+            raise TwoReasons from error
+        raise ValueError(BEYOND)
+
+    return within
+
+
 def answer(array, perform):
     """NumPy's answer, and the array the program goes on with; None ends the program."""
     try:
         result = perform()
+    except TwoReasons:
+        return None, array
     except (ValueError, IndexError, ZeroDivisionError) as error:
         return f"e;{error_name(error)}", array
     if type(result) is not np.ndarray:
         raise TypeError(f"{type(result)} is no array")
+    if result.ndim > MAX_NDIM:
+        return "e;RankTooLarge", array
     if result.size and not 0 <= offset_bytes(result) < BLOCK_BYTES:
         return "c", array
     if not whole_elements(result):
@@ -342,7 +383,7 @@ def program(rng):
         operation = rng.choices([f for f, _ in OPERATIONS], [w for _, w in OPERATIONS])[0]
         text, perform = operation(rng, array)
         told, result = answer(array, perform)
-        if told is None or result.ndim > MAX_NDIM:
+        if told is None:
             break
         array = result
         fields.append(f"{text}>{told}")

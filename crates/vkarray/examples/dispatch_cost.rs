@@ -3,7 +3,7 @@
 //! Times on a shared machine say little about a path of a few hundred instructions; counts repeat to the instruction.
 //! `benches/README.md` says how they are taken. The first argument is what to run, the second how often:
 //! `chain` runs one kernel again and again with the same arguments, `independent` goes round 64 pairs of arrays,
-//! `wait` waits for each dispatch, `replay` replays a graph of ten.
+//! `wait` waits for each dispatch, `replay` replays a graph of ten; `allocate` makes an array of 1 MiB and drops it.
 
 use std::env;
 
@@ -46,9 +46,14 @@ impl Pair {
     }
 }
 
+#[inline(never)] // To be found in a profile.
+fn allocate(ctx: &Context) -> Result<()> {
+    Ok(ctx.device_array::<u8>([1 << 20]).map(drop)?)
+}
+
 fn main() -> Result<()> {
     let mut args = env::args().skip(1);
-    let what = args.next().context("what to run: chain, independent, wait or replay")?;
+    let what = args.next().context("what to run: chain, independent, wait, replay or allocate")?;
     let n: usize = args.next().context("how often to run it")?.parse()?;
     let ctx = Context::builder().open()?;
     let stream = ctx.stream()?;
@@ -68,7 +73,8 @@ fn main() -> Result<()> {
                 anyhow::Ok(stream.synchronize()?)
             })?,
             "replay" => (0..n).try_for_each(|_| graph.replay(&stream))?,
-            _ => bail!("chain, independent, wait or replay, not {what}"),
+            "allocate" => (0..n).try_for_each(|_| allocate(&ctx))?,
+            _ => bail!("chain, independent, wait, replay or allocate, not {what}"),
         }
         Ok(stream.synchronize()?)
     };

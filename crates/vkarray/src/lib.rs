@@ -32,6 +32,7 @@
 //! |---|---|
 //! | a CUDA context, a device | [`Context`] |
 //! | `cuda.device_array`, `cuda.to_device`, `copy_to_host` | [`Context::device_array`], [`Context::to_device`], [`DeviceNDArray::copy_to_host`] |
+//! | `np.reshape(list, shape)`, `a.ravel().tolist()` | [`Context::shaped_to_device`], [`DeviceNDArray::to_vec`] |
 //! | `np.arange`, `np.linspace`, `np.zeros_like` | [`Context::arange`], [`Context::linspace`], [`Context::zeros_like`] |
 //! | `a[2]`, `a[1:, ::-1]`, `for row in a`, `a.view(np.uint8)` | [`DeviceNDArray::index`], [`slice`](DeviceNDArray::slice), [`outer_iter`](DeviceNDArray::outer_iter), [`view`](DeviceNDArray::view) |
 //! | `np.load`, `np.save`, `np.savez` | [`Context::load_npy`], [`DeviceNDArray::save_npy`], [`NpzFile`], [`NpzWriter`] |
@@ -51,12 +52,13 @@
 #![forbid(unsafe_code)]
 
 pub use vkarray_allocator::{
-    Allocator, ArenaManager, Block, Confidence, CopyNode, DeferCleanup, DeviceMemory, Error as MemoryError,
-    FailureCallback, FillNode, Holder, HostMemory, HostOnlyMemoryManager, HostOptions, HostTensor, LadderCounts,
-    Limiting, LogStep, Logging, ManagerFactory, MemoryContext, MemoryInfo, MemoryKind, MemoryManager, MemoryObject,
-    MemoryState, MirroredMemory, OutOfMemory, PassthroughManager, Pending, PendingLimits, PoolManager, RegisteredPath,
-    Rung, SharedMemory, Shortage, Statistics, Taken, Tensor, TensorError, TensorShape, Tracking, Usage, UsmType,
-    Verdict, memory_manager_names, read_log, register_memory_manager, set_memory_manager,
+    Allocator, ArenaManager, Block, Confidence, CopyNode, Counter, Counters, DeferCleanup, DeviceMemory,
+    Error as MemoryError, FailureCallback, FillNode, Holder, HostMemory, HostOnlyMemoryManager, HostOptions,
+    HostTensor, KindCounters, LadderCounts, Limiting, LogStep, Logging, ManagerFactory, MemoryContext, MemoryInfo,
+    MemoryKind, MemoryManager, MemoryObject, MemoryState, MirroredMemory, OutOfMemory, Outstanding, PassthroughManager,
+    Pending, PendingLimits, PoolManager, RegisteredPath, Rung, ScopeCounters, SharedMemory, Shortage, Statistics,
+    StatisticsScope, Taken, Tensor, TensorError, TensorShape, Tracking, Usage, UsmType, Verdict, memory_manager_names,
+    read_log, register_memory_manager, set_memory_manager,
 };
 pub use vkarray_driver::{
     Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,

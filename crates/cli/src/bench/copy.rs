@@ -1,4 +1,4 @@
-//! What a copy costs: up and down, from pinned and from pageable memory, and on the device.
+//! What a copy costs: up and down, from pinned, pageable and registered memory, and on the device.
 //!
 //! A copy between host and device is timed alone, up to the end of the wait for it. Copies on the device are timed in
 //! a row, and count each byte twice: read and written.
@@ -27,6 +27,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
     for bytes in SIZES {
         pinned(bench, &stream, bytes)?;
         pageable(bench, &stream, bytes)?;
+        registered(bench, &stream, bytes)?;
     }
     on_device(bench, &stream)
 }
@@ -55,6 +56,23 @@ fn pageable(bench: &Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
     each(bench, &format!("copy_down_pageable_{size}"), stream, bytes, down)
 }
 
+/// Memory of the program, which is registered once, and that is not timed.
+fn registered(bench: &Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
+    let (size, len) = (size_text(bytes), usize::try_from(bytes).expect("a size that fits every host"));
+    let device = bench.ctx.zeros::<u8>([len])?;
+    let mut host = vec![7_u8; len];
+    bench.ctx.register(&mut host, |mut registered| {
+        let up = || Ok(registered.copy_to_on(stream, 0, &device)?);
+        each(bench, &format!("copy_up_registered_{size}"), stream, bytes, up)?;
+        let down = || {
+            registered.copy_from_on(stream, 0, &device)?;
+            registered.read()?; // What is not in whole pages is staged.
+            Ok(())
+        };
+        each(bench, &format!("copy_down_registered_{size}"), stream, bytes, down)
+    })?
+}
+
 /// Reports the rate of copies that are waited for one by one.
 fn each(
     bench: &Bench<'_>,
@@ -68,15 +86,17 @@ fn each(
     bench.rate(name, &bench.runs(|| timed(&mut run))?, bytes * n)
 }
 
-/// By a kernel, and by the driver's own command.
+/// As arrays are copied, by a kernel, and by the driver's own command.
 fn on_device(bench: &Bench<'_>, stream: &Stream) -> Result<()> {
     let bytes = device_bytes(bench);
     let n_words = usize::try_from(bytes / 4).expect("a size that fits every host");
     let source = bench.ctx.full([n_words], 7_u32)?;
     let target = bench.ctx.zeros::<u32>([n_words])?;
     let (kernel, groups, size) = (kernels::copy(bench.ctx)?, kernels::covering(bytes / 16), size_text(bytes));
+    let by_array = || Ok(target.copy_from_device_on(stream, &source)?);
     let by_kernel = || Ok(kernel.dispatch(stream, groups, (&source, &target))?);
     let by_command = || Ok(target.block().copy_from_block(stream, 0, source.block(), 0..bytes)?);
+    in_a_row(bench, &format!("copy_device_array_{size}"), stream, bytes, by_array)?;
     in_a_row(bench, &format!("copy_device_kernel_{size}"), stream, bytes, by_kernel)?;
     in_a_row(bench, &format!("copy_device_command_{size}"), stream, bytes, by_command)
 }

@@ -78,7 +78,8 @@ fn no_host_thread_stands_between_two_streams() {
 fn copies() {
     let mut names = names("copy");
     for size in ["4KiB", "64KiB", "1MiB", "16MiB", "256MiB"] {
-        for way in ["up_pinned", "up_combined", "down_pinned", "up_pageable", "down_pageable"] {
+        let ways = ["up_pinned", "up_combined", "down_pinned", "up_pageable", "down_pageable"];
+        for way in ways.into_iter().chain(["up_registered", "down_registered"]) {
             let name = format!("copy_{way}_{size}");
             let position = names.iter().position(|found| *found == name).unwrap_or_else(|| panic!("no {name}"));
             names.remove(position);
@@ -86,7 +87,7 @@ fn copies() {
     }
     // The size of the copies on the device depends on the device.
     let (on_device, rest): (Vec<_>, Vec<_>) = names.iter().partition(|name| name.starts_with("copy_device_"));
-    assert_eq!(on_device.len(), 2, "{on_device:?}");
+    assert_eq!(on_device.len(), 3, "{on_device:?}");
     let (views, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(|name| name.starts_with("view_"));
     assert_eq!(views.len(), 11, "{views:?}");
     let stages = ["up", "kernel", "down", "together", "ratio"];

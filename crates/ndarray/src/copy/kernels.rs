@@ -56,6 +56,7 @@ fn source(variant: Variant) -> (&'static str, String) {
             ("copy_strided.wgsl", library::copy_strided(unit, group, lanes))
         }
         Variant::Copy(Program::Tile { unit, group, tile }) => ("copy_tile.wgsl", library::copy_tile(unit, group, tile)),
+        Variant::Copy(Program::Quads { group }) => ("copy_tile_quads.wgsl", library::copy_tile_quads(group)),
         Variant::Cast(cast) => ("cast.wgsl", cast.source()),
     }
 }

@@ -1,10 +1,12 @@
 //! [`Launch`]: one dispatch of a copy, as plain data: which program, what it binds, what it is told, how many workgroups.
 //!
 //! Three ways through a walk: row by row; word by word, for units smaller than a word; and through a tile in workgroup
-//! memory, where the source lies packed along another axis than the target. The shaders are in the `vkarray-shaders`
+//! memory, where the source lies packed along another axis than the target, by quads of words where these are whole. The shaders are in the `vkarray-shaders`
 //! crate, in `library/`. `run.rs` carries launches out.
 
 use std::ops::Range;
+
+use vkarray_shaders::library;
 
 use super::machine::Machine;
 use super::walk::{Axis, Walk};
@@ -30,7 +32,12 @@ pub(crate) enum Program {
     Strided { unit: u32, group: u32, lanes: u32 },
     /// Tiles of so many units along the source's fastest axis and the target's.
     Tile { unit: u32, group: u32, tile: [u32; 2] },
+    /// Square tiles of units of four bytes, read and written four at a time.
+    Quads { group: u32 },
 }
+
+/// Units of four bytes in a quad.
+const QUAD: u64 = 4;
 
 /// What a copying kernel is told, in the order of `walk.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -70,7 +77,10 @@ impl Launch {
                 // The source's fastest axis goes next to the target's.
                 let place = axes.len() - 1 - source_axis;
                 axes[1..=place].rotate_right(1);
-                tiled(&axes, unit, edges, machine)
+                match quads_edge(piece, &axes, machine) {
+                    Some(edge) => tiled(&axes, Program::Quads { group: machine.group }, [edge; 2]),
+                    None => tiled(&axes, Program::Tile { unit, group: machine.group, tile: edges }, edges),
+                }
             }
             None if unit < 4 => worded(&axes, unit, machine),
             None => strided(&axes, unit, machine),
@@ -108,6 +118,24 @@ fn tile(piece: &Walk, machine: &Machine) -> Option<(usize, [u32; 2])> {
         units /= 2;
     }
     Some((along_source, [edge, units / edge]))
+}
+
+/// The edge of the tiles, if a piece whose axes stand as `tiled` wants them can go through tiles of quads: each quad lies
+/// packed and aligned on both sides, and there is a tile's worth along both axes.
+fn quads_edge(piece: &Walk, axes: &[Axis], machine: &Machine) -> Option<u32> {
+    let edge = library::quads_edge(machine.group);
+    let is_square = edge * edge == 16 * machine.group;
+    let has_room = edge * (edge + 1) * 4 <= machine.shared_bytes;
+    let is_long = axes[..2].iter().all(|axis| axis.len >= u64::from(edge) && axis.len.is_multiple_of(QUAD));
+    let is_packed = axes[1].source == 1 && axes[0].target == 1;
+    let is_whole = |stride: i64| stride.unsigned_abs().is_multiple_of(QUAD);
+    let is_aligned = piece.source.is_multiple_of(QUAD)
+        && piece.target.is_multiple_of(QUAD)
+        && axes
+            .iter()
+            .enumerate()
+            .all(|(i, axis)| (i == 1 || is_whole(axis.source)) && (i == 0 || is_whole(axis.target)));
+    (piece.unit == 4 && is_square && has_room && is_long && is_packed && is_aligned).then_some(edge)
 }
 
 fn strided(axes: &[Axis], unit: u32, machine: &Machine) -> (Program, Told, u64) {
@@ -156,12 +184,12 @@ fn packed_run(axes: &[Axis]) -> (usize, u64) {
     (n_run, run.cast_unsigned())
 }
 
-fn tiled(axes: &[Axis], unit: u32, edges: [u32; 2], machine: &Machine) -> (Program, Told, u64) {
+fn tiled(axes: &[Axis], program: Program, edges: [u32; 2]) -> (Program, Told, u64) {
     let [along_source, along_target] = edges.map(u64::from);
     let n_tiles = axes[0].len.div_ceil(along_target);
     let (rows, told) = rows(&axes[2..], n_tiles);
     let n_groups = rows * n_tiles * axes[1].len.div_ceil(along_source);
-    (Program::Tile { unit, group: machine.group, tile: edges }, told, n_groups)
+    (program, told, n_groups)
 }
 
 fn rows(outer: &[Axis], n_tiles: u64) -> (u64, Told) {

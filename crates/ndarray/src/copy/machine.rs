@@ -11,6 +11,10 @@ use super::walk::MAX_UNIT;
 /// H100 (driver 580), a kernel three times that; below, both cost what a dispatch costs.
 const KERNEL_BYTES: u64 = 256 << 10;
 
+/// From this many bytes on, a row between host and device is a region of the driver's copy: the copy engines then carry
+/// it beside other work, and the microsecond that a region costs is little. Shorter rows are a kernel's.
+const BUS_ROW: u64 = 64 << 10;
+
 /// A device, as far as copies look at it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Machine {
@@ -45,6 +49,12 @@ impl Machine {
             // A CPU driver copies a region as fast as memory goes; a GPU spends about a microsecond on each.
             regions: if is_cpu { (4096, 512) } else { (4, 1) },
         }
+    }
+
+    /// The same device, for a copy between host and device memory: the bus is slower than the driver's copy.
+    pub(crate) fn over_the_bus(&self) -> Self {
+        let (most, least_bytes) = self.regions;
+        Self { kernel_bytes: u64::MAX, regions: (most.max(4096), least_bytes.max(BUS_ROW)), ..*self }
     }
 
     /// So many workgroups, or a few more, on two axes: at most 2^31.

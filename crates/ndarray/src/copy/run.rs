@@ -39,7 +39,9 @@ impl Context {
         let machine = &self.copies().machine;
         if !Arc::ptr_eq(source.block, target.block) {
             let Some(walk) = Walk::new(source.layout, target.layout, itemsize)? else { return Ok(()) };
-            return self.carry_out(stream, source.block, target.block, &plan(walk, machine));
+            let is_over_the_bus = source.block.is_in_host_memory() != target.block.is_in_host_memory();
+            let steps = if is_over_the_bus { plan(walk, &machine.over_the_bus()) } else { plan(walk, machine) };
+            return self.carry_out(stream, source.block, target.block, &steps);
         }
         match route(source.layout, target.layout, itemsize, machine)? {
             Route::Nothing => Ok(()),

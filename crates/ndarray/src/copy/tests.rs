@@ -38,7 +38,10 @@ pub(super) fn index(at: u64) -> usize {
 /// Carries a launch out: every unit of its rows once, addressed as the shader addresses it.
 fn execute(launch: &Launch, source: &[u8], target: &mut [u8]) {
     let (told, n_axes) = (&launch.told, launch.told.n_axes as usize);
-    let (Program::Strided { unit, .. } | Program::Tile { unit, .. }) = launch.program;
+    let unit = match launch.program {
+        Program::Strided { unit, .. } | Program::Tile { unit, .. } => unit,
+        Program::Quads { .. } => 4,
+    };
     let lengths = &told.lengths[..n_axes];
     let n_units: u32 = lengths.iter().product();
     check_coverage(launch, n_units);
@@ -80,6 +83,20 @@ fn check_coverage(launch: &Launch, n_units: u32) {
             assert!(tiles * u64::from(t) >= axis(0));
             assert!(n_groups >= rows * tiles * axis(1).div_ceil(u64::from(s)));
             assert_eq!(told.target_strides[0], 1, "words are put together along axis 0");
+        }
+        Program::Quads { .. } => {
+            let edge = 64;
+            assert_eq!(rows * axis(0) * axis(1), u64::from(n_units));
+            assert!(tiles * edge >= axis(0) && n_groups >= rows * tiles * axis(1).div_ceil(edge));
+            // Every quad lies packed and aligned on both sides.
+            let n_axes = told.n_axes as usize;
+            let strides = |side: &[u32; 8], own: usize| (0..n_axes).filter(|i| *i != own).map(|i| side[i]).collect();
+            let (source, target): (Vec<_>, Vec<_>) =
+                (strides(&told.source_strides, 1), strides(&told.target_strides, 0));
+            assert_eq!((told.source_strides[1], told.target_strides[0]), (1, 1));
+            let whole = [told.source_base, told.target_base, told.lengths[0], told.lengths[1]];
+            assert!(source.iter().chain(&target).chain(&whole).all(|n| n.is_multiple_of(4)), "{launch:?}");
+            assert!([&launch.source, &launch.target].iter().all(|window| window.end.is_multiple_of(16)), "{launch:?}");
         }
     }
 }
@@ -165,16 +182,32 @@ fn each_kind_of_copy_goes_its_way() {
     let sparse = matrix(600, 80).slice(&crate::s![.., ..;2]).unwrap();
     let crop = matrix(600, 80).slice(&crate::s![.., 8..48]).unwrap();
     let channels = Layout::contiguous(&[4, 6000], crate::Order::C).unwrap().transpose(None).unwrap();
+    let (wide, wide_turned) = (matrix(128, 68), matrix(68, 128).transpose(None).unwrap());
+    let backwards = wide.slice(&crate::s![.., ..;-1]).unwrap();
+    let (uneven, uneven_turned) = (matrix(128, 70), matrix(70, 128).transpose(None).unwrap());
+    let stack = |shape: &[usize]| Layout::contiguous(shape, crate::Order::C).unwrap();
+    let (stacked, stacked_turned) = (stack(&[3, 128, 68]), stack(&[3, 68, 128]).transpose(Some(&[0, 2, 1])).unwrap());
+    let (rows, rows_apart) = (matrix(9, 16_384), matrix(9, 16_400).slice(&crate::s![.., 8..16_392]).unwrap());
+    let bus = GPU.over_the_bus();
     let cpu = Machine { kernel_bytes: u64::MAX, regions: (4096, 64), ..GPU };
     // Source, target, item size, machine, what is done.
     let cases: &[(&Layout, &Layout, usize, &Machine, &str)] = &[
         (&image, &image, 4, &GPU, "strided 16"), // Large and packed: a kernel of the widest unit.
         (&image, &image, 4, &cpu, "1 region"),   // Not on a processor.
+        (&image, &image, 4, &bus, "1 region"),   // Nor over the bus.
+        (&rows, &rows_apart, 4, &bus, "9 regions"), // Nor rows that are long.
+        (&rows, &rows_apart, 4, &GPU, "strided 16"), // On a device they are short for that.
+        (&image, &crop, 4, &bus, "strided 16"),  // Short rows over the bus.
         (&image, &crop, 4, &GPU, "strided 16"),  // Rows.
         (&image, &crop, 4, &cpu, "600 regions"), // Rows, on a processor.
         (&image, &sparse, 4, &GPU, "strided 4"), // Scattered.
         (&sparse, &image, 1, &GPU, "strided 1"), // Gathered bytes.
         (&image, &turned, 4, &GPU, "tile 4: 32 x 32"), // Transposed.
+        (&wide, &wide_turned, 4, &GPU, "quads"), // With a large tile's worth along both axes.
+        (&wide, &wide_turned, 8, &GPU, "tile 8: 32 x 32"), // Not of longer units.
+        (&backwards, &wide_turned, 4, &GPU, "tile 4: 32 x 32"), // Nor backwards.
+        (&uneven, &uneven_turned, 4, &GPU, "tile 4: 32 x 32"), // Nor where rows are no whole quads.
+        (&stacked, &stacked_turned, 4, &GPU, "quads"), // Many of them.
         (&image, &turned, 16, &GPU, "tile 16: 32 x 16"), // As much workgroup memory as every device has.
         (&image, &turned, 1, &GPU, "tile 1: 32 x 32"), // Transposed bytes.
         (&matrix(6000, 4), &channels, 1, &GPU, "tile 1: 4 x 256"), // Channels last to channels first.
@@ -187,6 +220,7 @@ fn each_kind_of_copy_goes_its_way() {
             [Step::Launch(launch)] => match launch.program {
                 Program::Strided { unit, .. } => format!("strided {unit}"),
                 Program::Tile { unit, tile: [s, t], .. } => format!("tile {unit}: {s} x {t}"),
+                Program::Quads { .. } => "quads".to_owned(),
             },
             steps => format!("{} steps", steps.len()),
         };

@@ -139,6 +139,7 @@ mod tests {
     use ndarray::{Array1, ArrayView1, Axis, Slice};
 
     use super::*;
+    use crate::layout::tests::thinned;
     use crate::{Layout, Order};
 
     #[test]
@@ -176,7 +177,7 @@ mod tests {
     fn slices_of_the_ndarray_crate_keep_their_meaning() {
         for len in 0_isize..5 {
             let host = Array1::from_iter(0..len);
-            for (start, end, step) in ndarray_slices(len) {
+            for (start, end, step) in thinned(ndarray_slices(len), 11) {
                 let expected = host.slice_axis(Axis(0), Slice::new(start, end, step));
                 let element = SliceInfoElem::Slice { start, end, step };
                 let layout = Layout::contiguous(host.shape(), Order::C).unwrap().slice(&[element.into()]).unwrap();

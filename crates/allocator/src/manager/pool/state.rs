@@ -3,13 +3,12 @@
 //! A block that meets a range on its own thread's shelf takes one lock, once. All else goes through `search.rs`.
 //! Locks are taken one at a time: a shelf's, a ground's, or that of what makes chunks.
 
-use std::cell::Cell;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use vkarray_driver::Device;
 use vkarray_driver::hazard::LastUses;
+use vkarray_driver::{Device, N_STRIPES, stripe};
 
 use super::class::GRANULE;
 use super::ground::{Ground, Piece};
@@ -29,8 +28,8 @@ use crate::memory_info::MemoryInfo;
 use crate::pending_limits::PendingLimits;
 use crate::pointer::MemoryPointer;
 
-/// Shelves. Threads are dealt to them in turn, so few share one.
-const N_SHELVES: usize = 16;
+/// One for each stripe of threads.
+const N_SHELVES: usize = N_STRIPES;
 
 /// Of a pointer's tag, the bits that name the shelf; those above name the slot, and the upper half the generation.
 const SHELF_BITS: u32 = N_SHELVES.ilog2();
@@ -172,7 +171,7 @@ impl State {
 
     pub(super) fn allocate(&self, size: u64, kind: MemoryKind, holder: &Holder) -> Result<MemoryPointer> {
         let need = self.kinds[kind.index()].sizing.need(size)?;
-        let caller = Caller { home: home(), holder };
+        let caller = Caller { home: stripe(), holder };
         match self.take_here(&need, caller, Wish::at_first(kind)) {
             Some(pointer) => Ok(pointer),
             None => self.search(&need, caller),
@@ -292,22 +291,6 @@ impl Drop for State {
             Err(error) => tracing::error!(%error, "memory is leaked: its last use never ended"),
         }
     }
-}
-
-/// The shelf of this thread.
-fn home() -> usize {
-    /// Threads seen so far.
-    static N_THREADS: AtomicUsize = AtomicUsize::new(0);
-    thread_local! {
-        static HOME: Cell<usize> = const { Cell::new(N_SHELVES) };
-    }
-    let dealt = HOME.get();
-    if dealt < N_SHELVES {
-        return dealt;
-    }
-    let next = N_THREADS.fetch_add(1, Ordering::Relaxed) % N_SHELVES;
-    HOME.set(next);
-    next
 }
 
 fn pointer(need: &Need, home: usize, place: Place, taken: Taken<LastUses>) -> MemoryPointer {

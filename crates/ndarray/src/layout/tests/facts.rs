@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::{elements, small_layouts, small_shapes};
+use super::{elements, small_layouts, small_shapes, thinned};
 use crate::{Layout, Order};
 
 #[test]
@@ -19,7 +19,7 @@ fn contiguous_means_that_elements_follow_each_other() {
         n_f += usize::from(f && !c);
         n_neither += usize::from(!c && !f);
     }
-    assert!(n_c > 1_000 && n_f > 1_000 && n_neither > 10_000, "{n_c} {n_f} {n_neither}");
+    assert!(cfg!(miri) || n_c > 1_000 && n_f > 1_000 && n_neither > 10_000, "{n_c} {n_f} {n_neither}");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn overlap_of_two_is_a_common_element() {
     let (mut n_shared, mut n_apart) = (0, 0);
     for a in &layouts {
         let ours: HashSet<_> = elements(a, Order::C).into_iter().collect();
-        for b in &layouts {
+        for b in thinned(&layouts, 17) {
             let shares = elements(b, Order::C).iter().any(|element| ours.contains(element));
             assert_eq!(a.overlaps(b), shares, "{a:?} {b:?}");
             let within = a.extent().start < b.extent().end && b.extent().start < a.extent().end;
@@ -71,7 +71,7 @@ fn overlap_of_two_is_a_common_element() {
             n_apart += usize::from(within && !shares);
         }
     }
-    assert!(n_shared > 10_000 && n_apart > 300, "{n_shared} {n_apart}");
+    assert!(cfg!(miri) || n_shared > 10_000 && n_apart > 300, "{n_shared} {n_apart}");
 }
 
 #[test]
@@ -80,11 +80,11 @@ fn overlap_of_three_axes_is_exact_too() {
     let strides = [1, 2, 3, 5, 7, -4, 11];
     let mut layouts = Vec::new();
     for (at, shape) in shapes.iter().enumerate() {
-        for (i, &outer) in strides.iter().enumerate() {
+        for (i, &outer) in thinned(strides.iter().enumerate(), 4) {
             for &middle in &strides[i..] {
                 let inner = strides[(i + at) % strides.len()];
                 // Once as they are, once with a common divisor.
-                for scale in [1, 2] {
+                for scale in thinned([1, 2], 2) {
                     let strides = [outer, middle, inner].map(|stride| stride * scale);
                     layouts.push(Layout::with_strides(shape, &strides, 48 + i + at).unwrap());
                 }
@@ -95,7 +95,7 @@ fn overlap_of_three_axes_is_exact_too() {
         let listed = elements(a, Order::C);
         let ours: HashSet<_> = listed.iter().copied().collect();
         assert_eq!(a.has_internal_overlap(), ours.len() < listed.len(), "{a:?}");
-        for b in &layouts {
+        for b in thinned(&layouts, 17) {
             let shares = elements(b, Order::C).iter().any(|element| ours.contains(element));
             assert_eq!(a.overlaps(b), shares, "{a:?} {b:?}");
         }

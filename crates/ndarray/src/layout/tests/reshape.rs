@@ -3,7 +3,7 @@
 //! Whether one exists is worked out from the list of elements alone. The exact strides NumPy shows, also those that
 //! mean nothing, are judged in `tests/numpy.rs`.
 
-use super::{elements, small_layouts, small_shapes};
+use super::{elements, small_layouts, small_shapes, thinned};
 use crate::{Layout, LayoutError, Order};
 
 /// Every shape of this size with up to four axes longer than zero, and some with ones between.
@@ -36,12 +36,12 @@ fn has_strides(listed: &[usize], shape: &[isize], order: Order) -> bool {
 
 #[test]
 fn a_view_is_given_exactly_where_strides_exist() {
-    let targets: Vec<_> = (0..=81).map(shapes_of).collect();
+    let targets: Vec<_> = (0..=if cfg!(miri) { 9 } else { 81 }).map(shapes_of).collect();
     let (mut n_views, mut n_copies) = (0, 0);
     for layout in small_shapes(4).iter().flat_map(|shape| few_layouts(shape)).filter(|layout| layout.size() > 0) {
         for order in [Order::C, Order::F] {
             let listed = elements(&layout, order);
-            for to in &targets[layout.size()] {
+            for to in thinned(&targets[layout.size()], 9) {
                 let view = layout.reshape(to, order);
                 assert_eq!(view.is_ok(), has_strides(&listed, to, order), "{layout:?} {to:?} {order}: {view:?}");
                 match view {
@@ -53,7 +53,7 @@ fn a_view_is_given_exactly_where_strides_exist() {
             }
         }
     }
-    assert!(n_views > 50_000 && n_copies > 50_000, "{n_views} {n_copies}");
+    assert!(cfg!(miri) || n_views > 50_000 && n_copies > 50_000, "{n_views} {n_copies}");
 }
 
 /// All layouts up to three axes; of four axes every seventh, which meets all kinds.
@@ -115,5 +115,5 @@ fn ravel_is_a_view_exactly_where_elements_are_packed() {
         assert_eq!(listed.ok(), is_packed.then_some(in_memory), "{layout:?}");
         n_keep_only += usize::from(is_packed && !packed(Order::C) && !packed(Order::F));
     }
-    assert!(n_keep_only > 500, "{n_keep_only}");
+    assert!(cfg!(miri) || n_keep_only > 500, "{n_keep_only}");
 }

@@ -3,7 +3,7 @@
 //! A coalesced walk must meet the same elements, or the same pairs of them, and needs the fewest axes that can do it.
 //! The plain walk is judged in `facts.rs`.
 
-use super::{elements, small_layouts, small_shapes};
+use super::{elements, small_layouts, small_shapes, thinned};
 use crate::{Layout, LayoutError, Order};
 
 #[test]
@@ -29,7 +29,7 @@ fn coalesced_layouts_list_the_same_elements() {
 fn a_pair_keeps_its_pairs() {
     for shape in small_shapes(3) {
         let layouts = small_layouts(&shape);
-        for (dst, src) in layouts.iter().flat_map(|dst| layouts.iter().map(move |src| (dst, src))) {
+        for (dst, src) in thinned(layouts.iter().flat_map(|dst| layouts.iter().map(move |src| (dst, src))), 3) {
             let (to, from) = Layout::coalesce_pair(dst, src).unwrap();
             assert_eq!(to.shape(), from.shape());
             let pairs = |dst, src| {
@@ -88,5 +88,5 @@ fn runs_are_the_longest_stretches_of_the_walk() {
         n_joined += usize::from(expected.iter().any(|&(_, len)| len > 1));
         assert_eq!(layout.runs().collect::<Vec<_>>(), expected, "{layout:?}");
     }
-    assert!(n_joined > 10_000, "{n_joined}");
+    assert!(cfg!(miri) || n_joined > 10_000, "{n_joined}");
 }

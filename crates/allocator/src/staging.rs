@@ -1,0 +1,208 @@
+//! Staging memory: pinned memory that an allocator keeps for host copies, so that steady copies allocate nothing.
+//!
+//! Slots of two sizes for each direction. Small uploads lie one behind the other in a slot, so that none waits for the
+//! one before; a large copy has slots of its own while it goes on. Kept slots go back to the manager before memory runs
+//! out, when it is trimmed or reset, and at the end. What is done with a slot is `transfer/host.rs`.
+
+mod slot;
+
+use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use vkarray_driver::{Device, Direction};
+
+pub(crate) use self::slot::Slot;
+use crate::allocator::Allocator;
+use crate::error::{Error, Result};
+use crate::manager::{HostOptions, MemoryManager};
+
+/// Bytes of a large slot: so many that sending them costs little beside copying them, so few that all slots of a copy
+/// stay in the processor's cache.
+pub(crate) const SLOT: usize = 2 << 20;
+
+/// Bytes of a small slot.
+const SMALL_SLOT: usize = 256 << 10;
+
+/// Slots of one sort that are kept: two for each of as many threads as copy together.
+const MOST: usize = 16;
+
+/// The sizes of slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SlotSize {
+    Small,
+    Large,
+}
+
+impl SlotSize {
+    fn bytes(self) -> u64 {
+        match self {
+            Self::Small => SMALL_SLOT as u64,
+            Self::Large => SLOT as u64,
+        }
+    }
+}
+
+/// Which slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sort {
+    direction: Direction,
+    size: SlotSize,
+}
+
+/// The slots of one sort.
+#[derive(Debug, Default)]
+struct Kept {
+    /// Those that no copy has, the one that was put back last at the end.
+    slots: VecDeque<Slot>,
+    /// With those that a copy has.
+    n_made: usize,
+}
+
+/// The slots of one allocator.
+#[derive(Debug, Default)]
+pub(crate) struct Staging {
+    kept: [Mutex<Kept>; 4],
+    bytes: AtomicU64,
+}
+
+/// A slot that one copy has. Goes back when dropped.
+#[derive(Debug)]
+pub(crate) struct Taken<'a> {
+    slot: Option<Slot>, // Taken when it goes back.
+    sort: Sort,
+    allocator: &'a Allocator,
+}
+
+impl Staging {
+    /// Bytes of all slots.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Gives the slots that no copy has back to the manager, whatever the device still does with them. Returns whether
+    /// there were any.
+    pub(crate) fn free_slots(&self, device: &Device, manager: &dyn MemoryManager) -> bool {
+        if device.is_forked() {
+            return false; // They are the parent's, and so may the locks be.
+        }
+        let mut is_any = false;
+        for (direction, size) in [Direction::ToDevice, Direction::ToHost]
+            .into_iter()
+            .flat_map(|direction| [SlotSize::Small, SlotSize::Large].map(|size| (direction, size)))
+        {
+            let mut kept = self.kept(Sort { direction, size });
+            kept.n_made -= kept.slots.len();
+            let slots = std::mem::take(&mut kept.slots);
+            drop(kept);
+            is_any |= !slots.is_empty();
+            slots.into_iter().for_each(|slot| self.free_slot(slot, manager));
+        }
+        is_any
+    }
+
+    fn free_slot(&self, slot: Slot, manager: &dyn MemoryManager) {
+        self.bytes.fetch_sub(slot.size(), Ordering::Relaxed);
+        slot.free(manager);
+    }
+
+    fn kept(&self, sort: Sort) -> MutexGuard<'_, Kept> {
+        let place = 2 * usize::from(sort.direction == Direction::ToHost) + usize::from(sort.size == SlotSize::Large);
+        // No caller's code runs under the lock.
+        self.kept[place].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Allocator {
+    /// Takes a slot for a copy of `len` bytes, at most the slot's: one whose next `len` bytes the device does not use.
+    ///
+    /// Blocks only if all slots there may be are in use, or if there is no memory for another.
+    pub(crate) fn slot(&self, direction: Direction, size: SlotSize, len: usize) -> Result<Taken<'_>> {
+        let sort = Sort { direction, size };
+        let taken = |slot| Taken { slot: Some(slot), sort, allocator: self };
+        let mut kept = self.staging().kept(sort);
+        if let Some(newest) = kept.slots.pop_back_if(|newest| newest.has_room(len)) {
+            return Ok(taken(newest));
+        }
+        let (oldest, n_made) = (kept.slots.pop_front(), kept.n_made);
+        drop(kept);
+        let Some(mut oldest) = oldest.map(taken) else { return self.with_room(|| self.new_slot(sort)) };
+        if !oldest.is_idle()? {
+            if n_made < MOST {
+                match self.new_slot(sort) {
+                    Err(Error::OutOfMemory(_)) => {} // So there are no more than there are.
+                    made => {
+                        oldest.stays_oldest();
+                        return made;
+                    }
+                }
+            }
+            oldest.wait_until_idle()?;
+        }
+        oldest.used = 0;
+        Ok(oldest)
+    }
+
+    fn new_slot(&self, sort: Sort) -> Result<Taken<'_>> {
+        let options = HostOptions::default().wc(sort.direction == Direction::ToDevice);
+        let memory = self.manager().memhostalloc(sort.size.bytes(), options)?.into_pointer();
+        let slot = Slot::new(memory, self.device(), self.generation());
+        self.staging().bytes.fetch_add(sort.size.bytes(), Ordering::Relaxed);
+        self.staging().kept(sort).n_made += 1;
+        let mut taken = Taken { slot: Some(slot), sort, allocator: self };
+        taken.wait_until_idle()?; // Of what the memory was used for before.
+        Ok(taken)
+    }
+
+    fn put_back(&self, slot: Slot, sort: Sort, is_oldest: bool) {
+        let mut kept = self.staging().kept(sort);
+        let is_one_too_many = kept.n_made > MOST;
+        if is_one_too_many || slot.generation != self.generation() {
+            kept.n_made -= 1;
+            drop(kept);
+            return self.staging().free_slot(slot, self.manager());
+        }
+        if is_oldest {
+            kept.slots.push_front(slot);
+        } else {
+            kept.slots.push_back(slot);
+        }
+    }
+
+    /// Gives the slots that no copy has back to the manager. Returns whether there were any.
+    pub(crate) fn free_slots(&self) -> bool {
+        self.staging().free_slots(self.device(), self.manager())
+    }
+}
+
+impl Taken<'_> {
+    /// Puts it back as the one that was used longest ago.
+    fn stays_oldest(mut self) {
+        if let Some(slot) = self.slot.take() {
+            self.allocator.put_back(slot, self.sort, true);
+        }
+    }
+}
+
+impl Deref for Taken<'_> {
+    type Target = Slot;
+
+    fn deref(&self) -> &Slot {
+        self.slot.as_ref().expect("taken only at its end")
+    }
+}
+
+impl DerefMut for Taken<'_> {
+    fn deref_mut(&mut self) -> &mut Slot {
+        self.slot.as_mut().expect("taken only at its end")
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.take() {
+            self.allocator.put_back(slot, self.sort, false);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! [`Slot`]: a piece of pinned memory that host copies go through, again and again.
+//!
+//! Like a block it is known to the device's book, so that what the device still does with it is ordered and can be
+//! waited for. Unlike a block it does not hold its allocator, which holds it.
+
+use std::ops::Range;
+use std::slice;
+use std::sync::Arc;
+
+use ash::vk;
+use smallvec::SmallVec;
+use vkarray_driver::hazard::{Access, BlockId, Mode, Stage};
+use vkarray_driver::{Device, Point};
+
+use crate::error::Result;
+use crate::manager::MemoryManager;
+use crate::pointer::MemoryPointer;
+
+/// Parts of a slot start at multiples of this many bytes, a cache line.
+const ALIGNMENT: u64 = 64;
+
+/// Pinned memory that belongs to nobody's block.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    memory: MemoryPointer,
+    id: BlockId,
+    /// How often its allocator had been reset when it was made.
+    pub(super) generation: u64,
+    /// From this byte on, nothing was written by the host since the device was last seen to use nothing.
+    pub(super) used: u64,
+    device: Arc<Device>,
+}
+
+impl Slot {
+    pub(super) fn new(memory: MemoryPointer, device: &Arc<Device>, generation: u64) -> Self {
+        let id = device.track_block_after(memory.last_uses());
+        Self { memory, id, generation, used: 0, device: Arc::clone(device) }
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.memory.size()
+    }
+
+    /// Whether `len` bytes fit behind what is used.
+    pub(super) fn has_room(&self, len: usize) -> bool {
+        self.size() - self.used >= len as u64
+    }
+
+    /// Sets aside the next `len` bytes, for which there is room.
+    pub(crate) fn next_part(&mut self, len: usize) -> Range<u64> {
+        debug_assert!(self.has_room(len), "{len} bytes behind {} of {}", self.used, self.size());
+        let part = self.used..self.used + len as u64;
+        self.used = part.end.next_multiple_of(ALIGNMENT).min(self.size());
+        part
+    }
+
+    /// Bytes that the device does not use: the caller has waited for that, or nothing was recorded with them.
+    pub(crate) fn bytes(&mut self, part: &Range<u64>) -> &mut [u8] {
+        assert!(part.start <= part.end && part.end <= self.size(), "{part:?} is outside {} bytes", self.size());
+        let place = |at: u64| usize::try_from(at).expect("a mapping is smaller than the address space");
+        let (start, len) = (place(part.start), place(part.end - part.start));
+        let base = self.memory.mapped().expect("host memory is mapped");
+        // SAFETY: the part lies in the memory, as was checked.
+        let address = unsafe { base.as_ptr().add(start) };
+        // SAFETY: whoever has the slot has its memory alone, for as long as it is borrowed; the caller keeps the device
+        // off the part; any bytes are valid `u8`s.
+        unsafe { slice::from_raw_parts_mut(address, len) }
+    }
+
+    pub(crate) fn buffer(&self) -> vk::Buffer {
+        self.memory.buffer()
+    }
+
+    /// The first byte's place in the buffer.
+    pub(crate) fn buffer_offset(&self) -> u64 {
+        self.memory.offset()
+    }
+
+    /// Describes that a copy reads a part.
+    pub(crate) fn read(&self, part: Range<u64>) -> Access {
+        Access::read(self.id, part, Stage::Transfer)
+    }
+
+    /// Describes that a copy writes a part.
+    pub(crate) fn write(&self, part: Range<u64>) -> Access {
+        Access::write(self.id, part, Stage::Transfer)
+    }
+
+    /// Blocks until what the device does with a part is done, as far as an access in `mode` conflicts with it.
+    pub(crate) fn wait_for_uses(&self, part: Range<u64>, mode: Mode) -> Result<()> {
+        Ok(self.uses(part, mode).iter().try_for_each(|point| point.wait(None))?)
+    }
+
+    /// Waits until the device uses nothing of it, so that all of it can be written.
+    pub(crate) fn wait_until_idle(&mut self) -> Result<()> {
+        self.wait_for_uses(0..self.size(), Mode::Write)?;
+        self.used = 0;
+        Ok(())
+    }
+
+    /// Whether the device uses nothing of it. Never blocks.
+    pub(super) fn is_idle(&self) -> Result<bool> {
+        for point in self.uses(0..self.size(), Mode::Write) {
+            if !point.is_complete()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn uses(&self, part: Range<u64>, mode: Mode) -> SmallVec<[Point; 2]> {
+        self.device.block_uses(self.id, part, mode)
+    }
+
+    /// Gives the memory back to its manager, with what the device may still do with it.
+    pub(super) fn free(mut self, manager: &dyn MemoryManager) {
+        if self.device.is_forked() {
+            return std::mem::forget(self); // It is the parent's.
+        }
+        self.memory.set_last_uses(self.device.retire_block(self.id));
+        manager.memfree(self.memory);
+    }
+}

@@ -1,0 +1,85 @@
+//! A pool whose device memory the host does not reach, as on a GPU: copies to and from it take the way they take there.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use vkarray::{Device, MemoryError, MemoryKind, PoolManager};
+use vkarray_allocator::{
+    Counters, DeferCleanup, HostOptions, HostPointer, MemoryInfo, MemoryManager, MemoryPointer, Owner, Request, Usage,
+};
+
+/// A pool that hides where the host addresses device memory.
+#[derive(Debug)]
+pub(crate) struct Unmapped(pub(crate) PoolManager);
+
+impl MemoryManager for Unmapped {
+    fn interface_version(&self) -> u32 {
+        self.0.interface_version()
+    }
+
+    fn initialize(&self, device: &Arc<Device>) -> Result<(), MemoryError> {
+        self.0.initialize(device)
+    }
+
+    fn memalloc(&self, request: &Request) -> Result<MemoryPointer, MemoryError> {
+        let mut memory = self.0.memalloc(request)?;
+        if request.kind != MemoryKind::Device {
+            return Ok(memory);
+        }
+        let (size, tag, last_uses) = (memory.size(), memory.tag(), memory.take_last_uses());
+        // SAFETY: the pool's own memory, described as the pool describes it.
+        let hidden = unsafe { MemoryPointer::new(memory.buffer(), memory.offset(), size, MemoryKind::Device) };
+        Ok(hidden.with_tag(tag).after(last_uses))
+    }
+
+    fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer, MemoryError> {
+        self.0.memhostalloc(size, options)
+    }
+
+    unsafe fn mempin(
+        &self,
+        owner: Owner,
+        pointer: NonNull<u8>,
+        size: u64,
+        mapped: bool,
+    ) -> Result<HostPointer, MemoryError> {
+        // SAFETY: the caller keeps this function's contract, which is the same.
+        unsafe { self.0.mempin(owner, pointer, size, mapped) }
+    }
+
+    fn memfree(&self, memory: MemoryPointer) {
+        self.0.memfree(memory);
+    }
+
+    fn get_memory_info(&self) -> Result<MemoryInfo, MemoryError> {
+        self.0.get_memory_info()
+    }
+
+    fn reset(&self) -> Result<(), MemoryError> {
+        self.0.reset()
+    }
+
+    fn defer_cleanup(&self) -> DeferCleanup {
+        self.0.defer_cleanup()
+    }
+
+    fn try_flush(&self) -> Result<(), MemoryError> {
+        self.0.try_flush()
+    }
+
+    fn flush(&self) -> Result<(), MemoryError> {
+        self.0.flush()
+    }
+
+    fn trim(&self, keep: u64) -> Result<u64, MemoryError> {
+        self.0.trim(keep)
+    }
+
+    fn usage(&self) -> Usage {
+        self.0.usage()
+    }
+
+    fn counters(&self) -> Counters {
+        self.0.counters()
+    }
+}
