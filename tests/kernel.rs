@@ -11,9 +11,11 @@ mod launch;
 mod library;
 mod push;
 mod refusals;
+mod sanitizer;
 mod shared;
 mod spirv;
 mod steady;
+mod typed;
 
 use vkarray::{Context, Kernel, Source};
 

@@ -91,6 +91,9 @@ pub(crate) struct RunArgs {
     /// Allow written arrays with fewer elements than --covering has invocations
     #[arg(long)]
     pub(crate) allow_small: bool,
+    /// Find out-of-range indices, divisions by zero and faults of shared memory; the first ends the run with its line
+    #[arg(long)]
+    pub(crate) sanitize: bool,
     /// Record what host and device do, for Perfetto or chrome://tracing; else VKARRAY_TRACE names the file
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
