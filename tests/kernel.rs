@@ -7,13 +7,16 @@ mod cache;
 mod capabilities;
 mod collection;
 mod constants;
+mod disk;
 mod launch;
 mod library;
 mod push;
 mod refusals;
+mod sanitizer;
 mod shared;
 mod spirv;
 mod steady;
+mod typed;
 
 use vkarray::{Context, Kernel, Source};
 

@@ -2,8 +2,10 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
-use vkarray::{Context, Groups};
+use vkarray::{Context, Groups, MemoryKind};
 
 use crate::fixture::{Fixture, poll};
 use crate::kernels::{spin, spun, step, stepped};
@@ -48,6 +50,22 @@ fn permutation(mut nth: usize, n: usize) -> Vec<usize> {
         nth /= left;
     }
     order
+}
+
+#[test]
+fn whoever_drops_a_stream_is_its_last_holder() {
+    let fixture = Fixture::open();
+    let block = fixture.allocator().allocate(256, MemoryKind::Device).unwrap();
+    let before = Arc::strong_count(fixture.device());
+    for nth in 0..300_u64 {
+        let stream = fixture.stream().unwrap();
+        block.fill(&stream, 1).unwrap();
+        block.fill(&stream, 2).unwrap();
+        // The device's thread looks at batches that are 200 microseconds old.
+        thread::sleep(Duration::from_micros(50 + nth));
+        drop(stream);
+        assert_eq!(Arc::strong_count(fixture.device()), before, "after stream {nth}");
+    }
 }
 
 #[test]

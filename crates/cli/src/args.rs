@@ -91,6 +91,9 @@ pub(crate) struct RunArgs {
     /// Allow written arrays with fewer elements than --covering has invocations
     #[arg(long)]
     pub(crate) allow_small: bool,
+    /// Find out-of-range indices, divisions by zero and faults of shared memory; the first ends the run with its line
+    #[arg(long)]
+    pub(crate) sanitize: bool,
     /// Record what host and device do, for Perfetto or chrome://tracing; else VKARRAY_TRACE names the file
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
@@ -133,6 +136,8 @@ replay: the allocations and frees of a log, as the Logging manager and RMM write
         replay_first from nothing, replay_step when memory has been taken; replay_live is the most that the log has
         live, replay_reserved the most that the manager took for it, replay_fragmentation the largest part of free
         device memory that was not in one piece, replay_refused the allocations that failed
+startup: twenty different kernels built in a fresh process: cold with nothing on disk, warm with what that left there,
+        startup_ratio the one over the other; startup_open is the device opened. Drivers' own caches are off
 
 Exit codes: 0 success; 2 the input is wrong; 1 the device or the driver failed.";
 
@@ -154,6 +159,9 @@ pub(crate) struct BenchArgs {
     /// Device: an index, a part of its name, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
     #[arg(long, value_name = "SELECTOR")]
     pub(crate) device: Option<String>,
+    /// Be the process that `bench startup` measures, with this folder for its kernels
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    pub(crate) one_start: Option<PathBuf>,
     /// Runs of which each figure is the median
     #[arg(long, value_name = "N", default_value = "9")]
     pub(crate) runs: NonZeroU32,
@@ -170,4 +178,6 @@ pub(crate) enum Suite {
     Memory,
     /// Allocations and frees as a program logged them
     Replay,
+    /// Kernels built by a fresh process, with nothing on disk and with what is kept there
+    Startup,
 }

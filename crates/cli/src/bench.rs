@@ -1,6 +1,7 @@
 //! `vkarray bench`: what the runtime costs on a device, in figures that can be laid beside those of others.
 //!
-//! `launch.rs`, `graph.rs`, `pingpong.rs`, `copy.rs`, `views.rs`, `overlap.rs`, `memory.rs` and `replay.rs` each hold a measurement's
+//! `launch.rs`, `graph.rs`, `pingpong.rs`, `copy.rs`, `views.rs`, `overlap.rs`, `memory.rs`, `replay.rs` and
+//! `startup.rs` each hold a measurement's
 //! definition; times are the host's, around whole bursts that end in a wait. `figure.rs` is how a figure is printed, `kernels.rs`
 //! what runs. The programs that measure other libraries the same way live outside the workspace, in `benches/`.
 
@@ -13,6 +14,7 @@ mod memory;
 mod overlap;
 mod pingpong;
 mod replay;
+mod startup;
 mod views;
 
 use std::time::{Duration, Instant};
@@ -28,8 +30,11 @@ use crate::error::{Error, Result};
 /// # Errors
 ///
 /// [`Error::Array`] for all that the device refuses or suffers; [`Error::Validation`]; [`Error::Report`];
-/// [`Error::Read`], [`Error::Log`] and [`Error::UnwantedLog`] for the log, before a device is looked for.
+/// [`Error::Start`] for a process that cannot be started; [`Error::Read`], [`Error::Log`] and [`Error::UnwantedLog`] for the log, before a device is looked for.
 pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
+    if let Some(folder) = &args.one_start {
+        return startup::one(args, folder);
+    }
     let log = match (&args.log, args.suite) {
         (Some(path), Suite::Replay) => replay::read(path)?,
         (Some(path), _) => return Err(Error::UnwantedLog { path: path.clone() }),
@@ -59,6 +64,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
         }
         Suite::Memory => memory::measure(&bench)?,
         Suite::Replay => replay::measure(&bench, &log)?,
+        Suite::Startup => startup::measure(&bench, args)?,
     }
     let messages = ctx.device().physical().instance().take_messages();
     if messages.is_empty() { Ok(()) } else { Err(Error::Validation { messages }) }

@@ -62,6 +62,9 @@ pub(crate) enum Error {
     #[error("{} is a log, which only `bench replay` reads", .path.display())]
     UnwantedLog { path: PathBuf },
 
+    #[error("cannot start this program again to measure it")]
+    Start { source: io::Error },
+
     #[error("`--const {text}`: expected a number, true or false")]
     ConstantValue { text: String },
     #[error("constant `{name}` is given twice")]
@@ -111,7 +114,7 @@ impl Error {
     /// 2 where the input is to blame, 1 where the world is.
     pub(crate) fn exit_code(&self) -> u8 {
         let is_world = match self {
-            Self::Validation { .. } | Self::HostMemory { .. } => true,
+            Self::Validation { .. } | Self::HostMemory { .. } | Self::Start { .. } => true,
             Self::Write { .. } | Self::Rename { .. } | Self::Report { .. } => true,
             Self::Array(error) => is_world(error),
             Self::File(error) => !error.is_input(),

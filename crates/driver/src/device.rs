@@ -40,7 +40,8 @@ pub struct Device {
     /// Those for compute first, then those for transfers, then those that external streams brought.
     queues: Mutex<Vec<Arc<Queue>>>,
     pub(crate) numbers: crate::number::StreamNumbers,
-    tracker: Mutex<Tracker>,
+    /// Shared with the waiter, which must not hold the device.
+    tracker: Arc<Mutex<Tracker>>,
     pub(crate) hold_ended: Condvar, // Of `tracker`; see `hold.rs`.
     waiter: Arc<Waiter>,
     loss: Loss,
@@ -101,7 +102,7 @@ impl Device {
             push_descriptor,
             queues: Mutex::new(queues.into_iter().map(Arc::new).collect()),
             numbers: crate::number::StreamNumbers::default(),
-            tracker: Mutex::default(),
+            tracker: Arc::default(),
             hold_ended: Condvar::new(),
             waiter: Waiter::new(),
             loss: Loss::default(),
@@ -279,6 +280,10 @@ impl Device {
     }
 
     /// Locked for lines, after a lane's lock and before none.
+    pub(crate) fn shared_tracker(&self) -> &Arc<Mutex<Tracker>> {
+        &self.tracker
+    }
+
     pub(crate) fn tracker(&self) -> MutexGuard<'_, Tracker> {
         // A panic inside leaves the table as it was before the operation or after it, never between.
         self.tracker.lock().unwrap_or_else(PoisonError::into_inner)

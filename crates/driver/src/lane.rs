@@ -73,7 +73,8 @@ impl Lane {
         let state = State { newest: timeline.submitted(), ..State::default() };
         let (id, on) = (device.add_lane(queue), device.queue(queue));
         let lane = Arc::new(Self { id, queue, on, state: Mutex::new(state), timeline });
-        let registered = Registered { timeline: Arc::clone(&lane.timeline), lane: Arc::downgrade(&lane) };
+        let registered =
+            Registered { timeline: Arc::clone(&lane.timeline), lane: Arc::downgrade(&lane), is_watched: true };
         device.tracker().register(lane.id, registered);
         Ok(lane)
     }

@@ -317,6 +317,20 @@ impl Stream {
     }
 }
 
+impl Drop for Shared {
+    /// Makes sure that the last holder of a lane, and through it of the device, is whoever drops the stream and not the
+    /// waiter: a device closed on a thread that nobody waits for would be closed while the process exits.
+    fn drop(&mut self) {
+        let device = self.work.device();
+        if device.is_forked() {
+            return;
+        }
+        let beside = self.transfers.iter().flatten().filter_map(|beside| beside.lane.get());
+        beside.chain([&self.work]).for_each(|lane| device.tracker().unwatch(lane.id()));
+        device.waiter().let_go();
+    }
+}
+
 impl Beside {
     /// The lane. A new one starts after what the stream itself was told to start after.
     fn lane(&self, work: &Arc<Lane>) -> Result<&Arc<Lane>> {

@@ -21,6 +21,8 @@ use crate::timeline::Timeline;
 pub(crate) struct Registered {
     pub(crate) timeline: Arc<Timeline>,
     pub(crate) lane: Weak<Lane>,
+    /// Whether the waiter may take hold of it.
+    pub(crate) is_watched: bool,
 }
 
 #[derive(Default)]
@@ -50,6 +52,19 @@ impl Tracker {
         self.completed(id, newest);
         self.hazards.remove_lane(id);
         self.lanes.remove(&id);
+    }
+
+    /// The lanes that the waiter looks after.
+    pub(crate) fn watched_lanes(&self) -> Vec<Arc<Lane>> {
+        let watched = self.lanes.values().filter(|registered| registered.is_watched);
+        watched.filter_map(|registered| registered.lane.upgrade()).collect()
+    }
+
+    /// Keeps the waiter from taking hold of the lane from here on.
+    pub(crate) fn unwatch(&mut self, id: LaneId) {
+        if let Some(registered) = self.lanes.get_mut(&id) {
+            registered.is_watched = false;
+        }
     }
 
     /// The lanes that somebody still records on.

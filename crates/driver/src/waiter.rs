@@ -3,12 +3,16 @@
 //!
 //! It is started when first needed and sleeps when there is nothing to do. While callbacks are pending it sleeps in
 //! `vkWaitSemaphores` for the first of them; a timeline of its own, raised from the host, wakes it for anything new.
+//!
+//! It holds neither the device nor, once their streams are dropped, its lanes: both end on a thread of the program's,
+//! which is not in the middle of something when the process exits. What callbacks hold they hold.
 
+use std::cell::Cell;
 use std::fmt;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +20,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::point::Point;
 use crate::timeline::{Timeline, wait_any};
+use crate::tracker::Tracker;
 
 /// How long recorded work may stay unsent when nobody asks for it.
 const FLUSH_DELAY: Duration = Duration::from_micros(200);
@@ -42,6 +47,13 @@ pub(crate) struct Waiter {
     is_armed: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
+    /// Locked while the thread holds lanes.
+    holding: Mutex<()>,
+}
+
+thread_local! {
+    /// Whether this thread is a device's waiter.
+    static IS_WAITER: Cell<bool> = const { Cell::new(false) };
 }
 
 impl Waiter {
@@ -83,9 +95,9 @@ impl Waiter {
         if state.is_running {
             return;
         }
-        let (waiter, device) = (Arc::clone(self), Arc::downgrade(device));
+        let (waiter, tracker) = (Arc::clone(self), Arc::clone(device.shared_tracker()));
         let thread = thread::Builder::new().name("vkarray-waiter".to_owned());
-        match thread.spawn(move || waiter.run(&device)) {
+        match thread.spawn(move || waiter.run(&tracker)) {
             Ok(_) => state.is_running = true,
             // Without the thread batches still go out when they are full or waited for.
             Err(error) => tracing::error!(%error, "cannot start the thread that sends work nobody waits for"),
@@ -102,21 +114,27 @@ impl Waiter {
         self.changed.notify_all();
     }
 
-    fn run(&self, device: &Weak<Device>) {
+    /// Returns when the thread holds no lane that it was kept from before the call.
+    pub(crate) fn let_go(&self) {
+        if !IS_WAITER.get() {
+            drop(self.holding.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    fn run(&self, tracker: &Mutex<Tracker>) {
+        IS_WAITER.set(true);
         let mut n_idle = 0;
         while let Some(has_callbacks) = self.sleep_until_needed() {
-            let Some(device) = device.upgrade() else { return };
             if self.is_armed.load(Ordering::Acquire) {
-                n_idle = if flush_old(&device) { 0 } else { n_idle + 1 };
+                n_idle = if self.flush_old(tracker) { 0 } else { n_idle + 1 };
                 if n_idle >= IDLE_ROUNDS {
                     n_idle = 0;
-                    self.disarm(&device);
+                    self.disarm(tracker);
                 }
             }
             if has_callbacks {
                 self.wait_for_callbacks();
             } else if self.is_armed.load(Ordering::Acquire) {
-                drop(device); // Sleep without holding the device open.
                 self.nap();
             }
         }
@@ -144,9 +162,9 @@ impl Waiter {
     }
 
     /// Stops looking for batches. One that was opened in the meantime is found first.
-    fn disarm(&self, device: &Arc<Device>) {
+    fn disarm(&self, tracker: &Mutex<Tracker>) {
         self.is_armed.store(false, Ordering::Release);
-        if flush_old(device) {
+        if self.flush_old(tracker) {
             self.is_armed.store(true, Ordering::Release);
         }
     }
@@ -193,28 +211,30 @@ impl Waiter {
         due
     }
 
+    /// Sends the batches that have grown old. Returns whether any work is still being recorded.
+    fn flush_old(&self, tracker: &Mutex<Tracker>) -> bool {
+        let before = Instant::now().checked_sub(FLUSH_DELAY).unwrap_or_else(Instant::now);
+        let _holding = self.holding.lock().unwrap_or_else(PoisonError::into_inner);
+        let lanes = tracker.lock().unwrap_or_else(PoisonError::into_inner).watched_lanes();
+        let mut is_open = false;
+        for lane in lanes {
+            match lane.flush_if_older(before) {
+                Ok(stays_open) => is_open |= stays_open,
+                // Refused for lack of memory, it is sent later; else the device remembers the error for whoever comes
+                // next.
+                Err(error) => {
+                    is_open |= lane.device().check_lost().is_ok();
+                    tracing::debug!(%error, "cannot send recorded work");
+                }
+            }
+        }
+        is_open
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         // Callbacks run outside the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Sends the batches that have grown old. Returns whether any work is still being recorded.
-fn flush_old(device: &Arc<Device>) -> bool {
-    let before = Instant::now().checked_sub(FLUSH_DELAY).unwrap_or_else(Instant::now);
-    let lanes = device.tracker().lanes();
-    let mut is_open = false;
-    for lane in lanes {
-        match lane.flush_if_older(before) {
-            Ok(stays_open) => is_open |= stays_open,
-            // Refused for lack of memory, it is sent later; else the device remembers the error for whoever comes next.
-            Err(error) => {
-                is_open |= device.check_lost().is_ok();
-                tracing::debug!(%error, "cannot send recorded work");
-            }
-        }
-    }
-    is_open
 }
 
 impl fmt::Debug for Waiter {

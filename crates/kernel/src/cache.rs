@@ -14,6 +14,8 @@ use vkarray_driver::{Device, Owned};
 use crate::disk::{CacheCounters, CacheSettings, Disk};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
+use crate::limits::Limits;
+use crate::sanitize::Sanitize;
 use crate::source::Source;
 use crate::stored::Origin;
 use crate::translate::{Bounds, Options};
@@ -77,13 +79,14 @@ impl KernelCache {
     /// Starts to build a kernel. Nothing is done before [`KernelBuilder::build`] or [`KernelBuilder::prefetch`].
     pub fn kernel(self: &Arc<Self>, source: Source) -> KernelBuilder {
         let integer_dot_product = self.device().plan().features.integer_dot_product;
-        KernelBuilder {
+        let builder = KernelBuilder {
             cache: Arc::clone(self),
             source,
             entry: None,
             constants: BTreeMap::new(),
             options: Options { integer_dot_product, ..Options::default() },
-        }
+        };
+        builder.sanitize(std::env::var_os("VKARRAY_SANITIZE").is_some_and(|value| value == "1"))
     }
 
     /// How many kernels are held.
@@ -206,6 +209,18 @@ impl KernelBuilder {
     /// Zeroes workgroup memory when a workgroup starts. Off: its contents are undefined, as on the device.
     pub fn zero_shared(mut self, on: bool) -> Self {
         self.options.zero_shared = on;
+        self
+    }
+
+    /// Builds checks into the kernel that find its faults while it runs, for tests: see
+    /// [`Kernel::dispatch`](crate::Kernel::dispatch). `VKARRAY_SANITIZE=1` turns it on for all kernels, which this
+    /// overrules.
+    ///
+    /// They find indices out of range, division of integers by zero, and in shared memory reads of what nobody wrote,
+    /// races, and barriers that not all invocations of a workgroup come to.
+    pub fn sanitize(mut self, on: bool) -> Self {
+        let limits = Limits::from(self.cache.driver_cache.device().info());
+        self.options.sanitize = on.then_some(Sanitize { max_shared_bytes: limits.max_shared_bytes });
         self
     }
 

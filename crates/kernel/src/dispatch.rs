@@ -22,16 +22,23 @@ impl Kernel {
     /// no workgroups launches nothing, after the same checks. Work on the same memory, on this stream or another, is
     /// ordered by the runtime.
     ///
+    /// A kernel built with [`KernelBuilder::sanitize`](crate::KernelBuilder::sanitize) is waited for, and the first fault
+    /// it found is returned as [`Error::Found`].
+    ///
     /// # Errors
     ///
     /// Those of [`check`](crate::check()) and [`Groups::resolve`], [`Error::ForeignDevice`], [`Error::Aliased`],
-    /// [`Error::EmptyArray`]; nothing is recorded then. [`Error::Driver`] if recording or sending fails.
+    /// [`Error::EmptyArray`]; nothing is recorded then. [`Error::Driver`] if recording or sending fails. Of a kernel built
+    /// with checks also [`Error::Found`], [`Error::Sanitize`] and [`Error::Memory`].
     ///
     /// [`Signature::arguments`]: crate::Signature::arguments
     /// [`Error::ForeignDevice`]: crate::Error::ForeignDevice
     /// [`Error::Aliased`]: crate::Error::Aliased
     /// [`Error::EmptyArray`]: crate::Error::EmptyArray
     /// [`Error::Driver`]: crate::Error::Driver
+    /// [`Error::Found`]: crate::Error::Found
+    /// [`Error::Sanitize`]: crate::Error::Sanitize
+    /// [`Error::Memory`]: crate::Error::Memory
     pub fn dispatch(&self, stream: &Stream, groups: Groups, args: impl Arguments) -> Result<()> {
         args.with(|args| self.dispatch_args(stream, groups, args))
     }
@@ -42,9 +49,18 @@ impl Kernel {
         if !self.prepare(&mut launch, stream, groups, args)? {
             return Ok(());
         }
+        match &self.pipeline.sanitizer {
+            None => self.submit(stream, &launch),
+            Some(sanitizer) => self.dispatch_sanitized(stream, &mut launch, sanitizer),
+        }
+    }
+
+    /// Records a launch of this kernel that has its memory.
+    #[inline]
+    pub(crate) fn submit(&self, stream: &Stream, launch: &Launch) -> Result<()> {
         let record = |recorder: &mut Recorder<'_>| {
             // SAFETY: the arrays outlive their last uses, which are recorded with the accesses.
-            unsafe { self.record_launch(recorder, &launch) }
+            unsafe { self.record_launch(recorder, launch) }
         };
         // SAFETY: a launch touches what its `accesses` say; see there.
         Ok(unsafe { stream.record(&launch.accesses, record) }?)

@@ -373,6 +373,17 @@ pub enum Error {
         /// What came.
         given: String,
     },
+    /// The kernel cannot be built or run with checks.
+    #[error("kernel `{kernel}` cannot be sanitized: {reason}")]
+    Sanitize {
+        /// Entry point.
+        kernel: String,
+        /// What stands against it.
+        reason: String,
+    },
+    /// A kernel with checks found a fault of its own.
+    #[error("{0}")]
+    Found(Box<crate::sanitize::Finding>),
     /// Memory was refused.
     #[error(transparent)]
     Memory(#[from] vkarray_allocator::Error),

@@ -57,9 +57,10 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// As [`Kernel::dispatch`]; nothing is added then.
+    /// As [`Kernel::dispatch`], and [`Error::Sanitize`] for a kernel built with checks; nothing is added then.
     pub fn record(&self, graph: &mut GraphRecorder, groups: Groups, args: impl Arguments) -> Result<DispatchNode> {
         self.check_device(graph.device(), "the graph")?;
+        self.check_recordable()?;
         let dispatch = args.with(|args| {
             // A named or surplus argument that the kernel does not take is refused with the others.
             let named = |(idx, arg): (usize, &NamedArg<'_>)| (self.name_of(idx, arg), Held::new(&arg.arg));

@@ -11,6 +11,7 @@ use crate::capabilities::check_capabilities;
 use crate::digest::Digest;
 use crate::error::Result;
 use crate::limits::{Limits, check_bindings, check_workgroup};
+use crate::sanitized::Sanitizer;
 use crate::scalar::ScalarValue;
 use crate::signature::{Param, ParamKind, Signature};
 use crate::translate::Translated;
@@ -63,6 +64,8 @@ pub(crate) struct Pipeline {
     pub(crate) digest: Option<Digest>,
     pub(crate) label: Label,
     pub(crate) limits: Limits,
+    /// If it was built with checks.
+    pub(crate) sanitizer: Option<Sanitizer>,
 }
 
 /// A group of buffers, bound together.
@@ -78,16 +81,20 @@ pub(crate) struct Set {
 
 impl Pipeline {
     pub(crate) fn new(device: &Arc<Device>, cache: vk::PipelineCache, translated: Translated) -> Result<Self> {
-        let Translated { spirv, signature, entry, specialization, .. } = translated;
+        let Translated { spirv, signature, entry, specialization, sanitized, source_name, .. } = translated;
         let specialization = Specialization::new(&specialization);
         let limits = Limits::from(device.info());
         check_capabilities(&signature, device.info())?;
         check_workgroup(&signature, &limits)?;
-        check_bindings(&signature, &limits)?;
-        let binding = plan_binding(&signature, device);
-        let set_layouts = create_set_layouts(device, &signature, &binding)?;
-        let layout = create_layout(device, &signature, &set_layouts)?;
-        let sets = create_sets(device, &signature, &binding, &set_layouts, layout.raw())?;
+        // The report of the checks is bound behind the kernel's own parameters.
+        let with_report = sanitized.as_ref().map(|sanitized| sanitized.bound(&signature, &limits)).transpose()?;
+        let bound = with_report.as_ref().unwrap_or(&signature);
+        check_bindings(bound, &limits)?;
+        let binding = plan_binding(bound, device);
+        let set_layouts = create_set_layouts(device, bound, &binding)?;
+        let layout = create_layout(device, bound, &set_layouts)?;
+        let sets = create_sets(device, bound, &binding, &set_layouts, layout.raw())?;
+        let sanitizer = sanitized.map(|sanitized| Sanitizer::new(device, sanitized, source_name)).transpose()?;
         let module = create_module(device, &spirv)?;
         let entry = std::ffi::CString::new(entry).expect(BAD_ENTRY);
         let stage = vk::PipelineShaderStageCreateInfo::default()
@@ -105,7 +112,7 @@ impl Pipeline {
         let label = device.kernel_label(&signature.entry);
         let push_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
         let digest = Digest::new(&signature, &limits);
-        Ok(Self { raw, layout, set_layouts, binding, signature, sets, push_bytes, digest, label, limits })
+        Ok(Self { raw, layout, set_layouts, binding, signature, sets, push_bytes, digest, label, limits, sanitizer })
     }
 
     /// Whether it was built for that device.

@@ -64,7 +64,7 @@ impl Launch {
 
     /// Adds the array of the next parameter.
     #[inline]
-    fn bind(&mut self, block: &Block, range: Range<u64>, kind: ParamKind, writes: bool) {
+    pub(crate) fn bind(&mut self, block: &Block, range: Range<u64>, kind: ParamKind, writes: bool) {
         let (offset, len) = (block.buffer_offset() + range.start, range.end - range.start);
         self.buffers.push(vk::DescriptorBufferInfo { buffer: block.buffer(), offset, range: len });
         let stage = match kind {

@@ -18,10 +18,10 @@ use crate::error::{Error, Result};
 use crate::linked::Linked;
 use crate::names::{Names, nearest};
 use crate::scalar::{ScalarValue, range_of};
-use crate::signature::Param;
+use crate::signature::{Param, Signature};
 use crate::source::Library;
 use crate::translate::{Options, Translated};
-use crate::{reflect, spirv};
+use crate::{reflect, sanitize, spirv};
 
 /// Where naga's GLSL ends, there is still a way.
 const GLSL_ADVICE: &str =
@@ -97,9 +97,11 @@ impl Text {
             return Err(Error::Unsupported { kernel: entry.to_owned(), variable, what });
         }
         signature.constants = reflect::constants(&self.module, &module);
+        let checked = self.instrumented((&module, &info, index), &signature, options)?;
+        let (module, info) = checked.as_ref().map_or((&*module, &*info), |with| (&with.module, &with.info));
         let written = spirv::write(&spirv::Request {
-            module: &module,
-            info: &info,
+            module,
+            info,
             entry,
             source: (&self.source_name, &self.linked.text),
             options,
@@ -112,7 +114,22 @@ impl Text {
             entry: entry.to_owned(),
             buffer_bounds: written.buffer_bounds,
             specialization: Vec::new(),
+            sanitized: checked.map(|with| with.sanitized),
+            source_name: self.source_name.clone(),
         })
+    }
+
+    /// The module with checks, if they are asked for.
+    fn instrumented(
+        &self,
+        (module, info, index): (&naga::Module, &ModuleInfo, usize),
+        signature: &Signature,
+        options: &Options,
+    ) -> Result<Option<sanitize::Instrumented>> {
+        let Some(sanitize) = options.sanitize else { return Ok(None) };
+        let (text, zero_shared) = (self.linked.text.as_str(), options.zero_shared);
+        let request = sanitize::Request { module, info, index, signature, text, zero_shared, sanitize };
+        sanitize::instrument(&request).map(Some)
     }
 
     /// Checks the values against the constants' types and renames them to the keys naga expects.
@@ -170,7 +187,7 @@ impl Text {
 
 /// What a shader may use: all of what naga's SPIR-V writer knows that has a place in a compute kernel. Whether the device
 /// has it is asked later, by [`Signature::capabilities`].
-fn supported() -> Capabilities {
+pub(crate) fn supported() -> Capabilities {
     Capabilities::IMMEDIATES
         | Capabilities::FLOAT64
         | Capabilities::SHADER_INT64

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::binary::{Binary, Chosen};
 use crate::error::{Error, Result};
 use crate::names::nearest;
+use crate::sanitize::{Sanitize, Sanitized};
 use crate::scalar::ScalarValue;
 use crate::signature::Signature;
 use crate::source::{Language, Source};
@@ -36,6 +37,8 @@ pub struct Options {
     pub integer_dot_product: bool,
     /// Whether names and the source text go into the SPIR-V, for debuggers and profilers.
     pub debug_info: bool,
+    /// Whether the kernel gets checks that find its faults while it runs. Nothing else changes without.
+    pub sanitize: Option<Sanitize>,
 }
 
 /// What happens to an index out of range.
@@ -83,6 +86,10 @@ pub struct Translated {
     pub buffer_bounds: BufferBounds,
     /// Values of specialisation constants, by number. naga's kernels have none: their values are in the SPIR-V.
     pub specialization: Vec<(u32, ScalarValue)>,
+    /// What the checks need and say, if [`Options::sanitize`] asked for them.
+    pub sanitized: Option<Sanitized>,
+    /// The source's name.
+    pub source_name: String,
 }
 
 /// A shader that parses and is valid. Translating it needs no further look at its text.
@@ -165,13 +172,14 @@ impl Module {
         constants: &BTreeMap<String, f64>,
         options: &Options,
     ) -> Result<Translated> {
-        if options.zero_shared {
-            let (source_name, option) = (self.source_name.clone(), "zeroing shared memory");
-            return Err(Error::NotTranslated { source_name, option });
+        let asked = [(options.zero_shared, "zeroing shared memory"), (options.sanitize.is_some(), "sanitizing")];
+        if let Some(&(_, option)) = asked.iter().find(|(is_asked, _)| *is_asked) {
+            return Err(Error::NotTranslated { source_name: self.source_name.clone(), option });
         }
         let Chosen { spirv, signature, specialization } = binary.choose(&self.source_name, entry, constants)?;
         let entry = entry.to_owned();
-        Ok(Translated { spirv, signature, entry, buffer_bounds: BufferBounds::Driver, specialization })
+        let (buffer_bounds, source_name) = (BufferBounds::Driver, self.source_name.clone());
+        Ok(Translated { spirv, signature, entry, buffer_bounds, specialization, sanitized: None, source_name })
     }
 
     fn choose_entry<'a>(&'a self, entry: Option<&str>) -> Result<&'a str> {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use vkarray_allocator::{Allocator, ManagerFactory, MemoryContext};
 use vkarray_driver::{DefaultStreams, Device, DeviceInfo, Event, Instance, N_STRIPES, Stream, stripe};
-use vkarray_kernel::{ConstArray, Element, Kernel, KernelBuilder, KernelCache, Source};
+use vkarray_kernel::{CacheSettings, ConstArray, Element, Kernel, KernelBuilder, KernelCache, Source};
 
 use crate::copy::{CopyKernels, Variant};
 use crate::error::{Error, Result};
@@ -48,6 +48,7 @@ pub struct ContextBuilder {
     selector: Option<String>,
     validation: Option<bool>,
     memory_manager: Option<ManagerFactory>,
+    kernel_cache: Option<CacheSettings>,
 }
 
 impl ContextBuilder {
@@ -73,6 +74,14 @@ impl ContextBuilder {
         self
     }
 
+    /// Keeps kernels on disk where and as these settings say. Wins over `VKARRAY_CACHE` and its like, for which see
+    /// [`CacheSettings::from_environment`].
+    #[must_use]
+    pub fn kernel_cache(mut self, settings: CacheSettings) -> Self {
+        self.kernel_cache = Some(settings);
+        self
+    }
+
     /// Loads Vulkan and opens the device.
     ///
     /// # Errors
@@ -84,10 +93,12 @@ impl ContextBuilder {
             instance = instance.validation(on);
         }
         let device = Device::open_selected(&instance.build()?, self.selector.as_deref())?;
-        match self.memory_manager {
-            Some(factory) => Context::with_allocator(&Allocator::with_manager(&device, factory.make()?)?),
-            None => Context::on(&device),
-        }
+        let settings = self.kernel_cache.map_or_else(CacheSettings::from_environment, Ok)?;
+        let allocator = match self.memory_manager {
+            Some(factory) => Allocator::with_manager(&device, factory.make()?)?,
+            None => Allocator::new(&device)?,
+        };
+        Context::with_kernel_cache(&allocator, settings)
     }
 }
 
@@ -133,14 +144,23 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`] if the driver is out of memory.
+    /// [`Error::Driver`] if the driver is out of memory; [`Error::Kernel`] if `VKARRAY_CACHE` says nothing known.
     pub fn with_allocator(allocator: &Arc<Allocator>) -> Result<Self> {
+        Self::with_kernel_cache(allocator, CacheSettings::from_environment()?)
+    }
+
+    /// As [`Context::with_allocator`], with kernels kept on disk where and as these settings say.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`] if the driver is out of memory.
+    pub fn with_kernel_cache(allocator: &Arc<Allocator>, settings: CacheSettings) -> Result<Self> {
         let device = allocator.device();
         let shared = Shared {
             default_stream: Stream::new(device)?,
             default_streams: DefaultStreams::of(device),
             copies: CopyKernels::new(device.info()),
-            kernels: KernelCache::new(device)?,
+            kernels: KernelCache::with_disk(device, settings)?,
             device: Arc::clone(device),
         };
         let shared = Arc::new(shared);
@@ -165,6 +185,12 @@ impl Context {
     #[must_use]
     pub fn device(&self) -> &Arc<Device> {
         &self.front.shared.device
+    }
+
+    /// The kernels, and what was found of them on disk.
+    #[must_use]
+    pub fn kernel_cache(&self) -> &Arc<KernelCache> {
+        &self.front.shared.kernels
     }
 
     /// What the device says of itself.

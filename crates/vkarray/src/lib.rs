@@ -66,9 +66,10 @@ pub use vkarray_driver::{
     ValidationMessage,
 };
 pub use vkarray_kernel::{
-    Access, Arg, ArgShape, Arguments, ArrayShape, AsArg, Bounds, ConstArray, Constant, DType, DispatchNode, Element,
-    ElementType, Error as KernelError, Groups, Kernel, KernelBuilder, Library, Limits, Module, NamedArg, Options,
-    Param, ParamKind, Parameter, PushMember, ScalarValue, Signature, Source, Translated,
+    Access, Arg, ArgShape, Arguments, ArrayShape, AsArg, Bounds, CacheCounters, CacheMode, CacheSettings, ConstArray,
+    Constant, DType, DispatchNode, Element, ElementType, Error as KernelError, Fault, Finding, Groups, Kernel,
+    KernelBuilder, KernelCache, Library, Limits, Module, NamedArg, Options, OtherAccess, Param, ParamKind, Parameter,
+    PushMember, Sanitize, Sanitized, ScalarValue, Signature, Source, StoreCounters, Translated,
 };
 #[cfg(feature = "serde")]
 pub use vkarray_ndarray::ArraySeed;
@@ -77,6 +78,14 @@ pub use vkarray_ndarray::{
     Index, InterfaceError, Layout, LayoutError, MemoryHandle, NpyFile, NpyHeader, NpzFile, NpzWriter, Number, Order,
     PendingCopy, RangeProblem, ReadyPoint, Registered, Result, Span, broadcast_shapes, write_npy,
 };
+
+#[cfg(doctest)]
+mod kernel_macro;
+
+pub use half;
+#[doc(hidden)]
+pub use vkarray_kernel::{assert_field, assert_size};
+pub use vkarray_kernel_macros::kernel;
 
 /// What most programs need.
 pub mod prelude {

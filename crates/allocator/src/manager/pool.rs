@@ -83,9 +83,10 @@ impl MemoryManager for PoolManager {
 
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
         if self.state.get().is_none() {
-            // Somebody else may have been quicker; theirs is as good.
-            let _ = self.state.set(State::new(device, self.limit)?);
+            // Somebody else may have been quicker; theirs is as good. The state comes last: with it the pool is ready.
+            let state = State::new(device, self.limit)?;
             let _ = self.imports.set(Imports::new(device));
+            let _ = self.state.set(state);
         }
         check_same_device(self.state()?.device(), device)
     }

@@ -106,6 +106,10 @@ fn open(plan: &Plan) -> Result<Context> {
 fn build(plan: &Plan, ctx: &Context) -> Result<Kernel> {
     let builder = ctx.kernel(plan.source.clone()).entry(&plan.signature.entry);
     let builder = plan.constants.iter().fold(builder, |builder, (name, value)| builder.constant(name, *value));
+    let builder = match plan.sanitize {
+        Some(on) => builder.sanitize(on),
+        None => builder,
+    };
     Ok(builder.build()?)
 }
 

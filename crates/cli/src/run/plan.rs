@@ -65,6 +65,8 @@ pub(crate) struct Plan {
     pub(crate) grid: Groups,
     pub(crate) device: Option<String>,
     pub(crate) repeat: u32,
+    /// Whether the kernel is built with checks; `None` where the environment says.
+    pub(crate) sanitize: Option<bool>,
     /// The file that takes a trace of the run.
     pub(crate) trace: Option<PathBuf>,
 }
@@ -91,7 +93,8 @@ impl Plan {
         let outputs = parse_outputs(&args.outputs, &signature, &arrays)?;
         let trace = traced::wanted(args.trace.as_ref())?;
         let (grid, device, repeat) = (grid.groups, args.device.clone(), args.repeat.get());
-        Ok(Self { source, constants, signature, arrays, scalars, outputs, grid, device, repeat, trace })
+        let sanitize = args.sanitize.then_some(true);
+        Ok(Self { source, constants, signature, arrays, scalars, outputs, grid, device, repeat, sanitize, trace })
     }
 
     /// Checks what only a device can say, before any array is loaded, and returns the workgroups to dispatch.

@@ -125,3 +125,9 @@ fn text_has_a_line_a_figure() {
     assert_eq!(text.lines().count(), 12, "{text}");
     assert!(text.lines().skip(1).all(|line| line.starts_with("alloc_") || line.starts_with("use_")), "{text}");
 }
+
+#[test]
+fn startups() {
+    let expected = ["startup_open", "startup_20_kernels_cold", "startup_20_kernels_warm", "startup_ratio"];
+    assert_eq!(names("startup"), expected);
+}

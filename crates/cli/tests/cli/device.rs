@@ -67,6 +67,30 @@ const CONVOLUTIONS: &[Convolution] = &[
 ];
 
 #[test]
+fn a_fault_ends_a_sanitized_run_with_its_line_and_leaves_every_file_alone() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.put("y.npy", "old");
+    folder.put(
+        "shift.wgsl",
+        "@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@compute @workgroup_size(64) fn shift(@builtin(global_invocation_id) id: vec3<u32>) {
+    y[id.x] =
+        x[id.x + 1u];
+}",
+    );
+    let line = "run shift.wgsl --arg x=zeros:f32[64] --arg y=zeros:f32[64] --covering 64 --out y=y.npy --sanitize";
+    let message = folder.refused(2, &mut folder.command(line));
+    let finding =
+        "shift.wgsl:5:9: kernel `shift`: index 64 is out of range of `x`, which has 64 elements (invocation 63, 0, 0)";
+    assert!(message.contains(finding), "{message}");
+    assert_eq!(std::fs::read_to_string(folder.0.path().join("y.npy")).unwrap(), "old");
+}
+
+#[test]
 fn convolution_matches_the_definition() {
     if !has_device() {
         return;

@@ -139,8 +139,9 @@ mod tests {
 
     #[test]
     fn the_longest_unused_go_first() {
+        type Case<'a> = (&'a [(u64, u64)], u64, &'a [&'a str]);
         // Bytes and last use of each, room, those that go.
-        let cases: &[(&[(u64, u64)], u64, &[&str])] = &[
+        let cases: &[Case<'_>] = &[
             (&[], 0, &[]),
             (&[(5, 1), (5, 2)], 10, &[]),                 // All fit.
             (&[(8, 1), (8, 2), (8, 3)], 16, &["0", "1"]), // 16 would fit, but an eighth is to be free.

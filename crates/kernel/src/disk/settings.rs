@@ -79,7 +79,7 @@ impl CacheSettings {
     /// [`Error::BadSetting`].
     pub fn from_environment() -> Result<Self> {
         let caches = || etcetera::choose_base_strategy().ok().map(|user| user.cache_dir().join("vkarray"));
-        Self::read(|name| std::env::var_os(name), caches)
+        Self::read(std::env::var_os, caches)
     }
 
     fn read(
@@ -117,8 +117,9 @@ mod tests {
     fn the_environment_says_where_and_whether() {
         let home = Some("/home/.cache/vkarray");
         let kept = CacheSettings::at("/home/.cache/vkarray");
+        type Case<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>, CacheSettings);
         // Variables, the user's folder, settings.
-        let cases: &[(&[(&str, &str)], Option<&str>, CacheSettings)] = &[
+        let cases: &[Case<'_>] = &[
             (&[], home, kept.clone()),
             (&[(MODE, "on")], home, kept.clone()),
             (&[(MODE, ""), (DIRECTORY, "")], home, kept.clone()), // Set to nothing is not set.

@@ -1,5 +1,11 @@
 //! What is written: bounds, options, capabilities, judged by Khronos's validator.
 
+use naga::ShaderStage;
+use naga::back::PipelineConstants;
+use naga::back::pipeline_constants::process_overrides;
+use naga::valid::{ValidationFlags, Validator};
+
+use crate::text::supported;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -107,6 +113,49 @@ fn spirv_val_accepts_every_shader() {
             let translated = translate_with(text, Some(entry), constants, &options).unwrap();
             assert_eq!(spirv_val(&translated.spirv), None, "{entry}");
         }
+    }
+}
+
+#[test]
+fn checks_are_valid_and_leave_the_signature_alone() {
+    let checks = |max_shared_bytes| Some(Sanitize { max_shared_bytes });
+    for (text, entry, constants) in [
+        (SAXPY, "saxpy", &[][..]),
+        (CONVOLVE, "convolve", &[("GAIN", 1.0)]),
+        (PARTICLES, "move_all", &[]),
+        (HISTOGRAM, "histogram", &[]),
+        (TWO, "one", &[]),
+        (TWO, "two", &[("B", 1.0)]),
+        (HALF, "main", &[]),
+        (vkarray_shaders::CONVOLVE, "convolve", &[]),
+        (vkarray_shaders::JULIA, "julia", &[]),
+    ] {
+        let plain = translate_with(text, Some(entry), constants, &Options::default()).unwrap();
+        for sanitize in [checks(1 << 20), checks(0)] {
+            let options = Options { sanitize, ..Options::default() };
+            let checked = translate_with(text, Some(entry), constants, &options).unwrap();
+            assert_eq!(spirv_val(&checked.spirv), None, "{entry}");
+            assert_eq!(checked.signature, plain.signature, "{entry}");
+            let sanitized = checked.sanitized.unwrap();
+            assert!(!sanitized.sites.is_empty(), "{entry}");
+            let is_taken = |param: &crate::Param| (param.group, param.binding) == (sanitized.group, sanitized.binding);
+            assert!(!plain.signature.params.iter().any(is_taken), "{entry}");
+        }
+        assert_eq!(plain.sanitized, None, "{entry}");
+    }
+}
+
+#[test]
+fn without_checks_the_words_are_those_of_the_shader_itself() {
+    for (text, entry) in [(SAXPY, "saxpy"), (PARTICLES, "move_all"), (HISTOGRAM, "histogram"), (TWO, "one")] {
+        let plain = translate_with(text, Some(entry), &[], &Options::default()).unwrap();
+        let module = naga::front::wgsl::parse_str(text).unwrap();
+        let info = Validator::new(ValidationFlags::all(), supported()).validate(&module).unwrap();
+        let stage = Some((ShaderStage::Compute, entry));
+        let (module, info) = process_overrides(&module, &info, stage, &PipelineConstants::default()).unwrap();
+        let (source, options) = (("test.wgsl", text), &Options::default());
+        let request = crate::spirv::Request { module: &module, info: &info, entry, source, options };
+        assert_eq!(plain.spirv, crate::spirv::write(&request).unwrap().words, "{entry}");
     }
 }
 

@@ -1,0 +1,88 @@
+//! What a program waits for its kernels: twenty different ones, in a process of its own, with nothing on disk and then
+//! with what that process left there.
+//!
+//! The drivers' own caches on disk are turned off where that can be said by a variable, else a first start would find
+//! what an earlier bench made. The process that is measured is this program again, with a flag that its help does not
+//! show; it prints its times, and the one that started it makes figures of them. The kernels are in `startup.wgsl`, whose
+//! words in capitals are replaced.
+
+use std::env;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use vkarray::{CacheSettings, Context, Source};
+
+use super::Bench;
+use super::figure::Unit;
+use crate::args::BenchArgs;
+use crate::devices::print;
+use crate::error::{Error, Result};
+
+/// A tile that is sorted, one that is summed, and three neighbours and a matrix.
+const SHADER: &str = include_str!("startup.wgsl");
+
+/// What differs: the entry points, and for each of them so many types and functions.
+const ENTRIES: [&str; 5] = ["map", "sum", "stencil", "product", "sort"];
+const VARIANTS: [(&str, &str); 4] =
+    [("f32", "a * b + a"), ("i32", "a * b - b"), ("u32", "(a ^ b) * 3u"), ("f32", "max(a, b) - a")];
+
+/// What the caches of drivers are turned off by: NVIDIA's and Mesa's.
+const DRIVERS_OWN: [(&str, &str); 2] = [("__GL_SHADER_DISK_CACHE", "0"), ("MESA_SHADER_CACHE_DISABLE", "true")];
+
+/// One start, in seconds.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+struct Start {
+    open: f64,
+    kernels: f64,
+}
+
+pub(super) fn measure(bench: &Bench<'_>, args: &BenchArgs) -> Result<()> {
+    let (mut cold, mut warm) = (Vec::new(), Vec::new());
+    for _ in 0..bench.runs {
+        let folder = tempfile::tempdir().map_err(|source| Error::Start { source })?;
+        cold.push(start(args, folder.path())?);
+        warm.push(start(args, folder.path())?);
+    }
+    let seconds = |of: fn(&Start) -> f64, starts: &[Start]| -> Vec<_> {
+        starts.iter().map(|start| Duration::from_secs_f64(of(start))).collect()
+    };
+    bench.micros("startup_open", &seconds(|start| start.open, &warm), 1)?;
+    bench.micros("startup_20_kernels_cold", &seconds(|start| start.kernels, &cold), 1)?;
+    bench.micros("startup_20_kernels_warm", &seconds(|start| start.kernels, &warm), 1)?;
+    let ratios = cold.iter().zip(&warm).map(|(cold, warm)| cold.kernels / warm.kernels);
+    bench.printer.figure("startup_ratio", Unit::Ratio, ratios)
+}
+
+/// Runs this program again, on that folder.
+fn start(args: &BenchArgs, folder: &Path) -> Result<Start> {
+    let program = env::current_exe().map_err(|source| Error::Start { source })?;
+    let mut command = Command::new(program);
+    command.args(["bench", "startup", "--one-start"]).arg(folder).envs(DRIVERS_OWN).stderr(Stdio::inherit());
+    command.args(args.device.iter().flat_map(|device| ["--device", device]));
+    let output = command.output().map_err(|source| Error::Start { source })?;
+    let start = serde_json::from_slice(&output.stdout).map_err(|error| Error::Start { source: error.into() })?;
+    Ok(start)
+}
+
+/// The start that is measured.
+pub(super) fn one(args: &BenchArgs, folder: &Path) -> Result<()> {
+    let begin = Instant::now();
+    let mut builder = Context::builder().kernel_cache(CacheSettings::at(folder));
+    if let Some(selector) = &args.device {
+        builder = builder.device(selector);
+    }
+    let ctx = builder.open()?;
+    let open = begin.elapsed().as_secs_f64();
+    let begin = Instant::now();
+    for (ty, function) in VARIANTS {
+        let text = SHADER.replace("TYPE", ty).replace("FUNCTION", function);
+        for entry in ENTRIES {
+            ctx.kernel(Source::wgsl(text.clone())).entry(entry).build()?;
+        }
+    }
+    let kernels = begin.elapsed().as_secs_f64();
+    let start = serde_json::to_string(&Start { open, kernels }).expect("plain numbers");
+    print(&start)
+}

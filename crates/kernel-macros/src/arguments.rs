@@ -1,0 +1,128 @@
+//! The arguments of a kernel as parameters of a Rust function.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::{Error, Ident, Path, Result};
+use vkarray_kernel::{DType, ElementType, Param, ParamKind, Parameter, Signature};
+
+use crate::declaration::Declaration;
+
+/// The longest tuple that is taken as arguments.
+const TUPLE: usize = 12;
+
+/// The parameters of a dispatch.
+pub(crate) struct Arguments {
+    arguments: Vec<Argument>,
+}
+
+struct Argument {
+    /// In the shader.
+    name: String,
+    identifier: Ident,
+    ty: TokenStream,
+}
+
+impl Arguments {
+    pub(crate) fn new(declaration: &Declaration, signature: &Signature) -> Result<Self> {
+        let mut taken = vec!["stream".to_owned(), "groups".to_owned()];
+        let mut arguments = Vec::new();
+        for parameter in signature.arguments() {
+            let refused: Vec<&str> = taken.iter().map(String::as_str).collect();
+            let identifier = identifier(parameter.name(), &refused, Span::call_site());
+            taken.push(identifier.to_string());
+            let ty = match parameter {
+                Parameter::Array(param) => array_type(declaration, param)?,
+                Parameter::Scalar(member) => {
+                    let leaves = member.ty.leaves();
+                    let (n, scalar) = (leaves.len(), rust_type(leaves.first().map_or(DType::U32, |leaf| leaf.1)));
+                    if matches!(member.ty, ElementType::Scalar(_)) {
+                        scalar
+                    } else {
+                        quote! { [#scalar; #n] }
+                    }
+                }
+            };
+            arguments.push(Argument { name: parameter.name().to_owned(), identifier, ty });
+        }
+        Ok(Self { arguments })
+    }
+
+    /// `x: &DeviceNDArray<f32>`, and so on.
+    pub(crate) fn parameters(&self) -> Vec<TokenStream> {
+        self.arguments.iter().map(|Argument { identifier, ty, .. }| quote! { #identifier: #ty }).collect()
+    }
+
+    /// All of them as `Arguments`: a tuple if it is short enough, which is the faster to check.
+    pub(crate) fn passed(&self) -> TokenStream {
+        let identifiers = self.arguments.iter().map(|argument| &argument.identifier);
+        if self.arguments.len() <= TUPLE {
+            return if self.arguments.is_empty() {
+                quote! { () }
+            } else {
+                quote! { (#(#identifiers,)*) }
+            };
+        }
+        let names = self.arguments.iter().map(|argument| &argument.name);
+        quote! { [#((#names, ::vkarray::AsArg::as_arg(&#identifiers))),*] }
+    }
+}
+
+/// What a buffer takes.
+fn array_type(declaration: &Declaration, param: &Param) -> Result<TokenStream> {
+    if param.kind == ParamKind::Uniform {
+        return Ok(quote! { &impl ::vkarray::AsArg });
+    }
+    let element = match &param.ty {
+        ElementType::Array { element, .. } => element,
+        ty => ty,
+    };
+    let ty = match element {
+        // A struct and elements of another after it: only bytes have its form.
+        ElementType::Struct { .. } if element.runtime_array().is_some() => quote! { u8 },
+        ElementType::Struct { name, .. } => {
+            let host = host_struct(declaration, name).ok_or_else(|| {
+                let buffer = &param.name;
+                let message = format!(
+                    "`{buffer}` holds the shader's struct `{name}`; name the host's: `structs: {{ {name}: … }}`"
+                );
+                Error::new(declaration.name.span(), message)
+            })?;
+            quote! { #host }
+        }
+        ty => rust_type(ty.scalar().unwrap_or(DType::U8)),
+    };
+    Ok(quote! { &::vkarray::DeviceNDArray<#ty> })
+}
+
+/// The host's struct for one of the shader's.
+fn host_struct<'a>(declaration: &'a Declaration, name: &str) -> Option<&'a Path> {
+    declaration.structs.iter().find(|pair| pair.shader == name).map(|pair| &pair.host)
+}
+
+/// The host's type for a scalar.
+pub(crate) fn rust_type(dtype: DType) -> TokenStream {
+    match dtype {
+        DType::Bool => quote! { bool },
+        DType::I8 => quote! { i8 },
+        DType::I16 => quote! { i16 },
+        DType::U16 => quote! { u16 },
+        DType::I32 => quote! { i32 },
+        DType::U32 => quote! { u32 },
+        DType::I64 => quote! { i64 },
+        DType::U64 => quote! { u64 },
+        DType::F16 => quote! { ::vkarray::half::f16 },
+        DType::F32 => quote! { f32 },
+        DType::F64 => quote! { f64 },
+        _ => quote! { u8 },
+    }
+}
+
+/// A shader's name as Rust takes it: keywords are marked, and a name that is taken gets a line behind it.
+pub(crate) fn identifier(name: &str, taken: &[&str], span: Span) -> Ident {
+    let mut name = name.to_owned();
+    while taken.contains(&name.as_str()) || ["self", "Self", "super", "crate", "_"].contains(&name.as_str()) {
+        name.push('_');
+    }
+    syn::parse_str::<Ident>(&name)
+        .map_or_else(|_| Ident::new_raw(&name, span), |plain| Ident::new(&plain.to_string(), span))
+}

@@ -1,0 +1,192 @@
+//! From a declaration to the type: [`expand`].
+//!
+//! The shader is parsed and reflected here, once, as it will be when the kernel is built.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::{Error, LitStr, Result};
+use vkarray_kernel::{Error as KernelError, Module, Options, Signature};
+
+use crate::arguments::Arguments;
+use crate::constants::Constants;
+use crate::declaration::{Declaration, Source};
+use crate::structs;
+
+/// The type, its builder and their functions.
+pub(crate) fn expand(declaration: &Declaration) -> Result<TokenStream> {
+    let shader = Shader::read(&declaration.source)?;
+    let span = declaration.entry.as_ref().map_or(shader.span, LitStr::span);
+    let entry = declaration.entry.as_ref().map(LitStr::value);
+    let signature = reflect(&shader, entry.as_deref())
+        .map_err(|(error, is_entry)| Error::new(if is_entry { span } else { shader.span }, error))?;
+    let checks = structs::checks(declaration, &signature)?;
+    let arguments = Arguments::new(declaration, &signature)?;
+    let constants = Constants::new(&signature.constants);
+    let kernel = kernel(declaration, &arguments, &constants);
+    let builder = builder(declaration, &shader, &signature.entry, &constants);
+    Ok(quote! { #kernel #builder #checks })
+}
+
+/// The shader's text, and how the program gets hold of it.
+struct Shader {
+    name: String,
+    text: String,
+    tokens: TokenStream,
+    span: Span,
+}
+
+impl Shader {
+    fn read(source: &Source) -> Result<Self> {
+        match source {
+            Source::Text(text) => {
+                let tokens = quote! { #text };
+                Ok(Self { name: "kernel!".to_owned(), text: text.value(), tokens, span: text.span() })
+            }
+            Source::File(path) => {
+                let unreadable =
+                    |reason: String| Error::new(path.span(), format!("cannot read {}: {reason}", path.value()));
+                let folder = std::env::var_os("CARGO_MANIFEST_DIR")
+                    .ok_or_else(|| unreadable("CARGO_MANIFEST_DIR is not set".to_owned()))?;
+                let name = path.value();
+                let text = std::fs::read_to_string(PathBuf::from(folder).join(&name))
+                    .map_err(|error| unreadable(error.to_string()))?;
+                // The compiler then knows that the program depends on the file.
+                let tokens =
+                    quote! { ::core::include_str!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), "/", #path)) };
+                Ok(Self { name, text, tokens, span: path.span() })
+            }
+        }
+    }
+}
+
+/// The signature of the entry point; else what is wrong, and whether the entry point's name is.
+///
+/// A constant that must be set has no value yet. It changes no type of an argument, so any value does.
+fn reflect(shader: &Shader, entry: Option<&str>) -> std::result::Result<Signature, (String, bool)> {
+    let source = vkarray_kernel::Source::wgsl(shader.text.clone()).named(shader.name.clone());
+    let told = |error: KernelError| {
+        let is_entry = matches!(error, KernelError::UnknownEntryPoint { .. } | KernelError::AmbiguousEntryPoint { .. });
+        (error.to_string(), is_entry)
+    };
+    let module = Module::parse(&source).map_err(told)?;
+    let mut constants = BTreeMap::new();
+    loop {
+        match module.translate(entry, &constants, &Options::default()) {
+            Ok(translated) => return Ok(translated.signature),
+            Err(KernelError::MissingConstant { constant, .. }) if !constants.contains_key(&constant) => {
+                constants.insert(constant, 1.0);
+            }
+            Err(error) => return Err(told(error)),
+        }
+    }
+}
+
+fn kernel(declaration: &Declaration, arguments: &Arguments, constants: &Constants) -> TokenStream {
+    let Declaration { attributes, visibility, name, .. } = declaration;
+    let (parameters, passed) = (arguments.parameters(), arguments.passed());
+    let (required, given) = (constants.required(), constants.given());
+    let builder = builder_name(declaration);
+    quote! {
+        #(#attributes)*
+        #[derive(Clone, Debug)]
+        #visibility struct #name {
+            kernel: ::vkarray::Kernel,
+        }
+
+        #[allow(dead_code, non_snake_case, clippy::too_many_arguments, reason = "the shader decides")]
+        impl #name {
+            /// Builds the kernel as the shader declares it, or returns the one built before.
+            ///
+            /// # Errors
+            ///
+            /// Those of [`vkarray::KernelBuilder::build`].
+            #visibility fn build(ctx: &::vkarray::Context #(, #required)*)
+                -> ::core::result::Result<Self, ::vkarray::KernelError>
+            {
+                Self::builder(ctx #(, #given)*).build()
+            }
+
+            /// Starts to build the kernel.
+            #visibility fn builder(ctx: &::vkarray::Context #(, #required)*) -> #builder {
+                #builder::new(ctx #(, #given)*)
+            }
+
+            /// Runs the kernel over `groups`, in the order of `stream`. Returns at once.
+            ///
+            /// # Errors
+            ///
+            /// Those of [`vkarray::Kernel::dispatch`].
+            #visibility fn dispatch(
+                &self,
+                stream: &::vkarray::Stream,
+                groups: ::vkarray::Groups,
+                #(#parameters),*
+            ) -> ::core::result::Result<(), ::vkarray::KernelError> {
+                self.kernel.dispatch(stream, groups, #passed)
+            }
+
+            /// The kernel without the types of its arguments.
+            #visibility fn kernel(&self) -> &::vkarray::Kernel {
+                &self.kernel
+            }
+        }
+    }
+}
+
+fn builder_name(declaration: &Declaration) -> syn::Ident {
+    format_ident!("{}Builder", declaration.name)
+}
+
+fn builder(declaration: &Declaration, shader: &Shader, entry: &str, constants: &Constants) -> TokenStream {
+    let Declaration { visibility, name, .. } = declaration;
+    let builder = builder_name(declaration);
+    let (setters, required, set) = (constants.setters(visibility), constants.required(), constants.set());
+    let Shader { name: source_name, tokens: text, .. } = shader;
+    let doc = format!("How [`{name}`] is to be built.");
+    quote! {
+        #[doc = #doc]
+        #[derive(Clone, Debug)]
+        #[must_use = "a kernel is built by `build`"]
+        #visibility struct #builder {
+            builder: ::vkarray::KernelBuilder,
+        }
+
+        #[allow(dead_code, non_snake_case, clippy::too_many_arguments, reason = "the shader decides")]
+        impl #builder {
+            fn new(ctx: &::vkarray::Context #(, #required)*) -> Self {
+                let source = ::vkarray::Source::wgsl(#text).named(#source_name);
+                let builder = ctx.kernel(source).entry(#entry) #set;
+                Self { builder }
+            }
+
+            #setters
+
+            /// Builds checks into the kernel; see [`vkarray::KernelBuilder::sanitize`].
+            #visibility fn sanitize(mut self, on: bool) -> Self {
+                self.builder = self.builder.sanitize(on);
+                self
+            }
+
+            /// Zeroes workgroup memory when a workgroup starts.
+            #visibility fn zero_shared(mut self, on: bool) -> Self {
+                self.builder = self.builder.zero_shared(on);
+                self
+            }
+
+            /// Builds the kernel, or returns the one built before from the same things.
+            ///
+            /// # Errors
+            ///
+            /// Those of [`vkarray::KernelBuilder::build`].
+            #visibility fn build(self) -> ::core::result::Result<#name, ::vkarray::KernelError> {
+                ::core::result::Result::Ok(#name { kernel: self.builder.build()? })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! The `kernel!` macro: a WGSL kernel as a Rust type, checked when the program is built.
+//!
+//! **Is:** what is written between the braces (`declaration.rs`), and what becomes of it (`expand.rs`, with the types of
+//! arguments in `arguments.rs`, constants in `constants.rs` and the layout of structs in `structs.rs`).
+//! **Is not:** a reader of shaders. Parsing and reflection are those that run when a kernel is built, in `vkarray_kernel`.
+//!
+//! Use it as `vkarray::kernel!`, whose documentation is here.
+//! **Start here:** `declaration.rs`.
+
+mod arguments;
+mod constants;
+mod declaration;
+mod expand;
+mod structs;
+
+use proc_macro::TokenStream;
+
+/// Makes a type of a kernel: `build` and `dispatch` with the argument types that the shader declares.
+///
+/// ```ignore
+/// vkarray::kernel! {
+///     /// `y ← y + a x`.
+///     pub struct Saxpy {
+///         file: "shaders/saxpy.wgsl", // From the folder of `Cargo.toml`; or `wgsl: "…"`, the text itself.
+///         entry: "saxpy",             // May be left out where the shader has only one.
+///     }
+/// }
+///
+/// let saxpy = Saxpy::build(&ctx)?;
+/// saxpy.dispatch(ctx.default_stream(), Groups::covering([1000]), &x, &y, 2.0)?;
+/// ```
+///
+/// The type has these functions; `Context`, `Kernel`, `KernelBuilder` and `KernelError` are those of `vkarray`:
+///
+/// - `build(&Context)` builds the kernel as the shader declares it;
+/// - `builder(&Context)` gives a builder with a method for each `override`, in lower case, and `sanitize`, `zero_shared`
+///   and `build`. An `override` without a default is an argument of `build` and `builder`;
+/// - `dispatch(&Stream, Groups, …)` runs it. A storage buffer takes a `&DeviceNDArray` of the shader's element type, its
+///   scalar where that is a vector or matrix; a uniform buffer takes any array or `ConstArray`; a push constant takes a
+///   number, or an array of them for a vector;
+/// - `kernel()` gives the [`Kernel`](vkarray_kernel::Kernel) itself, for graphs and for its signature.
+///
+/// A buffer of structs takes an array of the host's struct, which is named beside the shader's:
+/// `structs: { Particle: crate::Particle }`. Offsets of all fields, by their names, and the whole size are compared when
+/// the program is built.
+///
+/// # Errors
+///
+/// A shader that does not parse or is not valid is a build error with its line, and so are unknown entry points and
+/// structs that lie differently. What only a device knows (limits, features, lengths) is an error of `build` and
+/// `dispatch`.
+#[proc_macro]
+pub fn kernel(input: TokenStream) -> TokenStream {
+    let declaration = syn::parse_macro_input!(input as declaration::Declaration);
+    expand::expand(&declaration).unwrap_or_else(syn::Error::into_compile_error).into()
+}

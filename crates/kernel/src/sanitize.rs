@@ -1,0 +1,139 @@
+//! Puts checks into a shader: [`instrument`] rewrites naga's form of it so that the kernel itself finds its faults.
+//!
+//! The rewrite only adds. Every expression of the shader stays as it is; before those that can go wrong stands a call of
+//! a function of `prelude.rs`, which looks at the values and writes the first fault into a report buffer. Which calls go
+//! where is `rewrite.rs`'s, and `checks.rs`'s; how shared memory is shadowed is `shared.rs`'s. What the report means is
+//! read by `finding.rs`. Nothing here opens a device: that half is `sanitized.rs`.
+//! Read next: `sanitize/prelude.rs`.
+
+mod checks;
+mod entry;
+mod finding;
+mod graft;
+mod prelude;
+mod rewrite;
+mod shared;
+mod site;
+
+use naga::compact::{KeepUnused, compact};
+use naga::valid::{ModuleInfo, ValidationFlags, Validator};
+use serde::{Deserialize, Serialize};
+
+pub use finding::{Fault, Finding, OtherAccess};
+pub(crate) use prelude::{REPORT_BYTES, REPORT_WORDS};
+use shared::SharedMemory;
+pub use site::{SharedSpan, Site, Subject};
+
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::signature::{Access, Param, ParamKind, Signature};
+use crate::text::supported;
+
+/// The invocations that a word of the shadow memory can tell apart.
+const MAX_INVOCATIONS: u64 = 2048;
+
+/// That a kernel is to be built with checks, and for what device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Sanitize {
+    /// Bytes of shared memory a workgroup may have. The checks keep their notes there if they fit beside the kernel's own,
+    /// else in a buffer.
+    pub max_shared_bytes: u32,
+}
+
+/// What a kernel with checks needs beside its own arguments, and what its report means.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sanitized {
+    /// Descriptor set of the report buffer.
+    pub group: u32,
+    /// Binding of the report buffer.
+    pub binding: u32,
+    /// The places that are checked.
+    pub sites: Vec<Site>,
+    /// Where shared variables lie in the checks' numbering.
+    pub shared: Vec<SharedSpan>,
+    /// Bytes that follow the report in its buffer, for each workgroup. Zero if shared memory holds the notes.
+    pub shadow_bytes_per_group: u64,
+    /// Bytes of shared memory that the checks take.
+    pub shared_bytes: u64,
+}
+
+impl Sanitized {
+    /// The signature with the report buffer as its last parameter. Refuses a kernel that leaves the checks no shared memory.
+    pub(crate) fn bound(&self, signature: &Signature, limits: &Limits) -> Result<Signature> {
+        let limit = limits.max_shared_bytes;
+        if signature.shared_bytes + self.shared_bytes > u64::from(limit) {
+            let (own, checks) = (signature.shared_bytes, self.shared_bytes);
+            let reason =
+                format!("the checks take {checks} bytes of shared memory beside its {own}, the device has {limit}");
+            return Err(Error::Sanitize { kernel: signature.entry.clone(), reason });
+        }
+        let mut bound = signature.clone();
+        bound.params.push(Param {
+            name: "the sanitizer's report".to_owned(),
+            group: self.group,
+            binding: self.binding,
+            kind: ParamKind::Storage,
+            access: Access::ReadWrite,
+            reads: true,
+            writes: true,
+            ty: crate::ElementType::Scalar(crate::DType::U32),
+            fixed_bytes: REPORT_BYTES,
+            stride: None,
+            array_len: None,
+        });
+        Ok(bound)
+    }
+}
+
+/// What is to be instrumented.
+pub(crate) struct Request<'a> {
+    pub(crate) module: &'a naga::Module,
+    pub(crate) info: &'a ModuleInfo,
+    /// The entry point's place in the module.
+    pub(crate) index: usize,
+    pub(crate) signature: &'a Signature,
+    /// The shader's text, for lines and columns.
+    pub(crate) text: &'a str,
+    /// Whether shared memory starts as zero.
+    pub(crate) zero_shared: bool,
+    pub(crate) sanitize: Sanitize,
+}
+
+/// A module with checks.
+pub(crate) struct Instrumented {
+    pub(crate) module: naga::Module,
+    pub(crate) info: ModuleInfo,
+    pub(crate) sanitized: Sanitized,
+}
+
+/// Adds the checks. The module has its constants applied and is valid.
+pub(crate) fn instrument(request: &Request<'_>) -> Result<Instrumented> {
+    let refused = |reason: String| Error::Sanitize { kernel: request.signature.entry.clone(), reason };
+    let invocations = request.signature.workgroup_size.map(u64::from).iter().product::<u64>();
+    if invocations > MAX_INVOCATIONS {
+        return Err(refused(format!(
+            "a workgroup has {invocations} invocations, at most {MAX_INVOCATIONS} are told apart"
+        )));
+    }
+    let shared = SharedMemory::of(request.module, request.info.get_entry_point(request.index));
+    let plan = prelude::Plan::new(request, &shared, invocations);
+    let mut module = request.module.clone();
+    let calls = graft::graft(&mut module, &prelude::text(&plan));
+    let sites = rewrite::rewrite(&mut module, request, &shared, &calls);
+    compact(&mut module, KeepUnused::No);
+    let info = Validator::new(ValidationFlags::all(), supported())
+        .validate(&module)
+        .map_err(|error| refused(format!("the shader with checks is not valid: {:?}", error.into_inner())))?;
+    let sanitized = Sanitized {
+        group: plan.group,
+        binding: plan.binding,
+        sites,
+        shared: shared.spans(),
+        shadow_bytes_per_group: if plan.is_shadow_in_report { plan.shadow_bytes() } else { 0 },
+        shared_bytes: plan.shared_bytes(),
+    };
+    Ok(Instrumented { module, info, sanitized })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! Runs a kernel that was built with checks: binds the report, waits, reads what was found.
+//!
+//! The device half of `sanitize.rs`.
+
+use std::sync::Arc;
+
+use vkarray_allocator::{Allocator, MemoryKind, PassthroughManager};
+use vkarray_driver::{Device, Stream};
+
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::launch::Launch;
+use crate::sanitize::{REPORT_BYTES, REPORT_WORDS, Sanitized};
+use crate::signature::ParamKind;
+
+/// What a pipeline with checks has besides.
+#[derive(Debug)]
+pub(crate) struct Sanitizer {
+    sanitized: Sanitized,
+    source_name: String,
+    /// Reports lie in memory of their own, so that no figure of the program's memory counts them. Not pooled: each kernel
+    /// has an allocator, and most have few dispatches.
+    allocator: Arc<Allocator>,
+}
+
+impl Sanitizer {
+    pub(crate) fn new(device: &Arc<Device>, sanitized: Sanitized, source_name: String) -> Result<Self> {
+        let allocator = Allocator::with_manager(device, Box::new(PassthroughManager::new()))?;
+        Ok(Self { sanitized, source_name, allocator })
+    }
+
+    /// Bytes of a report with the notes of so many workgroups, or `None` if a shader cannot number them.
+    fn report_bytes(&self, counts: [u32; 3]) -> Option<u64> {
+        let groups = counts.iter().try_fold(1_u64, |groups, count| groups.checked_mul(u64::from(*count)))?;
+        let notes = groups.checked_mul(self.sanitized.shadow_bytes_per_group)?;
+        notes.checked_add(REPORT_BYTES).filter(|bytes| *bytes <= u64::from(u32::MAX))
+    }
+}
+
+impl Kernel {
+    /// Runs a launch with checks, waits, and returns what was found as an error.
+    pub(crate) fn dispatch_sanitized(&self, stream: &Stream, launch: &mut Launch, sanitizer: &Sanitizer) -> Result<()> {
+        let kernel = &self.signature().entry;
+        let bytes = sanitizer.report_bytes(launch.counts).ok_or_else(|| Error::Sanitize {
+            kernel: kernel.clone(),
+            reason: format!(
+                "the notes of its shared memory, {} bytes for each workgroup, exceed 4 GiB for {:?} workgroups; \
+                 dispatch fewer at once",
+                sanitizer.sanitized.shadow_bytes_per_group, launch.counts
+            ),
+        })?;
+        let report = sanitizer.allocator.allocate(bytes, MemoryKind::Device)?;
+        report.fill(stream, 0)?;
+        launch.bind(&report, 0..bytes, ParamKind::Storage, true);
+        self.submit(stream, launch)?;
+        let mut words = [0_u32; REPORT_WORDS];
+        report.copy_to_host(stream, 0, bytemuck::cast_slice_mut(&mut words))?;
+        let found = sanitizer.sanitized.read(kernel, &sanitizer.source_name, &words);
+        found.map_or(Ok(()), |finding| Err(Error::Found(Box::new(finding))))
+    }
+
+    /// Refuses a kernel with checks: a graph runs long after the call that could return what they find.
+    pub(crate) fn check_recordable(&self) -> Result<()> {
+        if self.pipeline.sanitizer.is_none() {
+            return Ok(());
+        }
+        let reason = "a graph cannot return what is found; build the kernel without checks".to_owned();
+        Err(Error::Sanitize { kernel: self.signature().entry.clone(), reason })
+    }
+}

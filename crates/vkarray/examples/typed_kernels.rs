@@ -1,0 +1,43 @@
+//! A kernel as a Rust type: its shader is read when the program is built, and `dispatch` takes what the shader declares.
+//!
+//! Give `dispatch` an array of `u32` for `energy`, or move a field of `Particle`: the program is not built.
+
+use vkarray::prelude::*;
+use vkarray::{DType, Element};
+
+/// As the shader has it.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Particle {
+    position: [f32; 3],
+    mass: f32,
+    velocity: [f32; 3],
+    id: u32,
+}
+
+impl Element for Particle {
+    const DTYPE: DType = DType::record::<Self>();
+}
+
+vkarray::kernel! {
+    /// Moves particles on springs.
+    struct Springs {
+        file: "examples/shaders/springs.wgsl",
+        structs: { Particle: Particle },
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    let ctx = Context::open_default()?;
+    let springs = Springs::builder(&ctx).stiffness(4.0).build()?;
+    let particle = |id: u32| Particle { position: [1.0 + id as f32, 0.0, 0.0], mass: 2.0, velocity: [0.0; 3], id };
+    let particles: Vec<Particle> = (0..1000).map(particle).collect();
+    let (particles, energy) = (ctx.slice_to_device(&particles)?, ctx.zeros::<f32>([1000])?);
+    for _ in 0..100 {
+        springs.dispatch(ctx.default_stream(), Groups::covering([1000]), &particles, &energy, 0.01)?;
+    }
+    let energy = energy.copy_to_host()?;
+    println!("energy of the first particle: {:.3}, at rest it had {:.3}", energy[[0]], 0.5 * 4.0);
+    anyhow::ensure!((energy[[0]] - 2.0).abs() < 0.1, "energy is kept but for the steps' size");
+    Ok(())
+}

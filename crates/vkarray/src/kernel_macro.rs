@@ -1,0 +1,114 @@
+//! Good and bad uses of [`kernel!`](crate::kernel!), as documentation tests: what is bad differs from what is good in one
+//! place. What the messages of the macro say is tested beside it.
+//!
+//! Good:
+//!
+//! ```no_run
+//! use vkarray::prelude::*;
+//! vkarray::kernel! {
+//!     struct Saxpy {
+//!         wgsl: "@group(0) @binding(0) var<storage, read> x: array<f32>;
+//!                @group(0) @binding(1) var<storage, read_write> y: array<f32>;
+//!                var<immediate> a: f32;
+//!                override N: u32 = 64;
+//!                @compute @workgroup_size(N) fn main(@builtin(global_invocation_id) i: vec3<u32>) { y[i.x] += a * x[i.x]; }",
+//!     }
+//! }
+//! fn run(ctx: &Context, x: &DeviceNDArray<f32>, y: &DeviceNDArray<f32>) -> Result<(), vkarray::KernelError> {
+//!     Saxpy::builder(ctx).n(32).build()?.dispatch(ctx.default_stream(), Groups::covering([100]), x, y, 2.0)
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! An array of another type:
+//!
+//! ```compile_fail,E0308
+//! use vkarray::prelude::*;
+//! vkarray::kernel! {
+//!     struct Saxpy {
+//!         wgsl: "@group(0) @binding(0) var<storage, read> x: array<f32>;
+//!                @group(0) @binding(1) var<storage, read_write> y: array<f32>;
+//!                var<immediate> a: f32;
+//!                override N: u32 = 64;
+//!                @compute @workgroup_size(N) fn main(@builtin(global_invocation_id) i: vec3<u32>) { y[i.x] += a * x[i.x]; }",
+//!     }
+//! }
+//! fn run(ctx: &Context, x: &DeviceNDArray<u32>, y: &DeviceNDArray<f32>) -> Result<(), vkarray::KernelError> {
+//!     Saxpy::builder(ctx).n(32).build()?.dispatch(ctx.default_stream(), Groups::covering([100]), x, y, 2.0)
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! An argument too few:
+//!
+//! ```compile_fail,E0061
+//! use vkarray::prelude::*;
+//! vkarray::kernel! {
+//!     struct Saxpy {
+//!         wgsl: "@group(0) @binding(0) var<storage, read> x: array<f32>;
+//!                @group(0) @binding(1) var<storage, read_write> y: array<f32>;
+//!                var<immediate> a: f32;
+//!                override N: u32 = 64;
+//!                @compute @workgroup_size(N) fn main(@builtin(global_invocation_id) i: vec3<u32>) { y[i.x] += a * x[i.x]; }",
+//!     }
+//! }
+//! fn run(ctx: &Context, x: &DeviceNDArray<f32>, y: &DeviceNDArray<f32>) -> Result<(), vkarray::KernelError> {
+//!     Saxpy::builder(ctx).n(32).build()?.dispatch(ctx.default_stream(), Groups::covering([100]), x, y)
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! A constant that is not there:
+//!
+//! ```compile_fail,E0599
+//! use vkarray::prelude::*;
+//! vkarray::kernel! {
+//!     struct Saxpy {
+//!         wgsl: "@group(0) @binding(0) var<storage, read> x: array<f32>;
+//!                @group(0) @binding(1) var<storage, read_write> y: array<f32>;
+//!                var<immediate> a: f32;
+//!                override N: u32 = 64;
+//!                @compute @workgroup_size(N) fn main(@builtin(global_invocation_id) i: vec3<u32>) { y[i.x] += a * x[i.x]; }",
+//!     }
+//! }
+//! fn run(ctx: &Context, x: &DeviceNDArray<f32>, y: &DeviceNDArray<f32>) -> Result<(), vkarray::KernelError> {
+//!     Saxpy::builder(ctx).m(32).build()?.dispatch(ctx.default_stream(), Groups::covering([100]), x, y, 2.0)
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! A struct that lies as the shader's:
+//!
+//! ```no_run
+//! #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+//! #[repr(C)]
+//! struct Body { mass: f32, id: u32 }
+//! impl vkarray::Element for Body { const DTYPE: vkarray::DType = vkarray::DType::record::<Self>(); }
+//! vkarray::kernel! {
+//!     struct Weigh {
+//!         wgsl: "struct Body { mass: f32, id: u32 }
+//!                @group(0) @binding(0) var<storage, read_write> bodies: array<Body>;
+//!                @compute @workgroup_size(1) fn main() { bodies[0].mass = 1.0; }",
+//!         structs: { Body: Body },
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! One whose fields are the other way round:
+//!
+//! ```compile_fail,E0080
+//! #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+//! #[repr(C)]
+//! struct Body { id: u32, mass: f32 }
+//! impl vkarray::Element for Body { const DTYPE: vkarray::DType = vkarray::DType::record::<Self>(); }
+//! vkarray::kernel! {
+//!     struct Weigh {
+//!         wgsl: "struct Body { mass: f32, id: u32 }
+//!                @group(0) @binding(0) var<storage, read_write> bodies: array<Body>;
+//!                @compute @workgroup_size(1) fn main() { bodies[0].mass = 1.0; }",
+//!         structs: { Body: Body },
+//!     }
+//! }
+//! # fn main() {}
+//! ```

@@ -1,0 +1,178 @@
+//! Kernels on disk: the next run finds them, and neither damage nor other processes nor their death do harm.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::{env, fs, thread};
+
+use vkarray::{Allocator, CacheSettings, Context, Groups, Instance, Source};
+
+use crate::fixture::Fixture;
+
+/// Names the folder for a test that runs as another one's child.
+const FOLDER: &str = "VKARRAY_TEST_CACHE_FOLDER";
+const N_KERNELS: u32 = 6;
+/// The longest that is waited for another process, in steps of 10 ms.
+const STEPS: u32 = 6000;
+
+/// The `i`-th of kernels that differ: it computes `(x + i)²`, through shared memory.
+fn kernel(i: u32) -> String {
+    format!(
+        "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+         var<workgroup> tile: array<u32, 64>;
+         @compute @workgroup_size(64) fn square(
+             @builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_index) local: u32,
+         ) {{
+             tile[local] = x[id.x] + {i}u;
+             workgroupBarrier();
+             x[id.x] = tile[local] * tile[local];
+         }}"
+    )
+}
+
+/// Builds and runs all kernels, and checks what they compute.
+fn run_all(context: &Context) {
+    for i in 0..N_KERNELS {
+        let kernel = context.kernel(Source::wgsl(kernel(i))).build().unwrap();
+        let x = context.slice_to_device(&(0..64).collect::<Vec<u32>>()).unwrap();
+        kernel.dispatch(context.default_stream(), Groups::covering([64]), (&x,)).unwrap();
+        let expected: Vec<u32> = (0..64).map(|x| (x + i) * (x + i)).collect();
+        assert_eq!(x.to_vec().unwrap(), expected, "kernel {i}");
+    }
+}
+
+/// A context of its own on the fixture's device, as another run of the program would have it.
+fn on_disk(fixture: &Fixture, settings: CacheSettings) -> Context {
+    Context::with_kernel_cache(&Allocator::new(fixture.device()).unwrap(), settings).unwrap()
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).map_or_else(|_| Vec::new(), |found| found.map(|file| file.unwrap().path()).collect())
+}
+
+#[test]
+fn the_next_run_finds_what_the_first_one_made() {
+    let fixture = Fixture::open();
+    let folder = tempfile::tempdir().unwrap();
+    let first = on_disk(&fixture, CacheSettings::at(folder.path()));
+    run_all(&first);
+    let made = first.kernel_cache().counters();
+    assert_eq!((made.translations.misses, made.translations.written, made.translations.hits), (6, 6, 0), "{made:?}");
+    let second = on_disk(&fixture, CacheSettings::at(folder.path()).read_only());
+    run_all(&second);
+    let found = second.kernel_cache().counters();
+    assert_eq!((found.translations.hits, found.translations.misses), (6, 0), "{found:?}");
+    // Some drivers keep nothing.
+    assert_eq!(found.pipelines.hits, made.pipelines.written, "{found:?}");
+    assert_eq!((found.translations.written, found.pipelines.written), (0, 0));
+    // In one run nothing is looked for twice.
+    run_all(&second);
+    assert_eq!(second.kernel_cache().counters(), found);
+}
+
+#[test]
+fn a_damaged_folder_is_a_slow_one() {
+    let fixture = Fixture::open();
+    let folder = tempfile::tempdir().unwrap();
+    run_all(&on_disk(&fixture, CacheSettings::at(folder.path())));
+    let n_files = files(folder.path()).len() as u64;
+    type Damage = fn(&[u8]) -> Vec<u8>;
+    let damages: [Damage; 4] = [
+        |_| Vec::new(),
+        |file| file[..file.len() / 2].to_vec(),
+        |file| file.iter().map(|byte| !byte).collect(),
+        |file| [&file[..file.len() - 1], &[!file[file.len() - 1]]].concat(),
+    ];
+    for (i, damage) in damages.iter().enumerate() {
+        for file in files(folder.path()) {
+            fs::write(&file, damage(&fs::read(&file).unwrap())).unwrap();
+        }
+        let context = on_disk(&fixture, CacheSettings::at(folder.path()));
+        run_all(&context);
+        let counters = context.kernel_cache().counters();
+        assert_eq!(counters.translations.damaged + counters.pipelines.damaged, n_files, "damage {i}: {counters:?}");
+        assert_eq!(counters.translations.written + counters.pipelines.written, n_files, "damage {i}: {counters:?}");
+    }
+}
+
+#[test]
+fn a_kernel_that_was_fetched_ahead_is_the_kernel() {
+    let fixture = Fixture::open();
+    let builders: Vec<_> = (0..N_KERNELS).map(|i| fixture.kernel(Source::wgsl(kernel(i)))).collect();
+    builders.iter().for_each(|builder| builder.clone().prefetch().unwrap());
+    fixture.kernel(Source::wgsl("broken").named("broken.wgsl")).prefetch().unwrap();
+    run_all(&fixture);
+    assert_eq!(fixture.kernel_cache().len(), N_KERNELS as usize);
+    let error = fixture.kernel(Source::wgsl("broken").named("broken.wgsl")).build().unwrap_err().to_string();
+    assert!(error.starts_with("broken.wgsl:1:1: the shader does not parse"), "{error}");
+}
+
+/// Also what the processes of the next test run.
+#[test]
+fn a_process_uses_any_folder() {
+    let own = tempfile::tempdir().unwrap();
+    let folder = env::var_os(FOLDER).map_or_else(|| own.path().to_owned(), PathBuf::from);
+    let fixture = Fixture::open();
+    run_all(&on_disk(&fixture, CacheSettings::at(folder)));
+    assert!(fixture.instance().take_messages().is_empty());
+}
+
+fn process(folder: &Path) -> Child {
+    Command::new(env::current_exe().unwrap())
+        .args(["--exact", "kernel::disk::a_process_uses_any_folder"])
+        .env(FOLDER, folder)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn processes_share_a_folder_and_may_be_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    // Killed as soon as there are so many files: while it writes the next, most likely.
+    for n_files in [1, 3, 5] {
+        let mut children = [process(folder.path()), process(folder.path())];
+        for _ in 0..STEPS {
+            let is_over = children.iter_mut().any(|child| child.try_wait().unwrap().is_some());
+            if is_over || files(folder.path()).len() >= n_files {
+                break;
+            }
+            thread::sleep(std::time::Duration::from_millis(10));
+        }
+        for mut child in children {
+            let _ = child.kill(); // Refused if it is over.
+            child.wait().unwrap();
+        }
+    }
+    for mut child in [process(folder.path()), process(folder.path())] {
+        assert!(child.wait().unwrap().success());
+    }
+    let fixture = Fixture::open();
+    let context = on_disk(&fixture, CacheSettings::at(folder.path()));
+    run_all(&context);
+    let counters = context.kernel_cache().counters();
+    assert_eq!((counters.translations.hits, counters.translations.damaged), (N_KERNELS.into(), 0), "{counters:?}");
+    assert_eq!((counters.pipelines.damaged, counters.pipelines.foreign), (0, 0), "{counters:?}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_is_no_error() {
+    let fixture = Fixture::open();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "not a folder").unwrap();
+    let context = on_disk(&fixture, CacheSettings::at(file.join("below")));
+    run_all(&context);
+    let counters = context.kernel_cache().counters();
+    assert!(counters.translations.refused > 0 && counters.translations.written == 0, "{counters:?}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "not a folder");
+}
+
+#[test]
+fn a_builder_is_told_where() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = Context::builder().validation(true).kernel_cache(CacheSettings::at(folder.path())).open().unwrap();
+    run_all(&context);
+    assert!(files(folder.path()).len() >= N_KERNELS as usize);
+    let instance: &Instance = context.device().physical().instance();
+    assert!(instance.take_messages().is_empty());
+}

@@ -1,0 +1,263 @@
+//! The sanitizer: planted faults are found where they are, and kernels without one run as ever.
+//!
+//! The shaders are in `sanitizer/`, a kernel an entry point. A comment `//~ name` marks the line where the kernel of that
+//! name goes wrong, so that no line number is written twice.
+
+use vkarray::{
+    Context, DeviceNDArray, Fault, Finding, Graph, GraphRecorder, Groups, KernelBuilder, KernelError, Limits,
+    OtherAccess, Source,
+};
+
+use crate::fixture::{Fixture, contents};
+
+const OUT_OF_RANGE: &str = include_str!("sanitizer/out_of_range.wgsl");
+const DIVISION: &str = include_str!("sanitizer/division.wgsl");
+const UNINITIALISED: &str = include_str!("sanitizer/uninitialised.wgsl");
+const RACES: &str = include_str!("sanitizer/races.wgsl");
+const DIVERGENCE: &str = include_str!("sanitizer/divergence.wgsl");
+const CORRECT: &str = include_str!("sanitizer/correct.wgsl");
+
+/// The arrays that the shaders take, by name.
+struct Arrays {
+    x: DeviceNDArray<i32>,
+    y: DeviceNDArray<i32>,
+}
+
+impl Arrays {
+    fn new(ctx: &Context) -> Self {
+        let x: Vec<i32> = (0..64).collect();
+        Self { x: ctx.slice_to_device(&x).unwrap(), y: ctx.zeros([64]).unwrap() }
+    }
+
+    /// Runs the kernel once, on what it takes of the arrays.
+    fn run(&self, builder: KernelBuilder, groups: u32) -> Result<(), KernelError> {
+        let kernel = builder.build()?;
+        let array = |name| if name == "y" { &self.y } else { &self.x };
+        let arguments: Vec<_> = kernel.signature().arguments().map(|a| (a.name(), array(a.name()))).collect();
+        kernel.dispatch(self.x.context().default_stream(), Groups::exact([groups, 1, 1]), &arguments)
+    }
+}
+
+fn builder(ctx: &Context, text: &'static str, entry: &str) -> KernelBuilder {
+    ctx.kernel(Source::wgsl(text).named("planted.wgsl")).entry(entry).sanitize(true)
+}
+
+/// What the sanitizer says of the kernel.
+fn finding(ctx: &Context, text: &'static str, entry: &str) -> Finding {
+    match Arrays::new(ctx).run(builder(ctx, text, entry), 1) {
+        Err(KernelError::Found(finding)) => *finding,
+        other => panic!("{entry}: {other:?}"),
+    }
+}
+
+/// The line that is marked with the kernel's name.
+fn marked(text: &str, entry: &str) -> u32 {
+    let mark = format!("//~ {entry}");
+    let is_marked = |line: &str| line.ends_with(&mark);
+    let lines: Vec<_> = text.lines().enumerate().filter(|(_, line)| is_marked(line)).collect();
+    assert_eq!(lines.len(), 1, "{entry} has one mark");
+    u32::try_from(lines[0].0 + 1).unwrap()
+}
+
+/// A kernel, and whether a fault is the one planted in it.
+type Planted<'a> = (&'a str, &'a dyn Fn(&Fault) -> bool);
+
+/// Checks that every kernel of the shader is found faulty where it is.
+fn check(text: &'static str, cases: &[Planted<'_>]) {
+    let fixture = Fixture::open();
+    let marks = text.lines().filter(|line| line.contains("//~")).count();
+    assert_eq!(marks, cases.len(), "every planted fault is looked for");
+    let mut wrong = Vec::new();
+    for (entry, is_planted) in cases {
+        let finding = finding(&fixture, text, entry);
+        if finding.line != marked(text, entry) || finding.kernel != *entry || !is_planted(&finding.fault) {
+            wrong.push(format!("{entry}, marked at line {}: {finding}", marked(text, entry)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn out_of_range(array: &str, is_possible: impl Fn(i64) -> bool, expected: u32) -> impl Fn(&Fault) -> bool {
+    move |fault| match fault {
+        Fault::OutOfRange { array: found, index, length } => {
+            found == array && is_possible(*index) && *length == expected
+        }
+        _ => false,
+    }
+}
+
+#[test]
+fn indices_out_of_range_are_found() {
+    check(
+        OUT_OF_RANGE,
+        &[
+            ("past_end", &out_of_range("x", |i| i == 64, 64)),
+            ("before_start", &out_of_range("x", |i| i == -1, 64)),
+            ("write_past_end", &out_of_range("y", |i| (64..67).contains(&i), 64)),
+            ("surplus", &out_of_range("x", |i| (64..128).contains(&i), 64)),
+            ("private_array", &out_of_range("squares", |i| (8..64).contains(&i), 8)),
+            ("shared_array", &out_of_range("tile", |i| i == 16, 16)), // The length is a constant of the kernel.
+            ("component", &out_of_range("v", |i| i == 4, 4)),
+            ("member", &out_of_range("items[…].values", |i| (4..8).contains(&i), 4)),
+            ("fixed_index", &out_of_range("x", |i| i == 64, 64)),
+            ("in_function", &out_of_range("x", |i| i >= 64 && i % 3 == 0, 64)),
+            ("atomic_index", &out_of_range("counts", |i| (16..32).contains(&i), 16)),
+            ("guard_too_late", &out_of_range("x", |i| i == 64, 64)),
+            ("loop_too_long", &out_of_range("x", |i| i == 64, 64)),
+        ],
+    );
+}
+
+#[test]
+fn divisions_without_a_result_are_found() {
+    let by_zero = |expected: i128| move |fault: &Fault| matches!(fault, Fault::DivisionByZero { dividend } if *dividend == expected);
+    check(
+        DIVISION,
+        &[
+            ("by_zero", &by_zero(100)),
+            ("remainder_by_zero", &by_zero(7)),
+            ("overflow", &|fault| *fault == Fault::DivisionOverflow { dividend: i128::from(i32::MIN) }),
+            ("by_zero_component", &by_zero(-18)),
+            ("in_place", &by_zero(0)),
+        ],
+    );
+}
+
+#[test]
+fn reads_of_shared_memory_that_nobody_wrote_are_found() {
+    let uninitialised = |expected: &'static str| move |fault: &Fault| matches!(fault, Fault::Uninitialised { variable } if variable.starts_with(expected));
+    check(
+        UNINITIALISED,
+        &[
+            ("half_filled", &uninitialised("tile[")),
+            ("half_a_struct", &uninitialised("pair at byte 20")),
+            ("counter", &uninitialised("count")),
+            ("uniform_load", &uninitialised("limit")),
+            ("one_component", &uninitialised("vectors[")),
+        ],
+    );
+}
+
+#[test]
+fn races_on_shared_memory_are_found() {
+    let race = |expected: &'static str| move |fault: &Fault| matches!(fault, Fault::Race { variable, .. } if variable.starts_with(expected));
+    check(
+        RACES,
+        &[
+            ("all_write", &|fault| {
+                let Fault::Race { variable, is_write: true, other: OtherAccess::WrittenBy(other) } = fault else {
+                    return false;
+                };
+                variable == "total" && *other < 64
+            }),
+            ("neighbour", &race("tile[")),
+            ("reduction", &race("tile[")),
+            ("through_a_pointer", &race("tile[")),
+            ("wrong_barrier", &race("tile[")),
+            ("whole_struct", &race("pairs[")),
+            ("small_values", &race("flags[")),
+            ("second_round", &race("tile[")),
+        ],
+    );
+}
+
+#[test]
+fn barriers_that_not_all_come_to_are_found() {
+    let arrived = |n: u32| move |fault: &Fault| *fault == Fault::DivergentBarrier { arrived: n, expected: 64 };
+    check(
+        DIVERGENCE,
+        &[
+            ("in_a_branch", &arrived(20)),
+            ("after_return", &arrived(50)),
+            ("in_a_loop", &arrived(48)),
+            ("storage_too", &arrived(32)),
+        ],
+    );
+}
+
+const CORRECT_KERNELS: [&str; 22] = [
+    "guarded",
+    "returns_early",
+    "short_circuit",
+    "divides",
+    "reduction",
+    "scan",
+    "two_buffers",
+    "transposed",
+    "histogram",
+    "broadcast",
+    "padding",
+    "vectors_of_three",
+    "columns",
+    "truth",
+    "pointers",
+    "uniform_branch",
+    "nested_loops",
+    "own_items",
+    "members",
+    "private_arrays",
+    "halo",
+    "switches",
+];
+
+#[test]
+fn kernels_without_a_fault_compute_what_they_compute_without_checks() {
+    let fixture = Fixture::open();
+    assert_eq!(CORRECT.matches("@compute").count(), CORRECT_KERNELS.len());
+    for entry in CORRECT_KERNELS {
+        let groups = if ["guarded", "halo", "uniform_branch"].contains(&entry) { 4 } else { 1 };
+        let results = [true, false].map(|checks| {
+            let arrays = Arrays::new(&fixture);
+            let builder = builder(&fixture, CORRECT, entry).sanitize(checks);
+            arrays.run(builder, groups).unwrap_or_else(|error| panic!("{error}"));
+            (contents(&arrays.x), contents(&arrays.y))
+        });
+        assert_eq!(results[0], results[1], "{entry}");
+        assert_ne!(results[0].1, [0; 64], "{entry} computes something");
+    }
+}
+
+#[test]
+fn notes_that_do_not_fit_into_shared_memory_are_kept_in_a_buffer() {
+    let fixture = Fixture::open();
+    let n = Limits::from(fixture.info()).max_shared_bytes / 4 - 64;
+    // Each workgroup has a part of the array, so that one that takes another's notes for its own shows.
+    let text = |barrier: &str| {
+        format!(
+            "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+             @group(2) @binding(7) var<storage, read_write> y: array<u32>;
+             override N: u32;
+             var<workgroup> tile: array<u32, N>;
+             @compute @workgroup_size(64) fn reverse(
+                 @builtin(local_invocation_index) l: u32, @builtin(workgroup_id) w: vec3<u32>,
+             ) {{
+                 for (var i = l; i < N; i += 64u) {{ tile[i] = x[w.y * N + i]; }}
+                 {barrier}
+                 for (var i = l; i < N; i += 64u) {{ y[w.y * N + i] = tile[N - 1u - i]; }}
+             }}"
+        )
+    };
+    let values: Vec<u32> = (0..3 * n).map(|i| i * 7 + 1).collect();
+    let (x, y) = (fixture.slice_to_device(&values).unwrap(), fixture.zeros::<u32>([3 * n as usize]).unwrap());
+    let run = |barrier| {
+        let builder = fixture.kernel(Source::wgsl(text(barrier))).constant("N", n).sanitize(true);
+        builder.build().unwrap().dispatch(fixture.default_stream(), Groups::exact([1, 3, 1]), (&x, &y))
+    };
+    run("workgroupBarrier();").unwrap();
+    let expected: Vec<u32> = values.chunks(n as usize).flat_map(|part| part.iter().rev().copied()).collect();
+    assert_eq!(contents(&y), expected);
+    let error = run("").unwrap_err();
+    assert!(matches!(&error, KernelError::Found(finding) if matches!(finding.line, 8 | 10)), "{error}");
+}
+
+#[test]
+fn a_graph_refuses_a_kernel_with_checks() {
+    let fixture = Fixture::open();
+    let arrays = Arrays::new(&fixture);
+    let kernel = builder(&fixture, CORRECT, "guarded").build().unwrap();
+    let record = |graph: &mut GraphRecorder| kernel.record(graph, Groups::exact([1, 1, 1]), (&arrays.x, &arrays.y));
+    let message = Graph::record(fixture.default_stream(), record).unwrap_err().to_string();
+    let expected =
+        "kernel `guarded` cannot be sanitized: a graph cannot return what is found; build the kernel without checks";
+    assert_eq!(message, expected);
+}

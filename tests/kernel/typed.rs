@@ -1,0 +1,67 @@
+//! Kernels as Rust types: what is made of a shader at build time runs as the shader says.
+
+use vkarray::{DType, Element, Groups};
+
+use crate::fixture::{Fixture, contents};
+
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Item {
+    key: u32,
+    value: f32,
+}
+
+impl Element for Item {
+    const DTYPE: DType = DType::record::<Self>();
+}
+
+vkarray::kernel! {
+    /// Scales items whose key is even, and counts them.
+    struct Scale {
+        wgsl: "
+            struct Item { key: u32, value: f32 }
+            struct Params { by: vec2<f32>, n: u32 }
+            @group(0) @binding(0) var<storage, read_write> items: array<Item>;
+            @group(0) @binding(1) var<storage, read_write> stream: array<atomic<u32>>;
+            @group(1) @binding(0) var<uniform> shift: vec4<f32>;
+            var<immediate> params: Params;
+            override STEP: u32;
+            override SLOT: u32 = 0u;
+            @compute @workgroup_size(16) fn scale(@builtin(global_invocation_id) id: vec3<u32>) {
+                if id.x < params.n && items[id.x].key % STEP == 0u {
+                    items[id.x].value = items[id.x].value * params.by.x + params.by.y + shift.z;
+                    atomicAdd(&stream[SLOT], 1u);
+                }
+            }
+            @compute @workgroup_size(1) fn other() {}",
+        entry: "scale",
+        structs: { Item: Item },
+    }
+}
+
+#[test]
+fn a_typed_kernel_runs_as_its_shader_says() {
+    let fixture = Fixture::open();
+    let item = |key: u32| Item { key, value: key as f32 };
+    let items: Vec<Item> = (0..50).map(item).collect();
+    let shift = fixture.const_array(&[100.0_f32, 200.0, 300.0, 400.0], &[4]).unwrap();
+    // Constant, number of items, place of the count.
+    for (step, n, slot) in [(2, 50, None), (3, 40, Some(1)), (1, 0, Some(2))] {
+        let (array, counts) = (fixture.slice_to_device(&items).unwrap(), fixture.zeros::<u32>([3]).unwrap());
+        let scale = match slot {
+            None => Scale::build(&fixture, step).unwrap(),
+            Some(slot) => Scale::builder(&fixture, step).slot(slot).sanitize(true).build().unwrap(),
+        };
+        scale
+            .dispatch(fixture.default_stream(), Groups::covering([50]), &array, &counts, &shift, [2.0, 0.5], n)
+            .unwrap();
+        let is_scaled = |item: &Item| item.key < n && item.key.is_multiple_of(step);
+        let scaled = |item: &Item| Item { value: item.value * 2.0 + 300.5, ..*item };
+        let expected: Vec<_> = items.iter().map(|item| if is_scaled(item) { scaled(item) } else { *item }).collect();
+        assert_eq!(contents(&array), expected, "{step} {n}");
+        let mut expected_counts = [0; 3];
+        items.iter().filter(|item| is_scaled(item)).for_each(|_| expected_counts[slot.unwrap_or(0) as usize] += 1);
+        assert_eq!(contents(&counts), expected_counts, "{step} {n}");
+        assert_eq!(scale.kernel().signature().entry, "scale");
+    }
+}
