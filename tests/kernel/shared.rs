@@ -133,3 +133,110 @@ fn whole_structs_travel_between_buffers_and_shared_memory() {
         assert_eq!(members.map(|word| item[word]), members.map(|word| expected[word]), "item {i}");
     }
 }
+
+/// Reverses tiles of a length that is the launcher's to choose.
+const REVERSE: &str = "
+    override LEN: u32 = 64;
+    @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    var<workgroup> tile: array<u32, LEN>;
+    @compute @workgroup_size(32) fn reverse(
+        @builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
+    ) {
+        for (var i = local; i < LEN; i += 32u) { tile[i] = x[group.x * LEN + i]; }
+        workgroupBarrier();
+        for (var i = local; i < LEN; i += 32u) { x[group.x * LEN + i] = tile[LEN - 1u - i]; }
+    }";
+
+#[test]
+fn shared_memory_has_the_length_that_a_dispatch_says() {
+    let fixture = Fixture::open();
+    let reverse = fixture.kernel(Source::wgsl(REVERSE)).build().unwrap();
+    for len in [1_u32, 31, 64, 100, 4000, 100] {
+        let x: Vec<u32> = (0..len * 3).map(|i| i * i + 1).collect();
+        let array = fixture.slice_to_device(&x).unwrap();
+        let sized = reverse.shared("tile", len).unwrap();
+        assert_eq!(sized.signature().shared_bytes, u64::from(len) * 4);
+        sized.dispatch(fixture.default_stream(), Groups::exact([3, 1, 1]), (&array,)).unwrap();
+        let expected: Vec<u32> = x.chunks(len as usize).flat_map(|tile| tile.iter().rev().copied()).collect();
+        assert_eq!(contents(&array), expected, "{len} elements");
+    }
+    assert_eq!(
+        fixture.kernel_cache().len(),
+        6,
+        "the first, and one for each other length; 64 is built as a length too"
+    );
+}
+
+#[test]
+fn a_length_is_built_once_and_outlives_its_context() {
+    let mut fixture = Fixture::open();
+    let reverse = fixture.kernel(Source::wgsl(REVERSE)).shared("tile", 8).build().unwrap();
+    let is_same = |a: &vkarray::Kernel, b: &vkarray::Kernel| std::ptr::eq(a.signature(), b.signature());
+    let other = reverse.shared("tile", 16).unwrap();
+    assert!(is_same(&other, &reverse.shared("tile", 16).unwrap()));
+    assert!(is_same(&reverse, &other.shared("tile", 8).unwrap()));
+    // More lengths than are remembered beside the kernel.
+    for len in 1..40 {
+        assert_eq!(reverse.shared("tile", len).unwrap().signature().shared_bytes, u64::from(len) * 4);
+    }
+    assert!(is_same(&other, &reverse.shared("tile", 16).unwrap()));
+    drop(fixture.take_context());
+    assert_eq!(other.shared("tile", 24).unwrap().signature().shared_bytes, 96);
+    drop((reverse, other));
+}
+
+#[test]
+fn all_shared_memory_of_the_device_can_be_used_and_no_more() {
+    let fixture = Fixture::open();
+    let limit = fixture.info().limits.max_compute_shared_memory_size;
+    let reverse = fixture.kernel(Source::wgsl(REVERSE)).build().unwrap();
+    let len = limit / 4;
+    let x: Vec<u32> = (0..len).collect();
+    let array = fixture.slice_to_device(&x).unwrap();
+    let sized = reverse.shared("tile", len).unwrap();
+    sized.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&array,)).unwrap();
+    assert_eq!(contents(&array), x.into_iter().rev().collect::<Vec<_>>());
+    let refusals = [
+        (
+            len + 1,
+            format!("kernel `reverse`: {} bytes of shared memory (`tile`), the device has {limit}", (len + 1) * 4),
+        ),
+        (0, "kernel `reverse`: not valid with the constants LEN = 0: ".to_owned()),
+    ];
+    for (len, message) in refusals {
+        let error = reverse.shared("tile", len).unwrap_err().to_string();
+        assert!(error.starts_with(&message), "{error}");
+    }
+    let error = reverse.shared("tiles", 1).unwrap_err().to_string();
+    assert_eq!(error, "kernel `reverse`: no shared variable `tiles`; there is `tile` (did you mean `tile`?)");
+}
+
+#[test]
+fn a_workgroup_has_the_size_that_its_builder_says() {
+    let fixture = Fixture::open();
+    let wgsl = "
+        override W: u32 = 4;
+        override H: u32 = 2;
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        var<workgroup> count: atomic<u32>;
+        @compute @workgroup_size(W, H) fn count_up(
+            @builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
+        ) {
+            if local == 0u { atomicStore(&count, 0u); }
+            workgroupBarrier();
+            atomicAdd(&count, 1u);
+            workgroupBarrier();
+            if local == 0u { out[group.x] = atomicLoad(&count); }
+        }";
+    for size in [[4, 2, 1], [16, 8, 1], [1, 1, 1], [3, 5, 1]] {
+        let count_up = fixture.kernel(Source::wgsl(wgsl)).workgroup_size(size).build().unwrap();
+        assert_eq!(count_up.signature().workgroup_size, size);
+        let out = fixture.zeros::<u32>([5]).unwrap();
+        count_up.dispatch(fixture.default_stream(), Groups::exact([5, 1, 1]), (&out,)).unwrap();
+        assert_eq!(contents(&out), [size[0] * size[1]; 5]);
+    }
+    let limit = fixture.info().limits.max_compute_work_group_size[0];
+    let error = fixture.kernel(Source::wgsl(wgsl)).workgroup_size([limit + 1, 1, 1]).build().unwrap_err().to_string();
+    let expected = format!("kernel `count_up`: workgroup size {} on axis x, the device allows {limit}", limit + 1);
+    assert_eq!(error, expected);
+}

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::limits::Limits;
 use crate::sanitize::Sanitize;
+use crate::sized::Sizes;
 use crate::source::Source;
 use crate::stored::Origin;
 use crate::translate::{Bounds, Options};
@@ -29,6 +30,7 @@ pub(crate) struct Key {
     pub(crate) source: Source,
     pub(crate) entry: Option<String>,
     pub(crate) constants: Vec<(String, u64)>,
+    pub(crate) sizes: Sizes,
     pub(crate) options: Options,
 }
 
@@ -84,6 +86,7 @@ impl KernelCache {
             source,
             entry: None,
             constants: BTreeMap::new(),
+            sizes: Sizes::default(),
             options: Options { integer_dot_product, ..Options::default() },
         };
         builder.sanitize(std::env::var_os("VKARRAY_SANITIZE").is_some_and(|value| value == "1"))
@@ -112,7 +115,7 @@ impl KernelCache {
     }
 
     /// The kernel of that key, built by whoever asks first. No lock is held that others than those who want it wait for.
-    fn kernel_of(&self, key: Key) -> Result<Kernel> {
+    pub(crate) fn kernel_of(self: &Arc<Self>, key: Key) -> Result<Kernel> {
         self.device().check_lost()?;
         let (key, slot) = self.slot(key);
         if let Some(kernel) = slot.made.get() {
@@ -190,6 +193,7 @@ pub struct KernelBuilder {
     source: Source,
     entry: Option<String>,
     constants: BTreeMap<String, f64>,
+    sizes: Sizes,
     options: Options,
 }
 
@@ -203,6 +207,20 @@ impl KernelBuilder {
     /// Sets a constant of the shader (WGSL's `override`), by its name or by its `@id` in digits.
     pub fn constant(mut self, name: impl Into<String>, value: impl Into<f64>) -> Self {
         self.constants.insert(name.into(), value.into());
+        self
+    }
+
+    /// Gives a shared array that many elements: sets the constant that the shader declares it with, as in
+    /// `var<workgroup> tile: array<f32, N>`. [`Kernel::shared`] does so at a dispatch.
+    pub fn shared(mut self, variable: impl Into<String>, len: u32) -> Self {
+        self.sizes.shared.insert(variable.into(), len);
+        self
+    }
+
+    /// Gives a workgroup that many invocations on x, y and z: sets the constants that the shader declares it with, as in
+    /// `@workgroup_size(N)`. Where the shader says a number, this must say the same.
+    pub fn workgroup_size(mut self, size: [u32; 3]) -> Self {
+        self.sizes.workgroup = Some(size);
         self
     }
 
@@ -266,8 +284,8 @@ impl KernelBuilder {
     }
 
     fn into_key(self) -> (Arc<KernelCache>, Key) {
-        let Self { cache, source, entry, constants, options } = self;
+        let Self { cache, source, entry, constants, sizes, options } = self;
         let constants = constants.into_iter().map(|(name, value)| (name, value.to_bits())).collect();
-        (cache, Key { source, entry, constants, options })
+        (cache, Key { source, entry, constants, sizes, options })
     }
 }

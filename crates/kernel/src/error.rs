@@ -123,6 +123,14 @@ pub enum Error {
         /// Those that exist.
         found: Names,
     },
+    /// No shared variable has that name.
+    #[error("kernel `{kernel}`: no shared variable `{variable}`; there is {found}{hint}")]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    UnknownShared { kernel: String, variable: String, found: Names, hint: Hint },
+    /// A size that is not the builder's to choose, or was chosen twice.
+    #[error("kernel `{kernel}`: {what} cannot be set: {problem}")]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    Size { kernel: String, what: String, problem: String },
     /// A constant's type cannot hold the value.
     #[error("kernel `{kernel}`: constant `{constant}` is {dtype} and cannot be {value}: {reason}")]
     BadConstant {

@@ -11,6 +11,7 @@ use crate::capabilities::check_capabilities;
 use crate::digest::Digest;
 use crate::error::Result;
 use crate::limits::{Limits, check_bindings, check_workgroup};
+use crate::recipe::Recipe;
 use crate::sanitized::Sanitizer;
 use crate::scalar::ScalarValue;
 use crate::signature::{Param, ParamKind, Signature};
@@ -66,6 +67,8 @@ pub(crate) struct Pipeline {
     pub(crate) limits: Limits,
     /// If it was built with checks.
     pub(crate) sanitizer: Option<Sanitizer>,
+    /// How to build it with other sizes.
+    pub(crate) recipe: Option<Recipe>,
 }
 
 /// A group of buffers, bound together.
@@ -112,7 +115,20 @@ impl Pipeline {
         let label = device.kernel_label(&signature.entry);
         let push_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
         let digest = Digest::new(&signature, &limits);
-        Ok(Self { raw, layout, set_layouts, binding, signature, sets, push_bytes, digest, label, limits, sanitizer })
+        Ok(Self {
+            raw,
+            layout,
+            set_layouts,
+            binding,
+            signature,
+            sets,
+            push_bytes,
+            digest,
+            label,
+            limits,
+            sanitizer,
+            recipe: None,
+        })
     }
 
     /// Whether it was built for that device.

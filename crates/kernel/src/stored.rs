@@ -16,6 +16,7 @@ use crate::cache::{KernelCache, Key, driver_cache};
 use crate::disk::{Hash, Store, Unusable};
 use crate::error::Result;
 use crate::kernel::{Kernel, Pipeline};
+use crate::recipe::Recipe;
 use crate::translate::{Module, Translated};
 
 /// Which translator this is (`build.rs`). Where that cannot be known, translations are not kept.
@@ -40,8 +41,9 @@ impl Origin {
 
 impl KernelCache {
     /// Builds a kernel from what is kept, and keeps what is not.
-    pub(crate) fn make(&self, key: &Key) -> Result<Kernel> {
-        let pipeline = self.pipeline(self.translation(key)?)?;
+    pub(crate) fn make(self: &Arc<Self>, key: &Arc<Key>) -> Result<Kernel> {
+        let mut pipeline = self.pipeline(self.translation(key)?)?;
+        pipeline.recipe = Some(Recipe::new(self, key));
         Ok(Kernel { pipeline: Arc::new(pipeline) })
     }
 
@@ -54,7 +56,8 @@ impl KernelCache {
         }
         let constants: BTreeMap<_, _> =
             key.constants.iter().map(|(name, bits)| (name.clone(), f64::from_bits(*bits))).collect();
-        let translated = Module::parse(&key.source)?.translate(key.entry.as_deref(), &constants, &key.options)?;
+        let (module, entry) = (Module::parse(&key.source)?, key.entry.as_deref());
+        let translated = module.translate(entry, &module.constants_for(entry, &key.sizes, constants)?, &key.options)?;
         if let Some(hash) = hash {
             let content = postcard::to_stdvec(&translated).expect("plain data whose lengths are known");
             self.disk.keep(Store::Translations, &hash, &content);
@@ -123,6 +126,7 @@ impl Hasher for Blake {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sized::Sizes;
     use crate::{Options, Source};
 
     const WGSL: &str = "
@@ -138,7 +142,7 @@ mod tests {
 
     fn key(text: &'static str, constants: &[(&str, f64)]) -> Key {
         let constants = constants.iter().map(|&(name, value)| (name.to_owned(), value.to_bits())).collect();
-        Key { source: Source::wgsl(text), entry: None, constants, options: Options::default() }
+        Key { source: Source::wgsl(text), entry: None, constants, sizes: Sizes::default(), options: Options::default() }
     }
 
     fn translate(key: &Key) -> Translated {
@@ -166,6 +170,8 @@ mod tests {
             key("a", &[("N", 1.0), ("M", 1.0)]),
             Key { entry: Some(String::new()), ..key("a", &[]) },
             Key { options: zeroed, ..key("a", &[]) },
+            Key { sizes: Sizes { shared: [("a".to_owned(), 1)].into(), workgroup: None }, ..key("a", &[]) },
+            Key { sizes: Sizes { shared: BTreeMap::new(), workgroup: Some([1; 3]) }, ..key("a", &[]) },
             Key { source: Source::glsl("a"), ..key("a", &[]) },
             Key { source: Source::wgsl("a").named("b"), ..key("a", &[]) }, // Shown in errors, and to debuggers.
         ];

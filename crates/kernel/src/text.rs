@@ -75,6 +75,11 @@ impl Text {
         self.module.entry_points.iter().filter(compute).map(|entry| entry.name.as_str())
     }
 
+    /// As it was parsed, with constants that have no value yet.
+    pub(crate) fn module(&self) -> &naga::Module {
+        &self.module
+    }
+
     /// Translates an entry point, which exists.
     pub(crate) fn translate(
         &self,

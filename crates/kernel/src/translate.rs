@@ -16,6 +16,7 @@ use crate::names::nearest;
 use crate::sanitize::{Sanitize, Sanitized};
 use crate::scalar::ScalarValue;
 use crate::signature::Signature;
+use crate::sized::Sizes;
 use crate::source::{Language, Source};
 use crate::text::Text;
 
@@ -163,6 +164,27 @@ impl Module {
             Form::Text(text) => text.translate(entry, constants, options),
             Form::Binary(binary) => self.take_as_is(binary, entry, constants, options),
         })
+    }
+
+    /// Adds to constants those that these sizes of an entry point are.
+    pub(crate) fn constants_for(
+        &self,
+        entry: Option<&str>,
+        sizes: &Sizes,
+        mut constants: BTreeMap<String, f64>,
+    ) -> Result<BTreeMap<String, f64>> {
+        if sizes.is_empty() {
+            return Ok(constants);
+        }
+        let entry = self.choose_entry(entry)?;
+        match &self.form {
+            Form::Text(text) => sizes.apply(text.module(), entry, &mut constants)?,
+            Form::Binary(_) => {
+                let (source_name, option) = (self.source_name.clone(), "setting sizes");
+                return Err(Error::NotTranslated { source_name, option });
+            }
+        }
+        Ok(constants)
     }
 
     fn take_as_is(
