@@ -10,6 +10,7 @@ mod constants;
 mod disk;
 mod launch;
 mod library;
+mod numba_shared;
 mod push;
 mod refusals;
 mod sanitizer;
