@@ -64,7 +64,10 @@ impl Fixture {
     /// What the validation layer has said, without what it is known to say wrongly.
     fn take_verdicts(&self, n_queues: u32) -> Vec<ValidationMessage> {
         let messages = self.instance.take_messages();
-        messages.into_iter().filter(|message| n_queues <= 1 || !is_inside_one_queue(message)).collect()
+        let is_wrong = |message: &ValidationMessage| {
+            is_of_the_layer_itself(message) || n_queues > 1 && is_inside_one_queue(message)
+        };
+        messages.into_iter().filter(|message| !is_wrong(message)).collect()
     }
 
     /// Closes everything and returns what is wrong: nothing, for a good test.
@@ -117,6 +120,12 @@ fn report_device(device: &Device) {
     static ONCE: Once = Once::new();
     let info = device.info();
     ONCE.call_once(|| eprintln!("device: {}, {} {}", info.name, info.driver.name, info.driver.info));
+}
+
+/// Whether the layer complains about itself: 1.3.239, on a machine that is busy, now and then waits ten seconds for its
+/// own note of a semaphore that the host raised, and then says "This is most likely a validation bug".
+fn is_of_the_layer_itself(message: &ValidationMessage) -> bool {
+    message.id == "UNASSIGNED-VkSemaphore-state-timeout" && message.text.contains("most likely a validation bug")
 }
 
 /// Whether the layer complains, at a submission, about the order of two uses on one and the same queue.
