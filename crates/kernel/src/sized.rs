@@ -140,6 +140,64 @@ mod tests {
 
     type Case<'a> = (&'a str, &'a [(&'a str, u32)], Option<[u32; 3]>, &'a [(&'a str, f64)], &'a str);
 
+    // Entry point, lengths, workgroup, constants; how the message begins.
+    const REFUSALS: &[Case<'_>] = &[
+        ("main", &[("tiel", 8)], None, &[], "kernel `main`: no shared variable `tiel`; there is `tile`, `pairs`, "),
+        (
+            "main",
+            &[("fixed", 8)],
+            None,
+            &[],
+            "kernel `main`: the length of `fixed` cannot be set: the shader says 7; an `override` can be its length",
+        ),
+        (
+            "main",
+            &[("squared", 8)],
+            None,
+            &[],
+            "kernel `main`: the length of `squared` cannot be set: the shader computes",
+        ),
+        ("main", &[("one", 8)], None, &[], "kernel `main`: the length of `one` cannot be set: it is no array"),
+        (
+            "main",
+            &[("tile", 8)],
+            None,
+            &[("N", 4.0)],
+            "kernel `main`: the length of `tile` cannot be set: it is the constant `N`, which is set to 4 too",
+        ),
+        (
+            "main",
+            &[("tile", 8)],
+            Some([4, 2, 2]),
+            &[],
+            "kernel `main`: the workgroup size on axis x cannot be set: it is the constant `N`, which is set to 8 too",
+        ),
+        (
+            "main",
+            &[],
+            Some([4, 3, 2]),
+            &[],
+            "kernel `main`: the workgroup size on axis y cannot be set: the shader says 2",
+        ),
+        (
+            "main",
+            &[],
+            Some([4, 2, 2]),
+            &[],
+            "kernel `main`: the workgroup size on axis z cannot be set: the shader computes",
+        ),
+        ("main", &[("tile", 0)], None, &[], "kernel `main`: not valid with the constants "),
+        (
+            "other",
+            &[("square", 513)],
+            None,
+            &[],
+            "kernel `other`: 16416 bytes of shared memory (`square`), the device has 16384",
+        ),
+        ("other", &[("square", u32::MAX)], None, &[], "kernel `other`: "),
+        ("other", &[], Some([129, 1, 1]), &[], "kernel `other`: workgroup size 129 on axis x, the device allows 128"),
+    ];
+
     fn built(entry: &str, shared: &[(&str, u32)], workgroup: Option<[u32; 3]>, given: &[(&str, f64)]) -> String {
         let shared = shared.iter().map(|&(name, len)| (name.to_owned(), len)).collect();
         let given = given.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
@@ -172,70 +230,7 @@ mod tests {
 
     #[test]
     fn a_size_that_cannot_be_is_refused_with_both_sides() {
-        // Entry point, lengths, workgroup, constants; how the message begins.
-        let cases: &[Case<'_>] = &[
-            ("main", &[("tiel", 8)], None, &[], "kernel `main`: no shared variable `tiel`; there is `tile`, `pairs`, "),
-            (
-                "main",
-                &[("fixed", 8)],
-                None,
-                &[],
-                "kernel `main`: the length of `fixed` cannot be set: the shader says 7; an `override` can be its length",
-            ),
-            (
-                "main",
-                &[("squared", 8)],
-                None,
-                &[],
-                "kernel `main`: the length of `squared` cannot be set: the shader computes",
-            ),
-            ("main", &[("one", 8)], None, &[], "kernel `main`: the length of `one` cannot be set: it is no array"),
-            (
-                "main",
-                &[("tile", 8)],
-                None,
-                &[("N", 4.0)],
-                "kernel `main`: the length of `tile` cannot be set: it is the constant `N`, which is set to 4 too",
-            ),
-            (
-                "main",
-                &[("tile", 8)],
-                Some([4, 2, 2]),
-                &[],
-                "kernel `main`: the workgroup size on axis x cannot be set: it is the constant `N`, which is set to 8 too",
-            ),
-            (
-                "main",
-                &[],
-                Some([4, 3, 2]),
-                &[],
-                "kernel `main`: the workgroup size on axis y cannot be set: the shader says 2",
-            ),
-            (
-                "main",
-                &[],
-                Some([4, 2, 2]),
-                &[],
-                "kernel `main`: the workgroup size on axis z cannot be set: the shader computes",
-            ),
-            ("main", &[("tile", 0)], None, &[], "kernel `main`: not valid with the constants "),
-            (
-                "other",
-                &[("square", 513)],
-                None,
-                &[],
-                "kernel `other`: 16416 bytes of shared memory (`square`), the device has 16384",
-            ),
-            ("other", &[("square", u32::MAX)], None, &[], "kernel `other`: "),
-            (
-                "other",
-                &[],
-                Some([129, 1, 1]),
-                &[],
-                "kernel `other`: workgroup size 129 on axis x, the device allows 128",
-            ),
-        ];
-        for &(entry, shared, workgroup, given, expected) in cases {
+        for &(entry, shared, workgroup, given, expected) in REFUSALS {
             let found = built(entry, shared, workgroup, given);
             assert!(found.starts_with(expected), "{found}\n{expected}");
         }
