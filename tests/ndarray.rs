@@ -10,6 +10,7 @@ mod copies;
 mod creation;
 mod dtypes;
 mod interchange;
+mod large;
 mod lifetimes;
 mod more_views;
 mod peer_defects;

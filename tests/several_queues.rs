@@ -11,7 +11,7 @@ use std::{env, fs};
 
 use vkarray_many_queues::{LAYER_NAME, manifest};
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, skipped};
 
 /// What is run, by the beginnings of names; each part in few programs.
 const SUITES: [&str; 7] = [
@@ -31,6 +31,11 @@ const LEFT_OUT: &str = "driver::stream_kinds::callbacks_wait_for_a_semaphore_fro
 
 #[test]
 fn suites_pass_on_several_queues() {
+    let device = Fixture::open();
+    if device.device().plan().compute.count > 1 {
+        return skipped("suites_pass_on_several_queues", "the device has several queues, and all tests ran on them");
+    }
+    drop(device);
     let mut tests = on_several_queues();
     tests.args(SUITES).args(["--include-ignored", "--skip", LEFT_OUT]).env("VKARRAY_TEST_PROGRAMS", N_PROGRAMS);
     let output = tests.output().expect("this program can be run");

@@ -85,6 +85,7 @@ fn threads_never_share_memory_at_a_time() {
             });
         }
     });
+    fixture.allocator().release_staging();
     let counters = fixture.allocator().counters();
     assert_eq!((counters.n_in_use, counters.total(|kind| kind.in_use)), (0, 0), "{counters:?}");
     assert!(counters.kind(MemoryKind::Device).peak > 0);

@@ -6,7 +6,7 @@ use ::ndarray::{ArrayD, IxDyn, ShapeBuilder, SliceInfoElem};
 use vkarray::{Context, Device, Element, Index, Order};
 
 use super::counted;
-use crate::fixture::{Fixture, skipped};
+use crate::fixture::Fixture;
 use crate::kernels::{keep_busy, kept_busy, spin};
 
 #[test]
@@ -169,56 +169,5 @@ fn rows_of_pinned_arrays_are_copied_both_ways() {
         assert_eq!(rows(&back).copy_to_host().unwrap(), expected, "{columns}");
         let gap = back.slice(&[(..).into(), (8 + columns as isize..).into()]).unwrap();
         assert!(gap.copy_to_host().unwrap().iter().all(|&value| value == 7), "{columns}");
-    }
-}
-
-/// Places past 2^32, in bytes and in elements.
-#[test]
-fn arrays_past_four_gibibytes_are_copied_whole() {
-    const SIX_GIB: usize = 6 << 30;
-    let (fixture, test) = (Fixture::open(), "arrays_past_four_gibibytes_are_copied_whole");
-    reversed_and_checked::<u8>(&fixture, 70_001);
-    let free = fixture.allocator().memory_info().unwrap().free;
-    let limit = fixture.info().limits.max_buffer_size;
-    if free < 14 << 30 || limit < SIX_GIB as u64 {
-        let reason = format!("it takes 14 GiB of free memory and buffers of 6 GiB; there are {free} and {limit} bytes");
-        return skipped(test, &reason);
-    }
-    reversed_and_checked::<u8>(&fixture, SIX_GIB);
-    reversed_and_checked::<u32>(&fixture, SIX_GIB / 4);
-}
-
-/// Marks bytes of an array at places all over it, and finds them where they are in the array reversed.
-fn reversed_and_checked<T: Element + From<u8> + PartialEq>(ctx: &Context, n: usize) {
-    let array = ctx.full([n], T::from(3)).unwrap();
-    let target = ctx.device_array::<T>([n]).unwrap();
-    // Both ends, and around the places where 32 bits of bytes, of words and of elements end.
-    let around = |at: usize| [at - 1, at, at + 1];
-    let ends = [(1 << 32) / size_of::<T>(), (1 << 30) / size_of::<T>(), n / 2];
-    let places = [0, n - 1].into_iter().chain(ends.into_iter().flat_map(around));
-    let places: Vec<usize> = places.filter(|&at| at < n).collect();
-    for (mark, &at) in (100..).zip(&places) {
-        array.set([at as isize], T::from(mark)).unwrap();
-    }
-    target.copy_from_device(&array.slice(&[Index::stepped(.., -1)]).unwrap()).unwrap();
-    drop(array);
-    let mut expected = std::collections::BTreeMap::new();
-    for (mark, &at) in (100..).zip(&places) {
-        expected.insert(n - 1 - at, T::from(mark));
-    }
-    // All of it, a part at a time, and of that only what is not as most is.
-    let plain = vec![T::from(3); 4096];
-    let plain_bytes: &[u8] = bytemuck::cast_slice(&plain);
-    for start in (0..n).step_by(1 << 28) {
-        let end = n.min(start + (1 << 28));
-        let part = target.slice(&[(start as isize..end as isize).into()]).unwrap().copy_to_host().unwrap();
-        let pieces = (start..).step_by(plain.len()).zip(part.as_slice().unwrap().chunks(plain.len()));
-        let marked = pieces.filter(|(_, piece)| {
-            let piece: &[u8] = bytemuck::cast_slice(piece);
-            piece != &plain_bytes[..piece.len()]
-        });
-        let found = marked.flat_map(|(at, piece)| (at..).zip(piece.iter().copied()));
-        let wanted = expected.range(start..end).map(|(&at, &value)| (at, value));
-        assert!(found.filter(|(_, value)| *value != plain[0]).eq(wanted), "elements {start} to {end} of {n}");
     }
 }

@@ -95,7 +95,9 @@ impl Keeping {
             self.free.lock().unwrap().push(again(&memory, 0, memory.size()));
         }
         self.n_given.fetch_add(1, Ordering::Relaxed);
-        *self.last.lock().unwrap() = Some(again(&memory, 0, memory.size()));
+        if memory.kind() == MemoryKind::Device {
+            *self.last.lock().unwrap() = Some(again(&memory, 0, memory.size()));
+        }
         match self.wrong {
             Wrong::IsMisaligned if memory.kind() == MemoryKind::Device => again(&memory, 16, memory.size() - 256),
             Wrong::GivesLess if memory.size() > 4 => again(&memory, 0, memory.size() - 4),

@@ -83,6 +83,9 @@ pub(super) fn reserve_and_trim(bench: &Bench<'_>) -> Result<(), Objection> {
     let (stream, kind, manager) = (bench.stream()?, bench.kind()?, bench.manager()?);
     let live = bench.block(70_000, kind)?;
     write(&stream, &live, 3)?;
+    stream.synchronize()?;
+    bench.allocator()?.release_staging(); // It is the allocator's, and comes and goes as that likes.
+    manager.flush()?;
     let before = manager.usage();
     let reserved = manager.reserve(8 << 20, kind);
     let after = manager.usage();

@@ -1,0 +1,104 @@
+//! Arrays of gibibytes, where the device has the memory: copies through many windows and by many threads, and bindings
+//! whose bytes 31 bits do not count.
+
+use vkarray::{Context, Element, Groups, Index, Source};
+
+use crate::fixture::{Fixture, contents, skipped};
+
+/// Places past 2^32, in bytes and in elements.
+#[test]
+fn arrays_past_four_gibibytes_are_copied_whole() {
+    const SIX_GIB: usize = 6 << 30;
+    let (fixture, test) = (Fixture::open(), "arrays_past_four_gibibytes_are_copied_whole");
+    reversed_and_checked::<u8>(&fixture, 70_001);
+    let free = fixture.allocator().memory_info().unwrap().free;
+    let limit = fixture.info().limits.max_buffer_size;
+    if free < 14 << 30 || limit < SIX_GIB as u64 {
+        let reason = format!("it takes 14 GiB of free memory and buffers of 6 GiB; there are {free} and {limit} bytes");
+        return skipped(test, &reason);
+    }
+    reversed_and_checked::<u8>(&fixture, SIX_GIB);
+    reversed_and_checked::<u32>(&fixture, SIX_GIB / 4);
+}
+
+/// A host array of 1 GiB, up and down: what a copy by several threads does most.
+#[test]
+fn a_gibibyte_of_words_arrives_whole_both_ways() {
+    const N: u32 = 1 << 28;
+    let fixture = Fixture::open();
+    let free = fixture.allocator().memory_info().unwrap().free;
+    if free < 4 << 30 || fixture.is_cpu() {
+        let reason = format!("it takes 4 GiB of a GPU's memory; there are {free} bytes");
+        return skipped("a_gibibyte_of_words_arrives_whole_both_ways", &reason);
+    }
+    let values: Vec<u32> = (0..N).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
+    let array = fixture.slice_to_device(&values).unwrap();
+    let back = array.to_vec().unwrap();
+    let wrong = (0..N as usize).find(|&i| back[i] != values[i]);
+    assert_eq!(wrong, None, "the first word that differs");
+}
+
+/// What a kernel reads through one binding of more than 2 GiB, from both ends to the middle.
+#[test]
+fn a_binding_past_two_gibibytes_is_read_where_it_says() {
+    const N: u32 = 805_306_368; // 3 GiB of words.
+    let (fixture, test) = (Fixture::open(), "a_binding_past_two_gibibytes_is_read_where_it_says");
+    let free = fixture.allocator().memory_info().unwrap().free;
+    let longest = fixture.info().limits.max_storage_buffer_range;
+    if free < 4 << 30 || u64::from(longest) < u64::from(N) * 4 {
+        let reason = format!("it takes 4 GiB of free memory and ranges of 3 GiB; there are {free} and {longest} bytes");
+        return skipped(test, &reason);
+    }
+    let array = fixture.full([N as usize], 3_u32).unwrap();
+    let places = [0, 1, (1 << 29) - 1, 1 << 29, (1 << 29) + 1, N - 2, N - 1];
+    for (mark, &at) in (100..).zip(&places) {
+        array.set([at as isize], mark).unwrap();
+    }
+    let shader = "
+@group(0) @binding(0) var<storage, read> words: array<u32>;
+@group(0) @binding(1) var<storage, read> places: array<u32>;
+@group(0) @binding(2) var<storage, read_write> found: array<u32>;
+@compute @workgroup_size(8) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+    if id.x < arrayLength(&found) { found[id.x] = words[places[id.x]]; }
+}";
+    let kernel = fixture.kernel(Source::wgsl(shader)).build().unwrap();
+    let found = fixture.zeros::<u32>([places.len()]).unwrap();
+    let at = fixture.slice_to_device(&places).unwrap();
+    kernel.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&array, &at, &found)).unwrap();
+    assert_eq!(contents(&found), [100, 101, 102, 103, 104, 105, 106]);
+}
+
+/// Marks bytes of an array at places all over it, and finds them where they are in the array reversed.
+fn reversed_and_checked<T: Element + From<u8> + PartialEq>(ctx: &Context, n: usize) {
+    let array = ctx.full([n], T::from(3)).unwrap();
+    let target = ctx.device_array::<T>([n]).unwrap();
+    // Both ends, and around the places where 32 bits of bytes, of words and of elements end.
+    let around = |at: usize| [at - 1, at, at + 1];
+    let ends = [(1 << 32) / size_of::<T>(), (1 << 30) / size_of::<T>(), n / 2];
+    let places = [0, n - 1].into_iter().chain(ends.into_iter().flat_map(around));
+    let places: Vec<usize> = places.filter(|&at| at < n).collect();
+    for (mark, &at) in (100..).zip(&places) {
+        array.set([at as isize], T::from(mark)).unwrap();
+    }
+    target.copy_from_device(&array.slice(&[Index::stepped(.., -1)]).unwrap()).unwrap();
+    drop(array);
+    let mut expected = std::collections::BTreeMap::new();
+    for (mark, &at) in (100..).zip(&places) {
+        expected.insert(n - 1 - at, T::from(mark));
+    }
+    // All of it, a part at a time, and of that only what is not as most is.
+    let plain = vec![T::from(3); 4096];
+    let plain_bytes: &[u8] = bytemuck::cast_slice(&plain);
+    for start in (0..n).step_by(1 << 28) {
+        let end = n.min(start + (1 << 28));
+        let part = target.slice(&[(start as isize..end as isize).into()]).unwrap().copy_to_host().unwrap();
+        let pieces = (start..).step_by(plain.len()).zip(part.as_slice().unwrap().chunks(plain.len()));
+        let marked = pieces.filter(|(_, piece)| {
+            let piece: &[u8] = bytemuck::cast_slice(piece);
+            piece != &plain_bytes[..piece.len()]
+        });
+        let found = marked.flat_map(|(at, piece)| (at..).zip(piece.iter().copied()));
+        let wanted = expected.range(start..end).map(|(&at, &value)| (at, value));
+        assert!(found.filter(|(_, value)| *value != plain[0]).eq(wanted), "elements {start} to {end} of {n}");
+    }
+}
