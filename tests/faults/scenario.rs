@@ -12,7 +12,10 @@ use std::task::{Context as Poller, Poll, Wake};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use vkarray::{Context, Device, DeviceNDArray, DriverError, Graph, Groups, Instance, Kernel, Source, Stream};
+use vkarray::{
+    Allocator, CacheSettings, Context, Device, DeviceNDArray, DriverError, Error as ArrayError, Graph, Groups,
+    Instance, Kernel, Source, Stream,
+};
 use vkarray_driver::Trace;
 
 use crate::kernels::{STEP, mixed, stepped};
@@ -77,7 +80,11 @@ impl Run {
         let physical = instance.devices().unwrap().swap_remove(0);
         let device = self.attempt("open a device", || Device::open(&physical))?;
         self.device = Some(Arc::clone(&device));
-        let ctx = self.attempt("make a context", || Context::on(&device))?;
+        let folder = tempfile::tempdir().expect("a folder for kernels");
+        let ctx = self.attempt("make a context", || {
+            let allocator = Allocator::new(&device).map_err(ArrayError::from)?;
+            Context::with_kernel_cache(&allocator, CacheSettings::at(folder.path()))
+        })?;
         let made = self.compute(&ctx);
         if self.sticky.is_some() {
             self.everything_fails(&ctx);

@@ -217,6 +217,7 @@ fallible! {
     );
     vkQueueWaitIdle(queue: vk::Queue);
     vkDeviceWaitIdle(device: vk::Device);
+    vkGetPipelineCacheData(device: vk::Device, cache: vk::PipelineCache, bytes: *mut usize, to: *mut c_void);
     vkCreateDevice(physical: vk::PhysicalDevice, info: Info, allocator: Allocation, made: *mut vk::Device);
 }
 

@@ -75,12 +75,13 @@ impl KernelCache {
         let kept = self.disk.load(Store::Pipelines, &hash, own);
         let cache = driver_cache(self.device(), kept.as_deref().unwrap_or_default())?;
         let pipeline = Pipeline::new(self.device(), cache.raw(), translated)?;
-        if kept.is_none() {
-            let content = contents(&cache)?;
-            // Some drivers have nothing to keep.
-            if content.len() > DRIVER_HEADER {
-                self.disk.keep(Store::Pipelines, &hash, &content);
-            }
+        // The kernel is there whether or not it can be kept, and a lost device will say so itself. Some drivers have nothing
+        // to keep.
+        if kept.is_none()
+            && let Ok(content) = contents(&cache)
+            && content.len() > DRIVER_HEADER
+        {
+            self.disk.keep(Store::Pipelines, &hash, &content);
         }
         Ok(pipeline)
     }

@@ -86,6 +86,7 @@ impl ContextBuilder {
     ///
     /// # Errors
     ///
+    /// [`Error::Kernel`] if `VKARRAY_CACHE` or its like says nothing known.
     /// [`Error::Memory`]: no such memory manager, or one that refuses the device. [`Error::Driver`]: no loader, no device, none that matches, or one that lacks what the runtime needs.
     pub fn open(self) -> Result<Context> {
         let mut instance = Instance::builder();
