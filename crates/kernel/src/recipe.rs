@@ -53,8 +53,8 @@ impl Recipe {
 
 impl Kernel {
     /// The kernel with that many elements in a shared array, for dispatches that need another length:
-    /// `kernel.shared("tile", 256)?.dispatch(…)`. Each length is built once, which takes milliseconds; after that it is found
-    /// in some tens of nanoseconds.
+    /// `kernel.shared("tile", 256)?.dispatch(…)`. Each length is built once, on this thread, which takes milliseconds; after
+    /// that it is found in a short list. Hold the kernel where even that counts: a dispatch of it costs what any costs.
     ///
     /// All else is as in [`KernelBuilder::shared`](crate::KernelBuilder::shared), and as this kernel was built.
     ///
