@@ -12,11 +12,24 @@ use crate::limits::Limits;
 use crate::shared_atomics::has_wide_shared_atomics;
 use crate::signature::Signature;
 
+/// PCI's number of NVIDIA.
+const NVIDIA: u32 = 0x10de;
+
+/// NVIDIA's driver (580.159, H100, 2026-11-21) says that ranges may be of 4 GiB, and reads zeros everywhere in one of 3.
+/// What 31 bits count in bytes it reads.
+const NVIDIA_MAX_RANGE: u32 = (1 << 31) - 256;
+
+/// The longest range of storage that a kernel really reads and writes.
+fn max_storage_buffer_range(device: &DeviceInfo) -> u32 {
+    let stated = device.limits.max_storage_buffer_range;
+    if device.vendor_id == NVIDIA { stated.min(NVIDIA_MAX_RANGE) } else { stated }
+}
+
 impl From<&DeviceInfo> for Limits {
     fn from(device: &DeviceInfo) -> Self {
         let limits = &device.limits;
         Self {
-            max_storage_buffer_range: limits.max_storage_buffer_range.into(),
+            max_storage_buffer_range: max_storage_buffer_range(device).into(),
             max_uniform_buffer_range: limits.max_uniform_buffer_range.into(),
             min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
             min_uniform_buffer_offset_alignment: limits.min_uniform_buffer_offset_alignment,
@@ -209,5 +222,13 @@ mod tests {
         let refused = check_capabilities(&needs(Capability::Float64), &machine("swiftshader_5.0.0"));
         let message = "kernel `k` needs f64, which SwiftShader Device (Subzero) does not have";
         assert_eq!(refused.unwrap_err().to_string(), message);
+    }
+
+    #[test]
+    fn ranges_are_as_long_as_the_driver_keeps() {
+        // NVIDIA's says 4 GiB.
+        for (name, longest) in [("h100_580.159", (1 << 31) - 256), ("lavapipe_22.3.6", 1 << 27)] {
+            assert_eq!(Limits::from(&machine(name)).max_storage_buffer_range, longest, "{name}");
+        }
     }
 }

@@ -14,7 +14,7 @@ pub(crate) const AXES: [char; 3] = ['x', 'y', 'z'];
 /// The device's limits that decide whether a kernel can be built and launched. Bytes unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Longest binding of a storage buffer (`maxStorageBufferRange`).
+    /// Longest binding of a storage buffer: `maxStorageBufferRange`, or less where the driver is known to read no more.
     pub max_storage_buffer_range: u64,
     /// Longest binding of constant memory (`maxUniformBufferRange`).
     pub max_uniform_buffer_range: u64,

@@ -15,10 +15,6 @@ const KERNEL_BYTES: u64 = 256 << 10;
 /// it beside other work, and the microsecond that a region costs is little. Shorter rows are a kernel's.
 const BUS_ROW: u64 = 64 << 10;
 
-/// Ranges are no longer than that, so that offsets into them fit 31 bits of bytes. An array of 6 GiB of words was copied
-/// wrongly through ranges of 3 GiB on an H100 (driver 580.159), which allows 4.
-const MAX_RANGE: u64 = 1 << 31;
-
 /// A device, as far as copies look at it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Machine {
@@ -44,7 +40,7 @@ impl Machine {
         let invocations = limits.max_workgroup_invocations.min(limits.max_workgroup_size[0]).clamp(1, 256);
         let is_cpu = device.device_type == DeviceType::Cpu;
         Self {
-            max_range: limits.max_storage_buffer_range.min(MAX_RANGE) / MAX_UNIT * MAX_UNIT,
+            max_range: limits.max_storage_buffer_range / MAX_UNIT * MAX_UNIT,
             alignment: limits.min_storage_buffer_offset_alignment.max(MAX_UNIT),
             group: 1 << invocations.ilog2(),
             max_groups: [limits.max_workgroup_count[0].min(1 << 20), limits.max_workgroup_count[1]],
