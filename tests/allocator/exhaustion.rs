@@ -71,6 +71,46 @@ fn memory_that_runs_out_comes_back() {
     assert_eq!(fixture.allocator().usage().in_use, 0);
 }
 
+/// By hand, alone: `device --ignored the_memory_of_a_gpu`.
+#[test]
+#[ignore = "takes all memory of the GPU, which other tests and programs may want"]
+fn the_memory_of_a_gpu_runs_out_and_comes_back() {
+    const GIB: u64 = 1 << 30;
+    let fixture = Fixture::open();
+    if fixture.is_cpu() {
+        return skipped("the_memory_of_a_gpu_runs_out_and_comes_back", "the device is no GPU");
+    }
+    let (allocator, stream) = (fixture.allocator(), fixture.default_stream());
+    let before = allocator.memory_info().unwrap();
+    let mut blocks = Vec::new();
+    let error = loop {
+        match allocator.allocate(GIB, MemoryKind::Device) {
+            Ok(block) => blocks.push(block),
+            Err(error) => break error,
+        }
+        assert!(blocks.len() as u64 * GIB <= 2 * before.total, "more than twice the heap was given out");
+    };
+    eprintln!("{} blocks of 1 GiB of {} bytes; then: {error}", blocks.len(), before.total);
+    let MemoryError::OutOfMemory(report) = error else { panic!("{error}") };
+    assert_eq!((report.bytes, report.shortage), (GIB, Shortage::DeviceMemory));
+    assert_eq!((report.n_holders, report.in_use), (blocks.len(), blocks.len() as u64 * GIB));
+    assert!(blocks.len() as u64 * GIB > before.free / 10 * 9, "{} GiB of {before:?}", blocks.len());
+    // What is held is untouched, and what is dropped can be had again.
+    let last = blocks.pop().unwrap();
+    last.copy_from_host(stream, GIB - 50, &pattern(4, 50)).unwrap();
+    drop(blocks.pop());
+    let again = allocator.allocate(GIB, MemoryKind::Device).unwrap();
+    allocator.allocate(GIB, MemoryKind::Device).unwrap_err();
+    let mut back = [0; 50];
+    last.copy_to_host(stream, GIB - 50, &mut back).unwrap();
+    assert_eq!(back.as_slice(), pattern(4, 50));
+    drop((again, last, blocks));
+    allocator.trim(0).unwrap();
+    assert_eq!(allocator.usage().in_use, 0);
+    let after = allocator.memory_info().unwrap();
+    assert!(after.free > before.free / 100 * 99, "{before:?} became {after:?}");
+}
+
 #[test]
 fn memory_in_use_by_the_device_is_waited_for_when_it_runs_out() {
     let test = "memory_in_use_by_the_device_is_waited_for_when_it_runs_out";
