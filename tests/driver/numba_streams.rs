@@ -4,13 +4,13 @@
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::pin::Pin;
 use std::sync::mpsc::channel;
-use std::task::{Context as TaskContext, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::thread;
 use std::time::Duration;
 
+use pollster::block_on;
 use vkarray::{Context, Device, DriverError, ExternalQueue, Groups, Stream};
 use vkarray_driver::Done;
 
@@ -338,23 +338,5 @@ impl Future for All {
             Poll::Pending => true,
         });
         if self.0.is_empty() { Poll::Ready(()) } else { Poll::Pending }
-    }
-}
-
-/// Runs a future on this thread, which sleeps until it is woken.
-fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut TaskContext::from_waker(&waker)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
     }
 }

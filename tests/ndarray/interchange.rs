@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ::ndarray::{ArrayD, arr2};
 use serde::de::DeserializeSeed;
 use vkarray::{
-    AsDeviceArray, Block, DeviceArrayInterface, DeviceNDArray, Error, HostTensor, Index, InterfaceError, Order, Point,
-    Result, Tensor, TensorError,
+    AsDeviceArray, Block, DeviceArrayInterface, DeviceNDArray, Element, Error, HostTensor, Index, InterfaceError,
+    Order, Point, Result, Tensor, TensorError,
 };
 
 use super::counted;
@@ -50,19 +50,23 @@ impl Drop for Foreign {
     }
 }
 
-#[test]
-fn an_imported_array_is_the_same_memory() {
-    let fixture = Fixture::open();
-    let base = fixture.to_device(&counted(&[4, 6])).unwrap();
-    let views = [
+/// A whole array, packed otherwise, with gaps and backwards, repeated, of one element, and of none.
+fn views<T: Element>(base: &DeviceNDArray<T>) -> [DeviceNDArray<T>; 6] {
+    [
         base.clone(),
         base.transpose(None).unwrap(),
         base.slice(&[Index::stepped(.., -2), Index::from(1..5)]).unwrap(),
         base.index(&[2]).unwrap().broadcast_to([3, 6]).unwrap(), // numba calls this dense.
         base.index(&[1, 1]).unwrap(),
         base.slice(&[Index::from(4..)]).unwrap(),
-    ];
-    for view in views {
+    ]
+}
+
+#[test]
+fn an_imported_array_is_the_same_memory() {
+    let fixture = Fixture::open();
+    let base = fixture.to_device(&counted(&[4, 6])).unwrap();
+    for view in views(&base) {
         let foreign = Foreign::new(view.clone());
         assert!(fixture.is_device_array(&foreign));
         let taken = fixture.as_device_array::<i32, _>(foreign).unwrap();
@@ -174,15 +178,9 @@ fn serde_copies_what_the_host_would_write() {
 fn tensors_on_the_host_keep_elements_and_layout() {
     let fixture = Fixture::open();
     let base = fixture.to_device(&counted(&[4, 6])).unwrap();
-    let views = [
-        base.clone(),
-        base.transpose(None).unwrap(),
-        base.slice(&[Index::stepped(.., -2), Index::from(1..5)]).unwrap(),
-        base.index(&[2]).unwrap().broadcast_to([3, 6]).unwrap(),
-        base.index(&[1, 1]).unwrap(),
-        base.slice(&[Index::from(4..)]).unwrap().read_only(),
-    ];
-    for view in views {
+    let [first, .., empty] = views(&base);
+    let read_only = [first.read_only(), empty.read_only()];
+    for view in views(&base).into_iter().chain(read_only) {
         // Through the raw pointer, as another library would get it.
         let raw = view.to_dlpack_host().unwrap().into_raw();
         // SAFETY: handed out by the line above, and taken back once.

@@ -1,34 +1,13 @@
 //! Copies to the host that do not block, single elements, and streams.
 
-use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll, Wake, Waker};
-use std::thread::{self, Thread};
 
+use pollster::block_on;
 use vkarray::{Context, Device, Error, Index, Limits, Order};
 
 use super::counted;
 use crate::fixture::{Fixture, contents, poll, skipped};
 use crate::kernels::{keep_busy, kept_busy, spin};
-
-/// Runs a future on this thread.
-fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut TaskContext::from_waker(&waker)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
-    }
-}
 
 #[test]
 fn a_pending_copy_brings_what_the_array_held_when_it_was_asked_for() {

@@ -19,6 +19,7 @@ use crate::hazard::{BlockId, LaneId, LastUse, LastUses, Mode};
 use crate::instance::{Instance, PhysicalDevice};
 use crate::legacy::LegacyOrder;
 use crate::loss::Loss;
+use crate::number::StreamNumbers;
 use crate::plan::{Plan, Request};
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
@@ -39,7 +40,7 @@ pub struct Device {
     push_descriptor: Option<khr::push_descriptor::Device>,
     /// Those for compute first, then those for transfers, then those that external streams brought.
     queues: Mutex<Vec<Arc<Queue>>>,
-    pub(crate) numbers: crate::number::StreamNumbers,
+    pub(crate) numbers: StreamNumbers,
     /// Shared with the waiter, which must not hold the device.
     tracker: Arc<Mutex<Tracker>>,
     pub(crate) hold_ended: Condvar, // Of `tracker`; see `hold.rs`.
@@ -101,7 +102,7 @@ impl Device {
         Self {
             push_descriptor,
             queues: Mutex::new(queues.into_iter().map(Arc::new).collect()),
-            numbers: crate::number::StreamNumbers::default(),
+            numbers: StreamNumbers::default(),
             tracker: Arc::default(),
             hold_ended: Condvar::new(),
             waiter: Waiter::new(),

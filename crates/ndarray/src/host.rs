@@ -151,10 +151,7 @@ impl<T: Element> HostRead<'_, T> {
     /// The elements.
     #[must_use]
     pub fn view(&self) -> ArrayViewD<'_, T> {
-        let (shape, reversed) = walked_upwards(self.layout);
-        let mut view = ArrayViewD::from_shape(shape, bytemuck::cast_slice(&self.bytes)).expect(FITS);
-        reversed.into_iter().for_each(|axis| view.invert_axis(axis));
-        view
+        viewed(&self.bytes, self.layout)
     }
 
     /// The elements in the order of memory, if there are no gaps between them.
@@ -168,10 +165,7 @@ impl<T: Element> HostWrite<'_, T> {
     /// The elements.
     #[must_use]
     pub fn view(&self) -> ArrayViewD<'_, T> {
-        let (shape, reversed) = walked_upwards(self.layout);
-        let mut view = ArrayViewD::from_shape(shape, bytemuck::cast_slice(&self.bytes)).expect(FITS);
-        reversed.into_iter().for_each(|axis| view.invert_axis(axis));
-        view
+        viewed(&self.bytes, self.layout)
     }
 
     /// The elements, to be written.
@@ -191,6 +185,14 @@ impl<T: Element> HostWrite<'_, T> {
 }
 
 const FITS: &str = "the guard holds the layout's extent";
+
+/// The elements that a guard holds the bytes of.
+fn viewed<'a, T: Element>(bytes: &'a [u8], layout: &Layout) -> ArrayViewD<'a, T> {
+    let (shape, reversed) = walked_upwards(layout);
+    let mut view = ArrayViewD::from_shape(shape, bytemuck::cast_slice(bytes)).expect(FITS);
+    reversed.into_iter().for_each(|axis| view.invert_axis(axis));
+    view
+}
 
 fn is_packed(layout: &Layout) -> bool {
     layout.is_c_contiguous() || layout.is_f_contiguous()
