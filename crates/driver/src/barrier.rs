@@ -27,15 +27,17 @@ const STAGES: Masks = masks([
     vk::PipelineStageFlags2::COMPUTE_SHADER.as_raw(),
     vk::PipelineStageFlags2::ALL_TRANSFER.as_raw(),
     vk::PipelineStageFlags2::COMPUTE_SHADER.as_raw(),
+    vk::PipelineStageFlags2::DRAW_INDIRECT.as_raw(),
 ]);
 
 const WRITES: Masks =
-    masks([vk::AccessFlags2::SHADER_STORAGE_WRITE.as_raw(), vk::AccessFlags2::TRANSFER_WRITE.as_raw(), 0]);
+    masks([vk::AccessFlags2::SHADER_STORAGE_WRITE.as_raw(), vk::AccessFlags2::TRANSFER_WRITE.as_raw(), 0, 0]);
 
 const READS: Masks = masks([
     vk::AccessFlags2::SHADER_STORAGE_READ.as_raw(),
     vk::AccessFlags2::TRANSFER_READ.as_raw(),
     vk::AccessFlags2::UNIFORM_READ.as_raw(),
+    vk::AccessFlags2::INDIRECT_COMMAND_READ.as_raw(),
 ]);
 
 /// From the masks of single stages, in the order of [`Stage::ALL`].
@@ -75,6 +77,10 @@ mod tests {
             if stages.contains(Stage::Constant) {
                 stage |= vk::PipelineStageFlags2::COMPUTE_SHADER;
                 read |= vk::AccessFlags2::UNIFORM_READ;
+            }
+            if stages.contains(Stage::Indirect) {
+                stage |= vk::PipelineStageFlags2::DRAW_INDIRECT;
+                read |= vk::AccessFlags2::INDIRECT_COMMAND_READ;
             }
             if stages.contains(Stage::Transfer) {
                 stage |= vk::PipelineStageFlags2::ALL_TRANSFER;

@@ -348,13 +348,17 @@ fn create(physical: &PhysicalDevice, plan: &Plan) -> Result<ash::Device> {
     let mut v12 = features_12(&plan.features);
     let mut v13 = features_13(&plan.features);
     let core = features_core(&plan.features);
-    let info = vk::DeviceCreateInfo::default()
+    let mut matrices = vk::PhysicalDeviceCooperativeMatrixFeaturesKHR::default().cooperative_matrix(true);
+    let mut info = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)
         .enabled_extension_names(&pointers)
         .enabled_features(&core)
         .push_next(&mut v11)
         .push_next(&mut v12)
         .push_next(&mut v13);
+    if plan.features.cooperative_matrix {
+        info = info.push_next(&mut matrices);
+    }
     // SAFETY: `info` borrows everything it points to; the plan enables only what the snapshot of this device lists.
     unsafe { physical.instance().raw().create_device(physical.raw(), &info, None) }
         .map_err(Error::from_call("vkCreateDevice"))

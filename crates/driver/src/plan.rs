@@ -11,14 +11,17 @@ use crate::snapshot::{DeviceInfo, Features, QueueFamily, Version};
 pub const MINIMUM_VERSION: Version = Version { major: 1, minor: 3, patch: 0 };
 
 /// Extensions the runtime uses where a device has them; none is needed.
-const USEFUL_EXTENSIONS: [&str; 5] = [
+const USEFUL_EXTENSIONS: [&str; 6] = [
     "VK_KHR_push_descriptor",
     "VK_EXT_memory_budget",
     "VK_EXT_external_memory_host",
     "VK_EXT_calibrated_timestamps",
+    COOPERATIVE_MATRIX,
     // A device that lists it must have it enabled.
     "VK_KHR_portability_subset",
 ];
+
+const COOPERATIVE_MATRIX: &str = "VK_KHR_cooperative_matrix";
 
 /// Streams beyond this many share queues: a GPU runs few at once, and each costs the driver a channel.
 const MAX_COMPUTE_QUEUES: u32 = 4;
@@ -95,8 +98,11 @@ impl Plan {
             compute: QueuePlan { family: compute, count: count(device, compute).min(most) },
             transfer: transfer(device),
             push_descriptors: has("VK_KHR_push_descriptor") && device.limits.max_push_descriptors > 0,
+            features: Features {
+                cooperative_matrix: device.features.cooperative_matrix && has(COOPERATIVE_MATRIX),
+                ..device.features
+            },
             extensions,
-            features: device.features,
         })
     }
 

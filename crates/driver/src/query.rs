@@ -59,6 +59,7 @@ struct Facts {
     v11: vk::PhysicalDeviceVulkan11Features<'static>,
     v12: vk::PhysicalDeviceVulkan12Features<'static>,
     v13: vk::PhysicalDeviceVulkan13Features<'static>,
+    cooperative_matrix: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
 }
 
 impl Facts {
@@ -82,11 +83,15 @@ impl Facts {
             .push_next(&mut self.v11)
             .push_next(&mut self.v12)
             .push_next(&mut self.v13);
-        // SAFETY: `device` belongs to `instance`; the chain holds structures of Vulkan 1.3, which the device speaks.
+        if extensions.contains("VK_KHR_cooperative_matrix") {
+            features = features.push_next(&mut self.cooperative_matrix);
+        }
+        // SAFETY: `device` belongs to `instance`; every chained structure is known to a 1.3 device or its extension.
         unsafe { instance.get_physical_device_features2(device, &mut features) };
         self.core = features.features;
         // The chains point into this value, which may move: cut them.
-        for next in [&mut self.v11.p_next, &mut self.v12.p_next, &mut self.v13.p_next] {
+        let core = [&mut self.v11.p_next, &mut self.v12.p_next, &mut self.v13.p_next];
+        for next in core.into_iter().chain([&mut self.cooperative_matrix.p_next]) {
             *next = std::ptr::null_mut();
         }
     }
@@ -121,6 +126,7 @@ impl Facts {
             host_query_reset: v12.host_query_reset != 0,
             zero_initialize_workgroup_memory: v13.shader_zero_initialize_workgroup_memory != 0,
             integer_dot_product: v13.shader_integer_dot_product != 0,
+            cooperative_matrix: self.cooperative_matrix.cooperative_matrix != 0,
         }
     }
 
@@ -129,6 +135,11 @@ impl Facts {
             size: self.subgroups.subgroup_size,
             min_size: self.subgroup_sizes.min_subgroup_size,
             max_size: self.subgroup_sizes.max_subgroup_size,
+            required_in_compute: self
+                .subgroup_sizes
+                .required_subgroup_size_stages
+                .contains(vk::ShaderStageFlags::COMPUTE),
+            max_in_workgroup: self.subgroup_sizes.max_compute_workgroup_subgroups,
             in_compute: self.subgroups.supported_stages.contains(vk::ShaderStageFlags::COMPUTE),
             operations: self.subgroups.supported_operations.as_raw(),
         }

@@ -188,6 +188,8 @@ features! {
     zero_initialize_workgroup_memory,
     /// Packed integer dot products.
     integer_dot_product,
+    /// Matrices that a subgroup holds together (`VK_KHR_cooperative_matrix`).
+    cooperative_matrix,
 }
 
 /// Subgroup properties.
@@ -199,6 +201,12 @@ pub struct Subgroup {
     pub min_size: u32,
     /// The largest size that can be required.
     pub max_size: u32,
+    /// Whether compute shaders can require a size.
+    #[serde(default)] // As for features.
+    pub required_in_compute: bool,
+    /// The most subgroups that a workgroup of a required size has.
+    #[serde(default)]
+    pub max_in_workgroup: u32,
     /// Whether compute shaders have subgroup operations at all.
     pub in_compute: bool,
     /// `VkSubgroupFeatureFlags`, as bits.

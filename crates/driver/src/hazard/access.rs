@@ -27,11 +27,13 @@ pub enum Stage {
     /// Compute shaders, reading constant memory. Another cache holds it than storage, and a barrier for storage alone need
     /// not empty that one.
     Constant,
+    /// The device itself, reading how many workgroups to launch.
+    Indirect,
 }
 
 impl Stage {
     /// Every stage, in the order of their numbers.
-    pub const ALL: [Self; 3] = [Self::Compute, Self::Transfer, Self::Constant];
+    pub const ALL: [Self; 4] = [Self::Compute, Self::Transfer, Self::Constant, Self::Indirect];
     /// How many stages there are.
     pub(super) const COUNT: usize = Self::ALL.len();
 
@@ -83,7 +85,8 @@ impl Stages {
     #[inline]
     pub(super) fn filtered(self, keep: impl Fn(Stage) -> bool) -> Self {
         let bit = |stage| u8::from(keep(stage)) << stage as u8;
-        Self(self.0 & (bit(Stage::Compute) | bit(Stage::Transfer) | bit(Stage::Constant)))
+        let bits = Stage::ALL.map(bit);
+        Self(self.0 & (bits[0] | bits[1] | bits[2] | bits[3]))
     }
 }
 
@@ -177,7 +180,7 @@ mod tests {
     #[test]
     fn stages_are_a_set() {
         let lists = || {
-            (0..8u8).map(|bits| Stage::ALL.into_iter().filter(|&at| bits >> at as u8 & 1 == 1).collect::<Vec<Stage>>())
+            (0..16u8).map(|bits| Stage::ALL.into_iter().filter(|&at| bits >> at as u8 & 1 == 1).collect::<Vec<Stage>>())
         };
         for a in lists() {
             let set: Stages = a.iter().copied().collect();

@@ -81,11 +81,7 @@ impl BatchTrace {
         barrier: Option<&Barrier>,
         accesses: &[Access],
     ) {
-        let kind = match stage_of(accesses) {
-            Some(Stage::Compute | Stage::Constant) => "dispatch",
-            Some(Stage::Transfer) => "copy",
-            None => "other",
-        };
+        let kind = kind_of(accesses);
         let begins = barrier.map_or(vk::PipelineStageFlags2::TOP_OF_PIPE, |barrier| self.after(barrier.src_stages));
         self.write(device, commands, 0, begins);
         self.batch.ops.push(Op { name: String::new(), kind, ticks: None });
@@ -151,7 +147,7 @@ impl BatchTrace {
 
     /// The one stage at whose end all of `stages` are done. A queue for copies knows no other.
     fn after(&self, stages: Stages) -> vk::PipelineStageFlags2 {
-        let computed = stages.contains(Stage::Compute) || stages.contains(Stage::Constant);
+        let computed = stages.iter().any(|stage| stage != Stage::Transfer);
         match (self.computes && computed, stages.contains(Stage::Transfer)) {
             (true, false) => vk::PipelineStageFlags2::COMPUTE_SHADER,
             (false, true) => vk::PipelineStageFlags2::ALL_TRANSFER,
@@ -216,8 +212,12 @@ fn read(pool: &Owned<vk::QueryPool>, n_ops: usize) -> Result<Vec<[u64; 2]>> {
     Ok(ticks)
 }
 
-/// The stage all accesses are of, if it is one.
-fn stage_of(accesses: &[Access]) -> Option<Stage> {
-    let (first, others) = accesses.split_first()?;
-    others.iter().all(|access| access.stage == first.stage).then_some(first.stage)
+/// What an operation is, by the stages of its accesses.
+fn kind_of(accesses: &[Access]) -> &'static str {
+    let n_copied = accesses.iter().filter(|access| access.stage == Stage::Transfer).count();
+    match n_copied {
+        0 if !accesses.is_empty() => "dispatch",
+        n if n > 0 && n == accesses.len() => "copy",
+        _ => "other",
+    }
 }

@@ -96,7 +96,7 @@ impl Program {
         let mut rng = Rng(seed);
         let n_lanes = 1 + rng.index(usize::try_from(profile.max_lanes).expect("small"));
         let n_blocks = 1 + rng.index(usize::try_from(profile.max_blocks).expect("small"));
-        let mut maker = Maker { n_lanes, n_blocks, n_stages: 1 + rng.index(3), profile, rng: &mut rng };
+        let mut maker = Maker { n_lanes, n_blocks, n_stages: 1 + rng.index(Stage::ALL.len()), profile, rng: &mut rng };
         let mut steps = Vec::new();
         let n_operations =
             profile.n_operations.start + maker.rng.below(profile.n_operations.end - profile.n_operations.start);
