@@ -8,6 +8,8 @@ mod capabilities;
 mod collection;
 mod constants;
 mod disk;
+mod folding;
+mod indirect;
 mod launch;
 mod library;
 mod numba_shared;
@@ -17,6 +19,7 @@ mod sanitizer;
 mod shared;
 mod spirv;
 mod steady;
+mod subgroups;
 mod typed;
 
 use vkarray::{Context, Kernel, Source};

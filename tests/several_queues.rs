@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-use vkarray_many_queues::{LAYER_NAME, manifest};
+use vkarray_many_queues::{LAYER_NAME, WORKGROUPS_VARIABLE, manifest};
 
 use crate::fixture::{Fixture, skipped};
 
@@ -42,6 +42,22 @@ fn suites_pass_on_several_queues() {
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     let has_run = text.contains(&format!("test {} ... ok", SUITES[0]));
     assert!(output.status.success() && has_run, "{}:\n{text}", output.status);
+}
+
+/// Launches along one axis, on a device whose axes are short. Lavapipe and SwiftShader allow 65,535, NVIDIA 2^31 - 1.
+#[test]
+fn long_launches_are_folded_on_short_axes() {
+    let device = Fixture::open();
+    if device.device().plan().compute.count > 1 {
+        return skipped("long_launches_are_folded_on_short_axes", "the layer stands on a device of one queue");
+    }
+    drop(device);
+    let mut tests = on_several_queues();
+    tests.args(["kernel::folding", "kernel::launch::saxpy_is_right", "kernel::indirect::more_than"]);
+    let output = tests.env(WORKGROUPS_VARIABLE, "7,5,500").output().expect("this program can be run");
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    let has_run = text.contains("test kernel::folding::every_workgroup_runs_once_and_sees_one_axis ... ok");
+    assert!(output.status.success() && has_run && !text.contains("SKIPPED: every"), "{}:\n{text}", output.status);
 }
 
 #[test]

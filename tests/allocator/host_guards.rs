@@ -11,7 +11,7 @@ use crate::watchdog::watched;
 
 const N: usize = 70;
 
-fn all() -> Groups {
+fn all() -> Groups<'static> {
     Groups::covering([N as u64])
 }
 

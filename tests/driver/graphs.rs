@@ -19,7 +19,7 @@ const ADD_TABLE: &str = "
 
 type Outcome<T = ()> = Result<T, KernelError>;
 
-fn one() -> Groups {
+fn one() -> Groups<'static> {
     Groups::exact([1, 1, 1])
 }
 

@@ -1,9 +1,12 @@
 //! What only some devices can do: right where the device has it, a typed error where it has not.
 
-use half::f16;
-use vkarray::{Element, Groups, KernelError, Source};
+use std::collections::BTreeMap;
 
-use crate::fixture::{Fixture, contents};
+use half::f16;
+use vkarray::{Element, Groups, KernelError, Module, Options, Source};
+use vkarray_kernel::Capability;
+
+use crate::fixture::{Fixture, contents, skipped};
 
 #[test]
 fn numbers_wider_and_narrower_than_32_bits() {
@@ -86,4 +89,86 @@ fn more_push_constants_than_fit_are_refused() {
         error.to_string(),
         format!("kernel `first`: {bytes} bytes of push constants, the device allows {limit}")
     );
+}
+
+#[test]
+fn packed_integers_are_multiplied() {
+    let fixture = Fixture::open();
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read> pairs: array<vec2<u32>>;
+        @group(0) @binding(1) var<storage, read_write> dots: array<vec2<u32>>;
+        @compute @workgroup_size(4) fn dot(@builtin(global_invocation_id) id: vec3<u32>) {
+            let pair = pairs[id.x];
+            dots[id.x] = vec2(bitcast<u32>(dot4I8Packed(pair.x, pair.y)), dot4U8Packed(pair.x, pair.y));
+        }";
+    let kernel = fixture.kernel(Source::wgsl(wgsl)).build().unwrap();
+    // The device's instruction where it has one, and other code elsewhere.
+    let uses = kernel.signature().capabilities.contains(&Capability::IntegerDotProduct);
+    assert_eq!(uses, fixture.info().features.integer_dot_product);
+    let pairs: Vec<u32> =
+        vec![0x01_02_03_04, 0x05_06_07_08, 0xff_80_7f_01, 0x80_80_ff_02, 0, 0xffff_ffff, 0x8080_8080, 0x8080_8080];
+    let (x, dots) = (fixture.slice_to_device(&pairs).unwrap(), fixture.zeros::<u32>([pairs.len()]).unwrap());
+    kernel.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&x, &dots)).unwrap();
+    let expected: Vec<u32> = pairs
+        .chunks(2)
+        .flat_map(|pair| {
+            let both = || pair[0].to_le_bytes().into_iter().zip(pair[1].to_le_bytes());
+            let signed: i32 = both().map(|(a, b)| i32::from(a.cast_signed()) * i32::from(b.cast_signed())).sum();
+            let unsigned: u32 = both().map(|(a, b)| u32::from(a) * u32::from(b)).sum();
+            [signed.cast_unsigned(), unsigned]
+        })
+        .collect();
+    assert_eq!(contents(&dots), expected);
+}
+
+/// `d = a b + c`, of 16 by 16 each, by one subgroup.
+const MATRICES: &str = "
+    enable f16;
+    enable wgpu_cooperative_matrix;
+    @group(0) @binding(0) var<storage, read> a: array<f16>;
+    @group(0) @binding(1) var<storage, read> b: array<f16>;
+    @group(0) @binding(2) var<storage, read> c: array<f32>;
+    @group(0) @binding(3) var<storage, read_write> d: array<f32>;
+    @compute @workgroup_size(32) fn multiply() {
+        var sum = coopLoad<coop_mat16x16<f32, C>>(&c[0], 16u);
+        let left = coopLoad<coop_mat16x16<f16, A>>(&a[0], 16u);
+        let right = coopLoad<coop_mat16x16<f16, B>>(&b[0], 16u);
+        sum = coopMultiplyAdd(left, right, sum);
+        coopStore(sum, &d[0], 16u);
+    }";
+
+#[test]
+fn matrices_are_multiplied_by_a_subgroup_together() {
+    let fixture = Fixture::open();
+    let module = Module::parse(&Source::wgsl(MATRICES)).unwrap();
+    let spirv = module.translate(None, &BTreeMap::new(), &Options::default()).unwrap().spirv;
+    // From WGSL, and as another compiler's SPIR-V.
+    for source in [Source::wgsl(MATRICES), Source::spirv(bytemuck::cast_slice::<u32, u8>(&spirv).to_vec())] {
+        let built = fixture.kernel(source).subgroup_size(fixture.info().subgroup.size).full_subgroups(true).build();
+        if !fixture.info().features.cooperative_matrix {
+            let error = built.map(drop).unwrap_err();
+            let name = &fixture.info().name;
+            assert!(matches!(error, KernelError::Capability { .. }), "{error}");
+            if fixture.info().features.shader_float16 {
+                let message = format!("kernel `multiply` needs cooperative matrices, which {name} does not have");
+                assert_eq!(error.to_string(), message);
+            }
+            skipped("matrices_are_multiplied_by_a_subgroup_together", "no cooperative matrices");
+            continue;
+        }
+        let kernel = built.unwrap();
+        assert!(kernel.signature().capabilities.contains(&Capability::CooperativeMatrix));
+        let number = |i: u32, period: u32| (f32::from(u16::try_from(i % period).unwrap()) - 3.0) * 0.5;
+        let [a, b] = [7, 11].map(|period| (0..256).map(|i| f16::from_f32(number(i, period))).collect::<Vec<_>>());
+        let c: Vec<f32> = (0..256).map(|i| number(i, 13)).collect();
+        let (da, db) = (fixture.slice_to_device(&a).unwrap(), fixture.slice_to_device(&b).unwrap());
+        let (dc, d) = (fixture.slice_to_device(&c).unwrap(), fixture.zeros::<f32>([256]).unwrap());
+        kernel.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&da, &db, &dc, &d)).unwrap();
+        // By columns. Quarters below 2^10 in all: exact in any order.
+        let product = |row: usize, column: usize| -> f32 {
+            (0..16).map(|k| a[16 * k + row].to_f32() * b[16 * column + k].to_f32()).sum()
+        };
+        let expected: Vec<f32> = (0..256).map(|i| product(i % 16, i / 16) + c[i]).collect();
+        assert_eq!(contents(&d), expected);
+    }
 }

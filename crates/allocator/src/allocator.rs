@@ -102,6 +102,7 @@ impl Allocator {
 
     /// The device whose memory it gives out.
     #[must_use]
+    #[inline]
     pub fn device(&self) -> &Arc<Device> {
         &self.shared.device
     }

@@ -76,6 +76,15 @@ impl Block {
         self.memory().offset()
     }
 
+    /// Its bytes `range`, as they are bound.
+    #[must_use]
+    #[inline]
+    pub fn binding(&self, range: &Range<u64>) -> vk::DescriptorBufferInfo {
+        let memory = self.memory();
+        let (offset, range) = (memory.offset() + range.start, range.end - range.start);
+        vk::DescriptorBufferInfo { buffer: memory.buffer(), offset, range }
+    }
+
     /// Its name in the device's hazard table.
     #[must_use]
     #[inline]

@@ -229,7 +229,7 @@ mod tests {
     fn the_code_says_whose_fault_it_is() {
         let lost = || DriverError::DeviceLost { call: "vkQueueSubmit2", labels: Vec::new() };
         let report = OutOfMemory::new(1, MemoryKind::Device, Shortage::DeviceMemory);
-        let group_count = KernelError::GroupCount { axis: 'x', wanted: 70000, limit: 65535 };
+        let group_count = KernelError::GroupCount { axis: 'x', wanted: 70000, limit: 65535, advice: "" };
         let unknown =
             DriverError::UnknownDevice { selector: "x".into(), origin: "the device argument", available: vec![] };
         let cases: Vec<(Error, u8)> = vec![

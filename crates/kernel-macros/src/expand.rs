@@ -122,7 +122,7 @@ fn kernel(declaration: &Declaration, arguments: &Arguments, constants: &Constant
             #visibility fn dispatch(
                 &self,
                 stream: &::vkarray::Stream,
-                groups: ::vkarray::Groups,
+                groups: ::vkarray::Groups<'_>,
                 #(#parameters),*
             ) -> ::core::result::Result<(), ::vkarray::KernelError> {
                 self.kernel.dispatch(stream, groups, #passed)

@@ -13,6 +13,7 @@ use vkarray_driver::{Device, Owned};
 
 use crate::disk::{CacheCounters, CacheSettings, Disk};
 use crate::error::{Error, Result};
+use crate::indirect::build_gate;
 use crate::kernel::Kernel;
 use crate::limits::Limits;
 use crate::sanitize::Sanitize;
@@ -46,6 +47,7 @@ struct Slot {
 pub struct KernelCache {
     kernels: Mutex<HashMap<Arc<Key>, Arc<Slot>>>,
     builders: OnceLock<rayon_core::ThreadPool>,
+    gate: OnceLock<Kernel>,
     pub(crate) disk: Disk,
     /// What the driver's pipelines on disk must be from; `None` while nothing is kept there.
     pub(crate) origin: Option<Origin>,
@@ -74,8 +76,8 @@ impl KernelCache {
         let driver_cache = driver_cache(device, &[])?;
         let disk = Disk::new(settings);
         let origin = if disk.is_off() { None } else { Some(Origin::new(&driver_cache)?) };
-        let (kernels, builders) = (Mutex::default(), OnceLock::new());
-        Ok(Arc::new(Self { kernels, builders, disk, origin, driver_cache }))
+        let (kernels, builders, gate) = (Mutex::default(), OnceLock::new(), OnceLock::new());
+        Ok(Arc::new(Self { kernels, builders, gate, disk, origin, driver_cache }))
     }
 
     /// Starts to build a kernel. Nothing is done before [`KernelBuilder::build`] or [`KernelBuilder::prefetch`].
@@ -112,6 +114,15 @@ impl KernelCache {
 
     pub(crate) fn device(&self) -> &Arc<Device> {
         self.driver_cache.device()
+    }
+
+    /// The kernel that looks at numbers of workgroups before the device reads them.
+    pub(crate) fn gate(self: &Arc<Self>) -> Result<Kernel> {
+        if let Some(gate) = self.gate.get() {
+            return Ok(gate.clone());
+        }
+        let gate = build_gate(self)?;
+        Ok(self.gate.get_or_init(|| gate).clone())
     }
 
     /// The kernel of that key, built by whoever asks first. No lock is held that others than those who want it wait for.
@@ -224,6 +235,19 @@ impl KernelBuilder {
         self
     }
 
+    /// Runs the kernel with that many invocations in a subgroup. Otherwise the driver chooses: `subgroup.size` of the
+    /// device's [`DeviceInfo`](vkarray_driver::DeviceInfo), or on some drivers another for each kernel.
+    pub fn subgroup_size(mut self, size: u32) -> Self {
+        self.options.subgroups.size = Some(size);
+        self
+    }
+
+    /// Asks for subgroups of which no invocation is missing: the workgroup's x is then a multiple of the subgroup's size.
+    pub fn full_subgroups(mut self, on: bool) -> Self {
+        self.options.subgroups.full = on;
+        self
+    }
+
     /// Zeroes workgroup memory when a workgroup starts. Off: its contents are undefined, as on the device.
     pub fn zero_shared(mut self, on: bool) -> Self {
         self.options.zero_shared = on;
@@ -258,7 +282,7 @@ impl KernelBuilder {
     /// # Errors
     ///
     /// Those of [`Module::parse`] and [`Module::translate`], [`Error::Capability`] and the limits of
-    /// [`check_workgroup`](crate::check_workgroup); [`Error::Driver`].
+    /// [`check_workgroup`](crate::check_workgroup) and [`check_subgroups`](crate::check_subgroups); [`Error::Driver`].
     ///
     /// [`Module::parse`]: crate::Module::parse
     /// [`Module::translate`]: crate::Module::translate

@@ -4,7 +4,7 @@
 //! enabled is still refused here, with the feature's name.
 
 use spirv::Capability as Spirv;
-use vkarray_driver::DeviceInfo;
+use vkarray_driver::{DeviceInfo, Features};
 
 use crate::capability::Capability;
 use crate::error::{Error, Result};
@@ -45,13 +45,17 @@ impl From<&DeviceInfo> for Limits {
     }
 }
 
-/// Checks that the device can do all a kernel needs.
+/// Checks that the device can do all a kernel needs, opened with these features.
 ///
 /// # Errors
 ///
-/// [`Error::Capability`] with the first thing it cannot do.
-pub fn check_capabilities(signature: &Signature, device: &DeviceInfo) -> Result<()> {
-    match signature.capabilities.iter().find(|&&capability| !has(device, capability)) {
+/// [`Error::Addresses`] for a kernel that reaches memory by its address, and [`Error::Capability`] with the first thing that
+/// the device cannot do.
+pub fn check_capabilities(signature: &Signature, device: &DeviceInfo, enabled: &Features) -> Result<()> {
+    if signature.capabilities.contains(&Capability::BufferAddress) {
+        return Err(Error::Addresses { kernel: signature.entry.clone() });
+    }
+    match signature.capabilities.iter().find(|&&capability| !has(device, enabled, capability)) {
         None => Ok(()),
         Some(missing) => Err(Error::Capability {
             kernel: signature.entry.clone(),
@@ -61,8 +65,7 @@ pub fn check_capabilities(signature: &Signature, device: &DeviceInfo) -> Result<
     }
 }
 
-fn has(device: &DeviceInfo, capability: Capability) -> bool {
-    let features = &device.features;
+fn has(device: &DeviceInfo, features: &Features, capability: Capability) -> bool {
     match capability {
         Capability::Float16 => features.shader_float16,
         Capability::Float64 => features.shader_float64,
@@ -81,6 +84,7 @@ fn has(device: &DeviceInfo, capability: Capability) -> bool {
         Capability::Int64Atomics => features.buffer_int64_atomics,
         Capability::Int64SharedAtomics => features.shared_int64_atomics,
         Capability::IntegerDotProduct => features.integer_dot_product,
+        Capability::CooperativeMatrix => features.cooperative_matrix,
         Capability::VulkanMemoryModel => features.vulkan_memory_model,
         // `VkSubgroupFeatureFlagBits`.
         Capability::Subgroup => has_subgroup(device, 1),
@@ -92,10 +96,7 @@ fn has(device: &DeviceInfo, capability: Capability) -> bool {
         Capability::SubgroupClustered => has_subgroup(device, 1 << 6),
         Capability::SubgroupQuad => has_subgroup(device, 1 << 7),
         // Not enabled when a device is opened, whatever it lists.
-        Capability::Float32AtomicAdd
-        | Capability::CooperativeMatrix
-        | Capability::BufferAddress
-        | Capability::Other(_) => false,
+        Capability::Float32AtomicAdd | Capability::BufferAddress | Capability::Other(_) => false,
     }
 }
 
@@ -164,10 +165,10 @@ fn has_subgroup(device: &DeviceInfo, bit: u32) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn machine(name: &str) -> DeviceInfo {
+    pub(crate) fn machine(name: &str) -> DeviceInfo {
         let path = format!("{}/../../tests/snapshots/{name}.json", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -175,6 +176,10 @@ mod tests {
 
     fn needs(capability: Capability) -> Signature {
         Signature { entry: "k".to_owned(), capabilities: vec![capability], ..Signature::default() }
+    }
+
+    fn checked(capability: Capability, device: &DeviceInfo) -> Result<()> {
+        check_capabilities(&needs(capability), device, &device.features)
     }
 
     #[test]
@@ -199,7 +204,7 @@ mod tests {
         ];
         let machines = ["lavapipe_22.3.6", "swiftshader_5.0.0", "h100_580.159"].map(machine);
         for (capability, expected) in cases {
-            let found = [0, 1, 2].map(|i| check_capabilities(&needs(capability), &machines[i]).is_ok());
+            let found = [0, 1, 2].map(|i| checked(capability, &machines[i]).is_ok());
             assert_eq!(found, expected, "{capability}");
         }
     }
@@ -219,9 +224,32 @@ mod tests {
 
     #[test]
     fn the_refusal_names_kernel_capability_and_device() {
-        let refused = check_capabilities(&needs(Capability::Float64), &machine("swiftshader_5.0.0"));
-        let message = "kernel `k` needs f64, which SwiftShader Device (Subzero) does not have";
-        assert_eq!(refused.unwrap_err().to_string(), message);
+        let device = machine("swiftshader_5.0.0");
+        let cases = [
+            (Capability::Float64, "needs f64, which SwiftShader Device (Subzero) does not have"),
+            (
+                Capability::CooperativeMatrix,
+                "needs cooperative matrices, which SwiftShader Device (Subzero) does not have",
+            ),
+            (
+                Capability::BufferAddress,
+                "needs buffer device addresses: what is reached by its address can neither be checked nor ordered; give it \
+                 the memory as a parameter",
+            ),
+        ];
+        for (capability, message) in cases {
+            assert_eq!(checked(capability, &device).unwrap_err().to_string(), format!("kernel `k` {message}"));
+        }
+    }
+
+    /// Whoever opened the device may have left out what it has.
+    #[test]
+    fn what_is_not_enabled_is_not_there() {
+        let device = machine("h100_580.159");
+        let enabled = Features { shader_float64: false, ..device.features };
+        check_capabilities(&needs(Capability::Float64), &device, &device.features).unwrap();
+        check_capabilities(&needs(Capability::Float64), &device, &enabled).unwrap_err();
+        check_capabilities(&needs(Capability::Int64), &device, &enabled).unwrap();
     }
 
     #[test]

@@ -87,13 +87,14 @@ impl ArrayRule {
     /// Whether the array surely fits.
     #[inline]
     pub(crate) fn takes(&self, array: &ArrayShape<'_>) -> bool {
-        array.dtype == self.dtype
-            && self.least <= array.nbytes
-            && array.nbytes <= self.most
-            && (array.nbytes - self.fixed) & self.partial == 0
-            && array.offset & self.misaligned == 0
-            && array.is_contiguous
-            && (array.is_writable || !self.writes)
+        let rest = array.nbytes.wrapping_sub(self.fixed) & self.partial | array.offset & self.misaligned;
+        // As one comparison: a branch for each costs more than all of them.
+        (array.dtype == self.dtype)
+            & (self.least <= array.nbytes)
+            & (array.nbytes <= self.most)
+            & (rest == 0)
+            & array.is_contiguous
+            & (array.is_writable | !self.writes)
     }
 }
 
@@ -118,13 +119,7 @@ impl NumberRule {
     /// Writes the argument's numbers to their places if it surely fits. Returns whether it does.
     #[inline]
     pub(crate) fn pack(&self, arg: &Arg<'_>, block: &mut [u8]) -> bool {
-        let mut put = |&(at, dtype): &Leaf, value: &ScalarValue| {
-            let fits = value.dtype() == dtype;
-            if fits {
-                value.write_to(&mut block[at as usize..]);
-            }
-            fits
-        };
+        let mut put = |leaf, value| put(leaf, value, block);
         match arg {
             Arg::Scalar(value) => self.rest.is_empty() && put(&self.first, value),
             Arg::Scalars(values) => match &values[..] {
@@ -136,6 +131,31 @@ impl NumberRule {
             Arg::Array(_) | Arg::Constant(_) => false,
         }
     }
+}
+
+/// Writes a number to its place if it is of the type there. Returns whether it is.
+#[inline]
+fn put(leaf: &Leaf, value: &ScalarValue, block: &mut [u8]) -> bool {
+    let &(at, dtype) = leaf;
+    // Nearly all that is passed, without a look at how many bytes it has.
+    let word = match (dtype, value) {
+        (DType::U32, &ScalarValue::U32(value)) => value,
+        (DType::I32, &ScalarValue::I32(value)) => value.cast_unsigned(),
+        (DType::F32, &ScalarValue::F32(value)) => value.to_bits(),
+        _ => return put_other(leaf, value, block),
+    };
+    let at = at as usize;
+    block[at..at + 4].copy_from_slice(&word.to_ne_bytes());
+    true
+}
+
+#[inline(never)]
+fn put_other(&(at, dtype): &Leaf, value: &ScalarValue, block: &mut [u8]) -> bool {
+    let fits = value.dtype() == dtype;
+    if fits {
+        value.write_to(&mut block[at as usize..]);
+    }
+    fits
 }
 
 #[cfg(test)]

@@ -11,9 +11,10 @@ use vkarray_driver::{Kept, Recorder, Result as DriverResult, Stream};
 
 use crate::args::{Arguments, NamedArg};
 use crate::error::Result;
-use crate::geometry::Groups;
+use crate::fold::Part;
+use crate::geometry::{Extent, Groups};
 use crate::kernel::{Binding, Kernel, Pipeline, Set};
-use crate::launch::Launch;
+use crate::launch::{Launch, Prepared};
 
 impl Kernel {
     /// Runs the kernel over `groups`, in the order of `stream`. Returns at once.
@@ -22,16 +23,25 @@ impl Kernel {
     /// no workgroups launches nothing, after the same checks. Work on the same memory, on this stream or another, is
     /// ordered by the runtime.
     ///
+    /// A launch of one workgroup on y and z that is longer than the device allows on x is folded: a variant of the kernel,
+    /// built at the first such dispatch, runs over several axes and sees the numbers of one. SPIR-V stays as it is, so it
+    /// is refused there.
+    ///
     /// A kernel built with [`KernelBuilder::sanitize`](crate::KernelBuilder::sanitize) is waited for, and the first fault
     /// it found is returned as [`Error::Found`].
     ///
     /// # Errors
     ///
-    /// Those of [`check`](crate::check()) and [`Groups::resolve`], [`Error::ForeignDevice`], [`Error::Aliased`],
-    /// [`Error::EmptyArray`]; nothing is recorded then. [`Error::Driver`] if recording or sending fails. Of a kernel built
+    /// Those of [`check`](crate::check()), [`Error::GroupCount`], [`Error::ForeignDevice`], [`Error::Aliased`],
+    /// [`Error::EmptyArray`], and for [`Groups::indirect`] [`Error::CountsType`], [`Error::CountsRange`] and
+    /// [`Error::CountsMisaligned`]; nothing is recorded then. [`Error::Driver`] if recording or sending fails. Of a kernel built
     /// with checks also [`Error::Found`], [`Error::Sanitize`] and [`Error::Memory`].
     ///
     /// [`Signature::arguments`]: crate::Signature::arguments
+    /// [`Error::GroupCount`]: crate::Error::GroupCount
+    /// [`Error::CountsType`]: crate::Error::CountsType
+    /// [`Error::CountsRange`]: crate::Error::CountsRange
+    /// [`Error::CountsMisaligned`]: crate::Error::CountsMisaligned
     /// [`Error::ForeignDevice`]: crate::Error::ForeignDevice
     /// [`Error::Aliased`]: crate::Error::Aliased
     /// [`Error::EmptyArray`]: crate::Error::EmptyArray
@@ -39,19 +49,23 @@ impl Kernel {
     /// [`Error::Found`]: crate::Error::Found
     /// [`Error::Sanitize`]: crate::Error::Sanitize
     /// [`Error::Memory`]: crate::Error::Memory
-    pub fn dispatch(&self, stream: &Stream, groups: Groups, args: impl Arguments) -> Result<()> {
+    pub fn dispatch(&self, stream: &Stream, groups: Groups<'_>, args: impl Arguments) -> Result<()> {
         args.with(|args| self.dispatch_args(stream, groups, args))
     }
 
-    fn dispatch_args(&self, stream: &Stream, groups: Groups, args: &[NamedArg<'_>]) -> Result<()> {
+    fn dispatch_args(&self, stream: &Stream, groups: Groups<'_>, args: &[NamedArg<'_>]) -> Result<()> {
         self.check_device(stream.device(), "the stream")?;
         let mut launch = Launch::new(&self.pipeline);
-        if !self.prepare(&mut launch, stream, groups, args)? {
-            return Ok(());
-        }
-        match &self.pipeline.sanitizer {
-            None => self.submit(stream, &launch),
-            Some(sanitizer) => self.dispatch_sanitized(stream, &mut launch, sanitizer),
+        let groups = match (groups.0, &self.pipeline.sanitizer) {
+            // It is waited for, so its numbers can be too.
+            (Extent::Indirect(indirect), Some(_)) => indirect.counts(self)?.read(stream, &self.pipeline.limits)?,
+            _ => groups,
+        };
+        match (self.prepare(&mut launch, stream, groups, args)?, &self.pipeline.sanitizer) {
+            (Prepared::Launch, None) => self.submit(stream, &launch),
+            (Prepared::Launch, Some(sanitizer)) => self.dispatch_sanitized(stream, &mut launch, sanitizer),
+            (Prepared::Empty, _) => Ok(()),
+            (Prepared::Folded(kernel), _) => kernel.dispatch_args(stream, groups, args),
         }
     }
 
@@ -80,10 +94,29 @@ impl Kernel {
         if launch.writes_mapped {
             recorder.host_will_read();
         }
-        let [x, y, z] = launch.counts;
-        // SAFETY: pipeline, buffers and push constants are bound; the counts are within the device's limits.
-        unsafe { recorder.device().raw().cmd_dispatch(recorder.commands(), x, y, z) };
+        // SAFETY: pipeline, buffers and push constants are bound, as the launch says.
+        unsafe { record_dispatch(recorder, pipeline, launch) };
         Ok(())
+    }
+}
+
+/// # Safety
+///
+/// The pipeline is bound, with the buffers and push constants of the launch, which was prepared for it.
+#[inline]
+unsafe fn record_dispatch(recorder: &Recorder<'_>, pipeline: &Pipeline, launch: &Launch) {
+    let (device, commands, [x, y, z]) = (recorder.device().raw(), recorder.commands(), launch.counts);
+    if let Some((buffer, offset)) = launch.indirect {
+        // SAFETY: the buffer holds three numbers there, within the device's limits: the gate or the caller saw to it.
+        unsafe { device.cmd_dispatch_indirect(commands, buffer, offset) };
+    } else if let Some(fold) = &pipeline.fold {
+        for Part { base: [a, b, c], counts: [x, y, z] } in fold.parts(x) {
+            // SAFETY: the pipeline was created for other bases than zero; base and counts together are within the limits.
+            unsafe { device.cmd_dispatch_base(commands, a, b, c, x, y, z) };
+        }
+    } else {
+        // SAFETY: the counts are within the device's limits.
+        unsafe { device.cmd_dispatch(commands, x, y, z) };
     }
 }
 

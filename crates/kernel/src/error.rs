@@ -344,6 +344,28 @@ pub enum Error {
         /// The device's name.
         device: String,
     },
+    /// The shader reaches memory by its address (`PhysicalStorageBufferAddresses`).
+    #[error(
+        "kernel `{kernel}` needs buffer device addresses: what is reached by its address can neither be checked nor \
+         ordered; give it the memory as a parameter"
+    )]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    Addresses { kernel: String },
+    /// A subgroup size that the device does not run.
+    #[error("kernel `{kernel}`: subgroups of {size}, the device has powers of two from {min} to {max}")]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    SubgroupSize { kernel: String, size: u32, min: u32, max: u32 },
+    /// More subgroups in a workgroup than the device runs.
+    #[error(
+        "kernel `{kernel}`: {invocations} invocations in subgroups of {size}, the device has {limit} subgroups in a \
+         workgroup"
+    )]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    SubgroupCount { kernel: String, invocations: u64, size: u32, limit: u32 },
+    /// Full subgroups for a workgroup that does not fill them.
+    #[error("kernel `{kernel}`: full subgroups of {size} need a workgroup whose x is a multiple, not {x}")]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    FullSubgroups { kernel: String, size: u32, x: u32 },
     /// An argument, or the stream, of a device that the kernel was not built for.
     #[error("kernel `{kernel}` was built on {own}, but {what} belongs to {other}: they were opened separately")]
     ForeignDevice {
@@ -399,7 +421,7 @@ pub enum Error {
     #[error(transparent)]
     Driver(#[from] vkarray_driver::Error),
     /// More workgroups than one dispatch may have.
-    #[error("{wanted} workgroups on axis {axis}, the device allows {limit}")]
+    #[error("{wanted} workgroups on axis {axis}, the device allows {limit}{advice}")]
     GroupCount {
         /// `x`, `y` or `z`.
         axis: char,
@@ -407,7 +429,24 @@ pub enum Error {
         wanted: u64,
         /// Allowed.
         limit: u32,
+        /// What to do instead, or nothing.
+        advice: &'static str,
     },
+    /// The number of workgroups is asked for, and an array on the device holds it.
+    #[error("the number of workgroups is in an array on the device, where only the device reads it")]
+    CountsOnDevice,
+    /// Something that cannot say how many workgroups to launch.
+    #[error("kernel `{kernel}`: numbers of workgroups are read from contiguous arrays of u32, got {given}")]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    CountsType { kernel: String, given: String },
+    /// An array that ends before the numbers of workgroups do.
+    #[error("kernel `{kernel}`: the numbers of workgroups are elements {first} to {first} + 2 of {given}")]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    CountsRange { kernel: String, first: u64, given: String },
+    /// Numbers of workgroups that do not lie at a multiple of four bytes.
+    #[error("kernel `{kernel}`: the numbers of workgroups lie {offset} bytes into their memory, no multiple of 4")]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    CountsMisaligned { kernel: String, offset: u64 },
 }
 
 #[cfg(test)]

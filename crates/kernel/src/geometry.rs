@@ -1,34 +1,42 @@
 //! How many workgroups a launch needs: [`Groups`], resolved to the three numbers of `vkCmdDispatch`.
 //!
-//! Pure arithmetic on 64 bits. Whether one workgroup fits the device is `limits.rs`'s question.
+//! Pure arithmetic on 64 bits. Whether one workgroup fits the device is `limits.rs`'s question; a launch too long for one
+//! axis is folded by `fold.rs`, and numbers that only the device knows are `indirect.rs`'s.
 
+use std::fmt;
+
+use crate::args::AsArg;
 use crate::error::{Error, Result};
+use crate::indirect::Indirect;
 use crate::limits::AXES;
 
 /// The extent of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Groups {
-    counts: [u64; 3],
-    /// Whether `counts` are items, to be divided by the workgroup's size, or workgroups.
-    unit: Unit,
+#[derive(Clone, Copy)]
+pub struct Groups<'a>(pub(crate) Extent<'a>);
+
+/// See [`Groups`].
+#[derive(Clone, Copy)]
+pub(crate) enum Extent<'a> {
+    /// Invocations on each axis, to be divided by the workgroup's size.
+    Items([u64; 3]),
+    Workgroups([u64; 3]),
+    /// Workgroups, as an array on the device says.
+    Indirect(Indirect<'a>),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Unit {
-    Items,
-    Workgroups,
-}
-
-impl Groups {
+impl<'a> Groups<'a> {
     /// So many workgroups on each axis, whatever their size.
     #[must_use]
     pub const fn exact(counts: [u32; 3]) -> Self {
-        Self { counts: [counts[0] as u64, counts[1] as u64, counts[2] as u64], unit: Unit::Workgroups }
+        Self(Extent::Workgroups([counts[0] as u64, counts[1] as u64, counts[2] as u64]))
     }
 
     /// Enough workgroups to give each of the items one invocation, on one to three axes, x first.
     ///
     /// The last workgroup of an axis may reach past the items; the kernel checks its index.
+    ///
+    /// A launch along x that is longer than the device allows is folded over the other axes, and the kernel sees the
+    /// numbers of a launch along x; see [`Kernel::dispatch`](crate::Kernel::dispatch).
     ///
     /// ```
     /// use vkarray_kernel::{Groups, Limits};
@@ -46,7 +54,31 @@ impl Groups {
             counts[axis] = items[axis];
             axis += 1;
         }
-        Self { counts, unit: Unit::Items }
+        Self(Extent::Items(counts))
+    }
+
+    /// As many workgroups on x, y and z as the three numbers of an array of `u32` say from element `first` on, when the
+    /// device comes to the launch: another kernel may write them, and the host never waits for them.
+    ///
+    /// A number above what the device allows (`maxComputeWorkGroupCount`) would be undefined behaviour, so a kernel of one
+    /// invocation looks at the numbers first. If one is too large **nothing is launched**: the device cannot report it,
+    /// and a part of the work would be worse than none. A kernel built with
+    /// [`sanitize`](crate::KernelBuilder::sanitize) waits for the numbers and returns [`Error::GroupCount`].
+    #[must_use]
+    pub const fn indirect(array: &'a (dyn AsArg + Sync), first: u64) -> Self {
+        Self(Extent::Indirect(Indirect { array, first, is_trusted: false }))
+    }
+
+    /// As [`Groups::indirect`], without the look at the numbers: one dispatch and one barrier less.
+    ///
+    /// # Safety
+    ///
+    /// Whenever the device comes to a launch of these groups, each of the three numbers is at most
+    /// `maxComputeWorkGroupCount` of its axis, and the kernel does not write them. The array's buffer can be an indirect
+    /// buffer, as all are that memory managers give out.
+    #[must_use]
+    pub const unsafe fn indirect_unchecked(array: &'a (dyn AsArg + Sync), first: u64) -> Self {
+        Self(Extent::Indirect(Indirect { array, first, is_trusted: true }))
     }
 
     /// The number of workgroups on each axis, or `None` when an axis is empty: nothing to launch.
@@ -55,46 +87,86 @@ impl Groups {
     ///
     /// # Errors
     ///
-    /// [`Error::GroupCount`] when an axis needs more than the device allows.
+    /// [`Error::GroupCount`] when an axis needs more than the device allows, also where a dispatch would fold the launch;
+    /// [`Error::CountsOnDevice`] for [`Groups::indirect`].
     pub fn resolve(&self, workgroup_size: [u32; 3], limits: &crate::Limits) -> Result<Option<[u32; 3]>> {
-        let too_many = |TooMany { axis, wanted, limit }| Error::GroupCount { axis: AXES[axis], wanted, limit };
-        self.counts(workgroup_size, limits).map_err(too_many)
+        match self.counts(workgroup_size, limits) {
+            Counted::Counts(counts) => Ok(Some(counts)),
+            Counted::Empty => Ok(None),
+            Counted::TooMany(too_many) => Err(too_many.into()),
+            Counted::OnDevice(_) => Err(Error::CountsOnDevice),
+        }
     }
 
     /// As [`Groups::resolve`], with an error that costs nothing where nobody makes it.
-    #[inline]
-    pub(crate) fn counts(
-        &self,
-        workgroup_size: [u32; 3],
-        limits: &crate::Limits,
-    ) -> std::result::Result<Option<[u32; 3]>, TooMany> {
-        if self.counts.contains(&0) {
-            return Ok(None);
+    #[inline(always)]
+    pub(crate) fn counts(&self, workgroup_size: [u32; 3], limits: &crate::Limits) -> Counted<'a> {
+        let (counts, is_items) = match self.0 {
+            Extent::Items(items) => (items, true),
+            Extent::Workgroups(counts) => (counts, false),
+            Extent::Indirect(indirect) => return Counted::OnDevice(indirect),
+        };
+        if counts.contains(&0) {
+            return Counted::Empty;
         }
         let mut groups = [1; 3];
         for axis in 0..3 {
-            let size = match self.unit {
-                Unit::Items => u64::from(workgroup_size[axis].max(1)),
-                Unit::Workgroups => 1,
-            };
-            let items = self.counts[axis];
-            let wanted = if size == 1 || items == 1 { items } else { items.div_ceil(size) }; // Dividing is slow.
+            let items = counts[axis];
+            let wanted = if is_items { divided(items, workgroup_size[axis]) } else { items };
             let limit = limits.max_workgroup_count[axis];
-            groups[axis] = match u32::try_from(wanted) {
-                Ok(groups) if groups <= limit => groups,
-                _ => return Err(TooMany { axis, wanted, limit }),
-            };
+            if wanted > u64::from(limit) {
+                return Counted::TooMany(TooMany { axis, wanted, limit, is_along_x: counts[1..] == [1, 1] });
+            }
+            groups[axis] = u32::try_from(wanted).unwrap_or(limit); // It is at most the limit.
         }
-        Ok(Some(groups))
+        Counted::Counts(groups)
     }
+}
+
+/// Items by the size of a workgroup, rounded up. Dividing is slow, and slower in 64 bits.
+#[inline]
+fn divided(items: u64, size: u32) -> u64 {
+    match u32::try_from(items) {
+        _ if items == 1 || size <= 1 => items,
+        Ok(items) => items.div_ceil(size).into(),
+        Err(_) => items.div_ceil(size.into()),
+    }
+}
+
+impl fmt::Debug for Groups<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Extent::Items(items) => write!(f, "Groups::covering({items:?})"),
+            Extent::Workgroups(counts) => write!(f, "Groups::exact({counts:?})"),
+            Extent::Indirect(indirect) => write!(f, "Groups::indirect({:?}, {})", indirect.shape(), indirect.first),
+        }
+    }
+}
+
+/// What is known of the number of workgroups.
+#[derive(Clone, Copy)]
+pub(crate) enum Counted<'a> {
+    Counts([u32; 3]),
+    /// An axis has none.
+    Empty,
+    TooMany(TooMany),
+    OnDevice(Indirect<'a>),
 }
 
 /// More workgroups on an axis than the device allows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TooMany {
-    axis: usize,
-    wanted: u64,
-    limit: u32,
+    pub(crate) axis: usize,
+    pub(crate) wanted: u64,
+    pub(crate) limit: u32,
+    /// Whether the launch has one workgroup on the other axes, whatever their size.
+    pub(crate) is_along_x: bool,
+}
+
+impl From<TooMany> for Error {
+    fn from(TooMany { axis, wanted, limit, .. }: TooMany) -> Self {
+        Self::GroupCount { axis: AXES[axis], wanted, limit, advice: "" }
+    }
 }
 
 #[cfg(test)]
@@ -168,6 +240,12 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn numbers_on_the_device_are_not_the_host_s() {
+        let error = Groups::indirect(&1_u32, 0).resolve([1, 1, 1], &Limits::MINIMUM).unwrap_err();
+        assert!(matches!(error, Error::CountsOnDevice), "{error}");
     }
 
     #[test]

@@ -14,9 +14,10 @@ use crate::check::{ArgShape, ArrayShape, unknown};
 use crate::constant::ConstArray;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::geometry::Groups;
+use crate::geometry::{Extent, Groups};
+use crate::indirect::Indirect;
 use crate::kernel::Kernel;
-use crate::launch::{Launch, Supply};
+use crate::launch::{Launch, Prepared, Supply};
 use crate::scalar::ScalarValue;
 
 /// A dispatch in a graph. Made by [`Kernel::record`].
@@ -27,22 +28,29 @@ pub struct DispatchNode(Node<Dispatch>);
 #[derive(Debug, Clone)]
 struct Dispatch {
     kernel: Kernel,
-    groups: Groups,
+    groups: HeldGroups,
     args: Vec<(String, Held)>, // By parameter.
 }
 
 /// An argument that outlives the call.
 #[derive(Debug, Clone)]
 enum Held {
-    Array { block: Arc<Block>, dtype: DType, shape: SmallVec<[usize; 4]>, extent: Extent },
+    Array { block: Arc<Block>, dtype: DType, shape: SmallVec<[usize; 4]>, placement: Placement },
     Constant(ConstArray),
     Scalar(ScalarValue),
     Scalars(SmallVec<[ScalarValue; 4]>),
 }
 
+/// Groups that outlive the call.
+#[derive(Debug, Clone)]
+enum HeldGroups {
+    Counted(Groups<'static>),
+    Indirect { array: Held, first: u64, is_trusted: bool },
+}
+
 /// The rest of an [`ArrayShape`].
 #[derive(Debug, Clone, Copy)]
-struct Extent {
+struct Placement {
     nbytes: u64,
     offset: u64,
     is_contiguous: bool,
@@ -58,13 +66,17 @@ impl Kernel {
     /// # Errors
     ///
     /// As [`Kernel::dispatch`], and [`Error::Sanitize`] for a kernel built with checks; nothing is added then.
-    pub fn record(&self, graph: &mut GraphRecorder, groups: Groups, args: impl Arguments) -> Result<DispatchNode> {
+    pub fn record(&self, graph: &mut GraphRecorder, groups: Groups<'_>, args: impl Arguments) -> Result<DispatchNode> {
         self.check_device(graph.device(), "the graph")?;
         self.check_recordable()?;
         let dispatch = args.with(|args| {
             // A named or surplus argument that the kernel does not take is refused with the others.
             let named = |(idx, arg): (usize, &NamedArg<'_>)| (self.name_of(idx, arg), Held::new(&arg.arg));
-            let held = Dispatch { kernel: self.clone(), groups, args: args.iter().enumerate().map(named).collect() };
+            let held = Dispatch {
+                kernel: self.clone(),
+                groups: HeldGroups::new(groups),
+                args: args.iter().enumerate().map(named).collect(),
+            };
             held.steps_for(graph.stream(), args).map(|steps| (held, steps))
         });
         let (dispatch, steps) = dispatch?;
@@ -84,8 +96,7 @@ impl DispatchNode {
     ///
     /// As [`DispatchNode::update`].
     pub fn set(self, graph: &mut Graph, name: &str, value: impl AsArg) -> Result<()> {
-        let groups = graph.operation(self.0)?.groups;
-        self.change(graph, groups, &[NamedArg { name: Some(name), arg: value.as_arg() }])
+        self.change(graph, None, &[NamedArg { name: Some(name), arg: value.as_arg() }])
     }
 
     /// Runs the kernel over other `groups` from the next replay on. Returns at once.
@@ -93,8 +104,8 @@ impl DispatchNode {
     /// # Errors
     ///
     /// As [`DispatchNode::update`].
-    pub fn set_groups(self, graph: &mut Graph, groups: Groups) -> Result<()> {
-        self.change(graph, groups, &[])
+    pub fn set_groups(self, graph: &mut Graph, groups: Groups<'_>) -> Result<()> {
+        self.change(graph, Some(groups), &[])
     }
 
     /// Changes the size of the dispatch and some of its arguments together, from the next replay on. Returns at once.
@@ -105,13 +116,15 @@ impl DispatchNode {
     ///
     /// Those of [`Kernel::dispatch`]; [`Error::OtherLayout`] if an array has another type or shape than the one it is to
     /// replace; [`Error::Driver`] if the node belongs to another graph. Nothing is changed then.
-    pub fn update(self, graph: &mut Graph, groups: Groups, args: impl Arguments) -> Result<()> {
-        args.with(|args| self.change(graph, groups, args))
+    pub fn update(self, graph: &mut Graph, groups: Groups<'_>, args: impl Arguments) -> Result<()> {
+        args.with(|args| self.change(graph, Some(groups), args))
     }
 
-    fn change(self, graph: &mut Graph, groups: Groups, changes: &[NamedArg<'_>]) -> Result<()> {
+    fn change(self, graph: &mut Graph, groups: Option<Groups<'_>>, changes: &[NamedArg<'_>]) -> Result<()> {
         let mut dispatch = graph.operation(self.0)?.clone();
-        dispatch.groups = groups;
+        if let Some(groups) = groups {
+            dispatch.groups = HeldGroups::new(groups);
+        }
         for (idx, change) in changes.iter().enumerate() {
             dispatch.apply(idx, change)?;
         }
@@ -144,30 +157,42 @@ impl Dispatch {
     /// Checks the dispatch and describes it as steps of a graph: none if there is nothing to launch.
     fn steps_for(&self, stream: &Stream, args: &[NamedArg<'_>]) -> Result<SmallVec<[Step; 1]>> {
         let mut steps = SmallVec::new();
-        let supply = Prepared { stream, steps: &mut steps };
-        let mut launch = Launch::new(&self.kernel.pipeline);
-        if !self.kernel.prepare(&mut launch, supply, self.groups, args)? {
-            return Ok(steps);
+        let (groups, mut kernel) = (self.groups.as_groups(), self.kernel.clone());
+        loop {
+            let supply = Steps { stream, steps: &mut steps };
+            let mut launch = Launch::new(&kernel.pipeline);
+            match kernel.prepare(&mut launch, supply, groups, args)? {
+                Prepared::Empty => return Ok(steps),
+                Prepared::Folded(folded) => kernel = folded,
+                Prepared::Launch => {
+                    launch.keep(args);
+                    self.groups.keep(&mut launch);
+                    steps.push(step(kernel, launch));
+                    return Ok(steps);
+                }
+            }
         }
-        launch.keep(args);
-        let (kernel, accesses) = (self.kernel.clone(), launch.accesses.clone());
-        let record = move |recorder: &mut Recorder<'_>| {
-            // SAFETY: this kernel made the launch, which holds the blocks; their last uses are recorded with the accesses.
-            unsafe { kernel.record_launch(recorder, &launch) }
-        };
-        // SAFETY: the launch touches what its `accesses` say, and `record` owns it and with it the blocks.
-        steps.push(unsafe { Step::new(&accesses, record) });
-        Ok(steps)
     }
 }
 
+/// A launch of this kernel's that holds its blocks.
+fn step(kernel: Kernel, launch: Launch) -> Step {
+    let accesses = launch.accesses.clone();
+    let record = move |recorder: &mut Recorder<'_>| {
+        // SAFETY: this kernel made the launch, which holds the blocks; their last uses are recorded with the accesses.
+        unsafe { kernel.record_launch(recorder, &launch) }
+    };
+    // SAFETY: the launch touches what its `accesses` say, and `record` owns it and with it the blocks.
+    unsafe { Step::new(&accesses, record) }
+}
+
 /// Constants are sent once, copies of arrays become steps of their own.
-struct Prepared<'a> {
+struct Steps<'a> {
     stream: &'a Stream,
     steps: &'a mut SmallVec<[Step; 1]>,
 }
 
-impl Supply for Prepared<'_> {
+impl Supply for Steps<'_> {
     fn constant(&mut self, constant: &ConstArray, length: u64) -> Result<Arc<Block>> {
         constant.block(self.stream, length)
     }
@@ -178,6 +203,39 @@ impl Supply for Prepared<'_> {
         self.steps.extend(block.copy_step(self.stream.device(), 0, array.block, array.bytes())?);
         Ok(block)
     }
+
+    fn run(&mut self, kernel: &Kernel, launch: Launch) -> Result<()> {
+        self.steps.push(step(kernel.clone(), launch));
+        Ok(())
+    }
+}
+
+impl HeldGroups {
+    fn new(groups: Groups<'_>) -> Self {
+        match groups.0 {
+            Extent::Items(items) => Self::Counted(Groups(Extent::Items(items))),
+            Extent::Workgroups(counts) => Self::Counted(Groups(Extent::Workgroups(counts))),
+            Extent::Indirect(Indirect { array, first, is_trusted }) => {
+                Self::Indirect { array: Held::new(&array.as_arg()), first, is_trusted }
+            }
+        }
+    }
+
+    fn as_groups(&self) -> Groups<'_> {
+        match self {
+            Self::Counted(groups) => *groups,
+            &Self::Indirect { ref array, first, is_trusted } => {
+                Groups(Extent::Indirect(Indirect { array, first, is_trusted }))
+            }
+        }
+    }
+
+    /// Lets the launch hold the memory that the groups are in.
+    fn keep(&self, launch: &mut Launch) {
+        if let Self::Indirect { array: Held::Array { block, .. }, .. } = self {
+            launch.made.push(Arc::clone(block));
+        }
+    }
 }
 
 impl Held {
@@ -187,7 +245,7 @@ impl Held {
                 block: Arc::clone(block),
                 dtype: shape.dtype,
                 shape: shape.shape.into(),
-                extent: Extent {
+                placement: Placement {
                     nbytes: shape.nbytes,
                     offset: shape.offset,
                     is_contiguous: shape.is_contiguous,
@@ -199,11 +257,13 @@ impl Held {
             Arg::Scalars(values) => Self::Scalars(values.clone()),
         }
     }
+}
 
+impl AsArg for Held {
     fn as_arg(&self) -> Arg<'_> {
         match self {
-            Self::Array { block, dtype, shape, extent } => {
-                let &Extent { nbytes, offset, is_contiguous, is_writable } = extent;
+            Self::Array { block, dtype, shape, placement } => {
+                let &Placement { nbytes, offset, is_contiguous, is_writable } = placement;
                 let shape =
                     ArrayShape { label: None, dtype: *dtype, shape, nbytes, offset, is_contiguous, is_writable };
                 Arg::Array(ArrayArg { block, shape })

@@ -10,15 +10,20 @@ use vkarray_driver::{Device, Label, Owned};
 use crate::capabilities::check_capabilities;
 use crate::digest::Digest;
 use crate::error::Result;
+use crate::fold::Fold;
 use crate::limits::{Limits, check_bindings, check_workgroup};
 use crate::recipe::Recipe;
 use crate::sanitized::Sanitizer;
 use crate::scalar::ScalarValue;
 use crate::signature::{Param, ParamKind, Signature};
+use crate::subgroups::{Subgroups, check_subgroups};
 use crate::translate::Translated;
 
 /// The name that entry points and push-constant members cannot have; only a bug lets one through.
 const BAD_ENTRY: &str = "an identifier holds no NUL, nor does a literal of SPIR-V";
+
+const REQUIRE_FULL_SUBGROUPS: vk::PipelineShaderStageCreateFlags =
+    vk::PipelineShaderStageCreateFlags::REQUIRE_FULL_SUBGROUPS;
 
 /// A compute kernel on one device. Clones are handles to the same pipeline.
 #[derive(Debug, Clone)]
@@ -65,6 +70,10 @@ pub(crate) struct Pipeline {
     pub(crate) digest: Option<Digest>,
     pub(crate) label: Label,
     pub(crate) limits: Limits,
+    /// If it runs over several axes what it sees along one. Its limits are then those of one.
+    pub(crate) fold: Option<Fold>,
+    /// Whether it asks how many workgroups there are.
+    pub(crate) counts_workgroups: bool,
     /// If it was built with checks.
     pub(crate) sanitizer: Option<Sanitizer>,
     /// How to build it with other sizes.
@@ -84,11 +93,14 @@ pub(crate) struct Set {
 
 impl Pipeline {
     pub(crate) fn new(device: &Arc<Device>, cache: vk::PipelineCache, translated: Translated) -> Result<Self> {
-        let Translated { spirv, signature, entry, specialization, sanitized, source_name, .. } = translated;
+        let Translated {
+            spirv, signature, entry, specialization, sanitized, source_name, fold, counts_workgroups, ..
+        } = translated;
         let specialization = Specialization::new(&specialization);
-        let limits = Limits::from(device.info());
-        check_capabilities(&signature, device.info())?;
+        let mut limits = Limits::from(device.info());
+        check_capabilities(&signature, device.info(), &device.plan().features)?;
         check_workgroup(&signature, &limits)?;
+        check_subgroups(&signature, device.info(), &device.plan().features)?;
         // The report of the checks is bound behind the kernel's own parameters.
         let with_report = sanitized.as_ref().map(|sanitized| sanitized.bound(&signature, &limits)).transpose()?;
         let bound = with_report.as_ref().unwrap_or(&signature);
@@ -106,7 +118,14 @@ impl Pipeline {
             .name(&entry);
         let values = specialization.info();
         let stage = if specialization.is_empty() { stage } else { stage.specialization_info(&values) };
-        let info = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout.raw())];
+        let Subgroups { size, full } = signature.subgroups;
+        let mut size = size
+            .map(|size| vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default().required_subgroup_size(size));
+        let stage = size.iter_mut().fold(stage, |stage, size| stage.push_next(size));
+        let full = if full { REQUIRE_FULL_SUBGROUPS } else { vk::PipelineShaderStageCreateFlags::empty() };
+        let bases = if fold.is_some() { vk::PipelineCreateFlags::DISPATCH_BASE } else { Default::default() };
+        let info =
+            [vk::ComputePipelineCreateInfo::default().flags(bases).stage(stage.flags(full)).layout(layout.raw())];
         // SAFETY: module and layout are alive and fit the SPIR-V's bindings, which the signature was read from.
         let created = unsafe { device.raw().create_compute_pipelines(cache, &info, None) };
         let raw = created.map_err(|(_, code)| device.failed("vkCreateComputePipelines")(code))?[0];
@@ -115,6 +134,9 @@ impl Pipeline {
         let label = device.kernel_label(&signature.entry);
         let push_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
         let digest = Digest::new(&signature, &limits);
+        if let Some(fold) = fold {
+            limits.max_workgroup_count = [Fold::capacity(fold.axes), 1, 1];
+        }
         Ok(Self {
             raw,
             layout,
@@ -126,6 +148,8 @@ impl Pipeline {
             digest,
             label,
             limits,
+            fold,
+            counts_workgroups,
             sanitizer,
             recipe: None,
         })

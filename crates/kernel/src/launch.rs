@@ -2,7 +2,7 @@
 //!
 //! A graph (`graph.rs`) records what a stream (`dispatch.rs`) does, so both start here. A call that surely fits
 //! (`digest.rs`) is ready after one pass over its arguments; any other goes through the whole of `check.rs`, which accepts
-//! it or says why not.
+//! it or says why not. `dispatch_cost checks` counts what that pass takes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::args::{Arg, ArrayArg, NamedArg};
 use crate::check::{Packed, check_given};
 use crate::constant::ConstArray;
 use crate::error::{Error, Result};
-use crate::geometry::Groups;
+use crate::geometry::{Counted, Groups};
 use crate::kernel::{Kernel, Pipeline};
 use crate::signature::{Param, ParamKind, Signature};
 
@@ -32,11 +32,33 @@ pub(crate) struct Launch {
     pub(crate) buffers: SmallVec<[vk::DescriptorBufferInfo; 8]>,
     pub(crate) push_constants: SmallVec<[u8; 128]>,
     pub(crate) counts: [u32; 3],
+    /// Where the device reads the counts instead.
+    pub(crate) indirect: Option<(vk::Buffer, u64)>,
     /// Whether it writes what the host can read.
     pub(crate) writes_mapped: bool,
     /// Blocks that nobody else may hold. To count a handle up and down costs more than the rest of binding it, so those of
     /// the caller are not among them.
-    made: SmallVec<[Arc<Block>; 2]>,
+    pub(crate) made: SmallVec<[Arc<Block>; 2]>,
+}
+
+/// What became of a dispatch that was checked.
+pub(crate) enum Prepared {
+    /// Its launch is filled.
+    Launch,
+    /// There is nothing to launch.
+    Empty,
+    /// This kernel takes it, for it is too long for one axis.
+    Folded(Kernel),
+}
+
+/// What the quick check says of a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    Fits,
+    /// It fits, and has nothing to launch.
+    Empty,
+    /// Nothing.
+    Unknown,
 }
 
 impl Launch {
@@ -49,6 +71,7 @@ impl Launch {
             buffers: SmallVec::new(),
             push_constants,
             counts: [0; 3],
+            indirect: None,
             writes_mapped: false,
             made: SmallVec::new(),
         }
@@ -62,24 +85,25 @@ impl Launch {
         }));
     }
 
-    /// Adds the array of the next parameter.
-    #[inline]
+    /// Adds the array of the next parameter. A call would cost a third as much again.
+    #[inline(always)]
     pub(crate) fn bind(&mut self, block: &Block, range: Range<u64>, kind: ParamKind, writes: bool) {
-        let (offset, len) = (block.buffer_offset() + range.start, range.end - range.start);
-        self.buffers.push(vk::DescriptorBufferInfo { buffer: block.buffer(), offset, range: len });
+        self.buffers.push(block.binding(&range));
         let stage = match kind {
             ParamKind::Storage => Stage::Compute,
             ParamKind::Uniform => Stage::Constant,
         };
-        self.accesses.push(if writes { block.write(range, stage) } else { block.read(range, stage) });
+        let mode = if writes { Mode::Write } else { Mode::Read };
+        self.accesses.push(Access { mode, ..block.read(range, stage) });
         self.writes_mapped |= writes && block.is_mapped();
     }
 
-    /// Fills it if the call surely fits and has something to launch. Says nothing of other calls, and leaves anything.
-    fn fit(&mut self, pipeline: &Pipeline, groups: Groups, args: &[NamedArg<'_>]) -> bool {
-        let Some(digest) = &pipeline.digest else { return false };
+    /// Fills it if the call surely fits and has something to launch. Otherwise leaves anything.
+    #[inline]
+    fn fit(&mut self, pipeline: &Pipeline, groups: Groups<'_>, args: &[NamedArg<'_>]) -> Fit {
+        let Some(digest) = &pipeline.digest else { return Fit::Unknown };
         if args.len() != digest.arrays.len() + digest.numbers.len() {
-            return false;
+            return Fit::Unknown;
         }
         let (arrays, numbers) = args.split_at(digest.arrays.len());
         for (rule, given) in digest.arrays.iter().zip(arrays) {
@@ -87,31 +111,41 @@ impl Launch {
                 (None, Arg::Array(array)) if rule.takes(&array.shape) && is_usable(pipeline, array.block) => {
                     self.bind(array.block, array.bytes(), rule.kind, rule.writes);
                 }
-                _ => return false,
+                _ => return Fit::Unknown,
             }
         }
         for (rule, given) in digest.numbers.iter().zip(numbers) {
             if given.name.is_some() || !rule.pack(&given.arg, &mut self.push_constants) {
-                return false;
+                return Fit::Unknown;
             }
         }
-        match groups.counts(pipeline.signature.workgroup_size, &pipeline.limits) {
-            Ok(Some(counts)) => self.counts = counts,
-            _ => return false,
+        if self.is_aliased() {
+            return Fit::Unknown;
         }
-        !self.is_aliased()
+        match groups.counts(pipeline.signature.workgroup_size, &pipeline.limits) {
+            Counted::Counts(counts) => self.counts = counts,
+            Counted::Empty => return Fit::Empty,
+            Counted::TooMany(_) | Counted::OnDevice(_) => return Fit::Unknown,
+        }
+        Fit::Fits
     }
 
     /// Whether two arrays share bytes of which the kernel writes one.
+    #[inline(always)]
     fn is_aliased(&self) -> bool {
-        let share = |a: &Access, b: &Access| {
-            a.block == b.block
-                && a.range.start < b.range.end
-                && b.range.start < a.range.end
-                && (a.mode == Mode::Write || b.mode == Mode::Write)
-        };
-        let pairs_with = |(i, a): (usize, &Access)| self.accesses[..i].iter().any(|b| share(a, b));
-        self.accesses.iter().enumerate().any(pairs_with)
+        let accesses = &self.accesses[..];
+        for (i, a) in accesses.iter().enumerate() {
+            for b in &accesses[..i] {
+                if a.block == b.block
+                    && a.range.start < b.range.end
+                    && b.range.start < a.range.end
+                    && (a.mode == Mode::Write || b.mode == Mode::Write)
+                {
+                    return true;
+                }
+            }
+        }
+        false
     }
 }
 
@@ -134,6 +168,9 @@ pub(crate) trait Supply {
 
     /// A copy of an array that is shorter than the constant memory it is for, continued with zeros.
     fn continued(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>>;
+
+    /// Runs another kernel first.
+    fn run(&mut self, kernel: &Kernel, launch: Launch) -> Result<()>;
 }
 
 impl Supply for &Stream {
@@ -147,51 +184,76 @@ impl Supply for &Stream {
         block.copy_from_block(self, 0, array.block, array.bytes())?;
         Ok(block)
     }
+
+    fn run(&mut self, kernel: &Kernel, launch: Launch) -> Result<()> {
+        kernel.submit(self, &launch)
+    }
 }
 
 impl Kernel {
-    /// Checks a dispatch and fills `launch`, which is new, with what it takes. Returns whether there is anything to
-    /// launch. Records nothing of the dispatch.
+    /// Checks a dispatch and fills `launch`, which is new, with what it takes. Records nothing of the dispatch itself.
     #[inline]
     pub(crate) fn prepare(
         &self,
         launch: &mut Launch,
         supply: impl Supply,
-        groups: Groups,
+        groups: Groups<'_>,
         args: &[NamedArg<'_>],
-    ) -> Result<bool> {
-        if launch.fit(&self.pipeline, groups, args) {
-            return Ok(true);
+    ) -> Result<Prepared> {
+        match launch.fit(&self.pipeline, groups, args) {
+            Fit::Fits => Ok(Prepared::Launch),
+            Fit::Empty => Ok(Prepared::Empty),
+            Fit::Unknown => {
+                *launch = Launch::new(&self.pipeline);
+                self.check_and_prepare(launch, supply, groups, args)
+            }
         }
-        *launch = Launch::new(&self.pipeline);
-        self.check_and_prepare(launch, supply, groups, args)
     }
 
     /// As [`Kernel::prepare`], by the full check.
     #[cold]
+    #[inline(never)]
     fn check_and_prepare(
         &self,
         launch: &mut Launch,
         mut supply: impl Supply,
-        groups: Groups,
+        groups: Groups<'_>,
         args: &[NamedArg<'_>],
-    ) -> Result<bool> {
+    ) -> Result<Prepared> {
         let pipeline = &*self.pipeline;
         let packed = check_given(&pipeline.signature, args, &pipeline.limits)?;
         self.check_devices(args)?;
         check_aliasing(&pipeline.signature, &packed, args)?;
-        let Some(counts) = groups.resolve(pipeline.signature.workgroup_size, &pipeline.limits)? else {
-            return Ok(false);
+        let mut on_device = None;
+        let folded = match groups.counts(pipeline.signature.workgroup_size, &pipeline.limits) {
+            Counted::Counts(counts) => {
+                launch.counts = counts;
+                None
+            }
+            Counted::Empty => return Ok(Prepared::Empty),
+            Counted::TooMany(too_many) => Some(self.folded(too_many)?),
+            Counted::OnDevice(indirect) => {
+                on_device = Some((indirect.counts(self)?, indirect.is_trusted));
+                None
+            }
         };
         if let Some(empty) = packed.empty {
             let (kernel, param) = (pipeline.signature.entry.clone(), pipeline.signature.params[empty].name.clone());
             return Err(Error::EmptyArray { kernel, param });
         }
+        if let Some(folded) = folded {
+            return Ok(Prepared::Folded(folded));
+        }
         for (param, &idx) in pipeline.signature.params.iter().zip(&packed.arrays) {
             bind(launch, &mut supply, param, &args[idx].arg)?;
         }
-        (launch.push_constants, launch.counts) = (packed.push_constants, counts);
-        Ok(true)
+        launch.push_constants = packed.push_constants;
+        match on_device {
+            Some((counts, true)) => counts.launch(launch),
+            Some((counts, false)) => counts.launch_gated(self, launch, &mut supply)?,
+            None => {}
+        }
+        Ok(Prepared::Launch)
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-//! A kernel with other sizes: what it was built from, and those of its kind that were built before ([`Recipe`]).
+//! A kernel once more, in another form: what it was built from, and those of its kind that were built before ([`Recipe`]).
 //!
 //! A length of shared memory is part of a kernel's code, so each length is a kernel of its own, built when it is first
 //! asked for. A program that dispatches with a few lengths in turn finds them again by a look through a short list.
@@ -6,8 +6,11 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::cache::{KernelCache, Key};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::fold::Fold;
+use crate::geometry::TooMany;
 use crate::kernel::{Kernel, Pipeline};
+use crate::limits::AXES;
 
 /// More lengths than a program goes round in. The cache knows the others.
 const MAX_REMEMBERED: usize = 16;
@@ -24,9 +27,17 @@ pub(crate) struct Recipe {
 
 #[derive(Debug)]
 struct Other {
-    variable: String,
-    len: u32,
+    form: Form,
     pipeline: Weak<Pipeline>,
+}
+
+/// How it differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Form {
+    /// In the length of a shared array.
+    Shared(String, u32),
+    /// It runs over several axes, and sees one of so many workgroups; of how many, if it asks for that.
+    Folded(Option<u32>),
 }
 
 impl Recipe {
@@ -34,20 +45,20 @@ impl Recipe {
         Self { cache: Arc::downgrade(cache), key: Arc::clone(key), others: Mutex::default() }
     }
 
-    fn known(&self, variable: &str, len: u32) -> Option<Kernel> {
+    fn known(&self, is_wanted: impl Fn(&Form) -> bool) -> Option<Kernel> {
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = others.iter().find(|other| other.len == len && other.variable == variable)?;
+        let found = others.iter().find(|other| is_wanted(&other.form))?;
         Some(Kernel { pipeline: found.pipeline.upgrade()? })
     }
 
-    fn remember(&self, variable: &str, len: u32, kernel: &Kernel) {
+    fn remember(&self, form: Form, kernel: &Kernel) {
         // Nothing runs under the lock that could leave the list in parts.
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         others.retain(|other| other.pipeline.strong_count() > 0);
         if others.len() == MAX_REMEMBERED {
             others.remove(0);
         }
-        others.push(Other { variable: variable.to_owned(), len, pipeline: Arc::downgrade(&kernel.pipeline) });
+        others.push(Other { form, pipeline: Arc::downgrade(&kernel.pipeline) });
     }
 }
 
@@ -63,16 +74,52 @@ impl Kernel {
     /// Those of [`KernelBuilder::build`](crate::KernelBuilder::build); [`Error::SharedMemory`](crate::Error::SharedMemory)
     /// with both numbers where the device has less.
     pub fn shared(&self, variable: &str, len: u32) -> Result<Self> {
-        let recipe = self.pipeline.recipe.as_ref().expect("the cache, which builds all kernels, gives each its recipe");
-        if let Some(kernel) = recipe.known(variable, len) {
+        let is_wanted = |form: &Form| matches!(form, Form::Shared(name, n) if *n == len && name == variable);
+        if let Some(kernel) = self.recipe().known(is_wanted) {
             return Ok(kernel);
         }
-        let mut key = Key::clone(&recipe.key);
-        key.sizes.shared.insert(variable.to_owned(), len);
-        // A kernel may outlive the context it was built in.
-        let cache = recipe.cache.upgrade().map_or_else(|| KernelCache::new(self.device()), Ok)?;
-        let kernel = cache.kernel_of(key)?;
-        recipe.remember(variable, len, &kernel);
+        self.in_form(Form::Shared(variable.to_owned(), len), |key| {
+            key.sizes.shared.insert(variable.to_owned(), len);
+        })
+    }
+
+    /// The kernel that runs this one's launch over several axes, where it is too long for one. Refuses what cannot be.
+    pub(crate) fn folded(&self, too_many: TooMany) -> Result<Self> {
+        let refused = |advice| {
+            let TooMany { axis, wanted, limit, .. } = too_many;
+            Err(Error::GroupCount { axis: AXES[axis], wanted, limit, advice })
+        };
+        let axes = self.pipeline.limits.max_workgroup_count;
+        let n_workgroups = u32::try_from(too_many.wanted).ok().filter(|&n| n <= Fold::capacity(axes));
+        let (true, Some(n_workgroups), None) = (too_many.is_along_x, n_workgroups, &self.pipeline.fold) else {
+            return refused("");
+        };
+        if !self.recipe().key.source.is_text() {
+            return refused("; SPIR-V is taken as it is, so it is not folded: launch it over several axes");
+        }
+        let fold = Fold { axes, n_workgroups: self.pipeline.counts_workgroups.then_some(n_workgroups) };
+        let form = Form::Folded(fold.n_workgroups);
+        if let Some(kernel) = self.recipe().known(|known| *known == form) {
+            return Ok(kernel);
+        }
+        self.in_form(form, |key| key.options.fold = Some(fold))
+    }
+
+    /// Builds the kernel in another form.
+    fn in_form(&self, form: Form, change: impl FnOnce(&mut Key)) -> Result<Self> {
+        let mut key = Key::clone(&self.recipe().key);
+        change(&mut key);
+        let kernel = self.cache()?.kernel_of(key)?;
+        self.recipe().remember(form, &kernel);
         Ok(kernel)
+    }
+
+    fn recipe(&self) -> &Recipe {
+        self.pipeline.recipe.as_ref().expect("the cache, which builds all kernels, gives each its recipe")
+    }
+
+    /// The cache it was built in, or a new one: a kernel may outlive the context it was built in.
+    pub(crate) fn cache(&self) -> Result<Arc<KernelCache>> {
+        self.recipe().cache.upgrade().map_or_else(|| KernelCache::new(self.device()), Ok)
     }
 }

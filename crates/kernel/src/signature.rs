@@ -14,6 +14,7 @@ use crate::dtype::DType;
 use crate::element_type::ElementType;
 use crate::names::Names;
 use crate::scalar::ScalarValue;
+use crate::subgroups::Subgroups;
 
 /// All that a caller must know of one entry point, with its constants' values applied.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,6 +35,9 @@ pub struct Signature {
     pub shared_bytes: u64,
     /// What the device must be able to do, beyond plain compute.
     pub capabilities: Vec<Capability>,
+    /// Which subgroups it was built for.
+    #[serde(default)]
+    pub subgroups: Subgroups,
 }
 
 /// A buffer the kernel uses.
@@ -269,6 +273,7 @@ impl fmt::Display for Signature {
         if self.shared_bytes > 0 {
             write!(f, ", shared {}", Bytes(self.shared_bytes))?;
         }
+        write!(f, "{}", self.subgroups)?;
         for (i, capability) in self.capabilities.iter().enumerate() {
             write!(f, "{}{capability}", if i == 0 { ", needs " } else { ", " })?;
         }

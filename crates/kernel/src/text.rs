@@ -21,7 +21,7 @@ use crate::scalar::{ScalarValue, range_of};
 use crate::signature::{Param, Signature};
 use crate::source::Library;
 use crate::translate::{Options, Translated};
-use crate::{reflect, sanitize, spirv};
+use crate::{fold, reflect, sanitize, spirv};
 
 /// Where naga's GLSL ends, there is still a way.
 const GLSL_ADVICE: &str =
@@ -104,6 +104,9 @@ impl Text {
         signature.constants = reflect::constants(&self.module, &module);
         let checked = self.instrumented((&module, &info, index), &signature, options)?;
         let (module, info) = checked.as_ref().map_or((&*module, &*info), |with| (&with.module, &with.info));
+        let counts_workgroups = fold::counts_workgroups(module, index);
+        let folded = options.fold.map(|fold| fold::fold(module, index, fold)).transpose()?;
+        let (module, info) = folded.as_ref().map_or((module, info), |(module, info)| (module, info));
         let written = spirv::write(&spirv::Request {
             module,
             info,
@@ -113,6 +116,7 @@ impl Text {
         })?;
         signature.capabilities = capabilities(&declared(&written.words), &written.words);
         spirv::check_cooperative(entry, &signature.capabilities)?;
+        signature.subgroups = options.subgroups;
         Ok(Translated {
             spirv: written.words,
             signature,
@@ -121,6 +125,8 @@ impl Text {
             specialization: Vec::new(),
             sanitized: checked.map(|with| with.sanitized),
             source_name: self.source_name.clone(),
+            fold: options.fold,
+            counts_workgroups,
         })
     }
 

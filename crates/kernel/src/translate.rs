@@ -12,12 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::binary::{Binary, Chosen};
 use crate::error::{Error, Result};
+use crate::fold::Fold;
 use crate::names::nearest;
 use crate::sanitize::{Sanitize, Sanitized};
 use crate::scalar::ScalarValue;
 use crate::signature::Signature;
 use crate::sized::Sizes;
 use crate::source::{Language, Source};
+use crate::subgroups::Subgroups;
 use crate::text::Text;
 
 /// naga recurses with the shader's nesting, up to a depth that may exceed a small thread's stack.
@@ -40,6 +42,10 @@ pub struct Options {
     pub debug_info: bool,
     /// Whether the kernel gets checks that find its faults while it runs. Nothing else changes without.
     pub sanitize: Option<Sanitize>,
+    /// Which subgroups it runs with.
+    pub subgroups: Subgroups,
+    /// Whether it is to run over several axes what it sees along one.
+    pub fold: Option<Fold>,
 }
 
 /// What happens to an index out of range.
@@ -91,6 +97,10 @@ pub struct Translated {
     pub sanitized: Option<Sanitized>,
     /// The source's name.
     pub source_name: String,
+    /// What became of [`Options::fold`].
+    pub fold: Option<Fold>,
+    /// Whether it asks how many workgroups there are.
+    pub counts_workgroups: bool,
 }
 
 /// A shader that parses and is valid. Translating it needs no further look at its text.
@@ -152,7 +162,7 @@ impl Module {
     /// [`Error::UnknownConstant`], [`Error::DuplicateConstant`], [`Error::MissingConstant`], [`Error::BadConstant`] or
     /// [`Error::Constants`] about the constants; [`Error::Unsupported`] for textures and other things that are no buffers;
     /// [`Error::Spirv`] where naga's writer ends. Of SPIR-V, [`Error::Malformed`], and [`Error::NotTranslated`] for
-    /// [`Options::zero_shared`].
+    /// [`Options::zero_shared`], [`Options::sanitize`] and [`Options::fold`].
     pub fn translate(
         &self,
         entry: Option<&str>,
@@ -194,14 +204,27 @@ impl Module {
         constants: &BTreeMap<String, f64>,
         options: &Options,
     ) -> Result<Translated> {
-        let asked = [(options.zero_shared, "zeroing shared memory"), (options.sanitize.is_some(), "sanitizing")];
+        let asked = [
+            (options.zero_shared, "zeroing shared memory"),
+            (options.sanitize.is_some(), "sanitizing"),
+            (options.fold.is_some(), "folding"),
+        ];
         if let Some(&(_, option)) = asked.iter().find(|(is_asked, _)| *is_asked) {
             return Err(Error::NotTranslated { source_name: self.source_name.clone(), option });
         }
-        let Chosen { spirv, signature, specialization } = binary.choose(&self.source_name, entry, constants)?;
-        let entry = entry.to_owned();
-        let (buffer_bounds, source_name) = (BufferBounds::Driver, self.source_name.clone());
-        Ok(Translated { spirv, signature, entry, buffer_bounds, specialization, sanitized: None, source_name })
+        let Chosen { spirv, mut signature, specialization } = binary.choose(&self.source_name, entry, constants)?;
+        signature.subgroups = options.subgroups;
+        Ok(Translated {
+            spirv,
+            signature,
+            entry: entry.to_owned(),
+            buffer_bounds: BufferBounds::Driver,
+            specialization,
+            sanitized: None,
+            source_name: self.source_name.clone(),
+            fold: None,
+            counts_workgroups: false, // Nobody asks, since it is not folded.
+        })
     }
 
     fn choose_entry<'a>(&'a self, entry: Option<&str>) -> Result<&'a str> {
@@ -240,4 +263,4 @@ fn contain<T: Send>(source_name: &str, work: impl FnOnce() -> Result<T> + Send) 
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,6 +4,7 @@
 //! `benches/README.md` says how they are taken. The first argument is what to run, the second how often:
 //! `chain` runs one kernel again and again with the same arguments, `independent` goes round 64 pairs of arrays,
 //! `wait` waits for each dispatch, `replay` replays a graph of ten; `allocate` makes an array of 1 MiB and drops it.
+//! `checks` dispatches no workgroups, which is checked like any other dispatch and then not recorded.
 
 use std::env;
 
@@ -25,7 +26,7 @@ const N: u32 = 64;
 
 const PAIRS: usize = 64;
 
-const GROUPS: Groups = Groups::exact([1, 1, 1]);
+const GROUPS: Groups<'static> = Groups::exact([1, 1, 1]);
 
 /// Dispatches that are not counted with the others: the first ones make batches and grow lists.
 const WARM_UP: usize = 1000;
@@ -44,6 +45,11 @@ impl Pair {
     fn launch(&self, kernel: &Kernel, stream: &Stream) -> Result<()> {
         Ok(kernel.dispatch(stream, GROUPS, (&self.x, &self.y, N, 0.5_f32))?)
     }
+
+    #[inline(never)] // As above.
+    fn check(&self, kernel: &Kernel, stream: &Stream) -> Result<()> {
+        Ok(kernel.dispatch(stream, Groups::exact([0, 1, 1]), (&self.x, &self.y, N, 0.5_f32))?)
+    }
 }
 
 #[inline(never)] // To be found in a profile.
@@ -53,7 +59,7 @@ fn allocate(ctx: &Context) -> Result<()> {
 
 fn main() -> Result<()> {
     let mut args = env::args().skip(1);
-    let what = args.next().context("what to run: chain, independent, wait, replay or allocate")?;
+    let what = args.next().context("what to run: chain, independent, wait, replay, allocate or checks")?;
     let n: usize = args.next().context("how often to run it")?.parse()?;
     let ctx = Context::builder().open()?;
     let stream = ctx.stream()?;
@@ -74,7 +80,8 @@ fn main() -> Result<()> {
             })?,
             "replay" => (0..n).try_for_each(|_| graph.replay(&stream))?,
             "allocate" => (0..n).try_for_each(|_| allocate(&ctx))?,
-            _ => bail!("chain, independent, wait, replay or allocate, not {what}"),
+            "checks" => (0..n).try_for_each(|_| pairs[0].check(&kernel, &stream))?,
+            _ => bail!("chain, independent, wait, replay, allocate or checks, not {what}"),
         }
         Ok(stream.synchronize()?)
     };

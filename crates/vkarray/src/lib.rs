@@ -67,9 +67,9 @@ pub use vkarray_driver::{
 };
 pub use vkarray_kernel::{
     Access, Arg, ArgShape, Arguments, ArrayShape, AsArg, Bounds, CacheCounters, CacheMode, CacheSettings, ConstArray,
-    Constant, DType, DispatchNode, Element, ElementType, Error as KernelError, Fault, Finding, Groups, Kernel,
+    Constant, DType, DispatchNode, Element, ElementType, Error as KernelError, Fault, Finding, Fold, Groups, Kernel,
     KernelBuilder, KernelCache, Library, Limits, Module, NamedArg, Options, OtherAccess, Param, ParamKind, Parameter,
-    PushMember, Sanitize, Sanitized, ScalarValue, Signature, Source, StoreCounters, Translated,
+    PushMember, Sanitize, Sanitized, ScalarValue, Signature, Source, StoreCounters, Subgroups, Translated,
 };
 #[cfg(feature = "serde")]
 pub use vkarray_ndarray::ArraySeed;

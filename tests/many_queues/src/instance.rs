@@ -51,6 +51,8 @@ pub(crate) fn own(
         b"vkGetPhysicalDeviceQueueFamilyProperties2" | b"vkGetPhysicalDeviceQueueFamilyProperties2KHR" => {
             families2 as _
         }
+        b"vkGetPhysicalDeviceProperties" => properties as _,
+        b"vkGetPhysicalDeviceProperties2" | b"vkGetPhysicalDeviceProperties2KHR" => properties2 as _,
         b"vkGetPhysicalDeviceMemoryProperties" => memory as _,
         b"vkGetPhysicalDeviceMemoryProperties2" | b"vkGetPhysicalDeviceMemoryProperties2KHR" => memory2 as _,
         _ => return None,
@@ -168,4 +170,24 @@ unsafe extern "system" fn memory2(
     unsafe { (of(device).table.fp_v1_1().get_physical_device_memory_properties2)(device, properties) };
     // SAFETY: Vulkan's rules.
     shape::memory_types(unsafe { &mut (*properties).memory_properties });
+}
+
+unsafe extern "system" fn properties(device: vk::PhysicalDevice, properties: *mut vk::PhysicalDeviceProperties) {
+    // SAFETY: handed on as it came.
+    unsafe { (of(device).table.fp_v1_0().get_physical_device_properties)(device, properties) };
+    // SAFETY: Vulkan's rules.
+    lower(unsafe { &mut *properties });
+}
+
+unsafe extern "system" fn properties2(device: vk::PhysicalDevice, properties: *mut vk::PhysicalDeviceProperties2<'_>) {
+    // SAFETY: handed on as it came.
+    unsafe { (of(device).table.fp_v1_1().get_physical_device_properties2)(device, properties) };
+    // SAFETY: Vulkan's rules.
+    lower(unsafe { &mut (*properties).properties });
+}
+
+fn lower(properties: &mut vk::PhysicalDeviceProperties) {
+    if let Ok(text) = std::env::var(shape::WORKGROUPS_VARIABLE) {
+        shape::lower_workgroups(&mut properties.limits, &text);
+    }
 }

@@ -6,6 +6,8 @@
 //! it is sent: the layer above judges the order that was asked for, not the one that happened. A program that makes
 //! one queue wait for work that is sent later, to another, hangs.
 //!
+//! On request it lowers the number of workgroups that a dispatch may have, too.
+//!
 //! Not for use with swapchains, images, or debug labels on queues. `loader.rs` is what the loader and a layer say to
 //! each other, `instance.rs`, `device.rs`, `queue.rs` and `memory.rs` are the calls that are answered here.
 
@@ -15,6 +17,8 @@ mod loader;
 mod memory;
 mod queue;
 mod shape;
+
+pub use shape::WORKGROUPS_VARIABLE;
 
 /// The name to put into `VK_INSTANCE_LAYERS`, behind the validation layer's.
 pub const LAYER_NAME: &str = "VK_LAYER_VKARRAY_many_queues";

@@ -51,9 +51,27 @@ pub(crate) fn real_type(reported: u32) -> u32 {
     reported.saturating_sub(1)
 }
 
+/// The variable of the environment that says, as `7,5,300`, how many workgroups fit each axis; the driver's own without.
+pub const WORKGROUPS_VARIABLE: &str = "VKARRAY_MANY_QUEUES_WORKGROUPS";
+
+/// Lets a dispatch have no more workgroups than the text says. A driver that takes more does not notice.
+pub(crate) fn lower_workgroups(limits: &mut vk::PhysicalDeviceLimits, text: &str) {
+    for (limit, lower) in limits.max_compute_work_group_count.iter_mut().zip(text.split(',')) {
+        let lower: u32 = lower.parse().unwrap_or_else(|error| panic!("{WORKGROUPS_VARIABLE}={text}: {error}"));
+        *limit = lower.min(*limit);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_are_lowered_and_never_raised() {
+        let mut limits = vk::PhysicalDeviceLimits { max_compute_work_group_count: [100; 3], ..Default::default() };
+        lower_workgroups(&mut limits, "7,200,5");
+        assert_eq!(limits.max_compute_work_group_count, [7, 100, 5]);
+    }
 
     #[test]
     fn the_driver_is_told_only_what_it_has() {

@@ -47,7 +47,7 @@ pub(super) fn spin(ctx: &Context) -> Result<Kernel> {
 }
 
 /// One invocation of [`copy`] or [`spin`] for each of so many items, in rows where they are many.
-pub(super) fn covering(items: u64) -> Groups {
+pub(super) fn covering(items: u64) -> Groups<'static> {
     let groups = items.div_ceil(128);
     let row = groups.min(ROW);
     Groups::covering([row * 128, groups.div_ceil(row)])

@@ -70,7 +70,7 @@ struct Pipeline {
     arrays: Vec<DeviceNDArray<u32>>,
     targets: Vec<Arc<Block>>,
     kernel: Kernel,
-    groups: Groups,
+    groups: Groups<'static>,
     rounds: u32,
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct Plan {
     pub(crate) arrays: Vec<ArrayArgument>,
     pub(crate) scalars: Vec<ScalarArgument>,
     pub(crate) outputs: Vec<Output>,
-    pub(crate) grid: Groups,
+    pub(crate) grid: Groups<'static>,
     pub(crate) device: Option<String>,
     pub(crate) repeat: u32,
     /// Whether the kernel is built with checks; `None` where the environment says.
@@ -104,7 +104,12 @@ impl Plan {
     /// [`Error::Array`], with the limit that the arguments or the grid exceed.
     pub(crate) fn check_limits(&self, limits: &Limits) -> Result<[u32; 3]> {
         check_arguments(&self.signature, &self.arrays, &self.scalars, limits)?;
-        let workgroups = self.grid.resolve(self.signature.workgroup_size, limits)?;
+        let size = self.signature.workgroup_size;
+        let workgroups = match self.grid.resolve(size, limits) {
+            // A dispatch folds it, or says why not.
+            Err(KernelError::GroupCount { axis: 'x', .. }) => self.grid.resolve(size, &NO_LIMITS)?,
+            resolved => resolved?,
+        };
         Ok(workgroups.expect("`parse_counts` refuses zero"))
     }
 }
@@ -132,7 +137,7 @@ pub(crate) fn parse_constants(texts: &[String]) -> Result<BTreeMap<String, f64>>
 
 /// How much to run.
 struct Grid {
-    groups: Groups,
+    groups: Groups<'static>,
     /// Invocations asked for by `--covering`.
     invocations: Option<u128>,
 }

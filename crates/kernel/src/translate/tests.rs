@@ -267,4 +267,4 @@ fn a_signature_survives_json() {
 
 mod plain_types;
 mod refusals;
-mod spirv;
+pub(crate) mod spirv;

@@ -121,6 +121,8 @@ const OPTIONS: [Options; 4] = {
         integer_dot_product: false,
         debug_info: false,
         sanitize: None,
+        subgroups: Subgroups { size: None, full: false },
+        fold: None,
     };
     [
         default,

@@ -85,7 +85,7 @@ var<workgroup> w: array<u32, 4>;
 }
 
 /// What Khronos's validator says against the SPIR-V. Nothing, loudly, where it is not installed.
-pub(super) fn spirv_val(spirv: &[u32]) -> Option<String> {
+pub(crate) fn spirv_val(spirv: &[u32]) -> Option<String> {
     let mut command = Command::new("spirv-val");
     command.args(["--target-env", "vulkan1.3", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped());
     let Ok(mut validator) = command.stdout(Stdio::piped()).spawn() else {

@@ -1,0 +1,140 @@
+//! Launches whose size the device alone knows: [`Indirect`], three numbers in an array.
+//!
+//! What the device reads there the host cannot check, and a number above the device's limit is undefined behaviour. So a
+//! kernel of one invocation ([`Gate`]) copies the three numbers to memory of their own, zeros if one is too large, and
+//! the launch reads the copy. `docs/decisions/028` says why zeros. Called by `launch.rs`.
+
+use std::sync::Arc;
+
+use vkarray_allocator::{Block, MemoryKind};
+use vkarray_driver::Stream;
+use vkarray_driver::hazard::Stage;
+
+use crate::args::{Arg, ArrayArg, AsArg};
+use crate::cache::KernelCache;
+use crate::check::ArgShape;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::geometry::Groups;
+use crate::kernel::Kernel;
+use crate::launch::{Launch, Supply};
+use crate::limits::{AXES, Limits};
+use crate::signature::ParamKind;
+use crate::source::Source;
+
+const GATE: &str = include_str!("indirect.wgsl");
+
+/// Bytes of three numbers.
+const BYTES: u64 = 12;
+
+/// Where an array says how many workgroups to launch.
+#[derive(Clone, Copy)]
+pub(crate) struct Indirect<'a> {
+    pub(crate) array: &'a (dyn AsArg + Sync),
+    /// The element with the number for x.
+    pub(crate) first: u64,
+    /// Whether the caller answers for the numbers.
+    pub(crate) is_trusted: bool,
+}
+
+/// Three numbers in a block, found to be such.
+#[derive(Clone, Copy)]
+pub(crate) struct Counts<'a> {
+    pub(crate) block: &'a Arc<Block>,
+    /// Bytes from the block's start.
+    offset: u64,
+}
+
+impl<'a> Indirect<'a> {
+    /// What the array looks like, for messages.
+    pub(crate) fn shape(&self) -> String {
+        match self.array.as_arg().shape() {
+            ArgShape::Array(shape) => shape.to_string(),
+            other => other.to_string(),
+        }
+    }
+
+    /// Finds the three numbers.
+    pub(crate) fn counts(&self, kernel: &Kernel) -> Result<Counts<'a>> {
+        let entry = || kernel.signature().entry.clone();
+        let Arg::Array(ArrayArg { block, shape }) = self.array.as_arg() else {
+            return Err(Error::CountsType { kernel: entry(), given: self.shape() });
+        };
+        if shape.dtype != DType::U32 {
+            return Err(Error::CountsType { kernel: entry(), given: shape.to_string() });
+        }
+        if !shape.is_contiguous {
+            let given = format!("{shape} that is not contiguous");
+            return Err(Error::CountsType { kernel: entry(), given });
+        }
+        let start = self.first.checked_mul(4).filter(|start| start.saturating_add(BYTES) <= shape.nbytes);
+        let Some(start) = start else {
+            return Err(Error::CountsRange { kernel: entry(), first: self.first, given: shape.to_string() });
+        };
+        let offset = shape.offset + start;
+        if !offset.is_multiple_of(4) {
+            return Err(Error::CountsMisaligned { kernel: entry(), offset });
+        }
+        kernel.check_device(block.device(), "the array with its number of workgroups")?;
+        block.check_alive()?;
+        Ok(Counts { block, offset })
+    }
+}
+
+impl Counts<'_> {
+    /// Lets a launch read the numbers where they are.
+    pub(crate) fn launch(self, launch: &mut Launch) {
+        launch.accesses.push(self.block.read(self.offset..self.offset + BYTES, Stage::Indirect));
+        launch.indirect = Some((self.block.buffer(), self.block.buffer_offset() + self.offset));
+    }
+
+    /// Lets a launch read a copy of the numbers that is fit to be read.
+    pub(crate) fn launch_gated(self, kernel: &Kernel, launch: &mut Launch, supply: &mut impl Supply) -> Result<()> {
+        let admitted = self.block.allocator().allocate(BYTES, MemoryKind::Device)?;
+        let gate = kernel.gate()?;
+        supply.run(&gate, self.admission(kernel, &gate, &admitted))?;
+        Counts { block: &admitted, offset: 0 }.launch(launch);
+        launch.made.push(admitted);
+        Ok(())
+    }
+
+    /// The launch of the gate: from these numbers to `admitted`.
+    fn admission(self, kernel: &Kernel, gate: &Kernel, admitted: &Arc<Block>) -> Launch {
+        let limits = &gate.pipeline.limits;
+        let aligned = self.offset - self.offset % limits.min_storage_buffer_offset_alignment.max(4);
+        let at = u32::try_from((self.offset - aligned) / 4).expect("less than an alignment");
+        let mut launch = Launch::new(&gate.pipeline);
+        launch.bind(self.block, aligned..self.offset + BYTES, ParamKind::Storage, false);
+        launch.accesses[0].range.start = self.offset; // Nothing before is read.
+        launch.bind(admitted, 0..BYTES, ParamKind::Storage, true);
+        let [x, y, z] = kernel.pipeline.limits.max_workgroup_count;
+        launch.push_constants.copy_from_slice(bytemuck::bytes_of(&[x, y, z, at]));
+        launch.counts = [1; 3];
+        launch.made.extend([Arc::clone(self.block), Arc::clone(admitted)]); // A graph's goes on after the call.
+        launch
+    }
+
+    /// Waits for the numbers and returns them as the host's.
+    pub(crate) fn read(self, stream: &Stream, limits: &Limits) -> Result<Groups<'static>> {
+        let mut counts = [0_u32; 3];
+        self.block.copy_to_host(stream, self.offset, bytemuck::cast_slice_mut(&mut counts))?;
+        for ((axis, wanted), limit) in AXES.into_iter().zip(counts).zip(limits.max_workgroup_count) {
+            if wanted > limit {
+                return Err(Error::GroupCount { axis, wanted: wanted.into(), limit, advice: "" });
+            }
+        }
+        Ok(Groups::exact(counts))
+    }
+}
+
+impl Kernel {
+    /// The kernel that looks at numbers of workgroups before they are used.
+    fn gate(&self) -> Result<Kernel> {
+        self.cache()?.gate()
+    }
+}
+
+/// Builds the gate. A cache keeps what this returns.
+pub(crate) fn build_gate(cache: &Arc<KernelCache>) -> Result<Kernel> {
+    cache.kernel(Source::wgsl(GATE)).sanitize(false).build()
+}

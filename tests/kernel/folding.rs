@@ -1,0 +1,182 @@
+//! Launches along one axis that are longer than the device allows: folded, and the kernel sees one axis.
+//!
+//! Where the axes are as long as on a graphics card this is out of reach; `several_queues.rs` runs these tests on a
+//! device whose axes are short.
+
+use vkarray::{Graph, GraphRecorder, Groups, Kernel, KernelError, Source};
+
+use super::kernel;
+use super::spirv::source;
+use crate::fixture::{Fixture, contents, skipped};
+
+/// More workgroups than this are not launched here.
+const MOST: u32 = 150_000;
+
+/// Each workgroup of four notes its number and what it sees.
+const NOTE: &str = "
+    @group(0) @binding(0) var<storage, read_write> visits: array<atomic<u32>>;
+    @group(0) @binding(1) var<storage, read_write> wrong: array<atomic<u32>>;
+    var<immediate> n: u32;
+    @compute @workgroup_size(2, 2) fn note(
+        @builtin(global_invocation_id) id: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>,
+        @builtin(local_invocation_id) local: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+    ) {
+        let is_right = all(id == group * vec3(2u, 2u, 1u) + local) && all(group.yz == vec2(0u)) && group.x < n
+            && all(groups == vec3(n, 1u, 1u));
+        if !is_right { atomicAdd(&wrong[0], 1u); }
+        if id.x < arrayLength(&visits) { atomicAdd(&visits[id.x], 1u + 2u * id.y); }
+    }";
+
+/// Workgroups in a row, and in a plane of rows, if a launch can be longer here.
+fn axes(fixture: &Fixture, test: &str) -> Option<(u32, u32)> {
+    let [row, n_rows, _] = fixture.info().limits.max_compute_work_group_count;
+    if row >= MOST {
+        skipped(test, "an axis has more workgroups than are launched here");
+        return None;
+    }
+    Some((row, row.saturating_mul(n_rows)))
+}
+
+/// Numbers of workgroups around the ends of rows and planes.
+fn lengths(row: u32, plane: u32) -> impl Iterator<Item = u32> {
+    let around = [row, 2 * row, plane, plane.saturating_mul(3)];
+    let all =
+        around.into_iter().flat_map(|n| [n - 1, n, n.saturating_add(1)]).chain([row + 2, plane.saturating_add(row)]);
+    all.filter(|&n| n <= MOST)
+}
+
+#[test]
+fn every_workgroup_runs_once_and_sees_one_axis() {
+    let fixture = Fixture::open();
+    let Some((row, plane)) = axes(&fixture, "every_workgroup_runs_once_and_sees_one_axis") else { return };
+    let note = kernel(&fixture, NOTE);
+    let wrong = fixture.zeros::<u32>([1]).unwrap();
+    for n in lengths(row, plane) {
+        // As many items as invocations on x, or one less.
+        for items in [2 * n, 2 * n - 1] {
+            let visits = fixture.zeros::<u32>([items as usize + 5]).unwrap();
+            let groups = Groups::covering([items.into()]);
+            note.dispatch(fixture.default_stream(), groups, (&visits, &wrong, n)).unwrap();
+            let visits = contents(&visits);
+            // Two invocations on y: one adds 1, the other 3.
+            let seen = visits.iter().position(|&visits| visits != 4).unwrap();
+            assert_eq!((seen, visits[seen]), (2 * n as usize, 0).min((visits.len(), 0)), "{n} workgroups");
+        }
+    }
+    assert_eq!(contents(&wrong), [0]);
+}
+
+/// Shared memory and barriers, which whole workgroups come to.
+const SUM: &str = "
+    @group(0) @binding(0) var<storage, read> x: array<u32>;
+    @group(0) @binding(1) var<storage, read_write> sums: array<u32>;
+    var<workgroup> tile: array<u32, 4>;
+    @compute @workgroup_size(4) fn sum(
+        @builtin(global_invocation_id) id: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>,
+        @builtin(local_invocation_index) i: u32,
+    ) {
+        if group.x == 3u { return; }
+        tile[i] = x[id.x];
+        workgroupBarrier();
+        if i == 0u { sums[group.x] = tile[0] + tile[1] + tile[2] + tile[3]; }
+    }";
+
+fn sums(fixture: &Fixture, sum: &Kernel, n: u32) {
+    let x: Vec<u32> = (0..4 * n).map(|i| i % 1009).collect();
+    let device = fixture.slice_to_device(&x).unwrap();
+    let sums = fixture.zeros::<u32>([n as usize]).unwrap();
+    sum.dispatch(fixture.default_stream(), Groups::exact([n, 1, 1]), (&device, &sums)).unwrap();
+    let mut expected: Vec<u32> = x.chunks(4).map(|four| four.iter().sum()).collect();
+    expected[3] = 0;
+    assert_eq!(contents(&sums), expected, "{n} workgroups");
+}
+
+#[test]
+fn barriers_and_checks_fold() {
+    let fixture = Fixture::open();
+    let Some((row, plane)) = axes(&fixture, "barriers_and_checks_fold") else { return };
+    let builder = || fixture.kernel(Source::wgsl(SUM));
+    let sum = builder().build().unwrap();
+    lengths(row, plane).for_each(|n| sums(&fixture, &sum, n));
+    // Checks built in ask for the number of workgroups, whatever the kernel does.
+    let checked = builder().sanitize(true).build().unwrap();
+    sums(&fixture, &checked, row + 1);
+    sums(&fixture, &checked, row + 2);
+}
+
+#[test]
+fn glsl_folds() {
+    let fixture = Fixture::open();
+    let Some((row, _)) = axes(&fixture, "glsl_folds") else { return };
+    let saxpy = fixture.kernel(source("saxpy.comp")).build().unwrap();
+    let n = 64 * row as usize + 7;
+    if n > 1 << 20 {
+        return skipped("glsl_folds", "a row of workgroups is a million items");
+    }
+    let (x, y) = (fixture.full([n], 2.0_f32).unwrap(), fixture.full([n], 1.0_f32).unwrap());
+    saxpy.dispatch(fixture.default_stream(), Groups::covering([n as u64]), (&x, &y, 3.0_f32)).unwrap();
+    assert!(contents(&y).iter().all(|&y| y == 7.0));
+}
+
+#[test]
+fn graphs_fold() {
+    let fixture = Fixture::open();
+    let Some((row, _)) = axes(&fixture, "graphs_fold") else { return };
+    let note = kernel(&fixture, NOTE);
+    let n = row + 3;
+    let visits = fixture.zeros::<u32>([2 * n as usize]).unwrap();
+    let wrong = fixture.zeros::<u32>([1]).unwrap();
+    let stream = fixture.default_stream();
+    let record = |graph: &mut GraphRecorder| note.record(graph, Groups::exact([n, 1, 1]), (&visits, &wrong, n));
+    let (mut graph, node) = Graph::record(stream, record).unwrap();
+    graph.replay(stream).unwrap();
+    graph.replay(stream).unwrap();
+    assert_eq!((contents(&visits), contents(&wrong)), (vec![8; 2 * n as usize], vec![0]));
+    // From folded to plain.
+    node.update(&mut graph, Groups::exact([1, 1, 1]), [("n", 1_u32)]).unwrap();
+    graph.replay(stream).unwrap();
+    assert_eq!((contents(&visits)[..3].to_vec(), contents(&wrong)), (vec![12, 12, 8], vec![0]));
+}
+
+#[test]
+fn what_does_not_fold_is_refused_with_both_numbers() {
+    let fixture = Fixture::open();
+    let [x, y, z] = fixture.info().limits.max_compute_work_group_count;
+    let note = kernel(&fixture, NOTE);
+    let array = fixture.zeros::<u32>([4]).unwrap();
+    let other = fixture.zeros::<u32>([4]).unwrap();
+    let stream = fixture.stream().unwrap();
+    let refused = |groups| note.dispatch(&stream, groups, (&array, &other, 1_u32)).unwrap_err();
+    let message = |n: u64, axis, limit| format!("{n} workgroups on axis {axis}, the device allows {limit}");
+    if let Some(more) = x.checked_add(1) {
+        assert_eq!(refused(Groups::exact([more, 2, 1])).to_string(), message(more.into(), 'x', x));
+        assert_eq!(refused(Groups::exact([more, 1, 2])).to_string(), message(more.into(), 'x', x));
+    }
+    assert_eq!(refused(Groups::exact([1, y + 1, 1])).to_string(), message(u64::from(y) + 1, 'y', y));
+    assert_eq!(refused(Groups::exact([1, 1, z + 1])).to_string(), message(u64::from(z) + 1, 'z', z));
+    // More than 32 bits number, or than all axes hold.
+    let most = u128::from(x) * u128::from(y) * u128::from(z);
+    let most = u64::try_from(most).unwrap_or(u64::MAX).min(u32::MAX.into());
+    let error = refused(Groups::covering([2 * most + 1]));
+    assert_eq!(error.to_string(), message(most + 1, 'x', x));
+    assert!(stream.query().unwrap(), "a refused call recorded something");
+}
+
+#[test]
+fn spirv_is_not_folded_and_says_so() {
+    let fixture = Fixture::open();
+    let limit = fixture.info().limits.max_compute_work_group_count[0];
+    let saxpy = fixture.kernel(source("saxpy.spv")).build().unwrap();
+    let (x, y) = (fixture.zeros::<f32>([4]).unwrap(), fixture.zeros::<f32>([4]).unwrap());
+    let n = (u64::from(limit) + 1) * 64;
+    let error = saxpy.dispatch(fixture.default_stream(), Groups::covering([n]), (&x, &y, 1.0_f32)).unwrap_err();
+    assert!(matches!(error, KernelError::GroupCount { axis: 'x', .. }), "{error}");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{} workgroups on axis x, the device allows {limit}; SPIR-V is taken as it is, so it is not folded: launch \
+             it over several axes",
+            u64::from(limit) + 1
+        )
+    );
+}
