@@ -77,7 +77,6 @@ impl Block {
     }
 
     /// Its bytes `range`, as they are bound.
-    #[must_use]
     #[inline]
     pub fn binding(&self, range: &Range<u64>) -> vk::DescriptorBufferInfo {
         let memory = self.memory();
