@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use half::f16;
-use vkarray::{Element, Groups, KernelError, Module, Options, Source};
+use vkarray::{Context, Device, Element, Groups, Instance, Kernel, KernelError, Module, Options, Source};
 use vkarray_kernel::Capability;
 
 use crate::fixture::{Fixture, contents, skipped};
@@ -137,33 +137,51 @@ const MATRICES: &str = "
         coopStore(sum, &d[0], 16u);
     }";
 
+/// A context that has cooperative matrices, if the machine has: under the layer, or without it where it is too old.
+fn with_matrices(fixture: &Fixture) -> Option<Context> {
+    if fixture.info().features.cooperative_matrix {
+        return Some(Context::clone(fixture));
+    }
+    let instance = Instance::builder().validation(false).build().unwrap();
+    let device = Device::open_selected(&instance, None).unwrap();
+    device.info().features.cooperative_matrix.then(|| Context::on(&device).unwrap())
+}
+
+fn matrices(ctx: &Context, source: Source) -> Result<Kernel, KernelError> {
+    ctx.kernel(source).subgroup_size(ctx.info().subgroup.size).full_subgroups(true).build()
+}
+
+#[test]
+fn a_device_without_cooperative_matrices_refuses_them() {
+    let fixture = Fixture::open();
+    let features = fixture.info().features;
+    if features.cooperative_matrix {
+        return skipped("a_device_without_cooperative_matrices_refuses_them", "it has them");
+    }
+    let error = matrices(&fixture, Source::wgsl(MATRICES)).unwrap_err();
+    let lacks = if features.shader_float16 { "cooperative matrices" } else { "f16" };
+    let message = format!("kernel `multiply` needs {lacks}, which {} does not have", fixture.info().name);
+    assert_eq!(error.to_string(), message);
+}
+
 #[test]
 fn matrices_are_multiplied_by_a_subgroup_together() {
     let fixture = Fixture::open();
+    let Some(ctx) = with_matrices(&fixture) else {
+        return skipped("matrices_are_multiplied_by_a_subgroup_together", "no cooperative matrices");
+    };
     let module = Module::parse(&Source::wgsl(MATRICES)).unwrap();
     let spirv = module.translate(None, &BTreeMap::new(), &Options::default()).unwrap().spirv;
     // From WGSL, and as another compiler's SPIR-V.
     for source in [Source::wgsl(MATRICES), Source::spirv(bytemuck::cast_slice::<u32, u8>(&spirv).to_vec())] {
-        let built = fixture.kernel(source).subgroup_size(fixture.info().subgroup.size).full_subgroups(true).build();
-        if !fixture.info().features.cooperative_matrix {
-            let error = built.map(drop).unwrap_err();
-            let name = &fixture.info().name;
-            assert!(matches!(error, KernelError::Capability { .. }), "{error}");
-            if fixture.info().features.shader_float16 {
-                let message = format!("kernel `multiply` needs cooperative matrices, which {name} does not have");
-                assert_eq!(error.to_string(), message);
-            }
-            skipped("matrices_are_multiplied_by_a_subgroup_together", "no cooperative matrices");
-            continue;
-        }
-        let kernel = built.unwrap();
+        let kernel = matrices(&ctx, source).unwrap();
         assert!(kernel.signature().capabilities.contains(&Capability::CooperativeMatrix));
         let number = |i: u32, period: u32| (f32::from(u16::try_from(i % period).unwrap()) - 3.0) * 0.5;
         let [a, b] = [7, 11].map(|period| (0..256).map(|i| f16::from_f32(number(i, period))).collect::<Vec<_>>());
         let c: Vec<f32> = (0..256).map(|i| number(i, 13)).collect();
-        let (da, db) = (fixture.slice_to_device(&a).unwrap(), fixture.slice_to_device(&b).unwrap());
-        let (dc, d) = (fixture.slice_to_device(&c).unwrap(), fixture.zeros::<f32>([256]).unwrap());
-        kernel.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&da, &db, &dc, &d)).unwrap();
+        let (da, db) = (ctx.slice_to_device(&a).unwrap(), ctx.slice_to_device(&b).unwrap());
+        let (dc, d) = (ctx.slice_to_device(&c).unwrap(), ctx.zeros::<f32>([256]).unwrap());
+        kernel.dispatch(ctx.default_stream(), Groups::exact([1, 1, 1]), (&da, &db, &dc, &d)).unwrap();
         // By columns. Quarters below 2^10 in all: exact in any order.
         let product = |row: usize, column: usize| -> f32 {
             (0..16).map(|k| a[16 * k + row].to_f32() * b[16 * column + k].to_f32()).sum()

@@ -12,6 +12,7 @@ use ash::{ext, vk};
 
 use crate::error::{Error, INSTALL_DRIVER, INSTALL_LAYER, Result};
 use crate::fork::Origin;
+use crate::plan::COOPERATIVE_MATRIX;
 use crate::query;
 use crate::snapshot::DeviceInfo;
 
@@ -22,6 +23,9 @@ const SHADER_ACCESSES: &CStr = c"syncval_shader_accesses_heuristic";
 
 /// The first release whose layer surely knows [`SHADER_ACCESSES`]; a layer that does not would complain.
 const SHADER_ACCESSES_SINCE: u32 = vk::make_api_version(0, 1, 4, 304);
+
+/// The first release that knows [`COOPERATIVE_MATRIX`].
+const COOPERATIVE_MATRIX_SINCE: u32 = vk::make_api_version(0, 1, 3, 255);
 
 /// One message of the validation layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,6 +142,8 @@ impl Instance {
 
     /// Lists the devices, in the loader's order. Every device is listed, also those that cannot be opened.
     ///
+    /// Under a validation layer that is older than cooperative matrices, no device has them.
+    ///
     /// # Errors
     ///
     /// [`Error::NoDevice`] if there is none; [`Error::Vulkan`] if the driver fails.
@@ -152,8 +158,14 @@ impl Instance {
             }
             Err(code) => return Err(Error::from_call("vkEnumeratePhysicalDevices")(code)),
         };
+        // A layer that is older than an extension complains of it, and takes its features from the device's creation.
+        let judges_matrices = !self.is_validating() || layer_version(&self.entry)? >= Some(COOPERATIVE_MATRIX_SINCE);
         let describe = |raw| {
-            let info = query::device_info(&self.raw, raw)?;
+            let mut info = query::device_info(&self.raw, raw)?;
+            if !judges_matrices {
+                info.extensions.remove(COOPERATIVE_MATRIX);
+                info.features.cooperative_matrix = false;
+            }
             Ok(PhysicalDevice { instance: Arc::clone(self), raw, info: Arc::new(info) })
         };
         handles.into_iter().map(describe).collect()

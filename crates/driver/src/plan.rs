@@ -21,7 +21,7 @@ const USEFUL_EXTENSIONS: [&str; 6] = [
     "VK_KHR_portability_subset",
 ];
 
-const COOPERATIVE_MATRIX: &str = "VK_KHR_cooperative_matrix";
+pub(crate) const COOPERATIVE_MATRIX: &str = "VK_KHR_cooperative_matrix";
 
 /// Streams beyond this many share queues: a GPU runs few at once, and each costs the driver a channel.
 const MAX_COMPUTE_QUEUES: u32 = 4;

@@ -198,7 +198,7 @@ pub(crate) mod tests {
             (C::IntegerDotProduct, [true, true, true]),
             (C::SubgroupClustered, [false, false, true]),
             (C::Float32AtomicAdd, [false, false, false]), // Enabled nowhere yet.
-            (C::CooperativeMatrix, [false, false, false]),
+            (C::CooperativeMatrix, [false, false, true]),
             (C::BufferAddress, [false, false, false]), // What is reached by address cannot be ordered.
             (C::Other(4433), [false, false, false]),
         ];
