@@ -3,6 +3,8 @@
 //! The oracle is `Layout::offsets`, element by element. Machines are made up: one like a GPU, and one whose limits are
 //! so tight that small arrays are cut into windows.
 
+use vkarray_shaders::channels::{Channels, Weave};
+
 use super::launch::{Launch, Program};
 use super::machine::Machine;
 use super::plan::{Step, plan};
@@ -41,6 +43,7 @@ fn execute(launch: &Launch, source: &[u8], target: &mut [u8]) {
     let unit = match launch.program {
         Program::Strided { unit, .. } | Program::Tile { unit, .. } => unit,
         Program::Quads { .. } => 4,
+        Program::Channels(channels) => channels.unit_bytes,
     };
     let lengths = &told.lengths[..n_axes];
     let n_units: u32 = lengths.iter().product();
@@ -84,6 +87,7 @@ fn check_coverage(launch: &Launch, n_units: u32) {
             assert!(n_groups >= rows * tiles * axis(1).div_ceil(u64::from(s)));
             assert_eq!(told.target_strides[0], 1, "words are put together along axis 0");
         }
+        Program::Channels(channels) => check_channels(launch, &channels, n_units),
         Program::Quads { .. } => {
             let edge = 64;
             assert_eq!(rows * axis(0) * axis(1), u64::from(n_units));
@@ -99,6 +103,27 @@ fn check_coverage(launch: &Launch, n_units: u32) {
             assert!([&launch.source, &launch.target].iter().all(|window| window.end.is_multiple_of(16)), "{launch:?}");
         }
     }
+}
+
+/// Whether a launch between pixels and planes reads and writes whole aligned items, and all of them.
+fn check_channels(launch: &Launch, channels: &Channels, n_units: u32) {
+    let told = &launch.told;
+    let [along, across] = [told.lengths[0], told.lengths[1]];
+    let n_groups = launch.groups[0] * launch.groups[1];
+    assert_eq!(told.n_rows * along * across, n_units);
+    assert!(told.n_tiles * channels.lanes * channels.blocks * channels.item_units() >= along, "{launch:?}");
+    assert!(n_groups * (channels.group / channels.lanes) >= told.n_rows * told.n_tiles, "{launch:?}");
+    assert_eq!(channels.channels, across);
+    assert!(channels.shared_bytes() <= GPU.shared_bytes && channels.item_bytes >= channels.unit_bytes, "{launch:?}");
+    let (pixels, planes) = match channels.weave {
+        Weave::ToPlanes => (&told.source_strides, &told.target_strides),
+        Weave::ToPixels => (&told.target_strides, &told.source_strides),
+    };
+    assert_eq!((pixels[0], pixels[1], planes[0]), (across, 1, 1), "{launch:?}");
+    let outer = 2..told.n_axes as usize;
+    let units = [told.source_base, told.target_base, along, planes[1]].into_iter();
+    let mut units = units.chain(outer.flat_map(|axis| [pixels[axis], planes[axis]]));
+    assert!(units.all(|n| n.is_multiple_of(channels.item_units())), "{launch:?}");
 }
 
 /// Copies by a plan and by the oracle, and compares every byte of the target.
@@ -163,6 +188,43 @@ fn every_pair_of_small_views_is_copied() {
     }
 }
 
+/// Pixels and planes of all sizes, at places that are aligned and not, with gaps and backwards.
+#[test]
+fn pixels_and_planes_are_copied_to_each_other() {
+    let stack = |shape: &[usize]| Layout::contiguous(shape, crate::Order::C).unwrap();
+    let mut n_woven = 0;
+    let parts = [[1, 259], [2, 64], [3, 101], [1, 7]];
+    for (channels, [rows, columns]) in
+        [2, 3, 4, 5, 8, 15, 16, 17].into_iter().flat_map(|channels| parts.map(|part| (channels, part)))
+    {
+        let machines: &[(usize, &Machine)] = match columns {
+            7 => &[(1, &TINY), (2, &TINY), (4, &TINY), (1, &GPU)],
+            _ => &[(1, &GPU), (2, &GPU), (4, &GPU), (8, &GPU), (16, &GPU)],
+        };
+        for (at, gap) in [(0, 0), (0, 19), (4, 12), (1, 2)] {
+            let wide = columns + at + gap;
+            let end = (at + columns) as isize;
+            let pixels = stack(&[rows, wide, channels]).slice(&crate::s![.., at as isize..end, ..]).unwrap();
+            let planes = stack(&[channels, rows, wide]).slice(&crate::s![.., .., at as isize..end]).unwrap();
+            let reversed = planes.slice(&crate::s![..;-1]).unwrap().transpose(Some(&[1, 2, 0])).unwrap();
+            let planes = planes.transpose(Some(&[1, 2, 0])).unwrap();
+            for &(itemsize, machine) in machines {
+                for (source, target) in
+                    [(&pixels, &planes), (&planes, &pixels), (&pixels, &reversed), (&reversed, &pixels)]
+                {
+                    let steps = check(source, target, itemsize, machine);
+                    n_woven += steps.iter().filter(|step| is_woven(step)).count();
+                }
+            }
+        }
+    }
+    assert!(n_woven > 500, "{n_woven}");
+}
+
+fn is_woven(step: &Step) -> bool {
+    matches!(step, Step::Launch(launch) if matches!(launch.program, Program::Channels(_)))
+}
+
 #[test]
 fn many_axes_are_taken_apart() {
     let shape = [2_usize; 11];
@@ -210,8 +272,8 @@ fn each_kind_of_copy_goes_its_way() {
         (&stacked, &stacked_turned, 4, &GPU, "quads"), // Many of them.
         (&image, &turned, 16, &GPU, "tile 16: 32 x 16"), // As much workgroup memory as every device has.
         (&image, &turned, 1, &GPU, "tile 1: 32 x 32"), // Transposed bytes.
-        (&matrix(6000, 4), &channels, 1, &GPU, "tile 1: 4 x 256"), // Channels last to channels first.
-        (&channels, &matrix(6000, 4), 1, &GPU, "strided 1"), // And back: whole words of four channels.
+        (&matrix(6000, 4), &channels, 1, &GPU, "ToPlanes 4 x 1, 16 at a time"), // Channels last to channels first.
+        (&channels, &matrix(6000, 4), 1, &GPU, "ToPixels 4 x 1, 16 at a time"), // And back.
     ];
     for &(source, target, itemsize, machine, expected) in cases {
         let done = match check(source, target, itemsize, machine).as_slice() {
@@ -221,6 +283,9 @@ fn each_kind_of_copy_goes_its_way() {
                 Program::Strided { unit, .. } => format!("strided {unit}"),
                 Program::Tile { unit, tile: [s, t], .. } => format!("tile {unit}: {s} x {t}"),
                 Program::Quads { .. } => "quads".to_owned(),
+                Program::Channels(Channels { weave, unit_bytes, item_bytes, channels, .. }) => {
+                    format!("{weave:?} {channels} x {unit_bytes}, {item_bytes} at a time")
+                }
             },
             steps => format!("{} steps", steps.len()),
         };
