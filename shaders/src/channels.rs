@@ -1,14 +1,19 @@
-//! [`Channels`]: kernels that copy pixels, whose channels lie together, to planes of one channel each, and back.
+//! [`Channels`] and [`ChannelWords`]: kernels that copy pixels, whose channels lie together, to planes of one channel
+//! each, and back.
 //!
-//! Units are moved about inside registers, which no loop does well: which bits go where is known when the kernel is
+//! In the first, units are moved about inside registers, which no loop does well: which bits go where is known when the kernel is
 //! written, so it is written out here. What is always the same is in `library/copy_to_planes.wgsl` and
-//! `library/copy_to_pixels.wgsl`. When such a kernel runs is `vkarray-ndarray`'s to know.
+//! `library/copy_to_pixels.wgsl`. The second is for bytes and pairs of bytes at places that are no whole words. When such
+//! a kernel runs is `vkarray-ndarray`'s to know.
 
 use std::fmt::Write as _;
 
 const WALK: &str = include_str!("../library/walk.wgsl");
 const TO_PLANES: &str = include_str!("../library/copy_to_planes.wgsl");
 const TO_PIXELS: &str = include_str!("../library/copy_to_pixels.wgsl");
+const WORDS: &str = include_str!("../library/words.wgsl");
+const WORDS_TO_PLANES: &str = include_str!("../library/copy_words_to_planes.wgsl");
+const WORDS_TO_PIXELS: &str = include_str!("../library/copy_words_to_pixels.wgsl");
 
 /// Which side has the pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -204,5 +209,71 @@ impl Channels {
     fn part(&self, item: u32, word: u32) -> String {
         let component = ["x", "y", "z", "w"][word as usize];
         if self.item_bytes == 4 { format!("from_.i{item}") } else { format!("from_.i{item}.{component}") }
+    }
+}
+
+/// A variant for units smaller than a word, at any place. Entry `copy_words_to_planes` or `copy_words_to_pixels`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ChannelWords {
+    /// Which side has the pixels.
+    pub weave: Weave,
+    /// Bytes of a unit: 1 or 2.
+    pub unit_bytes: u32,
+    /// Units of a pixel that are copied.
+    pub channels: u32,
+    /// Units from one pixel to the next; of a target as many as are copied.
+    pub pixel: u32,
+    /// Words of each plane, or of the pixels, that a workgroup puts together.
+    pub tile_words: u32,
+    /// Invocations of a workgroup.
+    pub group: u32,
+}
+
+impl ChannelWords {
+    /// Units of a word.
+    #[must_use]
+    pub fn word_units(&self) -> u32 {
+        4 / self.unit_bytes
+    }
+
+    /// Bytes of workgroup memory.
+    #[must_use]
+    pub fn shared_bytes(&self) -> u32 {
+        (self.loads() * self.group * 33 / 32 + 1) * 4
+    }
+
+    /// The kernel's text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let body = if self.weave == Weave::ToPlanes { WORDS_TO_PLANES } else { WORDS_TO_PIXELS };
+        let constants = [
+            ("UNITS", self.word_units()),
+            ("BITS", 8 * self.unit_bytes),
+            ("GROUP", self.group),
+            ("CHANNELS", self.channels),
+            ("PIXEL", self.pixel),
+            ("TILE_WORDS", self.tile_words),
+            ("PLANE_WORDS", self.plane_words()),
+            ("LOADS", self.loads()),
+        ];
+        let constants: String = constants.iter().map(|(name, value)| format!("const {name} = {value}u;\n")).collect();
+        [&constants, WALK, WORDS, body].concat()
+    }
+
+    /// Words of a plane that the pixels of a tile may be in, wherever these and the plane begin.
+    fn plane_words(&self) -> u32 {
+        let units = self.word_units();
+        let pixels = (self.tile_words * units + units - 1).div_ceil(self.channels) + 1;
+        pixels.div_ceil(units) + 1
+    }
+
+    /// Words that an invocation brings to the stage.
+    fn loads(&self) -> u32 {
+        let units = self.word_units();
+        let words = match self.weave {
+            Weave::ToPlanes => ((self.tile_words * units + units - 1) * self.pixel).div_ceil(units) + 1,
+            Weave::ToPixels => self.channels * self.plane_words(),
+        };
+        words.div_ceil(self.group)
     }
 }

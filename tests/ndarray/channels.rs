@@ -92,3 +92,38 @@ fn copied<T: Element + PartialEq + Debug>(
     target.slice(&into.map(Index::from)).unwrap().copy_from_device(&turned).unwrap();
     assert!(target.copy_to_host().unwrap() == expected, "{name}");
 }
+
+#[test]
+fn some_channels_of_each_pixel_are_copied() {
+    let fixture = Fixture::open();
+    let host = ArrayD::from_shape_vec(IxDyn(&[5, 67, 4]), (0..5 * 67 * 4).map(|i: u32| i as u16).collect()).unwrap();
+    for (start, len) in [(0, 3), (1, 3), (2, 2)] {
+        let part = SliceInfoElem::Slice { start, end: Some(start + len), step: 1 };
+        let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+        let planes = ArrayD::from_elem(IxDyn(&[len as usize, 5, 67]), 7);
+        copied(&fixture, &(host.clone(), [all, all, part]), &(planes, [all; 3]), [2, 0, 1], &format!("{start}, {len}"));
+        let bytes = host.mapv(|value| value.to_le_bytes()[0]);
+        let planes = ArrayD::from_elem(IxDyn(&[len as usize, 5, 67]), 7);
+        copied(&fixture, &(bytes, [all, all, part]), &(planes, [all; 3]), [2, 0, 1], &format!("{start}, {len}, bytes"));
+    }
+}
+
+#[test]
+fn pixels_and_planes_of_one_array_are_copied_to_each_other() {
+    let fixture = Fixture::open();
+    for n in [1024_usize, 1021] {
+        let host: Vec<u8> = (0..6 * n).map(|i| (i * 7 + i / 251).to_le_bytes()[0]).collect();
+        let both = fixture.slice_to_device(&host).unwrap();
+        let halves = both.split_at(&[3 * n as isize], 0).unwrap();
+        let pixels = halves[0].reshape([n as isize, 3]).unwrap();
+        let planes = halves[1].reshape([3, n as isize]).unwrap().transpose(None).unwrap();
+        planes.copy_from_device(&pixels).unwrap();
+        let mut expected = host.clone();
+        (0..3 * n).for_each(|i| expected[3 * n + i % 3 * n + i / 3] = host[i]);
+        assert!(both.to_vec().unwrap() == expected, "{n}");
+        both.slice(&[Index::stepped(..3 * n as isize, 1)]).unwrap().fill(9).unwrap();
+        pixels.copy_from_device(&planes).unwrap();
+        expected[..3 * n].copy_from_slice(&host[..3 * n]);
+        assert!(both.to_vec().unwrap() == expected, "{n}, back");
+    }
+}

@@ -2,12 +2,13 @@
 //! or the other way round.
 //!
 //! They go by kernels that write whole items of 4, 8 or 16 bytes, of as many pixels as an item of a plane has units. What
-//! is left of each row goes as any other copy. Pure; the kernels are in `vkarray_shaders::channels`, and `launch.rs`
-//! makes a dispatch of what is chosen here.
+//! is left of each row goes as any other copy. Where bytes, or pairs of them, lie at places that no item begins at, another
+//! kernel puts words together. Pure; the kernels are in `vkarray_shaders::channels`, and `launch.rs` makes a dispatch of
+//! what is chosen here.
 
-use vkarray_shaders::channels::{Channels, Weave};
+use vkarray_shaders::channels::{ChannelWords, Channels, Weave};
 
-use super::launch::low;
+use super::launch::{Program, low};
 use super::machine::Machine;
 use super::walk::{Axis, Walk};
 
@@ -27,11 +28,33 @@ const MAX_SHARED: u32 = 18 << 10;
 /// How a walk goes between pixels and planes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Way {
-    pub(super) program: Channels,
+    pub(super) program: Program,
     /// The axis along planes.
     pub(super) along: usize,
     /// The axis of channels.
     pub(super) across: usize,
+    /// Pixels that are copied together: the program copies a multiple of them.
+    units: u64,
+}
+
+impl Way {
+    /// How many tiles a row of so many pixels has, and how many rows a workgroup has at a time.
+    pub(super) fn tiles(&self, pixels: u64) -> (u64, u64) {
+        match self.program {
+            Program::Channels(program) => {
+                let a_tile = u64::from(program.lanes * program.blocks);
+                ((pixels / self.units).div_ceil(a_tile), u64::from(program.group / program.lanes))
+            }
+            Program::ChannelWords(program) => {
+                let (word, across) = (u64::from(program.word_units()), u64::from(program.channels));
+                let units = if program.weave == Weave::ToPlanes { pixels } else { pixels * across };
+                // So many words, wherever the first unit is in its own.
+                let words = (units + 2 * word - 2) / word;
+                (words.div_ceil(u64::from(program.tile_words)), 1)
+            }
+            _ => unreachable!("no other program goes between pixels and planes"),
+        }
+    }
 }
 
 /// A piece in at most two: what goes between pixels and planes in whole items, and what is left of its rows.
@@ -51,20 +74,31 @@ pub(super) fn way_of_whole(piece: &Walk, machine: &Machine) -> Option<Way> {
     way(piece, machine).filter(|way| whole(piece, way) == piece.axes[way.along].len)
 }
 
-/// Units of a row of a plane that are in whole items.
+/// Pixels of a row that are copied together with others.
 fn whole(piece: &Walk, way: &Way) -> u64 {
-    let units = u64::from(way.program.item_units());
-    piece.axes[way.along].len / units * units
+    piece.axes[way.along].len / way.units * way.units
 }
 
 fn way(piece: &Walk, machine: &Machine) -> Option<Way> {
     let (weave, along, across) = axes(piece)?;
+    let by_items = || {
+        let program = items(piece, weave, [along, across], machine)?;
+        Some((Program::Channels(program), u64::from(program.item_units())))
+    };
+    let by_words = || Some((Program::ChannelWords(words(piece, weave, [along, across], machine)?), 1));
+    let (program, units) = by_items().or_else(by_words)?;
+    Some(Way { program, along, across, units })
+}
+
+/// The program of the largest items that a piece is made of.
+fn items(piece: &Walk, weave: Weave, [along, across]: [usize; 2], machine: &Machine) -> Option<Channels> {
     let (len, channels) = (piece.axes[along].len, piece.axes[across].len);
     let is_fit = |item: &u64| {
         let units = item / piece.unit;
         units > 0
             && len / units >= MIN_ITEMS
             && channels * item <= FLIGHT.1
+            && pixel(piece, weave, along) == channels
             && places(piece, weave, along, across).all(|place| place.is_multiple_of(units))
     };
     let item = [16, 8, 4].into_iter().find(is_fit)?;
@@ -81,7 +115,28 @@ fn way(piece: &Walk, machine: &Machine) -> Option<Way> {
         program.group /= 2;
         program.lanes = program.lanes.min(program.group);
     }
-    (program.group > 0).then_some(Way { program, along, across })
+    (program.group > 0).then_some(program)
+}
+
+/// The program that puts words together, for units that are smaller.
+fn words(piece: &Walk, weave: Weave, [along, across]: [usize; 2], machine: &Machine) -> Option<ChannelWords> {
+    let units = (4 / piece.unit).max(1);
+    if units == 1 || piece.axes[along].len < MIN_ITEMS * units {
+        return None;
+    }
+    let [unit_bytes, channels, pixel] = [piece.unit, piece.axes[across].len, pixel(piece, weave, along)].map(low);
+    let tile_words = low(FLIGHT.0 / 4) * machine.group;
+    let mut program = ChannelWords { weave, unit_bytes, channels, pixel, tile_words, group: machine.group };
+    while program.tile_words > 0 && program.shared_bytes() > MAX_SHARED.min(machine.shared_bytes) {
+        program.tile_words /= 2;
+    }
+    (program.tile_words > 0).then_some(program)
+}
+
+/// Units from one pixel to the next.
+fn pixel(piece: &Walk, weave: Weave, along: usize) -> u64 {
+    let stride = if weave == Weave::ToPlanes { piece.axes[along].source } else { piece.axes[along].target };
+    stride.unsigned_abs()
 }
 
 /// Which side of a piece has pixels, if one has, which axis goes along planes and which one across.
@@ -93,8 +148,9 @@ fn axes(piece: &Walk) -> Option<(Weave, usize, usize)> {
     }
     let to_planes = || {
         let across = piece.source_axis().filter(|across| is_short(*across))?;
+        let least = piece.axes[across].len.cast_signed();
         let is_packed =
-            piece.axes[across].source == 1 && piece.axes[last].source == piece.axes[across].len.cast_signed();
+            piece.axes[across].source == 1 && (least..=MAX_CHANNELS.cast_signed()).contains(&piece.axes[last].source);
         is_packed.then_some((Weave::ToPlanes, last, across))
     };
     let to_pixels = || {

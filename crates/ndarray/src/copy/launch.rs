@@ -7,10 +7,10 @@
 
 use std::ops::Range;
 
-use vkarray_shaders::channels::Channels;
+use vkarray_shaders::channels::{ChannelWords, Channels};
 use vkarray_shaders::library;
 
-use super::channels;
+use super::channels::{self, Way};
 use super::machine::Machine;
 use super::walk::{Axis, Walk};
 use super::window::{MAX_AXES, Side};
@@ -39,6 +39,8 @@ pub(crate) enum Program {
     Quads { group: u32 },
     /// Between pixels and planes: axis 0 goes along planes, axis 1 across.
     Channels(Channels),
+    /// The same, for units smaller than a word at any place.
+    ChannelWords(ChannelWords),
 }
 
 /// Units of four bytes in a quad.
@@ -106,7 +108,7 @@ impl Launch {
             if across > along {
                 axes[1..=across].rotate_right(1);
             }
-            return woven(axes, way.program);
+            return woven(axes, &way);
         }
         let Some((source_axis, edges)) = tile else {
             return if unit < 4 { worded(axes, unit, machine) } else { strided(axes, unit, machine) };
@@ -214,12 +216,10 @@ fn tiled(axes: &[Axis], program: Program, edges: [u32; 2]) -> (Program, Told, u6
     (program, told, n_groups)
 }
 
-fn woven(axes: &[Axis], program: Channels) -> (Program, Told, u64) {
-    let n_blocks = axes[0].len / u64::from(program.item_units());
-    let n_tiles = n_blocks.div_ceil(u64::from(program.lanes * program.blocks));
+fn woven(axes: &[Axis], way: &Way) -> (Program, Told, u64) {
+    let (n_tiles, rows_at_once) = way.tiles(axes[0].len);
     let (rows, told) = rows(&axes[2..], n_tiles);
-    let n_groups = rows.div_ceil(u64::from(program.group / program.lanes)) * n_tiles;
-    (Program::Channels(program), told, n_groups)
+    (way.program, told, rows.div_ceil(rows_at_once) * n_tiles)
 }
 
 fn rows(outer: &[Axis], n_tiles: u64) -> (u64, Told) {

@@ -3,7 +3,7 @@
 //! The oracle is `Layout::offsets`, element by element. Machines are made up: one like a GPU, and one whose limits are
 //! so tight that small arrays are cut into windows.
 
-use vkarray_shaders::channels::{Channels, Weave};
+use vkarray_shaders::channels::{ChannelWords, Channels, Weave};
 
 use super::launch::{Launch, Program};
 use super::machine::Machine;
@@ -44,6 +44,7 @@ fn execute(launch: &Launch, source: &[u8], target: &mut [u8]) {
         Program::Strided { unit, .. } | Program::Tile { unit, .. } => unit,
         Program::Quads { .. } => 4,
         Program::Channels(channels) => channels.unit_bytes,
+        Program::ChannelWords(channels) => channels.unit_bytes,
     };
     let lengths = &told.lengths[..n_axes];
     let n_units: u32 = lengths.iter().product();
@@ -88,6 +89,7 @@ fn check_coverage(launch: &Launch, n_units: u32) {
             assert_eq!(told.target_strides[0], 1, "words are put together along axis 0");
         }
         Program::Channels(channels) => check_channels(launch, &channels, n_units),
+        Program::ChannelWords(channels) => check_channel_words(launch, &channels, n_units),
         Program::Quads { .. } => {
             let edge = 64;
             assert_eq!(rows * axis(0) * axis(1), u64::from(n_units));
@@ -124,6 +126,22 @@ fn check_channels(launch: &Launch, channels: &Channels, n_units: u32) {
     let units = [told.source_base, told.target_base, along, planes[1]].into_iter();
     let mut units = units.chain(outer.flat_map(|axis| [pixels[axis], planes[axis]]));
     assert!(units.all(|n| n.is_multiple_of(channels.item_units())), "{launch:?}");
+}
+
+/// Whether there are tiles for all words, wherever the first unit is in its own.
+fn check_channel_words(launch: &Launch, channels: &ChannelWords, n_units: u32) {
+    let told = &launch.told;
+    let [along, across] = [told.lengths[0], told.lengths[1]];
+    assert_eq!((told.n_rows * along * across, channels.channels), (n_units, across));
+    let (pixels, planes, units) = match channels.weave {
+        Weave::ToPlanes => (&told.source_strides, &told.target_strides, along),
+        Weave::ToPixels => (&told.target_strides, &told.source_strides, along * across),
+    };
+    assert_eq!((pixels[0], pixels[1], planes[0]), (channels.pixel, 1, 1), "{launch:?}");
+    let words = (units + 2 * channels.word_units() - 2) / channels.word_units();
+    assert!(told.n_tiles * channels.tile_words >= words, "{launch:?}");
+    assert!(launch.groups[0] * launch.groups[1] >= told.n_rows * told.n_tiles, "{launch:?}");
+    assert!(channels.shared_bytes() <= GPU.shared_bytes, "{launch:?}");
 }
 
 /// Copies by a plan and by the oracle, and compares every byte of the target.
@@ -222,7 +240,7 @@ fn pixels_and_planes_are_copied_to_each_other() {
 }
 
 fn is_woven(step: &Step) -> bool {
-    matches!(step, Step::Launch(launch) if matches!(launch.program, Program::Channels(_)))
+    matches!(step, Step::Launch(launch) if matches!(launch.program, Program::Channels(_) | Program::ChannelWords(_)))
 }
 
 #[test]
@@ -241,9 +259,13 @@ fn many_axes_are_taken_apart() {
 fn each_kind_of_copy_goes_its_way() {
     let matrix = |rows: usize, columns: usize| Layout::contiguous(&[rows, columns], crate::Order::C).unwrap();
     let (image, turned) = (matrix(600, 40), matrix(40, 600).transpose(None).unwrap());
+    let (broad, broad_turned) = (matrix(600, 90), matrix(90, 600).transpose(None).unwrap());
     let sparse = matrix(600, 80).slice(&crate::s![.., ..;2]).unwrap();
     let crop = matrix(600, 80).slice(&crate::s![.., 8..48]).unwrap();
     let channels = Layout::contiguous(&[4, 6000], crate::Order::C).unwrap().transpose(None).unwrap();
+    let odd_channels = Layout::contiguous(&[4, 6001], crate::Order::C).unwrap().transpose(None).unwrap();
+    let three_of_four = matrix(6000, 4).slice(&crate::s![.., ..3]).unwrap();
+    let three_channels = Layout::contiguous(&[3, 6000], crate::Order::C).unwrap().transpose(None).unwrap();
     let (wide, wide_turned) = (matrix(128, 68), matrix(68, 128).transpose(None).unwrap());
     let backwards = wide.slice(&crate::s![.., ..;-1]).unwrap();
     let (uneven, uneven_turned) = (matrix(128, 70), matrix(70, 128).transpose(None).unwrap());
@@ -264,16 +286,21 @@ fn each_kind_of_copy_goes_its_way() {
         (&image, &crop, 4, &cpu, "600 regions"), // Rows, on a processor.
         (&image, &sparse, 4, &GPU, "strided 4"), // Scattered.
         (&sparse, &image, 1, &GPU, "strided 1"), // Gathered bytes.
-        (&image, &turned, 4, &GPU, "tile 4: 32 x 32"), // Transposed.
+        (&broad, &broad_turned, 4, &GPU, "tile 4: 32 x 32"), // Transposed.
         (&wide, &wide_turned, 4, &GPU, "quads"), // With a large tile's worth along both axes.
         (&wide, &wide_turned, 8, &GPU, "tile 8: 32 x 32"), // Not of longer units.
         (&backwards, &wide_turned, 4, &GPU, "tile 4: 32 x 32"), // Nor backwards.
         (&uneven, &uneven_turned, 4, &GPU, "tile 4: 32 x 32"), // Nor where rows are no whole quads.
         (&stacked, &stacked_turned, 4, &GPU, "quads"), // Many of them.
         (&image, &turned, 16, &GPU, "tile 16: 32 x 16"), // As much workgroup memory as every device has.
-        (&image, &turned, 1, &GPU, "tile 1: 32 x 32"), // Transposed bytes.
+        (&broad, &broad_turned, 1, &GPU, "tile 1: 32 x 32"), // Transposed bytes.
+        (&image, &turned, 4, &GPU, "ToPlanes 40 x 4, 4 at a time"), // Transposed, and short along one axis.
         (&matrix(6000, 4), &channels, 1, &GPU, "ToPlanes 4 x 1, 16 at a time"), // Channels last to channels first.
         (&channels, &matrix(6000, 4), 1, &GPU, "ToPixels 4 x 1, 16 at a time"), // And back.
+        (&matrix(6001, 4), &odd_channels, 1, &GPU, "ToPlanes 4 of 4 x 1, by words"), // Planes that begin anywhere.
+        (&odd_channels, &matrix(6001, 4), 1, &GPU, "ToPixels 4 of 4 x 1, by words"), // And back.
+        (&matrix(6001, 4), &odd_channels, 4, &GPU, "ToPlanes 4 x 4, 4 at a time"), // Of words that is no matter.
+        (&three_of_four, &three_channels, 1, &GPU, "ToPlanes 3 of 4 x 1, by words"), // RGB of RGBA.
     ];
     for &(source, target, itemsize, machine, expected) in cases {
         let done = match check(source, target, itemsize, machine).as_slice() {
@@ -285,6 +312,9 @@ fn each_kind_of_copy_goes_its_way() {
                 Program::Quads { .. } => "quads".to_owned(),
                 Program::Channels(Channels { weave, unit_bytes, item_bytes, channels, .. }) => {
                     format!("{weave:?} {channels} x {unit_bytes}, {item_bytes} at a time")
+                }
+                Program::ChannelWords(ChannelWords { weave, unit_bytes, channels, pixel, .. }) => {
+                    format!("{weave:?} {channels} of {pixel} x {unit_bytes}, by words")
                 }
             },
             steps => format!("{} steps", steps.len()),
