@@ -8,7 +8,7 @@
 
 use vkarray_shaders::channels::{ChannelWords, Channels, Weave};
 
-use super::launch::{Program, low};
+use super::launch::low;
 use super::machine::Machine;
 use super::walk::{Axis, Walk};
 
@@ -25,10 +25,28 @@ const FLIGHT: (u64, u64) = (64, 256);
 /// Bytes of workgroup memory: with more, a device has too few workgroups at a time.
 const MAX_SHARED: u32 = 18 << 10;
 
+/// A kernel between pixels and planes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Woven {
+    /// Of whole items.
+    Items(Channels),
+    /// For units smaller than a word, at any place.
+    Words(ChannelWords),
+}
+
+impl Woven {
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Items(program) => program.text(),
+            Self::Words(program) => program.text(),
+        }
+    }
+}
+
 /// How a walk goes between pixels and planes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Way {
-    pub(super) program: Program,
+    pub(super) program: Woven,
     /// The axis along planes.
     pub(super) along: usize,
     /// The axis of channels.
@@ -41,18 +59,17 @@ impl Way {
     /// How many tiles a row of so many pixels has, and how many rows a workgroup has at a time.
     pub(super) fn tiles(&self, pixels: u64) -> (u64, u64) {
         match self.program {
-            Program::Channels(program) => {
+            Woven::Items(program) => {
                 let a_tile = u64::from(program.lanes * program.blocks);
                 ((pixels / self.units).div_ceil(a_tile), u64::from(program.group / program.lanes))
             }
-            Program::ChannelWords(program) => {
+            Woven::Words(program) => {
                 let (word, across) = (u64::from(program.word_units()), u64::from(program.channels));
                 let units = if program.weave == Weave::ToPlanes { pixels } else { pixels * across };
                 // So many words, wherever the first unit is in its own.
                 let words = (units + 2 * word - 2) / word;
                 (words.div_ceil(u64::from(program.tile_words)), 1)
             }
-            _ => unreachable!("no other program goes between pixels and planes"),
         }
     }
 }
@@ -83,9 +100,9 @@ fn way(piece: &Walk, machine: &Machine) -> Option<Way> {
     let (weave, along, across) = axes(piece)?;
     let by_items = || {
         let program = items(piece, weave, [along, across], machine)?;
-        Some((Program::Channels(program), u64::from(program.item_units())))
+        Some((Woven::Items(program), u64::from(program.item_units())))
     };
-    let by_words = || Some((Program::ChannelWords(words(piece, weave, [along, across], machine)?), 1));
+    let by_words = || Some((Woven::Words(words(piece, weave, [along, across], machine)?), 1));
     let (program, units) = by_items().or_else(by_words)?;
     Some(Way { program, along, across, units })
 }

@@ -7,10 +7,9 @@
 
 use std::ops::Range;
 
-use vkarray_shaders::channels::{ChannelWords, Channels};
 use vkarray_shaders::library;
 
-use super::channels::{self, Way};
+use super::channels::{Way, Woven, way_of_whole};
 use super::machine::Machine;
 use super::walk::{Axis, Walk};
 use super::window::{MAX_AXES, Side};
@@ -38,9 +37,7 @@ pub(crate) enum Program {
     /// Square tiles of units of four bytes, read and written four at a time.
     Quads { group: u32 },
     /// Between pixels and planes: axis 0 goes along planes, axis 1 across.
-    Channels(Channels),
-    /// The same, for units smaller than a word at any place.
-    ChannelWords(ChannelWords),
+    Woven(Woven),
 }
 
 /// Units of four bytes in a quad.
@@ -100,7 +97,7 @@ impl Launch {
         let (unit, last) = (low(piece.unit), axes.len() - 1);
         let tile = tile(piece, machine);
         let quads = tile.and_then(|(source_axis, _)| quads_edge(piece, source_axis, machine));
-        let way = if quads.is_none() { channels::way_of_whole(piece, machine) } else { None };
+        let way = if quads.is_none() { way_of_whole(piece, machine) } else { None };
         if let Some(way) = way {
             // Along planes first, then across.
             let [along, across] = [way.along, way.across].map(|axis| last - axis);
@@ -219,7 +216,7 @@ fn tiled(axes: &[Axis], program: Program, edges: [u32; 2]) -> (Program, Told, u6
 fn woven(axes: &[Axis], way: &Way) -> (Program, Told, u64) {
     let (n_tiles, rows_at_once) = way.tiles(axes[0].len);
     let (rows, told) = rows(&axes[2..], n_tiles);
-    (way.program, told, rows.div_ceil(rows_at_once) * n_tiles)
+    (Program::Woven(way.program), told, rows.div_ceil(rows_at_once) * n_tiles)
 }
 
 fn rows(outer: &[Axis], n_tiles: u64) -> (u64, Told) {

@@ -5,6 +5,7 @@
 
 use vkarray_shaders::channels::{ChannelWords, Channels, Weave};
 
+use super::channels::Woven;
 use super::launch::{Launch, Program};
 use super::machine::Machine;
 use super::plan::{Step, plan};
@@ -43,8 +44,8 @@ fn execute(launch: &Launch, source: &[u8], target: &mut [u8]) {
     let unit = match launch.program {
         Program::Strided { unit, .. } | Program::Tile { unit, .. } => unit,
         Program::Quads { .. } => 4,
-        Program::Channels(channels) => channels.unit_bytes,
-        Program::ChannelWords(channels) => channels.unit_bytes,
+        Program::Woven(Woven::Items(channels)) => channels.unit_bytes,
+        Program::Woven(Woven::Words(channels)) => channels.unit_bytes,
     };
     let lengths = &told.lengths[..n_axes];
     let n_units: u32 = lengths.iter().product();
@@ -88,8 +89,8 @@ fn check_coverage(launch: &Launch, n_units: u32) {
             assert!(n_groups >= rows * tiles * axis(1).div_ceil(u64::from(s)));
             assert_eq!(told.target_strides[0], 1, "words are put together along axis 0");
         }
-        Program::Channels(channels) => check_channels(launch, &channels, n_units),
-        Program::ChannelWords(channels) => check_channel_words(launch, &channels, n_units),
+        Program::Woven(Woven::Items(channels)) => check_channels(launch, &channels, n_units),
+        Program::Woven(Woven::Words(channels)) => check_channel_words(launch, &channels, n_units),
         Program::Quads { .. } => {
             let edge = 64;
             assert_eq!(rows * axis(0) * axis(1), u64::from(n_units));
@@ -240,7 +241,7 @@ fn pixels_and_planes_are_copied_to_each_other() {
 }
 
 fn is_woven(step: &Step) -> bool {
-    matches!(step, Step::Launch(launch) if matches!(launch.program, Program::Channels(_) | Program::ChannelWords(_)))
+    matches!(step, Step::Launch(launch) if matches!(launch.program, Program::Woven(_)))
 }
 
 #[test]
@@ -310,10 +311,10 @@ fn each_kind_of_copy_goes_its_way() {
                 Program::Strided { unit, .. } => format!("strided {unit}"),
                 Program::Tile { unit, tile: [s, t], .. } => format!("tile {unit}: {s} x {t}"),
                 Program::Quads { .. } => "quads".to_owned(),
-                Program::Channels(Channels { weave, unit_bytes, item_bytes, channels, .. }) => {
+                Program::Woven(Woven::Items(Channels { weave, unit_bytes, item_bytes, channels, .. })) => {
                     format!("{weave:?} {channels} x {unit_bytes}, {item_bytes} at a time")
                 }
-                Program::ChannelWords(ChannelWords { weave, unit_bytes, channels, pixel, .. }) => {
+                Program::Woven(Woven::Words(ChannelWords { weave, unit_bytes, channels, pixel, .. })) => {
                     format!("{weave:?} {channels} of {pixel} x {unit_bytes}, by words")
                 }
             },
