@@ -263,10 +263,6 @@ fn each_kind_of_copy_goes_its_way() {
     let (broad, broad_turned) = (matrix(600, 90), matrix(90, 600).transpose(None).unwrap());
     let sparse = matrix(600, 80).slice(&crate::s![.., ..;2]).unwrap();
     let crop = matrix(600, 80).slice(&crate::s![.., 8..48]).unwrap();
-    let channels = Layout::contiguous(&[4, 6000], crate::Order::C).unwrap().transpose(None).unwrap();
-    let odd_channels = Layout::contiguous(&[4, 6001], crate::Order::C).unwrap().transpose(None).unwrap();
-    let three_of_four = matrix(6000, 4).slice(&crate::s![.., ..3]).unwrap();
-    let three_channels = Layout::contiguous(&[3, 6000], crate::Order::C).unwrap().transpose(None).unwrap();
     let (wide, wide_turned) = (matrix(128, 68), matrix(68, 128).transpose(None).unwrap());
     let backwards = wide.slice(&crate::s![.., ..;-1]).unwrap();
     let (uneven, uneven_turned) = (matrix(128, 70), matrix(70, 128).transpose(None).unwrap());
@@ -275,8 +271,7 @@ fn each_kind_of_copy_goes_its_way() {
     let (rows, rows_apart) = (matrix(9, 16_384), matrix(9, 16_400).slice(&crate::s![.., 8..16_392]).unwrap());
     let bus = GPU.over_the_bus();
     let cpu = Machine { kernel_bytes: u64::MAX, regions: (4096, 64), ..GPU };
-    // Source, target, item size, machine, what is done.
-    let cases: &[(&Layout, &Layout, usize, &Machine, &str)] = &[
+    let cases: &[Way<'_>] = &[
         (&image, &image, 4, &GPU, "strided 16"), // Large and packed: a kernel of the widest unit.
         (&image, &image, 4, &cpu, "1 region"),   // Not on a processor.
         (&image, &image, 4, &bus, "1 region"),   // Nor over the bus.
@@ -295,14 +290,35 @@ fn each_kind_of_copy_goes_its_way() {
         (&stacked, &stacked_turned, 4, &GPU, "quads"), // Many of them.
         (&image, &turned, 16, &GPU, "tile 16: 32 x 16"), // As much workgroup memory as every device has.
         (&broad, &broad_turned, 1, &GPU, "tile 1: 32 x 32"), // Transposed bytes.
-        (&image, &turned, 4, &GPU, "ToPlanes 40 x 4, 4 at a time"), // Transposed, and short along one axis.
-        (&matrix(6000, 4), &channels, 1, &GPU, "ToPlanes 4 x 1, 16 at a time"), // Channels last to channels first.
-        (&channels, &matrix(6000, 4), 1, &GPU, "ToPixels 4 x 1, 16 at a time"), // And back.
-        (&matrix(6001, 4), &odd_channels, 1, &GPU, "ToPlanes 4 of 4 x 1, by words"), // Planes that begin anywhere.
-        (&odd_channels, &matrix(6001, 4), 1, &GPU, "ToPixels 4 of 4 x 1, by words"), // And back.
-        (&matrix(6001, 4), &odd_channels, 4, &GPU, "ToPlanes 4 x 4, 4 at a time"), // Of words that is no matter.
-        (&three_of_four, &three_channels, 1, &GPU, "ToPlanes 3 of 4 x 1, by words"), // RGB of RGBA.
     ];
+    assert_ways(cases);
+}
+
+#[test]
+fn pixels_and_planes_go_their_way() {
+    let pixels = |n: usize, channels: usize| Layout::contiguous(&[n, channels], crate::Order::C).unwrap();
+    let planes = |n: usize, channels: usize| pixels(channels, n).transpose(None).unwrap();
+    let three_of_four = pixels(6000, 4).slice(&crate::s![.., ..3]).unwrap();
+    let backwards = pixels(6000, 4).slice(&crate::s![.., ..;-1]).unwrap();
+    assert_ways(&[
+        (&pixels(6000, 4), &planes(6000, 4), 1, &GPU, "ToPlanes 4 x 1, 16 at a time"),
+        (&planes(6000, 4), &pixels(6000, 4), 1, &GPU, "ToPixels 4 x 1, 16 at a time"),
+        (&backwards, &planes(6000, 4), 1, &GPU, "ToPlanes 4 x 1, 16 at a time"), // BGR.
+        (&pixels(600, 40), &planes(600, 40), 4, &GPU, "ToPlanes 40 x 4, 4 at a time"), // As many as registers hold.
+        (&pixels(600, 65), &planes(600, 65), 4, &GPU, "tile 4: 32 x 32"),        // More.
+        (&pixels(6001, 4), &planes(6001, 4), 1, &GPU, "ToPlanes 4 of 4 x 1, by words"), // Planes that begin anywhere.
+        (&planes(6001, 4), &pixels(6001, 4), 1, &GPU, "ToPixels 4 of 4 x 1, by words"),
+        (&pixels(6001, 4), &planes(6001, 4), 4, &GPU, "ToPlanes 4 x 4, 4 at a time"), // Of words that is no matter.
+        (&three_of_four, &planes(6000, 3), 1, &GPU, "ToPlanes 3 of 4 x 1, by words"), // RGB of RGBA.
+        (&pixels(6002, 4), &planes(6002, 4), 1, &GPU, "ToPlanes 4 of 4 x 1, by words"), // Half a word apart.
+        (&pixels(60, 4), &planes(60, 4), 1, &GPU, "tile 1: 4 x 256"),                 // Too few of them.
+    ]);
+}
+
+/// Source, target, item size, machine, what is done.
+type Way<'a> = (&'a Layout, &'a Layout, usize, &'a Machine, &'a str);
+
+fn assert_ways(cases: &[Way<'_>]) {
     for &(source, target, itemsize, machine, expected) in cases {
         let done = match check(source, target, itemsize, machine).as_slice() {
             [Step::Regions(regions)] if regions.len() == 1 => "1 region".to_owned(),
