@@ -96,14 +96,14 @@ fn copied<T: Element + PartialEq + Debug>(
 #[test]
 fn some_channels_of_each_pixel_are_copied() {
     let fixture = Fixture::open();
-    let host = ArrayD::from_shape_vec(IxDyn(&[5, 67, 4]), (0..5 * 67 * 4).map(|i: u32| i as u16).collect()).unwrap();
+    let host = ArrayD::from_shape_vec(IxDyn(&[5, 67, 4]), (0_u16..5 * 67 * 4).collect()).unwrap();
     for (start, len) in [(0, 3), (1, 3), (2, 2)] {
         let part = SliceInfoElem::Slice { start, end: Some(start + len), step: 1 };
         let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
-        let planes = ArrayD::from_elem(IxDyn(&[len as usize, 5, 67]), 7);
+        let planes = ArrayD::from_elem(IxDyn(&[len.unsigned_abs(), 5, 67]), 7);
         copied(&fixture, &(host.clone(), [all, all, part]), &(planes, [all; 3]), [2, 0, 1], &format!("{start}, {len}"));
         let bytes = host.mapv(|value| value.to_le_bytes()[0]);
-        let planes = ArrayD::from_elem(IxDyn(&[len as usize, 5, 67]), 7);
+        let planes = ArrayD::from_elem(IxDyn(&[len.unsigned_abs(), 5, 67]), 7);
         copied(&fixture, &(bytes, [all, all, part]), &(planes, [all; 3]), [2, 0, 1], &format!("{start}, {len}, bytes"));
     }
 }
