@@ -184,11 +184,12 @@ impl Allocator {
 }
 
 impl<'a> Taken<'a> {
-    /// Copies bytes, for which there is room, behind what is used.
-    pub(crate) fn fill(mut self, source: &[u8]) -> Filled<'a> {
+    /// Copies bytes, for which there is room, behind what is used, where the device sees them.
+    pub(crate) fn fill(mut self, source: &[u8]) -> Result<Filled<'a>> {
         let part = self.next_part(source.len());
         self.bytes(&part).copy_from_slice(source);
-        Filled { slot: self, part }
+        self.close(&part)?;
+        Ok(Filled { slot: self, part })
     }
 
     /// Puts it back as the one that was used longest ago.

@@ -19,10 +19,14 @@ use super::{Copy, check_same_device, len};
 use crate::block::Block;
 use crate::crew::Crew;
 use crate::error::{Error, Result};
+use crate::mapping::Opening;
 use crate::staging::{Filled, SlotSize, Taken};
 
 /// How often a thread tries to have its turn before it sleeps: some hundred microseconds.
 const MAX_TRIES: u32 = 4096;
+
+/// So many bytes are read in place even where that is slow: a copy by the device takes longer to come round.
+const FEW: usize = 512;
 
 impl Block {
     /// Copies `source` to the bytes at `offset`, in the order of `stream`.
@@ -46,7 +50,7 @@ impl Block {
         }
         if source.len() <= SMALL {
             let slot = self.allocator().slot(Direction::ToDevice, SlotSize::Small, source.len())?;
-            return self.send_up(stream, offset, slot.fill(source)).map(drop);
+            return self.send_up(stream, offset, slot.fill(source)?).map(drop);
         }
         let plan = Plan::new(source.len(), self.allocator().crew().n_threads());
         let places = (offset..).step_by(plan.chunk);
@@ -67,7 +71,7 @@ impl Block {
         if target.is_empty() {
             return Ok(());
         }
-        if self.is_mapped() {
+        if self.is_mapped() && (self.is_read_fast() || target.len() <= FEW) {
             return self.read_when_written(&range, target);
         }
         if target.len() <= SMALL {
@@ -78,6 +82,11 @@ impl Block {
         let places = (offset..).step_by(plan.chunk);
         let work = Work::new(self, stream, plan, places.zip(target.chunks_mut(plan.chunk)));
         work.run(|| work.send_and_empty())
+    }
+
+    /// Whether the host reads it in place as fast as from staging memory.
+    fn is_read_fast(&self) -> bool {
+        self.allocator().is_read_fast(self.kind())
     }
 
     /// Records the copy of what a slot was filled with.
@@ -137,36 +146,44 @@ impl Block {
 
     /// Writes through the mapping if nothing on the device, sent or not, uses the bytes. Returns whether it did.
     fn write_if_idle(&self, range: &Range<u64>, source: &[u8]) -> Result<bool> {
-        let (_hold, uses) = self.device().hold(self.id(), range.clone(), Mode::Write, Term::Brief)?;
+        let mapping = self.mapping().expect("only called for mapped blocks");
+        let atoms = mapping.atoms(self.device(), range.clone());
+        let (_hold, uses) = self.device().hold(self.id(), atoms, Mode::Write, Term::Brief)?;
         for point in uses {
             if !point.is_complete()? {
                 return Ok(false);
             }
         }
+        mapping.open(self.device(), range, Opening::Overwrite)?;
         let address = self.mapped_bytes(range.start, source.len());
         // SAFETY: the mapping holds the range, as `mapped_bytes` checked. While the hold stands, neither the device nor
         // another thread touches it.
         let target = unsafe { slice::from_raw_parts_mut(address, source.len()) };
         copy_together(self.allocator().crew(), source, target);
+        mapping.close(self.device(), range)?;
         Ok(true)
     }
 
     /// Reads through the mapping, after what writes the bytes.
     fn read_when_written(&self, range: &Range<u64>, target: &mut [u8]) -> Result<()> {
         // Most of the wait is without the hold, which others may have to wait for.
-        self.wait_for_uses(range, Mode::Read)?;
-        let (_hold, uses) = self.device().hold(self.id(), range.clone(), Mode::Read, Term::Brief)?;
+        let mapping = self.mapping().expect("only called for mapped blocks");
+        let atoms = mapping.atoms(self.device(), range.clone());
+        self.wait_for_uses(&atoms, Mode::Read)?;
+        let (_hold, uses) = self.device().hold(self.id(), atoms, Mode::Read, Term::Brief)?;
         uses.iter().try_for_each(|last| last.wait(None))?;
-        self.read_mapped(range.start, target);
-        Ok(())
+        self.read_mapped(range.start, target)
     }
 
     /// Copies from the mapping. The caller has waited for the device's last write, and keeps other writers off.
-    pub(crate) fn read_mapped(&self, offset: u64, target: &mut [u8]) {
+    pub(crate) fn read_mapped(&self, offset: u64, target: &mut [u8]) -> Result<()> {
+        let mapping = self.mapping().expect("only called for mapped blocks");
+        mapping.open(self.device(), &(offset..offset + len(target)), Opening::Look)?;
         let address = self.mapped_bytes(offset, target.len());
         // SAFETY: the mapping holds the range, as `mapped_bytes` checked, and the caller keeps writers off it.
         let source = unsafe { slice::from_raw_parts(address.cast_const(), target.len()) };
         copy_together(self.allocator().crew(), source, target);
+        Ok(())
     }
 
     /// The address of `len` bytes at `offset`.
@@ -206,6 +223,7 @@ impl<'a> OnItsWay<'a, '_> {
     fn arrive(mut self) -> Result<Taken<'a>> {
         let part = 0..len(self.target);
         self.slot.wait_for_copies(part.clone(), Mode::Read)?;
+        self.slot.open(&part)?;
         self.target.copy_from_slice(self.slot.bytes(&part));
         Ok(self.slot)
     }
@@ -315,7 +333,7 @@ impl<'s, C: Iterator<Item = (u64, &'s [u8])> + Send> Work<'_, C> {
                     oldest
                 }
             };
-            let filled = slot.fill(chunk);
+            let filled = slot.fill(chunk)?;
             sent.push_back(self.send(|| self.block.send_up(self.stream, offset, filled))?);
         }
         Ok(())
