@@ -1,4 +1,4 @@
-//! The tests of streams, events, graphs and random programs once more, on a device that has several queues.
+//! The tests of streams, events, graphs, host copies and random programs once more, on a device that has several queues.
 //!
 //! CPU drivers have one. The layer of `many_queues/` makes it look like seven, below the validation layer, which so
 //! judges the order between queues. A loader reads its settings from the environment, so this binary runs itself. By
@@ -13,8 +13,9 @@ use crate::layered::{Layer, assert_passed};
 const LAYER: Layer = Layer { name: LAYER_NAME, folder: "many_queues", library: "libvkarray_many_queues.so", manifest };
 
 /// What is run, by the beginnings of names; each part in few programs.
-const SUITES: [&str; 7] = [
+const SUITES: [&str; 8] = [
     "several_queues::the_device_has_several_queues",
+    "allocator::ring",
     "driver::events",
     "driver::graphs",
     "driver::stream_kinds",

@@ -107,6 +107,18 @@ impl Slot {
         Ok(self.uses(part, mode).iter().try_for_each(|point| point.wait(None))?)
     }
 
+    /// As [`Slot::wait_for_uses`], for copies that are on their way.
+    pub(crate) fn wait_for_copies(&self, part: Range<u64>, mode: Mode) -> Result<()> {
+        Ok(self.uses(part, mode).iter().try_for_each(Point::wait_soon)?)
+    }
+
+    /// As [`Slot::wait_until_idle`], for copies that are on their way.
+    pub(crate) fn wait_until_emptied(&mut self) -> Result<()> {
+        self.wait_for_copies(0..self.size(), Mode::Write)?;
+        self.used = 0;
+        Ok(())
+    }
+
     /// Waits until the device uses nothing of it, so that all of it can be written.
     pub(crate) fn wait_until_idle(&mut self) -> Result<()> {
         self.wait_for_uses(0..self.size(), Mode::Write)?;
