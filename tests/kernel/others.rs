@@ -64,8 +64,8 @@ fn assert_close(found: &DeviceNDArray<f32>, expected: &[f32], what: &str) {
 
 #[test]
 fn functions_of_one_number() {
-    let fixture = Fixture::open();
     type Function = fn(f32) -> f32;
+    let fixture = Fixture::open();
     let cases: [(&str, Function); 9] = [
         ("relu", |x| x.max(0.0)),
         ("leaky_relu", |x| if x > 0.0 { x } else { x * 0.25 }), // The slope is the first parameter.
@@ -89,8 +89,9 @@ fn functions_of_one_number() {
 
 #[test]
 fn numbers_from_nothing() {
+    type Number = fn(usize) -> f32;
     let fixture = Fixture::open();
-    let cases: [(&str, fn(usize) -> f32); 2] = [("arange", |i| 5.0 - 0.5 * small(i)), ("fill", |_| 5.0)];
+    let cases: [(&str, Number); 2] = [("arange", |i| 5.0 - 0.5 * small(i)), ("fill", |_| 5.0)];
     for (name, expected) in cases {
         let Some(kernel) = ggml(&fixture, name, &[]) else { continue };
         let out = fixture.zeros::<f32>([700]).unwrap();

@@ -1,7 +1,7 @@
 //! Checks a call's arguments against the kernel's [`Signature`], and packs them: [`check()`].
 //!
-//! Pure: it sees what arrays look like ([`ArrayShape`]), never their memory. Aliasing and device identity are questions about
-//! memory, left to the layer that holds it. Nothing is converted: a number or element type that differs is an error.
+//! Pure: it sees what arrays look like ([`ArrayShape`]), never their memory; aliasing and devices are left to the layer that
+//! holds it. Nothing is converted: a number or element type that differs is an error.
 //!
 //! What fits an array parameter:
 //! - of scalars, vectors, matrices or atomics of `f32`: arrays of `f32`, and of complex numbers, whole elements only;
@@ -57,7 +57,7 @@ impl fmt::Display for ArrayShape<'_> {
 pub enum ArgShape<'a> {
     /// An array.
     Array(ArrayShape<'a>),
-    /// A constant, which is laid out for the parameter on its way to the device.
+    /// A constant, laid out for the parameter on its way.
     Constant(ArrayShape<'a>),
     /// One number.
     Scalar(ScalarValue),
@@ -296,7 +296,6 @@ impl ArrayCheck<'_> {
         self.placement.as_ref().map_or(self.array.nbytes, |placement| placement.nbytes(self.array.nbytes))
     }
 
-    /// Storage takes whole elements.
     fn check_whole(&self, placement: &Placement) -> Result<()> {
         let (given, rest) = (self.array.nbytes, placement.rest(self.array.nbytes));
         if rest == 0 || self.param.is_constant {
@@ -341,8 +340,7 @@ impl ArrayCheck<'_> {
         let ty = || param.ty.to_string();
         let problem = match param.ty.runtime_array() {
             _ if param.is_constant && given > fixed => Mismatch::TooLong { ty: ty(), limit: fixed, given },
-            _ if param.is_constant => return Ok(()),
-            None if given == fixed => return Ok(()),
+            None if param.is_constant || given == fixed => return Ok(()),
             None => Mismatch::FixedLength { ty: ty(), expected: fixed, given },
             Some(_) if given < fixed => Mismatch::TooShort { ty: ty(), needed: fixed, given },
             Some((_, stride)) => {
