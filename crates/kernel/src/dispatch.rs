@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::fold::Part;
 use crate::geometry::{Extent, Groups};
 use crate::kernel::{Binding, Kernel, Pipeline, Set};
-use crate::launch::{Launch, Prepared};
+use crate::launch::{Launch, Prepared, Return};
 
 impl Kernel {
     /// Runs the kernel over `groups`, in the order of `stream`. Returns at once.
@@ -62,11 +62,15 @@ impl Kernel {
             _ => groups,
         };
         match (self.prepare(&mut launch, stream, groups, args)?, &self.pipeline.sanitizer) {
-            (Prepared::Launch, None) => self.submit(stream, &launch),
-            (Prepared::Launch, Some(sanitizer)) => self.dispatch_sanitized(stream, &mut launch, sanitizer),
-            (Prepared::Empty, _) => Ok(()),
-            (Prepared::Folded(kernel), _) => kernel.dispatch_args(stream, groups, args),
+            (Prepared::Launch, None) => self.submit(stream, &launch)?,
+            (Prepared::Launch, Some(sanitizer)) => self.dispatch_sanitized(stream, &mut launch, sanitizer)?,
+            (Prepared::Empty, _) => return Ok(()),
+            (Prepared::Folded(kernel), _) => return kernel.dispatch_args(stream, groups, args),
         }
+        for Return { copy, block, bytes } in &launch.returns {
+            block.copy_from_block(stream, bytes.start, copy, 0..bytes.end - bytes.start)?;
+        }
+        Ok(())
     }
 
     /// Records a launch of this kernel that has its memory.

@@ -17,7 +17,8 @@ use crate::error::{Error, Result};
 use crate::geometry::{Extent, Groups};
 use crate::indirect::Indirect;
 use crate::kernel::Kernel;
-use crate::launch::{Launch, Prepared, Supply};
+use crate::launch::{Launch, Prepared, Return, Supply};
+use crate::placement::Placement;
 use crate::scalar::ScalarValue;
 
 /// A dispatch in a graph. Made by [`Kernel::record`].
@@ -35,7 +36,7 @@ struct Dispatch {
 /// An argument that outlives the call.
 #[derive(Debug, Clone)]
 enum Held {
-    Array { block: Arc<Block>, dtype: DType, shape: SmallVec<[usize; 4]>, placement: Placement },
+    Array { block: Arc<Block>, dtype: DType, shape: SmallVec<[usize; 4]>, region: Region },
     Constant(ConstArray),
     Scalar(ScalarValue),
     Scalars(SmallVec<[ScalarValue; 4]>),
@@ -50,7 +51,7 @@ enum HeldGroups {
 
 /// The rest of an [`ArrayShape`].
 #[derive(Debug, Clone, Copy)]
-struct Placement {
+struct Region {
     nbytes: u64,
     offset: u64,
     is_contiguous: bool,
@@ -144,7 +145,10 @@ impl Dispatch {
         let Some((_, held)) = self.args.iter_mut().find(|(param, _)| *param == name) else {
             return Err(unknown(signature, &name));
         };
-        if let (ArgShape::Array(recorded), ArgShape::Array(given)) = (held.as_arg().shape(), change.arg.shape())
+        if let (
+            ArgShape::Array(recorded) | ArgShape::Constant(recorded),
+            ArgShape::Array(given) | ArgShape::Constant(given),
+        ) = (held.as_arg().shape(), change.arg.shape())
             && (recorded.dtype, recorded.shape) != (given.dtype, given.shape)
         {
             let (recorded, given) = (recorded.to_string(), given.to_string());
@@ -167,7 +171,16 @@ impl Dispatch {
                 Prepared::Launch => {
                     launch.keep(args);
                     self.groups.keep(&mut launch);
+                    let returns = std::mem::take(&mut launch.returns);
                     steps.push(step(kernel, launch));
+                    for Return { copy, block, bytes } in &returns {
+                        steps.extend(block.copy_step(
+                            stream.device(),
+                            bytes.start,
+                            copy,
+                            0..bytes.end - bytes.start,
+                        )?);
+                    }
                     return Ok(steps);
                 }
             }
@@ -193,8 +206,14 @@ struct Steps<'a> {
 }
 
 impl Supply for Steps<'_> {
-    fn constant(&mut self, constant: &ConstArray, length: u64) -> Result<Arc<Block>> {
-        constant.block(self.stream, length)
+    fn constant(&mut self, constant: &ConstArray, length: u64, placement: Option<Placement>) -> Result<Arc<Block>> {
+        constant.block(self.stream, length, placement)
+    }
+
+    fn copied(&mut self, array: &ArrayArg<'_>) -> Result<Arc<Block>> {
+        let block = array.block.allocator().allocate(array.shape.nbytes, MemoryKind::Device)?;
+        self.steps.extend(block.copy_step(self.stream.device(), 0, array.block, array.bytes())?);
+        Ok(block)
     }
 
     fn continued(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>> {
@@ -245,7 +264,7 @@ impl Held {
                 block: Arc::clone(block),
                 dtype: shape.dtype,
                 shape: shape.shape.into(),
-                placement: Placement {
+                region: Region {
                     nbytes: shape.nbytes,
                     offset: shape.offset,
                     is_contiguous: shape.is_contiguous,
@@ -262,8 +281,8 @@ impl Held {
 impl AsArg for Held {
     fn as_arg(&self) -> Arg<'_> {
         match self {
-            Self::Array { block, dtype, shape, placement } => {
-                let &Placement { nbytes, offset, is_contiguous, is_writable } = placement;
+            Self::Array { block, dtype, shape, region } => {
+                let &Region { nbytes, offset, is_contiguous, is_writable } = region;
                 let shape =
                     ArrayShape { label: None, dtype: *dtype, shape, nbytes, offset, is_contiguous, is_writable };
                 Arg::Array(ArrayArg { block, shape })

@@ -17,7 +17,7 @@ use crate::sanitized::Sanitizer;
 use crate::scalar::ScalarValue;
 use crate::signature::{Param, ParamKind, Signature};
 use crate::subgroups::{Subgroups, check_subgroups};
-use crate::translate::Translated;
+use crate::translate::{BufferBounds, Translated};
 
 /// The name that entry points and push-constant members cannot have; only a bug lets one through.
 const BAD_ENTRY: &str = "an identifier holds no NUL, nor does a literal of SPIR-V";
@@ -93,44 +93,23 @@ pub(crate) struct Set {
 
 impl Pipeline {
     pub(crate) fn new(device: &Arc<Device>, cache: vk::PipelineCache, translated: Translated) -> Result<Self> {
-        let Translated {
-            spirv, signature, entry, specialization, sanitized, source_name, fold, counts_workgroups, ..
-        } = translated;
-        let specialization = Specialization::new(&specialization);
-        let mut limits = Limits::from(device.info());
-        check_capabilities(&signature, device.info(), &device.plan().features)?;
-        check_workgroup(&signature, &limits)?;
-        check_subgroups(&signature, device.info(), &device.plan().features)?;
+        let (signature, fold) = (&translated.signature, translated.fold);
+        let mut limits = Limits::of_kernel(device.info(), &translated.spirv);
+        check_capabilities(signature, device.info(), &device.plan().features)?;
+        check_workgroup(signature, &limits)?;
+        check_subgroups(signature, device.info(), &device.plan().features)?;
         // The report of the checks is bound behind the kernel's own parameters.
-        let with_report = sanitized.as_ref().map(|sanitized| sanitized.bound(&signature, &limits)).transpose()?;
-        let bound = with_report.as_ref().unwrap_or(&signature);
+        let with_report =
+            translated.sanitized.as_ref().map(|sanitized| sanitized.bound(signature, &limits)).transpose()?;
+        let bound = with_report.as_ref().unwrap_or(signature);
         check_bindings(bound, &limits)?;
         let binding = plan_binding(bound, device);
         let set_layouts = create_set_layouts(device, bound, &binding)?;
         let layout = create_layout(device, bound, &set_layouts)?;
         let sets = create_sets(device, bound, &binding, &set_layouts, layout.raw())?;
+        let raw = create_pipeline(device, cache, &translated, layout.raw())?;
+        let Translated { signature, sanitized, source_name, counts_workgroups, .. } = translated;
         let sanitizer = sanitized.map(|sanitized| Sanitizer::new(device, sanitized, source_name)).transpose()?;
-        let module = create_module(device, &spirv)?;
-        let entry = std::ffi::CString::new(entry).expect(BAD_ENTRY);
-        let stage = vk::PipelineShaderStageCreateInfo::default()
-            .stage(vk::ShaderStageFlags::COMPUTE)
-            .module(module.raw())
-            .name(&entry);
-        let values = specialization.info();
-        let stage = if specialization.is_empty() { stage } else { stage.specialization_info(&values) };
-        let Subgroups { size, full } = signature.subgroups;
-        let mut size = size
-            .map(|size| vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default().required_subgroup_size(size));
-        let stage = size.iter_mut().fold(stage, |stage, size| stage.push_next(size));
-        let full = if full { REQUIRE_FULL_SUBGROUPS } else { vk::PipelineShaderStageCreateFlags::empty() };
-        let bases = if fold.is_some() { vk::PipelineCreateFlags::DISPATCH_BASE } else { Default::default() };
-        let info =
-            [vk::ComputePipelineCreateInfo::default().flags(bases).stage(stage.flags(full)).layout(layout.raw())];
-        // SAFETY: module and layout are alive and fit the SPIR-V's bindings, which the signature was read from.
-        let created = unsafe { device.raw().create_compute_pipelines(cache, &info, None) };
-        let raw = created.map_err(|(_, code)| device.failed("vkCreateComputePipelines")(code))?[0];
-        // SAFETY: just created; batches that bind it keep this `Pipeline`.
-        let raw = unsafe { Owned::new(raw, device) };
         let label = device.kernel_label(&signature.entry);
         let push_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
         let digest = Digest::new(&signature, &limits);
@@ -160,6 +139,45 @@ impl Pipeline {
     pub(crate) fn is_of(&self, device: &Arc<Device>) -> bool {
         Arc::ptr_eq(device, self.raw.device())
     }
+}
+
+fn create_pipeline(
+    device: &Arc<Device>,
+    cache: vk::PipelineCache,
+    translated: &Translated,
+    layout: vk::PipelineLayout,
+) -> Result<Owned<vk::Pipeline>> {
+    let module = create_module(device, &translated.spirv)?;
+    let entry = std::ffi::CString::new(translated.entry.as_str()).expect(BAD_ENTRY);
+    let stage = vk::PipelineShaderStageCreateInfo::default()
+        .stage(vk::ShaderStageFlags::COMPUTE)
+        .module(module.raw())
+        .name(&entry);
+    let specialization = Specialization::new(&translated.specialization);
+    let values = specialization.info();
+    let stage = if specialization.is_empty() { stage } else { stage.specialization_info(&values) };
+    let Subgroups { size, full } = translated.signature.subgroups;
+    let mut size =
+        size.map(|size| vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default().required_subgroup_size(size));
+    let stage = size.iter_mut().fold(stage, |stage, size| stage.push_next(size));
+    let full = if full { REQUIRE_FULL_SUBGROUPS } else { vk::PipelineShaderStageCreateFlags::empty() };
+    let bases = if translated.fold.is_some() { vk::PipelineCreateFlags::DISPATCH_BASE } else { Default::default() };
+    let info = vk::ComputePipelineCreateInfo::default().flags(bases).stage(stage.flags(full)).layout(layout);
+    let mut unchecked = unchecked();
+    let is_unchecked =
+        translated.buffer_bounds == BufferBounds::Unchecked && device.plan().features.pipeline_robustness;
+    let info = [if is_unchecked { info.push_next(&mut unchecked) } else { info }];
+    // SAFETY: module and layout are alive and fit the SPIR-V's bindings, which the signature was read from.
+    let created = unsafe { device.raw().create_compute_pipelines(cache, &info, None) };
+    let raw = created.map_err(|(_, code)| device.failed("vkCreateComputePipelines")(code))?[0];
+    // SAFETY: just created; batches that bind it keep this `Pipeline`.
+    Ok(unsafe { Owned::new(raw, device) })
+}
+
+/// Without the device's own bounds, which cost up to 3 % where the kernel's author answers for every index.
+fn unchecked() -> vk::PipelineRobustnessCreateInfoEXT<'static> {
+    let none = vk::PipelineRobustnessBufferBehaviorEXT::DISABLED;
+    vk::PipelineRobustnessCreateInfoEXT::default().storage_buffers(none).uniform_buffers(none)
 }
 
 /// Values of specialisation constants as Vulkan takes them.

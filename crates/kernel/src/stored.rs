@@ -92,7 +92,7 @@ impl KernelCache {
         // What is enabled changes what the driver makes.
         let plan = format!("{plan:?}");
         let constants: Vec<String> = translated.specialization.iter().map(|value| format!("{value:?}")).collect();
-        let form = (constants, translated.signature.subgroups, translated.fold);
+        let form = (constants, translated.signature.subgroups, translated.fold, translated.buffer_bounds);
         let code = (env!("CARGO_PKG_VERSION"), &translated.spirv, &translated.entry, form);
         hash_of(|hasher| (&origin.0, device, plan, code).hash(hasher))
     }
