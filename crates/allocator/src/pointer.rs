@@ -25,7 +25,8 @@ pub struct MemoryPointer {
     mapped: Option<NonNull<u8>>,
     tag: u64,
     last_uses: LastUses,
-    owner: Option<Owner>,
+    /// Boxed once more: few have one, and what has none is moved often.
+    owner: Option<Box<Owner>>,
 }
 
 // SAFETY: the address is not used here; whoever reads or writes through it keeps out of the way of others (`Block`).
@@ -71,7 +72,7 @@ impl MemoryPointer {
 
     /// Adds something that is dropped with the pointer.
     pub fn with_owner(mut self, owner: Owner) -> Self {
-        self.owner = Some(owner);
+        self.owner = Some(Box::new(owner));
         self
     }
 
@@ -112,6 +113,7 @@ impl MemoryPointer {
 
     /// The manager's own number.
     #[must_use]
+    #[inline]
     pub fn tag(&self) -> u64 {
         self.tag
     }
@@ -119,7 +121,7 @@ impl MemoryPointer {
     /// What must live as long as the memory.
     #[must_use]
     pub fn owner(&self) -> Option<&Owner> {
-        self.owner.as_ref()
+        self.owner.as_deref()
     }
 
     /// Work that may still use the bytes: of their former owners when the manager gives them out, of the last one when
@@ -134,6 +136,10 @@ impl MemoryPointer {
     #[must_use]
     pub fn take_last_uses(&mut self) -> LastUses {
         std::mem::take(&mut self.last_uses)
+    }
+
+    pub(crate) fn last_uses_mut(&mut self) -> &mut LastUses {
+        &mut self.last_uses
     }
 
     pub(crate) fn set_last_uses(&mut self, last_uses: LastUses) {

@@ -130,11 +130,12 @@ impl Context {
         self.to_device(&ndarray::ArrayView1::from(values))
     }
 
+    /// Allocates what a packed layout takes.
     fn allocate<T: Element>(&self, layout: Layout) -> Result<DeviceNDArray<T>> {
-        let bytes = layout.span_bytes(size_of::<T>())?;
-        let holder = Holder::array(T::DTYPE.short_name(), layout.shape());
-        let block = self.allocator().allocate_for(bytes, MemoryKind::Device, holder)?;
-        Ok(DeviceNDArray::new(self, block, layout))
+        let nbytes = layout.nbytes(size_of::<T>())?;
+        let (context, holder) = (self.held(), Holder::array(T::DTYPE.short_name(), layout.shape()));
+        let block = context.allocator().allocate_for(nbytes, MemoryKind::Device, holder)?;
+        Ok(DeviceNDArray::packed(context, block, layout, nbytes))
     }
 }
 

@@ -39,8 +39,11 @@ pub use runs::Runs;
 /// The most axes a layout may have.
 pub const MAX_NDIM: usize = 32;
 
-type Shape = SmallVec<[usize; 4]>;
-type Strides = SmallVec<[isize; 4]>;
+/// The axes that a layout keeps in itself; of more than these it keeps lists elsewhere.
+const N_WITHIN: usize = 4;
+
+type Shape = SmallVec<[usize; N_WITHIN]>;
+type Strides = SmallVec<[isize; N_WITHIN]>;
 type Result<T> = std::result::Result<T, LayoutError>;
 
 /// Which elements of a block an array means: a length and a stride for each axis, and where the walk begins.
@@ -77,11 +80,11 @@ impl Layout {
         let size = checked_size(shape)?;
         let strides = match order {
             Order::A | Order::K => return Err(LayoutError::OrderNotAllowed { order, operation: "contiguous" }),
-            _ if size == 0 => SmallVec::from_elem(0, shape.len()),
+            _ if size == 0 => zeros(shape.len()),
             Order::C => order::packed_strides(shape, (0..shape.len()).rev()),
             Order::F => order::packed_strides(shape, 0..shape.len()),
         };
-        Ok(Self { shape: SmallVec::from_slice(shape), strides, offset: 0 })
+        Ok(Self { shape: list(shape), strides, offset: 0 })
     }
 
     /// Lays out `shape` with any strides, in elements, from element `offset` of the block.
@@ -130,6 +133,7 @@ impl Layout {
 
     /// The number of elements.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> usize {
         self.shape.iter().product()
     }
@@ -236,6 +240,23 @@ impl Layout {
         let (shape, strides) = (self.shape.to_vec(), self.strides.to_vec());
         LayoutError::NeedsCopy { shape, strides, to: to.to_vec(), order }
     }
+}
+
+/// The lengths of a few axes as they are kept. Few, and so not worth calling on the system to copy them.
+#[inline]
+fn list(lens: &[usize]) -> Shape {
+    if lens.len() > N_WITHIN {
+        return SmallVec::from_slice(lens);
+    }
+    let mut few = [0; N_WITHIN];
+    few.iter_mut().zip(lens).for_each(|(to, len)| *to = *len);
+    SmallVec::from_buf_and_len(few, lens.len())
+}
+
+/// A zero for each axis.
+#[inline]
+fn zeros(ndim: usize) -> Strides {
+    if ndim > N_WITHIN { SmallVec::from_elem(0, ndim) } else { SmallVec::from_buf_and_len([0; N_WITHIN], ndim) }
 }
 
 /// The number of elements, checked so that the product of any of the lengths can be taken.

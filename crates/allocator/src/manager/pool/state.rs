@@ -186,18 +186,14 @@ impl State {
         taken.map(|(place, taken)| pointer(need, caller.home, place, taken))
     }
 
-    pub(super) fn free(&self, mut memory: MemoryPointer) {
+    #[inline]
+    pub(super) fn free(&self, memory: &mut MemoryPointer) {
         let (home, place) = untag(memory.tag());
         let at = (memory.buffer(), memory.offset());
-        let uses = memory.take_last_uses();
         let shelved = &self.shelves[home];
-        let put = shelved.lock().put(place, at, uses, &shelved.meter);
-        match put {
-            Ok(()) => {}
-            Err(Misuse::Foreign) => {
-                tracing::error!(?memory, "memory was given back that is not this manager's");
-            }
-            Err(Misuse::Twice) => tracing::error!(?memory, "memory was given back twice"),
+        let put = shelved.lock().put(place, at, memory.last_uses_mut(), &shelved.meter);
+        if let Err(misuse) = put {
+            report(misuse, memory);
         }
     }
 
@@ -293,6 +289,15 @@ impl Drop for State {
     }
 }
 
+#[cold]
+fn report(misuse: Misuse, memory: &MemoryPointer) {
+    match misuse {
+        Misuse::Foreign => tracing::error!(?memory, "memory was given back that is not this manager's"),
+        Misuse::Twice => tracing::error!(?memory, "memory was given back twice"),
+    }
+}
+
+#[inline]
 fn pointer(need: &Need, home: usize, place: Place, taken: Taken<LastUses>) -> MemoryPointer {
     let Span { buffer, offset, mapped, .. } = taken.span;
     // SAFETY: a chunk's buffer is as a pointer's must be; the range is a multiple of 256 bytes long, starts at one, is
