@@ -184,7 +184,10 @@ fn everything_for_long_leaves_nothing_behind() {
         sizes.extend(resident_bytes());
         in_use.extend(malloc_bytes());
         let (resident, held) = (sizes.last(), in_use.last());
-        eprintln!("soak: round {nth}, {before} bytes reserved, {resident:?} resident, {held:?} in use, {:?}", begun.elapsed());
+        eprintln!(
+            "soak: round {nth}, {before} bytes reserved, {resident:?} resident, {held:?} in use, {:?}",
+            begun.elapsed()
+        );
     }
     // Other tests are in the same process, unless this one was asked for.
     if let (Some(_), [.., half, _, whole]) = (asked, &*sizes) {

@@ -10,6 +10,7 @@ use ash::vk;
 use vkarray_driver::hazard::{LastUse, LastUses};
 
 use crate::kind::MemoryKind;
+use crate::uses::CarriedUses;
 
 /// Something that must live as long as the memory, such as the array that was pinned.
 pub type Owner = Box<dyn Any + Send + Sync>;
@@ -24,7 +25,7 @@ pub struct MemoryPointer {
     kind: MemoryKind,
     mapped: Option<NonNull<u8>>,
     tag: u64,
-    last_uses: LastUses,
+    last_uses: CarriedUses,
     /// Boxed once more: few have one, and what has none is moved often.
     owner: Option<Box<Owner>>,
 }
@@ -44,7 +45,7 @@ impl MemoryPointer {
     /// Its bytes from `offset`, a multiple of 256, to `offset + size` rounded up to 16 lie in the buffer, are nobody
     /// else's, and stay alive until the manager's `memfree` got the pointer back and its last uses are over.
     pub unsafe fn new(buffer: vk::Buffer, offset: u64, size: u64, kind: MemoryKind) -> Self {
-        Self { buffer, offset, size, kind, mapped: None, tag: 0, last_uses: LastUses::new(), owner: None }
+        Self { buffer, offset, size, kind, mapped: None, tag: 0, last_uses: CarriedUses::default(), owner: None }
     }
 
     /// Says where the host addresses the first byte.
@@ -66,8 +67,13 @@ impl MemoryPointer {
     /// Adds work that may still use the bytes: whoever touches them next is ordered after it. The host waits for it, so
     /// memory that the host writes first is better given out with none.
     pub fn after(mut self, last_uses: LastUses) -> Self {
-        self.last_uses = last_uses;
+        self.last_uses.set(last_uses);
         self
+    }
+
+    #[inline]
+    pub(crate) fn carrying(self, last_uses: CarriedUses) -> Self {
+        Self { last_uses, ..self }
     }
 
     /// Adds something that is dropped with the pointer.
@@ -135,15 +141,16 @@ impl MemoryPointer {
     /// Takes the last uses out, for the next pointer to the same bytes; see [`MemoryPointer::after`].
     #[must_use]
     pub fn take_last_uses(&mut self) -> LastUses {
-        std::mem::take(&mut self.last_uses)
+        self.last_uses.take()
     }
 
-    pub(crate) fn last_uses_mut(&mut self) -> &mut LastUses {
+    #[inline]
+    pub(crate) fn last_uses_mut(&mut self) -> &mut CarriedUses {
         &mut self.last_uses
     }
 
     pub(crate) fn set_last_uses(&mut self, last_uses: LastUses) {
-        self.last_uses = last_uses;
+        self.last_uses.set(last_uses);
     }
 }
 

@@ -76,15 +76,38 @@ impl Layout {
     /// # Errors
     ///
     /// [`LayoutError::OrderNotAllowed`] for `A` and `K`, [`LayoutError::RankTooLarge`], [`LayoutError::Overflow`].
+    #[inline]
     pub fn contiguous(shape: &[usize], order: Order) -> Result<Self> {
+        match if order == Order::C { Self::of_few(shape) } else { None } {
+            Some(layout) => Ok(layout),
+            None => Self::of_any(shape, order),
+        }
+    }
+
+    /// Lays out a few axes in C order, the most usual case: nothing is called, so that a shape of known length costs a few
+    /// instructions. Nothing where that is not all there is to it: no elements, or too many.
+    #[inline]
+    fn of_few(lens: &[usize]) -> Option<Self> {
+        let (mut shape, mut strides, mut stride) = ([0; N_WITHIN], [0; N_WITHIN], 1_isize);
+        for axis in (0..lens.len()).rev() {
+            *strides.get_mut(axis)? = stride;
+            shape[axis] = lens[axis];
+            stride = stride.checked_mul(isize::try_from(lens[axis]).ok()?)?;
+        }
+        let shape = SmallVec::from_buf_and_len(shape, lens.len());
+        let strides = SmallVec::from_buf_and_len(strides, lens.len());
+        (stride > 0).then_some(Self { shape, strides, offset: 0 })
+    }
+
+    fn of_any(shape: &[usize], order: Order) -> Result<Self> {
         let size = checked_size(shape)?;
         let strides = match order {
             Order::A | Order::K => return Err(LayoutError::OrderNotAllowed { order, operation: "contiguous" }),
-            _ if size == 0 => zeros(shape.len()),
+            _ if size == 0 => SmallVec::from_elem(0, shape.len()),
             Order::C => order::packed_strides(shape, (0..shape.len()).rev()),
             Order::F => order::packed_strides(shape, 0..shape.len()),
         };
-        Ok(Self { shape: list(shape), strides, offset: 0 })
+        Ok(Self { shape: SmallVec::from_slice(shape), strides, offset: 0 })
     }
 
     /// Lays out `shape` with any strides, in elements, from element `offset` of the block.
@@ -142,6 +165,7 @@ impl Layout {
     ///
     /// Axes of length one may have any stride; a layout without elements is contiguous.
     #[must_use]
+    #[inline]
     pub fn is_c_contiguous(&self) -> bool {
         self.is_packed(self.shape.iter().zip(&self.strides).rev())
     }
@@ -187,6 +211,7 @@ impl Layout {
     /// # Errors
     ///
     /// [`LayoutError::Overflow`].
+    #[inline]
     pub fn nbytes(&self, itemsize: usize) -> Result<u64> {
         self.bytes(self.size(), itemsize)
     }
@@ -200,11 +225,20 @@ impl Layout {
         self.bytes(self.extent().len(), itemsize)
     }
 
+    #[inline]
     fn bytes(&self, elements: usize, itemsize: usize) -> Result<u64> {
-        let bytes = (elements as u64).checked_mul(itemsize as u64);
-        bytes.ok_or_else(|| LayoutError::Overflow { shape: self.shape.to_vec(), itemsize })
+        match (elements as u64).checked_mul(itemsize as u64) {
+            Some(bytes) => Ok(bytes),
+            None => Err(self.overflow(itemsize)),
+        }
     }
 
+    #[cold]
+    fn overflow(&self, itemsize: usize) -> LayoutError {
+        LayoutError::Overflow { shape: self.shape.to_vec(), itemsize }
+    }
+
+    #[inline]
     fn is_packed<'a>(&self, fastest_first: impl Iterator<Item = (&'a usize, &'a isize)>) -> bool {
         let mut expected = 1;
         let mut is_packed = true;
@@ -240,23 +274,6 @@ impl Layout {
         let (shape, strides) = (self.shape.to_vec(), self.strides.to_vec());
         LayoutError::NeedsCopy { shape, strides, to: to.to_vec(), order }
     }
-}
-
-/// The lengths of a few axes as they are kept. Few, and so not worth calling on the system to copy them.
-#[inline]
-fn list(lens: &[usize]) -> Shape {
-    if lens.len() > N_WITHIN {
-        return SmallVec::from_slice(lens);
-    }
-    let mut few = [0; N_WITHIN];
-    few.iter_mut().zip(lens).for_each(|(to, len)| *to = *len);
-    SmallVec::from_buf_and_len(few, lens.len())
-}
-
-/// A zero for each axis.
-#[inline]
-fn zeros(ndim: usize) -> Strides {
-    if ndim > N_WITHIN { SmallVec::from_elem(0, ndim) } else { SmallVec::from_buf_and_len([0; N_WITHIN], ndim) }
 }
 
 /// The number of elements, checked so that the product of any of the lengths can be taken.

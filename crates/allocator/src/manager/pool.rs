@@ -69,10 +69,16 @@ impl PoolManager {
     /// The state, unless this is a forked process, where its locks may be held by threads that are not there.
     #[inline]
     fn checked_state(&self) -> Result<&State> {
-        let state = self.state()?;
-        if state.device().is_forked() {
-            state.device().check_lost()?;
+        match self.state.get() {
+            Some(state) if !state.device().is_forked() => Ok(state),
+            _ => self.refused(),
         }
+    }
+
+    #[cold]
+    fn refused(&self) -> Result<&State> {
+        let state = self.state()?;
+        state.device().check_lost()?;
         Ok(state)
     }
 
@@ -127,7 +133,9 @@ impl MemoryManager for PoolManager {
         if memory.owner().is_some() {
             return self.free_owned(memory);
         }
-        if let Ok(state) = self.checked_state() {
+        if let Some(state) = self.state.get()
+            && !state.device().is_forked()
+        {
             state.free(&mut memory);
         }
     }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use super::{Layout, LayoutError, Strides, zeros};
+use super::{Layout, LayoutError, Strides};
 
 /// Which axis walks fastest, in NumPy's four letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -73,9 +73,8 @@ impl Layout {
 
 /// Strides without gaps, for axes named from the fastest to the slowest.
 /// A length of zero counts as one, as in NumPy. The caller has checked that the product fits.
-#[inline]
 pub(super) fn packed_strides(shape: &[usize], fastest_first: impl Iterator<Item = usize>) -> Strides {
-    let mut strides = zeros(shape.len());
+    let mut strides = SmallVec::from_elem(0, shape.len());
     let mut stride = 1;
     for axis in fastest_first {
         strides[axis] = stride;

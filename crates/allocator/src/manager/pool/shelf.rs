@@ -195,9 +195,8 @@ impl<U: Uses> Shelf<U> {
         slot.holder.clone_from(holder);
         meter.began(need.kind, bytes(&slot.span));
         meter.reused(found);
-        // Most have none, which need not be moved.
-        let uses = if found == Found::Ready { U::default() } else { std::mem::take(&mut slot.uses) };
-        Some((Place { slot: idx, generation: slot.generation }, Taken { span: slot.span, uses, found }))
+        let taken = Taken { span: slot.span, uses: std::mem::take(&mut slot.uses), found };
+        Some((Place { slot: idx, generation: slot.generation }, taken))
     }
 
     /// Takes a range that meets a need away, for another shelf.
@@ -230,12 +229,10 @@ impl<U: Uses> Shelf<U> {
         slot.generation = slot.generation.wrapping_add(1);
         slot.lying = Lying::Here;
         let (kind, bytes, is_pending) = (slot.span.kind, bytes(&slot.span), !uses.are_over());
-        if is_pending {
-            if let Some(lane) = uses.lane() {
-                self.habits[kind.index()].note(lane);
-            }
-            slot.uses = std::mem::take(uses);
+        if let Some(lane) = uses.lane() {
+            self.habits[kind.index()].note(lane);
         }
+        slot.uses = std::mem::take(uses);
         meter.ended(kind, bytes);
         meter.shelved(kind, bytes, is_pending);
         if self.bins.is_empty() {
