@@ -137,12 +137,23 @@ impl Allocator {
 
     fn serve(self: &Arc<Self>, request: &Request) -> Result<Arc<Block>> {
         self.shared.device.check_lost()?;
-        let pointer = self.with_room(|| match request.kind {
+        // Each way makes its own block: a pointer that either might bring would be moved once more.
+        match self.ask(request) {
+            Ok(pointer) => Ok(Arc::new(Block::new(self, pointer))),
+            Err(error) => {
+                let pointer = self.again(error, || self.ask(request))?;
+                Ok(Arc::new(Block::new(self, pointer)))
+            }
+        }
+    }
+
+    #[inline]
+    fn ask(&self, request: &Request) -> Result<MemoryPointer> {
+        match request.kind {
             MemoryKind::Device | MemoryKind::Shared => self.manager().memalloc(request),
             MemoryKind::Pinned => self.host(request, HostOptions::default()),
             MemoryKind::WriteCombined => self.host(request, HostOptions::default().wc(true)),
-        })?;
-        Ok(Arc::new(Block::new(self, pointer)))
+        }
     }
 
     /// Allocates host memory that the device reaches, uninitialised.
@@ -157,13 +168,14 @@ impl Allocator {
     }
 
     /// Asks for memory, and again without what is kept for host copies if there is none.
-    #[inline]
     pub(crate) fn with_room<R>(&self, ask: impl Fn() -> Result<R>) -> Result<R> {
-        let asked = ask();
-        if matches!(asked, Err(Error::OutOfMemory(_))) && self.free_slots() {
-            return ask();
-        }
-        asked
+        ask().or_else(|error| self.again(error, ask))
+    }
+
+    /// Asks again after that error, if it is of a sort that giving up what is kept for host copies helps against.
+    #[cold]
+    fn again<R>(&self, error: Error, ask: impl Fn() -> Result<R>) -> Result<R> {
+        if matches!(error, Error::OutOfMemory(_)) && self.free_slots() { ask() } else { Err(error) }
     }
 
     /// Lets the device into memory of the program.
@@ -178,6 +190,7 @@ impl Allocator {
         Ok(Arc::new(Block::new(self, pinned.into_pointer())))
     }
 
+    #[inline(never)]
     fn host(&self, request: &Request, options: HostOptions) -> Result<MemoryPointer> {
         let pointer = self.manager().memhostalloc(request.size, options)?.into_pointer();
         if request.holder != Holder::new() {

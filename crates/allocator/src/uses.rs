@@ -60,9 +60,9 @@ mod tests {
     fn used() -> LastUses {
         let mut table = HazardTable::new();
         let (lane, block) = (table.add_lane(0), table.add_block());
-        let access = [Access::write(block, 0..4, Stage::Copy)];
+        let access = [Access::write(block, 0..4, Stage::Transfer)];
         let plan = table.plan(lane, &access);
-        table.commit(&plan, &access);
+        table.commit(&plan, 1, &access);
         table.retire_block(block)
     }
 

@@ -61,9 +61,14 @@ impl<T: Element> DeviceNDArray<T> {
 
     /// A new array: the layout is packed, and takes the whole block.
     #[inline]
-    pub(crate) fn packed(context: Context, block: Arc<Block>, layout: Layout, nbytes: u64) -> Self {
-        let extent = Extent { nbytes, offset: 0, is_contiguous: layout.is_c_contiguous() };
-        Self::with_extent(context, block, layout, extent)
+    pub(crate) fn packed(
+        context: Context,
+        block: Arc<Block>,
+        layout: Layout,
+        nbytes: u64,
+        is_contiguous: bool,
+    ) -> Self {
+        Self::with_extent(context, block, layout, Extent { nbytes, offset: 0, is_contiguous })
     }
 
     #[inline]

@@ -87,7 +87,7 @@ impl Layout {
     /// Lays out a few axes in C order, the most usual case: nothing is called, so that a shape of known length costs a few
     /// instructions. Nothing where that is not all there is to it: no elements, or too many.
     #[inline]
-    fn of_few(lens: &[usize]) -> Option<Self> {
+    pub(crate) fn of_few(lens: &[usize]) -> Option<Self> {
         let (mut shape, mut strides, mut stride) = ([0; N_WITHIN], [0; N_WITHIN], 1_isize);
         for axis in (0..lens.len()).rev() {
             *strides.get_mut(axis)? = stride;
@@ -226,7 +226,7 @@ impl Layout {
     }
 
     #[inline]
-    fn bytes(&self, elements: usize, itemsize: usize) -> Result<u64> {
+    pub(crate) fn bytes(&self, elements: usize, itemsize: usize) -> Result<u64> {
         match (elements as u64).checked_mul(itemsize as u64) {
             Some(bytes) => Ok(bytes),
             None => Err(self.overflow(itemsize)),

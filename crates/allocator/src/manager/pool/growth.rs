@@ -90,7 +90,7 @@ impl State {
         let (mut left, mut most) = (wanted, pool.sizing.limit());
         while left > 0 {
             let mut granules = left.min(most);
-            if let Some(rounded) = Some(Class::at_least(granules).granules()).filter(|rounded| *rounded <= most) {
+            if let Some(rounded) = Some(Class::round_up(granules)).filter(|rounded| *rounded <= most) {
                 granules = rounded; // So that any way of cutting it up is found.
             }
             match self.make(pool, granules) {

@@ -48,7 +48,7 @@ impl Shelved {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    #[inline]
+    #[inline(always)] // Into the short way; whoever searches has time.
     fn take(&self, need: &Need, holder: &Holder, wish: Wish) -> Option<(Place, Taken<CarriedUses>)> {
         self.lock().take(need, wish, holder, &self.meter)
     }
@@ -184,6 +184,7 @@ impl State {
     }
 
     /// Takes a range from the caller's shelf, if one is good enough.
+    #[inline(never)]
     pub(super) fn take_here(&self, need: &Need, caller: Caller<'_>, wish: Wish) -> Option<MemoryPointer> {
         let (place, taken) = self.shelves[caller.home].take(need, caller.holder, wish)?;
         Some(pointer(need, caller.home, place, taken))
