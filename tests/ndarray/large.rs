@@ -1,7 +1,7 @@
 //! Arrays of gibibytes, where the device has the memory: copies through many windows and by many threads, and bindings
 //! whose bytes 31 bits do not count.
 
-use vkarray::{Context, Element, Groups, Index, Limits, Source};
+use vkarray::{Context, DeviceNDArray, Element, Groups, Index, Limits, Order, Source};
 
 use crate::fixture::{Fixture, contents, skipped};
 
@@ -19,6 +19,60 @@ fn arrays_past_four_gibibytes_are_copied_whole() {
     }
     reversed_and_checked::<u8>(&fixture, SIX_GIB);
     reversed_and_checked::<u32>(&fixture, SIX_GIB / 4);
+}
+
+/// The same places filled, sliced, converted and transposed.
+#[test]
+fn arrays_past_two_to_the_32_elements_are_filled_sliced_and_converted() {
+    const N: usize = (1 << 32) + 70_001;
+    let (fixture, test) = (Fixture::open(), "arrays_past_two_to_the_32_elements_are_filled_sliced_and_converted");
+    filled_sliced_and_converted(&fixture, 70_001);
+    let free = fixture.allocator().memory_info().unwrap().free;
+    let limit = fixture.info().limits.max_buffer_size;
+    if free < 20 << 30 || limit < 2 * N as u64 {
+        let reason = format!("it takes 20 GiB of free memory and buffers of 9 GiB; there are {free} and {limit} bytes");
+        return skipped(test, &reason);
+    }
+    filled_sliced_and_converted(&fixture, N);
+}
+
+fn filled_sliced_and_converted(ctx: &Context, n: usize) {
+    let value = |at: usize| if at % 7 == 1 { 200_u8 } else { 3 };
+    let array = ctx.full([n], 3_u8).unwrap();
+    array.slice(&[Index::stepped(1.., 7)]).unwrap().fill(200).unwrap();
+    assert_holds(&array, value);
+    assert_holds(&array.astype::<u16>().unwrap(), |at| u16::from(value(at)));
+    assert_holds(&array.astype::<i8>().unwrap(), |at| value(at).cast_signed());
+    let back = array.slice(&[Index::stepped(.., -3)]).unwrap();
+    assert_holds(&back.to_contiguous(Order::C).unwrap(), |at| value(n - 1 - 3 * at));
+    let columns = n.isqrt();
+    let rows = n / columns;
+    let plane = array
+        .slice(&[(..(rows * columns) as isize).into()])
+        .unwrap()
+        .reshape([rows as isize, columns as isize])
+        .unwrap();
+    let turned = plane.transpose(None).unwrap().to_contiguous(Order::C).unwrap();
+    assert_holds(&turned.ravel(Order::C).unwrap(), |at| value(at % rows * columns + at / rows));
+}
+
+/// Compares all elements with what they should be, a part at a time and each part by several threads.
+fn assert_holds<T: Element + PartialEq + Sync>(array: &DeviceNDArray<T>, expected: impl Fn(usize) -> T + Sync) {
+    const PART: usize = 1 << 28;
+    const PIECE: usize = 1 << 24;
+    for start in (0..array.size()).step_by(PART) {
+        let end = array.size().min(start + PART);
+        let part = array.slice(&[(start as isize..end as isize).into()]).unwrap().to_vec().unwrap();
+        std::thread::scope(|scope| {
+            for (begin, piece) in (start..).step_by(PIECE).zip(part.chunks(PIECE)) {
+                let expected = &expected;
+                scope.spawn(move || {
+                    let wrong = (begin..).zip(piece).find(|&(at, found)| *found != expected(at));
+                    assert_eq!(wrong.map(|(at, _)| at), None, "the first of {} elements that differs", array.size());
+                });
+            }
+        });
+    }
 }
 
 /// A host array of 1 GiB, up and down: what a copy by several threads does most.
