@@ -220,3 +220,15 @@ impl HostPointer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_fits_a_cache_line() {
+        // Each byte more is moved several times on the way of a block out and back.
+        assert!(size_of::<MemoryPointer>() <= 64, "{} bytes", size_of::<MemoryPointer>());
+        assert_eq!(size_of::<Option<MemoryPointer>>(), size_of::<MemoryPointer>());
+    }
+}

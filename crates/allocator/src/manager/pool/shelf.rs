@@ -180,7 +180,7 @@ impl<U: Uses> Shelf<U> {
     }
 
     /// Takes a range that meets a need; a block of this shelf has it from here on.
-    #[inline]
+    #[inline(always)] // A call would write down and read back all that is taken.
     pub(super) fn take(
         &mut self,
         need: &Need,
@@ -211,7 +211,7 @@ impl<U: Uses> Shelf<U> {
     /// # Errors
     ///
     /// What is wrong with it; nothing has changed then.
-    #[inline]
+    #[inline(always)] // As `take`.
     pub(super) fn put(
         &mut self,
         place: Place,
@@ -306,7 +306,7 @@ impl<U: Uses> Shelf<U> {
         (slot.generation == place.generation && slot.lying == Lying::Live).then_some(&mut slot.holder)
     }
 
-    #[inline]
+    #[inline(always)] // As `take`, which is all that is short.
     fn unshelve(&mut self, need: &Need, wish: Wish, meter: &Meter) -> Option<(u32, Found)> {
         let (idx, found) = match self.pop_newest(need) {
             Some(idx) => (idx, Found::Ready),

@@ -174,6 +174,7 @@ impl State {
         self.source.device()
     }
 
+    #[inline(always)] // Into each of the two ways to ask.
     pub(super) fn allocate(&self, size: u64, kind: MemoryKind, holder: &Holder) -> Result<MemoryPointer> {
         let need = self.kinds[kind.index()].sizing.need(size)?;
         let caller = Caller { home: stripe(), holder };
@@ -190,7 +191,7 @@ impl State {
         Some(pointer(need, caller.home, place, taken))
     }
 
-    #[inline]
+    #[inline(always)] // Once: what has an owner seldom comes here.
     pub(super) fn free(&self, memory: &mut MemoryPointer) {
         let (home, place) = untag(memory.tag());
         let at = (memory.buffer(), memory.offset());
