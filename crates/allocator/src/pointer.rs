@@ -173,7 +173,6 @@ macro_rules! host_memory {
             /// # Errors
             ///
             /// The pointer, if it has no mapping.
-            #[expect(clippy::result_large_err, reason = "the pointer goes back to the caller whole")]
             pub fn new(pointer: MemoryPointer) -> Result<Self, MemoryPointer> {
                 if pointer.mapped.is_some() { Ok(Self(pointer)) } else { Err(pointer) }
             }
