@@ -2,8 +2,9 @@
 //!
 //! The device is the one `VKARRAY_DEVICE` names, or the best there is; what a device lacks is checked to be refused with
 //! a typed error, or printed as `SKIPPED: reason`. `VKARRAY_TEST_PROGRAMS` sets how many random programs
-//! `hazards.rs` runs. `watchdog.rs` is for what might hang, `several_queues.rs` runs part of it all on a
-//! device that looks as if it had several queues. Start at `fixture.rs`; then a file or folder a crate: `driver`, `allocator`, `kernel`, `ndarray`.
+//! `hazards.rs` runs. `watchdog.rs` is for what might hang, `several_queues.rs` and `noncoherent.rs` run part of it all
+//! on a device that looks otherwise. Start at `fixture.rs`; then a file or folder a crate: `driver`, `allocator`,
+//! `kernel`, `ndarray`.
 
 #[cfg(test)]
 mod allocator;
@@ -20,7 +21,11 @@ mod kernel;
 #[cfg(test)]
 mod kernels;
 #[cfg(test)]
+mod layered;
+#[cfg(test)]
 mod ndarray;
+#[cfg(test)]
+mod noncoherent;
 #[cfg(test)]
 mod raised;
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 mod assigned_views;
 mod assignment;
+mod channels;
 mod conversions;
 mod copies;
 mod creation;

@@ -8,6 +8,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+/// With this a program exits that has said it is [`Line::Absent`].
+pub const ABSENT: u8 = 2;
+
 /// A median and its extremes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "PrintedFigure")]
@@ -54,6 +57,11 @@ pub enum Line {
         /// Why.
         reason: String,
     },
+    /// The program cannot measure here, which is no failure.
+    Absent {
+        /// Why.
+        absent: String,
+    },
     /// Something else: where and when, or a failure that a script survived.
     Remark(serde_json::Map<String, Value>),
 }
@@ -92,6 +100,11 @@ impl Report {
     /// Says that a figure is left out, and why.
     pub fn skipped(self, name: &str, reason: &str) {
         println!("{}", json!({"skipped": name, "reason": reason}));
+    }
+
+    /// Says that nothing can be measured here, and why.
+    pub fn absent(self, reason: &str) {
+        println!("{}", json!({"absent": reason}));
     }
 
     /// Runs once to warm up, then as often as asked for, and returns what the runs gave.
@@ -148,6 +161,7 @@ mod tests {
                 r#"{"skipped":"a","reason":"no room"}"#,
                 Some(Line::Skipped { skipped: "a".to_owned(), reason: "no room".to_owned() }),
             ),
+            (r#"{"absent":"no driver"}"#, Some(Line::Absent { absent: "no driver".to_owned() })),
             (r#"{"device":"d"}"#, Some(remark(r#"{"device":"d"}"#))), // A header.
             (r#"{"name":"a","value":"2"}"#, Some(remark(r#"{"name":"a","value":"2"}"#))), // No unit, no number.
             ("Warming up", None),                                     // What scripts print beside.

@@ -1,7 +1,7 @@
-//! vkarray, wgpu, the driver and others on one device, one after the other in the same run, with the same definitions.
+//! vkarray, wgpu, CUDA, the driver and others on one device, one after the other in the same run, with the same definitions.
 //!
-//! A program in `bin/` measures one side and prints lines (`figure.rs`): `floor` the driver alone, `peer` wgpu; our own
-//! side is the command `vkarray bench`. `compare` runs them in turns. `merge.rs` makes rows of all their lines, and
+//! A program in `bin/` measures one side and prints lines (`figure.rs`): `floor` the driver alone, `peer` wgpu, `cuda` CUDA; our
+//! own side is the command `vkarray bench`. `compare` runs them in turns. `merge.rs` makes rows of all their lines, and
 //! `table.rs` a table of the rows. `settings.rs` is what all of them are told.
 
 mod figure;
@@ -11,7 +11,7 @@ mod table;
 
 use std::time::{Duration, Instant};
 
-pub use self::figure::{Figure, Line, Report, median};
+pub use self::figure::{ABSENT, Figure, Line, Report, median};
 pub use self::merge::{Cell, Row, Sample, canonical, merge};
 pub use self::settings::{Settings, Suite};
 pub use self::table::table;

@@ -5,6 +5,7 @@
 //! Is not: a compiler, or anything that runs them; that is `vkarray-kernel`.
 //! Start here: [`SAMPLES`] lists all of them, `samples/invert.wgsl` is the shortest to read.
 
+pub mod channels;
 pub mod library;
 
 /// Convolves an RGBA image with a filter of up to 31 × 31 taps, through a tile in workgroup memory.

@@ -69,10 +69,22 @@ fn every_kind_is_copied_to_every_kind() {
 #[test]
 fn a_fill_changes_its_bytes_and_no_other() {
     let fixture = Fixture::open();
-    let patterns: [&[u8]; 7] =
-        [&[7], &[1, 2], &[1, 2, 3, 4], &[1, 2, 3, 4, 5, 6, 7, 8], &[5; 8], &[0; 16], &pattern(1, 16)];
+    let patterns: [&[u8]; 10] = [
+        &[7],
+        &[1, 2],
+        &[1, 2, 3],
+        &[1, 2, 3, 4],
+        &[1, 2, 3, 4, 5, 6, 7, 8],
+        &[5; 8],
+        &[0; 16],
+        &pattern(1, 11),
+        &pattern(1, 16),
+        &pattern(1, 4098),
+    ];
     let device = DeviceMemory::new(&*fixture, 9000).unwrap();
-    for (start, len) in (0..9).flat_map(|start| [0, 1, 2, 3, 4, 5, 7, 8, 16, 33, 48, 8192].map(|len| (start, len))) {
+    for (start, len) in
+        (0..9).flat_map(|start| [0, 1, 2, 3, 4, 5, 7, 8, 16, 33, 48, 8192, 8196].map(|len| (start, len)))
+    {
         for pattern in patterns.iter().filter(|pattern| len % pattern.len() as u64 == 0) {
             device.copy_from_host(&bytes(100, 9000)).unwrap();
             device.view(start..start + len).unwrap().fill(pattern).unwrap();
@@ -82,7 +94,7 @@ fn a_fill_changes_its_bytes_and_no_other() {
             assert_eq!(device.to_bytes().unwrap(), expected, "{len} bytes at {start} with {pattern:?}");
         }
     }
-    for (len, pattern) in [(9000, &[1_u8; 3][..]), (9000, &[]), (9000, &[1; 32]), (5, &[1; 2])] {
+    for (len, pattern) in [(9000, &[1_u8; 7][..]), (9000, &[]), (0, &[]), (9000, &[1; 32]), (5, &[1; 2])] {
         let refused = device.view(0..len).unwrap().fill(pattern);
         assert!(matches!(refused, Err(MemoryError::BadPattern { .. })), "{len} {pattern:?}");
     }

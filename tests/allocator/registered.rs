@@ -201,3 +201,26 @@ fn pages_are_pinned_whole_and_once() {
     manager.memfree(pin(0, 2 * PAGE).unwrap().into_pointer());
     assert_eq!(manager.usage().n_pending, 0);
 }
+
+/// Memory of the program belongs to whatever the program likes, which may panic when it goes.
+#[test]
+fn an_owner_that_panics_loses_nothing() {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("an owner's own fault");
+        }
+    }
+
+    let fixture = Fixture::open();
+    let manager = fixture.allocator().manager();
+    let mut lent = Lent::new(0, PAGE);
+    let start = NonNull::from(lent.slice()).cast::<u8>();
+    // SAFETY: `lent` outlives what comes of it, and nothing is done with that.
+    let pin = || unsafe { manager.mempin(Box::new(Panics), start, PAGE as u64, false) };
+    if matches!(pin().map(|pointer| manager.memfree(pointer.into_pointer())), Err(MemoryError::Unsupported { .. })) {
+        return crate::fixture::skipped("allocator::registered", "the device imports no memory");
+    }
+    assert_eq!(manager.usage().n_pending, 0, "it went, at once");
+    manager.memfree(pin().unwrap().into_pointer()); // The pages are nobody's again.
+}

@@ -1,4 +1,5 @@
 //! A pool whose device memory the host does not reach, as on a GPU: copies to and from it take the way they take there.
+//! It knows no write-combined memory.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ impl MemoryManager for Unmapped {
     }
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer, MemoryError> {
-        self.0.memhostalloc(size, options)
+        self.0.memhostalloc(size, options.wc(false)) // Staged uploads so go through what is not coherent, if any is.
     }
 
     unsafe fn mempin(

@@ -16,7 +16,8 @@ const CODES: [vk::Result; 3] =
 const DENSE: u32 = 12;
 
 /// Calls that the program makes only on some devices, or only when something has gone wrong.
-const RARE: [&str; 2] = ["vkQueueWaitIdle", "vkDeviceWaitIdle"];
+const RARE: [&str; 4] =
+    ["vkQueueWaitIdle", "vkDeviceWaitIdle", "vkFlushMappedMemoryRanges", "vkInvalidateMappedMemoryRanges"];
 
 #[test]
 fn the_program_succeeds_when_nothing_fails() {
@@ -119,7 +120,14 @@ fn fail_every_call(code: vk::Result) {
 /// The specification lets no allocation or mapping lose the device.
 fn may_return(call: &str, code: vk::Result) -> bool {
     code != vk::Result::ERROR_DEVICE_LOST
-        || !["vkAllocateMemory", "vkMapMemory", "vkGetMemoryHostPointerPropertiesEXT"].contains(&call)
+        || ![
+            "vkAllocateMemory",
+            "vkMapMemory",
+            "vkGetMemoryHostPointerPropertiesEXT",
+            "vkFlushMappedMemoryRanges",
+            "vkInvalidateMappedMemoryRanges",
+        ]
+        .contains(&call)
 }
 
 /// One error at most, which names the call; and what it means for the device.

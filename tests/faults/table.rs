@@ -201,6 +201,8 @@ fallible! {
     vkMapMemory(
         device: vk::Device, memory: vk::DeviceMemory, offset: u64, size: u64, flags: u32, address: *mut *mut c_void
     );
+    vkFlushMappedMemoryRanges(device: vk::Device, n: u32, ranges: Info);
+    vkInvalidateMappedMemoryRanges(device: vk::Device, n: u32, ranges: Info);
     vkBindBufferMemory(device: vk::Device, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: u64);
     vkAllocateCommandBuffers(device: vk::Device, info: Info, made: *mut vk::CommandBuffer);
     vkAllocateDescriptorSets(device: vk::Device, info: Info, made: *mut vk::DescriptorSet);

@@ -1,6 +1,6 @@
 //! How buffers reach a kernel: groups, gaps between numbers, and more bindings than can be pushed.
 
-use vkarray::{AsArg, Context, DeviceNDArray, Groups, KernelError};
+use vkarray::{ArgList, AsArg, Context, DeviceNDArray, Groups, KernelError};
 
 use super::kernel;
 use crate::fixture::{Fixture, contents, skipped};
@@ -104,4 +104,68 @@ fn expected_sum(n: u32) -> u32 {
 
 fn names(kernel: &vkarray::Kernel) -> Vec<&str> {
     kernel.signature().params.iter().map(|param| param.name.as_str()).collect()
+}
+
+const ADD: &str = "
+    @group(0) @binding(0) var<storage, read> x: array<f32>;
+    @group(0) @binding(1) var<storage, read_write> y: array<f32>;
+    @compute @workgroup_size(64) fn add(@builtin(global_invocation_id) id: vec3<u32>) {
+        if id.x % 2u == 0u { y[id.x] += x[id.x]; }
+    }";
+
+#[test]
+fn views_that_start_anywhere_are_bound() {
+    let fixture = Fixture::open();
+    let (add, stream) = (kernel(&fixture, ADD), fixture.default_stream());
+    let numbers: Vec<f32> = (0..300_u16).map(f32::from).collect();
+    for (from_x, from_y) in [(0, 1), (1, 0), (1, 3), (5, 7), (64, 65)] {
+        let (x, y) = (fixture.slice_to_device(&numbers).unwrap(), fixture.full([300], 1000.0_f32).unwrap());
+        let part = |array: &DeviceNDArray<f32>, from: usize| array.slice(&[(from..from + 90).into()]).unwrap();
+        let (part_x, part_y) = (part(&x, from_x), part(&y, from_y));
+        add.dispatch(stream, Groups::covering([90]), (&part_x, &part_y)).unwrap();
+        let sum = |at: usize| {
+            let i = at.wrapping_sub(from_y);
+            if i < 90 && i % 2 == 0 { 1000.0 + numbers[from_x + i] } else { 1000.0 }
+        };
+        assert_eq!(contents(&y), (0..300).map(sum).collect::<Vec<_>>(), "{from_x} {from_y}");
+        assert_eq!(contents(&x), numbers);
+    }
+    // Parts of one array, each copied and copied back.
+    let both = fixture.slice_to_device(&numbers).unwrap();
+    let part = |from: usize| both.slice(&[(from..from + 64).into()]).unwrap();
+    add.dispatch(stream, Groups::covering([64]), (&part(1), &part(65))).unwrap();
+    let sum =
+        |at: usize| if (65..129).contains(&at) && at % 2 == 1 { numbers[at] + numbers[at - 64] } else { numbers[at] };
+    assert_eq!(contents(&both), (0..300).map(sum).collect::<Vec<_>>());
+}
+
+#[test]
+fn replays_bind_views_that_start_anywhere() {
+    let fixture = Fixture::open();
+    let (add, stream) = (kernel(&fixture, ADD), fixture.stream().unwrap());
+    let (x, y) = (fixture.full([100], 2.0_f32).unwrap(), fixture.zeros::<f32>([100]).unwrap());
+    let part = |array: &DeviceNDArray<f32>| array.slice(&[(1..65).into()]).unwrap();
+    let (part_x, part_y) = (part(&x), part(&y));
+    let record = |graph: &mut vkarray::GraphRecorder| add.record(graph, Groups::covering([64]), (&part_x, &part_y));
+    let (graph, _) = vkarray::Graph::record(&stream, record).unwrap();
+    for replay in [1.0_f32, 2.0, 3.0] {
+        graph.replay(&stream).unwrap();
+        let sum = |at: usize| if (1..65).contains(&at) && at % 2 == 1 { 2.0 * replay } else { 0.0 };
+        assert_eq!(contents(&y), (0..100).map(sum).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn arguments_come_as_tuples_slices_and_by_name() {
+    let fixture = Fixture::open();
+    let (add, stream) = (kernel(&fixture, ADD), fixture.default_stream());
+    let (x, y) = (fixture.full([2], 2.0_f32).unwrap(), fixture.zeros::<f32>([2]).unwrap());
+    let groups = Groups::covering([2]);
+    add.dispatch(stream, groups, (&x, &y)).unwrap();
+    add.dispatch(stream, groups, [x.as_arg(), y.as_arg()].as_slice()).unwrap();
+    add.dispatch(stream, groups, vec![x.as_arg(), y.as_arg()]).unwrap();
+    add.dispatch(stream, groups, [("y", &y), ("x", &x)]).unwrap();
+    add.dispatch(stream, groups, ArgList::new().next(&x).name("y", &y)).unwrap();
+    add.dispatch(stream, groups, ArgList::new().name("y", &y).name("x", &x)).unwrap();
+    assert_eq!(contents(&y), [12.0, 0.0]);
 }

@@ -1,9 +1,11 @@
 //! Indices out of range: a read gives zero, a write does nothing.
 
-use vkarray::Groups;
+use std::collections::BTreeMap;
+
+use vkarray::{BufferBounds, Groups, Module, Options, Source};
 
 use super::kernel;
-use crate::fixture::{Fixture, contents};
+use crate::fixture::{Fixture, contents, skipped};
 
 #[test]
 fn reads_out_of_range_give_zero_and_writes_do_nothing() {
@@ -20,7 +22,7 @@ fn reads_out_of_range_give_zero_and_writes_do_nothing() {
     let align = 64;
     let all = fixture.full([4 * align], 7_u32).unwrap();
     let part = |from: usize, len: usize| all.slice(&[(from..from + len).into()]).unwrap();
-    for (len, shift) in [(10, 0), (10, 3), (10, 10), (10, 60), (1, u32::MAX), (64, u32::MAX / 4)] {
+    for (len, shift) in [(10, 0), (10, 3), (10, 10), (10, 60), (1, u32::MAX), (64, u32::MAX / 8)] {
         all.block().fill(fixture.default_stream(), 7).unwrap();
         let (x, y) = (part(0, len), part(2 * align, len));
         // Far more invocations than elements: their writes would reach the rest of the block.
@@ -59,4 +61,41 @@ fn an_index_into_a_fixed_array_is_bounded_too() {
         (fixture.zeros::<u32>([5]).unwrap(), fixture.slice_to_device(&[5_u32, u32::MAX, 2, 1 << 30]).unwrap());
     kernel(&fixture, wgsl).dispatch(fixture.default_stream(), Groups::exact([4, 1, 1]), (&x, &at)).unwrap();
     assert_eq!(contents(&x), [0, 0, 3, 0, 0]);
+}
+
+#[test]
+fn the_device_bounds_what_is_bound_to_the_byte() {
+    let fixture = Fixture::open();
+    let is_exact = fixture.info().limits.robust_storage_buffer_access_size_alignment == 1;
+    if !fixture.device().plan().features.robust_buffer_access_2 || !is_exact {
+        return skipped("the_device_bounds_what_is_bound_to_the_byte", "no robustBufferAccess2, or not exact");
+    }
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read_write> x: array<atomic<u32>>;
+        @group(0) @binding(1) var<storage, read> at: array<u32>;
+        @group(0) @binding(2) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(1) fn poke(@builtin(workgroup_id) id: vec3<u32>) {
+            let i = id.x;
+            out[i] = atomicLoad(&x[at[i]]);
+            atomicAdd(&x[at[i]], 1u);
+            atomicStore(&x[at[i] + 64u], 9u);
+        }";
+    // As it is translated for a device that is faster so; the device takes it as it is.
+    let options = Options { robust_buffers: true, ..Options::default() };
+    let translated = Module::parse(&Source::wgsl(wgsl)).unwrap().translate(None, &BTreeMap::new(), &options).unwrap();
+    assert_eq!(translated.buffer_bounds, BufferBounds::Robust);
+    let poke = fixture.kernel(Source::spirv_words(&translated.spirv)).build().unwrap();
+    let all = fixture.full([512], 7_u32).unwrap();
+    for len in [1_usize, 3, 5, 63] {
+        all.block().fill(fixture.default_stream(), 0).unwrap();
+        let x = all.slice(&[(64..64 + len).into()]).unwrap();
+        let at = [0, 1, 2, 3, 4, 5, 62, 63, 64, 100, 1 << 20, u32::MAX / 8, u32::MAX - 64];
+        let (places, out) = (fixture.slice_to_device(&at).unwrap(), fixture.full([at.len()], 5_u32).unwrap());
+        let groups = Groups::exact([13, 1, 1]);
+        poke.dispatch(fixture.default_stream(), groups, (&x, &places, &out)).unwrap();
+        let mut expected = vec![0; 512];
+        at.iter().filter(|&&at| (at as usize) < len).for_each(|&at| expected[64 + at as usize] = 1);
+        assert_eq!(contents(&out), [0; 13], "{len}");
+        assert_eq!(contents(&all), expected, "{len}");
+    }
 }

@@ -111,20 +111,10 @@ fn too_many_workgroups_and_empty_arrays_are_refused() {
 }
 
 #[test]
-fn views_that_the_device_cannot_bind_are_refused() {
+fn views_with_gaps_or_in_reverse_are_refused() {
     let fixture = Fixture::open();
     let saxpy = saxpy(&fixture);
     let (x, y) = (fixture.zeros::<f32>([600]).unwrap(), fixture.zeros::<f32>([600]).unwrap());
-    let alignment = fixture.info().limits.min_storage_buffer_offset_alignment;
-    let part = x.slice(&[Index::from(1..65)]).unwrap();
-    let refused = saxpy.dispatch(fixture.default_stream(), Groups::covering([64]), (&part, &y, 1.0_f32));
-    match refused {
-        Ok(()) => assert!(4_u64.is_multiple_of(alignment), "bound at 4 bytes, the device asks for {alignment}"),
-        Err(error) => {
-            let message = "kernel `saxpy`: `x` starts 4 bytes into its memory, the device needs a multiple of";
-            assert_eq!(error.to_string(), format!("{message} {alignment}"));
-        }
-    }
     let reversed = x.slice(&[Index::stepped(.., -1)]).unwrap();
     let refused = saxpy.dispatch(fixture.default_stream(), Groups::covering([64]), (&reversed, &y, 1.0_f32));
     let message = "kernel `saxpy`: `x` needs a contiguous array, got an array of f32 with shape [600], which is not; copy it first";

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pollster::block_on;
-use vkarray::{Context, Device, Error, Index, Limits, Order};
+use vkarray::{Context, Device, Error, Index, Limits, MemoryError, Order};
 
 use super::counted;
 use crate::fixture::{Fixture, contents, poll, skipped};
@@ -39,6 +39,18 @@ fn a_pending_copy_can_be_polled_awaited_and_dropped() {
     let empty = fixture.zeros::<f64>([0, 2]).unwrap();
     assert_eq!(empty.copy_to_host_async(stream).unwrap().wait().unwrap().shape(), [0, 2]);
     drop(fixture.zeros::<u8>([1 << 20]).unwrap().copy_to_host_async(stream).unwrap());
+}
+
+#[test]
+fn a_pending_copy_across_a_reset_is_refused() {
+    let fixture = Fixture::open();
+    let array = fixture.to_device(&counted(&[4, 6])).unwrap();
+    let [waited, awaited] = [(); 2].map(|()| array.copy_to_host_async(fixture.default_stream()).unwrap());
+    fixture.reset().unwrap();
+    // The pinned memory that it owns is gone with the rest.
+    for result in [waited.wait(), block_on(awaited)] {
+        assert!(matches!(result, Err(Error::Memory(MemoryError::DeadMemory { .. }))), "{result:?}");
+    }
 }
 
 #[test]

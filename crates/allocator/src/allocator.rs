@@ -45,6 +45,8 @@ struct Shared {
     generation: AtomicU64,
     /// Memory that host copies go through, given back in `drop`.
     staging: Staging,
+    /// Which kinds the host reads in place as fast as from staging memory.
+    read_fast: [bool; MemoryKind::ALL.len()],
     /// Threads that large host copies share.
     crew: Crew,
     device: Arc<Device>,
@@ -89,7 +91,8 @@ impl Allocator {
         check_version(&*manager)?;
         manager.initialize(device)?;
         let (generation, staging) = (AtomicU64::new(0), Staging::default());
-        let shared = Shared { manager, generation, staging, crew, device: Arc::clone(device) };
+        let read_fast = MemoryKind::ALL.map(|kind| kind.is_read_fast(device.info()));
+        let shared = Shared { manager, generation, staging, read_fast, crew, device: Arc::clone(device) };
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
 
@@ -115,6 +118,11 @@ impl Allocator {
     }
 
     /// Allocates `size` bytes, uninitialised. Zero bytes are a block like any other.
+    ///
+    /// A block may be as large as a buffer can be (`maxBufferSize`). More than the driver promises to allocate at once
+    /// (`maxMemoryAllocationSize`) is asked for all the same, as many drivers give it: NVIDIA's promises 4 GiB and gives 40.
+    /// One that does not is out of memory for [`Shortage::AllocationSize`](crate::Shortage::AllocationSize). How much of a
+    /// block a kernel can bind (`maxStorageBufferRange`) is checked where it is bound; copies and fills have no limit.
     ///
     /// When memory runs out, the manager takes the steps of [`Rung`](crate::Rung), each once, until there is enough.
     ///
@@ -265,7 +273,10 @@ impl Allocator {
         self.manager().counters()
     }
 
-    /// How much memory the device has, and how much of it can still be had. Asks the driver each time.
+    /// How much memory the device has, and how much of it can still be had.
+    ///
+    /// Our managers ask the driver at most every ten milliseconds, and whenever they took memory from it or gave some back
+    /// since: what other processes do is seen that late. Cheap enough to be called for each block.
     ///
     /// # Errors
     ///
@@ -273,6 +284,17 @@ impl Allocator {
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         self.shared.device.check_lost()?;
         self.manager().get_memory_info()
+    }
+
+    /// The same of the heap that a kind of memory comes from. That of shared memory may be a window of 256 MiB; see
+    /// [`MemoryKind::is_scarce`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] if the manager does not know; [`Error::NoSuchMemory`].
+    pub fn memory_info_of(&self, kind: MemoryKind) -> Result<MemoryInfo> {
+        self.shared.device.check_lost()?;
+        self.shared.manager.memory_info_of(kind)
     }
 
     /// Starts anew: gives back to the driver all memory that nobody holds, and ends every block that is held.
@@ -324,6 +346,10 @@ impl Allocator {
 
     pub(crate) fn staging(&self) -> &Staging {
         &self.shared.staging
+    }
+
+    pub(crate) fn is_read_fast(&self, kind: MemoryKind) -> bool {
+        self.shared.read_fast[kind.index()]
     }
 
     pub(crate) fn crew(&self) -> &Crew {

@@ -17,6 +17,7 @@ use crate::allocator::Allocator;
 use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
+use crate::mapping::Mapping;
 use crate::pointer::MemoryPointer;
 
 /// A piece of memory that kernels and copies reach: bytes of a buffer.
@@ -117,6 +118,13 @@ impl Block {
         self.mapped().is_some()
     }
 
+    /// Whether the host can address it, and sees what the device wrote there without being told: so may show it to
+    /// others. [`Block::read_on_host`] and [`Block::write_on_host`] do not need it.
+    #[must_use]
+    pub fn is_coherent(&self) -> bool {
+        self.mapping().is_some_and(|mapping| mapping.is_coherent())
+    }
+
     /// Whether its allocator has not been reset since it was made. One that is not alive is refused by every use.
     #[inline]
     #[must_use]
@@ -151,6 +159,13 @@ impl Block {
     /// Whoever reads or writes through it keeps out of the way of the device and of other threads.
     pub(crate) fn mapped(&self) -> Option<NonNull<u8>> {
         self.memory().mapped()
+    }
+
+    /// How the host addresses it, where it can. Bytes are opened before they are looked at, and closed when they are
+    /// written.
+    #[inline]
+    pub(crate) fn mapping(&self) -> Option<Mapping> {
+        self.memory().mapping()
     }
 
     /// Gives the memory back as memory that nothing uses any more. The caller has waited for that, and holds the block

@@ -7,17 +7,19 @@
 mod refusal;
 
 use std::fmt;
-use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use ash::vk;
 use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings, MemoryLocation};
-use vkarray_driver::{Device, Owned};
+use vkarray_driver::{Device, HeapBudget, MemoryType, Owned};
 
 use crate::error::{Error, Result};
 use crate::kind::MemoryKind;
+use crate::mapping::Mapping;
 use crate::out_of_memory::{HeapUse, OutOfMemory, Shortage};
+use crate::recent::Recent;
 
 /// Every block can be an argument of any kernel, and either side of any copy.
 pub(crate) const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
@@ -38,6 +40,7 @@ const GRANULE: u64 = 16;
 pub(crate) struct Chunk {
     buffer: vk::Buffer,
     allocation: Allocation,
+    mapping: Option<Mapping>,
     size: u64,
 }
 
@@ -56,9 +59,9 @@ impl Chunk {
         self.allocation.size()
     }
 
-    /// The address of its first byte on the host, where the host can address it.
-    pub(crate) fn mapped(&self) -> Option<NonNull<u8>> {
-        self.allocation.mapped_ptr().map(NonNull::cast)
+    /// Where the host addresses its first byte, if it can.
+    pub(crate) fn mapping(&self) -> Option<Mapping> {
+        self.mapping
     }
 }
 
@@ -80,6 +83,9 @@ pub(crate) struct SourceUsage {
     pub(crate) reserved: u64,
 }
 
+/// How long what the driver says of its heaps is good. Other processes take memory meanwhile.
+const BUDGETS_GOOD_FOR: Duration = Duration::from_millis(10);
+
 /// Asks the driver for chunks, and gives them back.
 ///
 /// Its lock is held while the driver allocates, which takes milliseconds: nothing that must be quick waits for it.
@@ -87,6 +93,8 @@ pub(crate) struct ChunkSource {
     memory: Mutex<gpu_allocator::vulkan::Allocator>, // Before `device`: frees its pieces through it.
     /// Whose queues reach every chunk. Kept, not asked for each time.
     families: Vec<u32>,
+    is_scarce: [bool; MemoryKind::ALL.len()],
+    budgets: Recent<Option<Vec<HeapBudget>>>,
     device: Arc<Device>,
 }
 
@@ -103,7 +111,10 @@ impl ChunkSource {
             allocation_sizes: AllocationSizes::default(),
         };
         let memory = gpu_allocator::vulkan::Allocator::new(&description).map_err(Error::SubAllocator)?;
-        Ok(Self { memory: Mutex::new(memory), families: device.plan().families(), device: Arc::clone(device) })
+        let is_scarce = MemoryKind::ALL.map(|kind| kind.is_scarce(device.info()));
+        let families = device.plan().families();
+        let budgets = Recent::new(BUDGETS_GOOD_FOR);
+        Ok(Self { memory: Mutex::new(memory), families, is_scarce, budgets, device: Arc::clone(device) })
     }
 
     pub(crate) fn device(&self) -> &Arc<Device> {
@@ -115,12 +126,17 @@ impl ChunkSource {
         let limit = self.device.info().limits.max_buffer_size;
         let rounded = size.max(1).checked_next_multiple_of(GRANULE).filter(|&bytes| bytes <= limit);
         let rounded = rounded.ok_or(Error::TooLarge { bytes: size, limit })?;
+        self.check_window(rounded, kind)?;
         let buffer = self.create_buffer(rounded, kind)?;
         // SAFETY: the buffer is alive and of this device.
         let mut requirements = unsafe { self.device.raw().get_buffer_memory_requirements(buffer.raw()) };
         let memory_type = kind.memory_type(self.device.info(), requirements.memory_type_bits);
         let memory_type = memory_type.ok_or(Error::NoSuchMemory { kind })?;
+        let MemoryType { host_coherent, .. } = self.device.info().memory_types[memory_type as usize];
         requirements.memory_type_bits = 1 << memory_type;
+        if !host_coherent {
+            self.round_to_atoms(&mut requirements);
+        }
         let allocation_scheme = match backing {
             Backing::Shared => AllocationScheme::GpuAllocatorManaged,
             Backing::Dedicated => AllocationScheme::DedicatedBuffer(buffer.raw()),
@@ -134,8 +150,12 @@ impl ChunkSource {
         };
         // The lock is let go before the refusal is described, which takes it again.
         let allocated = self.memory().allocate(&description);
+        self.budgets.forget();
         let allocation = allocated.map_err(|error| match Shortage::of_refusal(&error) {
-            Some(shortage) => self.out_of_memory(size, kind, shortage),
+            Some(shortage) => {
+                let limit = self.device.info().limits.max_memory_allocation_size;
+                self.out_of_memory(size, kind, shortage.beyond(description.requirements.size, limit))
+            }
             None => Error::SubAllocator(error),
         })?;
         // SAFETY: the handle is used for the bind below and nothing else; the allocation is not freed before.
@@ -146,8 +166,35 @@ impl ChunkSource {
             self.free_memory(allocation);
             return Err(self.refused("vkBindBufferMemory", code, size, kind));
         }
+        let mapping = allocation.mapped_ptr().map(|address| match host_coherent {
+            true => Mapping::from(address.cast()),
+            // SAFETY: gpu-allocator has mapped the memory until it is freed, and this part of it, which is the chunk's
+            // alone, begins and ends with an atom.
+            false => unsafe { Mapping::non_coherent(address.cast(), memory, allocation.offset()) },
+        });
         // The chunk owns the handle now; `free` destroys it.
-        Ok(Chunk { buffer: buffer.into_raw(), allocation, size: rounded })
+        Ok(Chunk { buffer: buffer.into_raw(), allocation, mapping, size: rounded })
+    }
+
+    /// Refuses scarce memory that the driver's budget has no room for: some drivers would give it, and move it, or
+    /// something else, to slower memory.
+    fn check_window(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
+        if !self.is_scarce[kind.index()] {
+            return Ok(());
+        }
+        let left =
+            self.heap(kind).and_then(|heap| heap.budget).map(|budget| budget.budget.saturating_sub(budget.usage));
+        match left {
+            Some(left) if left < bytes => Err(self.out_of_memory(bytes, kind, Shortage::Budget(left))),
+            _ => Ok(()),
+        }
+    }
+
+    /// No two chunks share an atom, so that none is flushed or invalidated with another.
+    fn round_to_atoms(&self, requirements: &mut vk::MemoryRequirements) {
+        let atom = self.device.info().limits.non_coherent_atom_size.max(1);
+        requirements.alignment = requirements.alignment.max(atom); // Both are powers of two.
+        requirements.size = requirements.size.next_multiple_of(atom);
     }
 
     /// Gives a chunk back to the driver.
@@ -196,11 +243,18 @@ impl ChunkSource {
         Error::OutOfMemory(Box::new(OutOfMemory { heap, in_use, reserved, ..OutOfMemory::new(bytes, kind, shortage) }))
     }
 
-    /// The heap that memory of that kind comes from.
+    /// The heap that memory of that kind comes from, as the driver describes it now.
     pub(crate) fn heap(&self, kind: MemoryKind) -> Option<HeapUse> {
+        self.budgets.forget();
+        self.recent_heap(kind)
+    }
+
+    /// The same, as it was at most ten milliseconds ago; later where this source took or gave back memory since.
+    pub(crate) fn recent_heap(&self, kind: MemoryKind) -> Option<HeapUse> {
         let index = self.heap_index(kind)?;
         let size = self.device.info().memory_heaps[index as usize].size;
-        let budget = self.device.heap_budgets().and_then(|heaps| heaps.get(index as usize).copied());
+        let budgets = self.budgets.at(Instant::now(), || self.device.heap_budgets());
+        let budget = budgets.and_then(|heaps| heaps.get(index as usize).copied());
         Some(HeapUse { index, size, budget })
     }
 
@@ -215,6 +269,7 @@ impl ChunkSource {
             // Only for an allocation that is not this source's, which `free` asks its caller to rule out.
             unreachable!("gpu-allocator refused its own allocation: {error}");
         }
+        self.budgets.forget();
     }
 
     fn memory(&self) -> MutexGuard<'_, gpu_allocator::vulkan::Allocator> {

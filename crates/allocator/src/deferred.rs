@@ -172,7 +172,7 @@ impl<T> Deferred<T> {
                 Err(_) if !self.device.is_forked() && self.device.check_lost().is_err() => {
                     self.device.settle()?;
                     let all = self.queue().take_all();
-                    return self.free_each(all.into_iter(), free).map(drop);
+                    return free_each(all.into_iter(), free).map(drop);
                 }
                 Err(Error::Driver(refused)) if refused.is_out_of_memory() && !left.is_zero() => thread::sleep(PAUSE),
                 Err(error @ Error::CleanupPanicked { .. }) => tracing::error!(%error, "all the same, it is freed"),
@@ -189,21 +189,9 @@ impl<T> Deferred<T> {
         let settled = self.queue().settle();
         // Locked for each, and never while it is freed: whatever happens there, the rest is in the queue.
         let eligible = std::iter::from_fn(|| self.queue().take_eligible());
-        let freed = self.free_each(eligible, free);
+        let freed = free_each(eligible, free);
         settled?;
         freed
-    }
-
-    /// Frees all of them, also when freeing one panics, and then says so.
-    fn free_each(&self, garbage: impl Iterator<Item = T>, mut free: impl FnMut(T)) -> Result<usize> {
-        let (mut n_freed, mut panicked) = (0, Vec::new());
-        for item in garbage {
-            n_freed += 1;
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| free(item))) {
-                panicked.push(message(&*payload));
-            }
-        }
-        if panicked.is_empty() { Ok(n_freed) } else { Err(Error::CleanupPanicked { messages: panicked }) }
     }
 
     /// In a forked process the locks may be held by threads that are not there.
@@ -217,7 +205,41 @@ impl<T> Deferred<T> {
     }
 }
 
+/// Frees all of them, also when freeing one panics, and then says so.
+fn free_each<T>(garbage: impl Iterator<Item = T>, mut free: impl FnMut(T)) -> Result<usize> {
+    let (mut n_freed, mut panicked) = (0, Vec::new());
+    for item in garbage {
+        n_freed += 1;
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| free(item))) {
+            panicked.push(message(&*payload));
+        }
+    }
+    if panicked.is_empty() { Ok(n_freed) } else { Err(Error::CleanupPanicked { messages: panicked }) }
+}
+
 fn message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failing_destructor_keeps_nothing_else_from_being_freed() {
+        let mut freed = Vec::new();
+        let outcome = free_each(0..5, |item| {
+            freed.push(item);
+            match item {
+                1 => panic!("the second"),
+                3 => std::panic::panic_any(7),
+                _ => {}
+            }
+        });
+        assert_eq!(freed, [0, 1, 2, 3, 4]);
+        let Err(Error::CleanupPanicked { messages }) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(messages, ["the second", "no message"]);
+        assert_eq!(free_each(0..3, drop).unwrap(), 3);
+    }
 }

@@ -51,6 +51,9 @@ pub enum TensorError {
     /// A block that the host cannot address.
     #[error("the host cannot address this block of {size} bytes")]
     NotMapped { size: u64 },
+    /// A block in memory where host and device see each other's writes only if told, which no user of a tensor does.
+    #[error("the block of {size} bytes lies in memory that is not coherent: copy it")]
+    NotCoherent { size: u64 },
     /// A tensor that contradicts itself.
     #[error("the tensor is damaged")]
     Damaged { source: dlpark::tensor::Error },
@@ -132,7 +135,11 @@ impl Block {
     /// of waiting.
     pub fn to_host_tensor<K: Send + 'static>(self: &Arc<Self>, shape: &TensorShape, keeper: K) -> Result<Tensor> {
         shape.check(self.size())?;
-        let base = self.mapped().ok_or(TensorError::NotMapped { size: self.size() })?;
+        let base = self.mapping().ok_or(TensorError::NotMapped { size: self.size() })?;
+        if !base.is_coherent() {
+            return Err(TensorError::NotCoherent { size: self.size() }.into());
+        }
+        let base = base.address();
         self.wait_for_uses(&(0..self.size()), Mode::Write)?;
         let keeper = Box::new((keeper, Arc::clone(self)));
         // SAFETY: the mapping lives as long as the block in `keeper`, and the elements lie in it.

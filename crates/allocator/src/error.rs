@@ -122,10 +122,8 @@ pub enum Error {
         /// Bytes there is room for.
         target_size: u64,
     },
-    /// A fill with a pattern of another length than 1, 2, 4, 8 or 16 bytes, or that does not fit a whole number of times.
-    #[error(
-        "{size} bytes cannot be filled with a pattern of {pattern}: it has 1, 2, 4, 8 or 16 bytes and divides them"
-    )]
+    /// A fill with an empty pattern, or one that does not fit a whole number of times.
+    #[error("{size} bytes cannot be filled with a pattern of {pattern}: it is to fit a whole number of times")]
     BadPattern {
         /// Bytes of the pattern.
         pattern: usize,

@@ -1,4 +1,4 @@
-//! Fills of any bytes with any small pattern, to the byte.
+//! Fills of any bytes with any pattern, to the byte.
 //!
 //! The device fills whole words (`vkCmdFillBuffer`); blocks share buffers, so the bytes before the first word and after
 //! the last are written by copies of just these bytes. A pattern longer than a word is sent once and doubled on the
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 /// `vkCmdFillBuffer` writes whole words, from a whole word on.
 const WORD: u64 = 4;
 
-/// Bytes of a long pattern that are sent; the device doubles them.
+/// Bytes of a pattern longer than a word that are sent, or once the pattern; the device doubles them.
 const SENT: u64 = 4 << 10;
 
 impl Block {
@@ -24,14 +24,13 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::BadPattern`] unless the pattern has 1, 2, 4, 8 or 16 bytes and fits a whole number of times;
+    /// [`Error::BadPattern`] if the pattern is empty or does not fit a whole number of times;
     /// [`Error::OutOfBounds`], [`Error::ReversedRange`], [`Error::ForeignDevice`]; those of recording.
     pub fn fill_range(self: &Arc<Self>, stream: &Stream, range: Range<u64>, pattern: &[u8]) -> Result<()> {
         let Range { start, end } = range;
         let size = end.checked_sub(start).ok_or(Error::ReversedRange { start, end })?;
         self.check_range(start, size)?;
-        let is_length = matches!(pattern.len(), 1 | 2 | 4 | 8 | 16);
-        if !is_length || !size.is_multiple_of(pattern.len() as u64) {
+        if pattern.is_empty() || !size.is_multiple_of(pattern.len() as u64) {
             return Err(Error::BadPattern { pattern: pattern.len(), size });
         }
         match repeated_word(pattern) {
@@ -54,7 +53,7 @@ impl Block {
 
     fn double(self: &Arc<Self>, stream: &Stream, range: Range<u64>, pattern: &[u8]) -> Result<()> {
         let size = range.end - range.start;
-        let mut done = size.min(SENT);
+        let mut done = size.min(sent_bytes(pattern.len() as u64));
         let sent: Vec<u8> = (0..done).zip(pattern.iter().cycle()).map(|(_, &byte)| byte).collect();
         self.copy_from_host(stream, range.start, &sent)?;
         while done < size {
@@ -64,6 +63,11 @@ impl Block {
         }
         Ok(())
     }
+}
+
+/// So many bytes of a pattern are sent: a whole number of times, so that what is doubled goes on where it left off.
+fn sent_bytes(pattern: u64) -> u64 {
+    (SENT / pattern).max(1) * pattern
 }
 
 /// The bytes before the first whole word, the whole words, and the bytes after the last.
@@ -76,7 +80,7 @@ fn around_words(range: &Range<u64>) -> [Range<u64>; 3] {
 /// The word that, repeated, gives the same bytes as the pattern repeated.
 fn repeated_word(pattern: &[u8]) -> Option<[u8; 4]> {
     let first = [0, 1, 2, 3].map(|i| pattern[i % pattern.len()]);
-    pattern.iter().enumerate().all(|(i, &byte)| byte == first[i % 4]).then_some(first)
+    (0..4 * pattern.len()).all(|i| pattern[i % pattern.len()] == first[i % 4]).then_some(first)
 }
 
 #[cfg(test)]
@@ -99,15 +103,26 @@ mod tests {
     }
 
     #[test]
+    fn whole_patterns_are_sent() {
+        for (pattern, bytes) in [(3, 4095), (16, 4096), (4096, 4096), (4097, 4097), (1 << 40, 1 << 40)] {
+            assert_eq!(sent_bytes(pattern), bytes, "{pattern}");
+        }
+    }
+
+    #[test]
     fn a_pattern_is_a_word_when_its_bytes_repeat_every_four() {
         // Pattern, word.
-        let cases: [(&[u8], Option<[u8; 4]>); 6] = [
+        let cases: [(&[u8], Option<[u8; 4]>); 10] = [
             (&[7], Some([7; 4])),
             (&[1, 2], Some([1, 2, 1, 2])),
             (&[1, 2, 3, 4], Some([1, 2, 3, 4])),
             (&[1, 2, 3, 4, 1, 2, 3, 4], Some([1, 2, 3, 4])),
             (&[1, 2, 3, 4, 1, 2, 3, 5], None),
             (&[0; 16], Some([0; 4])),
+            (&[5; 3], Some([5; 4])),
+            (&[1, 2, 3], None), // The second word begins with 2.
+            (&[1, 2, 1, 2, 1, 2], Some([1, 2, 1, 2])),
+            (&[1, 2, 3, 4, 1, 2], None),
         ];
         for (pattern, word) in cases {
             assert_eq!(repeated_word(pattern), word, "{pattern:?}");

@@ -14,6 +14,7 @@ use vkarray_driver::{HostHold, Term};
 
 use crate::block::Block;
 use crate::error::{Error, Result};
+use crate::mapping::Opening;
 
 /// Bytes of a block that the host reads in place. The device and others may read them too.
 pub struct HostRead<'a> {
@@ -24,18 +25,23 @@ pub struct HostRead<'a> {
 /// Bytes of a block that the host reads and writes in place, alone.
 pub struct HostWrite<'a> {
     bytes: &'a mut [u8],
-    _hold: HostHold<'a>,
+    hold: Option<HostHold<'a>>, // Taken if the bytes must stay the host's.
+    block: &'a Block,
+    range: Range<u64>,
 }
 
 impl Block {
     /// Opens the bytes `range` to be read in place. Blocks until nothing on the device writes them.
+    ///
+    /// In memory that is not coherent (see [`Block::is_coherent`]) the bytes that share an atom with them, at most 255 on
+    /// either side, are held too.
     ///
     /// # Errors
     ///
     /// [`Error::NotOnHost`], [`Error::OutOfBounds`], [`Error::ReversedRange`];
     /// [`HeldByHost`](vkarray_driver::Error::HeldByHost) if another guard writes some of them; those of waiting.
     pub fn read_on_host(&self, range: Range<u64>) -> Result<HostRead<'_>> {
-        let (address, len, hold) = self.hold_on_host(range, Mode::Read)?;
+        let (address, len, hold) = self.hold_on_host(&range, Mode::Read)?;
         // SAFETY: the mapping holds the range and lives as long as the block. Nothing writes the bytes while the hold
         // stands: work of the device was waited for, and later work and other guards are refused.
         let bytes = unsafe { slice::from_raw_parts(address, len) };
@@ -48,25 +54,37 @@ impl Block {
     ///
     /// As [`Block::read_on_host`]; also if another guard reads some of them.
     pub fn write_on_host(&self, range: Range<u64>) -> Result<HostWrite<'_>> {
-        let (address, len, hold) = self.hold_on_host(range, Mode::Write)?;
+        let (address, len, hold) = self.hold_on_host(&range, Mode::Write)?;
         // SAFETY: as above; and nothing else reads or writes them.
         let bytes = unsafe { slice::from_raw_parts_mut(address, len) };
-        Ok(HostWrite { bytes, _hold: hold })
+        Ok(HostWrite { bytes, hold: Some(hold), block: self, range })
     }
 
-    fn hold_on_host(&self, range: Range<u64>, mode: Mode) -> Result<(*mut u8, usize, HostHold<'_>)> {
-        let Range { start, end } = range;
+    fn hold_on_host(&self, range: &Range<u64>, mode: Mode) -> Result<(*mut u8, usize, HostHold<'_>)> {
+        let Range { start, end } = *range;
         let len = end.checked_sub(start).ok_or(Error::ReversedRange { start, end })?;
         let range = self.check_range(start, len)?;
         // Device memory may be mapped on some devices; programs that relied on it would fail on others.
-        if !self.kind().is_host_visible() || !self.is_mapped() {
-            return Err(Error::NotOnHost { kind: self.kind() });
-        }
+        let mapping = self.mapping().filter(|_| self.kind().is_host_visible());
+        let mapping = mapping.ok_or(Error::NotOnHost { kind: self.kind() })?;
         self.device().check_lost()?;
-        let (hold, uses) = self.device().hold(self.id(), range, mode, Term::Lasting)?;
+        let atoms = mapping.atoms(self.device(), range.clone());
+        let (hold, uses) = self.device().hold(self.id(), atoms, mode, Term::Lasting)?;
         uses.iter().try_for_each(|last| last.wait(None))?;
+        mapping.open(self.device(), &range, Opening::Look)?;
         let len = usize::try_from(len).expect("a mapping is smaller than the address space");
         Ok((self.mapped_bytes(start, len), len, hold))
+    }
+}
+
+/// The device sees what was written from here on.
+impl Drop for HostWrite<'_> {
+    fn drop(&mut self) {
+        let Some(mapping) = self.block.mapping() else { return };
+        if let Err(error) = mapping.close(self.block.device(), &self.range) {
+            tracing::error!(%error, "the device does not see what the host wrote, and is kept off it");
+            std::mem::forget(self.hold.take());
+        }
     }
 }
 

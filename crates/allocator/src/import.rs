@@ -18,7 +18,7 @@ use crate::chunk::USAGE;
 use crate::deferred::Deferred;
 use crate::error::{Error, Result};
 use crate::hold::Hold;
-use crate::kind::MemoryKind;
+use crate::kind::{MemoryKind, coherent_types};
 use crate::pending_limits::PendingLimits;
 use crate::pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
 
@@ -79,7 +79,9 @@ impl Imports {
         let buffer = self.create_buffer(size)?;
         // SAFETY: the buffer is alive and of this device.
         let wanted = unsafe { self.device.raw().get_buffer_memory_requirements(buffer.raw()) };
-        let allowed = wanted.memory_type_bits & self.importable_types(host, pointer)?;
+        // It is never mapped by us, so nothing could be flushed.
+        let allowed =
+            wanted.memory_type_bits & self.importable_types(host, pointer)? & coherent_types(self.device.info());
         let memory_type = MemoryKind::Pinned.memory_type(self.device.info(), allowed);
         let memory_type = memory_type.ok_or(Error::NoSuchMemory { kind: MemoryKind::Pinned })?;
         // SAFETY: the caller vouches for the pages, and the type is one that the device imports them as.
@@ -91,7 +93,7 @@ impl Imports {
         let import = Import { _buffer: buffer, _memory: memory, _pages: pages, _owner: owner };
         // SAFETY: the buffer is as a pointer's must be; the pointer itself owns it, and starts at its first byte.
         let pointer_to = unsafe { MemoryPointer::new(raw, 0, size, MemoryKind::Pinned) };
-        // SAFETY: the program's own address of the same pages; the type is coherent, as every one of the kind is.
+        // SAFETY: the program's own address of the same pages; the type is coherent.
         let pointer_to = unsafe { pointer_to.with_mapping(pointer) }.with_owner(Box::new(import));
         let is_mapped = "it was given a mapping";
         Ok(if mapped {
@@ -106,15 +108,11 @@ impl Imports {
         if !memory.owner().is_some_and(|owner| (**owner).is::<Import>()) {
             return Some(memory);
         }
-        let points = self.device.points(memory.last_uses());
-        if points.is_empty() {
-            drop(memory);
-        } else {
-            let bytes = memory.size();
-            self.dropped.push(points, 0, bytes, memory);
-            if let Err(error) = self.try_flush() {
-                tracing::warn!(%error, "pinned memory stays pinned");
-            }
+        let (points, bytes) = (self.device.points(memory.last_uses()), memory.size());
+        // Through the queue even if it is done: its owner is the program's, and may panic when it is dropped.
+        self.dropped.push(points, 0, bytes, memory);
+        if let Err(error) = self.try_flush() {
+            tracing::warn!(%error, "the end of pinned memory");
         }
         None
     }

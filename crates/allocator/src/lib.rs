@@ -24,11 +24,13 @@ mod kind;
 mod ladder;
 mod log;
 mod manager;
+mod mapping;
 mod memory;
 mod memory_info;
 mod out_of_memory;
 mod pending_limits;
 mod pointer;
+mod recent;
 mod register;
 mod selection;
 mod staging;
@@ -57,6 +59,7 @@ pub use manager::{
     ArenaManager, Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, KindCounters, MemoryManager,
     PassthroughManager, PoolManager, Request, Usage,
 };
+pub use mapping::Mapping;
 pub use memory::{
     DeviceMemory, HostMemory, MemoryBuilder, MemoryContext, MemoryObject, MemoryState, MirroredMemory, Reference,
     SharedMemory, UsmType,

@@ -73,7 +73,8 @@ impl Request {
 pub struct HostOptions {
     /// Kernels address it.
     pub mapped: bool,
-    /// Other contexts may use it too.
+    /// Other contexts may use it too. A wish: memory of a Vulkan device is that device's, so ours gives the same memory
+    /// with and without, which other contexts reach by copies.
     pub portable: bool,
     /// Written in order by the host and not read by it: write-combined.
     pub wc: bool,
@@ -219,6 +220,18 @@ pub trait MemoryManager: fmt::Debug + Send + Sync {
     ///
     /// [`Error::Unsupported`] where the manager does not know.
     fn get_memory_info(&self) -> Result<MemoryInfo>;
+
+    /// The same of the heap that a kind of memory comes from.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] where the manager does not know; [`Error::NoSuchMemory`].
+    fn memory_info_of(&self, kind: MemoryKind) -> Result<MemoryInfo> {
+        match kind {
+            MemoryKind::Device => self.get_memory_info(),
+            _ => Err(Error::Unsupported { what: "counting free memory of other kinds than the device's" }),
+        }
+    }
 
     /// Gives all memory back to the driver that nobody holds, waiting for its last uses.
     ///

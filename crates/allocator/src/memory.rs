@@ -263,11 +263,11 @@ macro_rules! memory_objects {
                 self.0.fill(&[value])
             }
 
-            /// Writes `pattern` over and over. Returns at once.
+            /// Writes `pattern`, of any length, over and over. Returns at once.
             ///
             /// # Errors
             ///
-            /// [`Error::BadPattern`] unless it has 1, 2, 4, 8 or 16 bytes and fits a whole number of times; as `memset`.
+            /// [`Error::BadPattern`] if it is empty or does not fit a whole number of times; as `memset`.
             pub fn fill(&self, pattern: &[u8]) -> Result<()> {
                 self.0.fill(pattern)
             }

@@ -27,6 +27,11 @@ pub enum Shortage {
     Objects,
     /// Room for the host's address of the memory: `VK_ERROR_MEMORY_MAP_FAILED`.
     HostAddresses,
+    /// One allocation as large as that: the driver promises none above so many bytes (`maxMemoryAllocationSize`), and gave
+    /// none.
+    AllocationSize(u64),
+    /// What the driver lets this process have of a scarce heap; it has so many bytes left.
+    Budget(u64),
     /// The heap itself, even when empty.
     HeapSize,
     /// What a manager allows, in bytes.
@@ -40,6 +45,8 @@ impl fmt::Display for Shortage {
             Self::HostMemory => f.write_str("the host has none left for the driver"),
             Self::Objects => f.write_str("the driver holds as many allocations as it can"),
             Self::HostAddresses => f.write_str("the host has no addresses left for it"),
+            Self::AllocationSize(limit) => write!(f, "the driver promises no allocation above {limit} bytes"),
+            Self::Budget(left) => write!(f, "the driver's budget of the heap leaves {left} bytes"),
             Self::HeapSize => f.write_str("the heap is smaller"),
             Self::Limit(limit) => write!(f, "the memory manager is limited to {limit} bytes"),
         }

@@ -7,7 +7,7 @@
 mod slot;
 
 use std::collections::VecDeque;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -58,6 +58,13 @@ struct Kept {
     slots: VecDeque<Slot>,
     /// With those that a copy has.
     n_made: usize,
+}
+
+/// A slot with what the host has just put into it.
+#[derive(Debug)]
+pub(crate) struct Filled<'a> {
+    pub(crate) slot: Taken<'a>,
+    pub(crate) part: Range<u64>,
 }
 
 /// The slots of one allocator.
@@ -176,7 +183,15 @@ impl Allocator {
     }
 }
 
-impl Taken<'_> {
+impl<'a> Taken<'a> {
+    /// Copies bytes, for which there is room, behind what is used, where the device sees them.
+    pub(crate) fn fill(mut self, source: &[u8]) -> Result<Filled<'a>> {
+        let part = self.next_part(source.len());
+        self.bytes(&part).copy_from_slice(source);
+        self.close(&part)?;
+        Ok(Filled { slot: self, part })
+    }
+
     /// Puts it back as the one that was used longest ago.
     fn stays_oldest(mut self) {
         if let Some(slot) = self.slot.take() {

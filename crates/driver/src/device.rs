@@ -350,6 +350,8 @@ fn create(physical: &PhysicalDevice, plan: &Plan) -> Result<ash::Device> {
     let mut v12 = features_12(&plan.features);
     let mut v13 = features_13(&plan.features);
     let core = features_core(&plan.features);
+    let mut robustness = vk::PhysicalDeviceRobustness2FeaturesEXT::default().robust_buffer_access2(true);
+    let mut pipelines = vk::PhysicalDevicePipelineRobustnessFeaturesEXT::default().pipeline_robustness(true);
     let info = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)
         .enabled_extension_names(&pointers)
@@ -357,6 +359,8 @@ fn create(physical: &PhysicalDevice, plan: &Plan) -> Result<ash::Device> {
         .push_next(&mut v11)
         .push_next(&mut v12)
         .push_next(&mut v13);
+    let info = if plan.features.robust_buffer_access_2 { info.push_next(&mut robustness) } else { info };
+    let info = if plan.features.pipeline_robustness { info.push_next(&mut pipelines) } else { info };
     // SAFETY: `info` borrows everything it points to; the plan enables only what the snapshot of this device lists.
     unsafe { physical.instance().raw().create_device(physical.raw(), &info, None) }
         .map_err(Error::from_call("vkCreateDevice"))

@@ -185,6 +185,13 @@ impl Lane {
         self.keep_watched(state, Ok(false), true)
     }
 
+    /// Whether all that was recorded is done, as far as is known without waiting.
+    pub(crate) fn is_idle(&self) -> bool {
+        // An open batch without operations may have been told to start after something.
+        let is_open = self.state().open.as_ref().is_some_and(|batch| batch.n_ops > 0 || !batch.waits.is_empty());
+        !is_open && self.timeline.has_reached(self.timeline.submitted())
+    }
+
     pub(crate) fn flush(&self) -> Result<()> {
         self.send(&mut self.state())
     }

@@ -10,12 +10,20 @@ use crate::snapshot::{DeviceInfo, Features, QueueFamily, Version};
 /// The Vulkan version a device must speak. Timeline semaphores and `vkQueueSubmit2` are core there.
 pub const MINIMUM_VERSION: Version = Version { major: 1, minor: 3, patch: 0 };
 
+/// Of the feature `robust_buffer_access_2`.
+const ROBUSTNESS: &str = "VK_EXT_robustness2";
+
+/// Of the feature `pipeline_robustness`.
+const PIPELINE_ROBUSTNESS: &str = "VK_EXT_pipeline_robustness";
+
 /// Extensions the runtime uses where a device has them; none is needed.
-const USEFUL_EXTENSIONS: [&str; 5] = [
+const USEFUL_EXTENSIONS: [&str; 7] = [
     "VK_KHR_push_descriptor",
     "VK_EXT_memory_budget",
     "VK_EXT_external_memory_host",
     "VK_EXT_calibrated_timestamps",
+    ROBUSTNESS,
+    PIPELINE_ROBUSTNESS,
     // A device that lists it must have it enabled.
     "VK_KHR_portability_subset",
 ];
@@ -90,13 +98,18 @@ impl Plan {
         let useful = USEFUL_EXTENSIONS.iter().filter(|name| has(name)).map(|name| (*name).to_owned());
         let mut extensions = request.extensions.clone();
         extensions.extend(useful.filter(|name| !request.extensions.contains(name)));
+        let enabled = |name: &str| extensions.iter().any(|extension| extension == name);
         let most = if request.max_compute_queues == 0 { MAX_COMPUTE_QUEUES } else { request.max_compute_queues };
         Ok(Self {
             compute: QueuePlan { family: compute, count: count(device, compute).min(most) },
             transfer: transfer(device),
             push_descriptors: has("VK_KHR_push_descriptor") && device.limits.max_push_descriptors > 0,
+            features: Features {
+                robust_buffer_access_2: device.features.robust_buffer_access_2 && enabled(ROBUSTNESS),
+                pipeline_robustness: device.features.pipeline_robustness && enabled(PIPELINE_ROBUSTNESS),
+                ..device.features
+            },
             extensions,
-            features: device.features,
         })
     }
 
@@ -192,7 +205,12 @@ mod tests {
         let plan = Plan::new(&device, &asked("VK_KHR_push_descriptor")).expect("lavapipe has it");
         assert_eq!(
             plan.extensions,
-            ["VK_KHR_push_descriptor", "VK_EXT_external_memory_host", "VK_EXT_calibrated_timestamps"]
+            [
+                "VK_KHR_push_descriptor",
+                "VK_EXT_external_memory_host",
+                "VK_EXT_calibrated_timestamps",
+                "VK_EXT_robustness2"
+            ]
         );
         assert!(plan.features.shader_float64);
         let push = "VK_KHR_push_descriptor".to_owned();

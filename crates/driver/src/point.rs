@@ -11,6 +11,9 @@ use crate::hazard;
 use crate::lane::Lane;
 use crate::timeline::Timeline;
 
+/// How long a thread polls for what it knows to be due.
+const SOON: Duration = Duration::from_millis(1);
+
 /// The moment a stream has done everything up to some batch of work.
 #[derive(Debug, Clone)]
 pub struct Point {
@@ -74,5 +77,16 @@ impl Point {
     pub fn wait(&self, timeout: Option<Duration>) -> Result<()> {
         self.flush()?;
         self.timeline.wait(self.value, timeout)
+    }
+
+    /// As [`Point::wait`], for what is due within a millisecond: polls for so long where a wait polls at all.
+    ///
+    /// # Errors
+    ///
+    /// As [`Point::wait`].
+    pub fn wait_soon(&self) -> Result<()> {
+        self.flush()?;
+        let poll = self.timeline.device().poll();
+        self.timeline.wait_polling(self.value, None, if poll.is_zero() { poll } else { poll.max(SOON) })
     }
 }

@@ -59,6 +59,9 @@ struct Facts {
     v11: vk::PhysicalDeviceVulkan11Features<'static>,
     v12: vk::PhysicalDeviceVulkan12Features<'static>,
     v13: vk::PhysicalDeviceVulkan13Features<'static>,
+    robustness: vk::PhysicalDeviceRobustness2FeaturesEXT<'static>,
+    bounds: vk::PhysicalDeviceRobustness2PropertiesEXT<'static>,
+    pipelines: vk::PhysicalDevicePipelineRobustnessFeaturesEXT<'static>,
 }
 
 impl Facts {
@@ -76,19 +79,29 @@ impl Facts {
         if extensions.contains("VK_EXT_external_memory_host") {
             properties = properties.push_next(&mut self.host_memory);
         }
+        if extensions.contains("VK_EXT_robustness2") {
+            properties = properties.push_next(&mut self.bounds);
+        }
         // SAFETY: `device` belongs to `instance`; every chained structure is known to a 1.3 device or its extension.
         unsafe { instance.get_physical_device_properties2(device, &mut properties) };
         let mut features = vk::PhysicalDeviceFeatures2::default()
             .push_next(&mut self.v11)
             .push_next(&mut self.v12)
             .push_next(&mut self.v13);
-        // SAFETY: `device` belongs to `instance`; the chain holds structures of Vulkan 1.3, which the device speaks.
+        if extensions.contains("VK_EXT_robustness2") {
+            features = features.push_next(&mut self.robustness);
+        }
+        if extensions.contains("VK_EXT_pipeline_robustness") {
+            features = features.push_next(&mut self.pipelines);
+        }
+        // SAFETY: `device` belongs to `instance`; the chain holds structures of Vulkan 1.3 and of extensions it has.
         unsafe { instance.get_physical_device_features2(device, &mut features) };
         self.core = features.features;
         // The chains point into this value, which may move: cut them.
         for next in [&mut self.v11.p_next, &mut self.v12.p_next, &mut self.v13.p_next] {
             *next = std::ptr::null_mut();
         }
+        (self.robustness.p_next, self.pipelines.p_next) = (std::ptr::null_mut(), std::ptr::null_mut());
     }
 
     fn features(&self) -> Features {
@@ -97,6 +110,8 @@ impl Facts {
             timeline_semaphore: v12.timeline_semaphore != 0,
             synchronization2: v13.synchronization2 != 0,
             robust_buffer_access: core.robust_buffer_access != 0,
+            robust_buffer_access_2: self.robustness.robust_buffer_access2 != 0,
+            pipeline_robustness: self.pipelines.pipeline_robustness != 0,
             shader_float64: core.shader_float64 != 0,
             shader_int64: core.shader_int64 != 0,
             shader_int16: core.shader_int16 != 0,
@@ -155,6 +170,7 @@ fn limits(base: &vk::PhysicalDeviceLimits, facts: &Facts) -> Limits {
         max_memory_allocation_count: base.max_memory_allocation_count,
         max_buffer_size: facts.maintenance4.max_buffer_size,
         min_imported_host_pointer_alignment: facts.host_memory.min_imported_host_pointer_alignment,
+        robust_storage_buffer_access_size_alignment: facts.bounds.robust_storage_buffer_access_size_alignment,
         timestamp_period_ns: base.timestamp_period,
     }
 }

@@ -1,11 +1,12 @@
 //! A `VkQueue` behind its mutex: Vulkan wants submissions to one queue in turn.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use ash::vk;
 
 use crate::error::{Error, Result};
 use crate::loss;
+use crate::timeline::Timeline;
 
 /// Held around every use of a queue by all who use it, inside this library and outside.
 pub type QueueLock = Arc<Mutex<()>>;
@@ -18,6 +19,8 @@ pub(crate) struct Queue {
     computes: bool,
     /// Whoever else uses the queue holds this meanwhile; nothing if nobody does. Taken after `raw`.
     lock: Option<QueueLock>,
+    /// What the newest submission signals; for a moment's lock behind all others.
+    newest: Mutex<Option<(Weak<Timeline>, u64)>>,
 }
 
 /// Which of a device's queues.
@@ -26,7 +29,7 @@ pub(crate) struct QueueIndex(pub(crate) usize);
 
 impl Queue {
     pub(crate) fn new(raw: vk::Queue, family: u32, computes: bool) -> Self {
-        Self { raw: Mutex::new(raw), family, computes, lock: None }
+        Self { raw: Mutex::new(raw), family, computes, lock: None, newest: Mutex::new(None) }
     }
 
     /// A queue that others use too, whenever they hold `lock`.
@@ -53,6 +56,18 @@ impl Queue {
         let raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
         let outside = self.lock.as_ref().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
         LockedQueue { raw: *raw, _own: raw, _outside: outside }
+    }
+
+    /// Notes what a submission signals. The caller has the queue locked.
+    pub(crate) fn note_newest(&self, timeline: &Arc<Timeline>, value: u64) {
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some((Arc::downgrade(timeline), value));
+    }
+
+    /// Whether what this library submitted last is done: a queue's submissions end in their order, nearly. Never blocks.
+    pub(crate) fn is_idle(&self) -> bool {
+        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // A timeline goes when its work is done.
+        newest.is_none_or(|(timeline, value)| timeline.upgrade().is_none_or(|timeline| timeline.has_reached(value)))
     }
 
     /// Blocks until the driver is done with everything sent to the queue. A lost device is, says the specification, and

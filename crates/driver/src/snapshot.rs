@@ -108,6 +108,9 @@ pub struct Limits {
     pub max_buffer_size: u64,
     /// Imported host memory starts and ends at multiples of this; 0 without the extension.
     pub min_imported_host_pointer_alignment: u64,
+    /// Ranges of storage buffers are rounded up to a multiple of this where out-of-range accesses are found by
+    /// `robustBufferAccess2`; 0 without.
+    pub robust_storage_buffer_access_size_alignment: u64,
     /// Nanoseconds a timestamp tick lasts; 0 where there are no timestamps.
     pub timestamp_period_ns: f32,
 }
@@ -140,6 +143,10 @@ features! {
     synchronization2,
     /// Out-of-range buffer accesses are defined.
     robust_buffer_access,
+    /// Out-of-range buffer accesses read zero and write nothing, by the range that is bound.
+    robust_buffer_access_2,
+    /// A pipeline can do without robust access, or with.
+    pipeline_robustness,
     /// `f64` in shaders.
     shader_float64,
     /// `i64` and `u64` in shaders.

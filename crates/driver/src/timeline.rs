@@ -19,6 +19,15 @@ use crate::error::{Error, Result};
 use crate::loss::{self, DRAIN_TIMEOUT};
 use crate::trace::BatchId;
 
+/// From this time on a polling thread pauses between two looks: each costs those who submit, or look too.
+const TIGHT: Duration = Duration::from_micros(20);
+/// Pauses of the processor between two looks then, 30 ns each on an x86 server.
+const PAUSES: u32 = 16;
+
+/// The longest sleep without a look: where several threads sleep for one semaphore, the driver of an H100 (580) often
+/// wakes one of them ten milliseconds late.
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+
 /// A counter that the device raises.
 #[derive(Debug)]
 pub struct Timeline {
@@ -113,40 +122,51 @@ impl Timeline {
         Ok(self.reached.fetch_max(value, Ordering::AcqRel).max(value))
     }
 
+    /// Whether the value is reached, as far as the driver says.
+    pub(crate) fn has_reached(&self, value: u64) -> bool {
+        self.last_seen() >= value || self.reached().is_ok_and(|reached| reached >= value)
+    }
+
     /// Blocks until the value is reached: polls for the device's polling time, then sleeps.
     ///
     /// # Errors
     ///
     /// [`Error::Timeout`] when `timeout` has passed (without one the wait has no bound), [`Error::DeviceLost`].
     pub(crate) fn wait(&self, value: u64, timeout: Option<Duration>) -> Result<()> {
+        self.wait_polling(value, timeout, self.device().poll())
+    }
+
+    /// As [`Timeline::wait`], and polls for so long.
+    pub(crate) fn wait_polling(&self, value: u64, timeout: Option<Duration>, poll: Duration) -> Result<()> {
         self.waited_for.store(true, Ordering::Relaxed);
         if self.last_seen() >= value {
             return Ok(());
         }
         let span = self.device().trace().span("wait", Some(BatchId::new(self, value)));
-        let outcome = self.poll_then_sleep(value, timeout);
+        let outcome = self.poll_then_sleep(value, timeout, poll);
         if let (Some(span), Err(_)) = (span, &outcome) {
             span.rename("wait given up");
         }
         outcome
     }
 
-    fn poll_then_sleep(&self, value: u64, timeout: Option<Duration>) -> Result<()> {
+    fn poll_then_sleep(&self, value: u64, timeout: Option<Duration>, poll: Duration) -> Result<()> {
         // A lost device may never reach anything.
         self.device().check_lost()?;
         self.device().note_host_wait();
         let begun = Instant::now();
-        let poll = timeout.map_or(self.device().poll(), |limit| limit.min(self.device().poll()));
+        let poll = timeout.map_or(poll, |limit| limit.min(poll));
         loop {
             if self.reached()? >= value {
                 return Ok(());
             }
-            if begun.elapsed() >= poll {
+            let waited = begun.elapsed();
+            if waited >= poll {
                 break;
             }
-            std::hint::spin_loop();
+            (0..if waited < TIGHT { 1 } else { PAUSES }).for_each(|_| std::hint::spin_loop());
         }
-        self.sleep(value, timeout.map(|limit| limit.saturating_sub(begun.elapsed())), begun)
+        self.sleep(value, timeout, begun)
     }
 
     /// Raises the value by one from the host. Only for a timeline that no work signals.
@@ -163,10 +183,15 @@ impl Timeline {
     }
 
     fn sleep(&self, value: u64, timeout: Option<Duration>, begun: Instant) -> Result<()> {
-        self.call_wait(value, timeout).map_err(|code| match code {
-            vk::Result::TIMEOUT => Error::Timeout { waited: begun.elapsed() },
-            code => self.device().failed("vkWaitSemaphores")(code),
-        })
+        loop {
+            let left = timeout.map_or(LONGEST_SLEEP, |limit| limit.saturating_sub(begun.elapsed()));
+            match self.call_wait(value, Some(left.min(LONGEST_SLEEP))) {
+                Ok(()) => return Ok(()),
+                Err(vk::Result::TIMEOUT) if left > LONGEST_SLEEP || timeout.is_none() => self.device().check_lost()?,
+                Err(vk::Result::TIMEOUT) => return Err(Error::Timeout { waited: begun.elapsed() }),
+                Err(code) => return Err(self.device().failed("vkWaitSemaphores")(code)),
+            }
+        }
     }
 
     fn call_wait(&self, value: u64, timeout: Option<Duration>) -> VkResult<()> {

@@ -52,7 +52,7 @@ impl<'a> Arg<'a> {
     {
         match self {
             Self::Array(array) => ArgShape::Array(array.shape),
-            Self::Constant(constant) => ArgShape::Array(constant.shape()),
+            Self::Constant(constant) => ArgShape::Constant(constant.shape()),
             Self::Scalar(value) => ArgShape::Scalar(*value),
             Self::Scalars(values) => ArgShape::Scalars(values),
         }
@@ -122,8 +122,8 @@ macro_rules! scalars {
 
 scalars!(i8, u8, i16, u16, f16, bf16, i32, u32, f32, i64, u64, f64);
 
-/// The arguments of one call: a tuple in the order of [`Signature::arguments`](crate::Signature::arguments), or a slice
-/// of names and arguments in any order.
+/// The arguments of one call: a tuple or a slice of [`Arg`]s in the order of
+/// [`Signature::arguments`](crate::Signature::arguments), a slice of names and arguments in any order, or an [`ArgList`].
 pub trait Arguments {
     /// Shows the arguments to `call`.
     fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R;
@@ -158,6 +158,68 @@ impl<A: AsArg, const N: usize> Arguments for [(&str, A); N] {
 impl<A: AsArg> Arguments for Vec<(&str, A)> {
     fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R {
         self.as_slice().with(call)
+    }
+}
+
+impl Arguments for [Arg<'_>] {
+    fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R {
+        let arguments: SmallVec<[NamedArg<'_>; 8]> =
+            self.iter().map(|arg| NamedArg { name: None, arg: arg.clone() }).collect();
+        call(&arguments)
+    }
+}
+
+impl Arguments for Vec<Arg<'_>> {
+    fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R {
+        self.as_slice().with(call)
+    }
+}
+
+impl Arguments for [NamedArg<'_>] {
+    fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R {
+        call(self)
+    }
+}
+
+/// Arguments of different types gathered one by one, by position first and then by name, in any order.
+///
+/// ```
+/// use vkarray_kernel::{ArgList, Arguments};
+///
+/// let (width, scale) = (640_u32, 0.5_f32);
+/// let args = ArgList::new().name("scale", &scale).name("width", &width);
+/// assert_eq!(args.with(|args| args.len()), 2);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ArgList<'a> {
+    args: SmallVec<[NamedArg<'a>; 8]>,
+}
+
+impl<'a> ArgList<'a> {
+    /// An empty one.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the argument of the next parameter.
+    #[must_use]
+    pub fn next(mut self, arg: &'a (impl AsArg + ?Sized)) -> Self {
+        self.args.push(NamedArg { name: None, arg: arg.as_arg() });
+        self
+    }
+
+    /// Adds the argument of the parameter `name`.
+    #[must_use]
+    pub fn name(mut self, name: &'a str, arg: &'a (impl AsArg + ?Sized)) -> Self {
+        self.args.push(NamedArg { name: Some(name), arg: arg.as_arg() });
+        self
+    }
+}
+
+impl Arguments for ArgList<'_> {
+    fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R {
+        call(&self.args)
     }
 }
 

@@ -131,13 +131,15 @@ impl Binary {
         Ok(set)
     }
 
-    /// Refuses two constants of one number and different types. Of one type they are set together: glslang makes two of a
-    /// constant that is also a workgroup's size.
+    /// Refuses two constants of one number and different types. Of one type, or as integers of one size, they are set
+    /// together: glslang makes two of a constant that is also a workgroup's size, which is a `uint`.
     fn check_numbers(&self) -> Result<(), Fault> {
         let mut seen = BTreeMap::new();
         for constant in numbered(&self.contents) {
             let (first, default) = *seen.entry(constant.number).or_insert((constant.declared.id, constant.default));
-            if default.dtype() != constant.default.dtype() {
+            let (one, other) = (default.dtype(), constant.default.dtype());
+            let are_alike = one.is_integer() && other.is_integer() && one.itemsize() == other.itemsize();
+            if one != other && !are_alike {
                 let ids = [first, constant.declared.id];
                 let names = ids.map(|id| name_of(&self.contents, id, constant.number)).into_iter().collect();
                 let problem = Malformed::SameConstant { id: constant.number, names };

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use ash::vk;
 use vkarray_driver::{Device, Owned};
 
+use crate::bounds;
 use crate::disk::{CacheCounters, CacheSettings, Disk};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
@@ -81,13 +82,15 @@ impl KernelCache {
     /// Starts to build a kernel. Nothing is done before [`KernelBuilder::build`] or [`KernelBuilder::prefetch`].
     pub fn kernel(self: &Arc<Self>, source: Source) -> KernelBuilder {
         let integer_dot_product = self.device().plan().features.integer_dot_product;
+        let robust_buffers = bounds::are_the_devices(self.device().info(), &self.device().plan().features);
+        let max_uniform_bytes = Some(self.device().info().limits.max_uniform_buffer_range);
         let builder = KernelBuilder {
             cache: Arc::clone(self),
             source,
             entry: None,
             constants: BTreeMap::new(),
             sizes: Sizes::default(),
-            options: Options { integer_dot_product, ..Options::default() },
+            options: Options { integer_dot_product, max_uniform_bytes, robust_buffers, ..Options::default() },
         };
         builder.sanitize(std::env::var_os("VKARRAY_SANITIZE").is_some_and(|value| value == "1"))
     }

@@ -13,13 +13,13 @@ use crate::shared_atomics::has_wide_shared_atomics;
 use crate::signature::Signature;
 
 /// PCI's number of NVIDIA.
-const NVIDIA: u32 = 0x10de;
+pub(crate) const NVIDIA: u32 = 0x10de;
 
-/// NVIDIA's driver (580.159, H100, 2026-11-21) says that ranges may be of 4 GiB, and reads zeros everywhere in one of 3.
-/// What 31 bits count in bytes it reads.
+/// NVIDIA's driver (580.159, H100, 2026-11-21) says that ranges may be of 4 GiB, and reads and writes all of them, but for
+/// `OpArrayLength` in ranges of 2 GiB and more, which is zero. Code that asks for it to bound an index then finds none.
 const NVIDIA_MAX_RANGE: u32 = (1 << 31) - 256;
 
-/// The longest range of storage that a kernel really reads and writes.
+/// The longest range of storage that any kernel really reads and writes.
 fn max_storage_buffer_range(device: &DeviceInfo) -> u32 {
     let stated = device.limits.max_storage_buffer_range;
     if device.vendor_id == NVIDIA { stated.min(NVIDIA_MAX_RANGE) } else { stated }
@@ -43,6 +43,36 @@ impl From<&DeviceInfo> for Limits {
             max_uniform_buffers: limits.max_per_stage_descriptor_uniform_buffers,
         }
     }
+}
+
+impl Limits {
+    /// Those of a kernel: ranges are as long as the device says where the kernel does not ask for an array's length.
+    pub(crate) fn of_kernel(device: &DeviceInfo, spirv: &[u32]) -> Self {
+        let limits = Self::from(device);
+        if asks_for_length(spirv) {
+            return limits;
+        }
+        Self { max_storage_buffer_range: device.limits.max_storage_buffer_range.into(), ..limits }
+    }
+}
+
+/// Words before a module's first instruction.
+const HEADER_WORDS: usize = 5;
+
+/// Whether `OpArrayLength` is in the module, or the module is cut short.
+fn asks_for_length(spirv: &[u32]) -> bool {
+    let mut rest = spirv.get(HEADER_WORDS..).unwrap_or_default();
+    while let Some(&first) = rest.first() {
+        let (op, len) = (first & 0xffff, (first >> 16) as usize);
+        if op == ::spirv::Op::ArrayLength as u32 {
+            return true;
+        }
+        match rest.get(len.max(1)..) {
+            Some(next) => rest = next,
+            None => return true,
+        }
+    }
+    false
 }
 
 /// Checks that the device can do all a kernel needs.
@@ -229,6 +259,13 @@ mod tests {
         // NVIDIA's says 4 GiB.
         for (name, longest) in [("h100_580.159", (1 << 31) - 256), ("lavapipe_22.3.6", 1 << 27)] {
             assert_eq!(Limits::from(&machine(name)).max_storage_buffer_range, longest, "{name}");
+        }
+        // A header, and one instruction: `OpNop`, `OpArrayLength`, one that says it is longer than the module.
+        for (instruction, longest) in
+            [(1 << 16, u64::from(u32::MAX)), (1 << 16 | 68, (1 << 31) - 256), (9 << 16, (1 << 31) - 256)]
+        {
+            let limits = Limits::of_kernel(&machine("h100_580.159"), &[0, 0, 0, 0, 0, instruction]);
+            assert_eq!(limits.max_storage_buffer_range, longest, "{instruction:#x}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Checks a call's arguments against the kernel's [`Signature`], and packs them: [`check()`].
 //!
-//! Pure: it sees what arrays look like ([`ArrayShape`]), never their memory. Aliasing and device identity are questions about
-//! memory, left to the layer that holds it. Nothing is converted: a number or element type that differs is an error.
+//! Pure: it sees what arrays look like ([`ArrayShape`]), never their memory; aliasing and devices are left to the layer that
+//! holds it. Nothing is converted: a number or element type that differs is an error.
 //!
 //! What fits an array parameter:
 //! - of scalars, vectors, matrices or atomics of `f32`: arrays of `f32`, and of complex numbers, whole elements only;
@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::mismatch::Mismatch;
 use crate::names::nearest;
+use crate::placement::Placement;
 use crate::scalar::ScalarValue;
 use crate::signature::{Param, ParamKind, Parameter, PushMember, Signature};
 
@@ -56,6 +57,8 @@ impl fmt::Display for ArrayShape<'_> {
 pub enum ArgShape<'a> {
     /// An array.
     Array(ArrayShape<'a>),
+    /// A constant, laid out for the parameter on its way.
+    Constant(ArrayShape<'a>),
     /// One number.
     Scalar(ScalarValue),
     /// The numbers of a vector, matrix or array, in memory order without padding.
@@ -65,7 +68,7 @@ pub enum ArgShape<'a> {
 impl fmt::Display for ArgShape<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Array(array) => array.fmt(f),
+            Self::Array(array) | Self::Constant(array) => array.fmt(f),
             Self::Scalar(value) => write!(f, "{value} ({})", value.dtype()),
             Self::Scalars(values) => write!(f, "{} numbers", values.len()),
         }
@@ -132,9 +135,11 @@ pub(crate) fn check_given(signature: &Signature, arguments: &[impl Given], limit
         let index = order.index(position);
         let shape = arguments[index].argument().shape;
         match (parameter, &shape) {
-            (Parameter::Array(param), ArgShape::Array(array)) => {
-                ArrayCheck { kernel: &signature.entry, param, array }.run(limits)?;
-                if array.nbytes == 0 {
+            (Parameter::Array(param), ArgShape::Array(array) | ArgShape::Constant(array)) => {
+                let is_constant = matches!(shape, ArgShape::Constant(_));
+                let placement = if is_constant { Placement::of(param, array) } else { None };
+                ArrayCheck { kernel: &signature.entry, param, array, placement }.run(limits)?;
+                if array.nbytes == 0 && !param.is_constant {
                     packed.empty = packed.empty.or(Some(packed.arrays.len()));
                 }
                 packed.arrays.push(index);
@@ -149,7 +154,7 @@ pub(crate) fn check_given(signature: &Signature, arguments: &[impl Given], limit
             (Parameter::Scalar(member), ArgShape::Scalars(values)) => {
                 pack(&signature.entry, member, values, &mut packed.push_constants)?;
             }
-            (Parameter::Scalar(_), given @ ArgShape::Array(_)) => {
+            (Parameter::Scalar(_), given @ (ArgShape::Array(_) | ArgShape::Constant(_))) => {
                 let (ty, given) = (parameter.ty().to_string(), given.to_string());
                 return Err(refusal(&signature.entry, parameter.name(), Mismatch::WantsScalar { ty, given }));
             }
@@ -261,6 +266,7 @@ struct ArrayCheck<'a> {
     kernel: &'a str,
     param: &'a Param,
     array: &'a ArrayShape<'a>,
+    placement: Option<Placement>, // How it is laid out on the way, if it is.
 }
 
 impl ArrayCheck<'_> {
@@ -268,7 +274,10 @@ impl ArrayCheck<'_> {
         if !self.array.is_contiguous {
             return Err(self.refuse(Mismatch::NotContiguous { given: self.array.to_string() }));
         }
-        self.check_dtype()?;
+        match &self.placement {
+            Some(placement) => self.check_whole(placement)?,
+            None => self.check_dtype()?,
+        }
         self.check_length()?;
         self.check_padding()?;
         self.check_range(limits)?;
@@ -280,6 +289,20 @@ impl ArrayCheck<'_> {
 
     fn refuse(&self, problem: Mismatch) -> Error {
         refusal(self.kernel, &self.param.name, problem)
+    }
+
+    /// Its bytes as they are bound.
+    fn nbytes(&self) -> u64 {
+        self.placement.as_ref().map_or(self.array.nbytes, |placement| placement.nbytes(self.array.nbytes))
+    }
+
+    fn check_whole(&self, placement: &Placement) -> Result<()> {
+        let (given, rest) = (self.array.nbytes, placement.rest(self.array.nbytes));
+        if rest == 0 || self.param.is_constant {
+            return Ok(());
+        }
+        let (ty, stride, after) = (self.param.ty.to_string(), placement.packed_bytes(), String::new());
+        Err(self.refuse(Mismatch::PartialElement { ty, stride, given, rest, after }))
     }
 
     /// Whether the array is known by its bytes alone, so that it lies as the shader's struct does.
@@ -313,15 +336,14 @@ impl ArrayCheck<'_> {
     }
 
     fn check_length(&self) -> Result<()> {
-        let (param, given, fixed) = (self.param, self.array.nbytes, self.param.fixed_bytes);
+        let (param, given, fixed) = (self.param, self.nbytes(), self.param.fixed_bytes);
         let ty = || param.ty.to_string();
-        let problem = match (param.kind, param.ty.runtime_array()) {
-            (ParamKind::Uniform, _) if given > fixed => Mismatch::TooLong { ty: ty(), limit: fixed, given },
-            (ParamKind::Uniform, _) => return Ok(()),
-            (ParamKind::Storage, None) if given == fixed => return Ok(()),
-            (ParamKind::Storage, None) => Mismatch::FixedLength { ty: ty(), expected: fixed, given },
-            (ParamKind::Storage, Some(_)) if given < fixed => Mismatch::TooShort { ty: ty(), needed: fixed, given },
-            (ParamKind::Storage, Some((_, stride))) => {
+        let problem = match param.ty.runtime_array() {
+            _ if param.is_constant && given > fixed => Mismatch::TooLong { ty: ty(), limit: fixed, given },
+            None if param.is_constant || given == fixed => return Ok(()),
+            None => Mismatch::FixedLength { ty: ty(), expected: fixed, given },
+            Some(_) if given < fixed => Mismatch::TooShort { ty: ty(), needed: fixed, given },
+            Some((_, stride)) => {
                 let (given, rest) = (given - fixed, (given - fixed) % u64::from(stride));
                 if rest == 0 {
                     return Ok(());
@@ -336,7 +358,7 @@ impl ArrayCheck<'_> {
     /// Refuses `(n, 3)` floats for `array<vec3<f32>>`, whose elements are 16 bytes apart: for every fourth `n` the total length
     /// would fit, and the numbers would land in the wrong places.
     fn check_padding(&self) -> Result<()> {
-        let Some(stride) = self.param.stride.filter(|_| !self.is_opaque()) else {
+        let Some(stride) = self.param.stride.filter(|_| self.placement.is_none() && !self.is_opaque()) else {
             return Ok(());
         };
         // Elements that follow each other at the shader's own distance leave no room for padding.
@@ -361,22 +383,14 @@ impl ArrayCheck<'_> {
     }
 
     fn check_range(&self, limits: &Limits) -> Result<()> {
-        let (limit, alignment, kind) = match self.param.kind {
-            ParamKind::Storage => {
-                (limits.max_storage_buffer_range, limits.min_storage_buffer_offset_alignment, "storage")
-            }
-            ParamKind::Uniform => {
-                (limits.max_uniform_buffer_range, limits.min_uniform_buffer_offset_alignment, "constant memory")
-            }
+        let (limit, kind) = match self.param.kind {
+            ParamKind::Storage => (limits.max_storage_buffer_range, "storage"),
+            ParamKind::Uniform => (limits.max_uniform_buffer_range, "constant memory"),
         };
         // Constant memory is bound at its declared size, however short the array.
-        let given = self.array.nbytes.max(self.param.fixed_bytes);
+        let given = self.nbytes().max(self.param.fixed_bytes);
         if given > limit {
             return Err(self.refuse(Mismatch::RangeLimit { given, limit, kind }));
-        }
-        let offset = self.array.offset;
-        if !offset.is_multiple_of(alignment.max(1)) {
-            return Err(self.refuse(Mismatch::Misaligned { offset, alignment }));
         }
         Ok(())
     }

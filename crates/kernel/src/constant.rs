@@ -1,11 +1,12 @@
-//! Constant memory: a snapshot of host data that kernels read through `var<uniform>`.
+//! Constant memory: host data that kernels read through `var<uniform>`.
 //!
-//! The snapshot is taken when the constant is made, as numba's `const.array_like` takes it. A shader declares constant
-//! memory with a fixed size; a shorter snapshot is continued with zeros up to it, in a block of that size, which is
-//! made once and shared by every kernel that asks for the same size.
+//! A snapshot is taken when the constant is made, as numba's `const.array_like` takes it; [`ConstArray::update`] replaces
+//! it for all who share it. A shader declares constant memory with a fixed size; a shorter snapshot is continued with
+//! zeros up to it, in a block of that size, made once and shared by every kernel that declares the same. Where the
+//! numbers go in it is `placement.rs`'s.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 use vkarray_allocator::{Allocator, Block, MemoryKind};
@@ -13,24 +14,42 @@ use vkarray_driver::Stream;
 
 use crate::args::constant_shape;
 use crate::check::ArrayShape;
-use crate::dtype::Element;
-use crate::error::Result;
+use crate::dtype::{DType, Element};
+use crate::error::{Error, Result};
+use crate::placement::Placement;
 
-/// Read-only data for kernels, at most as large as the device's constant memory (64 KiB on most).
+/// Read-only data for kernels, of any size: what is too long for the device's constant memory (64 KiB on most) is bound
+/// as storage.
 ///
-/// Clones share the snapshot and its memory.
+/// Clones share the data and its memory, between kernels and threads. Elements are packed: rows of three floats fit an
+/// `array<vec3<f32>>`, a `#[repr(C)]` struct without padding fits the shader's struct with it, single numbers fit an
+/// array that the shader spreads over 16 bytes each. Where the last axes already have the padding, as rows of four floats
+/// for `vec3`, it lies as it is.
 #[derive(Clone)]
 pub struct ConstArray {
     snapshot: Arc<Snapshot>,
 }
 
 struct Snapshot {
-    bytes: Vec<u8>,
-    dtype: crate::DType,
+    dtype: DType,
     shape: SmallVec<[usize; 4]>,
+    is_column_major: bool,
+    nbytes: u64,
     allocator: Arc<Allocator>,
-    /// One block for each size that a kernel has asked for.
-    blocks: Mutex<SmallVec<[Arc<Block>; 1]>>,
+    held: Mutex<Held>,
+}
+
+/// The data, on the host and on the device.
+struct Held {
+    bytes: Vec<u8>,
+    /// One block for each form that a kernel has asked for.
+    blocks: SmallVec<[Placed; 1]>,
+}
+
+/// The data on the device, in one form.
+struct Placed {
+    block: Arc<Block>,
+    placement: Option<Placement>,
 }
 
 impl ConstArray {
@@ -41,56 +60,131 @@ impl ConstArray {
     /// If the shape's product is not the number of values: the caller holds both.
     #[must_use]
     pub fn new<T: Element>(allocator: &Arc<Allocator>, values: &[T], shape: &[usize]) -> Self {
+        Self::with_order(allocator, values, shape, false)
+    }
+
+    /// Takes a snapshot of `values`, in F order with that shape: the first axis runs fastest, and kernels find the values
+    /// in that order.
+    ///
+    /// # Panics
+    ///
+    /// As [`ConstArray::new`].
+    #[must_use]
+    pub fn column_major<T: Element>(allocator: &Arc<Allocator>, values: &[T], shape: &[usize]) -> Self {
+        Self::with_order(allocator, values, shape, true)
+    }
+
+    fn with_order<T: Element>(
+        allocator: &Arc<Allocator>,
+        values: &[T],
+        shape: &[usize],
+        is_column_major: bool,
+    ) -> Self {
         assert_eq!(shape.iter().product::<usize>(), values.len(), "values for shape {shape:?}");
-        let snapshot = Snapshot {
-            bytes: bytemuck::cast_slice(values).to_vec(),
-            dtype: T::DTYPE,
-            shape: shape.into(),
-            allocator: Arc::clone(allocator),
-            blocks: Mutex::default(),
-        };
-        Self { snapshot: Arc::new(snapshot) }
+        let bytes = bytemuck::cast_slice(values).to_vec();
+        // Checks look at axes in the order of memory.
+        let shape = if is_column_major { shape.iter().rev().copied().collect() } else { shape.into() };
+        let (dtype, nbytes) = (T::DTYPE, bytes.len() as u64);
+        let held = Mutex::new(Held { bytes, blocks: SmallVec::new() });
+        let allocator = Arc::clone(allocator);
+        Self { snapshot: Arc::new(Snapshot { dtype, shape, is_column_major, nbytes, allocator, held }) }
     }
 
     /// Its shape.
     #[must_use]
-    pub fn dims(&self) -> &[usize] {
-        &self.snapshot.shape
+    pub fn dims(&self) -> SmallVec<[usize; 4]> {
+        let shape = &self.snapshot.shape;
+        if self.snapshot.is_column_major { shape.iter().rev().copied().collect() } else { shape.clone() }
     }
 
-    /// Its bytes, before they are continued with zeros.
+    /// Whether its first axis runs fastest in memory.
+    #[must_use]
+    pub fn is_column_major(&self) -> bool {
+        self.snapshot.is_column_major
+    }
+
+    /// Its bytes on the host, without padding and before they are continued with zeros.
     #[must_use]
     pub fn nbytes(&self) -> u64 {
-        self.snapshot.bytes.len() as u64
+        self.snapshot.nbytes
+    }
+
+    /// Replaces the values, for all who share the constant, in the order of `stream`: what was dispatched before this call
+    /// reads the old values, what is dispatched after it the new ones, on whatever stream, without a new build. Replays of
+    /// a graph that holds the constant read the new values too. In C order, or F order where the constant is.
+    ///
+    /// Returns when `values` has been read; blocks no longer than it takes to hand the bytes over.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ConstantUpdate`] unless type and number of the values are the same; [`Error::Memory`] for a stream of
+    /// another device, and if sending fails. Kernels that are dispatched later then read the old values.
+    pub fn update<T: Element>(&self, stream: &Stream, values: &[T]) -> Result<()> {
+        let Snapshot { dtype, nbytes, allocator, .. } = &*self.snapshot;
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        if T::DTYPE != *dtype || bytes.len() as u64 != *nbytes {
+            let len = *nbytes / u64::from(dtype.itemsize()).max(1);
+            let (expected, given) = (format!("{len} of {dtype}"), format!("{} of {}", values.len(), T::DTYPE));
+            return Err(Error::ConstantUpdate { expected, given });
+        }
+        if !Arc::ptr_eq(stream.device(), allocator.device()) {
+            let name = |device: &Arc<vkarray_driver::Device>| device.info().name.clone();
+            let (left, right) = (name(stream.device()), name(allocator.device()));
+            return Err(vkarray_allocator::Error::ForeignDevice { left, right }.into());
+        }
+        let mut held = self.lock();
+        held.blocks.retain(|placed| placed.block.is_alive());
+        let sent = held.blocks.iter().try_for_each(|placed| placed.send(stream, bytes));
+        match sent {
+            Ok(()) => held.bytes.copy_from_slice(bytes),
+            Err(_) => held.blocks.clear(), // Some may have the new values: the next to ask gets the old ones.
+        }
+        sent
     }
 
     pub(crate) fn allocator(&self) -> &Arc<Allocator> {
         &self.snapshot.allocator
     }
 
+    /// As checks see it: the axes in the order of memory.
     pub(crate) fn shape(&self) -> ArrayShape<'_> {
         constant_shape(self.snapshot.dtype, &self.snapshot.shape, self.nbytes())
     }
 
-    /// The snapshot on the device, continued with zeros to `size` bytes.
-    pub(crate) fn block(&self, stream: &Stream, size: u64) -> Result<Arc<Block>> {
-        let mut blocks = self.snapshot.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-        blocks.retain(|block| block.is_alive()); // What a reset ended is sent anew.
-        if let Some(block) = blocks.iter().find(|block| block.size() == size) {
-            return Ok(Arc::clone(block));
+    /// The data on the device, laid out so and continued with zeros to `size` bytes.
+    pub(crate) fn block(&self, stream: &Stream, size: u64, placement: Option<Placement>) -> Result<Arc<Block>> {
+        let mut held = self.lock();
+        held.blocks.retain(|placed| placed.block.is_alive()); // What a reset ended is sent anew.
+        let is_it = |placed: &&Placed| placed.block.size() == size && placed.placement == placement;
+        if let Some(placed) = held.blocks.iter().find(is_it) {
+            return Ok(Arc::clone(&placed.block));
         }
-        let mut padded = self.snapshot.bytes.clone();
-        padded.resize(usize::try_from(size).unwrap_or(usize::MAX).max(padded.len()), 0);
         let block = self.snapshot.allocator.allocate(size, MemoryKind::Device)?;
-        block.copy_from_host(stream, 0, &padded)?;
-        blocks.push(Arc::clone(&block));
+        let placed = Placed { block: Arc::clone(&block), placement };
+        placed.send(stream, &held.bytes)?;
+        held.blocks.push(placed);
         Ok(block)
+    }
+
+    /// Copies between host and device go on under the lock: whoever asks meanwhile waits for whole values.
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.snapshot.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Placed {
+    /// Sends the values to the block, in the order of `stream`.
+    fn send(&self, stream: &Stream, values: &[u8]) -> Result<()> {
+        let laid = self.placement.as_ref().map_or_else(|| values.to_vec(), |placement| placement.lay_out(values));
+        let mut laid = laid;
+        laid.resize(usize::try_from(self.block.size()).unwrap_or(usize::MAX).max(laid.len()), 0);
+        Ok(self.block.copy_from_host(stream, 0, &laid)?)
     }
 }
 
 impl fmt::Debug for ConstArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (dtype, shape) = (self.snapshot.dtype, &self.snapshot.shape);
-        f.debug_struct("ConstArray").field("dtype", &dtype).field("shape", shape).finish_non_exhaustive()
+        let (dtype, shape) = (self.snapshot.dtype, self.dims());
+        f.debug_struct("ConstArray").field("dtype", &dtype).field("shape", &shape).finish_non_exhaustive()
     }
 }

@@ -13,7 +13,7 @@ use crate::args::{Arguments, NamedArg};
 use crate::error::Result;
 use crate::geometry::Groups;
 use crate::kernel::{Binding, Kernel, Pipeline, Set};
-use crate::launch::Launch;
+use crate::launch::{Launch, Return};
 
 impl Kernel {
     /// Runs the kernel over `groups`, in the order of `stream`. Returns at once.
@@ -50,9 +50,13 @@ impl Kernel {
             return Ok(());
         }
         match &self.pipeline.sanitizer {
-            None => self.submit(stream, &launch),
-            Some(sanitizer) => self.dispatch_sanitized(stream, &mut launch, sanitizer),
+            None => self.submit(stream, &launch)?,
+            Some(sanitizer) => self.dispatch_sanitized(stream, &mut launch, sanitizer)?,
         }
+        for Return { copy, block, bytes } in &launch.returns {
+            block.copy_from_block(stream, bytes.start, copy, 0..bytes.end - bytes.start)?;
+        }
+        Ok(())
     }
 
     /// Records a launch of this kernel that has its memory.

@@ -300,6 +300,29 @@ pub enum Error {
         /// Those that use it.
         variables: Names,
     },
+    /// More constant memory than there is.
+    #[error(
+        "kernel `{kernel}`: `{param}` takes {bytes} bytes of constant memory, the device has {limit}; \
+         declare it as read-only storage"
+    )]
+    ConstantMemory {
+        /// Entry point.
+        kernel: String,
+        /// The variable.
+        param: String,
+        /// Wanted.
+        bytes: u64,
+        /// Allowed (`maxUniformBufferRange`).
+        limit: u64,
+    },
+    /// Other values than the constant was made of.
+    #[error("a constant of {expected} cannot be updated with {given}")]
+    ConstantUpdate {
+        /// Number and type of its values.
+        expected: String,
+        /// Number and type of those given.
+        given: String,
+    },
     /// More push constants than fit.
     #[error("kernel `{kernel}`: {bytes} bytes of push constants, the device allows {limit}")]
     PushConstants {

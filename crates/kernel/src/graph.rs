@@ -16,7 +16,8 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::geometry::Groups;
 use crate::kernel::Kernel;
-use crate::launch::{Launch, Supply};
+use crate::launch::{Launch, Return, Supply};
+use crate::placement::Placement;
 use crate::scalar::ScalarValue;
 
 /// A dispatch in a graph. Made by [`Kernel::record`].
@@ -131,7 +132,10 @@ impl Dispatch {
         let Some((_, held)) = self.args.iter_mut().find(|(param, _)| *param == name) else {
             return Err(unknown(signature, &name));
         };
-        if let (ArgShape::Array(recorded), ArgShape::Array(given)) = (held.as_arg().shape(), change.arg.shape())
+        if let (
+            ArgShape::Array(recorded) | ArgShape::Constant(recorded),
+            ArgShape::Array(given) | ArgShape::Constant(given),
+        ) = (held.as_arg().shape(), change.arg.shape())
             && (recorded.dtype, recorded.shape) != (given.dtype, given.shape)
         {
             let (recorded, given) = (recorded.to_string(), given.to_string());
@@ -150,6 +154,7 @@ impl Dispatch {
             return Ok(steps);
         }
         launch.keep(args);
+        let returns = std::mem::take(&mut launch.returns);
         let (kernel, accesses) = (self.kernel.clone(), launch.accesses.clone());
         let record = move |recorder: &mut Recorder<'_>| {
             // SAFETY: this kernel made the launch, which holds the blocks; their last uses are recorded with the accesses.
@@ -157,6 +162,9 @@ impl Dispatch {
         };
         // SAFETY: the launch touches what its `accesses` say, and `record` owns it and with it the blocks.
         steps.push(unsafe { Step::new(&accesses, record) });
+        for Return { copy, block, bytes } in &returns {
+            steps.extend(block.copy_step(stream.device(), bytes.start, copy, 0..bytes.end - bytes.start)?);
+        }
         Ok(steps)
     }
 }
@@ -168,8 +176,14 @@ struct Prepared<'a> {
 }
 
 impl Supply for Prepared<'_> {
-    fn constant(&mut self, constant: &ConstArray, length: u64) -> Result<Arc<Block>> {
-        constant.block(self.stream, length)
+    fn constant(&mut self, constant: &ConstArray, length: u64, placement: Option<Placement>) -> Result<Arc<Block>> {
+        constant.block(self.stream, length, placement)
+    }
+
+    fn copied(&mut self, array: &ArrayArg<'_>) -> Result<Arc<Block>> {
+        let block = array.block.allocator().allocate(array.shape.nbytes, MemoryKind::Device)?;
+        self.steps.extend(block.copy_step(self.stream.device(), 0, array.block, array.bytes())?);
+        Ok(block)
     }
 
     fn continued(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>> {

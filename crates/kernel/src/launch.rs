@@ -19,6 +19,8 @@ use crate::constant::ConstArray;
 use crate::error::{Error, Result};
 use crate::geometry::Groups;
 use crate::kernel::{Kernel, Pipeline};
+use crate::limits::Limits;
+use crate::placement::Placement;
 use crate::signature::{Param, ParamKind, Signature};
 
 /// See the module. Filled where it stands: it is large, and moving it costs more than what it is filled with.
@@ -37,6 +39,16 @@ pub(crate) struct Launch {
     /// Blocks that nobody else may hold. To count a handle up and down costs more than the rest of binding it, so those of
     /// the caller are not among them.
     made: SmallVec<[Arc<Block>; 2]>,
+    /// What the kernel writes beside an array, to be copied to it afterwards.
+    pub(crate) returns: SmallVec<[Return; 1]>,
+}
+
+/// A copy that was bound in place of an array which the device cannot bind where it lies.
+pub(crate) struct Return {
+    pub(crate) copy: Arc<Block>,
+    pub(crate) block: Arc<Block>,
+    /// Where the array lies in its block.
+    pub(crate) bytes: Range<u64>,
 }
 
 impl Launch {
@@ -51,6 +63,7 @@ impl Launch {
             counts: [0; 3],
             writes_mapped: false,
             made: SmallVec::new(),
+            returns: SmallVec::new(),
         }
     }
 
@@ -129,16 +142,25 @@ fn zeros(n: usize) -> SmallVec<[u8; 128]> {
 
 /// The memory of arguments that a kernel cannot bind as they are. `length` is what the shader declares.
 pub(crate) trait Supply {
-    /// Constant memory on the device.
-    fn constant(&mut self, constant: &ConstArray, length: u64) -> Result<Arc<Block>>;
+    /// Constant memory on the device, laid out so.
+    fn constant(&mut self, constant: &ConstArray, length: u64, placement: Option<Placement>) -> Result<Arc<Block>>;
+
+    /// A copy of an array that starts where the device cannot bind it.
+    fn copied(&mut self, array: &ArrayArg<'_>) -> Result<Arc<Block>>;
 
     /// A copy of an array that is shorter than the constant memory it is for, continued with zeros.
     fn continued(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>>;
 }
 
 impl Supply for &Stream {
-    fn constant(&mut self, constant: &ConstArray, length: u64) -> Result<Arc<Block>> {
-        constant.block(self, length)
+    fn constant(&mut self, constant: &ConstArray, length: u64, placement: Option<Placement>) -> Result<Arc<Block>> {
+        constant.block(self, length, placement)
+    }
+
+    fn copied(&mut self, array: &ArrayArg<'_>) -> Result<Arc<Block>> {
+        let block = array.block.allocator().allocate(array.shape.nbytes, MemoryKind::Device)?;
+        block.copy_from_block(self, 0, array.block, array.bytes())?;
+        Ok(block)
     }
 
     fn continued(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>> {
@@ -188,7 +210,7 @@ impl Kernel {
             return Err(Error::EmptyArray { kernel, param });
         }
         for (param, &idx) in pipeline.signature.params.iter().zip(&packed.arrays) {
-            bind(launch, &mut supply, param, &args[idx].arg)?;
+            bind(launch, &mut supply, (param, &pipeline.limits), &args[idx].arg)?;
         }
         (launch.push_constants, launch.counts) = (packed.push_constants, counts);
         Ok(true)
@@ -247,20 +269,36 @@ fn check_aliasing(signature: &Signature, packed: &Packed, args: &[NamedArg<'_>])
     Ok(())
 }
 
-/// Finds the memory for an argument, and adds it. Constant memory is bound at the size the shader declares.
-fn bind(launch: &mut Launch, supply: &mut impl Supply, param: &Param, arg: &Arg<'_>) -> Result<()> {
+/// Finds the memory for an argument, and adds it. Constant memory is bound at the size the shader declares; a view that
+/// starts where the device binds nothing is copied, and copied back if the kernel writes it.
+fn bind(
+    launch: &mut Launch,
+    supply: &mut impl Supply,
+    (param, limits): (&Param, &Limits),
+    arg: &Arg<'_>,
+) -> Result<()> {
     let declared = param.fixed_bytes;
     let (made, size) = match arg {
-        Arg::Array(array) if param.kind == ParamKind::Uniform && array.shape.nbytes < declared => {
+        Arg::Array(array) if param.is_constant && array.shape.nbytes < declared => {
             (supply.continued(array, declared)?, declared)
+        }
+        Arg::Array(array) if !array.shape.offset.is_multiple_of(limits.offset_alignment(param.kind)) => {
+            let copy = supply.copied(array)?;
+            if param.writes {
+                let (copy, block) = (Arc::clone(&copy), Arc::clone(array.block));
+                launch.returns.push(Return { copy, block, bytes: array.bytes() });
+            }
+            (copy, array.shape.nbytes)
         }
         Arg::Array(array) => {
             launch.bind(array.block, array.bytes(), param.kind, param.writes);
             return Ok(());
         }
         Arg::Constant(constant) => {
-            let size = if param.kind == ParamKind::Uniform { declared } else { constant.nbytes() };
-            (supply.constant(constant, size)?, size)
+            let placement = Placement::of(param, &constant.shape());
+            let laid = placement.as_ref().map_or(constant.nbytes(), |placement| placement.nbytes(constant.nbytes()));
+            let size = if param.is_constant { declared } else { laid };
+            (supply.constant(constant, size, placement)?, size)
         }
         Arg::Scalar(_) | Arg::Scalars(_) => unreachable!("the check gave every buffer parameter an array"),
     };

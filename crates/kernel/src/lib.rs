@@ -11,6 +11,7 @@
 
 mod args;
 mod binary;
+mod bounds;
 mod cache;
 mod capabilities;
 mod capability;
@@ -26,12 +27,14 @@ mod geometry;
 mod graph;
 mod host_struct;
 mod kernel;
+mod large_constants;
 mod launch;
 mod limits;
 mod linked;
 mod malformed;
 mod mismatch;
 mod names;
+mod placement;
 mod plain_types;
 mod recipe;
 mod reflect;
@@ -48,7 +51,7 @@ mod text;
 mod translate;
 mod typestr;
 
-pub use args::{Arg, Arguments, ArrayArg, AsArg, NamedArg};
+pub use args::{Arg, ArgList, Arguments, ArrayArg, AsArg, NamedArg};
 pub use cache::{KernelBuilder, KernelCache};
 pub use capabilities::check_capabilities;
 pub use capability::Capability;

@@ -41,6 +41,16 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// What offsets of bindings of that kind are multiples of. Bytes.
+    #[must_use]
+    pub const fn offset_alignment(&self, kind: ParamKind) -> u64 {
+        let alignment = match kind {
+            ParamKind::Storage => self.min_storage_buffer_offset_alignment,
+            ParamKind::Uniform => self.min_uniform_buffer_offset_alignment,
+        };
+        if alignment == 0 { 1 } else { alignment }
+    }
+
     /// What every Vulkan 1.1 device allows at least.
     pub const MINIMUM: Self = Self {
         max_storage_buffer_range: 1 << 27,
@@ -92,12 +102,19 @@ pub fn check_workgroup(signature: &Signature, limits: &Limits) -> Result<()> {
 ///
 /// # Errors
 ///
-/// [`Error::GroupIndex`] or [`Error::BufferCount`], with what the kernel wants and what the device allows.
+/// [`Error::GroupIndex`], [`Error::ConstantMemory`] or [`Error::BufferCount`], with what the kernel wants and what the
+/// device allows.
 pub fn check_bindings(signature: &Signature, limits: &Limits) -> Result<()> {
     let kernel = || signature.entry.clone();
     if let Some(far) = signature.params.iter().find(|param| param.group >= limits.max_groups) {
         let (param, group, limit) = (far.name.clone(), far.group, limits.max_groups);
         return Err(Error::GroupIndex { kernel: kernel(), param, group, limit });
+    }
+    let is_too_long =
+        |param: &&crate::Param| param.kind == ParamKind::Uniform && param.fixed_bytes > limits.max_uniform_buffer_range;
+    if let Some(long) = signature.params.iter().find(is_too_long) {
+        let (param, bytes, limit) = (long.name.clone(), long.fixed_bytes, limits.max_uniform_buffer_range);
+        return Err(Error::ConstantMemory { kernel: kernel(), param, bytes, limit });
     }
     let kinds = [
         (ParamKind::Storage, "storage buffers", limits.max_storage_buffers),

@@ -28,9 +28,6 @@ pub enum Mismatch {
     /// A read-only array for a parameter the kernel writes.
     #[error("is written by the kernel, got {given}, which is read-only")]
     ReadOnly { given: String },
-    /// A view that starts where the device cannot bind it.
-    #[error("starts {offset} bytes into its memory, the device needs a multiple of {alignment}")]
-    Misaligned { offset: u64, alignment: u64 },
     /// Not the size the shader declares.
     #[error("is {ty}, exactly {expected} bytes, got {given} bytes")]
     FixedLength { ty: String, expected: u64, given: u64 },

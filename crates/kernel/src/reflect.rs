@@ -80,6 +80,7 @@ fn param(module: &naga::Module, variable: &GlobalVariable, used: GlobalUse) -> P
         group: binding.group,
         binding: binding.binding,
         kind,
+        is_constant: kind == ParamKind::Uniform,
         access,
         reads: used.intersects(GlobalUse::READ | GlobalUse::ATOMIC),
         writes: used.intersects(GlobalUse::WRITE | GlobalUse::ATOMIC),

@@ -73,6 +73,7 @@ impl Sanitized {
             group: self.group,
             binding: self.binding,
             kind: ParamKind::Storage,
+            is_constant: false,
             access: Access::ReadWrite,
             reads: true,
             writes: true,

@@ -45,8 +45,11 @@ pub struct Param {
     pub group: u32,
     /// Binding in the set.
     pub binding: u32,
-    /// Storage or constant memory.
+    /// The memory it is bound as.
     pub kind: ParamKind,
+    /// Whether the shader declares it as constant memory, so that what an argument does not fill reads as zero. It is bound
+    /// as storage where it is longer than [`Options::max_uniform_bytes`](crate::Options::max_uniform_bytes).
+    pub is_constant: bool,
     /// What the shader declares it may do.
     pub access: Access,
     /// Whether the entry point really reads it, on any path.

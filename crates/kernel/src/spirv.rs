@@ -22,6 +22,8 @@ pub(crate) struct Request<'a> {
     /// Name and text, for debug information.
     pub(crate) source: (&'a str, &'a str),
     pub(crate) options: &'a Options,
+    /// Whether checked buffers are left to the device.
+    pub(crate) is_robust: bool,
 }
 
 /// What was written.
@@ -36,6 +38,7 @@ pub(crate) fn write(request: &Request<'_>) -> Result<Written> {
     let written = |buffer_bounds| write_with(request, buffer_bounds).map(|words| Written { words, buffer_bounds });
     match request.options.bounds {
         Bounds::Unchecked => written(BufferBounds::Unchecked),
+        Bounds::Checked if request.is_robust => written(BufferBounds::Robust),
         // naga cannot skip an atomic at a computed index and says so; whatever else it lacks, it lacks both ways.
         Bounds::Checked => written(BufferBounds::ReadZeroSkipWrite).or_else(|error| match error {
             WriteError::FeatureNotImplemented(_) => written(BufferBounds::Clamp),
@@ -61,6 +64,7 @@ fn write_with(request: &Request<'_>, buffer_bounds: BufferBounds) -> std::result
     let (buffer, index) = match buffer_bounds {
         BufferBounds::ReadZeroSkipWrite => (BoundsCheckPolicy::ReadZeroSkipWrite, BoundsCheckPolicy::Restrict),
         BufferBounds::Clamp => (BoundsCheckPolicy::Restrict, BoundsCheckPolicy::Restrict),
+        BufferBounds::Robust => (BoundsCheckPolicy::Unchecked, BoundsCheckPolicy::Restrict),
         // The driver's own ways are not asked of naga.
         BufferBounds::Unchecked | BufferBounds::Driver => (BoundsCheckPolicy::Unchecked, BoundsCheckPolicy::Unchecked),
     };

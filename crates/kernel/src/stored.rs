@@ -92,7 +92,8 @@ impl KernelCache {
         // What is enabled changes what the driver makes.
         let plan = format!("{plan:?}");
         let constants: Vec<String> = translated.specialization.iter().map(|value| format!("{value:?}")).collect();
-        let code = (env!("CARGO_PKG_VERSION"), &translated.spirv, &translated.entry, constants);
+        let bounds = format!("{:?}", translated.buffer_bounds);
+        let code = (env!("CARGO_PKG_VERSION"), &translated.spirv, &translated.entry, constants, bounds);
         hash_of(|hasher| (&origin.0, device, plan, code).hash(hasher))
     }
 }

@@ -21,7 +21,7 @@ use crate::scalar::{ScalarValue, range_of};
 use crate::signature::{Param, Signature};
 use crate::source::Library;
 use crate::translate::{Options, Translated};
-use crate::{reflect, sanitize, spirv};
+use crate::{bounds, large_constants, reflect, sanitize, spirv};
 
 /// Where naga's GLSL ends, there is still a way.
 const GLSL_ADVICE: &str =
@@ -90,9 +90,13 @@ impl Text {
         let values = self.constant_values(entry, constants)?;
         let (module, info) = process_overrides(&self.module, &self.info, Some((ShaderStage::Compute, entry)), &values)
             .map_err(|error| self.constants_error(entry, constants, error))?;
+        let limit = options.max_uniform_bytes.unwrap_or(u32::MAX);
+        let (module, info, moved) = large_constants::as_storage(module, info, limit);
         let is_chosen = |point: &naga::EntryPoint| point.stage == ShaderStage::Compute && point.name == entry;
         let index = module.entry_points.iter().position(is_chosen).expect("naga keeps the entry point it was given");
         let mut signature = reflect::signature(&module, &info, index)?;
+        let is_moved = |param: &Param| moved.contains(&(param.group, param.binding));
+        signature.params.iter_mut().filter(|param| is_moved(param)).for_each(|param| param.is_constant = true);
         if self.is_glsl {
             signature.params.iter_mut().for_each(Param::unwrap_block);
         }
@@ -102,6 +106,7 @@ impl Text {
             return Err(Error::Unsupported { kernel: entry.to_owned(), variable, what });
         }
         signature.constants = reflect::constants(&self.module, &module);
+        let is_robust = options.robust_buffers && options.sanitize.is_none() && bounds::are_of_ranges(&module, index);
         let checked = self.instrumented((&module, &info, index), &signature, options)?;
         let (module, info) = checked.as_ref().map_or((&*module, &*info), |with| (&with.module, &with.info));
         let written = spirv::write(&spirv::Request {
@@ -110,6 +115,7 @@ impl Text {
             entry,
             source: (&self.source_name, &self.linked.text),
             options,
+            is_robust,
         })?;
         signature.capabilities = capabilities(&declared(&written.words), &written.words);
         spirv::check_cooperative(entry, &signature.capabilities)?;

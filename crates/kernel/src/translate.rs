@@ -36,6 +36,11 @@ pub struct Options {
     pub unchecked_division: bool,
     /// Whether `dot4I8Packed` and `dot4U8Packed` may use the device's instruction (`shaderIntegerDotProduct`).
     pub integer_dot_product: bool,
+    /// The most bytes of a `var<uniform>`; one that declares more becomes read-only storage. `None` leaves all as they are.
+    pub max_uniform_bytes: Option<u32>,
+    /// Whether the device is opened with `robustBufferAccess2`, exact to the byte, and [`Bounds::Checked`] may leave buffers
+    /// to it.
+    pub robust_buffers: bool,
     /// Whether names and the source text go into the SPIR-V, for debuggers and profilers.
     pub debug_info: bool,
     /// Whether the kernel gets checks that find its faults while it runs. Nothing else changes without.
@@ -54,6 +59,7 @@ pub enum Bounds {
     ///
     /// One exception: an atomic operation (other than `atomicLoad` and `atomicStore`) on an element of a runtime array, or at
     /// a computed index, has no form that does nothing, so an entry point with one in a buffer clamps in all its buffers.
+    /// With [`Options::robust_buffers`] a kernel whose indices pick whole elements leaves all this to the device.
     /// [`Translated::buffer_bounds`] says which it was. Cooperative matrices are checked at their first element only.
     #[default]
     Checked,
@@ -68,6 +74,9 @@ pub enum BufferBounds {
     ReadZeroSkipWrite,
     /// The index is clamped to the last element.
     Clamp,
+    /// Left to the device's `robustBufferAccess2`: reads outside what is bound give zero, writes and atomic operations there
+    /// do nothing. An index whose byte offset passes 4 GiB may count from the start again, so reach the same array.
+    Robust,
     /// Undefined behaviour.
     Unchecked,
     /// What the driver does: SPIR-V is taken as it is.

@@ -271,7 +271,31 @@ impl Context {
         self.front.shared.kernels.kernel(source)
     }
 
+    /// Takes a snapshot of a host array as constant memory, for kernels that read it through `var<uniform>`.
+    ///
+    /// C and F order are kept; an array with gaps or reversed axes is packed in C order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`].
+    pub fn const_array_like<T, S, D>(&self, host: &ndarray::ArrayBase<S, D>) -> Result<ConstArray>
+    where
+        T: Element,
+        S: ndarray::Data<Elem = T>,
+        D: ndarray::Dimension,
+    {
+        Layout::contiguous(host.shape(), crate::Order::C)?;
+        let is_f_order = host.ndim() > 1 && !host.is_standard_layout() && host.t().is_standard_layout();
+        if is_f_order && let Some(values) = host.t().as_slice() {
+            return Ok(ConstArray::column_major(self.allocator(), values, host.shape()));
+        }
+        let packed = host.as_standard_layout();
+        let values = packed.as_slice().expect("an array in standard layout is one slice");
+        Ok(ConstArray::new(self.allocator(), values, host.shape()))
+    }
+
     /// Takes a snapshot of `values` as constant memory of that shape, for kernels that read it through `var<uniform>`.
+    /// It can be updated, and is shared by its clones: see [`ConstArray`].
     ///
     /// # Errors
     ///

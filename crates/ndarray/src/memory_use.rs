@@ -8,7 +8,8 @@ use crate::context::Context;
 use crate::error::Result;
 
 impl Context {
-    /// How much memory the device has, and how much of it can still be had. Asks the driver each time.
+    /// How much memory the device has, and how much of it can still be had; see
+    /// [`Allocator::memory_info`](vkarray_allocator::Allocator::memory_info).
     ///
     /// # Errors
     ///

@@ -66,10 +66,11 @@ pub use vkarray_driver::{
     ValidationMessage,
 };
 pub use vkarray_kernel::{
-    Access, Arg, ArgShape, Arguments, ArrayShape, AsArg, Bounds, CacheCounters, CacheMode, CacheSettings, ConstArray,
-    Constant, DType, DispatchNode, Element, ElementType, Error as KernelError, Fault, Finding, Groups, Kernel,
-    KernelBuilder, KernelCache, Library, Limits, Module, NamedArg, Options, OtherAccess, Param, ParamKind, Parameter,
-    PushMember, Sanitize, Sanitized, ScalarValue, Signature, Source, StoreCounters, Translated,
+    Access, Arg, ArgList, ArgShape, Arguments, ArrayShape, AsArg, Bool, Bounds, BufferBounds, CacheCounters, CacheMode,
+    CacheSettings, Complex32, Complex64, ConstArray, Constant, DType, DispatchNode, Element, ElementType,
+    Error as KernelError, Fault, Finding, Groups, Kernel, KernelBuilder, KernelCache, Library, Limits, Module,
+    NamedArg, Options, OtherAccess, Param, ParamKind, Parameter, PushMember, Sanitize, Sanitized, ScalarValue,
+    Signature, Source, StoreCounters, Translated,
 };
 #[cfg(feature = "serde")]
 pub use vkarray_ndarray::ArraySeed;

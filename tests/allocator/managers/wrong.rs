@@ -120,11 +120,11 @@ fn again(memory: &MemoryPointer, skip: u64, size: u64) -> MemoryPointer {
     // buffers that live, and the drivers do not mind who wrote what.
     let pointer = unsafe { MemoryPointer::new(memory.buffer(), memory.offset() + skip, size, memory.kind()) };
     let pointer = pointer.with_tag(memory.tag());
-    let Some(first) = memory.mapped() else { return pointer };
-    // SAFETY: inside the mapping, since it skips a part of the memory.
-    let address = unsafe { first.byte_add(usize::try_from(skip).unwrap()) };
+    let Some(first) = memory.mapping() else { return pointer };
+    // SAFETY: inside the mapping, since it skips a part of the memory; only memory of the device's is skipped into.
+    let mapping = unsafe { first.after(skip) };
     // SAFETY: as above, and the mapping is that of the memory.
-    unsafe { pointer.with_mapping(address) }
+    unsafe { pointer.with_mapping(mapping) }
 }
 
 impl MemoryManager for Keeping {
@@ -219,6 +219,8 @@ impl MemoryManager for Keeping {
 
     fn counters(&self) -> Counters {
         let mut counters = self.inner.counters();
+        // What is kept for the next lives, to the manager inside.
+        counters.n_in_use = counters.n_in_use.saturating_sub(self.free.lock().unwrap().len() as u64);
         if self.wrong == Wrong::CountsUp {
             counters.allocations = self.n_given.load(Ordering::Relaxed);
             counters.n_in_use = counters.allocations;

@@ -16,16 +16,26 @@ mod memory;
 mod queue;
 mod shape;
 
+use ash::vk;
+
+use crate::loader::Negotiation;
+
 /// The name to put into `VK_INSTANCE_LAYERS`, behind the validation layer's.
 pub const LAYER_NAME: &str = "VK_LAYER_VKARRAY_many_queues";
 
 /// Describes the layer to the loader, which looks for such a file in the folders of `VK_ADD_LAYER_PATH`.
 #[must_use]
 pub fn manifest(library: &str) -> String {
-    format!(
-        r#"{{ "file_format_version": "1.2.0", "layer": {{
-            "name": "{LAYER_NAME}", "type": "GLOBAL", "library_path": {library:?},
-            "api_version": "1.3.0", "implementation_version": "1", "description": "One queue as many",
-            "functions": {{ "vkNegotiateLoaderLayerInterfaceVersion": "vkarray_many_queues_negotiate" }} }} }}"#
-    )
+    loader::manifest(LAYER_NAME, "One queue as many", library, "vkarray_many_queues_negotiate")
+}
+
+/// The first function that the loader calls.
+///
+/// # Safety
+///
+/// `negotiation` points to the structure of that name in the loader's header.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn vkarray_many_queues_negotiate(negotiation: *mut Negotiation) -> vk::Result {
+    // SAFETY: the caller's promise.
+    unsafe { loader::negotiate(negotiation) }
 }

@@ -1,4 +1,5 @@
 //! What the Vulkan loader and a layer say to each other: the version both speak, and who is next in the chain.
+//! The layer of `noncoherent/` has this file too.
 //!
 //! The structures are those of the loader's header `vk_layer.h`, which ash does not have. Handles that can be called
 //! upon begin with a pointer to the loader's table for them; it is the same for an instance and its physical devices,
@@ -105,13 +106,22 @@ pub(crate) unsafe fn key(handle: impl Handle) -> usize {
     unsafe { *(handle.as_raw() as *const usize) }
 }
 
-/// The first function that the loader calls.
+/// Describes a layer to the loader, which calls `negotiate`, a function of `library`, first.
+pub(crate) fn manifest(name: &str, description: &str, library: &str, negotiate: &str) -> String {
+    format!(
+        r#"{{ "file_format_version": "1.2.0", "layer": {{
+            "name": "{name}", "type": "GLOBAL", "library_path": {library:?},
+            "api_version": "1.3.0", "implementation_version": "1", "description": "{description}",
+            "functions": {{ "vkNegotiateLoaderLayerInterfaceVersion": "{negotiate}" }} }} }}"#
+    )
+}
+
+/// Answers the loader's first call.
 ///
 /// # Safety
 ///
 /// `negotiation` points to the structure of that name in the loader's header.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "system" fn vkarray_many_queues_negotiate(negotiation: *mut Negotiation) -> vk::Result {
+pub(crate) unsafe fn negotiate(negotiation: *mut Negotiation) -> vk::Result {
     // SAFETY: the caller's promise.
     let negotiation = unsafe { &mut *negotiation };
     if negotiation.version < INTERFACE {

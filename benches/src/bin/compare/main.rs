@@ -1,6 +1,6 @@
 //! How does vkarray stand beside the driver's own floor, beside wgpu, and beside others, on this machine today?
 //!
-//! Runs `vkarray bench`, `floor`, `peer` and any other commands in turns, several rounds, and prints a Markdown table of
+//! Runs `vkarray bench`, `floor`, `peer`, `cuda` and any other commands in turns, several rounds, and prints a Markdown table of
 //! the medians. `program.rs` runs one; what is made of their lines is in the library, `merge.rs` and `table.rs`.
 
 mod program;
@@ -16,12 +16,12 @@ use vkarray_benches::{Line, Sample, Suite, merge, table};
 
 use crate::program::{Program, named};
 
-/// vkarray beside the driver, wgpu and others: one table. `VKARRAY_DEVICE` chooses the device.
+/// vkarray beside the driver, wgpu, CUDA and others: one table. `VKARRAY_DEVICE` chooses the device.
 #[derive(Debug, Parser)]
 struct Args {
     /// What to measure; all if left out
     suites: Vec<Suite>,
-    /// A shell command, run once a round, whose JSON lines are merged; `cuda=python3 chain.py` names its column
+    /// A shell command, run once a round, whose JSON lines are merged; `numba=python3 chain.py` names its column
     #[arg(long, value_name = "[NAME=]COMMAND")]
     also: Vec<String>,
     /// How often all programs take their turn
@@ -44,8 +44,8 @@ struct Args {
 /// The programs beside ours: the column, and what is run.
 const fn peers(suite: Suite) -> &'static [(&'static str, &'static str)] {
     match suite {
-        Suite::Launch | Suite::Copy => &[("floor", "floor"), ("wgpu", "peer")],
-        Suite::Memory => &[("wgpu", "peer")],
+        Suite::Launch | Suite::Copy => &[("floor", "floor"), ("wgpu", "peer"), ("cuda", "cuda")],
+        Suite::Memory => &[("wgpu", "peer"), ("cuda", "cuda")],
     }
 }
 
@@ -100,6 +100,7 @@ impl Comparison {
             match line {
                 Line::Figure(figure) => self.samples.push(Sample { source: source.clone(), figure }),
                 Line::Skipped { skipped, reason } => self.remark(format!("{source}: {skipped} skipped: {reason}")),
+                Line::Absent { absent } => self.remark(format!("{source} is left out: {absent}")),
                 Line::Remark(header) if source == "vkarray" => {
                     self.header.get_or_insert(Value::Object(header));
                 }
@@ -132,13 +133,14 @@ impl Comparison {
 
     /// Where and when, the table, the remarks.
     fn text(&self, also: &[String]) -> String {
-        let mut others = vec!["wgpu".to_owned()];
-        for command in also {
-            let source = named(command).0.to_owned();
+        let has_cuda = self.samples.iter().any(|sample| sample.source == "cuda");
+        let mut others = vec!["wgpu"];
+        for source in has_cuda.then_some("cuda").into_iter().chain(also.iter().map(|command| named(command).0)) {
             if !others.contains(&source) {
                 others.push(source);
             }
         }
+        let others: Vec<_> = others.into_iter().map(str::to_owned).collect();
         let part = |field: &str| self.header.as_ref().and_then(|header| header[field].as_str()).unwrap_or_default();
         let [device, driver, version, date] = ["device", "driver", "version", "date"].map(part);
         let table = table(&merge(&self.samples), &others);

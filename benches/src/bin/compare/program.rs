@@ -1,13 +1,13 @@
 //! The programs that are compared, and what one run of one of them printed.
 //!
-//! `floor`, `peer` and, if it was put there, `vkarray` lie beside this program, so that a folder of them can be carried
+//! `floor`, `peer`, `cuda` and, if it was put there, `vkarray` lie beside this program, so that a folder of them can be carried
 //! to a machine without a compiler. Nothing here knows what a figure means.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
-use vkarray_benches::Line;
+use vkarray_benches::{ABSENT, Line};
 
 /// A program that prints figures.
 #[derive(Debug)]
@@ -67,8 +67,11 @@ impl Program {
             }
             parsed
         });
+        let lines: Vec<_> = lines.collect();
+        // The status alone is also that of a command line which is not understood.
+        let is_absent = output.status.code() == Some(ABSENT.into()) && matches!(lines[..], [.., Line::Absent { .. }]);
         let failed = || format!("{} failed ({}): {:?}", self.source, output.status, self.command);
-        Ok(Printed { lines: lines.collect(), failure: (!output.status.success()).then(failed) })
+        Ok(Printed { lines, failure: (!output.status.success() && !is_absent).then(failed) })
     }
 }
 
@@ -116,5 +119,21 @@ mod tests {
         assert!(matches!(&printed.lines[..], [Line::Figure(_), Line::Remark(_)]), "{printed:?}");
         assert!(printed.failure.as_ref().is_some_and(|failure| failure.contains('3')), "{printed:?}");
         assert!(Program::also("x=true").run().unwrap().failure.is_none());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn who_is_absent_has_not_failed() {
+        // Script, whether it failed.
+        let cases = [
+            (r#"echo '{"absent":"no driver"}'; exit 2"#, false),
+            (r#"echo '{"absent":"no driver"}'; exit 1"#, true), // It failed besides.
+            ("exit 2", true),                                   // A command line that was not understood.
+            (r#"echo '{"absent":"no driver"}'; echo '{"name":"a","value":1,"unit":"us"}'; exit 2"#, true),
+        ];
+        for (script, has_failed) in cases {
+            let printed = Program::also(&format!("x={script}")).run().unwrap();
+            assert_eq!(printed.failure.is_some(), has_failed, "{script}");
+        }
     }
 }

@@ -17,6 +17,15 @@ const CODES: [(vk::Result, Shortage); 4] = [
 ];
 
 impl Shortage {
+    /// The same, of an allocation of `bytes` bytes by a driver that promises none above `limit`. Many give more than they
+    /// promise, so it is asked all the same; where it refuses, the limit is what the caller can act on.
+    pub(crate) fn beyond(self, bytes: u64, limit: u64) -> Self {
+        match self {
+            Self::DeviceMemory | Self::HostMemory if bytes > limit => Self::AllocationSize(limit),
+            other => other,
+        }
+    }
+
     /// What this code says there is too little of; nothing if it says something else.
     pub(crate) fn of_code(code: vk::Result) -> Option<Self> {
         CODES.iter().find(|(known, _)| *known == code).map(|(_, shortage)| *shortage)
@@ -48,6 +57,22 @@ mod tests {
             let map = AllocationError::FailedToMap(code.to_string());
             assert_eq!(Shortage::of_refusal(&allocate), Some(shortage), "{allocate}");
             assert_eq!(Shortage::of_refusal(&map), Some(shortage), "{map}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_beyond_the_limit_names_it() {
+        use Shortage as S;
+        // What the driver says, bytes, what is told with a limit of 100.
+        let cases = [
+            (S::DeviceMemory, 101, S::AllocationSize(100)),
+            (S::HostMemory, 101, S::AllocationSize(100)),
+            (S::DeviceMemory, 100, S::DeviceMemory),
+            (S::Objects, 101, S::Objects), // Smaller ones would be refused too.
+            (S::HostAddresses, 101, S::HostAddresses),
+        ];
+        for (said, bytes, told) in cases {
+            assert_eq!(said.beyond(bytes, 100), told, "{said:?} for {bytes} bytes");
         }
     }
 

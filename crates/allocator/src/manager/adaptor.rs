@@ -128,6 +128,10 @@ impl<A: Adaptor> MemoryManager for A {
         self.inner().get_memory_info()
     }
 
+    fn memory_info_of(&self, kind: MemoryKind) -> Result<MemoryInfo> {
+        self.inner().memory_info_of(kind)
+    }
+
     fn reset(&self) -> Result<()> {
         self.inner().reset()
     }

@@ -135,12 +135,11 @@ impl ArenaManager {
         // SAFETY: the bytes are the frame's, whose memory is as a pointer's must be and alive as long as the arena; the
         // ring gives them to nobody else until they come back, and the offsets are multiples of 256.
         let pointer = unsafe { MemoryPointer::new(frame.buffer(), frame.offset() + offset, size, kind) }.after(former);
-        let Some(start) = frame.mapped() else { return Ok(pointer) };
-        let offset = usize::try_from(offset).expect("a mapping is smaller than the address space");
-        // SAFETY: the offset lies inside the frame's mapping.
-        let address = unsafe { start.add(offset) };
-        // SAFETY: the frame is mapped, to coherent memory, for as long as it lives.
-        Ok(unsafe { pointer.with_mapping(address) })
+        let Some(start) = frame.mapping() else { return Ok(pointer) };
+        // SAFETY: the offset lies inside the frame's mapping, and is a multiple of 256.
+        let mapping = unsafe { start.after(offset) };
+        // SAFETY: the frame is mapped for as long as it lives, and says whether it is coherent.
+        Ok(unsafe { pointer.with_mapping(mapping) })
     }
 }
 
@@ -233,6 +232,10 @@ impl MemoryManager for ArenaManager {
 
     fn get_memory_info(&self) -> Result<MemoryInfo> {
         self.upstream().get_memory_info()
+    }
+
+    fn memory_info_of(&self, kind: MemoryKind) -> Result<MemoryInfo> {
+        self.upstream().memory_info_of(kind)
     }
 
     fn reset(&self) -> Result<()> {

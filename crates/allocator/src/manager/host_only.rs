@@ -83,6 +83,10 @@ impl<M: MemoryManager> MemoryManager for HostOnlyMemoryManager<M> {
         Err(Error::Unsupported { what: "counting free device memory in a manager of host memory only" })
     }
 
+    fn memory_info_of(&self, kind: MemoryKind) -> Result<MemoryInfo> {
+        if is_host(kind) { self.host.memory_info_of(kind) } else { self.get_memory_info() }
+    }
+
     fn reset(&self) -> Result<()> {
         self.host.reset()
     }

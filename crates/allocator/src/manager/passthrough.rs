@@ -4,6 +4,7 @@
 //! memory runs out is `passthrough/climb.rs`.
 
 mod climb;
+mod tally;
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -13,7 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use vkarray_driver::Device;
 
-use super::{DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
+use self::tally::Tally;
+use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
 use crate::chunk::{Chunk, ChunkSource};
 use crate::deferred::Deferred;
 use crate::error::{Error, Result};
@@ -38,10 +40,17 @@ pub struct PassthroughManager {
 struct State {
     /// What is given out.
     live: Mutex<SlotMap<DefaultKey, Live>>,
-    dropped: Deferred<Chunk>,
+    dropped: Deferred<Dropped>,
+    tally: Tally,
     imports: Imports,
     ladder: Ladder,
     source: ManuallyDrop<ChunkSource>,
+}
+
+/// Memory that came back.
+struct Dropped {
+    kind: MemoryKind,
+    chunk: Chunk,
 }
 
 /// Memory that is given out.
@@ -82,7 +91,8 @@ impl MemoryManager for PassthroughManager {
             let dropped = Deferred::new(device, limits, self.hold.clone());
             let source = ManuallyDrop::new(ChunkSource::new(device)?);
             let imports = Imports::new(device);
-            let state = State { live: Mutex::default(), dropped, imports, ladder: Ladder::default(), source };
+            let (live, tally, ladder) = (Mutex::default(), Tally::default(), Ladder::default());
+            let state = State { live, dropped, tally, imports, ladder, source };
             // Somebody else may have been quicker; theirs is as good.
             let _ = self.state.set(state);
         }
@@ -115,16 +125,22 @@ impl MemoryManager for PassthroughManager {
             return tracing::error!(?memory, "memory was given back that is not this manager's");
         };
         let points = state.source.device().points(memory.last_uses());
-        state.dropped.push(points, heap, chunk.memory_size(), chunk);
+        let (kind, bytes) = (memory.kind(), chunk.memory_size());
+        state.tally.drop(kind, bytes);
+        state.dropped.push(points, heap, bytes, Dropped { kind, chunk });
         // An error is the device's loss: the next call that can report it does, and the entry stays.
-        if let Err(error) = state.dropped.free_due(|chunk| state.free(chunk)) {
+        if let Err(error) = state.dropped.free_due(|dropped| state.free(dropped)) {
             tracing::warn!(%error, "dropped memory stays pending");
         }
     }
 
     fn get_memory_info(&self) -> Result<MemoryInfo> {
-        let (state, kind) = (self.state()?, MemoryKind::Device);
-        let heap = state.source.heap(kind).ok_or(Error::NoSuchMemory { kind })?;
+        self.memory_info_of(MemoryKind::Device)
+    }
+
+    fn memory_info_of(&self, kind: MemoryKind) -> Result<MemoryInfo> {
+        let state = self.state()?;
+        let heap = state.source.recent_heap(kind).ok_or(Error::NoSuchMemory { kind })?;
         let index = heap.index as usize;
         let live: u64 =
             state.live().values().filter(|live| live.heap == index).map(|live| live.chunk.memory_size()).sum();
@@ -142,13 +158,13 @@ impl MemoryManager for PassthroughManager {
     fn try_flush(&self) -> Result<()> {
         let state = self.state()?;
         state.imports.try_flush()?;
-        state.dropped.try_flush(|chunk| state.free(chunk))
+        state.dropped.try_flush(|dropped| state.free(dropped))
     }
 
     fn flush(&self) -> Result<()> {
         let state = self.state()?;
         state.imports.flush()?;
-        state.dropped.flush(|chunk| state.free(chunk))
+        state.dropped.flush(|dropped| state.free(dropped))
     }
 
     fn usage(&self) -> Usage {
@@ -159,6 +175,10 @@ impl MemoryManager for PassthroughManager {
         let held = state.source.usage();
         let (n_pending, pending) = (n_chunks + n_imports, chunks + imports);
         Usage { in_use: held.in_use, reserved: held.reserved, n_pending, pending }
+    }
+
+    fn counters(&self) -> Counters {
+        self.state.get().map_or_else(Counters::default, |state| state.tally.counters())
     }
 
     fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
@@ -183,16 +203,17 @@ fn key(memory: &MemoryPointer) -> DefaultKey {
 
 impl State {
     fn allocate(&self, size: u64, kind: MemoryKind, holder: Holder) -> Result<MemoryPointer> {
-        self.dropped.free_due(|chunk| self.free(chunk))?;
+        self.dropped.free_due(|dropped| self.free(dropped))?;
         let chunk = self.make(size, kind)?;
-        let (buffer, mapped) = (chunk.buffer(), chunk.mapped());
+        let (buffer, mapping) = (chunk.buffer(), chunk.mapping());
+        self.tally.make(kind, chunk.memory_size());
         let tag = self.live().insert(Live { chunk, size, heap: self.heap(kind), holder }).data().as_ffi();
         // SAFETY: a chunk's buffer is as a pointer's must be, starts at its first byte, and is freed only after
         // `memfree` and the last uses.
         let pointer = unsafe { MemoryPointer::new(buffer, 0, size, kind) }.with_tag(tag);
-        Ok(match mapped {
-            // SAFETY: the chunk is mapped from its first byte on, to coherent memory, for as long as it lives.
-            Some(address) => unsafe { pointer.with_mapping(address) },
+        Ok(match mapping {
+            // SAFETY: the chunk is mapped from its first byte on, for as long as it lives, and says whether it is coherent.
+            Some(mapping) => unsafe { pointer.with_mapping(mapping) },
             None => pointer,
         })
     }
@@ -202,7 +223,8 @@ impl State {
         self.source.heap_index(kind).map_or(0, |heap| heap as usize)
     }
 
-    fn free(&self, chunk: Chunk) {
+    fn free(&self, Dropped { kind, chunk }: Dropped) {
+        self.tally.free(kind, chunk.memory_size());
         // SAFETY: made by this source; it was given back, and the queue hands out what nothing uses any more.
         unsafe { self.source.free(chunk) };
     }
@@ -216,7 +238,7 @@ impl Drop for State {
     fn drop(&mut self) {
         // Every block held its allocator, so all are in the queue. What cannot be waited for is leaked, with the
         // memory it lies in: freeing it under the device's feet is worse.
-        match self.dropped.drain(|chunk| self.free(chunk)) {
+        match self.dropped.drain(|dropped| self.free(dropped)) {
             // SAFETY: dropped here and never touched again.
             Ok(()) => unsafe { ManuallyDrop::drop(&mut self.source) },
             Err(error) => tracing::error!(%error, "memory is leaked: its last use never ended"),

@@ -141,7 +141,11 @@ impl MemoryManager for PoolManager {
     }
 
     fn get_memory_info(&self) -> Result<MemoryInfo> {
-        self.state()?.memory_info(MemoryKind::Device)
+        self.memory_info_of(MemoryKind::Device)
+    }
+
+    fn memory_info_of(&self, kind: MemoryKind) -> Result<MemoryInfo> {
+        self.state()?.memory_info(kind)
     }
 
     fn reset(&self) -> Result<()> {

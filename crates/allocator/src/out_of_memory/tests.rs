@@ -36,7 +36,16 @@ fn the_report_is_the_checked_in_text() {
 #[test]
 fn each_shortage_reads_differently() {
     use Shortage as S;
-    let all = [S::DeviceMemory, S::HostMemory, S::Objects, S::HostAddresses, S::HeapSize, S::Limit(7)];
+    let all = [
+        S::DeviceMemory,
+        S::HostMemory,
+        S::Objects,
+        S::HostAddresses,
+        S::HeapSize,
+        S::AllocationSize(7),
+        S::Budget(7),
+        S::Limit(7),
+    ];
     let texts: std::collections::BTreeSet<_> = all.iter().map(ToString::to_string).collect();
     assert_eq!(texts.len(), all.len());
 }

@@ -14,6 +14,7 @@ use vkarray_driver::{Device, Point};
 
 use crate::error::Result;
 use crate::manager::MemoryManager;
+use crate::mapping::{Mapping, Opening};
 use crate::pointer::MemoryPointer;
 
 /// Parts of a slot start at multiples of this many bytes, a cache line.
@@ -50,8 +51,23 @@ impl Slot {
     pub(crate) fn next_part(&mut self, len: usize) -> Range<u64> {
         debug_assert!(self.has_room(len), "{len} bytes behind {} of {}", self.used, self.size());
         let part = self.used..self.used + len as u64;
-        self.used = part.end.next_multiple_of(ALIGNMENT).min(self.size());
+        let end = self.mapping().atoms(&self.device, part.clone()).end;
+        self.used = end.next_multiple_of(ALIGNMENT).min(self.size());
         part
+    }
+
+    /// Lets the host see what the device wrote to a part, as far as it was waited for.
+    pub(crate) fn open(&self, part: &Range<u64>) -> Result<()> {
+        self.mapping().open(&self.device, part, Opening::Look)
+    }
+
+    /// Lets the device see what the host wrote to a part. Parts share no atoms, so there was nothing to open.
+    pub(crate) fn close(&self, part: &Range<u64>) -> Result<()> {
+        self.mapping().close(&self.device, part)
+    }
+
+    fn mapping(&self) -> Mapping {
+        self.memory.mapping().expect("host memory is mapped")
     }
 
     /// Bytes that the device does not use: the caller has waited for that, or nothing was recorded with them.
@@ -59,7 +75,7 @@ impl Slot {
         assert!(part.start <= part.end && part.end <= self.size(), "{part:?} is outside {} bytes", self.size());
         let place = |at: u64| usize::try_from(at).expect("a mapping is smaller than the address space");
         let (start, len) = (place(part.start), place(part.end - part.start));
-        let base = self.memory.mapped().expect("host memory is mapped");
+        let base = self.mapping().address();
         // SAFETY: the part lies in the memory, as was checked.
         let address = unsafe { base.as_ptr().add(start) };
         // SAFETY: whoever has the slot has its memory alone, for as long as it is borrowed; the caller keeps the device
@@ -89,6 +105,18 @@ impl Slot {
     /// Blocks until what the device does with a part is done, as far as an access in `mode` conflicts with it.
     pub(crate) fn wait_for_uses(&self, part: Range<u64>, mode: Mode) -> Result<()> {
         Ok(self.uses(part, mode).iter().try_for_each(|point| point.wait(None))?)
+    }
+
+    /// As [`Slot::wait_for_uses`], for copies that are on their way.
+    pub(crate) fn wait_for_copies(&self, part: Range<u64>, mode: Mode) -> Result<()> {
+        Ok(self.uses(part, mode).iter().try_for_each(Point::wait_soon)?)
+    }
+
+    /// As [`Slot::wait_until_idle`], for copies that are on their way.
+    pub(crate) fn wait_until_emptied(&mut self) -> Result<()> {
+        self.wait_for_copies(0..self.size(), Mode::Write)?;
+        self.used = 0;
+        Ok(())
     }
 
     /// Waits until the device uses nothing of it, so that all of it can be written.

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::slice;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use ash::vk;
 use vkarray_driver::hazard::{Mode, Stage};
@@ -19,7 +19,14 @@ use super::{Copy, check_same_device, len};
 use crate::block::Block;
 use crate::crew::Crew;
 use crate::error::{Error, Result};
-use crate::staging::{SlotSize, Taken};
+use crate::mapping::Opening;
+use crate::staging::{Filled, SlotSize, Taken};
+
+/// How often a thread tries to have its turn before it sleeps: some hundred microseconds.
+const MAX_TRIES: u32 = 4096;
+
+/// So many bytes are read in place even where that is slow: a copy by the device takes longer to come round.
+const FEW: usize = 512;
 
 impl Block {
     /// Copies `source` to the bytes at `offset`, in the order of `stream`.
@@ -43,7 +50,7 @@ impl Block {
         }
         if source.len() <= SMALL {
             let slot = self.allocator().slot(Direction::ToDevice, SlotSize::Small, source.len())?;
-            return self.send_up(stream, offset, source, slot).map(drop);
+            return self.send_up(stream, offset, slot.fill(source)?).map(drop);
         }
         let plan = Plan::new(source.len(), self.allocator().crew().n_threads());
         let places = (offset..).step_by(plan.chunk);
@@ -64,7 +71,7 @@ impl Block {
         if target.is_empty() {
             return Ok(());
         }
-        if self.is_mapped() {
+        if self.is_mapped() && (self.is_read_fast() || target.len() <= FEW) {
             return self.read_when_written(&range, target);
         }
         if target.len() <= SMALL {
@@ -77,16 +84,20 @@ impl Block {
         work.run(|| work.send_and_empty())
     }
 
-    /// Copies `source` to a slot, and records the copy from there.
-    fn send_up<'a>(&self, stream: &Stream, offset: u64, source: &[u8], mut slot: Taken<'a>) -> Result<Taken<'a>> {
-        let part = slot.next_part(source.len());
-        slot.bytes(&part).copy_from_slice(source);
+    /// Whether the host reads it in place as fast as from staging memory.
+    fn is_read_fast(&self) -> bool {
+        self.allocator().is_read_fast(self.kind())
+    }
+
+    /// Records the copy of what a slot was filled with.
+    fn send_up<'a>(&self, stream: &Stream, offset: u64, Filled { slot, part }: Filled<'a>) -> Result<Taken<'a>> {
+        let size = part.end - part.start;
         let copy = Copy {
-            accesses: [slot.read(part.clone()), self.write(offset..offset + len(source), Stage::Transfer)],
+            accesses: [slot.read(part.clone()), self.write(offset..offset + size, Stage::Transfer)],
             region: vk::BufferCopy {
                 src_offset: slot.buffer_offset() + part.start,
                 dst_offset: self.buffer_offset() + offset,
-                size: len(source),
+                size,
             },
             src: slot.buffer(),
             dst: self.buffer(),
@@ -135,36 +146,44 @@ impl Block {
 
     /// Writes through the mapping if nothing on the device, sent or not, uses the bytes. Returns whether it did.
     fn write_if_idle(&self, range: &Range<u64>, source: &[u8]) -> Result<bool> {
-        let (_hold, uses) = self.device().hold(self.id(), range.clone(), Mode::Write, Term::Brief)?;
+        let mapping = self.mapping().expect("only called for mapped blocks");
+        let atoms = mapping.atoms(self.device(), range.clone());
+        let (_hold, uses) = self.device().hold(self.id(), atoms, Mode::Write, Term::Brief)?;
         for point in uses {
             if !point.is_complete()? {
                 return Ok(false);
             }
         }
+        mapping.open(self.device(), range, Opening::Overwrite)?;
         let address = self.mapped_bytes(range.start, source.len());
         // SAFETY: the mapping holds the range, as `mapped_bytes` checked. While the hold stands, neither the device nor
         // another thread touches it.
         let target = unsafe { slice::from_raw_parts_mut(address, source.len()) };
         copy_together(self.allocator().crew(), source, target);
+        mapping.close(self.device(), range)?;
         Ok(true)
     }
 
     /// Reads through the mapping, after what writes the bytes.
     fn read_when_written(&self, range: &Range<u64>, target: &mut [u8]) -> Result<()> {
         // Most of the wait is without the hold, which others may have to wait for.
-        self.wait_for_uses(range, Mode::Read)?;
-        let (_hold, uses) = self.device().hold(self.id(), range.clone(), Mode::Read, Term::Brief)?;
+        let mapping = self.mapping().expect("only called for mapped blocks");
+        let atoms = mapping.atoms(self.device(), range.clone());
+        self.wait_for_uses(&atoms, Mode::Read)?;
+        let (_hold, uses) = self.device().hold(self.id(), atoms, Mode::Read, Term::Brief)?;
         uses.iter().try_for_each(|last| last.wait(None))?;
-        self.read_mapped(range.start, target);
-        Ok(())
+        self.read_mapped(range.start, target)
     }
 
     /// Copies from the mapping. The caller has waited for the device's last write, and keeps other writers off.
-    pub(crate) fn read_mapped(&self, offset: u64, target: &mut [u8]) {
+    pub(crate) fn read_mapped(&self, offset: u64, target: &mut [u8]) -> Result<()> {
+        let mapping = self.mapping().expect("only called for mapped blocks");
+        mapping.open(self.device(), &(offset..offset + len(target)), Opening::Look)?;
         let address = self.mapped_bytes(offset, target.len());
         // SAFETY: the mapping holds the range, as `mapped_bytes` checked, and the caller keeps writers off it.
         let source = unsafe { slice::from_raw_parts(address.cast_const(), target.len()) };
         copy_together(self.allocator().crew(), source, target);
+        Ok(())
     }
 
     /// The address of `len` bytes at `offset`.
@@ -203,7 +222,8 @@ impl<'a> OnItsWay<'a, '_> {
     /// Waits for the bytes and copies them out. The slot is free then.
     fn arrive(mut self) -> Result<Taken<'a>> {
         let part = 0..len(self.target);
-        self.slot.wait_for_uses(part.clone(), Mode::Read)?;
+        self.slot.wait_for_copies(part.clone(), Mode::Read)?;
+        self.slot.open(&part)?;
         self.target.copy_from_slice(self.slot.bytes(&part));
         Ok(self.slot)
     }
@@ -215,6 +235,8 @@ struct Work<'a, C> {
     stream: &'a Stream,
     plan: Plan,
     progress: Mutex<Progress<C>>,
+    /// Held while a chunk is sent.
+    turn: Mutex<()>,
 }
 
 struct Progress<C> {
@@ -229,7 +251,7 @@ struct Progress<C> {
 impl<'a, C: Iterator + Send> Work<'a, C> {
     fn new(block: &'a Arc<Block>, stream: &'a Stream, plan: Plan, chunks: C) -> Self {
         let progress = Mutex::new(Progress { chunks, failed: None, starved: None });
-        Self { block, stream, plan, progress }
+        Self { block, stream, plan, progress, turn: Mutex::new(()) }
     }
 
     /// Runs `share` on each thread. It takes a slot before its first chunk, so a thread without a slot leaves its share
@@ -249,6 +271,25 @@ impl<'a, C: Iterator + Send> Work<'a, C> {
             Some(error) if progress.chunks.next().is_some() => Err(error),
             _ => Ok(()),
         }
+    }
+
+    /// Sends a chunk, when nobody else of this copy does.
+    ///
+    /// Threads want to at the same time, and one that sleeps for its turn is woken some 50 µs late, while sending takes
+    /// ten: so they try for as long as all others may take.
+    fn send<T>(&self, send: impl FnOnce() -> Result<T>) -> Result<T> {
+        let turn = (0..MAX_TRIES).find_map(|_| match self.turn.try_lock() {
+            Ok(turn) => Some(turn),
+            Err(TryLockError::Poisoned(turn)) => Some(turn.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                std::hint::spin_loop();
+                None
+            }
+        });
+        let _turn = turn.unwrap_or_else(|| lock(&self.turn));
+        let sent = send()?;
+        self.stream.flush()?;
+        Ok(sent)
     }
 
     fn next(&self) -> Option<C::Item> {
@@ -288,12 +329,12 @@ impl<'s, C: Iterator<Item = (u64, &'s [u8])> + Send> Work<'_, C> {
                 Some(slot) => slot,
                 None => {
                     let mut oldest: Taken<'_> = sent.pop_front().expect("a thread has one slot at least");
-                    oldest.wait_until_idle()?;
+                    oldest.wait_until_emptied()?;
                     oldest
                 }
             };
-            sent.push_back(self.block.send_up(self.stream, offset, chunk, slot)?);
-            self.stream.flush()?;
+            let filled = slot.fill(chunk)?;
+            sent.push_back(self.send(|| self.block.send_up(self.stream, offset, filled))?);
         }
         Ok(())
     }
@@ -312,8 +353,7 @@ impl<'t, C: Iterator<Item = (u64, &'t mut [u8])> + Send> Work<'_, C> {
             if let Some(slot) = ready.take()
                 && let Some((offset, chunk)) = self.next()
             {
-                sent.push_back(self.block.send_down(self.stream, offset, chunk, slot)?);
-                self.stream.flush()?;
+                sent.push_back(self.send(|| self.block.send_down(self.stream, offset, chunk, slot))?);
                 continue;
             }
             let Some(oldest) = sent.pop_front() else { return Ok(()) };

@@ -41,6 +41,7 @@ impl Lane {
         let outcome = submitted.map_err(|error| self.device().fail_unsure(error));
         if outcome.is_ok() {
             self.timeline.set_submitted(batch.value);
+            self.queue().note_newest(&self.timeline, batch.value);
         }
         drop(queue);
         // Also after a failure: the driver may have taken it, so it goes when the device is known to be idle.

@@ -14,6 +14,7 @@ fn device(name: &str, device_type: DeviceType, vendor_id: u32, uuid: &str) -> De
         max_per_stage_descriptor_storage_buffers: 0,
         max_per_stage_descriptor_uniform_buffers: 0,
         max_push_descriptors: 0,
+        robust_storage_buffer_access_size_alignment: 0,
         min_storage_buffer_offset_alignment: 0,
         min_uniform_buffer_offset_alignment: 0,
         non_coherent_atom_size: 0,

@@ -225,17 +225,15 @@ fn arrays_in_the_wrong_state() {
             ArrayShape { is_writable: false, ..good },
             format!("kernel `only_bins`: `bins` is written by the kernel, got {what}, which is read-only"),
         ),
-        (
-            ArrayShape { offset: 64, ..good },
-            "kernel `only_bins`: `bins` starts 64 bytes into its memory, the device needs a multiple of 256".to_owned(),
-        ),
     ];
     for (shape, message) in cases {
         assert_eq!(refusal("only_bins", &positional(&[ArgShape::Array(shape)])), message);
     }
-    // A parameter that is only read takes a read-only array, and 512 is a multiple of 256.
-    let fixed = ArrayShape { is_writable: false, offset: 512, ..array(DType::U32, &[16]) };
-    check(&signature("only_fixed"), &positional(&[ArgShape::Array(fixed)]), &LIMITS).unwrap();
+    // A parameter that is only read takes a read-only array. Where it starts is the launch's to handle.
+    for offset in [512, 64, 2] {
+        let fixed = ArrayShape { is_writable: false, offset, ..array(DType::U32, &[16]) };
+        check(&signature("only_fixed"), &positional(&[ArgShape::Array(fixed)]), &LIMITS).unwrap();
+    }
 }
 
 #[test]
@@ -245,6 +243,42 @@ fn constant_memory_is_bound_at_its_declared_size() {
     let error = check(&signature("only_taps"), &arguments, &limits).unwrap_err();
     let message = "kernel `only_taps`: `taps` has 64 bytes, the device binds at most 48 bytes of constant memory";
     assert_eq!(error.to_string(), message);
+}
+
+#[test]
+fn a_constant_fits_as_it_is_laid_out() {
+    // Kernel, dtype, shape, message if it does not fit.
+    let cases: &[(&str, DType, &[usize], Option<&str>)] = &[
+        ("only_points", DType::F32, &[5, 3], None), // Storage, laid out on the way.
+        ("only_points", DType::F32, &[5, 4], None),
+        (
+            "only_points",
+            DType::F32,
+            &[7],
+            Some("`points` is array<vec3<f32>>, 12 bytes an element, got 28 bytes, 4 too many"),
+        ),
+        (
+            "only_points",
+            DType::F64,
+            &[3],
+            Some("`points` is array<vec3<f32>>, got an array of f64 with shape [3]; convert it to f32"),
+        ),
+        ("only_taps", DType::F32, &[16], None),
+        ("only_taps", DType::F32, &[0], None), // All zeros.
+        (
+            "only_taps",
+            DType::F32,
+            &[17],
+            Some("`taps` is array<vec4<f32>, 4> in constant memory, at most 64 bytes, got 68 bytes"),
+        ),
+        ("only_fixed", DType::Bool, &[16], None), // A truth value is a number of four bytes.
+        ("only_fixed", DType::Bool, &[15], Some("`fixed` is array<u32, 16>, exactly 64 bytes, got 60 bytes")),
+    ];
+    for &(entry, dtype, shape, message) in cases {
+        let checked = check(&signature(entry), &positional(&[ArgShape::Constant(array(dtype, shape))]), &LIMITS);
+        let found = checked.err().map(|error| error.to_string());
+        assert_eq!(found, message.map(|message| format!("kernel `{entry}`: {message}")), "{dtype} {shape:?}");
+    }
 }
 
 fn scale_arguments<'a>(names: &[Option<&'a str>]) -> Vec<Argument<'a>> {

@@ -57,6 +57,7 @@ fn source(variant: Variant) -> (&'static str, String) {
         }
         Variant::Copy(Program::Tile { unit, group, tile }) => ("copy_tile.wgsl", library::copy_tile(unit, group, tile)),
         Variant::Copy(Program::Quads { group }) => ("copy_tile_quads.wgsl", library::copy_tile_quads(group)),
+        Variant::Copy(Program::Woven(woven)) => ("channels.wgsl", woven.text()),
         Variant::Cast(cast) => ("cast.wgsl", cast.source()),
     }
 }

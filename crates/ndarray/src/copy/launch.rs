@@ -1,13 +1,15 @@
 //! [`Launch`]: one dispatch of a copy, as plain data: which program, what it binds, what it is told, how many workgroups.
 //!
-//! Three ways through a walk: row by row; word by word, for units smaller than a word; and through a tile in workgroup
-//! memory, where the source lies packed along another axis than the target, by quads of words where these are whole. The shaders are in the `vkarray-shaders`
-//! crate, in `library/`. `run.rs` carries launches out.
+//! Four ways through a walk: row by row; word by word, for units smaller than a word; through a tile in workgroup memory,
+//! where the source lies packed along another axis than the target, by quads of words where these are whole; and between
+//! pixels and planes, which `channels.rs` knows. The shaders are in the `vkarray-shaders` crate. `run.rs` carries launches
+//! out.
 
 use std::ops::Range;
 
 use vkarray_shaders::library;
 
+use super::channels::{Way, Woven, way_of_whole};
 use super::machine::Machine;
 use super::walk::{Axis, Walk};
 use super::window::{MAX_AXES, Side};
@@ -34,6 +36,8 @@ pub(crate) enum Program {
     Tile { unit: u32, group: u32, tile: [u32; 2] },
     /// Square tiles of units of four bytes, read and written four at a time.
     Quads { group: u32 },
+    /// Between pixels and planes: axis 0 goes along planes, axis 1 across.
+    Woven(Woven),
 }
 
 /// Units of four bytes in a quad.
@@ -71,20 +75,7 @@ impl Launch {
     /// Decides how a piece is copied. It fits one dispatch.
     pub(super) fn new(piece: &Walk, machine: &Machine) -> Self {
         let mut axes: Vec<Axis> = piece.axes.iter().rev().copied().collect();
-        let unit = low(piece.unit);
-        let (program, told, n_groups) = match tile(piece, machine) {
-            Some((source_axis, edges)) => {
-                // The source's fastest axis goes next to the target's.
-                let place = axes.len() - 1 - source_axis;
-                axes[1..=place].rotate_right(1);
-                match quads_edge(piece, &axes, machine) {
-                    Some(edge) => tiled(&axes, Program::Quads { group: machine.group }, [edge; 2]),
-                    None => tiled(&axes, Program::Tile { unit, group: machine.group, tile: edges }, edges),
-                }
-            }
-            None if unit < 4 => worded(&axes, unit, machine),
-            None => strided(&axes, unit, machine),
-        };
+        let (program, told, n_groups) = Self::dispatched(piece, &mut axes, machine);
         let (source, target) =
             (piece.window(Side::Source, machine.alignment), piece.window(Side::Target, machine.alignment));
         let base = |place: u64, window: &Range<u64>| low(place - window.start / piece.unit);
@@ -98,6 +89,33 @@ impl Launch {
             ..told
         };
         Self { program, source, target, told, groups: machine.spread(n_groups) }
+    }
+
+    /// The program, what it is told of rows and tiles, and how many workgroups it has. Brings axes into its order, which
+    /// came innermost first.
+    fn dispatched(piece: &Walk, axes: &mut [Axis], machine: &Machine) -> (Program, Told, u64) {
+        let (unit, last) = (low(piece.unit), axes.len() - 1);
+        let tile = tile(piece, machine);
+        let quads = tile.and_then(|(source_axis, _)| quads_edge(piece, source_axis, machine));
+        let way = if quads.is_none() { way_of_whole(piece, machine) } else { None };
+        if let Some(way) = way {
+            // Along planes first, then across.
+            let [along, across] = [way.along, way.across].map(|axis| last - axis);
+            axes[..=along].rotate_right(1);
+            if across > along {
+                axes[1..=across].rotate_right(1);
+            }
+            return woven(axes, &way);
+        }
+        let Some((source_axis, edges)) = tile else {
+            return if unit < 4 { worded(axes, unit, machine) } else { strided(axes, unit, machine) };
+        };
+        // The source's fastest axis goes next to the target's.
+        axes[1..=last - source_axis].rotate_right(1);
+        match quads {
+            Some(edge) => tiled(axes, Program::Quads { group: machine.group }, [edge; 2]),
+            None => tiled(axes, Program::Tile { unit, group: machine.group, tile: edges }, edges),
+        }
     }
 }
 
@@ -120,22 +138,25 @@ fn tile(piece: &Walk, machine: &Machine) -> Option<(usize, [u32; 2])> {
     Some((along_source, [edge, units / edge]))
 }
 
-/// The edge of the tiles, if a piece whose axes stand as `tiled` wants them can go through tiles of quads: each quad lies
-/// packed and aligned on both sides, and there is a tile's worth along both axes.
-fn quads_edge(piece: &Walk, axes: &[Axis], machine: &Machine) -> Option<u32> {
+/// The edge of the tiles, if a piece can go through tiles of quads: each quad lies packed and aligned on both sides, and
+/// there is a tile's worth along both axes.
+fn quads_edge(piece: &Walk, source_axis: usize, machine: &Machine) -> Option<u32> {
     let edge = library::quads_edge(machine.group);
+    let last = piece.axes.len() - 1;
     let is_square = edge * edge == 16 * machine.group;
     let has_room = edge * (edge + 1) * 4 <= machine.shared_bytes;
-    let is_long = axes[..2].iter().all(|axis| axis.len >= u64::from(edge) && axis.len.is_multiple_of(QUAD));
-    let is_packed = axes[1].source == 1 && axes[0].target == 1;
+    let is_long = |axis: usize| piece.axes[axis].len >= u64::from(edge) && piece.axes[axis].len.is_multiple_of(QUAD);
+    let is_packed = piece.axes[source_axis].source == 1 && piece.axes[last].target == 1;
     let is_whole = |stride: i64| stride.unsigned_abs().is_multiple_of(QUAD);
     let is_aligned = piece.source.is_multiple_of(QUAD)
         && piece.target.is_multiple_of(QUAD)
-        && axes
+        && piece
+            .axes
             .iter()
             .enumerate()
-            .all(|(i, axis)| (i == 1 || is_whole(axis.source)) && (i == 0 || is_whole(axis.target)));
-    (piece.unit == 4 && is_square && has_room && is_long && is_packed && is_aligned).then_some(edge)
+            .all(|(i, axis)| (i == source_axis || is_whole(axis.source)) && (i == last || is_whole(axis.target)));
+    (piece.unit == 4 && is_square && has_room && is_long(source_axis) && is_long(last) && is_packed && is_aligned)
+        .then_some(edge)
 }
 
 fn strided(axes: &[Axis], unit: u32, machine: &Machine) -> (Program, Told, u64) {
@@ -192,6 +213,12 @@ fn tiled(axes: &[Axis], program: Program, edges: [u32; 2]) -> (Program, Told, u6
     (program, told, n_groups)
 }
 
+fn woven(axes: &[Axis], way: &Way) -> (Program, Told, u64) {
+    let (n_tiles, rows_at_once) = way.tiles(axes[0].len);
+    let (rows, told) = rows(&axes[2..], n_tiles);
+    (Program::Woven(way.program), told, rows.div_ceil(rows_at_once) * n_tiles)
+}
+
 fn rows(outer: &[Axis], n_tiles: u64) -> (u64, Told) {
     let rows = outer.iter().map(|axis| axis.len).product();
     (rows, Told { n_rows: low(rows), n_tiles: low(n_tiles), ..Told::default() })
@@ -205,6 +232,6 @@ fn each(axes: &[Axis], value: impl Fn(&Axis) -> u64) -> [u32; MAX_AXES] {
 
 /// The lower half: all of a length or a place, which fit; and of a stride what wrapping sums need of it.
 #[expect(clippy::cast_possible_truncation, reason = "a piece fits 32 bits, and strides are summed modulo 2^32")]
-fn low(value: u64) -> u32 {
+pub(super) fn low(value: u64) -> u32 {
     value as u32
 }

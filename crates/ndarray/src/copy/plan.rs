@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use vkarray_allocator::Region;
 
+use super::channels::split;
 use super::launch::Launch;
 use super::machine::Machine;
 use super::walk::{Axis, Walk, largest_unit};
@@ -37,7 +38,7 @@ pub(crate) fn plan(walk: Walk, machine: &Machine) -> Vec<Step> {
 /// Plans a walk in units, by kernels alone.
 pub(crate) fn launches(walk: Walk, machine: &Machine) -> Vec<Step> {
     let launch = |piece: &Walk| Step::Launch(Box::new(Launch::new(piece, machine)));
-    walk.pieces(machine).iter().map(launch).collect()
+    walk.pieces(machine).into_iter().flat_map(|piece| split(piece, machine)).map(|piece| launch(&piece)).collect()
 }
 
 /// A large run goes by a kernel as far as its sides are aligned to each other, the rest as a region.

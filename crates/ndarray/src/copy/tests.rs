@@ -3,6 +3,9 @@
 //! The oracle is `Layout::offsets`, element by element. Machines are made up: one like a GPU, and one whose limits are
 //! so tight that small arrays are cut into windows.
 
+use vkarray_shaders::channels::{ChannelWords, Channels, Weave};
+
+use super::channels::Woven;
 use super::launch::{Launch, Program};
 use super::machine::Machine;
 use super::plan::{Step, plan};
@@ -41,6 +44,8 @@ fn execute(launch: &Launch, source: &[u8], target: &mut [u8]) {
     let unit = match launch.program {
         Program::Strided { unit, .. } | Program::Tile { unit, .. } => unit,
         Program::Quads { .. } => 4,
+        Program::Woven(Woven::Items(channels)) => channels.unit_bytes,
+        Program::Woven(Woven::Words(channels)) => channels.unit_bytes,
     };
     let lengths = &told.lengths[..n_axes];
     let n_units: u32 = lengths.iter().product();
@@ -84,6 +89,8 @@ fn check_coverage(launch: &Launch, n_units: u32) {
             assert!(n_groups >= rows * tiles * axis(1).div_ceil(u64::from(s)));
             assert_eq!(told.target_strides[0], 1, "words are put together along axis 0");
         }
+        Program::Woven(Woven::Items(channels)) => check_channels(launch, &channels, n_units),
+        Program::Woven(Woven::Words(channels)) => check_channel_words(launch, &channels, n_units),
         Program::Quads { .. } => {
             let edge = 64;
             assert_eq!(rows * axis(0) * axis(1), u64::from(n_units));
@@ -99,6 +106,43 @@ fn check_coverage(launch: &Launch, n_units: u32) {
             assert!([&launch.source, &launch.target].iter().all(|window| window.end.is_multiple_of(16)), "{launch:?}");
         }
     }
+}
+
+/// Whether a launch between pixels and planes reads and writes whole aligned items, and all of them.
+fn check_channels(launch: &Launch, channels: &Channels, n_units: u32) {
+    let told = &launch.told;
+    let [along, across] = [told.lengths[0], told.lengths[1]];
+    let n_groups = launch.groups[0] * launch.groups[1];
+    assert_eq!(told.n_rows * along * across, n_units);
+    assert!(told.n_tiles * channels.lanes * channels.blocks * channels.item_units() >= along, "{launch:?}");
+    assert!(n_groups * (channels.group / channels.lanes) >= told.n_rows * told.n_tiles, "{launch:?}");
+    assert_eq!(channels.channels, across);
+    assert!(channels.shared_bytes() <= GPU.shared_bytes && channels.item_bytes >= channels.unit_bytes, "{launch:?}");
+    let (pixels, planes) = match channels.weave {
+        Weave::ToPlanes => (&told.source_strides, &told.target_strides),
+        Weave::ToPixels => (&told.target_strides, &told.source_strides),
+    };
+    assert_eq!((pixels[0], pixels[1], planes[0]), (across, 1, 1), "{launch:?}");
+    let outer = 2..told.n_axes as usize;
+    let units = [told.source_base, told.target_base, along, planes[1]].into_iter();
+    let mut units = units.chain(outer.flat_map(|axis| [pixels[axis], planes[axis]]));
+    assert!(units.all(|n| n.is_multiple_of(channels.item_units())), "{launch:?}");
+}
+
+/// Whether there are tiles for all words, wherever the first unit is in its own.
+fn check_channel_words(launch: &Launch, channels: &ChannelWords, n_units: u32) {
+    let told = &launch.told;
+    let [along, across] = [told.lengths[0], told.lengths[1]];
+    assert_eq!((told.n_rows * along * across, channels.channels), (n_units, across));
+    let (pixels, planes, units) = match channels.weave {
+        Weave::ToPlanes => (&told.source_strides, &told.target_strides, along),
+        Weave::ToPixels => (&told.target_strides, &told.source_strides, along * across),
+    };
+    assert_eq!((pixels[0], pixels[1], planes[0]), (channels.pixel, 1, 1), "{launch:?}");
+    let words = (units + 2 * channels.word_units() - 2) / channels.word_units();
+    assert!(told.n_tiles * channels.tile_words >= words, "{launch:?}");
+    assert!(launch.groups[0] * launch.groups[1] >= told.n_rows * told.n_tiles, "{launch:?}");
+    assert!(channels.shared_bytes() <= GPU.shared_bytes, "{launch:?}");
 }
 
 /// Copies by a plan and by the oracle, and compares every byte of the target.
@@ -163,6 +207,43 @@ fn every_pair_of_small_views_is_copied() {
     }
 }
 
+/// Pixels and planes of all sizes, at places that are aligned and not, with gaps and backwards.
+#[test]
+fn pixels_and_planes_are_copied_to_each_other() {
+    let stack = |shape: &[usize]| Layout::contiguous(shape, crate::Order::C).unwrap();
+    let mut n_woven = 0;
+    let parts = [[1, 259], [2, 64], [3, 101], [1, 7]];
+    for (channels, [rows, columns]) in
+        [2, 3, 4, 5, 8, 15, 16, 17].into_iter().flat_map(|channels| parts.map(|part| (channels, part)))
+    {
+        let machines: &[(usize, &Machine)] = match columns {
+            7 => &[(1, &TINY), (2, &TINY), (4, &TINY), (1, &GPU)],
+            _ => &[(1, &GPU), (2, &GPU), (4, &GPU), (8, &GPU), (16, &GPU)],
+        };
+        for (at, gap) in [(0, 0), (0, 19), (4, 12), (1, 2)] {
+            let wide = columns + at + gap;
+            let end = (at + columns) as isize;
+            let pixels = stack(&[rows, wide, channels]).slice(&crate::s![.., at as isize..end, ..]).unwrap();
+            let planes = stack(&[channels, rows, wide]).slice(&crate::s![.., .., at as isize..end]).unwrap();
+            let reversed = planes.slice(&crate::s![..;-1]).unwrap().transpose(Some(&[1, 2, 0])).unwrap();
+            let planes = planes.transpose(Some(&[1, 2, 0])).unwrap();
+            for &(itemsize, machine) in machines {
+                for (source, target) in
+                    [(&pixels, &planes), (&planes, &pixels), (&pixels, &reversed), (&reversed, &pixels)]
+                {
+                    let steps = check(source, target, itemsize, machine);
+                    n_woven += steps.iter().filter(|step| is_woven(step)).count();
+                }
+            }
+        }
+    }
+    assert!(n_woven > 500, "{n_woven}");
+}
+
+fn is_woven(step: &Step) -> bool {
+    matches!(step, Step::Launch(launch) if matches!(launch.program, Program::Woven(_)))
+}
+
 #[test]
 fn many_axes_are_taken_apart() {
     let shape = [2_usize; 11];
@@ -179,9 +260,9 @@ fn many_axes_are_taken_apart() {
 fn each_kind_of_copy_goes_its_way() {
     let matrix = |rows: usize, columns: usize| Layout::contiguous(&[rows, columns], crate::Order::C).unwrap();
     let (image, turned) = (matrix(600, 40), matrix(40, 600).transpose(None).unwrap());
+    let (broad, broad_turned) = (matrix(600, 90), matrix(90, 600).transpose(None).unwrap());
     let sparse = matrix(600, 80).slice(&crate::s![.., ..;2]).unwrap();
     let crop = matrix(600, 80).slice(&crate::s![.., 8..48]).unwrap();
-    let channels = Layout::contiguous(&[4, 6000], crate::Order::C).unwrap().transpose(None).unwrap();
     let (wide, wide_turned) = (matrix(128, 68), matrix(68, 128).transpose(None).unwrap());
     let backwards = wide.slice(&crate::s![.., ..;-1]).unwrap();
     let (uneven, uneven_turned) = (matrix(128, 70), matrix(70, 128).transpose(None).unwrap());
@@ -190,8 +271,7 @@ fn each_kind_of_copy_goes_its_way() {
     let (rows, rows_apart) = (matrix(9, 16_384), matrix(9, 16_400).slice(&crate::s![.., 8..16_392]).unwrap());
     let bus = GPU.over_the_bus();
     let cpu = Machine { kernel_bytes: u64::MAX, regions: (4096, 64), ..GPU };
-    // Source, target, item size, machine, what is done.
-    let cases: &[(&Layout, &Layout, usize, &Machine, &str)] = &[
+    let cases: &[Way<'_>] = &[
         (&image, &image, 4, &GPU, "strided 16"), // Large and packed: a kernel of the widest unit.
         (&image, &image, 4, &cpu, "1 region"),   // Not on a processor.
         (&image, &image, 4, &bus, "1 region"),   // Nor over the bus.
@@ -202,17 +282,43 @@ fn each_kind_of_copy_goes_its_way() {
         (&image, &crop, 4, &cpu, "600 regions"), // Rows, on a processor.
         (&image, &sparse, 4, &GPU, "strided 4"), // Scattered.
         (&sparse, &image, 1, &GPU, "strided 1"), // Gathered bytes.
-        (&image, &turned, 4, &GPU, "tile 4: 32 x 32"), // Transposed.
+        (&broad, &broad_turned, 4, &GPU, "tile 4: 32 x 32"), // Transposed.
         (&wide, &wide_turned, 4, &GPU, "quads"), // With a large tile's worth along both axes.
         (&wide, &wide_turned, 8, &GPU, "tile 8: 32 x 32"), // Not of longer units.
         (&backwards, &wide_turned, 4, &GPU, "tile 4: 32 x 32"), // Nor backwards.
         (&uneven, &uneven_turned, 4, &GPU, "tile 4: 32 x 32"), // Nor where rows are no whole quads.
         (&stacked, &stacked_turned, 4, &GPU, "quads"), // Many of them.
         (&image, &turned, 16, &GPU, "tile 16: 32 x 16"), // As much workgroup memory as every device has.
-        (&image, &turned, 1, &GPU, "tile 1: 32 x 32"), // Transposed bytes.
-        (&matrix(6000, 4), &channels, 1, &GPU, "tile 1: 4 x 256"), // Channels last to channels first.
-        (&channels, &matrix(6000, 4), 1, &GPU, "strided 1"), // And back: whole words of four channels.
+        (&broad, &broad_turned, 1, &GPU, "tile 1: 32 x 32"), // Transposed bytes.
     ];
+    assert_ways(cases);
+}
+
+#[test]
+fn pixels_and_planes_go_their_way() {
+    let pixels = |n: usize, channels: usize| Layout::contiguous(&[n, channels], crate::Order::C).unwrap();
+    let planes = |n: usize, channels: usize| pixels(channels, n).transpose(None).unwrap();
+    let three_of_four = pixels(6000, 4).slice(&crate::s![.., ..3]).unwrap();
+    let backwards = pixels(6000, 4).slice(&crate::s![.., ..;-1]).unwrap();
+    assert_ways(&[
+        (&pixels(6000, 4), &planes(6000, 4), 1, &GPU, "ToPlanes 4 x 1, 16 at a time"),
+        (&planes(6000, 4), &pixels(6000, 4), 1, &GPU, "ToPixels 4 x 1, 16 at a time"),
+        (&backwards, &planes(6000, 4), 1, &GPU, "ToPlanes 4 x 1, 16 at a time"), // BGR.
+        (&pixels(600, 40), &planes(600, 40), 4, &GPU, "ToPlanes 40 x 4, 4 at a time"), // As many as registers hold.
+        (&pixels(600, 65), &planes(600, 65), 4, &GPU, "tile 4: 32 x 32"),        // More.
+        (&pixels(6001, 4), &planes(6001, 4), 1, &GPU, "ToPlanes 4 of 4 x 1, by words"), // Planes that begin anywhere.
+        (&planes(6001, 4), &pixels(6001, 4), 1, &GPU, "ToPixels 4 of 4 x 1, by words"),
+        (&pixels(6001, 4), &planes(6001, 4), 4, &GPU, "ToPlanes 4 x 4, 4 at a time"), // Of words that is no matter.
+        (&three_of_four, &planes(6000, 3), 1, &GPU, "ToPlanes 3 of 4 x 1, by words"), // RGB of RGBA.
+        (&pixels(6002, 4), &planes(6002, 4), 1, &GPU, "ToPlanes 4 of 4 x 1, by words"), // Half a word apart.
+        (&pixels(60, 4), &planes(60, 4), 1, &GPU, "tile 1: 4 x 256"),                 // Too few of them.
+    ]);
+}
+
+/// Source, target, item size, machine, what is done.
+type Way<'a> = (&'a Layout, &'a Layout, usize, &'a Machine, &'a str);
+
+fn assert_ways(cases: &[Way<'_>]) {
     for &(source, target, itemsize, machine, expected) in cases {
         let done = match check(source, target, itemsize, machine).as_slice() {
             [Step::Regions(regions)] if regions.len() == 1 => "1 region".to_owned(),
@@ -221,6 +327,12 @@ fn each_kind_of_copy_goes_its_way() {
                 Program::Strided { unit, .. } => format!("strided {unit}"),
                 Program::Tile { unit, tile: [s, t], .. } => format!("tile {unit}: {s} x {t}"),
                 Program::Quads { .. } => "quads".to_owned(),
+                Program::Woven(Woven::Items(Channels { weave, unit_bytes, item_bytes, channels, .. })) => {
+                    format!("{weave:?} {channels} x {unit_bytes}, {item_bytes} at a time")
+                }
+                Program::Woven(Woven::Words(ChannelWords { weave, unit_bytes, channels, pixel, .. })) => {
+                    format!("{weave:?} {channels} of {pixel} x {unit_bytes}, by words")
+                }
             },
             steps => format!("{} steps", steps.len()),
         };

@@ -93,10 +93,22 @@ impl Walk {
     fn halves(&self, axis: usize) -> [Self; 2] {
         let len = self.axes[axis].len;
         let first = (len / 2).next_multiple_of(CUT);
-        let first = if first < len { first } else { len / 2 };
+        self.cut(axis, if first < len { first } else { len / 2 })
+    }
+
+    /// The first `first` steps of an axis, and the others.
+    pub(super) fn cut(&self, axis: usize, first: u64) -> [Self; 2] {
         let (mut front, mut back) = (self.clone(), self.starting_at(axis, first));
-        (front.axes[axis].len, back.axes[axis].len) = (first, len - first);
+        (front.axes[axis].len, back.axes[axis].len) = (first, self.axes[axis].len - first);
         [front, back]
+    }
+
+    /// The same pairs, with an axis walked from its end.
+    pub(super) fn turned(&self, axis: usize) -> Self {
+        let mut turned = self.starting_at(axis, self.axes[axis].len - 1);
+        let Axis { source, target, .. } = &mut turned.axes[axis];
+        (*source, *target) = (-*source, -*target);
+        turned
     }
 
     fn starting_at(&self, axis: usize, i: u64) -> Self {

@@ -47,8 +47,8 @@ impl<T: Element> DeviceNDArray<T> {
 
     /// Shows the array as a DLPack tensor in the host's memory. Blocks until the elements are there.
     ///
-    /// Where the host addresses the array's memory, the tensor is that memory and keeps the array alive; whoever uses
-    /// the tensor sees to it that the device does not write it meanwhile. Else it is a copy, read-only.
+    /// Where the host addresses the array's memory, and it is coherent, the tensor is that memory and keeps the array
+    /// alive; whoever uses the tensor sees to it that the device does not write it meanwhile. Else it is a copy, read-only.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl<T: Element> DeviceNDArray<T> {
         T: Send,
     {
         let shape = self.tensor_shape()?;
-        if self.block().is_mapped() {
+        if self.block().is_coherent() {
             return Ok(self.block().to_host_tensor(&shape, self.clone())?);
         }
         let host = self.copy_to_host()?;

@@ -62,7 +62,7 @@ impl Climber for Wanted<'_> {
 
     fn take(&mut self, rung: Rung) -> Result<Taken> {
         let state = self.state;
-        let (dropped, free) = (&state.dropped, |chunk| state.free(chunk));
+        let (dropped, free) = (&state.dropped, |garbage| state.free(garbage));
         let begun = Instant::now();
         let taken = match rung {
             Rung::Reclaim => dropped.reclaim(false, free),

@@ -21,6 +21,9 @@ const WIDE_HOST: u64 = 4 << 30;
 /// A common chunk is at most this part of its heap.
 const HEAP_SHARE: u64 = 16;
 
+/// The same of scarce memory.
+const SCARCE_SHARE: u64 = 64;
+
 /// The first chunk is this part of the largest, which is also what a block must be to be large.
 const LARGE_SHARE: u64 = 8;
 
@@ -65,10 +68,16 @@ impl Sizing {
         let heap_idx = kind.memory_type(device, u32::MAX).map(|idx| device.memory_types[idx as usize].heap);
         let heap = heap_idx.and_then(|idx| device.memory_heaps.get(idx as usize)).map_or(0, |heap| heap.size);
         let most = if is_host(kind) { LARGEST_HOST_CHUNK } else { LARGEST_CHUNK };
-        let part = (heap / HEAP_SHARE).checked_ilog2().map_or(0, |log| 1 << log);
+        let is_scarce = kind.is_scarce(device);
+        let share = if is_scarce { SCARCE_SHARE } else { HEAP_SHARE };
+        let part = (heap / share).checked_ilog2().map_or(0, |log| 1 << log);
         let limit = device.limits.max_buffer_size.min(LARGEST * GRANULE);
         let largest_chunk = part.clamp(1 << 20, most).min(limit / GRANULE * GRANULE);
-        let wide = if is_host(kind) { (heap / 8).min(WIDE_HOST) } else { heap / 2 };
+        let wide = match kind {
+            _ if is_host(kind) => (heap / 8).min(WIDE_HOST),
+            _ if is_scarce => 0, // Waiting is better than to take what cannot be had again.
+            _ => heap / 2,
+        };
         let first_chunk = largest_chunk / LARGE_SHARE;
         Self { kind, first_chunk, largest_chunk, large: first_chunk, wide, limit }
     }
@@ -121,9 +130,10 @@ pub(super) fn is_host(kind: MemoryKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kind::tests::machine;
+    use crate::kind::tests::{machine, machine_with_window};
 
     const MIB: u64 = 1 << 20;
+    const GIB: u64 = 1 << 30;
 
     fn sizing(name: &str, kind: MemoryKind) -> Sizing {
         Sizing::new(kind, &machine(name))
@@ -200,6 +210,19 @@ mod tests {
             let need = Need { size: 1, kind: MemoryKind::Device, granules };
             assert_eq!(need.is_met_by(offered), serves, "{granules} by {offered}");
         }
+    }
+
+    #[test]
+    fn scarce_memory_is_taken_in_small_pieces_and_shared() {
+        let sizing = Sizing::new(MemoryKind::Shared, &machine_with_window());
+        // Bytes asked for, reserved so far, bytes of the chunk.
+        let cases = [(1, 0, MIB / 2), (1, 3 * MIB, 4 * MIB), (1, 100 * MIB, 4 * MIB), (5 * MIB, 0, 5 * MIB)];
+        for (size, reserved, chunk) in cases {
+            assert_eq!(sizing.chunk(&sizing.need(size).unwrap(), reserved), chunk, "{size} bytes beside {reserved}");
+        }
+        assert!(!sizing.is_wide(0, 1), "it grows only when nothing there can be had");
+        let device = Sizing::new(MemoryKind::Device, &machine_with_window());
+        assert!(device.is_wide(0, GIB), "the device's other memory is not scarce");
     }
 
     #[test]

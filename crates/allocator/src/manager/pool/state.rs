@@ -120,12 +120,9 @@ impl KindPool {
 
     pub(super) fn span(&self, chunk: &Chunk, piece: Piece) -> Span {
         let offset = piece.offset * GRANULE;
-        let address = |first: std::ptr::NonNull<u8>| {
-            let offset = usize::try_from(offset).expect("a mapping is smaller than the address space");
-            // SAFETY: the ground cuts ranges out of what the chunk holds, all of which is mapped.
-            unsafe { first.add(offset) }
-        };
-        Span { buffer: chunk.buffer(), offset, mapped: chunk.mapped().map(address), kind: self.kind, piece }
+        // SAFETY: the ground cuts ranges out of what the chunk holds, all of which is mapped, at multiples of 256 bytes.
+        let mapping = chunk.mapping().map(|first| unsafe { first.after(offset) });
+        Span { buffer: chunk.buffer(), offset, mapping, kind: self.kind, piece }
     }
 }
 
@@ -253,7 +250,7 @@ impl State {
 
     /// Free memory of the heap that a kind is taken from.
     pub(super) fn memory_info(&self, kind: MemoryKind) -> Result<MemoryInfo> {
-        let heap = self.source.heap(kind).ok_or(Error::NoSuchMemory { kind })?;
+        let heap = self.source.recent_heap(kind).ok_or(Error::NoSuchMemory { kind })?;
         let counters = self.counters();
         let on_heap = MemoryKind::ALL.into_iter().filter(|kind| self.source.heap_index(*kind) == Some(heap.index));
         let (taken, kept) = on_heap
@@ -310,14 +307,14 @@ fn report(misuse: Misuse, memory: &MemoryPointer) {
 
 #[inline]
 fn pointer(need: &Need, home: usize, place: Place, taken: Taken<CarriedUses>) -> MemoryPointer {
-    let Span { buffer, offset, mapped, .. } = taken.span;
+    let Span { buffer, offset, mapping, .. } = taken.span;
     // SAFETY: a chunk's buffer is as a pointer's must be; the range is a multiple of 256 bytes long, starts at one, is
     // nobody else's, and goes back to its chunk, and the chunk to the driver, only after `memfree` and the last uses.
     let pointer = unsafe { MemoryPointer::new(buffer, offset, need.size, need.kind) };
     let pointer = pointer.with_tag(tag(home, place)).carrying(taken.uses);
-    match mapped {
-        // SAFETY: the chunk is mapped, to coherent memory, for as long as it lives.
-        Some(address) => unsafe { pointer.with_mapping(address) },
+    match mapping {
+        // SAFETY: the chunk is mapped for as long as it lives, and says whether it is coherent.
+        Some(mapping) => unsafe { pointer.with_mapping(mapping) },
         None => pointer,
     }
 }

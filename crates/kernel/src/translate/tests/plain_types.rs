@@ -119,6 +119,8 @@ const OPTIONS: [Options; 4] = {
         zero_shared: false,
         unchecked_division: false,
         integer_dot_product: false,
+        max_uniform_bytes: None,
+        robust_buffers: false,
         debug_info: false,
         sanitize: None,
     };

@@ -23,6 +23,8 @@ fn out_of_range_writes_are_skipped_unless_an_atomic_prevents_it() {
         (SAXPY, Options::default(), BufferBounds::ReadZeroSkipWrite),
         (counter, Options::default(), BufferBounds::ReadZeroSkipWrite), // Its index is not computed.
         (HISTOGRAM, Options::default(), BufferBounds::Clamp),
+        (SAXPY, Options { robust_buffers: true, ..Options::default() }, BufferBounds::Robust),
+        (HISTOGRAM, Options { robust_buffers: true, ..Options::default() }, BufferBounds::Robust),
         (SAXPY, unchecked, BufferBounds::Unchecked),
         (HISTOGRAM, unchecked, BufferBounds::Unchecked),
     ];
@@ -154,7 +156,7 @@ fn without_checks_the_words_are_those_of_the_shader_itself() {
         let stage = Some((ShaderStage::Compute, entry));
         let (module, info) = process_overrides(&module, &info, stage, &PipelineConstants::default()).unwrap();
         let (source, options) = (("test.wgsl", text), &Options::default());
-        let request = crate::spirv::Request { module: &module, info: &info, entry, source, options };
+        let request = crate::spirv::Request { module: &module, info: &info, entry, source, options, is_robust: false };
         assert_eq!(plain.spirv, crate::spirv::write(&request).unwrap().words, "{entry}");
     }
 }

@@ -27,9 +27,9 @@ fn python_positions(len: isize, start: Option<isize>, stop: Option<isize>, step:
 fn one_axis_slices_as_in_python() {
     let ends = || (-7..=7).chain([isize::MIN, isize::MAX]).map(Some).chain([None]);
     for len in 0..=5 {
-        for stride in [1, 3, -2, 0] {
+        for stride in thinned([1, 3, -2, 0], 2) {
             let layout = Layout::with_strides(&[len], &[stride], 20).unwrap();
-            for (start, stop) in thinned(ends().flat_map(|start| ends().map(move |stop| (start, stop))), 23) {
+            for (start, stop) in thinned(ends().flat_map(|start| ends().map(move |stop| (start, stop))), 61) {
                 for step in [1, 2, 3, 6, isize::MAX, -1, -2, -3, -6, isize::MIN] {
                     let view = layout.slice(&[Index::Range { start, stop, step }]).unwrap();
                     // Beyond the axis all ends are alike.
@@ -47,7 +47,7 @@ fn one_axis_slices_as_in_python() {
 fn axes_slice_on_their_own() {
     let indices = [s![..], s![1..], s![..;-1], s![..;2], s![-2..], s![..-1], s![5..], s![-1..;-2]].map(|[index]| index);
     for layout in small_shapes(2).iter().flat_map(|shape| small_layouts(shape)).filter(|layout| layout.ndim() == 2) {
-        for row in indices {
+        for row in thinned(indices, 3) {
             for column in thinned(indices, 5) {
                 let positions = |axis: usize, index| match index {
                     Index::Range { start, stop, step } => {
@@ -114,7 +114,8 @@ fn flip_reads_the_elements_backwards() {
 
 #[test]
 fn pieces_join_to_the_whole() {
-    for layout in small_shapes(3).iter().flat_map(|shape| small_layouts(shape)).filter(|layout| layout.ndim() > 0) {
+    let layouts = small_shapes(3).into_iter().flat_map(|shape| small_layouts(&shape));
+    for layout in thinned(layouts.filter(|layout| layout.ndim() > 0), 5) {
         let front = layout.move_axis(&[0], &[-1]).unwrap();
         let listed = |pieces: Vec<Layout>| -> Vec<usize> {
             pieces.iter().flat_map(|piece| elements(&piece.move_axis(&[-1], &[0]).unwrap(), Order::C)).collect()

@@ -37,7 +37,8 @@ impl Rig {
     /// A new range that a block has.
     fn admit(&mut self, granules: u64) -> (Place, Span) {
         let piece = self.ground.take(granules).expect("the chunk is large");
-        let span = Span { buffer: vk::Buffer::null(), offset: piece.offset * GRANULE, mapped: None, kind: KIND, piece };
+        let span =
+            Span { buffer: vk::Buffer::null(), offset: piece.offset * GRANULE, mapping: None, kind: KIND, piece };
         (self.shelf.admit(span, &Holder::new(), &self.meter), span)
     }
 

@@ -1,0 +1,129 @@
+//! The functions of the CUDA driver, found when the program runs: no toolkit is needed to build it, and no driver.
+//!
+//! Declared as the driver's documentation declares them; a call's name is the newest that its version 12 has. Read next:
+//! `gpu.rs`, which calls them.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ptr;
+
+use anyhow::{Result, bail};
+use libloading::Library;
+
+/// A pointer to the device's memory.
+pub(crate) type Address = u64;
+/// What the driver hands out, and what only it looks into.
+pub(crate) type Handle = *mut c_void;
+/// Pointers to a kernel's arguments.
+pub(crate) type Arguments = *mut *mut c_void;
+
+/// Where the driver is installed.
+const LIBRARY: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
+
+/// A kernel in a graph: `CUDA_KERNEL_NODE_PARAMS`.
+#[repr(C)]
+pub(crate) struct KernelNode {
+    pub(crate) function: Handle,
+    pub(crate) grid: [c_uint; 3],
+    pub(crate) block: [c_uint; 3],
+    pub(crate) shared_bytes: c_uint,
+    pub(crate) arguments: Arguments,
+    pub(crate) extra: Arguments,
+}
+
+macro_rules! functions {
+    ($($name:ident = $symbol:literal($($argument:ty),*);)*) => {
+        /// What is called of the driver. Each returns an error's number, or 0.
+        pub(crate) struct Functions {
+            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) -> c_int,)*
+            _library: Library, // Their code.
+        }
+
+        impl Functions {
+            fn of(library: Library) -> Result<Self, libloading::Error> {
+                Ok(Self {
+                    $($name: {
+                        // SAFETY: the driver's function of that name has this type, and the library stays as long.
+                        let function = unsafe { library.get($symbol.as_bytes()) };
+                        *function?
+                    },)*
+                    _library: library,
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    init = "cuInit"(c_uint);
+    error_name = "cuGetErrorName"(c_int, *mut *const c_char);
+    device_count = "cuDeviceGetCount"(*mut c_int);
+    device = "cuDeviceGet"(*mut c_int, c_int);
+    device_name = "cuDeviceGetName"(*mut c_char, c_int, c_int);
+    retain_context = "cuDevicePrimaryCtxRetain"(*mut Handle, c_int);
+    set_context = "cuCtxSetCurrent"(Handle);
+    synchronize = "cuCtxSynchronize"();
+    create_stream = "cuStreamCreate"(*mut Handle, c_uint);
+    synchronize_stream = "cuStreamSynchronize"(Handle);
+    load_module = "cuModuleLoadData"(*mut Handle, *const c_void);
+    function = "cuModuleGetFunction"(*mut Handle, Handle, *const c_char);
+    launch = "cuLaunchKernel"(
+        Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, Arguments, Arguments
+    );
+    create_graph = "cuGraphCreate"(*mut Handle, c_uint);
+    add_kernel_node = "cuGraphAddKernelNode"(*mut Handle, Handle, *const Handle, usize, *const KernelNode);
+    instantiate_graph = "cuGraphInstantiateWithFlags"(*mut Handle, Handle, u64);
+    launch_graph = "cuGraphLaunch"(Handle, Handle);
+    allocate = "cuMemAlloc_v2"(*mut Address, usize);
+    free = "cuMemFree_v2"(Address);
+    allocate_in_order = "cuMemAllocAsync"(*mut Address, usize, Handle);
+    free_in_order = "cuMemFreeAsync"(Address, Handle);
+    default_pool = "cuDeviceGetDefaultMemPool"(*mut Handle, c_int);
+    set_pool_attribute = "cuMemPoolSetAttribute"(Handle, c_int, *mut c_void);
+    allocate_host = "cuMemHostAlloc"(*mut Handle, usize, c_uint);
+    free_host = "cuMemFreeHost"(Handle);
+    register_host = "cuMemHostRegister_v2"(Handle, usize, c_uint);
+    unregister_host = "cuMemHostUnregister"(Handle);
+    fill = "cuMemsetD8_v2"(Address, u8, usize);
+    copy_up = "cuMemcpyHtoD_v2"(Address, *const c_void, usize);
+    copy_up_in_order = "cuMemcpyHtoDAsync_v2"(Address, *const c_void, usize, Handle);
+    copy_down = "cuMemcpyDtoH_v2"(Handle, Address, usize);
+    copy_down_in_order = "cuMemcpyDtoHAsync_v2"(Handle, Address, usize, Handle);
+    copy_in_order = "cuMemcpyDtoDAsync_v2"(Address, Address, usize, Handle);
+}
+
+impl Functions {
+    /// Loads the driver; an error if this machine has none.
+    pub(crate) fn load() -> Result<Self, libloading::Error> {
+        // SAFETY: what the driver does when it is loaded is its own affair, as it is in every program that uses CUDA.
+        Self::of(unsafe { Library::new(LIBRARY) }?)
+    }
+
+    /// An error, unless the call returned 0.
+    pub(crate) fn check(&self, call: &str, code: c_int) -> Result<()> {
+        if code == 0 {
+            return Ok(());
+        }
+        let mut name = ptr::null();
+        // SAFETY: the pointer has room for one text, which is the driver's for ever.
+        let unknown = unsafe { (self.error_name)(code, &raw mut name) };
+        if unknown != 0 || name.is_null() {
+            bail!("{call} failed with {code}");
+        }
+        // SAFETY: the driver has set the pointer to a text that ends with zero.
+        bail!("{call} failed with {}", unsafe { CStr::from_ptr(name) }.to_string_lossy())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use super::*;
+
+    #[test]
+    fn a_kernel_node_lies_as_the_driver_reads_it() {
+        // On a machine of 64 bits: a pointer, seven numbers and a gap, two pointers.
+        assert_eq!(size_of::<KernelNode>(), 56);
+        assert_eq!(offset_of!(KernelNode, arguments), 40);
+    }
+}

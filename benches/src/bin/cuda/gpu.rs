@@ -1,0 +1,256 @@
+//! A device opened with CUDA's driver: its context, streams, memory, kernels.
+//!
+//! The process ends with its measurements, so that nothing is destroyed and every handle lives as long as the `Gpu`;
+//! only what is measured is freed. Read next: `graph.rs`, `launch.rs`, `copy.rs`, `memory.rs`.
+
+use std::ffi::{CStr, c_int, c_uint, c_void};
+use std::ptr;
+
+use anyhow::{Result, ensure};
+
+use crate::functions::{Address, Functions, Handle};
+
+/// A stream that the default stream does not order: `CU_STREAM_NON_BLOCKING`.
+const NON_BLOCKING: c_uint = 1;
+/// Memory that the host only writes: `CU_MEMHOSTALLOC_WRITECOMBINED`.
+const WRITE_COMBINED: c_uint = 4;
+/// How much a pool keeps of what was freed: `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`.
+const RELEASE_THRESHOLD: c_int = 4;
+
+/// The kernels, which the driver compiles.
+const KERNELS: &str = concat!(include_str!("kernels.ptx"), "\0");
+
+/// A device and what every measurement uses of it.
+pub(crate) struct Gpu {
+    pub(crate) functions: Functions,
+    pub(crate) name: String,
+    device: c_int,
+    context: Handle,
+    module: Handle,
+}
+
+// SAFETY: the driver's functions may be called from any thread, and its handles are names for what lies behind its locks.
+unsafe impl Sync for Gpu {}
+
+/// What became of opening a device.
+pub(crate) enum Opened {
+    Gpu(Box<Gpu>),
+    /// This machine has no such device, or no driver for it.
+    Absent(String),
+}
+
+/// An ordered queue of work.
+#[derive(Clone, Copy)]
+pub(crate) struct Stream(pub(crate) Handle);
+
+/// A compiled kernel.
+#[derive(Clone, Copy)]
+pub(crate) struct Kernel(pub(crate) Handle);
+
+/// Page-locked memory of the host.
+#[derive(Clone, Copy)]
+pub(crate) struct Pinned(pub(crate) Handle);
+
+impl Gpu {
+    /// Opens the device of that name, or else the first, for this thread.
+    pub(crate) fn open(name: Option<&str>) -> Result<Opened> {
+        let functions = match Functions::load() {
+            Ok(functions) => functions,
+            Err(error) => return Ok(Opened::Absent(format!("no CUDA driver: {error}"))),
+        };
+        // SAFETY: no flags are what the function takes.
+        if let Err(error) = functions.check("cuInit", unsafe { (functions.init)(0) }) {
+            return Ok(Opened::Absent(format!("the CUDA driver does not start: {error}")));
+        }
+        let devices = devices(&functions)?;
+        let Some((device, name)) = devices.iter().find(|(_, found)| name.is_none_or(|name| name == found)) else {
+            return Ok(Opened::Absent(format!("CUDA has no device {name:?} among {devices:?}")));
+        };
+        let (device, name, mut context, mut module) = (*device, name.clone(), ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the device is one of the driver's; there is room for a handle.
+        let code = unsafe { (functions.retain_context)(&raw mut context, device) };
+        functions.check("cuDevicePrimaryCtxRetain", code)?;
+        // SAFETY: the context was retained above, and is never released.
+        functions.check("cuCtxSetCurrent", unsafe { (functions.set_context)(context) })?;
+        // SAFETY: the text ends with zero; there is room for a handle.
+        let code = unsafe { (functions.load_module)(&raw mut module, KERNELS.as_ptr().cast()) };
+        functions.check("cuModuleLoadData", code)?;
+        Ok(Opened::Gpu(Box::new(Self { functions, name, device, context, module })))
+    }
+
+    /// Makes the device this thread's.
+    pub(crate) fn enter(&self) -> Result<()> {
+        // SAFETY: the context is never released.
+        self.functions.check("cuCtxSetCurrent", unsafe { (self.functions.set_context)(self.context) })
+    }
+
+    pub(crate) fn kernel(&self, name: &CStr) -> Result<Kernel> {
+        let mut function = ptr::null_mut();
+        // SAFETY: the module is never unloaded; there is room for a handle.
+        let code = unsafe { (self.functions.function)(&raw mut function, self.module, name.as_ptr()) };
+        self.functions.check("cuModuleGetFunction", code)?;
+        Ok(Kernel(function))
+    }
+
+    pub(crate) fn stream(&self) -> Result<Stream> {
+        let mut stream = ptr::null_mut();
+        // SAFETY: there is room for a handle.
+        let code = unsafe { (self.functions.create_stream)(&raw mut stream, NON_BLOCKING) };
+        self.functions.check("cuStreamCreate", code)?;
+        Ok(Stream(stream))
+    }
+
+    /// The stream whose work the plain copies are.
+    pub(crate) const fn default_stream() -> Stream {
+        Stream(ptr::null_mut())
+    }
+
+    /// Blocks until the work of a stream is done.
+    pub(crate) fn wait(&self, stream: Stream) -> Result<()> {
+        // SAFETY: the stream is never destroyed.
+        self.functions.check("cuStreamSynchronize", unsafe { (self.functions.synchronize_stream)(stream.0) })
+    }
+
+    /// Blocks until all work is done.
+    pub(crate) fn wait_for_all(&self) -> Result<()> {
+        // SAFETY: this thread has a context.
+        self.functions.check("cuCtxSynchronize", unsafe { (self.functions.synchronize)() })
+    }
+
+    /// Launches a kernel on so many workgroups of so many threads.
+    ///
+    /// # Safety
+    ///
+    /// The kernel has as many arguments, each pointer is one to an argument of its type, and the kernel stays inside the
+    /// memory that they name.
+    pub(crate) unsafe fn launch(
+        &self,
+        stream: Stream,
+        kernel: Kernel,
+        [n_groups, size]: [u32; 2],
+        arguments: &mut [*mut c_void],
+    ) -> Result<()> {
+        let (launch, none) = (self.functions.launch, ptr::null_mut());
+        let arguments = arguments.as_mut_ptr();
+        // SAFETY: kernel and stream are never destroyed; the caller vouches for the arguments.
+        let code = unsafe { launch(kernel.0, n_groups, 1, 1, size, 1, 1, 0, stream.0, arguments, none) };
+        self.functions.check("cuLaunchKernel", code)
+    }
+
+    /// Takes memory from the driver.
+    pub(crate) fn allocate(&self, bytes: usize) -> Result<Address> {
+        let mut address = 0;
+        // SAFETY: there is room for an address.
+        let code = unsafe { (self.functions.allocate)(&raw mut address, bytes) };
+        self.functions.check("cuMemAlloc", code)?;
+        Ok(address)
+    }
+
+    /// As [`Gpu::allocate`], and all of it zero.
+    pub(crate) fn zeros(&self, bytes: usize) -> Result<Address> {
+        let address = self.allocate(bytes)?;
+        // SAFETY: the memory was just made, of so many bytes.
+        self.functions.check("cuMemsetD8", unsafe { (self.functions.fill)(address, 0, bytes) })?;
+        Ok(address)
+    }
+
+    /// Gives memory back.
+    ///
+    /// # Safety
+    ///
+    /// It came from [`Gpu::allocate`], was not given back, and is not used any more.
+    pub(crate) unsafe fn free(&self, address: Address) -> Result<()> {
+        // SAFETY: the caller's promise.
+        self.functions.check("cuMemFree", unsafe { (self.functions.free)(address) })
+    }
+
+    /// Keeps in the device's pool whatever was freed.
+    pub(crate) fn keep_freed(&self) -> Result<()> {
+        let (mut pool, mut all) = (ptr::null_mut(), u64::MAX);
+        // SAFETY: the device is one of the driver's; there is room for a handle.
+        let code = unsafe { (self.functions.default_pool)(&raw mut pool, self.device) };
+        self.functions.check("cuDeviceGetDefaultMemPool", code)?;
+        // SAFETY: the attribute's value is a number of 64 bits.
+        let code = unsafe { (self.functions.set_pool_attribute)(pool, RELEASE_THRESHOLD, (&raw mut all).cast()) };
+        self.functions.check("cuMemPoolSetAttribute", code)
+    }
+
+    /// Takes memory from the device's pool, in the order of a stream.
+    pub(crate) fn allocate_in_order(&self, stream: Stream, bytes: usize) -> Result<Address> {
+        let mut address = 0;
+        // SAFETY: the stream is never destroyed; there is room for an address.
+        let code = unsafe { (self.functions.allocate_in_order)(&raw mut address, bytes, stream.0) };
+        self.functions.check("cuMemAllocAsync", code)?;
+        Ok(address)
+    }
+
+    /// Gives memory back to the device's pool, in the order of a stream.
+    ///
+    /// # Safety
+    ///
+    /// It came from [`Gpu::allocate_in_order`], was not given back, and nothing uses it after the stream's work so far.
+    pub(crate) unsafe fn free_in_order(&self, stream: Stream, address: Address) -> Result<()> {
+        // SAFETY: the caller's promise; the stream is never destroyed.
+        self.functions.check("cuMemFreeAsync", unsafe { (self.functions.free_in_order)(address, stream.0) })
+    }
+
+    /// Makes memory of the host that the device reaches.
+    pub(crate) fn pinned(&self, bytes: usize, is_combined: bool) -> Result<Pinned> {
+        let (mut pinned, flags) = (ptr::null_mut(), if is_combined { WRITE_COMBINED } else { 0 });
+        // SAFETY: there is room for a pointer.
+        let code = unsafe { (self.functions.allocate_host)(&raw mut pinned, bytes, flags) };
+        self.functions.check("cuMemHostAlloc", code)?;
+        ensure!(!pinned.is_null(), "cuMemHostAlloc has returned nothing");
+        Ok(Pinned(pinned))
+    }
+
+    /// Gives pinned memory back.
+    ///
+    /// # Safety
+    ///
+    /// It came from [`Gpu::pinned`], was not given back, and is not used any more.
+    pub(crate) unsafe fn free_pinned(&self, pinned: Pinned) -> Result<()> {
+        // SAFETY: the caller's promise.
+        self.functions.check("cuMemFreeHost", unsafe { (self.functions.free_host)(pinned.0) })
+    }
+}
+
+/// All devices, and their names.
+fn devices(functions: &Functions) -> Result<Vec<(c_int, String)>> {
+    let mut n = 0;
+    // SAFETY: there is room for a number.
+    functions.check("cuDeviceGetCount", unsafe { (functions.device_count)(&raw mut n) })?;
+    (0..n).map(|i| device(functions, i)).collect()
+}
+
+fn device(functions: &Functions, i: c_int) -> Result<(c_int, String)> {
+    let (mut device, mut name) = (0, [0_u8; 256]);
+    // SAFETY: there are more devices than `i`; there is room for one.
+    functions.check("cuDeviceGet", unsafe { (functions.device)(&raw mut device, i) })?;
+    // SAFETY: there is room for 256 bytes.
+    let code = unsafe { (functions.device_name)(name.as_mut_ptr().cast(), 256, device) };
+    functions.check("cuDeviceGetName", code)?;
+    let name = CStr::from_bytes_until_nul(&name)?.to_string_lossy().into_owned();
+    Ok((device, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_are_one_text_with_every_entry() {
+        let text = CStr::from_bytes_with_nul(KERNELS.as_bytes()).unwrap().to_str().unwrap();
+        for entry in ["axpy(", "nop(", "copy("] {
+            assert_eq!(text.matches(&format!(".visible .entry {entry}")).count(), 1, "{entry}");
+        }
+        assert_eq!(text.matches('{').count(), text.matches('}').count());
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_absent() {
+        // Whether this machine has a driver or not.
+        let opened = Gpu::open(Some("a device of no name")).unwrap();
+        assert!(matches!(opened, Opened::Absent(reason) if !reason.is_empty()));
+    }
+}

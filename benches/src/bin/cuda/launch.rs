@@ -1,0 +1,112 @@
+//! What a small launch costs with CUDA: in a chain, on several streams, in a graph, and with a wait.
+//!
+//! Work of one CUDA stream never overlaps, so its users write independent work to several streams; eight are as many as
+//! gain anything. A graph knows what depends on what.
+
+use std::ffi::{CStr, c_void};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use vkarray_benches::{Report, timed};
+
+use crate::functions::Address;
+use crate::gpu::{Gpu, Kernel, Stream};
+use crate::graph::Graph;
+
+/// Threads of a workgroup.
+pub(crate) const GROUP: u32 = 64;
+
+/// Elements of the arrays.
+const N: u32 = 1024;
+/// Launches of a chain.
+const CHAIN: u32 = 2000;
+/// Launches of a graph, and how often it is sent.
+const NODES: u32 = 1000;
+const REPLAYS: u32 = 50;
+/// Launches that are waited for, one by one.
+const WAITS: u32 = 301;
+/// Pairs of arrays between which the independent launches go round.
+const PAIRS: u32 = 64;
+/// Streams between which they go round.
+const STREAMS: usize = 8;
+
+/// The arguments of a small launch.
+#[derive(Clone, Copy)]
+pub(crate) struct Pair {
+    x: Address,
+    y: Address,
+    n: u32,
+    a: f32,
+}
+
+impl Pair {
+    fn new(gpu: &Gpu) -> Result<Self> {
+        let bytes = N as usize * 4;
+        Ok(Self { x: gpu.zeros(bytes)?, y: gpu.zeros(bytes)?, n: N, a: 0.5 })
+    }
+
+    /// Where the arguments are, in the kernels' order.
+    pub(crate) fn arguments(&mut self) -> [*mut c_void; 4] {
+        [(&raw mut self.x).cast(), (&raw mut self.y).cast(), (&raw mut self.n).cast(), (&raw mut self.a).cast()]
+    }
+
+    fn launch(mut self, gpu: &Gpu, stream: Stream, kernel: Kernel, n_groups: u32) -> Result<()> {
+        let mut arguments = self.arguments();
+        // SAFETY: these are the arguments of both small kernels, which keep to the first `n` elements.
+        unsafe { gpu.launch(stream, kernel, [n_groups, GROUP], &mut arguments) }
+    }
+}
+
+pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
+    let streams = (0..STREAMS).map(|_| gpu.stream()).collect::<Result<Vec<_>>>()?;
+    let pairs = (0..PAIRS).map(|_| Pair::new(gpu)).collect::<Result<Vec<_>>>()?;
+    let (stream, pair) = (streams[0], pairs[0]);
+    let small: [(&CStr, &str, u32); 4] =
+        [(c"nop", "nop1", 1), (c"nop", "nop16", 16), (c"axpy", "axpy1", 1), (c"axpy", "axpy16", 16)];
+    for (entry, name, n_groups) in small {
+        let kernel = gpu.kernel(entry)?;
+        let launch = |_| pair.launch(gpu, stream, kernel, n_groups);
+        chain(gpu, report, ("stream", "host"), name, launch)?;
+        let one = || timed(|| launch(0).and_then(|()| gpu.wait(stream)));
+        report.micros(&format!("sync_{name}"), &report.samples(WAITS, one)?, 1);
+    }
+    let axpy = gpu.kernel(c"axpy")?;
+    let launch = |i: u32| {
+        let place = (i % PAIRS) as usize; // A pair's launches are in order: all are of one stream.
+        pairs[place].launch(gpu, streams[place % STREAMS], axpy, 16)
+    };
+    chain(gpu, report, ("independent", "host_independent"), "axpy16", launch)?;
+    for (name, pairs) in [("dependent", &pairs[..1]), ("independent", &pairs[..])] {
+        let graph = Graph::new(gpu, axpy, pairs, (NODES, 16))?;
+        let times = report.runs(|| burst(gpu, REPLAYS, |_| graph.replay(stream)))?;
+        let (hosts, totals): (Vec<_>, Vec<_>) = times.into_iter().unzip();
+        report.micros(&format!("graph_{name}_axpy16"), &totals, NODES * REPLAYS);
+        report.micros(&format!("host_graph_{name}_axpy16"), &hosts, REPLAYS);
+    }
+    Ok(())
+}
+
+/// Reports what one launch of a chain takes until all are done, and until all are sent.
+fn chain(
+    gpu: &Gpu,
+    report: Report,
+    (total, host): (&str, &str),
+    name: &str,
+    launch: impl Fn(u32) -> Result<()>,
+) -> Result<()> {
+    let times = report.runs(|| burst(gpu, CHAIN, &launch))?;
+    let (hosts, totals): (Vec<_>, Vec<_>) = times.into_iter().unzip();
+    report.micros(&format!("{total}_{name}"), &totals, CHAIN);
+    report.micros(&format!("{host}_{name}"), &hosts, CHAIN);
+    Ok(())
+}
+
+/// Sends `n` times, then waits: the time until all were sent, and until all were done.
+fn burst(gpu: &Gpu, n: u32, send: impl Fn(u32) -> Result<()>) -> Result<(Duration, Duration)> {
+    gpu.wait_for_all()?;
+    let start = Instant::now();
+    (0..n).try_for_each(send)?;
+    let host = start.elapsed();
+    gpu.wait_for_all()?;
+    Ok((host, start.elapsed()))
+}

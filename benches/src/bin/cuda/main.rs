@@ -1,0 +1,48 @@
+//! What does a CUDA programmer get from the same device?
+//!
+//! The same work as `vkarray bench`, with the same names, by the CUDA driver itself, without a library between. It is
+//! loaded when the program runs: where there is none the program says so and exits with 2. `functions.rs` is the
+//! driver's interface, `gpu.rs` opens the device; `launch.rs`, `copy.rs` and `memory.rs` measure.
+
+#![expect(unsafe_code, reason = "the CUDA driver is a C library")]
+
+mod copy;
+mod functions;
+mod gpu;
+mod graph;
+mod launch;
+mod memory;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+use vkarray_benches::{ABSENT, Report, Settings, Suite};
+
+use crate::gpu::{Gpu, Opened};
+
+/// CUDA's side of `vkarray bench`, a JSON object a line.
+#[derive(Parser)]
+struct CommandLine {
+    #[command(flatten)]
+    settings: Settings,
+}
+
+fn main() -> Result<ExitCode> {
+    let Settings { suite, device, runs } = CommandLine::parse().settings;
+    let report = Report { runs: runs.get() };
+    let gpu = match Gpu::open(device.as_deref())? {
+        Opened::Gpu(gpu) => gpu,
+        Opened::Absent(reason) => {
+            report.absent(&reason);
+            return Ok(ExitCode::from(ABSENT));
+        }
+    };
+    report.header(&gpu.name, "CUDA driver");
+    match suite {
+        Suite::Launch => launch::measure(&gpu, report)?,
+        Suite::Copy => copy::measure(&gpu, report)?,
+        Suite::Memory => memory::measure(&gpu, report)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

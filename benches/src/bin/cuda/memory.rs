@@ -1,0 +1,93 @@
+//! What it costs with CUDA to take memory and give it back.
+//!
+//! `alloc_…` is the device's own pool, in the order of a stream, told to keep what was freed: CUDA's best. `alloc_plain_…`
+//! is what takes memory from the driver and gives it back each time. Each of several threads has a stream of its own.
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use vkarray_benches::{Report, timed};
+
+use crate::gpu::{Gpu, Stream};
+
+/// Allocations of a run.
+const IN_A_ROW: u32 = 2000;
+/// Allocations of a run with a use in between, and of one that takes memory from the driver.
+const USED_IN_A_ROW: u32 = 200;
+const PLAIN_IN_A_ROW: u32 = 20;
+/// Threads at once, where more than one is measured.
+const N_THREADS: usize = 8;
+
+pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
+    gpu.keep_freed()?;
+    let stream = gpu.stream()?;
+    let (source, target) = (gpu.zeros(4)?, gpu.zeros(4)?);
+    let use_small = |to| {
+        // SAFETY: both sides have four bytes, and the target is not freed before the stream is done with it.
+        let code = unsafe { (gpu.functions.copy_in_order)(to, source, 4, stream.0) };
+        gpu.functions.check("cuMemcpyDtoDAsync", code)
+    };
+    each(gpu, report, "use_small", USED_IN_A_ROW, || use_small(target))?;
+    for (bytes, size) in [(1 << 20, "1MiB"), (64 << 20, "64MiB"), (1 << 30, "1GiB")] {
+        each(gpu, report, &format!("alloc_{size}"), IN_A_ROW, || allocate(gpu, stream, bytes))?;
+        each(gpu, report, &format!("alloc_{size}_used"), USED_IN_A_ROW, || {
+            let address = gpu.allocate_in_order(stream, bytes)?;
+            use_small(address)?;
+            // SAFETY: made above; its use is the stream's.
+            unsafe { gpu.free_in_order(stream, address) }
+        })?;
+        let times = report.runs(|| at_once(gpu, bytes))?;
+        report.micros(&format!("alloc_{size}_{N_THREADS}_threads"), &times, IN_A_ROW);
+        each(gpu, report, &format!("alloc_plain_{size}"), PLAIN_IN_A_ROW, || {
+            // SAFETY: it is made here, and nothing uses it.
+            gpu.allocate(bytes).and_then(|address| unsafe { gpu.free(address) })
+        })?;
+    }
+    each(gpu, report, "alloc_pinned_64MiB", 3, || {
+        // SAFETY: it is made here, and nothing uses it.
+        gpu.pinned(64 << 20, false).and_then(|pinned| unsafe { gpu.free_pinned(pinned) })
+    })
+}
+
+fn allocate(gpu: &Gpu, stream: Stream, bytes: usize) -> Result<()> {
+    let address = gpu.allocate_in_order(stream, bytes)?;
+    // SAFETY: just made, and nothing uses it.
+    unsafe { gpu.free_in_order(stream, address) }
+}
+
+/// Reports the time of one allocation.
+fn each(gpu: &Gpu, report: Report, name: &str, n: u32, allocate: impl Fn() -> Result<()>) -> Result<()> {
+    let run = || {
+        let time = timed(|| (0..n).try_for_each(|_| allocate()))?;
+        gpu.wait_for_all()?;
+        Ok(time)
+    };
+    report.micros(name, &report.runs(run)?, n);
+    Ok(())
+}
+
+/// The longest time that one of several threads takes for its allocations.
+fn at_once(gpu: &Gpu, bytes: usize) -> Result<Duration> {
+    let start = Barrier::new(N_THREADS);
+    let one = || -> Result<Duration> {
+        let warm = || -> Result<Stream> {
+            gpu.enter()?;
+            let stream = gpu.stream()?;
+            (0..IN_A_ROW / 10).try_for_each(|_| allocate(gpu, stream, bytes))?;
+            Ok(stream)
+        };
+        let stream = warm();
+        start.wait(); // Also by a thread that failed, so that none waits for ever.
+        let stream = stream?;
+        let begun = Instant::now();
+        (0..IN_A_ROW).try_for_each(|_| allocate(gpu, stream, bytes))?;
+        Ok(begun.elapsed())
+    };
+    let times = thread::scope(|scope| {
+        let threads: Vec<_> = (0..N_THREADS).map(|_| scope.spawn(one)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("the threads do not panic")).collect::<Result<Vec<_>>>()
+    });
+    Ok(times?.into_iter().max().unwrap_or_default())
+}

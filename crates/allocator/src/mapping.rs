@@ -1,0 +1,196 @@
+//! Where the host addresses memory, and what makes host and device see each other's bytes there.
+//!
+//! Coherent memory needs nothing. Memory that is not, cached as it mostly is, is the host's for a while: [`Mapping::open`]
+//! before the host looks at bytes, [`Mapping::close`] after it wrote them, and the device kept off all the
+//! [atoms](Mapping::atoms) that they lie in between. Guards, copies in place and staging slots all come here; there is
+//! no other way to bytes of a mapping. Which memory is chosen is `kind.rs`; why so, `docs/decisions/025`.
+
+use std::ops::Range;
+use std::ptr::NonNull;
+
+use ash::vk;
+use smallvec::SmallVec;
+use vkarray_driver::Device;
+
+use crate::error::Result;
+
+/// The host's address of the first byte of some memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mapping {
+    address: NonNull<u8>,
+    /// Null where the memory is coherent.
+    memory: vk::DeviceMemory,
+    /// The first byte's place in `memory`.
+    offset: u64,
+}
+
+// SAFETY: the address is not used here; whoever reads or writes through it keeps out of the way of others (`Block`).
+unsafe impl Send for Mapping {}
+// SAFETY: as above; shared access hands out copies of plain values.
+unsafe impl Sync for Mapping {}
+
+/// What the host is to do with bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// Read them, or write some of them.
+    Look,
+    /// Write every one of them before it reads any.
+    Overwrite,
+}
+
+/// Coherent memory.
+impl From<NonNull<u8>> for Mapping {
+    fn from(address: NonNull<u8>) -> Self {
+        Self { address, memory: vk::DeviceMemory::null(), offset: 0 }
+    }
+}
+
+impl Mapping {
+    /// Memory that is not coherent: the runtime flushes what the host wrote there, and invalidates before it reads.
+    ///
+    /// # Safety
+    ///
+    /// `address` is that of the byte `offset` of `memory`, which is a multiple of the device's `nonCoherentAtomSize`.
+    /// The bytes that are used from there on, rounded up to that size, lie in the memory, are nobody else's, and stay
+    /// mapped as long as they are used.
+    #[must_use]
+    pub unsafe fn non_coherent(address: NonNull<u8>, memory: vk::DeviceMemory, offset: u64) -> Self {
+        Self { address, memory, offset }
+    }
+
+    /// The mapping of what begins `bytes` bytes further on.
+    ///
+    /// # Safety
+    ///
+    /// The bytes lie in the mapping, and where it is not coherent they are a multiple of the device's
+    /// `nonCoherentAtomSize`. A multiple of 256 is one everywhere.
+    #[must_use]
+    pub unsafe fn after(self, bytes: u64) -> Self {
+        let skipped = usize::try_from(bytes).expect("a mapping is smaller than the address space");
+        // SAFETY: the caller says that these bytes lie in the mapping.
+        Self { address: unsafe { self.address.add(skipped) }, offset: self.offset + bytes, ..self }
+    }
+
+    /// The address.
+    #[must_use]
+    #[inline]
+    pub fn address(&self) -> NonNull<u8> {
+        self.address
+    }
+
+    /// Whether host and device see each other's bytes without being told.
+    #[must_use]
+    #[inline]
+    pub fn is_coherent(&self) -> bool {
+        self.memory == vk::DeviceMemory::null()
+    }
+
+    /// What of the memory changes hands with the bytes `range`: they alone, or all atoms that they lie in.
+    #[inline]
+    pub(crate) fn atoms(&self, device: &Device, range: Range<u64>) -> Range<u64> {
+        if self.is_coherent() { range } else { whole_atoms(&range, atom(device)) }
+    }
+
+    /// Lets the host see what the device wrote. To be called when the device is done with the range's atoms, and is kept
+    /// off them until they are closed, or, if they are only read, until they have been.
+    ///
+    /// # Errors
+    ///
+    /// Those of the driver.
+    #[inline]
+    pub(crate) fn open(&self, device: &Device, range: &Range<u64>, opening: Opening) -> Result<()> {
+        if self.is_coherent() || range.is_empty() {
+            return Ok(());
+        }
+        let ranges: SmallVec<[_; 2]> = match opening {
+            Opening::Look => SmallVec::from_iter([whole_atoms(range, atom(device))]),
+            Opening::Overwrite => partial_atoms(range, atom(device)).into_iter().flatten().collect(),
+        };
+        if ranges.is_empty() {
+            return Ok(());
+        }
+        let ranges: SmallVec<[_; 2]> = ranges.into_iter().map(|range| self.of_memory(&range)).collect();
+        // SAFETY: the memory is mapped, and the ranges are whole atoms of it.
+        let invalidated = unsafe { device.raw().invalidate_mapped_memory_ranges(&ranges) };
+        Ok(invalidated.map_err(device.failed("vkInvalidateMappedMemoryRanges"))?)
+    }
+
+    /// Lets the device see what the host wrote, in work that is sent from here on. Only bytes that were opened.
+    ///
+    /// # Errors
+    ///
+    /// Those of the driver; the device must not use the bytes then.
+    #[inline]
+    pub(crate) fn close(&self, device: &Device, range: &Range<u64>) -> Result<()> {
+        if self.is_coherent() || range.is_empty() {
+            return Ok(());
+        }
+        let range = self.of_memory(&whole_atoms(range, atom(device)));
+        // SAFETY: as in `open`.
+        let flushed = unsafe { device.raw().flush_mapped_memory_ranges(&[range]) };
+        Ok(flushed.map_err(device.failed("vkFlushMappedMemoryRanges"))?)
+    }
+
+    fn of_memory(&self, range: &Range<u64>) -> vk::MappedMemoryRange<'static> {
+        let size = range.end - range.start;
+        vk::MappedMemoryRange::default().memory(self.memory).offset(self.offset + range.start).size(size)
+    }
+}
+
+/// What flushes and invalidations are multiples of.
+fn atom(device: &Device) -> u64 {
+    device.info().limits.non_coherent_atom_size.max(1)
+}
+
+/// The atoms that a range has bytes of.
+fn whole_atoms(range: &Range<u64>, atom: u64) -> Range<u64> {
+    range.start - range.start % atom..range.end.next_multiple_of(atom)
+}
+
+/// The atoms of which a range has some bytes and not all: the first, and the last.
+fn partial_atoms(range: &Range<u64>, atom: u64) -> [Option<Range<u64>>; 2] {
+    let Range { start, end } = whole_atoms(range, atom);
+    let first = start..start + atom;
+    let last = end - atom..end;
+    let is_first = range.start > start || (range.end < end && first == last);
+    let is_last = range.end < end && first != last;
+    [is_first.then_some(first), is_last.then_some(last)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn atoms_are_those_that_hold_bytes_of_the_range() {
+        for atom in [1, 4, 8] {
+            for (start, end) in (0..20).flat_map(|start| (start + 1..24).map(move |end| (start, end))) {
+                let (range, mut held, mut partial) = (start..end, Vec::new(), Vec::new());
+                for first in (0..32).step_by(usize::try_from(atom).unwrap()) {
+                    let n_inside = (first..first + atom).filter(|byte| range.contains(byte)).count() as u64;
+                    held.extend((n_inside > 0).then_some(first));
+                    partial.extend((n_inside > 0 && n_inside < atom).then_some(first..first + atom));
+                }
+                let whole = whole_atoms(&range, atom);
+                assert_eq!((whole.start, whole.end - atom), (held[0], held[held.len() - 1]), "{range:?} of {atom}");
+                let found: Vec<_> = partial_atoms(&range, atom).into_iter().flatten().collect();
+                assert_eq!(found, partial, "{range:?} of {atom}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_mapping_is_as_coherent_as_the_whole() {
+        let mut bytes = [0_u8; 512];
+        let address = NonNull::from(&mut bytes).cast::<u8>();
+        let memory = <vk::DeviceMemory as vk::Handle>::from_raw(7);
+        // SAFETY: nothing is flushed here.
+        let whole = [Mapping::from(address), unsafe { Mapping::non_coherent(address, memory, 1024) }];
+        // SAFETY: the bytes are in the array.
+        let [coherent, other] = whole.map(|mapping| unsafe { mapping.after(256) });
+        assert!(coherent.is_coherent() && !other.is_coherent());
+        assert_eq!(coherent.address().addr().get() - address.addr().get(), 256);
+        let range = other.of_memory(&(64..192));
+        assert_eq!((range.memory, range.offset, range.size), (memory, 1024 + 256 + 64, 128));
+    }
+}

@@ -1,0 +1,279 @@
+//! [`Channels`] and [`ChannelWords`]: kernels that copy pixels, whose channels lie together, to planes of one channel
+//! each, and back.
+//!
+//! In the first, units are moved about inside registers, which no loop does well: which bits go where is known when the kernel is
+//! written, so it is written out here. What is always the same is in `library/copy_to_planes.wgsl` and
+//! `library/copy_to_pixels.wgsl`. The second is for bytes and pairs of bytes at places that are no whole words. When such
+//! a kernel runs is `vkarray-ndarray`'s to know.
+
+use std::fmt::Write as _;
+
+const WALK: &str = include_str!("../library/walk.wgsl");
+const TO_PLANES: &str = include_str!("../library/copy_to_planes.wgsl");
+const TO_PIXELS: &str = include_str!("../library/copy_to_pixels.wgsl");
+const WORDS: &str = include_str!("../library/words.wgsl");
+const WORDS_TO_PLANES: &str = include_str!("../library/copy_words_to_planes.wgsl");
+const WORDS_TO_PIXELS: &str = include_str!("../library/copy_words_to_pixels.wgsl");
+
+/// Which side has the pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Weave {
+    /// The source has pixels, the target planes.
+    ToPlanes,
+    /// The source has planes, the target pixels.
+    ToPixels,
+}
+
+/// A variant of the two kernels. Entry `copy_to_planes` or `copy_to_pixels`.
+///
+/// Memory is read and written by items of 4, 8 or 16 bytes. A block is as many pixels as an item of a plane has units: an
+/// item of each plane, and as many items of the pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Channels {
+    /// Which side has the pixels.
+    pub weave: Weave,
+    /// Bytes of a unit: 1, 2, 4, 8 or 16.
+    pub unit_bytes: u32,
+    /// Bytes of an item, as many as a unit at least.
+    pub item_bytes: u32,
+    /// Units of a pixel.
+    pub channels: u32,
+    /// Blocks that an invocation moves.
+    pub blocks: u32,
+    /// Invocations of a workgroup.
+    pub group: u32,
+    /// How many of them go along a row.
+    pub lanes: u32,
+}
+
+impl Channels {
+    /// Units of an item, which is pixels of a block.
+    #[must_use]
+    pub fn item_units(&self) -> u32 {
+        self.item_bytes / self.unit_bytes
+    }
+
+    /// Bytes of workgroup memory.
+    #[must_use]
+    pub fn shared_bytes(&self) -> u32 {
+        self.stage_items() * self.item_bytes
+    }
+
+    /// The kernel's text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let body = if self.weave == Weave::ToPlanes { TO_PLANES } else { TO_PIXELS };
+        [&self.constants(), &self.accesses(), &self.arranged(), WALK, body].concat()
+    }
+
+    /// Items that follow each other go to all banks before any is met again; one is left out then.
+    fn pad(&self) -> u32 {
+        128 / self.item_bytes
+    }
+
+    fn stage_items(&self) -> u32 {
+        let items = self.group * self.n_items();
+        items + items / self.pad()
+    }
+
+    /// Items that an invocation moves.
+    fn n_items(&self) -> u32 {
+        self.blocks * self.channels
+    }
+
+    fn constants(&self) -> String {
+        let item = match self.item_bytes {
+            4 => "u32",
+            8 => "vec2<u32>",
+            _ => "vec4<u32>",
+        };
+        let constants = [
+            ("GROUP", self.group),
+            ("LANES", self.lanes),
+            ("CHANNELS", self.channels),
+            ("BLOCKS", self.blocks),
+            ("ITEM_UNITS", self.item_units()),
+            ("PAD", self.pad()),
+            ("STAGE", self.stage_items()),
+        ];
+        let mut text = format!("alias Item = {item};\n");
+        for (name, value) in constants {
+            let _ = writeln!(text, "const {name} = {value}u;");
+        }
+        text
+    }
+
+    /// The items of an invocation, and how they are read and written: of pixels in the order of memory, `LANES` apart; of
+    /// planes block by block; and on the stage either way.
+    fn accesses(&self) -> String {
+        let items = 0..self.n_items();
+        let fields: String = items.clone().map(|i| format!("    i{i}: Item,\n")).collect();
+        let (channels, lanes) = (self.channels, self.lanes);
+        let in_order = |i: u32| format!("{}u", i * lanes);
+        let of_block = |i: u32| format!("{}u", i / channels * lanes * channels + i % channels);
+        let all = |item: &dyn Fn(u32) -> String| items.clone().map(item).collect::<String>();
+        let mut text = format!("struct Items {{\n{fields}}}\n");
+        let mut function = |head: &str, body: String| {
+            let _ = writeln!(text, "fn {head} {{\n{body}}}");
+        };
+        let returned = |list: String| format!("    return Items(\n{list}    );\n");
+        let plane = |i: u32| {
+            let (block, channel) = (i / channels, i % channels);
+            format!("(at + {channel}u * step) / ITEM_UNITS + min(block + {}u, last)", block * lanes)
+        };
+        match self.weave {
+            Weave::ToPlanes => {
+                let load = |i: u32| format!("        source[at + min(first + {}, last)],\n", in_order(i));
+                function("load_pixels(at: u32, first: u32, last: u32) -> Items", returned(all(&load)));
+                let keep = |i: u32| format!("    stage[slot(at + {})] = items.i{i};\n", in_order(i));
+                function("keep_in_order(at: u32, items: Items)", all(&keep));
+                let kept = |i: u32| format!("        stage[slot(at + {})],\n", of_block(i));
+                function("kept_blocks(at: u32) -> Items", returned(all(&kept)));
+                let store = |i: u32| {
+                    let (block, channel) = (i / channels * lanes, i % channels);
+                    format!(
+                        "    if block + {block}u <= last {{\n        \
+                         target_[(at + {channel}u * step) / ITEM_UNITS + block + {block}u] = items.i{i};\n    }}\n"
+                    )
+                };
+                function("store_planes(at: u32, step: u32, block: u32, last: u32, items: Items)", all(&store));
+            }
+            Weave::ToPixels => {
+                let load = |i: u32| format!("        source[{}],\n", plane(i));
+                function("load_planes(at: u32, step: u32, block: u32, last: u32) -> Items", returned(all(&load)));
+                let keep = |i: u32| format!("    stage[slot(at + {})] = items.i{i};\n", of_block(i));
+                function("keep_blocks(at: u32, items: Items)", all(&keep));
+                let kept = |i: u32| format!("        stage[slot(at + {})],\n", in_order(i));
+                function("kept_in_order(at: u32) -> Items", returned(all(&kept)));
+                let store = |i: u32| {
+                    let step = in_order(i);
+                    format!(
+                        "    if first + {step} <= last {{\n        target_[at + first + {step}] = items.i{i};\n    }}\n"
+                    )
+                };
+                function("store_pixels(at: u32, first: u32, last: u32, items: Items)", all(&store));
+            }
+        }
+        text
+    }
+
+    /// `arranged`: items of planes from those of pixels, or back.
+    fn arranged(&self) -> String {
+        let item = |i: u32| {
+            let words: Vec<String> = (0..self.item_bytes / 4).map(|word| self.word(i, word)).collect();
+            format!("        Item({}),\n", words.join(", "))
+        };
+        let items: String = (0..self.n_items()).map(item).collect();
+        format!("fn arranged(from_: Items) -> Items {{\n    return Items(\n{items}    );\n}}\n")
+    }
+
+    /// A word of an arranged item, from those words that its units are in.
+    fn word(&self, item: u32, word: u32) -> String {
+        let bytes = self.unit_bytes;
+        if bytes >= 4 {
+            let (from, unit) = self.origin(item, word * 4 / bytes);
+            return self.part(from, unit * bytes / 4 + word % (bytes / 4));
+        }
+        let units_a_word = 4 / bytes;
+        let piece = |unit: u32| {
+            let (from, from_unit) = self.origin(item, word * units_a_word + unit);
+            let part = self.part(from, from_unit / units_a_word);
+            let (low, high) = (from_unit % units_a_word * bytes * 8, unit * bytes * 8);
+            let mask = ((1_u32 << (8 * bytes)) - 1) << high;
+            let moved = match low.cmp(&high) {
+                std::cmp::Ordering::Less => format!("({part} << {}u)", high - low),
+                std::cmp::Ordering::Equal => part,
+                std::cmp::Ordering::Greater => format!("({part} >> {}u)", low - high),
+            };
+            format!("({moved} & {mask:#x}u)")
+        };
+        (0..units_a_word).map(piece).collect::<Vec<_>>().join(" | ")
+    }
+
+    /// Where the unit of an arranged item comes from: which item, and which unit of it.
+    fn origin(&self, item: u32, unit: u32) -> (u32, u32) {
+        let (channels, units) = (self.channels, self.item_units());
+        let (block, within) = (item / channels * channels, item % channels);
+        match self.weave {
+            Weave::ToPlanes => {
+                let at = unit * channels + within;
+                (block + at / units, at % units)
+            }
+            Weave::ToPixels => {
+                let at = within * units + unit;
+                (block + at % channels, at / channels)
+            }
+        }
+    }
+
+    fn part(&self, item: u32, word: u32) -> String {
+        let component = ["x", "y", "z", "w"][word as usize];
+        if self.item_bytes == 4 { format!("from_.i{item}") } else { format!("from_.i{item}.{component}") }
+    }
+}
+
+/// A variant for units smaller than a word, at any place. Entry `copy_words_to_planes` or `copy_words_to_pixels`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ChannelWords {
+    /// Which side has the pixels.
+    pub weave: Weave,
+    /// Bytes of a unit: 1 or 2.
+    pub unit_bytes: u32,
+    /// Units of a pixel that are copied.
+    pub channels: u32,
+    /// Units from one pixel to the next; of a target as many as are copied.
+    pub pixel: u32,
+    /// Words of each plane, or of the pixels, that a workgroup puts together.
+    pub tile_words: u32,
+    /// Invocations of a workgroup.
+    pub group: u32,
+}
+
+impl ChannelWords {
+    /// Units of a word.
+    #[must_use]
+    pub fn word_units(&self) -> u32 {
+        4 / self.unit_bytes
+    }
+
+    /// Bytes of workgroup memory.
+    #[must_use]
+    pub fn shared_bytes(&self) -> u32 {
+        (self.loads() * self.group * 33 / 32 + 1) * 4
+    }
+
+    /// The kernel's text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let body = if self.weave == Weave::ToPlanes { WORDS_TO_PLANES } else { WORDS_TO_PIXELS };
+        let constants = [
+            ("UNITS", self.word_units()),
+            ("BITS", 8 * self.unit_bytes),
+            ("GROUP", self.group),
+            ("CHANNELS", self.channels),
+            ("PIXEL", self.pixel),
+            ("TILE_WORDS", self.tile_words),
+            ("PLANE_WORDS", self.plane_words()),
+            ("LOADS", self.loads()),
+        ];
+        let constants: String = constants.iter().map(|(name, value)| format!("const {name} = {value}u;\n")).collect();
+        [&constants, WALK, WORDS, body].concat()
+    }
+
+    /// Words of a plane that the pixels of a tile may be in, wherever these and the plane begin.
+    fn plane_words(&self) -> u32 {
+        let units = self.word_units();
+        let pixels = (self.tile_words * units + units - 1).div_ceil(self.channels) + 1;
+        pixels.div_ceil(units) + 1
+    }
+
+    /// Words that an invocation brings to the stage.
+    fn loads(&self) -> u32 {
+        let units = self.word_units();
+        let words = match self.weave {
+            Weave::ToPlanes => ((self.tile_words * units + units - 1) * self.pixel).div_ceil(units) + 1,
+            Weave::ToPixels => self.channels * self.plane_words(),
+        };
+        words.div_ceil(self.group)
+    }
+}
