@@ -3,6 +3,11 @@
 //!
 //! `VKARRAY_TEST_SOAK_STEPS` sets how many steps, and makes it look at the process too, which has to run nothing else
 //! then: `VKARRAY_TEST_SOAK_STEPS=1000000 cargo test -p vkarray-tests soak` takes minutes.
+//!
+//! What the process holds must not grow; what is resident may, for a while. Each round's threads are new, and glibc's
+//! `malloc` gives each an arena, keeps what is freed in it, and finds little of that for the next: of a million steps on
+//! lavapipe under the validation layer, the last quarter left 2,256 bytes more in use by the program, 540 by the driver
+//! and 2,504 by the layer, and 12,450,000 more free in the arenas, of which 7,300,000 were resident.
 
 use std::env;
 use std::ops::Range;
@@ -34,8 +39,11 @@ const GRANULE: usize = 64;
 /// More than all threads can have live at a time, with what rounding and the smallest chunk of each kind add.
 const MAX_RESERVED: u64 = 256 << 20;
 
-/// How much the process may grow over the second half of a long run.
+/// How much more may be resident after the second half of a long run.
 const MAX_GROWTH: u64 = 64 << 20;
+
+/// How much more may be in use: tables that never were as full before. A byte a step would be more.
+const MAX_IN_USE_GROWTH: usize = 1 << 20;
 
 /// An array, views of it, and what it holds.
 struct Held {
@@ -168,17 +176,25 @@ fn everything_for_long_leaves_nothing_behind() {
     let fixture = Fixture::open();
     let streams = (0..N_STREAMS).map(|_| fixture.stream().unwrap()).collect();
     let soak = Soak { ctx: &fixture, kernel: step(&fixture), streams, passed: Mutex::default() };
-    let (begun, mut sizes) = (Instant::now(), Vec::new());
+    let (begun, mut sizes, mut in_use) = (Instant::now(), Vec::new(), Vec::new());
     for nth in 0..N_ROUNDS {
         let (before, after) = soak.round(nth, n_steps);
         assert!(before <= MAX_RESERVED, "round {nth}: {before} bytes are reserved");
         assert_eq!(after, 0, "round {nth}: what nobody has goes back");
         sizes.extend(resident_bytes());
-        eprintln!("soak: round {nth}, {before} bytes reserved, {:?} resident, {:?}", sizes.last(), begun.elapsed());
+        in_use.extend(malloc_bytes());
+        let (resident, held) = (sizes.last(), in_use.last());
+        eprintln!(
+            "soak: round {nth}, {before} bytes reserved, {resident:?} resident, {held:?} in use, {:?}",
+            begun.elapsed()
+        );
     }
     // Other tests are in the same process, unless this one was asked for.
     if let (Some(_), [.., half, _, whole]) = (asked, &*sizes) {
         assert!(whole.saturating_sub(*half) <= MAX_GROWTH, "the process grew from {half} to {whole} bytes");
+    }
+    if let (Some(_), [.., half, _, whole]) = (asked, &*in_use) {
+        assert!(whole.saturating_sub(*half) <= MAX_IN_USE_GROWTH, "{half} bytes were in use, and now {whole}");
     }
 }
 
@@ -187,4 +203,17 @@ fn resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let n_pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
     Some(n_pages * 4096)
+}
+
+/// What program, driver and layers have from `malloc` and did not free, where that tells.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn malloc_bytes() -> Option<usize> {
+    // SAFETY: the function takes nothing and returns numbers.
+    let of = unsafe { libc::mallinfo2() };
+    Some(of.uordblks + of.hblkhd)
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn malloc_bytes() -> Option<usize> {
+    None
 }

@@ -112,8 +112,9 @@ impl Allocator {
 
     /// Where its memory comes from.
     #[must_use]
+    #[inline]
     pub fn manager(&self) -> &dyn MemoryManager {
-        &*self.shared.manager
+        &*self.shared.manager // Not the box, which is a manager too: one around a manager.
     }
 
     /// Allocates `size` bytes, uninitialised. Zero bytes are a block like any other.
@@ -137,16 +138,30 @@ impl Allocator {
     /// # Errors
     ///
     /// As [`Allocator::allocate`].
+    #[inline]
     pub fn allocate_for(self: &Arc<Self>, size: u64, kind: MemoryKind, holder: Holder) -> Result<Arc<Block>> {
+        self.serve(&Request { size, kind, holder })
+    }
+
+    fn serve(self: &Arc<Self>, request: &Request) -> Result<Arc<Block>> {
         self.shared.device.check_lost()?;
-        let pointer = self.with_room(|| match kind {
-            MemoryKind::Device | MemoryKind::Shared => {
-                self.shared.manager.memalloc(&Request::new(size, kind).with_holder(holder.clone()))
+        // Each way makes its own block: a pointer that either might bring would be moved once more.
+        match self.ask(request) {
+            Ok(pointer) => Ok(Arc::new(Block::new(self, pointer))),
+            Err(error) => {
+                let pointer = self.again(error, || self.ask(request))?;
+                Ok(Arc::new(Block::new(self, pointer)))
             }
-            MemoryKind::Pinned => self.host(size, HostOptions::default(), &holder),
-            MemoryKind::WriteCombined => self.host(size, HostOptions::default().wc(true), &holder),
-        })?;
-        Ok(Arc::new(Block::new(self, pointer)))
+        }
+    }
+
+    #[inline]
+    fn ask(&self, request: &Request) -> Result<MemoryPointer> {
+        match request.kind {
+            MemoryKind::Device | MemoryKind::Shared => self.manager().memalloc(request),
+            MemoryKind::Pinned => self.host(request, HostOptions::default()),
+            MemoryKind::WriteCombined => self.host(request, HostOptions::default().wc(true)),
+        }
     }
 
     /// Allocates host memory that the device reaches, uninitialised.
@@ -156,16 +171,19 @@ impl Allocator {
     /// As [`Allocator::allocate`].
     pub fn allocate_host(self: &Arc<Self>, size: u64, options: HostOptions) -> Result<Arc<Block>> {
         self.shared.device.check_lost()?;
-        let memory = self.with_room(|| self.shared.manager.memhostalloc(size, options))?;
+        let memory = self.with_room(|| self.manager().memhostalloc(size, options))?;
         Ok(Arc::new(Block::new(self, memory.into_pointer())))
     }
 
     /// Asks for memory, and again without what is kept for host copies if there is none.
     pub(crate) fn with_room<R>(&self, ask: impl Fn() -> Result<R>) -> Result<R> {
-        match ask() {
-            Err(Error::OutOfMemory(_)) if self.free_slots() => ask(),
-            asked => asked,
-        }
+        ask().or_else(|error| self.again(error, ask))
+    }
+
+    /// Asks again after that error, if it is of a sort that giving up what is kept for host copies helps against.
+    #[cold]
+    fn again<R>(&self, error: Error, ask: impl Fn() -> Result<R>) -> Result<R> {
+        if matches!(error, Error::OutOfMemory(_)) && self.free_slots() { ask() } else { Err(error) }
     }
 
     /// Lets the device into memory of the program.
@@ -176,14 +194,15 @@ impl Allocator {
     /// device uses them.
     pub(crate) unsafe fn pin(self: &Arc<Self>, pointer: NonNull<u8>, size: u64) -> Result<Arc<Block>> {
         // SAFETY: the caller vouches for the bytes for longer than the pointer lives.
-        let pinned = unsafe { self.shared.manager.mempin(Box::new(()), pointer, size, false) }?;
+        let pinned = unsafe { self.manager().mempin(Box::new(()), pointer, size, false) }?;
         Ok(Arc::new(Block::new(self, pinned.into_pointer())))
     }
 
-    fn host(&self, size: u64, options: HostOptions, holder: &Holder) -> Result<MemoryPointer> {
-        let pointer = self.shared.manager.memhostalloc(size, options)?.into_pointer();
-        if *holder != Holder::new() {
-            self.shared.manager.set_holder(&pointer, holder.clone());
+    #[inline(never)]
+    fn host(&self, request: &Request, options: HostOptions) -> Result<MemoryPointer> {
+        let pointer = self.manager().memhostalloc(request.size, options)?.into_pointer();
+        if request.holder != Holder::new() {
+            self.manager().set_holder(&pointer, request.holder.clone());
         }
         Ok(pointer)
     }
@@ -193,13 +212,13 @@ impl Allocator {
     /// Dropped memory then waits without limit: for the next drop or allocation after the last guard that finds too
     /// much waiting, for a flush, or for memory running out, which frees it all the same. A leaked guard is harmless.
     pub fn defer_cleanup(&self) -> DeferCleanup {
-        self.shared.manager.defer_cleanup()
+        self.manager().defer_cleanup()
     }
 
     /// What was dropped and is not freed.
     #[must_use]
     pub fn pending(&self) -> Pending {
-        let Usage { n_pending, pending, .. } = self.shared.manager.usage();
+        let Usage { n_pending, pending, .. } = self.manager().usage();
         Pending { n_blocks: n_pending, bytes: pending }
     }
 
@@ -210,7 +229,7 @@ impl Allocator {
     /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`]; what could not be asked about
     /// stays pending.
     pub fn try_flush(&self) -> Result<()> {
-        self.shared.manager.try_flush()
+        self.manager().try_flush()
     }
 
     /// Frees every dropped block: waits until the device is done with those dropped before the call. Frees none, and
@@ -220,7 +239,7 @@ impl Allocator {
     ///
     /// Those of waiting; what is not waited for stays pending.
     pub fn flush(&self) -> Result<()> {
-        self.shared.manager.flush()
+        self.manager().flush()
     }
 
     /// Takes `bytes` bytes of a kind from the driver ahead of need, so that later allocations find them. Blocks for as
@@ -233,7 +252,7 @@ impl Allocator {
     /// [`Error::OutOfMemory`], [`Error::NoSuchMemory`]; [`Error::Unsupported`] where the manager keeps no memory.
     pub fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
         self.shared.device.check_lost()?;
-        self.shared.manager.reserve(bytes, kind)
+        self.manager().reserve(bytes, kind)
     }
 
     /// Gives memory that nobody has back to the driver, until at most `keep` bytes a kind are kept for later. Never waits
@@ -245,13 +264,13 @@ impl Allocator {
     pub fn trim(&self, keep: u64) -> Result<u64> {
         self.shared.device.check_lost()?;
         self.free_slots();
-        self.shared.manager.trim(keep)
+        self.manager().trim(keep)
     }
 
     /// All that the manager counts. Takes no lock.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        self.shared.manager.counters()
+        self.manager().counters()
     }
 
     /// How much memory the device has, and how much of it can still be had.
@@ -264,7 +283,7 @@ impl Allocator {
     /// [`Error::Unsupported`] if the manager does not know.
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         self.shared.device.check_lost()?;
-        self.shared.manager.get_memory_info()
+        self.manager().get_memory_info()
     }
 
     /// The same of the heap that a kind of memory comes from. That of shared memory may be a window of 256 MiB; see
@@ -291,7 +310,7 @@ impl Allocator {
     pub fn reset(&self) -> Result<()> {
         self.shared.generation.fetch_add(1, Ordering::Relaxed);
         self.free_slots();
-        self.shared.manager.reset()
+        self.manager().reset()
     }
 
     #[inline]
@@ -302,13 +321,13 @@ impl Allocator {
     /// How often memory ran out so far, and what helped.
     #[must_use]
     pub fn ladder(&self) -> LadderCounts {
-        self.shared.manager.ladder()
+        self.manager().ladder()
     }
 
     /// Bytes held and pending now, without what is kept for host copies.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        let usage = self.shared.manager.usage();
+        let usage = self.manager().usage();
         Usage { in_use: usage.in_use.saturating_sub(self.shared.staging.bytes()), ..usage }
     }
 

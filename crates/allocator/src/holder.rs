@@ -10,7 +10,7 @@ use std::sync::Arc;
 const MAX_AXES: usize = 6;
 
 /// What a piece of memory is held for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Holder {
     label: Option<Arc<str>>,
     dtype: Option<&'static str>,
@@ -27,6 +27,7 @@ impl Holder {
 
     /// An array of that type and shape. Keeps the lengths of the first six axes.
     #[must_use]
+    #[inline]
     pub fn array(dtype: &'static str, shape: &[usize]) -> Self {
         let mut axes = [0; MAX_AXES];
         for (axis, &len) in axes.iter_mut().zip(shape) {
@@ -64,6 +65,21 @@ impl Holder {
     #[must_use]
     pub fn ndim(&self) -> usize {
         self.n_axes
+    }
+}
+
+impl Clone for Holder {
+    fn clone(&self) -> Self {
+        Self { label: self.label.clone(), ..*self }
+    }
+
+    /// Where neither has a label, which is most often, plain values are copied in place.
+    #[inline]
+    fn clone_from(&mut self, other: &Self) {
+        if self.label.is_some() || other.label.is_some() {
+            self.label.clone_from(&other.label);
+        }
+        (self.dtype, self.axes, self.n_axes) = (other.dtype, other.axes, other.n_axes);
     }
 }
 

@@ -35,6 +35,7 @@ mod register;
 mod selection;
 mod staging;
 mod transfer;
+mod uses;
 
 pub use allocator::{Allocator, Pending};
 pub use block::Block;

@@ -11,6 +11,7 @@ use vkarray_driver::hazard::{LastUse, LastUses};
 
 use crate::kind::MemoryKind;
 use crate::mapping::Mapping;
+use crate::uses::CarriedUses;
 
 /// Something that must live as long as the memory, such as the array that was pinned.
 pub type Owner = Box<dyn Any + Send + Sync>;
@@ -25,8 +26,9 @@ pub struct MemoryPointer {
     kind: MemoryKind,
     mapping: Option<Mapping>,
     tag: u64,
-    last_uses: LastUses,
-    owner: Option<Owner>,
+    last_uses: CarriedUses,
+    /// Boxed once more: few have one, and what has none is moved often.
+    owner: Option<Box<Owner>>,
 }
 
 impl MemoryPointer {
@@ -39,7 +41,7 @@ impl MemoryPointer {
     /// Its bytes from `offset`, a multiple of 256, to `offset + size` rounded up to 16 lie in the buffer, are nobody
     /// else's, and stay alive until the manager's `memfree` got the pointer back and its last uses are over.
     pub unsafe fn new(buffer: vk::Buffer, offset: u64, size: u64, kind: MemoryKind) -> Self {
-        Self { buffer, offset, size, kind, mapping: None, tag: 0, last_uses: LastUses::new(), owner: None }
+        Self { buffer, offset, size, kind, mapping: None, tag: 0, last_uses: CarriedUses::default(), owner: None }
     }
 
     /// Says where the host addresses the first byte.
@@ -62,13 +64,18 @@ impl MemoryPointer {
     /// Adds work that may still use the bytes: whoever touches them next is ordered after it. The host waits for it, so
     /// memory that the host writes first is better given out with none.
     pub fn after(mut self, last_uses: LastUses) -> Self {
-        self.last_uses = last_uses;
+        self.last_uses.set(last_uses);
         self
+    }
+
+    #[inline]
+    pub(crate) fn carrying(self, last_uses: CarriedUses) -> Self {
+        Self { last_uses, ..self }
     }
 
     /// Adds something that is dropped with the pointer.
     pub fn with_owner(mut self, owner: Owner) -> Self {
-        self.owner = Some(owner);
+        self.owner = Some(Box::new(owner));
         self
     }
 
@@ -116,6 +123,7 @@ impl MemoryPointer {
 
     /// The manager's own number.
     #[must_use]
+    #[inline]
     pub fn tag(&self) -> u64 {
         self.tag
     }
@@ -123,7 +131,7 @@ impl MemoryPointer {
     /// What must live as long as the memory.
     #[must_use]
     pub fn owner(&self) -> Option<&Owner> {
-        self.owner.as_ref()
+        self.owner.as_deref()
     }
 
     /// Work that may still use the bytes: of their former owners when the manager gives them out, of the last one when
@@ -137,11 +145,16 @@ impl MemoryPointer {
     /// Takes the last uses out, for the next pointer to the same bytes; see [`MemoryPointer::after`].
     #[must_use]
     pub fn take_last_uses(&mut self) -> LastUses {
-        std::mem::take(&mut self.last_uses)
+        self.last_uses.take()
+    }
+
+    #[inline]
+    pub(crate) fn last_uses_mut(&mut self) -> &mut CarriedUses {
+        &mut self.last_uses
     }
 
     pub(crate) fn set_last_uses(&mut self, last_uses: LastUses) {
-        self.last_uses = last_uses;
+        self.last_uses.set(last_uses);
     }
 }
 
@@ -164,7 +177,6 @@ macro_rules! host_memory {
             /// # Errors
             ///
             /// The pointer, if it has no mapping.
-            #[expect(clippy::result_large_err, reason = "the pointer goes back to the caller whole")]
             pub fn new(pointer: MemoryPointer) -> Result<Self, MemoryPointer> {
                 if pointer.mapping.is_some() { Ok(Self(pointer)) } else { Err(pointer) }
             }
@@ -209,5 +221,17 @@ impl HostPointer {
         match self {
             Self::Mapped(MappedMemory(pointer)) | Self::Pinned(PinnedMemory(pointer)) => pointer,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_stays_small() {
+        // Each byte more is moved several times on the way of a block out and back.
+        assert!(size_of::<MemoryPointer>() <= 80, "{} bytes", size_of::<MemoryPointer>());
+        assert_eq!(size_of::<Option<MemoryPointer>>(), size_of::<MemoryPointer>());
     }
 }

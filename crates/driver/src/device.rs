@@ -146,6 +146,7 @@ impl Device {
 
     /// The listed device behind it.
     #[must_use]
+    #[inline]
     pub fn physical(&self) -> &PhysicalDevice {
         &self.physical
     }
@@ -237,6 +238,7 @@ impl Device {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[inline]
     pub(crate) fn loss(&self) -> &Loss {
         &self.loss
     }

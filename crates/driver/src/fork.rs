@@ -27,6 +27,7 @@ impl Origin {
     }
 
     /// Whether this is another process by now.
+    #[inline]
     pub(crate) fn is_elsewhere(self) -> bool {
         FORKS.load(Ordering::Relaxed) != self.forks
     }

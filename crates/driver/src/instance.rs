@@ -198,6 +198,7 @@ impl Instance {
     }
 
     /// The process that loaded it.
+    #[inline]
     pub(crate) fn origin(&self) -> Origin {
         self.origin
     }
@@ -256,6 +257,7 @@ impl PhysicalDevice {
 
     /// The instance that listed it.
     #[must_use]
+    #[inline]
     pub fn instance(&self) -> &Arc<Instance> {
         &self.instance
     }

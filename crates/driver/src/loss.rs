@@ -38,13 +38,23 @@ impl Device {
     /// # Errors
     ///
     /// The error that was seen first: [`Error::DeviceLost`], or how recorded work came to be lost. [`Error::Forked`].
+    #[inline]
     pub fn check_lost(&self) -> Result<()> {
+        if self.is_forked() || self.loss().first.get().is_some() {
+            return self.lost();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn lost(&self) -> Result<()> {
         self.physical().instance().origin().check()?;
         self.loss().first.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
     /// Whether this is not the process that opened the device. Nothing of it is destroyed then: it is the parent's.
     #[must_use]
+    #[inline]
     pub fn is_forked(&self) -> bool {
         self.physical().instance().origin().is_elsewhere()
     }

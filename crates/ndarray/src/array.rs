@@ -55,7 +55,24 @@ impl Extent {
 impl<T: Element> DeviceNDArray<T> {
     /// The caller has seen to it that the block holds the layout's extent.
     pub(crate) fn new(context: &Context, block: Arc<Block>, layout: Layout) -> Self {
-        let (extent, context) = (Extent::new::<T>(&layout), context.held());
+        let extent = Extent::new::<T>(&layout);
+        Self::with_extent(context.held(), block, layout, extent)
+    }
+
+    /// A new array: the layout is packed, and takes the whole block.
+    #[inline]
+    pub(crate) fn packed(
+        context: Context,
+        block: Arc<Block>,
+        layout: Layout,
+        nbytes: u64,
+        is_contiguous: bool,
+    ) -> Self {
+        Self::with_extent(context, block, layout, Extent { nbytes, offset: 0, is_contiguous })
+    }
+
+    #[inline]
+    fn with_extent(context: Context, block: Arc<Block>, layout: Layout, extent: Extent) -> Self {
         Self { context, block, layout, extent, label: None, is_writable: true, owner: None, element: PhantomData }
     }
 

@@ -202,6 +202,7 @@ impl Context {
 
     /// The memory: an allocator for the calling thread.
     #[must_use]
+    #[inline]
     pub fn allocator(&self) -> &Arc<Allocator> {
         &self.own().allocator
     }

@@ -1,6 +1,7 @@
 //! How arrays come to be: uninitialised, filled, or from host data.
 
 use ndarray::{ArrayBase, Data, Dimension};
+use smallvec::SmallVec;
 use vkarray_allocator::{Holder, MemoryKind};
 use vkarray_driver::Stream;
 use vkarray_kernel::Element;
@@ -30,7 +31,14 @@ impl Context {
         shape: impl AsRef<[usize]>,
         order: Order,
     ) -> Result<DeviceNDArray<T>> {
-        self.allocate(Layout::contiguous(shape.as_ref(), order)?)
+        let shape = shape.as_ref();
+        // The usual case is one straight line, of which little is left where the compiler knows how many axes there are.
+        if order == Order::C
+            && let Some(layout) = Layout::of_few(shape)
+        {
+            return self.allocate(shape, layout, true);
+        }
+        self.allocate_any(Layout::contiguous(shape, order)?)
     }
 
     /// Creates an array of the same shape, packed in the order of `like`'s strides: NumPy's order 'K'. Its contents are
@@ -40,7 +48,7 @@ impl Context {
     ///
     /// As [`Context::device_array`].
     pub fn device_array_like<T: Element, U: Element>(&self, like: &DeviceNDArray<U>) -> Result<DeviceNDArray<T>> {
-        self.allocate(like.layout().like())
+        self.allocate_any(like.layout().like())
     }
 
     /// Creates an array of zeros in C order, on the default stream. Returns at once.
@@ -130,11 +138,19 @@ impl Context {
         self.to_device(&ndarray::ArrayView1::from(values))
     }
 
-    fn allocate<T: Element>(&self, layout: Layout) -> Result<DeviceNDArray<T>> {
-        let bytes = layout.span_bytes(size_of::<T>())?;
-        let holder = Holder::array(T::DTYPE.short_name(), layout.shape());
-        let block = self.allocator().allocate_for(bytes, MemoryKind::Device, holder)?;
-        Ok(DeviceNDArray::new(self, block, layout))
+    /// Allocates what a packed layout takes.
+    fn allocate_any<T: Element>(&self, layout: Layout) -> Result<DeviceNDArray<T>> {
+        let (shape, is_contiguous) = (SmallVec::<[usize; 8]>::from_slice(layout.shape()), layout.is_c_contiguous());
+        self.allocate(&shape, layout, is_contiguous)
+    }
+
+    /// Allocates what a packed layout of that shape takes.
+    #[inline(always)] // It has two callers, and the one that matters knows the shape.
+    fn allocate<T: Element>(&self, shape: &[usize], layout: Layout, is_contiguous: bool) -> Result<DeviceNDArray<T>> {
+        let nbytes = layout.bytes(shape.iter().product(), size_of::<T>())?;
+        let (context, holder) = (self.held(), Holder::array(T::DTYPE.short_name(), shape));
+        let block = context.allocator().allocate_for(nbytes, MemoryKind::Device, holder)?;
+        Ok(DeviceNDArray::packed(context, block, layout, nbytes, is_contiguous))
     }
 }
 

@@ -39,8 +39,11 @@ pub use runs::Runs;
 /// The most axes a layout may have.
 pub const MAX_NDIM: usize = 32;
 
-type Shape = SmallVec<[usize; 4]>;
-type Strides = SmallVec<[isize; 4]>;
+/// The axes that a layout keeps in itself; of more than these it keeps lists elsewhere.
+const N_WITHIN: usize = 4;
+
+type Shape = SmallVec<[usize; N_WITHIN]>;
+type Strides = SmallVec<[isize; N_WITHIN]>;
 type Result<T> = std::result::Result<T, LayoutError>;
 
 /// Which elements of a block an array means: a length and a stride for each axis, and where the walk begins.
@@ -73,7 +76,30 @@ impl Layout {
     /// # Errors
     ///
     /// [`LayoutError::OrderNotAllowed`] for `A` and `K`, [`LayoutError::RankTooLarge`], [`LayoutError::Overflow`].
+    #[inline]
     pub fn contiguous(shape: &[usize], order: Order) -> Result<Self> {
+        match if order == Order::C { Self::of_few(shape) } else { None } {
+            Some(layout) => Ok(layout),
+            None => Self::of_any(shape, order),
+        }
+    }
+
+    /// Lays out a few axes in C order, the most usual case: nothing is called, so that a shape of known length costs a few
+    /// instructions. Nothing where that is not all there is to it: no elements, or too many.
+    #[inline]
+    pub(crate) fn of_few(lens: &[usize]) -> Option<Self> {
+        let (mut shape, mut strides, mut stride) = ([0; N_WITHIN], [0; N_WITHIN], 1_isize);
+        for axis in (0..lens.len()).rev() {
+            *strides.get_mut(axis)? = stride;
+            shape[axis] = lens[axis];
+            stride = stride.checked_mul(isize::try_from(lens[axis]).ok()?)?;
+        }
+        let shape = SmallVec::from_buf_and_len(shape, lens.len());
+        let strides = SmallVec::from_buf_and_len(strides, lens.len());
+        (stride > 0).then_some(Self { shape, strides, offset: 0 })
+    }
+
+    fn of_any(shape: &[usize], order: Order) -> Result<Self> {
         let size = checked_size(shape)?;
         let strides = match order {
             Order::A | Order::K => return Err(LayoutError::OrderNotAllowed { order, operation: "contiguous" }),
@@ -130,6 +156,7 @@ impl Layout {
 
     /// The number of elements.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> usize {
         self.shape.iter().product()
     }
@@ -138,6 +165,7 @@ impl Layout {
     ///
     /// Axes of length one may have any stride; a layout without elements is contiguous.
     #[must_use]
+    #[inline]
     pub fn is_c_contiguous(&self) -> bool {
         self.is_packed(self.shape.iter().zip(&self.strides).rev())
     }
@@ -183,6 +211,7 @@ impl Layout {
     /// # Errors
     ///
     /// [`LayoutError::Overflow`].
+    #[inline]
     pub fn nbytes(&self, itemsize: usize) -> Result<u64> {
         self.bytes(self.size(), itemsize)
     }
@@ -196,11 +225,20 @@ impl Layout {
         self.bytes(self.extent().len(), itemsize)
     }
 
-    fn bytes(&self, elements: usize, itemsize: usize) -> Result<u64> {
-        let bytes = (elements as u64).checked_mul(itemsize as u64);
-        bytes.ok_or_else(|| LayoutError::Overflow { shape: self.shape.to_vec(), itemsize })
+    #[inline]
+    pub(crate) fn bytes(&self, elements: usize, itemsize: usize) -> Result<u64> {
+        match (elements as u64).checked_mul(itemsize as u64) {
+            Some(bytes) => Ok(bytes),
+            None => Err(self.overflow(itemsize)),
+        }
     }
 
+    #[cold]
+    fn overflow(&self, itemsize: usize) -> LayoutError {
+        LayoutError::Overflow { shape: self.shape.to_vec(), itemsize }
+    }
+
+    #[inline]
     fn is_packed<'a>(&self, fastest_first: impl Iterator<Item = (&'a usize, &'a isize)>) -> bool {
         let mut expected = 1;
         let mut is_packed = true;

@@ -67,12 +67,29 @@ impl PoolManager {
     }
 
     /// The state, unless this is a forked process, where its locks may be held by threads that are not there.
+    #[inline]
     fn checked_state(&self) -> Result<&State> {
-        let state = self.state()?;
-        if state.device().is_forked() {
-            state.device().check_lost()?;
+        match self.state.get() {
+            Some(state) if !state.device().is_forked() => Ok(state),
+            _ => self.refused(),
         }
+    }
+
+    #[cold]
+    fn refused(&self) -> Result<&State> {
+        let state = self.state()?;
+        state.device().check_lost()?;
         Ok(state)
+    }
+
+    /// Takes memory back that has an owner: the program's, unless it is somebody else's.
+    #[cold]
+    fn free_owned(&self, memory: MemoryPointer) {
+        let Some(imports) = self.imports.get() else { return };
+        let Some(mut memory) = imports.end(memory) else { return };
+        if let Ok(state) = self.checked_state() {
+            state.free(&mut memory);
+        }
     }
 }
 
@@ -112,11 +129,14 @@ impl MemoryManager for PoolManager {
         unsafe { imports.pin(owner, pointer, size, mapped) }
     }
 
-    fn memfree(&self, memory: MemoryPointer) {
-        let Some(imports) = self.imports.get() else { return };
-        let Some(memory) = imports.end(memory) else { return };
-        if let Ok(state) = self.checked_state() {
-            state.free(memory);
+    fn memfree(&self, mut memory: MemoryPointer) {
+        if memory.owner().is_some() {
+            return self.free_owned(memory);
+        }
+        if let Some(state) = self.state.get()
+            && !state.device().is_forked()
+        {
+            state.free(&mut memory);
         }
     }
 

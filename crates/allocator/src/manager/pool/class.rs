@@ -36,10 +36,11 @@ impl Class {
         Self(class)
     }
 
-    /// The class of the smallest size that is not less than `granules`.
-    pub(super) fn at_least(granules: u64) -> Self {
-        let below = Self::at_most(granules);
-        if below.granules() < granules { below.next() } else { below }
+    /// The size of the smallest class that is not less than `granules`.
+    pub(super) fn round_up(granules: u64) -> u64 {
+        // All bits below the mantissa: what is beyond it carries over, also into the next doubling.
+        let mask = (1 << granules.ilog2().saturating_sub(MANTISSA_BITS)) - 1;
+        (granules + mask) & !mask
     }
 
     /// Its size.
@@ -51,14 +52,23 @@ impl Class {
         }
     }
 
-    /// The next larger class.
-    pub(super) fn next(self) -> Self {
-        Self(self.0 + 1)
-    }
-
     /// Its place among all, for tables by class.
     pub(super) fn index(self) -> usize {
         usize::from(self.0)
+    }
+}
+
+#[cfg(test)]
+impl Class {
+    /// The class of the smallest size that is not less than `granules`.
+    pub(super) fn at_least(granules: u64) -> Self {
+        let below = Self::at_most(granules);
+        if below.granules() < granules { below.next() } else { below }
+    }
+
+    /// The next larger class.
+    fn next(self) -> Self {
+        Self(self.0 + 1)
     }
 }
 
@@ -77,6 +87,7 @@ mod tests {
     fn a_size_lies_between_its_two_classes() {
         for size in sizes() {
             let (below, above) = (Class::at_most(size), Class::at_least(size));
+            assert_eq!(Class::round_up(size), above.granules(), "{size}");
             assert!(below.granules() <= size && size <= above.granules(), "{size}: {below:?} to {above:?}");
             assert!(above <= below.next(), "{size}: {below:?} to {above:?}");
             assert!(above.granules() - size <= size / 8, "{size} wastes more than an eighth of itself");

@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use vkarray_driver::hazard::LastUses;
-
 use super::growth::Step;
 use super::sizing::Need;
 use super::span::Span;
@@ -14,6 +12,7 @@ use super::uses;
 use crate::error::{Error, Result};
 use crate::ladder::{Climber, Fall, Rung, Taken};
 use crate::out_of_memory::{OutOfMemory, PendingOn};
+use crate::uses::CarriedUses;
 
 /// How long the waits for dropped memory may last in all.
 const MAX_WAIT: Duration = Duration::from_secs(10);
@@ -87,7 +86,7 @@ impl Wanted<'_> {
                 return Ok(Taken::TimedOut);
             }
             let shelved = &state.shelves[lying.shelf];
-            shelved.lock().settle(lying.place, LastUses::new(), &shelved.meter);
+            shelved.lock().settle(lying.place, CarriedUses::default(), &shelved.meter);
             state.give_ready_back(pool);
             taken = Taken::Relieved;
             if is_enough_enough && pool.largest_free() >= need.bytes() {

@@ -5,8 +5,6 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use vkarray_driver::hazard::LastUses;
-
 use super::class::{Class, GRANULE};
 use super::shelf::Place;
 use super::sizing::Need;
@@ -17,6 +15,7 @@ use crate::chunk::{Backing, Chunk};
 use crate::error::{Error, Result};
 use crate::kind::MemoryKind;
 use crate::out_of_memory::{OutOfMemory, Shortage};
+use crate::uses::CarriedUses;
 
 /// Whether the error says that there is no memory now. What is larger than any chunk is refused before one is asked for.
 pub(super) fn is_out_of_memory(error: &Error) -> bool {
@@ -41,7 +40,7 @@ pub(super) struct Lying {
     pub(super) shelf: usize,
     pub(super) place: Place,
     pub(super) bytes: u64,
-    pub(super) uses: LastUses,
+    pub(super) uses: CarriedUses,
 }
 
 impl KindPool {
@@ -91,7 +90,7 @@ impl State {
         let (mut left, mut most) = (wanted, pool.sizing.limit());
         while left > 0 {
             let mut granules = left.min(most);
-            if let Some(rounded) = Some(Class::at_least(granules).granules()).filter(|rounded| *rounded <= most) {
+            if let Some(rounded) = Some(Class::round_up(granules)).filter(|rounded| *rounded <= most) {
                 granules = rounded; // So that any way of cutting it up is found.
             }
             match self.make(pool, granules) {
@@ -149,7 +148,7 @@ impl State {
         for Lying { shelf, place, uses, .. } in self.pending() {
             uses::wait(self.device(), &uses, None)?;
             let shelved = &self.shelves[shelf];
-            shelved.lock().settle(place, LastUses::new(), &shelved.meter);
+            shelved.lock().settle(place, CarriedUses::default(), &shelved.meter);
         }
         Ok(())
     }

@@ -109,8 +109,11 @@ enum Lying {
 struct Slot<U> {
     /// Changes whenever the range changes hands.
     generation: u32,
+    /// Where it lies when it lies ready.
+    bin: u32,
     lying: Lying,
     span: Span,
+    /// None while a block has it.
     uses: U,
     holder: Holder,
 }
@@ -165,24 +168,19 @@ impl<U: Uses> Shelf<U> {
         meter.began(span.kind, bytes(&span));
         let Some(idx) = self.vacant.pop() else {
             let idx = u32::try_from(self.slots.len()).expect("a range takes 256 bytes, so memory ends first");
-            self.slots.push(Slot {
-                generation: 0,
-                lying: Lying::Live,
-                span,
-                uses: U::default(),
-                holder: holder.clone(),
-            });
+            let (uses, holder) = (U::default(), holder.clone());
+            self.slots.push(Slot { generation: 0, bin: home(&span), lying: Lying::Live, span, uses, holder });
             return Place { slot: idx, generation: 0 };
         };
         let slot = &mut self.slots[idx as usize];
         slot.generation = slot.generation.wrapping_add(1);
-        (slot.lying, slot.span) = (Lying::Live, span);
+        (slot.lying, slot.bin, slot.span) = (Lying::Live, home(&span), span);
         slot.holder.clone_from(holder);
         Place { slot: idx, generation: slot.generation }
     }
 
     /// Takes a range that meets a need; a block of this shelf has it from here on.
-    #[inline]
+    #[inline(always)] // A call would write down and read back all that is taken.
     pub(super) fn take(
         &mut self,
         need: &Need,
@@ -208,13 +206,19 @@ impl<U: Uses> Shelf<U> {
         Some(Taken { span: slot.span, uses: std::mem::take(&mut slot.uses), found })
     }
 
-    /// Takes back what a block had, with the uses that may not be over.
+    /// Takes back what a block had, and takes the uses that may not be over.
     ///
     /// # Errors
     ///
     /// What is wrong with it; nothing has changed then.
-    #[inline]
-    pub(super) fn put(&mut self, place: Place, at: (vk::Buffer, u64), uses: U, meter: &Meter) -> Result<(), Misuse> {
+    #[inline(always)] // As `take`.
+    pub(super) fn put(
+        &mut self,
+        place: Place,
+        at: (vk::Buffer, u64),
+        uses: &mut U,
+        meter: &Meter,
+    ) -> Result<(), Misuse> {
         let slot = self.slots.get_mut(place.slot as usize).ok_or(Misuse::Foreign)?;
         if slot.generation != place.generation || slot.lying != Lying::Live {
             return Err(Misuse::Twice);
@@ -224,17 +228,17 @@ impl<U: Uses> Shelf<U> {
         }
         slot.generation = slot.generation.wrapping_add(1);
         slot.lying = Lying::Here;
-        let (kind, granules, is_pending) = (slot.span.kind, slot.span.piece.granules, !uses.are_over());
+        let (kind, bytes, is_pending) = (slot.span.kind, bytes(&slot.span), !uses.are_over());
         if let Some(lane) = uses.lane() {
             self.habits[kind.index()].note(lane);
         }
-        slot.uses = uses;
-        meter.ended(kind, granules * GRANULE);
-        meter.shelved(kind, granules * GRANULE, is_pending);
+        slot.uses = std::mem::take(uses);
+        meter.ended(kind, bytes);
+        meter.shelved(kind, bytes, is_pending);
         if self.bins.is_empty() {
             self.bins.resize_with(Class::COUNT * MemoryKind::ALL.len(), VecDeque::new);
         }
-        self.bins[bin(kind, Class::at_most(granules))].push_back(place.slot);
+        self.bins[slot.bin as usize].push_back(place.slot);
         Ok(())
     }
 
@@ -302,17 +306,34 @@ impl<U: Uses> Shelf<U> {
         (slot.generation == place.generation && slot.lying == Lying::Live).then_some(&mut slot.holder)
     }
 
+    #[inline(always)] // As `take`, which is all that is short.
     fn unshelve(&mut self, need: &Need, wish: Wish, meter: &Meter) -> Option<(u32, Found)> {
+        let (idx, found) = match self.pop_newest(need) {
+            Some(idx) => (idx, Found::Ready),
+            None => self.choose(need, wish)?,
+        };
+        meter.unshelved(need.kind, bytes(&self.slots[idx as usize].span), found != Found::Ready);
+        Some((idx, found))
+    }
+
+    /// What [`Shelf::choose`] would choose, where that is the first it would look at: the newest range of the tightest
+    /// bin. Whoever makes and drops blocks of one size meets it again and again.
+    #[inline]
+    fn pop_newest(&mut self, need: &Need) -> Option<u32> {
+        let queue = self.bins.get_mut(bin(need.kind, Class::at_most(need.granules)))?;
+        let slot = &self.slots[*queue.back()? as usize];
+        if slot.uses.are_over() && need.is_met_by(slot.span.piece.granules) { queue.pop_back() } else { None }
+    }
+
+    fn choose(&mut self, need: &Need, wish: Wish) -> Option<(u32, Found)> {
         let (bin, at, found) = need_bins(need).find_map(|bin| self.find(bin, need, wish))?;
         let queue = &mut self.bins[bin];
         let idx = if at == 0 { queue.pop_front() } else { queue.swap_remove_back(at) }.expect("just found");
-        meter.unshelved(need.kind, bytes(&self.slots[idx as usize].span), found != Found::Ready);
         Some((idx, found))
     }
 
     /// Finds a range in a bin: one whose uses are over among the newest and the oldest, else the newest that is good
     /// enough.
-    #[inline]
     fn find(&self, bin: usize, need: &Need, wish: Wish) -> Option<(usize, usize, Found)> {
         let queue = self.bins.get(bin)?;
         let is_steady = self.habits[need.kind.index()].is_steady();
@@ -355,6 +376,12 @@ fn need_bins(need: &Need) -> impl Iterator<Item = usize> {
 
 fn bin(kind: MemoryKind, class: Class) -> usize {
     kind.index() * Class::COUNT + class.index()
+}
+
+/// The bin of a range.
+fn home(span: &Span) -> u32 {
+    let idx = bin(span.kind, Class::at_most(span.piece.granules));
+    u32::try_from(idx).expect("there are less than a thousand")
 }
 
 fn bytes(span: &Span) -> u64 {

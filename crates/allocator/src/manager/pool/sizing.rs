@@ -92,7 +92,7 @@ impl Sizing {
         if exact > self.limit / GRANULE {
             return Err(Error::TooLarge { bytes: size, limit: self.limit });
         }
-        let granules = if size > self.large { exact } else { Class::at_least(exact).granules() };
+        let granules = if size > self.large { exact } else { Class::round_up(exact) };
         Ok(Need { size, kind: self.kind, granules })
     }
 

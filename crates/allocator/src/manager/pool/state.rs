@@ -7,7 +7,6 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use vkarray_driver::hazard::LastUses;
 use vkarray_driver::{Device, N_STRIPES, stripe};
 
 use super::class::GRANULE;
@@ -27,6 +26,7 @@ use crate::manager::counters::Counters;
 use crate::memory_info::MemoryInfo;
 use crate::pending_limits::PendingLimits;
 use crate::pointer::MemoryPointer;
+use crate::uses::CarriedUses;
 
 /// One for each stripe of threads.
 const N_SHELVES: usize = N_STRIPES;
@@ -38,18 +38,23 @@ const SHELF_BITS: u32 = N_SHELVES.ilog2();
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Shelved {
-    shelf: Mutex<Shelf<LastUses>>,
+    shelf: Mutex<Shelf<CarriedUses>>,
     pub(super) meter: Meter,
 }
 
 impl Shelved {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Shelf<LastUses>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Shelf<CarriedUses>> {
         // No caller's code runs under the lock.
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[inline(always)] // Into the short way; whoever searches has time.
+    fn take(&self, need: &Need, holder: &Holder, wish: Wish) -> Option<(Place, Taken<CarriedUses>)> {
+        self.lock().take(need, wish, holder, &self.meter)
+    }
+
     /// The shelf, unless somebody else is at it.
-    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, Shelf<LastUses>>> {
+    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, Shelf<CarriedUses>>> {
         self.shelf.try_lock().ok()
     }
 }
@@ -166,40 +171,42 @@ impl State {
         self.source.device()
     }
 
+    #[inline(always)] // Into each of the two ways to ask.
     pub(super) fn allocate(&self, size: u64, kind: MemoryKind, holder: &Holder) -> Result<MemoryPointer> {
         let need = self.kinds[kind.index()].sizing.need(size)?;
         let caller = Caller { home: stripe(), holder };
-        match self.take_here(&need, caller, Wish::at_first(kind)) {
-            Some(pointer) => Ok(pointer),
+        match self.shelves[caller.home].take(&need, holder, Wish::at_first(kind)) {
+            Some((place, taken)) => Ok(pointer(&need, caller.home, place, taken)),
             None => self.search(&need, caller),
         }
     }
 
-    /// Takes a range from that shelf, if one is good enough.
-    #[inline]
+    /// Takes a range from the caller's shelf, if one is good enough.
+    #[inline(never)]
     pub(super) fn take_here(&self, need: &Need, caller: Caller<'_>, wish: Wish) -> Option<MemoryPointer> {
-        let shelved = &self.shelves[caller.home];
-        let taken = shelved.lock().take(need, wish, caller.holder, &shelved.meter);
-        taken.map(|(place, taken)| pointer(need, caller.home, place, taken))
+        let (place, taken) = self.shelves[caller.home].take(need, caller.holder, wish)?;
+        Some(pointer(need, caller.home, place, taken))
     }
 
-    pub(super) fn free(&self, mut memory: MemoryPointer) {
+    #[inline(always)] // Once: what has an owner seldom comes here.
+    pub(super) fn free(&self, memory: &mut MemoryPointer) {
         let (home, place) = untag(memory.tag());
         let at = (memory.buffer(), memory.offset());
-        let uses = memory.take_last_uses();
         let shelved = &self.shelves[home];
-        let put = shelved.lock().put(place, at, uses, &shelved.meter);
-        match put {
-            Ok(()) => {}
-            Err(Misuse::Foreign) => {
-                tracing::error!(?memory, "memory was given back that is not this manager's");
-            }
-            Err(Misuse::Twice) => tracing::error!(?memory, "memory was given back twice"),
+        let put = shelved.lock().put(place, at, memory.last_uses_mut(), &shelved.meter);
+        if let Err(misuse) = put {
+            report(misuse, memory);
         }
     }
 
     /// Notes that a range from elsewhere is a block's of this thread from here on.
-    pub(super) fn admit(&self, need: &Need, caller: Caller<'_>, taken: Taken<LastUses>, is_new: bool) -> MemoryPointer {
+    pub(super) fn admit(
+        &self,
+        need: &Need,
+        caller: Caller<'_>,
+        taken: Taken<CarriedUses>,
+        is_new: bool,
+    ) -> MemoryPointer {
         let shelved = &self.shelves[caller.home];
         let mut shelf = shelved.lock();
         let place = shelf.admit(taken.span, caller.holder, &shelved.meter);
@@ -290,12 +297,21 @@ impl Drop for State {
     }
 }
 
-fn pointer(need: &Need, home: usize, place: Place, taken: Taken<LastUses>) -> MemoryPointer {
+#[cold]
+fn report(misuse: Misuse, memory: &MemoryPointer) {
+    match misuse {
+        Misuse::Foreign => tracing::error!(?memory, "memory was given back that is not this manager's"),
+        Misuse::Twice => tracing::error!(?memory, "memory was given back twice"),
+    }
+}
+
+#[inline]
+fn pointer(need: &Need, home: usize, place: Place, taken: Taken<CarriedUses>) -> MemoryPointer {
     let Span { buffer, offset, mapping, .. } = taken.span;
     // SAFETY: a chunk's buffer is as a pointer's must be; the range is a multiple of 256 bytes long, starts at one, is
     // nobody else's, and goes back to its chunk, and the chunk to the driver, only after `memfree` and the last uses.
     let pointer = unsafe { MemoryPointer::new(buffer, offset, need.size, need.kind) };
-    let pointer = pointer.with_tag(tag(home, place)).after(taken.uses);
+    let pointer = pointer.with_tag(tag(home, place)).carrying(taken.uses);
     match mapping {
         // SAFETY: the chunk is mapped for as long as it lives, and says whether it is coherent.
         Some(mapping) => unsafe { pointer.with_mapping(mapping) },

@@ -6,13 +6,14 @@
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
-use vkarray_driver::hazard::{LaneId, LastUses};
+use vkarray_driver::hazard::LaneId;
 use vkarray_driver::{Device, Error as DriverError};
 
 use super::shelf::Uses;
 use crate::error::Result;
+use crate::uses::CarriedUses;
 
-impl Uses for LastUses {
+impl Uses for CarriedUses {
     type Lane = LaneId;
 
     #[inline]
@@ -22,7 +23,7 @@ impl Uses for LastUses {
 
     #[inline]
     fn lane(&self) -> Option<LaneId> {
-        if let [only] = self.as_slice() { Some(only.lane) } else { None }
+        if let [only] = **self { Some(only.lane) } else { None }
     }
 }
 
@@ -44,12 +45,12 @@ impl<'a> Asker<'a> {
     /// # Errors
     ///
     /// The device's loss; the uses that could not be asked about stay.
-    pub(super) fn forget_complete(&mut self, uses: &mut LastUses) -> Result<()> {
+    pub(super) fn forget_complete(&mut self, uses: &mut CarriedUses) -> Result<()> {
         let is_busy = |(lane, value): (LaneId, u64)| self.busy.iter().any(|held| held.0 == lane && held.1 <= value);
         if uses.iter().all(|last| is_busy((last.lane, last.value))) {
             return Ok(());
         }
-        self.device.forget_complete(uses)?;
+        uses.change(|uses| self.device.forget_complete(uses)).transpose()?;
         for left in uses.iter() {
             match self.busy.iter_mut().find(|held| held.0 == left.lane) {
                 Some(held) => held.1 = held.1.min(left.value),
@@ -61,12 +62,12 @@ impl<'a> Asker<'a> {
 }
 
 /// Sends the work up to the end of `uses`, if it is still being recorded. Does not wait.
-pub(super) fn send(device: &Device, uses: &LastUses) -> Result<()> {
+pub(super) fn send(device: &Device, uses: &CarriedUses) -> Result<()> {
     Ok(device.points(uses).iter().try_for_each(|point| point.flush())?)
 }
 
 /// Waits until `uses` are over, or the time is; says whether they are.
-pub(super) fn wait(device: &Device, uses: &LastUses, limit: Option<Duration>) -> Result<bool> {
+pub(super) fn wait(device: &Device, uses: &CarriedUses, limit: Option<Duration>) -> Result<bool> {
     let begun = Instant::now();
     let left = || limit.map(|limit| limit.saturating_sub(begun.elapsed()));
     match device.points(uses).iter().try_for_each(|point| point.wait(left())) {

@@ -42,8 +42,8 @@ impl Rig {
         (self.shelf.admit(span, &Holder::new(), &self.meter), span)
     }
 
-    fn put(&mut self, (place, span): (Place, Span), uses: Work) -> Result<(), Misuse> {
-        self.shelf.put(place, (span.buffer, span.offset), uses, &self.meter)
+    fn put(&mut self, (place, span): (Place, Span), mut uses: Work) -> Result<(), Misuse> {
+        self.shelf.put(place, (span.buffer, span.offset), &mut uses, &self.meter)
     }
 
     fn take(&mut self, granules: u64, wish: Wish) -> Option<(Place, Taken<Work>)> {
