@@ -1,4 +1,4 @@
-//! What a kernel can be called with: arrays, constant memory, numbers, in tuples or by name.
+//! What a kernel can be called with: arrays, constant memory, numbers and structs of them, in tuples or by name.
 //!
 //! A call borrows its arguments and copies nothing: [`Arguments::with`] shows them to the dispatch for its length. The
 //! array crate implements [`AsArg`] for its arrays. Whether a call fits is decided in `check.rs`, from [`ArgShape`]s.
@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytemuck::Pod;
 use half::{bf16, f16};
 use smallvec::SmallVec;
 use vkarray_allocator::Block;
@@ -43,6 +44,8 @@ pub enum Arg<'a> {
     Scalar(ScalarValue),
     /// The numbers of a vector, matrix or array, without padding.
     Scalars(SmallVec<[ScalarValue; 4]>),
+    /// All push constants, as the bytes of a struct.
+    Block(&'a [u8]),
 }
 
 impl<'a> Arg<'a> {
@@ -55,6 +58,7 @@ impl<'a> Arg<'a> {
             Self::Constant(constant) => ArgShape::Constant(constant.shape()),
             Self::Scalar(value) => ArgShape::Scalar(*value),
             Self::Scalars(values) => ArgShape::Scalars(values),
+            Self::Block(bytes) => ArgShape::Block(bytes),
         }
     }
 }
@@ -101,6 +105,34 @@ impl AsArg for ConstArray {
 impl AsArg for Arg<'_> {
     fn as_arg(&self) -> Arg<'_> {
         self.clone()
+    }
+}
+
+/// A struct of the host as all push constants of a kernel, in place of one argument for each.
+///
+/// It stands where the first of them would, or goes by the name of the shader's variable. It is as long as the shader's
+/// struct and lies as that does, or has its numbers in the same order without any padding (a column of a matrix after
+/// the other); its size says which. That the fields are the same ones is the caller's to see to:
+/// [`kernel!`](https://docs.rs/vkarray) compares them when the program is built.
+///
+/// ```
+/// use bytemuck::{Pod, Zeroable};
+/// use vkarray_kernel::{Arguments, Immediate};
+///
+/// // For `struct Params { n: u32, scale: f32, shift: vec2<f32> } var<immediate> params: Params;`
+/// #[derive(Clone, Copy, Pod, Zeroable)]
+/// #[repr(C)]
+/// struct Params { n: u32, scale: f32, shift: [f32; 2] }
+///
+/// let params = Params { n: 1000, scale: 0.5, shift: [1.0, 2.0] };
+/// assert_eq!((Immediate(&params),).with(|args| args.len()), 1);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Immediate<'a, T>(pub &'a T);
+
+impl<T: Pod> AsArg for Immediate<'_, T> {
+    fn as_arg(&self) -> Arg<'_> {
+        Arg::Block(bytemuck::bytes_of(self.0))
     }
 }
 

@@ -8,7 +8,7 @@
 //! - of structs: records of exactly the struct's stride, raw bytes (`u8`), or the struct's scalar when it has only one;
 //! - with padding inside its elements (`vec3`): arrays whose rows have the same padding.
 //!
-//! Read next: `limits.rs` for the checks that need no arguments, `geometry.rs` for the launch's size.
+//! Read next: `check/order.rs` for which argument is for which parameter, `limits.rs` for the checks that need no arguments, `geometry.rs` for the launch's size.
 
 use std::fmt;
 
@@ -19,10 +19,14 @@ use crate::element_type::{ElementType, Leaf};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::mismatch::Mismatch;
-use crate::names::nearest;
 use crate::placement::Placement;
 use crate::scalar::ScalarValue;
-use crate::signature::{Param, ParamKind, Parameter, PushMember, Signature};
+use crate::signature::{Param, ParamKind, Parameter, PushConstants, PushMember, Signature};
+
+mod order;
+
+pub(crate) use order::not_recorded;
+use order::{Slot, bind_names};
 
 /// What the check needs to know of an array.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,6 +67,8 @@ pub enum ArgShape<'a> {
     Scalar(ScalarValue),
     /// The numbers of a vector, matrix or array, in memory order without padding.
     Scalars(&'a [ScalarValue]),
+    /// All push constants, as the bytes of a struct.
+    Block(&'a [u8]),
 }
 
 impl fmt::Display for ArgShape<'_> {
@@ -71,6 +77,7 @@ impl fmt::Display for ArgShape<'_> {
             Self::Array(array) | Self::Constant(array) => array.fmt(f),
             Self::Scalar(value) => write!(f, "{value} ({})", value.dtype()),
             Self::Scalars(values) => write!(f, "{} numbers", values.len()),
+            Self::Block(bytes) => write!(f, "a struct of {} bytes", bytes.len()),
         }
     }
 }
@@ -105,7 +112,7 @@ impl<'a> From<ArgShape<'a>> for Argument<'a> {
 /// A call that fits: how to bind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packed {
-    /// The push-constant block, padding zero.
+    /// The push-constant block; padding is zero, but in a struct that came with its own.
     pub push_constants: SmallVec<[u8; 128]>,
     /// For each of [`Signature::params`], the index of its array among the arguments.
     pub arrays: SmallVec<[usize; 8]>,
@@ -128,12 +135,23 @@ pub fn check(signature: &Signature, arguments: &[Argument<'_>], limits: &Limits)
 
 /// As [`check()`], of arguments in whatever form.
 pub(crate) fn check_given(signature: &Signature, arguments: &[impl Given], limits: &Limits) -> Result<Packed> {
-    let order = bind_names(signature, arguments)?;
+    let (slots, order) = bind_names(signature, arguments)?;
     let block_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
     let mut packed = Packed { push_constants: smallvec![0; block_bytes], arrays: SmallVec::new(), empty: None };
-    for (position, parameter) in signature.arguments().enumerate() {
+    for (position, slot) in slots.iter().enumerate() {
         let index = order.index(position);
         let shape = arguments[index].argument().shape;
+        let parameter = match (slot, &shape) {
+            (Slot::One(parameter), _) => parameter,
+            (Slot::Whole(push), &ArgShape::Block(bytes)) => {
+                pack_whole(&signature.entry, push, bytes, &mut packed.push_constants)?;
+                continue;
+            }
+            (Slot::Whole(push), given) => {
+                let (ty, given) = (push.ty.clone(), given.to_string());
+                return Err(refusal(&signature.entry, &push.name, Mismatch::WantsBlock { ty, given }));
+            }
+        };
         match (parameter, &shape) {
             (Parameter::Array(param), ArgShape::Array(array) | ArgShape::Constant(array)) => {
                 let is_constant = matches!(shape, ArgShape::Constant(_));
@@ -154,7 +172,7 @@ pub(crate) fn check_given(signature: &Signature, arguments: &[impl Given], limit
             (Parameter::Scalar(member), ArgShape::Scalars(values)) => {
                 pack(&signature.entry, member, values, &mut packed.push_constants)?;
             }
-            (Parameter::Scalar(_), given @ (ArgShape::Array(_) | ArgShape::Constant(_))) => {
+            (Parameter::Scalar(_), given @ (ArgShape::Array(_) | ArgShape::Constant(_) | ArgShape::Block(_))) => {
                 let (ty, given) = (parameter.ty().to_string(), given.to_string());
                 return Err(refusal(&signature.entry, parameter.name(), Mismatch::WantsScalar { ty, given }));
             }
@@ -165,71 +183,6 @@ pub(crate) fn check_given(signature: &Signature, arguments: &[impl Given], limit
 
 fn refusal(kernel: &str, param: &str, problem: Mismatch) -> Error {
     Error::Argument { kernel: kernel.to_owned(), param: param.to_owned(), problem: Box::new(problem) }
-}
-
-/// Which argument is for which parameter.
-enum Order {
-    /// All are given by position.
-    Given,
-    /// The index of the argument for each parameter.
-    Indices(SmallVec<[usize; 16]>),
-}
-
-impl Order {
-    fn index(&self, position: usize) -> usize {
-        match self {
-            Self::Given => position,
-            Self::Indices(indices) => indices[position],
-        }
-    }
-}
-
-/// Finds the argument for each parameter.
-fn bind_names(signature: &Signature, arguments: &[impl Given]) -> Result<Order> {
-    const UNBOUND: usize = usize::MAX;
-    let kernel = || signature.entry.clone();
-    let n_params = signature.n_arguments();
-    let n_positional = arguments.iter().take_while(|given| given.argument().name.is_none()).count();
-    if n_positional > n_params || (n_positional == arguments.len() && n_positional < n_params) {
-        let (given, names) = (arguments.len(), signature.argument_names());
-        return Err(Error::ArgumentCount { kernel: kernel(), expected: n_params, given, names });
-    }
-    if n_positional == n_params && n_positional == arguments.len() {
-        return Ok(Order::Given);
-    }
-    let mut order: SmallVec<[usize; 16]> = (0..n_positional).collect();
-    order.resize(n_params, UNBOUND);
-    for (index, given) in arguments.iter().enumerate().skip(n_positional) {
-        let Some(name) = given.argument().name else {
-            return Err(Error::PositionalAfterNamed { kernel: kernel(), position: index + 1 });
-        };
-        let Some(position) = signature.arguments().position(|parameter| parameter.name() == name) else {
-            return Err(unknown(signature, name));
-        };
-        if order[position] != UNBOUND {
-            return Err(Error::DuplicateArgument { kernel: kernel(), param: name.to_owned() });
-        }
-        order[position] = index;
-    }
-    match signature.arguments().zip(&order).find(|&(_, &index)| index == UNBOUND) {
-        None => Ok(Order::Indices(order)),
-        Some((missing, _)) => Err(Error::MissingArgument {
-            kernel: kernel(),
-            param: missing.name().to_owned(),
-            ty: missing.ty().to_string(),
-            found: signature.argument_names(),
-        }),
-    }
-}
-
-pub(crate) fn unknown(signature: &Signature, name: &str) -> Error {
-    let (kernel, param) = (signature.entry.clone(), name.to_owned());
-    if signature.constants.iter().any(|constant| constant.name == name) {
-        return Error::ConstantAsArgument { kernel, param };
-    }
-    let found = signature.argument_names();
-    let hint = nearest(name, &found.0);
-    Error::UnknownArgument { kernel, param, found, hint }
 }
 
 /// Writes a push constant's numbers to their places in the block.
@@ -250,6 +203,22 @@ fn pack(kernel: &str, member: &PushMember, values: &[ScalarValue], block: &mut [
         }
         value.write_to(&mut block[(member.offset + offset) as usize..]);
     }
+    Ok(())
+}
+
+/// Fills the block of push constants with a struct that lies as it does, or has its numbers without the padding.
+fn pack_whole(kernel: &str, push: &PushConstants, given: &[u8], block: &mut [u8]) -> Result<()> {
+    if given.len() == block.len() {
+        block.copy_from_slice(given);
+        return Ok(());
+    }
+    let placement = Placement::of_block(push);
+    let packed = placement.packed_bytes();
+    if given.len() != packed as usize {
+        let (ty, expected, given) = (push.ty.clone(), push.bytes, given.len());
+        return Err(refusal(kernel, &push.name, Mismatch::BlockSize { ty, expected, packed, given }));
+    }
+    block.copy_from_slice(&placement.lay_out(given));
     Ok(())
 }
 

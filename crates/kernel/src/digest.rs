@@ -3,7 +3,8 @@
 //! `check.rs` is the judge of every call and the author of every error. This file answers for it where the answer is a
 //! few comparisons, which is what repeated dispatches are made of: what is said to fit here, [`check`](crate::check())
 //! accepts, with the same push constants. Of all else nothing is said, and the caller asks `check`: names, constant
-//! memory that is continued, structs given as anything but records or their one scalar, rows that need padding.
+//! memory that is continued, structs given as anything but records or their one scalar, rows that need padding, push
+//! constants as a whole.
 //! Read next: `launch.rs`, which makes the pass.
 
 use crate::args::Arg;
@@ -112,7 +113,7 @@ pub(crate) struct NumberRule {
 
 impl NumberRule {
     fn new(member: &PushMember) -> Option<Self> {
-        let mut leaves = member.ty.leaves().into_iter().map(|(at, dtype)| (member.offset + at, dtype));
+        let mut leaves = member.leaves();
         Some(Self { first: leaves.next()?, rest: leaves.collect() })
     }
 
@@ -128,7 +129,7 @@ impl NumberRule {
                 }
                 _ => false,
             },
-            Arg::Array(_) | Arg::Constant(_) => false,
+            Arg::Array(_) | Arg::Constant(_) | Arg::Block(_) => false,
         }
     }
 }

@@ -237,6 +237,13 @@ pub enum Error {
     #[error("kernel `{kernel}`: `{param}` is given twice")]
     #[expect(missing_docs, reason = "the fields are those of the message above")]
     DuplicateArgument { kernel: String, param: String },
+    /// The push constants as a whole, and one of them alone.
+    #[error(
+        "kernel `{kernel}`: push constants are given as `{block}`, the whole block, or one by one, not both; \
+         got {other} as well"
+    )]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    MixedPushConstants { kernel: String, block: String, other: String },
     /// A positional argument behind a named one.
     #[error("kernel `{kernel}`: argument {position} has no name, but follows a named one")]
     PositionalAfterNamed {

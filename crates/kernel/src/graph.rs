@@ -10,7 +10,7 @@ use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::{Graph, GraphRecorder, Node, Recorder, Step, Stream};
 
 use crate::args::{Arg, Arguments, ArrayArg, AsArg, NamedArg};
-use crate::check::{ArgShape, ArrayShape, unknown};
+use crate::check::{ArgShape, ArrayShape, not_recorded};
 use crate::constant::ConstArray;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -40,6 +40,7 @@ enum Held {
     Constant(ConstArray),
     Scalar(ScalarValue),
     Scalars(SmallVec<[ScalarValue; 4]>),
+    Block(SmallVec<[u8; 32]>),
 }
 
 /// Groups that outlive the call.
@@ -85,7 +86,11 @@ impl Kernel {
     }
 
     fn name_of(&self, idx: usize, arg: &NamedArg<'_>) -> String {
-        let by_place = || self.signature().arguments().nth(idx).map(|parameter| parameter.name());
+        let signature = self.signature();
+        let by_place = || match (&arg.arg, &signature.push_constants) {
+            (Arg::Block(_), Some(push)) => Some(push.name.as_str()),
+            _ => signature.arguments().nth(idx).map(|parameter| parameter.name()),
+        };
         arg.name.or_else(by_place).unwrap_or_default().to_owned()
     }
 }
@@ -143,7 +148,7 @@ impl Dispatch {
         let signature = self.kernel.signature();
         let name = self.kernel.name_of(idx, change);
         let Some((_, held)) = self.args.iter_mut().find(|(param, _)| *param == name) else {
-            return Err(unknown(signature, &name));
+            return Err(not_recorded(signature, name, &change.arg.shape()));
         };
         if let (
             ArgShape::Array(recorded) | ArgShape::Constant(recorded),
@@ -274,6 +279,7 @@ impl Held {
             Arg::Constant(constant) => Self::Constant((*constant).clone()),
             Arg::Scalar(value) => Self::Scalar(*value),
             Arg::Scalars(values) => Self::Scalars(values.clone()),
+            Arg::Block(bytes) => Self::Block(SmallVec::from_slice(bytes)),
         }
     }
 }
@@ -290,6 +296,7 @@ impl AsArg for Held {
             Self::Constant(constant) => Arg::Constant(constant),
             Self::Scalar(value) => Arg::Scalar(*value),
             Self::Scalars(values) => Arg::Scalars(values.clone()),
+            Self::Block(bytes) => Arg::Block(bytes),
         }
     }
 }

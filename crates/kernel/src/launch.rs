@@ -298,7 +298,7 @@ impl Kernel {
                     array.block.check_alive()?;
                 }
                 Arg::Constant(constant) => self.check_device(constant.allocator().device(), "constant memory")?,
-                Arg::Scalar(_) | Arg::Scalars(_) => {}
+                Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) => {}
             }
         }
         Ok(())
@@ -362,7 +362,9 @@ fn bind(
             let size = if param.is_constant { declared } else { laid };
             (supply.constant(constant, size, placement)?, size)
         }
-        Arg::Scalar(_) | Arg::Scalars(_) => unreachable!("the check gave every buffer parameter an array"),
+        Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) => {
+            unreachable!("the check gave every buffer parameter an array")
+        }
     };
     launch.bind(&made, 0..size, param.kind, param.writes);
     launch.made.push(made);

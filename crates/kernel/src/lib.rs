@@ -54,7 +54,7 @@ mod text;
 mod translate;
 mod typestr;
 
-pub use args::{Arg, ArgList, Arguments, ArrayArg, AsArg, NamedArg};
+pub use args::{Arg, ArgList, Arguments, ArrayArg, AsArg, Immediate, NamedArg};
 pub use cache::{KernelBuilder, KernelCache};
 pub use capabilities::check_capabilities;
 pub use capability::Capability;

@@ -136,7 +136,8 @@ mod tests {
 
     fn kernel(workgroup_size: [u32; 3], shared_bytes: u64, push_bytes: u32) -> Signature {
         let shared = vec![SharedVar { name: "tile".into(), bytes: shared_bytes }];
-        let push_constants = Some(PushConstants { bytes: push_bytes, members: Vec::new() });
+        let push_constants =
+            Some(PushConstants { name: String::new(), ty: String::new(), bytes: push_bytes, members: Vec::new() });
         Signature { entry: "k".into(), workgroup_size, shared, shared_bytes, push_constants, ..Signature::default() }
     }
 

@@ -19,6 +19,12 @@ pub enum Mismatch {
     /// Too few or too many numbers for a vector.
     #[error("is {ty}, {expected} numbers, got {given}")]
     ScalarCount { ty: String, expected: usize, given: usize },
+    /// Something else where the whole of the push constants is wanted.
+    #[error("is {ty}, the push constants as a whole, got {given}")]
+    WantsBlock { ty: String, given: String },
+    /// A struct that is as long as the push constants neither with their padding nor without.
+    #[error("is {ty}, {expected} bytes of push constants, {packed} without padding, got a struct of {given} bytes")]
+    BlockSize { ty: String, expected: u32, packed: u32, given: usize },
     /// An array of another element type; `advice` says what to do.
     #[error("is {ty}, got {given}{advice}")]
     DType { ty: String, given: String, advice: String },

@@ -1,13 +1,13 @@
 //! Where the numbers of a constant go: packed as the host has them, laid out as the shader declares ([`Placement`]).
 //!
 //! A shader's elements may have padding: std140 puts the floats of an array 16 bytes apart, every `vec3` fills the room of
-//! four. What is copied to the device on its own anyway can be laid out on the way, so nobody counts padding by hand. Pure;
-//! `check.rs` asks whether a constant fits, `constant.rs` lays it out.
+//! four. What is copied to the device on its own anyway can be laid out on the way, so nobody counts padding by hand. So
+//! are push constants that come as one struct. Pure; `check.rs` asks whether a constant fits, `constant.rs` lays it out.
 
 use crate::check::ArrayShape;
 use crate::dtype::DType;
-use crate::element_type::ElementType;
-use crate::signature::Param;
+use crate::element_type::{ElementType, Leaf};
+use crate::signature::{Param, PushConstants, PushMember};
 
 /// How packed elements are laid out. Equal placements lay out equally.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,9 +48,18 @@ impl Placement {
         if !(widens || (has_padding && is_packed(element, stride, is_array, array))) {
             return None;
         }
+        Some(Self::of_leaves(element.leaves(), stride, widens))
+    }
+
+    /// How the numbers of a struct without padding become the block of push constants.
+    pub(crate) fn of_block(push: &PushConstants) -> Self {
+        Self::of_leaves(push.members.iter().flat_map(PushMember::leaves), push.bytes, false)
+    }
+
+    fn of_leaves(leaves: impl IntoIterator<Item = Leaf>, stride: u32, widens: bool) -> Self {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut packed = 0;
-        for (at, dtype) in element.leaves() {
+        for (at, dtype) in leaves {
             let (at, len) = (at as usize, dtype.itemsize() as usize);
             match pieces.last_mut() {
                 Some(last) if last.at + last.len == at && !widens => last.len += len,
@@ -58,7 +67,7 @@ impl Placement {
             }
             packed += if widens { 1 } else { len };
         }
-        Some(Self { stride: stride as usize, packed, pieces, widens })
+        Self { stride: stride as usize, packed, pieces, widens }
     }
 
     /// Bytes of so many, laid out: whole elements.

@@ -95,14 +95,18 @@ fn param(module: &naga::Module, variable: &GlobalVariable, used: GlobalUse) -> P
 
 fn push_constants(module: &naga::Module, variable: &GlobalVariable) -> PushConstants {
     let bytes = module.types[variable.ty].inner.size(module.to_ctx()).next_multiple_of(4);
-    let members = match element_type(module, variable.ty) {
+    let block = element_type(module, variable.ty);
+    let ty = block.to_string();
+    // A block of GLSL may have no name but its type's.
+    let name = variable.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| ty.clone());
+    let members = match block {
         ElementType::Struct { fields, .. } => fields
             .into_iter()
             .map(|field| PushMember { name: field.name, offset: field.offset, ty: field.ty })
             .collect(),
-        ty => vec![PushMember { name: variable.name.clone().unwrap_or_default(), offset: 0, ty }],
+        ty => vec![PushMember { name: name.clone(), offset: 0, ty }],
     };
-    PushConstants { bytes, members }
+    PushConstants { name, ty, bytes, members }
 }
 
 /// Adds the variable behind those already placed, at the next offset its alignment allows.

@@ -11,8 +11,7 @@ use vkarray_allocator::Bytes;
 
 use crate::capability::Capability;
 use crate::dtype::DType;
-use crate::element_type::ElementType;
-use crate::names::Names;
+use crate::element_type::{ElementType, Leaf};
 use crate::scalar::ScalarValue;
 use crate::subgroups::Subgroups;
 
@@ -130,6 +129,10 @@ impl fmt::Display for Access {
 /// The push-constant block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PushConstants {
+    /// The variable's name.
+    pub name: String,
+    /// Its type as the shader spells it: a struct's name, or that of a number.
+    pub ty: String,
     /// Bytes of the block, a multiple of four.
     pub bytes: u32,
     /// What is in it, in order of offset.
@@ -145,6 +148,13 @@ pub struct PushMember {
     pub offset: u32,
     /// Its type: a scalar or vector, seldom a matrix or array.
     pub ty: ElementType,
+}
+
+impl PushMember {
+    /// Its numbers with their places in the block, in order.
+    pub(crate) fn leaves(&self) -> impl Iterator<Item = Leaf> {
+        self.ty.leaves().into_iter().map(|(at, dtype)| (self.offset + at, dtype))
+    }
 }
 
 /// A constant fixed when the kernel is built (WGSL's `override`, SPIR-V's specialisation constant).
@@ -214,7 +224,8 @@ impl<'a> Parameter<'a> {
 impl Signature {
     /// The arguments in the order callers give them: buffers by group and binding, then push constants by offset.
     ///
-    /// A push constant may have a buffer's name; the name then means the buffer.
+    /// A push constant may have a buffer's name; the name then means the buffer. In place of all push constants a caller may
+    /// give the whole block, as an [`Immediate`](crate::Immediate).
     pub fn arguments(&self) -> impl Iterator<Item = Parameter<'_>> {
         self.params.iter().map(Parameter::Array).chain(self.push_members().iter().map(Parameter::Scalar))
     }
@@ -227,10 +238,6 @@ impl Signature {
 
     pub(crate) fn push_members(&self) -> &[PushMember] {
         self.push_constants.as_ref().map_or(&[], |push| &push.members)
-    }
-
-    pub(crate) fn argument_names(&self) -> Names {
-        self.arguments().map(|argument| argument.name()).collect()
     }
 
     /// The lines of `Display` after the first: name, where, access, type.

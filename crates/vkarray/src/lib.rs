@@ -44,7 +44,7 @@
 //! | a graph | [`Graph::record`], [`Kernel::record`], [`Graph::replay`] |
 //! | shared memory | `var<workgroup>` in the shader |
 //! | `cuda.const.array_like` | [`Context::const_array`] and `var<uniform>` |
-//! | scalar arguments | `var<immediate>`, push constants |
+//! | scalar arguments, a struct of them | `var<immediate>`, push constants; [`Immediate`] |
 //! | template parameters, closure constants | `override`, set with [`KernelBuilder::constant`] |
 //!
 //! The crates below, each usable alone: [`vkarray_driver`] (Vulkan objects), [`vkarray_allocator`] (memory),
@@ -68,8 +68,8 @@ pub use vkarray_driver::{
 pub use vkarray_kernel::{
     Access, Arg, ArgList, ArgShape, Arguments, ArrayShape, AsArg, Bool, Bounds, BufferBounds, CacheCounters, CacheMode,
     CacheSettings, Complex32, Complex64, ConstArray, Constant, DType, DispatchNode, Element, ElementType,
-    Error as KernelError, Fault, Finding, Fold, Groups, Kernel, KernelBuilder, KernelCache, Library, Limits, Module,
-    NamedArg, Options, OtherAccess, Param, ParamKind, Parameter, PushMember, Sanitize, Sanitized, ScalarValue,
+    Error as KernelError, Fault, Finding, Fold, Groups, Immediate, Kernel, KernelBuilder, KernelCache, Library, Limits,
+    Module, NamedArg, Options, OtherAccess, Param, ParamKind, Parameter, PushMember, Sanitize, Sanitized, ScalarValue,
     Signature, Source, StoreCounters, Subgroups, Translated,
 };
 #[cfg(feature = "serde")]

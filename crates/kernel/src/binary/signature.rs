@@ -243,7 +243,7 @@ impl Reader<'_> {
             return Err(Malformed::Count { op: "Variable for push constants", count: 2 });
         }
         let types = Types { contents: self.contents, values: self.values, variable: name };
-        let ElementType::Struct { mut fields, bytes, .. } = types.element(global.pointee)? else {
+        let ElementType::Struct { name: mut ty, mut fields, bytes } = types.element(global.pointee)? else {
             return Err(Malformed::Unplaced { variable: name.to_owned(), what: "block type" });
         };
         let bytes = bytes.next_multiple_of(4);
@@ -255,17 +255,21 @@ impl Reader<'_> {
             let what = "push constants have no fixed length".to_owned();
             return Err(Malformed::Layout { variable: name.to_owned(), what });
         }
-        if let [Field { ty: ElementType::Struct { .. }, .. }] = fields.as_slice() {
+        if let [Field { ty: ElementType::Struct { name: inner, .. }, .. }] = fields.as_slice() {
+            ty.clone_from(inner);
             fields = flattened(fields.swap_remove(0));
         }
-        let is_only = fields.len() == 1;
+        // The only member, without a name: the block is a wrapper that a compiler put around it.
+        let is_wrapped = matches!(fields.as_slice(), [field] if field.name == "member0");
+        if is_wrapped {
+            ty = fields[0].ty.to_string();
+        }
         let member = |field: Field| {
-            // The name of a member that has none.
-            let name = if is_only && field.name == "member0" { name.to_owned() } else { field.name };
+            let name = if is_wrapped { name.to_owned() } else { field.name };
             PushMember { name, offset: field.offset, ty: field.ty }
         };
         let members = fields.into_iter().map(member).collect();
-        self.signature.push_constants = Some(PushConstants { bytes, members });
+        self.signature.push_constants = Some(PushConstants { name: name.to_owned(), ty, bytes, members });
         Ok(())
     }
 

@@ -402,4 +402,5 @@ fn every_parameter_of_a_large_kernel_is_bound() {
     assert_eq!(packed.empty, Some(4));
 }
 
+mod push_block;
 mod spirv;
