@@ -1,6 +1,6 @@
-//! Push constants of every type, with the padding that the shader's layout asks for.
+//! Push constants of every type, one by one and as a whole struct, with the padding that the shader's layout asks for.
 
-use vkarray::{AsArg, Context, Groups};
+use vkarray::{ArgList, AsArg, Context, Graph, Groups, Immediate, KernelError};
 
 use super::kernel;
 use crate::fixture::{Fixture, contents, skipped};
@@ -109,4 +109,143 @@ fn unpack_wide(ctx: &Context, ty: &str, value: impl AsArg) -> Vec<u32> {
     let args = (&out, 7_u32, value, 11_u32);
     kernel(ctx, wgsl).dispatch(ctx.default_stream(), Groups::exact([1, 1, 1]), args).unwrap();
     contents(&out)
+}
+
+/// As a program of CUDA's has it: nothing between the fields.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Tight {
+    n: u32,
+    by: [f32; 3],
+    shift: [f32; 2],
+    turn: [[f32; 3]; 2],
+    last: i32,
+}
+
+/// The same as the shader has it: offsets 0, 16, 32, 48 (columns 16 apart), 80, and 96 bytes in all.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Padded {
+    n: u32,
+    room: [u32; 3],
+    by: [f32; 4],
+    shift: [f32; 4],
+    turn: [[f32; 4]; 2],
+    last: i32,
+    end: [u32; 3],
+}
+
+impl Tight {
+    fn new(n: u32) -> Self {
+        let x = n as f32;
+        let turn = [[x + 6.0, x + 7.0, x + 8.0], [x + 9.0, x + 10.0, x + 11.0]];
+        Self { n, by: [x + 0.5, x + 1.5, x + 2.5], shift: [x + 4.0, x + 5.0], turn, last: -12 }
+    }
+
+    fn padded(self) -> Padded {
+        let Self { n, by: [x, y, z], shift: [u, v], turn, last } = self;
+        // What is in the room does not matter.
+        let turn = turn.map(|[a, b, c]| [a, b, c, 77.0]);
+        Padded { n, room: [9; 3], by: [x, y, z, 77.0], shift: [u, v, 77.0, 77.0], turn, last, end: [9; 3] }
+    }
+
+    /// What the shader writes down.
+    fn numbers(&self) -> Vec<f32> {
+        let numbers = [&[self.n as f32], &self.by[..], &self.shift, self.turn.as_flattened(), &[self.last as f32]];
+        numbers.concat()
+    }
+}
+
+const WHOLE: &str = "
+    struct Params { n: u32, by: vec3<f32>, @align(16) shift: vec2<f32>, turn: mat2x3<f32>, last: i32 }
+    var<immediate> params: Params;
+    @group(0) @binding(0) var<storage, read_write> out: array<f32, 13>;
+    @compute @workgroup_size(1) fn unpack() {
+        out[0] = f32(params.n);
+        for (var i = 0u; i < 3u; i++) { out[1u + i] = params.by[i]; }
+        out[4] = params.shift.x; out[5] = params.shift.y;
+        for (var i = 0u; i < 6u; i++) { out[6u + i] = params.turn[i / 3u][i % 3u]; }
+        out[12] = f32(params.last);
+    }";
+
+#[test]
+fn a_struct_of_the_host_is_the_whole_block() {
+    let fixture = Fixture::open();
+    let (unpack, one, stream) = (kernel(&fixture, WHOLE), Groups::exact([1, 1, 1]), fixture.default_stream());
+    let push = unpack.signature().push_constants.as_ref().unwrap();
+    let offsets: Vec<_> = push.members.iter().map(|member| member.offset).collect();
+    assert_eq!((push.name.as_str(), push.bytes, offsets.as_slice()), ("params", 96, &[0, 16, 32, 48, 80][..]));
+    // Again and again, with and without padding, in every form of arguments: each call has its own numbers.
+    let outs: Vec<_> = (0..40).map(|_| fixture.zeros::<f32>([13]).unwrap()).collect();
+    for (n, out) in (0..).zip(&outs) {
+        let (tight, padded) = (Tight::new(n), Tight::new(n).padded());
+        let (tight, padded) = (Immediate(&tight), Immediate(&padded));
+        match n % 5 {
+            0 => unpack.dispatch(stream, one, (out, tight)),
+            1 => unpack.dispatch(stream, one, (out, &padded)),
+            2 => unpack.dispatch(stream, one, ArgList::new().name("params", &padded).name("out", out)),
+            3 => unpack.dispatch(stream, one, vec![("params", tight.as_arg()), ("out", out.as_arg())]),
+            _ => unpack.dispatch(stream, one, vec![out.as_arg(), padded.as_arg()]),
+        }
+        .unwrap();
+    }
+    for (n, out) in (0..).zip(&outs) {
+        assert_eq!(contents(out), Tight::new(n).numbers(), "{n}");
+    }
+}
+
+#[test]
+fn a_struct_that_is_not_the_block_is_refused_and_changes_nothing() {
+    let fixture = Fixture::open();
+    let (unpack, out) = (kernel(&fixture, WHOLE), fixture.zeros::<f32>([13]).unwrap());
+    let (tight, number) = (Tight::new(1), 3_u32);
+    let (tight, short) = (Immediate(&tight), Immediate(&[0_u32; 12]));
+    let cases = [
+        (
+            ArgList::new().next(&out).next(&short),
+            ": `params` is Params, 96 bytes of push constants, 52 without padding, got a struct of 48 bytes",
+        ),
+        (
+            ArgList::new().next(&out).next(&tight).name("n", &number),
+            ": push constants are given as `params`, the whole block, or one by one, not both; got `n` as well",
+        ),
+        (
+            ArgList::new().next(&out).next(&tight).next(&number),
+            ": push constants are given as `params`, the whole block, or one by one, not both; got 3 (u32) as well",
+        ),
+        (ArgList::new().next(&out).name("by", &tight), ": `by` is a scalar, vec3<f32>, got a struct of 52 bytes"),
+    ];
+    for (args, message) in cases {
+        let error = unpack.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), args).unwrap_err();
+        assert_eq!(error.to_string(), format!("kernel `unpack`{message}"));
+    }
+    assert_eq!(contents(&out), [0.0; 13]);
+}
+
+#[test]
+fn a_graph_keeps_a_struct_and_takes_another() {
+    let fixture = Fixture::open();
+    let (unpack, one, stream) = (kernel(&fixture, WHOLE), Groups::exact([1, 1, 1]), fixture.default_stream());
+    let outs = [(); 2].map(|()| fixture.zeros::<f32>([13]).unwrap());
+    let (mut graph, nodes) = Graph::record(stream, |graph| {
+        // The struct is gone when the graph is replayed.
+        let node = |(n, out)| unpack.record(graph, one, (out, Immediate(&Tight::new(n))));
+        (1..).zip(&outs).map(node).collect::<Result<Vec<_>, KernelError>>()
+    })
+    .unwrap();
+    let replay = |graph: &mut Graph| {
+        graph.replay(stream).unwrap();
+        outs.each_ref().map(contents)
+    };
+    assert_eq!(replay(&mut graph), [1, 2].map(|n| Tight::new(n).numbers()));
+    nodes[0].set(&mut graph, "params", Immediate(&Tight::new(5).padded())).unwrap();
+    assert_eq!(replay(&mut graph), [5, 2].map(|n| Tight::new(n).numbers()));
+    nodes[1].update(&mut graph, one, (&outs[1], Immediate(&Tight::new(6)))).unwrap();
+    assert_eq!(replay(&mut graph), [5, 6].map(|n| Tight::new(n).numbers()));
+    let refused = nodes[0].set(&mut graph, "n", 3_u32).unwrap_err().to_string();
+    let message = "push constants are given as `params`, the whole block, or one by one, not both; got `n` as well";
+    assert_eq!(refused, format!("kernel `unpack`: {message}"));
+    let refused = nodes[0].set(&mut graph, "params", Immediate(&[0_u32; 3])).unwrap_err().to_string();
+    assert!(refused.ends_with("52 without padding, got a struct of 12 bytes"), "{refused}");
+    assert_eq!(replay(&mut graph), [5, 6].map(|n| Tight::new(n).numbers()));
 }

@@ -230,4 +230,5 @@ fn what_a_translator_does_is_not_done_to_spirv() {
 }
 
 mod hostile;
+mod layouts;
 mod uses;
