@@ -15,6 +15,42 @@ impl Element for Item {
     const DTYPE: DType = DType::record::<Self>();
 }
 
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Line {
+    steps: u32,
+    padding: [u32; 3],
+    start: [f32; 3],
+    by: f32,
+}
+
+vkarray::kernel! {
+    /// `out[i] = start[i mod 3] + by i`, of the first elements.
+    struct Draw {
+        wgsl: "
+            struct Line { steps: u32, start: vec3<f32>, by: f32 }
+            @group(0) @binding(0) var<storage, read_write> out: array<f32>;
+            var<immediate> line: Line;
+            @compute @workgroup_size(16) fn draw(@builtin(global_invocation_id) id: vec3<u32>) {
+                if id.x < line.steps { out[id.x] = line.start[id.x % 3u] + line.by * f32(id.x); }
+            }",
+        structs: { Line: Line },
+    }
+}
+
+#[test]
+fn push_constants_are_one_struct_of_the_host() {
+    let fixture = Fixture::open();
+    let draw = Draw::build(&fixture).unwrap();
+    for steps in [3, 20, 7] {
+        let line = Line { steps, padding: [7; 3], start: [1.0, 2.0, 3.0], by: 0.5 * steps as f32 };
+        let out = fixture.zeros::<f32>([20]).unwrap();
+        draw.dispatch(fixture.default_stream(), Groups::covering([20]), &out, &line).unwrap();
+        let at = |i: u32| if i < steps { line.start[i as usize % 3] + line.by * i as f32 } else { 0.0 };
+        assert_eq!(contents(&out), (0..20).map(at).collect::<Vec<_>>());
+    }
+}
+
 vkarray::kernel! {
     /// Scales items whose key is even, and counts them.
     struct Scale {

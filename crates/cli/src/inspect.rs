@@ -1,13 +1,13 @@
 //! `vkarray inspect`: what a shader takes and needs, for people and as JSON. No device is opened.
 //!
-//! A kernel's first lines are [`Signature`]'s own; the layouts of its structs follow, each once, by field and offset.
+//! A kernel's first lines are [`Signature`]'s own; the block of push constants and the layouts of its structs follow, each once, by field and offset.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
 use vkarray::{ElementType, Module, Options, Signature};
-use vkarray_kernel::Capability;
+use vkarray_kernel::{Capability, PushConstants};
 
 use crate::args::InspectArgs;
 use crate::devices::print;
@@ -54,12 +54,16 @@ fn kernel(module: &Module, entry: Option<&str>, constants: &BTreeMap<String, f64
     Ok(Inspected { signature, uses_subgroups })
 }
 
-/// The signature, then each struct it names.
+/// The signature, then the block of push constants and each struct it names.
 fn described(signature: &Signature) -> String {
     let mut text = format!("{signature}\n");
     let mut structs = Vec::new();
     let members = signature.push_constants.iter().flat_map(|push| &push.members).map(|member| &member.ty);
     signature.params.iter().map(|param| &param.ty).chain(members).for_each(|ty| collect(ty, &mut structs));
+    if let Some(push) = signature.push_constants.as_ref().filter(|push| push.members.len() > 1) {
+        let PushConstants { name, ty, bytes, .. } = push;
+        writeln!(text, "  {name}: {ty}, {bytes} bytes of push constants").expect("a string takes all");
+    }
     for ty in structs {
         let ElementType::Struct { name, fields, bytes } = ty else { continue };
         let end = if ty.runtime_array().is_some() { " with one element" } else { "" };

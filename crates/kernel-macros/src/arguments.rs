@@ -20,29 +20,33 @@ struct Argument {
     name: String,
     identifier: Ident,
     ty: TokenStream,
+    /// What is passed on.
+    value: TokenStream,
 }
 
 impl Arguments {
     pub(crate) fn new(declaration: &Declaration, signature: &Signature) -> Result<Self> {
         let mut taken = vec!["stream".to_owned(), "groups".to_owned()];
         let mut arguments = Vec::new();
-        for parameter in signature.arguments() {
+        let block = signature.push_constants.as_ref();
+        let whole = block.and_then(|push| Some((push, host_struct(declaration, &push.ty)?)));
+        let mut add = |name: &str, ty, wrap: fn(&Ident) -> TokenStream| {
             let refused: Vec<&str> = taken.iter().map(String::as_str).collect();
-            let identifier = identifier(parameter.name(), &refused, Span::call_site());
+            let identifier = identifier(name, &refused, Span::call_site());
             taken.push(identifier.to_string());
-            let ty = match parameter {
-                Parameter::Array(param) => array_type(declaration, param)?,
-                Parameter::Scalar(member) => {
-                    let leaves = member.ty.leaves();
-                    let (n, scalar) = (leaves.len(), rust_type(leaves.first().map_or(DType::U32, |leaf| leaf.1)));
-                    if matches!(member.ty, ElementType::Scalar(_)) {
-                        scalar
-                    } else {
-                        quote! { [#scalar; #n] }
-                    }
-                }
-            };
-            arguments.push(Argument { name: parameter.name().to_owned(), identifier, ty });
+            let value = wrap(&identifier);
+            arguments.push(Argument { name: name.to_owned(), identifier, ty, value });
+        };
+        let as_it_is: fn(&Ident) -> TokenStream = |identifier| quote! { #identifier };
+        for parameter in signature.arguments() {
+            match parameter {
+                Parameter::Array(param) => add(&param.name, array_type(declaration, param)?, as_it_is),
+                Parameter::Scalar(_) if whole.is_some() => {}
+                Parameter::Scalar(member) => add(&member.name, number_type(&member.ty), as_it_is),
+            }
+        }
+        if let Some((push, host)) = whole {
+            add(&push.name, quote! { &#host }, |identifier| quote! { ::vkarray::Immediate(#identifier) });
         }
         Ok(Self { arguments })
     }
@@ -54,16 +58,27 @@ impl Arguments {
 
     /// All of them as `Arguments`: a tuple if it is short enough, which is the faster to check.
     pub(crate) fn passed(&self) -> TokenStream {
-        let identifiers = self.arguments.iter().map(|argument| &argument.identifier);
+        let values = self.arguments.iter().map(|argument| &argument.value);
         if self.arguments.len() <= TUPLE {
             return if self.arguments.is_empty() {
                 quote! { () }
             } else {
-                quote! { (#(#identifiers,)*) }
+                quote! { (#(#values,)*) }
             };
         }
         let names = self.arguments.iter().map(|argument| &argument.name);
-        quote! { [#((#names, ::vkarray::AsArg::as_arg(&#identifiers))),*] }
+        quote! { [#((#names, ::vkarray::AsArg::as_arg(&#values))),*] }
+    }
+}
+
+/// What a push constant takes.
+fn number_type(ty: &ElementType) -> TokenStream {
+    let leaves = ty.leaves();
+    let (n, scalar) = (leaves.len(), rust_type(leaves.first().map_or(DType::U32, |leaf| leaf.1)));
+    if matches!(ty, ElementType::Scalar(_)) {
+        scalar
+    } else {
+        quote! { [#scalar; #n] }
     }
 }
 

@@ -41,7 +41,8 @@ use proc_macro::TokenStream;
 /// - `kernel()` gives the [`Kernel`](vkarray_kernel::Kernel) itself, for graphs and for its signature.
 ///
 /// A buffer of structs takes an array of the host's struct, which is named beside the shader's:
-/// `structs: { Particle: crate::Particle }`. Offsets of all fields, by their names, and the whole size are compared when
+/// `structs: { Particle: crate::Particle }`. Push constants whose struct is named there are one argument, a reference to the
+/// host's, in place of one for each field. Offsets of all fields, by their names, and the whole size are compared when
 /// the program is built.
 ///
 /// # Errors

@@ -6,7 +6,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, Result};
-use vkarray_kernel::{ElementType, Field, Signature};
+use vkarray_kernel::{ElementType, PushConstants, Signature};
 
 use crate::arguments::identifier;
 use crate::declaration::{Declaration, StructPair};
@@ -14,6 +14,12 @@ use crate::declaration::{Declaration, StructPair};
 /// A check for each struct that the declaration names.
 pub(crate) fn checks(declaration: &Declaration, signature: &Signature) -> Result<TokenStream> {
     let mut found = Vec::new();
+    // Push constants that are no struct are their only member.
+    let is_struct = |push: &&PushConstants| push.members.iter().all(|member| member.ty.to_string() != push.ty);
+    if let Some(push) = signature.push_constants.as_ref().filter(is_struct) {
+        let fields = push.members.iter().map(|member| (member.name.as_str(), member.offset)).collect();
+        found.push(ShaderStruct { name: &push.ty, fields, bytes: push.bytes });
+    }
     for parameter in signature.arguments() {
         collect(parameter.ty(), &mut found);
     }
@@ -24,7 +30,7 @@ pub(crate) fn checks(declaration: &Declaration, signature: &Signature) -> Result
             let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             Error::new(
                 pair.shader.span(),
-                format!("no buffer of the kernel holds a struct `{}`; there is {there}", pair.shader),
+                format!("no argument of the kernel holds a struct `{}`; there is {there}", pair.shader),
             )
         })
     };
@@ -34,7 +40,8 @@ pub(crate) fn checks(declaration: &Declaration, signature: &Signature) -> Result
 /// A struct of the shader.
 struct ShaderStruct<'a> {
     name: &'a str,
-    fields: &'a [Field],
+    /// Names and offsets.
+    fields: Vec<(&'a str, u32)>,
     bytes: u32,
 }
 
@@ -42,7 +49,8 @@ fn collect<'a>(ty: &'a ElementType, found: &mut Vec<ShaderStruct<'a>>) {
     match ty {
         ElementType::Array { element, .. } => collect(element, found),
         ElementType::Struct { name, fields, bytes } if found.iter().all(|known| known.name != name) => {
-            found.push(ShaderStruct { name, fields, bytes: *bytes });
+            let offsets = fields.iter().map(|field| (field.name.as_str(), field.offset)).collect();
+            found.push(ShaderStruct { name, fields: offsets, bytes: *bytes });
             fields.iter().for_each(|field| collect(&field.ty, found));
         }
         _ => {}
@@ -52,8 +60,8 @@ fn collect<'a>(ty: &'a ElementType, found: &mut Vec<ShaderStruct<'a>>) {
 impl ShaderStruct<'_> {
     fn check(&self, pair: &StructPair) -> TokenStream {
         let (host, name) = (&pair.host, self.name);
-        let fields = self.fields.iter().map(|field| {
-            let (text, offset) = (&field.name, field.offset as usize);
+        let fields = self.fields.iter().map(|&(text, offset)| {
+            let offset = offset as usize;
             let field = identifier(text, &[], pair.shader.span());
             quote! { ::vkarray::assert_field(#name, #text, #offset, ::core::mem::offset_of!(#host, #field)); }
         });

@@ -97,8 +97,12 @@ fn push_constants(module: &naga::Module, variable: &GlobalVariable) -> PushConst
     let bytes = module.types[variable.ty].inner.size(module.to_ctx()).next_multiple_of(4);
     let block = element_type(module, variable.ty);
     let ty = block.to_string();
-    // A block of GLSL may have no name but its type's.
-    let name = variable.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| ty.clone());
+    let name = match (variable.name.as_deref(), &block) {
+        (Some(name), _) if !name.is_empty() => name.to_owned(),
+        // A block of GLSL without a name of its own is called by its only member, or by its type.
+        (_, ElementType::Struct { fields, .. }) if fields.len() == 1 => fields[0].name.clone(),
+        _ => ty.clone(),
+    };
     let members = match block {
         ElementType::Struct { fields, .. } => fields
             .into_iter()

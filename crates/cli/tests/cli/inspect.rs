@@ -52,6 +52,9 @@ main: workgroup 1×1×1
     +52     tail  array<vec3<f32>>, 12 bytes apart
 ";
     assert_eq!(without_driver("inspect layouts.spv"), expected);
+    // The block has a name by which it is given as a whole.
+    let found = without_driver("inspect particles.spv");
+    assert!(found.contains("\n  step_: Push, 44 bytes of push constants\n  List: "), "{found}");
     let found = without_driver("inspect reverse.spv --const LANES=8 --const 1=3 --entry main");
     assert!(found.starts_with("main: workgroup 8×1×1, shared 96 bytes\n"), "{found}");
     // The same kernel from its GLSL and from glslang's SPIR-V.
@@ -72,6 +75,14 @@ fn everything_is_in_the_json() {
     assert_eq!(kernel["params"][0]["name"], "values");
     assert_eq!(kernel["params"][0]["access"], "Read");
     assert_eq!(kernel["params"][0]["stride"], 4);
+    let output = folder.done("inspect block_layouts.spv --json");
+    let kernels: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let push = &kernels[0]["push_constants"];
+    assert_eq!([&push["name"], &push["ty"]], ["push_", "Push"]);
+    assert_eq!([&push["bytes"], &push["members"][2]["offset"]], [64, 16]);
+    let scalar = &kernels[0]["params"][2]["ty"]["Struct"]["fields"];
+    assert_eq!([&scalar[1]["offset"], &scalar[1]["ty"]["Array"]["stride"]], [12, 12]);
+    assert_eq!(scalar[8]["ty"]["Matrix"]["is_row_major"], true);
     let output = folder.done("inspect reverse.spv --json");
     let kernels: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(kernels[0]["shared"], serde_json::json!([{ "name": "tile", "bytes": 256 }]));

@@ -101,9 +101,16 @@ fn what_is_wrong_is_said_at_build_time() {
         ),
         (
             format!("wgsl: {particles:?}, structs: {{ Particle: P, Partikel: Q }}"),
-            "no buffer of the kernel holds a struct `Partikel`; there is `Particle`",
+            "no argument of the kernel holds a struct `Partikel`; there is `Particle`",
         ),
-        (format!("wgsl: {valid:?}, structs: {{ P: P }}"), "no buffer of the kernel holds a struct `P`; there is none"),
+        (
+            format!("wgsl: {valid:?}, structs: {{ P: P }}"),
+            "no argument of the kernel holds a struct `P`; there is none",
+        ),
+        (
+            format!("wgsl: {:?}, structs: {{ P: P }}", format!("var<immediate> a: f32; {HEAD} {MAIN} {{ x[0] = a; }}")),
+            "no argument of the kernel holds a struct `P`; there is none",
+        ),
     ];
     for (content, message) in cases {
         let error = expanded(&format!("struct K {{ {content} }}")).unwrap_err().to_string();
@@ -127,4 +134,23 @@ fn structs_are_compared_field_by_field() {
     ] {
         assert!(text.contains(part), "{part}\nis not in\n{text}");
     }
+}
+
+#[test]
+fn push_constants_are_one_struct_where_one_is_named() {
+    let shader = format!(
+        "struct Params {{ n: u32, by: vec3<f32> }} var<immediate> params: Params; {HEAD} {MAIN} {{ x[params.n] = params.by.x; }}"
+    );
+    let text = expanded(&format!("struct K {{ wgsl: {shader:?}, structs: {{ Params: host::Params }} }}")).unwrap();
+    for part in [
+        "x : & :: vkarray :: DeviceNDArray < f32 > , params : & host :: Params",
+        "(x , :: vkarray :: Immediate (params) ,)",
+        "assert_field (\"Params\" , \"by\" , 16usize , :: core :: mem :: offset_of ! (host :: Params , by))",
+        "assert_size (\"Params\" , 32usize , :: core :: mem :: size_of :: < host :: Params > ())",
+    ] {
+        assert!(text.contains(part), "{part}\nis not in\n{text}");
+    }
+    // Else one by one.
+    let text = expanded(&format!("struct K {{ wgsl: {shader:?} }}")).unwrap();
+    assert!(text.contains("n : u32 , by : [f32 ; 3usize]"), "{text}");
 }
