@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use ash::vk;
 use vkarray::{
-    Allocator, Context, Device, DriverError, Groups, Instance, MemoryError, MemoryKind, MemoryManager,
-    PassthroughManager, PoolManager,
+    Allocator, Context, Device, DriverError, Groups, Instance, KernelError, MemoryError, MemoryKind, MemoryManager,
+    PassthroughManager, PoolManager, Source,
 };
 use vkarray_driver::Recorder;
 use vkarray_driver::hazard::Stage;
@@ -181,5 +181,19 @@ fn what_is_reserved_is_allocated_without_the_driver() {
         }
         assert_eq!(table.disarm(), 0, "the driver was asked");
         assert_eq!(allocator.counters().growths, 1);
+    });
+}
+
+#[test]
+fn a_kernel_that_the_driver_does_not_compile_is_named_and_can_be_tried_again() {
+    on_device("a kernel that is not compiled", |table, ctx| {
+        let wgsl = "@compute @workgroup_size(1) fn too_much() {}";
+        let build = || ctx.kernel(Source::wgsl(wgsl)).build();
+        table.arm(Fault { call: "vkCreateComputePipelines", nth: 1, times: 1, code: vk::Result::ERROR_UNKNOWN });
+        let error = build().unwrap_err();
+        assert!(matches!(&error, KernelError::NotCompiled { kernel, .. } if kernel == "too_much"), "{error}");
+        let cause = std::error::Error::source(&error).unwrap().to_string();
+        assert_eq!(cause, "vkCreateComputePipelines returned ERROR_UNKNOWN");
+        build().unwrap();
     });
 }

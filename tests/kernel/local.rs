@@ -24,8 +24,8 @@ const REVERSE: &str = "
 #[test]
 fn a_length_is_a_constant_that_a_library_declares() {
     let fixture = Fixture::open();
-    // As many as numba's test has, and more than registers hold.
-    for n in [1_u32, 7, 1000] {
+    // More than registers hold. NVIDIA's driver takes 12,000 bytes an invocation and refuses 16,000; these are 10,000.
+    for n in [1_u32, 7, 500] {
         let lengths = Library::new("lengths.wgsl", format!("const N: u32 = {n};"));
         let reverse = fixture.kernel(Source::wgsl(REVERSE).with(lengths)).build().unwrap();
         let rows: Vec<u32> = (0..8 * n).map(|i| i % 997).collect();

@@ -447,6 +447,17 @@ pub enum Error {
     /// Memory was refused.
     #[error(transparent)]
     Memory(#[from] vkarray_allocator::Error),
+    /// The driver fails to compile the kernel, and its code says nothing of the reason.
+    #[error(
+        "the driver does not compile kernel `{kernel}` and gives no reason; it may limit what an invocation takes, local \
+         memory above all"
+    )]
+    NotCompiled {
+        /// Its entry point.
+        kernel: String,
+        /// What the driver said.
+        source: vkarray_driver::Error,
+    },
     /// The driver refused or failed.
     #[error(transparent)]
     Driver(#[from] vkarray_driver::Error),

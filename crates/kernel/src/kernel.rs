@@ -9,7 +9,7 @@ use vkarray_driver::{Device, Label, Owned};
 
 use crate::capabilities::check_capabilities;
 use crate::digest::Digest;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fold::Fold;
 use crate::limits::{Limits, check_bindings, check_workgroup};
 use crate::recipe::Recipe;
@@ -169,9 +169,18 @@ fn create_pipeline(
     let info = [if is_unchecked { info.push_next(&mut unchecked) } else { info }];
     // SAFETY: module and layout are alive and fit the SPIR-V's bindings, which the signature was read from.
     let created = unsafe { device.raw().create_compute_pipelines(cache, &info, None) };
-    let raw = created.map_err(|(_, code)| device.failed("vkCreateComputePipelines")(code))?[0];
+    let raw =
+        created.map_err(|(_, code)| refused(code, device.failed("vkCreateComputePipelines")(code), translated))?[0];
     // SAFETY: just created; batches that bind it keep this `Pipeline`.
     Ok(unsafe { Owned::new(raw, device) })
+}
+
+/// A driver that has too little for a kernel says so with a code that says nothing.
+fn refused(code: vk::Result, source: vkarray_driver::Error, translated: &Translated) -> Error {
+    match code {
+        vk::Result::ERROR_UNKNOWN => Error::NotCompiled { kernel: translated.entry.clone(), source },
+        _ => source.into(),
+    }
 }
 
 /// Without the device's own bounds, which cost up to 3 % where the kernel's author answers for every index.

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use vkarray_kernel::{Error, Module, Options, Source};
+use vkarray_kernel::{Error, Fold, Module, Options, Sanitize, Source};
 
 /// One input may take so long, on a machine whose cores are all busy with what is more urgent.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -133,15 +133,29 @@ fn translate(language: Language, bytes: &[u8]) -> Result<(), Error> {
         Language::Spirv => Source::spirv(bytes.to_vec()),
     })?;
     for entry in module.entry_points() {
-        let signature = module.translate(Some(entry), &BTreeMap::new(), &Options::default())?.signature;
+        let translate = |options: &Options| module.translate(Some(entry), &BTreeMap::new(), options);
+        let signature = translate(&Options::default())?.signature;
         // What a caller does with it next.
         let _ = signature.to_string();
         let _ = signature.arguments().map(|argument| argument.ty().used_bytes()).fold(0, u64::wrapping_add);
         for member in signature.push_constants.iter().flat_map(|push| &push.members) {
             let _ = member.ty.leaves();
         }
+        if language != Language::Spirv {
+            ways().iter().try_for_each(|options| translate(options).map(drop))?;
+        }
     }
     Ok(())
+}
+
+/// The ways of translation that rewrite a shader.
+fn ways() -> [Options; 4] {
+    [
+        Options { robust_buffers: true, zero_shared: true, ..Options::default() },
+        Options { max_uniform_bytes: Some(16), ..Options::default() },
+        Options { fold: Some(Fold { axes: [7, 5, 500], n_workgroups: Some(17_000) }), ..Options::default() },
+        Options { sanitize: Some(Sanitize { max_shared_bytes: 16_384 }), ..Options::default() },
+    ]
 }
 
 fn keep(kept: &Path, name: &str, bytes: &[u8]) {
