@@ -12,6 +12,7 @@ mod disk;
 mod folding;
 mod indirect;
 mod launch;
+mod layouts;
 mod library;
 mod local;
 mod numba_shared;
