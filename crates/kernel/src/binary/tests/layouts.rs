@@ -188,3 +188,31 @@ fn structs_of_wgsl_lie_by_its_alignments() {
     assert_eq!(spelled(&few.ty), "array<array<vec2<f32>, 3>, 4>/24/8");
     assert_eq!((few.fixed_bytes, few.stride, few.array_len), (96, Some(24), Some(4)));
 }
+
+const THROUGH_NAGA: &str = "#version 450
+layout(local_size_x = 1) in;
+struct Leaf { vec3 v; float f; vec2 w; };
+struct Branch { float n; Leaf leaves[2]; };
+layout(std140, set = 0, binding = 0) uniform Std140 { float a[3]; vec3 b[2]; mat4x3 d; float f; vec2 g; Branch h[2]; float j; } std140_;
+layout(std430, set = 0, binding = 1) readonly buffer Std430 { float a[3]; vec3 b[2]; mat4x3 d; float f; vec2 g; Branch h[2]; float j; } std430_;
+layout(std430, set = 0, binding = 2) buffer Out { float result[]; };
+void main() { result[0] = std140_.j + std430_.j; }";
+
+#[test]
+fn blocks_of_glsl_that_naga_translates_lie_by_their_layout() {
+    let module = Module::parse(&Source::glsl(THROUGH_NAGA)).unwrap();
+    let signature = module.translate(None, &BTreeMap::new(), &Options::default()).unwrap().signature;
+    let [std140, std430, _] = signature.params.as_slice() else { panic!("{signature}") };
+    let rows = |stride, [b, d, f, g, h, j]: [u32; 6]| {
+        let a: &str = if stride == 16 { "array<f32, 3>/16" } else { "array<f32, 3>/4" };
+        let (b, d) = (("b", b, "array<vec3<f32>, 2>/16"), ("d", d, "mat4x3<f32>/16"));
+        let (f, g) = (("f", f, "f32"), ("g", g, "vec2<f32>"));
+        [("a", 0, a), b, d, f, g, ("h", h, "array<Branch, 2>/80"), ("j", j, "f32")]
+    };
+    for (param, rows) in
+        [(std140, rows(16, [48, 80, 144, 152, 160, 320])), (std430, rows(4, [16, 48, 112, 120, 128, 288]))]
+    {
+        check(fields(&param.ty), &rows, &param.name);
+        check(inside(&param.ty, "h"), &[("n", 0, "f32"), ("leaves", 16, "array<Leaf, 2>/32")], &param.name);
+    }
+}
