@@ -113,7 +113,7 @@ impl AsArg for Arg<'_> {
 /// It stands where the first of them would, or goes by the name of the shader's variable. It is as long as the shader's
 /// struct and lies as that does, or has its numbers in the same order without any padding (a column of a matrix after
 /// the other); its size says which. That the fields are the same ones is the caller's to see to:
-/// [`kernel!`](https://docs.rs/vkarray) compares them when the program is built.
+/// `vkarray::kernel!` compares them when the program is built.
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
