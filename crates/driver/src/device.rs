@@ -87,7 +87,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsuitable`] if the plan refuses it, [`Error::Vulkan`] if the driver does; [`Error::Forked`].
+    /// [`Unsuitable`](crate::Error::Unsuitable) if the plan refuses it, [`Vulkan`](crate::Error::Vulkan) if the driver does;
+    /// [`Forked`](crate::Error::Forked).
     pub fn open_with(physical: &PhysicalDevice, request: &Request) -> Result<Arc<Self>> {
         physical.instance().origin().check()?;
         let plan = Plan::new(physical.info(), request)?;
@@ -199,7 +200,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceLost`]; the uses that could not be asked about stay.
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost); the uses that could not be asked about stay.
     pub fn forget_complete(&self, uses: &mut LastUses) -> Result<()> {
         self.tracker().forget_complete(uses)
     }
