@@ -10,7 +10,7 @@ use ash::ext::external_memory_host;
 use ash::vk;
 
 use crate::queue::Queue;
-use crate::{instance, loader, memory, queue, shape};
+use crate::{instances, loader, memory, queue, shape};
 
 /// A device, the layer below, and the queues that were asked for.
 pub(crate) struct Device {
@@ -79,7 +79,7 @@ pub(crate) unsafe extern "system" fn create_device(
     let Some(link) = (unsafe { loader::device_link(info.p_next) }) else {
         return vk::Result::ERROR_INITIALIZATION_FAILED;
     };
-    let instance = instance::of(physical);
+    let instance = instances::of(physical);
     let priorities = [1.0];
     let queues =
         [vk::DeviceQueueCreateInfo::default().queue_family_index(shape::REAL_FAMILY).queue_priorities(&priorities)];

@@ -9,10 +9,12 @@
 //! On request it lowers the number of workgroups that a dispatch may have, too.
 //!
 //! Not for use with swapchains, images, or debug labels on queues. `loader.rs` is what the loader and a layer say to
-//! each other, `instance.rs`, `device.rs`, `queue.rs` and `memory.rs` are the calls that are answered here.
+//! each other, `instances.rs` which instances there are; `instance.rs`, `device.rs`, `queue.rs` and `memory.rs` are the
+//! calls that are answered here.
 
 mod device;
 mod instance;
+mod instances;
 mod loader;
 mod memory;
 mod queue;

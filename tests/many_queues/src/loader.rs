@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_char, c_void};
 
 use ash::vk::{self, Handle};
 
-use crate::{device, instance};
+use crate::{device, instance, instances};
 
 /// The version of the interface that is spoken here: the first in which a layer hands out its functions.
 const INTERFACE: u32 = 2;
@@ -146,7 +146,7 @@ unsafe extern "system" fn get_instance_proc_addr(
     if let Some(own) = device::own(text, get_device_proc_addr) {
         return Some(own);
     }
-    let next = instance::find(instance)?.next;
+    let next = instances::find(instance)?.next;
     // SAFETY: handed on as it came.
     unsafe { next(instance, name) }
 }

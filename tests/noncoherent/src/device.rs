@@ -11,7 +11,7 @@ use ash::vk;
 
 use crate::memory::Memory;
 use crate::shape::Types;
-use crate::{instance, loader, memory};
+use crate::{instances, loader, memory};
 
 /// A device, the layer below, and the memory of it that is not coherent.
 pub(crate) struct Device {
@@ -75,7 +75,7 @@ pub(crate) unsafe extern "system" fn create_device(
     let Some(link) = (unsafe { loader::device_link(chain) }) else {
         return vk::Result::ERROR_INITIALIZATION_FAILED;
     };
-    let instance = instance::of(physical);
+    let instance = instances::of(physical);
     let Some(types) = instance.types(physical) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
     // SAFETY: the name is NUL-terminated, and the instance live.
     let create = unsafe { (link.get_instance_proc_addr)(instance.table.handle(), c"vkCreateDevice".as_ptr()) };

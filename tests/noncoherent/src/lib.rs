@@ -6,10 +6,13 @@
 //! mapped, ends the program. One type of memory is coherent, as Vulkan guarantees, and not cached; `shape.rs` says which.
 //!
 //! Not for use with images, or `vkMapMemory2`. `shadow.rs` are the bytes, `memory.rs`, `instance.rs` and `device.rs` the
-//! calls that are answered here; what the loader and a layer say to each other is shared with `many_queues`.
+//! calls that are answered here; what the loader and a layer say to each other, and the list of instances, are shared
+//! with `many_queues`.
 
 mod device;
 mod instance;
+#[path = "../../many_queues/src/instances.rs"]
+mod instances;
 #[path = "../../many_queues/src/loader.rs"]
 mod loader;
 mod memory;
