@@ -66,7 +66,7 @@ pub use vkarray_driver::{
     ValidationMessage,
 };
 pub use vkarray_kernel::{
-    Access, Arg, ArgList, ArgShape, Arguments, ArrayShape, AsArg, Bool, Bounds, BufferBounds, CacheCounters, CacheMode,
+    Access, Arg, ArgList, ArgShape, Arguments, ArrayArg, ArrayShape, AsArg, Bool, Bounds, BufferBounds, CacheCounters, CacheMode,
     CacheSettings, Complex32, Complex64, ConstArray, Constant, DType, DispatchNode, Element, ElementType,
     Error as KernelError, Fault, Finding, Fold, Groups, Immediate, Kernel, KernelBuilder, KernelCache, Library, Limits,
     Module, NamedArg, Options, OtherAccess, Param, ParamKind, Parameter, PushMember, Sanitize, Sanitized, ScalarValue,

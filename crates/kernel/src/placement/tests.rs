@@ -27,7 +27,7 @@ fn param(name: &str) -> Param {
 
 fn array(dtype: DType, shape: &[usize]) -> ArrayShape<'_> {
     let nbytes = shape.iter().product::<usize>() as u64 * u64::from(dtype.itemsize());
-    ArrayShape { label: None, dtype, shape, nbytes, offset: 0, is_contiguous: true, is_writable: false }
+    ArrayShape { is_writable: false, ..ArrayShape::new(dtype, shape, nbytes) }
 }
 
 fn as_words(bytes: &[u8]) -> Vec<u32> {
