@@ -120,7 +120,8 @@ fn more_than_constant_memory_is_storage() {
         // Shorter ones are padded, constants and arrays.
         let short = fixture.const_array(&values[..5], &[5]).unwrap().padded();
         assert_eq!(words(&fixture, &copy, &short, 2), [1, 0], "{len}");
-        let (array, out) = (fixture.slice_to_device(&values[..5]).unwrap().padded(), fixture.zeros::<u32>([2]).unwrap());
+        let (array, out) =
+            (fixture.slice_to_device(&values[..5]).unwrap().padded(), fixture.zeros::<u32>([2]).unwrap());
         copy.dispatch(fixture.default_stream(), ONE, (&array, &out)).unwrap();
         assert_eq!(contents(&out), [1, 0], "{len}");
         values.push(3);

@@ -95,6 +95,7 @@ fn what_is_shorter_than_constant_memory_is_refused_unless_it_is_padded() {
     let (stream, out) = (fixture.default_stream(), fixture.full([1], 9_u32).unwrap());
     let values: Vec<u32> = (1..=256).collect();
     for n in [1, 100, 255] {
+        out.fill(9).unwrap();
         let array = fixture.slice_to_device(&values[..n]).unwrap();
         let constant = fixture.const_array(&values[..n], &[n]).unwrap();
         let message = format!(

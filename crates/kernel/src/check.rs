@@ -55,16 +55,7 @@ impl<'a> ArrayShape<'a> {
     #[must_use]
     #[inline]
     pub const fn new(dtype: DType, shape: &'a [usize], nbytes: u64) -> Self {
-        Self {
-            label: None,
-            dtype,
-            shape,
-            nbytes,
-            offset: 0,
-            is_contiguous: true,
-            is_writable: true,
-            is_padded: false,
-        }
+        Self { label: None, dtype, shape, nbytes, offset: 0, is_contiguous: true, is_writable: true, is_padded: false }
     }
 }
 

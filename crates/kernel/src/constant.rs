@@ -24,7 +24,8 @@ use crate::placement::Placement;
 /// Clones share the data and its memory, between kernels and threads. Elements are packed: rows of three floats fit an
 /// `array<vec3<f32>>`, a `#[repr(C)]` struct without padding fits the shader's struct with it, single numbers fit an
 /// array that the shader spreads over 16 bytes each. Where the last axes already have the padding, as rows of four floats
-/// for `vec3`, it lies as it is.
+/// for `vec3`, it lies as it is. One that is shorter than the shader declares is refused, unless it is
+/// [padded](ConstArray::padded).
 #[derive(Clone)]
 pub struct ConstArray {
     snapshot: Arc<Snapshot>,
@@ -113,7 +114,7 @@ impl ConstArray {
         self.snapshot.is_column_major
     }
 
-    /// Its bytes on the host, without padding and before they are continued with zeros.
+    /// Its bytes on the host, without padding, and without the zeros behind them if it is padded.
     #[must_use]
     pub fn nbytes(&self) -> u64 {
         self.snapshot.nbytes
@@ -161,7 +162,7 @@ impl ConstArray {
         constant_shape(self.snapshot.dtype, &self.snapshot.shape, self.nbytes(), self.is_padded)
     }
 
-    /// The data on the device, laid out so and continued with zeros to `size` bytes.
+    /// The data on the device, laid out so, and zero from its last value to `size` bytes.
     pub(crate) fn block(&self, stream: &Stream, size: u64, placement: Option<Placement>) -> Result<Arc<Block>> {
         let mut held = self.lock();
         held.blocks.retain(|placed| placed.block.is_alive()); // What a reset ended is sent anew.

@@ -63,8 +63,8 @@ struct Region {
 impl Kernel {
     /// Adds to a graph that the kernel runs over `groups`. Otherwise as [`Kernel::dispatch`].
     ///
-    /// The graph keeps the arrays and the kernel alive. An array that is shorter than the constant memory it is for is
-    /// copied by every replay.
+    /// The graph keeps the arrays and the kernel alive. A padded array that is shorter than the constant memory it is
+    /// for is copied by every replay.
     ///
     /// # Errors
     ///

@@ -186,7 +186,7 @@ pub(crate) trait Supply {
     /// A copy of an array that starts where the device cannot bind it.
     fn copied(&mut self, array: &ArrayArg<'_>) -> Result<Arc<Block>>;
 
-    /// A copy of an array that is shorter than the constant memory it is for, continued with zeros.
+    /// A copy of an array that is shorter than the constant memory it is for, with zeros behind it.
     fn continued(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>>;
 
     /// Runs another kernel first.
@@ -310,7 +310,11 @@ impl Kernel {
             let Arg::Array(array) = &args[idx].arg else { continue };
             if let Err(vkarray_allocator::Error::OutOfBounds { size, .. }) = array.block.binding(&array.bytes()) {
                 let (offset, given) = (array.shape.offset, array.shape.nbytes);
-                return Err(refusal(&self.signature().entry, &param.name, Mismatch::OutsideMemory { offset, given, size }));
+                return Err(refusal(
+                    &self.signature().entry,
+                    &param.name,
+                    Mismatch::OutsideMemory { offset, given, size },
+                ));
             }
         }
         Ok(())

@@ -438,7 +438,7 @@ fn every_parameter_of_a_large_kernel_is_bound() {
         ArgShape::Array(array(DType::F32, &[0])),        // pairs: empty
         ArgShape::Array(array(DType::U32, &[8])),        // list
         ArgShape::Array(array(DType::U32, &[16])),       // fixed
-        f32_8,                                           // taps
+        ArgShape::Array(array(DType::F32, &[16])),       // taps
         ArgShape::Array(array(DType::U32, &[1])),        // bins
         ArgShape::Array(array(DType::F32, &[12])),       // frames
         ArgShape::Scalar(1.0f32.into()),

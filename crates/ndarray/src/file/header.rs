@@ -94,7 +94,11 @@ impl NpyHeader {
 /// The header for elements of this machine.
 pub(super) fn header_for<T: Element>(shape: &[usize], order: Order) -> Header {
     let layout = if order == Order::F { NpyOrder::Fortran } else { NpyOrder::Standard };
-    Header { type_descriptor: PyValue::String(DType::of::<T>().typestr(ByteOrder::NATIVE)), layout, shape: shape.to_vec() }
+    Header {
+        type_descriptor: PyValue::String(DType::of::<T>().typestr(ByteOrder::NATIVE)),
+        layout,
+        shape: shape.to_vec(),
+    }
 }
 
 /// Where the header ends, by its own account, if it is one that may be parsed.
