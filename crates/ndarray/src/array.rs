@@ -85,6 +85,7 @@ impl<T: Element> DeviceNDArray<T> {
 
     #[inline]
     fn with_extent(context: Context, block: Arc<Block>, layout: Layout, extent: Extent) -> Self {
+        let _ = DType::of::<T>(); // Every array is made here: of elements that are what they say, or not at all.
         let (label, owner) = (None, None);
         Self { context, block, layout, extent, label, is_writable: true, is_padded: false, owner, element: PhantomData }
     }

@@ -130,9 +130,10 @@ impl DeviceArrayInterface {
 /// A count of bytes as a count of elements.
 fn elements(bytes: i128, itemsize: u32) -> std::result::Result<isize, InterfaceError> {
     let misaligned = InterfaceError::Misaligned { bytes, itemsize };
-    let (whole, rest) = (bytes.checked_div(itemsize.into()), bytes.checked_rem(itemsize.into()));
-    // Elements without bytes have no places.
-    whole.filter(|_| rest == Some(0)).and_then(|whole| isize::try_from(whole).ok()).ok_or(misaligned)
+    if bytes % i128::from(itemsize) != 0 {
+        return Err(misaligned);
+    }
+    isize::try_from(bytes / i128::from(itemsize)).map_err(|_| misaligned)
 }
 
 /// Something that has an array on a device to show: arrays of this library, and others' that lie in its memory.

@@ -81,6 +81,8 @@ pub use vkarray_ndarray::{
 };
 
 #[cfg(doctest)]
+mod element_types;
+#[cfg(doctest)]
 mod kernel_macro;
 
 pub use half;

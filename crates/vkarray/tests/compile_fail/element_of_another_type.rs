@@ -18,10 +18,8 @@ macro_rules! element {
 }
 
 element!(Short(u8) as DType::F64);
-element!(Long([f32; 2]) as DType::F32);
 element!(Askew([u8; 8]) as DType::F64);
 element!(Nothing(()) as DType::Record(0));
-element!(OfAnother([u32; 3]) as DType::record::<[u32; 4]>());
 
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(32))]
