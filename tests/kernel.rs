@@ -10,6 +10,7 @@ mod const_arrays;
 mod constants;
 mod disk;
 mod folding;
+mod forged;
 mod indirect;
 mod launch;
 mod layouts;

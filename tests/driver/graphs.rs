@@ -220,6 +220,13 @@ fn devices_are_not_mixed() {
     assert!(matches!(refused, Err(KernelError::ForeignDevice { what: "the graph", .. })));
     let fill = Graph::record(foreign.default_stream(), |graph| array.block().record_fill(graph, 1));
     assert!(fill.is_err());
+    // A step that was made for its own device, and then handed to a graph of another.
+    let step = || array.block().fill_step(fixture.device(), 1).unwrap();
+    let refused = Graph::record(foreign.default_stream(), |graph| graph.add((), step()));
+    assert!(matches!(refused, Err(DriverError::ForeignStep { .. })));
+    let (mut empty, node) = Graph::record(foreign.default_stream(), |graph| graph.add((), None)).unwrap();
+    assert!(matches!(empty.replace(node, (), step()), Err(DriverError::ForeignStep { .. })));
+    empty.replay(foreign.default_stream()).unwrap();
     assert_eq!(contents(&array), [1; 5]);
 }
 
@@ -349,8 +356,8 @@ fn constant_memory_is_sent_once_and_short_arrays_are_copied_by_each_replay() {
     let (stream, kernel) = (fixture.stream().unwrap(), fixture.kernel(Source::wgsl(ADD_TABLE)).build().unwrap());
     let x = fixture.slice_to_device(&[1_u32; 8]).unwrap();
     let tables: [ConstArray; 2] =
-        [fixture.const_array(&[1_u32, 2, 3, 4], &[4]).unwrap(), fixture.const_array(&[9_u32, 8, 7, 6], &[4]).unwrap()];
-    let short = fixture.slice_to_device(&[5_u32, 6, 7, 8]).unwrap();
+        [[1_u32, 2, 3, 4], [9, 8, 7, 6]].map(|values| fixture.const_array(&values, &[4]).unwrap().padded());
+    let short = fixture.slice_to_device(&[5_u32, 6, 7, 8]).unwrap().padded();
     let (mut graph, node) = Graph::record(&stream, |graph| kernel.record(graph, one(), (&x, &tables[0]))).unwrap();
     let mut expected = [1_u32; 8];
     let mut add = |table: [u32; 4]| {

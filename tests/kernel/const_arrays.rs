@@ -34,7 +34,7 @@ fn fours(ctx: &Context, len: usize) -> Kernel {
 fn an_update_is_seen_by_all_who_share_the_constant() {
     let fixture = Fixture::open();
     let (two, three) = (fours(&fixture, 2), fours(&fixture, 3));
-    let table = fixture.const_array(&[1_u32, 2, 3, 4, 5], &[5]).unwrap();
+    let table = fixture.const_array(&[1_u32, 2, 3, 4, 5], &[5]).unwrap().padded();
     let shared = table.clone();
     let outs = [(); 4].map(|()| fixture.zeros::<u32>([8]).unwrap());
     let stream = fixture.stream().unwrap();
@@ -89,7 +89,7 @@ fn replays_of_a_graph_read_what_the_constant_is_now() {
 #[test]
 fn an_update_with_other_values_is_refused() {
     let (fixture, other) = (Fixture::open(), Fixture::open());
-    let table = fixture.const_array(&[1_u32, 2, 3], &[3]).unwrap();
+    let table = fixture.const_array(&[1_u32, 2, 3], &[3]).unwrap().padded();
     let stream = fixture.default_stream();
     let message = "a constant of 3 of u32 cannot be updated with";
     assert_eq!(table.update(stream, &[1_u32; 4]).unwrap_err().to_string(), format!("{message} 4 of u32"));
@@ -117,10 +117,11 @@ fn more_than_constant_memory_is_storage() {
         (values[0], values[last as usize]) = (1, 2);
         let table = fixture.const_array(&values, &[values.len()]).unwrap();
         assert_eq!(words(&fixture, &copy, &table, 2), [1, 2], "{len}");
-        // Shorter ones are continued, constants and arrays.
-        let short = fixture.const_array(&values[..5], &[5]).unwrap();
+        // Shorter ones are padded, constants and arrays.
+        let short = fixture.const_array(&values[..5], &[5]).unwrap().padded();
         assert_eq!(words(&fixture, &copy, &short, 2), [1, 0], "{len}");
-        let (array, out) = (fixture.slice_to_device(&values[..5]).unwrap(), fixture.zeros::<u32>([2]).unwrap());
+        let (array, out) =
+            (fixture.slice_to_device(&values[..5]).unwrap().padded(), fixture.zeros::<u32>([2]).unwrap());
         copy.dispatch(fixture.default_stream(), ONE, (&array, &out)).unwrap();
         assert_eq!(contents(&out), [1, 0], "{len}");
         values.push(3);
@@ -152,11 +153,11 @@ fn spirv_with_more_than_constant_memory_is_refused() {
 }
 
 #[test]
-fn an_empty_constant_is_zero() {
+fn an_empty_constant_that_is_padded_is_zero() {
     let fixture = Fixture::open();
-    let table = fixture.const_array::<u32>(&[], &[0]).unwrap();
+    let table = fixture.const_array::<u32>(&[], &[0]).unwrap().padded();
     assert_eq!(words(&fixture, &fours(&fixture, 2), &table, 8), [0; 8]);
-    let record = fixture.const_array::<Light>(&[], &[0]).unwrap();
+    let record = fixture.const_array::<Light>(&[], &[0]).unwrap().padded();
     assert_eq!(words(&fixture, &lights(&fixture), &record, 14), [0; 14]);
 }
 
@@ -200,9 +201,9 @@ fn rows_without_padding_and_complex_numbers_fit() {
     let fixture = Fixture::open();
     let points = "@group(0) @binding(0) var<uniform> table: array<vec3<u32>, 3>;";
     let points = copier(&fixture, points, "table[i / 3u][i % 3u]", 9);
-    let table = fixture.const_array(&[1_u32, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
+    let table = fixture.const_array(&[1_u32, 2, 3, 4, 5, 6], &[2, 3]).unwrap().padded();
     assert_eq!(words(&fixture, &points, &table, 9), [1, 2, 3, 4, 5, 6, 0, 0, 0]);
-    let table = fixture.const_array(&[1_u32, 2, 3, 99, 4, 5, 6, 99], &[2, 4]).unwrap(); // The padding is there.
+    let table = fixture.const_array(&[1_u32, 2, 3, 99, 4, 5, 6, 99], &[2, 4]).unwrap().padded(); // Rows of four.
     assert_eq!(words(&fixture, &points, &table, 9), [1, 2, 3, 4, 5, 6, 0, 0, 0]);
 
     let pairs = "struct Pair { @size(16) z: vec2<f32> } @group(0) @binding(0) var<uniform> table: array<Pair, 4>;";
@@ -218,12 +219,12 @@ fn a_host_array_keeps_its_order_and_is_packed() {
     let fixture = Fixture::open();
     let copy = fours(&fixture, 2);
     let host = ndarray::arr2(&[[1_u32, 2, 3], [4, 5, 6]]);
-    let c = fixture.const_array_like(&host).unwrap();
+    let c = fixture.const_array_like(&host).unwrap().padded();
     assert_eq!(words(&fixture, &copy, &c, 8), [1, 2, 3, 4, 5, 6, 0, 0]);
-    let f = fixture.const_array_like(&host.t()).unwrap(); // Three rows in F order.
+    let f = fixture.const_array_like(&host.t()).unwrap().padded(); // Three rows in F order.
     assert_eq!((f.dims().as_slice(), f.is_column_major()), (&[3, 2][..], true));
     assert_eq!(words(&fixture, &copy, &f, 8), [1, 2, 3, 4, 5, 6, 0, 0]);
-    let reversed = fixture.const_array_like(&host.slice(ndarray::s![..;-1, ..;2])).unwrap();
+    let reversed = fixture.const_array_like(&host.slice(ndarray::s![..;-1, ..;2])).unwrap().padded();
     assert_eq!((reversed.dims().as_slice(), reversed.is_column_major()), (&[2, 2][..], false));
     assert_eq!(words(&fixture, &copy, &reversed, 8), [4, 6, 1, 3, 0, 0, 0, 0]);
 }
@@ -231,7 +232,7 @@ fn a_host_array_keeps_its_order_and_is_packed() {
 #[test]
 fn truth_values_and_numbers_of_std140_are_spread() {
     let fixture = Fixture::open();
-    let flags = fixture.const_array(&[true, false, true, false].map(Bool::from), &[4]).unwrap();
+    let flags = fixture.const_array(&[true, false, true, false].map(Bool::from), &[4]).unwrap().padded();
     assert_eq!(words(&fixture, &fours(&fixture, 2), &flags, 8), [1, 0, 1, 0, 0, 0, 0, 0]);
     let layouts = fixture.kernel(spirv::source("const_layouts.spv")).build().unwrap();
     let weights = fixture.const_array(&[1.0_f32, 2.0, 3.0, 4.0, 5.0], &[5]).unwrap();

@@ -1,7 +1,7 @@
 //! Arrays to and from others: descriptions of device arrays, files, serde.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ::ndarray::{ArrayD, arr2};
 use serde::de::DeserializeSeed;
@@ -60,6 +60,44 @@ fn views<T: Element>(base: &DeviceNDArray<T>) -> [DeviceNDArray<T>; 6] {
         base.index(&[1, 1]).unwrap(),
         base.slice(&[Index::from(4..)]).unwrap(),
     ]
+}
+
+/// Describes the larger of two arrays, and shows the memory of either, in turns.
+struct Fickle {
+    arrays: [DeviceNDArray<i32>; 2],
+    n_asked: AtomicUsize,
+}
+
+impl AsDeviceArray for Fickle {
+    fn device_array_interface(&self) -> Result<DeviceArrayInterface> {
+        self.arrays[0].device_array_interface()
+    }
+
+    fn memory(&self) -> &Arc<Block> {
+        self.arrays[self.n_asked.fetch_add(1, Ordering::Relaxed) % 2].block()
+    }
+}
+
+#[test]
+fn memory_that_changes_between_two_questions_is_asked_for_once() {
+    let fixture = Fixture::open();
+    let (large, small) = (fixture.full([16_384], 1_i32).unwrap(), fixture.full([64], 2_i32).unwrap());
+    let fickle = |n_asked| Fickle { arrays: [large.clone(), small.clone()], n_asked: AtomicUsize::new(n_asked) };
+    let taken = fixture.as_device_array::<i32, _>(fickle(0)).unwrap();
+    assert!(Arc::ptr_eq(taken.block(), large.block()), "an array of 16,384 elements over {:?}", taken.block());
+    taken.fill(3).unwrap();
+    assert_eq!((contents(&small), contents(&large)), (vec![2; 64], vec![3; 16_384]));
+    // The other memory comes first. Where both arrays lie in one buffer, the size alone tells them apart.
+    let refused = fixture.as_device_array::<i32, _>(fickle(1)).unwrap_err();
+    assert!(
+        matches!(
+            refused,
+            Error::Interface(
+                InterfaceError::OutOfBounds { end: 65_536, size: 256 } | InterfaceError::OtherMemory { .. }
+            )
+        ),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -20,6 +20,9 @@ use crate::kind::MemoryKind;
 use crate::mapping::Mapping;
 use crate::pointer::MemoryPointer;
 
+/// Kernels read and write whole words.
+const WORD: u64 = 4;
+
 /// A piece of memory that kernels and copies reach: bytes of a buffer.
 ///
 /// Dropping it never blocks and never frees early.
@@ -77,12 +80,17 @@ impl Block {
         self.memory().offset()
     }
 
-    /// Its bytes `range`, as they are bound.
+    /// Its bytes `range`, as they are bound. The memory reaches past the last byte to a whole word, and so may the range.
+    ///
+    /// # Errors
+    ///
+    /// As [`Block::check_range`], and [`Error::ReversedRange`].
     #[inline]
-    pub fn binding(&self, range: &Range<u64>) -> vk::DescriptorBufferInfo {
+    pub fn binding(&self, range: &Range<u64>) -> Result<vk::DescriptorBufferInfo> {
         let memory = self.memory();
+        self.check_within(range, memory.size().next_multiple_of(WORD))?;
         let (offset, range) = (memory.offset() + range.start, range.end - range.start);
-        vk::DescriptorBufferInfo { buffer: memory.buffer(), offset, range }
+        Ok(vk::DescriptorBufferInfo { buffer: memory.buffer(), offset, range })
     }
 
     /// Its name in the device's hazard table.
@@ -155,10 +163,24 @@ impl Block {
     ///
     /// [`Error::OutOfBounds`], [`Error::DeadMemory`].
     pub fn check_range(&self, offset: u64, len: u64) -> Result<Range<u64>> {
-        self.check_alive()?;
-        match offset.checked_add(len) {
-            Some(end) if end <= self.size() => Ok(offset..end),
-            _ => Err(Error::OutOfBounds { offset, len, size: self.size() }),
+        let size = self.size();
+        let Some(end) = offset.checked_add(len) else { return Err(Error::OutOfBounds { offset, len, size }) };
+        self.check_within(&(offset..end), size).map(|()| offset..end)
+    }
+
+    /// The one place that decides which bytes are bound, copied, filled or shown to the host: those before `limit`, of a
+    /// block that is alive.
+    #[inline]
+    fn check_within(&self, range: &Range<u64>, limit: u64) -> Result<()> {
+        if self.is_alive() && range.start <= range.end && range.end <= limit { Ok(()) } else { Err(self.refuse(range)) }
+    }
+
+    #[cold]
+    fn refuse(&self, &Range { start, end }: &Range<u64>) -> Error {
+        match (self.check_alive(), end.checked_sub(start)) {
+            (Err(dead), _) => dead,
+            (Ok(()), Some(len)) => Error::OutOfBounds { offset: start, len, size: self.size() },
+            (Ok(()), None) => Error::ReversedRange { start, end },
         }
     }
 
@@ -184,7 +206,8 @@ impl Block {
             return mem::forget(memory);
         }
         if let Some(&id) = self.id.get() {
-            drop(self.device().retire_block(id));
+            // SAFETY: as in `drop`; the caller has waited for the uses, so that they can be forgotten.
+            drop(unsafe { self.device().retire_block(id) });
         }
         drop(memory.take_last_uses());
         self.allocator.manager().memfree(memory);
@@ -203,7 +226,9 @@ impl Drop for Block {
             return mem::forget(memory); // It is the parent's.
         }
         if let Some(&id) = self.id.get() {
-            memory.set_last_uses(self.device().retire_block(id));
+            // SAFETY: the block tracked it, and is at its end: guards over its bytes borrow it, so none is left, and the
+            // id goes with it. The memory goes back to its manager with the uses that are left.
+            memory.set_last_uses(unsafe { self.device().retire_block(id) });
         }
         self.allocator.manager().memfree(memory);
     }

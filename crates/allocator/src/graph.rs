@@ -37,7 +37,7 @@ impl Block {
     /// [`Error::ForeignDevice`](crate::Error::ForeignDevice); nothing is added then.
     pub fn record_fill(self: &Arc<Self>, graph: &mut GraphRecorder, pattern: u32) -> Result<FillNode> {
         let step = self.fill_step(graph.device(), pattern)?;
-        Ok(FillNode(graph.add(Filling { block: Arc::clone(self) }, step)))
+        Ok(FillNode(graph.add(Filling { block: Arc::clone(self) }, step)?))
     }
 
     /// Adds to a graph that the bytes `range` of `source` are copied to this block at `offset`.
@@ -53,7 +53,7 @@ impl Block {
         range: Range<u64>,
     ) -> Result<CopyNode> {
         let step = self.copy_step(graph.device(), offset, source, range)?;
-        Ok(CopyNode(graph.add(Copying, step)))
+        Ok(CopyNode(graph.add(Copying, step)?))
     }
 
     /// Describes a fill of the whole block as a step of a graph; none if the block is empty.
@@ -71,7 +71,7 @@ impl Block {
             Ok(())
         };
         // SAFETY: the command writes this block alone, and `record` owns a handle to it.
-        Ok(Some(unsafe { Step::new(&accesses, record) }))
+        Ok(Some(unsafe { Step::new(device, &accesses, record) }))
     }
 
     /// Describes a copy to this block as a step of a graph; none if there is nothing to copy.
@@ -95,7 +95,7 @@ impl Block {
             Ok(())
         };
         // SAFETY: the command touches the two ranges of the copy and nothing else, and `record` owns handles to both.
-        Ok(Some(unsafe { Step::new(&accesses, record) }))
+        Ok(Some(unsafe { Step::new(device, &accesses, record) }))
     }
 }
 

@@ -109,14 +109,7 @@ impl Block {
         if range.is_empty() {
             return Ok(());
         }
-        let fill = Fill {
-            offset: self.buffer_offset() + range.start,
-            size: range.end - range.start,
-            accesses: [self.write(range, Stage::Transfer)],
-            dst: self.buffer(),
-            pattern,
-            host_reads: self.is_mapped(),
-        };
+        let fill = self.fill_of(&range, self.write(range.clone(), Stage::Transfer), pattern)?;
         self.send_fill(stream, &fill)
     }
 
@@ -137,15 +130,15 @@ impl Block {
         if self.size() == 0 {
             return Ok(None);
         }
-        Ok(Some(Fill {
-            accesses: [self.write(0..u64::MAX, Stage::Transfer)],
-            dst: self.buffer(),
-            offset: self.buffer_offset(),
-            // The memory reaches past the block's last byte to a whole word; nothing else lies there.
-            size: self.size().next_multiple_of(FILL_WORD),
-            pattern,
-            host_reads: self.is_mapped(),
-        }))
+        // The memory reaches past the block's last byte to a whole word; nothing else lies there.
+        let whole = 0..self.size().next_multiple_of(FILL_WORD);
+        self.fill_of(&whole, self.write(0..u64::MAX, Stage::Transfer), pattern).map(Some)
+    }
+
+    fn fill_of(&self, range: &Range<u64>, access: Access, pattern: u32) -> Result<Fill> {
+        let bytes = self.binding(range)?;
+        let (dst, offset, size) = (bytes.buffer, bytes.offset, bytes.range);
+        Ok(Fill { accesses: [access], dst, offset, size, pattern, host_reads: self.is_mapped() })
     }
 }
 

@@ -45,6 +45,7 @@ Values of --arg:
   full:f32[100],value=2.5       one value everywhere
   arange:u32[1000]              0, 1, 2, ...
   random:f32[64,64],seed=7      uniform: 0 <= x < 1 for floats, the full range for integers; the seed is 0 if left out
+  padded:@x.npy                 any of these arrays for constant memory that is longer, which is zero behind it
   2.5                           a number, for a push constant
   0.5,1,2                       the numbers of a push constant that is a vector
 Element types: bool i8 u8 i16 u16 f16 i32 u32 f32 i64 u64 f64

@@ -182,9 +182,12 @@ impl Device {
     /// Ends the tracking of a block and returns the uses that must be over before its memory is freed, or that the
     /// next block of the same memory comes after; see [`Device::track_block_after`].
     ///
-    /// The block's id is dead from here on.
+    /// # Safety
+    ///
+    /// Whoever tracked the block retires it, once: the memory belongs to nobody else any more, neither the device nor a
+    /// [`HostHold`](crate::HostHold) that is still used is given its bytes from here on, and the id is not used again.
     #[must_use]
-    pub fn retire_block(&self, block: BlockId) -> LastUses {
+    pub unsafe fn retire_block(&self, block: BlockId) -> LastUses {
         let mut tracker = self.tracker();
         tracker.holds.retire(block);
         tracker.hazards.retire_block(block)

@@ -134,6 +134,14 @@ pub enum Error {
         /// The stream's device.
         stream: String,
     },
+    /// A step of a device that is not the graph's.
+    #[error("the graph belongs to {graph} and the step to {step}: they were opened separately")]
+    ForeignStep {
+        /// The graph's device.
+        graph: String,
+        /// The step's device.
+        step: String,
+    },
     /// A node that another graph was asked about.
     #[error("node {node} belongs to graph {of}, not to graph {graph}")]
     ForeignNode {

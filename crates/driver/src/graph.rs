@@ -30,21 +30,23 @@ type Commands = Box<dyn Fn(&mut Recorder<'_>) -> Result<()> + Send + Sync>;
 
 /// One operation of a graph: what it touches, and how it is recorded.
 pub struct Step {
+    device: Arc<Device>,
     accesses: SmallVec<[Access; 4]>,
     commands: Commands,
 }
 
 impl Step {
-    /// Describes an operation. `commands` is called whenever the graph is recorded afresh.
+    /// Describes an operation on `device`. `commands` is called whenever the graph is recorded afresh.
     ///
     /// # Safety
     ///
-    /// As [`Stream::record`]; and `commands` owns a handle to every block in `accesses`.
+    /// As [`Stream::record`] on a stream of `device`; and `commands` owns a handle to every block in `accesses`.
     pub unsafe fn new(
+        device: &Arc<Device>,
         accesses: &[Access],
         commands: impl Fn(&mut Recorder<'_>) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        Self { accesses: accesses.into(), commands: Box::new(commands) }
+        Self { device: Arc::clone(device), accesses: accesses.into(), commands: Box::new(commands) }
     }
 
     fn accesses(&self) -> &[Access] {
@@ -85,6 +87,22 @@ struct Held {
     steps: SmallVec<[Step; 1]>,
 }
 
+impl Held {
+    /// Refuses steps of another device than the graph's: its handles mean nothing there.
+    fn new<O: Any + Send + Sync>(
+        device: &Arc<Device>,
+        operation: O,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Result<Self> {
+        let steps: SmallVec<[Step; 1]> = steps.into_iter().collect();
+        if let Some(foreign) = steps.iter().find(|step| !Arc::ptr_eq(&step.device, device)) {
+            let (graph, step) = (device.info().name.clone(), foreign.device.info().name.clone());
+            return Err(Error::ForeignStep { graph, step });
+        }
+        Ok(Self { operation: Box::new(operation), steps })
+    }
+}
+
 /// What is being recorded into a graph.
 pub struct GraphRecorder {
     graph: u64,
@@ -106,10 +124,18 @@ impl GraphRecorder {
     }
 
     /// Adds an operation behind the others. It is run by each replay and not now.
-    pub fn add<O: Any + Send + Sync>(&mut self, operation: O, steps: impl IntoIterator<Item = Step>) -> Node<O> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignStep`] for a step of another device; nothing is added then.
+    pub fn add<O: Any + Send + Sync>(
+        &mut self,
+        operation: O,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Result<Node<O>> {
         let index = self.nodes.len();
-        self.nodes.push(Held { operation: Box::new(operation), steps: steps.into_iter().collect() });
-        Node { graph: self.graph, index, operation: PhantomData }
+        self.nodes.push(Held::new(self.stream.device(), operation, steps)?);
+        Ok(Node { graph: self.graph, index, operation: PhantomData })
     }
 }
 
@@ -213,7 +239,7 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignNode`]; nothing is changed then.
+    /// [`Error::ForeignNode`]; [`Error::ForeignStep`] for a step of another device. Nothing is changed then.
     pub fn replace<O: Any + Send + Sync>(
         &mut self,
         node: Node<O>,
@@ -221,7 +247,7 @@ impl Graph {
         steps: impl IntoIterator<Item = Step>,
     ) -> Result<()> {
         let index = self.index(node)?;
-        self.nodes[index] = Held { operation: Box::new(operation), steps: steps.into_iter().collect() };
+        self.nodes[index] = Held::new(self.device(), operation, steps)?;
         let mut recorded = self.recorded();
         let Recorded { current, former } = &mut *recorded;
         former.extend(current.drain(..));

@@ -341,10 +341,10 @@ fn is_complete(lanes: &SlotMap<LaneId, Lane>, point: Point) -> bool {
 
 #[cold]
 fn unknown_lane(lane: LaneId) -> ! {
-    panic!("{lane:?} is not a lane of this table: removed and finished, or of another device")
+    panic!("{lane:?} is not a lane of this table: it was removed and has finished, or this table never gave it out")
 }
 
 #[cold]
 fn unknown_block(block: BlockId) -> ! {
-    panic!("{block:?} is not a block of this table: retired, or of another device")
+    panic!("{block:?} is not a block of this table: it was retired, or this table never gave it out")
 }

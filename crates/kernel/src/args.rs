@@ -17,18 +17,53 @@ use crate::dtype::DType;
 use crate::scalar::ScalarValue;
 
 /// An array, as a kernel binds it: a range of a block, and what lies there.
+///
+/// A dispatch compares the range with the block before it binds anything. What an argument allows can be narrowed
+/// ([`ArrayArg::read_only`]) and never widened, so an argument of a read-only array is written by no kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct ArrayArg<'a> {
-    /// The memory.
-    pub block: &'a Arc<Block>,
-    /// What is said of the array in checks: type, shape, bytes, offset, access.
-    pub shape: ArrayShape<'a>,
+    pub(crate) block: &'a Arc<Block>,
+    pub(crate) shape: ArrayShape<'a>,
 }
 
-impl ArrayArg<'_> {
-    /// Where it lies in its block.
+impl<'a> ArrayArg<'a> {
+    /// Describes an array in the memory of `block`. A description of bytes outside it is refused by the dispatch.
+    #[must_use]
+    #[inline]
+    pub fn new(block: &'a Arc<Block>, shape: ArrayShape<'a>) -> Self {
+        Self { block, shape }
+    }
+
+    /// The memory.
+    #[must_use]
+    pub fn block(&self) -> &'a Arc<Block> {
+        self.block
+    }
+
+    /// What is said of the array in checks: type, shape, bytes, offset, access.
+    #[must_use]
+    pub fn shape(&self) -> &ArrayShape<'a> {
+        &self.shape
+    }
+
+    /// The same array, which no kernel may write.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.shape.is_writable = false;
+        self
+    }
+
+    /// The same array, which constant memory that is longer may take: what the array lacks reads as zero.
+    #[must_use]
+    pub fn padded(mut self) -> Self {
+        self.shape.is_padded = true;
+        self
+    }
+
+    /// Where it says it lies in its block. Only [`Block`] knows whether it does.
+    #[inline]
     pub(crate) fn bytes(&self) -> Range<u64> {
-        self.shape.offset..self.shape.offset + self.shape.nbytes
+        self.shape.offset..self.shape.offset.saturating_add(self.shape.nbytes)
     }
 }
 
@@ -281,8 +316,8 @@ tuples! {
 }
 
 /// What is said of constant memory in checks.
-pub(crate) fn constant_shape(dtype: DType, shape: &[usize], nbytes: u64) -> ArrayShape<'_> {
-    ArrayShape { label: None, dtype, shape, nbytes, offset: 0, is_contiguous: true, is_writable: false }
+pub(crate) fn constant_shape(dtype: DType, shape: &[usize], nbytes: u64, is_padded: bool) -> ArrayShape<'_> {
+    ArrayShape { is_writable: false, is_padded, ..ArrayShape::new(dtype, shape, nbytes) }
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 //! What fits an array parameter:
 //! - of scalars, vectors, matrices or atomics of `f32`: arrays of `f32`, and of complex numbers, whole elements only;
 //! - of structs: records of exactly the struct's stride, raw bytes (`u8`), or the struct's scalar when it has only one;
-//! - with padding inside its elements (`vec3`): arrays whose rows have the same padding.
+//! - with padding inside its elements (`vec3`): arrays whose rows have the same padding;
+//! - in constant memory: arrays of the declared size, and shorter ones if they are [padded](ArrayShape::is_padded).
 //!
 //! Read next: `check/order.rs` for which argument is for which parameter, `limits.rs` for the checks that need no arguments, `geometry.rs` for the launch's size.
 
@@ -37,7 +38,7 @@ pub struct ArrayShape<'a> {
     pub dtype: DType,
     /// Elements on each axis.
     pub shape: &'a [usize],
-    /// Bytes from its first element to its last, inclusive.
+    /// Bytes of its elements.
     pub nbytes: u64,
     /// Bytes from the start of the buffer it lies in.
     pub offset: u64,
@@ -45,6 +46,17 @@ pub struct ArrayShape<'a> {
     pub is_contiguous: bool,
     /// Whether it may be written.
     pub is_writable: bool,
+    /// Whether constant memory that is longer may take it, and read zeros in place of what it lacks.
+    pub is_padded: bool,
+}
+
+impl<'a> ArrayShape<'a> {
+    /// An array of `nbytes` at the start of its buffer, contiguous and writable, without a label.
+    #[must_use]
+    #[inline]
+    pub const fn new(dtype: DType, shape: &'a [usize], nbytes: u64) -> Self {
+        Self { label: None, dtype, shape, nbytes, offset: 0, is_contiguous: true, is_writable: true, is_padded: false }
+    }
 }
 
 impl fmt::Display for ArrayShape<'_> {
@@ -181,7 +193,7 @@ pub(crate) fn check_given(signature: &Signature, arguments: &[impl Given], limit
     Ok(packed)
 }
 
-fn refusal(kernel: &str, param: &str, problem: Mismatch) -> Error {
+pub(crate) fn refusal(kernel: &str, param: &str, problem: Mismatch) -> Error {
     Error::Argument { kernel: kernel.to_owned(), param: param.to_owned(), problem: Box::new(problem) }
 }
 
@@ -268,7 +280,7 @@ impl ArrayCheck<'_> {
     fn check_whole(&self, placement: &Placement) -> Result<()> {
         let (given, rest) = (self.array.nbytes, placement.rest(self.array.nbytes));
         if rest == 0 || self.param.is_constant {
-            return Ok(());
+            return Ok(()); // What constant memory lacks is its length's business.
         }
         let (ty, stride, after) = (self.param.ty.to_string(), placement.packed_bytes(), String::new());
         Err(self.refuse(Mismatch::PartialElement { ty, stride, given, rest, after }))
@@ -309,7 +321,14 @@ impl ArrayCheck<'_> {
         let ty = || param.ty.to_string();
         let problem = match param.ty.runtime_array() {
             _ if param.is_constant && given > fixed => Mismatch::TooLong { ty: ty(), limit: fixed, given },
-            None if param.is_constant || given == fixed => return Ok(()),
+            None if param.is_constant => {
+                let (given, needed) = (self.array.nbytes, self.constant_bytes());
+                if given >= needed || self.array.is_padded {
+                    return Ok(());
+                }
+                Mismatch::TooFew { ty: ty(), needed, given }
+            }
+            None if given == fixed => return Ok(()),
             None => Mismatch::FixedLength { ty: ty(), expected: fixed, given },
             Some(_) if given < fixed => Mismatch::TooShort { ty: ty(), needed: fixed, given },
             Some((_, stride)) => {
@@ -322,6 +341,21 @@ impl ArrayCheck<'_> {
             }
         };
         Err(self.refuse(problem))
+    }
+
+    /// Bytes of an array that fill constant memory: all the data that the shader declares, as the array has it.
+    fn constant_bytes(&self) -> u64 {
+        let fixed = self.param.fixed_bytes;
+        if let Some(placement) = &self.placement {
+            return placement.host_bytes(fixed);
+        }
+        let (element, stride) = match &self.param.ty {
+            ElementType::Array { element, stride, .. } => (&**element, u64::from(*stride)),
+            ty => (ty, fixed),
+        };
+        let ends = element.leaves().into_iter().map(|(at, dtype)| u64::from(at) + u64::from(dtype.itemsize()));
+        // Behind the last number there may be padding, which nobody needs to give.
+        fixed - ends.max().map_or(0, |end| stride.saturating_sub(end))
     }
 
     /// Refuses `(n, 3)` floats for `array<vec3<f32>>`, whose elements are 16 bytes apart: for every fourth `n` the total length

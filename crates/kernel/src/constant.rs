@@ -1,9 +1,9 @@
 //! Constant memory: host data that kernels read through `var<uniform>`.
 //!
 //! A snapshot is taken when the constant is made, as numba's `const.array_like` takes it; [`ConstArray::update`] replaces
-//! it for all who share it. A shader declares constant memory with a fixed size; a shorter snapshot is continued with
-//! zeros up to it, in a block of that size, made once and shared by every kernel that declares the same. Where the
-//! numbers go in it is `placement.rs`'s.
+//! it for all who share it. A shader declares constant memory with a fixed size. A shorter snapshot is refused, unless the
+//! caller says `padded`: then zeros follow it. Each declared size has a block, made once and shared by every kernel that
+//! declares it. Where the numbers go in it is decided in `placement.rs`.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,10 +24,12 @@ use crate::placement::Placement;
 /// Clones share the data and its memory, between kernels and threads. Elements are packed: rows of three floats fit an
 /// `array<vec3<f32>>`, a `#[repr(C)]` struct without padding fits the shader's struct with it, single numbers fit an
 /// array that the shader spreads over 16 bytes each. Where the last axes already have the padding, as rows of four floats
-/// for `vec3`, it lies as it is.
+/// for `vec3`, it lies as it is. One that is shorter than the shader declares is refused, unless it is
+/// [padded](ConstArray::padded).
 #[derive(Clone)]
 pub struct ConstArray {
     snapshot: Arc<Snapshot>,
+    is_padded: bool,
 }
 
 struct Snapshot {
@@ -84,10 +86,19 @@ impl ConstArray {
         let bytes = bytemuck::cast_slice(values).to_vec();
         // Checks look at axes in the order of memory.
         let shape = if is_column_major { shape.iter().rev().copied().collect() } else { shape.into() };
-        let (dtype, nbytes) = (T::DTYPE, bytes.len() as u64);
+        let (dtype, nbytes) = (DType::of::<T>(), bytes.len() as u64);
         let held = Mutex::new(Held { bytes, blocks: SmallVec::new() });
         let allocator = Arc::clone(allocator);
-        Self { snapshot: Arc::new(Snapshot { dtype, shape, is_column_major, nbytes, allocator, held }) }
+        let snapshot = Arc::new(Snapshot { dtype, shape, is_column_major, nbytes, allocator, held });
+        Self { snapshot, is_padded: false }
+    }
+
+    /// The same constant, which kernels may take that declare more: they read zeros behind its values. Otherwise a
+    /// constant that is shorter than the kernel declares is refused. Shares the values and their memory with this one.
+    #[must_use]
+    pub fn padded(mut self) -> Self {
+        self.is_padded = true;
+        self
     }
 
     /// Its shape.
@@ -103,7 +114,7 @@ impl ConstArray {
         self.snapshot.is_column_major
     }
 
-    /// Its bytes on the host, without padding and before they are continued with zeros.
+    /// Its bytes on the host, without padding, and without the zeros behind them if it is padded.
     #[must_use]
     pub fn nbytes(&self) -> u64 {
         self.snapshot.nbytes
@@ -122,9 +133,9 @@ impl ConstArray {
     pub fn update<T: Element>(&self, stream: &Stream, values: &[T]) -> Result<()> {
         let Snapshot { dtype, nbytes, allocator, .. } = &*self.snapshot;
         let bytes: &[u8] = bytemuck::cast_slice(values);
-        if T::DTYPE != *dtype || bytes.len() as u64 != *nbytes {
+        if DType::of::<T>() != *dtype || bytes.len() as u64 != *nbytes {
             let len = *nbytes / u64::from(dtype.itemsize()).max(1);
-            let (expected, given) = (format!("{len} of {dtype}"), format!("{} of {}", values.len(), T::DTYPE));
+            let (expected, given) = (format!("{len} of {dtype}"), format!("{} of {}", values.len(), DType::of::<T>()));
             return Err(Error::ConstantUpdate { expected, given });
         }
         if !Arc::ptr_eq(stream.device(), allocator.device()) {
@@ -148,10 +159,10 @@ impl ConstArray {
 
     /// As checks see it: the axes in the order of memory.
     pub(crate) fn shape(&self) -> ArrayShape<'_> {
-        constant_shape(self.snapshot.dtype, &self.snapshot.shape, self.nbytes())
+        constant_shape(self.snapshot.dtype, &self.snapshot.shape, self.nbytes(), self.is_padded)
     }
 
-    /// The data on the device, laid out so and continued with zeros to `size` bytes.
+    /// The data on the device, laid out so, and zero from its last value to `size` bytes.
     pub(crate) fn block(&self, stream: &Stream, size: u64, placement: Option<Placement>) -> Result<Arc<Block>> {
         let mut held = self.lock();
         held.blocks.retain(|placed| placed.block.is_alive()); // What a reset ended is sent anew.

@@ -3,7 +3,7 @@
 //! `check.rs` is the judge of every call and the author of every error. This file answers for it where the answer is a
 //! few comparisons, which is what repeated dispatches are made of: what is said to fit here, [`check`](crate::check())
 //! accepts, with the same push constants. Of all else nothing is said, and the caller asks `check`: names, constant
-//! memory that is continued, structs given as anything but records or their one scalar, rows that need padding, push
+//! memory that is padded, structs given as anything but records or their one scalar, rows that need padding, push
 //! constants as a whole.
 //! Read next: `launch.rs`, which makes the pass.
 

@@ -77,10 +77,12 @@ impl Kernel {
     #[inline]
     pub(crate) fn submit(&self, stream: &Stream, launch: &Launch) -> Result<()> {
         let record = |recorder: &mut Recorder<'_>| {
-            // SAFETY: the arrays outlive their last uses, which are recorded with the accesses.
+            // SAFETY: `prepare` of this kernel, or its gate, filled the launch. A block that is dropped gives its memory
+            // back with its last uses, and the accesses are among them, so the manager keeps it until they are over.
             unsafe { self.record_launch(recorder, launch) }
         };
-        // SAFETY: a launch touches what its `accesses` say; see there.
+        // SAFETY: the accesses are the ranges that are bound, each compared with its block by `Block::binding`. The shader
+        // reaches bound ranges alone: its indices are checked, or whoever built it without checks vouched for them.
         Ok(unsafe { stream.record(&launch.accesses, record) }?)
     }
 

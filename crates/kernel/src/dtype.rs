@@ -99,6 +99,43 @@ impl DType {
         Self::Record(size_of::<T>() as u32)
     }
 
+    /// The dtype of `T`. A type whose `DTYPE` does not describe it does not compile: one of another size, one with a
+    /// lesser alignment than the number it is said to be, one without bytes, and one that wants to lie at multiples of
+    /// more than 16 bytes, as the start of a host array promises no more.
+    ///
+    /// ```compile_fail
+    /// use vkarray_kernel::{DType, Element};
+    ///
+    /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+    /// #[repr(C)]
+    /// struct Byte(u8);
+    ///
+    /// impl Element for Byte {
+    ///     const DTYPE: DType = DType::F64; // Eight bytes.
+    /// }
+    /// println!("{}", DType::of::<Byte>());
+    /// ```
+    #[must_use]
+    #[inline]
+    pub const fn of<T: Element>() -> Self {
+        const { T::DTYPE.assert_describes::<T>() };
+        T::DTYPE
+    }
+
+    /// Evaluated when a program is built.
+    const fn assert_describes<T>(self) {
+        let alignment = match self {
+            Self::Bool | Self::I8 | Self::U8 | Self::Record(_) => 1,
+            Self::I16 | Self::U16 | Self::F16 | Self::BF16 => 2,
+            Self::I32 | Self::U32 | Self::F32 | Self::Complex32 => 4,
+            Self::I64 | Self::U64 | Self::F64 | Self::Complex64 => align_of::<u64>(),
+        };
+        assert!(size_of::<T>() > 0, "a type without bytes is no element of an array");
+        assert!(size_of::<T>() == self.itemsize() as usize, "the element's `DTYPE` has another size than the type");
+        assert!(align_of::<T>() >= alignment, "the element's `DTYPE` has a greater alignment than the type");
+        assert!(align_of::<T>() <= 16, "an element lies at multiples of at most 16 bytes");
+    }
+
     fn named(self) -> Option<&'static (Self, &'static str, &'static str, u32)> {
         NAMED.iter().find(|row| row.0 == self)
     }
@@ -184,7 +221,8 @@ impl FromStr for DType {
 /// A Rust type that arrays are made of.
 ///
 /// Implemented for the integers, `f32`, `f64`, [`half::f16`], [`half::bf16`], [`Bool`], [`Complex32`] and
-/// [`Complex64`]. For a struct of your own, implement it with [`DType::record`].
+/// [`Complex64`]. For a struct of your own, implement it with [`DType::record`]. Arrays of a type whose `DTYPE` is not
+/// its own do not compile; see [`DType::of`].
 pub trait Element: Pod {
     /// What the array's elements are.
     const DTYPE: DType;

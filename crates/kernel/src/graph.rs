@@ -57,13 +57,14 @@ struct Region {
     offset: u64,
     is_contiguous: bool,
     is_writable: bool,
+    is_padded: bool,
 }
 
 impl Kernel {
     /// Adds to a graph that the kernel runs over `groups`. Otherwise as [`Kernel::dispatch`].
     ///
-    /// The graph keeps the arrays and the kernel alive. An array that is shorter than the constant memory it is for is
-    /// copied by every replay.
+    /// The graph keeps the arrays and the kernel alive. A padded array that is shorter than the constant memory it is
+    /// for is copied by every replay.
     ///
     /// # Errors
     ///
@@ -82,7 +83,7 @@ impl Kernel {
             held.steps_for(graph.stream(), args).map(|steps| (held, steps))
         });
         let (dispatch, steps) = dispatch?;
-        Ok(DispatchNode(graph.add(dispatch, steps)))
+        Ok(DispatchNode(graph.add(dispatch, steps)?))
     }
 
     fn name_of(&self, idx: usize, arg: &NamedArg<'_>) -> String {
@@ -195,13 +196,13 @@ impl Dispatch {
 
 /// A launch of this kernel's that holds its blocks.
 fn step(kernel: Kernel, launch: Launch) -> Step {
-    let accesses = launch.accesses.clone();
+    let (device, accesses) = (Arc::clone(kernel.device()), launch.accesses.clone());
     let record = move |recorder: &mut Recorder<'_>| {
         // SAFETY: this kernel made the launch, which holds the blocks; their last uses are recorded with the accesses.
         unsafe { kernel.record_launch(recorder, &launch) }
     };
     // SAFETY: the launch touches what its `accesses` say, and `record` owns it and with it the blocks.
-    unsafe { Step::new(&accesses, record) }
+    unsafe { Step::new(&device, &accesses, record) }
 }
 
 /// Constants are sent once, copies of arrays become steps of their own.
@@ -274,6 +275,7 @@ impl Held {
                     offset: shape.offset,
                     is_contiguous: shape.is_contiguous,
                     is_writable: shape.is_writable,
+                    is_padded: shape.is_padded,
                 },
             },
             Arg::Constant(constant) => Self::Constant((*constant).clone()),
@@ -288,9 +290,9 @@ impl AsArg for Held {
     fn as_arg(&self) -> Arg<'_> {
         match self {
             Self::Array { block, dtype, shape, region } => {
-                let &Region { nbytes, offset, is_contiguous, is_writable } = region;
-                let shape =
-                    ArrayShape { label: None, dtype: *dtype, shape, nbytes, offset, is_contiguous, is_writable };
+                let &Region { nbytes, offset, is_contiguous, is_writable, is_padded } = region;
+                let plain = ArrayShape::new(*dtype, shape, nbytes);
+                let shape = ArrayShape { offset, is_contiguous, is_writable, is_padded, ..plain };
                 Arg::Array(ArrayArg { block, shape })
             }
             Self::Constant(constant) => Arg::Constant(constant),

@@ -71,12 +71,12 @@ impl<'a> Indirect<'a> {
         let Some(start) = start else {
             return Err(Error::CountsRange { kernel: entry(), first: self.first, given: shape.to_string() });
         };
-        let offset = shape.offset + start;
+        let offset = shape.offset.saturating_add(start);
         if !offset.is_multiple_of(4) {
             return Err(Error::CountsMisaligned { kernel: entry(), offset });
         }
         kernel.check_device(block.device(), "the array with its number of workgroups")?;
-        block.check_alive()?;
+        block.check_range(offset, BYTES)?;
         Ok(Counts { block, offset })
     }
 }
@@ -92,26 +92,26 @@ impl Counts<'_> {
     pub(crate) fn launch_gated(self, kernel: &Kernel, launch: &mut Launch, supply: &mut impl Supply) -> Result<()> {
         let admitted = self.block.allocator().allocate(BYTES, MemoryKind::Device)?;
         let gate = kernel.gate()?;
-        supply.run(&gate, self.admission(kernel, &gate, &admitted))?;
+        supply.run(&gate, self.admission(kernel, &gate, &admitted)?)?;
         Counts { block: &admitted, offset: 0 }.launch(launch);
         launch.made.push(admitted);
         Ok(())
     }
 
     /// The launch of the gate: from these numbers to `admitted`.
-    fn admission(self, kernel: &Kernel, gate: &Kernel, admitted: &Arc<Block>) -> Launch {
+    fn admission(self, kernel: &Kernel, gate: &Kernel, admitted: &Arc<Block>) -> Result<Launch> {
         let limits = &gate.pipeline.limits;
         let aligned = self.offset - self.offset % limits.min_storage_buffer_offset_alignment.max(4);
         let at = u32::try_from((self.offset - aligned) / 4).expect("less than an alignment");
         let mut launch = Launch::new(&gate.pipeline);
-        launch.bind(self.block, aligned..self.offset + BYTES, ParamKind::Storage, false);
+        launch.bind(self.block, aligned..self.offset + BYTES, ParamKind::Storage, false)?;
         launch.accesses[0].range.start = self.offset; // Nothing before is read.
-        launch.bind(admitted, 0..BYTES, ParamKind::Storage, true);
+        launch.bind(admitted, 0..BYTES, ParamKind::Storage, true)?;
         let [x, y, z] = kernel.pipeline.limits.max_workgroup_count;
         launch.push_constants.copy_from_slice(bytemuck::bytes_of(&[x, y, z, at]));
         launch.counts = [1; 3];
         launch.made.extend([Arc::clone(self.block), Arc::clone(admitted)]); // A graph's goes on after the call.
-        launch
+        Ok(launch)
     }
 
     /// Waits for the numbers and returns them as the host's.

@@ -14,12 +14,13 @@ use vkarray_driver::hazard::{Access, Mode, Stage};
 use vkarray_driver::{Device, Stream};
 
 use crate::args::{Arg, ArrayArg, NamedArg};
-use crate::check::{Packed, check_given};
+use crate::check::{Packed, check_given, refusal};
 use crate::constant::ConstArray;
 use crate::error::{Error, Result};
 use crate::geometry::{Counted, Groups};
 use crate::kernel::{Kernel, Pipeline};
 use crate::limits::Limits;
+use crate::mismatch::Mismatch;
 use crate::placement::Placement;
 use crate::signature::{Param, ParamKind, Signature};
 
@@ -98,10 +99,16 @@ impl Launch {
         }));
     }
 
-    /// Adds the array of the next parameter. A call would cost a third as much again.
+    /// Adds the array of the next parameter, if the block has the bytes. A call would cost a third as much again.
     #[inline(always)]
-    pub(crate) fn bind(&mut self, block: &Block, range: Range<u64>, kind: ParamKind, writes: bool) {
-        self.buffers.push(block.binding(&range));
+    pub(crate) fn bind(
+        &mut self,
+        block: &Block,
+        range: Range<u64>,
+        kind: ParamKind,
+        writes: bool,
+    ) -> vkarray_allocator::Result<()> {
+        self.buffers.push(block.binding(&range)?);
         let stage = match kind {
             ParamKind::Storage => Stage::Compute,
             ParamKind::Uniform => Stage::Constant,
@@ -109,6 +116,7 @@ impl Launch {
         let mode = if writes { Mode::Write } else { Mode::Read };
         self.accesses.push(Access { mode, ..block.read(range, stage) });
         self.writes_mapped |= writes && block.is_mapped();
+        Ok(())
     }
 
     /// Fills it if the call surely fits and has something to launch. Otherwise leaves anything.
@@ -121,8 +129,10 @@ impl Launch {
         let (arrays, numbers) = args.split_at(digest.arrays.len());
         for (rule, given) in digest.arrays.iter().zip(arrays) {
             match (given.name, &given.arg) {
-                (None, Arg::Array(array)) if rule.takes(&array.shape) && is_usable(pipeline, array.block) => {
-                    self.bind(array.block, array.bytes(), rule.kind, rule.writes);
+                (None, Arg::Array(array)) if rule.takes(&array.shape) && pipeline.is_of(array.block.device()) => {
+                    if self.bind(array.block, array.bytes(), rule.kind, rule.writes).is_err() {
+                        return Fit::Unknown;
+                    }
                 }
                 _ => return Fit::Unknown,
             }
@@ -162,12 +172,6 @@ impl Launch {
     }
 }
 
-/// Whether a kernel of the pipeline can use the memory.
-#[inline]
-fn is_usable(pipeline: &Pipeline, block: &Block) -> bool {
-    pipeline.is_of(block.device()) && block.is_alive()
-}
-
 /// So many zeros, without a loop or a call for as many as usually fit.
 #[inline]
 fn zeros(n: usize) -> SmallVec<[u8; 128]> {
@@ -182,7 +186,7 @@ pub(crate) trait Supply {
     /// A copy of an array that starts where the device cannot bind it.
     fn copied(&mut self, array: &ArrayArg<'_>) -> Result<Arc<Block>>;
 
-    /// A copy of an array that is shorter than the constant memory it is for, continued with zeros.
+    /// A copy of an array that is shorter than the constant memory it is for, with zeros behind it.
     fn continued(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>>;
 
     /// Runs another kernel first.
@@ -244,7 +248,7 @@ impl Kernel {
     ) -> Result<Prepared> {
         let pipeline = &*self.pipeline;
         let packed = check_given(&pipeline.signature, args, &pipeline.limits)?;
-        self.check_devices(args)?;
+        self.check_memory(&packed, args)?;
         check_aliasing(&pipeline.signature, &packed, args)?;
         let mut on_device = None;
         let folded = match groups.counts(pipeline.signature.workgroup_size, &pipeline.limits) {
@@ -290,7 +294,8 @@ impl Kernel {
         Error::ForeignDevice { kernel, own, what, other }
     }
 
-    fn check_devices(&self, args: &[NamedArg<'_>]) -> Result<()> {
+    /// Checks that the memory of the arguments is this device's, alive, and as long as they say.
+    fn check_memory(&self, packed: &Packed, args: &[NamedArg<'_>]) -> Result<()> {
         for arg in args {
             match &arg.arg {
                 Arg::Array(array) => {
@@ -299,6 +304,17 @@ impl Kernel {
                 }
                 Arg::Constant(constant) => self.check_device(constant.allocator().device(), "constant memory")?,
                 Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) => {}
+            }
+        }
+        for (param, &idx) in self.signature().params.iter().zip(&packed.arrays) {
+            let Arg::Array(array) = &args[idx].arg else { continue };
+            if let Err(vkarray_allocator::Error::OutOfBounds { size, .. }) = array.block.binding(&array.bytes()) {
+                let (offset, given) = (array.shape.offset, array.shape.nbytes);
+                return Err(refusal(
+                    &self.signature().entry,
+                    &param.name,
+                    Mismatch::OutsideMemory { offset, given, size },
+                ));
             }
         }
         Ok(())
@@ -312,8 +328,8 @@ fn check_aliasing(signature: &Signature, packed: &Packed, args: &[NamedArg<'_>])
         _ => None,
     };
     let share = |a: &ArrayArg<'_>, b: &ArrayArg<'_>| {
-        let (a_end, b_end) = (a.shape.offset + a.shape.nbytes, b.shape.offset + b.shape.nbytes);
-        Arc::ptr_eq(a.block, b.block) && a.shape.offset < b_end && b.shape.offset < a_end
+        let (a_bytes, b_bytes) = (a.bytes(), b.bytes());
+        Arc::ptr_eq(a.block, b.block) && a_bytes.start < b_bytes.end && b_bytes.start < a_bytes.end
     };
     for (i, first) in signature.params.iter().enumerate() {
         for (j, second) in signature.params.iter().enumerate().skip(i + 1) {
@@ -353,8 +369,7 @@ fn bind(
             (copy, array.shape.nbytes)
         }
         Arg::Array(array) => {
-            launch.bind(array.block, array.bytes(), param.kind, param.writes);
-            return Ok(());
+            return Ok(launch.bind(array.block, array.bytes(), param.kind, param.writes)?);
         }
         Arg::Constant(constant) => {
             let placement = Placement::of(param, &constant.shape());
@@ -366,7 +381,7 @@ fn bind(
             unreachable!("the check gave every buffer parameter an array")
         }
     };
-    launch.bind(&made, 0..size, param.kind, param.writes);
+    launch.bind(&made, 0..size, param.kind, param.writes)?;
     launch.made.push(made);
     Ok(())
 }

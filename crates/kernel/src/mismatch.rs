@@ -43,6 +43,15 @@ pub enum Mismatch {
     /// Constant memory longer than the shader declares.
     #[error("is {ty} in constant memory, at most {limit} bytes, got {given} bytes")]
     TooLong { ty: String, limit: u64, given: u64 },
+    /// Constant memory shorter than the shader declares.
+    #[error(
+        "is {ty} in constant memory, {needed} bytes, got {given} bytes; \
+         give the rest, or say `padded` to have it read as zeros"
+    )]
+    TooFew { ty: String, needed: u64, given: u64 },
+    /// Bytes that its memory does not have.
+    #[error("lies at bytes {offset}..{} of its memory, which has {size} bytes", u128::from(*.offset) + u128::from(*.given))]
+    OutsideMemory { offset: u64, given: u64, size: u64 },
     /// A length that ends inside an element: `given` bytes of array, `rest` of them past the last whole element.
     #[error("is {ty}, {stride} bytes an element, got {given} bytes{after}, {rest} too many")]
     PartialElement { ty: String, stride: u32, given: u64, rest: u64, after: String },

@@ -75,6 +75,11 @@ impl Placement {
         given.div_ceil(self.packed as u64).saturating_mul(self.stride as u64)
     }
 
+    /// Bytes on the host of what takes so many on the device.
+    pub(crate) fn host_bytes(&self, laid: u64) -> u64 {
+        laid / self.stride as u64 * self.packed as u64
+    }
+
     /// Bytes of the last element that are given, if it is not whole.
     pub(crate) fn rest(&self, given: u64) -> u64 {
         given % self.packed as u64

@@ -51,7 +51,7 @@ impl Kernel {
         })?;
         let report = sanitizer.allocator.allocate(bytes, MemoryKind::Device)?;
         report.fill(stream, 0)?;
-        launch.bind(&report, 0..bytes, ParamKind::Storage, true);
+        launch.bind(&report, 0..bytes, ParamKind::Storage, true)?;
         self.submit(stream, launch)?;
         let mut words = [0_u32; REPORT_WORDS];
         report.copy_to_host(stream, 0, bytemuck::cast_slice_mut(&mut words))?;

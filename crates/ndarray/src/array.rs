@@ -13,6 +13,7 @@ use vkarray_allocator::Block;
 use vkarray_kernel::{Arg, ArrayArg, ArrayShape, AsArg, DType, Element};
 
 use crate::context::Context;
+use crate::error::Result;
 use crate::layout::Layout;
 
 /// Whoever the memory belongs to besides its block: held, never looked at.
@@ -30,6 +31,7 @@ pub struct DeviceNDArray<T: Element> {
     extent: Extent,
     label: Option<Arc<str>>,
     is_writable: bool,
+    is_padded: bool,
     owner: Option<Owner>,
     element: PhantomData<fn() -> T>,
 }
@@ -46,15 +48,25 @@ struct Extent {
 
 impl Extent {
     fn new<T>(layout: &Layout) -> Self {
-        let bytes = |n_elements: usize| n_elements as u64 * size_of::<T>() as u64;
+        // A broadcast layout may have more elements than there are bytes to count.
+        let bytes = |n_elements: usize| (n_elements as u64).saturating_mul(size_of::<T>() as u64);
         let is_contiguous = layout.is_c_contiguous();
         Self { nbytes: bytes(layout.size()), offset: bytes(layout.offset()), is_contiguous }
     }
 }
 
 impl<T: Element> DeviceNDArray<T> {
-    /// The caller has seen to it that the block holds the layout's extent.
-    pub(crate) fn new(context: &Context, block: Arc<Block>, layout: Layout) -> Self {
+    /// An array in a block of which it is not known whether it holds the layout's extent.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`](crate::Error::Memory) if it does not.
+    pub(crate) fn new(context: &Context, block: Arc<Block>, layout: Layout) -> Result<Self> {
+        block.check_range(0, end_byte::<T>(&layout))?;
+        Ok(Self::of_checked(context, block, layout))
+    }
+
+    fn of_checked(context: &Context, block: Arc<Block>, layout: Layout) -> Self {
         let extent = Extent::new::<T>(&layout);
         Self::with_extent(context.held(), block, layout, extent)
     }
@@ -73,7 +85,9 @@ impl<T: Element> DeviceNDArray<T> {
 
     #[inline]
     fn with_extent(context: Context, block: Arc<Block>, layout: Layout, extent: Extent) -> Self {
-        Self { context, block, layout, extent, label: None, is_writable: true, owner: None, element: PhantomData }
+        let _ = DType::of::<T>(); // Every array is made here: of elements that are what they say, or not at all.
+        let (label, owner) = (None, None);
+        Self { context, block, layout, extent, label, is_writable: true, is_padded: false, owner, element: PhantomData }
     }
 
     /// Holds `owner` for as long as this array and its views live.
@@ -83,13 +97,11 @@ impl<T: Element> DeviceNDArray<T> {
 
     /// Views the same memory through another layout, as elements of another type. Every view is made here.
     pub(crate) fn with_layout<U: Element>(&self, layout: Layout) -> DeviceNDArray<U> {
-        debug_assert!(
-            layout.extent().end as u64 * size_of::<U>() as u64 <= self.block.size(),
-            "a view leaves its block"
-        );
+        assert!(end_byte::<U>(&layout) <= self.block.size(), "a view leaves its block: {layout:?}");
         let (label, owner) = (self.label.clone(), self.owner.clone());
-        let view = DeviceNDArray::new(&self.context, Arc::clone(&self.block), layout);
-        DeviceNDArray { label, owner, is_writable: self.is_writable, ..view }
+        let (is_writable, is_padded) = (self.is_writable, self.is_padded);
+        let view = DeviceNDArray::of_checked(&self.context, Arc::clone(&self.block), layout);
+        DeviceNDArray { label, owner, is_writable, is_padded, ..view }
     }
 
     /// The same array, of which nothing can be written: kernels that write it and copies into it are refused. So are
@@ -97,6 +109,14 @@ impl<T: Element> DeviceNDArray<T> {
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.is_writable = false;
+        self
+    }
+
+    /// The same array, which kernels may take as constant memory that is longer: what the array lacks reads as zero.
+    /// Otherwise an array that is shorter than a kernel's `var<uniform>` is refused. Its views are padded too.
+    #[must_use]
+    pub fn padded(mut self) -> Self {
+        self.is_padded = true;
         self
     }
 
@@ -190,7 +210,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// The type of its elements.
     #[must_use]
     pub fn dtype(&self) -> DType {
-        T::DTYPE
+        DType::of::<T>()
     }
 
     /// Whether walking the last axis fastest visits memory in order, without gaps. NumPy's rule.
@@ -216,7 +236,7 @@ impl<T: Element> Clone for DeviceNDArray<T> {
 impl<T: Element> fmt::Debug for DeviceNDArray<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DeviceNDArray")
-            .field("dtype", &format_args!("{}", T::DTYPE))
+            .field("dtype", &format_args!("{}", DType::of::<T>()))
             .field("shape", &self.shape())
             .field("strides", &self.strides())
             .field("device", &self.context.info().name)
@@ -226,17 +246,21 @@ impl<T: Element> fmt::Debug for DeviceNDArray<T> {
 
 impl<T: Element> AsArg for DeviceNDArray<T> {
     fn as_arg(&self) -> Arg<'_> {
-        Arg::Array(ArrayArg {
-            block: &self.block,
-            shape: ArrayShape {
-                label: self.label(),
-                dtype: T::DTYPE,
-                shape: self.shape(),
-                nbytes: self.extent.nbytes,
-                offset: self.extent.offset,
-                is_contiguous: self.extent.is_contiguous,
-                is_writable: self.is_writable,
-            },
-        })
+        let shape = ArrayShape {
+            label: self.label(),
+            dtype: DType::of::<T>(),
+            shape: self.shape(),
+            nbytes: self.extent.nbytes,
+            offset: self.extent.offset,
+            is_contiguous: self.extent.is_contiguous,
+            is_writable: self.is_writable,
+            is_padded: self.is_padded,
+        };
+        Arg::Array(ArrayArg::new(&self.block, shape))
     }
+}
+
+/// Where the bytes of the last element of a layout end.
+fn end_byte<T>(layout: &Layout) -> u64 {
+    (layout.extent().end as u64).saturating_mul(size_of::<T>() as u64)
 }

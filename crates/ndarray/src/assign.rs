@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::Stream;
-use vkarray_kernel::Element;
+use vkarray_kernel::{DType, Element};
 
 use crate::array::DeviceNDArray;
 use crate::copy::Place;
@@ -190,7 +190,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// Checks that the array can be written, element by element.
     pub(crate) fn check_writable(&self) -> Result<()> {
         if !self.is_writable() {
-            return Err(Error::ReadOnly { dtype: T::DTYPE, shape: self.shape().to_vec() });
+            return Err(Error::ReadOnly { dtype: DType::of::<T>(), shape: self.shape().to_vec() });
         }
         if self.layout().has_internal_overlap() {
             return Err(Error::SharedElements { shape: self.shape().to_vec(), strides: self.strides().to_vec() });

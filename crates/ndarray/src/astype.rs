@@ -3,7 +3,7 @@
 //! What a conversion means is decided in `copy/cast.rs`. Views of the same bytes as another type are no conversion.
 
 use vkarray_driver::Stream;
-use vkarray_kernel::{Element, Groups};
+use vkarray_kernel::{DType, Element, Groups};
 
 use crate::array::DeviceNDArray;
 use crate::copy::cast::Cast;
@@ -40,7 +40,7 @@ impl<T: Element> DeviceNDArray<T> {
         let ctx = self.context();
         ctx.check_stream(stream)?;
         let machine = ctx.copies().machine;
-        let (from, to) = (T::DTYPE, U::DTYPE);
+        let (from, to) = (DType::of::<T>(), DType::of::<U>());
         let cast = Cast::new(from, to, machine.group).ok_or(Error::NoConversion { from, to })?;
         let packed = self.to_contiguous_on(stream, Order::K)?;
         let target = ctx.device_array_like::<U, T>(&packed)?;

@@ -4,7 +4,7 @@ use ndarray::{ArrayBase, Data, Dimension};
 use smallvec::SmallVec;
 use vkarray_allocator::{Holder, MemoryKind};
 use vkarray_driver::Stream;
-use vkarray_kernel::Element;
+use vkarray_kernel::{DType, Element};
 
 use crate::array::DeviceNDArray;
 use crate::context::Context;
@@ -148,7 +148,7 @@ impl Context {
     #[inline(always)] // It has two callers, and the one that matters knows the shape.
     fn allocate<T: Element>(&self, shape: &[usize], layout: Layout, is_contiguous: bool) -> Result<DeviceNDArray<T>> {
         let nbytes = layout.bytes(shape.iter().product(), size_of::<T>())?;
-        let (context, holder) = (self.held(), Holder::array(T::DTYPE.short_name(), shape));
+        let (context, holder) = (self.held(), Holder::array(DType::of::<T>().short_name(), shape));
         let block = context.allocator().allocate_for(nbytes, MemoryKind::Device, holder)?;
         Ok(DeviceNDArray::packed(context, block, layout, nbytes, is_contiguous))
     }
@@ -160,5 +160,5 @@ pub(crate) fn check_fills<T: Element>(layout: &Layout, values: &[T]) -> Result<(
         return Ok(());
     }
     let (given, expected, shape) = (values.len(), layout.size(), layout.shape().to_vec());
-    Err(Error::LengthMismatch { given, expected, shape, dtype: T::DTYPE })
+    Err(Error::LengthMismatch { given, expected, shape, dtype: DType::of::<T>() })
 }

@@ -30,7 +30,7 @@ impl<T: Element> fmt::Display for DeviceNDArray<T> {
                 let values: Vec<T> = corners.iter().copied().collect();
                 f.write_str(&text(self.shape(), &values))
             }
-            Err(error) => write!(f, "<{} of shape {}, cannot be read: {error}>", T::DTYPE, tuple(self.shape())),
+            Err(error) => write!(f, "<{} of shape {}, cannot be read: {error}>", DType::of::<T>(), tuple(self.shape())),
         }
     }
 }
@@ -69,7 +69,7 @@ fn text<T: Element>(shape: &[usize], values: &[T]) -> String {
 
 /// Each value as a word; all of one width, but for the only one of an array without axes.
 fn words<T: Element>(values: &[T], is_scalar: bool) -> Vec<String> {
-    match T::DTYPE {
+    match DType::of::<T>() {
         DType::Bool => each(values, |value: Bool| {
             let text = if bool::from(value) { "True" } else { "False" };
             if is_scalar { text.to_owned() } else { format!("{text:>5}") }

@@ -102,12 +102,12 @@ impl Context {
     pub fn shared_array<T: Element>(&self, shape: impl AsRef<[usize]>) -> Result<DeviceNDArray<T>> {
         let layout = Layout::contiguous(shape.as_ref(), Order::C)?;
         let block = self.allocator().allocate(layout.span_bytes(size_of::<T>())?, MemoryKind::Shared)?;
-        Ok(DeviceNDArray::new(self, block, layout))
+        DeviceNDArray::new(self, block, layout)
     }
 
     fn on_host<T: Element>(&self, layout: Layout, options: HostOptions) -> Result<DeviceNDArray<T>> {
         let block = self.allocator().allocate_host(layout.span_bytes(size_of::<T>())?, options)?;
-        Ok(DeviceNDArray::new(self, block, layout))
+        DeviceNDArray::new(self, block, layout)
     }
 }
 

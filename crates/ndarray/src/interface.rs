@@ -137,6 +137,9 @@ fn elements(bytes: i128, itemsize: u32) -> std::result::Result<isize, InterfaceE
 }
 
 /// Something that has an array on a device to show: arrays of this library, and others' that lie in its memory.
+///
+/// An implementation may be wrong without harm: [`Context::as_device_array`] calls each method once, and compares the
+/// description with the memory that came with it.
 pub trait AsDeviceArray {
     /// Describes the array.
     ///
@@ -176,7 +179,7 @@ impl<T: Element> AsDeviceArray for DeviceNDArray<T> {
         let ready = self.block().ready_point(self.context().default_stream())?;
         Ok(DeviceArrayInterface {
             shape: self.shape().to_vec(),
-            typestr: T::DTYPE.typestr(ByteOrder::NATIVE),
+            typestr: DType::of::<T>().typestr(ByteOrder::NATIVE),
             strides: (!is_dense).then(|| self.strides().iter().map(|stride| stride * itemsize).collect()),
             offset: self.offset() as u64 * size_of::<T>() as u64,
             memory: MemoryHandle {
@@ -221,11 +224,13 @@ impl Context {
         A: AsDeviceArray + Send + Sync + 'static,
     {
         let interface = object.device_array_interface()?;
-        let layout = self.check_interface(object.memory(), &interface, T::DTYPE)?;
+        // Asked once: the next answer may be another.
+        let memory = Arc::clone(object.memory());
+        let layout = self.check_interface(&memory, &interface, DType::of::<T>())?;
         if let Some(point) = object.ready() {
-            object.memory().order_after(self.default_stream(), &point)?;
+            memory.order_after(self.default_stream(), &point)?;
         }
-        let array = DeviceNDArray::new(self, Arc::clone(object.memory()), layout).with_owner(Arc::new(object));
+        let array = DeviceNDArray::new(self, memory, layout)?.with_owner(Arc::new(object));
         Ok(if interface.read_only { array.read_only() } else { array })
     }
 

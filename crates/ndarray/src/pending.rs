@@ -13,7 +13,7 @@ use std::task::{Context as TaskContext, Poll, ready};
 use ndarray::ArrayD;
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::{Done, Stream};
-use vkarray_kernel::Element;
+use vkarray_kernel::{DType, Element};
 
 use crate::array::DeviceNDArray;
 use crate::error::Result;
@@ -91,7 +91,7 @@ impl<T: Element> Future for PendingCopy<T> {
 impl<T: Element> fmt::Debug for PendingCopy<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PendingCopy")
-            .field("dtype", &format_args!("{}", T::DTYPE))
+            .field("dtype", &format_args!("{}", DType::of::<T>()))
             .field("shape", &self.shape)
             .field("done", &self.done)
             .finish_non_exhaustive()

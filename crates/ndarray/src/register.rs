@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use vkarray_allocator::{self as allocator, RegisteredPath};
 use vkarray_driver::Stream;
-use vkarray_kernel::Element;
+use vkarray_kernel::{DType, Element};
 
 use crate::array::DeviceNDArray;
 use crate::context::Context;
@@ -42,6 +42,7 @@ impl Context {
         data: &mut [T],
         work: impl for<'x, 'r> FnOnce(Registered<'x, 'r, T>) -> R,
     ) -> Result<R> {
+        let _ = DType::of::<T>(); // The elements are what they say, or this does not compile.
         let work =
             |bytes: &mut allocator::Registered<'_>| work(Registered { bytes, context: self, element: PhantomData });
         Ok(self.allocator().register(bytemuck::cast_slice_mut(data), work)?)

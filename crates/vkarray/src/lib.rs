@@ -66,8 +66,8 @@ pub use vkarray_driver::{
     ValidationMessage,
 };
 pub use vkarray_kernel::{
-    Access, Arg, ArgList, ArgShape, Arguments, ArrayShape, AsArg, Bool, Bounds, BufferBounds, CacheCounters, CacheMode,
-    CacheSettings, Complex32, Complex64, ConstArray, Constant, DType, DispatchNode, Element, ElementType,
+    Access, Arg, ArgList, ArgShape, Arguments, ArrayArg, ArrayShape, AsArg, Bool, Bounds, BufferBounds, CacheCounters,
+    CacheMode, CacheSettings, Complex32, Complex64, ConstArray, Constant, DType, DispatchNode, Element, ElementType,
     Error as KernelError, Fault, Finding, Fold, Groups, Immediate, Kernel, KernelBuilder, KernelCache, Library, Limits,
     Module, NamedArg, Options, OtherAccess, Param, ParamKind, Parameter, PushMember, Sanitize, Sanitized, ScalarValue,
     Signature, Source, StoreCounters, Subgroups, Translated,
@@ -80,6 +80,8 @@ pub use vkarray_ndarray::{
     PendingCopy, RangeProblem, ReadyPoint, Registered, Result, Span, broadcast_shapes, write_npy,
 };
 
+#[cfg(doctest)]
+mod element_types;
 #[cfg(doctest)]
 mod kernel_macro;
 

@@ -10,6 +10,7 @@ use super::{MemoryContext, Reference};
 use crate::block::Block;
 use crate::error::{Error, Result};
 use crate::kind::MemoryKind;
+use crate::transfer::check_same_device;
 
 /// Where blocks start in their buffers, and so the least alignment.
 const BLOCK_ALIGNMENT: u64 = 256;
@@ -40,13 +41,14 @@ impl Span {
         if alignment != 0 && !alignment.is_power_of_two() {
             return Err(Error::InvalidAlignment { alignment });
         }
-        let limit = context.stream().device().info().limits.max_buffer_size;
+        let stream = context.stream();
+        let limit = stream.device().info().limits.max_buffer_size;
         let room = if alignment > BLOCK_ALIGNMENT { alignment } else { 0 };
         let bytes = nbytes.checked_add(room).ok_or(Error::TooLarge { bytes: nbytes, limit })?;
         let block = context.allocator().allocate(bytes, kind)?;
         let first = block.mapped().map_or(block.buffer_offset(), |address| address.addr().get() as u64);
         let start = if room > 0 { first.next_multiple_of(alignment) - first } else { 0 };
-        Ok(Self::new(context, block, start..start + nbytes, alignment))
+        Ok(Self::new(stream, block, start..start + nbytes, alignment))
     }
 
     pub(super) fn of_block(
@@ -59,17 +61,15 @@ impl Span {
         if block.kind() != kind {
             return Err(Error::OtherKind { held: block.kind(), wanted: kind });
         }
-        if !Arc::ptr_eq(block.device(), context.stream().device()) {
-            let (left, right) = (block.device().info().name.clone(), context.stream().device().info().name.clone());
-            return Err(Error::ForeignDevice { left, right });
-        }
+        let stream = context.stream();
+        check_same_device(block.device(), stream.device())?;
         let range = part(&(0..block.size()), range)?;
-        Ok(Self { reference: Some(reference), ..Self::new(context, Arc::clone(block), range, 0) })
+        Ok(Self { reference: Some(reference), ..Self::new(stream, Arc::clone(block), range, 0) })
     }
 
-    fn new(context: &impl MemoryContext, block: Arc<Block>, range: Range<u64>, alignment: u64) -> Self {
+    fn new(stream: &Stream, block: Arc<Block>, range: Range<u64>, alignment: u64) -> Self {
         let allocation = Arc::new(RwLock::new(Some(block)));
-        Self { allocation, range, alignment, stream: context.stream().clone(), reference: None }
+        Self { allocation, range, alignment, stream: stream.clone(), reference: None }
     }
 
     pub(super) fn nbytes(&self) -> u64 {

@@ -145,7 +145,8 @@ impl Slot {
         if self.device.is_forked() {
             return std::mem::forget(self); // It is the parent's.
         }
-        self.memory.set_last_uses(self.device.retire_block(self.id));
+        // SAFETY: the slot tracked it, is at its end, and gives its memory back with the uses that are left.
+        self.memory.set_last_uses(unsafe { self.device.retire_block(self.id) });
         manager.memfree(self.memory);
     }
 }

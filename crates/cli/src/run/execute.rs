@@ -197,7 +197,13 @@ impl Run<'_> {
 
     fn arguments(&self) -> Vec<(&str, Arg<'_>)> {
         let arrays = self.plan.arrays.iter().zip(self.arrays);
-        let arrays = arrays.map(|(argument, array)| (argument.name.as_str(), array.as_arg()));
+        let arrays = arrays.map(|(argument, array)| {
+            let arg = match array.as_arg() {
+                Arg::Array(array) if argument.is_padded => Arg::Array(array.padded()),
+                arg => arg,
+            };
+            (argument.name.as_str(), arg)
+        });
         let scalars = self.plan.scalars.iter().map(|scalar| (scalar.name.as_str(), scalar_arg(&scalar.values)));
         arrays.chain(scalars).collect()
     }

@@ -43,6 +43,8 @@ const NO_LIMITS: Limits = Limits {
 pub(crate) struct ArrayArgument {
     pub(crate) name: String,
     pub(crate) input: Input,
+    /// Whether constant memory that is longer reads zeros behind it.
+    pub(crate) is_padded: bool,
 }
 
 /// A push constant's numbers: one, or those of a vector.
@@ -168,17 +170,22 @@ fn parse_arguments(texts: &[String], signature: &Signature) -> Result<(Vec<Array
     let (mut arrays, mut scalars) = (Vec::new(), Vec::new());
     for text in texts {
         let (name, value) = split_pair("--arg", text)?;
-        let input = match Value::parse(name, value)? {
+        let padded = value.strip_prefix("padded:");
+        let input = match Value::parse(name, padded.unwrap_or(value))? {
             Value::Npy(path) => Input::npy(&path)?,
             Value::Picture(path) => Input::Picture(Picture::open(&path)?),
             Value::Generated(generated) => Input::Generated(generated),
+            Value::Numbers(_) if padded.is_some() => {
+                let reason = "only an array can be padded".to_owned();
+                return Err(Error::Value { name: name.to_owned(), text: value.to_owned(), reason });
+            }
             Value::Numbers(numbers) => {
                 let values = parse_numbers(name, &numbers, signature)?;
                 scalars.push(ScalarArgument { name: name.to_owned(), values });
                 continue;
             }
         };
-        arrays.push(ArrayArgument { name: name.to_owned(), input });
+        arrays.push(ArrayArgument { name: name.to_owned(), input, is_padded: padded.is_some() });
     }
     Ok((arrays, scalars))
 }
@@ -206,15 +213,8 @@ fn check_arguments(
     limits: &Limits,
 ) -> Result<()> {
     let arrays = arrays.iter().map(|array| {
-        let shape = ArrayShape {
-            label: None,
-            dtype: array.input.dtype(),
-            shape: array.input.shape(),
-            nbytes: array.input.nbytes(),
-            offset: 0,
-            is_contiguous: true,
-            is_writable: true,
-        };
+        let plain = ArrayShape::new(array.input.dtype(), array.input.shape(), array.input.nbytes());
+        let shape = ArrayShape { is_padded: array.is_padded, ..plain };
         Argument { name: Some(&array.name), shape: ArgShape::Array(shape) }
     });
     let scalars = scalars.iter().map(|scalar| {

@@ -106,7 +106,7 @@ fn convolution_matches_the_definition() {
         write_npy(folder.path("weights.npy"), &weights).unwrap();
         folder.done(&format!(
             "run convolve.wgsl --arg source=@source.npy --arg target_image=zeros:f32[{height},{width},4] \
-             --arg weights=@weights.npy --arg width={width} --arg height={height} --arg radius_x={radius_x} \
+             --arg weights=padded:@weights.npy --arg width={width} --arg height={height} --arg radius_x={radius_x} \
              --arg radius_y={radius_y} {constants} --covering {width},{height} --out target_image=target.npy"
         ));
         let target: Array3<f32> = read_npy(folder.path("target.npy")).unwrap();
@@ -128,7 +128,7 @@ fn a_radius_above_the_halo_is_taken_as_the_halo() {
     let run = |radius: &str, constants: &str, target: &str| {
         folder.done(&format!(
             "run convolve.wgsl --arg source=random:f32[19,21,4] --arg target_image=zeros:f32[19,21,4] \
-             --arg weights=random:f32[961],seed=1 --arg width=21 --arg height=19 --arg radius_x={radius} \
+             --arg weights=padded:random:f32[961],seed=1 --arg width=21 --arg height=19 --arg radius_x={radius} \
              --arg radius_y={radius} --const TILE=8 {constants} --covering 21,19 --out target_image={target}"
         ));
         std::fs::read(folder.path(target)).unwrap()

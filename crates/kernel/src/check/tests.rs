@@ -50,7 +50,7 @@ pub(crate) fn signature(entry: &str) -> Signature {
 
 fn array(dtype: DType, shape: &[usize]) -> ArrayShape<'_> {
     let nbytes = shape.iter().map(|&len| len as u64).product::<u64>() * u64::from(dtype.itemsize());
-    ArrayShape { label: None, dtype, shape, nbytes, offset: 0, is_contiguous: true, is_writable: true }
+    ArrayShape::new(dtype, shape, nbytes)
 }
 
 fn positional<'a>(shapes: &[ArgShape<'a>]) -> Vec<Argument<'a>> {
@@ -81,7 +81,6 @@ fn arrays_that_fit() {
         ("only_list", DType::U32, &[6]), // All of it is u32.
         ("only_fixed", DType::U32, &[4, 4]),
         ("only_taps", DType::F32, &[16]),
-        ("only_taps", DType::F32, &[3]), // Shorter constant memory is padded with zero.
         ("only_bins", DType::U32, &[11]),
     ];
     for &(entry, dtype, shape) in cases {
@@ -239,10 +238,52 @@ fn arrays_in_the_wrong_state() {
 #[test]
 fn constant_memory_is_bound_at_its_declared_size() {
     let limits = Limits { max_uniform_buffer_range: 48, ..LIMITS };
-    let arguments = positional(&[ArgShape::Array(array(DType::F32, &[1]))]);
-    let error = check(&signature("only_taps"), &arguments, &limits).unwrap_err();
+    let short = ArrayShape { is_padded: true, ..array(DType::F32, &[1]) };
+    let error = check(&signature("only_taps"), &positional(&[ArgShape::Array(short)]), &limits).unwrap_err();
     let message = "kernel `only_taps`: `taps` has 64 bytes, the device binds at most 48 bytes of constant memory";
     assert_eq!(error.to_string(), message);
+}
+
+#[test]
+fn what_constant_memory_lacks_is_padded_only_if_that_is_said() {
+    // The declared type, the elements that are given, and the bytes that are needed of an array and of a constant: the
+    // padding behind the last number is nobody's to give, and a constant's numbers are packed.
+    let cases: &[(&str, DType, &[usize], [u64; 2])] = &[
+        ("array<vec4<f32>, 4>", DType::F32, &[15], [64, 64]),
+        ("array<vec4<f32>, 4>", DType::F32, &[0], [64, 64]),
+        ("vec3<f32>", DType::F32, &[2], [12, 12]),
+        ("array<vec3<f32>, 3>", DType::F32, &[2, 3], [44, 36]),
+        ("array<vec3<f32>, 3>", DType::F32, &[8], [44, 36]), // The last row is not whole.
+        ("array<vec3<f32>, 3>", DType::F32, &[2, 4], [44, 44]),
+        ("mat3x3<f32>", DType::F32, &[8], [44, 36]),
+        ("Light", DType::U8, &[27], [28, 28]), // Bytes lie as the struct does.
+    ];
+    for &(ty, dtype, shape, needed) in cases {
+        let text = format!(
+            "struct Light {{ position: vec3<f32>, a: f32, color: vec2<f32>, b: f32 }}
+            @group(0) @binding(0) var<uniform> c: {ty}; @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+            @compute @workgroup_size(1) fn k() {{ let all = c; out[0] = 1u; }}"
+        );
+        let module = Module::parse(&Source::wgsl(text)).unwrap();
+        let mut signature = module.translate(None, &Default::default(), &Options::default()).unwrap().signature;
+        signature.params.truncate(1);
+        let given = array(dtype, shape);
+        for (given, needed) in [ArgShape::Array(given), ArgShape::Constant(given)].into_iter().zip(needed) {
+            let refused = check(&signature, &[given.into()], &LIMITS).unwrap_err();
+            let Error::Argument { problem, .. } = refused else { panic!("{ty}: {refused}") };
+            let bytes = array(dtype, shape).nbytes;
+            match *problem {
+                Mismatch::TooFew { needed: found, given, .. } => assert_eq!((found, given), (needed, bytes), "{ty}"),
+                other => panic!("{ty} from {shape:?}: {other}"),
+            }
+        }
+        let padded = ArrayShape { is_padded: true, ..given };
+        for given in [ArgShape::Array(padded), ArgShape::Constant(padded)] {
+            let refused = check(&signature, &[given.into()], &LIMITS).err();
+            let is_length = |error: &Error| error.to_string().contains("padded");
+            assert!(!refused.as_ref().is_some_and(is_length), "{ty}: {refused:?}");
+        }
+    }
 }
 
 #[test]
@@ -264,7 +305,15 @@ fn a_constant_fits_as_it_is_laid_out() {
             Some("`points` is array<vec3<f32>>, got an array of f64 with shape [3]; convert it to f32"),
         ),
         ("only_taps", DType::F32, &[16], None),
-        ("only_taps", DType::F32, &[0], None), // All zeros.
+        (
+            "only_taps",
+            DType::F32,
+            &[0],
+            Some(
+                "`taps` is array<vec4<f32>, 4> in constant memory, 64 bytes, got 0 bytes; \
+                 give the rest, or say `padded` to have it read as zeros",
+            ),
+        ),
         (
             "only_taps",
             DType::F32,
@@ -389,7 +438,7 @@ fn every_parameter_of_a_large_kernel_is_bound() {
         ArgShape::Array(array(DType::F32, &[0])),        // pairs: empty
         ArgShape::Array(array(DType::U32, &[8])),        // list
         ArgShape::Array(array(DType::U32, &[16])),       // fixed
-        f32_8,                                           // taps
+        ArgShape::Array(array(DType::F32, &[16])),       // taps
         ArgShape::Array(array(DType::U32, &[1])),        // bins
         ArgShape::Array(array(DType::F32, &[12])),       // frames
         ArgShape::Scalar(1.0f32.into()),

@@ -41,7 +41,8 @@ fn what_a_rule_takes_is_accepted_and_the_usual_is_taken() {
         let mut n_taken = 0;
         for (dtype, shape, offset, is_contiguous, is_writable) in arrays() {
             let nbytes = (shape[0] * shape[1]) as u64 * u64::from(dtype.itemsize());
-            let array = ArrayShape { label: None, dtype, shape: &shape, nbytes, offset, is_contiguous, is_writable };
+            let plain = ArrayShape::new(dtype, &shape, nbytes);
+            let array = ArrayShape { offset, is_contiguous, is_writable, is_padded: true, ..plain };
             let checked = check(&signature, &[Argument::from(ArgShape::Array(array))], &LIMITS);
             let is_accepted = checked.as_ref().is_ok_and(|packed| packed.empty.is_none());
             let is_taken = digest.arrays[0].takes(&array);
@@ -62,7 +63,7 @@ fn the_device_s_limit_is_kept() {
     let digest = Digest::new(&signature, &LIMITS).expect("a simple signature");
     for (nbytes, expected) in [(1 << 20, true), ((1 << 20) + 4, false), (u64::MAX - 3, false)] {
         let (dtype, shape) = (DType::U32, &[1][..]);
-        let array = ArrayShape { label: None, dtype, shape, nbytes, offset: 0, is_contiguous: true, is_writable: true };
+        let array = ArrayShape::new(dtype, shape, nbytes);
         assert_eq!(digest.arrays[0].takes(&array), expected, "{nbytes}");
     }
 }

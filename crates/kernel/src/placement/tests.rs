@@ -27,7 +27,7 @@ fn param(name: &str) -> Param {
 
 fn array(dtype: DType, shape: &[usize]) -> ArrayShape<'_> {
     let nbytes = shape.iter().product::<usize>() as u64 * u64::from(dtype.itemsize());
-    ArrayShape { label: None, dtype, shape, nbytes, offset: 0, is_contiguous: true, is_writable: false }
+    ArrayShape { is_writable: false, ..ArrayShape::new(dtype, shape, nbytes) }
 }
 
 fn as_words(bytes: &[u8]) -> Vec<u32> {
@@ -55,7 +55,7 @@ fn packed_numbers_go_where_the_shader_looks_for_them() {
         ("points", f32, &[0, 3], &[]),
         ("points", f32, &[2, 3], &[1, 2, 3, 0, 4, 5, 6, 0]),
         ("points", f32, &[6], &[1, 2, 3, 0, 4, 5, 6, 0]),
-        ("points", f32, &[4], &[1, 2, 3, 0, 4, 0, 0, 0]), // The last element is continued with zeros.
+        ("points", f32, &[4], &[1, 2, 3, 0, 4, 0, 0, 0]), // The last element has zeros behind its number.
         ("many", f32, &[2, 3], &[1, 2, 3, 0, 4, 5, 6, 0]), // Storage is laid out too.
         ("turn", f32, &[3, 3], &[1, 2, 3, 0, 4, 5, 6, 0, 7, 8, 9, 0]),
         ("turn", f32, &[9], &[1, 2, 3, 0, 4, 5, 6, 0, 7, 8, 9, 0]),

@@ -102,14 +102,6 @@ impl Context {
 
 /// Bytes of a block as words. The memory reaches past a block's last byte to a whole word, so the range may too.
 pub(crate) fn words<'a>(block: &'a Arc<Block>, bytes: &Range<u64>) -> Arg<'a> {
-    let shape = ArrayShape {
-        label: None,
-        dtype: DType::U32,
-        shape: &[],
-        nbytes: bytes.end - bytes.start,
-        offset: bytes.start,
-        is_contiguous: true,
-        is_writable: true,
-    };
-    Arg::Array(ArrayArg { block, shape })
+    let shape = ArrayShape { offset: bytes.start, ..ArrayShape::new(DType::U32, &[], bytes.end - bytes.start) };
+    Arg::Array(ArrayArg::new(block, shape))
 }

@@ -84,17 +84,21 @@ impl NpyHeader {
 
     /// Checks that the elements are `T`s.
     pub(super) fn check_dtype<T: Element>(&self, name: &str) -> Result<()> {
-        if self.dtype.reads_as(T::DTYPE) {
+        if self.dtype.reads_as(DType::of::<T>()) {
             return Ok(());
         }
-        Err(FileError::OtherDType { name: name.to_owned(), found: self.dtype, wanted: T::DTYPE })
+        Err(FileError::OtherDType { name: name.to_owned(), found: self.dtype, wanted: DType::of::<T>() })
     }
 }
 
 /// The header for elements of this machine.
 pub(super) fn header_for<T: Element>(shape: &[usize], order: Order) -> Header {
     let layout = if order == Order::F { NpyOrder::Fortran } else { NpyOrder::Standard };
-    Header { type_descriptor: PyValue::String(T::DTYPE.typestr(ByteOrder::NATIVE)), layout, shape: shape.to_vec() }
+    Header {
+        type_descriptor: PyValue::String(DType::of::<T>().typestr(ByteOrder::NATIVE)),
+        layout,
+        shape: shape.to_vec(),
+    }
 }
 
 /// Where the header ends, by its own account, if it is one that may be parsed.

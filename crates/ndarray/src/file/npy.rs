@@ -133,7 +133,7 @@ where
     let turned = if is_f_order { array.t() } else { array.view() };
     let packed = turned.as_standard_layout();
     let bytes: &[u8] = bytemuck::cast_slice(packed.as_slice().expect("it is in standard layout"));
-    let written = if T::DTYPE == DType::Bool {
+    let written = if DType::of::<T>() == DType::Bool {
         // Whatever is true is 1 in a file.
         let bytes: Vec<u8> = bytes.iter().map(|&byte| u8::from(bool::from(bytemuck::cast::<u8, Bool>(byte)))).collect();
         writer.write_all(&bytes)

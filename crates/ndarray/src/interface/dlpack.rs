@@ -69,8 +69,8 @@ impl<T: Element> DeviceNDArray<T> {
     }
 
     fn tensor_shape(&self) -> Result<TensorShape> {
-        let kind = KINDS.iter().find(|row| row.0 == T::DTYPE);
-        let &(_, code, bits) = kind.ok_or(InterfaceError::NoTensor { dtype: T::DTYPE })?;
+        let kind = KINDS.iter().find(|row| row.0 == DType::of::<T>());
+        let &(_, code, bits) = kind.ok_or(InterfaceError::NoTensor { dtype: DType::of::<T>() })?;
         Ok(TensorShape {
             shape: self.shape().iter().map(|&len| len as i64).collect(),
             strides: self.strides().iter().map(|&stride| stride as i64).collect(),
@@ -101,7 +101,7 @@ impl Context {
     /// [`Context::to_device`].
     pub fn dlpack_to_device<T: Element>(&self, tensor: &HostTensor) -> Result<DeviceNDArray<T>> {
         let says = tensor.shape();
-        let layout = tensor_layout(says, T::DTYPE)?;
+        let layout = tensor_layout(says, DType::of::<T>())?;
         let bytes = tensor.bytes();
         let element = |offset: usize| bytemuck::pod_read_unaligned(&bytes[offset * size_of::<T>()..][..size_of::<T>()]);
         let values: Vec<T> = layout.offsets().map(element).collect();

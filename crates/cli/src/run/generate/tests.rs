@@ -40,7 +40,7 @@ fn every_type_and_shape_can_be_made() {
 
 fn dtype_of(array: &HostArray) -> DType {
     fn typed<T: HostElement>(_: &ArrayD<T>) -> DType {
-        T::DTYPE
+        DType::of::<T>()
     }
     with_array!(array, array => typed(array))
 }

@@ -36,7 +36,7 @@ impl Bench {
 }
 
 const GOOD_CONVOLVE: &str = "--arg source=random:f32[5,7,4] --arg target_image=zeros:f32[5,7,4] \
-    --arg weights=full:f32[9],value=0.25 --arg width=7 --arg height=5 --arg radius_x=1 --arg radius_y=1";
+    --arg weights=padded:full:f32[9],value=0.25 --arg width=7 --arg height=5 --arg radius_x=1 --arg radius_y=1";
 
 #[test]
 fn a_good_line_becomes_a_plan() {
@@ -219,8 +219,16 @@ fn wrong_shaders_are_shown_with_their_line() {
 #[test]
 fn constant_memory_takes_an_array_as_any_other() {
     let bench = Bench::new(CONVOLVE);
-    let with = |weights: &str| GOOD_CONVOLVE.replace("full:f32[9],value=0.25", weights) + " --covering 7,5";
+    let with = |weights: &str| GOOD_CONVOLVE.replace("padded:full:f32[9],value=0.25", weights) + " --covering 7,5";
     bench.plan(&with("zeros:f32[1024]")).unwrap();
     let message = bench.message(&with("zeros:f32[1025]"));
     assert!(message.contains("at most 4096 bytes, got 4100 bytes"), "{message}");
+    // A shorter one has to be meant.
+    let message = bench.message(&with("zeros:f32[1023]"));
+    let expected = "`weights` is array<vec4<f32>, 256> in constant memory, 4096 bytes, got 4092 bytes; \
+                    give the rest, or say `padded` to have it read as zeros";
+    assert!(message.contains(expected), "{message}");
+    bench.plan(&with("padded:zeros:f32[1023]")).unwrap();
+    let message = bench.message(&with("padded:0.5"));
+    assert_eq!(message, "argument `weights`: cannot read `padded:0.5`: only an array can be padded");
 }

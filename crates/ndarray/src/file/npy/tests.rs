@@ -147,7 +147,7 @@ fn round_trip<T: Element + PartialEq + std::fmt::Debug>(elements: [T; 6]) {
         [c, f, reversed, column, ArrayD::from_elem(vec![], elements[1]), ArrayD::from_elem(vec![0, 3], elements[0])]
     {
         let back = read::<T>(&written(&array)).unwrap();
-        assert_eq!(back, array, "{}", T::DTYPE);
+        assert_eq!(back, array, "{}", DType::of::<T>());
         assert_eq!(back.t().is_standard_layout(), array.t().is_standard_layout(), "the order changed");
     }
 }
