@@ -18,8 +18,8 @@ pub(crate) struct Fixture {
     context: Option<Context>,
     device: Option<Arc<Device>>,
     instance: Arc<Instance>,
-    /// See [`Fixture::for_random_programs`].
-    is_random: bool,
+    /// See [`Fixture::for_round_trips`].
+    has_round_trips: bool,
 }
 
 impl Fixture {
@@ -29,14 +29,14 @@ impl Fixture {
         let device = Device::open_selected(&instance, None).unwrap_or_else(|error| panic!("{error}"));
         known_driver(&device);
         let context = Context::on(&device).unwrap_or_else(|error| panic!("{error}"));
-        Self { context: Some(context), device: Some(device), instance, is_random: false }
+        Self { context: Some(context), device: Some(device), instance, has_round_trips: false }
     }
 
-    /// For random programs over several streams, about which the validation layer is known to be wrong on a device of
-    /// several queues: see [`is_inside_one_queue`].
-    pub(crate) fn for_random_programs() -> Self {
+    /// For programs of several streams that go to and fro without a pattern, about which the validation layer is known to
+    /// be wrong on a device of several queues: see [`is_inside_one_queue`].
+    pub(crate) fn for_round_trips() -> Self {
         let mut fixture = Self::open();
-        fixture.is_random = true;
+        fixture.has_round_trips = true;
         fixture
     }
 
@@ -75,7 +75,7 @@ impl Fixture {
     /// What the validation layer has said, without what it is known to say wrongly.
     fn take_verdicts(&self, n_queues: u32) -> Vec<ValidationMessage> {
         let messages = self.instance.take_messages();
-        let may_be_wrong = self.is_random && n_queues > 1;
+        let may_be_wrong = self.has_round_trips && n_queues > 1;
         let is_wrong =
             |message: &ValidationMessage| is_not_about_us(message) || may_be_wrong && is_inside_one_queue(message);
         messages.into_iter().filter(|message| !is_wrong(message)).collect()
@@ -163,7 +163,7 @@ const KNOWN_TO_BE_WRONG: [&str; 3] =
 /// Whether this is one of three rules about the order of two uses, at a submission, on one and the same queue.
 ///
 /// Where work goes from one queue to another and back, the layer (1.4.330) now and then takes no notice of a barrier
-/// between the two; `docs/decisions/038` has the cases. Only random programs are exempt. The same programs are judged in
+/// between the two; `docs/decisions/038` has the cases. Only such programs are exempt. The same programs are judged in
 /// full where there is one queue, and what is between queues is judged everywhere.
 fn is_inside_one_queue(message: &ValidationMessage) -> bool {
     let mut queues = message.text.split("submitted on ").skip(1).map(|rest| {

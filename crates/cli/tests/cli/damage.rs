@@ -65,6 +65,13 @@ fn palette() -> Vec<u8> {
     png(&chunks)
 }
 
+/// The same with a palette that is no whole number of colours, at which the decoder panics.
+pub(crate) fn broken_palette() -> Vec<u8> {
+    let mut chunks = chunks(&palette());
+    chunks[1].pop();
+    png(&chunks)
+}
+
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// A file of chunks, each its name and its data.

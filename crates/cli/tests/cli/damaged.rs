@@ -1,5 +1,7 @@
 //! Damaged files given to the command itself: it ends by itself, with a code that is documented.
 
+use image::{GrayImage, Luma};
+
 use crate::{Folder, damage, text};
 
 /// Copies elements as far as there are any; `vkarray run` refuses most files before it opens a device.
@@ -35,4 +37,42 @@ fn damaged_files_end_with_a_documented_code() {
     assert_eq!(codes[1], 0, "code 1 is for the machine: {codes:?}");
     assert!(codes[2] > 0, "{codes:?}");
     eprintln!("{codes:?}");
+}
+
+#[test]
+fn a_decoder_that_panics_ends_with_two_and_a_reason() {
+    let folder = Folder::new();
+    folder.put("copy.wgsl", COPY);
+    folder.put("x.png", damage::broken_palette());
+    let line = "run copy.wgsl --arg x=@x.png --arg y=zeros:f32[4] --covering 4 --out y=y.npy";
+    if crate::device::has_device() {
+        let message = folder.refused(2, folder.command(line).env("RUST_BACKTRACE", "1"));
+        assert!(message.starts_with("error: cannot decode x.png: its decoder failed: range end index "), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+}
+
+#[test]
+fn a_grey_image_is_copied_into_every_shape_of_a_png() {
+    if !crate::device::has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.put("copy.wgsl", COPY);
+    let grey = GrayImage::from_fn(7, 5, |x, y| Luma([u8::try_from(x * 31 + y * 7).expect("a byte")]));
+    grey.save(folder.path("grey.png")).expect("the folder is ours");
+    // What is read, and the shape of what it is copied into.
+    for (value, shape) in [
+        ("grey.png", "5,7"),
+        ("grey.png", "5,7,1"),
+        ("grey.png,channels=1", "5,7"),
+        ("grey.png,channels=3", "5,7,3"),
+        ("grey.png,channels=4", "5,7,4"),
+    ] {
+        folder.done(&format!(
+            "run copy.wgsl --arg x=@{value} --arg y=zeros:f32[{shape}] --covering 140 --allow-small --out y=y.png --quiet"
+        ));
+        let found = image::open(folder.path("y.png")).expect("a whole file").into_luma8();
+        assert_eq!(found, grey, "{value} into {shape}");
+    }
 }

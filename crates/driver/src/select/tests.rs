@@ -164,7 +164,7 @@ fn no_device_says_what_to_install() {
 
 #[test]
 fn only_a_machine_without_devices_has_no_device() {
-    let one = [device("llvmpipe (LLVM 15)", DeviceType::Cpu)];
+    let one = [device("llvmpipe (LLVM 15)", DeviceType::Cpu, 0x10005, UUID)];
     let named = |text: &str| Selection { device_variable: Some(text.to_owned()), ..Selection::default() };
     let visible = |text: &str| Selection { visible_variable: Some(text.to_owned()), ..Selection::default() };
     // Selection, whether it is "no device" where there is none, and where there is one.
