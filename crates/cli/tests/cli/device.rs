@@ -14,7 +14,7 @@ use crate::{Folder, text};
 pub(crate) fn has_device() -> bool {
     let is_skipped = std::env::var_os("GPU_TESTS").is_some_and(|value| value == "skip");
     if is_skipped {
-        skips::skip("any", "device tests of the command", "a device, says GPU_TESTS=skip").unwrap();
+        skips::skip("any", "device tests of the command", "a device, says GPU_TESTS=skip").expect("the table has it");
     }
     !is_skipped
 }

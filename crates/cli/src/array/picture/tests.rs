@@ -182,39 +182,3 @@ fn bombs_and_forgeries_are_refused() {
     }
     assert!(matches!(Picture::open(&folder.path().join("none.png"), None), Err(Error::Read { .. })));
 }
-
-/// A PNG of colours from a palette, with its chunks as given.
-fn palette_png(palette: &[u8], transparency: &[u8]) -> Vec<u8> {
-    let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
-    let mut chunk = |name: &[u8; 4], data: &[u8]| {
-        let body = [&name[..], data].concat();
-        bytes.extend(u32::try_from(data.len()).unwrap().to_be_bytes());
-        bytes.extend(&body);
-        bytes.extend(crc32(&body).to_be_bytes());
-    };
-    chunk(b"IHDR", &[0, 0, 0, 1, 0, 0, 0, 1, 8, 3, 0, 0, 0]);
-    chunk(b"PLTE", palette);
-    chunk(b"tRNS", transparency);
-    // One row: no filter, colour 0; stored, not deflated.
-    chunk(b"IDAT", &[0x78, 0x01, 0x01, 2, 0, 0xfd, 0xff, 0, 0, 0, 2, 0, 1]);
-    chunk(b"IEND", &[]);
-    bytes
-}
-
-#[test]
-fn a_decoder_that_panics_is_a_damaged_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.png");
-    let read = |bytes: &[u8]| {
-        std::fs::write(&path, bytes).unwrap();
-        Picture::open(&path, None).and_then(|picture| picture.read())
-    };
-    let HostArray::F32(array) = read(&palette_png(&[255, 51, 0], &[102])).unwrap() else { panic!("pictures are f32") };
-    assert_eq!(array, arr3(&[[[1.0, 0.2, 0.0, 0.4]]]).into_dyn());
-    // A palette that is no whole number of colours.
-    for n in [1, 2, 4, 5] {
-        if let Err(error) = read(&palette_png(&[7; 5][..n], &[1; 4])) {
-            assert_eq!(error.exit_code(), 2, "{error}");
-        }
-    }
-}

@@ -51,3 +51,13 @@ fn damaged_files_are_read_or_refused_as_input() {
     let refused: u64 = outcomes.iter().filter(|(name, _)| name.contains("refused")).map(|(_, n)| n).sum();
     assert!(refused > 0 && outcomes.keys().any(|name| name.ends_with("read")), "{outcomes:?}");
 }
+
+#[test]
+fn a_decoder_that_panics_is_a_damaged_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.png");
+    std::fs::write(&path, damage::broken_palette()).unwrap();
+    let error = Picture::open(&path, None).and_then(|picture| picture.read()).unwrap_err();
+    assert!(matches!(error, Error::PictureDecoder { .. }), "{error}");
+    assert_eq!(error.exit_code(), 2);
+}
