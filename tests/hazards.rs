@@ -25,7 +25,7 @@ const N_PROGRAMS: u64 = 400;
 #[test]
 fn programs_on_many_streams_end_as_if_run_in_order() {
     let n_programs = n_programs(N_PROGRAMS);
-    let fixture = Fixture::open();
+    let fixture = Fixture::for_round_trips();
     let machine = Machine::new(&fixture);
     for seed in 0..n_programs {
         let run = || {

@@ -9,6 +9,8 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
+use vkarray_tests::skips::LAYER_VARIABLE;
+
 /// A layer, as cargo builds it.
 pub(crate) struct Layer {
     pub(crate) name: &'static str,
@@ -41,6 +43,7 @@ impl Layer {
                 command.env("XDG_DATA_DIRS", joined(&first, &data))
             }
         };
+        command.env(LAYER_VARIABLE, self.folder);
         command.env("VK_INSTANCE_LAYERS", format!("VK_LAYER_KHRONOS_validation:{}", self.name));
         command
     }

@@ -1,8 +1,9 @@
 // target[i] = convert(source[i])
 //
-// An invocation writes one word of the target, or one item of two words. Before it stand `numbers.wgsl`, `GROUP`
+// An invocation writes one word of the target, or one item of two or four words. Before it stand `numbers.wgsl`, `GROUP`
 // invocations a workgroup, the bytes of an item on both sides, `FROM` and `TO`, and
-// `fn convert(value: vec2<u32>) -> vec2<u32>`, from the bits of an item to those of another, the low word first.
+// `fn convert(item: vec4<u32>) -> vec2<u32>`, from the bits of an item to those of another, the low word first. The words
+// of an item of 16 bytes behind the first two are zero: the imaginary part of a complex number.
 
 struct Items {
     first: u32,
@@ -16,15 +17,19 @@ var<immediate> items: Items;
 const FROM_IN_WORD = 4u / min(FROM, 4u);
 const TO_IN_WORD = 4u / min(TO, 4u);
 
-fn load(item: u32) -> vec2<u32> {
+fn load(item: u32) -> vec4<u32> {
+    if FROM == 16u {
+        let at = 4u * item;
+        return vec4(source[at], source[at + 1u], source[at + 2u], source[at + 3u]);
+    }
     if FROM == 8u {
-        return vec2(source[2u * item], source[2u * item + 1u]);
+        return vec4(source[2u * item], source[2u * item + 1u], 0u, 0u);
     }
     if FROM == 4u {
-        return vec2(source[item], 0u);
+        return vec4(source[item], 0u, 0u, 0u);
     }
     let mask = (1u << ((FROM % 4u) * 8u)) - 1u;
-    return vec2((source[item / FROM_IN_WORD] >> ((item % FROM_IN_WORD) * FROM * 8u)) & mask, 0u);
+    return vec4((source[item / FROM_IN_WORD] >> ((item % FROM_IN_WORD) * FROM * 8u)) & mask, 0u, 0u, 0u);
 }
 
 @compute @workgroup_size(GROUP)
@@ -41,9 +46,14 @@ fn cast_items(
         let value = convert(load(items.first + place));
         if TO == 4u {
             target_[place] = value.x;
-        } else {
-            target_[2u * place] = value.x;
-            target_[2u * place + 1u] = value.y;
+            return;
+        }
+        let at = place * (TO / 4u);
+        target_[at] = value.x;
+        target_[at + 1u] = value.y;
+        if TO == 16u {
+            target_[at + 2u] = 0u;
+            target_[at + 3u] = 0u;
         }
         return;
     }

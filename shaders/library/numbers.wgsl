@@ -55,6 +55,12 @@ fn shift_to_nearest(value: u32, by: u32, is_more: bool) -> u32 {
     return quotient + u32(is_up);
 }
 
+// A NaN becomes quiet, as in all other conversions.
+fn bf16_to_f32(bits: u32) -> u32 {
+    let value = bits << 16u;
+    return value | select(0u, 0x400000u, (value & 0x7fffffffu) > 0x7f800000u);
+}
+
 // To a whole number between `low` and `high`, towards zero; the nearer of the two beyond them, and zero for NaN.
 fn f32_to_i32(bits: u32, low: i32, high: i32) -> u32 {
     let rest = bits & 0x7fffffffu;

@@ -65,15 +65,17 @@ pub fn quads_edge(group: u32) -> u32 {
     4 * group.isqrt()
 }
 
-/// Converts items of `from_bytes` to items of `to_bytes`, each 1, 2, 4 or 8.
+/// Converts items of one size to items of another, each of 1, 2, 4, 8 or 16 bytes.
 ///
-/// `convert` is an expression of `value`, the bits of an item as `vec2<u32>`, in the functions of `numbers.wgsl` and, if
+/// `convert` is an expression of `item`, the bits of an item as `vec4<u32>`, and of `value`, the first two of its words, in
+/// the functions of `numbers.wgsl` and, if
 /// `is_wide`, of `wide_numbers.wgsl`. Entry `cast_items`.
 #[must_use]
 pub fn cast(bytes: [u32; 2], group: u32, is_wide: bool, convert: &str) -> String {
     let [from, to] = bytes;
     let constants = format!("const GROUP = {group}u;\nconst FROM = {from}u;\nconst TO = {to}u;\n");
-    let convert = format!("fn convert(value: vec2<u32>) -> vec2<u32> {{\n    return {convert};\n}}\n");
+    let convert =
+        format!("fn convert(item: vec4<u32>) -> vec2<u32> {{\n    let value = item.xy;\n    return {convert};\n}}\n");
     let wide = if is_wide { WIDE_NUMBERS } else { "" };
     [constants.as_str(), NUMBERS, wide, convert.as_str(), CAST].concat()
 }

@@ -35,7 +35,7 @@ fn memory_that_runs_out_comes_back() {
     let fixture = Fixture::open();
     let heap = fixture.info().device_memory_bytes();
     if fixture.info().device_type != DeviceType::Cpu || heap > 4 << 30 {
-        return skipped("memory_that_runs_out_comes_back", "only where all memory is a CPU driver's small heap");
+        return skipped("memory_that_runs_out_comes_back", "a small heap that is all memory, as CPU drivers have");
     }
     let mut blocks = Vec::new();
     let error = loop {
@@ -44,7 +44,7 @@ fn memory_that_runs_out_comes_back() {
             Err(error) => break error,
         }
         if blocks.len() as u64 * LARGE > 2 * heap {
-            return skipped("memory_that_runs_out_comes_back", "the driver gives out more than its heap holds");
+            return skipped("memory_that_runs_out_comes_back", "a driver that gives out no more than its heap holds");
         }
     };
     let usage = fixture.allocator().usage();
@@ -78,7 +78,7 @@ fn the_memory_of_a_gpu_runs_out_and_comes_back() {
     const GIB: u64 = 1 << 30;
     let fixture = Fixture::open();
     if fixture.is_cpu() {
-        return skipped("the_memory_of_a_gpu_runs_out_and_comes_back", "the device is no GPU");
+        return skipped("the_memory_of_a_gpu_runs_out_and_comes_back", "a GPU");
     }
     let (allocator, stream) = (fixture.allocator(), fixture.default_stream());
     let before = allocator.memory_info().unwrap();
@@ -162,7 +162,7 @@ fn used_up(test: &str, manager: Box<dyn MemoryManager>) -> Option<UsedUp> {
     let fixture = Fixture::open();
     let heap = fixture.info().device_memory_bytes();
     if fixture.info().device_type != DeviceType::Cpu || heap > 4 << 30 {
-        skipped(test, "only where all memory is a CPU driver's small heap");
+        skipped(test, "a small heap that is all memory, as CPU drivers have");
         return None;
     }
     let (spin, small) = (spin(&fixture), fixture.zeros::<u32>([1]).unwrap());
@@ -172,7 +172,7 @@ fn used_up(test: &str, manager: Box<dyn MemoryManager>) -> Option<UsedUp> {
     while let Ok(block) = allocator.allocate(LARGE, MemoryKind::Device) {
         blocks.push(block);
         if blocks.len() as u64 * LARGE > 2 * heap {
-            skipped(test, "the driver gives out more than its heap holds");
+            skipped(test, "a driver that gives out no more than its heap holds");
             return None;
         }
     }
@@ -190,7 +190,7 @@ fn used_up(test: &str, manager: Box<dyn MemoryManager>) -> Option<UsedUp> {
 fn memory_runs_out_where_the_system_bounds_it() {
     let fixture = Fixture::open();
     if !fixture.is_cpu() {
-        return skipped("memory_runs_out_where_the_system_bounds_it", "the device's memory is not the system's");
+        return skipped("memory_runs_out_where_the_system_bounds_it", "a device whose memory is the system's");
     }
     drop(fixture);
     // KiB of address space: the drivers' own needs, and less than twice the heap, where the tests would give up.

@@ -6,7 +6,7 @@ use vkarray::{
 };
 
 use super::pattern;
-use crate::fixture::{Fixture, skipped};
+use crate::fixture::Fixture;
 
 /// Lengths around words, and one that is no multiple of one.
 const LENGTHS: [u64; 8] = [1, 2, 3, 4, 5, 8, 251, 4086];
@@ -21,9 +21,7 @@ fn index(at: u64) -> usize {
 
 fn has_shared(ctx: &Context) -> bool {
     let has = MemoryKind::Shared.memory_type(ctx.info(), u32::MAX).is_some();
-    if !has {
-        skipped("allocator::memory_objects", "the device has no shared memory");
-    }
+    assert_eq!(SharedMemory::new(ctx, 16).is_ok(), has, "shared memory");
     has
 }
 

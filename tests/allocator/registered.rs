@@ -186,7 +186,7 @@ fn pages_are_pinned_whole_and_once() {
     // SAFETY: `lent` outlives what comes of it, and nothing is done with that.
     let pin = |offset: usize, size: usize| unsafe { manager.mempin(Box::new(()), at(offset), size as u64, true) };
     let Ok(first) = pin(0, PAGE) else {
-        return crate::fixture::skipped("allocator::registered", "the device imports no memory");
+        return crate::fixture::skipped("pages_are_pinned_whole_and_once", "import of host memory");
     };
     for (offset, size) in [(1, PAGE), (0, PAGE + 1), (PAGE, 0), (16, 16)] {
         assert!(matches!(pin(offset, size), Err(MemoryError::NotWholePages { .. })), "{size} at {offset}");
@@ -219,7 +219,7 @@ fn an_owner_that_panics_loses_nothing() {
     // SAFETY: `lent` outlives what comes of it, and nothing is done with that.
     let pin = || unsafe { manager.mempin(Box::new(Panics), start, PAGE as u64, false) };
     if matches!(pin().map(|pointer| manager.memfree(pointer.into_pointer())), Err(MemoryError::Unsupported { .. })) {
-        return crate::fixture::skipped("allocator::registered", "the device imports no memory");
+        return crate::fixture::skipped("an_owner_that_panics_loses_nothing", "import of host memory");
     }
     assert_eq!(manager.usage().n_pending, 0, "it went, at once");
     manager.memfree(pin().unwrap().into_pointer()); // The pages are nobody's again.

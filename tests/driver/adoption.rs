@@ -1,6 +1,7 @@
 //! Adoption: an instance, a device and a queue made with raw Vulkan, lent to the library, used again and destroyed here.
 
 use std::ffi::{CStr, c_void};
+use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -32,14 +33,20 @@ fn an_adopted_device_works_and_is_left_to_its_owner() {
 
 #[test]
 fn dropping_a_busy_adopted_device_waits_for_its_work() {
+    let (sender, receiver) = mpsc::channel();
     let owner = Owner::new();
     let device = owner.lend(None);
     {
         let ctx = Context::on(&device).unwrap();
         let (spin, array) = (spin(&ctx), ctx.slice_to_device(&[1_u32]).unwrap());
         keep_busy(ctx.default_stream(), &spin, &array);
+        let stream = ctx.default_stream();
+        stream.add_callback(move |outcome| sender.send(outcome.is_ok()).unwrap()).unwrap();
+        stream.flush().unwrap();
+        assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty), "the device is not kept busy");
     }
     device.close(LIMIT).unwrap();
+    assert_eq!(receiver.try_recv(), Ok(true), "the device was closed before its work was done");
     owner.end();
 }
 

@@ -82,7 +82,7 @@ fn waits_of_the_legacy_order_are_made_once() {
 
 #[test]
 fn the_legacy_order_holds_over_many_rounds_and_threads() {
-    let fixture = Fixture::open();
+    let fixture = Fixture::for_round_trips();
     let step = step(&fixture);
     let legacy = fixture.legacy_default_stream().unwrap();
     let arrays: Vec<_> = (0..4_u32).map(|i| fixture.slice_to_device(&[i]).unwrap()).collect();

@@ -60,7 +60,7 @@ struct Recorded {
 
 #[test]
 fn programs_with_graphs_end_as_if_run_in_order() {
-    let fixture = Fixture::open();
+    let fixture = Fixture::for_round_trips();
     let machine = Machine::new(&fixture);
     for seed in 0..n_programs(N_PROGRAMS) {
         let script = Script::random(seed);

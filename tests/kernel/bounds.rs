@@ -77,7 +77,7 @@ fn the_device_bounds_what_is_bound_to_the_byte() {
     let fixture = Fixture::open();
     let is_exact = fixture.info().limits.robust_storage_buffer_access_size_alignment == 1;
     if !fixture.device().plan().features.robust_buffer_access_2 || !is_exact {
-        return skipped("the_device_bounds_what_is_bound_to_the_byte", "no robustBufferAccess2, or not exact");
+        return skipped("the_device_bounds_what_is_bound_to_the_byte", "robustBufferAccess2 to the byte");
     }
     let wgsl = "
         @group(0) @binding(0) var<storage, read_write> x: array<atomic<u32>>;

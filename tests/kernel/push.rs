@@ -82,14 +82,14 @@ fn each_call_keeps_its_own_numbers() {
 fn numbers_of_64_bits_arrive_where_the_device_has_them() {
     let fixture = Fixture::open();
     let features = fixture.info().features;
-    if features.shader_int64 {
-        let out = unpack_wide(&fixture, "i64", -0x0123_4567_89ab_cdef_i64);
-        assert_eq!(out, [7, 0x89ab_cdef_u32.wrapping_neg(), !0x0123_4567, 11]);
-        let out = unpack_wide(&fixture, "u64", 0xfedc_ba98_7654_3210_u64);
-        assert_eq!(out, [7, 0x7654_3210, 0xfedc_ba98, 11]);
-    } else {
-        skipped("numbers_of_64_bits", "the device has no 64-bit integers; `capabilities` tests the refusal");
+    if !features.shader_int64 {
+        // `capabilities` tests the refusal.
+        return skipped("numbers_of_64_bits_arrive_where_the_device_has_them", "64-bit integers");
     }
+    let out = unpack_wide(&fixture, "i64", -0x0123_4567_89ab_cdef_i64);
+    assert_eq!(out, [7, 0x89ab_cdef_u32.wrapping_neg(), !0x0123_4567, 11]);
+    let out = unpack_wide(&fixture, "u64", 0xfedc_ba98_7654_3210_u64);
+    assert_eq!(out, [7, 0x7654_3210, 0xfedc_ba98, 11]);
 }
 
 /// Sends a 64-bit integer between two of 32 bits, and returns all of them in words.

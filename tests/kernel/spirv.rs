@@ -51,7 +51,7 @@ fn saxpy_is_saxpy_in_every_version() {
 fn blocks_lie_as_the_compiler_laid_them() {
     let fixture = Fixture::open();
     if !fixture.info().features.scalar_block_layout {
-        return skipped("blocks_lie_as_the_compiler_laid_them", "no scalar layout");
+        return skipped("blocks_lie_as_the_compiler_laid_them", "scalar layout");
     }
     // Each block's word `i` holds `base + i`: where a number lies is what it reads.
     let words = |base: usize, n: usize| values(n, |i| (base + i).to_string().parse::<f32>().unwrap());
@@ -96,7 +96,7 @@ fn constants_are_specialised() {
 }
 
 /// Builds a kernel, or checks that the device's lack of something is what stops it.
-fn build_if(fixture: &Fixture, file: &str, needs: &[(Capability, bool)]) -> Option<Kernel> {
+fn build_if(fixture: &Fixture, test: &str, file: &str, needs: &[(Capability, bool)]) -> Option<Kernel> {
     let lacks: Vec<_> = needs.iter().filter(|(_, has)| !has).map(|(capability, _)| capability.to_string()).collect();
     match fixture.kernel(source(file)).build() {
         Ok(kernel) => {
@@ -105,7 +105,7 @@ fn build_if(fixture: &Fixture, file: &str, needs: &[(Capability, bool)]) -> Opti
         }
         Err(KernelError::Capability { capability, .. }) => {
             assert!(lacks.contains(&capability), "{file}: {capability}");
-            skipped(file, &capability);
+            skipped(test, &capability);
             None
         }
         Err(error) => panic!("{error}"),
@@ -122,7 +122,10 @@ fn small_numbers_are_read_where_the_device_has_them() {
         (Capability::Storage8, has.storage_buffer_8bit),
         (Capability::Storage16, has.storage_buffer_16bit),
     ];
-    let Some(sum) = build_if(&fixture, "small_numbers.spv", &needs) else { return };
+    let Some(sum) = build_if(&fixture, "small_numbers_are_read_where_the_device_has_them", "small_numbers.spv", &needs)
+    else {
+        return;
+    };
     let bytes = fixture.slice_to_device(&[-128_i8, 127, -1, 3]).unwrap();
     let shorts = fixture.slice_to_device(&[65535_u16, 1, 2, 40000]).unwrap();
     let halves = fixture.slice_to_device(&[0.5, -2.0, 100.25, 0.0].map(f16::from_f32)).unwrap();
@@ -136,7 +139,10 @@ fn wide_numbers_are_read_where_the_device_has_them() {
     let fixture = Fixture::open();
     let has = fixture.info().features;
     let needs = [(Capability::Float64, has.shader_float64), (Capability::Int64, has.shader_int64)];
-    let Some(wide) = build_if(&fixture, "wide_numbers.spv", &needs) else { return };
+    let Some(wide) = build_if(&fixture, "wide_numbers_are_read_where_the_device_has_them", "wide_numbers.spv", &needs)
+    else {
+        return;
+    };
     let run = |wide: &Kernel| {
         let doubles = fixture.slice_to_device(&[3e300_f64, -1.5]).unwrap();
         let longs = fixture.slice_to_device(&[7_i64, -3]).unwrap();
@@ -153,7 +159,7 @@ fn a_subgroup_sums() {
     let fixture = Fixture::open();
     let has = |bit: u32| fixture.info().subgroup.in_compute && fixture.info().subgroup.operations & bit != 0;
     let needs = [(Capability::Subgroup, has(1)), (Capability::SubgroupArithmetic, has(4))];
-    let Some(sum) = build_if(&fixture, "subgroup_sum.spv", &needs) else { return };
+    let Some(sum) = build_if(&fixture, "a_subgroup_sums", "subgroup_sum.spv", &needs) else { return };
     let values: Vec<u32> = (1..=1000).collect();
     let total = fixture.full([1], 5_u32).unwrap();
     let x = fixture.slice_to_device(&values).unwrap();

@@ -13,8 +13,8 @@
 use bytemuck::Zeroable;
 use fastrand::Rng;
 use half::{bf16, f16};
-use vkarray::{DeviceNDArray, Element, Index, Order};
-use vkarray_kernel::{Bool, Complex32};
+use vkarray::{DType, DeviceNDArray, Element, Index, Order};
+use vkarray_kernel::{Bool, Complex32, Complex64};
 
 use crate::fixture::{Fixture, contents};
 
@@ -194,6 +194,99 @@ fn complex_numbers_keep_their_real_part() {
     assert_eq!(contents(&array.astype::<Complex32>().unwrap()), contents(&array));
     let real = fixture.slice_to_device(&[-3_i64, 1 << 40]).unwrap();
     assert_eq!(contents(&real.astype::<Complex32>().unwrap()), [complex(-3.0, 0.0), complex(1_099_511_627_776.0, 0.0)]);
+}
+
+#[test]
+fn complex_numbers_become_wider_and_narrower() {
+    let fixture = Fixture::open();
+    let (single, double) = (|re, im| Complex32 { re, im }, |re, im| Complex64 { re, im });
+    let parts = [(1.1, -2e300), (-0.0, 5e-324), (0.0, 0.0), (0.0, -0.0), (2e9, 1e-40), (-3.9, f64::INFINITY)];
+    let numbers: Vec<Complex64> = parts.map(|(re, im)| double(re, im)).to_vec();
+    let array = fixture.slice_to_device(&numbers).unwrap();
+    let narrow: Vec<Complex32> = parts.map(|(re, im)| single(re as f32, im as f32)).to_vec();
+    let same = |found: &[u8], expected: &[u8]| assert_eq!(found, expected);
+    same(bytemuck::cast_slice(&contents(&array.astype::<Complex32>().unwrap())), bytemuck::cast_slice(&narrow));
+    same(bytemuck::cast_slice(&contents(&array.astype::<Complex64>().unwrap())), bytemuck::cast_slice(&numbers));
+    let narrow_array = fixture.slice_to_device(&narrow).unwrap();
+    let widened: Vec<Complex64> = narrow.iter().map(|c| double(f64::from(c.re), f64::from(c.im))).collect();
+    same(bytemuck::cast_slice(&contents(&narrow_array.astype::<Complex64>().unwrap())), bytemuck::cast_slice(&widened));
+    // The real part alone, but for truth.
+    assert_eq!(contents(&array.astype::<f64>().unwrap()), parts.map(|(re, _)| re));
+    assert_eq!(contents(&array.astype::<f32>().unwrap()), parts.map(|(re, _)| re as f32));
+    assert_eq!(contents(&array.astype::<f16>().unwrap()), parts.map(|(re, _)| f16::of(Exact::Float(re))));
+    assert_eq!(contents(&array.astype::<i64>().unwrap()), parts.map(|(re, _)| re as i64));
+    assert_eq!(contents(&array.astype::<u8>().unwrap()), parts.map(|(re, _)| re as u8));
+    let is_true = parts.map(|(re, im)| Bool::from(re != 0.0 || im != 0.0));
+    assert_eq!(contents(&array.astype::<Bool>().unwrap()), is_true);
+    // From real numbers of every size, more than a workgroup's, and from a view with gaps.
+    let small: Vec<i8> = (-128..=127).cycle().take(1001).collect();
+    let from = fixture.slice_to_device(&small).unwrap().astype::<Complex64>().unwrap();
+    assert_eq!(contents(&from), small.iter().map(|&re| double(f64::from(re), 0.0)).collect::<Vec<_>>());
+    let every = fixture.slice_to_device(&[i64::MAX, -3, 1 << 40]).unwrap().slice(&[Index::stepped(.., 2)]).unwrap();
+    let expected = [double(i64::MAX as f64, 0.0), double((1_i64 << 40) as f64, 0.0)];
+    assert_eq!(contents(&every.astype::<Complex64>().unwrap()), expected);
+    let tail = array.slice(&[Index::stepped(1.., 2)]).unwrap();
+    assert_eq!(contents(&tail.astype::<f64>().unwrap()), [1, 3, 5].map(|i| parts[i].0));
+}
+
+/// Bits of exponent and mantissa.
+#[derive(Clone, Copy)]
+struct Format {
+    exponent: u32,
+    mantissa: u32,
+}
+
+fn format_of<T: Element>() -> Format {
+    let (exponent, mantissa) = match T::DTYPE {
+        DType::F16 => (5, 10),
+        DType::BF16 => (8, 7),
+        DType::F32 => (8, 23),
+        DType::F64 => (11, 52),
+        other => panic!("{other} is no float"),
+    };
+    Format { exponent, mantissa }
+}
+
+/// A NaN of a sign, and a payload whose highest bit is bit 51.
+fn nan<T: Element>(is_negative: bool, payload: u64) -> T {
+    let Format { exponent, mantissa } = format_of::<T>();
+    let bits = (u64::from(is_negative) << exponent | ((1 << exponent) - 1)) << mantissa | payload >> (52 - mantissa);
+    bytemuck::pod_read_unaligned(&bits.to_le_bytes()[..size_of::<T>()])
+}
+
+fn nans_become<T: Element, U: Element>(fixture: &Fixture) {
+    const QUIET: u64 = 1 << 51;
+    let lost = 52 - format_of::<T>().mantissa;
+    let payloads = [QUIET, QUIET | 0x5_5aa5_1234_5678, 0x2_1000_0000_0000, QUIET | ((1 << 51) - 1), 1 << lost, 7 << 49];
+    let cases: Vec<(bool, u64)> = payloads.iter().flat_map(|&payload| [(false, payload), (true, payload)]).collect();
+    let given: Vec<T> = cases.iter().map(|&(sign, payload)| nan(sign, payload)).collect();
+    let found = contents(&fixture.slice_to_device(&given).unwrap().astype::<U>().unwrap());
+    let is_same = T::DTYPE == U::DTYPE;
+    for (&(sign, payload), found) in cases.iter().zip(&found) {
+        let known = payload >> lost << lost; // What the source has of it.
+        let expected: U = nan(sign, if is_same { known } else { known | QUIET });
+        assert_eq!(
+            bytemuck::bytes_of(found),
+            bytemuck::bytes_of(&expected),
+            "{payload:#x}, {} to {}",
+            T::DTYPE,
+            U::DTYPE
+        );
+    }
+}
+
+#[test]
+fn nans_keep_their_sign_and_payload_and_become_quiet() {
+    macro_rules! all {
+        ($fixture:ident: $($from:ty)*) => {$(
+            nans_become::<$from, f16>($fixture);
+            nans_become::<$from, bf16>($fixture);
+            nans_become::<$from, f32>($fixture);
+            nans_become::<$from, f64>($fixture);
+        )*};
+    }
+    let fixture = &Fixture::open();
+    all!(fixture: f16 bf16 f32 f64);
 }
 
 #[test]

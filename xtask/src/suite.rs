@@ -3,23 +3,51 @@
 //! Here is the command and the line it ends with.
 //! The tests themselves are in the crates and in `tests/`; set-up is in `setup.rs`.
 
-use std::env;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::{env, fs};
 
-use anyhow::Result;
+use anyhow::{Error, Result};
+use vkarray_tests::skips::{self, Summary};
 
 use crate::command::{CommandLine, exit_code};
 use crate::found::Found;
-use crate::setup;
+use crate::{setup, workspace_root};
 
 /// Runs the tests; the exit code is that of `cargo test`.
 pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     let found = setup::run(true)?;
-    let status = command(args).run()?;
-    let verdict = if status.success() { "passed" } else { "FAILED" };
+    let skips = skips_file()?;
+    let status = command(args).with_env(skips::FILE_VARIABLE, &skips.to_string_lossy()).run()?;
+    // Only a run of all tests knows which of them were not skipped.
+    let is_stale = report_skips(&fs::read_to_string(&skips)?, status.success() && args.is_empty())?;
+    let is_good = status.success() && !is_stale;
+    let verdict = if is_good { "passed" } else { "FAILED" };
     let choice = env::var("VKARRAY_DEVICE").ok();
     println!("tests {verdict} under the validation layer on {}", device_line(&found, choice.as_deref()));
-    Ok(exit_code(status))
+    Ok(if is_stale { ExitCode::FAILURE } else { exit_code(status) })
+}
+
+/// An empty file that the tests of this run append to.
+fn skips_file() -> Result<PathBuf> {
+    let folder = workspace_root().join("target");
+    fs::create_dir_all(&folder)?;
+    let path = folder.join("skips.txt");
+    fs::write(&path, "")?;
+    Ok(path)
+}
+
+/// Prints what the tests skipped. Returns whether all ran and some line of the table was not needed.
+fn report_skips(file: &str, is_whole: bool) -> Result<bool> {
+    let table = skips::table().map_err(Error::msg)?;
+    let summary = Summary::new(&table, file);
+    print!("{summary}");
+    if !is_whole || summary.stale.is_empty() {
+        return Ok(false);
+    }
+    println!("no longer skipped; remove from tests/skips.txt and lower N_LINES in tests/skips.rs:");
+    summary.stale.iter().for_each(|line| println!("  {line}"));
+    Ok(true)
 }
 
 fn command(args: &[String]) -> CommandLine {
@@ -63,6 +91,16 @@ mod tests {
             let args: Vec<String> = args.iter().map(|&arg| arg.to_owned()).collect();
             assert_eq!(command(&args).to_string(), shown, "{args:?}");
         }
+    }
+
+    #[test]
+    fn only_a_whole_run_says_which_lines_are_not_needed() {
+        // A driver with a line that is always needed, where nothing was skipped.
+        let line = skips::table().unwrap().into_iter().find(|line| line.is_certain).unwrap();
+        let file = format!("driver\t{} 1\n", line.driver);
+        assert!(report_skips(&file, true).unwrap());
+        assert!(!report_skips(&file, false).unwrap());
+        assert!(!report_skips("driver\tunheard of 1\n", true).unwrap());
     }
 
     #[test]

@@ -10,11 +10,19 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 /// Device arrays and compute kernels on any Vulkan driver.
 #[derive(Debug, Parser)]
-#[command(name = "vkarray", version, about)]
+#[command(name = "vkarray", version, about, after_help = EXIT_CODES)]
 pub(crate) struct CommandLine {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
+
+/// The end of every help page; `docs/command.md` has the same table, and a test compares the two.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  success
+  1  the device, the driver, the memory, the disk or this program failed
+  2  the input is wrong: flags, files, shaders, arguments, or the choice of a device; no output was written
+  3  no device: this machine has no Vulkan loader or no driver";
 
 /// The commands there are.
 #[derive(Debug, Subcommand)]
@@ -31,6 +39,7 @@ pub(crate) enum Command {
 
 /// Flags of `vkarray devices`.
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct DevicesArgs {
     /// Print everything known about each device, as JSON
     #[arg(long)]
@@ -40,7 +49,9 @@ pub(crate) struct DevicesArgs {
 const VALUES: &str = "\
 Values of --arg:
   @x.npy                        an array from a NumPy file
-  @photo.png, @photo.jpg        an image, as f32 in 0..1, shape height x width x 4
+  @photo.png, @photo.jpg        an image, as f32 in 0..1: height x width if it is grey, else height x width x 4;
+                                four channels also where the shader's elements are vec4<f32>
+  @photo.png,channels=3         the same with 1 channel (height x width), 3 or 4
   zeros:f32[512,512,4]          zeros
   full:f32[100],value=2.5       one value everywhere
   arange:u32[1000]              0, 1, 2, ...
@@ -50,18 +61,17 @@ Values of --arg:
   0.5,1,2                       the numbers of a push constant that is a vector
 Element types: bool i8 u8 i16 u16 f16 i32 u32 f32 i64 u64 f64
 
-Outputs of --out are .npy (any array) or .png (f32 of shape h x w, h x w x 3 or h x w x 4; clamped to 0..1).
+Outputs of --out are .npy (any array) or .png (f32 of shape h x w or h x w x 1, 3 or 4; clamped to 0..1).
 They are written only after everything has succeeded.
 
 Example:
   vkarray run julia.wgsl --arg image=zeros:f32[512,768,4] --arg width=768 --arg height=512 --arg c_re=-0.8 \\
       --arg c_im=0.156 --arg scale=1.2 --covering 768,512 --out image=julia.png
-
-Exit codes: 0 success; 2 the input is wrong, nothing was written; 1 the device, the driver or the disk failed.";
+";
 
 /// Flags of `vkarray run`.
 #[derive(Debug, Args)]
-#[command(after_help = VALUES, group(ArgGroup::new("grid").required(true).args(["covering", "groups"])))]
+#[command(after_help = format!("{VALUES}\n{EXIT_CODES}"), group(ArgGroup::new("grid").required(true).args(["covering", "groups"])))]
 pub(crate) struct RunArgs {
     /// Shader: WGSL (.wgsl), GLSL (.comp, .glsl) or SPIR-V (.spv)
     pub(crate) shader: PathBuf,
@@ -108,6 +118,7 @@ pub(crate) struct RunArgs {
 
 /// Flags of `vkarray inspect`.
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct InspectArgs {
     /// Shader: WGSL (.wgsl), GLSL (.comp, .glsl) or SPIR-V (.spv)
     pub(crate) shader: PathBuf,
@@ -139,12 +150,11 @@ replay: the allocations and frees of a log, as the Logging manager and RMM write
         device memory that was not in one piece, replay_refused the allocations that failed
 startup: twenty different kernels built in a fresh process: cold with nothing on disk, warm with what that left there,
         startup_ratio the one over the other; startup_open is the device opened. Drivers' own caches are off
-
-Exit codes: 0 success; 2 the input is wrong; 1 the device or the driver failed.";
+";
 
 /// Flags of `vkarray bench`.
 #[derive(Debug, Args)]
-#[command(after_help = FIGURES)]
+#[command(after_help = format!("{FIGURES}\n{EXIT_CODES}"))]
 pub(crate) struct BenchArgs {
     /// What to measure
     pub(crate) suite: Suite,

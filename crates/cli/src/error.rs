@@ -51,11 +51,13 @@ pub(crate) enum Error {
     PictureFormat { path: PathBuf },
     #[error("cannot decode {}", .path.display())]
     Picture { path: PathBuf, source: Box<image::ImageError> },
+    #[error("cannot decode {}: its decoder failed: {reason}", .path.display())]
+    PictureDecoder { path: PathBuf, reason: String },
     #[error("{}: {width} x {height} pixels are more than the {limit} that are read", .path.display())]
     PictureTooLarge { path: PathBuf, width: u32, height: u32, limit: u64 },
     #[error("{} changed while it was read: shape {} became {}",
         .path.display(), shape_text(.before), shape_text(.after))]
-    PictureChanged { path: PathBuf, before: [usize; 3], after: [usize; 3] },
+    PictureChanged { path: PathBuf, before: Vec<usize>, after: Vec<usize> },
 
     #[error("cannot replay {}", .path.display())]
     Log { path: PathBuf, source: MemoryError },
@@ -91,7 +93,7 @@ pub(crate) enum Error {
     OutputFolder { folder: PathBuf, path: PathBuf },
     #[error("{} is a folder", .path.display())]
     OutputIsFolder { path: PathBuf },
-    #[error("{}: `{name}` is {dtype}{}; a .png holds f32 of shape h x w, h x w x 3 or h x w x 4, a .npy any array",
+    #[error("{}: `{name}` is {dtype}{}; a .png holds f32 of shape h x w or h x w x 1, 3 or 4, a .npy any array",
         .path.display(), shape_text(.shape))]
     OutputShape { name: String, path: PathBuf, dtype: DType, shape: Vec<usize> },
 
@@ -106,15 +108,20 @@ pub(crate) enum Error {
     Write { path: PathBuf, source: Box<dyn StdError + Send + Sync> },
     #[error("cannot put {} in place{}", .path.display(), already(.written))]
     Rename { path: PathBuf, written: Vec<PathBuf>, source: io::Error },
+    #[error("this program has a defect: {reason}")]
+    Defect { reason: String },
     #[error("cannot print the report")]
     Report { source: io::Error },
 }
 
 impl Error {
-    /// 2 where the input is to blame, 1 where the world is.
+    /// The codes of `docs/command.md`: 3 where there is no device, 2 where the input is to blame, 1 for the rest.
     pub(crate) fn exit_code(&self) -> u8 {
+        if matches!(self, Self::Array(error) if error.is_no_device()) {
+            return 3;
+        }
         let is_world = match self {
-            Self::Validation { .. } | Self::HostMemory { .. } | Self::Start { .. } => true,
+            Self::Validation { .. } | Self::Defect { .. } | Self::HostMemory { .. } | Self::Start { .. } => true,
             Self::Write { .. } | Self::Rename { .. } | Self::Report { .. } => true,
             Self::Array(error) => is_world(error),
             Self::File(error) => !error.is_input(),
@@ -190,13 +197,11 @@ fn is_memory_failure(error: &MemoryError) -> bool {
     }
 }
 
-/// A device that is not there, or cannot do the work, is a wrong choice of device.
+/// A device that is not among those there are, or cannot do the work, is a wrong choice of device.
 fn is_driver_failure(error: &DriverError) -> bool {
     !matches!(
         error,
-        DriverError::LoaderMissing { .. }
-            | DriverError::ValidationMissing { .. }
-            | DriverError::NoDevice { .. }
+        DriverError::ValidationMissing { .. }
             | DriverError::UnknownDevice { .. }
             | DriverError::BadSelector { .. }
             | DriverError::Unsuitable { .. }
@@ -239,13 +244,17 @@ mod tests {
             (Error::Write { path: "x".into(), source: io_error().into() }, 1),
             (Error::Report { source: io_error() }, 1),
             (Error::Validation { messages: Vec::new() }, 1),
+            (Error::Defect { reason: String::new() }, 1),
+            (Error::PictureDecoder { path: "x".into(), reason: String::new() }, 2),
             (lost().into(), 1),
             (KernelError::from(lost()).into(), 1), // However deep it lies.
             (vkarray::Error::from(MemoryError::from(lost())).into(), 1),
             (KernelError::from(MemoryError::from(lost())).into(), 1),
             (unknown.into(), 2),
-            (DriverError::NoDevice { hint: "" }.into(), 2),
-            (DriverError::LoaderMissing { reason: String::new(), hint: "" }.into(), 2),
+            (DriverError::NoDevice { hint: "" }.into(), 3),
+            (DriverError::LoaderMissing { reason: String::new(), hint: "" }.into(), 3),
+            (vkarray::Error::from(MemoryError::from(DriverError::NoDevice { hint: "" })).into(), 3),
+            (DriverError::ValidationMissing { hint: "" }.into(), 2),
             (vkarray::Error::from(MemoryError::OutOfMemory(Box::new(report))).into(), 1),
             (vkarray::Error::from(MemoryError::TooLarge { bytes: 2, limit: 1 }).into(), 2), // Memory would not help.
             (group_count.into(), 2),

@@ -8,6 +8,7 @@
 mod args;
 mod array;
 mod bench;
+mod contain;
 mod devices;
 mod error;
 mod inspect;
@@ -19,15 +20,18 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Command, CommandLine};
+use crate::error::Error;
 
 fn main() -> ExitCode {
-    let result = match CommandLine::parse().command {
+    let command = CommandLine::parse().command;
+    contain::silence();
+    let result = contain::contain(|| match command {
         Command::Devices(args) => devices::list(&args),
         Command::Run(args) => run::run(&args),
         Command::Inspect(args) => inspect::inspect(&args),
         Command::Bench(args) => bench::bench(&args),
-    };
-    match result {
+    });
+    match result.unwrap_or_else(|reason| Err(Error::Defect { reason })) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {}", error.paragraph());

@@ -171,6 +171,24 @@ impl Error {
         }
     }
 
+    /// Whether this machine has no Vulkan device at all: no loader, or no driver that answers.
+    ///
+    /// A test that may be skipped on such a machine skips on this alone: a misspelt `VKARRAY_DEVICE`, or a device that
+    /// is there and cannot be used, is another error.
+    ///
+    /// ```no_run
+    /// let instance = match vkarray_driver::Instance::new() {
+    ///     Err(error) if error.is_no_device() => return Ok(()), // Nothing to test on.
+    ///     other => other?,
+    /// };
+    /// # drop(instance);
+    /// # Ok::<(), vkarray_driver::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_no_device(&self) -> bool {
+        matches!(self, Self::LoaderMissing { .. } | Self::NoDevice { .. })
+    }
+
     /// Whether the device said it has no memory left, on either side.
     #[must_use]
     pub fn is_out_of_memory(&self) -> bool {

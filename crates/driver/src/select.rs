@@ -40,6 +40,7 @@ impl Selection {
     /// # Errors
     ///
     /// [`Error::BadSelector`] and [`Error::UnknownDevice`]: a name that matches nothing is a mistake, not a filter.
+    /// [`Error::NoDevice`] if there are names and `devices` is empty.
     pub fn visible(&self, devices: &[DeviceInfo]) -> Result<Vec<usize>> {
         let Some(list) = present(self.visible_variable.as_deref()) else { return Ok((0..devices.len()).collect()) };
         let mut visible = Vec::new();
@@ -57,8 +58,8 @@ impl Selection {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownDevice`] if none matches, [`Error::BadSelector`] for a malformed text,
-    /// [`Error::Unsuitable`] if the choice ranks below `VKARRAY_REQUIRE`.
+    /// [`Error::NoDevice`] if `devices` is empty, [`Error::UnknownDevice`] if none of them matches,
+    /// [`Error::BadSelector`] for a malformed text, [`Error::Unsuitable`] if the choice ranks below `VKARRAY_REQUIRE`.
     pub fn choose(&self, devices: &[DeviceInfo]) -> Result<usize> {
         let visible = self.visible(devices)?;
         let asked = present(self.argument.as_deref())
@@ -117,10 +118,13 @@ fn kind(text: &str) -> Option<DeviceType> {
 
 /// The devices among `pool` that `text` names, in `pool`'s order. An index counts within `pool`.
 fn matches(text: &str, origin: &'static str, devices: &[DeviceInfo], pool: &[usize]) -> Result<Vec<usize>> {
-    let unknown = || Error::UnknownDevice {
-        selector: text.to_owned(),
-        origin,
-        available: pool.iter().map(|&idx| devices[idx].name.clone()).collect(),
+    let unknown = || match devices {
+        [] => Error::NoDevice { hint: crate::error::INSTALL_DRIVER },
+        _ => Error::UnknownDevice {
+            selector: text.to_owned(),
+            origin,
+            available: pool.iter().map(|&idx| devices[idx].name.clone()).collect(),
+        },
     };
     if text.is_empty() {
         return Err(Error::BadSelector { text: text.to_owned(), origin, reason: "it is empty" });

@@ -28,9 +28,19 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// The copy is packed, with its axes in the order they have here. Values are converted as NumPy does: integers
     /// wrap; to a float they round to the nearest, ties to even; a float loses its fraction; whatever is not zero, NaN
-    /// too, is true; a complex number loses its imaginary part. Where NumPy leaves the result to the processor, a float
-    /// out of an integer's range, it is the nearest integer there is, and 0 for NaN, as Rust's `as` has it. Every device
-    /// converts every type, to the same bits. An array with gaps is packed on the device first.
+    /// too, is true; a complex number loses its imaginary part where the other type is real. Where NumPy leaves the result to the processor, a float
+    /// out of an integer's range, it is the nearest integer there is, and 0 for NaN, as Rust's `as` has it. A NaN
+    /// that becomes another type of float keeps its sign and as many leading bits of its payload as fit, and becomes quiet;
+    /// one that keeps its type keeps all its bits. Every device converts every type, to the same bits. An array with gaps
+    /// is packed on the device first.
+    ///
+    /// ```
+    /// # use vkarray_ndarray::Context;
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[-1.5_f32, 300.0, f32::NAN])?;
+    /// assert_eq!(x.astype::<u8>()?.to_vec()?, [0, 255, 0]);
+    /// # Ok::<(), vkarray_ndarray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -41,14 +51,14 @@ impl<T: Element> DeviceNDArray<T> {
         ctx.check_stream(stream)?;
         let machine = ctx.copies().machine;
         let (from, to) = (DType::of::<T>(), DType::of::<U>());
-        let cast = Cast::new(from, to, machine.group).ok_or(Error::NoConversion { from, to })?;
+        let (cast, n_parts) = Cast::new(from, to, machine.group).ok_or(Error::NoConversion { from, to })?;
         let packed = self.to_contiguous_on(stream, Order::K)?;
         let target = ctx.device_array_like::<U, T>(&packed)?;
         let kernel = ctx.library_kernel(Variant::Cast(cast))?;
-        let [from_bytes, to_bytes] = [from, to].map(|dtype| u64::from(dtype.itemsize()));
+        let [from_bytes, to_bytes] = cast.item_bytes();
         // A window of the source begins at an aligned byte, so a little before its first item.
         let at_once = (machine.max_range - machine.alignment) / from_bytes.max(to_bytes).max(4) / CUT * CUT;
-        let (n_items, first_byte) = (self.size() as u64, packed.byte_offset());
+        let (n_items, first_byte) = (n_parts * self.size() as u64, packed.byte_offset());
         for first in (0..n_items).step_by(usize::try_from(at_once).expect("a window fits every host")) {
             let count = at_once.min(n_items - first);
             let start = first_byte + first * from_bytes;

@@ -121,6 +121,30 @@ pub enum Error {
     Driver(#[from] driver::Error),
 }
 
+impl Error {
+    /// Whether this machine has no Vulkan device at all: no loader, or no driver that answers.
+    ///
+    /// A test that may be skipped on such a machine skips on this alone. A misspelt `VKARRAY_DEVICE`, or a device that is
+    /// there and cannot be used, is another error.
+    ///
+    /// ```
+    /// # use vkarray_ndarray as vkarray;
+    /// let ctx = match vkarray::Context::open_default() {
+    ///     Err(error) if error.is_no_device() => return Ok(()), // Nothing to test on.
+    ///     other => other?,
+    /// };
+    /// assert_eq!(ctx.zeros::<f32>([3])?.to_vec()?, [0.0; 3]);
+    /// # Ok::<(), vkarray::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_no_device(&self) -> bool {
+        match self {
+            Self::Driver(error) | Self::Memory(allocator::Error::Driver(error)) => error.is_no_device(),
+            _ => false,
+        }
+    }
+}
+
 /// A failure of memory or of the driver is the same, whether a copy or a kernel met it.
 impl From<kernel::Error> for Error {
     fn from(error: kernel::Error) -> Self {

@@ -1,4 +1,4 @@
-//! Images as arrays: height × width × 4 of `f32` in 0..1 when read; one, three or four channels when written.
+//! Images as arrays of `f32` in 0..1: height × width if grey, else height × width × channels.
 //!
 //! Decoding and encoding are the `image` crate's, under its memory limit. Values are taken as stored: no gamma is
 //! removed and no orientation applied, as NumPy's image readers do. `.npy` files are the library's.
@@ -8,10 +8,11 @@ use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use image::codecs::png::PngEncoder;
-use image::{ExtendedColorType, ImageEncoder, ImageError, ImageFormat, ImageReader, Limits};
+use image::{ExtendedColorType, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageReader, Limits};
 use ndarray::ArrayD;
 
 use super::HostArray;
+use crate::contain::contain;
 use crate::error::{Error, Result};
 
 /// Most pixels of an image that is read: 2 GiB as an array.
@@ -21,43 +22,81 @@ const MAX_PIXELS: u64 = 1 << 27;
 #[derive(Debug, Clone)]
 pub(crate) struct Picture {
     pub(crate) path: PathBuf,
-    /// Height, width, 4.
-    pub(crate) shape: [usize; 3],
+    /// Height, width, and channels if there are several.
+    pub(crate) shape: Vec<usize>,
 }
 
 impl Picture {
-    /// Reads the size, and refuses what would not fit.
+    /// Reads the size, and refuses what would not fit. Without `channels` a grey image has one and any other four.
     ///
     /// # Errors
     ///
-    /// [`Error::Read`], [`Error::PictureFormat`], [`Error::Picture`], [`Error::PictureTooLarge`].
-    pub(crate) fn open(path: &Path) -> Result<Self> {
-        let (width, height) = reader(path)?.into_dimensions().map_err(|source| picture_error(path, source))?;
+    /// [`Error::Read`], [`Error::PictureFormat`], [`Error::Picture`], [`Error::PictureDecoder`],
+    /// [`Error::PictureTooLarge`].
+    pub(crate) fn open(path: &Path, channels: Option<usize>) -> Result<Self> {
+        let (width, height, color) = decoded(path, |reader| {
+            let decoder = reader.into_decoder()?;
+            let (width, height) = decoder.dimensions();
+            Ok((width, height, decoder.color_type()))
+        })?;
         if u64::from(width) * u64::from(height) > MAX_PIXELS {
             return Err(Error::PictureTooLarge { path: path.to_owned(), width, height, limit: MAX_PIXELS });
         }
-        // Both fit into 27 bits.
-        Ok(Self { path: path.to_owned(), shape: [height as usize, width as usize, 4] })
+        let is_grey = !color.has_color() && !color.has_alpha();
+        let channels = channels.unwrap_or(if is_grey { 1 } else { 4 });
+        Ok(Self { path: path.to_owned(), shape: shape_of(width, height, channels) })
     }
 
     /// Decodes the pixels.
     ///
     /// # Errors
     ///
-    /// [`Error::Read`] and [`Error::Picture`], if the file is damaged or has changed since it was opened.
+    /// [`Error::Read`], [`Error::Picture`] and [`Error::PictureDecoder`], if the file is damaged;
+    /// [`Error::PictureChanged`] if it is another than when it was opened.
     pub(crate) fn read(&self) -> Result<HostArray> {
-        let picture = reader(&self.path)?.decode().map_err(|source| picture_error(&self.path, source))?;
-        let pixels = picture.into_rgba32f();
-        let shape = [pixels.height() as usize, pixels.width() as usize, 4];
-        if shape != self.shape {
-            return Err(Error::PictureChanged { path: self.path.clone(), before: self.shape, after: shape });
+        let channels = self.shape.get(2).copied().unwrap_or(1);
+        // The conversion to floats ends the process where there is no memory for them.
+        let n_values = self.shape.iter().product();
+        let no_memory = |source| Error::HostMemory { bytes: n_values * size_of::<f32>(), source };
+        Vec::<f32>::new().try_reserve_exact(n_values).map_err(no_memory)?;
+        let (width, height, values) = decoded(&self.path, |reader| {
+            let picture = reader.decode()?;
+            let (width, height) = (picture.width(), picture.height());
+            let values = match channels {
+                1 => picture.to_luma32f().into_raw(),
+                3 => picture.into_rgb32f().into_raw(),
+                _ => picture.into_rgba32f().into_raw(),
+            };
+            Ok((width, height, values))
+        })?;
+        let (before, after) = (self.shape.clone(), shape_of(width, height, channels));
+        match ArrayD::from_shape_vec(before.as_slice(), values) {
+            Ok(array) if before == after => Ok(HostArray::new(array)),
+            _ => Err(Error::PictureChanged { path: self.path.clone(), before, after }),
         }
-        let array = ArrayD::from_shape_vec(&shape[..], pixels.into_raw()).expect("four channels a pixel");
-        Ok(HostArray::new(array))
     }
 }
 
-fn reader(path: &Path) -> Result<ImageReader<BufReader<File>>> {
+/// Both sides fit into 27 bits, as [`Picture::open`] checks.
+fn shape_of(width: u32, height: u32, channels: usize) -> Vec<usize> {
+    let mut shape = vec![height as usize, width as usize];
+    shape.extend((channels > 1).then_some(channels));
+    shape
+}
+
+/// What `decode` makes of the image at `path`. A decoder that panics ends in an error.
+fn decoded<T>(path: &Path, decode: impl FnOnce(Reader) -> std::result::Result<T, ImageError>) -> Result<T> {
+    let reader = reader(path)?;
+    match contain(|| decode(reader)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(source)) => Err(Error::Picture { path: path.to_owned(), source: Box::new(source) }),
+        Err(reason) => Err(Error::PictureDecoder { path: path.to_owned(), reason }),
+    }
+}
+
+type Reader = ImageReader<BufReader<File>>;
+
+fn reader(path: &Path) -> Result<Reader> {
     let read_error = |source| Error::Read { path: path.to_owned(), source };
     // Not `ImageReader::open`: what counts is how the file begins, not what it is called.
     let file = File::open(path).map_err(read_error)?;
@@ -69,15 +108,11 @@ fn reader(path: &Path) -> Result<ImageReader<BufReader<File>>> {
     Ok(reader)
 }
 
-fn picture_error(path: &Path, source: ImageError) -> Error {
-    Error::Picture { path: path.to_owned(), source: Box::new(source) }
-}
-
 /// How many channels a PNG of an array of `shape` has, or `None` if no PNG can hold it.
 pub(crate) fn png_channels(shape: &[usize]) -> Option<usize> {
     let channels = match shape {
         [_, _] => 1,
-        [_, _, channels @ (3 | 4)] => *channels,
+        [_, _, channels @ (1 | 3 | 4)] => *channels,
         _ => return None,
     };
     // The format allows 2^31 - 1 an axis, and no empty images.

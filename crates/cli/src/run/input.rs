@@ -73,3 +73,6 @@ impl Input {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

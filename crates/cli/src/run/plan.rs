@@ -173,7 +173,11 @@ fn parse_arguments(texts: &[String], signature: &Signature) -> Result<(Vec<Array
         let padded = value.strip_prefix("padded:");
         let input = match Value::parse(name, padded.unwrap_or(value))? {
             Value::Npy(path) => Input::npy(&path)?,
-            Value::Picture(path) => Input::Picture(Picture::open(&path)?),
+            Value::Picture(path, channels) => {
+                // Pixels of four numbers in the shader take four, also of a grey image.
+                let is_of_four = signature.params.iter().any(|param| param.name == name && param.stride == Some(16));
+                Input::Picture(Picture::open(&path, channels.or(is_of_four.then_some(4)))?)
+            }
             Value::Generated(generated) => Input::Generated(generated),
             Value::Numbers(_) if padded.is_some() => {
                 let reason = "only an array can be padded".to_owned();

@@ -15,8 +15,8 @@ use vkarray::{DType, ScalarValue};
 pub(crate) enum Value {
     /// `@x.npy`.
     Npy(PathBuf),
-    /// `@x.png`, `@x.jpg`.
-    Picture(PathBuf),
+    /// `@x.png`, `@x.jpg`, and the channels of `@x.png,channels=3`.
+    Picture(PathBuf, Option<usize>),
     /// `zeros:f32[2,3]` and its kin.
     Generated(Generated),
     /// A number, or those of a vector; read once the type of their push constant is known.
@@ -30,8 +30,8 @@ impl Value {
     ///
     /// [`Error::Value`], [`Error::InputExtension`] and what [`Generated::check`] reports; `name` is for them.
     pub(crate) fn parse(name: &str, text: &str) -> Result<Self> {
-        if let Some(path) = text.strip_prefix('@') {
-            return parse_file(name, Path::new(path));
+        if let Some(file) = text.strip_prefix('@') {
+            return parse_file(name, file);
         }
         if let Some((fill, rest)) = text.split_once(':') {
             let generated = parse_generated(fill, rest).map_err(|reason| value_error(name, text, reason))?;
@@ -84,12 +84,26 @@ pub(crate) fn parse_counts(flag: &'static str, text: &str) -> Result<Vec<u64>> {
     Ok(counts)
 }
 
-fn parse_file(name: &str, path: &Path) -> Result<Value> {
+fn parse_file(name: &str, text: &str) -> Result<Value> {
+    let (path, channels) = match text.rsplit_once(",channels=") {
+        Some((path, channels)) => (Path::new(path), Some(parse_channels(name, text, channels)?)),
+        None => (Path::new(text), None),
+    };
     let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
     match extension.as_deref() {
-        Some("npy") => Ok(Value::Npy(path.to_owned())),
-        Some("png" | "jpg" | "jpeg") => Ok(Value::Picture(path.to_owned())),
+        Some("npy") if channels.is_none() => Ok(Value::Npy(path.to_owned())),
+        Some("npy") => Err(value_error(name, text, "only an image is read with a number of channels".to_owned())),
+        Some("png" | "jpg" | "jpeg") => Ok(Value::Picture(path.to_owned(), channels)),
         _ => Err(Error::InputExtension { name: name.to_owned(), path: path.to_owned() }),
+    }
+}
+
+fn parse_channels(name: &str, text: &str, channels: &str) -> Result<usize> {
+    match channels {
+        "1" => Ok(1),
+        "3" => Ok(3),
+        "4" => Ok(4),
+        _ => Err(value_error(name, text, format!("`{channels}` channels are not 1, 3 or 4"))),
     }
 }
 

@@ -6,13 +6,15 @@ use ndarray::{Array1, Array2, Array3, ArrayD};
 use ndarray_npy::{read_npy, write_npy};
 use serde_json::Value;
 
+use vkarray_tests::skips;
+
 use crate::{Folder, text};
 
 /// Whether device tests are to run. A machine without a device has to say so.
-fn has_device() -> bool {
+pub(crate) fn has_device() -> bool {
     let is_skipped = std::env::var_os("GPU_TESTS").is_some_and(|value| value == "skip");
     if is_skipped {
-        eprintln!("SKIPPED: GPU_TESTS=skip");
+        skips::skip("any", "device tests of the command", "a device, says GPU_TESTS=skip").expect("the table has it");
     }
     !is_skipped
 }

@@ -4,6 +4,8 @@
 //! device they fail, unless `GPU_TESTS=skip` says that none is expected.
 
 mod bench;
+mod damage;
+mod damaged;
 mod device;
 mod inspect;
 mod refusals;

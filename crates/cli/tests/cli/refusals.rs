@@ -69,12 +69,14 @@ fn lines_that_do_not_parse_end_with_two() {
 }
 
 #[test]
-fn without_a_driver_both_commands_say_what_to_install() {
+fn without_a_driver_all_commands_say_what_to_install() {
     let folder = Folder::new();
-    for line in [format!("{SAXPY} --arg x=zeros:f32[4] --arg y=zeros:f32[4]"), "devices".to_owned()] {
-        let mut command = folder.command(&line);
+    let run = format!("{SAXPY} --arg x=zeros:f32[4] --arg y=zeros:f32[4]");
+    // Where there is no device, none can be chosen wrongly.
+    for line in [&run, &format!("{run} --device cpu"), "devices", "bench launch"] {
+        let mut command = folder.command(line);
         command.env("VK_ICD_FILENAMES", "/nonexistent.json").env("VK_DRIVER_FILES", "/nonexistent.json");
-        let message = folder.refused(2, &mut command);
+        let message = folder.refused(3, &mut command);
         assert!(message.contains("no Vulkan") && message.contains("install"), "{message}");
     }
 }
@@ -87,7 +89,38 @@ fn without_a_loader_both_commands_say_what_to_install() {
     folder.put("libvulkan.so.1", "not a library");
     folder.put("libvulkan.so", "not a library");
     for line in [format!("{SAXPY} --arg x=zeros:f32[4] --arg y=zeros:f32[4]"), "devices".to_owned()] {
-        let message = folder.refused(2, folder.command(&line).env("LD_LIBRARY_PATH", folder.0.path()));
+        let message = folder.refused(3, folder.command(&line).env("LD_LIBRARY_PATH", folder.0.path()));
         assert!(message.contains("no Vulkan loader") && message.contains("libvulkan1"), "{message}");
+    }
+}
+
+#[test]
+fn a_selector_of_no_device_is_wrong_input() {
+    if !crate::device::has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    let line = format!("{SAXPY} --arg x=zeros:f32[4] --arg y=zeros:f32[4]");
+    let message = folder.refused(2, folder.command(&line).env("VKARRAY_DEVICE", "misspelt"));
+    assert!(message.contains("no device matches \"misspelt\" (from VKARRAY_DEVICE)"), "{message}");
+}
+
+#[test]
+fn help_and_documentation_have_the_same_exit_codes() {
+    let documented = include_str!("../../../../docs/command.md");
+    let row = |line: &str| -> Option<(u8, String)> {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        if let ["", code, meaning, ""] = cells[..] { Some((code.parse().ok()?, meaning.to_owned())) } else { None }
+    };
+    let documented: Vec<(u8, String)> = documented.lines().filter_map(row).collect();
+    assert_eq!(documented.len(), 4);
+    let folder = Folder::new();
+    for line in ["--help", "run --help", "inspect --help", "devices --help", "bench --help"] {
+        let output = folder.command(line).output().expect("the command starts");
+        let help = crate::text(&output.stdout);
+        let codes = help.split("Exit codes:\n").nth(1).unwrap_or_else(|| panic!("{line}: {help}"));
+        let row =
+            |line: &str| line.trim().split_once("  ").map(|(code, text)| (code.parse().unwrap(), text.to_owned()));
+        assert_eq!(codes.lines().filter_map(row).collect::<Vec<_>>(), documented, "{line}");
     }
 }

@@ -161,3 +161,24 @@ fn no_device_says_what_to_install() {
     let refused = Selection::default().choose(&[]).expect_err("there is none");
     assert!(matches!(refused, Error::NoDevice { .. }), "{refused}");
 }
+
+#[test]
+fn only_a_machine_without_devices_has_no_device() {
+    let one = [device("llvmpipe (LLVM 15)", DeviceType::Cpu, 0x10005, UUID)];
+    let named = |text: &str| Selection { device_variable: Some(text.to_owned()), ..Selection::default() };
+    let visible = |text: &str| Selection { visible_variable: Some(text.to_owned()), ..Selection::default() };
+    // Selection, whether it is "no device" where there is none, and where there is one.
+    for (selection, without, with) in [
+        (Selection::default(), true, None),
+        (named("llvm"), true, None),
+        (named("lvmpipe"), true, Some(false)), // Misspelt.
+        (named("7"), true, Some(false)),
+        (named("discrete"), true, Some(false)),
+        (named("uuid:0"), false, Some(false)), // Malformed, wherever it is.
+        (visible("lvmpipe"), true, Some(false)),
+    ] {
+        let refused = selection.choose(&[]).expect_err("there is none");
+        assert_eq!(refused.is_no_device(), without, "{selection:?}: {refused}");
+        assert_eq!(selection.choose(&one).err().map(|refused| refused.is_no_device()), with, "{selection:?}");
+    }
+}

@@ -46,7 +46,9 @@ fn main() {
     let seconds = args.next().and_then(|text| text.parse().ok()).unwrap_or(10);
     let seed = args.next().and_then(|text| text.parse().ok()).unwrap_or(1);
     let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let folders = ["tests/shaders", "shaders/samples", "shaders/library"].map(|folder| root.join(folder));
+    let folders =
+        ["tests/shaders", "tests/shaders/inference", "tests/shaders/renderer", "shaders/samples", "shaders/library"]
+            .map(|folder| root.join(folder));
     let seeds: Vec<Seed> = folders.into_iter().chain(args.map(PathBuf::from)).flat_map(|path| read(&path)).collect();
     let kept = root.join("target/fuzz");
     fs::create_dir_all(&kept).expect("the target folder can be written");

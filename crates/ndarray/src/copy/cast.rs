@@ -28,10 +28,20 @@ enum Kind {
     Float,
 }
 
+/// What the two parts of a complex number are.
+fn part(dtype: DType) -> Option<DType> {
+    match dtype {
+        DType::Complex32 => Some(DType::F32),
+        DType::Complex64 => Some(DType::F64),
+        _ => None,
+    }
+}
+
 fn kind(dtype: DType) -> Option<Kind> {
     match dtype {
         DType::Bool => Some(Kind::Truth),
-        DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::Complex32 => Some(Kind::Float),
+        DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Some(Kind::Float),
+        DType::Complex32 | DType::Complex64 => Some(Kind::Float),
         _ if dtype.is_integer() => {
             let is_signed = matches!(dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64);
             Some(Kind::Integer { is_signed, bits: 8 * dtype.itemsize() })
@@ -41,9 +51,19 @@ fn kind(dtype: DType) -> Option<Kind> {
 }
 
 impl Cast {
-    /// The conversion, if both types are numbers or truth values. `group` is the invocations of a workgroup.
-    pub(crate) fn new(from: DType, to: DType, group: u32) -> Option<Self> {
-        kind(from).and(kind(to)).map(|_| Self { from, to, group })
+    /// The conversion, if both types are numbers or truth values, and how many of its items an element has: two, the
+    /// parts, where both types are complex. `group` is the invocations of a workgroup.
+    pub(crate) fn new(from: DType, to: DType, group: u32) -> Option<(Self, u64)> {
+        kind(from).and(kind(to))?;
+        Some(match (part(from), part(to)) {
+            (Some(from), Some(to)) => (Self { from, to, group }, 2),
+            _ => (Self { from, to, group }, 1),
+        })
+    }
+
+    /// Bytes of an item before and after.
+    pub(crate) fn item_bytes(self) -> [u64; 2] {
+        [self.from, self.to].map(|dtype| u64::from(dtype.itemsize()))
     }
 
     /// The kernel.
@@ -64,8 +84,8 @@ impl Cast {
     /// As an expression of one word, if 32 bits are enough all the way.
     fn narrow(self) -> Option<String> {
         let Self { from, to, .. } = self;
-        let is_wide = |dtype| matches!(dtype, DType::I64 | DType::U64 | DType::F64);
-        if is_wide(from) || is_wide(to) || (to == DType::Complex32 && from == to) {
+        let is_wide = |dtype| matches!(dtype, DType::I64 | DType::U64 | DType::F64 | DType::Complex64);
+        if is_wide(from) || is_wide(to) {
             return None;
         }
         let (from_kind, to_kind) = (kind(from)?, kind(to)?);
@@ -86,6 +106,7 @@ impl Cast {
             (Kind::Float, Kind::Truth) if from.itemsize() == 2 => "u32((value.x << 17u) != 0u)".to_owned(),
             (Kind::Float, Kind::Truth) => "u32((value.x << 1u) != 0u)".to_owned(),
             (Kind::Float, Kind::Integer { is_signed, bits }) => integer_of_f32(&f32_of(from), is_signed, bits),
+            (Kind::Float, Kind::Float) if from == to => "value.x".to_owned(),
             (Kind::Float, Kind::Float) => float_of_f32(&f32_of(from), to),
         })
     }
@@ -98,13 +119,16 @@ impl Cast {
         }
         let word = |word: String| format!("vec2({word}, 0u)");
         match (kind(from), kind(to)) {
+            (_, Some(Kind::Truth)) if from == DType::Complex64 => {
+                word("u32((item.x | (item.y << 1u) | item.z | (item.w << 1u)) != 0u)".to_owned())
+            }
             (Some(Kind::Float), Some(Kind::Truth)) => word("u32((value.x | (value.y << 1u)) != 0u)".to_owned()),
             (_, Some(Kind::Truth)) => word("u32((value.x | value.y) != 0u)".to_owned()),
             (Some(Kind::Float), Some(Kind::Integer { is_signed, bits })) => {
                 let [low, high] = limits(is_signed, bits).map(pair);
                 format!("f64_to_integer({}, {low}, {high})", f64_of(from))
             }
-            (Some(Kind::Float), _) if to == DType::F64 => f64_of(from),
+            (Some(Kind::Float), _) if is_f64(to) => f64_of(from),
             (Some(Kind::Float), _) => {
                 let is_odd = to.itemsize() == 2;
                 word(float_of_f32(&format!("f64_to_f32(value, {is_odd})"), to))
@@ -112,7 +136,7 @@ impl Cast {
             (_, Some(Kind::Integer { .. })) => wide_integer(from),
             _ => {
                 let (integer, is_signed) = (wide_integer(from), is_signed(from));
-                if to == DType::F64 {
+                if is_f64(to) {
                     return format!("integer_to_f64({integer}, {is_signed})");
                 }
                 let is_odd = to.itemsize() == 2;
@@ -120,6 +144,11 @@ impl Cast {
             }
         }
     }
+}
+
+/// Whether the first part of an item, or the whole, is an `f64`.
+fn is_f64(dtype: DType) -> bool {
+    matches!(dtype, DType::F64 | DType::Complex64)
 }
 
 fn is_signed(dtype: DType) -> bool {
@@ -151,14 +180,14 @@ fn wide_integer(from: DType) -> String {
 fn f32_of(from: DType) -> String {
     match from {
         DType::F16 => "f16_to_f32(value.x)".to_owned(),
-        DType::BF16 => "(value.x << 16u)".to_owned(),
+        DType::BF16 => "bf16_to_f32(value.x)".to_owned(),
         _ => "value.x".to_owned(),
     }
 }
 
 /// The bits of an `f64`.
 fn f64_of(from: DType) -> String {
-    if from == DType::F64 { "value".to_owned() } else { format!("f32_to_f64({})", f32_of(from)) }
+    if is_f64(from) { "value".to_owned() } else { format!("f32_to_f64({})", f32_of(from)) }
 }
 
 /// From the bits of an `f32` to those of a format of at most as many.
@@ -196,7 +225,7 @@ mod tests {
 
     use super::*;
 
-    const NUMBERS: [DType; 14] = [
+    const NUMBERS: [DType; 15] = [
         DType::Bool,
         DType::I8,
         DType::U8,
@@ -211,12 +240,14 @@ mod tests {
         DType::U64,
         DType::F64,
         DType::Complex32,
+        DType::Complex64,
     ];
 
     #[test]
     fn every_pair_of_numbers_has_a_kernel_that_any_device_can_run() {
         for (from, to) in NUMBERS.into_iter().flat_map(|from| NUMBERS.map(|to| (from, to))) {
-            let cast = Cast::new(from, to, 256).unwrap();
+            let (cast, n_items) = Cast::new(from, to, 256).unwrap();
+            assert_eq!(n_items == 2, part(from).is_some() && part(to).is_some(), "{from} to {to}");
             let module = Module::parse(&Source::wgsl(cast.source())).unwrap_or_else(|e| panic!("{from} to {to}: {e}"));
             let translated = module.translate(None, &Default::default(), &Options::default()).unwrap();
             assert_eq!(translated.signature.capabilities, [], "{from} to {to}");

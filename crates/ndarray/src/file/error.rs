@@ -5,7 +5,7 @@
 use std::collections::TryReserveError;
 use std::io;
 
-use ndarray_npy::npy::header::{ReadHeaderError, WriteHeaderError};
+use ndarray_npy::npy::header::ReadHeaderError;
 use vkarray_kernel::{DType, Names};
 use zip::result::ZipError;
 
@@ -75,7 +75,7 @@ pub enum FileError {
     Create { name: String, source: io::Error },
     /// A header that cannot be written.
     #[error("cannot write the .npy header")]
-    WriteHeader { source: Box<WriteHeaderError> },
+    WriteHeader { source: io::Error },
     /// Elements that cannot be written.
     #[error("cannot write the elements")]
     WriteElements { source: io::Error },

@@ -3,7 +3,7 @@
 //! Its parser is `ndarray-npy`'s. What is ours is the order: how long the header is, and how deep, is checked before
 //! it is parsed, and what it claims before anything is allocated. What follows the header is read in `npy.rs`.
 
-use ndarray_npy::npy::header::{Header, Layout as NpyOrder};
+use ndarray_npy::npy::header::Header;
 use py_literal::Value as PyValue;
 use vkarray_kernel::{ByteOrder, DType, Element};
 
@@ -62,8 +62,8 @@ impl NpyHeader {
     ///
     /// `start` is the first [`MAX_HEADER_BYTES`] bytes of the file, or all.
     pub(super) fn parse(name: &str, start: &[u8], len: u64) -> Result<Self> {
-        let end = header_end(name, start)?;
-        let header = Header::from_reader(&mut &start[..])
+        let (end, text) = header_text(name, start)?;
+        let header = Header::from_reader(&mut ended([start[6], start[7]], text).as_slice())
             .map_err(|source| FileError::Header { name: name.to_owned(), source: Box::new(source) })?;
         let (dtype, byte_order) = match &header.type_descriptor {
             PyValue::String(text) => DType::from_typestr(text),
@@ -91,18 +91,46 @@ impl NpyHeader {
     }
 }
 
-/// The header for elements of this machine.
-pub(super) fn header_for<T: Element>(shape: &[usize], order: Order) -> Header {
-    let layout = if order == Order::F { NpyOrder::Fortran } else { NpyOrder::Standard };
-    Header {
-        type_descriptor: PyValue::String(DType::of::<T>().typestr(ByteOrder::NATIVE)),
-        layout,
-        shape: shape.to_vec(),
-    }
+/// Digits that NumPy leaves room for in the length of the axis along which a file may grow.
+const GROWTH_DIGITS: usize = 21;
+
+/// The header for elements of this machine, byte for byte as NumPy writes it.
+pub(super) fn header_for<T: Element>(shape: &[usize], order: Order) -> Vec<u8> {
+    let axes: Vec<String> = shape.iter().map(usize::to_string).collect();
+    let comma = if axes.len() == 1 { "," } else { "" };
+    let (is_f, growing) = match order {
+        Order::F => ("True", axes.last()),
+        _ => ("False", axes.first()),
+    };
+    let room = growing.map_or(0, |axis| GROWTH_DIGITS.saturating_sub(axis.len()));
+    let mut text = format!(
+        "{{'descr': '{}', 'fortran_order': {is_f}, 'shape': ({}{comma}), }}{:room$}",
+        DType::of::<T>().typestr(ByteOrder::NATIVE),
+        axes.join(", "),
+        ""
+    );
+    // The elements begin at a multiple of 64, after at least one blank and a line's end.
+    let is_long = text.len() + 10 + 64 > usize::from(u16::MAX);
+    let before = if is_long { 12 } else { 10 };
+    text.push_str(&" ".repeat(64 - (before + text.len() + 1) % 64));
+    text.push('\n');
+    preceded([if is_long { 2 } else { 1 }, 0], text.as_bytes())
 }
 
-/// Where the header ends, by its own account, if it is one that may be parsed.
-fn header_end(name: &str, start: &[u8]) -> Result<u64> {
+/// A header from its version and its text, whose length has two bytes in version 1 and four in the others.
+fn preceded(version: [u8; 2], text: &[u8]) -> Vec<u8> {
+    let length = text.len().to_le_bytes();
+    let length = if version[0] == 1 { &length[..2] } else { &length[..4] };
+    [b"\x93NUMPY", &version[..], length, text].concat()
+}
+
+/// The header as its parser wants it: with a line's end, which the format asks for and NumPy's reader does not.
+fn ended(version: [u8; 2], text: &[u8]) -> Vec<u8> {
+    preceded(version, &[text.trim_ascii_end(), b"\n"].concat())
+}
+
+/// Where the header ends, by its own account, and its text, if it is one that may be parsed.
+fn header_text<'a>(name: &str, start: &'a [u8]) -> Result<(u64, &'a [u8])> {
     let other_kind = || FileError::Magic { name: name.to_owned() };
     let version = start.strip_prefix(b"\x93NUMPY").and_then(|rest| rest.first()).ok_or_else(other_kind)?;
     let n_length_bytes = if *version == 1 { 2 } else { 4 };
@@ -125,5 +153,5 @@ fn header_end(name: &str, start: &[u8]) -> Result<u64> {
     if n_brackets > MAX_BRACKETS {
         return Err(FileError::HeaderNesting { name: name.to_owned(), n_brackets, limit: MAX_BRACKETS });
     }
-    Ok(end)
+    Ok((end, header))
 }

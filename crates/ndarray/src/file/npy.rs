@@ -128,8 +128,8 @@ where
 {
     let is_f_order = !array.is_standard_layout() && array.t().is_standard_layout();
     let order = if is_f_order { Order::F } else { Order::C };
-    let write_error = |source| FileError::WriteHeader { source: Box::new(source) };
-    header_for::<T>(array.shape(), order).write(&mut writer).map_err(write_error)?;
+    let header = header_for::<T>(array.shape(), order);
+    writer.write_all(&header).map_err(|source| FileError::WriteHeader { source })?;
     let turned = if is_f_order { array.t() } else { array.view() };
     let packed = turned.as_standard_layout();
     let bytes: &[u8] = bytemuck::cast_slice(packed.as_slice().expect("it is in standard layout"));

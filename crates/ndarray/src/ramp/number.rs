@@ -198,7 +198,8 @@ fn float_len(way: f64, step: f64, quotient: f64) -> Result<usize> {
     if quotient == 0.0 && way != 0.0 {
         return Ok(usize::from(quotient.is_sign_positive()));
     }
-    if quotient >= isize::MAX as f64 {
+    // As in NumPy, also where the range leads away from `stop`.
+    if quotient.abs() >= isize::MAX as f64 {
         return Err(RangeProblem::TooLong);
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and `isize::MAX`")]

@@ -1,5 +1,5 @@
 use image::{DynamicImage, GrayImage, Luma, Rgb, RgbImage};
-use ndarray::{ArrayD, arr2, arr3};
+use ndarray::{ArrayD, Dimension, arr2, arr3};
 
 use super::*;
 
@@ -9,24 +9,70 @@ fn written(array: &ArrayD<f32>) -> DynamicImage {
     image::load_from_memory_with_format(&bytes, ImageFormat::Png).unwrap()
 }
 
-/// Saves `picture` under `name`, reads it as an array.
-fn read(picture: &DynamicImage, name: &str) -> ArrayD<f32> {
+/// Saves `picture` under `name`, reads it as an array of as many channels as given, or as it has by itself.
+fn read_as(picture: &DynamicImage, name: &str, channels: Option<usize>) -> ArrayD<f32> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     picture.save(&path).unwrap();
-    let HostArray::F32(array) = Picture::open(&path).unwrap().read().unwrap() else { panic!("pictures are f32") };
+    let HostArray::F32(array) = Picture::open(&path, channels).unwrap().read().unwrap() else {
+        panic!("pictures are f32")
+    };
     array
+}
+
+fn read(picture: &DynamicImage, name: &str) -> ArrayD<f32> {
+    read_as(picture, name, None)
 }
 
 #[test]
 fn rows_come_first_and_channels_last() {
-    // Two wide, one high; red then green-and-blue. Grey spreads to three channels, alpha is one.
+    // Two wide, one high; red then green-and-blue. Alpha is one.
     let colour = RgbImage::from_fn(2, 1, |x, _| if x == 0 { Rgb([255, 0, 0]) } else { Rgb([0, 51, 102]) });
     let expected = arr3(&[[[1.0, 0.0, 0.0, 1.0], [0.0, 0.2, 0.4, 1.0]]]).into_dyn();
     assert_eq!(read(&colour.into(), "x.png"), expected);
     let grey = GrayImage::from_fn(1, 2, |_, y| Luma([if y == 0 { 0 } else { 255 }]));
-    let expected = arr3(&[[[0.0_f32, 0.0, 0.0, 1.0]], [[1.0, 1.0, 1.0, 1.0]]]).into_dyn();
-    assert_eq!(read(&grey.into(), "x.png"), expected);
+    assert_eq!(read(&grey.into(), "x.png"), arr2(&[[0.0_f32], [1.0]]).into_dyn());
+}
+
+fn assert_close(found: &ArrayD<f32>, expected: &ArrayD<f32>) {
+    assert_eq!(found.shape(), expected.shape());
+    assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found} instead of {expected}");
+}
+
+#[test]
+fn channels_are_those_of_the_image_or_as_asked_for() {
+    let grey: DynamicImage = GrayImage::from_fn(3, 2, |x, y| Luma([u8::try_from(51 * (x + y)).unwrap()])).into();
+    let value = |index: &[usize]| [0.0_f32, 0.2, 0.4, 0.6][index[0] + index[1]];
+    let expected = |shape: &[usize]| {
+        ArrayD::from_shape_fn(
+            shape,
+            |index| if index.ndim() == 3 && index[2] == 3 { 1.0 } else { value(index.slice()) },
+        )
+    };
+    for (channels, shape) in [(None, &[2, 3][..]), (Some(1), &[2, 3]), (Some(3), &[2, 3, 3]), (Some(4), &[2, 3, 4])] {
+        for picture in [grey.clone(), grey.to_luma16().into()] {
+            assert_close(&read_as(&picture, "x.png", channels), &expected(shape));
+        }
+        // Alpha makes four, and colour does.
+        for picture in [DynamicImage::from(grey.to_luma_alpha8()), grey.to_rgb8().into(), grey.to_rgba8().into()] {
+            let shape = if channels.is_none() { &[2, 3, 4] } else { shape };
+            assert_close(&read_as(&picture, "x.png", channels), &expected(shape));
+        }
+    }
+}
+
+#[test]
+fn what_is_written_of_each_shape_is_read_back() {
+    for shape in [&[2, 3][..], &[2, 3, 1], &[2, 3, 3], &[2, 3, 4]] {
+        let array = ArrayD::from_shape_fn(shape, |index| {
+            let place = index.slice().iter().fold(0_u8, |place, &i| place * 4 + u8::try_from(i).unwrap());
+            f32::from(place) / 255.0
+        });
+        let channels = Some(*shape.get(2).unwrap_or(&1));
+        let expected =
+            if shape == [2, 3, 1] { array.clone().into_shape_with_order(vec![2, 3]).unwrap() } else { array.clone() };
+        assert_eq!(read_as(&written(&array), "x.png", channels), expected, "{shape:?}");
+    }
 }
 
 #[test]
@@ -76,7 +122,7 @@ fn channels_follow_from_the_shape() {
         (&[5, 7], Some(1)),
         (&[5, 7, 3], Some(3)),
         (&[5, 7, 4], Some(4)),
-        (&[5, 7, 1], None), // Say [5, 7].
+        (&[5, 7, 1], Some(1)),
         (&[5, 7, 2], None),
         (&[5], None),
         (&[], None),
@@ -129,10 +175,10 @@ fn bombs_and_forgeries_are_refused() {
     for (name, bytes, expected) in cases {
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();
-        let error = Picture::open(&path).and_then(|picture| picture.read()).unwrap_err();
+        let error = Picture::open(&path, None).and_then(|picture| picture.read()).unwrap_err();
         let text = error.paragraph().replace(&format!("{}/", folder.path().display()), "");
         assert!(text.starts_with(expected), "{text}");
         assert_eq!(error.exit_code(), 2);
     }
-    assert!(matches!(Picture::open(&folder.path().join("none.png")), Err(Error::Read { .. })));
+    assert!(matches!(Picture::open(&folder.path().join("none.png"), None), Err(Error::Read { .. })));
 }

@@ -47,7 +47,7 @@ fn a_png_takes_only_what_it_can_hold() {
     for (dtype, shape) in bad {
         let error = png.check(*dtype, shape).unwrap_err();
         let expected = format!(
-            "x.png: `x` is {dtype}{}; a .png holds f32 of shape h x w, h x w x 3 or h x w x 4, a .npy any array",
+            "x.png: `x` is {dtype}{}; a .png holds f32 of shape h x w or h x w x 1, 3 or 4, a .npy any array",
             crate::array::shape_text(shape)
         );
         assert_eq!(error.paragraph().replace(&format!("{}/", folder.path().display()), ""), expected);
@@ -64,7 +64,7 @@ fn files_replace_what_was_there_and_leave_nothing_beside() {
     write_all(&[(&png, &array), (&npy, &array)]).unwrap();
     assert_eq!(names(folder.path()), ["x.png", "y.npy"]);
     assert_eq!(HostArray::F32(vkarray::NpyFile::open(&npy.path).unwrap().read().unwrap()), array);
-    assert_eq!(picture::Picture::open(&png.path).unwrap().shape, [2, 3, 4]);
+    assert_eq!(picture::Picture::open(&png.path, None).unwrap().shape, [2, 3]);
 }
 
 #[cfg(unix)]

@@ -189,7 +189,7 @@ fn wrong_outputs_are_named() {
     let bench = Bench::new(INVERT);
     assert_eq!(
         bench.message("--arg image=zeros:f32[12] --covering 3 --out image=DIR/x.png"),
-        "x.png: `image` is f32[12]; a .png holds f32 of shape h x w, h x w x 3 or h x w x 4, a .npy any array"
+        "x.png: `image` is f32[12]; a .png holds f32 of shape h x w or h x w x 1, 3 or 4, a .npy any array"
     );
 }
 

@@ -10,9 +10,10 @@ fn values_read() {
     let cases = [
         ("@x.npy", Value::Npy("x.npy".into())),
         ("@a b/x.NPY", Value::Npy("a b/x.NPY".into())),
-        ("@/a=b/x.png", Value::Picture("/a=b/x.png".into())),
-        ("@x.jpg", Value::Picture("x.jpg".into())),
-        ("@x.JPEG", Value::Picture("x.JPEG".into())),
+        ("@/a=b/x.png", Value::Picture("/a=b/x.png".into(), None)),
+        ("@x.jpg", Value::Picture("x.jpg".into(), None)),
+        ("@x.JPEG", Value::Picture("x.JPEG".into(), None)),
+        ("@a,b/x.png,channels=3", Value::Picture("a,b/x.png".into(), Some(3))),
         ("@c:x.npy", Value::Npy("c:x.npy".into())), // A colon in a path is no generator.
         ("2.5", number("2.5")),
         ("-0.8", number("-0.8")),
@@ -50,6 +51,8 @@ fn bad_values_say_what_is_wrong() {
         ("", cannot("", neither)),
         ("@x.gif", "argument `x`: x.gif is neither .npy, .png, .jpg nor .jpeg".to_owned()),
         ("@", "argument `x`:  is neither .npy, .png, .jpg nor .jpeg".to_owned()),
+        ("@x.png,channels=2", cannot("x.png,channels=2", "`2` channels are not 1, 3 or 4")),
+        ("@x.npy,channels=1", cannot("x.npy,channels=1", "only an image is read with a number of channels")),
         ("@npy", "argument `x`: npy is neither .npy, .png, .jpg nor .jpeg".to_owned()),
         ("zeros:f32", cannot("zeros:f32", form)),
         ("zeros:f32[2", cannot("zeros:f32[2", form)),

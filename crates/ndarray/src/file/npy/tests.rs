@@ -308,3 +308,56 @@ fn damaged_elements_and_vanished_files_are_reported() {
     assert!(matches!(NpyFile::open(&path), Err(FileError::Read { .. })));
     assert!(matches!(NpyFile::open(folder.path()), Err(FileError::NotAFile { .. })));
 }
+
+#[test]
+fn headers_are_written_byte_for_byte_as_numpy_does() {
+    fn written<T: Element>(shape: &[usize], is_f_order: bool) -> Vec<u8> {
+        let zeros = ArrayD::<T>::from_elem(IxDyn(shape).set_f(is_f_order), T::zeroed());
+        let mut bytes = Vec::new();
+        write_npy(&mut bytes, &zeros).unwrap();
+        bytes.truncate(bytes.len() - zeros.len() * size_of::<T>());
+        bytes
+    }
+    // NumPy 2.4.6: the text, and the bytes of the whole header.
+    let cases: [(Vec<u8>, &str, usize); 8] = [
+        (written::<f32>(&[], false), "{'descr': '<f4', 'fortran_order': False, 'shape': (), }", 128),
+        (written::<f32>(&[3], false), "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", 128),
+        (written::<f64>(&[3, 4], true), "{'descr': '<f8', 'fortran_order': True, 'shape': (3, 4), }", 128),
+        (written::<Bool>(&[0, 5], false), "{'descr': '|b1', 'fortran_order': False, 'shape': (0, 5), }", 128),
+        (
+            written::<Complex64>(&[7, 1, 2], false),
+            "{'descr': '<c16', 'fortran_order': False, 'shape': (7, 1, 2), }",
+            128,
+        ),
+        (written::<Triple>(&[2], false), "{'descr': '|V3', 'fortran_order': False, 'shape': (2,), }", 128),
+        (
+            written::<i8>(&[1; 17], false),
+            "{'descr': '|i1', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), }",
+            192,
+        ),
+        (
+            written::<i8>(&[1; 14], false),
+            "{'descr': '|i1', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), }",
+            128,
+        ),
+    ];
+    for (found, text, n_bytes) in cases {
+        let mut expected =
+            [b"\x93NUMPY\x01\0", &u16::try_from(n_bytes - 10).unwrap().to_le_bytes()[..], text.as_bytes()].concat();
+        expected.resize(n_bytes - 1, b' ');
+        expected.push(b'\n');
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
+#[test]
+fn a_header_without_a_line_s_end_is_read() {
+    for padding in ["", " ", "   \n", "\n"] {
+        let text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }}{padding}");
+        for (version, n_length) in [(1, 2), (2, 4), (3, 4)] {
+            let length = &text.len().to_le_bytes()[..n_length];
+            let bytes = [b"\x93NUMPY", &[version, 0][..], length, text.as_bytes(), &2.5_f32.to_le_bytes()].concat();
+            assert_eq!(read::<f32>(&bytes).unwrap(), arr1(&[2.5]).into_dyn(), "version {version}, {padding:?}");
+        }
+    }
+}

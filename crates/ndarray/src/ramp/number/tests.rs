@@ -231,8 +231,14 @@ fn ranges_without_a_length_say_why() {
         (0.0, inf, 1.0, Err(TooLong)),
         (0.0, f32::MAX, 1.0, Err(TooLong)), // Finite, but past what can be counted.
         (0.0, 1.0, f32::MIN_POSITIVE, Err(TooLong)),
-        (0.0, -inf, 1.0, Ok(0)),
-        (-inf, 0.0, -1.0, Ok(0)),
+        (inf, 1.0, 0.25, Err(TooLong)), // Away from its end, which NumPy refuses as well.
+        (0.0, -inf, 1.0, Err(TooLong)),
+        (-inf, 0.0, -1.0, Err(TooLong)),
+        (f32::MAX, 0.0, 1e-5, Err(TooLong)),
+        (-f32::MAX, f32::MAX, 1.0, Err(TooLong)), // The way overflows.
+        (inf, 1.0, inf, Err(NotANumber)),
+        (0.0, 1.0, inf, Ok(1)),
+        (0.0, 1.0, -inf, Ok(0)),
     ];
     for (start, stop, step, expected) in cases {
         assert_eq!(f32::range_len(start, stop, step), expected, "{start} {stop} {step}");

@@ -1,0 +1,78 @@
+//! Damaged files given to the command itself: it ends by itself, with a code that is documented.
+
+use image::{GrayImage, Luma};
+
+use crate::{Folder, damage, text};
+
+/// Copies elements as far as there are any; `vkarray run` refuses most files before it opens a device.
+const COPY: &str = "
+    @group(0) @binding(0) var<storage, read> x: array<f32>;
+    @group(0) @binding(1) var<storage, read_write> y: array<f32>;
+    @compute @workgroup_size(64) fn copy(@builtin(global_invocation_id) id: vec3<u32>) {
+        if id.x < arrayLength(&y) { y[id.x] = x[id.x]; }
+    }";
+
+#[test]
+fn damaged_files_end_with_a_documented_code() {
+    let n_inputs = std::env::var("VKARRAY_FUZZ_RUNS").map_or(60, |text| text.parse().expect("a number"));
+    let seed = std::env::var("VKARRAY_FUZZ_SEED").map_or(1, |text| text.parse().expect("a number"));
+    let folder = Folder::new();
+    folder.put("copy.wgsl", COPY);
+    let (seeds, mut rng) = (damage::seeds(), fastrand::Rng::with_seed(seed));
+    let mut codes = [0; 4];
+    for nth in 0..n_inputs {
+        let seed = &seeds[rng.usize(..seeds.len())];
+        let bytes = damage::damaged(seed, &seeds, &mut rng);
+        let name = format!("x.{}", seed.0);
+        folder.put(&name, &bytes);
+        let line = format!("run copy.wgsl --arg x=@{name} --arg y=zeros:f32[64] --covering 64 --out y=y.npy --quiet");
+        let output = folder.command(&line).output().expect("the command starts");
+        let stderr = text(&output.stderr);
+        let code = output.status.code().and_then(|code| usize::try_from(code).ok());
+        assert!(code.is_some_and(|code| code < codes.len()), "input {nth}, {bytes:?}: {}\n{stderr}", output.status);
+        assert!(stderr.is_empty() || stderr.starts_with("error: "), "{stderr}");
+        assert!(!stderr.contains("panicked") && !stderr.contains("backtrace"), "{stderr}");
+        codes[code.unwrap_or_default()] += 1;
+    }
+    assert_eq!(codes[1], 0, "code 1 is for the machine: {codes:?}");
+    assert!(codes[2] > 0, "{codes:?}");
+    eprintln!("{codes:?}");
+}
+
+#[test]
+fn a_decoder_that_panics_ends_with_two_and_a_reason() {
+    let folder = Folder::new();
+    folder.put("copy.wgsl", COPY);
+    folder.put("x.png", damage::broken_palette());
+    let line = "run copy.wgsl --arg x=@x.png --arg y=zeros:f32[4] --covering 4 --out y=y.npy";
+    if crate::device::has_device() {
+        let message = folder.refused(2, folder.command(line).env("RUST_BACKTRACE", "1"));
+        assert!(message.starts_with("error: cannot decode x.png: its decoder failed: range end index "), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+}
+
+#[test]
+fn a_grey_image_is_copied_into_every_shape_of_a_png() {
+    if !crate::device::has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.put("copy.wgsl", COPY);
+    let grey = GrayImage::from_fn(7, 5, |x, y| Luma([u8::try_from(x * 31 + y * 7).expect("a byte")]));
+    grey.save(folder.path("grey.png")).expect("the folder is ours");
+    // What is read, and the shape of what it is copied into.
+    for (value, shape) in [
+        ("grey.png", "5,7"),
+        ("grey.png", "5,7,1"),
+        ("grey.png,channels=1", "5,7"),
+        ("grey.png,channels=3", "5,7,3"),
+        ("grey.png,channels=4", "5,7,4"),
+    ] {
+        folder.done(&format!(
+            "run copy.wgsl --arg x=@{value} --arg y=zeros:f32[{shape}] --covering 140 --allow-small --out y=y.png --quiet"
+        ));
+        let found = image::open(folder.path("y.png")).expect("a whole file").into_luma8();
+        assert_eq!(found, grey, "{value} into {shape}");
+    }
+}
