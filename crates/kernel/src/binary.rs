@@ -1,15 +1,17 @@
-//! SPIR-V that some other compiler made: [`Binary`], checked and reflected by us, given to the driver as it is.
+//! SPIR-V that some other compiler made: [`Binary`], checked and reflected here, and given bounds where the device has none.
 //!
 //! A module comes from a file, so nothing of it is believed. `binary/instruction.rs` cuts it by the grammar of `rspirv`,
 //! `read.rs` checks its structure and keeps what it declares, `constants.rs` and `types.rs` make sense of that, `uses.rs`
-//! finds out what an entry point reads and writes, and `signature.rs` puts it together. Wrong input ends in an
-//! [`Error::Malformed`] with the word where it is wrong.
+//! finds out what an entry point reads and writes, and `signature.rs` puts it together; `bounded.rs` adds bounds to
+//! indices. Wrong input ends in an [`Error::Malformed`] with the word where it is wrong.
 //!
-//! Not checked is what happens inside functions: types of operands, structure of loops. That is `spirv-val`'s work, and
-//! the driver trusts it. Why not `spirq` or a parse by `rspirv` itself: `docs/decisions/015`.
+//! Not checked here is what happens inside functions: types of operands, structure of loops. The driver trusts these, so
+//! `validator.rs` has `spirv-val` check them. Why not `spirq` or a parse by `rspirv` itself: `docs/decisions/015`; who
+//! answers for a module: `docs/decisions/032`.
 //! Called by `translate.rs`. Read next: `binary/instruction.rs`.
 
 mod block;
+mod bounded;
 mod constants;
 mod contents;
 mod instruction;
@@ -27,7 +29,8 @@ use crate::malformed::Malformed;
 use crate::names::{Names, nearest};
 use crate::scalar::{ScalarValue, range_of};
 use crate::signature::Signature;
-use constants::{adjustable, numbered};
+use bounded::bounded;
+use constants::{Values, adjustable, numbered};
 use contents::{Contents, EntryPoint};
 use instruction::Fault;
 pub(crate) use signature::MAX_PUSH_BYTES;
@@ -38,6 +41,16 @@ use signature::{malformed, name_of};
 pub(crate) struct Binary {
     words: Vec<u32>,
     contents: Contents,
+}
+
+/// Which indices get bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bounding {
+    /// None: somebody answers for them.
+    None,
+    /// Those that lead into memory other than buffers, which the device bounds to the byte.
+    AllButBuffers,
+    All,
 }
 
 /// What a kernel is made of.
@@ -92,13 +105,25 @@ impl Binary {
     }
 
     /// Reflects one entry point, which exists, with values for its constants.
-    pub(crate) fn choose(&self, source_name: &str, entry: &str, given: &BTreeMap<String, f64>) -> Result<Chosen> {
+    pub(crate) fn choose(
+        &self,
+        source_name: &str,
+        entry: &str,
+        given: &BTreeMap<String, f64>,
+        bounding: Bounding,
+    ) -> Result<Chosen> {
         let set = self.constant_values(entry, given)?;
         self.check_numbers().map_err(|fault| malformed(source_name, fault))?;
         let point = self.compute().find(|point| point.name == entry).expect("the caller took it from `entry_points`");
-        let signature = signature::signature(&self.words, &self.contents, point, &set)
-            .map_err(|refusal| refusal.into_error(source_name, entry))?;
-        Ok(Chosen { spirv: self.words.clone(), signature, specialization: set.into_iter().collect() })
+        let refused = |refusal: signature::Refusal| refusal.into_error(source_name, entry);
+        let values = Values::compute(&self.contents, &set);
+        let signature = signature::signature(&self.words, &self.contents, point, &values).map_err(refused)?;
+        let spirv = match bounding {
+            Bounding::None => self.words.clone(),
+            Bounding::AllButBuffers => bounded(&self.words, &self.contents, &values, true).map_err(refused)?,
+            Bounding::All => bounded(&self.words, &self.contents, &values, false).map_err(refused)?,
+        };
+        Ok(Chosen { spirv, signature, specialization: set.into_iter().collect() })
     }
 
     /// Finds the constants that names or numbers mean, and checks the values against their types.

@@ -34,6 +34,9 @@ pub struct Signature {
     pub shared_bytes: u64,
     /// What the device must be able to do, beyond plain compute.
     pub capabilities: Vec<Capability>,
+    /// The extensions and sets of extended instructions that SPIR-V of other compilers declares.
+    #[serde(default)]
+    pub extensions: Vec<String>,
     /// Which subgroups it was built for.
     #[serde(default)]
     pub subgroups: Subgroups,

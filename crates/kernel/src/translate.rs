@@ -10,7 +10,7 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-use crate::binary::{Binary, Chosen};
+use crate::binary::{Binary, Bounding, Chosen};
 use crate::error::{Error, Result};
 use crate::fold::Fold;
 use crate::names::nearest;
@@ -18,7 +18,7 @@ use crate::sanitize::{Sanitize, Sanitized};
 use crate::scalar::ScalarValue;
 use crate::signature::Signature;
 use crate::sized::Sizes;
-use crate::source::{Language, Source};
+use crate::source::{Language, Source, Trust};
 use crate::subgroups::Subgroups;
 use crate::text::Text;
 
@@ -85,7 +85,7 @@ pub enum BufferBounds {
     Robust,
     /// Undefined behaviour.
     Unchecked,
-    /// What the driver does: SPIR-V is taken as it is.
+    /// What the driver does: SPIR-V of [`Source::spirv_unchecked`] is taken as it is.
     Driver,
 }
 
@@ -124,8 +124,8 @@ pub struct Module {
 enum Form {
     /// Text, through naga.
     Text(Box<Text>),
-    /// SPIR-V, which stays what it is.
-    Binary(Box<Binary>),
+    /// SPIR-V, which is not translated.
+    Binary(Box<Binary>, Trust),
 }
 
 impl Module {
@@ -138,14 +138,14 @@ impl Module {
     /// [`Error::CompilerPanicked`] when naga breaks on the text.
     pub fn parse(source: &Source) -> Result<Self> {
         let name = source.name();
-        if let (Language::Glsl(_) | Language::Spirv(_), [first, ..]) = (source.language(), source.libraries()) {
+        if let (Language::Glsl(_) | Language::Spirv { .. }, [first, ..]) = (source.language(), source.libraries()) {
             return Err(Error::Library { source_name: name.to_owned(), library: first.name.to_string() });
         }
         contain(name, || {
             let form = match source.language() {
                 Language::Wgsl(text) => Form::Text(Box::new(Text::wgsl(name, text, source.libraries())?)),
                 Language::Glsl(text) => Form::Text(Box::new(Text::glsl(name, text)?)),
-                Language::Spirv(bytes) => Form::Binary(Box::new(Binary::parse(name, bytes)?)),
+                Language::Spirv { bytes, trust } => Form::Binary(Box::new(Binary::parse(name, bytes)?), *trust),
             };
             Ok(Self { source_name: name.to_owned(), form })
         })
@@ -155,7 +155,7 @@ impl Module {
     pub fn entry_points(&self) -> impl Iterator<Item = &str> {
         let names: Vec<&str> = match &self.form {
             Form::Text(text) => text.entry_points().collect(),
-            Form::Binary(binary) => binary.entry_points().collect(),
+            Form::Binary(binary, _) => binary.entry_points().collect(),
         };
         names.into_iter()
     }
@@ -181,7 +181,7 @@ impl Module {
         let entry = self.choose_entry(entry)?;
         contain(&self.source_name, || match &self.form {
             Form::Text(text) => text.translate(entry, constants, options),
-            Form::Binary(binary) => self.take_as_is(binary, entry, constants, options),
+            Form::Binary(binary, trust) => self.take_spirv((binary, *trust), entry, constants, options),
         })
     }
 
@@ -198,7 +198,7 @@ impl Module {
         let entry = self.choose_entry(entry)?;
         match &self.form {
             Form::Text(text) => sizes.apply(text.module(), entry, &mut constants)?,
-            Form::Binary(_) => {
+            Form::Binary(..) => {
                 let (source_name, option) = (self.source_name.clone(), "setting sizes");
                 return Err(Error::NotTranslated { source_name, option });
             }
@@ -206,9 +206,9 @@ impl Module {
         Ok(constants)
     }
 
-    fn take_as_is(
+    fn take_spirv(
         &self,
-        binary: &Binary,
+        (binary, trust): (&Binary, Trust),
         entry: &str,
         constants: &BTreeMap<String, f64>,
         options: &Options,
@@ -221,13 +221,21 @@ impl Module {
         if let Some(&(_, option)) = asked.iter().find(|(is_asked, _)| *is_asked) {
             return Err(Error::NotTranslated { source_name: self.source_name.clone(), option });
         }
-        let Chosen { spirv, mut signature, specialization } = binary.choose(&self.source_name, entry, constants)?;
+        let (bounding, buffer_bounds) = match (trust, options.bounds) {
+            (Trust::Caller, _) | (_, Bounds::Unchecked) => (Bounding::None, BufferBounds::Driver),
+            (Trust::Validated, Bounds::Checked) if options.robust_buffers => {
+                (Bounding::AllButBuffers, BufferBounds::Robust)
+            }
+            (Trust::Validated, Bounds::Checked) => (Bounding::All, BufferBounds::Clamp),
+        };
+        let chosen = binary.choose(&self.source_name, entry, constants, bounding)?;
+        let Chosen { spirv, mut signature, specialization } = chosen;
         signature.subgroups = options.subgroups;
         Ok(Translated {
             spirv,
             signature,
             entry: entry.to_owned(),
-            buffer_bounds: BufferBounds::Driver,
+            buffer_bounds,
             specialization,
             sanitized: None,
             source_name: self.source_name.clone(),
@@ -241,7 +249,7 @@ impl Module {
         let source_name = self.source_name.clone();
         let expected = match self.form {
             Form::Text(_) => "`@compute @workgroup_size(64) fn …`",
-            Form::Binary(_) => "`OpEntryPoint GLCompute`",
+            Form::Binary(..) => "`OpEntryPoint GLCompute`",
         };
         match (entry, found.as_slice()) {
             (_, []) => Err(Error::NoEntryPoint { source_name, expected }),

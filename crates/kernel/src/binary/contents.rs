@@ -12,6 +12,8 @@ use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Contents {
     pub(super) capabilities: Vec<u32>,
+    /// Extensions, and sets of extended instructions that not every device has.
+    pub(super) extensions: Vec<String>,
     pub(super) names: HashMap<u32, String>,
     pub(super) member_names: HashMap<(u32, u32), String>,
     /// By target, member (`None` for the target itself) and decoration; the value is the first operand.

@@ -4,7 +4,7 @@
 //! else from the block's type; a module without names has `binding_0_1`.
 //! Read next: `uses.rs` for what is read and written.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use spirv::{BuiltIn, Decoration, StorageClass};
 
@@ -17,7 +17,6 @@ use crate::capabilities::capabilities;
 use crate::element_type::{ElementType, Field};
 use crate::error::Error;
 use crate::malformed::Malformed;
-use crate::scalar::ScalarValue;
 use crate::signature::{
     Access, Constant, ConstantDefault, Param, ParamKind, PushConstants, PushMember, SharedVar, Signature,
 };
@@ -33,6 +32,8 @@ pub(crate) const MAX_PUSH_BYTES: u32 = 1 << 16;
 pub(super) enum Refusal {
     Malformed(Fault),
     Unsupported { variable: String, what: &'static str },
+    /// An access that nothing keeps inside its memory.
+    Unbounded { word: usize, op: &'static str, what: &'static str },
 }
 
 impl From<Fault> for Refusal {
@@ -46,6 +47,10 @@ impl Refusal {
         match self {
             Self::Malformed(fault) => malformed(source_name, fault),
             Self::Unsupported { variable, what } => Error::Unsupported { kernel: kernel.to_owned(), variable, what },
+            Self::Unbounded { word, op, what } => {
+                let (source_name, place) = (source_name.to_owned(), format!("word {word}, Op{op}"));
+                Error::Unbounded { source_name, place, what }
+            }
         }
     }
 }
@@ -60,17 +65,16 @@ pub(super) fn signature(
     words: &[u32],
     contents: &Contents,
     entry: &EntryPoint,
-    set: &BTreeMap<u32, ScalarValue>,
+    values: &Values,
 ) -> Result<Signature, Refusal> {
     if contents.globals.len() > MAX_VARIABLES {
         let (count, limit) = (contents.globals.len() as u64, MAX_VARIABLES as u64);
         let problem = Malformed::TooMany { what: "variables", count, limit };
         return Err(Fault { word: entry.at, problem }.into());
     }
-    let values = Values::compute(contents, set);
     let uses = uses(words, contents, entry.function)?;
-    let workgroup_size = workgroup_size(contents, entry, &values)?;
-    let mut reader = Reader { contents, values: &values, signature: Signature::default() };
+    let workgroup_size = workgroup_size(contents, entry, values)?;
+    let mut reader = Reader { contents, values, signature: Signature::default() };
     let mut used: Vec<&Global> = contents.globals.iter().filter(|global| uses.contains_key(&global.id)).collect();
     used.sort_by_key(|global| place(contents, global));
     for global in used {
@@ -80,7 +84,8 @@ pub(super) fn signature(
     signature.entry.clone_from(&entry.name);
     signature.workgroup_size = workgroup_size;
     signature.capabilities = capabilities(&contents.capabilities, words);
-    signature.constants = constants(contents, &values);
+    signature.extensions.clone_from(&contents.extensions);
+    signature.constants = constants(contents, values);
     make_names_unique(&mut signature);
     Ok(signature)
 }
