@@ -2,8 +2,8 @@
 //!
 //! A module comes from a file, so nothing of it is believed. `binary/instruction.rs` cuts it by the grammar of `rspirv`,
 //! `read.rs` checks its structure and keeps what it declares, `constants.rs` and `types.rs` make sense of that, `uses.rs`
-//! finds out what an entry point reads and writes, and `signature.rs` puts it together; `bounded.rs` adds bounds to
-//! indices. Wrong input ends in an [`Error::Malformed`] with the word where it is wrong.
+//! finds out what an entry point reads and writes, and `signature.rs` puts it together; `kept.rs` leaves out
+//! what only other entry points need, and `bounded.rs` adds bounds to indices. Wrong input ends in an [`Error::Malformed`] with the word where it is wrong.
 //!
 //! Not checked here is what happens inside functions: types of operands, structure of loops. The driver trusts these, so
 //! `validator.rs` has `spirv-val` check them. Why not `spirq` or a parse by `rspirv` itself: `docs/decisions/015`; who
@@ -15,6 +15,7 @@ mod bounded;
 mod constants;
 mod contents;
 mod instruction;
+mod kept;
 mod read;
 mod signature;
 mod types;
@@ -33,6 +34,7 @@ use bounded::bounded;
 use constants::{Values, adjustable, numbered};
 use contents::{Contents, EntryPoint};
 use instruction::Fault;
+use kept::kept;
 pub(crate) use signature::MAX_PUSH_BYTES;
 use signature::{malformed, name_of};
 
@@ -104,6 +106,10 @@ impl Binary {
         }
     }
 
+    fn entry(&self, name: &str) -> &EntryPoint {
+        self.compute().find(|point| point.name == name).expect("the caller took it from `entry_points`")
+    }
+
     /// Reflects one entry point, which exists, with values for its constants.
     pub(crate) fn choose(
         &self,
@@ -114,14 +120,19 @@ impl Binary {
     ) -> Result<Chosen> {
         let set = self.constant_values(entry, given)?;
         self.check_numbers().map_err(|fault| malformed(source_name, fault))?;
-        let point = self.compute().find(|point| point.name == entry).expect("the caller took it from `entry_points`");
+        let whole = self.entry(entry);
+        let part = kept(&self.words, &self.contents, whole).map_err(|fault| malformed(source_name, fault))?;
+        let part = part.map(|words| read::read(&words).map(|contents| Self { words, contents })).transpose();
+        let part = part.map_err(|fault| malformed(source_name, fault))?;
+        let Self { words, contents } = part.as_ref().unwrap_or(self);
+        let point = part.as_ref().map_or(whole, |part| part.entry(entry));
         let refused = |refusal: signature::Refusal| refusal.into_error(source_name, entry);
-        let values = Values::compute(&self.contents, &set);
-        let signature = signature::signature(&self.words, &self.contents, point, &values).map_err(refused)?;
+        let values = Values::compute(contents, &set);
+        let signature = signature::signature(words, contents, point, &values).map_err(refused)?;
         let spirv = match bounding {
-            Bounding::None => self.words.clone(),
-            Bounding::AllButBuffers => bounded(&self.words, &self.contents, &values, true).map_err(refused)?,
-            Bounding::All => bounded(&self.words, &self.contents, &values, false).map_err(refused)?,
+            Bounding::None => words.clone(),
+            Bounding::AllButBuffers => bounded(words, contents, &values, true).map_err(refused)?,
+            Bounding::All => bounded(words, contents, &values, false).map_err(refused)?,
         };
         Ok(Chosen { spirv, signature, specialization: set.into_iter().collect() })
     }

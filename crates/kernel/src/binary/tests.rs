@@ -272,5 +272,6 @@ fn what_a_translator_does_is_not_done_to_spirv() {
 
 mod bounds;
 mod hostile;
+mod kept;
 mod layouts;
 mod uses;
