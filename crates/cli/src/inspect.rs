@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
-use vkarray::{ElementType, Module, Options, Signature};
+use vkarray::{Bounds, ElementType, Module, Options, Signature};
 use vkarray_kernel::{Capability, PushConstants};
 
 use crate::args::InspectArgs;
@@ -47,8 +47,9 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<()> {
 }
 
 fn kernel(module: &Module, entry: Option<&str>, constants: &BTreeMap<String, f64>) -> Result<Inspected> {
-    // As the device's own instruction would be used where there is one, so that nothing it could need is left out.
-    let options = Options { integer_dot_product: true, ..Options::default() };
+    // As the device's own instruction would be used where there is one, so that nothing it could need is left out. The code
+    // is given to no driver, so it needs no bounds.
+    let options = Options { integer_dot_product: true, bounds: Bounds::Unchecked, ..Options::default() };
     let signature = module.translate(entry, constants, &options)?.signature;
     let uses_subgroups = signature.capabilities.iter().copied().any(Capability::is_of_subgroups);
     Ok(Inspected { signature, uses_subgroups })

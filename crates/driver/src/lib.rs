@@ -29,6 +29,7 @@ mod label;
 mod lane;
 mod legacy;
 mod loss;
+mod matrix_shape;
 mod number;
 mod owned;
 mod plan;
@@ -64,6 +65,7 @@ pub use point::Point;
 pub use queue::QueueLock;
 pub use recorder::Recorder;
 pub use select::Selection;
+pub use matrix_shape::{MatrixShape, scope_name};
 pub use snapshot::{
     DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,
 };

@@ -16,6 +16,7 @@ mod constants;
 mod contents;
 mod instruction;
 mod kept;
+mod matrices;
 mod read;
 mod signature;
 mod types;
@@ -25,8 +26,10 @@ use std::collections::BTreeMap;
 
 use spirv::ExecutionModel;
 
+use crate::capability::Capability;
 use crate::error::{Error, Result};
 use crate::malformed::Malformed;
+use crate::matrix::MatrixUse;
 use crate::names::{Names, nearest};
 use crate::scalar::{ScalarValue, range_of};
 use crate::signature::Signature;
@@ -35,6 +38,7 @@ use constants::{Values, adjustable, numbered};
 use contents::{Contents, EntryPoint};
 use instruction::Fault;
 use kept::kept;
+use matrices::matrices;
 pub(crate) use signature::MAX_PUSH_BYTES;
 use signature::{malformed, name_of};
 
@@ -45,14 +49,13 @@ pub(crate) struct Binary {
     contents: Contents,
 }
 
-/// Which indices get bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bounding {
-    /// None: somebody answers for them.
-    None,
-    /// Those that lead into memory other than buffers, which the device bounds to the byte.
-    AllButBuffers,
-    All,
+/// What a device bounds itself. All else gets bounds in the module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DeviceBounds {
+    /// Accesses to buffers, to the byte.
+    pub(crate) buffers: bool,
+    /// Cooperative matrices that are loaded from buffers, and stored.
+    pub(crate) matrices: bool,
 }
 
 /// What a kernel is made of.
@@ -116,7 +119,7 @@ impl Binary {
         source_name: &str,
         entry: &str,
         given: &BTreeMap<String, f64>,
-        bounding: Bounding,
+        bounds: Option<DeviceBounds>,
     ) -> Result<Chosen> {
         let set = self.constant_values(entry, given)?;
         self.check_numbers().map_err(|fault| malformed(source_name, fault))?;
@@ -128,11 +131,12 @@ impl Binary {
         let point = part.as_ref().map_or(whole, |part| part.entry(entry));
         let refused = |refusal: signature::Refusal| refusal.into_error(source_name, entry);
         let values = Values::compute(contents, &set);
-        let signature = signature::signature(words, contents, point, &values).map_err(refused)?;
-        let spirv = match bounding {
-            Bounding::None => words.clone(),
-            Bounding::AllButBuffers => bounded(words, contents, &values, true).map_err(refused)?,
-            Bounding::All => bounded(words, contents, &values, false).map_err(refused)?,
+        let mut signature = signature::signature(words, contents, point, &values).map_err(refused)?;
+        signature.matrices =
+            matrices(words, contents, point, &values).map_err(|fault| malformed(source_name, fault))?;
+        let spirv = match bounds {
+            None => words.clone(), // Somebody answers for every index.
+            Some(of_device) => bounded(words, contents, &values, of_device).map_err(refused)?,
         };
         Ok(Chosen { spirv, signature, specialization: set.into_iter().collect() })
     }
@@ -184,6 +188,23 @@ impl Binary {
         }
         Ok(())
     }
+}
+
+/// The cooperative matrices of an entry point that naga wrote.
+pub(crate) fn matrices_of(
+    source_name: &str,
+    words: &[u32],
+    entry: &str,
+    capabilities: &[Capability],
+) -> Result<Vec<MatrixUse>> {
+    if !capabilities.contains(&Capability::CooperativeMatrix) {
+        return Ok(Vec::new());
+    }
+    let refused = |fault| malformed(source_name, fault);
+    let contents = read::read(words).map_err(refused)?;
+    let values = Values::compute(&contents, &BTreeMap::new());
+    let point = contents.entry_points.iter().find(|point| point.name == entry);
+    point.map_or(Ok(Vec::new()), |point| matrices(words, &contents, point, &values).map_err(refused))
 }
 
 /// The words of a file, in whichever byte order it was written.

@@ -98,7 +98,13 @@ impl KernelCache {
             entry: None,
             constants: BTreeMap::new(),
             sizes: Sizes::default(),
-            options: Options { integer_dot_product, max_uniform_bytes, robust_buffers, ..Options::default() },
+            options: Options {
+                integer_dot_product,
+                max_uniform_bytes,
+                robust_buffers,
+                robust_matrices: enabled.cooperative_matrix_robust_buffers,
+                ..Options::default()
+            },
         };
         builder.sanitize(std::env::var_os("VKARRAY_SANITIZE").is_some_and(|value| value == "1"))
     }

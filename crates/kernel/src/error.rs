@@ -82,6 +82,10 @@ pub enum Error {
     #[error("kernel `{kernel}` declares {extension}, which needs {problem}")]
     #[expect(missing_docs, reason = "the fields are those of the message above")]
     Extension { kernel: String, extension: String, problem: String },
+    /// Cooperative matrices of sizes or types that the device does not multiply.
+    #[error("kernel `{kernel}` uses cooperative matrices {wanted}; {device} has {found}")]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    Matrices { kernel: String, wanted: String, device: String, found: Names },
     /// An option of the translator, for a kernel that is not translated.
     #[error("{source_name}: {option} is done while a shader is translated, and SPIR-V is taken as it is")]
     #[expect(missing_docs, reason = "the fields are those of the message above")]

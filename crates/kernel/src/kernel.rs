@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::extensions::check_extensions;
 use crate::fold::Fold;
 use crate::limits::{Limits, check_bindings, check_workgroup};
+use crate::matrix::check_matrices;
 use crate::recipe::Recipe;
 use crate::sanitized::Sanitizer;
 use crate::scalar::ScalarValue;
@@ -150,6 +151,7 @@ pub(crate) fn check_device(device: &Device, translated: &Translated) -> Result<L
     let limits = Limits::of_kernel(info, &translated.spirv);
     check_capabilities(signature, info, &plan.features)?;
     check_extensions(signature, info, &plan.extensions)?;
+    check_matrices(signature, info)?;
     check_workgroup(signature, &limits)?;
     check_subgroups(signature, info, &plan.features)?;
     Ok(limits)

@@ -12,6 +12,7 @@ use vkarray_allocator::Bytes;
 use crate::capability::Capability;
 use crate::dtype::DType;
 use crate::element_type::{ElementType, Leaf};
+use crate::matrix::MatrixUse;
 use crate::scalar::ScalarValue;
 use crate::subgroups::Subgroups;
 
@@ -37,6 +38,9 @@ pub struct Signature {
     /// The extensions and sets of extended instructions that SPIR-V of other compilers declares.
     #[serde(default)]
     pub extensions: Vec<String>,
+    /// The cooperative matrices that it uses.
+    #[serde(default)]
+    pub matrices: Vec<MatrixUse>,
     /// Which subgroups it was built for.
     #[serde(default)]
     pub subgroups: Subgroups,

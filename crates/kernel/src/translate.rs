@@ -10,7 +10,7 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-use crate::binary::{Binary, Bounding, Chosen};
+use crate::binary::{Binary, Chosen, DeviceBounds};
 use crate::error::{Error, Result};
 use crate::fold::Fold;
 use crate::names::nearest;
@@ -43,6 +43,9 @@ pub struct Options {
     /// Whether the device is opened with `robustBufferAccess2`, exact to the byte, and [`Bounds::Checked`] may leave buffers
     /// to it.
     pub robust_buffers: bool,
+    /// Whether the device is opened with `cooperativeMatrixRobustBufferAccess`: only then are cooperative matrices in buffers
+    /// bounded for SPIR-V of other compilers.
+    pub robust_matrices: bool,
     /// Whether names and the source text go into the SPIR-V, for debuggers and profilers.
     pub debug_info: bool,
     /// Whether the kernel gets checks that find its faults while it runs. Nothing else changes without.
@@ -221,14 +224,13 @@ impl Module {
         if let Some(&(_, option)) = asked.iter().find(|(is_asked, _)| *is_asked) {
             return Err(Error::NotTranslated { source_name: self.source_name.clone(), option });
         }
-        let (bounding, buffer_bounds) = match (trust, options.bounds) {
-            (Trust::Caller, _) | (_, Bounds::Unchecked) => (Bounding::None, BufferBounds::Driver),
-            (Trust::Validated, Bounds::Checked) if options.robust_buffers => {
-                (Bounding::AllButBuffers, BufferBounds::Robust)
-            }
-            (Trust::Validated, Bounds::Checked) => (Bounding::All, BufferBounds::Clamp),
+        let of_device = DeviceBounds { buffers: options.robust_buffers, matrices: options.robust_matrices };
+        let (bounds, buffer_bounds) = match (trust, options.bounds) {
+            (Trust::Caller, _) | (_, Bounds::Unchecked) => (None, BufferBounds::Driver),
+            (Trust::Validated, Bounds::Checked) if options.robust_buffers => (Some(of_device), BufferBounds::Robust),
+            (Trust::Validated, Bounds::Checked) => (Some(of_device), BufferBounds::Clamp),
         };
-        let chosen = binary.choose(&self.source_name, entry, constants, bounding)?;
+        let chosen = binary.choose(&self.source_name, entry, constants, bounds)?;
         let Chosen { spirv, mut signature, specialization } = chosen;
         signature.subgroups = options.subgroups;
         Ok(Translated {

@@ -15,6 +15,7 @@ use super::constants::Values;
 use super::contents::{Contents, Type};
 use super::instruction::{HEADER_WORDS, Instruction, instruction_at};
 use super::signature::Refusal;
+use super::DeviceBounds;
 
 type Bounded<T> = Result<T, Refusal>;
 
@@ -29,17 +30,17 @@ enum Length {
     OfMember { pointer: u32, member: u32 },
 }
 
-/// Adds bounds to the indices of a module. `leaves_buffers` says that the device bounds buffers to the byte.
+/// Adds bounds to the indices of a module where the device has none.
 pub(super) fn bounded(
     words: &[u32],
     contents: &Contents,
     values: &Values,
-    leaves_buffers: bool,
+    of_device: DeviceBounds,
 ) -> Bounded<Vec<u32>> {
     let mut bounder = Bounder {
         contents,
         values,
-        leaves_buffers,
+        of_device,
         value_types: HashMap::new(),
         members: HashMap::new(),
         next_id: words.get(BOUND).copied().unwrap_or_default(),
@@ -82,7 +83,7 @@ fn find(contents: &Contents, is_wanted: impl Fn(&Type) -> bool) -> Option<u32> {
 struct Bounder<'a> {
     contents: &'a Contents,
     values: &'a Values,
-    leaves_buffers: bool,
+    of_device: DeviceBounds,
     /// The type of each value that is defined so far.
     value_types: HashMap<u32, u32>,
     /// Of a pointer to a member of a struct: the pointer to the struct, and the member's number.
@@ -114,7 +115,10 @@ impl Bounder<'_> {
             Op::VectorExtractDynamic => return self.component(instruction, words, 1),
             Op::VectorInsertDynamic => return self.component(instruction, words, 2),
             Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR => {
-                return unbounded(instruction, "a cooperative matrix in memory, whose rows no device is asked to bound");
+                let pointer = self.value_types.get(&instruction.operand(0)?).copied();
+                if !(self.of_device.matrices && self.is_left_to_device(pointer)) {
+                    return unbounded(instruction, "a cooperative matrix in memory of which the device bounds none");
+                }
             }
             Op::Variable | Op::FunctionParameter | Op::FunctionCall | Op::CopyObject | Op::Select | Op::Phi => {}
             _ if self.pointer(instruction.ty).is_some() => {
@@ -136,7 +140,7 @@ impl Bounder<'_> {
 
     fn is_left_to_device(&self, pointer: Option<u32>) -> bool {
         let buffers = [StorageClass::StorageBuffer as u32, StorageClass::Uniform as u32];
-        self.leaves_buffers && self.pointer(pointer).is_some_and(|(class, _)| buffers.contains(&class))
+        self.of_device.buffers && self.pointer(pointer).is_some_and(|(class, _)| buffers.contains(&class))
     }
 
     /// Bounds each computed index on the way from a pointer to a part of what it leads to.

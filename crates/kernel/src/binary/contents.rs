@@ -60,6 +60,8 @@ pub(super) enum Type {
     RuntimeArray { element: u32 },
     Struct { members: Vec<u32> },
     Pointer { class: u32, pointee: u32 },
+    /// The numbers are ids of constants.
+    CooperativeMatrix { component: u32, scope: u32, rows: u32, columns: u32, role: u32 },
     Other(Op),
 }
 

@@ -301,6 +301,13 @@ impl Reader {
                 Type::Struct { members: (0..instruction.operands.len()).map(part).collect::<Checked<_>>()? }
             }
             Op::TypePointer => Type::Pointer { class: operand(0)?, pointee: part(1)? },
+            Op::TypeCooperativeMatrixKHR => Type::CooperativeMatrix {
+                component: part(0)?,
+                scope: operand(1)?,
+                rows: operand(2)?,
+                columns: operand(3)?,
+                role: operand(4)?,
+            },
             op => Type::Other(op),
         })
     }

@@ -47,6 +47,7 @@ const UNCHECKED: Options = Options {
     integer_dot_product: false,
     max_uniform_bytes: None,
     robust_buffers: false,
+    robust_matrices: false,
     debug_info: false,
     sanitize: None,
     subgroups: crate::Subgroups { size: None, full: false },
@@ -274,4 +275,5 @@ mod bounds;
 mod hostile;
 mod kept;
 mod layouts;
+mod matrices;
 mod uses;
