@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use vkarray::{
-    Allocator, CacheSettings, Context, Groups, Kernel, KernelError, Module, Options, Source,
-};
+use vkarray::{Allocator, CacheSettings, Context, Groups, Kernel, KernelError, Module, Options, Source};
 use vkarray_kernel::{Bounds, Unvalidated};
 
 use crate::fixture::{Fixture, contents};

@@ -59,13 +59,13 @@ pub use graph::{Graph, GraphRecorder, Node, Step};
 pub use hold::{HostHold, Term};
 pub use instance::{Instance, InstanceBuilder, Intercept, PhysicalDevice, ValidationMessage};
 pub use label::Label;
+pub use matrix_shape::{MatrixShape, scope_name};
 pub use owned::{Destroy, Owned};
 pub use plan::{MINIMUM_VERSION, Plan, QueuePlan, Request};
 pub use point::Point;
 pub use queue::QueueLock;
 pub use recorder::Recorder;
 pub use select::Selection;
-pub use matrix_shape::{MatrixShape, scope_name};
 pub use snapshot::{
     DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,
 };

@@ -81,6 +81,11 @@ impl Binary {
         self.compute().map(|entry| entry.name.as_str())
     }
 
+    pub(crate) fn constant_names(&self) -> Names {
+        let name = |constant: constants::Adjustable<'_>| name_of(&self.contents, constant.declared.id, constant.number);
+        adjustable(&self.contents).into_iter().map(name).collect()
+    }
+
     fn compute(&self) -> impl Iterator<Item = &EntryPoint> {
         self.contents.entry_points.iter().filter(|entry| entry.model == Some(ExecutionModel::GLCompute))
     }

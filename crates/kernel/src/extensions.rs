@@ -97,10 +97,7 @@ const PROVIDERS: &[(&str, Provider)] = {
         ("SPV_KHR_untyped_pointers", Device("VK_KHR_shader_untyped_pointers")),
         ("SPV_KHR_variable_pointers", Core),
         ("SPV_KHR_vulkan_memory_model", Core),
-        (
-            "SPV_KHR_workgroup_memory_explicit_layout",
-            Device("VK_KHR_workgroup_memory_explicit_layout"),
-        ),
+        ("SPV_KHR_workgroup_memory_explicit_layout", Device("VK_KHR_workgroup_memory_explicit_layout")),
         ("SPV_NV_compute_shader_derivatives", Device("VK_NV_compute_shader_derivatives")),
         ("SPV_NV_cooperative_matrix", Device("VK_NV_cooperative_matrix")),
         ("SPV_NV_cooperative_matrix2", Device("VK_NV_cooperative_matrix2")),

@@ -179,7 +179,7 @@ impl Text {
         Ok(values)
     }
 
-    fn constant_names(&self) -> Names {
+    pub(crate) fn constant_names(&self) -> Names {
         self.module.overrides.iter().filter_map(|(_, declared)| declared.name.clone()).collect()
     }
 

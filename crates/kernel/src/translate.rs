@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::binary::{Binary, Chosen, DeviceBounds};
 use crate::error::{Error, Result};
 use crate::fold::Fold;
-use crate::names::nearest;
+use crate::names::{Names, nearest};
 use crate::sanitize::{Sanitize, Sanitized};
 use crate::scalar::ScalarValue;
 use crate::signature::Signature;
@@ -161,6 +161,16 @@ impl Module {
             Form::Binary(binary, _) => binary.entry_points().collect(),
         };
         names.into_iter()
+    }
+
+    /// The names of the constants that can be set, in the order of the text; those of SPIR-V by number. WGSL's constants
+    /// without a name are not among them.
+    #[must_use]
+    pub fn constant_names(&self) -> Names {
+        match &self.form {
+            Form::Text(text) => text.constant_names(),
+            Form::Binary(binary, _) => binary.constant_names(),
+        }
     }
 
     /// Translates one entry point, the only one if `entry` is `None`, with values for its constants.

@@ -213,7 +213,11 @@ mod tests {
         };
         let cases = [
             ("exit 0", "warning: x", "passed"),
-            ("exit 1", "error: line 2: Invalid capability operand: 6022\n", "too old: line 2: Invalid capability operand: 6022"),
+            (
+                "exit 1",
+                "error: line 2: Invalid capability operand: 6022\n",
+                "too old: line 2: Invalid capability operand: 6022",
+            ),
             ("exit 1", "error: line 9: Invalid opcode: 4456", "too old: line 9: Invalid opcode: 4456"),
             ("exit 1", "error: line 3: a\n  b\n\n", "invalid: line 3: a; b"),
             ("exit 1", "", "failed: it ended with exit status: 1"),

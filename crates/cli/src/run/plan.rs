@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use vkarray::{Bounds, 
-    Access, ArgShape, ArrayShape, DType, Groups, KernelError, Limits, Module, Options, Param, ParamKind, Parameter,
-    ScalarValue, Signature, Source,
+use vkarray::{
+    Access, ArgShape, ArrayShape, Bounds, DType, Groups, KernelError, Limits, Module, Options, Param, ParamKind,
+    Parameter, ScalarValue, Signature, Source,
 };
 use vkarray_kernel::{Argument, Names, check};
 

@@ -176,3 +176,25 @@ fn spirv_that_no_validator_passed_is_not_run() {
     // What naga translates needs none.
     assert!(without("saxpy.comp").status().expect("the command starts").success());
 }
+
+#[test]
+fn a_default_that_makes_a_kernel_invalid_does_not_hide_what_it_takes() {
+    let folder = folder();
+    folder.put(
+        "inverse.wgsl",
+        "override k: f32 = 2.0;
+        override m: f32 = 0.0;
+        override inverse = 1. / m;
+        @group(0) @binding(0) var<storage, read_write> x: array<f32>;
+        @compute @workgroup_size(64) fn scale(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] *= inverse * k; }",
+    );
+    let found = text(&folder.done("inspect inverse.wgsl").stdout);
+    assert!(found.contains("x        storage 0:0  read_write  array<f32>"), "{found}");
+    assert!(found.contains("m        constant                 f32 = 1 (default 0)"), "{found}");
+    assert!(found.contains("with `m` = 1: the kernel is not valid at its default, so it must be set"), "{found}");
+    let found = text(&folder.done("inspect inverse.wgsl --const m=4").stdout);
+    assert!(found.contains("f32 = 4 (default 0)") && !found.contains("not valid"), "{found}");
+    // No constant alone makes it valid.
+    let message = folder.refused(2, &mut folder.command("inspect inverse.wgsl --const m=0"));
+    assert!(message.contains("not valid with the constants m = 0"), "{message}");
+}

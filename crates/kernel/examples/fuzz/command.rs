@@ -60,7 +60,10 @@ fn arguments(bytes: &[u8]) -> Vec<String> {
                 ElementType::Array { element, len: Some(len), .. } if is_random(element) => {
                     format!("random:{element}[{len}]")
                 }
-                _ => format!("zeros:u8[{}]", (param.fixed_bytes + 8 * u64::from(param.stride.unwrap_or_default())).min(1 << 24)),
+                _ => format!(
+                    "zeros:u8[{}]",
+                    (param.fixed_bytes + 8 * u64::from(param.stride.unwrap_or_default())).min(1 << 24)
+                ),
             },
             Parameter::Scalar(member) => match &member.ty {
                 ElementType::Vector { len, .. } => vec!["2"; usize::from(*len)].join(","),

@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use spirv::{Op, StorageClass};
 
+use super::DeviceBounds;
 use super::constants::Values;
 use super::contents::{Contents, Type};
 use super::instruction::{HEADER_WORDS, Instruction, instruction_at};
 use super::signature::Refusal;
-use super::DeviceBounds;
 
 type Bounded<T> = Result<T, Refusal>;
 
@@ -27,7 +27,10 @@ const BOUND: usize = 3;
 enum Length {
     Fixed(u32),
     /// That of the last member of the struct that a pointer leads to: the pointer, and the member's number.
-    OfMember { pointer: u32, member: u32 },
+    OfMember {
+        pointer: u32,
+        member: u32,
+    },
 }
 
 /// Adds bounds to the indices of a module where the device has none.
@@ -122,7 +125,10 @@ impl Bounder<'_> {
             }
             Op::Variable | Op::FunctionParameter | Op::FunctionCall | Op::CopyObject | Op::Select | Op::Phi => {}
             _ if self.pointer(instruction.ty).is_some() => {
-                return unbounded(instruction, "a pointer that is not made from a variable by constant steps and indices");
+                return unbounded(
+                    instruction,
+                    "a pointer that is not made from a variable by constant steps and indices",
+                );
             }
             _ => {}
         }

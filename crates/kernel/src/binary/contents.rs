@@ -52,16 +52,44 @@ pub(super) enum WorkgroupSize {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Type {
     Bool,
-    Int { width: u32, is_signed: bool },
-    Float { width: u32, is_brain: bool },
-    Vector { component: u32, len: u32 },
-    Matrix { column: u32, columns: u32 },
-    Array { element: u32, len: u32 },
-    RuntimeArray { element: u32 },
-    Struct { members: Vec<u32> },
-    Pointer { class: u32, pointee: u32 },
+    Int {
+        width: u32,
+        is_signed: bool,
+    },
+    Float {
+        width: u32,
+        is_brain: bool,
+    },
+    Vector {
+        component: u32,
+        len: u32,
+    },
+    Matrix {
+        column: u32,
+        columns: u32,
+    },
+    Array {
+        element: u32,
+        len: u32,
+    },
+    RuntimeArray {
+        element: u32,
+    },
+    Struct {
+        members: Vec<u32>,
+    },
+    Pointer {
+        class: u32,
+        pointee: u32,
+    },
     /// The numbers are ids of constants.
-    CooperativeMatrix { component: u32, scope: u32, rows: u32, columns: u32, role: u32 },
+    CooperativeMatrix {
+        component: u32,
+        scope: u32,
+        rows: u32,
+        columns: u32,
+        role: u32,
+    },
     Other(Op),
 }
 

@@ -28,8 +28,7 @@ pub(super) fn kept(words: &[u32], contents: &Contents, entry: &EntryPoint) -> Ch
     marks.roots.extend(entry.interface.iter().copied());
     marks.take_roots(words, contents, entry)?;
     let needed = Needed::of(words, &marks)?;
-    let capabilities: Vec<u32> =
-        contents.capabilities.iter().copied().filter(|&number| needed.has(number)).collect();
+    let capabilities: Vec<u32> = contents.capabilities.iter().copied().filter(|&number| needed.has(number)).collect();
     if capabilities.len() == contents.capabilities.len() {
         return Ok(None);
     }
@@ -129,13 +128,7 @@ impl Marks {
         Ok(())
     }
 
-    fn write(
-        &self,
-        words: &[u32],
-        contents: &Contents,
-        entry: &EntryPoint,
-        capabilities: &[u32],
-    ) -> Checked<Vec<u32>> {
+    fn write(&self, words: &[u32], contents: &Contents, entry: &EntryPoint, capabilities: &[u32]) -> Checked<Vec<u32>> {
         let mut result = words[..HEADER_WORDS].to_vec();
         if !capabilities.contains(&(Capability::Shader as u32)) {
             result.extend([2 << 16 | Op::Capability as u32, Capability::Shader as u32]); // Others had implied it.
@@ -262,9 +255,9 @@ impl Needed {
                 integer(16) || float(16)
             }
             Some(C::AtomicFloat16AddEXT | C::AtomicFloat32AddEXT | C::AtomicFloat64AddEXT) => any(&[Op::AtomicFAddEXT]),
-            Some(
-                C::DotProduct | C::DotProductInputAll | C::DotProductInput4x8Bit | C::DotProductInput4x8BitPacked,
-            ) => any(&[Op::SDot, Op::UDot, Op::SUDot, Op::SDotAccSat, Op::UDotAccSat, Op::SUDotAccSat]),
+            Some(C::DotProduct | C::DotProductInputAll | C::DotProductInput4x8Bit | C::DotProductInput4x8BitPacked) => {
+                any(&[Op::SDot, Op::UDot, Op::SUDot, Op::SDotAccSat, Op::UDotAccSat, Op::SUDotAccSat])
+            }
             Some(
                 C::GroupNonUniform
                 | C::GroupNonUniformVote

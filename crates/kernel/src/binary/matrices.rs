@@ -87,7 +87,8 @@ impl Reader<'_> {
             self.matrix(instruction, self.value_types.get(&id).copied().unwrap_or_default())
         };
         let (a, b, c, result) = (of(0)?, of(1)?, of(2)?, self.matrix(instruction, result)?);
-        let flags = CooperativeMatrixOperands::from_bits_retain(instruction.operands.get(3).copied().unwrap_or_default());
+        let flags =
+            CooperativeMatrixOperands::from_bits_retain(instruction.operands.get(3).copied().unwrap_or_default());
         let has = |flag| flags.contains(flag);
         use CooperativeMatrixOperands as O;
         Ok(MatrixShape {
@@ -107,7 +108,8 @@ impl Reader<'_> {
 
     fn matrix(&self, instruction: &Instruction<'_>, ty: u32) -> Checked<Matrix> {
         let problem = |id, wanted| Malformed::Kind { op: instruction.name(), id, wanted };
-        let Some(&Type::CooperativeMatrix { component, scope, rows, columns, role }) = self.contents.types.get(&ty) else {
+        let Some(&Type::CooperativeMatrix { component, scope, rows, columns, role }) = self.contents.types.get(&ty)
+        else {
             return instruction.fault(problem(ty, "a cooperative matrix"));
         };
         let number = |id| self.values.count(id).map_or_else(|| instruction.fault(problem(id, "a number")), Ok);

@@ -242,7 +242,6 @@ fn either_byte_order_is_read() {
     assert_eq!(bytemuck::cast_slice::<u32, u8>(&translated.spirv), compiled("saxpy"));
 }
 
-
 #[test]
 fn what_is_no_buffer_is_refused_by_name() {
     let cases = [

@@ -93,7 +93,7 @@ fn every_computed_index_is_bounded_and_no_other() {
         ("%p = OpInBoundsAccessChain %ptile %tile %i\nOpStore %p %one", 1, 1), // Its promise is not believed.
         ("%p = OpAccessChain %ptile %tile %three\nOpStore %p %one", 0, 0),
         ("%p = OpAccessChain %ptile %tile %nine\nOpStore %p %one", 1, 1), // Out of range, and a constant.
-        ("%p = OpAccessChain %pf %own %i %s\nOpStore %p %f1", 2, 2), // A column, a component.
+        ("%p = OpAccessChain %pf %own %i %s\nOpStore %p %f1", 2, 2),      // A column, a component.
         ("%m = OpLoad %m23 %own\n%v = OpCompositeExtract %v3 %m 0\n%x = OpVectorExtractDynamic %f32 %v %i", 1, 1),
         ("%m = OpLoad %m23 %own\n%v = OpCompositeExtract %v3 %m 0\n%x = OpVectorInsertDynamic %v3 %v %f1 %i", 1, 1),
         ("%p = OpAccessChain %pword %data %one %i\nOpStore %p %one", 0, 1),

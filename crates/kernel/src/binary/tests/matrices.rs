@@ -13,14 +13,33 @@ use crate::{Capability, MatrixRole, MatrixUse};
 
 const GROUP: u32 = 3; // `Scope::Subgroup`.
 
+/// A storage buffer of such elements, and the type of a pointer to one.
+fn buffer(b: &mut Builder, element: u32, stride: u32, binding: u32) -> (u32, u32) {
+    let storage = StorageClass::StorageBuffer;
+    let array = b.type_runtime_array(element);
+    b.decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(stride)]);
+    let block = b.type_struct([array]);
+    b.decorate(block, Decoration::Block, []);
+    b.member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(0)]);
+    let pointer = b.type_pointer(None, storage, block);
+    let variable = b.variable(pointer, None, storage, None);
+    b.decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
+    b.decorate(variable, Decoration::Binding, [Operand::LiteralBit32(binding)]);
+    (variable, b.type_pointer(None, storage, element))
+}
+
 /// Loads A and B, signed bytes in buffers or workgroup memory, multiplies, adds a constant C, and stores. The size M is the
 /// specialisation constant 0, 16 by default, N is 8, K 32.
 fn product(is_in_buffer: bool, operands: CooperativeMatrixOperands) -> Vec<u32> {
     let mut b = Builder::new();
     b.set_version(1, 6);
-    for capability in
-        [Spirv::Shader, Spirv::Int8, Spirv::StorageBuffer8BitAccess, Spirv::VulkanMemoryModel, Spirv::CooperativeMatrixKHR]
-    {
+    for capability in [
+        Spirv::Shader,
+        Spirv::Int8,
+        Spirv::StorageBuffer8BitAccess,
+        Spirv::VulkanMemoryModel,
+        Spirv::CooperativeMatrixKHR,
+    ] {
         b.capability(capability);
     }
     b.extension("SPV_KHR_cooperative_matrix");
@@ -40,26 +59,11 @@ fn product(is_in_buffer: bool, operands: CooperativeMatrixOperands) -> Vec<u32> 
     let b_type = b.type_cooperative_matrix_khr(i8, scope, k, n, use_b);
     let c_type = b.type_cooperative_matrix_khr(i32, scope, m, n, use_c);
     let null = b.constant_null(c_type);
-    let storage = StorageClass::StorageBuffer;
-    let variable = |b: &mut Builder, element, stride, binding| {
-        let array = b.type_runtime_array(element);
-        b.decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(stride)]);
-        let block = b.type_struct([array]);
-        b.decorate(block, Decoration::Block, []);
-        b.member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(0)]);
-        let pointer = b.type_pointer(None, storage, block);
-        let variable = b.variable(pointer, None, storage, None);
-        b.decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
-        b.decorate(variable, Decoration::Binding, [Operand::LiteralBit32(binding)]);
-        (variable, b.type_pointer(None, storage, element))
-    };
-    let (bytes, to_byte) = variable(&mut b, i8, 1, 0);
-    let (sums, to_sum) = variable(&mut b, i32, 4, 1);
+    let (bytes, to_byte) = buffer(&mut b, i8, 1, 0);
+    let (sums, to_sum) = buffer(&mut b, i32, 4, 1);
     let tile_type = b.type_array(i8, k);
-    let (to_tile, to_shared) = (
-        b.type_pointer(None, StorageClass::Workgroup, tile_type),
-        b.type_pointer(None, StorageClass::Workgroup, i8),
-    );
+    let (to_tile, to_shared) =
+        (b.type_pointer(None, StorageClass::Workgroup, tile_type), b.type_pointer(None, StorageClass::Workgroup, i8));
     let tile = b.variable(to_tile, None, StorageClass::Workgroup, None);
     let fn_type = b.type_function(void, []);
     let main = b.begin_function(void, None, FunctionControl::NONE, fn_type).unwrap();
