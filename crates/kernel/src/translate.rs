@@ -1,7 +1,7 @@
 //! From a shader to SPIR-V: [`Module`] parses and validates once, then translates one entry point at a time.
 //!
-//! What is done depends on the language: text goes through naga (`text.rs`), SPIR-V of other compilers is checked and stays
-//! as it is (`binary.rs`). Both yield a [`Translated`], and from there on a kernel is a kernel.
+//! What is done depends on the language: text goes through naga (`text.rs`), SPIR-V of other compilers is checked and gets
+//! bounds (`binary.rs`). Both yield a [`Translated`], and from there on a kernel is a kernel.
 //! Read next: `text.rs`, then `check.rs`.
 
 use std::collections::BTreeMap;
@@ -176,14 +176,20 @@ impl Module {
     /// Translates one entry point, the only one if `entry` is `None`, with values for its constants.
     ///
     /// A constant is called by its name, or by its `@id` or `constant_id` in digits. Constants of other entry points may be
-    /// set; they have no effect here. SPIR-V stays as it is: its constants become specialisation constants.
+    /// set; they have no effect here. Constants of SPIR-V become specialisation constants.
+    ///
+    /// SPIR-V of [`Source::spirv`] gets bounds with [`Bounds::Checked`], which [`Options::robust_buffers`] and
+    /// [`Options::robust_matrices`] spare where the device has them. What another entry point alone needs is left out if the
+    /// module declares capabilities for it. The words are not validated here: building a kernel from them does that, and a
+    /// caller who drops the bounds with [`Bounds::Unchecked`] has words that no safe function gives to a driver as they are.
     ///
     /// # Errors
     ///
     /// [`Error::NoEntryPoint`], [`Error::AmbiguousEntryPoint`] or [`Error::UnknownEntryPoint`] about the entry point;
     /// [`Error::UnknownConstant`], [`Error::DuplicateConstant`], [`Error::MissingConstant`], [`Error::BadConstant`] or
     /// [`Error::Constants`] about the constants; [`Error::Unsupported`] for textures and other things that are no buffers;
-    /// [`Error::Spirv`] where naga's writer ends. Of SPIR-V, [`Error::Malformed`], and [`Error::NotTranslated`] for
+    /// [`Error::Spirv`] where naga's writer ends. Of SPIR-V, [`Error::Malformed`], [`Error::Unbounded`] for an access that
+    /// nothing can bound, and [`Error::NotTranslated`] for
     /// [`Options::zero_shared`], [`Options::sanitize`] and [`Options::fold`].
     pub fn translate(
         &self,
