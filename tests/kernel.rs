@@ -27,6 +27,7 @@ mod shared;
 mod spirv;
 mod steady;
 mod subgroups;
+mod trust;
 mod typed;
 
 use vkarray::{Context, Kernel, Source};

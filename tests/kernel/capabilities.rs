@@ -166,7 +166,9 @@ fn matrices_are_multiplied_by_a_subgroup_together_or_refused() {
     let module = Module::parse(&Source::wgsl(MATRICES)).unwrap();
     let spirv = module.translate(None, &BTreeMap::new(), &Options::default()).unwrap().spirv;
     // From WGSL, and as another compiler's SPIR-V.
-    for source in [Source::wgsl(MATRICES), Source::spirv(bytemuck::cast_slice::<u32, u8>(&spirv).to_vec())] {
+    // SAFETY: naga wrote it, and the arrays below are as large as the matrices.
+    let of_spirv = unsafe { Source::spirv_unchecked(bytemuck::cast_slice::<u32, u8>(&spirv).to_vec()) };
+    for source in [Source::wgsl(MATRICES), of_spirv] {
         let kernel = matrices(&ctx, source).unwrap();
         assert!(kernel.signature().capabilities.contains(&Capability::CooperativeMatrix));
         let number = |i: u32, period: u32| (f32::from(u16::try_from(i % period).unwrap()) - 3.0) * 0.5;

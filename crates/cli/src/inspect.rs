@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
-use vkarray::{ElementType, Module, Options, Signature};
+use vkarray::{Bounds, ElementType, KernelError, Module, Options, Signature, Translated};
 use vkarray_kernel::{Capability, PushConstants};
 
 use crate::args::InspectArgs;
@@ -22,6 +22,9 @@ struct Inspected {
     signature: Signature,
     /// Whether it uses subgroups in any way.
     uses_subgroups: bool,
+    /// The constant that is taken as 1, since the kernel is not valid at its default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instead: Option<String>,
 }
 
 /// Reads the shader and prints what its entry points take.
@@ -42,16 +45,43 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<()> {
         let text = serde_json::to_string_pretty(&kernels).expect("plain numbers and texts");
         return print(&format!("{text}\n"));
     }
-    let texts: Vec<String> = kernels.iter().map(|kernel| described(&kernel.signature)).collect();
+    let texts: Vec<String> = kernels.iter().map(|kernel| described(&kernel.signature) + &note(kernel)).collect();
     print(&texts.join("\n"))
 }
 
 fn kernel(module: &Module, entry: Option<&str>, constants: &BTreeMap<String, f64>) -> Result<Inspected> {
-    // As the device's own instruction would be used where there is one, so that nothing it could need is left out.
-    let options = Options { integer_dot_product: true, ..Options::default() };
-    let signature = module.translate(entry, constants, &options)?.signature;
+    // As the device's own instruction would be used where there is one, so that nothing it could need is left out. The code
+    // is given to no driver, so it needs no bounds.
+    let options = Options { integer_dot_product: true, bounds: Bounds::Unchecked, ..Options::default() };
+    let translate = |constants: &BTreeMap<String, f64>| module.translate(entry, constants, &options);
+    let (translated, instead) = match translate(constants) {
+        Err(error @ KernelError::Constants { .. }) => valid_instead(module, constants, &translate).ok_or(error)?,
+        translated => (translated?, None),
+    };
+    let signature = translated.signature;
     let uses_subgroups = signature.capabilities.iter().copied().any(Capability::is_of_subgroups);
-    Ok(Inspected { signature, uses_subgroups })
+    Ok(Inspected { signature, uses_subgroups, instead })
+}
+
+/// What a shader takes that is not valid at its defaults: as if one constant that is not set, the first with which it is
+/// valid, were 1.
+fn valid_instead(
+    module: &Module,
+    constants: &BTreeMap<String, f64>,
+    translate: &impl Fn(&BTreeMap<String, f64>) -> std::result::Result<Translated, KernelError>,
+) -> Option<(Translated, Option<String>)> {
+    let names = module.constant_names().0;
+    names.into_iter().filter(|name| !constants.contains_key(name)).find_map(|name| {
+        let changed = constants.clone().into_iter().chain([(name.clone(), 1.0)]).collect();
+        Some((translate(&changed).ok()?, Some(name)))
+    })
+}
+
+/// Says what is not as the shader has it.
+fn note(kernel: &Inspected) -> String {
+    let note =
+        |name: &String| format!("  with `{name}` = 1: the kernel is not valid at its default, so it must be set\n");
+    kernel.instead.as_ref().map(note).unwrap_or_default()
 }
 
 /// The signature, then the block of push constants and each struct it names.

@@ -165,6 +165,9 @@ impl Instance {
             if !judges_matrices {
                 info.extensions.remove(COOPERATIVE_MATRIX);
                 info.features.cooperative_matrix = false;
+                info.features.cooperative_matrix_robust_buffers = false;
+            } else if info.features.cooperative_matrix {
+                info.matrix_shapes = query::matrix_shapes(&self.entry, &self.raw, raw)?;
             }
             Ok(PhysicalDevice { instance: Arc::clone(self), raw, info: Arc::new(info) })
         };

@@ -109,6 +109,8 @@ impl Plan {
             push_descriptors: has("VK_KHR_push_descriptor") && device.limits.max_push_descriptors > 0,
             features: Features {
                 cooperative_matrix: device.features.cooperative_matrix && enabled(COOPERATIVE_MATRIX),
+                cooperative_matrix_robust_buffers: device.features.cooperative_matrix_robust_buffers
+                    && enabled(COOPERATIVE_MATRIX),
                 robust_buffer_access_2: device.features.robust_buffer_access_2 && enabled(ROBUSTNESS),
                 pipeline_robustness: device.features.pipeline_robustness && enabled(PIPELINE_ROBUSTNESS),
                 ..device.features

@@ -6,6 +6,7 @@ use std::ffi::CStr;
 use ash::vk;
 
 use crate::error::{Error, Result};
+use crate::matrix_shape::MatrixShape;
 use crate::snapshot::{
     DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,
 };
@@ -41,7 +42,21 @@ pub(crate) fn device_info(instance: &ash::Instance, device: vk::PhysicalDevice) 
         memory_types: memory_types(instance, device),
         queue_families: queue_families(instance, device),
         extensions,
+        matrix_shapes: Vec::new(),
     })
+}
+
+/// The cooperative matrices of a device that lists the extension.
+pub(crate) fn matrix_shapes(
+    entry: &ash::Entry,
+    instance: &ash::Instance,
+    device: vk::PhysicalDevice,
+) -> Result<Vec<MatrixShape>> {
+    let matrices = ash::khr::cooperative_matrix::Instance::new(entry, instance);
+    // SAFETY: `device` was enumerated from this live `instance`, and lists the extension whose command this is.
+    let listed = unsafe { matrices.get_physical_device_cooperative_matrix_properties(device) };
+    let listed = listed.map_err(Error::from_call("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"))?;
+    Ok(listed.iter().map(MatrixShape::new).collect())
 }
 
 /// The structures of Vulkan 1.3 and its extensions, as the driver fills them.
@@ -142,6 +157,7 @@ impl Facts {
             zero_initialize_workgroup_memory: v13.shader_zero_initialize_workgroup_memory != 0,
             integer_dot_product: v13.shader_integer_dot_product != 0,
             cooperative_matrix: self.cooperative_matrix.cooperative_matrix != 0,
+            cooperative_matrix_robust_buffers: self.cooperative_matrix.cooperative_matrix_robust_buffer_access != 0,
         }
     }
 

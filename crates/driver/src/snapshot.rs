@@ -9,6 +9,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::matrix_shape::MatrixShape;
+
 /// The kind of a device, as `VkPhysicalDeviceType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -197,6 +199,8 @@ features! {
     integer_dot_product,
     /// Matrices that a subgroup holds together (`VK_KHR_cooperative_matrix`).
     cooperative_matrix,
+    /// Such matrices are loaded and stored within the bounds of buffers (`cooperativeMatrixRobustBufferAccess`).
+    cooperative_matrix_robust_buffers,
 }
 
 /// Subgroup properties.
@@ -292,6 +296,9 @@ pub struct DeviceInfo {
     pub queue_families: Vec<QueueFamily>,
     /// Device extensions.
     pub extensions: BTreeSet<String>,
+    /// The cooperative matrices that compute kernels multiply, in the driver's order.
+    #[serde(default)] // As for features.
+    pub matrix_shapes: Vec<MatrixShape>,
 }
 
 impl DeviceInfo {

@@ -1,18 +1,22 @@
-//! SPIR-V that some other compiler made: [`Binary`], checked and reflected by us, given to the driver as it is.
+//! SPIR-V that some other compiler made: [`Binary`], checked and reflected here, and given bounds where the device has none.
 //!
 //! A module comes from a file, so nothing of it is believed. `binary/instruction.rs` cuts it by the grammar of `rspirv`,
 //! `read.rs` checks its structure and keeps what it declares, `constants.rs` and `types.rs` make sense of that, `uses.rs`
-//! finds out what an entry point reads and writes, and `signature.rs` puts it together. Wrong input ends in an
-//! [`Error::Malformed`] with the word where it is wrong.
+//! finds out what an entry point reads and writes, and `signature.rs` puts it together; `kept.rs` leaves out
+//! what only other entry points need, and `bounded.rs` adds bounds to indices. Wrong input ends in an [`Error::Malformed`] with the word where it is wrong.
 //!
-//! Not checked is what happens inside functions: types of operands, structure of loops. That is `spirv-val`'s work, and
-//! the driver trusts it. Why not `spirq` or a parse by `rspirv` itself: `docs/decisions/015`.
+//! Not checked here is what happens inside functions: types of operands, structure of loops. The driver trusts these, so
+//! `validator.rs` has `spirv-val` check them. Why not `spirq` or a parse by `rspirv` itself: `docs/decisions/015`; who
+//! answers for a module: `docs/decisions/032`.
 //! Called by `translate.rs`. Read next: `binary/instruction.rs`.
 
 mod block;
+mod bounded;
 mod constants;
 mod contents;
 mod instruction;
+mod kept;
+mod matrices;
 mod read;
 mod signature;
 mod types;
@@ -22,14 +26,19 @@ use std::collections::BTreeMap;
 
 use spirv::ExecutionModel;
 
+use crate::capability::Capability;
 use crate::error::{Error, Result};
 use crate::malformed::Malformed;
+use crate::matrix::MatrixUse;
 use crate::names::{Names, nearest};
 use crate::scalar::{ScalarValue, range_of};
 use crate::signature::Signature;
-use constants::{adjustable, numbered};
+use bounded::bounded;
+use constants::{Values, adjustable, numbered};
 use contents::{Contents, EntryPoint};
 use instruction::Fault;
+use kept::kept;
+use matrices::matrices;
 pub(crate) use signature::MAX_PUSH_BYTES;
 use signature::{malformed, name_of};
 
@@ -38,6 +47,15 @@ use signature::{malformed, name_of};
 pub(crate) struct Binary {
     words: Vec<u32>,
     contents: Contents,
+}
+
+/// What a device bounds itself. All else gets bounds in the module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DeviceBounds {
+    /// Accesses to buffers, to the byte.
+    pub(crate) buffers: bool,
+    /// Cooperative matrices that are loaded from buffers, and stored.
+    pub(crate) matrices: bool,
 }
 
 /// What a kernel is made of.
@@ -61,6 +79,11 @@ impl Binary {
     /// The compute entry points, in the module's order.
     pub(crate) fn entry_points(&self) -> impl Iterator<Item = &str> {
         self.compute().map(|entry| entry.name.as_str())
+    }
+
+    pub(crate) fn constant_names(&self) -> Names {
+        let name = |constant: constants::Adjustable<'_>| name_of(&self.contents, constant.declared.id, constant.number);
+        adjustable(&self.contents).into_iter().map(name).collect()
     }
 
     fn compute(&self) -> impl Iterator<Item = &EntryPoint> {
@@ -91,14 +114,36 @@ impl Binary {
         }
     }
 
+    fn entry(&self, name: &str) -> &EntryPoint {
+        self.compute().find(|point| point.name == name).expect("the caller took it from `entry_points`")
+    }
+
     /// Reflects one entry point, which exists, with values for its constants.
-    pub(crate) fn choose(&self, source_name: &str, entry: &str, given: &BTreeMap<String, f64>) -> Result<Chosen> {
+    pub(crate) fn choose(
+        &self,
+        source_name: &str,
+        entry: &str,
+        given: &BTreeMap<String, f64>,
+        bounds: Option<DeviceBounds>,
+    ) -> Result<Chosen> {
         let set = self.constant_values(entry, given)?;
         self.check_numbers().map_err(|fault| malformed(source_name, fault))?;
-        let point = self.compute().find(|point| point.name == entry).expect("the caller took it from `entry_points`");
-        let signature = signature::signature(&self.words, &self.contents, point, &set)
-            .map_err(|refusal| refusal.into_error(source_name, entry))?;
-        Ok(Chosen { spirv: self.words.clone(), signature, specialization: set.into_iter().collect() })
+        let whole = self.entry(entry);
+        let part = kept(&self.words, &self.contents, whole).map_err(|fault| malformed(source_name, fault))?;
+        let part = part.map(|words| read::read(&words).map(|contents| Self { words, contents })).transpose();
+        let part = part.map_err(|fault| malformed(source_name, fault))?;
+        let Self { words, contents } = part.as_ref().unwrap_or(self);
+        let point = part.as_ref().map_or(whole, |part| part.entry(entry));
+        let refused = |refusal: signature::Refusal| refusal.into_error(source_name, entry);
+        let values = Values::compute(contents, &set);
+        let mut signature = signature::signature(words, contents, point, &values).map_err(refused)?;
+        signature.matrices =
+            matrices(words, contents, point, &values).map_err(|fault| malformed(source_name, fault))?;
+        let spirv = match bounds {
+            None => words.clone(), // Somebody answers for every index.
+            Some(of_device) => bounded(words, contents, &values, of_device).map_err(refused)?,
+        };
+        Ok(Chosen { spirv, signature, specialization: set.into_iter().collect() })
     }
 
     /// Finds the constants that names or numbers mean, and checks the values against their types.
@@ -148,6 +193,23 @@ impl Binary {
         }
         Ok(())
     }
+}
+
+/// The cooperative matrices of an entry point that naga wrote.
+pub(crate) fn matrices_of(
+    source_name: &str,
+    words: &[u32],
+    entry: &str,
+    capabilities: &[Capability],
+) -> Result<Vec<MatrixUse>> {
+    if !capabilities.contains(&Capability::CooperativeMatrix) {
+        return Ok(Vec::new());
+    }
+    let refused = |fault| malformed(source_name, fault);
+    let contents = read::read(words).map_err(refused)?;
+    let values = Values::compute(&contents, &BTreeMap::new());
+    let point = contents.entry_points.iter().find(|point| point.name == entry);
+    point.map_or(Ok(Vec::new()), |point| matrices(words, &contents, point, &values).map_err(refused))
 }
 
 /// The words of a file, in whichever byte order it was written.

@@ -17,8 +17,12 @@ use crate::capabilities::NVIDIA;
 ///
 /// Only where that was measured to be faster: on lavapipe both take the same time.
 pub(crate) fn are_the_devices(device: &DeviceInfo, enabled: &Features) -> bool {
-    let is_exact = device.limits.robust_storage_buffer_access_size_alignment == 1;
-    enabled.robust_buffer_access_2 && is_exact && device.vendor_id == NVIDIA
+    are_exact(device, enabled) && device.vendor_id == NVIDIA
+}
+
+/// Whether the device bounds buffers to the byte.
+pub(crate) fn are_exact(device: &DeviceInfo, enabled: &Features) -> bool {
+    enabled.robust_buffer_access_2 && device.limits.robust_storage_buffer_access_size_alignment == 1
 }
 
 /// Whether every computed index into a buffer picks an element of the array that the buffer is or ends in.

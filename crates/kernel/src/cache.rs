@@ -4,7 +4,7 @@
 //! behind it, so that kernels that differ only in a constant share what the driver can share. A second run of a program
 //! finds on disk what the first one made: `stored.rs` says what is kept under which hash, `disk.rs` how.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -12,7 +12,7 @@ use ash::vk;
 use vkarray_driver::{Device, Owned};
 
 use crate::bounds;
-use crate::disk::{CacheCounters, CacheSettings, Disk};
+use crate::disk::{CacheCounters, CacheSettings, Disk, Hash};
 use crate::error::{Error, Result};
 use crate::indirect::build_gate;
 use crate::kernel::Kernel;
@@ -50,6 +50,8 @@ pub struct KernelCache {
     builders: OnceLock<rayon_core::ThreadPool>,
     gate: OnceLock<Kernel>,
     pub(crate) disk: Disk,
+    /// Modules that a validator passed.
+    pub(crate) validated: Mutex<HashSet<Hash>>,
     /// What the driver's pipelines on disk must be from; `None` while nothing is kept there.
     pub(crate) origin: Option<Origin>,
     pub(crate) driver_cache: Owned<vk::PipelineCache>,
@@ -78,13 +80,17 @@ impl KernelCache {
         let disk = Disk::new(settings);
         let origin = if disk.is_off() { None } else { Some(Origin::new(&driver_cache)?) };
         let (kernels, builders, gate) = (Mutex::default(), OnceLock::new(), OnceLock::new());
-        Ok(Arc::new(Self { kernels, builders, gate, disk, origin, driver_cache }))
+        let validated = Mutex::default();
+        Ok(Arc::new(Self { kernels, builders, gate, disk, validated, origin, driver_cache }))
     }
 
     /// Starts to build a kernel. Nothing is done before [`KernelBuilder::build`] or [`KernelBuilder::prefetch`].
     pub fn kernel(self: &Arc<Self>, source: Source) -> KernelBuilder {
         let integer_dot_product = self.device().plan().features.integer_dot_product;
-        let robust_buffers = bounds::are_the_devices(self.device().info(), &self.device().plan().features);
+        let (info, enabled) = (self.device().info(), &self.device().plan().features);
+        // What naga could bound as fast, or what only the device bounds without a change to the module.
+        let robust_buffers =
+            if source.is_text() { bounds::are_the_devices(info, enabled) } else { bounds::are_exact(info, enabled) };
         let max_uniform_bytes = Some(self.device().info().limits.max_uniform_buffer_range);
         let builder = KernelBuilder {
             cache: Arc::clone(self),
@@ -92,7 +98,13 @@ impl KernelCache {
             entry: None,
             constants: BTreeMap::new(),
             sizes: Sizes::default(),
-            options: Options { integer_dot_product, max_uniform_bytes, robust_buffers, ..Options::default() },
+            options: Options {
+                integer_dot_product,
+                max_uniform_bytes,
+                robust_buffers,
+                robust_matrices: enabled.cooperative_matrix_robust_buffers,
+                ..Options::default()
+            },
         };
         builder.sanitize(std::env::var_os("VKARRAY_SANITIZE").is_some_and(|value| value == "1"))
     }
@@ -284,7 +296,8 @@ impl KernelBuilder {
     ///
     /// # Errors
     ///
-    /// Those of [`Module::parse`] and [`Module::translate`], [`Error::Capability`] and the limits of
+    /// Those of [`Module::parse`] and [`Module::translate`]; of [`Source::spirv`], [`Error::Validator`],
+    /// [`Error::Extension`] and [`Error::NotRobust`]; [`Error::Capability`] and the limits of
     /// [`check_workgroup`](crate::check_workgroup) and [`check_subgroups`](crate::check_subgroups); [`Error::Driver`].
     ///
     /// [`Module::parse`]: crate::Module::parse

@@ -1,4 +1,4 @@
-//! Kernels on disk, from one run of a program to the next: [`Disk`], translations and the driver's pipelines by hash.
+//! Kernels on disk, from one run of a program to the next: [`Disk`], translations, the driver's pipelines, and which SPIR-V is valid, by hash.
 //!
 //! A disk is never trusted and never in the way. What is damaged or foreign is counted and made anew, what cannot be
 //! written is counted and forgotten; no call fails for it. How a file looks is in `disk/entry.rs`, how files are written
@@ -27,6 +27,7 @@ const WRITES_BETWEEN_SWEEPS: u32 = 256;
 pub(crate) enum Store {
     Translations,
     Pipelines,
+    Validations,
 }
 
 impl Store {
@@ -34,6 +35,7 @@ impl Store {
         match self {
             Self::Translations => "spirv",
             Self::Pipelines => "pipeline",
+            Self::Validations => "valid",
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::dtype::DType;
 use crate::malformed::Malformed;
 use crate::mismatch::Mismatch;
 use crate::names::{Hint, Names};
+use crate::validator::Unvalidated;
 
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -59,6 +60,32 @@ pub enum Error {
     #[error("{source_name}: SPIR-V word {word}: {problem}")]
     #[expect(missing_docs, reason = "the fields are those of the message above")]
     Malformed { source_name: String, word: usize, problem: Box<Malformed> },
+    /// No validator has passed SPIR-V of another compiler, so the driver is not given it.
+    #[error("{source_name}: {problem}")]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    Validator { source_name: String, problem: Box<Unvalidated> },
+    /// SPIR-V of another compiler reaches memory in a way that nothing can bound.
+    #[error(
+        "{source_name}: SPIR-V {place}: nothing can bound the access to {what}; the unsafe `Source::spirv_unchecked` takes \
+         the module as it is"
+    )]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    Unbounded { source_name: String, place: String, what: &'static str },
+    /// A device that does not keep accesses inside what is bound, and SPIR-V that relies on it.
+    #[error(
+        "{source_name}: {device} was opened without robustBufferAccess, which bounds what SPIR-V of other compilers reaches; \
+         the unsafe `Source::spirv_unchecked` takes the module as it is"
+    )]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    NotRobust { source_name: String, device: String },
+    /// The device was not opened with what an extension or a set of extended instructions of SPIR-V needs.
+    #[error("kernel `{kernel}` declares {extension}, which needs {problem}")]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    Extension { kernel: String, extension: String, problem: String },
+    /// Cooperative matrices of sizes or types that the device does not multiply.
+    #[error("kernel `{kernel}` uses cooperative matrices {wanted}; {device} has {found}")]
+    #[expect(missing_docs, reason = "the fields are those of the message above")]
+    Matrices { kernel: String, wanted: String, device: String, found: Names },
     /// An option of the translator, for a kernel that is not translated.
     #[error("{source_name}: {option} is done while a shader is translated, and SPIR-V is taken as it is")]
     #[expect(missing_docs, reason = "the fields are those of the message above")]

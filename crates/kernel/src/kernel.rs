@@ -10,8 +10,10 @@ use vkarray_driver::{Device, Label, Owned};
 use crate::capabilities::check_capabilities;
 use crate::digest::Digest;
 use crate::error::{Error, Result};
+use crate::extensions::check_extensions;
 use crate::fold::Fold;
 use crate::limits::{Limits, check_bindings, check_workgroup};
+use crate::matrix::check_matrices;
 use crate::recipe::Recipe;
 use crate::sanitized::Sanitizer;
 use crate::scalar::ScalarValue;
@@ -92,12 +94,14 @@ pub(crate) struct Set {
 }
 
 impl Pipeline {
-    pub(crate) fn new(device: &Arc<Device>, cache: vk::PipelineCache, translated: Translated) -> Result<Self> {
+    /// Creates what [`check_device`] has found to fit.
+    pub(crate) fn new(
+        device: &Arc<Device>,
+        cache: vk::PipelineCache,
+        translated: Translated,
+        mut limits: Limits,
+    ) -> Result<Self> {
         let (signature, fold) = (&translated.signature, translated.fold);
-        let mut limits = Limits::of_kernel(device.info(), &translated.spirv);
-        check_capabilities(signature, device.info(), &device.plan().features)?;
-        check_workgroup(signature, &limits)?;
-        check_subgroups(signature, device.info(), &device.plan().features)?;
         // The report of the checks is bound behind the kernel's own parameters.
         let with_report =
             translated.sanitized.as_ref().map(|sanitized| sanitized.bound(signature, &limits)).transpose()?;
@@ -139,6 +143,18 @@ impl Pipeline {
     pub(crate) fn is_of(&self, device: &Arc<Device>) -> bool {
         Arc::ptr_eq(device, self.raw.device())
     }
+}
+
+/// Checks that the device has what a kernel needs, and returns the limits that hold for it.
+pub(crate) fn check_device(device: &Device, translated: &Translated) -> Result<Limits> {
+    let (signature, info, plan) = (&translated.signature, device.info(), device.plan());
+    let limits = Limits::of_kernel(info, &translated.spirv);
+    check_capabilities(signature, info, &plan.features)?;
+    check_extensions(signature, info, &plan.extensions)?;
+    check_matrices(signature, info)?;
+    check_workgroup(signature, &limits)?;
+    check_subgroups(signature, info, &plan.features)?;
+    Ok(limits)
 }
 
 fn create_pipeline(
@@ -336,8 +352,9 @@ fn template_entry(i: usize, param: &Param) -> vk::DescriptorUpdateTemplateEntry 
 
 fn create_module(device: &Arc<Device>, spirv: &[u32]) -> Result<Owned<vk::ShaderModule>> {
     let info = vk::ShaderModuleCreateInfo::default().code(spirv);
-    // SAFETY: the words come from naga's writer, after its validator, or from another compiler, whose rules their author
-    // answers for; capabilities were checked against the device.
+    // SAFETY: the words are valid: naga's writer wrote them after its validator passed the shader, or `spirv-val` passed
+    // them (`stored.rs`), or the caller of `Source::spirv_unchecked` answers for them. `check_device` checked capabilities
+    // and extensions against the device.
     let raw =
         unsafe { device.raw().create_shader_module(&info, None) }.map_err(device.failed("vkCreateShaderModule"))?;
     // SAFETY: just created; only the pipeline creation below uses it.

@@ -31,9 +31,12 @@ pub enum Malformed {
     /// An instruction that goes on behind the end.
     #[error("an instruction of {words} words, of which {left} are there")]
     Truncated { words: usize, left: usize },
-    /// An instruction that is not in the grammar.
-    #[error("no instruction has the number {opcode}")]
+    /// An instruction that is not in the grammar of SPIR-V 1.6 and the extensions known here.
+    #[error("instruction {opcode} is not supported")]
     Opcode { opcode: u32 },
+    /// An instruction of an extension that is known by name only.
+    #[error("Op{op} is not supported here")]
+    Unsupported { op: &'static str },
     /// Fewer operands than the grammar asks for.
     #[error("Op{op} lacks an operand")]
     Missing { op: &'static str },

@@ -12,6 +12,7 @@ use vkarray_allocator::Bytes;
 use crate::capability::Capability;
 use crate::dtype::DType;
 use crate::element_type::{ElementType, Leaf};
+use crate::matrix::MatrixUse;
 use crate::scalar::ScalarValue;
 use crate::subgroups::Subgroups;
 
@@ -34,6 +35,12 @@ pub struct Signature {
     pub shared_bytes: u64,
     /// What the device must be able to do, beyond plain compute.
     pub capabilities: Vec<Capability>,
+    /// The extensions and sets of extended instructions that SPIR-V of other compilers declares.
+    #[serde(default)]
+    pub extensions: Vec<String>,
+    /// The cooperative matrices that it uses.
+    #[serde(default)]
+    pub matrices: Vec<MatrixUse>,
     /// Which subgroups it was built for.
     #[serde(default)]
     pub subgroups: Subgroups,

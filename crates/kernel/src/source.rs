@@ -40,7 +40,16 @@ pub(crate) enum Language {
     /// OpenGL's shading language, translated by naga.
     Glsl(Cow<'static, str>),
     /// What other compilers make, as bytes of either order.
-    Spirv(Cow<'static, [u8]>),
+    Spirv { bytes: Cow<'static, [u8]>, trust: Trust },
+}
+
+/// Who answers for the rules of SPIR-V that `binary.rs` does not check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Trust {
+    /// `spirv-val`, and the bounds that are added to the module.
+    Validated,
+    /// The caller of [`Source::spirv_unchecked`].
+    Caller,
 }
 
 impl Source {
@@ -67,20 +76,68 @@ impl Source {
 
     /// SPIR-V of any compiler for Vulkan (glslang, slang, DXC, clspv, rust-gpu), as the bytes of a file.
     ///
-    /// It does not pass through naga: its structure is checked and its parameters are read, then the driver gets it as it is.
-    /// **No index is checked.** What an access out of range does is the driver's: with `robustBufferAccess`, which is
-    /// enabled wherever it is there, it stays within memory of the device's own, and nothing else is promised.
-    /// Rules about types and control flow are not checked either, and drivers trust them to be kept: show SPIR-V that you
-    /// do not trust to `spirv-val` first.
+    /// The file may be damaged or hostile. Before the driver sees the module:
+    ///
+    /// - [`Module::parse`](crate::Module::parse) checks its structure;
+    /// - [`KernelBuilder::build`](crate::KernelBuilder::build) checks that the device has every capability, SPIR-V extension
+    ///   and set of extended instructions that it declares, and that none of them reaches memory by its address;
+    /// - an index that the module computes into private, workgroup or push-constant memory is clamped to the array's last
+    ///   element. Buffers are left to the device's `robustBufferAccess2` where that is exact to the byte. Elsewhere their
+    ///   indices are clamped too, and `robustBufferAccess` must be enabled. What cannot be bounded this way, such as pointers
+    ///   chosen at run time that are moved by an index, is [`Error::Unbounded`](crate::Error::Unbounded);
+    /// - Khronos's validator, `spirv-val`, checks the finished module for Vulkan 1.3, as a process with a time limit of 60 s.
+    ///   It is `VKARRAY_SPIRV_VAL`, or found in `PATH`. It runs in about 2 ms, once for each module in a
+    ///   [`KernelCache`](crate::KernelCache); a cache on disk keeps that a module passed.
+    ///
+    /// So no access of such a kernel reaches memory that is not bound to it. Values that it reads before it writes them are
+    /// arbitrary, and a loop that never ends makes the driver give up the device.
+    ///
+    /// Without a validator, or with one that is older than the module, the kernel is refused with
+    /// [`Error::Validator`](crate::Error::Validator). [`Source::spirv_unchecked`] needs none.
+    ///
+    /// ```
+    /// use vkarray_kernel::{Error, Module, Source};
+    ///
+    /// let error = Module::parse(&Source::spirv(&b"no module"[..]).named("notes.spv")).unwrap_err();
+    /// assert!(matches!(error, Error::Malformed { .. }));
+    /// ```
     #[must_use]
     pub fn spirv(bytes: impl Into<Cow<'static, [u8]>>) -> Self {
-        Self { name: Cow::Borrowed("shader.spv"), language: Language::Spirv(bytes.into()), libraries: Vec::new() }
+        Self::of_spirv(bytes.into(), Trust::Validated)
     }
 
-    /// As [`Source::spirv`], of words in the machine's order.
+    /// [`Source::spirv`] of words in the machine's byte order, with the same checks.
     #[must_use]
     pub fn spirv_words(words: &[u32]) -> Self {
         Self::spirv(words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())
+    }
+
+    /// SPIR-V that the driver gets without a validator's judgement and without added bounds.
+    ///
+    /// Its structure is checked, and that the device has the capabilities and extensions that it declares. Nothing else is:
+    /// no validator runs, and no index is clamped.
+    ///
+    /// # Safety
+    ///
+    /// The module is valid SPIR-V for Vulkan 1.3 in the sense of the specification, as `spirv-val --target-env vulkan1.3`
+    /// checks most of it. In every dispatch of a kernel built from it, no invocation does what the specification leaves
+    /// undefined, above all no access through a pointer or an index that is outside the variable it was made from.
+    ///
+    /// ```
+    /// use vkarray_kernel::Source;
+    ///
+    /// # let compiled = &b""[..];
+    /// // SAFETY: our own build compiled it, and each of its indices is compared with the array's length.
+    /// let source = unsafe { Source::spirv_unchecked(compiled) }.named("saxpy.spv");
+    /// assert_eq!(source.name(), "saxpy.spv");
+    /// ```
+    #[must_use]
+    pub unsafe fn spirv_unchecked(bytes: impl Into<Cow<'static, [u8]>>) -> Self {
+        Self::of_spirv(bytes.into(), Trust::Caller)
+    }
+
+    fn of_spirv(bytes: Cow<'static, [u8]>, trust: Trust) -> Self {
+        Self { name: Cow::Borrowed("shader.spv"), language: Language::Spirv { bytes, trust }, libraries: Vec::new() }
     }
 
     /// Puts a library behind the shader. In WGSL the order of declarations is free, so the shader's own lines keep their
@@ -114,7 +171,12 @@ impl Source {
 
     /// Whether making SPIR-V of it takes a compiler.
     pub(crate) const fn is_text(&self) -> bool {
-        !matches!(self.language, Language::Spirv(_))
+        !matches!(self.language, Language::Spirv { .. })
+    }
+
+    /// Whether the driver is given its SPIR-V only after a validator passed it.
+    pub(crate) const fn is_to_be_validated(&self) -> bool {
+        matches!(self.language, Language::Spirv { trust: Trust::Validated, .. })
     }
 
     pub(crate) fn libraries(&self) -> &[Library] {

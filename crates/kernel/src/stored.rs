@@ -3,21 +3,23 @@
 //! A translation depends on the shader and on this crate, so it serves every device. A pipeline depends on the words of
 //! the SPIR-V, on the device, and on its driver; it has a file of its own, since of a cache that a whole process fills the
 //! last process to end would keep its own alone. SPIR-V that came as SPIR-V is not translated, so only its pipeline is
-//! kept. Read next: `disk.rs`.
+//! kept, and that a validator passed it. Read next: `disk.rs`.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash as _, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use ash::vk;
 use vkarray_driver::Owned;
 
 use crate::cache::{KernelCache, Key, driver_cache};
 use crate::disk::{Hash, Store, Unusable};
-use crate::error::Result;
-use crate::kernel::{Kernel, Pipeline};
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Pipeline, check_device};
+use crate::limits::Limits;
 use crate::recipe::Recipe;
-use crate::translate::{Module, Translated};
+use crate::translate::{Bounds, Module, Translated};
+use crate::validator::Validator;
 
 /// Which translator this is (`build.rs`). Where that cannot be known, translations are not kept.
 const TRANSLATOR: Option<&str> = option_env!("VKARRAY_TRANSLATOR");
@@ -25,6 +27,9 @@ const TRANSLATOR: Option<&str> = option_env!("VKARRAY_TRANSLATOR");
 /// Bytes of the header that Vulkan prescribes for a driver's cache: its length, version, vendor, device, and the UUID of
 /// what can read it.
 const DRIVER_HEADER: usize = 32;
+
+/// What is kept of a module that a validator passed.
+const PASSED: &[u8] = b"passed";
 
 /// What the driver's caches begin with.
 #[derive(Debug)]
@@ -42,7 +47,12 @@ impl Origin {
 impl KernelCache {
     /// Builds a kernel from what is kept, and keeps what is not.
     pub(crate) fn make(self: &Arc<Self>, key: &Arc<Key>) -> Result<Kernel> {
-        let mut pipeline = self.pipeline(self.translation(key)?)?;
+        let translated = self.translation(key)?;
+        let limits = check_device(self.device(), &translated)?;
+        if key.source.is_to_be_validated() {
+            self.validate(key.options.bounds, &translated)?;
+        }
+        let mut pipeline = self.pipeline(translated, limits)?;
         pipeline.recipe = Some(Recipe::new(self, key));
         Ok(Kernel { pipeline: Arc::new(pipeline) })
     }
@@ -65,16 +75,42 @@ impl KernelCache {
         Ok(translated)
     }
 
-    fn pipeline(&self, translated: Translated) -> Result<Pipeline> {
+    /// Refuses SPIR-V of other compilers that a driver cannot be trusted with. The validator is asked once for each module.
+    fn validate(&self, bounds: Bounds, translated: &Translated) -> Result<()> {
+        let (source_name, features) = (|| translated.source_name.clone(), &self.device().plan().features);
+        if bounds == Bounds::Checked && !features.robust_buffer_access {
+            let device = self.device().info().name.clone();
+            return Err(Error::NotRobust { source_name: source_name(), device });
+        }
+        let validator = Validator::of_environment(features.scalar_block_layout);
+        let hash = hash_of(|hasher| (env!("CARGO_PKG_VERSION"), &validator, &translated.spirv).hash(hasher));
+        // A set that a panicking thread was changing holds what passed all the same.
+        let validated = || self.validated.lock().unwrap_or_else(PoisonError::into_inner);
+        if validated().contains(&hash) {
+            return Ok(());
+        }
+        let read = |content: &[u8]| if content == PASSED { Ok(()) } else { Err(Unusable::Foreign) };
+        if self.disk.load(Store::Validations, &hash, read).is_none() {
+            validator.check(&translated.spirv).map_err(|problem| {
+                let problem = Box::new(problem);
+                Error::Validator { source_name: source_name(), problem }
+            })?;
+            self.disk.keep(Store::Validations, &hash, PASSED);
+        }
+        validated().insert(hash);
+        Ok(())
+    }
+
+    fn pipeline(&self, translated: Translated, limits: Limits) -> Result<Pipeline> {
         let Some(origin) = &self.origin else {
-            return Pipeline::new(self.device(), self.driver_cache.raw(), translated);
+            return Pipeline::new(self.device(), self.driver_cache.raw(), translated, limits);
         };
         let hash = self.pipeline_hash(origin, &translated);
         let own =
             |content: &[u8]| if content.starts_with(&origin.0) { Ok(content.to_vec()) } else { Err(Unusable::Foreign) };
         let kept = self.disk.load(Store::Pipelines, &hash, own);
         let cache = driver_cache(self.device(), kept.as_deref().unwrap_or_default())?;
-        let pipeline = Pipeline::new(self.device(), cache.raw(), translated)?;
+        let pipeline = Pipeline::new(self.device(), cache.raw(), translated, limits)?;
         // The kernel is there whether or not it can be kept, and a lost device will say so itself. Some drivers have nothing
         // to keep.
         if kept.is_none()

@@ -12,7 +12,7 @@ use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
 use naga::front::glsl;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
-use crate::binary::MAX_PUSH_BYTES;
+use crate::binary::{MAX_PUSH_BYTES, matrices_of};
 use crate::capabilities::{capabilities, declared};
 use crate::error::{Error, Result};
 use crate::linked::Linked;
@@ -122,6 +122,7 @@ impl Text {
         })?;
         signature.capabilities = capabilities(&declared(&written.words), &written.words);
         spirv::check_cooperative(entry, &signature.capabilities)?;
+        signature.matrices = matrices_of(&self.source_name, &written.words, entry, &signature.capabilities)?;
         signature.subgroups = options.subgroups;
         Ok(Translated {
             spirv: written.words,
@@ -178,7 +179,7 @@ impl Text {
         Ok(values)
     }
 
-    fn constant_names(&self) -> Names {
+    pub(crate) fn constant_names(&self) -> Names {
         self.module.overrides.iter().filter_map(|(_, declared)| declared.name.clone()).collect()
     }
 

@@ -1,7 +1,7 @@
 //! From a shader to SPIR-V: [`Module`] parses and validates once, then translates one entry point at a time.
 //!
-//! What is done depends on the language: text goes through naga (`text.rs`), SPIR-V of other compilers is checked and stays
-//! as it is (`binary.rs`). Both yield a [`Translated`], and from there on a kernel is a kernel.
+//! What is done depends on the language: text goes through naga (`text.rs`), SPIR-V of other compilers is checked and gets
+//! bounds (`binary.rs`). Both yield a [`Translated`], and from there on a kernel is a kernel.
 //! Read next: `text.rs`, then `check.rs`.
 
 use std::collections::BTreeMap;
@@ -10,15 +10,15 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-use crate::binary::{Binary, Chosen};
+use crate::binary::{Binary, Chosen, DeviceBounds};
 use crate::error::{Error, Result};
 use crate::fold::Fold;
-use crate::names::nearest;
+use crate::names::{Names, nearest};
 use crate::sanitize::{Sanitize, Sanitized};
 use crate::scalar::ScalarValue;
 use crate::signature::Signature;
 use crate::sized::Sizes;
-use crate::source::{Language, Source};
+use crate::source::{Language, Source, Trust};
 use crate::subgroups::Subgroups;
 use crate::text::Text;
 
@@ -43,6 +43,9 @@ pub struct Options {
     /// Whether the device is opened with `robustBufferAccess2`, exact to the byte, and [`Bounds::Checked`] may leave buffers
     /// to it.
     pub robust_buffers: bool,
+    /// Whether the device is opened with `cooperativeMatrixRobustBufferAccess`: only then are cooperative matrices in buffers
+    /// bounded for SPIR-V of other compilers.
+    pub robust_matrices: bool,
     /// Whether names and the source text go into the SPIR-V, for debuggers and profilers.
     pub debug_info: bool,
     /// Whether the kernel gets checks that find its faults while it runs. Nothing else changes without.
@@ -85,7 +88,7 @@ pub enum BufferBounds {
     Robust,
     /// Undefined behaviour.
     Unchecked,
-    /// What the driver does: SPIR-V is taken as it is.
+    /// What the driver does: SPIR-V of [`Source::spirv_unchecked`] is taken as it is.
     Driver,
 }
 
@@ -124,8 +127,8 @@ pub struct Module {
 enum Form {
     /// Text, through naga.
     Text(Box<Text>),
-    /// SPIR-V, which stays what it is.
-    Binary(Box<Binary>),
+    /// SPIR-V, which is not translated.
+    Binary(Box<Binary>, Trust),
 }
 
 impl Module {
@@ -138,14 +141,14 @@ impl Module {
     /// [`Error::CompilerPanicked`] when naga breaks on the text.
     pub fn parse(source: &Source) -> Result<Self> {
         let name = source.name();
-        if let (Language::Glsl(_) | Language::Spirv(_), [first, ..]) = (source.language(), source.libraries()) {
+        if let (Language::Glsl(_) | Language::Spirv { .. }, [first, ..]) = (source.language(), source.libraries()) {
             return Err(Error::Library { source_name: name.to_owned(), library: first.name.to_string() });
         }
         contain(name, || {
             let form = match source.language() {
                 Language::Wgsl(text) => Form::Text(Box::new(Text::wgsl(name, text, source.libraries())?)),
                 Language::Glsl(text) => Form::Text(Box::new(Text::glsl(name, text)?)),
-                Language::Spirv(bytes) => Form::Binary(Box::new(Binary::parse(name, bytes)?)),
+                Language::Spirv { bytes, trust } => Form::Binary(Box::new(Binary::parse(name, bytes)?), *trust),
             };
             Ok(Self { source_name: name.to_owned(), form })
         })
@@ -155,22 +158,38 @@ impl Module {
     pub fn entry_points(&self) -> impl Iterator<Item = &str> {
         let names: Vec<&str> = match &self.form {
             Form::Text(text) => text.entry_points().collect(),
-            Form::Binary(binary) => binary.entry_points().collect(),
+            Form::Binary(binary, _) => binary.entry_points().collect(),
         };
         names.into_iter()
+    }
+
+    /// The names of the constants that can be set, in the order of the text; those of SPIR-V by number. WGSL's constants
+    /// without a name are not among them.
+    #[must_use]
+    pub fn constant_names(&self) -> Names {
+        match &self.form {
+            Form::Text(text) => text.constant_names(),
+            Form::Binary(binary, _) => binary.constant_names(),
+        }
     }
 
     /// Translates one entry point, the only one if `entry` is `None`, with values for its constants.
     ///
     /// A constant is called by its name, or by its `@id` or `constant_id` in digits. Constants of other entry points may be
-    /// set; they have no effect here. SPIR-V stays as it is: its constants become specialisation constants.
+    /// set; they have no effect here. Constants of SPIR-V become specialisation constants.
+    ///
+    /// SPIR-V of [`Source::spirv`] gets bounds with [`Bounds::Checked`], which [`Options::robust_buffers`] and
+    /// [`Options::robust_matrices`] spare where the device has them. What another entry point alone needs is left out if the
+    /// module declares capabilities for it. The words are not validated here: building a kernel from them does that, and a
+    /// caller who drops the bounds with [`Bounds::Unchecked`] has words that no safe function gives to a driver as they are.
     ///
     /// # Errors
     ///
     /// [`Error::NoEntryPoint`], [`Error::AmbiguousEntryPoint`] or [`Error::UnknownEntryPoint`] about the entry point;
     /// [`Error::UnknownConstant`], [`Error::DuplicateConstant`], [`Error::MissingConstant`], [`Error::BadConstant`] or
     /// [`Error::Constants`] about the constants; [`Error::Unsupported`] for textures and other things that are no buffers;
-    /// [`Error::Spirv`] where naga's writer ends. Of SPIR-V, [`Error::Malformed`], and [`Error::NotTranslated`] for
+    /// [`Error::Spirv`] where naga's writer ends. Of SPIR-V, [`Error::Malformed`], [`Error::Unbounded`] for an access that
+    /// nothing can bound, and [`Error::NotTranslated`] for
     /// [`Options::zero_shared`], [`Options::sanitize`] and [`Options::fold`].
     pub fn translate(
         &self,
@@ -181,7 +200,7 @@ impl Module {
         let entry = self.choose_entry(entry)?;
         contain(&self.source_name, || match &self.form {
             Form::Text(text) => text.translate(entry, constants, options),
-            Form::Binary(binary) => self.take_as_is(binary, entry, constants, options),
+            Form::Binary(binary, trust) => self.take_spirv((binary, *trust), entry, constants, options),
         })
     }
 
@@ -198,7 +217,7 @@ impl Module {
         let entry = self.choose_entry(entry)?;
         match &self.form {
             Form::Text(text) => sizes.apply(text.module(), entry, &mut constants)?,
-            Form::Binary(_) => {
+            Form::Binary(..) => {
                 let (source_name, option) = (self.source_name.clone(), "setting sizes");
                 return Err(Error::NotTranslated { source_name, option });
             }
@@ -206,9 +225,9 @@ impl Module {
         Ok(constants)
     }
 
-    fn take_as_is(
+    fn take_spirv(
         &self,
-        binary: &Binary,
+        (binary, trust): (&Binary, Trust),
         entry: &str,
         constants: &BTreeMap<String, f64>,
         options: &Options,
@@ -221,13 +240,20 @@ impl Module {
         if let Some(&(_, option)) = asked.iter().find(|(is_asked, _)| *is_asked) {
             return Err(Error::NotTranslated { source_name: self.source_name.clone(), option });
         }
-        let Chosen { spirv, mut signature, specialization } = binary.choose(&self.source_name, entry, constants)?;
+        let of_device = DeviceBounds { buffers: options.robust_buffers, matrices: options.robust_matrices };
+        let (bounds, buffer_bounds) = match (trust, options.bounds) {
+            (Trust::Caller, _) | (_, Bounds::Unchecked) => (None, BufferBounds::Driver),
+            (Trust::Validated, Bounds::Checked) if options.robust_buffers => (Some(of_device), BufferBounds::Robust),
+            (Trust::Validated, Bounds::Checked) => (Some(of_device), BufferBounds::Clamp),
+        };
+        let chosen = binary.choose(&self.source_name, entry, constants, bounds)?;
+        let Chosen { spirv, mut signature, specialization } = chosen;
         signature.subgroups = options.subgroups;
         Ok(Translated {
             spirv,
             signature,
             entry: entry.to_owned(),
-            buffer_bounds: BufferBounds::Driver,
+            buffer_bounds,
             specialization,
             sanitized: None,
             source_name: self.source_name.clone(),
@@ -241,7 +267,7 @@ impl Module {
         let source_name = self.source_name.clone();
         let expected = match self.form {
             Form::Text(_) => "`@compute @workgroup_size(64) fn …`",
-            Form::Binary(_) => "`OpEntryPoint GLCompute`",
+            Form::Binary(..) => "`OpEntryPoint GLCompute`",
         };
         match (entry, found.as_slice()) {
             (_, []) => Err(Error::NoEntryPoint { source_name, expected }),

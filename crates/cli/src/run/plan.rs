@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use vkarray::{
-    Access, ArgShape, ArrayShape, DType, Groups, KernelError, Limits, Module, Options, Param, ParamKind, Parameter,
-    ScalarValue, Signature, Source,
+    Access, ArgShape, ArrayShape, Bounds, DType, Groups, KernelError, Limits, Module, Options, Param, ParamKind,
+    Parameter, ScalarValue, Signature, Source,
 };
 use vkarray_kernel::{Argument, Names, check};
 
@@ -83,7 +83,9 @@ impl Plan {
         let source = read_shader(&args.shader)?;
         let constants = parse_constants(&args.constants)?;
         let module = Module::parse(&source)?;
-        let signature = module.translate(args.entry.as_deref(), &constants, &Options::default())?.signature;
+        // Only the signature is used: the kernel is built anew for its device.
+        let options = Options { bounds: Bounds::Unchecked, ..Options::default() };
+        let signature = module.translate(args.entry.as_deref(), &constants, &options)?.signature;
         let grid = Grid::parse(args)?;
         grid.groups.resolve(signature.workgroup_size, &NO_LIMITS)?;
 

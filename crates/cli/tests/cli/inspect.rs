@@ -137,3 +137,64 @@ fn shaders_of_all_languages_run() {
         assert_eq!(numbers.next_back(), Some(298.0), "{shader}");
     }
 }
+
+/// `saxpy.spv`, which multiplies its floats as integers: its structure is sound, but it breaks a rule that drivers trust.
+fn broken() -> Vec<u8> {
+    const F_MUL: u32 = 133;
+    const I_MUL: u32 = 132;
+    let bytes = folder_bytes("saxpy.spv");
+    let mut words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    let mut at = 5;
+    while words[at] & 0xffff != F_MUL {
+        at += (words[at] >> 16) as usize;
+    }
+    words[at] = words[at] & 0xffff_0000 | I_MUL;
+    words.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+#[test]
+fn spirv_that_no_validator_passed_is_not_run() {
+    if std::env::var_os("GPU_TESTS").is_some_and(|value| value == "skip") {
+        return eprintln!("SKIPPED: no device is expected here");
+    }
+    let folder = folder();
+    folder.put("broken.spv", broken());
+    let line = |shader: &str| {
+        format!("run {shader} --arg x=arange:f32[9] --arg y=zeros:f32[9] --arg a=3 --covering 9 --out y=y.npy --quiet")
+    };
+    let message = folder.refused(2, &mut folder.command(&line("broken.spv")));
+    assert!(message.contains("broken.spv: it is not valid SPIR-V for Vulkan 1.3: "), "{message}");
+    let without = |shader: &str| {
+        let mut command = folder.command(&line(shader));
+        command.env("VKARRAY_SPIRV_VAL", "/no/such/validator");
+        command
+    };
+    let message = folder.refused(2, &mut without("saxpy.spv"));
+    for part in ["/no/such/validator cannot be started", "spirv-tools", "VKARRAY_SPIRV_VAL", "spirv_unchecked"] {
+        assert!(message.contains(part), "{message}");
+    }
+    // What naga translates needs none.
+    assert!(without("saxpy.comp").status().expect("the command starts").success());
+}
+
+#[test]
+fn a_default_that_makes_a_kernel_invalid_does_not_hide_what_it_takes() {
+    let folder = folder();
+    folder.put(
+        "inverse.wgsl",
+        "override k: f32 = 2.0;
+        override m: f32 = 0.0;
+        override inverse = 1. / m;
+        @group(0) @binding(0) var<storage, read_write> x: array<f32>;
+        @compute @workgroup_size(64) fn scale(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] *= inverse * k; }",
+    );
+    let found = text(&folder.done("inspect inverse.wgsl").stdout);
+    assert!(found.contains("x        storage 0:0  read_write  array<f32>"), "{found}");
+    assert!(found.contains("m        constant                 f32 = 1 (default 0)"), "{found}");
+    assert!(found.contains("with `m` = 1: the kernel is not valid at its default, so it must be set"), "{found}");
+    let found = text(&folder.done("inspect inverse.wgsl --const m=4").stdout);
+    assert!(found.contains("f32 = 4 (default 0)") && !found.contains("not valid"), "{found}");
+    // No constant alone makes it valid.
+    let message = folder.refused(2, &mut folder.command("inspect inverse.wgsl --const m=0"));
+    assert!(message.contains("not valid with the constants m = 0"), "{message}");
+}

@@ -30,7 +30,9 @@ pub(super) fn create(physical: &PhysicalDevice, plan: &Plan) -> Result<ash::Devi
     let mut v12 = features_12(&plan.features);
     let mut v13 = features_13(&plan.features);
     let core = features_core(&plan.features);
-    let mut matrices = vk::PhysicalDeviceCooperativeMatrixFeaturesKHR::default().cooperative_matrix(true);
+    let mut matrices = vk::PhysicalDeviceCooperativeMatrixFeaturesKHR::default()
+        .cooperative_matrix(true)
+        .cooperative_matrix_robust_buffer_access(plan.features.cooperative_matrix_robust_buffers);
     let mut robustness = vk::PhysicalDeviceRobustness2FeaturesEXT::default().robust_buffer_access2(true);
     let mut pipelines = vk::PhysicalDevicePipelineRobustnessFeaturesEXT::default().pipeline_robustness(true);
     let info = vk::DeviceCreateInfo::default()

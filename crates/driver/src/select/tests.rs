@@ -47,6 +47,7 @@ fn device(name: &str, device_type: DeviceType, vendor_id: u32, uuid: &str) -> De
         memory_types: Vec::new(),
         queue_families: Vec::new(),
         extensions: std::collections::BTreeSet::new(),
+        matrix_shapes: Vec::new(),
     }
 }
 

@@ -3,9 +3,12 @@
 //! Every input is a shader of `tests/shaders`, `shaders/` or the folders, mutated: SPIR-V by instructions (`binary.rs`), text by
 //! words (`text.rs`). A panic, or more than ten seconds for one input, is a finding: the input is kept in `target/fuzz` and
 //! the run ends in failure. naga's own panics are turned into errors by the crate; they are counted, and kept as well.
+//! With `VKARRAY_FUZZ_COMMAND=target/debug/vkarray`, damaged SPIR-V goes to `vkarray run` instead (`command.rs`), through the
+//! validator, the driver and the device; a signal or an exit code that is not documented is a finding.
 //! The same seed gives the same inputs. A crash of the whole process leaves its input in `target/fuzz/current`.
 
 mod binary;
+mod command;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use command::Ending;
 use vkarray_kernel::{Error, Fold, Module, Options, Sanitize, Source};
 
 /// One input may take so long, on a machine whose cores are all busy with what is more urgent.
@@ -53,6 +57,9 @@ fn main() {
     let kept = root.join("target/fuzz");
     fs::create_dir_all(&kept).expect("the target folder can be written");
     std::panic::set_hook(Box::new(|_| {})); // They are counted, not printed.
+    if let Some(command) = std::env::var_os("VKARRAY_FUZZ_COMMAND") {
+        return fuzz_command(&PathBuf::from(command), (seconds, seed), seeds, &kept);
+    }
 
     let mut random = fastrand::Rng::with_seed(seed);
     let (begun, mut counts) = (Instant::now(), Counts::default());
@@ -68,6 +75,27 @@ fn main() {
     println!("{n_inputs} inputs of {} seeds: {taken} taken, {refused} refused, {findings} findings", seeds.len());
     println!("naga panicked at {} places", naga.len());
     naga.iter().for_each(|reason| println!("  {reason}"));
+    assert_eq!(findings, 0, "see {}", kept.display());
+}
+
+/// Gives damaged SPIR-V to a command, and counts how it ends.
+fn fuzz_command(command: &Path, (seconds, seed): (u64, u64), seeds: Vec<Seed>, kept: &Path) {
+    let seeds: Vec<Seed> = seeds.into_iter().filter(|seed| seed.language == Language::Spirv).collect();
+    let (mut random, begun, mut endings) = (fastrand::Rng::with_seed(seed), Instant::now(), BTreeMap::new());
+    let file = kept.join("current.spv");
+    while begun.elapsed() < Duration::from_secs(seconds) {
+        let seed = &seeds[random.usize(..seeds.len())];
+        let bytes = mutated(seed, &seeds, &mut random);
+        fs::write(&file, &bytes).expect("the target folder can be written");
+        let (ending, text) = command::run(command, &file, &bytes);
+        let n = *endings.entry(ending.clone()).and_modify(|n| *n += 1_u64).or_insert(1);
+        if !matches!(ending, Ending::Code(0 | 2)) {
+            println!("{ending:?} for {}: {}", seed.name, text.trim());
+            keep(kept, &format!("run-{ending:?}-{n}-{}", seed.name).replace(['(', ')', '"', ' '], "-"), &bytes);
+        }
+    }
+    println!("{} inputs of {} seeds: {endings:?}", endings.values().sum::<u64>(), seeds.len());
+    let findings = endings.keys().filter(|ending| matches!(ending, Ending::Finding(_))).count();
     assert_eq!(findings, 0, "see {}", kept.display());
 }
 

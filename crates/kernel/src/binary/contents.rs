@@ -12,6 +12,8 @@ use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Contents {
     pub(super) capabilities: Vec<u32>,
+    /// Extensions, and sets of extended instructions that not every device has.
+    pub(super) extensions: Vec<String>,
     pub(super) names: HashMap<u32, String>,
     pub(super) member_names: HashMap<(u32, u32), String>,
     /// By target, member (`None` for the target itself) and decoration; the value is the first operand.
@@ -50,14 +52,44 @@ pub(super) enum WorkgroupSize {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Type {
     Bool,
-    Int { width: u32, is_signed: bool },
-    Float { width: u32, is_brain: bool },
-    Vector { component: u32, len: u32 },
-    Matrix { column: u32, columns: u32 },
-    Array { element: u32, len: u32 },
-    RuntimeArray { element: u32 },
-    Struct { members: Vec<u32> },
-    Pointer { class: u32, pointee: u32 },
+    Int {
+        width: u32,
+        is_signed: bool,
+    },
+    Float {
+        width: u32,
+        is_brain: bool,
+    },
+    Vector {
+        component: u32,
+        len: u32,
+    },
+    Matrix {
+        column: u32,
+        columns: u32,
+    },
+    Array {
+        element: u32,
+        len: u32,
+    },
+    RuntimeArray {
+        element: u32,
+    },
+    Struct {
+        members: Vec<u32>,
+    },
+    Pointer {
+        class: u32,
+        pointee: u32,
+    },
+    /// The numbers are ids of constants.
+    CooperativeMatrix {
+        component: u32,
+        scope: u32,
+        rows: u32,
+        columns: u32,
+        role: u32,
+    },
     Other(Op),
 }
 

@@ -257,8 +257,8 @@ mod tests {
             (&[word(Op::Name, 3), 9, 0x6e69616d], "OpName holds no text that ends and is UTF-8"),
             (&[word(Op::Name, 3), 9, 0x00ff_ffff], "OpName holds no text that ends and is UTF-8"),
             (&[word(Op::EntryPoint, 4), 5, 9, 0x6e69616d], "OpEntryPoint holds no text that ends and is UTF-8"),
-            (&[1 << 16 | 0xfff0], "no instruction has the number 65520"),
-            (&[word(Op::SpecConstantOp, 4), 1, 2, Op::SpecConstantOp as u32], "no instruction has the number 52"),
+            (&[1 << 16 | 0xfff0], "instruction 65520 is not supported"),
+            (&[word(Op::SpecConstantOp, 4), 1, 2, Op::SpecConstantOp as u32], "instruction 52 is not supported"),
         ];
         for (words, message) in cases {
             let error = instruction_at(words, 0).map_err(|fault| fault.problem).and_then(|instruction| {

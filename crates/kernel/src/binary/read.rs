@@ -12,6 +12,7 @@ use spirv::{AddressingModel, ExecutionMode, ExecutionModel, FPEncoding, Op, Stor
 use super::block::Blocks;
 use super::contents::{Contents, Declared, EntryPoint, Function, Global, Type, WorkgroupSize};
 use super::instruction::{Checked, Fault, HEADER_WORDS, Instruction, instruction_at};
+use crate::extensions::is_optional_set;
 use crate::malformed::Malformed;
 
 /// The specification's limit of ids.
@@ -119,6 +120,7 @@ impl Reader {
             op if is_declaration(op) => self.declare(instruction),
             op if is_preamble(op) => self.preamble(instruction),
             op if is_debug(op) => Ok(()),
+            op if is_of_extension(op) => instruction.fault(Malformed::Unsupported { op: instruction.name() }),
             _ => self.misplaced(instruction, "outside a function"),
         }
     }
@@ -168,6 +170,13 @@ impl Reader {
         let contents = &mut self.contents;
         match instruction.op() {
             Op::Capability => contents.capabilities.push(instruction.operand(0)?),
+            Op::Extension => contents.extensions.push(instruction.text(0)?),
+            Op::ExtInstImport => {
+                let set = instruction.text(0)?;
+                if is_optional_set(&set) && !contents.extensions.contains(&set) {
+                    contents.extensions.push(set);
+                }
+            }
             Op::MemoryModel => {
                 self.models += 1;
                 return check_addressing(instruction);
@@ -292,6 +301,13 @@ impl Reader {
                 Type::Struct { members: (0..instruction.operands.len()).map(part).collect::<Checked<_>>()? }
             }
             Op::TypePointer => Type::Pointer { class: operand(0)?, pointee: part(1)? },
+            Op::TypeCooperativeMatrixKHR => Type::CooperativeMatrix {
+                component: part(0)?,
+                scope: operand(1)?,
+                rows: operand(2)?,
+                columns: operand(3)?,
+                role: operand(4)?,
+            },
             op => Type::Other(op),
         })
     }
@@ -382,6 +398,12 @@ fn is_debug(op: Op) -> bool {
 
 fn is_declaration(op: Op) -> bool {
     op.is_type() || op.is_constant() || matches!(op, Op::Variable | Op::Undef | Op::TypeForwardPointer)
+}
+
+/// Whether an instruction is none of SPIR-V's own: where it may stand is then not known here.
+fn is_of_extension(op: Op) -> bool {
+    const FIRST: u32 = 4096;
+    op as u32 >= FIRST
 }
 
 /// Declarations that functions have too.

@@ -4,7 +4,7 @@
 //! else from the block's type; a module without names has `binding_0_1`.
 //! Read next: `uses.rs` for what is read and written.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use spirv::{BuiltIn, Decoration, StorageClass};
 
@@ -17,13 +17,15 @@ use crate::capabilities::capabilities;
 use crate::element_type::{ElementType, Field};
 use crate::error::Error;
 use crate::malformed::Malformed;
-use crate::scalar::ScalarValue;
 use crate::signature::{
     Access, Constant, ConstantDefault, Param, ParamKind, PushConstants, PushMember, SharedVar, Signature,
 };
 
 /// Variables of one module, at most; no kernel has a hundred.
 const MAX_VARIABLES: usize = 1 << 12;
+
+/// Numbers of bindings, at most.
+const MAX_BINDING: u32 = 0xffff;
 
 /// Bytes of push constants, at most; devices allow 128 to 4096.
 pub(crate) const MAX_PUSH_BYTES: u32 = 1 << 16;
@@ -32,7 +34,16 @@ pub(crate) const MAX_PUSH_BYTES: u32 = 1 << 16;
 #[derive(Debug)]
 pub(super) enum Refusal {
     Malformed(Fault),
-    Unsupported { variable: String, what: &'static str },
+    Unsupported {
+        variable: String,
+        what: &'static str,
+    },
+    /// An access that nothing keeps inside its memory.
+    Unbounded {
+        word: usize,
+        op: &'static str,
+        what: &'static str,
+    },
 }
 
 impl From<Fault> for Refusal {
@@ -46,6 +57,10 @@ impl Refusal {
         match self {
             Self::Malformed(fault) => malformed(source_name, fault),
             Self::Unsupported { variable, what } => Error::Unsupported { kernel: kernel.to_owned(), variable, what },
+            Self::Unbounded { word, op, what } => {
+                let (source_name, place) = (source_name.to_owned(), format!("word {word}, Op{op}"));
+                Error::Unbounded { source_name, place, what }
+            }
         }
     }
 }
@@ -60,29 +75,56 @@ pub(super) fn signature(
     words: &[u32],
     contents: &Contents,
     entry: &EntryPoint,
-    set: &BTreeMap<u32, ScalarValue>,
+    values: &Values,
 ) -> Result<Signature, Refusal> {
     if contents.globals.len() > MAX_VARIABLES {
         let (count, limit) = (contents.globals.len() as u64, MAX_VARIABLES as u64);
         let problem = Malformed::TooMany { what: "variables", count, limit };
         return Err(Fault { word: entry.at, problem }.into());
     }
-    let values = Values::compute(contents, set);
     let uses = uses(words, contents, entry.function)?;
-    let workgroup_size = workgroup_size(contents, entry, &values)?;
-    let mut reader = Reader { contents, values: &values, signature: Signature::default() };
-    let mut used: Vec<&Global> = contents.globals.iter().filter(|global| uses.contains_key(&global.id)).collect();
-    used.sort_by_key(|global| place(contents, global));
-    for global in used {
-        reader.variable(global, uses[&global.id])?;
+    let workgroup_size = workgroup_size(contents, entry, values)?;
+    let mut reader = Reader { contents, values, signature: Signature::default() };
+    let of_stage = |global: &&Global| matches!(global.class, Some(StorageClass::Input | StorageClass::Output));
+    let is_taken =
+        |global: &&Global| uses.contains_key(&global.id) || (of_stage(global) && entry.interface.contains(&global.id));
+    let mut taken: Vec<&Global> = contents.globals.iter().filter(is_taken).collect();
+    taken.sort_by_key(|global| place(contents, global));
+    for global in taken {
+        reader.variable(global, uses.get(&global.id).copied().unwrap_or_default())?;
     }
     let mut signature = reader.signature;
     signature.entry.clone_from(&entry.name);
     signature.workgroup_size = workgroup_size;
     signature.capabilities = capabilities(&contents.capabilities, words);
-    signature.constants = constants(contents, &values);
+    signature.extensions.clone_from(&contents.extensions);
+    signature.constants = constants(contents, values);
     make_names_unique(&mut signature);
     Ok(signature)
+}
+
+/// Whether a variable is what the device says of an invocation of a compute kernel.
+fn is_compute_input(contents: &Contents, id: u32) -> bool {
+    let of_compute = [
+        BuiltIn::NumWorkgroups,
+        BuiltIn::WorkgroupSize,
+        BuiltIn::WorkgroupId,
+        BuiltIn::LocalInvocationId,
+        BuiltIn::GlobalInvocationId,
+        BuiltIn::LocalInvocationIndex,
+        BuiltIn::SubgroupSize,
+        BuiltIn::NumSubgroups,
+        BuiltIn::SubgroupId,
+        BuiltIn::SubgroupLocalInvocationId,
+        BuiltIn::SubgroupEqMask,
+        BuiltIn::SubgroupGeMask,
+        BuiltIn::SubgroupGtMask,
+        BuiltIn::SubgroupLeMask,
+        BuiltIn::SubgroupLtMask,
+        BuiltIn::DeviceIndex,
+    ];
+    let decoration = contents.decoration(id, None, Decoration::BuiltIn);
+    of_compute.iter().any(|builtin| decoration == Some(*builtin as u32))
 }
 
 fn place(contents: &Contents, global: &Global) -> (Option<u32>, Option<u32>) {
@@ -137,7 +179,10 @@ impl Reader<'_> {
             Some(StorageClass::Uniform) => self.buffer(global, &name, ParamKind::Uniform, used),
             Some(StorageClass::PushConstant) => self.push_constants(global, &name).map_err(fault),
             Some(StorageClass::Workgroup) => self.shared(global, name).map_err(fault),
-            Some(StorageClass::Private | StorageClass::Input) => Ok(()),
+            Some(StorageClass::Private) => Ok(()),
+            // Validators pass one of another stage, or of none, and drivers crash on it.
+            Some(StorageClass::Input) if is_compute_input(contents, global.id) => Ok(()),
+            Some(StorageClass::Input) => unsupported("an input that no compute kernel has"),
             Some(StorageClass::UniformConstant | StorageClass::Image) => unsupported(self.what_opaque(block)),
             Some(StorageClass::Output) => unsupported("an output of another shader stage"),
             _ => unsupported("in a storage class that no compute kernel has"),
@@ -185,6 +230,10 @@ impl Reader<'_> {
             let what = "descriptor set and binding";
             return Err(fault(Malformed::Unplaced { variable: name.to_owned(), what }));
         };
+        if binding > MAX_BINDING {
+            let what = "bound at a number above 65535"; // Drivers make room for all below it.
+            return Err(Refusal::Unsupported { variable: name.to_owned(), what });
+        }
         let types = Types { contents, values: self.values, variable: name };
         let ty = types.element(global.pointee).map_err(fault)?;
         // On the variable, or on each of its members.

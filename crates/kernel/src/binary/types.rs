@@ -78,6 +78,7 @@ impl Types<'_> {
             Type::RuntimeArray { element } => self.array(id, *element, None, (matrix, depth, parts)),
             Type::Struct { members } => self.structure(id, members, depth, parts),
             Type::Pointer { .. } => self.holds("a pointer"),
+            Type::CooperativeMatrix { .. } => self.holds(opaque(Op::TypeCooperativeMatrixKHR)),
             Type::Other(op) => self.holds(opaque(*op)),
         }
     }
@@ -203,6 +204,7 @@ impl Types<'_> {
             Type::Struct { members } => self.shared_struct(members, parts)?,
             Type::RuntimeArray { .. } => return self.layout("an array in workgroup memory has no length"),
             Type::Pointer { .. } => (8, 8),
+            Type::CooperativeMatrix { .. } => return self.holds(opaque(Op::TypeCooperativeMatrixKHR)),
             Type::Other(op) => return self.holds(opaque(*op)),
         };
         if bytes < MAX_SHARED { Ok((bytes, alignment)) } else { self.layout("more than a TiB of workgroup memory") }

@@ -12,6 +12,8 @@ pub struct CacheCounters {
     pub translations: StoreCounters,
     /// The driver's pipelines.
     pub pipelines: StoreCounters,
+    /// That a validator passed SPIR-V of other compilers.
+    pub validations: StoreCounters,
     /// Files removed to make room.
     pub evicted: u64,
 }
@@ -49,7 +51,7 @@ const N_OUTCOMES: usize = 6;
 
 #[derive(Debug, Default)]
 pub(super) struct Counters {
-    stores: [[AtomicU64; N_OUTCOMES]; 2],
+    stores: [[AtomicU64; N_OUTCOMES]; 3],
     evicted: AtomicU64,
 }
 
@@ -66,6 +68,7 @@ impl Counters {
         CacheCounters {
             translations: self.of(Store::Translations),
             pipelines: self.of(Store::Pipelines),
+            validations: self.of(Store::Validations),
             evicted: self.evicted.load(Relaxed),
         }
     }

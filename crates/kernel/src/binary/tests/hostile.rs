@@ -1,6 +1,6 @@
 //! Damaged and hostile modules: each ends in a typed error, with the word where it is wrong.
 
-use super::uses::{assemble, three_buffers};
+use super::uses::three_buffers;
 use super::*;
 
 fn refusal(bytes: &[u8]) -> String {
@@ -42,7 +42,7 @@ fn words_that_make_no_instructions_are_found() {
     let cases: &[(&[u32], &str)] = &[
         (&[0], "word 5: an instruction is 0 words long"),
         (&[9 << 16 | 17], "word 5: an instruction of 9 words, of which 1 are there"),
-        (&[1 << 16 | 0xfff0], "word 5: no instruction has the number 65520"),
+        (&[1 << 16 | 0xfff0], "word 5: instruction 65520 is not supported"),
         (&[3 << 16 | 19, 1, 1], "word 5: OpTypeVoid has 1 words too many"),
         (&[2 << 16 | 19, 100], "word 5: OpTypeVoid uses id 100, the bound is 100"),
         (&[2 << 16 | 19, 0], "word 5: OpTypeVoid uses id 0, the bound is 100"),
@@ -289,6 +289,52 @@ fn a_module_with_any_word_changed_is_no_panic() {
 fn n_kernels(bytes: &[u8]) -> Result<usize> {
     let binary = Binary::parse("x", bytes)?;
     let entries: Vec<_> = binary.entry_points().map(str::to_owned).collect();
-    entries.iter().try_for_each(|entry| binary.choose("x", entry, &BTreeMap::new()).map(drop))?;
+    entries
+        .iter()
+        .try_for_each(|entry| binary.choose("x", entry, &BTreeMap::new(), Some(DeviceBounds::default())).map(drop))?;
     Ok(entries.len())
+}
+
+#[test]
+fn a_binding_that_drivers_make_room_for_is_refused() {
+    let text = |binding: u32| {
+        let bytes = three_buffers(
+            "%main = OpFunction %void None %fn\n%l = OpLabel\n%x = OpCopyObject %pblock %c\nOpReturn\nOpFunctionEnd",
+        );
+        let mut words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        // `OpDecorate %c Binding 2`.
+        let at = words.windows(4).position(|four| four[0] == 4 << 16 | 71 && four[2..] == [33, 2]).unwrap();
+        words[at + 3] = binding;
+        refusal(&words.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>())
+    };
+    assert!(text(65535).starts_with("main: workgroup 4×1×1"), "{}", text(65535));
+    assert!(text(65536).starts_with("kernel `main`: `c` is bound at a number above 65535"), "{}", text(65536));
+}
+
+#[test]
+fn an_input_of_no_compute_kernel_is_refused() {
+    // Validators pass all of these.
+    for decoration in ["", "OpDecorate %in BuiltIn VertexIndex", "OpDecorate %in Location 0"] {
+        for use_of_it in ["", "%x = OpLoad %u32 %in"] {
+            let found = refusal(&assemble(&format!(
+                "OpCapability Shader
+                OpMemoryModel Logical GLSL450
+                OpEntryPoint GLCompute %main \"main\" %in
+                OpExecutionMode %main LocalSize 1 1 1
+                OpName %in \"in\"
+                {decoration}
+                %void = OpTypeVoid
+                %fn = OpTypeFunction %void
+                %u32 = OpTypeInt 32 0
+                %p = OpTypePointer Input %u32
+                %in = OpVariable %p Input
+                %main = OpFunction %void None %fn
+                %l = OpLabel
+                {use_of_it}
+                OpReturn
+                OpFunctionEnd"
+            )));
+            assert!(found.starts_with("kernel `main`: `in` is an input that no compute kernel has"), "{found}");
+        }
+    }
 }

@@ -1,24 +1,7 @@
 //! What an entry point reads and writes, through calls and whatever else pointers go through. Modules are assembled by
 //! Khronos's `spirv-as`.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
-
 use super::*;
-
-/// Assembles a module, as Khronos's tool reads it.
-pub(super) fn assemble(text: &str) -> Vec<u8> {
-    let mut child = Command::new("spirv-as")
-        .args(["--preserve-numeric-ids", "--target-env", "vulkan1.3", "-o", "-", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("spirv-as, of Khronos's SPIRV-Tools, is installed");
-    child.stdin.take().expect("piped").write_all(text.as_bytes()).expect("it reads");
-    let output = child.wait_with_output().expect("it ends");
-    assert!(output.status.success(), "{text}");
-    output.stdout
-}
 
 /// A module of three storage buffers `a`, `b` and `c`, with these functions.
 pub(super) fn three_buffers(functions: &str) -> Vec<u8> {

@@ -120,6 +120,7 @@ const OPTIONS: [Options; 4] = {
         unchecked_division: false,
         integer_dot_product: false,
         max_uniform_bytes: None,
+        robust_matrices: false,
         robust_buffers: false,
         debug_info: false,
         sanitize: None,
