@@ -156,6 +156,12 @@ impl Block {
     /// [`Error::OutOfBounds`], [`Error::DeadMemory`].
     pub fn check_range(&self, offset: u64, len: u64) -> Result<Range<u64>> {
         self.check_alive()?;
+        self.bytes(offset, len)
+    }
+
+    /// The bytes of a range, alive or not: a reset by another thread may end the block in the midst of a call, and the
+    /// memory stays until its last handle is dropped.
+    pub(crate) fn bytes(&self, offset: u64, len: u64) -> Result<Range<u64>> {
         match offset.checked_add(len) {
             Some(end) if end <= self.size() => Ok(offset..end),
             _ => Err(Error::OutOfBounds { offset, len, size: self.size() }),

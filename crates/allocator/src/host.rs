@@ -73,7 +73,7 @@ impl Block {
         uses.iter().try_for_each(|last| last.wait(None))?;
         mapping.open(self.device(), &range, Opening::Look)?;
         let len = usize::try_from(len).expect("a mapping is smaller than the address space");
-        Ok((self.mapped_bytes(start, len), len, hold))
+        Ok((self.address(mapping, start, len)?, len, hold))
     }
 }
 
