@@ -14,6 +14,7 @@ mod pool;
 mod registered;
 mod reset;
 mod reset_meanwhile;
+mod reset_stress;
 mod ring;
 mod soak;
 mod staging;

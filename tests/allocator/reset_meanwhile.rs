@@ -1,16 +1,15 @@
 //! A reset in the midst of other calls: each succeeds, with the right bytes, or is refused with `DeadMemory`.
 //!
-//! First each path by itself, with the reset at the one moment where it used to go wrong; then all of them at the same
-//! time, on threads of their own, against a thread that resets.
+//! Each path by itself, with the reset at a moment that the test chooses. All of them at the same time, against a thread
+//! that resets, are `reset_stress.rs`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use ndarray::Array1;
 use vkarray::{
-    Allocator, AsDeviceArray, ConstArray, Context, DeviceMemory, DeviceNDArray, Error, Graph, Groups, HostMemory,
-    HostTensor, Index, Kernel, KernelError, MemoryError, PoolManager, Source, Stream, TensorShape,
+    Allocator, AsDeviceArray, Context, DeviceMemory, DeviceNDArray, Error, Graph, Groups, HostMemory, HostTensor,
+    KernelError, MemoryError, PoolManager, TensorShape,
 };
 
 use super::pattern;
@@ -28,7 +27,7 @@ fn values(first: u32) -> Array1<u32> {
 }
 
 /// Errors of every crate that a call above the driver may return.
-trait Refusal: std::fmt::Debug {
+pub(super) trait Refusal: std::fmt::Debug {
     fn is_dead(&self) -> bool;
 }
 
@@ -59,7 +58,7 @@ fn assert_dead<T: std::fmt::Debug>(what: &str, outcome: Result<T, impl Refusal>)
 }
 
 /// A context of its own, and one whose device memory the host does not reach.
-fn contexts(fixture: &Fixture) -> [(&'static str, Context); 2] {
+pub(super) fn contexts(fixture: &Fixture) -> [(&'static str, Context); 2] {
     let hidden = Allocator::with_manager(fixture.device(), Box::new(Unmapped(PoolManager::new()))).unwrap();
     [("as it is", Context::on(fixture.device()).unwrap()), ("unmapped", Context::with_allocator(&hidden).unwrap())]
 }
@@ -131,41 +130,40 @@ fn reset_meanwhile<R: Send>(
 #[test]
 fn calls_that_wait_while_memory_is_reset_succeed() {
     let fixture = Fixture::open();
-    for (name, ctx) in contexts(&fixture) {
-        let all = vec![6; N];
-        let array = ctx.pinned_array::<u32>([N]).unwrap();
-        let seen = reset_meanwhile(&ctx, &array, |array| array.copy_to_host().unwrap());
-        assert_eq!(seen.into_iter().collect::<Vec<_>>(), all, "{name}: a download");
+    let [(_, ctx), (_, unmapped)] = contexts(&fixture);
+    let all = vec![6; N];
+    let pinned: fn(&Context) -> DeviceNDArray<u32> = |ctx| ctx.pinned_array([N]).unwrap();
+    let device: fn(&Context) -> DeviceNDArray<u32> = |ctx| ctx.to_device(&values(1)).unwrap();
+    for (ctx, make) in [(&ctx, pinned), (&ctx, device), (&unmapped, device)] {
+        let array = make(ctx);
+        let seen = reset_meanwhile(ctx, &array, |array| array.copy_to_host().unwrap());
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), all);
         assert_dead("the next download", array.copy_to_host());
-
-        let array = ctx.to_device(&values(1)).unwrap();
-        let seen = reset_meanwhile(&ctx, &array, |array| array.copy_to_host().unwrap());
-        assert_eq!(seen.into_iter().collect::<Vec<_>>(), all, "{name}: a download of device memory");
-
-        let array = ctx.pinned_array::<u32>([N]).unwrap();
-        let seen = reset_meanwhile(&ctx, &array, |array| array.read_on_host().unwrap().as_slice().unwrap().to_vec());
-        assert_eq!(seen, all, "{name}: a guard");
-        assert_dead("the next guard", array.read_on_host());
-
-        let array = ctx.pinned_array::<u32>([N]).unwrap();
-        reset_meanwhile(&ctx, &array, |array| {
-            let mut guard = array.write_on_host().unwrap();
-            assert!(guard.view().iter().all(|&value| value == 6));
-            guard.view_mut().fill(1);
-        });
-        assert_dead("the next guard", array.write_on_host());
-
-        let array = ctx.to_device(&values(1)).unwrap();
-        let mut lent = [0_u32; N];
-        let lent = reset_meanwhile(&ctx, &array, |array| {
-            ctx.register(&mut lent, |mut registered| {
-                registered.copy_from(0, array).unwrap();
-                registered.read().unwrap().to_vec()
-            })
-            .unwrap()
-        });
-        assert_eq!(lent, all, "{name}: registered memory");
     }
+
+    let array = ctx.pinned_array::<u32>([N]).unwrap();
+    let seen = reset_meanwhile(&ctx, &array, |array| array.read_on_host().unwrap().as_slice().unwrap().to_vec());
+    assert_eq!(seen, all);
+    assert_dead("the next guard", array.read_on_host());
+
+    let array = ctx.pinned_array::<u32>([N]).unwrap();
+    reset_meanwhile(&ctx, &array, |array| {
+        let mut guard = array.write_on_host().unwrap();
+        assert!(guard.view().iter().all(|&value| value == 6));
+        guard.view_mut().fill(1);
+    });
+    assert_dead("the next guard", array.write_on_host());
+
+    let array = ctx.to_device(&values(1)).unwrap();
+    let mut lent = [0_u32; N];
+    let lent = reset_meanwhile(&ctx, &array, |array| {
+        ctx.register(&mut lent, |mut registered| {
+            registered.copy_from(0, array).unwrap();
+            registered.read().unwrap().to_vec()
+        })
+        .unwrap()
+    });
+    assert_eq!(lent, all);
 }
 
 #[test]
@@ -289,176 +287,5 @@ fn copies_on_their_way_arrive_across_a_reset() {
         drop((graph, array, later));
         ctx.reset().unwrap();
         assert_eq!((ctx.allocator().usage().in_use, ctx.allocator().staging_bytes()), (0, 0), "{name}");
-    }
-}
-
-/// What one thread does over and over: whether it was refused for a reset.
-type Round<'a> = Box<dyn Fn(u32) -> Result<(), Error> + Send + 'a>;
-
-fn uploads_and_downloads(ctx: &Context, stream: &Stream, first: u32, n: usize) -> Result<(), Error> {
-    let host: Array1<u32> = (first..).take(n).collect();
-    let array = ctx.to_device_on(stream, &host)?;
-    assert_eq!(array.copy_to_host_on(stream)?, host.clone().into_dyn());
-    array.slice(&[Index::stepped(.., -1)])?.copy_from_host_on(stream, &host)?;
-    let turned: Array1<u32> = host.to_vec().into_iter().rev().collect();
-    assert_eq!(array.copy_to_host_on(stream)?, turned.into_dyn());
-    Ok(())
-}
-
-fn fills_and_copies(ctx: &Context, stream: &Stream, first: u32) -> Result<(), Error> {
-    let array = ctx.full([N], first)?;
-    let even = array.slice(&[Index::stepped(.., 2)])?;
-    even.fill_on(stream, first + 1)?;
-    array.block().fill_range(stream, 4..7, &[1])?;
-    let copy = array.slice(&[Index::stepped(.., -1)])?.astype_on::<f64>(stream)?;
-    let mut expected: Vec<u32> = (0..N).map(|at| first + u32::from(at % 2 == 0)).collect();
-    bytemuck::cast_slice_mut::<u32, u8>(&mut expected)[4..7].fill(1);
-    let seen = copy.copy_to_host_on(stream)?;
-    assert!(seen.iter().copied().eq(expected.iter().rev().copied().map(f64::from)));
-    assert_eq!(array.get([1])?, expected[1]);
-    array.set([0], 77)?;
-    assert_eq!(array.copy_to_host_async(stream)?.wait()?[[0]], 77);
-    Ok(())
-}
-
-fn dispatches(ctx: &Context, stream: &Stream, step: &Kernel, first: u32) -> Result<(), Error> {
-    let (array, groups) = (ctx.to_device(&values(first))?, Groups::covering([N as u64]));
-    step.dispatch(stream, groups, (&array, 3_u32))?;
-    // It starts where the device binds nothing, so it is copied there and back.
-    step.dispatch(stream, groups, (&array.slice(&[Index::from(1..)])?, 4_u32))?;
-    let (graph, _) = Graph::record(stream, |graph| step.record(graph, groups, (&array, 5_u32)))?;
-    graph.replay(stream)?;
-    let expected = values(first).into_iter().enumerate().map(|(at, x)| {
-        let x = stepped(x, 3);
-        stepped(if at > 0 { stepped(x, 4) } else { x }, 5)
-    });
-    assert!(array.copy_to_host()?.into_iter().eq(expected));
-    Ok(())
-}
-
-fn registers(ctx: &Context, stream: &Stream, first: u32, n: usize) -> Result<(), Error> {
-    let host: Vec<u32> = (first..).take(n).collect();
-    let mut lent = host.clone();
-    let array = ctx.device_array::<u32>([n])?;
-    let mut sums = vec![0_u32; n];
-    ctx.register(&mut lent, |mut registered| {
-        registered.copy_to_on(stream, 0, &array)?;
-        ctx.register(&mut sums, |mut sums| {
-            sums.copy_from_on(stream, 0, &array)?;
-            assert_eq!(sums.read()?, host);
-            sums.write()?.fill(5);
-            sums.copy_from_on(stream, 0, &array)
-        })?
-    })??;
-    assert!(lent == host && sums == host);
-    Ok(())
-}
-
-fn guards(ctx: &Context, stream: &Stream, first: u32) -> Result<(), Error> {
-    let array = ctx.pinned_array::<u32>([N])?;
-    array.write_on_host()?.view_mut().assign(&values(first).into_dyn());
-    let copy = ctx.device_array::<u32>([N])?;
-    copy.copy_from_device_on(stream, &array)?;
-    array.copy_from_device_on(stream, &copy)?;
-    let guard = array.read_on_host()?;
-    assert!(guard.view().iter().eq(values(first).iter()));
-    assert!(copy.copy_to_host()?.iter().eq(guard.view().iter()));
-    Ok(())
-}
-
-fn memory_objects(ctx: &Context, first: u32) -> Result<(), Error> {
-    let fill = u8::try_from(first % 251).unwrap();
-    let (device, host) = (DeviceMemory::new(ctx, 301)?, HostMemory::new(ctx, 301)?);
-    device.memset(fill)?;
-    device.view(1..299)?.copy_from_host(&[fill + 1; 298])?;
-    host.copy_from_device(&device)?;
-    let mut expected = [fill; 301];
-    expected[1..299].fill(fill + 1);
-    assert_eq!(host.read(<[u8]>::to_vec)?, expected);
-    assert_eq!(device.to_bytes()?, expected);
-    Ok(())
-}
-
-fn constants(ctx: &Context, stream: &Stream, (reader, table): (&Kernel, &ConstArray), first: u32) -> Result<(), Error> {
-    let fresh = [1, 2, 3, 4].map(|i| first * i);
-    let out = ctx.device_array::<u32>([4])?;
-    table.update(stream, &fresh)?;
-    reader.dispatch(stream, Groups::exact([1, 1, 1]), (table, &out))?;
-    assert!(out.copy_to_host()?.into_iter().eq(fresh));
-    Ok(())
-}
-
-/// Every path at once. Which of the outcomes comes is chance, but which there are is not.
-#[test]
-fn whatever_a_reset_meets_succeeds_or_is_refused() {
-    const ROUNDS: u32 = 60;
-    let fixture = Fixture::open();
-    let contexts = contexts(&fixture);
-    let steps = contexts.each_ref().map(|(_, ctx)| step(ctx));
-    let readers = contexts.each_ref().map(|(_, ctx)| {
-        let source = Source::wgsl(
-            "@group(0) @binding(0) var<uniform> table: vec4<u32>;
-             @group(0) @binding(1) var<storage, read_write> out: array<u32>;
-             @compute @workgroup_size(4) fn take(@builtin(global_invocation_id) id: vec3<u32>) {
-                 out[id.x] = table[id.x];
-             }",
-        );
-        (ctx.kernel(source).build().unwrap(), ctx.const_array(&[0_u32; 4], &[4]).unwrap())
-    });
-    let streams: Vec<Stream> = (0..14).map(|_| fixture.stream().unwrap()).collect();
-    let mut jobs: Vec<Round<'_>> = Vec::new();
-    for (which, ((_, ctx), streams)) in contexts.iter().zip(streams.chunks(7)).enumerate() {
-        let (step, (reader, table)) = (&steps[which], &readers[which]);
-        let [a, b, c, d, e, f, g] = streams else { unreachable!() };
-        jobs.push(Box::new(move |i| uploads_and_downloads(ctx, a, i, N)));
-        jobs.push(Box::new(move |i| uploads_and_downloads(ctx, b, i, 200_003)));
-        jobs.push(Box::new(move |i| fills_and_copies(ctx, c, i)));
-        jobs.push(Box::new(move |i| dispatches(ctx, d, step, i)));
-        jobs.push(Box::new(move |i| registers(ctx, e, i, if i % 2 == 0 { N } else { 30_001 })));
-        jobs.push(Box::new(move |i| guards(ctx, f, i).and_then(|()| memory_objects(ctx, i))));
-        jobs.push(Box::new(move |i| constants(ctx, g, (reader, table), i)));
-    }
-    let (n_left, n_refused) = (AtomicUsize::new(jobs.len()), AtomicUsize::new(0));
-    let failed = AtomicBool::new(false);
-    watched("work against a thread that resets", || {
-        thread::scope(|scope| {
-            for job in jobs {
-                let (n_left, n_refused, failed) = (&n_left, &n_refused, &failed);
-                scope.spawn(move || {
-                    let _ends = Ends(n_left);
-                    for round in 1..=ROUNDS {
-                        if failed.load(Ordering::Relaxed) {
-                            return;
-                        }
-                        let Err(error) = job(round) else { continue };
-                        n_refused.fetch_add(1, Ordering::Relaxed);
-                        failed.fetch_or(!error.is_dead(), Ordering::Relaxed);
-                        assert!(error.is_dead(), "{error:?}");
-                    }
-                });
-            }
-            let mut n_resets = 0;
-            while n_left.load(Ordering::Relaxed) > 0 {
-                contexts.iter().for_each(|(_, ctx)| ctx.reset().unwrap());
-                n_resets += 1;
-                thread::yield_now();
-            }
-            eprintln!("{n_resets} resets, {} of {} rounds refused", n_refused.load(Ordering::Relaxed), 14 * ROUNDS);
-        });
-    });
-    drop(readers);
-    for (name, ctx) in &contexts {
-        ctx.reset().unwrap();
-        assert_eq!(ctx.allocator().usage().in_use, 0, "{name}");
-        uploads_and_downloads(ctx, ctx.default_stream(), 5, N).unwrap();
-    }
-}
-
-/// Counts a thread as done, also when it panics.
-struct Ends<'a>(&'a AtomicUsize);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
