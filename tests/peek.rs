@@ -27,6 +27,6 @@ impl Peek {
         // SAFETY: the descriptor is read, and not written.
         let first: *const u32 = unsafe { self.tensor.tensor() }.data.cast_const().cast();
         // SAFETY: the tensor holds the block, whose mapping is as long as the block and starts at a multiple of 256.
-        (0..self.len / 4).map(|at| unsafe { first.add(at).read_volatile() }).collect()
+        (0..self.len / 4).map(|at| unsafe { first.wrapping_add(at).read_volatile() }).collect()
     }
 }

@@ -105,6 +105,15 @@ fn memory_objects(ctx: &Context, first: u32) -> Result<(), Error> {
     Ok(())
 }
 
+fn reader(ctx: &Context) -> Kernel {
+    let source = Source::wgsl(
+        "@group(0) @binding(0) var<uniform> table: vec4<u32>;
+         @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+         @compute @workgroup_size(4) fn take(@builtin(global_invocation_id) id: vec3<u32>) { out[id.x] = table[id.x]; }",
+    );
+    ctx.kernel(source).build().unwrap()
+}
+
 fn constants(ctx: &Context, stream: &Stream, (reader, table): (&Kernel, &ConstArray), first: u32) -> Result<(), Error> {
     let fresh = [1, 2, 3, 4].map(|i| first * i);
     let out = ctx.device_array::<u32>([4])?;
@@ -121,16 +130,7 @@ fn whatever_a_reset_meets_succeeds_or_is_refused() {
     let fixture = Fixture::open();
     let contexts = contexts(&fixture);
     let steps = contexts.each_ref().map(|(_, ctx)| step(ctx));
-    let readers = contexts.each_ref().map(|(_, ctx)| {
-        let source = Source::wgsl(
-            "@group(0) @binding(0) var<uniform> table: vec4<u32>;
-             @group(0) @binding(1) var<storage, read_write> out: array<u32>;
-             @compute @workgroup_size(4) fn take(@builtin(global_invocation_id) id: vec3<u32>) {
-                 out[id.x] = table[id.x];
-             }",
-        );
-        (ctx.kernel(source).build().unwrap(), ctx.const_array(&[0_u32; 4], &[4]).unwrap())
-    });
+    let readers = contexts.each_ref().map(|(_, ctx)| (reader(ctx), ctx.const_array(&[0_u32; 4], &[4]).unwrap()));
     let streams: Vec<Stream> = (0..14).map(|_| fixture.stream().unwrap()).collect();
     let mut jobs: Vec<Round<'_>> = Vec::new();
     for (which, ((_, ctx), streams)) in contexts.iter().zip(streams.chunks(7)).enumerate() {
