@@ -96,6 +96,14 @@ impl Block {
     /// Copies the bytes at `offset` to `target` through the mapping, in the order of no stream: after the work that
     /// writes them, and nothing else. Blocks until they are there.
     ///
+    /// ```no_run
+    /// # fn f(pinned: &vkarray_allocator::Block) -> Result<(), vkarray_allocator::Error> {
+    /// let mut first = [0; 16];
+    /// pinned.copy_to_host_in_place(0, &mut first)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NotOnHost`] if the host does not address the block; [`Error::OutOfBounds`], [`Error::DeadMemory`]; those

@@ -41,7 +41,17 @@ impl Stream {
     /// there is nothing left to wait for. Never blocks.
     ///
     /// Work that the host itself does in the order of the stream, such as a copy through a mapping, comes after this
-    /// point. What uses the same memory is [`Device::block_uses`].
+    /// point. What uses the same memory is [`Device::block_uses`](crate::Device::block_uses).
+    ///
+    /// ```no_run
+    /// # fn f(stream: &vkarray_driver::Stream) -> Result<(), vkarray_driver::Error> {
+    /// if let Some(wait) = stream.pending_wait()? {
+    ///     wait.wait(None)?;
+    /// }
+    /// // Here begins what the host does in the order of the stream.
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
