@@ -27,6 +27,8 @@ mod ndarray;
 #[cfg(test)]
 mod noncoherent;
 #[cfg(test)]
+mod peek;
+#[cfg(test)]
 mod raised;
 #[cfg(test)]
 mod several_queues;

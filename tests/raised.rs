@@ -1,9 +1,13 @@
 //! A semaphore in the test's own hand: work that waits for it is done when the test says, and not before.
 
 use std::sync::Arc;
+use std::thread;
 
 use ash::vk;
 use vkarray::{Device, Point};
+
+/// More than any test raises a semaphore to.
+const AFTER_ALL: u64 = 1 << 30;
 
 /// A timeline semaphore that no work signals.
 pub(crate) struct RaisedByHand {
@@ -34,6 +38,9 @@ impl RaisedByHand {
 
 impl Drop for RaisedByHand {
     fn drop(&mut self) {
+        if thread::panicking() {
+            self.raise(AFTER_ALL); // The test failed before it did, and what waits would wait for ever.
+        }
         // What waited for it is done, and the driver has let go of it.
         // SAFETY: no other thread of a test uses a queue now; none of its streams has work.
         unsafe { self.device.raw().device_wait_idle() }.unwrap();

@@ -13,8 +13,10 @@ use crate::layered::{Layer, assert_passed};
 const LAYER: Layer = Layer { name: LAYER_NAME, folder: "many_queues", library: "libvkarray_many_queues.so", manifest };
 
 /// What is run, by the beginnings of names; each part in few programs.
-const SUITES: [&str; 8] = [
+const SUITES: [&str; 10] = [
     "several_queues::the_device_has_several_queues",
+    "allocator::host_order::two_streams",
+    "allocator::host_order::what_a_stream_writes",
     "allocator::ring",
     "driver::events",
     "driver::graphs",

@@ -13,7 +13,7 @@ use crate::kernels::{step, stepped};
 const PAGE: usize = 4096;
 
 /// A context that imports memory, if the device can, and one that does not.
-fn both(fixture: &Fixture) -> [(&'static str, Context); 2] {
+pub(super) fn both(fixture: &Fixture) -> [(&'static str, Context); 2] {
     let without = vec!["VK_EXT_external_memory_host".to_owned()];
     let request = Request { without, ..Request::default() };
     let staged = Device::open_with(fixture.device().physical(), &request).unwrap();

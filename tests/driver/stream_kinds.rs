@@ -157,6 +157,31 @@ fn a_threads_stream_goes_with_the_thread() {
 }
 
 #[test]
+fn a_wait_on_the_legacy_stream_is_work_there() {
+    let fixture = Fixture::open();
+    let (step, legacy) = (step(&fixture), fixture.legacy_default_stream().unwrap());
+    let [first, second] = [(); 2].map(|()| fixture.blocking_stream().unwrap());
+    let [a, b] = [(); 2].map(|()| fixture.slice_to_device(&[1_u32]).unwrap());
+    fixture.synchronize().unwrap();
+    let semaphores = [(); 2].map(|()| RaisedByHand::new(fixture.device()));
+    first.wait_for(&semaphores[0].point(1)).unwrap();
+    step.dispatch(&first, ONE, (&a, 2_u32)).unwrap();
+    legacy.wait_for(&semaphores[1].point(1)).unwrap();
+    // Another array, another stream: only the legacy stream puts it after the two semaphores.
+    step.dispatch(&second, ONE, (&b, 2_u32)).unwrap();
+    second.flush().unwrap();
+    let wait = second.pending_wait().unwrap().expect("the legacy stream waits, so the blocking one does");
+    assert!(!second.query().unwrap() && !wait.is_complete().unwrap());
+    semaphores[1].raise(1);
+    assert!(!second.query().unwrap(), "the legacy stream's wait comes after the first stream's work");
+    semaphores[0].raise(1);
+    second.synchronize().unwrap();
+    assert!(first.query().unwrap() && wait.is_complete().unwrap() && second.pending_wait().unwrap().is_none());
+    assert_eq!((contents(&a), contents(&b)), (vec![stepped(1, 2)], vec![stepped(1, 2)]));
+    legacy.synchronize().unwrap();
+}
+
+#[test]
 fn an_event_follows_a_semaphore_that_the_host_raises() {
     let fixture = Fixture::open();
     let semaphore = RaisedByHand::new(fixture.device());

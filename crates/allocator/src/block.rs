@@ -184,6 +184,15 @@ impl Block {
         }
     }
 
+    /// The bytes of a range, alive or not: a reset by another thread may end the block in the midst of a call, and the
+    /// memory stays until its last handle is dropped.
+    pub(crate) fn bytes(&self, offset: u64, len: u64) -> Result<Range<u64>> {
+        match offset.checked_add(len) {
+            Some(end) if end <= self.size() => Ok(offset..end),
+            _ => Err(Error::OutOfBounds { offset, len, size: self.size() }),
+        }
+    }
+
     /// The address of the first byte on the host, where the host can address the block.
     ///
     /// Whoever reads or writes through it keeps out of the way of the device and of other threads.

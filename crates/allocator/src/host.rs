@@ -33,6 +33,8 @@ pub struct HostWrite<'a> {
 impl Block {
     /// Opens the bytes `range` to be read in place. Blocks until nothing on the device writes them.
     ///
+    /// The guard belongs to no stream: what a stream waits for delays it only where work on these bytes does too.
+    ///
     /// In memory that is not coherent (see [`Block::is_coherent`]) the bytes that share an atom with them, at most 255 on
     /// either side, are held too.
     ///
@@ -73,7 +75,7 @@ impl Block {
         uses.iter().try_for_each(|last| last.wait(None))?;
         mapping.open(self.device(), &range, Opening::Look)?;
         let len = usize::try_from(len).expect("a mapping is smaller than the address space");
-        Ok((self.mapped_bytes(start, len), len, hold))
+        Ok((self.address(mapping, start, len)?, len, hold))
     }
 }
 

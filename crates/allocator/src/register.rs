@@ -247,7 +247,8 @@ impl<'a> Registered<'a> {
     fn settle(&mut self) -> Result<()> {
         while let Some(Pending { staging, part }) = self.pending.front().cloned() {
             staging.wait_for_uses(&(0..staging.size()), Mode::Read)?;
-            staging.read_mapped(0, self.staged_mut(&part))?;
+            let mapping = staging.mapping().ok_or(Error::NotOnHost { kind: staging.kind() })?;
+            staging.read_mapped(mapping, 0, self.staged_mut(&part))?;
             self.pending.pop_front(); // Not before: what was refused is asked for again.
         }
         Ok(())

@@ -101,7 +101,17 @@ impl Lane {
 
     pub(crate) fn point(self: &Arc<Self>) -> Point {
         let value = self.state().newest;
+        self.point_at(value)
+    }
+
+    /// The point at which the batch of that number is done.
+    pub(crate) fn point_at(self: &Arc<Self>, value: u64) -> Point {
         Point::new(Arc::clone(&self.timeline), Arc::downgrade(self), value)
+    }
+
+    /// The largest batch number that the device is known to have reached. Asks nobody; may lag.
+    pub(crate) fn last_seen(&self) -> u64 {
+        self.timeline.last_seen()
     }
 
     pub(crate) fn record<R, E: From<crate::Error>>(
@@ -174,15 +184,18 @@ impl Lane {
         self.keep_watched(state, sent, false)
     }
 
-    pub(crate) fn wait_for(&self, point: &Point) -> Result<()> {
+    /// Makes what is recorded later start after `point`. Returns the number of the batch that waits; nothing if there
+    /// is nothing to wait for.
+    pub(crate) fn wait_for(&self, point: &Point) -> Result<Option<u64>> {
         if Arc::ptr_eq(point.timeline(), &self.timeline) || point.is_complete()? {
-            return Ok(());
+            return Ok(None);
         }
         point.flush()?;
         let mut state = self.state();
-        self.start_after(&mut state, std::slice::from_ref(point))?;
+        let waiting = self.start_after(&mut state, std::slice::from_ref(point))?;
         // A wait is work too: whoever only asks whether it is over must see it end.
-        self.keep_watched(state, Ok(false), true)
+        self.keep_watched(state, Ok(false), true)?;
+        Ok(Some(waiting))
     }
 
     /// Whether all that was recorded is done, as far as is known without waiting.

@@ -112,7 +112,7 @@ impl LegacyOrder {
         let legacy = Stream::upgrade(&self.streams().legacy);
         // A legacy stream that is gone has waited for its work.
         if let Some(legacy) = legacy {
-            stream.wait_for(&legacy.joined_point()?)?;
+            stream.start_after(&legacy.joined_point()?)?;
         }
         seen.legacy.fetch_max(n_legacy, Ordering::Relaxed);
         Ok(())
@@ -124,7 +124,7 @@ impl LegacyOrder {
             let point = stream.joined_point()?;
             // Waiting again for what is waited for already would end the legacy stream's batch each time.
             if seen.blocking.load(Ordering::Acquire) < point.value() {
-                legacy.wait_for(&point)?;
+                legacy.start_after(&point)?;
                 seen.blocking.fetch_max(point.value(), Ordering::AcqRel);
             }
         }

@@ -2,8 +2,10 @@
 //!
 //! [`Stream::record`] is the one way work enters. It asks the hazard table what must be ordered, records at most one
 //! barrier, and lets the caller record its commands. Several streams share a queue; what one of them has to wait for
-//! another is a wait on the device, never on the host. `lane.rs` holds the mechanics, `recorder.rs` is how commands are
-//! recorded.
+//! another is a wait on the device, never on the host. `stream/waits.rs` is what a stream is asked to wait for, `lane.rs`
+//! holds the mechanics, `recorder.rs` is how commands are recorded.
+
+mod waits;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -13,7 +15,7 @@ use smallvec::SmallVec;
 
 use crate::device::Device;
 use crate::done::Done;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::Recording;
 use crate::hazard::Access;
 use crate::lane::Lane;
@@ -40,6 +42,8 @@ pub(crate) struct Shared {
     part: Part,
     /// Beside it, large copies to and from the device; made when first needed.
     transfers: Option<[Beside; 2]>,
+    /// The newest batch of `work` that begins with a wait which the stream was asked for; 0 at first.
+    waiting: AtomicU64,
 }
 
 /// A lane on a transfer queue that carries part of a stream's work.
@@ -89,7 +93,7 @@ impl Stream {
         let beside = |queue| Beside { queue, lane: OnceLock::new(), joined: AtomicU64::new(0) };
         let (work, transfers) =
             (Lane::new(device, queue, device.numbers.next())?, transfer.map(|queues| queues.map(beside)));
-        let stream = Self { shared: Arc::new(Shared { work, part, transfers }) };
+        let stream = Self { shared: Arc::new(Shared { work, part, transfers, waiting: AtomicU64::new(0) }) };
         device.legacy().add(&stream);
         Ok(stream)
     }
@@ -97,7 +101,7 @@ impl Stream {
     /// A stream that keeps to one queue.
     pub(crate) fn on_queue(device: &Arc<Device>, queue: QueueIndex) -> Result<Self> {
         let (work, part) = (Lane::new(device, queue, device.numbers.next())?, Part::Ordinary);
-        Ok(Self { shared: Arc::new(Shared { work, part, transfers: None }) })
+        Ok(Self { shared: Arc::new(Shared { work, part, transfers: None, waiting: AtomicU64::new(0) }) })
     }
 
     /// The device it runs on.
@@ -192,20 +196,6 @@ impl Stream {
             }
         }
         Ok(self.shared.work.point())
-    }
-
-    /// Makes later work of this stream start after `point`, on the device. Returns at once.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::DifferentDevices`]; those of sending the work up to `point`, or this stream's open batch.
-    pub fn wait_for(&self, point: &Point) -> Result<()> {
-        if !Arc::ptr_eq(self.device(), point.timeline().device()) {
-            return Err(Error::DifferentDevices);
-        }
-        self.device().check_lost()?;
-        self.beside().try_for_each(|(_, lane)| lane.wait_for(point))?;
-        self.shared.work.wait_for(point)
     }
 
     /// Sends what is recorded to the device. Does not wait.

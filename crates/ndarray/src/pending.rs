@@ -25,7 +25,6 @@ use crate::transfer::host_array;
 /// Awaiting it gives the array; so does [`PendingCopy::wait`]. Dropping it lets the copy run and forgets what it brings.
 pub struct PendingCopy<T: Element> {
     done: Done,
-    stream: Stream,
     staging: Arc<Block>,
     shape: Vec<usize>,
     order: Order,
@@ -47,8 +46,8 @@ impl<T: Element> DeviceNDArray<T> {
         let staging = self.context().allocator().allocate(self.nbytes(), MemoryKind::Pinned)?;
         let from = packed.byte_offset();
         staging.copy_from_block(stream, 0, packed.block(), from..from + self.nbytes())?;
-        let (stream, shape) = (stream.clone(), self.shape().to_vec());
-        Ok(PendingCopy { done: stream.async_done()?, stream, staging, shape, order, element: PhantomData })
+        let shape = self.shape().to_vec();
+        Ok(PendingCopy { done: stream.async_done()?, staging, shape, order, element: PhantomData })
     }
 }
 
@@ -74,7 +73,7 @@ impl<T: Element> PendingCopy<T> {
 
     fn arrived(&self) -> Result<ArrayD<T>> {
         let mut values = vec![T::zeroed(); self.shape.iter().product()];
-        self.staging.copy_to_host(&self.stream, 0, bytemuck::cast_slice_mut(&mut values))?;
+        self.staging.copy_to_host_in_place(0, bytemuck::cast_slice_mut(&mut values))?;
         Ok(host_array(&self.shape, self.order, values))
     }
 }

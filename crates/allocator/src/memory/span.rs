@@ -155,8 +155,11 @@ impl Span {
         block.fill_range(&self.stream, range, pattern)
     }
 
-    /// Copies over the host, a bounded piece at a time.
+    /// Copies over the host, a bounded piece at a time, after what this stream waits for.
     fn carry(&self, to: &Arc<Block>, source: &Self, from: &Arc<Block>) -> Result<()> {
+        if let Some(waits) = self.stream.pending_wait()? {
+            waits.wait(None)?;
+        }
         let mut done = 0;
         while done < source.nbytes() {
             let len = CARRIED.min(source.nbytes() - done);

@@ -1,7 +1,7 @@
 //! Copies between a slice of the host and a block.
 //!
-//! Where the host reaches the block and the device does not use it, straight through the mapping. Else through slots of
-//! staging memory: a small copy through one, a large one through a ring of them, by several threads. Each thread has
+//! Where the host reaches the block, straight through the mapping: an upload if the stream waits for nothing and the
+//! device does not use the bytes, a download after both. Else through slots of staging memory: a small copy through one, a large one through a ring of them, by several threads. Each thread has
 //! slots of its own: it fills one while the device empties another, or the other way round, and waits for nothing but
 //! the slot that it used longest ago. How many of all that there are says `plan.rs`; `staging.rs` keeps the slots.
 
@@ -19,7 +19,7 @@ use super::{Copy, check_same_device, len};
 use crate::block::Block;
 use crate::crew::Crew;
 use crate::error::{Error, Result};
-use crate::mapping::Opening;
+use crate::mapping::{Mapping, Opening};
 use crate::staging::{Filled, SlotSize, Taken};
 
 /// How often a thread tries to have its turn before it sleeps: some hundred microseconds.
@@ -29,15 +29,17 @@ const MAX_TRIES: u32 = 4096;
 const FEW: usize = 512;
 
 impl Block {
-    /// Copies `source` to the bytes at `offset`, in the order of `stream`.
+    /// Copies `source` to the bytes at `offset`, in the order of `stream`: after all that the stream waits for, and all
+    /// earlier work on the same bytes.
     ///
     /// Returns when `source` has been read; later work of the stream sees the bytes. Blocks for a large copy to a block
-    /// in use, and when many smaller ones are on their way: the memory that they go through is bounded.
+    /// in use or on a stream that waits, and when many smaller ones are on their way: the memory that they go through is
+    /// bounded.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`], [`Error::ForeignDevice`]; those of allocating staging memory and of recording, after
-    /// which part of the bytes may be copied.
+    /// [`Error::OutOfBounds`], [`Error::DeadMemory`], [`Error::ForeignDevice`]; those of allocating staging memory and of
+    /// recording, after which part of the bytes may be copied.
     pub fn copy_from_host(self: &Arc<Self>, stream: &Stream, offset: u64, source: &[u8]) -> Result<()> {
         let range = self.check_range(offset, len(source))?;
         check_same_device(stream.device(), self.device())?;
@@ -45,7 +47,10 @@ impl Block {
         if source.is_empty() {
             return Ok(());
         }
-        if self.is_mapped() && self.write_if_idle(&range, source)? {
+        if let Some(mapping) = self.mapping()
+            && stream.pending_wait()?.is_none()
+            && self.write_if_idle(mapping, &range, source)?
+        {
             return Ok(());
         }
         if source.len() <= SMALL {
@@ -58,12 +63,13 @@ impl Block {
         work.run(|| work.fill_and_send())
     }
 
-    /// Copies the bytes at `offset` to `target`, in the order of `stream`. Blocks until they are there.
+    /// Copies the bytes at `offset` to `target`, in the order of `stream`: after all that the stream waits for, and all
+    /// earlier work that writes the same bytes. Blocks until they are there.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`], [`Error::ForeignDevice`]; those of allocating staging memory, of recording and waiting,
-    /// after which part of the bytes may be copied.
+    /// [`Error::OutOfBounds`], [`Error::DeadMemory`], [`Error::ForeignDevice`]; those of allocating staging memory, of
+    /// recording and waiting, after which part of the bytes may be copied.
     pub fn copy_to_host(self: &Arc<Self>, stream: &Stream, offset: u64, target: &mut [u8]) -> Result<()> {
         let range = self.check_range(offset, len(target))?;
         check_same_device(stream.device(), self.device())?;
@@ -71,8 +77,11 @@ impl Block {
         if target.is_empty() {
             return Ok(());
         }
-        if self.is_mapped() && (self.is_read_fast() || target.len() <= FEW) {
-            return self.read_when_written(&range, target);
+        if let Some(mapping) = self.mapping().filter(|_| self.is_read_fast() || target.len() <= FEW) {
+            if let Some(waits) = stream.pending_wait()? {
+                waits.wait(None)?;
+            }
+            return self.read_when_written(mapping, &range, target);
         }
         if target.len() <= SMALL {
             let slot = self.allocator().slot(Direction::ToHost, SlotSize::Small, target.len())?;
@@ -82,6 +91,31 @@ impl Block {
         let places = (offset..).step_by(plan.chunk);
         let work = Work::new(self, stream, plan, places.zip(target.chunks_mut(plan.chunk)));
         work.run(|| work.send_and_empty())
+    }
+
+    /// Copies the bytes at `offset` to `target` through the mapping, in the order of no stream: after the work that
+    /// writes them, and nothing else. Blocks until they are there.
+    ///
+    /// ```no_run
+    /// # fn f(pinned: &vkarray_allocator::Block) -> Result<(), vkarray_allocator::Error> {
+    /// let mut first = [0; 16];
+    /// pinned.copy_to_host_in_place(0, &mut first)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`] if the host does not address the block; [`Error::OutOfBounds`], [`Error::DeadMemory`]; those
+    /// of waiting.
+    pub fn copy_to_host_in_place(&self, offset: u64, target: &mut [u8]) -> Result<()> {
+        let range = self.check_range(offset, len(target))?;
+        self.device().check_lost()?;
+        if target.is_empty() {
+            return Ok(());
+        }
+        let mapping = self.mapping().ok_or(Error::NotOnHost { kind: self.kind() })?;
+        self.read_when_written(mapping, &range, target)
     }
 
     /// Whether the host reads it in place as fast as from staging memory.
@@ -145,8 +179,7 @@ impl Block {
     }
 
     /// Writes through the mapping if nothing on the device, sent or not, uses the bytes. Returns whether it did.
-    fn write_if_idle(&self, range: &Range<u64>, source: &[u8]) -> Result<bool> {
-        let mapping = self.mapping().expect("only called for mapped blocks");
+    fn write_if_idle(&self, mapping: Mapping, range: &Range<u64>, source: &[u8]) -> Result<bool> {
         let atoms = mapping.atoms(self.device(), range.clone());
         let (_hold, uses) = self.device().hold(self.id(), atoms, Mode::Write, Term::Brief)?;
         for point in uses {
@@ -155,8 +188,8 @@ impl Block {
             }
         }
         mapping.open(self.device(), range, Opening::Overwrite)?;
-        let address = self.mapped_bytes(range.start, source.len());
-        // SAFETY: the mapping holds the range, as `mapped_bytes` checked. While the hold stands, neither the device nor
+        let address = self.address(mapping, range.start, source.len())?;
+        // SAFETY: the mapping holds the range, as `address` checked. While the hold stands, neither the device nor
         // another thread touches it.
         let target = unsafe { slice::from_raw_parts_mut(address, source.len()) };
         copy_together(self.allocator().crew(), source, target);
@@ -165,34 +198,32 @@ impl Block {
     }
 
     /// Reads through the mapping, after what writes the bytes.
-    fn read_when_written(&self, range: &Range<u64>, target: &mut [u8]) -> Result<()> {
+    fn read_when_written(&self, mapping: Mapping, range: &Range<u64>, target: &mut [u8]) -> Result<()> {
         // Most of the wait is without the hold, which others may have to wait for.
-        let mapping = self.mapping().expect("only called for mapped blocks");
         let atoms = mapping.atoms(self.device(), range.clone());
         self.wait_for_uses(&atoms, Mode::Read)?;
         let (_hold, uses) = self.device().hold(self.id(), atoms, Mode::Read, Term::Brief)?;
         uses.iter().try_for_each(|last| last.wait(None))?;
-        self.read_mapped(range.start, target)
+        self.read_mapped(mapping, range.start, target)
     }
 
     /// Copies from the mapping. The caller has waited for the device's last write, and keeps other writers off.
-    pub(crate) fn read_mapped(&self, offset: u64, target: &mut [u8]) -> Result<()> {
-        let mapping = self.mapping().expect("only called for mapped blocks");
+    pub(crate) fn read_mapped(&self, mapping: Mapping, offset: u64, target: &mut [u8]) -> Result<()> {
+        let address = self.address(mapping, offset, target.len())?;
         mapping.open(self.device(), &(offset..offset + len(target)), Opening::Look)?;
-        let address = self.mapped_bytes(offset, target.len());
-        // SAFETY: the mapping holds the range, as `mapped_bytes` checked, and the caller keeps writers off it.
+        // SAFETY: the mapping holds the range, as `address` checked, and the caller keeps writers off it.
         let source = unsafe { slice::from_raw_parts(address.cast_const(), target.len()) };
         copy_together(self.allocator().crew(), source, target);
         Ok(())
     }
 
-    /// The address of `len` bytes at `offset`.
-    pub(crate) fn mapped_bytes(&self, offset: u64, len: usize) -> *mut u8 {
-        let base = self.mapped().expect("only called for mapped blocks");
-        self.check_range(offset, len as u64).expect("only called for ranges inside the block");
+    /// The address of `len` bytes at `offset`, through the block's own mapping. The block may have ended since the call
+    /// began; its memory is there as long as the block.
+    pub(crate) fn address(&self, mapping: Mapping, offset: u64, len: usize) -> Result<*mut u8> {
+        self.bytes(offset, len as u64)?;
         let offset = usize::try_from(offset).expect("a mapping is smaller than the address space");
         // SAFETY: the offset lies inside the mapping, which is at least as large as the block.
-        unsafe { base.as_ptr().add(offset) }
+        Ok(unsafe { mapping.address().as_ptr().add(offset) })
     }
 }
 

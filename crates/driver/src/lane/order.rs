@@ -118,7 +118,9 @@ impl Lane {
                     behind.flush()?;
                     state = self.state();
                 }
-                None => self.start_after(&mut state, &waits)?,
+                None => {
+                    self.start_after(&mut state, &waits)?;
+                }
             }
         }
     }
@@ -155,8 +157,9 @@ impl Lane {
         }
     }
 
-    /// Makes the next operation start after `points`, all of them sent. What is recorded already does not wait.
-    pub(super) fn start_after(&self, state: &mut State, points: &[Point]) -> Result<()> {
+    /// Makes the next operation start after `points`, all of them sent. What is recorded already does not wait. Returns
+    /// the number of the batch that does.
+    pub(super) fn start_after(&self, state: &mut State, points: &[Point]) -> Result<u64> {
         if state.open.as_ref().is_some_and(|batch| batch.n_ops > 0) {
             self.send(state)?;
         }
@@ -170,6 +173,6 @@ impl Lane {
                 None => batch.waits.push((Arc::clone(point.timeline()), point.value())),
             }
         }
-        Ok(())
+        Ok(batch.value)
     }
 }

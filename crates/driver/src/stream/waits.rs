@@ -1,0 +1,69 @@
+//! What a stream is asked to wait for, and whether any of it is left: for work of the device, and of the host.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::Stream;
+use crate::error::{Error, Result};
+use crate::point::Point;
+
+impl Stream {
+    /// Makes later work of this stream start after `point`, on the device. Returns at once.
+    ///
+    /// On the legacy default stream a wait is work like any other: it comes after earlier work of the blocking streams,
+    /// and before their later work.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DifferentDevices`]; those of sending the work up to `point`, or this stream's open batch.
+    pub fn wait_for(&self, point: &Point) -> Result<()> {
+        if !Arc::ptr_eq(self.device(), point.timeline().device()) {
+            return Err(Error::DifferentDevices);
+        }
+        self.device().check_lost()?;
+        self.device().legacy().join(self)?;
+        let started = self.start_after(point);
+        self.device().legacy().recorded(self);
+        started
+    }
+
+    /// As [`Stream::wait_for`], for a point of the same device, without what the legacy ordering adds.
+    pub(crate) fn start_after(&self, point: &Point) -> Result<()> {
+        self.beside().try_for_each(|(_, lane)| lane.wait_for(point).map(drop))?;
+        if let Some(waiting) = self.shared.work.wait_for(point)? {
+            self.shared.waiting.fetch_max(waiting, Ordering::AcqRel);
+        }
+        Ok(())
+    }
+
+    /// The point after which all that this stream waits for is over: what [`Stream::wait_for`] and
+    /// [`Event::wait`](crate::Event::wait) were given, and what the legacy ordering puts before its next work. `None` if
+    /// there is nothing left to wait for. Never blocks.
+    ///
+    /// Work that the host itself does in the order of the stream, such as a copy through a mapping, comes after this
+    /// point. What uses the same memory is [`Device::block_uses`](crate::Device::block_uses).
+    ///
+    /// ```no_run
+    /// # fn f(stream: &vkarray_driver::Stream) -> Result<(), vkarray_driver::Error> {
+    /// if let Some(wait) = stream.pending_wait()? {
+    ///     wait.wait(None)?;
+    /// }
+    /// // Here begins what the host does in the order of the stream.
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost); with the legacy ordering, those of sending the work to wait for.
+    #[inline]
+    pub fn pending_wait(&self) -> Result<Option<Point>> {
+        self.device().legacy().join(self)?;
+        let (work, waiting) = (&self.shared.work, self.shared.waiting.load(Ordering::Acquire));
+        if work.last_seen() >= waiting {
+            return Ok(None);
+        }
+        let point = work.point_at(waiting);
+        Ok(if point.is_complete()? { None } else { Some(point) })
+    }
+}
