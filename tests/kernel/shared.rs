@@ -61,7 +61,7 @@ fn a_tree_of_barriers_sums_a_workgroup() {
 }
 
 #[test]
-fn shared_memory_is_zero_when_asked_for() {
+fn shared_memory_starts_as_zeros() {
     let fixture = Fixture::open();
     let wgsl = "
         @group(0) @binding(0) var<storage, read_write> out: array<u32>;
@@ -75,7 +75,7 @@ fn shared_memory_is_zero_when_asked_for() {
             workgroupBarrier();
             for (var i = local; i < 200u; i += 64u) { tile[i] = 0xdeadbeefu; }
         }";
-    let zeroed = fixture.kernel(Source::wgsl(wgsl)).zero_shared(true).build().unwrap();
+    let zeroed = kernel(&fixture, wgsl);
     let out = fixture.full([64 * 50], 7_u32).unwrap();
     for _ in 0..3 {
         zeroed.dispatch(fixture.default_stream(), Groups::covering([64 * 50]), (&out,)).unwrap();

@@ -80,5 +80,5 @@ pub use signature::{
 };
 pub use source::{Library, Source};
 pub use subgroups::{Subgroups, check_subgroups};
-pub use translate::{Bounds, BufferBounds, Module, Options, Translated};
+pub use translate::{Bounds, BufferBounds, Loops, Module, Options, Translated};
 pub use typestr::ByteOrder;

@@ -1,6 +1,6 @@
 //! Asks naga to write SPIR-V, with the settings a compute kernel wants.
 //!
-//! SPIR-V 1.4, bindings as in the shader, no loop bounding, bounds checks as [`Bounds`](crate::Bounds) says.
+//! SPIR-V 1.4, bindings as in the shader; bounds checks, bounds of loops and zeroed shared memory as [`Options`] say.
 //! Called by `translate.rs` only. Read next: `plain_types.rs`, which takes from naga's types what Vulkan forbids.
 
 use naga::back::spv::{
@@ -12,7 +12,7 @@ use naga::valid::ModuleInfo;
 
 use crate::error::{Error, Result};
 use crate::plain_types::with_plain_types;
-use crate::translate::{Bounds, BufferBounds, Options};
+use crate::translate::{Bounds, BufferBounds, Loops, Options};
 
 /// What to write.
 pub(crate) struct Request<'a> {
@@ -82,12 +82,12 @@ fn write_with(request: &Request<'_>, buffer_bounds: BufferBounds) -> std::result
             image_load: BoundsCheckPolicy::Unchecked,
             binding_array: BoundsCheckPolicy::Unchecked,
         },
-        zero_initialize_workgroup_memory: if options.zero_shared {
-            ZeroInitializeWorkgroupMemoryMode::Polyfill
-        } else {
-            ZeroInitializeWorkgroupMemoryMode::None
+        zero_initialize_workgroup_memory: match (options.assume_written, options.driver_zeroes) {
+            (true, _) => ZeroInitializeWorkgroupMemoryMode::None,
+            (false, true) => ZeroInitializeWorkgroupMemoryMode::Native,
+            (false, false) => ZeroInitializeWorkgroupMemoryMode::Polyfill,
         },
-        force_loop_bounding: false,
+        force_loop_bounding: options.loops == Loops::Bounded,
         // Would ask the device for 16-bit shader inputs, which a compute kernel does not have.
         use_storage_input_output_16: false,
         // Not `WGSL`: validators older than that number refuse the whole module.

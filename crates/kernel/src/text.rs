@@ -144,7 +144,7 @@ impl Text {
         options: &Options,
     ) -> Result<Option<sanitize::Instrumented>> {
         let Some(sanitize) = options.sanitize else { return Ok(None) };
-        let (text, zero_shared) = (self.linked.text.as_str(), options.zero_shared);
+        let (text, zero_shared) = (self.linked.text.as_str(), !options.assume_written);
         let request = sanitize::Request { module, info, index, signature, text, zero_shared, sanitize };
         sanitize::instrument(&request).map(Some)
     }

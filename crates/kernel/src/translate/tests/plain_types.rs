@@ -113,10 +113,12 @@ fn check(spirv: &[u32], shader: &str) -> usize {
     module.all_inst_iter().filter(|instruction| instruction.class.opcode == Op::CopyLogical).count()
 }
 
-const OPTIONS: [Options; 4] = {
+const OPTIONS: [Options; 5] = {
     let default = Options {
         bounds: Bounds::Checked,
-        zero_shared: false,
+        assume_written: true,
+        driver_zeroes: false,
+        loops: Loops::Bounded,
         unchecked_division: false,
         integer_dot_product: false,
         max_uniform_bytes: None,
@@ -129,7 +131,8 @@ const OPTIONS: [Options; 4] = {
     [
         default,
         Options { bounds: Bounds::Unchecked, ..default },
-        Options { zero_shared: true, ..default },
+        Options { assume_written: false, ..default },
+        Options { assume_written: false, driver_zeroes: true, ..default },
         Options { debug_info: true, ..default },
     ]
 };

@@ -50,6 +50,7 @@ fn has_op(spirv: &[u32], op: u32) -> bool {
 fn options_show_in_the_spirv() {
     const OP_NAME: u32 = 5;
     const OP_ARRAY_LENGTH: u32 = 68;
+    const OP_CONSTANT_NULL: u32 = 46;
     const OP_CONTROL_BARRIER: u32 = 224;
     const OP_SELECT: u32 = 169;
     const OP_UDOT: u32 = 4451;
@@ -70,8 +71,12 @@ var<workgroup> w: array<u32, 4>;
         (SAXPY, Options { bounds: Bounds::Unchecked, ..default }, OP_ARRAY_LENGTH, false),
         (SAXPY, default, OP_NAME, false),
         (SAXPY, Options { debug_info: true, ..default }, OP_NAME, true),
-        (shared, default, OP_CONTROL_BARRIER, false),
-        (shared, Options { zero_shared: true, ..default }, OP_CONTROL_BARRIER, true),
+        (shared, default, OP_CONTROL_BARRIER, true), // One invocation zeroes, the others wait.
+        (shared, default, OP_CONSTANT_NULL, true),
+        (shared, Options { driver_zeroes: true, ..default }, OP_CONTROL_BARRIER, false),
+        (shared, Options { driver_zeroes: true, ..default }, OP_CONSTANT_NULL, true),
+        (shared, Options { assume_written: true, driver_zeroes: true, ..default }, OP_CONTROL_BARRIER, false),
+        (shared, Options { assume_written: true, driver_zeroes: true, ..default }, OP_CONSTANT_NULL, false),
         (divide, default, OP_SELECT, true), // The zero divisor is replaced.
         (divide, Options { unchecked_division: true, ..default }, OP_SELECT, false),
         (dot, default, OP_UDOT, false),
@@ -110,8 +115,8 @@ fn spirv_val_accepts_every_shader() {
         (TWO, "two", &[("B", 1.0)]),
         (HALF, "main", &[]),
     ] {
-        for bounds in [Bounds::Checked, Bounds::Unchecked] {
-            let options = Options { bounds, zero_shared: true, debug_info: true, ..Options::default() };
+        for (bounds, driver_zeroes) in [(Bounds::Checked, false), (Bounds::Unchecked, true)] {
+            let options = Options { bounds, driver_zeroes, debug_info: true, ..Options::default() };
             let translated = translate_with(text, Some(entry), constants, &options).unwrap();
             assert_eq!(spirv_val(&translated.spirv), None, "{entry}");
         }
