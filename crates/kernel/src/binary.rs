@@ -30,7 +30,6 @@ use crate::signature::Signature;
 use constants::{adjustable, numbered};
 use contents::{Contents, EntryPoint};
 use instruction::Fault;
-pub(crate) use signature::MAX_PUSH_BYTES;
 use signature::{malformed, name_of};
 
 /// A module of SPIR-V whose structure is sound.

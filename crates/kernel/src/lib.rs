@@ -38,6 +38,7 @@ mod mismatch;
 mod names;
 mod placement;
 mod plain_types;
+mod pointers;
 mod recipe;
 mod reflect;
 mod sanitize;

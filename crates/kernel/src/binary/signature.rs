@@ -26,7 +26,7 @@ use crate::signature::{
 const MAX_VARIABLES: usize = 1 << 12;
 
 /// Bytes of push constants, at most; devices allow 128 to 4096.
-pub(crate) const MAX_PUSH_BYTES: u32 = 1 << 16;
+const MAX_PUSH_BYTES: u32 = 1 << 16;
 
 /// Why there is no signature: the module is malformed, or uses what no kernel of ours has.
 #[derive(Debug)]

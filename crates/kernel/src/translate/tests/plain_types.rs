@@ -247,7 +247,7 @@ struct Item { weight: f32, tags: array<u32, 3> }
 @group(0) @binding(0) var<storage, read_write> items: array<Item>;
 var<workgroup> tile: array<Item, 4>;
 @compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) { tile[i] = items[i]; }";
-    let translated = translate_with(text, None, &[], &OPTIONS[3]).unwrap();
+    let translated = translate_with(text, None, &[], &Options { debug_info: true, ..OPTIONS[0] }).unwrap();
     let module = parse(&translated.spirv);
     // How many different things have the name.
     let n_named = |name: &str| {
