@@ -33,6 +33,7 @@ mod large_constants;
 mod launch;
 mod limits;
 mod linked;
+mod loops;
 mod malformed;
 mod mismatch;
 mod names;

@@ -1,6 +1,6 @@
 //! Asks naga to write SPIR-V, with the settings a compute kernel wants.
 //!
-//! SPIR-V 1.4, bindings as in the shader; bounds checks, bounds of loops and zeroed shared memory as [`Options`] say.
+//! SPIR-V 1.4, bindings as in the shader; bounds checks and zeroed shared memory as [`Options`] say.
 //! Called by `translate.rs` only. Read next: `plain_types.rs`, which takes from naga's types what Vulkan forbids.
 
 use naga::back::spv::{
@@ -12,7 +12,7 @@ use naga::valid::ModuleInfo;
 
 use crate::error::{Error, Result};
 use crate::plain_types::with_plain_types;
-use crate::translate::{Bounds, BufferBounds, Loops, Options};
+use crate::translate::{Bounds, BufferBounds, Options};
 
 /// What to write.
 pub(crate) struct Request<'a> {
@@ -93,7 +93,8 @@ fn write_with(request: &Request<'_>, buffer_bounds: BufferBounds) -> std::result
             (false, true) => ZeroInitializeWorkgroupMemoryMode::Native,
             (false, false) => ZeroInitializeWorkgroupMemoryMode::Polyfill,
         },
-        force_loop_bounding: options.loops == Loops::Bounded,
+        // `loops.rs` does, where it is needed.
+        force_loop_bounding: false,
         // Would ask the device for 16-bit shader inputs, which a compute kernel does not have.
         use_storage_input_output_16: false,
         // Not `WGSL`: validators older than that number refuse the whole module.

@@ -23,8 +23,8 @@ use crate::pointers::{self, Refusal};
 use crate::scalar::{ScalarValue, range_of};
 use crate::signature::{Param, Signature};
 use crate::source::Library;
-use crate::translate::{Options, Translated};
-use crate::{bounds, fold, large_constants, reflect, sanitize, spirv};
+use crate::translate::{Loops, Options, Translated};
+use crate::{bounds, fold, large_constants, loops, reflect, sanitize, spirv};
 
 /// Where naga's GLSL ends, there is still a way.
 const GLSL_ADVICE: &str =
@@ -133,6 +133,8 @@ impl Text {
         let counts_workgroups = fold::counts_workgroups(module, index);
         let folded = options.fold.map(|fold| fold::fold(module, index, fold)).transpose()?;
         let (module, info) = folded.as_ref().map_or((module, info), |(module, info)| (module, info));
+        let bounded = if options.loops == Loops::Bounded { loops::bound(module, entry)? } else { None };
+        let (module, info) = bounded.as_ref().map_or((module, info), |(module, info)| (module, info));
         let written = spirv::write(&spirv::Request {
             module,
             info,

@@ -86,7 +86,7 @@ pub enum Bounds {
 /// that does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Loops {
-    /// They end: after 2⁶⁴ - 1 rounds at the latest, which the driver's compiler sees.
+    /// Each ends: by what is written, or else after 2⁶⁴ - 1 rounds, which are counted.
     Bounded,
     /// The kernel's author answers for it that every loop ends. One that does not is undefined behaviour.
     AssumeFinite,

@@ -52,7 +52,7 @@ fn options_show_in_the_spirv() {
     const OP_ARRAY_LENGTH: u32 = 68;
     const OP_CONSTANT_NULL: u32 = 46;
     const OP_CONTROL_BARRIER: u32 = 224;
-    const OP_ALL: u32 = 155;
+    const OP_BITWISE_OR: u32 = 197;
     const OP_SELECT: u32 = 169;
     const OP_UDOT: u32 = 4451;
     let shared = "
@@ -81,8 +81,8 @@ var<workgroup> w: array<u32, 4>;
         (shared, Options { driver_zeroes: true, ..default }, OP_CONSTANT_NULL, true),
         (shared, Options { assume_written: true, driver_zeroes: true, ..default }, OP_CONTROL_BARRIER, false),
         (shared, Options { assume_written: true, driver_zeroes: true, ..default }, OP_CONSTANT_NULL, false),
-        (waits, default, OP_ALL, true), // Of both halves of a counter.
-        (waits, Options { loops: Loops::AssumeFinite, ..default }, OP_ALL, false),
+        (waits, default, OP_BITWISE_OR, true), // Of both halves of a counter.
+        (waits, Options { loops: Loops::AssumeFinite, ..default }, OP_BITWISE_OR, false),
         (divide, default, OP_SELECT, true), // The zero divisor is replaced.
         (divide, Options { unchecked_division: true, ..default }, OP_SELECT, false),
         (dot, default, OP_UDOT, false),
