@@ -94,7 +94,7 @@ impl KernelCache {
             sizes: Sizes::default(),
             options: Options {
                 integer_dot_product: features.integer_dot_product,
-                driver_zeroes: features.zero_initialize_workgroup_memory,
+                driver_zeroes: bounds::are_zeroes_the_drivers(self.device().info(), features),
                 max_uniform_bytes,
                 robust_buffers,
                 ..Options::default()

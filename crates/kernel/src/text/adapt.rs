@@ -11,9 +11,13 @@
 //! - `layout(offset = n)` of a member, which is compared with naga's own offset afterwards.
 //!
 //! Uniform variables outside of blocks, OpenGL's, become one block of push constants. Text inside `#define` is taken as it
-//! is found. What is left, naga refuses with its line. Called by `text.rs`.
+//! is found. What is left, naga refuses with its line. Two things that naga gets wrong are put right behind it:
+//! `gl_WorkGroupSize` is a constant, and a `barrier()` waits for the workgroup. Called by `text.rs`.
 
-use naga::{AddressSpace, GlobalVariable, MemoryDecorations, Module, StructMember, TypeInner};
+use naga::{
+    AddressSpace, Barrier, Binding, Block, BuiltIn, Constant, Expression, FunctionArgument, GlobalVariable, Literal,
+    MemoryDecorations, Module, Span, Statement, StructMember, TypeInner,
+};
 
 /// GLSL that naga may read, and what is to be done with the result.
 pub(super) struct Adapted {
@@ -73,6 +77,11 @@ impl Adapted {
                 variable.memory_decorations |= MemoryDecorations::COHERENT;
             }
         }
+        say_workgroup_size(module);
+        let functions = module.functions.iter_mut().map(|(_, function)| function);
+        functions.chain(module.entry_points.iter_mut().map(|point| &mut point.function)).for_each(|function| {
+            widen_barriers(&mut function.body);
+        });
         for Offset { block, member, bytes, at } in &self.offsets {
             match offset_of(module, block, member) {
                 Some(found) if found == *bytes => {}
@@ -83,6 +92,41 @@ impl Adapted {
             }
         }
         Ok(())
+    }
+}
+
+/// Makes each `barrier()` one of the workgroup: naga's waits for the subgroup only.
+fn widen_barriers(block: &mut Block) {
+    for statement in block.iter_mut() {
+        match statement {
+            Statement::ControlBarrier(barrier) => *barrier = Barrier::STORAGE | Barrier::WORK_GROUP,
+            Statement::Block(inner) => widen_barriers(inner),
+            Statement::If { accept: a, reject: b, .. } | Statement::Loop { body: a, continuing: b, .. } => {
+                [a, b].into_iter().for_each(widen_barriers);
+            }
+            Statement::Switch { cases, .. } => cases.iter_mut().for_each(|case| widen_barriers(&mut case.body)),
+            _ => {}
+        }
+    }
+}
+
+/// Makes `gl_WorkGroupSize` the constant that it is: naga reads it as an input, which SPIR-V does not have.
+fn say_workgroup_size(module: &mut Module) {
+    let is_size = |argument: &FunctionArgument| argument.binding == Some(Binding::BuiltIn(BuiltIn::WorkGroupSize));
+    for point in &mut module.entry_points {
+        let Some(size) = point.function.arguments.iter().position(is_size) else { continue };
+        let ty = point.function.arguments.remove(size).ty;
+        let mut append = |expression| module.global_expressions.append(expression, Span::UNDEFINED);
+        let components = point.workgroup_size.map(|length| append(Expression::Literal(Literal::U32(length)))).to_vec();
+        let init = append(Expression::Compose { ty, components });
+        let constant = module.constants.append(Constant { name: None, ty, init }, Span::UNDEFINED);
+        for (_, expression) in point.function.expressions.iter_mut() {
+            match expression {
+                Expression::FunctionArgument(i) if *i as usize == size => *expression = Expression::Constant(constant),
+                Expression::FunctionArgument(i) if *i as usize > size => *i -= 1,
+                _ => {}
+            }
+        }
     }
 }
 

@@ -109,6 +109,20 @@ fn an_offset_that_naga_does_not_keep_is_refused() {
 }
 
 #[test]
+fn a_barrier_waits_for_the_workgroup() {
+    let text = format!(
+        "#version 450\n{HEAD}layout(binding = 0) buffer X {{ float x[]; }}; shared float t[4];
+        void wait() {{ for (int i = 0; i < 3; i++) {{ barrier(); }} }}
+        void main() {{ t[0] = x[0]; barrier(); wait(); switch (1) {{ case 1: barrier(); }} x[1] = t[3]; }}"
+    );
+    let module = module(&text).unwrap();
+    let shown: String = module.functions.iter().map(|(_, function)| format!("{:?}", function.body)).collect();
+    let [all, right] =
+        ["ControlBarrier(", "ControlBarrier(Barrier(STORAGE | WORK_GROUP))"].map(|what| shown.matches(what).count());
+    assert_eq!((all, right), (3, 3), "{shown}");
+}
+
+#[test]
 fn any_text_is_taken() {
     for text in [
         "",
