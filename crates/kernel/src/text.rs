@@ -80,10 +80,9 @@ impl Text {
         })?;
         check_push_constants(&module)?;
         let has_others = module.entry_points.len() > 1;
-        let validate = |capabilities| Validator::new(ValidationFlags::all(), capabilities).validate(&module);
-        let validated = match validate(supported()) {
+        let validated = match Validator::new(ValidationFlags::all(), supported()).validate(&module) {
             // What one entry point may not use need not be in the way of the others.
-            Err(_) if has_others => validate(Capabilities::all()),
+            Err(_) if has_others => Validator::new(ValidationFlags::all(), Capabilities::all()).validate(&module),
             validated => validated,
         };
         let info = validated.map_err(|error| {
