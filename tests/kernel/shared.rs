@@ -61,7 +61,7 @@ fn a_tree_of_barriers_sums_a_workgroup() {
 }
 
 #[test]
-fn shared_memory_is_zero_when_asked_for() {
+fn shared_memory_starts_as_zeros() {
     let fixture = Fixture::open();
     let wgsl = "
         @group(0) @binding(0) var<storage, read_write> out: array<u32>;
@@ -75,11 +75,48 @@ fn shared_memory_is_zero_when_asked_for() {
             workgroupBarrier();
             for (var i = local; i < 200u; i += 64u) { tile[i] = 0xdeadbeefu; }
         }";
-    let zeroed = fixture.kernel(Source::wgsl(wgsl)).zero_shared(true).build().unwrap();
+    let zeroed = kernel(&fixture, wgsl);
     let out = fixture.full([64 * 50], 7_u32).unwrap();
     for _ in 0..3 {
         zeroed.dispatch(fixture.default_stream(), Groups::covering([64 * 50]), (&out,)).unwrap();
         assert_eq!(contents(&out), [0; 64 * 50]);
+    }
+}
+
+/// Three kernels that read shared memory first, which is right since it starts as zeros.
+#[test]
+fn a_counter_needs_no_first_value() {
+    let fixture = Fixture::open();
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        var<workgroup> n: atomic<u32>;
+        var<workgroup> votes: array<atomic<u32>, 5>;
+        struct Best { value: u32, flags: vec2<bool> }
+        var<workgroup> best: Best;
+        @compute @workgroup_size(64) fn counts(@builtin(workgroup_id) group: vec3<u32>) {
+            let before = atomicAdd(&n, 1u);
+            if before == 63u { out[group.x] = before; }
+        }
+        @compute @workgroup_size(64) fn votes_(
+            @builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) i: u32,
+        ) {
+            atomicMax(&votes[i % 3u], i);
+            workgroupBarrier();
+            if i == 0u { out[group.x] = atomicLoad(&votes[0]) + 100u * atomicLoad(&votes[4]); }
+        }
+        @compute @workgroup_size(64) fn flags(
+            @builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) i: u32,
+        ) {
+            if i == 63u { if best.flags.y { out[group.x] = 1u; } else { out[group.x] = best.value + 7u; } }
+        }";
+    for (entry, expected) in [("counts", 63), ("votes_", 63), ("flags", 7)] {
+        for is_sanitized in [false, true] {
+            let out = fixture.full([17], 1000_u32).unwrap();
+            let builder = fixture.kernel(Source::wgsl(wgsl)).entry(entry).sanitize(is_sanitized);
+            let kernel = builder.build().unwrap();
+            kernel.dispatch(fixture.default_stream(), Groups::exact([17, 1, 1]), (&out,)).unwrap();
+            assert_eq!(contents(&out), [expected; 17], "{entry}, sanitized: {is_sanitized}");
+        }
     }
 }
 

@@ -63,7 +63,7 @@ impl Constants {
 
 impl Setting {
     fn new(constant: &Constant) -> Self {
-        let taken = ["build", "new", "sanitize", "zero_shared", "ctx"];
+        let taken = ["build", "new", "sanitize", "ctx"];
         let method = identifier(&constant.name.to_lowercase(), &taken, Span::call_site());
         Self { name: constant.name.clone(), method, ty: rust_type(constant.dtype) }
     }

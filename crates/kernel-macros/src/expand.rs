@@ -170,12 +170,6 @@ fn builder(declaration: &Declaration, shader: &Shader, entry: &str, constants: &
                 self
             }
 
-            /// Zeroes workgroup memory when a workgroup starts.
-            #visibility fn zero_shared(mut self, on: bool) -> Self {
-                self.builder = self.builder.zero_shared(on);
-                self
-            }
-
             /// Builds the kernel, or returns the one built before from the same things.
             ///
             /// # Errors

@@ -33,8 +33,8 @@ use proc_macro::TokenStream;
 /// The type has these functions; `Context`, `Kernel`, `KernelBuilder` and `KernelError` are those of `vkarray`:
 ///
 /// - `build(&Context)` builds the kernel as the shader declares it;
-/// - `builder(&Context)` gives a builder with a method for each `override`, in lower case, and `sanitize`, `zero_shared`
-///   and `build`. An `override` without a default is an argument of `build` and `builder`;
+/// - `builder(&Context)` gives a builder with a method for each `override`, in lower case, and `sanitize` and
+///   `build`. An `override` without a default is an argument of `build` and `builder`;
 /// - `dispatch(&Stream, Groups, …)` runs it. A storage buffer takes a `&DeviceNDArray` of the shader's element type, its
 ///   scalar where that is a vector or matrix; a uniform buffer takes any array or `ConstArray`; a push constant takes a
 ///   number, or an array of them for a vector;

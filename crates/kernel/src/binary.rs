@@ -39,7 +39,6 @@ use contents::{Contents, EntryPoint};
 use instruction::Fault;
 use kept::kept;
 use matrices::matrices;
-pub(crate) use signature::MAX_PUSH_BYTES;
 use signature::{malformed, name_of};
 
 /// A module of SPIR-V whose structure is sound.

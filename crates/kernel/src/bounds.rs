@@ -11,7 +11,7 @@
 use naga::{AddressSpace, ArraySize, Expression, Function, Handle, Module, TypeInner};
 use vkarray_driver::{DeviceInfo, Features};
 
-use crate::capabilities::NVIDIA;
+use crate::capabilities::{GOOGLE, NVIDIA};
 
 /// Whether checked kernels leave the bounds of buffers to the device. `enabled` is what it was opened with.
 ///
@@ -23,6 +23,12 @@ pub(crate) fn are_the_devices(device: &DeviceInfo, enabled: &Features) -> bool {
 /// Whether the device bounds buffers to the byte.
 pub(crate) fn are_exact(device: &DeviceInfo, enabled: &Features) -> bool {
     enabled.robust_buffer_access_2 && device.limits.robust_storage_buffer_access_size_alignment == 1
+}
+
+/// Whether the driver zeroes shared memory that is declared with a null initialiser. SwiftShader has the feature, but 64
+/// invocations that count themselves in a variable which starts as zero never reach 64 there (5.0.0, 2026-11-22).
+pub(crate) fn are_zeroes_the_drivers(device: &DeviceInfo, enabled: &Features) -> bool {
+    enabled.zero_initialize_workgroup_memory && device.vendor_id != GOOGLE
 }
 
 /// Whether every computed index into a buffer picks an element of the array that the buffer is or ends in.
@@ -105,6 +111,16 @@ mod tests {
         let mut coarse = machine("h100_580.159");
         coarse.limits.robust_storage_buffer_access_size_alignment = 4; // Half of a word is another element.
         assert!(!are_the_devices(&coarse, &coarse.features));
+    }
+
+    #[test]
+    fn the_driver_zeroes_where_it_does_so_rightly() {
+        let cases = [("h100_580.159", true), ("lavapipe_22.3.6", true), ("swiftshader_5.0.0", false)];
+        for (name, expected) in cases {
+            let device = machine(name);
+            assert_eq!(are_zeroes_the_drivers(&device, &device.features), expected, "{name}");
+            assert!(!are_zeroes_the_drivers(&device, &Features::default()), "{name}: not enabled");
+        }
     }
 
     #[test]

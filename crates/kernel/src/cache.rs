@@ -21,7 +21,7 @@ use crate::sanitize::Sanitize;
 use crate::sized::Sizes;
 use crate::source::Source;
 use crate::stored::Origin;
-use crate::translate::{Bounds, Options};
+use crate::translate::{Bounds, Loops, Options};
 
 /// Threads that build ahead: more would take the processor from whoever waits.
 const MAX_BUILDERS: usize = 8;
@@ -86,11 +86,10 @@ impl KernelCache {
 
     /// Starts to build a kernel. Nothing is done before [`KernelBuilder::build`] or [`KernelBuilder::prefetch`].
     pub fn kernel(self: &Arc<Self>, source: Source) -> KernelBuilder {
-        let integer_dot_product = self.device().plan().features.integer_dot_product;
-        let (info, enabled) = (self.device().info(), &self.device().plan().features);
+        let (info, features) = (self.device().info(), &self.device().plan().features);
         // What naga could bound as fast, or what only the device bounds without a change to the module.
         let robust_buffers =
-            if source.is_text() { bounds::are_the_devices(info, enabled) } else { bounds::are_exact(info, enabled) };
+            if source.is_text() { bounds::are_the_devices(info, features) } else { bounds::are_exact(info, features) };
         let max_uniform_bytes = Some(self.device().info().limits.max_uniform_buffer_range);
         let builder = KernelBuilder {
             cache: Arc::clone(self),
@@ -99,10 +98,11 @@ impl KernelCache {
             constants: BTreeMap::new(),
             sizes: Sizes::default(),
             options: Options {
-                integer_dot_product,
+                integer_dot_product: features.integer_dot_product,
+                driver_zeroes: bounds::are_zeroes_the_drivers(info, features),
                 max_uniform_bytes,
                 robust_buffers,
-                robust_matrices: enabled.cooperative_matrix_robust_buffers,
+                robust_matrices: features.cooperative_matrix_robust_buffers,
                 ..Options::default()
             },
         };
@@ -263,9 +263,32 @@ impl KernelBuilder {
         self
     }
 
-    /// Zeroes workgroup memory when a workgroup starts. Off: its contents are undefined, as on the device.
-    pub fn zero_shared(mut self, on: bool) -> Self {
-        self.options.zero_shared = on;
+    /// Leaves shared memory as it is when a workgroup starts. Otherwise a WGSL or GLSL kernel finds zeros there, which
+    /// `docs/decisions/036` shows the cost of.
+    ///
+    /// # Safety
+    ///
+    /// In every dispatch of the kernel, each element of shared memory is written before it is read.
+    pub unsafe fn assume_written(mut self) -> Self {
+        self.options.assume_written = true;
+        self
+    }
+
+    /// Says what is done about loops that may never end: [`Loops::Bounded`], for a kernel of a builder that had
+    /// [`KernelBuilder::assume_loops_end`], or where that is not [`Loops::DEFAULT`].
+    pub fn bound_loops(mut self) -> Self {
+        self.options.loops = Loops::Bounded;
+        self
+    }
+
+    /// Leaves loops as they are written, which the driver's compiler may translate to faster code:
+    /// `docs/decisions/035` has figures.
+    ///
+    /// # Safety
+    ///
+    /// In every dispatch of the kernel, each loop ends.
+    pub unsafe fn assume_loops_end(mut self) -> Self {
+        self.options.loops = Loops::AssumeFinite;
         self
     }
 

@@ -15,6 +15,9 @@ use crate::signature::Signature;
 /// PCI's number of NVIDIA.
 pub(crate) const NVIDIA: u32 = 0x10de;
 
+/// PCI's number of Google, whose SwiftShader is.
+pub(crate) const GOOGLE: u32 = 0x1ae0;
+
 /// NVIDIA's driver (580.159, H100, 2026-11-21) says that ranges may be of 4 GiB, and reads and writes all of them, but for
 /// `OpArrayLength` in ranges of 2 GiB and more, which is zero. Code that asks for it to bound an index then finds none.
 const NVIDIA_MAX_RANGE: u32 = (1 << 31) - 256;

@@ -358,7 +358,7 @@ pub enum Error {
         given: String,
     },
     /// More push constants than fit.
-    #[error("kernel `{kernel}`: {bytes} bytes of push constants, the device allows {limit}")]
+    #[error("kernel `{kernel}`: {bytes} bytes of push constants, at most {limit} are possible")]
     PushConstants {
         /// Entry point.
         kernel: String,

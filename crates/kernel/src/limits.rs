@@ -156,7 +156,7 @@ mod tests {
             (kernel([1, 1, 65], 0, 0), "kernel `k`: workgroup size 65 on axis z, the device allows 64"),
             (kernel([16, 16, 1], 0, 0), "kernel `k`: workgroup of 16×16×1 is 256 invocations, the device allows 128"),
             (kernel([1, 1, 1], 16385, 0), "kernel `k`: 16385 bytes of shared memory (`tile`), the device has 16384"),
-            (kernel([1, 1, 1], 0, 132), "kernel `k`: 132 bytes of push constants, the device allows 128"),
+            (kernel([1, 1, 1], 0, 132), "kernel `k`: 132 bytes of push constants, at most 128 are possible"),
         ];
         for (signature, message) in cases {
             assert_eq!(check_workgroup(&signature, &Limits::MINIMUM).unwrap_err().to_string(), message);

@@ -1,6 +1,6 @@
 //! Asks naga to write SPIR-V, with the settings a compute kernel wants.
 //!
-//! SPIR-V 1.4, bindings as in the shader, no loop bounding, bounds checks as [`Bounds`](crate::Bounds) says.
+//! SPIR-V 1.4, bindings as in the shader; bounds checks and zeroed shared memory as [`Options`] say.
 //! Called by `translate.rs` only. Read next: `plain_types.rs`, which takes from naga's types what Vulkan forbids.
 
 use naga::back::spv::{
@@ -48,15 +48,21 @@ pub(crate) fn write(request: &Request<'_>) -> Result<Written> {
     .map_err(spirv_error)
 }
 
-/// Refuses what naga 30 writes for a cooperative matrix that no `var` holds: a module without the extension and memory model
-/// that such a matrix needs. Drivers may take it and compute anything.
-pub(crate) fn check_cooperative(entry: &str, capabilities: &[crate::Capability]) -> Result<()> {
+/// Refuses two things about cooperative matrices. If no `var` holds one, naga 30 writes a module without the extension and
+/// memory model that it needs; drivers may take it and compute anything. And of a matrix that is loaded or stored naga checks
+/// the first element only, so a kernel that is to be checked has none.
+pub(crate) fn check_cooperative(entry: &str, capabilities: &[crate::Capability], bounds: Bounds) -> Result<()> {
     let has = |capability| capabilities.contains(&capability);
-    if has(crate::Capability::CooperativeMatrix) && !has(crate::Capability::VulkanMemoryModel) {
-        let reason = "hold at least one cooperative matrix in a `var`, not a `let`".to_owned();
-        return Err(Error::Spirv { kernel: entry.to_owned(), reason });
-    }
-    Ok(())
+    let reason = match has(crate::Capability::CooperativeMatrix) {
+        true if !has(crate::Capability::VulkanMemoryModel) => {
+            "hold at least one cooperative matrix in a `var`, not a `let`"
+        }
+        true if bounds == Bounds::Checked => {
+            "nothing checks where the rows of a cooperative matrix lie; build the kernel `unchecked`"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::Spirv { kernel: entry.to_owned(), reason: reason.to_owned() })
 }
 
 fn write_with(request: &Request<'_>, buffer_bounds: BufferBounds) -> std::result::Result<Vec<u32>, WriteError> {
@@ -82,11 +88,12 @@ fn write_with(request: &Request<'_>, buffer_bounds: BufferBounds) -> std::result
             image_load: BoundsCheckPolicy::Unchecked,
             binding_array: BoundsCheckPolicy::Unchecked,
         },
-        zero_initialize_workgroup_memory: if options.zero_shared {
-            ZeroInitializeWorkgroupMemoryMode::Polyfill
-        } else {
-            ZeroInitializeWorkgroupMemoryMode::None
+        zero_initialize_workgroup_memory: match (options.assume_written, options.driver_zeroes) {
+            (true, _) => ZeroInitializeWorkgroupMemoryMode::None,
+            (false, true) => ZeroInitializeWorkgroupMemoryMode::Native,
+            (false, false) => ZeroInitializeWorkgroupMemoryMode::Polyfill,
         },
+        // `loops.rs` does, where it is needed.
         force_loop_bounding: false,
         // Would ask the device for 16-bit shader inputs, which a compute kernel does not have.
         use_storage_input_output_16: false,

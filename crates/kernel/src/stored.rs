@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn every_part_of_a_kernel_counts() {
-        let zeroed = Options { zero_shared: true, ..Options::default() };
+        let written = Options { assume_written: true, ..Options::default() };
         let keys = [
             key("a", &[]),
             key("b", &[]),
@@ -207,7 +207,7 @@ mod tests {
             key("a", &[("N", -0.0)]),
             key("a", &[("N", 1.0), ("M", 1.0)]),
             Key { entry: Some(String::new()), ..key("a", &[]) },
-            Key { options: zeroed, ..key("a", &[]) },
+            Key { options: written, ..key("a", &[]) },
             Key { sizes: Sizes { shared: [("a".to_owned(), 1)].into(), workgroup: None }, ..key("a", &[]) },
             Key { sizes: Sizes { shared: BTreeMap::new(), workgroup: Some([1; 3]) }, ..key("a", &[]) },
             Key { source: Source::glsl("a"), ..key("a", &[]) },

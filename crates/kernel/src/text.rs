@@ -4,28 +4,35 @@
 //! are checked here first, since naga rounds `1.5` to `1` for an integer without a word.
 //! Read next: `reflect.rs` for what the kernel takes, `spirv.rs` for what is written.
 
+mod adapt;
+mod directives;
+
 use std::collections::BTreeMap;
 
-use naga::ShaderStage;
 use naga::back::PipelineConstants;
 use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
 use naga::front::glsl;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::{AddressSpace, ShaderStage, Span};
 
-use crate::binary::{MAX_PUSH_BYTES, matrices_of};
+use crate::binary::matrices_of;
 use crate::capabilities::{capabilities, declared};
 use crate::error::{Error, Result};
 use crate::linked::Linked;
 use crate::names::{Names, nearest};
+use crate::pointers::{self, Refusal};
 use crate::scalar::{ScalarValue, range_of};
 use crate::signature::{Param, Signature};
 use crate::source::Library;
-use crate::translate::{Options, Translated};
-use crate::{bounds, fold, large_constants, reflect, sanitize, spirv};
+use crate::translate::{Loops, Options, Translated};
+use crate::{bounds, fold, large_constants, loops, reflect, sanitize, spirv};
 
 /// Where naga's GLSL ends, there is still a way.
 const GLSL_ADVICE: &str =
     "naga translates a part of GLSL; for the whole language run `glslangValidator -V` on the file and use the SPIR-V";
+
+/// Bytes of push constants that naga's validator can count; devices have 128 or 256.
+const NAGA_PUSH_BYTES: u32 = 256;
 
 /// Text that parses and is valid.
 #[derive(Clone, Debug)]
@@ -41,7 +48,7 @@ impl Text {
     /// Parses and validates WGSL.
     pub(crate) fn wgsl(source_name: &str, text: &str, libraries: &[Library]) -> Result<Self> {
         let linked = Linked::new(source_name, text, libraries);
-        let module = naga::front::wgsl::parse_str(&linked.text).map_err(|error| {
+        let module = naga::front::wgsl::parse_str(&directives::without_given(&linked.text)).map_err(|error| {
             let report = linked.report(&error.emit_to_string_with_path(&linked.text, source_name));
             Error::Parse { place: linked.place_of(&report, error.location(&linked.text)), report }
         })?;
@@ -50,18 +57,36 @@ impl Text {
 
     /// Parses and validates a compute shader in GLSL.
     pub(crate) fn glsl(source_name: &str, text: &str) -> Result<Self> {
+        let adapted = adapt::adapt(text);
+        let text = if adapted.is_longer { &adapted.text } else { text };
         let linked = Linked::new(source_name, text, &[]);
         let options = glsl::Options::from(ShaderStage::Compute);
-        let module = glsl::Frontend::default().parse(&options, text).map_err(|errors| {
+        let mut module = glsl::Frontend::default().parse(&options, &adapted.text).map_err(|errors| {
             let first = errors.errors.first().map(|error| error.meta.location(text));
             let report = errors.emit_to_string_with_path(text, source_name);
             Error::Parse { place: linked.place(first), report: format!("{}\n{GLSL_ADVICE}", report.trim_end()) }
         })?;
+        adapted.finish(&mut module).map_err(|(at, problem)| {
+            let at = u32::try_from(at).map_or(Span::UNDEFINED, |at| Span::new(at, at));
+            let place = linked.place(Some(at.location(text)));
+            Error::Parse { place, report: format!("{problem}\n{GLSL_ADVICE}") }
+        })?;
         Self::validated(source_name, linked, module, true)
     }
 
-    fn validated(source_name: &str, linked: Linked, module: naga::Module, is_glsl: bool) -> Result<Self> {
-        let info = Validator::new(ValidationFlags::all(), supported()).validate(&module).map_err(|error| {
+    fn validated(source_name: &str, linked: Linked, mut module: naga::Module, is_glsl: bool) -> Result<Self> {
+        pointers::resolve(&mut module).map_err(|Refusal { span, reason }| {
+            let place = linked.place(span.is_defined().then(|| span.location(&linked.text)));
+            Error::Invalid { place, report: reason }
+        })?;
+        check_push_constants(&module)?;
+        let has_others = module.entry_points.len() > 1;
+        let validated = match Validator::new(ValidationFlags::all(), supported()).validate(&module) {
+            // What one entry point may not use need not be in the way of the others.
+            Err(_) if has_others => Validator::new(ValidationFlags::all(), Capabilities::all()).validate(&module),
+            validated => validated,
+        };
+        let info = validated.map_err(|error| {
             let report = linked.report(&error.emit_to_string_with_path(&linked.text, source_name));
             let report = if is_glsl { format!("{report}\n{GLSL_ADVICE}") } else { report };
             Error::Invalid { place: linked.place_of(&report, error.location(&linked.text)), report }
@@ -90,6 +115,7 @@ impl Text {
         let values = self.constant_values(entry, constants)?;
         let (module, info) = process_overrides(&self.module, &self.info, Some((ShaderStage::Compute, entry)), &values)
             .map_err(|error| self.constants_error(entry, constants, error))?;
+        self.check_supported(&module)?;
         let limit = options.max_uniform_bytes.unwrap_or(u32::MAX);
         let (module, info, moved) = large_constants::as_storage(module, info, limit);
         let is_chosen = |point: &naga::EntryPoint| point.stage == ShaderStage::Compute && point.name == entry;
@@ -100,11 +126,6 @@ impl Text {
         if self.is_glsl {
             signature.params.iter_mut().for_each(Param::unwrap_block);
         }
-        if let Some(push) = signature.push_constants.as_ref().filter(|push| push.bytes > MAX_PUSH_BYTES) {
-            let variable = push.members.first().map_or_else(String::new, |member| member.name.clone());
-            let what = "part of more than 64 KiB of push constants";
-            return Err(Error::Unsupported { kernel: entry.to_owned(), variable, what });
-        }
         signature.constants = reflect::constants(&self.module, &module);
         let is_robust = options.robust_buffers && options.sanitize.is_none() && bounds::are_of_ranges(&module, index);
         let checked = self.instrumented((&module, &info, index), &signature, options)?;
@@ -112,6 +133,8 @@ impl Text {
         let counts_workgroups = fold::counts_workgroups(module, index);
         let folded = options.fold.map(|fold| fold::fold(module, index, fold)).transpose()?;
         let (module, info) = folded.as_ref().map_or((module, info), |(module, info)| (module, info));
+        let bounded = if options.loops == Loops::Bounded { loops::bound(module, entry)? } else { None };
+        let (module, info) = bounded.as_ref().map_or((module, info), |(module, info)| (module, info));
         let written = spirv::write(&spirv::Request {
             module,
             info,
@@ -121,7 +144,7 @@ impl Text {
             is_robust,
         })?;
         signature.capabilities = capabilities(&declared(&written.words), &written.words);
-        spirv::check_cooperative(entry, &signature.capabilities)?;
+        spirv::check_cooperative(entry, &signature.capabilities, options.bounds)?;
         signature.matrices = matrices_of(&self.source_name, &written.words, entry, &signature.capabilities)?;
         signature.subgroups = options.subgroups;
         Ok(Translated {
@@ -137,6 +160,19 @@ impl Text {
         })
     }
 
+    /// Refuses what no kernel may use, in a module that holds one entry point of several.
+    fn check_supported(&self, module: &naga::Module) -> Result<()> {
+        if self.module.entry_points.len() <= 1 {
+            return Ok(()); // Asked when it was parsed.
+        }
+        let validated = Validator::new(ValidationFlags::all(), supported()).validate(module);
+        validated.map(drop).map_err(|error| {
+            let report = self.linked.report(&error.emit_to_string_with_path(&self.linked.text, &self.source_name));
+            let place = self.linked.place_of(&report, error.location(&self.linked.text));
+            Error::Invalid { place, report }
+        })
+    }
+
     /// The module with checks, if they are asked for.
     fn instrumented(
         &self,
@@ -145,7 +181,7 @@ impl Text {
         options: &Options,
     ) -> Result<Option<sanitize::Instrumented>> {
         let Some(sanitize) = options.sanitize else { return Ok(None) };
-        let (text, zero_shared) = (self.linked.text.as_str(), options.zero_shared);
+        let (text, zero_shared) = (self.linked.text.as_str(), !options.assume_written);
         let request = sanitize::Request { module, info, index, signature, text, zero_shared, sanitize };
         sanitize::instrument(&request).map(Some)
     }
@@ -200,6 +236,19 @@ impl Text {
         let values: Vec<_> = given.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let values = if values.is_empty() { "at their defaults".to_owned() } else { values.join(", ") };
         Error::Constants { kernel, values, report }
+    }
+}
+
+/// Refuses more push constants than naga's validator counts: it panics on them.
+fn check_push_constants(module: &naga::Module) -> Result<()> {
+    let kernel = || module.entry_points.first().map_or_else(String::new, |point| point.name.clone());
+    let is_push = |variable: &&naga::GlobalVariable| variable.space == AddressSpace::Immediate;
+    let sizes = module.global_variables.iter().map(|(_, variable)| variable).filter(is_push);
+    match sizes.filter_map(|variable| module.types[variable.ty].inner.try_size(module.to_ctx())).max() {
+        Some(bytes) if bytes > NAGA_PUSH_BYTES => {
+            Err(Error::PushConstants { kernel: kernel(), bytes, limit: NAGA_PUSH_BYTES })
+        }
+        _ => Ok(()),
     }
 }
 

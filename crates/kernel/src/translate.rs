@@ -30,8 +30,14 @@ const STACK_BYTES: usize = 32 << 20;
 pub struct Options {
     /// What happens to an index out of range.
     pub bounds: Bounds,
-    /// Whether workgroup memory starts as zero. Costs a pass over it and a barrier.
-    pub zero_shared: bool,
+    /// Whether the shader's author promises that each element of shared memory is written before it is read. Otherwise
+    /// shared memory starts as zeros, as WGSL says.
+    pub assume_written: bool,
+    /// Whether the device is opened with `shaderZeroInitializeWorkgroupMemory`, and the driver zeroes shared memory.
+    /// Otherwise the first invocation of a workgroup does, and the others wait for it.
+    pub driver_zeroes: bool,
+    /// What is done about loops that may never end.
+    pub loops: Loops,
     /// Whether integer division by zero and overflow of the least integer are left undefined, for speed.
     ///
     /// By default they are defined as in WGSL: `x / 0` is `x`, `x % 0` is `0`.
@@ -69,11 +75,35 @@ pub enum Bounds {
     /// One exception: an atomic operation (other than `atomicLoad` and `atomicStore`) on an element of a runtime array, or at
     /// a computed index, has no form that does nothing, so an entry point with one in a buffer clamps in all its buffers.
     /// With [`Options::robust_buffers`] a kernel whose indices pick whole elements leaves all this to the device.
-    /// [`Translated::buffer_bounds`] says which it was. Cooperative matrices are checked at their first element only.
+    /// [`Translated::buffer_bounds`] says which it was. A kernel with cooperative matrices is refused, since nothing checks where
+    /// their rows lie; it has to be [`Bounds::Unchecked`].
     #[default]
     Checked,
     /// It is undefined behaviour. The kernel's author answers for every index.
     Unchecked,
+}
+
+/// What is done about loops that may never end.
+///
+/// A driver's compiler may assume that every loop ends, and leave out a check of an index that can only fail behind a loop
+/// that does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Loops {
+    /// Each ends: by what is written, or else after 2⁶⁴ - 1 rounds, which are counted.
+    Bounded,
+    /// The kernel's author answers for it that every loop ends. One that does not is undefined behaviour.
+    AssumeFinite,
+}
+
+impl Loops {
+    /// What kernels are built with unless their builder says otherwise. `docs/decisions/035` has the figures.
+    pub const DEFAULT: Self = Self::Bounded;
+}
+
+impl Default for Loops {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
 }
 
 /// What a translated kernel does with an index out of range of a buffer.
@@ -190,7 +220,7 @@ impl Module {
     /// [`Error::Constants`] about the constants; [`Error::Unsupported`] for textures and other things that are no buffers;
     /// [`Error::Spirv`] where naga's writer ends. Of SPIR-V, [`Error::Malformed`], [`Error::Unbounded`] for an access that
     /// nothing can bound, and [`Error::NotTranslated`] for
-    /// [`Options::zero_shared`], [`Options::sanitize`] and [`Options::fold`].
+    /// [`Options::assume_written`], [`Options::sanitize`] and [`Options::fold`].
     pub fn translate(
         &self,
         entry: Option<&str>,
@@ -233,7 +263,7 @@ impl Module {
         options: &Options,
     ) -> Result<Translated> {
         let asked = [
-            (options.zero_shared, "zeroing shared memory"),
+            (options.assume_written, "assuming that shared memory is written"),
             (options.sanitize.is_some(), "sanitizing"),
             (options.fold.is_some(), "folding"),
         ];

@@ -69,8 +69,8 @@ pub use vkarray_kernel::{
     Access, Arg, ArgList, ArgShape, Arguments, ArrayArg, ArrayShape, AsArg, Bool, Bounds, BufferBounds, CacheCounters,
     CacheMode, CacheSettings, Complex32, Complex64, ConstArray, Constant, DType, DispatchNode, Element, ElementType,
     Error as KernelError, Fault, Finding, Fold, Groups, Immediate, Kernel, KernelBuilder, KernelCache, Library, Limits,
-    Module, NamedArg, Options, OtherAccess, Param, ParamKind, Parameter, PushMember, Sanitize, Sanitized, ScalarValue,
-    Signature, Source, StoreCounters, Subgroups, Translated,
+    Loops, Module, NamedArg, Options, OtherAccess, Param, ParamKind, Parameter, PushMember, Sanitize, Sanitized,
+    ScalarValue, Signature, Source, StoreCounters, Subgroups, Translated,
 };
 #[cfg(feature = "serde")]
 pub use vkarray_ndarray::ArraySeed;

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use command::Ending;
-use vkarray_kernel::{Error, Fold, Module, Options, Sanitize, Source};
+use vkarray_kernel::{Error, Fold, Loops, Module, Options, Sanitize, Source};
 
 /// One input may take so long, on a machine whose cores are all busy with what is more urgent.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -181,7 +181,7 @@ fn translate(language: Language, bytes: &[u8]) -> Result<(), Error> {
 /// The ways of translation that rewrite a shader.
 fn ways() -> [Options; 4] {
     [
-        Options { robust_buffers: true, zero_shared: true, ..Options::default() },
+        Options { robust_buffers: true, driver_zeroes: true, loops: Loops::AssumeFinite, ..Options::default() },
         Options { max_uniform_bytes: Some(16), ..Options::default() },
         Options { fold: Some(Fold { axes: [7, 5, 500], n_workgroups: Some(17_000) }), ..Options::default() },
         Options { sanitize: Some(Sanitize { max_shared_bytes: 16_384 }), ..Options::default() },

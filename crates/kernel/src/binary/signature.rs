@@ -28,7 +28,7 @@ const MAX_VARIABLES: usize = 1 << 12;
 const MAX_BINDING: u32 = 0xffff;
 
 /// Bytes of push constants, at most; devices allow 128 to 4096.
-pub(crate) const MAX_PUSH_BYTES: u32 = 1 << 16;
+const MAX_PUSH_BYTES: u32 = 1 << 16;
 
 /// Why there is no signature: the module is malformed, or uses what no kernel of ours has.
 #[derive(Debug)]

@@ -264,9 +264,8 @@ fn what_is_no_buffer_is_refused_by_name() {
 #[test]
 fn what_a_translator_does_is_not_done_to_spirv() {
     let module = Module::parse(&Source::spirv(compiled("saxpy"))).unwrap();
-    let options = Options { zero_shared: true, ..Options::default() };
-    let message =
-        "shader.spv: zeroing shared memory is done while a shader is translated, and SPIR-V is taken as it is";
+    let options = Options { assume_written: true, ..Options::default() };
+    let message = "shader.spv: assuming that shared memory is written is done while a shader is translated, and SPIR-V is taken as it is";
     assert_eq!(module.translate(None, &BTreeMap::new(), &options).unwrap_err().to_string(), message);
 }
 

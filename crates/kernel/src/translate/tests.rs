@@ -1,11 +1,13 @@
 //! Golden signatures of small shaders. Refusals are in `tests/refusals.rs`, what is written in `tests/spirv.rs` and
 //! `tests/plain_types.rs`.
 
+use std::borrow::Cow;
+
 use super::*;
 use crate::{Access, ConstantDefault, DType, ParamKind};
 
 fn translate_with(
-    text: &'static str,
+    text: impl Into<Cow<'static, str>>,
     entry: Option<&str>,
     constants: &[(&str, f64)],
     options: &Options,
@@ -14,11 +16,11 @@ fn translate_with(
     Module::parse(&Source::wgsl(text).named("test.wgsl"))?.translate(entry, &constants, options)
 }
 
-fn translate(text: &'static str, constants: &[(&str, f64)]) -> Result<Translated> {
+fn translate(text: impl Into<Cow<'static, str>>, constants: &[(&str, f64)]) -> Result<Translated> {
     translate_with(text, None, constants, &Options::default())
 }
 
-fn signature(text: &'static str, constants: &[(&str, f64)]) -> Signature {
+fn signature(text: impl Into<Cow<'static, str>>, constants: &[(&str, f64)]) -> Signature {
     translate(text, constants).unwrap_or_else(|error| panic!("{error}")).signature
 }
 
@@ -183,7 +185,7 @@ nothing: workgroup 1×1×1",
 #[test]
 fn golden_signatures() {
     for (text, entry, constants, expected) in GOLDEN {
-        let translated = translate_with(text, *entry, constants, &Options::default()).unwrap();
+        let translated = translate_with(*text, *entry, constants, &Options::default()).unwrap();
         assert_eq!(format!("\n{}", translated.signature), *expected);
     }
 }

@@ -113,10 +113,12 @@ fn check(spirv: &[u32], shader: &str) -> usize {
     module.all_inst_iter().filter(|instruction| instruction.class.opcode == Op::CopyLogical).count()
 }
 
-const OPTIONS: [Options; 4] = {
+const OPTIONS: [Options; 5] = {
     let default = Options {
         bounds: Bounds::Checked,
-        zero_shared: false,
+        assume_written: true,
+        driver_zeroes: false,
+        loops: Loops::Bounded,
         unchecked_division: false,
         integer_dot_product: false,
         max_uniform_bytes: None,
@@ -130,7 +132,8 @@ const OPTIONS: [Options; 4] = {
     [
         default,
         Options { bounds: Bounds::Unchecked, ..default },
-        Options { zero_shared: true, ..default },
+        Options { assume_written: false, ..default },
+        Options { assume_written: false, driver_zeroes: true, ..default },
         Options { debug_info: true, ..default },
     ]
 };
@@ -245,7 +248,7 @@ struct Item { weight: f32, tags: array<u32, 3> }
 @group(0) @binding(0) var<storage, read_write> items: array<Item>;
 var<workgroup> tile: array<Item, 4>;
 @compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) { tile[i] = items[i]; }";
-    let translated = translate_with(text, None, &[], &OPTIONS[3]).unwrap();
+    let translated = translate_with(text, None, &[], &Options { debug_info: true, ..OPTIONS[0] }).unwrap();
     let module = parse(&translated.spirv);
     // How many different things have the name.
     let n_named = |name: &str| {

@@ -70,7 +70,7 @@ const REFUSALS: &[Case<'_>] = &[
 #[test]
 fn refusals_name_the_constant_or_entry_point() {
     for (text, entry, constants, message) in REFUSALS {
-        let error = translate_with(text, *entry, constants, &Options::default()).unwrap_err();
+        let error = translate_with(*text, *entry, constants, &Options::default()).unwrap_err();
         assert_eq!(error.to_string(), *message);
     }
 }

@@ -50,13 +50,18 @@ fn has_op(spirv: &[u32], op: u32) -> bool {
 fn options_show_in_the_spirv() {
     const OP_NAME: u32 = 5;
     const OP_ARRAY_LENGTH: u32 = 68;
+    const OP_CONSTANT_NULL: u32 = 46;
     const OP_CONTROL_BARRIER: u32 = 224;
+    const OP_BITWISE_OR: u32 = 197;
     const OP_SELECT: u32 = 169;
     const OP_UDOT: u32 = 4451;
     let shared = "
 var<workgroup> w: array<u32, 4>;
 @group(0) @binding(0) var<storage, read_write> out: array<u32>;
 @compute @workgroup_size(1) fn main() { out[0] = w[1]; }";
+    let waits = "
+@group(0) @binding(0) var<storage, read_write> out: vec4<u32>;
+@compute @workgroup_size(1) fn main() { while out.x != out.y { out.z += 1u; } }";
     let divide = "
 @group(0) @binding(0) var<storage, read_write> out: vec4<u32>;
 @compute @workgroup_size(1) fn main() { out.x = out.y / out.z; }";
@@ -70,8 +75,14 @@ var<workgroup> w: array<u32, 4>;
         (SAXPY, Options { bounds: Bounds::Unchecked, ..default }, OP_ARRAY_LENGTH, false),
         (SAXPY, default, OP_NAME, false),
         (SAXPY, Options { debug_info: true, ..default }, OP_NAME, true),
-        (shared, default, OP_CONTROL_BARRIER, false),
-        (shared, Options { zero_shared: true, ..default }, OP_CONTROL_BARRIER, true),
+        (shared, default, OP_CONTROL_BARRIER, true), // One invocation zeroes, the others wait.
+        (shared, default, OP_CONSTANT_NULL, true),
+        (shared, Options { driver_zeroes: true, ..default }, OP_CONTROL_BARRIER, false),
+        (shared, Options { driver_zeroes: true, ..default }, OP_CONSTANT_NULL, true),
+        (shared, Options { assume_written: true, driver_zeroes: true, ..default }, OP_CONTROL_BARRIER, false),
+        (shared, Options { assume_written: true, driver_zeroes: true, ..default }, OP_CONSTANT_NULL, false),
+        (waits, default, OP_BITWISE_OR, true), // Of both halves of a counter.
+        (waits, Options { loops: Loops::AssumeFinite, ..default }, OP_BITWISE_OR, false),
         (divide, default, OP_SELECT, true), // The zero divisor is replaced.
         (divide, Options { unchecked_division: true, ..default }, OP_SELECT, false),
         (dot, default, OP_UDOT, false),
@@ -108,8 +119,8 @@ fn spirv_val_accepts_every_shader() {
         (TWO, "two", &[("B", 1.0)]),
         (HALF, "main", &[]),
     ] {
-        for bounds in [Bounds::Checked, Bounds::Unchecked] {
-            let options = Options { bounds, zero_shared: true, debug_info: true, ..Options::default() };
+        for (bounds, driver_zeroes) in [(Bounds::Checked, false), (Bounds::Unchecked, true)] {
+            let options = Options { bounds, driver_zeroes, debug_info: true, ..Options::default() };
             let translated = translate_with(text, Some(entry), constants, &options).unwrap();
             assert_eq!(spirv_val(&translated.spirv), None, "{entry}");
         }
@@ -189,33 +200,71 @@ fn capabilities_are_those_of_the_spirv() {
           @compute @workgroup_size(1) fn main() { o[0] = pack4xU8(vec4(o[1])); }",
             &[],
         ),
-        (
-            "enable f16; enable wgpu_cooperative_matrix;
-          @group(0) @binding(0) var<storage, read_write> c: array<f16>;
-          @compute @workgroup_size(32) fn main() {
-              var tile = coopLoad<coop_mat16x16<f16, C>>(&c[0], 16u);
-              coopStore(tile, &c[256], 16u);
-          }",
-            &[C::Float16, C::Storage16, C::Uniform16, C::CooperativeMatrix, C::VulkanMemoryModel],
-        ),
     ];
     for (text, capabilities) in cases {
-        assert_eq!(signature(text, &[]).capabilities, *capabilities, "{text}");
+        assert_eq!(signature(*text, &[]).capabilities, *capabilities, "{text}");
     }
 }
 
 #[test]
-fn a_cooperative_matrix_without_its_extension_is_refused() {
+fn cooperative_matrices_are_of_kernels_without_checks() {
+    use Capability as C;
     let text = "
 enable f16; enable wgpu_cooperative_matrix;
 @group(0) @binding(0) var<storage, read_write> c: array<f16>;
 @compute @workgroup_size(32) fn main() {
-    let tile = coopLoad<coop_mat16x16<f16, C>>(&c[0], 16u);
+    var tile = coopLoad<coop_mat16x16<f16, C>>(&c[0], 16u);
     coopStore(tile, &c[256], 16u);
-}";
-    let message =
-        "kernel `main`: cannot be written as SPIR-V: hold at least one cooperative matrix in a `var`, not a `let`";
-    assert_eq!(translate(text, &[]).unwrap_err().to_string(), message);
+}
+@compute @workgroup_size(1) fn other() { c[0] = 1h; }";
+    // Its first element is inside any array of 257, its last of 512.
+    let refused = "nothing checks where the rows of a cooperative matrix lie; build the kernel `unchecked`";
+    let held = "hold at least one cooperative matrix in a `var`, not a `let`";
+    let unchecked = Options { bounds: Bounds::Unchecked, ..Options::default() };
+    let robust = Options { robust_buffers: true, ..Options::default() };
+    let in_let = text.replace("var tile", "let tile");
+    let cases =
+        [(text.to_owned(), Options::default(), refused), (text.to_owned(), robust, refused), (in_let, unchecked, held)];
+    for (text, options, reason) in cases {
+        let error = translate_with(text, Some("main"), &[], &options).unwrap_err();
+        assert_eq!(error.to_string(), format!("kernel `main`: cannot be written as SPIR-V: {reason}"));
+    }
+    let capabilities = translate_with(text, Some("main"), &[], &unchecked).unwrap().signature.capabilities;
+    let expected = [C::Float16, C::Storage16, C::Uniform16, C::CooperativeMatrix, C::VulkanMemoryModel];
+    assert_eq!(capabilities, expected);
+    assert!(translate_with(text, Some("other"), &[], &Options::default()).is_ok());
+}
+
+#[test]
+fn push_constants_beyond_what_naga_counts_are_refused_with_the_numbers() {
+    let text = |words: u32| {
+        format!(
+            "var<immediate> p: array<u32, {words}>;
+@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@compute @workgroup_size(1) fn first() {{ out[0] = p[{words} - 1]; }}"
+        )
+    };
+    assert_eq!(signature(text(64), &[]).push_constants.unwrap().bytes, 256);
+    for words in [65, 1 << 20] {
+        let message = format!("kernel `first`: {} bytes of push constants, at most 256 are possible", 4 * words);
+        assert_eq!(translate(text(words), &[]).unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn an_entry_point_is_refused_for_what_it_uses_itself() {
+    let text = "
+enable subgroups, f16;
+@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@group(0) @binding(1) var cubes: texture_storage_2d<r16unorm, write>;
+@compute @workgroup_size(1) fn paints() { textureStore(cubes, vec2(0), vec4(1.0)); }
+@compute @workgroup_size(1) fn counts() { out[0] = subgroupAdd(1u); }";
+    assert_eq!(translate_with(text, Some("counts"), &[], &Options::default()).unwrap().signature.params.len(), 1);
+    let error = translate_with(text, Some("paints"), &[], &Options::default()).unwrap_err().to_string();
+    assert!(error.starts_with("test.wgsl:4"), "{error}");
+    let unknown = translate("enable warp_speed;\n@compute @workgroup_size(1) fn main() {}", &[]).unwrap_err();
+    assert!(unknown.to_string().starts_with("test.wgsl:1:8: the shader does not parse"), "{unknown}");
+    assert!(unknown.to_string().contains("warp_speed"), "{unknown}");
 }
 
 #[test]

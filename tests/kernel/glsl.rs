@@ -1,0 +1,83 @@
+//! GLSL in the styles of OpenGL and OpenGL ES: runs as its author means it.
+
+use vkarray::{Groups, Source};
+
+use crate::fixture::{Fixture, contents};
+
+#[test]
+fn a_filter_of_opengl_es_runs() {
+    let fixture = Fixture::open();
+    let text = "#version 310 es
+        precision highp float;
+        precision mediump int;
+        layout(local_size_x = 8, local_size_y = 4, local_size_z = 1) in;
+        uniform int width;
+        uniform highp int height;
+        layout(location = 2) uniform float gain;
+        layout(std430, binding = 0) readonly restrict buffer Source { highp float source[]; };
+        layout(std430, binding = 1) writeonly buffer Target { float target[]; };
+        lowp float at(mediump int x, const in int y) {
+            return source[clamp(y, 0, height - 1) * width + clamp(x, 0, width - 1)];
+        }
+        void main() {
+            ivec2 p = ivec2(gl_GlobalInvocationID.xy);
+            if (p.x >= width || p.y >= height) return;
+            float sum = at(p.x - 1, p.y) + at(p.x + 1, p.y) - 2.0 * at(p.x, p.y + 1);
+            target[p.y * width + p.x] = gain * sum;
+        }";
+    let (width, height) = (13_i32, 7_i32);
+    let source: Vec<f32> = (0..91_u16).map(|i| f32::from(i * 29 % 64)).collect();
+    let (x, y) = (fixture.slice_to_device(&source).unwrap(), fixture.zeros::<f32>([91]).unwrap());
+    let kernel = fixture.kernel(Source::glsl(text)).build().unwrap();
+    kernel.dispatch(fixture.default_stream(), Groups::covering([13, 7]), (&x, &y, width, height, 0.5_f32)).unwrap();
+    let at = |x: i32, y: i32| {
+        let place = y.clamp(0, height - 1) * width + x.clamp(0, width - 1);
+        source[usize::try_from(place).unwrap()]
+    };
+    let expected = |i: i32| {
+        let (x, y) = (i % width, i / width);
+        0.5 * (at(x - 1, y) + at(x + 1, y) - 2.0 * at(x, y + 1))
+    };
+    assert_eq!(contents(&y), (0..91).map(expected).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_reduction_of_opengl_runs() {
+    let fixture = Fixture::open();
+    let text = "#version 430 core
+        #define GROUP 64
+        layout(local_size_x = GROUP) in;
+        layout(push_constant) uniform Push { layout(offset = 0) uint n; layout(offset = 4) uint scale; } push;
+        layout(std430, binding = 0) coherent readonly buffer X { uint x[]; };
+        layout(std430, binding = 1) coherent writeonly buffer Sums { uint sums[]; };
+        struct Inner { float a; vec2 b; };
+        struct Outer { Inner a; uint n[3]; };
+        shared uint parts[GROUP];
+        void zero(inout float value) { value = 0.0; }
+        void add(inout uint value, uint by) { value += by; }
+        void main() {
+            uint local = gl_LocalInvocationID.x;
+            uint i = gl_WorkGroupID.x * gl_WorkGroupSize.x + local;
+            Outer data;
+            data.a.a = 3.0;
+            data.a.b = vec2(1.0, 2.0);
+            data.n[0] = data.n[1] = data.n[2] = 7u;
+            zero(data.a.a);
+            add(data.n[i % 3u], i < push.n ? push.scale * x[i] : 0u);
+            parts[local] = data.n[i % 3u] - 7u + uint(data.a.a);
+            memoryBarrierShared();
+            barrier();
+            for (uint half_ = GROUP / 2u; half_ > 0u; half_ >>= 1) {
+                if (local < half_) parts[local] += parts[local + half_];
+                barrier();
+                groupMemoryBarrier();
+            }
+            if (local == 0u) sums[gl_WorkGroupID.x] = parts[0];
+        }";
+    let values: Vec<u32> = (0..64 * 3 - 5).map(|i| i * i + 1).collect();
+    let (x, sums) = (fixture.slice_to_device(&values).unwrap(), fixture.zeros::<u32>([3]).unwrap());
+    let kernel = fixture.kernel(Source::glsl(text)).build().unwrap();
+    let n = u32::try_from(values.len()).unwrap();
+    kernel.dispatch(fixture.default_stream(), Groups::exact([3, 1, 1]), (&x, &sums, n, 3_u32)).unwrap();
+    assert_eq!(contents(&sums), values.chunks(64).map(|part| 3 * part.iter().sum::<u32>()).collect::<Vec<_>>());
+}
