@@ -3,7 +3,7 @@
 //! One enum for the crate. A variant carries the facts a caller can act on; a failing Vulkan call that nobody can
 //! act on keeps the call's name and code. The crates above wrap this as their `source()`.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ash::vk;
 
@@ -160,6 +160,14 @@ impl Error {
         move |code| match code {
             vk::Result::ERROR_DEVICE_LOST => Self::DeviceLost { call, labels: Vec::new() },
             code => Self::Vulkan { call, code },
+        }
+    }
+
+    /// The same error; one of a wait that began earlier reports the whole of its time.
+    pub(crate) fn since(self, begun: Instant) -> Self {
+        match self {
+            Self::Timeout { .. } => Self::Timeout { waited: begun.elapsed() },
+            other => other,
         }
     }
 
