@@ -11,6 +11,7 @@ mod constants;
 mod disk;
 mod folding;
 mod indirect;
+mod language;
 mod launch;
 mod layouts;
 mod library;
