@@ -15,6 +15,7 @@ mod forged;
 mod glsl;
 mod indirect;
 mod inference;
+mod language;
 mod launch;
 mod layouts;
 mod library;

@@ -6,9 +6,7 @@
 use std::process::Command;
 use std::sync::Arc;
 
-use vkarray::{
-    Allocator, Block, DeviceType, MemoryError, MemoryKind, MemoryManager, PassthroughManager, PoolManager, Shortage,
-};
+use vkarray::{Allocator, Block, MemoryError, MemoryKind, MemoryManager, PassthroughManager, PoolManager, Shortage};
 
 use super::pattern;
 use crate::fixture::{Fixture, skipped};
@@ -16,6 +14,9 @@ use crate::kernels::{keep_busy, spin};
 
 /// Bytes of each block while memory is used up: few blocks, and each of them within every device's limit.
 const LARGE: u64 = 192 << 20;
+
+/// Why a test cannot run on some drivers.
+const BOUNDLESS: &str = "a driver that gives out no more than its heap holds";
 
 #[test]
 fn a_block_beyond_the_limit_is_refused_with_both_numbers() {
@@ -33,10 +34,9 @@ fn a_block_beyond_the_limit_is_refused_with_both_numbers() {
 #[test]
 fn memory_that_runs_out_comes_back() {
     let fixture = Fixture::open();
-    let heap = fixture.info().device_memory_bytes();
-    if fixture.info().device_type != DeviceType::Cpu || heap > 4 << 30 {
+    let Some(heap) = small_memory(&fixture) else {
         return skipped("memory_that_runs_out_comes_back", "a small heap that is all memory, as CPU drivers have");
-    }
+    };
     let mut blocks = Vec::new();
     let error = loop {
         match fixture.allocator().allocate(LARGE, MemoryKind::Device) {
@@ -44,7 +44,7 @@ fn memory_that_runs_out_comes_back() {
             Err(error) => break error,
         }
         if blocks.len() as u64 * LARGE > 2 * heap {
-            return skipped("memory_that_runs_out_comes_back", "a driver that gives out no more than its heap holds");
+            return skipped("memory_that_runs_out_comes_back", BOUNDLESS);
         }
     };
     let usage = fixture.allocator().usage();
@@ -149,6 +149,28 @@ fn pooled_memory_in_use_is_given_out_after_its_work_and_waited_for_in_another_si
     drop(larger);
 }
 
+/// Bytes of the memory that there is, if it is a CPU driver's and so little that a test can take all of it.
+///
+/// lavapipe since 23.1 has all of the system's memory as its heap, so there the process's bound counts.
+fn small_memory(fixture: &Fixture) -> Option<u64> {
+    let heap = fixture.info().device_memory_bytes().min(address_space());
+    (fixture.is_cpu() && heap <= 4 << 30).then_some(heap)
+}
+
+/// Bytes of addresses that the process may use.
+fn address_space() -> u64 {
+    #[cfg(unix)]
+    {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: `limit` is a whole `rlimit`, which the call fills.
+        let result = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
+        assert_eq!(result, 0, "the limit of the address space cannot be asked for");
+        limit.rlim_cur
+    }
+    #[cfg(not(unix))]
+    u64::MAX
+}
+
 /// A device whose memory is all taken.
 struct UsedUp {
     /// Two blocks that the device still uses.
@@ -160,11 +182,10 @@ struct UsedUp {
 
 fn used_up(test: &str, manager: Box<dyn MemoryManager>) -> Option<UsedUp> {
     let fixture = Fixture::open();
-    let heap = fixture.info().device_memory_bytes();
-    if fixture.info().device_type != DeviceType::Cpu || heap > 4 << 30 {
+    let Some(heap) = small_memory(&fixture) else {
         skipped(test, "a small heap that is all memory, as CPU drivers have");
         return None;
-    }
+    };
     let (spin, small) = (spin(&fixture), fixture.zeros::<u32>([1]).unwrap());
     fixture.synchronize().unwrap();
     let allocator = Allocator::with_manager(fixture.device(), manager).unwrap();
@@ -172,7 +193,7 @@ fn used_up(test: &str, manager: Box<dyn MemoryManager>) -> Option<UsedUp> {
     while let Ok(block) = allocator.allocate(LARGE, MemoryKind::Device) {
         blocks.push(block);
         if blocks.len() as u64 * LARGE > 2 * heap {
-            skipped(test, "a driver that gives out no more than its heap holds");
+            skipped(test, BOUNDLESS);
             return None;
         }
     }
@@ -193,7 +214,7 @@ fn memory_runs_out_where_the_system_bounds_it() {
         return skipped("memory_runs_out_where_the_system_bounds_it", "a device whose memory is the system's");
     }
     drop(fixture);
-    // KiB of address space: the drivers' own needs, and less than twice the heap, where the tests would give up.
+    // KiB of address space: the drivers' own needs, and less than twice a small heap, where the tests would give up.
     let bounded = "ulimit -v 3600000 && exec \"$0\" \"$@\"";
     let tests = [
         "memory_that_runs_out_comes_back",
@@ -210,5 +231,9 @@ fn memory_runs_out_where_the_system_bounds_it() {
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {text}", output.status);
+    if text.contains(BOUNDLESS) {
+        // lavapipe 25 grows a file and maps it; that the system refuses either reaches nobody.
+        return skipped("memory_runs_out_where_the_system_bounds_it", BOUNDLESS);
+    }
     assert!(text.contains("3 passed") && !text.contains("SKIPPED"), "{text}");
 }

@@ -163,6 +163,37 @@ fn what_does_not_fold_is_refused_with_both_numbers() {
 }
 
 #[test]
+fn a_launch_of_more_than_32_bits_of_invocations_is_refused() {
+    let fixture = Fixture::open();
+    let limits = fixture.info().limits.max_compute_work_group_count;
+    let note = kernel(&fixture, NOTE); // Two by two invocations a workgroup.
+    let visits = fixture.zeros::<u32>([64]).unwrap();
+    let wrong = fixture.zeros::<u32>([1]).unwrap();
+    let stream = fixture.stream().unwrap();
+    let refused = |groups| note.dispatch(&stream, groups, (&visits, &wrong, 1_u32)).unwrap_err();
+    let message = |n: u64, axis| {
+        format!(
+            "{n} workgroups of 2 invocations on axis {axis}: one dispatch has at most 4294967296 invocations on an \
+             axis, which global_invocation_id numbers in 32 bits; dispatch the items in parts"
+        )
+    };
+    // Along x, folded where the device's axis is shorter.
+    for items in [(1_u64 << 32) + 1, (1 << 32) + 64, (1 << 33) - 2] {
+        assert_eq!(refused(Groups::covering([items])).to_string(), message(items.div_ceil(2), 'x'));
+    }
+    let n = (1_u32 << 31) + 1;
+    assert_eq!(refused(Groups::exact([n, 1, 1])).to_string(), message(n.into(), 'x'));
+    let error = refused(Groups::covering([1 << 40]));
+    assert!(matches!(error, KernelError::GroupCount { axis: 'x', .. }), "{error}");
+    // On another axis only where a device launches so many.
+    if limits[1] >= n {
+        assert_eq!(refused(Groups::exact([1, n, 1])).to_string(), message(n.into(), 'y'));
+    }
+    assert!(stream.query().unwrap(), "a refused call recorded something");
+    assert_eq!(contents(&visits), [0; 64]);
+}
+
+#[test]
 fn spirv_is_not_folded_and_says_so() {
     let fixture = Fixture::open();
     let limit = fixture.info().limits.max_compute_work_group_count[0];

@@ -3,7 +3,7 @@
 use vkarray::{DeviceNDArray, Graph, GraphRecorder, Groups, Kernel, KernelError, Source};
 
 use super::kernel;
-use crate::fixture::{Fixture, contents};
+use crate::fixture::{Fixture, contents, skipped};
 
 /// Counts workgroups, and the highest number on each axis.
 const COUNT: &str = "
@@ -91,6 +91,31 @@ fn more_than_the_device_allows_launches_nothing() {
             assert_eq!(contents(&seen)[0], expected, "{numbers:?}");
         }
     }
+}
+
+/// As [`COUNT`], with workgroups so large that the device's own limit allows more than 32 bits number.
+const LARGE: &str = "
+    @group(0) @binding(0) var<storage, read_write> seen: array<atomic<u32>, 4>;
+    override SIZE: u32;
+    @compute @workgroup_size(1, SIZE) fn count() { atomicAdd(&seen[0], 1u); }";
+
+#[test]
+fn more_invocations_than_32_bits_number_launch_nothing() {
+    let fixture = Fixture::open();
+    let limits = &fixture.info().limits;
+    let size = limits.max_compute_work_group_size[1].min(limits.max_compute_work_group_invocations);
+    let more = u32::try_from((1_u64 << 32) / u64::from(size) + 1).unwrap();
+    if more > limits.max_compute_work_group_count[1] {
+        return skipped("more_invocations_than_32_bits_number_launch_nothing", "the device launches fewer workgroups");
+    }
+    let build = |checks| fixture.kernel(Source::wgsl(LARGE)).constant("SIZE", size).sanitize(checks).build().unwrap();
+    let counts = fixture.slice_to_device(&[1, more, 1]).unwrap();
+    let seen = fixture.zeros::<u32>([4]).unwrap();
+    let launch = |checks| build(checks).dispatch(fixture.default_stream(), Groups::indirect(&counts, 0), (&seen,));
+    launch(false).unwrap();
+    let error = launch(true).unwrap_err();
+    assert!(matches!(error, KernelError::InvocationCount { axis: 'y', .. }), "{error}");
+    assert_eq!(contents(&seen), [0; 4]);
 }
 
 #[test]

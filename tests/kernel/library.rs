@@ -41,6 +41,42 @@ fn barriers_count() {
 }
 
 #[test]
+fn barriers_that_count_order_buffers() {
+    let fixture = Fixture::open();
+    // Before each call every invocation writes its own element, after it reads one that another wrote; and in between it
+    // sees to it that nobody still reads what is written next.
+    let calls = ["u32(barrier_and(i, n == 64u))", "u32(barrier_or(i, i == 3u))", "barrier_count(i, i < 9u)"];
+    for (call, counted) in calls.into_iter().zip([1_u32, 1, 9]) {
+        let text = format!(
+            "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+            @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+            @compute @workgroup_size(64) fn exchange(
+                @builtin(local_invocation_index) i: u32, @builtin(workgroup_id) w: vec3<u32>,
+            ) {{
+                let n = 64u;
+                var sum = 0u;
+                for (var round = 1u; round < 6u; round++) {{
+                    x[w.x * n + i] = i * round;
+                    sum += {call} * x[w.x * n + (i + 37u * round) % n];
+                    sum += {call} - {counted}u;
+                }}
+                out[w.x * n + i] = sum;
+            }}"
+        );
+        let expected: Vec<u32> =
+            (0..3 * 64).map(|at| (1..6).map(|round| counted * ((at + 37 * round) % 64) * round).sum()).collect();
+        for checks in [false, true] {
+            let source = Source::wgsl(text.clone()).with(Library::new("barrier.wgsl", library::BARRIER));
+            let exchange = fixture.kernel(source).sanitize(checks).build().unwrap();
+            let (x, out) = (fixture.zeros::<u32>([3 * 64]).unwrap(), fixture.zeros::<u32>([3 * 64]).unwrap());
+            let result = exchange.dispatch(fixture.default_stream(), Groups::exact([3, 1, 1]), (&x, &out));
+            result.unwrap_or_else(|error| panic!("{call}: {error}"));
+            assert_eq!(contents(&out), expected, "{call}");
+        }
+    }
+}
+
+#[test]
 fn floats_are_added_and_compared_atomically() {
     let fixture = Fixture::open();
     let text = "@group(0) @binding(0) var<storage, read> x: array<f32>;

@@ -14,7 +14,9 @@ const OUT_OF_RANGE: &str = include_str!("sanitizer/out_of_range.wgsl");
 const DIVISION: &str = include_str!("sanitizer/division.wgsl");
 const UNINITIALISED: &str = include_str!("sanitizer/uninitialised.wgsl");
 const RACES: &str = include_str!("sanitizer/races.wgsl");
+const BUFFERS: &str = include_str!("sanitizer/buffers.wgsl");
 const DIVERGENCE: &str = include_str!("sanitizer/divergence.wgsl");
+const ZEROED: &str = include_str!("sanitizer/zeroed.wgsl");
 const CORRECT: &str = include_str!("sanitizer/correct.wgsl");
 
 /// The arrays that the shaders take, by name.
@@ -159,6 +161,42 @@ fn races_on_shared_memory_are_found() {
             ("whole_struct", &race("pairs[")),
             ("small_values", &race("flags[")),
             ("second_round", &race("tile[")),
+            ("first_round", &race("tile[")),
+        ],
+    );
+}
+
+#[test]
+fn a_race_on_memory_that_starts_as_zero_is_one_as_well() {
+    let fixture = Fixture::open();
+    let builder = zeroed(builder(&fixture, RACES, "first_round"));
+    let error = Arrays::new(&fixture).run(builder, 1).unwrap_err();
+    let KernelError::Found(finding) = error else { panic!("{error}") };
+    assert!(matches!(&finding.fault, Fault::Race { variable, .. } if variable.starts_with("tile[")), "{finding}");
+    assert_eq!(finding.line, marked(RACES, "first_round"));
+}
+
+#[test]
+fn races_on_buffers_are_found() {
+    let race = |expected: &'static str| move |fault: &Fault| matches!(fault, Fault::BufferRace { variable, .. } if variable.starts_with(expected));
+    check(
+        BUFFERS,
+        &[
+            ("accumulate", &race("y[0]")),
+            ("all_write_the_same", &|fault| {
+                let Fault::BufferRace { variable, is_write: true, other: OtherAccess::WrittenBy(other) } = fault else {
+                    return false;
+                };
+                variable == "y[3]" && *other < 64
+            }),
+            ("no_barrier", &race("y[")),
+            ("barrier_of_shared_memory", &race("y[")),
+            ("next_round", &race("y[")),
+            ("in_a_function", &race("y[")),
+            ("through_a_pointer", &race("y[")),
+            ("member", &race("items[")),
+            ("whole_item", &race("items[")),
+            ("before_the_array", &race("whole")),
         ],
     );
 }
@@ -177,7 +215,7 @@ fn barriers_that_not_all_come_to_are_found() {
     );
 }
 
-const CORRECT_KERNELS: [&str; 22] = [
+const CORRECT_KERNELS: [&str; 28] = [
     "guarded",
     "returns_early",
     "short_circuit",
@@ -200,6 +238,12 @@ const CORRECT_KERNELS: [&str; 22] = [
     "private_arrays",
     "halo",
     "switches",
+    "one_accumulates",
+    "exchanged",
+    "read_by_all_then_written",
+    "atomic_hits",
+    "parts_of_workgroups",
+    "own_members",
 ];
 
 #[test]
@@ -207,7 +251,7 @@ fn kernels_without_a_fault_compute_what_they_compute_without_checks() {
     let fixture = Fixture::open();
     assert_eq!(CORRECT.matches("@compute").count(), CORRECT_KERNELS.len());
     for entry in CORRECT_KERNELS {
-        let groups = if ["guarded", "halo", "uniform_branch"].contains(&entry) { 4 } else { 1 };
+        let groups = if ["guarded", "halo", "uniform_branch", "parts_of_workgroups"].contains(&entry) { 4 } else { 1 };
         let results = [true, false].map(|checks| {
             let arrays = Arrays::new(&fixture);
             let builder = builder(&fixture, CORRECT, entry).sanitize(checks);
@@ -217,6 +261,54 @@ fn kernels_without_a_fault_compute_what_they_compute_without_checks() {
         assert_eq!(results[0], results[1], "{entry}");
         assert_ne!(results[0].1, [0; 64], "{entry} computes something");
     }
+}
+
+/// A kernel whose shared memory starts as zero.
+fn zeroed(builder: KernelBuilder) -> KernelBuilder {
+    builder.zero_shared(true)
+}
+
+#[test]
+fn shared_memory_that_starts_as_zero_can_be_read_before_it_is_written() {
+    let fixture = Fixture::open();
+    let x = (0..64).collect::<Vec<i32>>();
+    let expected: [(&str, Vec<i32>); 4] = [
+        ("counts_at_once", vec![22; 64]),
+        ("histogram_at_once", {
+            let counts = (0..8).map(|bin| x.iter().filter(|&x| x % 7 == bin).count() as i32 + 1);
+            counts.chain([0; 56]).collect()
+        }),
+        ("half_filled", x.iter().map(|l| if l ^ 16 < 32 { l ^ 16 } else { 0 }).collect()),
+        ("never_written", vec![1; 64]),
+    ];
+    assert_eq!(ZEROED.matches("@compute").count(), expected.len());
+    for (entry, expected) in expected {
+        let arrays = Arrays::new(&fixture);
+        arrays.run(zeroed(builder(&fixture, ZEROED, entry)), 1).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(contents(&arrays.y), expected, "{entry}");
+    }
+}
+
+#[test]
+fn a_buffer_whose_notes_do_not_fit_is_not_looked_at() {
+    let fixture = Fixture::open();
+    // The notes take twice the bytes of a buffer; one binding of this device must hold them.
+    let n = usize::try_from(fixture.info().limits.max_storage_buffer_range.min(1 << 30) / 8).unwrap();
+    let text = "
+        @group(0) @binding(0) var<storage, read_write> large: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> small: array<u32>;
+        @compute @workgroup_size(64) fn both(@builtin(local_invocation_index) l: u32) {
+            large[0] = l;
+            if arrayLength(&small) == 2u { small[0] = l; }
+        }";
+    let kernel = fixture.kernel(Source::wgsl(text)).sanitize(true).build().unwrap();
+    let large = fixture.device_array::<u32>([n]).unwrap();
+    let one = fixture.zeros::<u32>([1]).unwrap();
+    let two = fixture.zeros::<u32>([2]).unwrap();
+    let run = |small| kernel.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&large, small));
+    run(&one).unwrap();
+    let error = run(&two).unwrap_err();
+    assert!(error.to_string().contains("`small[0]` is written here"), "{error}");
 }
 
 #[test]

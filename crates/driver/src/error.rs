@@ -3,7 +3,7 @@
 //! One enum for the crate. A variant carries the facts a caller can act on; a failing Vulkan call that nobody can
 //! act on keeps the call's name and code. The crates above wrap this as their `source()`.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ash::vk;
 
@@ -187,6 +187,14 @@ impl Error {
     #[must_use]
     pub fn is_no_device(&self) -> bool {
         matches!(self, Self::LoaderMissing { .. } | Self::NoDevice { .. })
+    }
+
+    /// The same error; one of a wait that began earlier reports the whole of its time.
+    pub(crate) fn since(self, begun: Instant) -> Self {
+        match self {
+            Self::Timeout { .. } => Self::Timeout { waited: begun.elapsed() },
+            other => other,
+        }
     }
 
     /// Whether the device said it has no memory left, on either side.

@@ -33,7 +33,7 @@ impl Event {
                 }
             }
             timeline::wait_any(&waits, timeout.map(|limit| limit.saturating_sub(begun.elapsed())))
-                .map_err(|error| since(begun, error))?;
+                .map_err(|error| error.since(begun))?;
         }
     }
 
@@ -53,7 +53,7 @@ impl Event {
         for point in captures.iter().flatten() {
             point
                 .wait(timeout.map(|limit| limit.saturating_sub(begun.elapsed())))
-                .map_err(|error| since(begun, error))?;
+                .map_err(|error| error.since(begun))?;
         }
         Ok(())
     }
@@ -66,12 +66,4 @@ fn captures(events: &[&Event]) -> Result<Vec<Option<Point>>> {
         return Err(Error::DifferentDevices);
     }
     Ok(events.iter().map(|event| event.point()).collect())
-}
-
-/// A time limit counts for the whole wait, not for its last part.
-fn since(begun: Instant, error: Error) -> Error {
-    match error {
-        Error::Timeout { .. } => Error::Timeout { waited: begun.elapsed() },
-        error => error,
-    }
 }

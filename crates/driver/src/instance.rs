@@ -19,10 +19,10 @@ use crate::snapshot::DeviceInfo;
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
 /// Whether synchronisation validation looks at what shaders touch, which layers since the middle of 2024 do on request only.
+///
+/// Every layer is asked, since the version that a manifest states need not be the layer's own. One that does not know such
+/// requests looks in any case, and [`is_about_settings`] sets its complaint aside.
 const SHADER_ACCESSES: &CStr = c"syncval_shader_accesses_heuristic";
-
-/// The first release whose layer surely knows [`SHADER_ACCESSES`]; a layer that does not would complain.
-const SHADER_ACCESSES_SINCE: u32 = vk::make_api_version(0, 1, 4, 304);
 
 /// The first release that knows [`COOPERATIVE_MATRIX`].
 const COOPERATIVE_MATRIX_SINCE: u32 = vk::make_api_version(0, 1, 3, 255);
@@ -294,9 +294,9 @@ fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instan
     let mut settings = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);
     let mut messenger;
     if let Some(messages) = messages {
-        let Some(layer_version) = layer_version(entry)? else {
+        if layer_version(entry)?.is_none() {
             return Err(Error::ValidationMissing { hint: INSTALL_LAYER });
-        };
+        }
         layers.push(VALIDATION_LAYER.as_ptr());
         extensions.push(vk::EXT_DEBUG_UTILS_NAME.as_ptr());
         messenger = messenger_info(messages);
@@ -306,9 +306,7 @@ fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instan
             info = info.push_next(&mut features);
         }
         // The layer reads its settings without being asked for their extension, which its manifest may not list.
-        if layer_version >= SHADER_ACCESSES_SINCE {
-            info = info.push_next(&mut settings);
-        }
+        info = info.push_next(&mut settings);
     }
     let info = info.enabled_layer_names(&layers).enabled_extension_names(&extensions);
     // SAFETY: `info` and all it points to live across the call; the messages' box lives as long as the instance.
@@ -379,8 +377,33 @@ unsafe extern "system" fn on_message(
     let id = unsafe { data.message_id_name_as_c_str() }.map_or(Cow::Borrowed(""), CStr::to_string_lossy);
     // SAFETY: as above.
     let text = unsafe { data.message_as_c_str() }.map_or(Cow::Borrowed(""), CStr::to_string_lossy);
+    if is_about_settings(&id, &text) {
+        return vk::FALSE;
+    }
     tracing::error!(target: "vkarray::validation", %id, "{text}");
     let message = ValidationMessage { id: id.into_owned(), text: text.into_owned() };
     messages.lock().unwrap_or_else(PoisonError::into_inner).push(message);
     vk::FALSE
+}
+
+/// Whether a layer says only that it does not know the structure that [`SHADER_ACCESSES`] is sent in.
+fn is_about_settings(id: &str, text: &str) -> bool {
+    let structure = vk::StructureType::LAYER_SETTINGS_CREATE_INFO_EXT.as_raw();
+    id == "VUID-VkInstanceCreateInfo-pNext-pNext" && text.contains(&format!("unknown VkStructureType ({structure})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_complaint_of_our_own_request_is_set_aside() {
+        let text =
+            |structure| format!("pNext chain includes a structure with unknown VkStructureType ({structure}); …");
+        let id = "VUID-VkInstanceCreateInfo-pNext-pNext";
+        assert!(is_about_settings(id, &text(1_000_496_000)));
+        assert!(!is_about_settings(id, &text(1_000_496_001)));
+        assert!(!is_about_settings("VUID-VkDeviceCreateInfo-pNext-pNext", &text(1_000_496_000)));
+        assert!(!is_about_settings(id, "1000496000"));
+    }
 }

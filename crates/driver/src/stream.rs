@@ -224,7 +224,8 @@ impl Stream {
     ///
     /// [`Error::Timeout`](crate::Error::Timeout), and those of [`Stream::synchronize`].
     pub fn synchronize_for(&self, timeout: Duration) -> Result<()> {
-        self.wait_until(Instant::now().checked_add(timeout))
+        let begun = Instant::now();
+        self.wait_until(begun.checked_add(timeout)).map_err(|error| error.since(begun))
     }
 
     /// All lanes are sent before the first is waited for, and none has to wait for another on the device.

@@ -184,18 +184,18 @@ impl Timeline {
 
     fn sleep(&self, value: u64, timeout: Option<Duration>, begun: Instant) -> Result<()> {
         loop {
-            let left = timeout.map_or(LONGEST_SLEEP, |limit| limit.saturating_sub(begun.elapsed()));
-            match self.call_wait(value, Some(left.min(LONGEST_SLEEP))) {
+            let waited = begun.elapsed();
+            let Some(sleep) = next_sleep(timeout, waited) else { return Err(Error::Timeout { waited }) };
+            match self.call_wait(value, Some(sleep.min(LONGEST_SLEEP))) {
                 Ok(()) => return Ok(()),
-                Err(vk::Result::TIMEOUT) if left > LONGEST_SLEEP || timeout.is_none() => self.device().check_lost()?,
-                Err(vk::Result::TIMEOUT) => return Err(Error::Timeout { waited: begun.elapsed() }),
+                Err(vk::Result::TIMEOUT) => self.device().check_lost()?,
                 Err(code) => return Err(self.device().failed("vkWaitSemaphores")(code)),
             }
         }
     }
 
     fn call_wait(&self, value: u64, timeout: Option<Duration>) -> VkResult<()> {
-        let timeout_ns = timeout.map_or(u64::MAX, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX));
+        let timeout_ns = timeout.map_or(u64::MAX, nanoseconds);
         let (semaphores, values) = ([self.raw()], [value]);
         let info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
         // SAFETY: `info` borrows both arrays; `self` keeps the semaphore alive.
@@ -249,6 +249,21 @@ fn create(device: &Arc<Device>) -> Result<vk::Semaphore> {
     raw.map_err(device.failed("vkCreateSemaphore"))
 }
 
+/// As many as Vulkan can count.
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// How long to sleep next, or `None` once the limit has passed.
+///
+/// A driver rounds times and has a clock of its own, so it may return early. Only the time measured here ends a wait.
+fn next_sleep(limit: Option<Duration>, waited: Duration) -> Option<Duration> {
+    match limit {
+        None => Some(Duration::MAX),
+        Some(limit) => limit.checked_sub(waited).filter(|left| !left.is_zero()),
+    }
+}
+
 /// Blocks until one of the values is reached on its timeline. All timelines are of one device.
 pub(crate) fn wait_any(waits: &[(Arc<Timeline>, u64)], timeout: Option<Duration>) -> Result<()> {
     let Some((first, _)) = waits.first() else { return Ok(()) };
@@ -257,14 +272,55 @@ pub(crate) fn wait_any(waits: &[(Arc<Timeline>, u64)], timeout: Option<Duration>
     // What failed with the device may never be reached.
     device.check_lost()?;
     let begun = Instant::now();
-    let timeout_ns = timeout.map_or(u64::MAX, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX));
     let (semaphores, values): (Vec<_>, Vec<_>) = waits.iter().map(|(timeline, value)| (timeline.raw(), *value)).unzip();
     let info =
         vk::SemaphoreWaitInfo::default().flags(vk::SemaphoreWaitFlags::ANY).semaphores(&semaphores).values(&values);
-    // SAFETY: `info` borrows both lists; `waits` keeps the semaphores alive.
-    match unsafe { device.raw().wait_semaphores(&info, timeout_ns) } {
-        Ok(()) => Ok(()),
-        Err(vk::Result::TIMEOUT) => Err(Error::Timeout { waited: begun.elapsed() }),
-        Err(code) => Err(device.failed("vkWaitSemaphores")(code)),
+    let mut sleep = timeout;
+    loop {
+        let timeout_ns = sleep.map_or(u64::MAX, nanoseconds);
+        // SAFETY: `info` borrows both lists; `waits` keeps the semaphores alive.
+        match unsafe { device.raw().wait_semaphores(&info, timeout_ns) } {
+            Ok(()) => return Ok(()),
+            Err(vk::Result::TIMEOUT) => {}
+            Err(code) => return Err(device.failed("vkWaitSemaphores")(code)),
+        }
+        let waited = begun.elapsed();
+        sleep = Some(next_sleep(timeout, waited).ok_or(Error::Timeout { waited })?);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_goes_on_until_its_limit_has_passed() {
+        let limit = Duration::from_micros(100);
+        let cases = [
+            (Some(limit), Duration::ZERO, Some(limit)),
+            (Some(limit), Duration::from_nanos(99_948), Some(Duration::from_nanos(52))), // The driver was early.
+            (Some(limit), Duration::from_nanos(99_999), Some(Duration::from_nanos(1))),
+            (Some(limit), limit, None),
+            (Some(limit), Duration::from_secs(1), None),
+            (Some(Duration::ZERO), Duration::ZERO, None),
+            (None, Duration::from_secs(u64::MAX), Some(Duration::MAX)),
+        ];
+        for (limit, waited, expected) in cases {
+            assert_eq!(next_sleep(limit, waited), expected, "{waited:?} of {limit:?}");
+        }
+    }
+
+    #[test]
+    fn times_too_long_for_vulkan_are_the_longest_it_has() {
+        assert_eq!(nanoseconds(Duration::from_micros(100)), 100_000);
+        assert_eq!(nanoseconds(Duration::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn a_limit_counts_from_the_first_part_of_a_wait() {
+        let begun = Instant::now() - Duration::from_millis(3);
+        let Error::Timeout { waited } = (Error::Timeout { waited: Duration::ZERO }).since(begun) else { panic!() };
+        assert!(waited >= Duration::from_millis(3), "{waited:?}");
+        assert!(matches!(Error::NoEvents.since(begun), Error::NoEvents));
     }
 }

@@ -296,8 +296,8 @@ impl KernelBuilder {
     /// [`Kernel::dispatch`](crate::Kernel::dispatch). `VKARRAY_SANITIZE=1` turns it on for all kernels, which this
     /// overrules.
     ///
-    /// They find indices out of range, division of integers by zero, and in shared memory reads of what nobody wrote,
-    /// races, and barriers that not all invocations of a workgroup come to.
+    /// They find indices out of range, division of integers by zero, races between the invocations of a workgroup on shared
+    /// memory and buffers, reads of shared memory that nobody wrote, and barriers that not all invocations come to.
     pub fn sanitize(mut self, on: bool) -> Self {
         let limits = Limits::from(self.cache.driver_cache.device().info());
         self.options.sanitize = on.then_some(Sanitize { max_shared_bytes: limits.max_shared_bytes });

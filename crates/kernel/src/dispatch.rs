@@ -32,13 +32,14 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// Those of [`check`](crate::check()), [`Error::GroupCount`], [`Error::ForeignDevice`], [`Error::Aliased`],
-    /// [`Error::EmptyArray`], and for [`Groups::indirect`] [`Error::CountsType`], [`Error::CountsRange`] and
+    /// Those of [`check`](crate::check()), [`Error::GroupCount`], [`Error::InvocationCount`], [`Error::ForeignDevice`],
+    /// [`Error::Aliased`], [`Error::EmptyArray`], and for [`Groups::indirect`] [`Error::CountsType`], [`Error::CountsRange`] and
     /// [`Error::CountsMisaligned`]; nothing is recorded then. [`Error::Driver`] if recording or sending fails. Of a kernel built
     /// with checks also [`Error::Found`], [`Error::Sanitize`] and [`Error::Memory`].
     ///
     /// [`Signature::arguments`]: crate::Signature::arguments
     /// [`Error::GroupCount`]: crate::Error::GroupCount
+    /// [`Error::InvocationCount`]: crate::Error::InvocationCount
     /// [`Error::CountsType`]: crate::Error::CountsType
     /// [`Error::CountsRange`]: crate::Error::CountsRange
     /// [`Error::CountsMisaligned`]: crate::Error::CountsMisaligned

@@ -500,6 +500,19 @@ pub enum Error {
         /// What to do instead, or nothing.
         advice: &'static str,
     },
+    /// More invocations along an axis than `global_invocation_id`, a `u32`, can number.
+    #[error(
+        "{workgroups} workgroups of {size} invocations on axis {axis}: one dispatch has at most 4294967296 invocations \
+         on an axis, which global_invocation_id numbers in 32 bits; dispatch the items in parts"
+    )]
+    InvocationCount {
+        /// `x`, `y` or `z`.
+        axis: char,
+        /// Workgroups on the axis.
+        workgroups: u32,
+        /// Invocations of a workgroup on the axis.
+        size: u32,
+    },
     /// The number of workgroups is asked for, and an array on the device holds it.
     #[error("the number of workgroups is in an array on the device, where only the device reads it")]
     CountsOnDevice,

@@ -10,6 +10,9 @@ use crate::error::{Error, Result};
 use crate::indirect::Indirect;
 use crate::limits::AXES;
 
+/// Invocations on one axis that `global_invocation_id`, a `u32`, can number.
+const MAX_INVOCATIONS: u64 = 1 << 32;
+
 /// The extent of a launch.
 #[derive(Clone, Copy)]
 pub struct Groups<'a>(pub(crate) Extent<'a>);
@@ -36,7 +39,8 @@ impl<'a> Groups<'a> {
     /// The last workgroup of an axis may reach past the items; the kernel checks its index.
     ///
     /// A launch along x that is longer than the device allows is folded over the other axes, and the kernel sees the
-    /// numbers of a launch along x; see [`Kernel::dispatch`](crate::Kernel::dispatch).
+    /// numbers of a launch along x; see [`Kernel::dispatch`](crate::Kernel::dispatch). No launch has more than 2^32
+    /// invocations on an axis, since shaders number them in 32 bits; more items are dispatched in parts.
     ///
     /// ```
     /// use vkarray_kernel::{Groups, Limits};
@@ -61,9 +65,10 @@ impl<'a> Groups<'a> {
     /// device comes to the launch: another kernel may write them, and the host never waits for them.
     ///
     /// A number above what the device allows (`maxComputeWorkGroupCount`) would be undefined behaviour, so a kernel of one
-    /// invocation looks at the numbers first. If one is too large **nothing is launched**: the device cannot report it,
-    /// and a part of the work would be worse than none. A kernel built with
-    /// [`sanitize`](crate::KernelBuilder::sanitize) waits for the numbers and returns [`Error::GroupCount`].
+    /// invocation looks at the numbers first. If one is too large, or stands for more than 2^32 invocations,
+    /// **nothing is launched**: the device cannot report it, and a part of the work would be worse than none. A kernel
+    /// built with [`sanitize`](crate::KernelBuilder::sanitize) waits for the numbers and returns [`Error::GroupCount`] or
+    /// [`Error::InvocationCount`].
     #[must_use]
     pub const fn indirect(array: &'a (dyn AsArg + Sync), first: u64) -> Self {
         Self(Extent::Indirect(Indirect { array, first, is_trusted: false }))
@@ -88,12 +93,14 @@ impl<'a> Groups<'a> {
     /// # Errors
     ///
     /// [`Error::GroupCount`] when an axis needs more than the device allows, also where a dispatch would fold the launch;
-    /// [`Error::CountsOnDevice`] for [`Groups::indirect`].
+    /// [`Error::InvocationCount`] when an axis has more than 2^32 invocations; [`Error::CountsOnDevice`] for
+    /// [`Groups::indirect`].
     pub fn resolve(&self, workgroup_size: [u32; 3], limits: &crate::Limits) -> Result<Option<[u32; 3]>> {
         match self.counts(workgroup_size, limits) {
             Counted::Counts(counts) => Ok(Some(counts)),
             Counted::Empty => Ok(None),
             Counted::TooMany(too_many) => Err(too_many.into()),
+            Counted::Unnumbered(axis, n) => Err(unnumbered(axis, n, workgroup_size)),
             Counted::OnDevice(_) => Err(Error::CountsOnDevice),
         }
     }
@@ -118,9 +125,32 @@ impl<'a> Groups<'a> {
                 return Counted::TooMany(TooMany { axis, wanted, limit, is_along_x: counts[1..] == [1, 1] });
             }
             groups[axis] = u32::try_from(wanted).unwrap_or(limit); // It is at most the limit.
+            if !is_numbered(groups[axis], workgroup_size[axis]) {
+                return Counted::Unnumbered(axis, groups[axis]);
+            }
         }
         Counted::Counts(groups)
     }
+}
+
+/// Whether 32 bits number the invocations of so many workgroups of that size, on one axis.
+#[inline]
+pub(crate) fn is_numbered(workgroups: u32, size: u32) -> bool {
+    u64::from(workgroups) * u64::from(size) <= MAX_INVOCATIONS
+}
+
+/// The error of workgroups on an axis whose invocations 32 bits do not number.
+#[cold]
+pub(crate) fn unnumbered(axis: usize, workgroups: u32, size: [u32; 3]) -> Error {
+    Error::InvocationCount { axis: AXES[axis], workgroups, size: size[axis] }
+}
+
+/// The most workgroups of that size on each axis that a device launches and 32 bits number.
+pub(crate) fn most_workgroups(size: [u32; 3], limits: &crate::Limits) -> [u32; 3] {
+    std::array::from_fn(|axis| {
+        let numbered = MAX_INVOCATIONS / u64::from(size[axis].max(1));
+        u32::try_from(numbered).unwrap_or(u32::MAX).min(limits.max_workgroup_count[axis])
+    })
 }
 
 /// Items by the size of a workgroup, rounded up. Dividing is slow, and slower in 64 bits.
@@ -150,6 +180,8 @@ pub(crate) enum Counted<'a> {
     /// An axis has none.
     Empty,
     TooMany(TooMany),
+    /// More invocations than can be numbered: the axis, and its workgroups.
+    Unnumbered(usize, u32),
     OnDevice(Indirect<'a>),
 }
 
@@ -228,7 +260,12 @@ mod tests {
                     let mut items = [1; 3];
                     items[axis] = u64::from(limit) * u64::from(size);
                     let limits = limits(counts);
-                    assert_eq!(Groups::covering(items).resolve([size; 3], &limits).unwrap(), Some(counts));
+                    let resolved = Groups::covering(items).resolve([size; 3], &limits);
+                    if items[axis] <= 1 << 32 {
+                        assert_eq!(resolved.unwrap(), Some(counts));
+                    } else {
+                        assert!(matches!(resolved, Err(Error::InvocationCount { .. })), "{resolved:?}");
+                    }
                     items[axis] += 1;
                     let error = Groups::covering(items).resolve([size; 3], &limits).unwrap_err();
                     let message = format!(
@@ -240,6 +277,43 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn no_axis_has_more_invocations_than_32_bits_number() {
+        let limits = limits([u32::MAX; 3]);
+        let most = 1_u64 << 32;
+        // Items, size of a workgroup on the axis, its workgroups if that many can be numbered.
+        let cases = [
+            (most, 64, Ok(1 << 26)),
+            (most - 63, 64, Ok(1 << 26)),
+            (most + 1, 64, Err((1 << 26) + 1)),
+            (most + 64, 64, Err((1 << 26) + 1)),
+            (1 << 37, 64, Err(1 << 31)),
+            (most - 4, 3, Ok(1_431_655_764)),
+            (most - 3, 3, Ok(1_431_655_765)),
+            (most, 3, Err(1_431_655_766)), // The last workgroup reaches past the items, and past 32 bits.
+        ];
+        for axis in 0..3 {
+            for (items, size, expected) in cases {
+                let (mut wanted, mut sizes, mut counts) = ([1; 3], [7; 3], [1; 3]);
+                (wanted[axis], sizes[axis]) = (items, size);
+                let n = expected.unwrap_or_else(|n| n);
+                counts[axis] = n;
+                for groups in [Groups::covering(wanted), Groups::exact(counts)] {
+                    match (groups.resolve(sizes, &limits), expected) {
+                        (Ok(Some(found)), Ok(_)) => assert_eq!(found, counts),
+                        (Err(Error::InvocationCount { axis: a, workgroups, size: s }), Err(n)) => {
+                            assert_eq!((a, workgroups, s), (AXES[axis], n, size));
+                        }
+                        (other, _) => panic!("{groups:?} by {size}: {other:?}"),
+                    }
+                }
+                let most = most_workgroups(sizes, &limits);
+                assert_eq!(counts[axis] <= most[axis], expected.is_ok(), "{items} by {size}: {most:?}");
+            }
+        }
+        assert_eq!(most_workgroups([0, 1, 1 << 30], &Limits::MINIMUM), [65535, 65535, 4]);
     }
 
     #[test]

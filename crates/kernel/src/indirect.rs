@@ -1,8 +1,8 @@
 //! Launches whose size the device alone knows: [`Indirect`], three numbers in an array.
 //!
 //! What the device reads there the host cannot check, and a number above the device's limit is undefined behaviour. So a
-//! kernel of one invocation ([`Gate`]) copies the three numbers to memory of their own, zeros if one is too large, and
-//! the launch reads the copy. `docs/decisions/028` says why zeros. Called by `launch.rs`.
+//! kernel of one invocation ([`GATE`]) copies the three numbers to memory of their own, zeros if one is too large for the
+//! device or stands for more invocations than 32 bits number, and the launch reads the copy. `docs/decisions/028` says why zeros. Called by `launch.rs`.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::cache::KernelCache;
 use crate::check::ArgShape;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::geometry::Groups;
+use crate::geometry::{Groups, most_workgroups};
 use crate::kernel::Kernel;
 use crate::launch::{Launch, Supply};
 use crate::limits::{AXES, Limits};
@@ -107,7 +107,7 @@ impl Counts<'_> {
         launch.bind(self.block, aligned..self.offset + BYTES, ParamKind::Storage, false)?;
         launch.accesses[0].range.start = self.offset; // Nothing before is read.
         launch.bind(admitted, 0..BYTES, ParamKind::Storage, true)?;
-        let [x, y, z] = kernel.pipeline.limits.max_workgroup_count;
+        let [x, y, z] = most_workgroups(kernel.signature().workgroup_size, &kernel.pipeline.limits);
         launch.push_constants.copy_from_slice(bytemuck::bytes_of(&[x, y, z, at]));
         launch.counts = [1; 3];
         launch.made.extend([Arc::clone(self.block), Arc::clone(admitted)]); // A graph's goes on after the call.

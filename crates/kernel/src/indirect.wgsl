@@ -1,4 +1,4 @@
-// admitted = given[at .. at + 3], or three zeros if one of them is more than the device launches.
+// admitted = given[at .. at + 3], or three zeros if one of them is more than `most`.
 @group(0) @binding(0) var<storage, read> given: array<u32>;
 @group(0) @binding(1) var<storage, read_write> admitted: array<u32, 3>;
 

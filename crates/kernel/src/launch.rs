@@ -17,7 +17,7 @@ use crate::args::{Arg, ArrayArg, NamedArg};
 use crate::check::{Packed, check_given, refusal};
 use crate::constant::ConstArray;
 use crate::error::{Error, Result};
-use crate::geometry::{Counted, Groups};
+use crate::geometry::{Counted, Groups, unnumbered};
 use crate::kernel::{Kernel, Pipeline};
 use crate::limits::Limits;
 use crate::mismatch::Mismatch;
@@ -148,7 +148,7 @@ impl Launch {
         match groups.counts(pipeline.signature.workgroup_size, &pipeline.limits) {
             Counted::Counts(counts) => self.counts = counts,
             Counted::Empty => return Fit::Empty,
-            Counted::TooMany(_) | Counted::OnDevice(_) => return Fit::Unknown,
+            Counted::TooMany(_) | Counted::Unnumbered(..) | Counted::OnDevice(_) => return Fit::Unknown,
         }
         Fit::Fits
     }
@@ -258,6 +258,7 @@ impl Kernel {
             }
             Counted::Empty => return Ok(Prepared::Empty),
             Counted::TooMany(too_many) => Some(self.folded(too_many)?),
+            Counted::Unnumbered(axis, n) => return Err(unnumbered(axis, n, pipeline.signature.workgroup_size)),
             Counted::OnDevice(indirect) => {
                 on_device = Some((indirect.counts(self)?, indirect.is_trusted));
                 None

@@ -80,7 +80,7 @@ pub use malformed::Malformed;
 pub use matrix::{MatrixRole, MatrixUse, check_matrices};
 pub use mismatch::Mismatch;
 pub use names::{Hint, Names};
-pub use sanitize::{Fault, Finding, OtherAccess, Sanitize, Sanitized, SharedSpan, Site, Subject};
+pub use sanitize::{Fault, Finding, MemorySpan, OtherAccess, Sanitize, Sanitized, Site, Subject};
 pub use scalar::ScalarValue;
 pub use signature::{
     Access, Constant, ConstantDefault, Param, ParamKind, Parameter, PushConstants, PushMember, SharedVar, Signature,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use crate::cache::{KernelCache, Key};
 use crate::error::{Error, Result};
 use crate::fold::Fold;
-use crate::geometry::TooMany;
+use crate::geometry::{TooMany, is_numbered, unnumbered};
 use crate::kernel::{Kernel, Pipeline};
 use crate::limits::AXES;
 
@@ -94,6 +94,10 @@ impl Kernel {
         let (true, Some(n_workgroups), None) = (too_many.is_along_x, n_workgroups, &self.pipeline.fold) else {
             return refused("");
         };
+        let size = self.signature().workgroup_size;
+        if !is_numbered(n_workgroups, size[too_many.axis]) {
+            return Err(unnumbered(too_many.axis, n_workgroups, size));
+        }
         if !self.recipe().key.source.is_text() {
             return refused("; SPIR-V is taken as it is, so it is not folded: launch it over several axes");
         }

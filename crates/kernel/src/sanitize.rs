@@ -3,9 +3,10 @@
 //! The rewrite only adds. Every expression of the shader stays as it is; before those that can go wrong stands a call of
 //! a function of `prelude.rs`, which looks at the values and writes the first fault into a report buffer. Which calls go
 //! where is `rewrite.rs`'s, and `checks.rs`'s; how shared memory is shadowed is `shared.rs`'s. What the report means is
-//! read by `finding.rs`. Nothing here opens a device: that half is `sanitized.rs`.
+//! read by `finding.rs`. Which buffers are noted is `buffers.rs`'s. Nothing here opens a device: that half is `sanitized.rs`.
 //! Read next: `sanitize/prelude.rs`.
 
+mod buffers;
 mod checks;
 mod entry;
 mod finding;
@@ -15,14 +16,17 @@ mod rewrite;
 mod shared;
 mod site;
 
+use buffers::Buffers;
 use naga::compact::{KeepUnused, compact};
 use naga::valid::{ModuleInfo, ValidationFlags, Validator};
+use rewrite::Memory;
 use serde::{Deserialize, Serialize};
+use shared::SharedMemory;
 
+pub(crate) use buffers::place_notes;
 pub use finding::{Fault, Finding, OtherAccess};
 pub(crate) use prelude::{REPORT_BYTES, REPORT_WORDS};
-use shared::SharedMemory;
-pub use site::{SharedSpan, Site, Subject};
+pub use site::{MemorySpan, Site, Subject};
 
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -50,14 +54,23 @@ pub struct Sanitized {
     /// The places that are checked.
     pub sites: Vec<Site>,
     /// Where shared variables lie in the checks' numbering.
-    pub shared: Vec<SharedSpan>,
+    pub shared: Vec<MemorySpan>,
     /// Bytes that follow the report in its buffer, for each workgroup. Zero if shared memory holds the notes.
     pub shadow_bytes_per_group: u64,
+    /// The parameters that the kernel writes, whose uses are noted behind those bytes, by their place in the signature.
+    pub buffers: Vec<usize>,
+    /// Bytes of the smallest scalar in them.
+    pub buffer_granule: u32,
     /// Bytes of shared memory that the checks take.
     pub shared_bytes: u64,
 }
 
 impl Sanitized {
+    /// Bytes of the report before any notes: the findings, and where the notes of each buffer begin.
+    pub(crate) fn header_bytes(&self) -> u64 {
+        REPORT_BYTES + 4 * self.buffers.len() as u64
+    }
+
     /// The signature with the report buffer as its last parameter. Refuses a kernel that leaves the checks no shared memory.
     pub(crate) fn bound(&self, signature: &Signature, limits: &Limits) -> Result<Signature> {
         let limit = limits.max_shared_bytes;
@@ -78,7 +91,7 @@ impl Sanitized {
             reads: true,
             writes: true,
             ty: crate::ElementType::Scalar(crate::DType::U32),
-            fixed_bytes: REPORT_BYTES,
+            fixed_bytes: self.header_bytes(),
             stride: None,
             array_len: None,
         });
@@ -116,11 +129,13 @@ pub(crate) fn instrument(request: &Request<'_>) -> Result<Instrumented> {
             "a workgroup has {invocations} invocations, at most {MAX_INVOCATIONS} are told apart"
         )));
     }
-    let shared = SharedMemory::of(request.module, request.info.get_entry_point(request.index));
-    let plan = prelude::Plan::new(request, &shared, invocations);
+    let uses = request.info.get_entry_point(request.index);
+    let shared = SharedMemory::of(request.module, uses);
+    let memory = Memory { shared, buffers: Buffers::of(request.module, uses, request.signature) };
+    let plan = prelude::Plan::new(request, &memory, invocations);
     let mut module = request.module.clone();
     let calls = graft::graft(&mut module, &prelude::text(&plan));
-    let sites = rewrite::rewrite(&mut module, request, &shared, &calls);
+    let sites = rewrite::rewrite(&mut module, request, &memory, &calls);
     compact(&mut module, KeepUnused::No);
     let info = Validator::new(ValidationFlags::all(), supported())
         .validate(&module)
@@ -129,8 +144,10 @@ pub(crate) fn instrument(request: &Request<'_>) -> Result<Instrumented> {
         group: plan.group,
         binding: plan.binding,
         sites,
-        shared: shared.spans(),
+        shared: memory.shared.spans(),
         shadow_bytes_per_group: if plan.is_shadow_in_report { plan.shadow_bytes() } else { 0 },
+        buffers: memory.buffers.params(),
+        buffer_granule: memory.buffers.granule,
         shared_bytes: plan.shared_bytes(),
     };
     Ok(Instrumented { module, info, sanitized })

@@ -10,8 +10,12 @@ use vkarray_driver::{Device, Stream};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::launch::Launch;
-use crate::sanitize::{REPORT_BYTES, REPORT_WORDS, Sanitized};
+use crate::limits::Limits;
+use crate::sanitize::{REPORT_BYTES, REPORT_WORDS, Sanitized, place_notes};
 use crate::signature::ParamKind;
+
+/// Bytes of a report, past which the uses of buffers are not noted.
+const MAX_BYTES: u64 = 1 << 30;
 
 /// What a pipeline with checks has besides.
 #[derive(Debug)]
@@ -29,11 +33,22 @@ impl Sanitizer {
         Ok(Self { sanitized, source_name, allocator })
     }
 
-    /// Bytes of a report with the notes of so many workgroups, or `None` if a shader cannot number them.
+    /// Bytes of a report of so many workgroups, without notes of buffers, or `None` if a shader cannot number them.
     fn report_bytes(&self, counts: [u32; 3]) -> Option<u64> {
         let groups = counts.iter().try_fold(1_u64, |groups, count| groups.checked_mul(u64::from(*count)))?;
         let notes = groups.checked_mul(self.sanitized.shadow_bytes_per_group)?;
-        notes.checked_add(REPORT_BYTES).filter(|bytes| *bytes <= u64::from(u32::MAX))
+        notes.checked_add(self.sanitized.header_bytes()).filter(|bytes| *bytes <= u64::from(u32::MAX))
+    }
+
+    /// Where the notes of each buffer begin, in words behind the header, and the report's bytes with them.
+    fn place_buffers(&self, launch: &Launch, report_bytes: u64, limits: &Limits) -> (Vec<u32>, u64) {
+        let Sanitized { buffers, buffer_granule, .. } = &self.sanitized;
+        let header = self.sanitized.header_bytes();
+        let limit = limits.max_storage_buffer_range.min(MAX_BYTES).saturating_sub(header) / 4;
+        let bytes = buffers.iter().map(|&param| launch.accesses[param].range.end - launch.accesses[param].range.start);
+        let (first_notes, words) = place_notes((report_bytes - header) / 4, limit, *buffer_granule, bytes);
+        // An array of no elements cannot be bound.
+        (first_notes, header + 4 * if buffers.is_empty() { words } else { words.max(1) })
     }
 }
 
@@ -49,8 +64,12 @@ impl Kernel {
                 sanitizer.sanitized.shadow_bytes_per_group, launch.counts
             ),
         })?;
+        let (first_notes, bytes) = sanitizer.place_buffers(launch, bytes, &self.pipeline.limits);
         let report = sanitizer.allocator.allocate(bytes, MemoryKind::Device)?;
         report.fill(stream, 0)?;
+        if !first_notes.is_empty() {
+            report.copy_from_host(stream, REPORT_BYTES, bytemuck::cast_slice(&first_notes))?;
+        }
         launch.bind(&report, 0..bytes, ParamKind::Storage, true)?;
         self.submit(stream, launch)?;
         let mut words = [0_u32; REPORT_WORDS];

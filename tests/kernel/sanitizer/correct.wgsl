@@ -5,6 +5,8 @@
 struct Item { values: array<i32, 4> }
 @group(0) @binding(2) var<storage, read_write> items: array<Item>;
 
+@group(0) @binding(3) var<storage, read_write> hits: array<atomic<i32>>;
+
 struct Padded { small: i32, wide: vec3<i32>, flag: bool }
 struct Ids { @builtin(global_invocation_id) global: vec3<u32>, @builtin(local_invocation_index) local: u32 }
 
@@ -257,4 +259,54 @@ fn twice(cells: ptr<function, array<i32, 4>>, i: u32) -> i32 {
     }
     workgroupBarrier();
     y[l] = tile[l ^ 7u];
+}
+
+// What follows comes close to a race on a buffer.
+@compute @workgroup_size(64) fn one_accumulates(@builtin(local_invocation_index) l: u32) {
+    if l == 5u {
+        for (var i = 0; i < 64; i++) {
+            y[0] = y[0] + x[i];
+        }
+    }
+}
+
+@compute @workgroup_size(64) fn exchanged(@builtin(local_invocation_index) l: u32) {
+    y[l] = x[l];
+    storageBarrier();
+    let other = y[63u - l];
+    storageBarrier();
+    y[l] = other * 2;
+}
+
+@compute @workgroup_size(64) fn read_by_all_then_written(@builtin(local_invocation_index) l: u32) {
+    let sum = x[0] + x[63];
+    storageBarrier();
+    x[l] = sum;
+    y[l] = x[l];
+}
+
+@compute @workgroup_size(64) fn atomic_hits(@builtin(local_invocation_index) l: u32) {
+    atomicAdd(&hits[l % 3u], 1);
+    atomicMax(&hits[3], i32(l));
+    y[l] = 1;
+}
+
+@compute @workgroup_size(16) fn parts_of_workgroups(
+    @builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_index) l: u32, @builtin(workgroup_id) w: vec3<u32>,
+) {
+    y[id.x] = x[id.x] + x[0];
+    storageBarrier();
+    if l == 0u {
+        var sum = 0;
+        for (var i = 0u; i < 16u; i++) {
+            sum += y[w.x * 16u + i];
+        }
+        y[id.x] = sum;
+    }
+}
+
+@compute @workgroup_size(16) fn own_members(@builtin(local_invocation_index) l: u32) {
+    items[l].values[1] = 3;
+    let item = items[l];
+    y[l] = item.values[0] + item.values[1];
 }

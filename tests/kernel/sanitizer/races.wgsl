@@ -75,3 +75,12 @@ fn fill(l: u32) {
     }
     y[l] = sum;
 }
+
+@compute @workgroup_size(64) fn first_round(@builtin(local_invocation_index) l: u32) {
+    var sum = 0;
+    for (var round = 0; round < 3; round++) {
+        tile[l] = x[l] + round; sum += tile[63u - l]; //~ first_round
+        workgroupBarrier();
+    }
+    y[l] = sum;
+}

@@ -1,10 +1,11 @@
-//! What is called for an index, a division, and a use of shared memory.
+//! What is called for an index, a division, and a use of shared memory or of a buffer that the kernel writes.
 //!
-//! A check reads values that the shader computes anyway; it never changes one. Addresses in shared memory are computed
-//! anew from the indices behind a pointer; a function takes no such pointer, so these are all at hand.
+//! A check reads values that the shader computes anyway; it never changes one. Addresses are computed anew from the indices
+//! behind a pointer.
 
-use naga::{AddressSpace, BinaryOperator, Expression, Handle, Literal, Scalar, ScalarKind, Span, TypeInner};
+use naga::{BinaryOperator, Expression, GlobalVariable, Handle, Literal, Scalar, ScalarKind, Span, TypeInner};
 
+use super::buffers;
 use super::prelude::code;
 use super::rewrite::Body;
 use super::shared::{column_stride, length, runs};
@@ -25,7 +26,7 @@ pub(super) fn is_checked(body: &Body<'_>, handle: Handle<Expression>) -> bool {
         Expression::Binary { op: BinaryOperator::Divide | BinaryOperator::Modulo, .. } => {
             integer(body, handle).is_some()
         }
-        Expression::Load { pointer } => is_shared(body, pointer),
+        Expression::Load { pointer } => noted(body, pointer).is_some(),
         _ => false,
     }
 }
@@ -210,44 +211,69 @@ fn extremes(scalar: Scalar) -> Option<[Expression; 2]> {
     Some([Expression::Literal(least), Expression::Literal(minus_one)])
 }
 
-fn is_shared(body: &Body<'_>, pointer: Handle<Expression>) -> bool {
-    let space = inner(body, pointer).pointer_space();
-    space == Some(AddressSpace::WorkGroup)
+/// The memory that a use is noted of.
+enum Noted {
+    /// Shared memory that starts at this byte.
+    Shared(u32),
+    /// The buffer of this number.
+    Buffer(u32, Handle<GlobalVariable>),
 }
 
-/// Notes that shared memory is read; other memory is nothing to note.
-pub(super) fn load(body: &mut Body<'_>, pointer: Handle<Expression>, span: Span) {
-    touch(body, (pointer, span), "shared_read", "atomic_read");
-}
-
-/// Notes that shared memory is written.
-pub(super) fn store(body: &mut Body<'_>, pointer: Handle<Expression>, span: Span) {
-    touch(body, (pointer, span), "shared_write", "atomic_write");
-}
-
-fn touch(body: &mut Body<'_>, (pointer, span): (Handle<Expression>, Span), plain: &str, atomic: &str) {
-    if !is_shared(body, pointer) {
-        return;
-    }
-    let start = address(body, pointer);
-    let ty = pointee(body, pointer);
-    let site = body.site(span, Subject::Shared);
-    for run in runs(body.shader.original, &ty) {
-        let offset = body.number(run.offset);
-        let start = if run.offset == 0 { start } else { binary(body, BinaryOperator::Add, start, offset) };
-        let bytes = body.number(run.bytes);
-        if matches!(ty, TypeInner::Atomic(_)) {
-            body.call(atomic, vec![start, bytes, site]);
-        } else {
-            let (stride, count) = (body.number(run.stride), body.number(run.count));
-            body.call(plain, vec![start, bytes, stride, count, site]);
+/// What a pointer points into, if uses of it are noted.
+fn noted(body: &Body<'_>, pointer: Handle<Expression>) -> Option<Noted> {
+    let mut at = pointer;
+    loop {
+        match body.function.expressions[at] {
+            Expression::AccessIndex { base, .. } | Expression::Access { base, .. } => at = base,
+            Expression::GlobalVariable(global) => {
+                let memory = body.shader.memory;
+                let buffer = || Some(Noted::Buffer(memory.buffers.number(global)?, global));
+                return memory.shared.start(global).map(Noted::Shared).or_else(buffer);
+            }
+            // Private and local memory; or a function's parameter, of which the variable is not known.
+            _ => return None,
         }
     }
 }
 
-/// The number of the first byte that a pointer into shared memory points to.
-fn address(body: &mut Body<'_>, pointer: Handle<Expression>) -> Handle<Expression> {
-    let mut offset = 0;
+/// Notes that shared memory or a buffer is read; other memory is nothing to note.
+pub(super) fn load(body: &mut Body<'_>, pointer: Handle<Expression>, span: Span) {
+    touch(body, (pointer, span), ["shared_read", "atomic_read", "buffer_read"]);
+}
+
+/// Notes that shared memory or a buffer is written.
+pub(super) fn store(body: &mut Body<'_>, pointer: Handle<Expression>, span: Span) {
+    touch(body, (pointer, span), ["shared_write", "atomic_write", "buffer_write"]);
+}
+
+fn touch(body: &mut Body<'_>, (pointer, span): (Handle<Expression>, Span), [shared, atomic, buffer]: [&str; 3]) {
+    let Some(noted) = noted(body, pointer) else { return };
+    let ty = pointee(body, pointer);
+    let is_atomic = matches!(ty, TypeInner::Atomic(_));
+    let (start, subject, number) = match noted {
+        Noted::Shared(start) => (start, Subject::Shared, None),
+        Noted::Buffer(..) if is_atomic => return,
+        Noted::Buffer(number, global) => {
+            (0, Subject::Buffer(buffers::span(body.shader.original, global)), Some(body.number(number)))
+        }
+    };
+    let start = address(body, pointer, start);
+    let site = body.site(span, subject);
+    for run in runs(body.shader.original, &ty) {
+        let offset = body.number(run.offset);
+        let start = if run.offset == 0 { start } else { binary(body, BinaryOperator::Add, start, offset) };
+        let [bytes, stride, count] = [run.bytes, run.stride, run.count].map(|value| body.number(value));
+        match number {
+            _ if is_atomic => body.call(atomic, vec![start, bytes, site]),
+            None => body.call(shared, vec![start, bytes, stride, count, site]),
+            Some(number) => body.call(buffer, vec![number, start, bytes, stride, count, site]),
+        }
+    }
+}
+
+/// The number of the first byte that a pointer points to, of a variable that starts at `start`.
+fn address(body: &mut Body<'_>, pointer: Handle<Expression>, start: u32) -> Handle<Expression> {
+    let mut offset = start;
     let mut strides = Vec::new();
     let mut at = pointer;
     loop {
@@ -263,11 +289,7 @@ fn address(body: &mut Body<'_>, pointer: Handle<Expression>) -> Handle<Expressio
                 strides.push((index, stride(&pointee(body, base))));
                 at = base;
             }
-            Expression::GlobalVariable(global) => {
-                offset += body.shader.shared.start(global);
-                break;
-            }
-            ref other => unreachable!("pointers into shared memory start at a variable, not at {other:?}"),
+            _ => break, // The variable.
         }
     }
     let mut sum = body.number(offset);

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use super::prelude::code;
-use super::site::{SharedSpan, Site, Subject};
+use super::site::{MemorySpan, Site, Subject};
 use super::{REPORT_WORDS, Sanitized};
 
 /// A fault of a kernel, seen while it ran: the first of its dispatch.
@@ -53,9 +53,19 @@ pub enum Fault {
         /// The variable, with the element's index or the byte.
         variable: String,
     },
-    /// Two invocations use the same shared memory, one writes it, and no barrier stands between.
+    /// Two invocations use the same shared memory, one writes it, and no `workgroupBarrier` stands between.
     Race {
         /// The variable, with the element's index or the byte.
+        variable: String,
+        /// Whether the invocation of the finding writes it; else it reads.
+        is_write: bool,
+        /// The other use.
+        other: OtherAccess,
+    },
+    /// Two invocations of a workgroup use the same element of a buffer, one writes it, and no `storageBarrier` stands
+    /// between.
+    BufferRace {
+        /// The buffer, with the element's index or the byte.
         variable: String,
         /// Whether the invocation of the finding writes it; else it reads.
         is_write: bool,
@@ -105,6 +115,10 @@ impl fmt::Display for Fault {
                 let this = if *is_write { "written" } else { "read" };
                 write!(f, "`{variable}` in shared memory is {this} here and {other}, with no barrier in between")
             }
+            Self::BufferRace { variable, is_write, other } => {
+                let this = if *is_write { "written" } else { "read" };
+                write!(f, "`{variable}` is {this} here and {other}, with no storageBarrier in between")
+            }
             Self::DivergentBarrier { arrived, expected } if arrived == expected => {
                 write!(f, "the {expected} invocations of the workgroup wait at different barriers")
             }
@@ -131,10 +145,8 @@ impl Sanitized {
     /// A report that says what no report of this kernel says was overwritten, which the checks cannot see; it counts as a
     /// finding of what can be read of it, at line 0 if there is no such place.
     pub(crate) fn read(&self, kernel: &str, source_name: &str, report: &[u32; REPORT_WORDS]) -> Option<Finding> {
-        let &[claim, site, what, a, b, x, y, z, ..] = report;
-        if claim == 0 {
-            return None;
-        }
+        let findings = report.as_chunks::<8>().0;
+        let &[_, site, what, a, b, x, y, z] = findings.iter().find(|finding| finding[0] != 0)?;
         let nowhere = Site { line: 0, column: 0, subject: Subject::Shared };
         let site = self.sites.get(site as usize).unwrap_or(&nowhere);
         Some(Finding {
@@ -160,6 +172,10 @@ impl Sanitized {
                 Fault::DivisionOverflow { dividend: dividend([a, b], *is_signed, *width) }
             }
             (code::DIVERGENT_BARRIER, _) => Fault::DivergentBarrier { arrived: a, expected: b },
+            (code::RACE_ON_READ | code::RACE_ON_WRITE, Subject::Buffer(buffer)) => {
+                let (variable, is_write) = (element(std::slice::from_ref(buffer), a), what == code::RACE_ON_WRITE);
+                Fault::BufferRace { variable, is_write, other: other_access(b) }
+            }
             (code::RACE_ON_READ | code::RACE_ON_WRITE, _) => {
                 let is_write = what == code::RACE_ON_WRITE;
                 Fault::Race { variable: element(&self.shared, a), is_write, other: other_access(b) }
@@ -191,7 +207,7 @@ fn other_access(note: u32) -> OtherAccess {
 }
 
 /// Names the shared memory at that byte.
-fn element(shared: &[SharedSpan], at: u32) -> String {
+fn element(shared: &[MemorySpan], at: u32) -> String {
     let Some(span) = shared.iter().find(|span| (span.start..span.start + span.bytes).contains(&at)) else {
         return format!("byte {at}");
     };

@@ -4,7 +4,11 @@
 //! an epoch, which every barrier that orders shared memory advances, what the use was, and whose. Two uses of one granule
 //! in one epoch by two invocations, one of them a write, are a race. Zero means that nothing was ever written. One word and
 //! one atomic operation a use are enough, and no use is missed: of two that race, the later in the word's own order sees
-//! the earlier.
+//! the earlier. Buffers are shadowed in the same way (`buffers.wgsl`), with a second word for the workgroup and epochs of
+//! their own.
+//!
+//! A report has two findings. The second is that of memory read before it was written, and counts only without the first:
+//! where another invocation writes the same memory later, with no barrier in between, the fault is a race.
 //!
 //! Barriers count who arrives, in three sets of counters used in turn: one is counted in, one is still read, one is
 //! cleared.
@@ -13,11 +17,11 @@
 use std::fmt::Write as _;
 
 use super::Request;
-use super::shared::SharedMemory;
+use super::rewrite::Memory;
 
-/// Words of a report.
+/// Words of the two findings of a report.
 pub(crate) const REPORT_WORDS: usize = 16;
-/// Bytes of a report; the notes follow it if they are in the same buffer.
+/// Their bytes. The first word of each buffer's notes follows, then the notes.
 pub(crate) const REPORT_BYTES: u64 = 4 * REPORT_WORDS as u64;
 /// Words that count who arrives at barriers.
 const ARRIVAL_WORDS: u32 = 9;
@@ -51,23 +55,38 @@ pub(super) struct Plan {
     granule: u32,
     /// Granules of shared memory.
     n_granules: u32,
+    /// Bytes of a granule of the buffers that are noted.
+    buffer_granule: u32,
+    n_buffers: usize,
     zero_shared: bool,
     /// Whether the notes are in the report's buffer, and not in shared memory.
     pub(super) is_shadow_in_report: bool,
 }
 
 impl Plan {
-    pub(super) fn new(request: &Request<'_>, shared: &SharedMemory, invocations: u64) -> Self {
+    pub(super) fn new(request: &Request<'_>, memory: &Memory, invocations: u64) -> Self {
         let signature = request.signature;
         let (group, binding) = match signature.params.last() {
             None => (0, 0),
             Some(last) => last.binding.checked_add(1).map_or((last.group + 1, 0), |next| (last.group, next)),
         };
+        let shared = &memory.shared;
         let (granule, n_granules) = (shared.granule, shared.bytes / shared.granule);
         let beside = signature.shared_bytes.next_multiple_of(4) + 4 * u64::from(n_granules + ARRIVAL_WORDS);
         let is_shadow_in_report = beside > u64::from(request.sanitize.max_shared_bytes);
         let zero_shared = request.zero_shared;
-        Self { group, binding, invocations, granule, n_granules, zero_shared, is_shadow_in_report }
+        let (buffer_granule, n_buffers) = (memory.buffers.granule, memory.buffers.params().len());
+        Self {
+            group,
+            binding,
+            invocations,
+            granule,
+            n_granules,
+            buffer_granule,
+            n_buffers,
+            zero_shared,
+            is_shadow_in_report,
+        }
     }
 
     /// Bytes of the notes of one workgroup.
@@ -84,18 +103,23 @@ impl Plan {
 /// The functions as a shader without an entry point.
 pub(super) fn text(plan: &Plan) -> String {
     let mut text = String::new();
-    let (place, tail, declared) = if plan.is_shadow_in_report {
-        ("report.shadow[first_note + at]", "shadow: array<atomic<u32>>,", String::new())
+    let (place, declared) = if plan.is_shadow_in_report {
+        ("report.notes[first_note + at]", String::new())
     } else {
         let n = plan.n_granules.max(1);
-        ("shadow[at]", "", format!("var<workgroup> shadow: array<atomic<u32>, {n}>;"))
+        ("shadow[at]", format!("var<workgroup> shadow: array<atomic<u32>, {n}>;"))
     };
-    let Plan { group, binding, invocations, granule, n_granules, .. } = plan;
+    let (first_notes, buffers) = match plan.n_buffers {
+        0 => (String::new(), ""),
+        n => (format!("first_notes: array<u32, {n}>,"), include_str!("buffers.wgsl")),
+    };
+    let notes = if plan.is_shadow_in_report || plan.n_buffers > 0 { "notes: array<atomic<u32>>," } else { "" };
+    let Plan { group, binding, invocations, granule, n_granules, buffer_granule, .. } = plan;
     let initial = u32::from(plan.zero_shared) << code::KIND_SHIFT;
     let _ = write!(
         text,
-        "struct Report {{ claim: atomic<u32>, site: u32, what: u32, a: u32, b: u32, x: u32, y: u32, z: u32,
-            spare: array<u32, 8>, {tail} }}
+        "struct Finding {{ claim: atomic<u32>, site: u32, what: u32, a: u32, b: u32, x: u32, y: u32, z: u32 }}
+        struct Report {{ findings: array<Finding, 2>, {first_notes} {notes} }}
         @group({group}) @binding({binding}) var<storage, read_write> report: Report;
         var<workgroup> arrived: array<atomic<u32>, {ARRIVAL_WORDS}>;
         {declared}
@@ -109,12 +133,14 @@ pub(super) fn text(plan: &Plan) -> String {
         const GRANULE = {granule}u;
         const INVOCATIONS = {invocations}u;
         const N_GRANULES = {n_granules}u;
+        const BUFFER_GRANULE = {buffer_granule}u;
         "
     );
     for (name, value) in codes() {
         let _ = writeln!(text, "const {name} = {value}u;");
     }
     text.push_str(include_str!("prelude.wgsl"));
+    text.push_str(buffers);
     text
 }
 

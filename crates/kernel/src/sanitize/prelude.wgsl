@@ -2,29 +2,45 @@
 var<private> id: vec3<u32>;
 var<private> local_index: u32;
 var<private> first_note: u32;
+// From 1, as zero means that no workgroup has used the memory.
+var<private> group_number: u32;
+// Advanced by each barrier that orders shared memory, and by each that orders buffers.
 var<private> epoch: u32;
+var<private> buffer_epoch: u32;
 var<private> phase: u32;
 
 fn begin(global: vec3<u32>, local: u32, workgroup: vec3<u32>, workgroups: vec3<u32>) {
     id = global;
     local_index = local;
-    first_note = ((workgroup.z * workgroups.y + workgroup.y) * workgroups.x + workgroup.x) * N_GRANULES;
+    let number = (workgroup.z * workgroups.y + workgroup.y) * workgroups.x + workgroup.x;
+    first_note = number * N_GRANULES;
+    group_number = number + 1u;
     epoch = 1u;
+    buffer_epoch = 1u;
     phase = 0u;
 }
 
-// Only the first finding of a dispatch is kept.
-fn found(site: u32, what: u32, a: u32, b: u32) {
-    if atomicLoad(&report.claim) != 0u || atomicExchange(&report.claim, 1u) != 0u {
+// Only the first finding of each rank is kept.
+fn found_at(rank: u32, site: u32, what: u32, a: u32, b: u32) {
+    if atomicLoad(&report.findings[rank].claim) != 0u || atomicExchange(&report.findings[rank].claim, 1u) != 0u {
         return;
     }
-    report.site = site;
-    report.what = what;
-    report.a = a;
-    report.b = b;
-    report.x = id.x;
-    report.y = id.y;
-    report.z = id.z;
+    report.findings[rank].site = site;
+    report.findings[rank].what = what;
+    report.findings[rank].a = a;
+    report.findings[rank].b = b;
+    report.findings[rank].x = id.x;
+    report.findings[rank].y = id.y;
+    report.findings[rank].z = id.z;
+}
+
+fn found(site: u32, what: u32, a: u32, b: u32) {
+    found_at(0u, site, what, a, b);
+}
+
+// A read before any write is a race if another invocation writes later, without a barrier: that finding comes first.
+fn found_uninitialised(site: u32, a: u32) {
+    found_at(1u, site, UNINITIALISED, a, 0u);
 }
 
 fn check(is_bad: bool, site: u32, what: u32, a: u32, b: u32) {
@@ -33,12 +49,12 @@ fn check(is_bad: bool, site: u32, what: u32, a: u32, b: u32) {
     }
 }
 
-fn note_of(kind: u32) -> u32 {
-    return (epoch << EPOCH_SHIFT) | (kind << KIND_SHIFT) | local_index;
+fn note_of(kind: u32, now: u32) -> u32 {
+    return (now << EPOCH_SHIFT) | (kind << KIND_SHIFT) | local_index;
 }
 
-fn is_now(note: u32) -> bool {
-    return (note >> EPOCH_SHIFT) == epoch;
+fn is_of(note: u32, now: u32) -> bool {
+    return (note >> EPOCH_SHIFT) == now;
 }
 
 fn kind_of(note: u32) -> u32 {
@@ -50,21 +66,21 @@ fn is_mine(note: u32) -> bool {
 }
 
 fn read_granule(at: u32, site: u32) {
-    let old = note_most(at, note_of(READ));
+    let old = note_most(at, note_of(READ, epoch));
     if old == 0u {
-        found(site, UNINITIALISED, at * GRANULE, 0u);
-    } else if is_now(old) && !is_mine(old) {
+        found_uninitialised(site, at * GRANULE);
+    } else if is_of(old, epoch) && !is_mine(old) {
         // A writer that comes between the two sees one reader only. So this one looks again.
-        let older = note_most(at, note_of(READ_BY_SEVERAL));
-        if is_now(older) && kind_of(older) == WRITTEN {
+        let older = note_most(at, note_of(READ_BY_SEVERAL, epoch));
+        if is_of(older, epoch) && kind_of(older) == WRITTEN {
             found(site, RACE_ON_READ, at * GRANULE, older);
         }
     }
 }
 
 fn write_granule(at: u32, site: u32) {
-    let old = replace(at, note_of(WRITTEN));
-    if old != 0u && is_now(old) && !is_mine(old) {
+    let old = replace(at, note_of(WRITTEN, epoch));
+    if is_of(old, epoch) && !is_mine(old) {
         found(site, RACE_ON_WRITE, at * GRANULE, old);
     }
 }
@@ -89,7 +105,7 @@ fn shared_write(start: u32, bytes: u32, stride: u32, count: u32, site: u32) {
 fn atomic_read(start: u32, bytes: u32, site: u32) {
     for (var at = 0u; at < bytes; at += GRANULE) {
         if load((start + at) / GRANULE) == 0u {
-            found(site, UNINITIALISED, start, 0u);
+            found_uninitialised(site, start);
         }
     }
 }
@@ -107,7 +123,7 @@ fn arrive(site: u32) {
     atomicMax(&arrived[slot + 2u], ~site);
 }
 
-// After the barrier; `orders` is 1 if it orders shared memory.
+// After the barrier; of `orders` bit 0 says that it orders shared memory, bit 1 that it orders buffers.
 fn passed(site: u32, orders: u32) {
     let slot = (phase % 3u) * 3u;
     let n = atomicLoad(&arrived[slot]);
@@ -119,5 +135,6 @@ fn passed(site: u32, orders: u32) {
     atomicStore(&arrived[next + 1u], 0u);
     atomicStore(&arrived[next + 2u], 0u);
     phase += 1u;
-    epoch += orders;
+    epoch += orders & 1u;
+    buffer_epoch += orders >> 1u;
 }

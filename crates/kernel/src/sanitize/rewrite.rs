@@ -8,15 +8,16 @@ use naga::valid::FunctionInfo;
 use naga::{Barrier, Block, Expression, Function, Handle, Module, Range, Span, Statement};
 
 use super::Request;
+use super::buffers::Buffers;
 use super::graft::Calls;
 use super::shared::SharedMemory;
 use super::site::{Site, Subject};
 use super::{checks, entry};
 
 /// Puts the calls into every function, and returns the places they stand for.
-pub(super) fn rewrite(module: &mut Module, request: &Request<'_>, shared: &SharedMemory, calls: &Calls) -> Vec<Site> {
+pub(super) fn rewrite(module: &mut Module, request: &Request<'_>, memory: &Memory, calls: &Calls) -> Vec<Site> {
     let mut sites = Vec::new();
-    let shader = Shader { original: request.module, text: request.text, shared, calls };
+    let shader = Shader { original: request.module, text: request.text, memory, calls };
     let own: Vec<_> = request.module.functions.iter().map(|(handle, _)| handle).collect();
     let moved: Vec<_> =
         module.functions.iter().map(|(handle, _)| handle).skip(module.functions.len() - own.len()).collect();
@@ -33,12 +34,18 @@ pub(super) fn rewrite(module: &mut Module, request: &Request<'_>, shared: &Share
     sites
 }
 
+/// The memory whose uses are noted.
+pub(super) struct Memory {
+    pub(super) shared: SharedMemory,
+    pub(super) buffers: Buffers,
+}
+
 /// What all functions share.
 pub(super) struct Shader<'a> {
     /// As it was; its types and variables are where they were.
     pub(super) original: &'a Module,
     text: &'a str,
-    pub(super) shared: &'a SharedMemory,
+    pub(super) memory: &'a Memory,
     pub(super) calls: &'a Calls,
 }
 
@@ -144,7 +151,8 @@ impl<'a> Body<'a> {
         self.call("arrive", vec![site]);
         // The counters are in shared memory, so that has to be ordered even where the shader's own is not.
         self.out.push(Statement::ControlBarrier(barrier | Barrier::WORK_GROUP), span);
-        let orders = self.number(u32::from(barrier.contains(Barrier::WORK_GROUP)));
+        let [shared, buffers] = [Barrier::WORK_GROUP, Barrier::STORAGE].map(|b| u32::from(barrier.contains(b)));
+        let orders = self.number(shared | buffers << 1);
         self.call("passed", vec![site, orders]);
     }
 

@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use naga::valid::FunctionInfo;
 use naga::{AddressSpace, GlobalVariable, Handle, Module, Type, TypeInner};
 
-use super::site::SharedSpan;
+use super::site::MemorySpan;
 
 /// Where each shared variable starts.
 const ALIGNMENT: u32 = 16;
 
 /// The shared memory of an entry point.
 pub(super) struct SharedMemory {
-    variables: HashMap<Handle<GlobalVariable>, SharedSpan>,
+    variables: HashMap<Handle<GlobalVariable>, MemorySpan>,
     /// Bytes of the smallest scalar in it; four if it is empty.
     pub(super) granule: u32,
     /// All bytes.
@@ -41,27 +41,27 @@ impl SharedMemory {
             let inner = &module.types[variable.ty].inner;
             let stride = if let TypeInner::Array { stride, .. } = inner { Some(*stride) } else { None };
             let (name, bytes) = (variable.name.clone().unwrap_or_default(), inner.size(module.to_ctx()));
-            memory.variables.insert(handle, SharedSpan { name, start: memory.bytes, bytes, stride });
+            memory.variables.insert(handle, MemorySpan { name, start: memory.bytes, bytes, stride });
             memory.bytes = (memory.bytes + bytes).next_multiple_of(ALIGNMENT);
             memory.granule = memory.granule.min(smallest_scalar(module, variable.ty));
         }
         memory
     }
 
-    /// The first byte of a variable that the entry point uses; of another, any.
-    pub(super) fn start(&self, variable: Handle<GlobalVariable>) -> u32 {
-        self.variables.get(&variable).map_or(0, |span| span.start)
+    /// The first byte of a variable, if it is shared memory that the entry point uses.
+    pub(super) fn start(&self, variable: Handle<GlobalVariable>) -> Option<u32> {
+        self.variables.get(&variable).map(|span| span.start)
     }
 
     /// The variables, by their place.
-    pub(super) fn spans(&self) -> Vec<SharedSpan> {
+    pub(super) fn spans(&self) -> Vec<MemorySpan> {
         let mut spans: Vec<_> = self.variables.values().cloned().collect();
         spans.sort_by_key(|span| span.start);
         spans
     }
 }
 
-fn smallest_scalar(module: &Module, ty: Handle<Type>) -> u32 {
+pub(super) fn smallest_scalar(module: &Module, ty: Handle<Type>) -> u32 {
     match &module.types[ty].inner {
         TypeInner::Array { base, .. } => smallest_scalar(module, *base),
         TypeInner::Struct { members, .. } => {

@@ -1,6 +1,6 @@
-//! A place in the shader that is checked, and where shared variables lie: what turns the numbers of a report into names.
+//! A place in the shader that is checked, and where variables lie: what turns the numbers of a report into names.
 //!
-//! Made by `rewrite.rs` and `shared.rs`, read by `finding.rs`.
+//! Made by `rewrite.rs`, `shared.rs` and `buffers.rs`, read by `finding.rs`.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,13 +35,15 @@ pub enum Subject {
     },
     /// A read or write of shared memory.
     Shared,
+    /// A read or write of this buffer.
+    Buffer(MemorySpan),
     /// A barrier.
     Barrier,
 }
 
-/// Where a shared variable lies in the checks' numbering of bytes.
+/// Where a shared variable lies in the checks' numbering of bytes; a buffer, which is numbered by itself, starts at 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SharedSpan {
+pub struct MemorySpan {
     /// Its name.
     pub name: String,
     /// Its first byte.

@@ -41,7 +41,7 @@ fn values_fill_their_bytes_and_no_padding() {
 fn sanitized() -> Sanitized {
     let site = |line, subject| Site { line, column: 5, subject };
     let division = |is_signed, width| Subject::Division { is_signed, width };
-    let span = |name: &str, start, bytes, stride| SharedSpan { name: name.into(), start, bytes, stride };
+    let span = |name: &str, start, bytes, stride| MemorySpan { name: name.into(), start, bytes, stride };
     Sanitized {
         group: 0,
         binding: 3,
@@ -52,9 +52,12 @@ fn sanitized() -> Sanitized {
             site(4, division(false, 4)),
             site(5, Subject::Shared),
             site(6, Subject::Barrier),
+            site(7, Subject::Buffer(span("y", 0, u32::MAX, Some(8)))),
         ],
         shared: vec![span("tile", 0, 64, Some(4)), span("v", 64, 12, None)],
         shadow_bytes_per_group: 0,
+        buffers: vec![1],
+        buffer_granule: 4,
         shared_bytes: 112,
     }
 }
@@ -99,6 +102,14 @@ fn a_report_becomes_a_finding() {
             "s:6:5: kernel `k`: the 8 invocations of the workgroup wait at different barriers (invocation 7, 8, 9)",
         ),
         (
+            [6, 4, 20, 1 << 13 | 3 << 11 | 6],
+            "s:7:5: kernel `k`: `y[2]` is read here and written by invocation 6 of the workgroup, with no storageBarrier in between (invocation 7, 8, 9)",
+        ),
+        (
+            [6, 5, 0, 1 << 13 | 2 << 11 | 6],
+            "s:7:5: kernel `k`: `y[0]` is written here and read by other invocations of the workgroup, with no storageBarrier in between (invocation 7, 8, 9)",
+        ),
+        (
             [99, 3, 500, 0],
             "s:0:0: kernel `k`: `byte 500` in shared memory is read, and nothing was written there (invocation 7, 8, 9)",
         ), // Garbage.
@@ -109,6 +120,19 @@ fn a_report_becomes_a_finding() {
         assert_eq!(sanitized().read("k", "s", &report).unwrap().to_string(), message);
         report[0] = 0;
         assert_eq!(sanitized().read("k", "s", &report), None, "nothing was found");
+    }
+}
+
+#[test]
+fn memory_read_before_it_was_written_counts_only_where_nothing_else_was_found() {
+    let uninitialised = [1, 4, 3, 60, 0, 1, 0, 0];
+    let race = [1, 4, 5, 60, 1 << 13 | 1 << 11 | 6, 2, 0, 0];
+    // First finding, second, the invocation that is named.
+    for (first, second, invocation) in [(race, uninitialised, 2), ([0; 8], uninitialised, 1), (race, [0; 8], 2)] {
+        let report: [u32; REPORT_WORDS] = [first, second].concat().try_into().unwrap();
+        let finding = sanitized().read("k", "s", &report).unwrap();
+        assert_eq!(finding.invocation, [invocation, 0, 0], "{finding}");
+        assert_eq!(matches!(finding.fault, Fault::Uninitialised { .. }), invocation == 1, "{finding}");
     }
 }
 
