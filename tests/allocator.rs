@@ -6,6 +6,7 @@ mod cleanup;
 mod copies;
 mod deferral;
 mod exhaustion;
+mod given_back;
 mod host_guards;
 mod host_order;
 mod managers;

@@ -1,10 +1,14 @@
-//! When dropped memory is due, and how frees are held back: numba's rules, one by one, on the plain manager.
+//! When dropped memory is due, and how frees are held back: numba's rules, one by one, on each manager that has limits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
-use vkarray::{Allocator, Block, MemoryKind, PassthroughManager, Pending, PendingLimits, Stream};
+use vkarray::{
+    Allocator, ArenaManager, Block, Device, HostOnlyMemoryManager, Instance, Limiting, MemoryKind, MemoryManager,
+    PassthroughManager, Pending, PendingLimits, PoolManager, Statistics, Stream,
+};
 
 use crate::fixture::Fixture;
 use crate::raised::RaisedByHand;
@@ -14,8 +18,21 @@ const NONE: Pending = Pending { n_blocks: 0, bytes: 0 };
 
 /// An allocator with those limits.
 fn allocator(fixture: &Fixture, max_count: usize, max_ratio: f64) -> Arc<Allocator> {
-    let manager = PassthroughManager::new().with_limits(PendingLimits::new(max_count, max_ratio));
+    let manager = PassthroughManager::new().with_pending_limits(PendingLimits::new(max_count, max_ratio));
     Allocator::with_manager(fixture.device(), Box::new(manager)).unwrap()
+}
+
+/// One for each of our managers that gives out device memory and has limits, and the same inside of adaptors.
+fn allocators(fixture: &Fixture, max_count: usize, max_ratio: f64) -> [(&'static str, Arc<Allocator>); 3] {
+    let limits = PendingLimits::new(max_count, max_ratio);
+    let pool = || PoolManager::new().with_pending_limits(limits);
+    let adapted = Statistics::new(Limiting::new(pool(), 1 << 40));
+    let make = |manager| Allocator::with_manager(fixture.device(), manager).unwrap();
+    [
+        ("passthrough", allocator(fixture, max_count, max_ratio)),
+        ("pool", make(Box::new(pool()))),
+        ("adaptors around a pool", make(Box::new(adapted))),
+    ]
 }
 
 fn block(allocator: &Arc<Allocator>, bytes: u64) -> Arc<Block> {
@@ -38,96 +55,230 @@ fn busy(allocator: &Arc<Allocator>, stream: &Stream, semaphore: &RaisedByHand) -
 #[test]
 fn ten_wait_and_the_eleventh_frees_all_eleven() {
     let fixture = Fixture::open();
-    let allocator = allocator(&fixture, 10, 0.2);
-    for n in 1..=10 {
-        drop(block(&allocator, 100));
-        assert_eq!(allocator.pending().n_blocks, n);
+    for (name, allocator) in allocators(&fixture, 10, 0.2) {
+        // All made at first: a pool makes the next of memory that waits.
+        let mut blocks: Vec<_> = (0..11).map(|_| block(&allocator, 100)).collect();
+        for n in 1..=10 {
+            drop(blocks.pop());
+            assert_eq!(allocator.pending().n_blocks, n, "{name}");
+        }
+        drop(blocks);
+        assert_eq!((allocator.pending(), allocator.usage().in_use), (NONE, 0), "{name}");
     }
-    drop(block(&allocator, 100));
-    assert_eq!((allocator.pending(), allocator.usage().in_use), (NONE, 0));
+}
+
+#[test]
+fn a_pool_gives_back_what_is_over_its_limits_and_else_keeps_it() {
+    let fixture = Fixture::open();
+    let make = |pool| Allocator::with_manager(fixture.device(), Box::new(pool)).unwrap();
+    let unlimited = make(PoolManager::new());
+    drop_some(&unlimited, 20);
+    let reserved = unlimited.usage().reserved;
+    assert_eq!(unlimited.pending().n_blocks, 20, "they wait for the next block");
+    assert!(reserved > 0 && unlimited.counters().returns == 0);
+    unlimited.flush().unwrap();
+    assert_eq!((unlimited.pending(), unlimited.usage().reserved), (NONE, reserved), "freed, and the pool's own");
+    let limited = make(PoolManager::new().with_pending_limits(PendingLimits::new(4, 1.0)));
+    drop_some(&limited, 4);
+    assert_eq!(limited.pending().n_blocks, 4);
+    assert!(limited.usage().reserved > 0);
+    let again = block(&limited, 100);
+    assert_eq!(limited.pending().n_blocks, 3, "one of them was given out again");
+    drop_some(&limited, 5);
+    assert!(limited.usage().reserved > 0, "one block lives");
+    drop(again);
+    drop_some(&limited, 5);
+    assert_eq!((limited.pending(), limited.usage().reserved), (NONE, 0), "all of it is the driver's again");
 }
 
 #[test]
 fn a_count_of_zero_frees_at_once() {
     let fixture = Fixture::open();
-    let allocator = allocator(&fixture, 0, 1.0);
-    for _ in 0..3 {
-        drop(block(&allocator, 100));
-        assert_eq!(allocator.pending(), NONE);
+    for (name, allocator) in allocators(&fixture, 0, 1.0) {
+        for _ in 0..3 {
+            drop(block(&allocator, 100));
+            assert_eq!((allocator.pending(), allocator.usage().in_use), (NONE, 0), "{name}");
+        }
     }
 }
 
 #[test]
 fn bytes_over_the_ratio_are_freed_at_once_of_every_kind() {
     let fixture = Fixture::open();
-    let allocator = allocator(&fixture, 1000, 1e-4); // 200 KB of lavapipe's heap, 8 MB of an H100's.
     let heap = fixture.info().memory_heaps.iter().map(|heap| heap.size).max().unwrap();
-    for kind in [MemoryKind::Device, MemoryKind::Pinned, MemoryKind::WriteCombined] {
-        drop(allocator.allocate(100, kind).unwrap());
-        assert_eq!(allocator.pending().n_blocks, 1, "{kind}");
-        drop(allocator.allocate(heap / 1000, kind).unwrap());
-        assert_eq!(allocator.pending().n_blocks, 0, "{kind}: one allocation over the limit takes all with it");
+    // 200 KB of lavapipe's heap, 8 MB of an H100's.
+    for (name, allocator) in allocators(&fixture, 1000, 1e-4) {
+        for kind in [MemoryKind::Device, MemoryKind::Pinned, MemoryKind::WriteCombined] {
+            drop(allocator.allocate(100, kind).unwrap());
+            assert_eq!(allocator.pending().n_blocks, 1, "{name}, {kind}");
+            drop(allocator.allocate(heap / 1000, kind).unwrap());
+            assert_eq!(allocator.pending().n_blocks, 0, "{name}, {kind}: one over the limit takes all with it");
+        }
+    }
+}
+
+#[test]
+fn limits_of_an_arena_are_those_of_the_other_manager() {
+    let fixture = Fixture::open();
+    let limits = PendingLimits::new(2, 1.0);
+    let managers: [Box<dyn MemoryManager>; 2] = [
+        Box::new(PassthroughManager::new().with_pending_limits(limits)),
+        Box::new(PoolManager::new().with_pending_limits(limits)),
+    ];
+    for upstream in managers {
+        let arena = ArenaManager::new(upstream, 2, 1 << 16).unwrap();
+        let allocator = Allocator::with_manager(fixture.device(), Box::new(arena.clone())).unwrap();
+        drop_some(&allocator, 5);
+        assert_eq!(allocator.pending(), NONE, "memory of a frame goes with its frame");
+        let make = || allocator.allocate(100, MemoryKind::Pinned).unwrap();
+        let blocks = [make(), make(), make()];
+        for (n, block) in [1, 2, 0].into_iter().zip(blocks) {
+            drop(block);
+            assert_eq!(allocator.pending().n_blocks, n);
+        }
+        arena.next_frame().unwrap();
     }
 }
 
 #[test]
 fn what_is_due_and_in_use_waits_for_its_work_and_holds_back_nothing() {
     let fixture = Fixture::open();
-    let (allocator, stream) = (allocator(&fixture, 0, 1.0), fixture.stream().unwrap());
-    let semaphore = RaisedByHand::new(fixture.device());
-    drop(busy(&allocator, &stream, &semaphore));
-    assert_eq!(allocator.pending().n_blocks, 1);
-    drop(block(&allocator, 100));
-    assert_eq!(allocator.pending().n_blocks, 1, "the other one is freed");
-    semaphore.raise(1);
-    stream.synchronize().unwrap();
-    assert_eq!(allocator.pending().n_blocks, 1, "waiting for a stream frees nothing");
-    drop(block(&allocator, 100)); // This finds that too much waits.
-    assert_eq!(allocator.pending(), NONE);
+    for (name, allocator) in allocators(&fixture, 0, 1.0) {
+        let stream = fixture.stream().unwrap();
+        let semaphore = RaisedByHand::new(fixture.device());
+        drop(busy(&allocator, &stream, &semaphore));
+        assert_eq!(allocator.pending().n_blocks, 1, "{name}");
+        drop(block(&allocator, 100));
+        assert_eq!(allocator.pending().n_blocks, 1, "{name}: the other one is freed");
+        semaphore.raise(1);
+        stream.synchronize().unwrap();
+        assert_eq!(allocator.pending().n_blocks, 1, "{name}: waiting for a stream frees nothing");
+        drop(block(&allocator, 100)); // This finds that too much waits.
+        assert_eq!(allocator.pending(), NONE, "{name}");
+    }
 }
 
 #[test]
 fn what_is_due_is_freed_by_the_next_allocation() {
     let fixture = Fixture::open();
-    let (allocator, stream) = (allocator(&fixture, 0, 1.0), fixture.stream().unwrap());
-    let semaphore = RaisedByHand::new(fixture.device());
-    drop(busy(&allocator, &stream, &semaphore));
-    semaphore.raise(1);
-    stream.synchronize().unwrap();
-    let _next = block(&allocator, 100);
-    assert_eq!(allocator.pending(), NONE);
+    for (name, allocator) in allocators(&fixture, 0, 1.0) {
+        let stream = fixture.stream().unwrap();
+        let semaphore = RaisedByHand::new(fixture.device());
+        drop(busy(&allocator, &stream, &semaphore));
+        semaphore.raise(1);
+        stream.synchronize().unwrap();
+        let _next = block(&allocator, 100);
+        assert_eq!(allocator.pending(), NONE, "{name}");
+    }
 }
 
 #[test]
 fn only_the_outermost_guard_ends_the_deferral_and_frees_nothing_itself() {
     let fixture = Fixture::open();
-    let allocator = allocator(&fixture, 10, 0.2);
-    let last = block(&allocator, 100);
-    let outer = allocator.defer_cleanup();
-    let inner = allocator.defer_cleanup();
-    drop_some(&allocator, 20);
-    drop(inner);
-    drop_some(&allocator, 5);
-    assert_eq!(allocator.pending().n_blocks, 25, "frees are still held back");
-    drop(outer);
-    assert_eq!(allocator.pending().n_blocks, 25, "the end of a guard frees nothing");
-    drop(last);
-    assert_eq!(allocator.pending(), NONE);
+    for (name, allocator) in allocators(&fixture, 10, 0.2) {
+        let last = block(&allocator, 100);
+        let more: Vec<_> = (0..5).map(|_| block(&allocator, 100)).collect();
+        let outer = allocator.defer_cleanup();
+        let inner = allocator.defer_cleanup();
+        drop_some(&allocator, 20);
+        assert_eq!(allocator.pending().n_blocks, 20, "{name}");
+        drop(inner);
+        drop(more);
+        assert_eq!(allocator.pending().n_blocks, 25, "{name}: frees are still held back");
+        drop(outer);
+        assert_eq!(allocator.pending().n_blocks, 25, "{name}: the end of a guard frees nothing");
+        drop(last);
+        assert_eq!(allocator.pending(), NONE, "{name}");
+    }
 }
 
 #[test]
 fn while_frees_are_held_back_a_flush_frees_nothing() {
     let fixture = Fixture::open();
-    let allocator = allocator(&fixture, 10, 0.2);
-    let guard = allocator.defer_cleanup();
-    drop_some(&allocator, 11);
-    allocator.try_flush().unwrap();
-    allocator.flush().unwrap();
-    allocator.reset().unwrap();
-    assert_eq!(allocator.pending().n_blocks, 11);
-    drop(guard);
-    allocator.try_flush().unwrap();
-    assert_eq!(allocator.pending(), NONE);
+    let unlimited = Allocator::with_manager(fixture.device(), Box::new(PoolManager::new())).unwrap();
+    let limited = allocators(&fixture, 10, 0.2);
+    for (name, allocator) in limited.into_iter().chain([("a pool without limits", unlimited)]) {
+        let guard = allocator.defer_cleanup();
+        drop_some(&allocator, 20);
+        allocator.try_flush().unwrap();
+        allocator.flush().unwrap();
+        allocator.reset().unwrap();
+        assert_eq!(allocator.pending().n_blocks, 20, "{name}");
+        drop(guard);
+        allocator.try_flush().unwrap();
+        assert_eq!(allocator.pending(), NONE, "{name}");
+    }
+}
+
+/// What the program says wins, and the variables are not read.
+fn the_program_wins(device: &Arc<Device>) {
+    let limits = PendingLimits::new(1, 1.0);
+    let managers: [Box<dyn MemoryManager>; 2] = [
+        Box::new(PassthroughManager::new().with_pending_limits(limits)),
+        Box::new(PoolManager::new().with_pending_limits(limits)),
+    ];
+    for manager in managers {
+        let allocator = Allocator::with_manager(device, manager).unwrap();
+        drop_some(&allocator, 1);
+        assert_eq!(allocator.pending().n_blocks, 1);
+    }
+}
+
+/// Runs in a process of its own, where the variables are set.
+#[test]
+fn every_manager_reads_its_limits_from_the_environment_or_refuses_them() {
+    const MARK: &str = "VKARRAY_TEST_LIMITS";
+    if let Some(expected) = std::env::var_os(MARK) {
+        let instance = Instance::builder().validation(true).build().unwrap();
+        let device = Device::open_selected(&instance, None).unwrap();
+        let arena = |upstream| ArenaManager::new(upstream, 1, 1 << 16).unwrap();
+        let managers: [Box<dyn MemoryManager>; 6] = [
+            Box::new(PassthroughManager::new()),
+            Box::new(PoolManager::new()),
+            Box::new(HostOnlyMemoryManager::new()),
+            Box::new(arena(Box::new(PassthroughManager::new()))),
+            Box::new(arena(Box::new(PoolManager::new()))),
+            Box::new(Statistics::new(Limiting::new(PoolManager::new(), 1 << 40))),
+        ];
+        for manager in managers {
+            let text = format!("{manager:?}");
+            match Allocator::with_manager(&device, manager) {
+                Err(error) => assert_eq!(error.to_string(), expected.to_string_lossy(), "{text}"),
+                Ok(allocator) => {
+                    assert_eq!(expected, "a count of 0", "{text}");
+                    for _ in 0..3 {
+                        drop(allocator.allocate(100, MemoryKind::Pinned).unwrap());
+                        assert_eq!(allocator.pending(), NONE, "{text}");
+                    }
+                }
+            }
+        }
+        the_program_wins(&device);
+        return;
+    }
+    let cases = [
+        ("VKARRAY_MAX_PENDING_DEALLOCS_COUNT", "0", "a count of 0"),
+        (
+            "VKARRAY_MAX_PENDING_DEALLOCS_COUNT",
+            "ten",
+            "\"ten\" in VKARRAY_MAX_PENDING_DEALLOCS_COUNT is not a number from 0 up",
+        ),
+        (
+            "VKARRAY_MAX_PENDING_DEALLOCS_RATIO",
+            "a fifth",
+            "\"a fifth\" in VKARRAY_MAX_PENDING_DEALLOCS_RATIO is not a ratio from 0 up",
+        ),
+    ];
+    for (variable, value, expected) in cases {
+        let test = "allocator::deferral::every_manager_reads_its_limits_from_the_environment_or_refuses_them";
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "--nocapture", test])
+            .envs([(MARK, expected), (variable, value)])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && text.contains("1 passed"), "{variable}={value}: {text}");
+    }
 }
 
 #[test]

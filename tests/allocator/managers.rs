@@ -14,7 +14,7 @@ use vkarray::{
     ArenaManager, Context, Device, FailureCallback, HostOnlyMemoryManager, Instance, Limiting, Logging, ManagerFactory,
     MemoryKind, MemoryManager, PassthroughManager, PoolManager, Statistics, Tracking, Verdict,
 };
-use vkarray_allocator::{Adaptor, LogStep, MemoryPointer, read_log};
+use vkarray_allocator::{Adaptor, LogStep, read_log};
 use vkarray_conformance::{Conformance, Outcome, Report};
 
 use self::plain::PlainPlugin;
@@ -63,15 +63,15 @@ fn an_arena_conforms() {
 #[derive(Debug)]
 struct Turning(ArenaManager);
 
-impl Adaptor for Turning {
+// SAFETY: the manager inside is a private field that nothing assigns to.
+unsafe impl Adaptor for Turning {
     type Inner = ArenaManager;
 
     fn inner(&self) -> &ArenaManager {
         &self.0
     }
 
-    fn free(&self, memory: MemoryPointer) {
-        self.0.memfree(memory);
+    fn freed(&self, _: u64) {
         let _ = self.0.next_frame(); // The oldest may be held.
     }
 }

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
 use vkarray::{Context, Device, Groups, Index, MemoryError, RegisteredPath};
+use vkarray_allocator::HostPointer;
 use vkarray_driver::Request;
 
 use super::pattern;
@@ -196,9 +197,11 @@ fn pages_are_pinned_whole_and_once() {
     }
     let second = pin(PAGE, PAGE).unwrap();
     for pointer in [first, second] {
-        manager.memfree(pointer.into_pointer());
+        // SAFETY: the manager gave it out just now, and nothing used it.
+        unsafe { manager.memfree(pointer.into_pointer()) };
     }
-    manager.memfree(pin(0, 2 * PAGE).unwrap().into_pointer());
+    // SAFETY: the manager gave it out just now, and nothing used it.
+    unsafe { manager.memfree(pin(0, 2 * PAGE).unwrap().into_pointer()) };
     assert_eq!(manager.usage().n_pending, 0);
 }
 
@@ -218,9 +221,11 @@ fn an_owner_that_panics_loses_nothing() {
     let start = NonNull::from(lent.slice()).cast::<u8>();
     // SAFETY: `lent` outlives what comes of it, and nothing is done with that.
     let pin = || unsafe { manager.mempin(Box::new(Panics), start, PAGE as u64, false) };
-    if matches!(pin().map(|pointer| manager.memfree(pointer.into_pointer())), Err(MemoryError::Unsupported { .. })) {
+    // SAFETY: the manager gave it out just now, and nothing used it.
+    let give_back = |pointer: HostPointer| unsafe { manager.memfree(pointer.into_pointer()) };
+    if matches!(pin().map(give_back), Err(MemoryError::Unsupported { .. })) {
         return crate::fixture::skipped("an_owner_that_panics_loses_nothing", "import of host memory");
     }
     assert_eq!(manager.usage().n_pending, 0, "it went, at once");
-    manager.memfree(pin().unwrap().into_pointer()); // The pages are nobody's again.
+    give_back(pin().unwrap()); // The pages are nobody's again.
 }

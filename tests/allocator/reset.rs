@@ -30,7 +30,7 @@ fn free_memory_is_what_others_and_we_leave() {
 #[test]
 fn dropped_memory_of_a_plain_manager_is_free_when_it_is_given_back() {
     let fixture = Fixture::open();
-    let manager = PassthroughManager::new().with_limits(PendingLimits::new(10, 1.0));
+    let manager = PassthroughManager::new().with_pending_limits(PendingLimits::new(10, 1.0));
     let allocator = Allocator::with_manager(fixture.device(), Box::new(manager)).unwrap();
     let before = allocator.memory_info().unwrap();
     let block = allocator.allocate(32 << 20, MemoryKind::Device).unwrap();

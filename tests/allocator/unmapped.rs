@@ -4,7 +4,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use vkarray::{Device, MemoryError, MemoryKind, PoolManager};
+use vkarray::{Device, MemoryError, MemoryKind, Pending, PoolManager};
 use vkarray_allocator::{
     Counters, DeferCleanup, HostOptions, HostPointer, MemoryInfo, MemoryManager, MemoryPointer, Owner, Request, Usage,
 };
@@ -13,7 +13,8 @@ use vkarray_allocator::{
 #[derive(Debug)]
 pub(crate) struct Unmapped(pub(crate) PoolManager);
 
-impl MemoryManager for Unmapped {
+// SAFETY: all memory is the pool's and goes back to it. The pool does not ask what comes back where it is mapped.
+unsafe impl MemoryManager for Unmapped {
     fn interface_version(&self) -> u32 {
         self.0.interface_version()
     }
@@ -48,8 +49,9 @@ impl MemoryManager for Unmapped {
         unsafe { self.0.mempin(owner, pointer, size, mapped) }
     }
 
-    fn memfree(&self, memory: MemoryPointer) {
-        self.0.memfree(memory);
+    unsafe fn memfree(&self, memory: MemoryPointer) {
+        // SAFETY: as above; the caller keeps this function's contract.
+        unsafe { self.0.memfree(memory) };
     }
 
     fn get_memory_info(&self) -> Result<MemoryInfo, MemoryError> {
@@ -78,6 +80,10 @@ impl MemoryManager for Unmapped {
 
     fn usage(&self) -> Usage {
         self.0.usage()
+    }
+
+    fn pending(&self) -> Pending {
+        self.0.pending()
     }
 
     fn counters(&self) -> Counters {

@@ -63,7 +63,8 @@ struct Sulking {
     inner: PassthroughManager,
 }
 
-impl Adaptor for Sulking {
+// SAFETY: the manager inside is a private field that nothing assigns to.
+unsafe impl Adaptor for Sulking {
     type Inner = PassthroughManager;
 
     fn inner(&self) -> &PassthroughManager {

@@ -167,6 +167,28 @@ fn a_folder_that_cannot_be_is_no_error() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "not a folder");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_named_folder_that_others_can_write_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let fixture = Fixture::open();
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("cache");
+    run_all(&on_disk(&fixture, CacheSettings::at(&folder)));
+    assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+    for (place, mode) in [(folder.as_path(), 0o777), (root.path(), 0o703)] {
+        fs::set_permissions(place, fs::Permissions::from_mode(mode)).unwrap();
+        let allocator = Allocator::new(fixture.device()).unwrap();
+        let error = Context::with_kernel_cache(&allocator, CacheSettings::at(&folder)).unwrap_err().to_string();
+        let says = format!("{}, of user", place.display());
+        assert!(error.contains(&says) && error.contains("can be written by other users"), "{error}");
+        fs::set_permissions(place, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    let context = on_disk(&fixture, CacheSettings::at(&folder));
+    run_all(&context);
+    assert_eq!(context.kernel_cache().counters().translations.hits, u64::from(N_KERNELS));
+}
+
 #[test]
 fn a_builder_is_told_where() {
     let folder = tempfile::tempdir().unwrap();

@@ -22,7 +22,7 @@ use crate::pointer::MemoryPointer;
 use crate::selection::{ManagerFactory, check_version};
 use crate::staging::Staging;
 
-/// Dropped memory that is not freed.
+/// Dropped memory that was neither freed nor given out again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pending {
     /// How many blocks.
@@ -210,19 +210,23 @@ impl Allocator {
     /// Holds real frees back, of all threads, until the guard and every other one is dropped. Guards nest.
     ///
     /// Dropped memory then waits without limit: for the next drop or allocation after the last guard that finds too
-    /// much waiting, for a flush, or for memory running out, which frees it all the same. A leaked guard is harmless.
+    /// much waiting ([`PendingLimits`](crate::PendingLimits)), for a flush, or for memory running out, which frees it all the
+    /// same. A pool gives memory that waits to the next block meanwhile. A leaked guard is harmless.
     pub fn defer_cleanup(&self) -> DeferCleanup {
         self.manager().defer_cleanup()
     }
 
-    /// What was dropped and is not freed.
+    /// What was dropped and was neither freed nor given out again. In a pool that is memory which lies ready for a block of
+    /// the same size, or will when the device is done with it; memory of an arena's frames never waits.
     #[must_use]
     pub fn pending(&self) -> Pending {
-        let Usage { n_pending, pending, .. } = self.manager().usage();
-        Pending { n_blocks: n_pending, bytes: pending }
+        self.manager().pending()
     }
 
     /// Frees the dropped blocks that the device is done with; none while frees are held back. Never blocks.
+    ///
+    /// What is freed goes back to the driver. A pool without limits joins it with the free ranges of its chunks instead,
+    /// which [`Allocator::trim`] gives back.
     ///
     /// # Errors
     ///
@@ -232,8 +236,8 @@ impl Allocator {
         self.manager().try_flush()
     }
 
-    /// Frees every dropped block: waits until the device is done with those dropped before the call. Frees none, and
-    /// waits for none, while frees are held back.
+    /// Frees every dropped block, as [`Allocator::try_flush`] does: waits until the device is done with those dropped before
+    /// the call. Frees none, and waits for none, while frees are held back.
     ///
     /// # Errors
     ///
@@ -360,6 +364,7 @@ impl Allocator {
 impl Drop for Shared {
     fn drop(&mut self) {
         self.crew.end(&self.device);
-        self.staging.free_slots(&self.device, &*self.manager);
+        // SAFETY: both are this allocator's.
+        unsafe { self.staging.free_slots(&self.device, &*self.manager) };
     }
 }

@@ -219,7 +219,9 @@ impl Block {
             drop(unsafe { self.device().retire_block(id) });
         }
         drop(memory.take_last_uses());
-        self.allocator.manager().memfree(memory);
+        // SAFETY: the manager gave the pointer out, which nobody changed but for its uses; the caller has waited for those
+        // and holds the block alone.
+        unsafe { self.allocator.manager().memfree(memory) };
     }
 
     #[inline]
@@ -239,7 +241,10 @@ impl Drop for Block {
             // id goes with it. The memory goes back to its manager with the uses that are left.
             memory.set_last_uses(unsafe { self.device().retire_block(id) });
         }
-        self.allocator.manager().memfree(memory);
+        // SAFETY: the manager gave the pointer out, which nobody changed but for its uses. Whoever records work holds the
+        // block until the tracker knows the work, and the tracker names it here, with what the block was given out with;
+        // a block that it never knew has the uses it was given out with. This was the last handle.
+        unsafe { self.allocator.manager().memfree(memory) };
     }
 }
 

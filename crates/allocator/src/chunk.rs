@@ -134,6 +134,7 @@ impl ChunkSource {
         let memory_type = memory_type.ok_or(Error::NoSuchMemory { kind })?;
         let MemoryType { host_coherent, .. } = self.device.info().memory_types[memory_type as usize];
         requirements.memory_type_bits = 1 << memory_type;
+        requirements.alignment = requirements.alignment.max(GRANULE); // Both are powers of two. For host addresses.
         if !host_coherent {
             self.round_to_atoms(&mut requirements);
         }

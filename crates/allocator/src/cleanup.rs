@@ -82,8 +82,7 @@ impl<C: Completion, T> CleanupQueue<C, T> {
 
     /// Whether more waits than may.
     pub(crate) fn is_due(&self, limits: &HeapLimits) -> bool {
-        let is_over = |(&bytes, &limit): (&u64, &u64)| bytes > limit;
-        self.entries.len() > limits.count || self.bytes.iter().zip(&limits.bytes).any(is_over)
+        limits.are_exceeded(self.entries.len(), &self.bytes)
     }
 
     /// Finds out what is eligible. An entry that cannot be asked about stays as it is.
@@ -183,6 +182,14 @@ pub(crate) struct HeapLimits {
     pub(crate) count: usize,
     /// For each heap.
     pub(crate) bytes: Vec<u64>,
+}
+
+impl HeapLimits {
+    /// Whether that many entries, with so many bytes on each heap, are more than may wait.
+    pub(crate) fn are_exceeded(&self, count: usize, bytes: &[u64]) -> bool {
+        let is_over = |(&bytes, &limit): (&u64, &u64)| bytes > limit;
+        count > self.count || bytes.iter().zip(&self.bytes).any(is_over)
+    }
 }
 
 #[cfg(test)]

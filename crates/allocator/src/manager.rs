@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use vkarray_driver::Device;
 
+use crate::allocator::Pending;
 use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
@@ -125,7 +126,8 @@ pub struct Usage {
     pub in_use: u64,
     /// Bytes taken from the driver.
     pub reserved: u64,
-    /// Dropped blocks that the device may still use.
+    /// Dropped blocks whose memory the next block cannot have yet: the device may still use it, or it waits to go back
+    /// to the driver.
     pub n_pending: usize,
     /// Their bytes.
     pub pending: u64,
@@ -159,12 +161,37 @@ impl fmt::Debug for DeferCleanup {
 /// Gives out a device's memory and takes it back.
 ///
 /// Called from any thread. No lock of the runtime is held during a call.
-pub trait MemoryManager: fmt::Debug + Send + Sync {
+///
+/// # Safety
+///
+/// The runtime lets the device and the host read and write what a manager gives out, and does not check it again. So
+/// whoever implements the trait promises, for every order of calls and for calls on several threads at once:
+///
+/// 1. **One device.** After [`initialize`](MemoryManager::initialize) succeeded, all memory is of that device, and
+///    `initialize` with another device fails. Before it, nothing is given out.
+/// 2. **As asked for.** A pointer has the size and kind that were asked for and keeps to the contracts of
+///    [`MemoryPointer::new`] and [`MemoryPointer::with_mapping`]. Memory of every kind but
+///    [`MemoryKind::Device`] has a mapping.
+/// 3. **Exclusive.** From the moment it is given out until it comes back by [`memfree`](MemoryManager::memfree), no
+///    byte of it, rounded up to 16, belongs to other memory that is given out.
+/// 4. **Alive.** Buffer, memory, mapping and owner stay until it came back and its last uses are over. What never comes
+///    back stays for good, also when the manager is dropped, reset or trimmed.
+/// 5. **In order.** Bytes that are given out again before the work that used them is over carry that work as
+///    [last uses](MemoryPointer::after): the last uses of every pointer that had any of these bytes.
+/// 6. **Passed on.** Memory that another manager gave out keeps its last uses, and goes back to that same manager,
+///    under the contract of [`memfree`](MemoryManager::memfree).
+///
+/// All of this holds also after a call that failed or panicked. What else the methods' descriptions ask for is for
+/// programs to work well: where a manager breaks it, nothing is undefined.
+///
+/// A manager around another one is an [`Adaptor`](crate::Adaptor), which asks for much less. A whole manager is
+/// `examples/plugin/` of this crate.
+pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     /// The version of the interface that the manager was written for; see [`INTERFACE_VERSION`].
     fn interface_version(&self) -> u32;
 
     /// Makes the manager ready for a device. Called before anything is allocated, perhaps more than once for the same
-    /// device; a later call changes nothing.
+    /// device, and by several threads at once; a later call changes nothing. Refuses another device than the first.
     ///
     /// # Errors
     ///
@@ -190,7 +217,8 @@ pub trait MemoryManager: fmt::Debug + Send + Sync {
     /// # Safety
     ///
     /// The `size` bytes at `pointer` can be read and written until `owner` is dropped, and nobody holds a Rust
-    /// reference to them while the device uses them.
+    /// reference to them while the device uses them. What is returned goes back by [`MemoryManager::memfree`], or is
+    /// dropped when no work uses it.
     ///
     /// # Errors
     ///
@@ -203,7 +231,29 @@ pub trait MemoryManager: fmt::Debug + Send + Sync {
     /// The work of [`MemoryPointer::last_uses`] may not be over. The manager does not let the memory go before it is,
     /// but may give it out again at once, [after](MemoryPointer::after) that work. Memory of the program, from
     /// [`MemoryManager::mempin`], whose last uses are over is let go before the call returns.
-    fn memfree(&self, memory: MemoryPointer);
+    ///
+    /// # Safety
+    ///
+    /// 1. This manager gave the pointer out, and its buffer, offset, size, kind, mapping, tag and owner are as they were.
+    /// 2. Its last uses name all work that may still use the bytes: the work that it was given out with and all work
+    ///    since, as far as it is not known to be over.
+    /// 3. The host neither reads nor writes the bytes any more, and no more work that uses them is recorded.
+    ///
+    /// ```
+    /// # use vkarray_allocator::{MemoryManager, MemoryPointer};
+    /// fn take_back(manager: &dyn MemoryManager, unused: MemoryPointer) {
+    ///     // SAFETY: for the callers of this function, to whom `manager` just gave it.
+    ///     unsafe { manager.memfree(unused) }
+    /// }
+    /// ```
+    ///
+    /// ```compile_fail,E0133
+    /// # use vkarray_allocator::{MemoryManager, MemoryPointer};
+    /// fn take_back(manager: &dyn MemoryManager, unused: MemoryPointer) {
+    ///     manager.memfree(unused)
+    /// }
+    /// ```
+    unsafe fn memfree(&self, memory: MemoryPointer);
 
     /// Names memory for another process.
     ///
@@ -281,6 +331,12 @@ pub trait MemoryManager: fmt::Debug + Send + Sync {
 
     /// Bytes held and pending now.
     fn usage(&self) -> Usage;
+
+    /// Dropped memory that was neither freed nor given out again; see [`PendingLimits`](crate::PendingLimits).
+    fn pending(&self) -> Pending {
+        let Usage { n_pending, pending, .. } = self.usage();
+        Pending { n_blocks: n_pending, bytes: pending }
+    }
 
     /// All that the manager counts; all zero where it does not. Takes no lock.
     fn counters(&self) -> Counters {

@@ -1,6 +1,6 @@
 //! How much dropped memory may wait before it is freed: numba's two limits, under our names. Pure but for reading them.
 //!
-//! What they decide is in `cleanup.rs`.
+//! When they are exceeded is decided in `cleanup.rs`.
 
 use vkarray_driver::Heap;
 
@@ -10,11 +10,21 @@ use crate::error::{Error, Result};
 const COUNT: &str = "VKARRAY_MAX_PENDING_DEALLOCS_COUNT";
 const RATIO: &str = "VKARRAY_MAX_PENDING_DEALLOCS_RATIO";
 
-/// How much dropped memory may wait to be given back to the driver. It waits, since giving back is slow and is cheaper
-/// at a time of the program's choosing.
+/// How much dropped memory may wait to go back to the driver: giving back is slow, so it is not done at each drop.
 ///
-/// What is dropped is freed at once when more than so many pieces wait, or more bytes than the ratio of the heap they
-/// lie in; memory of the device and of the host each count against their own heap.
+/// Memory waits from the moment it is dropped until it is freed or given out again. When a drop, or an allocation that
+/// needs new memory, finds that more pieces wait than may, or more bytes on one heap than the ratio of its size, then all
+/// that waits and that the device is done with is freed. Memory of the device and of the host each count against their own
+/// heap. A guard of [`Allocator::defer_cleanup`](crate::Allocator::defer_cleanup) puts that off.
+///
+/// | manager | limits that nobody set | what goes back to the driver |
+/// |---|---|---|
+/// | [`PassthroughManager`](crate::PassthroughManager), host memory of [`HostOnlyMemoryManager`](crate::HostOnlyMemoryManager) | ten pieces, a fifth of the heap | each piece |
+/// | [`PoolManager`](crate::PoolManager) | none: it keeps memory for the next block | chunks that nothing lies in any more |
+/// | [`ArenaManager`](crate::ArenaManager) | those of the other manager | memory that is not of a frame; frames stay |
+///
+/// Adaptors change nothing of it. A pool with a low limit gives up what it is for: a limit of 0 makes it ask the driver at
+/// almost every allocation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PendingLimits {
     max_count: usize,
@@ -35,15 +45,23 @@ impl PendingLimits {
         Self { max_count, max_ratio: max_ratio.max(0.0) }
     }
 
-    /// Reads `VKARRAY_MAX_PENDING_DEALLOCS_COUNT` and `VKARRAY_MAX_PENDING_DEALLOCS_RATIO`; the default where one is
-    /// not set. A count of 0 frees at once.
+    /// Reads `VKARRAY_MAX_PENDING_DEALLOCS_COUNT`, a number of pieces, and `VKARRAY_MAX_PENDING_DEALLOCS_RATIO`, a part of
+    /// the heap; the default where one is not set. A count of 0 frees at once. Each of our managers reads them when it is
+    /// made ready for a device.
     ///
     /// # Errors
     ///
     /// [`Error::BadSetting`].
     pub fn from_environment() -> Result<Self> {
+        Ok(Self::set_by_environment()?.unwrap_or_default())
+    }
+
+    /// The same, or nothing if neither variable is set.
+    pub(crate) fn set_by_environment() -> Result<Option<Self>> {
         let read = |name: &str| std::env::var_os(name).map(|text| text.to_string_lossy().into_owned());
-        Self::parse(read(COUNT).as_deref(), read(RATIO).as_deref())
+        let (count, ratio) = (read(COUNT), read(RATIO));
+        let is_set = count.is_some() || ratio.is_some();
+        is_set.then(|| Self::parse(count.as_deref(), ratio.as_deref())).transpose()
     }
 
     fn parse(count: Option<&str>, ratio: Option<&str>) -> Result<Self> {

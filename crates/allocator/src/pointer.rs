@@ -2,6 +2,9 @@
 //!
 //! Plain values without an owner: the manager makes one, a [`Block`](crate::Block) holds it, and it goes back to the
 //! manager when the block is dropped. The names are numba's; there a pointer frees itself, here its block does.
+//!
+//! A pointer may be changed in safe code, since it does nothing by itself. To give one out takes the promises of
+//! [`MemoryManager`](crate::MemoryManager), an unsafe trait; to give one back those of `memfree`, an unsafe function.
 
 use std::any::Any;
 use std::ptr::NonNull;
@@ -142,7 +145,8 @@ impl MemoryPointer {
         &self.last_uses
     }
 
-    /// Takes the last uses out, for the next pointer to the same bytes; see [`MemoryPointer::after`].
+    /// Takes the last uses out, for the next pointer to the same bytes; see [`MemoryPointer::after`]. A pointer without them
+    /// may be given out, or back, only when they are over.
     #[must_use]
     pub fn take_last_uses(&mut self) -> LastUses {
         self.last_uses.take()

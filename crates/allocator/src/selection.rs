@@ -77,7 +77,7 @@ impl fmt::Debug for ManagerFactory {
 ///
 /// [`Error::ManagerNameTaken`]; a name stands for one thing.
 pub fn register_memory_manager(name: impl Into<String>, factory: ManagerFactory) -> Result<()> {
-    registry().register(name.into(), factory)
+    registry().register(name.into(), &factory) // Refused, the factory is dropped without the lock.
 }
 
 /// The names of all managers, sorted.
@@ -94,7 +94,8 @@ pub fn memory_manager_names() -> Vec<String> {
 /// [`Error::InterfaceVersion`], and those of the factory; nothing is set then.
 pub fn set_memory_manager(factory: ManagerFactory) -> Result<()> {
     factory.make()?; // Without the lock: the program's function may look at the names.
-    registry().set = Some(factory);
+    let former = registry().set.replace(factory);
+    drop(former); // Without the lock too.
     Ok(())
 }
 
@@ -143,11 +144,11 @@ impl Registry {
         names
     }
 
-    fn register(&mut self, name: String, factory: ManagerFactory) -> Result<()> {
+    fn register(&mut self, name: String, factory: &ManagerFactory) -> Result<()> {
         if self.names().contains(&name) {
             return Err(Error::ManagerNameTaken { name });
         }
-        self.registered.insert(name, factory);
+        self.registered.insert(name, factory.clone());
         Ok(())
     }
 
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn an_unknown_name_is_refused_with_those_that_there_are() {
         let mut registry = Registry::new();
-        registry.register("mine".to_owned(), fake()).unwrap();
+        registry.register("mine".to_owned(), &fake()).unwrap();
         let cases = [
             (registry.choose(Some("Mine".into())), "VKARRAY_MEMORY_MANAGER names the memory manager `Mine`"),
             (registry.find("", "the program"), "the program names the memory manager ``"),
@@ -221,13 +222,39 @@ mod tests {
     #[test]
     fn a_name_stands_for_one_thing() {
         let mut registry = Registry::new();
-        registry.register("mine".to_owned(), fake()).unwrap();
+        registry.register("mine".to_owned(), &fake()).unwrap();
         for name in ["mine", "default", "passthrough", "pool"] {
             let other = ManagerFactory::new(|| Err(Error::NotInitialized));
-            let refused = registry.register(name.to_owned(), other).unwrap_err().to_string();
+            let refused = registry.register(name.to_owned(), &other).unwrap_err().to_string();
             assert_eq!(refused, format!("there is a memory manager of the name `{name}` already"));
         }
         assert_eq!(made(registry.find("mine", "the program")), "Fake");
+    }
+
+    #[test]
+    fn what_a_refused_factory_holds_is_dropped_without_the_lock() {
+        struct Asks(std::sync::mpsc::Sender<Vec<String>>);
+
+        impl Drop for Asks {
+            fn drop(&mut self) {
+                self.0.send(memory_manager_names()).unwrap();
+            }
+        }
+
+        let (sender, names) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let held = Asks(sender);
+            let factory = ManagerFactory::new(move || {
+                Err(Error::UnknownManager {
+                    name: format!("{:p}", &raw const held),
+                    origin: "a test",
+                    known: Vec::new(),
+                })
+            });
+            register_memory_manager("pool", factory).unwrap_err();
+        });
+        let names = names.recv_timeout(std::time::Duration::from_secs(20)).expect("it waits for its own lock");
+        assert!(names.contains(&"pool".to_owned()));
     }
 
     #[test]

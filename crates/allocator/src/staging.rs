@@ -90,7 +90,11 @@ impl Staging {
 
     /// Gives the slots that no copy has back to the manager, whatever the device still does with them. Returns whether
     /// there were any.
-    pub(crate) fn free_slots(&self, device: &Device, manager: &dyn MemoryManager) -> bool {
+    ///
+    /// # Safety
+    ///
+    /// `manager` is that of the allocator whose staging memory this is.
+    pub(crate) unsafe fn free_slots(&self, device: &Device, manager: &dyn MemoryManager) -> bool {
         if device.is_forked() {
             return false; // They are the parent's, and so may the locks be.
         }
@@ -104,14 +108,19 @@ impl Staging {
             let slots = std::mem::take(&mut kept.slots);
             drop(kept);
             is_any |= !slots.is_empty();
-            slots.into_iter().for_each(|slot| self.free_slot(slot, manager));
+            // SAFETY: the caller vouches for the manager.
+            slots.into_iter().for_each(|slot| unsafe { self.free_slot(slot, manager) });
         }
         is_any
     }
 
-    fn free_slot(&self, slot: Slot, manager: &dyn MemoryManager) {
+    /// # Safety
+    ///
+    /// As [`Staging::free_slots`].
+    unsafe fn free_slot(&self, slot: Slot, manager: &dyn MemoryManager) {
         self.bytes.fetch_sub(slot.size(), Ordering::Relaxed);
-        slot.free(manager);
+        // SAFETY: the allocator makes its slots of its manager's memory. Copies borrow the slot they record.
+        unsafe { slot.free(manager) };
     }
 
     fn kept(&self, sort: Sort) -> MutexGuard<'_, Kept> {
@@ -168,7 +177,8 @@ impl Allocator {
         if is_one_too_many || slot.generation != self.generation() {
             kept.n_made -= 1;
             drop(kept);
-            return self.staging().free_slot(slot, self.manager());
+            // SAFETY: both are this allocator's.
+            return unsafe { self.staging().free_slot(slot, self.manager()) };
         }
         if is_oldest {
             kept.slots.push_front(slot);
@@ -179,7 +189,8 @@ impl Allocator {
 
     /// Gives the slots that no copy has back to the manager. Returns whether there were any.
     pub(crate) fn free_slots(&self) -> bool {
-        self.staging().free_slots(self.device(), self.manager())
+        // SAFETY: both are this allocator's.
+        unsafe { self.staging().free_slots(self.device(), self.manager()) }
     }
 }
 

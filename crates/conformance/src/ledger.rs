@@ -106,7 +106,8 @@ pub(crate) struct Witness {
     pub(crate) inner: Box<dyn MemoryManager>,
 }
 
-impl Adaptor for Witness {
+// SAFETY: the manager inside is a field that nothing assigns to once the witness is made.
+unsafe impl Adaptor for Witness {
     type Inner = Box<dyn MemoryManager>;
 
     fn inner(&self) -> &Self::Inner {
@@ -119,11 +120,10 @@ impl Adaptor for Witness {
         }
     }
 
-    fn free(&self, memory: MemoryPointer) {
-        for span in spans_of(&memory) {
+    fn freeing(&self, memory: &MemoryPointer) {
+        for span in spans_of(memory) {
             self.ledger.spans().take(span, memory.last_uses().to_vec());
         }
-        self.inner.memfree(memory);
     }
 }
 

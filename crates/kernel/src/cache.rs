@@ -69,15 +69,17 @@ impl KernelCache {
 
     /// Creates a cache that finds on disk what an earlier run made, and keeps there what it makes.
     ///
-    /// Nothing fails for the disk: what is damaged or cannot be written is counted, and kernels are built as without it.
+    /// Later nothing fails for the disk: what is damaged or cannot be written is counted, and kernels are built as without
+    /// it.
     ///
     /// # Errors
     ///
-    /// As [`KernelCache::new`].
+    /// As [`KernelCache::new`]; [`Error::SharedCache`], see [`CacheSettings::at`].
     pub fn with_disk(device: &Arc<Device>, settings: CacheSettings) -> Result<Arc<Self>> {
         device.check_lost()?;
-        let driver_cache = driver_cache(device, &[])?;
-        let disk = Disk::new(settings);
+        let disk = Disk::new(settings.checked()?);
+        // SAFETY: no bytes are any driver's.
+        let driver_cache = unsafe { driver_cache(device, &[]) }?;
         let origin = if disk.is_off() { None } else { Some(Origin::new(&driver_cache)?) };
         let (kernels, builders, gate) = (Mutex::default(), OnceLock::new(), OnceLock::new());
         let validated = Mutex::default();
@@ -157,7 +159,7 @@ impl KernelCache {
             Ok(kernel) => Ok(slot.made.get_or_init(|| kernel).clone()),
             Err(error) => {
                 drop(making);
-                self.lock().remove(&key);
+                forget(&mut self.lock(), &key, &slot);
                 Err(error)
             }
         }
@@ -195,10 +197,22 @@ impl KernelCache {
     }
 }
 
+/// Takes a slot that could not be filled out of the map, unless another took its place meanwhile.
+fn forget(kernels: &mut HashMap<Arc<Key>, Arc<Slot>>, key: &Arc<Key>, slot: &Arc<Slot>) {
+    if kernels.get(key).is_some_and(|held| Arc::ptr_eq(held, slot)) {
+        kernels.remove(key);
+    }
+}
+
 /// A cache of the driver's, with what an earlier one held.
-pub(crate) fn driver_cache(device: &Arc<Device>, held: &[u8]) -> Result<Owned<vk::PipelineCache>> {
+///
+/// # Safety
+///
+/// `held` is empty, or what a driver gave as the content of a cache on a device with the same header. Drivers trust these
+/// bytes.
+pub(crate) unsafe fn driver_cache(device: &Arc<Device>, held: &[u8]) -> Result<Owned<vk::PipelineCache>> {
     let info = vk::PipelineCacheCreateInfo::default().initial_data(held);
-    // SAFETY: `info` borrows bytes that are none, or were this driver's own: their checksum and their header were compared.
+    // SAFETY: `info` borrows the bytes, which the caller vouches for.
     let raw =
         unsafe { device.raw().create_pipeline_cache(&info, None) }.map_err(device.failed("vkCreatePipelineCache"))?;
     // SAFETY: just created; used only by those who borrow or own it while they create pipelines.
@@ -350,5 +364,22 @@ impl KernelBuilder {
         let Self { cache, source, entry, constants, sizes, options } = self;
         let constants = constants.into_iter().map(|(name, value)| (name, value.to_bits())).collect();
         (cache, Key { source, entry, constants, sizes, options })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_build_takes_out_its_own_slot_and_no_newer_one() {
+        let (source, options) = (Source::wgsl(""), Options::default());
+        let key = Key { source, entry: None, constants: Vec::new(), sizes: Sizes::default(), options };
+        let (key, older, newer) = (Arc::new(key), Arc::new(Slot::default()), Arc::new(Slot::default()));
+        let mut kernels = HashMap::from([(Arc::clone(&key), Arc::clone(&newer))]);
+        forget(&mut kernels, &key, &older);
+        assert_eq!(kernels.len(), 1);
+        forget(&mut kernels, &key, &newer);
+        assert_eq!(kernels.len(), 0);
     }
 }

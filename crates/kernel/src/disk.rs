@@ -1,16 +1,19 @@
 //! Kernels on disk, from one run of a program to the next: [`Disk`], translations, the driver's pipelines, and which SPIR-V is valid, by hash.
 //!
-//! A disk is never trusted and never in the way. What is damaged or foreign is counted and made anew, what cannot be
-//! written is counted and forgotten; no call fails for it. How a file looks is in `disk/entry.rs`, how files are written
-//! and swept in `disk/folder.rs`, what the user may choose in `disk/settings.rs`. What is kept under which hash is
-//! `cache.rs`'s.
+//! What is damaged or foreign is counted and made anew, what cannot be written is counted and forgotten; once a cache is
+//! open, no call fails for it. Content is trusted as far as its folder is: `disk/trust.rs` says which folders are. How a
+//! file looks is in `disk/entry.rs`, how files are written and swept in `disk/folder.rs`, what the user may choose in
+//! `disk/settings.rs`. What is kept under which hash is `cache.rs`'s.
 
 mod counters;
 mod entry;
 mod folder;
 mod settings;
+mod trust;
 
-use std::sync::{Mutex, PoisonError};
+use std::io;
+use std::path::Path;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 pub(crate) use counters::Outcome;
 pub use counters::{CacheCounters, StoreCounters};
@@ -47,6 +50,10 @@ pub(crate) struct Disk {
     counters: Counters,
     /// What the folder holds as far as is known; `None` before the first write.
     fill: Mutex<Option<Fill>>,
+    /// Set when the folder is there and nobody else can change it.
+    is_trusted: OnceLock<()>,
+    /// Whose process this is.
+    user: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +64,8 @@ struct Fill {
 
 impl Disk {
     pub(crate) fn new(settings: CacheSettings) -> Self {
-        Self { settings, counters: Counters::default(), fill: Mutex::new(None) }
+        let (counters, fill, is_trusted) = (Counters::default(), Mutex::new(None), OnceLock::new());
+        Self { settings, counters, fill, is_trusted, user: trust::user() }
     }
 
     pub(crate) fn is_off(&self) -> bool {
@@ -79,7 +87,7 @@ impl Disk {
             return None;
         }
         let path = folder::path(&self.settings.directory, store.name(), hash);
-        let (outcome, content) = match folder::read(&path) {
+        let (outcome, content) = match self.read(&path) {
             Ok(None) => (Outcome::Miss, None),
             Ok(Some(file)) => match entry::decode(hash, &file).and_then(read) {
                 Ok(content) => (Outcome::Hit, Some(content)),
@@ -104,11 +112,31 @@ impl Disk {
             return;
         }
         let path = folder::path(&self.settings.directory, store.name(), hash);
-        let written = folder::write(&self.settings.directory, &path, &file);
+        let written = folder::create(&self.settings.directory)
+            .and_then(|()| self.check_folder())
+            .and_then(|()| folder::write(&self.settings.directory, &path, &file));
         self.counters.count(store, if written.is_ok() { Outcome::Written } else { Outcome::Refused });
         if written.is_ok() {
             self.make_room(bytes);
         }
+    }
+
+    /// The bytes of a file, `None` if there is none. Refuses what somebody else can change.
+    fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        let Some(file) = folder::open(path)? else { return Ok(None) };
+        self.check_folder()?;
+        trust::check_file(path, &file, self.user)?;
+        folder::read(file).map(Some)
+    }
+
+    /// Checks that nobody else can change the folder, which is there. What was so once stays so, unless the user or root
+    /// changes it.
+    fn check_folder(&self) -> io::Result<()> {
+        if self.is_trusted.get().is_none() {
+            trust::check(&self.settings.directory, self.user)??;
+            self.is_trusted.get_or_init(|| ());
+        }
+        Ok(())
     }
 
     /// Sweeps the folder if it may be too full now.
@@ -219,6 +247,55 @@ mod tests {
         assert_eq!(disk.counters().evicted + files(folder.path()) as u64, 100);
         keep(&disk, 200, &[0; 2000]); // Half of all there is.
         assert_eq!(load(&disk, 200), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_others_can_change_is_neither_read_nor_written() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("cache");
+        keep(&Disk::new(CacheSettings::at(&folder)), 1, b"one");
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        let file = folder::path(&folder, "pipeline", &[1; 32]);
+        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        // A place, its mode, whether what is there is read.
+        let cases = [
+            (&file, 0o644, true),
+            (&file, 0o666, false),
+            (&file, 0o600, true),
+            (&folder, 0o755, true),
+            (&folder, 0o757, false),
+            (&folder, 0o700, true),
+        ];
+        for (place, mode, is_read) in cases {
+            set(place, mode);
+            let disk = Disk::new(CacheSettings::at(&folder));
+            assert_eq!(load(&disk, 1).is_some(), is_read, "{} {mode:o}", place.display());
+            assert_eq!(disk.counters().pipelines.refused, u64::from(!is_read));
+        }
+        set(&folder, 0o777);
+        let disk = Disk::new(CacheSettings::at(&folder));
+        keep(&disk, 2, b"two");
+        assert_eq!((disk.counters().pipelines.written, disk.counters().pipelines.refused), (0, 1));
+        assert_eq!(files(&folder), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_of_another_user_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut disk = Disk::new(CacheSettings::at(folder.path()));
+        keep(&disk, 1, b"one");
+        assert_eq!(load(&disk, 1).as_deref(), Some(&b"one"[..]));
+        let file = folder::path(folder.path(), "pipeline", &[1; 32]);
+        if disk.user == 0 {
+            std::os::unix::fs::chown(&file, Some(4711), None).unwrap(); // Root alone can give a file away.
+        } else {
+            disk.user += 1; // The same seen from another user's process, for which the folder has been checked.
+        }
+        assert_eq!(load(&disk, 1), None);
+        assert_eq!((disk.counters().pipelines.hits, disk.counters().pipelines.refused), (1, 1));
     }
 
     #[test]

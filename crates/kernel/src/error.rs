@@ -21,6 +21,24 @@ pub enum Error {
     #[error("{text:?} in {variable} is not {expected}")]
     #[expect(missing_docs, reason = "the fields are those of the message above")]
     BadSetting { variable: &'static str, text: String, expected: &'static str },
+    /// A folder for kernels that other users can change: what is in it is given to the driver.
+    #[error(
+        "kernels cannot be kept in {}: {}, of user {owner} with mode {mode:o}, {problem}",
+        folder.display(),
+        place.display()
+    )]
+    SharedCache {
+        /// The folder.
+        folder: std::path::PathBuf,
+        /// The folder or link, on the way or at its end, that other users can change.
+        place: std::path::PathBuf,
+        /// Its owner's number.
+        owner: u32,
+        /// Its permissions.
+        mode: u32,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// No dtype has that name.
     #[error("no dtype is called `{text}`{hint}")]
     UnknownDType {

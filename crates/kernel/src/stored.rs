@@ -109,7 +109,10 @@ impl KernelCache {
         let own =
             |content: &[u8]| if content.starts_with(&origin.0) { Ok(content.to_vec()) } else { Err(Unusable::Foreign) };
         let kept = self.disk.load(Store::Pipelines, &hash, own);
-        let cache = driver_cache(self.device(), kept.as_deref().unwrap_or_default())?;
+        // SAFETY: what is kept was written by this function, from a cache of the driver's: the file is whole by its
+        // checksum, begins with this driver's header, and comes from a folder that only this user and root can change
+        // (`disk/trust.rs`). Elsewhere than on Unix the last is for the user to see to.
+        let cache = unsafe { driver_cache(self.device(), kept.as_deref().unwrap_or_default()) }?;
         let pipeline = Pipeline::new(self.device(), cache.raw(), translated, limits)?;
         // The kernel is there whether or not it can be kept, and a lost device will say so itself. Some drivers have nothing
         // to keep.

@@ -125,14 +125,18 @@ fn release(device: &Device, piece: Piece) {
     unsafe { device.raw().free_memory(piece.memory, None) };
 }
 
-impl MemoryManager for PlainPlugin {
+// SAFETY: each allocation is a buffer and memory of its own, made by the device that the host's half accepted, and kept by
+// its tag until it comes back and its last uses are over. What does not come back is leaked. Host memory is the other
+// manager's, and goes back to it.
+unsafe impl MemoryManager for PlainPlugin {
     fn interface_version(&self) -> u32 {
         INTERFACE_VERSION
     }
 
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
+        self.host.initialize(device)?; // Refuses a second device, so there is one here too.
         self.device.get_or_init(|| Arc::clone(device));
-        self.host.initialize(device)
+        Ok(())
     }
 
     fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
@@ -156,9 +160,10 @@ impl MemoryManager for PlainPlugin {
         unsafe { self.host.mempin(owner, pointer, size, mapped) }
     }
 
-    fn memfree(&self, memory: MemoryPointer) {
+    unsafe fn memfree(&self, memory: MemoryPointer) {
         if self.host.owns(&memory) {
-            return self.host.memfree(memory);
+            // SAFETY: the caller keeps this function's contract, and memory of these kinds is the other manager's.
+            return unsafe { self.host.memfree(memory) };
         }
         let Ok(device) = self.device() else { return };
         let points = device.points(memory.last_uses());
@@ -216,7 +221,9 @@ impl MemoryManager for PlainPlugin {
 impl Drop for PlainPlugin {
     fn drop(&mut self) {
         let Some(device) = self.device.get() else { return };
-        for (points, piece) in std::mem::take(&mut self.pieces().dropped) {
+        let Pieces { live, dropped } = std::mem::take(&mut *self.pieces());
+        std::mem::forget(live); // Somebody may still use what never came back.
+        for (points, piece) in dropped {
             // What never ends is leaked, and so is what a failed wait leaves in doubt.
             let is_over = points.iter().all(|point| point.wait(Some(std::time::Duration::from_secs(10))).is_ok());
             if is_over {

@@ -1,7 +1,7 @@
 //! Managers around managers: each changes one thing and leaves the rest to the one inside.
 //!
 //! An [`Adaptor`] says what it adds around an allocation and a free; the one implementation of [`MemoryManager`] for
-//! all of them is here. They nest in any order, and memory passes through them unchanged. Ours are the files beside
+//! all of them is here, and memory passes through that unchanged. They nest in any order. Ours are the files beside
 //! this one: `limiting.rs`, `logging.rs`, `statistics.rs`, `tracking.rs`, `failure_callback.rs`.
 
 use std::fmt;
@@ -11,6 +11,7 @@ use std::sync::Arc;
 use vkarray_driver::Device;
 
 use super::{Counters, DeferCleanup, HostOptions, IpcHandle, MemoryManager, Request, Usage};
+use crate::allocator::Pending;
 use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
@@ -32,12 +33,44 @@ pub struct Asked {
 
 /// A manager around another one. Every method but [`Adaptor::inner`] may be left as it is.
 ///
-/// Whatever implements this is a [`MemoryManager`]. All methods are called from any thread, without a lock.
-pub trait Adaptor: fmt::Debug + Send + Sync {
+/// Whatever implements this is a [`MemoryManager`]. Memory goes from the manager inside to whoever asked, and back,
+/// without passing through the adaptor's hands: it is shown what is given out and what comes back. All methods are called
+/// from any thread, without a lock.
+///
+/// # Safety
+///
+/// [`Adaptor::inner`] returns the same manager at every call, until the adaptor is dropped or mutably borrowed, and
+/// nobody else mutably borrows or replaces that manager.
+///
+/// ```
+/// # use vkarray_allocator::{Adaptor, PoolManager};
+/// #[derive(Debug)]
+/// struct Mine(PoolManager);
+/// // SAFETY: the manager inside is a private field that nothing assigns to.
+/// unsafe impl Adaptor for Mine {
+///     type Inner = PoolManager;
+///     fn inner(&self) -> &PoolManager {
+///         &self.0
+///     }
+/// }
+/// ```
+///
+/// ```compile_fail,E0200
+/// # use vkarray_allocator::{Adaptor, PoolManager};
+/// #[derive(Debug)]
+/// struct Mine(PoolManager);
+/// impl Adaptor for Mine {
+///     type Inner = PoolManager;
+///     fn inner(&self) -> &PoolManager {
+///         &self.0
+///     }
+/// }
+/// ```
+pub unsafe trait Adaptor: fmt::Debug + Send + Sync {
     /// The manager inside.
     type Inner: MemoryManager + ?Sized;
 
-    /// The manager inside.
+    /// The manager inside: the same one at every call.
     fn inner(&self) -> &Self::Inner;
 
     /// The manager inside is ready for this device. Perhaps called more than once.
@@ -64,13 +97,15 @@ pub trait Adaptor: fmt::Debug + Send + Sync {
     /// Somebody else holds the memory from now on.
     fn held(&self, _memory: &MemoryPointer, _holder: &Holder) {}
 
-    /// Takes memory back: passes it on to the manager inside, always.
-    fn free(&self, memory: MemoryPointer) {
-        self.inner().memfree(memory);
-    }
+    /// Memory comes back. The manager inside does not have it yet, so it has not been given out again.
+    fn freeing(&self, _memory: &MemoryPointer) {}
+
+    /// The manager inside has taken back a piece of memory that `bytes` bytes were asked for.
+    fn freed(&self, _bytes: u64) {}
 }
 
-impl<M: MemoryManager + ?Sized> Adaptor for Box<M> {
+// SAFETY: what is in a box stays there until the box is dropped or mutably borrowed, and the box owns it.
+unsafe impl<M: MemoryManager + ?Sized> Adaptor for Box<M> {
     type Inner = M;
 
     fn inner(&self) -> &M {
@@ -78,8 +113,9 @@ impl<M: MemoryManager + ?Sized> Adaptor for Box<M> {
     }
 }
 
-/// So that a program keeps a hand on the manager that it gives to a context.
-impl<M: MemoryManager + ?Sized> Adaptor for Arc<M> {
+/// So that a program keeps a handle to the manager that it gives to a context.
+// SAFETY: what is in an `Arc` stays there as long as any handle to it, and is mutably borrowed only where there is one.
+unsafe impl<M: MemoryManager + ?Sized> Adaptor for Arc<M> {
     type Inner = M;
 
     fn inner(&self) -> &M {
@@ -87,7 +123,9 @@ impl<M: MemoryManager + ?Sized> Adaptor for Arc<M> {
     }
 }
 
-impl<A: Adaptor> MemoryManager for A {
+// SAFETY: every promise is the one that the manager inside made: by the contract of `Adaptor` all calls reach the same
+// one, which gets back what it gave out, unchanged.
+unsafe impl<A: Adaptor> MemoryManager for A {
     fn interface_version(&self) -> u32 {
         self.inner().interface_version()
     }
@@ -116,8 +154,10 @@ impl<A: Adaptor> MemoryManager for A {
         ending.end(given)
     }
 
-    fn memfree(&self, memory: MemoryPointer) {
-        self.free(memory);
+    unsafe fn memfree(&self, memory: MemoryPointer) {
+        let returned = Returned { adaptor: self, memory: Some(memory) };
+        self.freeing(returned.memory.as_ref().expect("taken when it is dropped"));
+        drop(returned);
     }
 
     fn get_ipc_handle(&self, memory: &MemoryPointer) -> Result<IpcHandle> {
@@ -160,6 +200,10 @@ impl<A: Adaptor> MemoryManager for A {
         self.inner().usage()
     }
 
+    fn pending(&self) -> Pending {
+        self.inner().pending()
+    }
+
     fn counters(&self) -> Counters {
         self.inner().counters()
     }
@@ -191,6 +235,34 @@ fn around<A: Adaptor, P: AsRef<MemoryPointer>>(
             Err(error) if adaptor.retry(asked, &error, attempt) => attempt = attempt.saturating_add(1),
             outcome => return ending.end(outcome),
         }
+    }
+}
+
+/// Memory on its way back to the manager inside, which gets it also when the adaptor panics.
+struct Returned<'a, A: Adaptor> {
+    adaptor: &'a A,
+    memory: Option<MemoryPointer>,
+}
+
+impl<A: Adaptor> Drop for Returned<'_, A> {
+    fn drop(&mut self) {
+        let Some(memory) = self.memory.take() else { return };
+        let _freed = Freed { adaptor: self.adaptor, bytes: memory.size() };
+        // SAFETY: made in `memfree` alone, whose caller keeps the same contract; the manager inside is the one that gave
+        // the memory out, by the contract of `Adaptor`.
+        unsafe { self.adaptor.inner().memfree(memory) };
+    }
+}
+
+/// Says that memory was taken back, also when the manager inside panics.
+struct Freed<'a, A: Adaptor> {
+    adaptor: &'a A,
+    bytes: u64,
+}
+
+impl<A: Adaptor> Drop for Freed<'_, A> {
+    fn drop(&mut self) {
+        self.adaptor.freed(self.bytes);
     }
 }
 

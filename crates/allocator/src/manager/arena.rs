@@ -16,6 +16,7 @@ use vkarray_driver::hazard::{LastUses, absorb};
 
 use self::frame::Ring;
 use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryManager, Request, Usage};
+use crate::allocator::Pending;
 use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
@@ -107,6 +108,14 @@ impl ArenaManager {
         &*self.shared.upstream
     }
 
+    /// Gives back frames of which nothing was given out, with the uses that they came with.
+    fn give_frames_back(&self, memory: Vec<MemoryPointer>, uses: Vec<LastUses>) {
+        for (frame, uses) in memory.into_iter().zip(uses) {
+            // SAFETY: `initialize` got the frame from the other manager, and nothing of it was given out since.
+            unsafe { self.upstream().memfree(frame.after(uses)) };
+        }
+    }
+
     /// The frame of the ring that memory lies in, if it is the arena's.
     fn place(&self, memory: &MemoryPointer) -> Option<usize> {
         let frames = &self.shared.state.get()?.memory;
@@ -132,8 +141,8 @@ impl ArenaManager {
         drop(ring);
         state.n_given.fetch_add(1, Ordering::Release);
         let frame = &state.memory[place];
-        // SAFETY: the bytes are the frame's, whose memory is as a pointer's must be and alive as long as the arena; the
-        // ring gives them to nobody else until they come back, and the offsets are multiples of 256.
+        // SAFETY: the bytes are a frame's, whose memory is as a pointer's must be by the contract of the other manager, and
+        // stays as long as one of its blocks. The ring gives them out once until they came back, at multiples of 256.
         let pointer = unsafe { MemoryPointer::new(frame.buffer(), frame.offset() + offset, size, kind) }.after(former);
         let Some(start) = frame.mapping() else { return Ok(pointer) };
         // SAFETY: the offset lies inside the frame's mapping, and is a multiple of 256.
@@ -161,14 +170,22 @@ impl Drop for Shared {
         let Some(State { ring, memory, .. }) = self.state.take() else { return };
         let mut ring = ring.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (place, mut frame) in memory.into_iter().enumerate() {
-            // Every block held its allocator and so the arena: all have come back, with their last uses.
+            let n_live = ring.n_live(place);
+            if n_live > 0 {
+                tracing::error!(n_live, "the frame of an arena is leaked: some of it was never given back");
+                continue;
+            }
             frame.set_last_uses(ring.take_uses(place));
-            self.upstream.memfree(frame);
+            // SAFETY: the other manager gave the frame out. All of its blocks have come back, and these are their last uses.
+            unsafe { self.upstream.memfree(frame) };
         }
     }
 }
 
-impl MemoryManager for ArenaManager {
+// SAFETY: a frame is memory of the other manager, of the same device, and lives as long as the arena or, with a block
+// that never came back, for good. The ring cuts it into ranges that do not overlap, and gives no range out again before
+// all blocks of the frame came back, and then after their uses. All else is the other manager's, passed on unchanged.
+unsafe impl MemoryManager for ArenaManager {
     fn interface_version(&self) -> u32 {
         INTERFACE_VERSION
     }
@@ -190,16 +207,18 @@ impl MemoryManager for ArenaManager {
                     memory.push(frame);
                 }
                 Err(error) => {
-                    memory.into_iter().for_each(|frame| self.upstream().memfree(frame));
+                    self.give_frames_back(memory, uses);
                     return Err(error);
                 }
             }
         }
         let (ring, device) = (Mutex::new(Ring::new(frame_bytes, uses)), Arc::clone(device));
         let state = State { ring, memory, n_given: AtomicU64::new(0), n_back: AtomicU64::new(0), device };
-        if let Err(state) = self.shared.state.set(state) {
+        if let Err(State { memory, ring, .. }) = self.shared.state.set(state) {
             // Somebody else was quicker; theirs is as good.
-            state.memory.into_iter().for_each(|frame| self.upstream().memfree(frame));
+            let mut ring = ring.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let uses = (0..memory.len()).map(|place| ring.take_uses(place)).collect();
+            self.give_frames_back(memory, uses);
         }
         Ok(())
     }
@@ -217,12 +236,15 @@ impl MemoryManager for ArenaManager {
         unsafe { self.upstream().mempin(owner, pointer, size, mapped) }
     }
 
-    fn memfree(&self, mut memory: MemoryPointer) {
+    unsafe fn memfree(&self, mut memory: MemoryPointer) {
         let (Some(place), Some(state)) = (self.place(&memory), self.shared.state.get()) else {
-            return self.upstream().memfree(memory);
+            // SAFETY: the caller keeps this function's contract, and what lies in no frame is the other manager's.
+            return unsafe { self.upstream().memfree(memory) };
         };
         let uses = memory.take_last_uses();
-        state.ring().free(place, |held| uses.iter().for_each(|last| absorb(held, last)));
+        if !state.ring().free(place, |held| uses.iter().for_each(|last| absorb(held, last))) {
+            return tracing::error!(?memory, "memory was given back to an arena that gave none of this frame out");
+        }
         state.n_back.fetch_add(1, Ordering::Release);
     }
 
@@ -284,6 +306,11 @@ impl MemoryManager for ArenaManager {
     /// That of the other manager, for which all frames are in use.
     fn usage(&self) -> Usage {
         self.upstream().usage()
+    }
+
+    /// That of the other manager: memory of a frame never waits to be freed, it goes with its frame.
+    fn pending(&self) -> Pending {
+        self.upstream().pending()
     }
 
     fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {

@@ -36,7 +36,8 @@ impl<M: MemoryManager> FailureCallback<M> {
     }
 }
 
-impl<M: MemoryManager> Adaptor for FailureCallback<M> {
+// SAFETY: the manager inside is a private field that nothing assigns to.
+unsafe impl<M: MemoryManager> Adaptor for FailureCallback<M> {
     type Inner = M;
 
     fn inner(&self) -> &M {

@@ -8,6 +8,7 @@ use ash::vk::{self, Handle};
 use vkarray_driver::Device;
 
 use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
+use crate::allocator::Pending;
 use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
@@ -84,7 +85,8 @@ impl Fake {
     }
 }
 
-impl MemoryManager for Fake {
+// SAFETY: there is no memory: no device or host ever uses the numbers.
+unsafe impl MemoryManager for Fake {
     fn interface_version(&self) -> u32 {
         self.version
     }
@@ -111,7 +113,7 @@ impl MemoryManager for Fake {
         Ok(HostPointer::Pinned(PinnedMemory::new(memory).unwrap()))
     }
 
-    fn memfree(&self, memory: MemoryPointer) {
+    unsafe fn memfree(&self, memory: MemoryPointer) {
         self.n_live.fetch_sub(1, Ordering::SeqCst);
         self.free.lock().unwrap().push(memory.buffer().as_raw());
     }
@@ -167,4 +169,14 @@ impl MemoryManager for Fake {
     fn usage(&self) -> Usage {
         Usage { in_use: 3, reserved: 4, n_pending: 5, pending: 6 }
     }
+
+    fn pending(&self) -> Pending {
+        Pending { n_blocks: 9, bytes: 10 }
+    }
+}
+
+/// Gives the memory of a fake back, through whatever is around it.
+pub(crate) fn give_back(manager: &(impl MemoryManager + ?Sized), memory: MemoryPointer) {
+    // SAFETY: no device or host uses the memory of a fake.
+    unsafe { manager.memfree(memory) }
 }

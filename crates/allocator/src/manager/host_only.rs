@@ -9,6 +9,7 @@ use std::sync::Arc;
 use vkarray_driver::Device;
 
 use super::{Counters, DeferCleanup, HostOptions, MemoryManager, PassthroughManager, Request, Usage};
+use crate::allocator::Pending;
 use crate::error::{Error, Result};
 use crate::holder::Holder;
 use crate::kind::MemoryKind;
@@ -21,7 +22,7 @@ use crate::pointer::{HostPointer, MemoryPointer, Owner};
 /// A plugin passes to it: [`MemoryManager::initialize`], [`MemoryManager::memhostalloc`], [`MemoryManager::mempin`],
 /// [`MemoryManager::memfree`] of what [`HostOnlyMemoryManager::owns`]; and, beside doing them itself for device memory,
 /// [`MemoryManager::reset`], [`MemoryManager::defer_cleanup`], [`MemoryManager::try_flush`], [`MemoryManager::flush`],
-/// [`MemoryManager::trim`] and [`MemoryManager::usage`].
+/// [`MemoryManager::trim`], [`MemoryManager::usage`] and [`MemoryManager::pending`].
 #[derive(Debug, Default)]
 pub struct HostOnlyMemoryManager<M = PassthroughManager> {
     host: M,
@@ -53,7 +54,9 @@ fn is_host(kind: MemoryKind) -> bool {
     matches!(kind, MemoryKind::Pinned | MemoryKind::WriteCombined)
 }
 
-impl<M: MemoryManager> MemoryManager for HostOnlyMemoryManager<M> {
+// SAFETY: all memory is that of the manager inside, a private field that nothing assigns to; it gets back what it gave
+// out, unchanged.
+unsafe impl<M: MemoryManager> MemoryManager for HostOnlyMemoryManager<M> {
     fn interface_version(&self) -> u32 {
         self.host.interface_version()
     }
@@ -75,8 +78,9 @@ impl<M: MemoryManager> MemoryManager for HostOnlyMemoryManager<M> {
         unsafe { self.host.mempin(owner, pointer, size, mapped) }
     }
 
-    fn memfree(&self, memory: MemoryPointer) {
-        self.host.memfree(memory);
+    unsafe fn memfree(&self, memory: MemoryPointer) {
+        // SAFETY: the caller keeps this function's contract, and all memory is the other manager's.
+        unsafe { self.host.memfree(memory) };
     }
 
     fn get_memory_info(&self) -> Result<MemoryInfo> {
@@ -112,6 +116,10 @@ impl<M: MemoryManager> MemoryManager for HostOnlyMemoryManager<M> {
 
     fn trim(&self, keep: u64) -> Result<u64> {
         self.host.trim(keep)
+    }
+
+    fn pending(&self) -> Pending {
+        self.host.pending()
     }
 
     fn usage(&self) -> Usage {

@@ -49,7 +49,8 @@ impl<M: MemoryManager> Limiting<M> {
     }
 }
 
-impl<M: MemoryManager> Adaptor for Limiting<M> {
+// SAFETY: the manager inside is a private field that nothing assigns to.
+unsafe impl<M: MemoryManager> Adaptor for Limiting<M> {
     type Inner = M;
 
     fn inner(&self) -> &M {
@@ -73,10 +74,8 @@ impl<M: MemoryManager> Adaptor for Limiting<M> {
         }
     }
 
-    fn free(&self, memory: MemoryPointer) {
-        // After the manager inside has it, so that it never holds more than the limit.
-        let bytes = memory.size();
-        self.inner.memfree(memory);
+    /// After the manager inside has it, so that it never gives out more than the limit.
+    fn freed(&self, bytes: u64) {
         self.give_back(bytes);
     }
 }

@@ -100,7 +100,8 @@ impl<W: Write> Log<W> {
     }
 }
 
-impl<M: MemoryManager, W: Write + Send> Adaptor for Logging<M, W> {
+// SAFETY: the manager inside is a private field that nothing assigns to.
+unsafe impl<M: MemoryManager, W: Write + Send> Adaptor for Logging<M, W> {
     type Inner = M;
 
     fn inner(&self) -> &M {
@@ -116,10 +117,9 @@ impl<M: MemoryManager, W: Write + Send> Adaptor for Logging<M, W> {
         self.write(&Line { action, memory: given, size: asked.size, kind: asked.kind, stream: None });
     }
 
-    fn free(&self, memory: MemoryPointer) {
-        let (size, kind, stream) = (memory.size(), memory.kind(), self.last_stream(&memory));
-        self.write(&Line { action: Action::Free, memory: Some(&memory), size, kind, stream });
-        self.inner.memfree(memory);
+    fn freeing(&self, memory: &MemoryPointer) {
+        let (size, kind, stream) = (memory.size(), memory.kind(), self.last_stream(memory));
+        self.write(&Line { action: Action::Free, memory: Some(memory), size, kind, stream });
     }
 }
 

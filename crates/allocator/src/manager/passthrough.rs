@@ -39,7 +39,7 @@ pub struct PassthroughManager {
 
 struct State {
     /// What is given out.
-    live: Mutex<SlotMap<DefaultKey, Live>>,
+    live: Mutex<LiveChunks>,
     dropped: Deferred<Dropped>,
     tally: Tally,
     imports: Imports,
@@ -61,6 +61,37 @@ struct Live {
     holder: Holder,
 }
 
+/// All memory that is given out, by the tag of its pointer.
+#[derive(Default)]
+struct LiveChunks(SlotMap<DefaultKey, Live>);
+
+impl LiveChunks {
+    /// Notes a chunk, and returns the tag of its pointer.
+    fn insert(&mut self, live: Live) -> u64 {
+        self.0.insert(live).data().as_ffi()
+    }
+
+    /// What a pointer names. Other managers' pointers may have the same tag, so the place is compared too.
+    fn get_mut(&mut self, memory: &MemoryPointer) -> Option<&mut Live> {
+        let live = self.0.get_mut(key(memory))?;
+        ((live.chunk.buffer(), 0) == (memory.buffer(), memory.offset())).then_some(live)
+    }
+
+    /// Takes out what a pointer names. Nothing changes if it names nothing here.
+    fn take(&mut self, memory: &MemoryPointer) -> Option<Live> {
+        self.get_mut(memory)?;
+        self.0.remove(key(memory))
+    }
+
+    fn iter(&self) -> impl ExactSizeIterator<Item = &Live> {
+        self.0.values()
+    }
+}
+
+fn key(memory: &MemoryPointer) -> DefaultKey {
+    DefaultKey::from(KeyData::from_ffi(memory.tag()))
+}
+
 impl PassthroughManager {
     /// Creates a manager for one device, which [`MemoryManager::initialize`] names.
     #[must_use]
@@ -68,9 +99,10 @@ impl PassthroughManager {
         Self::default()
     }
 
-    /// Sets how much dropped memory may wait. Wins over the environment; see [`PendingLimits::from_environment`].
+    /// Sets how much dropped memory may wait to go back to the driver. Wins over the environment; see
+    /// [`PendingLimits::from_environment`].
     #[must_use]
-    pub fn with_limits(mut self, limits: PendingLimits) -> Self {
+    pub fn with_pending_limits(mut self, limits: PendingLimits) -> Self {
         self.limits = Some(limits);
         self
     }
@@ -80,7 +112,10 @@ impl PassthroughManager {
     }
 }
 
-impl MemoryManager for PassthroughManager {
+// SAFETY: each piece of memory is a chunk of its own, of the device that the state was made for, and lives in `live`
+// under its tag until it comes back, then in `dropped` until its last uses are over. Host memory is mapped. `Imports`
+// does the same for memory of the program. A state with memory that did not come back leaks it: see its `Drop`.
+unsafe impl MemoryManager for PassthroughManager {
     fn interface_version(&self) -> u32 {
         INTERFACE_VERSION
     }
@@ -118,10 +153,10 @@ impl MemoryManager for PassthroughManager {
         unsafe { self.state()?.imports.pin(owner, pointer, size, mapped) }
     }
 
-    fn memfree(&self, memory: MemoryPointer) {
+    unsafe fn memfree(&self, memory: MemoryPointer) {
         let Some(state) = self.state.get() else { return };
         let Some(memory) = state.imports.end(memory) else { return };
-        let Some(Live { chunk, heap, .. }) = state.live().remove(key(&memory)) else {
+        let Some(Live { chunk, heap, .. }) = state.live().take(&memory) else {
             return tracing::error!(?memory, "memory was given back that is not this manager's");
         };
         let points = state.source.device().points(memory.last_uses());
@@ -143,7 +178,7 @@ impl MemoryManager for PassthroughManager {
         let heap = state.source.recent_heap(kind).ok_or(Error::NoSuchMemory { kind })?;
         let index = heap.index as usize;
         let live: u64 =
-            state.live().values().filter(|live| live.heap == index).map(|live| live.chunk.memory_size()).sum();
+            state.live().iter().filter(|live| live.heap == index).map(|live| live.chunk.memory_size()).sum();
         Ok(MemoryInfo::of(heap, live + state.dropped.bytes_on(index), 0))
     }
 
@@ -182,12 +217,12 @@ impl MemoryManager for PassthroughManager {
     }
 
     fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
-        self.state.get()?.live().get(key(memory)).map(|live| live.holder.clone())
+        self.state.get()?.live().get_mut(memory).map(|live| live.holder.clone())
     }
 
     fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
         let Some(state) = self.state.get() else { return };
-        if let Some(live) = state.live().get_mut(key(memory)) {
+        if let Some(live) = state.live().get_mut(memory) {
             live.holder = holder;
         }
     }
@@ -197,22 +232,19 @@ impl MemoryManager for PassthroughManager {
     }
 }
 
-fn key(memory: &MemoryPointer) -> DefaultKey {
-    DefaultKey::from(KeyData::from_ffi(memory.tag()))
-}
-
 impl State {
     fn allocate(&self, size: u64, kind: MemoryKind, holder: Holder) -> Result<MemoryPointer> {
         self.dropped.free_due(|dropped| self.free(dropped))?;
         let chunk = self.make(size, kind)?;
         let (buffer, mapping) = (chunk.buffer(), chunk.mapping());
         self.tally.make(kind, chunk.memory_size());
-        let tag = self.live().insert(Live { chunk, size, heap: self.heap(kind), holder }).data().as_ffi();
-        // SAFETY: a chunk's buffer is as a pointer's must be, starts at its first byte, and is freed only after
-        // `memfree` and the last uses.
+        let tag = self.live().insert(Live { chunk, size, heap: self.heap(kind), holder });
+        // SAFETY: the source made the buffer for every use, on this device, with at least `size` bytes rounded up to 16.
+        // Nothing else lies in it, and it stays in `live` until `memfree`, then in `dropped` until the last uses are over.
         let pointer = unsafe { MemoryPointer::new(buffer, 0, size, kind) }.with_tag(tag);
         Ok(match mapping {
-            // SAFETY: the chunk is mapped from its first byte on, for as long as it lives, and says whether it is coherent.
+            // SAFETY: the source mapped the chunk from its first byte on, which gpu-allocator aligned to at least 16, for
+            // as long as it lives, and says whether it is coherent.
             Some(mapping) => unsafe { pointer.with_mapping(mapping) },
             None => pointer,
         })
@@ -225,21 +257,24 @@ impl State {
 
     fn free(&self, Dropped { kind, chunk }: Dropped) {
         self.tally.free(kind, chunk.memory_size());
-        // SAFETY: made by this source; it was given back, and the queue hands out what nothing uses any more.
+        // SAFETY: made by this source. It came back, with all uses that were not over: the caller of `memfree` vouched for
+        // that. The queue hands it out once, when they are over.
         unsafe { self.source.free(chunk) };
     }
 
-    fn live(&self) -> MutexGuard<'_, SlotMap<DefaultKey, Live>> {
+    fn live(&self) -> MutexGuard<'_, LiveChunks> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for State {
     fn drop(&mut self) {
-        // Every block held its allocator, so all are in the queue. What cannot be waited for is leaked, with the
-        // memory it lies in: freeing it under the device's feet is worse.
+        // What cannot be waited for is leaked, and so is what was never given back, with the source that made it: the
+        // source would free the memory of all chunks that there are.
+        let n_live = self.live.get_mut().unwrap_or_else(PoisonError::into_inner).iter().len();
         match self.dropped.drain(|dropped| self.free(dropped)) {
-            // SAFETY: dropped here and never touched again.
+            Ok(()) if n_live > 0 => tracing::error!(n_live, "memory is leaked: it was never given back"),
+            // SAFETY: this is the end of the state, so nothing touches the source again.
             Ok(()) => unsafe { ManuallyDrop::drop(&mut self.source) },
             Err(error) => tracing::error!(%error, "memory is leaked: its last use never ended"),
         }

@@ -13,6 +13,7 @@ mod climb;
 mod ground;
 mod growth;
 mod meter;
+mod place;
 mod search;
 mod shelf;
 mod sizing;
@@ -27,11 +28,13 @@ use vkarray_driver::Device;
 
 use self::state::State;
 use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, Request, Usage};
+use crate::allocator::Pending;
 use crate::error::{Error, Result};
+use crate::hold::Hold;
 use crate::holder::Holder;
-use crate::import::Imports;
 use crate::kind::MemoryKind;
 use crate::ladder::LadderCounts;
+use crate::pending_limits::PendingLimits;
 use crate::pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
 use crate::transfer::check_same_device;
 
@@ -39,8 +42,9 @@ use crate::transfer::check_same_device;
 #[derive(Debug)]
 pub struct PoolManager {
     state: OnceLock<State>,
-    imports: OnceLock<Imports>,
     limit: u64,
+    pending_limits: Option<PendingLimits>,
+    hold: Hold,
 }
 
 impl Default for PoolManager {
@@ -59,7 +63,16 @@ impl PoolManager {
     /// Creates a pool that takes at most `bytes` bytes of memory, of all kinds together, from the driver.
     #[must_use]
     pub fn with_limit(bytes: u64) -> Self {
-        Self { state: OnceLock::new(), imports: OnceLock::new(), limit: bytes }
+        Self { state: OnceLock::new(), limit: bytes, pending_limits: None, hold: Hold::default() }
+    }
+
+    /// Limits how much dropped memory may wait for the next block. When more waits, what the device is done with goes back
+    /// to the driver, as far as whole chunks are free. Wins over the environment; see
+    /// [`PendingLimits::from_environment`]. Without either, there is no limit.
+    #[must_use]
+    pub fn with_pending_limits(mut self, limits: PendingLimits) -> Self {
+        self.pending_limits = Some(limits);
+        self
     }
 
     fn state(&self) -> Result<&State> {
@@ -85,24 +98,29 @@ impl PoolManager {
     /// Takes memory back that has an owner: the program's, unless it is somebody else's.
     #[cold]
     fn free_owned(&self, memory: MemoryPointer) {
-        let Some(imports) = self.imports.get() else { return };
-        let Some(mut memory) = imports.end(memory) else { return };
-        if let Ok(state) = self.checked_state() {
+        let Ok(state) = self.checked_state() else { return };
+        if let Some(mut memory) = state.imports.end(memory) {
             state.free(&mut memory);
         }
     }
 }
 
-impl MemoryManager for PoolManager {
+// SAFETY: ranges are cut out of chunks of the device that the state was made for, so that no two overlap, and are in one
+// place at a time: with a block, on a shelf, or free in their chunk. A range on a shelf keeps its last uses, which go with
+// it to the next block, and becomes free in its chunk when they are over. A chunk goes back to the driver when all of it is
+// free. Host memory is mapped. `Imports` does the same for memory of the program. A state with ranges that did not come
+// back leaks its chunks: see its `Drop`.
+unsafe impl MemoryManager for PoolManager {
     fn interface_version(&self) -> u32 {
         INTERFACE_VERSION
     }
 
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
         if self.state.get().is_none() {
-            // Somebody else may have been quicker; theirs is as good. The state comes last: with it the pool is ready.
-            let state = State::new(device, self.limit)?;
-            let _ = self.imports.set(Imports::new(device));
+            // Somebody else may have been quicker; theirs is as good, if it is of the same device.
+            let limits =
+                self.pending_limits.map_or_else(PendingLimits::set_by_environment, |limits| Ok(Some(limits)))?;
+            let state = State::new(device, self.limit, limits, self.hold.clone())?;
             let _ = self.state.set(state);
         }
         check_same_device(self.state()?.device(), device)
@@ -124,12 +142,11 @@ impl MemoryManager for PoolManager {
     }
 
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
-        let imports = self.imports.get().ok_or(Error::NotInitialized)?;
         // SAFETY: the caller keeps this function's contract, which is the same.
-        unsafe { imports.pin(owner, pointer, size, mapped) }
+        unsafe { self.state()?.imports.pin(owner, pointer, size, mapped) }
     }
 
-    fn memfree(&self, mut memory: MemoryPointer) {
+    unsafe fn memfree(&self, mut memory: MemoryPointer) {
         if memory.owner().is_some() {
             return self.free_owned(memory);
         }
@@ -154,19 +171,23 @@ impl MemoryManager for PoolManager {
     }
 
     fn defer_cleanup(&self) -> DeferCleanup {
-        self.state.get().map_or_else(|| DeferCleanup::new(|| {}), |state| state.hold.begin())
+        self.hold.begin()
     }
 
     fn try_flush(&self) -> Result<()> {
         let state = self.checked_state()?;
-        self.imports.get().map_or(Ok(()), Imports::try_flush)?;
-        if state.hold.is_on() { Ok(()) } else { state.settle_all() }
+        state.imports.try_flush()?;
+        if state.hold.is_on() { Ok(()) } else { state.free_dropped() }
     }
 
     fn flush(&self) -> Result<()> {
         let state = self.checked_state()?;
-        self.imports.get().map_or(Ok(()), Imports::flush)?;
-        if state.hold.is_on() { Ok(()) } else { state.wait_for_all() }
+        state.imports.flush()?;
+        if state.hold.is_on() {
+            return Ok(());
+        }
+        state.wait_for_all()?;
+        state.free_dropped()
     }
 
     fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
@@ -186,6 +207,17 @@ impl MemoryManager for PoolManager {
             n_pending: usize::try_from(counters.n_pending).unwrap_or(usize::MAX),
             pending,
         }
+    }
+
+    /// What lies ready for the next block, or will when the device is done with it.
+    fn pending(&self) -> Pending {
+        let Some(state) = self.state.get() else { return Pending { n_blocks: 0, bytes: 0 } };
+        let (n_blocks, kinds) = state.dropped();
+        // In a forked process its lock may be held by a thread that is not there.
+        let is_forked = state.device().is_forked();
+        let (n_imports, imports) = if is_forked { (0, 0) } else { state.imports.pending() };
+        let n_blocks = usize::try_from(n_blocks).unwrap_or(usize::MAX).saturating_add(n_imports);
+        Pending { n_blocks, bytes: kinds.iter().sum::<u64>() + imports }
     }
 
     fn counters(&self) -> Counters {

@@ -129,7 +129,8 @@ impl<M: MemoryManager> Statistics<M> {
     }
 }
 
-impl<M: MemoryManager> Adaptor for Statistics<M> {
+// SAFETY: the manager inside is a private field that nothing assigns to.
+unsafe impl<M: MemoryManager> Adaptor for Statistics<M> {
     type Inner = M;
 
     fn inner(&self) -> &M {
@@ -142,9 +143,8 @@ impl<M: MemoryManager> Adaptor for Statistics<M> {
         }
     }
 
-    fn free(&self, memory: MemoryPointer) {
+    fn freeing(&self, memory: &MemoryPointer) {
         self.frames().innermost().freed(signed(memory.size()));
-        self.inner.memfree(memory);
     }
 }
 

@@ -95,7 +95,8 @@ impl<M: MemoryManager> Tracking<M> {
     }
 }
 
-impl<M: MemoryManager> Adaptor for Tracking<M> {
+// SAFETY: the manager inside is a private field that nothing assigns to.
+unsafe impl<M: MemoryManager> Adaptor for Tracking<M> {
     type Inner = M;
 
     fn inner(&self) -> &M {
@@ -118,11 +119,10 @@ impl<M: MemoryManager> Adaptor for Tracking<M> {
         }
     }
 
-    fn free(&self, memory: MemoryPointer) {
-        if !self.entries().forget(place(&memory)) {
+    fn freeing(&self, memory: &MemoryPointer) {
+        if !self.entries().forget(place(memory)) {
             tracing::error!(?memory, "memory was given back that was not tracked");
         }
-        self.inner.memfree(memory);
     }
 }
 

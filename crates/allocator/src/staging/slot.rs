@@ -140,13 +140,19 @@ impl Slot {
         self.device.block_uses(self.id, part, mode)
     }
 
-    /// Gives the memory back to its manager, with what the device may still do with it.
-    pub(super) fn free(mut self, manager: &dyn MemoryManager) {
+    /// Gives the memory back, with what the device may still do with it.
+    ///
+    /// # Safety
+    ///
+    /// `manager` gave the memory out, and no more work that uses it is recorded.
+    pub(super) unsafe fn free(mut self, manager: &dyn MemoryManager) {
         if self.device.is_forked() {
             return std::mem::forget(self); // It is the parent's.
         }
         // SAFETY: the slot tracked it, is at its end, and gives its memory back with the uses that are left.
         self.memory.set_last_uses(unsafe { self.device.retire_block(self.id) });
-        manager.memfree(self.memory);
+        // SAFETY: by the caller's promise the manager gave the pointer out, which nothing changed but for its uses. Those
+        // are all that the tracker knows of the slot, and the slot ends here.
+        unsafe { manager.memfree(self.memory) };
     }
 }

@@ -60,7 +60,8 @@ pub(super) fn host_options(bench: &Bench<'_>) -> Result<(), Objection> {
             outcome => outcome?,
         };
         let is_mapped = matches!(memory, HostPointer::Mapped(_));
-        manager.memfree(memory.into_pointer());
+        // SAFETY: the manager gave the memory out just now, and nothing used it.
+        unsafe { manager.memfree(memory.into_pointer()) };
         expect(is_mapped == mapped, || {
             format!("expected mapped memory only where asked for, and not for {options:?}")
         })?;
@@ -137,7 +138,8 @@ pub(super) fn holders(bench: &Bench<'_>) -> Result<(), Objection> {
     let before = manager.holder(&memory);
     manager.set_holder(&memory, second.clone());
     let after = manager.holder(&memory);
-    manager.memfree(memory);
+    // SAFETY: the manager gave the memory out just now, and nothing used it.
+    unsafe { manager.memfree(memory) };
     if before.is_none() && after.is_none() {
         return Err(Objection::skipped("the manager keeps no holders"));
     }
@@ -197,7 +199,8 @@ pub(super) fn ipc(bench: &Bench<'_>) -> Result<(), Objection> {
         }
     };
     let outcome = manager.get_ipc_handle(&memory).map(|handle| handle.size);
-    manager.memfree(memory);
+    // SAFETY: the manager gave the memory out just now, and nothing used it.
+    unsafe { manager.memfree(memory) };
     match outcome {
         Err(MemoryError::Unsupported { what }) => Err(Objection::skipped(what)),
         Err(error) => Err(error.into()),
@@ -248,7 +251,8 @@ pub(super) fn mempin(bench: &Bench<'_>) -> Result<(), Objection> {
     };
     let is_there = memory.mapped() == Some(bytes);
     let is_alive = !are_dropped.load(Ordering::SeqCst);
-    manager.memfree(memory);
+    // SAFETY: the manager gave the memory out just now, and nothing used it.
+    unsafe { manager.memfree(memory) };
     manager.flush()?;
     expect(is_there, || "expected pinned memory at its own address".to_owned())?;
     expect(is_alive, || "expected the owner to live as long as the memory".to_owned())?;

@@ -32,7 +32,7 @@ pub struct StoreCounters {
     pub foreign: u64,
     /// Written.
     pub written: u64,
-    /// That the system did not read or write.
+    /// That the system did not read or write, or that other users can change.
     pub refused: u64,
 }
 

@@ -25,15 +25,19 @@ pub(super) fn path(folder: &Path, kind: &str, hash: &Hash) -> PathBuf {
     folder.join(format!("{kind}-{}.{EXTENSION}", blake3::Hash::from_bytes(*hash).to_hex()))
 }
 
-/// The bytes of a file, `None` if there is none. A file too long to be an entry gives its beginning, which is damaged.
-pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
+/// A file, `None` if there is none.
+pub(super) fn open(path: &Path) -> io::Result<Option<File>> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        file => file.map(Some),
+    }
+}
+
+/// The bytes of a file. One too long to be an entry gives its beginning, which is damaged.
+pub(super) fn read(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(entry::MAX_BYTES).read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
+    Ok(bytes)
 }
 
 /// Remembers that an entry was used. That it cannot be remembered harms nobody.
@@ -47,17 +51,16 @@ pub(super) fn touch(path: &Path) {
     let _: io::Result<()> = touch();
 }
 
-/// Writes a file whole, in place of what was there.
+/// Writes a file whole, in place of what was there. The folder is there.
 pub(super) fn write(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    create(folder)?;
     let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
 
-/// Makes the folder, for its owner alone: whoever can write it chooses what the driver runs.
-fn create(folder: &Path) -> io::Result<()> {
+/// Makes the folder, if it is not there, for its owner alone.
+pub(super) fn create(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

@@ -4,9 +4,11 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Once;
 
 use etcetera::BaseStrategy;
 
+use super::trust;
 use crate::error::{Error, Result};
 
 const MODE: &str = "VKARRAY_CACHE";
@@ -34,6 +36,8 @@ pub struct CacheSettings {
     pub(crate) mode: CacheMode,
     pub(crate) directory: PathBuf,
     pub(crate) max_bytes: u64,
+    /// Whether the program or the environment named the folder.
+    is_named: bool,
 }
 
 impl CacheSettings {
@@ -44,9 +48,15 @@ impl CacheSettings {
     }
 
     /// Kernels are kept in that folder, which is made when the first is, in at most 256 MiB.
+    ///
+    /// What is in the folder is given to the driver. So on Unix the folder, each folder above it and each link on the way
+    /// must belong to the user or to root, and be writable by nobody else: neither by other users nor by a group, unless the
+    /// group's number is the user's. A folder above may be writable by all if it is sticky, as `/tmp` is. A cache is not
+    /// opened on another folder ([`Error::SharedCache`]), and files in it that other users own or can write are not read.
     #[must_use]
     pub fn at(directory: impl Into<PathBuf>) -> Self {
-        Self { mode: CacheMode::ReadWrite, directory: directory.into(), max_bytes: DEFAULT_MAX_BYTES }
+        let (mode, max_bytes) = (CacheMode::ReadWrite, DEFAULT_MAX_BYTES);
+        Self { mode, directory: directory.into(), max_bytes, is_named: true }
     }
 
     /// Takes what is there, and writes nothing.
@@ -68,11 +78,29 @@ impl CacheSettings {
         self.mode
     }
 
+    /// These settings, if nobody else can change the folder. A folder that nobody named is not used then: the cache is off,
+    /// and a warning says why, once in a process.
+    pub(crate) fn checked(self) -> Result<Self> {
+        static WARNED: Once = Once::new();
+        if self.mode == CacheMode::Off {
+            return Ok(self);
+        }
+        // What the system does not show it does not read either.
+        let Ok(Err(untrusted)) = trust::check(&self.directory, trust::user()) else { return Ok(self) };
+        let error = untrusted.into_error(self.directory);
+        if self.is_named {
+            return Err(error);
+        }
+        WARNED.call_once(|| tracing::warn!(%error, "the cache of kernels is off"));
+        Ok(Self::off())
+    }
+
     /// As the environment says.
     ///
     /// `VKARRAY_CACHE` is `on` (the default), `read-only` or `off`; `VKARRAY_CACHE_DIR` the folder, else `vkarray` in the
     /// user's folder of caches, such as `~/.cache`; `VKARRAY_CACHE_MAX_BYTES` the most that is kept. A user without a home
-    /// has no cache.
+    /// has no cache. A folder that other users can change is refused as [`CacheSettings::at`] says if the variable names
+    /// it; the user's folder of caches is then not used, and a warning says so.
     ///
     /// # Errors
     ///
@@ -100,7 +128,8 @@ impl CacheSettings {
             None => DEFAULT_MAX_BYTES,
         };
         let named = variable(DIRECTORY).filter(|path| !path.is_empty()).map(PathBuf::from);
-        Ok(named.or_else(of_user).map_or_else(Self::off, |directory| Self { mode, directory, max_bytes }))
+        let is_named = named.is_some();
+        Ok(named.or_else(of_user).map_or_else(Self::off, |directory| Self { mode, directory, max_bytes, is_named }))
     }
 }
 
@@ -116,7 +145,7 @@ mod tests {
     #[test]
     fn the_environment_says_where_and_whether() {
         let home = Some("/home/.cache/vkarray");
-        let kept = CacheSettings::at("/home/.cache/vkarray");
+        let kept = CacheSettings { is_named: false, ..CacheSettings::at("/home/.cache/vkarray") };
         type Case<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>, CacheSettings);
         // Variables, the user's folder, settings.
         let cases: &[Case<'_>] = &[
@@ -134,6 +163,23 @@ mod tests {
             assert_eq!(&read(set, *home).unwrap(), settings, "{set:?} {home:?}");
         }
         assert_eq!(CacheSettings::off().read_only(), CacheSettings::off());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_shared_folder_is_refused_if_it_was_named_and_else_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = tempfile::tempdir().unwrap();
+        let home = root.path().to_str().unwrap();
+        let named = || read(&[(DIRECTORY, home)], None).unwrap();
+        let of_user = || read(&[(MODE, "read-only")], Some(home)).unwrap();
+        assert_eq!(named().checked().unwrap(), named());
+        assert_eq!(of_user().checked().unwrap(), of_user());
+        std::fs::set_permissions(root.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(named().checked(), Err(Error::SharedCache { mode: 0o777, .. })));
+        assert!(matches!(CacheSettings::at(root.path().join("a/b")).checked(), Err(Error::SharedCache { .. })));
+        assert_eq!(of_user().checked().unwrap(), CacheSettings::off());
+        assert_eq!(CacheSettings::off().checked().unwrap(), CacheSettings::off());
     }
 
     #[test]

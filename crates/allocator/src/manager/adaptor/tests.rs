@@ -6,7 +6,7 @@ use std::thread;
 
 use super::*;
 use crate::manager::failure_callback::{FailureCallback, Verdict};
-use crate::manager::fake::{Failure, Fake};
+use crate::manager::fake::{Failure, Fake, give_back};
 use crate::manager::limiting::Limiting;
 use crate::manager::tracking::Tracking;
 use crate::memory_info::Confidence;
@@ -22,7 +22,8 @@ fn device(size: u64) -> Request {
 #[derive(Debug)]
 struct Nothing(Arc<Fake>);
 
-impl Adaptor for Nothing {
+// SAFETY: the manager inside is a private field that nothing assigns to.
+unsafe impl Adaptor for Nothing {
     type Inner = Arc<Fake>;
 
     fn inner(&self) -> &Arc<Fake> {
@@ -44,13 +45,14 @@ fn what_an_adaptor_does_not_change_reaches_the_manager_inside() {
         assert_eq!(*fake.last_set.lock().unwrap(), Some((7, Holder::new().with_label("somebody"))));
         assert_eq!(boxed.holder(&pointer), Some(Holder::new().with_label("of 7 bytes")));
         assert!(matches!(boxed.get_ipc_handle(&pointer), Err(Error::Unsupported { .. })));
-        boxed.memfree(pointer);
+        give_back(&*boxed, pointer);
         let combined = boxed.memhostalloc(8, HostOptions::default().wc(true)).unwrap().into_pointer();
         assert_eq!(combined.kind(), MemoryKind::WriteCombined);
-        boxed.memfree(combined);
+        give_back(&*boxed, combined);
         assert_eq!(boxed.get_memory_info().unwrap(), MemoryInfo { free: 1, total: 2, confidence: Confidence::OwnUse });
         assert!(matches!(boxed.reset(), Err(Error::NotInitialized)));
         assert_eq!(boxed.usage(), Usage { in_use: 3, reserved: 4, n_pending: 5, pending: 6 });
+        assert_eq!(boxed.pending(), Pending { n_blocks: 9, bytes: 10 });
         assert_eq!((boxed.counters().growths, boxed.ladder().failed), (7, 8));
         assert_eq!(boxed.trim(5).unwrap(), 6);
         assert!(matches!(boxed.reserve(9, MemoryKind::Pinned), Err(Error::OutOfMemory(report)) if report.bytes == 9));
@@ -76,7 +78,7 @@ fn a_pin_passes_through_with_its_owner() {
     fake.fail(1, Failure::Unsupported);
     pin(40).unwrap_err();
     assert_eq!((limiting.in_use(), fake.live()), (60, 1));
-    limiting.memfree(pinned);
+    give_back(&limiting, pinned);
     assert_eq!((limiting.in_use(), limiting.inner().outstanding_bytes(), fake.live()), (0, 0, 0));
 }
 
@@ -97,11 +99,11 @@ fn a_limit_counts_what_is_given_out() {
     assert_eq!((report.shortage, report.in_use), (Shortage::Limit(10 * MIB), 8 * MIB));
     assert!(limiting.memalloc(&device(u64::MAX)).is_err(), "no sum wraps round");
     assert_eq!(limiting.in_use(), 8 * MIB, "a refused call changes nothing");
-    limiting.memfree(a);
+    give_back(&limiting, a);
     let c = limiting.memalloc(&device(6 * MIB)).unwrap();
     assert_eq!(limiting.remaining(), 0);
     let empty = limiting.memalloc(&device(0)).unwrap();
-    [b, c, empty].into_iter().for_each(|pointer| limiting.memfree(pointer));
+    [b, c, empty].into_iter().for_each(|pointer| give_back(&limiting, pointer));
     assert_eq!((limiting.in_use(), limiting.limit()), (0, 10 * MIB));
 }
 
@@ -112,7 +114,7 @@ fn a_limit_forgets_what_the_manager_inside_refuses() {
     outer.memalloc(&device(4 * MIB)).unwrap_err();
     assert_eq!((outer.in_use(), inner.in_use()), (0, 0));
     let foreign = inner.memalloc(&device(MIB)).unwrap();
-    outer.memfree(foreign); // Never counted by the outer one.
+    give_back(&outer, foreign); // Never counted by the outer one.
     assert_eq!((outer.in_use(), inner.in_use()), (0, 0));
 }
 
@@ -127,7 +129,32 @@ fn a_panic_inside_gives_the_reservation_back() {
     fake.fail(1, Failure::OutOfMemory);
     catch_unwind(AssertUnwindSafe(|| limiting.memalloc(&device(100)).map(|_| ()))).unwrap_err();
     assert_eq!(limiting.in_use(), 0);
-    limiting.memfree(limiting.memalloc(&device(100)).unwrap());
+    give_back(&limiting, limiting.memalloc(&device(100)).unwrap());
+}
+
+#[test]
+fn memory_goes_back_also_when_an_adaptor_panics() {
+    #[derive(Debug)]
+    struct Panics(Arc<Fake>);
+
+    // SAFETY: the manager inside is a private field that nothing assigns to.
+    unsafe impl Adaptor for Panics {
+        type Inner = Arc<Fake>;
+
+        fn inner(&self) -> &Arc<Fake> {
+            &self.0
+        }
+
+        fn freeing(&self, _: &MemoryPointer) {
+            panic!("in an adaptor");
+        }
+    }
+
+    let fake = Fake::new();
+    let manager = Limiting::new(Panics(Arc::clone(&fake)), 100);
+    let memory = manager.memalloc(&device(60)).unwrap();
+    catch_unwind(AssertUnwindSafe(|| give_back(&manager, memory))).unwrap_err();
+    assert_eq!((fake.live(), manager.in_use()), (0, 0));
 }
 
 #[test]
@@ -136,7 +163,7 @@ fn threads_near_the_limit_do_not_refuse_each_other() {
     let limiting = Limiting::new(Fake::new(), 100);
     thread::scope(|scope| {
         for _ in 0..2 {
-            scope.spawn(|| (0..5000).for_each(|_| limiting.memfree(limiting.memalloc(&device(50)).unwrap())));
+            scope.spawn(|| (0..5000).for_each(|_| give_back(&limiting, limiting.memalloc(&device(50)).unwrap())));
         }
     });
     assert_eq!(limiting.in_use(), 0);
@@ -175,14 +202,14 @@ fn the_callback_may_free_and_so_help() {
     let inside = Arc::clone(&limiting);
     let manager = FailureCallback::new(Arc::clone(&limiting), move |_, _| match spare.lock().unwrap().take() {
         Some(spare) => {
-            inside.memfree(spare);
+            give_back(&inside, spare);
             Verdict::Retry
         }
         None => Verdict::GiveUp,
     });
     let memory = manager.memalloc(&device(60)).unwrap();
     assert!(manager.memalloc(&device(60)).is_err(), "there is nothing more to let go of");
-    manager.memfree(memory);
+    give_back(&manager, memory);
 }
 
 #[test]
@@ -197,15 +224,15 @@ fn tracking_lists_what_is_live() {
     tracking.set_holder(&pinned, Holder::new().with_label("staging"));
     fake.fail(1, Failure::OutOfMemory);
     tracking.memalloc(&device(1)).unwrap_err();
-    tracking.memfree(second);
+    give_back(&tracking, second);
     let text = "allocation 0: 12 bytes of device memory, held by `x`, f32 (3,)\n\
         allocation 2: 8 bytes of pinned host memory, held by `staging`\n";
     assert_eq!((tracking.report().as_str(), tracking.outstanding_bytes()), (text, 20));
     assert!(tracking.outstanding().iter().all(|entry| entry.backtrace.is_none()));
     let foreign = fake.memalloc(&device(5)).unwrap();
-    tracking.memfree(foreign); // Reported, and passed on all the same.
+    give_back(&tracking, foreign); // Reported, and passed on all the same.
     assert_eq!((tracking.outstanding_bytes(), fake.live()), (20, 2));
-    [first, pinned].into_iter().for_each(|pointer| tracking.memfree(pointer));
+    [first, pinned].into_iter().for_each(|pointer| give_back(&tracking, pointer));
     assert_eq!((tracking.outstanding().len(), tracking.outstanding_bytes(), fake.live()), (0, 0, 0));
 }
 
@@ -215,7 +242,7 @@ fn backtraces_name_who_allocated() {
     let memory = tracking.memalloc(&device(1)).unwrap();
     let report = tracking.report();
     assert!(report.contains("backtraces_name_who_allocated"), "{report}");
-    tracking.memfree(memory);
+    give_back(&tracking, memory);
 }
 
 #[test]
@@ -228,7 +255,7 @@ fn memory_that_comes_round_between_threads_stays_tracked() {
                 for _ in 0..3000 {
                     let memory = tracking.memalloc(&device(1)).unwrap();
                     assert!(tracking.outstanding().iter().any(|entry| entry.bytes == 1));
-                    tracking.memfree(memory);
+                    give_back(&tracking, memory);
                 }
             });
         }

@@ -55,11 +55,20 @@ impl<U: Default + Clone> Ring<U> {
         Some((place, offset))
     }
 
-    /// Takes memory of that frame back. `note` adds its uses to the frame's.
-    pub(super) fn free(&mut self, place: usize, note: impl FnOnce(&mut U)) {
+    /// Takes memory of that frame back. `note` adds its uses to the frame's. Refuses, and changes nothing, if all of the
+    /// frame's memory is back already.
+    #[must_use]
+    pub(super) fn free(&mut self, place: usize, note: impl FnOnce(&mut U)) -> bool {
         let frame = &mut self.frames[place];
-        frame.n_live -= 1;
+        let Some(n_live) = frame.n_live.checked_sub(1) else { return false };
+        frame.n_live = n_live;
         note(&mut frame.uses);
+        true
+    }
+
+    /// How many blocks of that frame were given out and are not back.
+    pub(super) fn n_live(&self, place: usize) -> usize {
+        self.frames[place].n_live
     }
 
     /// What used the current frame's memory before.
@@ -129,9 +138,11 @@ mod tests {
                 assert_eq!(ring.advance(), Ok(frame));
             }
             assert_eq!(ring.advance(), Err((0, 2)), "{n_frames} frames");
-            ring.free(0, |uses| uses.push(1));
+            assert!(ring.free(0, |uses| uses.push(1)));
+            assert_eq!(ring.n_live(0), 1);
             assert_eq!((ring.advance(), ring.current()), (Err((0, 1)), rounds - 1), "refused, and nothing changed");
-            ring.free(0, |uses| uses.push(2));
+            assert!(ring.free(0, |uses| uses.push(2)));
+            assert!(!ring.free(0, |uses| uses.push(3)), "all is back already, and nothing changes");
             assert_eq!(ring.advance(), Ok(rounds));
             assert_eq!(*ring.former(), [1, 2], "whoever comes next comes after both");
             assert_eq!(ring.allocate(1024), Some((0, 0)));
@@ -145,7 +156,7 @@ mod tests {
         assert_eq!(ring.advance(), Ok(1));
         assert_eq!(*ring.former(), [7], "nobody came after them");
         ring.allocate(1).unwrap();
-        ring.free(0, |uses| uses.push(8));
+        assert!(ring.free(0, |uses| uses.push(8)));
         assert_eq!(ring.advance(), Ok(2));
         assert_eq!(*ring.former(), [8]);
         assert_eq!((ring.take_uses(0), ring.take_uses(0)), (vec![8], vec![]));

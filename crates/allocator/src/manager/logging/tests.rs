@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::log::{LogStep, read_log};
-use crate::manager::fake::{Failure, Fake};
+use crate::manager::fake::{Failure, Fake, give_back};
 use crate::manager::{HostOptions, Request};
 
 /// Bytes that a test reads while they are written.
@@ -46,10 +46,10 @@ fn a_log_has_a_line_for_each_step() {
     let pinned = logging.memhostalloc(24, HostOptions::default()).unwrap().into_pointer();
     fake.fail(1, Failure::OutOfMemory);
     logging.memalloc(&device(99)).unwrap_err();
-    logging.memfree(first);
+    give_back(&logging, first);
     let again = logging.memalloc(&device(0)).unwrap(); // In the same place.
-    logging.memfree(pinned);
-    logging.memfree(again);
+    give_back(&logging, pinned);
+    give_back(&logging, again);
     logging.flush_log();
     assert!(logging.failure().is_none());
     let text = String::from_utf8(bytes.0.lock().unwrap().clone()).unwrap();
@@ -86,7 +86,7 @@ fn a_log_of_many_threads_can_be_read() {
     let logging = Logging::new(Fake::new(), bytes.clone());
     std::thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| (0..500).for_each(|size| logging.memfree(logging.memalloc(&device(size)).unwrap())));
+            scope.spawn(|| (0..500).for_each(|size| give_back(&logging, logging.memalloc(&device(size)).unwrap())));
         }
     });
     drop(logging); // What is gathered is written.
@@ -102,7 +102,7 @@ fn a_writer_that_fails_loses_no_memory() {
     logging.flush_log();
     assert!(logging.failure().unwrap().to_string().contains("the disk is full"));
     assert_eq!(fake.live(), 2000);
-    blocks.into_iter().for_each(|block| logging.memfree(block));
+    blocks.into_iter().for_each(|block| give_back(&logging, block));
     assert_eq!(fake.live(), 0);
 }
 

@@ -42,7 +42,7 @@ impl State {
     /// Adds what only the manager knows.
     fn complete(&self, report: &mut OutOfMemory) {
         let live = self.live();
-        report.set_holders(live.values().map(|live| (live.size, &live.holder)));
+        report.set_holders(live.iter().map(|live| (live.size, &live.holder)));
         drop(live);
         (report.n_pending, report.pending) = self.dropped.waiting();
     }

@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::class::{Class, GRANULE};
-use super::shelf::Place;
+use super::place::Place;
 use super::sizing::Need;
 use super::span::Span;
 use super::state::{KindPool, State};
@@ -141,6 +141,50 @@ impl State {
             shelved.lock().settle(place, uses, &shelved.meter);
         }
         Ok(())
+    }
+
+    /// Joins all dropped memory that nothing uses any more with the free ranges of its chunks. Where the amount that may
+    /// wait is limited, gives chunks that nothing lies in back to the driver. Never blocks for the device.
+    pub(super) fn free_dropped(&self) -> Result<()> {
+        self.settle_all()?;
+        if self.pending_limits.is_some() {
+            self.return_all_empty(0);
+        } else {
+            for pool in &self.kinds {
+                self.give_ready_back(pool);
+            }
+        }
+        Ok(())
+    }
+
+    /// If more dropped memory waits than may, frees what the device is done with.
+    #[cold]
+    pub(super) fn free_due(&self) {
+        let Some(limits) = &self.pending_limits else { return };
+        let (n_blocks, kinds) = self.dropped();
+        let mut heaps = vec![0; limits.bytes.len()];
+        for (kind, bytes) in MemoryKind::ALL.into_iter().zip(kinds) {
+            if let Some(heap) = self.source.heap_index(kind).and_then(|heap| heaps.get_mut(heap as usize)) {
+                *heap += bytes;
+            }
+        }
+        if self.hold.is_on() || !limits.are_exceeded(usize::try_from(n_blocks).unwrap_or(usize::MAX), &heaps) {
+            return;
+        }
+        // An error is the device's loss, which the next call that can report it does.
+        if let Err(error) = self.free_dropped() {
+            tracing::warn!(%error, "dropped memory stays pending");
+        }
+    }
+
+    /// How many dropped ranges were neither freed nor given out again, and their bytes of each kind.
+    pub(super) fn dropped(&self) -> (u64, [u64; MemoryKind::ALL.len()]) {
+        self.shelves
+            .iter()
+            .map(|shelved| shelved.meter.lying())
+            .fold(Default::default(), |(n, kinds), (more, bytes)| {
+                (n + more, std::array::from_fn(|at| kinds[at] + bytes[at]))
+            })
     }
 
     /// Waits until the uses of all that lies on a shelf now are over.

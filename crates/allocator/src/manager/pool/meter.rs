@@ -50,6 +50,8 @@ struct KindMeter {
 pub(super) struct Meter {
     kinds: [KindMeter; MemoryKind::ALL.len()],
     n_live: Gauge,
+    /// Ranges that came to this shelf and did not leave it: a block has them, or they lie here.
+    n_held: Gauge,
     n_pending: Gauge,
     allocations: Gauge,
     reused_ready: Gauge,
@@ -72,6 +74,23 @@ impl Meter {
     pub(super) fn ended(&self, kind: MemoryKind, bytes: u64) {
         self.kinds[kind.index()].live.subtract(bytes);
         self.n_live.subtract(1);
+    }
+
+    /// A range came to this shelf.
+    pub(super) fn came(&self) {
+        self.n_held.add(1);
+    }
+
+    /// It left, for another shelf or for its chunk.
+    pub(super) fn went(&self) {
+        self.n_held.subtract(1);
+    }
+
+    /// Ranges that lie here, and their bytes of each kind: what was dropped and neither freed nor given out again.
+    pub(super) fn lying(&self) -> (u64, [u64; MemoryKind::ALL.len()]) {
+        let bytes = self.kinds.each_ref().map(|kind| kind.pending.read() + kind.ready.read());
+        // The two are read one after the other, so a block made in between may be missing in the first.
+        (self.n_held.read().saturating_sub(self.n_live.read()), bytes)
     }
 
     /// What a block got had been used before.

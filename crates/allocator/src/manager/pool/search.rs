@@ -57,9 +57,15 @@ fn sources(circumstances: Circumstances) -> [Source; 7] {
 }
 
 impl State {
-    /// Finds memory that the thread's shelf does not offer at once.
+    /// Finds memory that the thread's shelf does not offer at once. Frees dropped memory if too much is left.
     #[cold]
     pub(super) fn search(&self, need: &Need, caller: Caller<'_>) -> Result<MemoryPointer> {
+        let found = self.find(need, caller);
+        self.free_due();
+        found
+    }
+
+    fn find(&self, need: &Need, caller: Caller<'_>) -> Result<MemoryPointer> {
         for source in sources(self.circumstances(need)) {
             let found = match source {
                 Source::OldestHere => self.oldest(need, caller)?,

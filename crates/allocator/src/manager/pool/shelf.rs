@@ -10,6 +10,7 @@ use ash::vk;
 
 use super::class::{Class, GRANULE, LARGEST};
 use super::meter::Meter;
+use super::place::{Place, after};
 use super::sizing::{Need, is_host};
 use super::span::Span;
 use crate::holder::Holder;
@@ -62,13 +63,6 @@ pub(super) enum Found {
     Pending,
     /// It is used on several.
     Shared,
-}
-
-/// Where a range is on its shelf, and how often the place has changed hands; what is given out names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) slot: u32,
-    pub(super) generation: u32,
 }
 
 /// Memory that was given back and cannot be.
@@ -166,14 +160,16 @@ impl<U: Uses> Shelf<U> {
     #[must_use]
     pub(super) fn admit(&mut self, span: Span, holder: &Holder, meter: &Meter) -> Place {
         meter.began(span.kind, bytes(&span));
+        meter.came();
         let Some(idx) = self.vacant.pop() else {
-            let idx = u32::try_from(self.slots.len()).expect("a range takes 256 bytes, so memory ends first");
+            // Of ranges of 256 bytes, so many are a tebibyte, and their list is half as large.
+            let idx = u32::try_from(self.slots.len()).expect("2^32 slots need more memory than there is");
             let (uses, holder) = (U::default(), holder.clone());
             self.slots.push(Slot { generation: 0, bin: home(&span), lying: Lying::Live, span, uses, holder });
             return Place { slot: idx, generation: 0 };
         };
         let slot = &mut self.slots[idx as usize];
-        slot.generation = slot.generation.wrapping_add(1);
+        slot.generation = after(slot.generation);
         (slot.lying, slot.bin, slot.span) = (Lying::Live, home(&span), span);
         slot.holder.clone_from(holder);
         Place { slot: idx, generation: slot.generation }
@@ -190,7 +186,7 @@ impl<U: Uses> Shelf<U> {
     ) -> Option<(Place, Taken<U>)> {
         let (idx, found) = self.unshelve(need, wish, meter)?;
         let slot = &mut self.slots[idx as usize];
-        slot.generation = slot.generation.wrapping_add(1);
+        slot.generation = after(slot.generation);
         slot.lying = Lying::Live;
         slot.holder.clone_from(holder);
         meter.began(need.kind, bytes(&slot.span));
@@ -202,7 +198,7 @@ impl<U: Uses> Shelf<U> {
     /// Takes a range that meets a need away, for another shelf.
     pub(super) fn take_away(&mut self, need: &Need, wish: Wish, meter: &Meter) -> Option<Taken<U>> {
         let (idx, found) = self.unshelve(need, wish, meter)?;
-        let slot = self.vacate(idx);
+        let slot = self.vacate(idx, meter);
         Some(Taken { span: slot.span, uses: std::mem::take(&mut slot.uses), found })
     }
 
@@ -226,7 +222,7 @@ impl<U: Uses> Shelf<U> {
         if (slot.span.buffer, slot.span.offset) != at {
             return Err(Misuse::Foreign);
         }
-        slot.generation = slot.generation.wrapping_add(1);
+        slot.generation = after(slot.generation);
         slot.lying = Lying::Here;
         let (kind, bytes, is_pending) = (slot.span.kind, bytes(&slot.span), !uses.are_over());
         if let Some(lane) = uses.lane() {
@@ -286,7 +282,7 @@ impl<U: Uses> Shelf<U> {
                 is_pending
             });
             for idx in gone {
-                let span = self.vacate(idx).span;
+                let span = self.vacate(idx, meter).span;
                 meter.unshelved(kind, bytes(&span), false);
                 taken.push(span);
             }
@@ -358,10 +354,11 @@ impl<U: Uses> Shelf<U> {
         second
     }
 
-    fn vacate(&mut self, idx: u32) -> &mut Slot<U> {
+    fn vacate(&mut self, idx: u32, meter: &Meter) -> &mut Slot<U> {
+        meter.went();
         self.vacant.push(idx);
         let slot = &mut self.slots[idx as usize];
-        slot.generation = slot.generation.wrapping_add(1);
+        slot.generation = after(slot.generation);
         slot.lying = Lying::Nothing;
         slot
     }

@@ -7,19 +7,22 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use vkarray_driver::{Device, N_STRIPES, stripe};
+use vkarray_driver::{Device, stripe};
 
 use super::class::GRANULE;
 use super::ground::{Ground, Piece};
 use super::meter::Meter;
-use super::shelf::{Misuse, Place, Shelf, Taken, Wish};
+use super::place::{N_SHELVES, Place, tag, untag};
+use super::shelf::{Misuse, Shelf, Taken, Wish};
 use super::sizing::{Need, Sizing};
 use super::span::Span;
 use crate::chunk::{Chunk, ChunkSource};
+use crate::cleanup::HeapLimits;
 use crate::deferred::Deferred;
 use crate::error::{Error, Result};
 use crate::hold::Hold;
 use crate::holder::Holder;
+use crate::import::Imports;
 use crate::kind::MemoryKind;
 use crate::ladder::Ladder;
 use crate::manager::counters::Counters;
@@ -27,12 +30,6 @@ use crate::memory_info::MemoryInfo;
 use crate::pending_limits::PendingLimits;
 use crate::pointer::MemoryPointer;
 use crate::uses::CarriedUses;
-
-/// One for each stripe of threads.
-const N_SHELVES: usize = N_STRIPES;
-
-/// Of a pointer's tag, the bits that name the shelf; those above name the slot, and the upper half the generation.
-const SHELF_BITS: u32 = N_SHELVES.ilog2();
 
 /// A shelf alone on its cache lines: two that shared one would slow each other down.
 #[derive(Debug, Default)]
@@ -147,12 +144,23 @@ pub(super) struct State {
     pub(super) returns: AtomicU64,
     pub(super) waits: AtomicU64,
     pub(super) hold: Hold,
+    /// How much dropped memory may wait, if that is limited.
+    pub(super) pending_limits: Option<HeapLimits>,
     pub(super) ladder: Ladder,
+    /// Memory of the program, which is no part of the pool.
+    pub(super) imports: Imports,
     pub(super) source: ManuallyDrop<ChunkSource>,
 }
 
 impl State {
-    pub(super) fn new(device: &Arc<Device>, limit: u64) -> Result<Self> {
+    /// Takes at most `limit` bytes from the driver. `hold` holds frees back.
+    pub(super) fn new(
+        device: &Arc<Device>,
+        limit: u64,
+        pending_limits: Option<PendingLimits>,
+        hold: Hold,
+    ) -> Result<Self> {
+        let pending_limits = pending_limits.map(|limits| limits.on(&device.info().memory_heaps));
         Ok(Self {
             shelves: Default::default(),
             kinds: MemoryKind::ALL.map(|kind| KindPool::new(kind, device)),
@@ -161,8 +169,10 @@ impl State {
             growths: AtomicU64::new(0),
             returns: AtomicU64::new(0),
             waits: AtomicU64::new(0),
-            hold: Hold::default(),
+            hold,
+            pending_limits,
             ladder: Ladder::default(),
+            imports: Imports::new(device),
             source: ManuallyDrop::new(ChunkSource::new(device)?),
         })
     }
@@ -196,6 +206,9 @@ impl State {
         let put = shelved.lock().put(place, at, memory.last_uses_mut(), &shelved.meter);
         if let Err(misuse) = put {
             report(misuse, memory);
+        }
+        if self.pending_limits.is_some() {
+            self.free_due();
         }
     }
 
@@ -281,14 +294,15 @@ impl Drop for State {
         if self.device().is_forked() {
             return; // It is the parent's, and its locks may be held by threads that are not here.
         }
-        // What cannot be waited for is leaked, with the chunks it lies in: freeing them under the device's feet is worse.
+        // What cannot be waited for is leaked, and so is what was never given back, with all chunks and their source.
         match self.drain() {
             Ok(true) => {
                 for chunk in self.kinds.iter().flat_map(|pool| pool.with(Ground::take_all)) {
-                    // SAFETY: made by this source; no block has any of it, and the device is done with all of it.
+                    // SAFETY: made by this source and taken out once. Each of its ranges is back, since no shelf knows a
+                    // live one, and `drain` has waited for the uses with which they came back.
                     unsafe { self.source.free(chunk) };
                 }
-                // SAFETY: dropped here and never touched again.
+                // SAFETY: this is the end of the state, so nothing touches the source again.
                 unsafe { ManuallyDrop::drop(&mut self.source) };
             }
             Ok(false) => tracing::error!("memory is leaked: some of it was never given back"),
@@ -308,40 +322,14 @@ fn report(misuse: Misuse, memory: &MemoryPointer) {
 #[inline]
 fn pointer(need: &Need, home: usize, place: Place, taken: Taken<CarriedUses>) -> MemoryPointer {
     let Span { buffer, offset, mapping, .. } = taken.span;
-    // SAFETY: a chunk's buffer is as a pointer's must be; the range is a multiple of 256 bytes long, starts at one, is
-    // nobody else's, and goes back to its chunk, and the chunk to the driver, only after `memfree` and the last uses.
+    // SAFETY: the source made the chunk's buffer for every use, on this device. The range was cut out of it at a multiple
+    // of 256 bytes, is at least as long as what is needed and a multiple of 256, and lies in no other place: it was taken
+    // off its shelf or out of its chunk, and its slot is live until `put`. The chunk stays until all of it is back and done.
     let pointer = unsafe { MemoryPointer::new(buffer, offset, need.size, need.kind) };
     let pointer = pointer.with_tag(tag(home, place)).carrying(taken.uses);
     match mapping {
         // SAFETY: the chunk is mapped for as long as it lives, and says whether it is coherent.
         Some(mapping) => unsafe { pointer.with_mapping(mapping) },
         None => pointer,
-    }
-}
-
-fn tag(home: usize, place: Place) -> u64 {
-    u64::from(place.generation) << 32 | u64::from(place.slot) << SHELF_BITS | home as u64
-}
-
-fn untag(tag: u64) -> (usize, Place) {
-    #[expect(clippy::cast_possible_truncation, reason = "each part is cut to its bits")]
-    let (low, generation) = (tag as u32, (tag >> 32) as u32);
-    (low as usize % N_SHELVES, Place { slot: low >> SHELF_BITS, generation })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tag_names_its_place() {
-        for home in 0..N_SHELVES {
-            for slot in [0, 1, (1 << (32 - SHELF_BITS)) - 1] {
-                for generation in [0, 1, u32::MAX] {
-                    let place = Place { slot, generation };
-                    assert_eq!(untag(tag(home, place)), (home, place));
-                }
-            }
-        }
     }
 }

@@ -4,7 +4,7 @@ use std::thread;
 use super::*;
 use crate::kind::MemoryKind;
 use crate::manager::Request;
-use crate::manager::fake::{Failure, Fake};
+use crate::manager::fake::{Failure, Fake, give_back};
 
 const MIB: i64 = 1 << 20;
 
@@ -27,11 +27,11 @@ fn current_peak_and_total_are_counted() {
     let statistics = Statistics::new(Fake::new());
     assert_eq!(statistics.counted(), ScopeCounters::default());
     let mut blocks: Vec<_> = (0..10).map(|_| statistics.memalloc(&ten_mib()).unwrap()).collect();
-    blocks.drain(5..).for_each(|block| statistics.memfree(block));
+    blocks.drain(5..).for_each(|block| give_back(&statistics, block));
     assert_eq!(statistics.counted(), tens(5, 10, 10));
     blocks.extend((0..10).map(|_| statistics.memalloc(&ten_mib()).unwrap()));
     assert_eq!(statistics.counted(), tens(15, 15, 20));
-    blocks.into_iter().for_each(|block| statistics.memfree(block));
+    blocks.into_iter().for_each(|block| give_back(&statistics, block));
     assert_eq!(statistics.counted(), tens(0, 15, 20));
 }
 
@@ -44,7 +44,7 @@ fn a_failure_and_an_empty_allocation_are_counted_as_what_they_are() {
     assert_eq!(statistics.counted(), ScopeCounters::default());
     let empty = statistics.memalloc(&Request::new(0, MemoryKind::Device)).unwrap();
     assert_eq!(statistics.counted(), ScopeCounters { bytes: counter(0, 0, 0), allocations: counter(1, 1, 1) });
-    statistics.memfree(empty);
+    give_back(&statistics, empty);
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn what_is_freed_past_an_adaptor_still_counts_in_it() {
     blocks.extend((0..5).map(|_| inner.memalloc(&ten_mib()).unwrap()));
     assert_eq!((outer.counted(), inner.counted()), (tens(10, 10, 10), tens(15, 15, 15)));
     // All through the outer one: it never saw five of them.
-    blocks.into_iter().for_each(|block| outer.memfree(block));
+    blocks.into_iter().for_each(|block| give_back(&outer, block));
     assert_eq!((outer.counted(), inner.counted()), (tens(-5, 10, 10), tens(0, 15, 15)));
 }
 
@@ -63,7 +63,7 @@ fn what_is_freed_past_an_adaptor_still_counts_in_it() {
 fn scopes_nest_and_fold_into_the_one_around_them() {
     let statistics = Statistics::new(Fake::new());
     let allocate = |n: usize| (0..n).map(|_| statistics.memalloc(&ten_mib()).unwrap()).collect::<Vec<_>>();
-    let free = |blocks: Vec<MemoryPointer>| blocks.into_iter().for_each(|block| statistics.memfree(block));
+    let free = |blocks: Vec<MemoryPointer>| blocks.into_iter().for_each(|block| give_back(&statistics, block));
     let a = allocate(2);
     statistics.push();
     assert_eq!(statistics.counted(), tens(0, 0, 0)); // Nothing is inherited.
@@ -90,11 +90,11 @@ fn a_guard_ends_its_scope_and_those_inside() {
     let block = statistics.memalloc(&ten_mib()).unwrap();
     {
         let _inner = statistics.scope();
-        statistics.memfree(statistics.memalloc(&ten_mib()).unwrap());
+        give_back(&statistics, statistics.memalloc(&ten_mib()).unwrap());
     }
     assert_eq!(statistics.counted(), tens(1, 2, 2));
     let forgotten = statistics.scope();
-    statistics.memfree(block);
+    give_back(&statistics, block);
     assert_eq!(outer.end().unwrap(), tens(0, 2, 2)); // With what is still open inside.
     assert!(matches!(forgotten.end(), Err(Error::NoOpenScope)));
     assert_eq!(statistics.counted(), tens(0, 2, 2));
@@ -109,7 +109,7 @@ fn threads_count_together() {
             let statistics = &statistics;
             scope.spawn(move || {
                 for _ in 0..1000 {
-                    statistics.memfree(statistics.memalloc(&Request::new(size, MemoryKind::Device)).unwrap());
+                    give_back(statistics, statistics.memalloc(&Request::new(size, MemoryKind::Device)).unwrap());
                 }
             });
         }

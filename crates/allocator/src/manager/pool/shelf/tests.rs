@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::manager::counters::Counters;
 use crate::manager::pool::ground::Ground;
+use crate::manager::pool::place::LAST_GENERATION;
 
 /// Uses by lane and value.
 type Work = Vec<(u8, u64)>;
@@ -63,6 +64,45 @@ fn need(granules: u64) -> Need {
 
 fn busy(lane: u8) -> Work {
     vec![(lane, 1)]
+}
+
+#[test]
+fn a_generation_begins_again_before_it_outgrows_a_tag() {
+    let mut rig = Rig::new();
+    let (place, span) = rig.admit(4);
+    rig.shelf.slots[0].generation = LAST_GENERATION;
+    assert_eq!(rig.put((place, span), vec![]), Err(Misuse::Twice), "another generation has the range");
+    let last = Place { generation: LAST_GENERATION, ..place };
+    assert_eq!(rig.put((last, span), vec![]), Ok(()));
+    let (next, _) = rig.take(4, Wish::Ready).unwrap();
+    assert_eq!(next, Place { slot: 0, generation: 1 }, "0 while the range lay ready");
+    assert_eq!(rig.put((last, span), vec![]), Err(Misuse::Twice));
+    assert_eq!(rig.put((next, span), vec![]), Ok(()));
+}
+
+#[test]
+fn what_lies_on_a_shelf_is_counted_as_it_comes_and_goes() {
+    let mut rig = Rig::new();
+    let bytes = |granules: u64| {
+        let mut kinds = [0; MemoryKind::ALL.len()];
+        kinds[KIND.index()] = granules * GRANULE;
+        kinds
+    };
+    let (small, large) = (rig.admit(4), rig.admit(64));
+    assert_eq!(rig.meter.lying(), (0, bytes(0)));
+    rig.put(small, vec![]).unwrap();
+    rig.put(large, busy(1)).unwrap();
+    assert_eq!(rig.meter.lying(), (2, bytes(68)), "ready or not");
+    let again = rig.take(4, Wish::Ready).unwrap();
+    assert_eq!(rig.meter.lying(), (1, bytes(64)), "used again");
+    rig.put((again.0, again.1.span), vec![]).unwrap();
+    rig.shelf.take_away(&need(64), Wish::Any, &rig.meter).unwrap();
+    assert_eq!(rig.meter.lying(), (1, bytes(4)), "on another shelf");
+    rig.shelf.take_ready(KIND, &rig.meter);
+    assert_eq!(rig.meter.lying(), (0, bytes(0)), "back in its chunk");
+    let (place, span) = rig.admit(4); // In the slot that became vacant.
+    rig.put((place, span), vec![]).unwrap();
+    assert_eq!(rig.meter.lying(), (1, bytes(4)));
 }
 
 #[test]

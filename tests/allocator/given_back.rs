@@ -1,0 +1,105 @@
+//! What comes back to a manager that did not give it out, and what never comes back: nothing is freed that lives.
+
+use std::sync::Arc;
+
+use vkarray::{
+    ArenaManager, HostOnlyMemoryManager, Limiting, MemoryKind, MemoryManager, PassthroughManager, PoolManager,
+    Statistics, Stream,
+};
+use vkarray_allocator::{HostOptions, MemoryPointer, Request};
+
+use crate::fixture::Fixture;
+use crate::raised::RaisedByHand;
+
+type Make = fn() -> Box<dyn MemoryManager>;
+
+/// Every manager of ours, with adaptors too.
+const OURS: [(&str, Make); 6] = [
+    ("passthrough", || Box::new(PassthroughManager::new())),
+    ("pool", || Box::new(PoolManager::new())),
+    ("an arena over a pool", || Box::new(ArenaManager::new(Box::new(PoolManager::new()), 2, 1 << 16).unwrap())),
+    ("an arena over passthrough", || {
+        Box::new(ArenaManager::new(Box::new(PassthroughManager::new()), 2, 1 << 16).unwrap())
+    }),
+    ("host memory only", || Box::new(HostOnlyMemoryManager::new())),
+    ("adaptors", || Box::new(Statistics::new(Limiting::new(PassthroughManager::new(), 1 << 30)))),
+];
+
+/// Device memory, or host memory where there is none.
+fn allocate(manager: &dyn MemoryManager) -> Vec<MemoryPointer> {
+    let device = manager.memalloc(&Request::new(700, MemoryKind::Device));
+    let host = manager.memhostalloc(700, HostOptions::default()).unwrap().into_pointer();
+    device.into_iter().chain([host]).collect()
+}
+
+#[test]
+fn memory_of_another_manager_is_refused_and_frees_nothing() {
+    let mut fixture = Fixture::open();
+    for (name, make) in OURS {
+        let (one, other) = (make(), make());
+        one.initialize(fixture.device()).unwrap();
+        other.initialize(fixture.device()).unwrap();
+        let (of_one, of_other) = (allocate(&*one), allocate(&*other));
+        for (foreign, own) in of_one.into_iter().zip(of_other) {
+            assert_eq!(foreign.tag(), own.tag(), "{name}: the tag alone does not tell");
+            let before = (other.usage(), other.pending());
+            // SAFETY: not kept, to see what becomes of it: nothing, if the manager looks. Nothing uses the memory.
+            unsafe { other.memfree(foreign) };
+            other.flush().unwrap();
+            assert_eq!((other.usage(), other.pending()), before, "{name}");
+            // SAFETY: the manager gave it out, and nothing used it.
+            unsafe { other.memfree(own) };
+            other.flush().unwrap();
+            let after = other.usage();
+            assert!(after.in_use < before.0.in_use || name.starts_with("an arena"), "{name}: {after:?}, {before:?}");
+        }
+    }
+    // What was given to the wrong one is lost to the right one, which therefore stays, and the layer has nothing to say.
+    let complaints = fixture.close();
+    assert!(complaints.len() == 1 && complaints[0].starts_with("leak: "), "{complaints:?}");
+}
+
+#[test]
+fn memory_that_never_comes_back_stays_when_its_manager_goes() {
+    for (name, make) in OURS {
+        let mut fixture = Fixture::open();
+        let manager = make();
+        manager.initialize(fixture.device()).unwrap();
+        allocate(&*manager).into_iter().for_each(std::mem::forget);
+        drop(manager);
+        // Freed, its buffers would be listed by the layer when the device is closed; kept, they keep the device open.
+        let complaints = fixture.close();
+        assert!(complaints.len() == 1 && complaints[0].starts_with("leak: "), "{name}: {complaints:?}");
+    }
+}
+
+/// Memory from `upstream` that the device still uses, by work that waits for the semaphore.
+fn drop_busy(fixture: &Fixture, upstream: &Arc<PoolManager>, semaphore: &RaisedByHand, bytes: u64) -> Stream {
+    let allocator = vkarray::Allocator::with_manager(fixture.device(), Box::new(Arc::clone(upstream))).unwrap();
+    let stream = fixture.stream().unwrap();
+    let block = allocator.allocate(bytes, MemoryKind::Device).unwrap();
+    stream.wait_for(&semaphore.point(1)).unwrap();
+    block.fill(&stream, 7).unwrap();
+    stream
+}
+
+#[test]
+fn an_arena_that_cannot_begin_loses_no_uses() {
+    const FRAME: u64 = 40_960;
+    let fixture = Fixture::open();
+    let semaphore = RaisedByHand::new(fixture.device());
+    let pool = Arc::new(PoolManager::new());
+    let stream = drop_busy(&fixture, &pool, &semaphore, FRAME);
+    // Room for one frame of two: the first is given back as it came, with the work that still uses it.
+    let arena = ArenaManager::new(Box::new(Limiting::new(Arc::clone(&pool), FRAME + 1)), 2, FRAME).unwrap();
+    let begun = arena.initialize(fixture.device());
+    let memory = pool.memalloc(&Request::new(FRAME, MemoryKind::Device)).unwrap();
+    let n_uses = memory.last_uses().len();
+    // SAFETY: the pool gave it out just now, with those uses.
+    unsafe { pool.memfree(memory) };
+    semaphore.raise(1);
+    stream.synchronize().unwrap();
+    pool.flush().unwrap();
+    begun.unwrap_err();
+    assert_eq!(n_uses, 1, "the device still wrote this memory");
+}
