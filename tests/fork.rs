@@ -11,8 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use vkarray::{
-    ConstArray, Context, DefaultStreams, Device, DeviceNDArray, Event, Graph, GraphRecorder, Groups, Kernel, MemoryKind,
-    PoolManager, Source, Statistics, Stream,
+    Block, ConstArray, Context, DefaultStreams, Device, DeviceNDArray, Event, Graph, GraphRecorder, Groups, Kernel,
+    MemoryKind, PoolManager, Source, Statistics, Stream,
 };
 use vkarray_driver::Term;
 use vkarray_driver::hazard::Mode;
@@ -79,6 +79,7 @@ struct Busy {
     kernel: Kernel,
     array: DeviceNDArray<u32>,
     table: ConstArray,
+    pinned: Arc<Block>,
     event: Event,
     graph: Mutex<Graph>,
     streams: Arc<DefaultStreams>,
@@ -89,8 +90,7 @@ struct Busy {
 fn take_locks(busy: &Busy, which: usize) {
     match which {
         0 | 1 => {
-            let block = busy.ctx.allocator().allocate(64, MemoryKind::Pinned).unwrap();
-            (0..100).for_each(|_| drop(block.read_on_host(0..64).unwrap()));
+            (0..100).for_each(|_| drop(busy.pinned.read_on_host(0..64).unwrap()));
         }
         2 => {
             busy.kernel.dispatch(&busy.stream, Groups::covering([64]), (&busy.array, 1_u32)).unwrap();
@@ -146,7 +146,8 @@ fn busy(device: &Arc<Device>) -> Busy {
     let (table, blocking) = (ctx.const_array(&[1_u32; 8], &[8]).unwrap(), ctx.blocking_stream().unwrap());
     let (event, streams) = (ctx.event(), DefaultStreams::of(device));
     let statistics = Arc::new(Statistics::new(PoolManager::new()));
-    Busy { ctx, stream, blocking, kernel, array, table, event, graph: Mutex::new(graph), streams, statistics }
+    let pinned = ctx.allocator().allocate(64, MemoryKind::Pinned).unwrap();
+    Busy { pinned, ctx, stream, blocking, kernel, array, table, event, graph: Mutex::new(graph), streams, statistics }
 }
 
 /// Forks while this thread holds guards, registered memory, a pending copy, callbacks and a future; the child lets go of
@@ -155,7 +156,7 @@ fn fork_with_everything_held(busy: &Busy, nth: usize) {
     let (allocator, own) = (busy.ctx.allocator(), busy.ctx.stream().unwrap());
     let blocks = [(); 2].map(|()| allocator.allocate(260, MemoryKind::Pinned).unwrap());
     let device_block = allocator.allocate(4099, MemoryKind::Device).unwrap();
-    device_block.fill(&own, 3).unwrap();
+    device_block.fill(&own, 0x0303_0303).unwrap();
     let (event, timed) = (busy.ctx.event(), busy.ctx.timed_event());
     event.record(&own).unwrap();
     own.add_callback(|_| ()).unwrap();
@@ -191,8 +192,7 @@ fn fork_with_everything_held(busy: &Busy, nth: usize) {
 
 /// In the child. Returns 0, or the number of the first call whose answer is not what it should be.
 fn wrong_answer(busy: &Busy) -> i32 {
-    let Busy { ctx, stream, blocking, array, table, event, streams, .. } = busy;
-    let block = array.block();
+    let Busy { ctx, stream, blocking, array, table, pinned: block, event, streams, .. } = busy;
     let refused = [
         refusal(event.query()),
         refusal(event.synchronize()),

@@ -9,10 +9,11 @@ mod frame;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use vkarray_driver::Device;
 use vkarray_driver::hazard::{LastUses, absorb};
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
 use self::frame::Ring;
 use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryManager, Request, Usage};
@@ -71,9 +72,11 @@ impl ArenaManager {
     ///
     /// # Errors
     ///
-    /// [`Error::NotInitialized`].
+    /// [`Error::NotInitialized`]; [`Forked`](vkarray_driver::Error::Forked).
     pub fn frame(&self) -> Result<u64> {
-        Ok(self.state()?.ring().current())
+        let state = self.state()?;
+        state.device.check_process()?;
+        Ok(state.ring().current())
     }
 
     /// Ends the current frame and begins the next, whose memory is that of the oldest. Returns its number. Never
@@ -146,7 +149,7 @@ impl ArenaManager {
 impl State {
     fn ring(&self) -> MutexGuard<'_, Ring<LastUses>> {
         // Each change is whole before anything can panic.
-        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ring.lock()
     }
 }
 
@@ -159,7 +162,7 @@ impl fmt::Debug for State {
 impl Drop for Shared {
     fn drop(&mut self) {
         let Some(State { ring, memory, .. }) = self.state.take() else { return };
-        let mut ring = ring.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut ring = ring.into_inner();
         for (place, mut frame) in memory.into_iter().enumerate() {
             // Every block held its allocator and so the arena: all have come back, with their last uses.
             frame.set_last_uses(ring.take_uses(place));
@@ -195,7 +198,7 @@ impl MemoryManager for ArenaManager {
                 }
             }
         }
-        let (ring, device) = (Mutex::new(Ring::new(frame_bytes, uses)), Arc::clone(device));
+        let (ring, device) = (Mutex::new(Rank::ArenaFrames, Ring::new(frame_bytes, uses)), Arc::clone(device));
         let state = State { ring, memory, n_given: AtomicU64::new(0), n_back: AtomicU64::new(0), device };
         if let Err(state) = self.shared.state.set(state) {
             // Somebody else was quicker; theirs is as good.
