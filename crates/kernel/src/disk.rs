@@ -10,7 +10,7 @@ mod entry;
 mod folder;
 mod settings;
 
-use std::sync::{Mutex, PoisonError};
+use vkarray_driver::lock::{Mutex, Rank};
 
 pub(crate) use counters::Outcome;
 pub use counters::{CacheCounters, StoreCounters};
@@ -55,7 +55,7 @@ struct Fill {
 
 impl Disk {
     pub(crate) fn new(settings: CacheSettings) -> Self {
-        Self { settings, counters: Counters::default(), fill: Mutex::new(None) }
+        Self { settings, counters: Counters::default(), fill: Mutex::new(Rank::KernelDisk, None) }
     }
 
     pub(crate) fn is_off(&self) -> bool {
@@ -112,7 +112,7 @@ impl Disk {
     /// Sweeps the folder if it may be too full now.
     fn make_room(&self, bytes: u64) {
         // No caller's code runs under the lock, and each assignment is whole.
-        let mut fill = self.fill.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fill = self.fill.lock();
         if let Some(known) = fill.as_mut() {
             *known = Fill { bytes: known.bytes + bytes, writes: known.writes + 1 };
             if known.bytes <= self.settings.max_bytes && known.writes < WRITES_BETWEEN_SWEEPS {

@@ -77,10 +77,14 @@ impl Kernel {
     #[inline]
     pub(crate) fn submit(&self, stream: &Stream, launch: &Launch) -> Result<()> {
         let record = |recorder: &mut Recorder<'_>| {
-            // SAFETY: the arrays outlive their last uses, which are recorded with the accesses.
+            // SAFETY: `prepare` filled the launch for this kernel. Its arrays may be dropped before the work is done: a
+            // block gives its memory back with its last uses, which this operation is among by its accesses, and the
+            // memory's manager lets nobody have it before they are over (`MemoryManager::memfree`).
             unsafe { self.record_launch(recorder, launch) }
         };
-        // SAFETY: a launch touches what its `accesses` say; see there.
+        // SAFETY: `Launch::bind` notes an access for each buffer that it binds, of the bytes bound and in the way that the
+        // shader's reflection says; a launch binds no others, and its counts' buffer is noted where it is set. What is
+        // bound besides, the recorder keeps: `record_launch` hands it the pipeline's owner.
         Ok(unsafe { stream.record(&launch.accesses, record) }?)
     }
 

@@ -336,8 +336,9 @@ fn template_entry(i: usize, param: &Param) -> vk::DescriptorUpdateTemplateEntry 
 
 fn create_module(device: &Arc<Device>, spirv: &[u32]) -> Result<Owned<vk::ShaderModule>> {
     let info = vk::ShaderModuleCreateInfo::default().code(spirv);
-    // SAFETY: the words come from naga's writer, after its validator, or from another compiler, whose rules their author
-    // answers for; capabilities were checked against the device.
+    // SAFETY: the call wants valid SPIR-V of which the device has enabled every capability. The latter `check_capabilities`
+    // saw to before. Of text, naga's validator passed the module that its writer wrote; for SPIR-V from elsewhere, whoever
+    // made its `Source` answers.
     let raw =
         unsafe { device.raw().create_shader_module(&info, None) }.map_err(device.failed("vkCreateShaderModule"))?;
     // SAFETY: just created; only the pipeline creation below uses it.
