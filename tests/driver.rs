@@ -5,6 +5,7 @@ mod devices;
 mod events;
 mod graphs;
 mod lifetimes;
+mod locks;
 mod numba_streams;
 mod stream_kinds;
 mod streams;

@@ -1,15 +1,21 @@
 //! A forked process: every call is refused, none hangs, nothing of the parent's is destroyed.
 //!
-//! A binary of its own with one test, so that no other test's thread holds a lock at the fork.
+//! A binary of its own, so that the threads of other tests, and their devices, are not in the child. Its tests take turns.
 #![cfg(all(unix, test))]
 
 use std::error::Error;
 use std::process;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use vkarray::{Context, Device, DeviceNDArray, Groups, Kernel, Source, Stream};
+use vkarray::{
+    Block, ConstArray, Context, DefaultStreams, Device, DeviceNDArray, Event, Graph, GraphRecorder, Groups, Kernel,
+    MemoryKind, PoolManager, Source, Statistics, Stream,
+};
+use vkarray_driver::Term;
+use vkarray_driver::hazard::Mode;
 
 use crate::table::{N_DESTROYED, Table};
 
@@ -49,19 +55,13 @@ fn a_forked_process_is_refused_and_its_parent_goes_on() {
     // Some of this is sent and some is still being recorded.
     (2..5).for_each(|add| dispatch(&inherited, add).unwrap());
     let parent = process::id();
-    // SAFETY: the child calls what follows, which allocates at most, as the C library allows, and ends with `_exit`.
-    match unsafe { libc::fork() } {
-        -1 => panic!("cannot fork: {}", std::io::Error::last_os_error()),
-        0 => {
-            let n_destroyed = N_DESTROYED.load(Ordering::Relaxed);
-            let code = refused_calls(inherited, parent);
-            drop((device, instance));
-            let code = if N_DESTROYED.load(Ordering::Relaxed) == n_destroyed { code } else { DESTROYED };
-            // SAFETY: ends the child at once, without what the parent has left to do at its end.
-            unsafe { libc::_exit(code) };
-        }
-        child => assert_eq!(exit_code(child), Some(0), "the number of the first call not refused, or {DESTROYED}"),
-    }
+    let Some(child) = fork() else {
+        let n_destroyed = N_DESTROYED.load(Ordering::Relaxed);
+        let code = refused_calls(inherited, parent);
+        drop((device, instance));
+        exit(if N_DESTROYED.load(Ordering::Relaxed) == n_destroyed { code } else { DESTROYED })
+    };
+    assert_eq!(exit_code(child), Some(0), "the number of the first call not refused, or {DESTROYED}");
     dispatch(&inherited, 5).unwrap();
     let expected = (1..=5).fold(1_u32, |x, add| x * 5 + add);
     assert_eq!(inherited.array.copy_to_host().unwrap().as_slice(), Some([expected; 64].as_slice()));
@@ -69,6 +69,173 @@ fn a_forked_process_is_refused_and_its_parent_goes_on() {
     device.close(Duration::from_secs(20)).unwrap();
     assert_eq!(table.live(), []);
     assert_eq!(instance.take_messages(), []);
+}
+
+/// What a program may hold at a fork, and the locks of the device are held by other threads.
+struct Busy {
+    ctx: Context,
+    stream: Stream,
+    blocking: Stream,
+    kernel: Kernel,
+    array: DeviceNDArray<u32>,
+    table: ConstArray,
+    pinned: Arc<Block>,
+    event: Event,
+    graph: Mutex<Graph>,
+    streams: Arc<DefaultStreams>,
+    statistics: Arc<Statistics<PoolManager>>,
+}
+
+/// One turn of a thread of the parent: each takes other locks, as often as it can.
+fn take_locks(busy: &Busy, which: usize) {
+    match which {
+        0 | 1 => {
+            (0..100).for_each(|_| drop(busy.pinned.read_on_host(0..64).unwrap()));
+        }
+        2 => {
+            busy.kernel.dispatch(&busy.stream, Groups::covering([64]), (&busy.array, 1_u32)).unwrap();
+            busy.event.record(&busy.stream).unwrap();
+            busy.event.query().unwrap();
+            busy.graph.lock().unwrap().replay(&busy.stream).unwrap();
+            busy.stream.query().unwrap();
+        }
+        _ => {
+            busy.table.update(&busy.stream, &[7_u32; 8]).unwrap();
+            drop(busy.ctx.zeros::<u32>([33]).unwrap());
+            drop(busy.streams.per_thread().unwrap());
+            drop(Stream::blocking(busy.ctx.device()).unwrap());
+            drop(busy.ctx.kernel(Source::wgsl(STEP)).build().unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_child_that_drops_everything_never_waits_for_a_lock_of_its_parent() {
+    const FORKS: usize = 40;
+    let table = Table::take();
+    let instance = table.instance();
+    let device = Device::open_selected(&instance, None).unwrap();
+    let busy = busy(&device);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for which in 0..4 {
+            let (busy, is_over) = (&busy, &is_over);
+            scope.spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    take_locks(busy, which);
+                }
+            });
+        }
+        // Ends the threads also when a child hangs, which panics.
+        let _end = OnDrop(|| is_over.store(true, Ordering::Relaxed));
+        (0..FORKS).for_each(|nth| fork_with_everything_held(&busy, nth));
+    });
+    busy.stream.synchronize().unwrap();
+    drop(busy);
+    device.close(Duration::from_secs(20)).unwrap();
+    assert_eq!(table.live(), []);
+    assert_eq!(instance.take_messages(), []);
+}
+
+fn busy(device: &Arc<Device>) -> Busy {
+    let ctx = Context::on(device).unwrap();
+    let (stream, kernel) = (ctx.stream().unwrap(), ctx.kernel(Source::wgsl(STEP)).build().unwrap());
+    let array = ctx.slice_to_device(&[1_u32; 64]).unwrap();
+    let record = |graph: &mut GraphRecorder| kernel.record(graph, Groups::covering([64]), (&array, 1_u32));
+    let (graph, _) = Graph::record(&stream, record).unwrap();
+    let (table, blocking) = (ctx.const_array(&[1_u32; 8], &[8]).unwrap(), ctx.blocking_stream().unwrap());
+    let (event, streams) = (ctx.event(), DefaultStreams::of(device));
+    let statistics = Arc::new(Statistics::new(PoolManager::new()));
+    let pinned = ctx.allocator().allocate(64, MemoryKind::Pinned).unwrap();
+    Busy { pinned, ctx, stream, blocking, kernel, array, table, event, graph: Mutex::new(graph), streams, statistics }
+}
+
+/// Forks while this thread holds guards, registered memory, a pending copy, callbacks and a future; the child lets go of
+/// all of it, and of what other threads are in the middle of using.
+fn fork_with_everything_held(busy: &Busy, nth: usize) {
+    let (allocator, own) = (busy.ctx.allocator(), busy.ctx.stream().unwrap());
+    let blocks = [(); 2].map(|()| allocator.allocate(260, MemoryKind::Pinned).unwrap());
+    let device_block = allocator.allocate(4099, MemoryKind::Device).unwrap();
+    device_block.fill(&own, 0x0303_0303).unwrap();
+    let (event, timed) = (busy.ctx.event(), busy.ctx.timed_event());
+    event.record(&own).unwrap();
+    own.add_callback(|_| ()).unwrap();
+    let (done, pending) = (own.async_done().unwrap(), busy.array.copy_to_host_async(&own).unwrap());
+    let (read, mut write) = (blocks[0].read_on_host(0..260).unwrap(), blocks[1].write_on_host(4..68).unwrap());
+    write[0] = 5;
+    let scope = busy.statistics.scope();
+    let auto = busy.stream.auto_synchronize();
+    let mut bytes = vec![0_u8; 3 * 4096 + 5];
+    let mut code = 0;
+    let parent = process::id();
+    let registered = allocator.register(&mut bytes, |registered| {
+        registered.copy_from_block(&own, 1, &device_block, 0..4099).unwrap();
+        let Some(child) = fork() else {
+            code = wrong_answer(busy);
+            return;
+        };
+        assert_eq!(exit_code(child), Some(0), "fork {nth}: the number of the first answer that is wrong");
+    });
+    if process::id() == parent {
+        registered.unwrap();
+        auto.finish().unwrap();
+        assert_eq!(bytes[1..4100], [3; 4099]);
+        return;
+    }
+    if registered.is_ok() {
+        code = 90;
+    }
+    drop((write, read, scope, auto, pending, done, event, timed, own));
+    drop((blocks, device_block, busy.ctx.clone(), busy.graph.try_lock().map(|graph| drop(graph))));
+    exit(code)
+}
+
+/// In the child. Returns 0, or the number of the first call whose answer is not what it should be.
+fn wrong_answer(busy: &Busy) -> i32 {
+    let Busy { ctx, stream, blocking, array, table, pinned: block, event, streams, .. } = busy;
+    let refused = [
+        refusal(event.query()),
+        refusal(event.synchronize()),
+        refusal(event.record(stream)),
+        refusal(Event::wait_any(&[event], None)),
+        refusal(Event::wait_all(&[event], None)),
+        refusal(stream.query()),
+        refusal(blocking.query()),
+        refusal(streams.legacy()),
+        refusal(streams.per_thread()),
+        refusal(table.update(stream, &[1_u32; 8])),
+        refusal(array.copy_to_host_async(stream)),
+        refusal(array.copy_to_host()),
+        refusal(array.fill(1)),
+        refusal(array.astype::<f32>()),
+        refusal(ctx.allocator().try_flush()),
+        refusal(ctx.allocator().flush()),
+        refusal(ctx.allocator().reset()),
+        refusal(ctx.allocator().trim(0)),
+        refusal(ctx.allocator().memory_info()),
+        refusal(ctx.kernel(Source::wgsl(STEP)).prefetch()),
+        refusal(vkarray::Trace::start(ctx.device())),
+        refusal(ctx.device().physical().instance().devices()),
+        refusal(block.read_on_host(0..4)),
+        refusal(ctx.device().hold(block.id(), 0..4, Mode::Read, Term::Lasting)),
+    ];
+    // Answers without an error: nothing is known there.
+    let _ = (ctx.allocator().usage(), ctx.allocator().pending(), block.holder(), ctx.kernel_cache().len());
+    block.set_label("in the child");
+    let _ = (event.point(), DefaultStreams::of(ctx.device()), ctx.device().kernel_label("step"));
+    let _ = (ctx.device().track_block(), ctx.device().block_uses(block.id(), 0..4, Mode::Write));
+    let _ = (ctx.device().points(&[]), ctx.device().retire_block(block.id()), ctx.device().host_waits());
+    let wrong = refused.iter().position(|text| text.as_ref().is_none_or(|text| !text.contains("forked from it")));
+    wrong.map_or(0, |position| i32::try_from(position + 1).unwrap_or(i32::MAX))
+}
+
+/// Calls a function when it is dropped.
+struct OnDrop<F: Fn()>(F);
+
+impl<F: Fn()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
 }
 
 fn dispatch(inherited: &Inherited, add: u32) -> Result<(), vkarray::KernelError> {
@@ -108,7 +275,23 @@ fn refusal<T, E: Error>(outcome: Result<T, E>) -> Option<String> {
     outcome.err().map(|error| error.to_string())
 }
 
-/// Waits for the child, for a minute at most, and returns the code it ended with.
+/// Starts a child, and returns its number to the parent and nothing to the child.
+fn fork() -> Option<libc::pid_t> {
+    // SAFETY: the child allocates at most, which the C library allows there, and ends with `exit`.
+    match unsafe { libc::fork() } {
+        -1 => panic!("cannot fork: {}", std::io::Error::last_os_error()),
+        0 => None,
+        child => Some(child),
+    }
+}
+
+/// Ends the child at once, without what the parent has left to do at its end.
+fn exit(code: i32) -> ! {
+    // SAFETY: the process has no other thread, and nothing is to be done at its end.
+    unsafe { libc::_exit(code) }
+}
+
+/// Waits for the child, for twenty seconds at most, and returns the code it ended with.
 fn exit_code(child: libc::pid_t) -> Option<i32> {
     let begun = Instant::now();
     loop {
@@ -117,7 +300,7 @@ fn exit_code(child: libc::pid_t) -> Option<i32> {
         if unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == child {
             return libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
         }
-        if begun.elapsed() > Duration::from_secs(60) {
+        if begun.elapsed() > Duration::from_secs(20) {
             // SAFETY: the child is ours and was not waited for yet.
             unsafe { libc::kill(child, libc::SIGKILL) };
             panic!("the child hangs");

@@ -2,9 +2,12 @@
 //!
 //! A binary of its own, because the function table that makes calls fail is one for the process. `table.rs` holds the
 //! table, `scenario.rs` a program that uses everything; `every_call.rs` fails each of its calls in turn, `lost.rs`,
-//! `refused.rs` and `memory.rs` look closer at lost devices, at submissions that are refused, and at memory that is;
+//! `refused.rs`, `callbacks.rs` and `memory.rs` look closer at lost devices, at submissions and waits that are refused,
+//! and at memory that is;
 //! `managers.rs` lets memory managers be judged while their calls fail.
 
+#[cfg(test)]
+mod callbacks;
 #[cfg(test)]
 mod every_call;
 #[cfg(test)]

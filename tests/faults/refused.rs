@@ -16,12 +16,12 @@ use crate::kernels::{keep_busy, spin, step, stepped};
 use crate::table::{Fault, Table};
 use crate::watchdog::watched;
 
-fn refuse(call: &'static str, times: u32) -> Fault {
+pub(crate) fn refuse(call: &'static str, times: u32) -> Fault {
     Fault { call, nth: 1, times, code: vk::Result::ERROR_OUT_OF_HOST_MEMORY }
 }
 
 /// Runs a test on a new device, and looks for what is left.
-fn on_device(what: &str, test: impl FnOnce(&Table, Context) + Send) {
+pub(crate) fn on_device(what: &str, test: impl FnOnce(&Table, Context) + Send) {
     let table = Table::take();
     let instance: Arc<Instance> = table.instance();
     let device = Device::open(&instance.devices().unwrap()[0]).unwrap();

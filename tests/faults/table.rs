@@ -83,6 +83,11 @@ impl Table {
         })
     }
 
+    /// How many calls were made to fail since the fault was armed.
+    pub(crate) fn n_failed(&self) -> u32 {
+        with(|calls| calls.n_failed)
+    }
+
     /// The objects that were created and not destroyed, by kind.
     pub(crate) fn live(&self) -> Vec<(&'static str, i64)> {
         with(|calls| calls.live.iter().filter(|(_, n)| **n != 0).map(|(kind, n)| (*kind, *n)).collect())

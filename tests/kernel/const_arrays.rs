@@ -1,9 +1,16 @@
 //! Constants that are updated, shared, longer than constant memory, or laid out otherwise than the host has them.
 
-use vkarray::{Bool, Complex32, ConstArray, Context, DType, Element, Graph, Groups, Kernel, ParamKind};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use vkarray::{
+    Allocator, Block, Bool, Complex32, ConstArray, Context, DType, Element, FailureCallback, Graph, Groups, Kernel,
+    Limiting, MemoryKind, ParamKind, PassthroughManager, Stream, Verdict,
+};
 
 use super::{kernel, spirv};
 use crate::fixture::{Fixture, contents, skipped};
+use crate::watchdog::watched;
 
 const ONE: Groups = Groups::exact([1, 1, 1]);
 
@@ -256,4 +263,75 @@ fn bytes_do_not_move_the_doubles_behind_them() {
     let out = fixture.zeros::<f64>([3]).unwrap();
     align.dispatch(fixture.default_stream(), ONE, (&small, &large, &out)).unwrap();
     assert_eq!(contents(&out), [1.5, 1e300, 0.75]);
+}
+
+/// What the callback of a failing allocation has: memory to let go of, and a constant to update.
+#[derive(Default)]
+struct Relief {
+    hoard: Mutex<Vec<Arc<Block>>>,
+    table: Mutex<Option<(ConstArray, Stream)>>, // Taken at the end: it holds the manager that holds this.
+    is_on: AtomicBool,
+    n_calls: AtomicU32,
+}
+
+impl Relief {
+    /// Once for each hoard, makes room and updates the constant.
+    fn come(&self) -> Verdict {
+        if !self.is_on.swap(false, Ordering::Relaxed) {
+            return Verdict::GiveUp;
+        }
+        self.n_calls.fetch_add(1, Ordering::Relaxed);
+        drop(std::mem::take(&mut *self.hoard.lock().unwrap()));
+        let (table, stream) = self.table.lock().unwrap().clone().unwrap();
+        table.update(&stream, &[9_u32, 8, 7, 6, 5]).unwrap();
+        Verdict::Retry
+    }
+
+    /// Takes all memory there is, so that the next allocation calls back.
+    fn take_all(&self, allocator: &Arc<Allocator>, most: u64) {
+        allocator.release_staging();
+        allocator.flush().unwrap();
+        let mut bytes = most;
+        while bytes > 0 {
+            match allocator.allocate(bytes, MemoryKind::Device) {
+                Ok(block) => self.hoard.lock().unwrap().push(block),
+                Err(_) => bytes /= 2,
+            }
+        }
+        self.is_on.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_failure_callback_may_touch_the_constant_that_memory_runs_out_for() {
+    const LIMIT: u64 = 4 << 20;
+    let fixture = Fixture::open();
+    let relief: Arc<Relief> = Arc::default();
+    let asked = Arc::clone(&relief);
+    let manager = FailureCallback::new(Limiting::new(PassthroughManager::new(), LIMIT), move |_, _| asked.come());
+    let allocator = Allocator::with_manager(fixture.device(), Box::new(manager)).unwrap();
+    let ctx = Context::with_allocator(&allocator).unwrap();
+    let outs = [(); 3].map(|()| ctx.full([8], 99_u32).unwrap());
+    let (two, three) = (fours(&ctx, 2), fours(&ctx, 3));
+    let table = ctx.const_array(&[1_u32, 2, 3, 4, 5], &[5]).unwrap();
+    let stream = ctx.stream().unwrap();
+    *relief.table.lock().unwrap() = Some((table.clone(), stream.clone()));
+    let work = || {
+        // A first form, an update, and another form: each needs memory, and finds none.
+        relief.take_all(&allocator, LIMIT);
+        two.dispatch(&stream, ONE, (&table, &outs[0])).unwrap();
+        stream.synchronize().unwrap();
+        relief.take_all(&allocator, LIMIT);
+        table.update(&stream, &[4_u32, 3, 2, 1, 0]).unwrap();
+        two.dispatch(&stream, ONE, (&table, &outs[1])).unwrap();
+        stream.synchronize().unwrap();
+        relief.take_all(&allocator, LIMIT);
+        three.dispatch(&stream, ONE, (&table, &outs[2])).unwrap();
+    };
+    watched("a constant that a failure callback touches", work);
+    assert_eq!(relief.n_calls.load(Ordering::Relaxed), 3, "each step needs memory");
+    // An update that the callback interrupts ends after the callback's own.
+    let called = vec![9, 8, 7, 6, 5, 0, 0, 0];
+    assert_eq!(outs.each_ref().map(contents), [called.clone(), vec![4, 3, 2, 1, 0, 0, 0, 0], called]);
+    drop(relief.table.lock().unwrap().take());
 }

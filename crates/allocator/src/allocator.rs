@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use vkarray_driver::Device;
+use vkarray_driver::lock::assert_none_held;
 
 use crate::block::Block;
 use crate::crew::Crew;
@@ -157,6 +158,7 @@ impl Allocator {
 
     #[inline]
     fn ask(&self, request: &Request) -> Result<MemoryPointer> {
+        assert_none_held("a memory manager");
         match request.kind {
             MemoryKind::Device | MemoryKind::Shared => self.manager().memalloc(request),
             MemoryKind::Pinned => self.host(request, HostOptions::default()),
@@ -177,6 +179,7 @@ impl Allocator {
 
     /// Asks for memory, and again without what is kept for host copies if there is none.
     pub(crate) fn with_room<R>(&self, ask: impl Fn() -> Result<R>) -> Result<R> {
+        assert_none_held("a memory manager");
         ask().or_else(|error| self.again(error, ask))
     }
 
@@ -233,6 +236,7 @@ impl Allocator {
     /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`]; what could not be asked about
     /// stays pending.
     pub fn try_flush(&self) -> Result<()> {
+        self.device().check_process()?;
         self.manager().try_flush()
     }
 
@@ -243,6 +247,7 @@ impl Allocator {
     ///
     /// Those of waiting; what is not waited for stays pending.
     pub fn flush(&self) -> Result<()> {
+        self.device().check_process()?;
         self.manager().flush()
     }
 
@@ -312,6 +317,7 @@ impl Allocator {
     ///
     /// Those of waiting; the blocks have ended then all the same.
     pub fn reset(&self) -> Result<()> {
+        self.device().check_process()?;
         self.shared.generation.fetch_add(1, Ordering::Relaxed);
         self.free_slots();
         self.manager().reset()
@@ -331,8 +337,16 @@ impl Allocator {
     /// Bytes held and pending now, without what is kept for host copies.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        let usage = self.manager().usage();
+        let usage = self.managers_usage();
         Usage { in_use: usage.in_use.saturating_sub(self.shared.staging.bytes()), ..usage }
+    }
+
+    /// Nothing in a forked process, where the manager's locks may be held by threads that are not there.
+    fn managers_usage(&self) -> Usage {
+        if self.device().is_forked() {
+            return Usage { in_use: 0, reserved: 0, n_pending: 0, pending: 0 };
+        }
+        self.manager().usage()
     }
 
     /// Bytes of pinned memory that are kept for host copies, or that copies go through now. Its manager counts them among

@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use ash::vk;
 use vkarray_driver::Device;
 use vkarray_driver::hazard::{Access, BlockId, Stage};
+use vkarray_driver::lock::assert_none_held;
 
 use crate::allocator::Allocator;
 use crate::error::{Error, Result};
@@ -97,6 +98,16 @@ impl Block {
     #[must_use]
     #[inline]
     pub fn id(&self) -> BlockId {
+        match self.id.get() {
+            Some(&id) => id,
+            None => self.track(),
+        }
+    }
+
+    fn track(&self) -> BlockId {
+        if self.device().is_forked() {
+            return BlockId::default(); // Another thread of the parent may be in the middle of this.
+        }
         *self.id.get_or_init(|| self.device().track_block_after(self.memory().last_uses()))
     }
 
@@ -117,11 +128,17 @@ impl Block {
     /// Who holds it, as its manager knows.
     #[must_use]
     pub fn holder(&self) -> Option<Holder> {
+        if self.device().is_forked() {
+            return None; // The manager's locks may be held by threads that are not here.
+        }
         self.allocator.manager().holder(self.memory())
     }
 
     /// Names it in the report of memory running out, if its manager keeps names.
     pub fn set_label(&self, label: impl Into<Arc<str>>) {
+        if self.device().is_forked() {
+            return;
+        }
         let manager = self.allocator.manager();
         let holder = manager.holder(self.memory()).unwrap_or_default();
         manager.set_holder(self.memory(), holder.with_label(label));
@@ -219,6 +236,7 @@ impl Block {
             drop(unsafe { self.device().retire_block(id) });
         }
         drop(memory.take_last_uses());
+        assert_none_held("a memory manager");
         // SAFETY: the manager gave the pointer out, which nobody changed but for its uses; the caller has waited for those
         // and holds the block alone.
         unsafe { self.allocator.manager().memfree(memory) };
@@ -241,6 +259,7 @@ impl Drop for Block {
             // id goes with it. The memory goes back to its manager with the uses that are left.
             memory.set_last_uses(unsafe { self.device().retire_block(id) });
         }
+        assert_none_held("a memory manager");
         // SAFETY: the manager gave the pointer out, which nobody changed but for its uses. Whoever records work holds the
         // block until the tracker knows the work, and the tracker names it here, with what the block was given out with;
         // a block that it never knew has the uses it was given out with. This was the last handle.

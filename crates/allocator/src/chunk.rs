@@ -7,12 +7,13 @@
 mod refusal;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ash::vk;
 use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings, MemoryLocation};
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_driver::{Device, HeapBudget, MemoryType, Owned};
 
 use crate::error::{Error, Result};
@@ -114,7 +115,8 @@ impl ChunkSource {
         let is_scarce = MemoryKind::ALL.map(|kind| kind.is_scarce(device.info()));
         let families = device.plan().families();
         let budgets = Recent::new(BUDGETS_GOOD_FOR);
-        Ok(Self { memory: Mutex::new(memory), families, is_scarce, budgets, device: Arc::clone(device) })
+        let memory = Mutex::new(Rank::Chunks, memory);
+        Ok(Self { memory, families, is_scarce, budgets, device: Arc::clone(device) })
     }
 
     pub(crate) fn device(&self) -> &Arc<Device> {
@@ -275,7 +277,7 @@ impl ChunkSource {
 
     fn memory(&self) -> MutexGuard<'_, gpu_allocator::vulkan::Allocator> {
         // No caller's code runs under the lock.
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory.lock()
     }
 }
 

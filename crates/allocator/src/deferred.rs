@@ -7,10 +7,11 @@
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank, assert_none_held};
 use vkarray_driver::{Device, Error as DriverError, Point};
 
 use crate::cleanup::{CleanupQueue, Completion, HeapLimits};
@@ -57,7 +58,8 @@ impl<T> Deferred<T> {
     /// Frees what is over `limits`, except while `hold` is on.
     pub(crate) fn new(device: &Arc<Device>, limits: PendingLimits, hold: Hold) -> Self {
         let limits = limits.on(&device.info().memory_heaps);
-        Self { queue: Mutex::default(), limits, hold, device: Arc::clone(device) }
+        let queue = Mutex::new(Rank::CleanupQueue, CleanupQueue::default());
+        Self { queue, limits, hold, device: Arc::clone(device) }
     }
 
     /// Adds garbage of `bytes` bytes on that heap, which may be freed once all of `last_uses` are over. Frees nothing.
@@ -77,22 +79,22 @@ impl<T> Deferred<T> {
 
     /// If more waits than may, frees what the device is done with. Never blocks.
     pub(crate) fn free_due(&self, free: impl FnMut(T)) -> Result<()> {
+        self.device.check_process()?;
         if self.hold.is_on() || !self.queue().is_due(&self.limits) {
             return Ok(());
         }
-        self.check_process()?;
         self.free_eligible(free).map(drop)
     }
 
     /// Frees what the device is done with, due or not, unless it is held back. Never blocks.
     pub(crate) fn try_flush(&self, free: impl FnMut(T)) -> Result<()> {
-        self.check_process()?;
+        self.device.check_process()?;
         if self.hold.is_on() { Ok(()) } else { self.free_eligible(free).map(drop) }
     }
 
     /// Frees everything, unless it is held back: waits until the device is done with what was there before the call.
     pub(crate) fn flush(&self, free: impl FnMut(T)) -> Result<()> {
-        self.check_process()?;
+        self.device.check_process()?;
         if self.hold.is_on() {
             return Ok(());
         }
@@ -104,7 +106,7 @@ impl<T> Deferred<T> {
 
     /// For when memory runs out: frees what the device is done with, held back or not as asked.
     pub(crate) fn reclaim(&self, held_back: bool, free: impl FnMut(T)) -> Result<Taken> {
-        self.check_process()?;
+        self.device.check_process()?;
         if self.hold.is_on() != held_back {
             return Ok(if held_back { Taken::Absent } else { Taken::Nothing });
         }
@@ -121,18 +123,19 @@ impl<T> Deferred<T> {
         limit: Duration,
         free: impl FnMut(T),
     ) -> Result<Taken> {
+        self.device.check_process()?;
         let last_uses = self.queue().last_of_enough(heap, bytes);
         self.wait_and_free(&last_uses, limit, free)
     }
 
     /// For when memory runs out: as before, with all there is.
     pub(crate) fn wait_for_all(&self, limit: Duration, free: impl FnMut(T)) -> Result<Taken> {
+        self.device.check_process()?;
         let last_uses = self.queue().last_of_all();
         self.wait_and_free(&last_uses, limit, free)
     }
 
     fn wait_and_free(&self, last_uses: &[Point], limit: Duration, free: impl FnMut(T)) -> Result<Taken> {
-        self.check_process()?;
         let begun = Instant::now();
         let waited = last_uses.iter().try_for_each(|last| last.wait(Some(limit.saturating_sub(begun.elapsed()))));
         let timed_out = match waited {
@@ -194,14 +197,9 @@ impl<T> Deferred<T> {
         freed
     }
 
-    /// In a forked process the locks may be held by threads that are not there.
-    fn check_process(&self) -> Result<()> {
-        if self.device.is_forked() { Ok(self.device.check_lost()?) } else { Ok(()) }
-    }
-
     fn queue(&self) -> MutexGuard<'_, CleanupQueue<Point, T>> {
         // No caller's code runs under the lock.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 }
 
@@ -210,6 +208,7 @@ fn free_each<T>(garbage: impl Iterator<Item = T>, mut free: impl FnMut(T)) -> Re
     let (mut n_freed, mut panicked) = (0, Vec::new());
     for item in garbage {
         n_freed += 1;
+        assert_none_held("the end of memory");
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| free(item))) {
             panicked.push(message(&*payload));
         }

@@ -82,6 +82,9 @@ impl Block {
 /// The device sees what was written from here on.
 impl Drop for HostWrite<'_> {
     fn drop(&mut self) {
+        if self.block.device().is_forked() {
+            return; // The memory is the parent's.
+        }
         let Some(mapping) = self.block.mapping() else { return };
         if let Err(error) = mapping.close(self.block.device(), &self.range) {
             tracing::error!(%error, "the device does not see what the host wrote, and is kept off it");

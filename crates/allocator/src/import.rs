@@ -9,9 +9,10 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ash::{ext, vk};
+use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_driver::{Device, DeviceInfo, Owned};
 
 use crate::chunk::USAGE;
@@ -57,7 +58,8 @@ impl Imports {
         let instance = device.physical().instance().raw();
         let host = is_on.then(|| ext::external_memory_host::Device::new(instance, device.raw()));
         let dropped = ManuallyDrop::new(Deferred::new(device, PendingLimits::default(), Hold::default()));
-        Self { host, live: Arc::default(), dropped, device: Arc::clone(device) }
+        let live = Arc::new(Mutex::new(Rank::ImportedPages, Vec::new()));
+        Self { host, live, dropped, device: Arc::clone(device) }
     }
 
     /// Lets the device into memory of the program.
@@ -139,7 +141,7 @@ impl Imports {
         let bytes = usize::try_from(size).ok().filter(|&bytes| bytes > 0 && is_whole(size) && is_whole(start as u64));
         let end = bytes.and_then(|bytes| start.checked_add(bytes));
         let range = start..end.ok_or(Error::NotWholePages { address: start, size, alignment })?;
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut live = self.live.lock();
         if let Some(other) = live.iter().find(|other| other.start < range.end && range.start < other.end) {
             return Err(Error::AlreadyPinned { pages: range, pinned: other.clone() });
         }
@@ -204,7 +206,7 @@ impl Drop for Imports {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut live = self.live.lock();
         live.retain(|range| *range != self.range);
     }
 }

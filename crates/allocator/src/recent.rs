@@ -3,8 +3,9 @@
 //! Time is passed in, so that the rule can be tested without waiting. What is asked, and how long an answer is good, is
 //! the owner's: the driver's estimates of free memory, in `chunk.rs`.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
 /// An answer and when it was given.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub(crate) struct Recent<T> {
 
 impl<T: Clone> Recent<T> {
     pub(crate) fn new(good_for: Duration) -> Self {
-        Self { held: Mutex::new(None), good_for }
+        Self { held: Mutex::new(Rank::Recent, None), good_for }
     }
 
     /// The last answer, or a new one if that is too old or was forgotten.
@@ -38,7 +39,7 @@ impl<T: Clone> Recent<T> {
     }
 
     fn held(&self) -> MutexGuard<'_, Option<(Instant, T)>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock()
     }
 }
 

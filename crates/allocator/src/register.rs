@@ -256,6 +256,11 @@ impl<'a> Registered<'a> {
 
     /// Ends the scope: waits, as long as it takes, until the device uses nothing of it.
     fn end(&mut self) -> Result<()> {
+        if let Err(forked) = self.allocator.device().check_process() {
+            // The pages are a copy of those that the device uses, and the block's memory is the parent's.
+            (self.imported, self.pending) = (None, VecDeque::new());
+            return Err(forked.into());
+        }
         let settled = self.settle();
         let Some((_, block)) = self.imported.take() else { return settled };
         let waited = until_idle(&block);
@@ -315,9 +320,7 @@ fn until_idle(block: &Block) -> Result<()> {
     loop {
         let device = block.device();
         let Err(error) = block.wait_for_uses(&(0..block.size()), Mode::Write) else { return Ok(()) };
-        // In a forked process the pages are a copy of those that the device uses.
-        let is_over = device.is_forked() || (device.check_lost().is_err() && device.settle().is_ok());
-        if is_over {
+        if device.check_lost().is_err() && device.settle().is_ok() {
             return Err(error);
         }
         thread::sleep(PAUSE);

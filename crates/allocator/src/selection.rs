@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
 use crate::error::{Error, Result};
 use crate::manager::host_only::HostOnlyMemoryManager;
@@ -125,11 +127,11 @@ struct Registry {
     set: Option<ManagerFactory>,
 }
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry::new());
+static REGISTRY: Mutex<Registry> = Mutex::new(Rank::ManagerNames, Registry::new());
 
 fn registry() -> MutexGuard<'static, Registry> {
     // Nothing of the program runs under the lock.
-    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+    REGISTRY.lock()
 }
 
 impl Registry {

@@ -9,8 +9,8 @@ mod slot;
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_driver::{Device, Direction};
 
 pub(crate) use self::slot::Slot;
@@ -68,7 +68,7 @@ pub(crate) struct Filled<'a> {
 }
 
 /// The slots of one allocator.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Staging {
     kept: [Mutex<Kept>; 4],
     bytes: AtomicU64,
@@ -80,6 +80,13 @@ pub(crate) struct Taken<'a> {
     slot: Option<Slot>, // Taken when it goes back.
     sort: Sort,
     allocator: &'a Allocator,
+}
+
+impl Default for Staging {
+    fn default() -> Self {
+        let kept = std::array::from_fn(|_| Mutex::new(Rank::Staging, Kept::default()));
+        Self { kept, bytes: AtomicU64::new(0) }
+    }
 }
 
 impl Staging {
@@ -126,7 +133,7 @@ impl Staging {
     fn kept(&self, sort: Sort) -> MutexGuard<'_, Kept> {
         let place = 2 * usize::from(sort.direction == Direction::ToHost) + usize::from(sort.size == SlotSize::Large);
         // No caller's code runs under the lock.
-        self.kept[place].lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept[place].lock()
     }
 }
 

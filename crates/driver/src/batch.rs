@@ -176,10 +176,10 @@ impl Batch {
         }
     }
 
-    /// Makes the batch new again. Its work is done, or was never submitted.
-    pub(crate) fn recycle(&mut self) -> Result<()> {
+    /// Makes the batch new again, and moves what it kept alive to `released`. Its work is done, or was never submitted.
+    pub(crate) fn recycle(&mut self, released: &mut Vec<Kept>) -> Result<()> {
         self.read_trace();
-        self.keep.clear();
+        released.append(&mut self.keep);
         self.waits.clear();
         self.n_ops = 0;
         self.followed_by = None;

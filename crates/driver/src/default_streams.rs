@@ -6,11 +6,12 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread::{self, ThreadId};
 
 use crate::device::Device;
 use crate::error::Result;
+use crate::lock::{Mutex, Rank};
 use crate::stream::Stream;
 
 /// A device's legacy default stream and per-thread default streams, each made when first asked for.
@@ -25,13 +26,21 @@ impl DefaultStreams {
     /// The set of a device. It lives as long as somebody holds it; the next one is new.
     #[must_use]
     pub fn of(device: &Arc<Device>) -> Arc<Self> {
-        let mut known = device.default_streams().lock().unwrap_or_else(PoisonError::into_inner);
+        if device.is_forked() {
+            return Self::new(device); // It will have no streams.
+        }
+        let mut known = device.default_streams().lock();
         known.upgrade().unwrap_or_else(|| {
-            let set =
-                Arc::new(Self { legacy: Mutex::default(), per_thread: Mutex::default(), device: Arc::clone(device) });
+            let set = Self::new(device);
             *known = Arc::downgrade(&set);
             set
         })
+    }
+
+    fn new(device: &Arc<Device>) -> Arc<Self> {
+        let legacy = Mutex::new(Rank::DefaultStreams, None);
+        let per_thread = Mutex::new(Rank::DefaultStreams, HashMap::new());
+        Arc::new(Self { legacy, per_thread, device: Arc::clone(device) })
     }
 
     /// The legacy default stream: work there starts after all earlier work of all blocking streams, and later work of
@@ -41,7 +50,8 @@ impl DefaultStreams {
     ///
     /// As [`Stream::new`].
     pub fn legacy(&self) -> Result<Stream> {
-        let mut legacy = self.legacy.lock().unwrap_or_else(PoisonError::into_inner);
+        self.device.check_process()?;
+        let mut legacy = self.legacy.lock();
         match &*legacy {
             Some(stream) => Ok(stream.clone()),
             None => Ok(legacy.insert(Stream::legacy(&self.device)?).clone()),
@@ -56,7 +66,8 @@ impl DefaultStreams {
     ///
     /// As [`Stream::new`].
     pub fn per_thread(self: &Arc<Self>) -> Result<Stream> {
-        let mut streams = self.per_thread.lock().unwrap_or_else(PoisonError::into_inner);
+        self.device.check_process()?;
+        let mut streams = self.per_thread.lock();
         let thread = thread::current().id();
         if let Some(stream) = streams.get(&thread) {
             return Ok(stream.clone());
@@ -89,8 +100,8 @@ impl ThreadEnd {
 impl Drop for ThreadEnd {
     fn drop(&mut self) {
         let thread = thread::current().id();
-        for set in self.sets.iter().filter_map(Weak::upgrade) {
-            let stream = set.per_thread.lock().unwrap_or_else(PoisonError::into_inner).remove(&thread);
+        for set in self.sets.iter().filter_map(Weak::upgrade).filter(|set| !set.device.is_forked()) {
+            let stream = set.per_thread.lock().remove(&thread);
             drop(stream); // Waits for its work, outside the lock.
         }
     }

@@ -9,7 +9,7 @@ mod create;
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use ash::{khr, vk};
@@ -18,8 +18,10 @@ use smallvec::SmallVec;
 use crate::default_streams::DefaultStreams;
 use crate::error::Result;
 use crate::hazard::{BlockId, LaneId, LastUse, LastUses, Mode};
+use crate::hold::Gate;
 use crate::instance::{Instance, PhysicalDevice};
 use crate::legacy::LegacyOrder;
+use crate::lock::{Mutex, MutexGuard, Rank};
 use crate::loss::Loss;
 use crate::number::StreamNumbers;
 use crate::plan::{Plan, Request};
@@ -45,7 +47,7 @@ pub struct Device {
     pub(crate) numbers: StreamNumbers,
     /// Shared with the waiter, which must not hold the device.
     tracker: Arc<Mutex<Tracker>>,
-    pub(crate) hold_ended: Condvar, // Of `tracker`; see `hold.rs`.
+    pub(crate) holds: Gate, // Of `tracker`; see `hold.rs`.
     waiter: Arc<Waiter>,
     loss: Loss,
     legacy: LegacyOrder,
@@ -104,16 +106,16 @@ impl Device {
         let is_cpu = physical.info().device_type == DeviceType::Cpu;
         Self {
             push_descriptor,
-            queues: Mutex::new(queues.into_iter().map(Arc::new).collect()),
+            queues: Mutex::new(Rank::QueueList, queues.into_iter().map(Arc::new).collect()),
             numbers: StreamNumbers::default(),
-            tracker: Arc::default(),
-            hold_ended: Condvar::new(),
+            tracker: Arc::new(Mutex::new(Rank::Tracker, Tracker::default())),
+            holds: Gate::default(),
             waiter: Waiter::new(),
             loss: Loss::default(),
             legacy: LegacyOrder::default(),
             trace: TraceSlot::default(),
-            default_streams: Mutex::default(),
-            semaphores: Mutex::default(),
+            default_streams: Mutex::new(Rank::DefaultStreamSet, Weak::new()),
+            semaphores: Mutex::new(Rank::Semaphores, Vec::new()),
             // On a CPU driver a polling thread takes a core from the work it waits for.
             poll: if is_cpu { Duration::ZERO } else { DEFAULT_POLL },
             n_host_waits: AtomicU64::new(0),
@@ -166,9 +168,12 @@ impl Device {
         self.push_descriptor.as_ref()
     }
 
-    /// Registers a block of memory for hazard tracking. The caller retires it when the memory is no longer wanted.
+    /// Registers a block of memory for hazard tracking; one that never was in a forked process. The caller retires it when the memory is no longer wanted.
     #[must_use]
     pub fn track_block(&self) -> BlockId {
+        if self.is_forked() {
+            return BlockId::default();
+        }
         self.tracker().hazards.add_block()
     }
 
@@ -176,6 +181,9 @@ impl Device {
     /// them, on the same stream by a barrier and on others by a wait, both on the device.
     #[must_use]
     pub fn track_block_after(&self, former: &[LastUse]) -> BlockId {
+        if self.is_forked() {
+            return BlockId::default();
+        }
         self.tracker().hazards.add_block_after(former)
     }
 
@@ -188,6 +196,9 @@ impl Device {
     /// [`HostHold`](crate::HostHold) that is still used is given its bytes from here on, and the id is not used again.
     #[must_use]
     pub unsafe fn retire_block(&self, block: BlockId) -> LastUses {
+        if self.is_forked() {
+            return LastUses::default();
+        }
         let mut tracker = self.tracker();
         tracker.holds.retire(block);
         tracker.hazards.retire_block(block)
@@ -196,7 +207,7 @@ impl Device {
     /// The points at which `uses` are over.
     #[must_use]
     pub fn points(&self, uses: &[LastUse]) -> Vec<Point> {
-        self.tracker().points(uses)
+        if self.is_forked() { Vec::new() } else { self.tracker().points(uses) }
     }
 
     /// Forgets those of `uses` that are over. Never blocks.
@@ -205,13 +216,14 @@ impl Device {
     ///
     /// [`Error::DeviceLost`](crate::Error::DeviceLost); the uses that could not be asked about stay.
     pub fn forget_complete(&self, uses: &mut LastUses) -> Result<()> {
+        self.check_process()?;
         self.tracker().forget_complete(uses)
     }
 
     /// The points to wait for before the host touches the bytes `range` of a block.
     #[must_use]
     pub fn block_uses(&self, block: BlockId, range: Range<u64>, mode: Mode) -> SmallVec<[Point; 2]> {
-        self.tracker().uses(block, range, mode)
+        if self.is_forked() { SmallVec::new() } else { self.tracker().uses(block, range, mode) }
     }
 
     /// How often a thread had to wait for the device so far. The device's own waiting thread does not count.
@@ -241,7 +253,7 @@ impl Device {
     }
 
     pub(crate) fn queues(&self) -> MutexGuard<'_, Vec<Arc<Queue>>> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queues.lock()
     }
 
     #[inline]
@@ -261,11 +273,11 @@ impl Device {
     }
 
     pub(crate) fn take_semaphore(&self) -> Option<(vk::Semaphore, u64)> {
-        self.semaphores.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.semaphores.lock().pop()
     }
 
     pub(crate) fn give_semaphore(&self, semaphore: vk::Semaphore, value: u64) {
-        self.semaphores.lock().unwrap_or_else(PoisonError::into_inner).push((semaphore, value));
+        self.semaphores.lock().push((semaphore, value));
     }
 
     pub(crate) fn waiter(&self) -> &Arc<Waiter> {
@@ -288,14 +300,13 @@ impl Device {
         self.poll
     }
 
-    /// Locked for lines, after a lane's lock and before none.
     pub(crate) fn shared_tracker(&self) -> &Arc<Mutex<Tracker>> {
         &self.tracker
     }
 
     pub(crate) fn tracker(&self) -> MutexGuard<'_, Tracker> {
         // A panic inside leaves the table as it was before the operation or after it, never between.
-        self.tracker.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tracker.lock()
     }
 
     /// Blocks until the driver is done with everything that was sent.
@@ -322,7 +333,7 @@ impl Drop for Device {
         if let Err(error) = self.wait_idle() {
             tracing::warn!(%error, "the device is closed before it is idle");
         }
-        for (semaphore, _) in self.semaphores.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for (semaphore, _) in self.semaphores.get_mut().drain(..) {
             // SAFETY: given back by its timeline, so in no use, and destroyed once.
             unsafe { self.raw.destroy_semaphore(semaphore, None) };
         }

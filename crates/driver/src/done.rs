@@ -3,10 +3,11 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use crate::error::Result;
+use crate::lock::{Mutex, Rank, assert_none_held};
 use crate::point::Point;
 
 /// Ready when the device has passed a point, with the error that kept it from doing so if there was one.
@@ -35,15 +36,17 @@ impl Done {
     }
 
     fn register(&mut self, waker: &Waker) -> Result<()> {
-        let waiting = Arc::new(Mutex::new(Waiting { outcome: None, waker: Some(waker.clone()) }));
+        let waiting = Waiting { outcome: None, waker: Some(waker.clone()) };
+        let waiting = Arc::new(Mutex::new(Rank::Future, waiting));
         self.waiting = Some(Arc::clone(&waiting));
         let callback = move |outcome| {
             let waker = {
-                let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut waiting = waiting.lock();
                 waiting.outcome = Some(outcome);
                 waiting.waker.take()
             };
             if let Some(waker) = waker {
+                assert_none_held("a waker");
                 waker.wake(); // Outside the lock: it may poll at once.
             }
         };
@@ -67,11 +70,15 @@ impl Future for Done {
                 Err(error) => Poll::Ready(Err(error)),
             };
         };
-        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(outcome) = waiting.outcome.clone() {
+        // Cloning a waker and dropping one is code of the runtime, so neither is done under the lock.
+        let waker = context.waker().clone();
+        let mut locked = waiting.lock();
+        if let Some(outcome) = locked.outcome.clone() {
             return Poll::Ready(outcome);
         }
-        waiting.waker = Some(context.waker().clone());
+        let former = locked.waker.replace(waker);
+        drop(locked);
+        drop(former);
         Poll::Pending
     }
 }

@@ -3,7 +3,7 @@
 //! Semantics are CUDA's: an event captures what its stream holds when it is recorded, recording again replaces the
 //! capture, and an event that was never recorded counts as complete.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ash::vk;
@@ -11,6 +11,7 @@ use ash::vk;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::label::Label;
+use crate::lock::{Mutex, Rank};
 use crate::owned::Owned;
 use crate::point::Point;
 use crate::queue::QueueIndex;
@@ -43,7 +44,7 @@ impl Event {
     /// Creates an event without timing: a capture costs nothing on the device.
     #[must_use]
     pub fn new(device: &Arc<Device>) -> Self {
-        Self { device: Arc::clone(device), timing: false, capture: Mutex::new(None) }
+        Self { device: Arc::clone(device), timing: false, capture: Mutex::new(Rank::Event, None) }
     }
 
     /// Creates an event that notes the device's time when it is reached.
@@ -65,7 +66,7 @@ impl Event {
     pub fn of(point: Point) -> Self {
         let event = Self::new(point.timeline().device());
         let capture = Capture { point, queue: None, timestamp: None };
-        Self { capture: Mutex::new(Some(capture)), ..event }
+        Self { capture: Mutex::new(Rank::Event, Some(capture)), ..event }
     }
 
     /// The device it belongs to.
@@ -77,6 +78,9 @@ impl Event {
     /// The point captured last, if any was.
     #[must_use]
     pub fn point(&self) -> Option<Point> {
+        if self.device.is_forked() {
+            return None; // The lock may be held by a thread that is not here.
+        }
         self.capture().map(|capture| capture.point)
     }
 
@@ -95,7 +99,8 @@ impl Event {
             timestamp.write(stream)?;
         }
         let capture = Capture { point: stream.point()?, queue: Some(stream.queue()), timestamp };
-        *self.capture.lock().unwrap_or_else(PoisonError::into_inner) = Some(capture);
+        let former = self.capture.lock().replace(capture);
+        drop(former); // Without the lock.
         Ok(())
     }
 
@@ -105,6 +110,7 @@ impl Event {
     ///
     /// Those of sending the captured work.
     pub fn wait(&self, stream: &Stream) -> Result<()> {
+        self.device.check_process()?;
         self.capture().map_or(Ok(()), |capture| stream.wait_for(&capture.point))
     }
 
@@ -114,6 +120,7 @@ impl Event {
     ///
     /// [`Error::DeviceLost`].
     pub fn query(&self) -> Result<bool> {
+        self.device.check_process()?;
         self.capture().map_or(Ok(true), |capture| capture.point.is_complete())
     }
 
@@ -123,6 +130,7 @@ impl Event {
     ///
     /// Those of [`Point::wait`].
     pub fn synchronize(&self) -> Result<()> {
+        self.device.check_process()?;
         self.capture().map_or(Ok(()), |capture| capture.point.wait(None))
     }
 
@@ -136,6 +144,7 @@ impl Event {
         if !Arc::ptr_eq(&self.device, &end.device) {
             return Err(Error::DifferentDevices);
         }
+        self.device.check_process()?;
         if !self.shares_clock_with(end) {
             return Err(Error::DifferentQueues);
         }
@@ -168,7 +177,7 @@ impl Event {
     }
 
     fn capture(&self) -> Option<Capture> {
-        self.capture.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.capture.lock().clone()
     }
 }
 

@@ -23,7 +23,7 @@ impl Stream {
     /// # Errors
     ///
     /// [`Error::Unsuitable`] if the device was not opened for the queue's family, or the family runs no kernels;
-    /// [`Error::Vulkan`] if the driver cannot make another semaphore.
+    /// [`Error::Vulkan`] if the driver cannot make another semaphore; [`Error::Forked`].
     ///
     /// # Safety
     ///
@@ -31,6 +31,7 @@ impl Stream {
     /// has a lock, nobody without holding that. We use it from any thread, at any time.
     #[doc(alias = "external_stream")]
     pub unsafe fn external(device: &Arc<Device>, queue: ExternalQueue) -> Result<Self> {
+        device.check_process()?;
         let refused = |reason: String| Error::Unsuitable { device: device.info().name.clone(), reason };
         let ExternalQueue { raw, family, lock } = queue;
         let families = device.plan().families();

@@ -1,8 +1,10 @@
 //! Whether the process that uses Vulkan objects is the one that made them.
 //!
 //! A forked child has the handles, and neither the driver's threads nor ours; on some drivers it even shares the
-//! memory behind them with its parent. There every call is refused before it takes a lock that nobody may ever give
-//! back, and nothing is destroyed. The system counts forks for us, so that asking costs one load.
+//! memory behind them with its parent. There every call asks [`Device::check_process`](crate::Device::check_process),
+//! or `check_lost`, before it takes a lock that a thread of the parent may hold for ever: it is refused, or answers as of
+//! an object that nothing is known of. What is dropped is left as it is. The system counts forks for us, so that asking
+//! costs one load.
 
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,21 +16,23 @@ static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// The process that made something.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Origin {
+pub struct Origin {
     forks: u32,
     process: u32,
 }
 
 impl Origin {
     /// This process.
-    pub(crate) fn here() -> Self {
+    #[must_use]
+    pub fn here() -> Self {
         count_forks();
         Self { forks: FORKS.load(Ordering::Relaxed), process: process::id() }
     }
 
     /// Whether this is another process by now.
+    #[must_use]
     #[inline]
-    pub(crate) fn is_elsewhere(self) -> bool {
+    pub fn is_elsewhere(self) -> bool {
         FORKS.load(Ordering::Relaxed) != self.forks
     }
 

@@ -65,5 +65,6 @@ fn captures(events: &[&Event]) -> Result<Vec<Option<Point>>> {
     if others.iter().any(|event| !Arc::ptr_eq(event.device(), first.device())) {
         return Err(Error::DifferentDevices);
     }
+    first.device().check_process()?;
     Ok(events.iter().map(|event| event.point()).collect())
 }

@@ -11,14 +11,15 @@ mod recording;
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::hazard::Access;
+use crate::lock::{Mutex, MutexGuard, Rank};
 use crate::queue::Queue;
 use crate::recorder::Recorder;
 use crate::stream::Stream;
@@ -183,7 +184,7 @@ impl Graph {
         let mut recorder = GraphRecorder { graph: next_id(), stream: stream.clone(), nodes: Vec::new() };
         let returned = record(&mut recorder)?;
         let GraphRecorder { graph: id, stream, nodes } = recorder;
-        let graph = Self { id, nodes, recorded: Mutex::default(), stream };
+        let graph = Self { id, nodes, recorded: Mutex::new(Rank::Graph, Recorded::default()), stream };
         graph.recording(graph.stream.work_queue())?;
         Ok((graph, returned))
     }
@@ -239,13 +240,14 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignNode`]; [`Error::ForeignStep`] for a step of another device. Nothing is changed then.
+    /// [`Error::ForeignNode`], [`Error::Forked`]; [`Error::ForeignStep`] for a step of another device. Nothing is changed then.
     pub fn replace<O: Any + Send + Sync>(
         &mut self,
         node: Node<O>,
         operation: O,
         steps: impl IntoIterator<Item = Step>,
     ) -> Result<()> {
+        self.device().check_process()?;
         let index = self.index(node)?;
         self.nodes[index] = Held::new(self.device(), operation, steps)?;
         let mut recorded = self.recorded();
@@ -264,6 +266,7 @@ impl Graph {
     /// The nodes as they are, recorded for queues such as `queue`.
     fn recording(&self, queue: &Queue) -> Result<Arc<Recording>> {
         self.device().check_lost()?;
+        let mut released = Vec::new(); // Dropped without the lock.
         let mut recorded = self.recorded();
         if let Some(current) = recorded.current.iter().find(|current| current.family() == queue.family()) {
             return Ok(Arc::clone(current));
@@ -272,7 +275,11 @@ impl Graph {
             Some(unused) => unused,
             None => Recording::new(self.device(), queue)?,
         };
-        recording.record(self.device(), self.nodes.iter().flat_map(|node| &node.steps))?;
+        let steps = self.nodes.iter().flat_map(|node| &node.steps);
+        if let Err(error) = recording.record(self.device(), steps, &mut released) {
+            released.push(Arc::new(recording));
+            return Err(error);
+        }
         let current = Arc::new(recording);
         recorded.current.push(Arc::clone(&current));
         Ok(current)
@@ -280,7 +287,7 @@ impl Graph {
 
     fn recorded(&self) -> MutexGuard<'_, Recorded> {
         // A panic while recording leaves no current recording, and the next replay makes one.
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+        self.recorded.lock()
     }
 }
 

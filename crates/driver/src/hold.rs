@@ -4,10 +4,11 @@
 //! the book's lock: neither slips in between the other's question and its answer. A hold is state in the book, not a
 //! promise of its guard: a guard that is leaked keeps the device off until the block is retired.
 //!
-//! [`Holds`] is pure. Who is to wait and who is refused is in [`Term`].
+//! [`Holds`] is pure, who is to wait and who is refused is in [`Term`], and how they wait is `hold/gate.rs`.
+
+mod gate;
 
 use std::ops::Range;
-use std::sync::{MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 
@@ -16,6 +17,8 @@ use crate::error::{Error, Result};
 use crate::hazard::{Access, BlockId, Mode};
 use crate::point::Point;
 use crate::tracker::Tracker;
+
+pub(crate) use self::gate::Gate;
 
 /// How long a hold may last, and so what becomes of those that it is in the way of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,8 +110,10 @@ pub struct HostHold<'a> {
 
 impl Drop for HostHold<'_> {
     fn drop(&mut self) {
-        self.device.tracker().holds.end(self.id);
-        self.device.hold_ended.notify_all();
+        if self.device.is_forked() {
+            return; // The lock may be held by a thread that is not here.
+        }
+        self.device.holds.end(self.device.shared_tracker(), |tracker: &mut Tracker| tracker.holds.end(self.id));
     }
 }
 
@@ -119,7 +124,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::HeldByHost`] if the host holds some of the bytes already, in another guard.
+    /// [`Error::HeldByHost`] if the host holds some of the bytes already, in another guard; [`Error::Forked`].
     pub fn hold(
         &self,
         block: BlockId,
@@ -127,28 +132,19 @@ impl Device {
         mode: Mode,
         term: Term,
     ) -> Result<(HostHold<'_>, SmallVec<[Point; 2]>)> {
-        let mut tracker = self.tracker();
-        while tracker.holds.is_in_the_way(block, &range, mode)? {
-            tracker = self.until_a_hold_ends(tracker);
-        }
+        self.check_process()?;
+        let is_held = |tracker: &Tracker| tracker.holds.is_in_the_way(block, &range, mode);
+        let mut tracker = self.holds.pass(self.shared_tracker(), is_held)?;
         let points = tracker.uses(block, range.clone(), mode);
         let id = tracker.holds.add(block, range, mode, term);
         drop(tracker);
         Ok((HostHold { device: self, id }, points))
     }
 
-    /// Gives the book's lock back until some hold has ended.
-    fn until_a_hold_ends<'a>(&self, tracker: MutexGuard<'a, Tracker>) -> MutexGuard<'a, Tracker> {
-        self.hold_ended.wait(tracker).unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Blocks until no brief hold is in the way of these accesses.
     pub(crate) fn wait_for_holds(&self, accesses: &[Access]) -> Result<()> {
-        let mut tracker = self.tracker();
-        while tracker.holds.are_in_the_way(accesses)? {
-            tracker = self.until_a_hold_ends(tracker);
-        }
-        Ok(())
+        let are_held = |tracker: &Tracker| tracker.holds.are_in_the_way(accesses);
+        self.holds.pass(self.shared_tracker(), are_held).map(drop)
     }
 }
 

@@ -6,12 +6,13 @@
 use std::borrow::Cow;
 use std::ffi::{CStr, c_void};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ash::{ext, vk};
 
 use crate::error::{Error, INSTALL_DRIVER, INSTALL_LAYER, Result};
 use crate::fork::Origin;
+use crate::lock::{Mutex, Rank};
 use crate::plan::COOPERATIVE_MATRIX;
 use crate::query;
 use crate::snapshot::DeviceInfo;
@@ -86,7 +87,7 @@ impl InstanceBuilder {
     /// [`Error::NoDevice`] if the loader finds no driver at all.
     pub fn build(self) -> Result<Arc<Instance>> {
         let entry = load()?;
-        let messages = self.validation.then(Box::<Messages>::default);
+        let messages = self.validation.then(|| Box::new(Messages::new(Rank::Messages, Vec::new())));
         let mut raw = create(&entry, messages.as_deref())?;
         if let Some(intercept) = self.intercept {
             raw = intercepted(&entry, &raw, intercept);
@@ -146,8 +147,9 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// [`Error::NoDevice`] if there is none; [`Error::Vulkan`] if the driver fails.
+    /// [`Error::NoDevice`] if there is none; [`Error::Vulkan`] if the driver fails; [`Error::Forked`].
     pub fn devices(self: &Arc<Self>) -> Result<Vec<PhysicalDevice>> {
+        self.origin.check()?;
         // SAFETY: `raw` is a live instance, owned by `self`.
         let handles = unsafe { self.raw.enumerate_physical_devices() };
         let handles = match handles {
@@ -178,9 +180,8 @@ impl Instance {
     #[must_use]
     pub fn take_messages(&self) -> Vec<ValidationMessage> {
         match &self.messages {
-            // A panic while a message was pushed leaves the list whole.
-            Some(messages) => std::mem::take(&mut *messages.lock().unwrap_or_else(PoisonError::into_inner)),
-            None => Vec::new(),
+            Some(messages) if !self.origin.is_elsewhere() => std::mem::take(&mut *messages.lock()),
+            _ => Vec::new(),
         }
     }
 
@@ -382,7 +383,7 @@ unsafe extern "system" fn on_message(
     }
     tracing::error!(target: "vkarray::validation", %id, "{text}");
     let message = ValidationMessage { id: id.into_owned(), text: text.into_owned() };
-    messages.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+    messages.lock().push(message);
     vk::FALSE
 }
 

@@ -4,8 +4,10 @@
 //! the last of them into text.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::lock::{Mutex, MutexGuard, Rank};
 
 /// How many operations are remembered.
 const N_LAST: usize = 16;
@@ -27,6 +29,9 @@ pub struct Label(u64);
 impl Label {
     /// A timestamp.
     pub const TIMESTAMP: Self = Self::new(TIMESTAMP, 0);
+
+    /// A kernel that no device knows.
+    pub(crate) const UNKNOWN_KERNEL: Self = Self::new(KERNEL, u64::MAX);
 
     /// A copy of so many bytes.
     #[must_use]
@@ -52,11 +57,17 @@ impl Label {
 }
 
 /// The labels of a device's last operations, and the names of its kernels.
-#[derive(Default)]
 pub(crate) struct Labels {
     last: [AtomicU64; N_LAST], // A ring; zero where nothing was noted yet.
     n_noted: AtomicUsize,
     names: Mutex<Vec<Arc<str>>>,
+}
+
+impl Default for Labels {
+    fn default() -> Self {
+        let names = Mutex::new(Rank::Labels, Vec::new());
+        Self { last: Default::default(), n_noted: AtomicUsize::new(0), names }
+    }
 }
 
 impl Labels {
@@ -94,7 +105,7 @@ impl Labels {
 
     fn names(&self) -> MutexGuard<'_, Vec<Arc<str>>> {
         // Names are only ever added, whole.
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+        self.names.lock()
     }
 }
 

@@ -1,25 +1,28 @@
 //! The mechanics of a stream: its open batch, the batches in flight, and its timeline.
 //!
-//! Locks are taken in this order: a lane's state, then the tracker or the queue. No thread holds two lanes: work of
-//! another lane that must be sent first is sent before this lane is locked, and the question is asked again.
+//! No thread holds two lanes: work of another lane that must be sent first is sent before this lane is locked, and the
+//! question is asked again. The order of locks is the table in `lock.rs`.
 //! How an operation finds its place in a batch is in `lane/order.rs`; how a batch is sent, and how a lane ends, in
-//! `lane/send.rs`.
+//! `lane/send.rs`; what happens when the lock is given back, in `lane/locked.rs`.
 //! Batches are numbered on from where the timeline stands, and the lane's timeline reaches a batch's number when it is done.
 
+mod locked;
 mod order;
 mod send;
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
+use self::locked::{Locked, OpenOperation};
 use self::order::Operation;
-use crate::batch::Batch;
+use crate::batch::{Batch, Kept};
 use crate::device::Device;
 use crate::error::Result;
 use crate::graph::Recording;
 use crate::hazard::{Access, LaneId};
 use crate::label::Label;
+use crate::lock::{Mutex, Rank};
 use crate::point::Point;
 use crate::queue::{Queue, QueueIndex};
 use crate::recorder::Recorder;
@@ -38,11 +41,11 @@ pub(crate) struct Lane {
     id: LaneId,
     queue: QueueIndex,
     on: Arc<Queue>,
-    state: Mutex<State>, // First lock in the order.
+    state: Mutex<State>,
     timeline: Arc<Timeline>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     /// The batch being recorded.
     open: Option<Box<Batch>>, // Boxed once in its life, since it goes round all four.
@@ -53,6 +56,8 @@ struct State {
     /// Done and ready to be recorded again.
     #[expect(clippy::vec_box, reason = "a batch keeps its box for as long as it lives")]
     spare: Vec<Box<Batch>>,
+    /// What batches that are done kept alive, until the lock is given back.
+    released: Vec<Kept>,
     /// The number of the newest batch ever opened.
     newest: u64,
     /// Up to which batch the hazard table knows that they are done.
@@ -69,10 +74,11 @@ fn opened(state: &mut State) -> &mut Batch {
 impl Lane {
     /// Makes a lane of the stream of that number.
     pub(crate) fn new(device: &Arc<Device>, queue: QueueIndex, stream: u64) -> Result<Arc<Self>> {
-        let timeline = Arc::new(Timeline::new(device, stream)?);
+        let timeline = Timeline::new(device, stream)?;
         let state = State { newest: timeline.submitted(), ..State::default() };
         let (id, on) = (device.add_lane(queue), device.queue(queue));
-        let lane = Arc::new(Self { id, queue, on, state: Mutex::new(state), timeline });
+        let (state, timeline) = (Mutex::new(Rank::Lane, state), Arc::new(timeline.of_lane(id)));
+        let lane = Arc::new(Self { id, queue, on, state, timeline });
         let registered =
             Registered { timeline: Arc::clone(&lane.timeline), lane: Arc::downgrade(&lane), is_watched: true };
         device.tracker().register(lane.id, registered);
@@ -119,38 +125,38 @@ impl Lane {
         accesses: &[Access],
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
-        let mut state = self.begin_operation(Operation::Once(accesses))?;
-        let batch = opened(&mut state);
-        let recorded = commands(&mut Recorder::new(self.device(), batch));
-        if let Some(trace) = &mut batch.trace {
-            trace.end_op(self.device().raw(), batch.commands);
-        }
+        let mut operation = OpenOperation::new(self, self.begin_operation(Operation::Once(accesses))?);
+        let recorded = commands(&mut Recorder::new(self.device(), operation.batch()));
         // Also when the operation failed: the batch may hold part of it, and memory waits for the batch.
-        let kept = self.end_operation(state);
+        let kept = operation.end();
         let recorded = recorded?;
         kept?;
         Ok(recorded)
     }
 
     /// Sends the batch that an operation was recorded into, if it is time, or sees to it that somebody will.
-    fn end_operation(&self, mut state: MutexGuard<'_, State>) -> Result<()> {
-        let n_ops = opened(&mut state).n_ops;
+    fn end_operation(&self, mut state: Locked<'_>) -> Result<()> {
+        let batch = opened(&mut state);
+        if let Some(trace) = &mut batch.trace {
+            trace.end_op(self.device().raw(), batch.commands);
+        }
+        let (n_ops, is_watched) = (batch.n_ops, batch.opened.is_some());
         let sent = match self.should_send(&mut state, n_ops) {
-            Ok(false) if n_ops > 1 => return Ok(()), // Its first operation did the rest.
+            Ok(false) if is_watched => return Ok(()),
             Ok(true) => {
                 state.eager_ops = (state.eager_ops * 2).clamp(1, MAX_EAGER_OPS);
                 self.send(&mut state).map(|()| true)
             }
             other => other,
         };
-        self.keep_watched(state, sent, n_ops == 1)
+        self.keep_watched(state, sent, !is_watched)
     }
 
     /// Sees to it that somebody sends the open batch, if it was not sent and nobody watches it.
     ///
     /// What is recorded will run, so that it cannot be sent just now is no error of the operation, which would be
     /// repeated: whoever waits for it hears of that. Only a device that has failed is an error.
-    fn keep_watched(&self, mut state: MutexGuard<'_, State>, sent: Result<bool>, is_first: bool) -> Result<()> {
+    fn keep_watched(&self, mut state: Locked<'_>, sent: Result<bool>, is_first: bool) -> Result<()> {
         match sent {
             Ok(true) => return Ok(()),
             Ok(false) if !is_first => return Ok(()),
@@ -280,7 +286,7 @@ impl Lane {
         };
         while state.in_flight.front().is_some_and(|batch| batch.value <= reached) {
             let mut batch = state.in_flight.pop_front().expect("its front was looked at");
-            batch.recycle()?;
+            batch.recycle(&mut state.released)?;
             state.spare.push(batch);
         }
         self.tell_completed(state);
@@ -315,8 +321,8 @@ impl Lane {
         Ok(self.timeline.last_seen() >= submitted || self.timeline.reached()? >= submitted)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> Locked<'_> {
         // A panic in a caller's recording leaves a batch that is still recordable.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        Locked::new(self, self.state.lock())
     }
 }

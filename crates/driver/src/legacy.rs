@@ -6,10 +6,11 @@
 //! before and after each operation; who holds the legacy stream is `default_streams.rs`' concern.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use crate::device::Device;
 use crate::error::Result;
+use crate::lock::{Mutex, MutexGuard, Rank};
 use crate::point::Point;
 use crate::stream::{Shared, Stream};
 
@@ -35,7 +36,7 @@ pub(crate) struct Seen {
 }
 
 /// A device's streams that take part.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LegacyOrder {
     /// Operations that the legacy stream has recorded. Raised after each, so that whoever sees it finds them all.
     n_legacy: AtomicU64,
@@ -61,6 +62,12 @@ impl Stream {
 
     pub(crate) fn legacy(device: &Arc<Device>) -> Result<Self> {
         Self::with_part(device, Part::Legacy)
+    }
+}
+
+impl Default for LegacyOrder {
+    fn default() -> Self {
+        Self { n_legacy: AtomicU64::new(0), streams: Mutex::new(Rank::LegacyStreams, Streams::default()) }
     }
 }
 
@@ -136,6 +143,6 @@ impl LegacyOrder {
     }
 
     fn streams(&self) -> MutexGuard<'_, Streams> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+        self.streams.lock()
     }
 }

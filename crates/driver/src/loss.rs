@@ -52,6 +52,17 @@ impl Device {
         self.loss().first.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
+    /// Checks that this is the process that opened the device. What takes a lock asks first: in a forked process the lock
+    /// may be held by a thread that is not there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forked`].
+    #[inline]
+    pub fn check_process(&self) -> Result<()> {
+        if self.is_forked() { self.physical().instance().origin().check() } else { Ok(()) }
+    }
+
     /// Whether this is not the process that opened the device. Nothing of it is destroyed then: it is the parent's.
     #[must_use]
     #[inline]
@@ -70,6 +81,9 @@ impl Device {
     /// The label of kernels of that name, for [`Recorder::label`](crate::Recorder::label). The same for the same name.
     #[must_use]
     pub fn kernel_label(&self, name: &str) -> Label {
+        if self.is_forked() {
+            return Label::UNKNOWN_KERNEL; // The lock may be held by a thread that is not here.
+        }
         self.loss().labels.kernel(name)
     }
 

@@ -29,7 +29,9 @@ impl Point {
 
     /// Where it stands in the hazard table; nothing if its stream is gone, so done.
     pub(crate) fn place(&self) -> Option<hazard::Point> {
-        self.lane.upgrade().map(|lane| hazard::Point { lane: lane.id(), value: self.value })
+        // Not by its lane: whoever upgrades may become the last holder, and end a lane under the lock of another.
+        let lane = self.timeline.lane().filter(|_| self.lane.strong_count() > 0)?;
+        Some(hazard::Point { lane, value: self.value })
     }
 
     /// The timeline it lies on.

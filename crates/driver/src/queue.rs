@@ -1,25 +1,26 @@
 //! A `VkQueue` behind its mutex: Vulkan wants submissions to one queue in turn.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{self, Arc, PoisonError, Weak};
 
 use ash::vk;
 
 use crate::error::{Error, Result};
+use crate::lock::{Mutex, MutexGuard, Rank};
 use crate::loss;
 use crate::timeline::Timeline;
 
 /// Held around every use of a queue by all who use it, inside this library and outside.
-pub type QueueLock = Arc<Mutex<()>>;
+pub type QueueLock = Arc<sync::Mutex<()>>;
 
 /// A queue of the device. Many streams share it.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    raw: Mutex<vk::Queue>, // Taken after a lane's lock; held across the submit and the note of it.
+    raw: Mutex<vk::Queue>, // Held across the submit and the note of it.
     family: u32,
     computes: bool,
     /// Whoever else uses the queue holds this meanwhile; nothing if nobody does. Taken after `raw`.
     lock: Option<QueueLock>,
-    /// What the newest submission signals; for a moment's lock behind all others.
+    /// What the newest submission signals.
     newest: Mutex<Option<(Weak<Timeline>, u64)>>,
 }
 
@@ -29,7 +30,8 @@ pub(crate) struct QueueIndex(pub(crate) usize);
 
 impl Queue {
     pub(crate) fn new(raw: vk::Queue, family: u32, computes: bool) -> Self {
-        Self { raw: Mutex::new(raw), family, computes, lock: None, newest: Mutex::new(None) }
+        let (raw, newest) = (Mutex::new(Rank::Queue, raw), Mutex::new(Rank::QueueNewest, None));
+        Self { raw, family, computes, lock: None, newest }
     }
 
     /// A queue that others use too, whenever they hold `lock`.
@@ -38,7 +40,7 @@ impl Queue {
     }
 
     pub(crate) fn is(&self, raw: vk::Queue) -> bool {
-        *self.raw.lock().unwrap_or_else(PoisonError::into_inner) == raw
+        *self.raw.lock() == raw
     }
 
     /// Whether it takes kernels; else only copies and fills, and their stage is the only one it knows.
@@ -53,19 +55,19 @@ impl Queue {
     /// Keeps everybody else from using the queue: Vulkan wants one at a time.
     pub(crate) fn lock(&self) -> LockedQueue<'_> {
         // No caller's code runs under either lock.
-        let raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
+        let raw = self.raw.lock();
         let outside = self.lock.as_ref().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
         LockedQueue { raw: *raw, _own: raw, _outside: outside }
     }
 
     /// Notes what a submission signals. The caller has the queue locked.
     pub(crate) fn note_newest(&self, timeline: &Arc<Timeline>, value: u64) {
-        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some((Arc::downgrade(timeline), value));
+        *self.newest.lock() = Some((Arc::downgrade(timeline), value));
     }
 
     /// Whether what this library submitted last is done: a queue's submissions end in their order, nearly. Never blocks.
     pub(crate) fn is_idle(&self) -> bool {
-        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let newest = self.newest.lock().clone();
         // A timeline goes when its work is done.
         newest.is_none_or(|(timeline, value)| timeline.upgrade().is_none_or(|timeline| timeline.has_reached(value)))
     }
@@ -83,6 +85,6 @@ impl Queue {
 /// A queue that nobody else uses meanwhile.
 pub(crate) struct LockedQueue<'a> {
     pub(crate) raw: vk::Queue,
-    _outside: Option<MutexGuard<'a, ()>>, // Given back first: taken last.
+    _outside: Option<sync::MutexGuard<'a, ()>>, // Given back first: taken last.
     _own: MutexGuard<'a, vk::Queue>,
 }

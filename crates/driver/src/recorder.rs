@@ -45,7 +45,8 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Keeps something alive until the operation is done.
+    /// Keeps something alive until the operation is done. It is dropped on some thread that uses the stream or waits for
+    /// it, without a lock, so what it does then may use the stream too.
     pub fn keep(&mut self, kept: Kept) {
         self.batch.keep.push(kept);
     }

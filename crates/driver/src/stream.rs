@@ -122,6 +122,7 @@ impl Stream {
     ///
     /// # Safety
     ///
+    /// `commands` runs under the stream's lock: it uses no stream, and waits for nobody who does.
     /// The commands touch no memory that `accesses` does not list, in no other way, and leave the command buffer
     /// recording. Pipelines, descriptors and push constants are bound for compute with the recorder's knowledge alone.
     /// Every object they refer to is kept with [`Recorder::keep`] or lives until its block's points of
@@ -157,6 +158,7 @@ impl Stream {
         accesses: &[Access],
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
+        self.device().check_lost()?; // Before a lock is taken.
         self.device().legacy().join(self)?;
         let recorded = match &self.shared.transfers {
             Some(transfers) if rides_beside(direction, bytes, || self.is_alone(&transfers[direction as usize])) => {

@@ -16,6 +16,7 @@ use ash::vk::{self, Handle};
 
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::hazard::LaneId;
 use crate::loss::{self, DRAIN_TIMEOUT};
 use crate::trace::BatchId;
 
@@ -39,6 +40,8 @@ pub struct Timeline {
     waited_for: AtomicBool,
     /// Of the stream whose work it counts; 0 if it is no stream's.
     stream: u64,
+    /// The lane whose work it counts, if it is one's.
+    lane: Option<LaneId>,
     /// Whether somebody else made the semaphore, raises it and destroys it.
     is_external: bool,
 }
@@ -53,14 +56,27 @@ impl Timeline {
         };
         let (submitted, reached) = (AtomicU64::new(value), AtomicU64::new(value));
         let waited_for = AtomicBool::new(false);
-        Ok(Self { semaphore, device: Arc::clone(device), submitted, reached, waited_for, stream, is_external: false })
+        let device = Arc::clone(device);
+        Ok(Self { semaphore, device, submitted, reached, waited_for, stream, lane: None, is_external: false })
     }
 
     /// Somebody else's semaphore. Whatever raises it is none of our batches, so nothing of it is ever to be sent.
     pub(crate) fn external(device: &Arc<Device>, semaphore: vk::Semaphore) -> Self {
         let (submitted, reached) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
         let waited_for = AtomicBool::new(false);
-        Self { semaphore, device: Arc::clone(device), submitted, reached, waited_for, stream: 0, is_external: true }
+        let device = Arc::clone(device);
+        Self { semaphore, device, submitted, reached, waited_for, stream: 0, lane: None, is_external: true }
+    }
+
+    /// The same, of that lane.
+    pub(crate) fn of_lane(mut self, lane: LaneId) -> Self {
+        self.lane = Some(lane);
+        self
+    }
+
+    /// The lane whose work it counts, if it is one's.
+    pub(crate) fn lane(&self) -> Option<LaneId> {
+        self.lane
     }
 
     /// Whether a thread has waited for it since the last call.
@@ -142,6 +158,8 @@ impl Timeline {
         if self.last_seen() >= value {
             return Ok(());
         }
+        // A lost device may never reach anything. In a forked process no lock is taken.
+        self.device().check_lost()?;
         let span = self.device().trace().span("wait", Some(BatchId::new(self, value)));
         let outcome = self.poll_then_sleep(value, timeout, poll);
         if let (Some(span), Err(_)) = (span, &outcome) {
@@ -151,8 +169,6 @@ impl Timeline {
     }
 
     fn poll_then_sleep(&self, value: u64, timeout: Option<Duration>, poll: Duration) -> Result<()> {
-        // A lost device may never reach anything.
-        self.device().check_lost()?;
         self.device().note_host_wait();
         let begun = Instant::now();
         let poll = timeout.map_or(poll, |limit| limit.min(poll));
@@ -191,6 +207,15 @@ impl Timeline {
                 Err(vk::Result::TIMEOUT) => self.device().check_lost()?,
                 Err(code) => return Err(self.device().failed("vkWaitSemaphores")(code)),
             }
+        }
+    }
+
+    /// Asks the driver with a wait of no time, which fails where a wait would.
+    pub(crate) fn ask(&self, value: u64) -> Result<bool> {
+        match self.call_wait(value, Some(Duration::ZERO)) {
+            Ok(()) => Ok(true),
+            Err(vk::Result::TIMEOUT) => Ok(false),
+            Err(code) => Err(self.device().failed("vkWaitSemaphores")(code)),
         }
     }
 
@@ -268,9 +293,9 @@ fn next_sleep(limit: Option<Duration>, waited: Duration) -> Option<Duration> {
 pub(crate) fn wait_any(waits: &[(Arc<Timeline>, u64)], timeout: Option<Duration>) -> Result<()> {
     let Some((first, _)) = waits.first() else { return Ok(()) };
     let device = first.device();
-    let _span = device.trace().span("wait for any", None);
     // What failed with the device may never be reached.
     device.check_lost()?;
+    let _span = device.trace().span("wait for any", None);
     let begun = Instant::now();
     let (semaphores, values): (Vec<_>, Vec<_>) = waits.iter().map(|(timeline, value)| (timeline.raw(), *value)).unzip();
     let info =

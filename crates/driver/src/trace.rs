@@ -16,8 +16,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io::Write;
 use std::mem;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use ash::vk;
@@ -29,6 +29,7 @@ use clock::{Calibration, now_ns};
 
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::lock::{Mutex, MutexGuard, Rank};
 use crate::owned::Owned;
 use crate::timeline::Timeline;
 
@@ -62,8 +63,9 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// [`Error::TraceNotWritten`], whatever else happens; those of waiting for the work, after the rest is written.
+    /// [`Error::Forked`]; [`Error::TraceNotWritten`], whatever else happens; those of waiting for the work, after the rest is written.
     pub fn finish(self, out: impl Write) -> Result<()> {
+        self.device.check_process()?;
         let settled = self.settle();
         self.device.trace().take();
         self.recording.calibrate();
@@ -82,6 +84,9 @@ impl Trace {
 
 impl Drop for Trace {
     fn drop(&mut self) {
+        if self.device.is_forked() {
+            return; // The lock may be held by a thread that is not here.
+        }
         self.device.trace().take();
     }
 }
@@ -93,10 +98,16 @@ impl fmt::Debug for Trace {
 }
 
 /// Where a device keeps the recording that is on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct TraceSlot {
     is_on: AtomicBool, // Read at every place that could record, so outside the lock.
     recording: Mutex<Option<Arc<Recording>>>,
+}
+
+impl Default for TraceSlot {
+    fn default() -> Self {
+        Self { is_on: AtomicBool::new(false), recording: Mutex::new(Rank::TraceSlot, None) }
+    }
 }
 
 impl TraceSlot {
@@ -123,11 +134,12 @@ impl TraceSlot {
 
     fn take(&self) {
         self.is_on.store(false, Ordering::Relaxed);
-        *self.slot() = None;
+        let recording = self.slot().take();
+        drop(recording); // Without the lock.
     }
 
     fn slot(&self) -> MutexGuard<'_, Option<Arc<Recording>>> {
-        self.recording.lock().unwrap_or_else(PoisonError::into_inner)
+        self.recording.lock()
     }
 }
 
@@ -174,11 +186,11 @@ struct HostSpan {
 impl Recording {
     fn new(device: &Arc<Device>) -> Result<Self> {
         Ok(Self {
-            calibration: Mutex::new(Calibration::new(device)?),
+            calibration: Mutex::new(Rank::Trace, Calibration::new(device)?),
             started_ns: now_ns(),
-            host: Mutex::default(),
-            batches: Mutex::default(),
-            pools: Mutex::default(),
+            host: Mutex::new(Rank::Trace, HostSpans::default()),
+            batches: Mutex::new(Rank::Trace, Vec::new()),
+            pools: Mutex::new(Rank::Trace, Vec::new()),
             n_lost: AtomicU64::new(0),
         })
     }
@@ -245,6 +257,5 @@ impl Drop for SpanGuard {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Held for a push or a take, which a panic cannot halve.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock() // For a push or a take, which a panic cannot halve.
 }

@@ -5,20 +5,25 @@
 //! `vkWaitSemaphores` for the first of them; a timeline of its own, raised from the host, wakes it for anything new.
 //!
 //! It holds neither the device nor, once their streams are dropped, its lanes: both end on a thread of the program's,
-//! which is not in the middle of something when the process exits. What callbacks hold they hold.
+//! which is not in the middle of something when the process exits. Callbacks keep what they captured until they run.
+//! How the thread is woken, and stops looking without missing a batch, is `waiter/signal.rs`.
+
+mod signal;
 
 use std::cell::Cell;
 use std::fmt;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use self::signal::Signal;
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::lock::{Mutex, Rank, assert_none_held};
 use crate::point::Point;
+use crate::released::DropLater;
 use crate::timeline::{Timeline, wait_any};
 use crate::tracker::Tracker;
 
@@ -27,6 +32,9 @@ const FLUSH_DELAY: Duration = Duration::from_micros(200);
 
 /// How many times in a row there is nothing to send before the thread stops looking.
 const IDLE_ROUNDS: u32 = 8;
+
+/// How long the thread pauses after a wait that failed, before it waits again.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// What to run when a point is reached.
 type Callback = Box<dyn FnOnce(Result<()>) + Send>;
@@ -41,12 +49,8 @@ struct State {
 }
 
 /// See the module.
-#[derive(Default)]
 pub(crate) struct Waiter {
-    /// Whether the thread looks for batches to send. Read on the path of every operation, so outside the lock.
-    is_armed: AtomicBool,
-    state: Mutex<State>,
-    changed: Condvar,
+    signal: Signal<State>,
     /// Locked while the thread holds lanes.
     holding: Mutex<()>,
 }
@@ -58,37 +62,33 @@ thread_local! {
 
 impl Waiter {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::default()
+        let signal = Signal::new(Mutex::new(Rank::Waiter, State::default()));
+        Arc::new(Self { signal, holding: Mutex::new(Rank::WaiterLanes, ()) })
     }
 
     /// Makes the thread look for batches to send. Costs one load while it looks already.
     pub(crate) fn arm(self: &Arc<Self>, device: &Arc<Device>) {
-        if self.is_armed.load(Ordering::Acquire) || self.is_armed.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let mut state = self.state();
-        self.ensure_running(&mut state, device);
-        self.rouse(&state);
+        self.signal.arm(|state| self.rouse(state, device));
     }
 
     /// Runs `callback` on the waiter's thread once `point` is reached, or with the error that keeps it from being.
     pub(crate) fn add(self: &Arc<Self>, point: Point, callback: Callback) -> Result<()> {
         let device = Arc::clone(point.timeline().device());
         point.flush()?;
-        let mut state = self.state();
-        if state.wake.is_none() {
-            state.wake = Some(Arc::new(Timeline::new(&device, 0)?));
-        }
-        state.callbacks.push((point, callback));
-        self.ensure_running(&mut state, &device);
-        self.rouse(&state);
-        Ok(())
+        let mut added = Some((point, callback)); // A callback that is not added is dropped without the lock.
+        self.signal.change(|state| {
+            if state.wake.is_none() {
+                state.wake = Some(Arc::new(Timeline::new(&device, 0)?));
+            }
+            state.callbacks.extend(added.take());
+            self.rouse(state, &device);
+            Ok(())
+        })
     }
 
     /// Ends the thread. Called when the device goes, so no callback is pending: each holds the device.
     pub(crate) fn stop(&self) {
-        self.state().is_stopping = true;
-        self.changed.notify_all();
+        self.signal.change(|state| state.is_stopping = true);
     }
 
     fn ensure_running(self: &Arc<Self>, state: &mut State, device: &Arc<Device>) {
@@ -104,20 +104,20 @@ impl Waiter {
         }
     }
 
-    /// Wakes the thread, wherever it sleeps.
-    fn rouse(&self, state: &State) {
+    /// Starts the thread, or wakes it where it waits for the device. The signal wakes it where it sleeps.
+    fn rouse(self: &Arc<Self>, state: &mut State, device: &Arc<Device>) {
+        self.ensure_running(state, device);
         if let Some(wake) = &state.wake
             && let Err(error) = wake.raise()
         {
             tracing::warn!(%error, "cannot wake the waiting thread");
         }
-        self.changed.notify_all();
     }
 
     /// Returns when the thread holds no lane that it was kept from before the call.
     pub(crate) fn let_go(&self) {
         if !IS_WAITER.get() {
-            drop(self.holding.lock().unwrap_or_else(PoisonError::into_inner));
+            drop(self.holding.lock());
         }
     }
 
@@ -125,63 +125,49 @@ impl Waiter {
         IS_WAITER.set(true);
         let mut n_idle = 0;
         while let Some(has_callbacks) = self.sleep_until_needed() {
-            if self.is_armed.load(Ordering::Acquire) {
+            if self.signal.is_armed() {
                 n_idle = if self.flush_old(tracker) { 0 } else { n_idle + 1 };
                 if n_idle >= IDLE_ROUNDS {
                     n_idle = 0;
-                    self.disarm(tracker);
+                    self.signal.disarm(|| self.flush_old(tracker));
                 }
             }
             if has_callbacks {
                 self.wait_for_callbacks();
-            } else if self.is_armed.load(Ordering::Acquire) {
-                self.nap();
+            } else if self.signal.is_armed() {
+                self.signal.nap(FLUSH_DELAY, |state| !state.is_stopping && state.callbacks.is_empty());
             }
         }
     }
 
     /// Blocks until there is something to do and says whether callbacks are pending; nothing when it is time to end.
     fn sleep_until_needed(&self) -> Option<bool> {
-        let mut state = self.state();
-        loop {
-            if state.is_stopping {
-                return None;
-            }
-            if !state.callbacks.is_empty() || self.is_armed.load(Ordering::Acquire) {
-                return Some(!state.callbacks.is_empty());
-            }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    fn nap(&self) {
-        let state = self.state();
-        if !state.is_stopping && state.callbacks.is_empty() {
-            drop(self.changed.wait_timeout(state, FLUSH_DELAY).unwrap_or_else(PoisonError::into_inner));
-        }
-    }
-
-    /// Stops looking for batches. One that was opened in the meantime is found first.
-    fn disarm(&self, tracker: &Mutex<Tracker>) {
-        self.is_armed.store(false, Ordering::Release);
-        if self.flush_old(tracker) {
-            self.is_armed.store(true, Ordering::Release);
-        }
+        self.signal.sleep_until(|state, is_armed| match state {
+            State { is_stopping: true, .. } => Some(None),
+            State { callbacks, .. } if is_armed || !callbacks.is_empty() => Some(Some(!callbacks.is_empty())),
+            _ => None,
+        })
     }
 
     /// Sleeps until a callback is due or something new has come, and runs what is due.
     fn wait_for_callbacks(&self) {
         let (waits, timeout) = {
             // Whoever adds or arms after this lock is given back raises the timeline past `next`.
-            let state = self.state();
+            let state = self.signal.lock();
             let Some(wake) = state.wake.clone() else { return };
             let next = wake.last_raised() + 1;
             let points = state.callbacks.iter().map(|(point, _)| (Arc::clone(point.timeline()), point.value()));
             let waits: Vec<_> = points.chain([(wake, next)]).collect();
-            (waits, self.is_armed.load(Ordering::Acquire).then_some(FLUSH_DELAY))
+            (waits, self.signal.is_armed().then_some(FLUSH_DELAY))
         };
-        let failed = wait_any(&waits, timeout).err().filter(|error| !matches!(error, crate::Error::Timeout { .. }));
-        for (point, callback, outcome) in self.take_due(failed.as_ref()) {
+        let failed = wait_any(&waits, timeout).err().filter(|error| !matches!(error, Error::Timeout { .. }));
+        if failed.is_some() {
+            thread::sleep(PAUSE); // Whatever it was, it may be over by then.
+        }
+        // Lack of memory passes. Of another error, the wait does not say which timeline it is about.
+        let asks_each = failed.is_some_and(|error| !error.is_out_of_memory());
+        for (point, callback, outcome) in self.take_due(asks_each) {
+            assert_none_held("a stream's callback");
             let span = point.timeline().device().trace().span("callback", None);
             // A panic in a callback is the callback's own; the others still run.
             if catch_unwind(AssertUnwindSafe(|| callback(outcome))).is_err() {
@@ -192,17 +178,20 @@ impl Waiter {
         }
     }
 
-    /// Takes out, in the order they were added, the callbacks whose points are reached, or cannot be asked about; after
-    /// a failed wait all of them.
-    fn take_due(&self, failed: Option<&crate::Error>) -> Vec<(Point, Callback, Result<()>)> {
-        let mut state = self.state();
+    /// Takes out, in the order they were added, the callbacks whose points are reached, and those whose own timelines
+    /// fail, as a wait for each says where `asks_each`. A question that is refused for lack of memory is asked again.
+    fn take_due(&self, asks_each: bool) -> Vec<(Point, Callback, Result<()>)> {
+        let mut state = self.signal.lock();
         let mut due = Vec::new();
         for (point, callback) in mem::take(&mut state.callbacks) {
-            match (point.is_complete(), failed) {
-                (Ok(true), _) => due.push((point, callback, Ok(()))),
-                (Ok(false), None) => state.callbacks.push((point, callback)),
-                (Ok(false), Some(error)) => due.push((point, callback, Err(error.clone()))),
-                (Err(error), _) => due.push((point, callback, Err(error))),
+            let asked = match point.is_complete() {
+                Ok(false) if asks_each => point.timeline().ask(point.value()),
+                known => known,
+            };
+            match asked {
+                Ok(true) => due.push((point, callback, Ok(()))),
+                Err(error) if !error.is_out_of_memory() => due.push((point, callback, Err(error))),
+                Ok(false) | Err(_) => state.callbacks.push((point, callback)),
             }
         }
         if state.callbacks.is_empty() {
@@ -214,8 +203,9 @@ impl Waiter {
     /// Sends the batches that have grown old. Returns whether any work is still being recorded.
     fn flush_old(&self, tracker: &Mutex<Tracker>) -> bool {
         let before = Instant::now().checked_sub(FLUSH_DELAY).unwrap_or_else(Instant::now);
-        let _holding = self.holding.lock().unwrap_or_else(PoisonError::into_inner);
-        let lanes = tracker.lock().unwrap_or_else(PoisonError::into_inner).watched_lanes();
+        let _later = DropLater::begin(); // Until the lock is given back: it ends last.
+        let _holding = self.holding.lock();
+        let lanes = tracker.lock().watched_lanes();
         let mut is_open = false;
         for lane in lanes {
             match lane.flush_if_older(before) {
@@ -230,15 +220,10 @@ impl Waiter {
         }
         is_open
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Callbacks run outside the lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl fmt::Debug for Waiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiter").field("is_armed", &self.is_armed).finish_non_exhaustive()
+        f.debug_struct("Waiter").field("is_armed", &self.signal.is_armed()).finish_non_exhaustive()
     }
 }

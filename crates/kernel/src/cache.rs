@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use ash::vk;
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_driver::{Device, Owned};
 
 use crate::bounds;
@@ -37,7 +38,7 @@ pub(crate) struct Key {
 }
 
 /// A kernel that is built, or being built.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Slot {
     made: OnceLock<Kernel>,
     /// Held by the one that builds, so that the others wait for it instead of building the same.
@@ -81,8 +82,9 @@ impl KernelCache {
         // SAFETY: no bytes are any driver's.
         let driver_cache = unsafe { driver_cache(device, &[]) }?;
         let origin = if disk.is_off() { None } else { Some(Origin::new(&driver_cache)?) };
-        let (kernels, builders, gate) = (Mutex::default(), OnceLock::new(), OnceLock::new());
-        let validated = Mutex::default();
+        let kernels = Mutex::new(Rank::KernelCache, HashMap::new());
+        let validated = Mutex::new(Rank::KernelCache, HashSet::new());
+        let (builders, gate) = (OnceLock::new(), OnceLock::new());
         Ok(Arc::new(Self { kernels, builders, gate, disk, validated, origin, driver_cache }))
     }
 
@@ -114,6 +116,9 @@ impl KernelCache {
     /// How many kernels are held.
     #[must_use]
     pub fn len(&self) -> usize {
+        if self.device().is_forked() {
+            return 0; // The lock may be held by a thread that is not here.
+        }
         self.lock().values().filter(|slot| slot.made.get().is_some()).count()
     }
 
@@ -127,6 +132,15 @@ impl KernelCache {
     #[must_use]
     pub fn counters(&self) -> CacheCounters {
         self.disk.counters()
+    }
+
+    /// Checks that this is the process that opened the device.
+    ///
+    /// # Errors
+    ///
+    /// [`Forked`](vkarray_driver::Error::Forked).
+    pub fn check_process(&self) -> Result<()> {
+        Ok(self.device().check_process()?)
     }
 
     pub(crate) fn device(&self) -> &Arc<Device> {
@@ -150,7 +164,7 @@ impl KernelCache {
             return Ok(kernel.clone());
         }
         // A builder that panicked has made nothing, so the next one may.
-        let making = slot.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let making = slot.making.lock();
         if let Some(kernel) = slot.made.get() {
             return Ok(kernel.clone());
         }
@@ -170,14 +184,15 @@ impl KernelCache {
         if let Some((key, slot)) = kernels.get_key_value(&key) {
             return (Arc::clone(key), Arc::clone(slot));
         }
-        let (key, slot) = (Arc::new(key), Arc::new(Slot::default()));
+        let (key, slot) =
+            (Arc::new(key), Arc::new(Slot { made: OnceLock::new(), making: Mutex::new(Rank::KernelBuild, ()) }));
         kernels.insert(Arc::clone(&key), Arc::clone(&slot));
         (key, slot)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Arc<Key>, Arc<Slot>>> {
         // No caller's code runs under the lock, and an insertion that panics leaves the map whole.
-        self.kernels.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kernels.lock()
     }
 
     /// The threads that build ahead.
@@ -201,6 +216,16 @@ impl KernelCache {
 fn forget(kernels: &mut HashMap<Arc<Key>, Arc<Slot>>, key: &Arc<Key>, slot: &Arc<Slot>) {
     if kernels.get(key).is_some_and(|held| Arc::ptr_eq(held, slot)) {
         kernels.remove(key);
+    }
+}
+
+/// In a forked process there are no threads to be ended.
+impl Drop for KernelCache {
+    fn drop(&mut self) {
+        let builders = self.builders.take();
+        if self.device().is_forked() {
+            std::mem::forget(builders);
+        }
     }
 }
 
@@ -349,9 +374,10 @@ impl KernelBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::CompilerThread`] if there can be no thread.
+    /// [`Error::CompilerThread`] if there can be no thread; [`Forked`](vkarray_driver::Error::Forked).
     pub fn prefetch(self) -> Result<()> {
         let (cache, key) = self.into_key();
+        cache.device().check_process()?;
         let for_thread = Arc::clone(&cache);
         cache.builders(&key.source)?.spawn(move || {
             // An error is for whoever wants the kernel: nothing is remembered of it, so it will come again.

@@ -6,11 +6,13 @@
 //! declares it. Where the numbers go in it is decided in `placement.rs`.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::mem;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 use vkarray_allocator::{Allocator, Block, MemoryKind};
-use vkarray_driver::Stream;
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
+use vkarray_driver::{DropLater, Stream};
 
 use crate::args::constant_shape;
 use crate::check::ArrayShape;
@@ -41,17 +43,32 @@ struct Snapshot {
     held: Mutex<Held>,
 }
 
-/// The data, on the host and on the device.
+/// The data, on the host and on the device. Locked for as long as it takes to record copies: memory is taken and dropped
+/// without the lock, since that may call the program, which may use the constant.
 struct Held {
-    bytes: Vec<u8>,
+    values: Values,
     /// One block for each form that a kernel has asked for.
     blocks: SmallVec<[Placed; 1]>,
+}
+
+/// The values, and how often they were replaced.
+#[derive(Clone)]
+struct Values {
+    bytes: Arc<[u8]>,
+    version: u64,
+}
+
+/// How the data lies on the device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Form {
+    size: u64,
+    placement: Option<Placement>,
 }
 
 /// The data on the device, in one form.
 struct Placed {
     block: Arc<Block>,
-    placement: Option<Placement>,
+    form: Form,
 }
 
 impl ConstArray {
@@ -83,11 +100,12 @@ impl ConstArray {
         is_column_major: bool,
     ) -> Self {
         assert_eq!(shape.iter().product::<usize>(), values.len(), "values for shape {shape:?}");
-        let bytes = bytemuck::cast_slice(values).to_vec();
+        let bytes: Arc<[u8]> = Arc::from(bytemuck::cast_slice(values));
         // Checks look at axes in the order of memory.
         let shape = if is_column_major { shape.iter().rev().copied().collect() } else { shape.into() };
         let (dtype, nbytes) = (DType::of::<T>(), bytes.len() as u64);
-        let held = Mutex::new(Held { bytes, blocks: SmallVec::new() });
+        let held = Held { values: Values { bytes, version: 0 }, blocks: SmallVec::new() };
+        let held = Mutex::new(Rank::Constant, held);
         let allocator = Arc::clone(allocator);
         let snapshot = Arc::new(Snapshot { dtype, shape, is_column_major, nbytes, allocator, held });
         Self { snapshot, is_padded: false }
@@ -124,12 +142,13 @@ impl ConstArray {
     /// reads the old values, what is dispatched after it the new ones, on whatever stream, without a new build. Replays of
     /// a graph that holds the constant read the new values too. In C order, or F order where the constant is.
     ///
-    /// Returns when `values` has been read; blocks no longer than it takes to hand the bytes over.
+    /// Returns when `values` has been read. Takes host memory for a copy of them, and blocks no longer than that needs.
     ///
     /// # Errors
     ///
     /// [`Error::ConstantUpdate`] unless type and number of the values are the same; [`Error::Memory`] for a stream of
-    /// another device, and if sending fails. Kernels that are dispatched later then read the old values.
+    /// another device, and if there is no memory or sending fails. Kernels that are dispatched later then read the old
+    /// values.
     pub fn update<T: Element>(&self, stream: &Stream, values: &[T]) -> Result<()> {
         let Snapshot { dtype, nbytes, allocator, .. } = &*self.snapshot;
         let bytes: &[u8] = bytemuck::cast_slice(values);
@@ -143,14 +162,34 @@ impl ConstArray {
             let (left, right) = (name(stream.device()), name(allocator.device()));
             return Err(vkarray_allocator::Error::ForeignDevice { left, right }.into());
         }
-        let mut held = self.lock();
-        held.blocks.retain(|placed| placed.block.is_alive());
-        let sent = held.blocks.iter().try_for_each(|placed| placed.send(stream, bytes));
-        match sent {
-            Ok(()) => held.bytes.copy_from_slice(bytes),
-            Err(_) => held.blocks.clear(), // Some may have the new values: the next to ask gets the old ones.
+        allocator.device().check_process()?;
+        let mut staged: SmallVec<[(Form, Arc<Block>); 1]> = SmallVec::new();
+        loop {
+            let later = DropLater::begin(); // Until the lock is given back: it ends last.
+            let dead; // Dropped without the lock.
+            let mut held = self.lock();
+            dead = held.take_dead();
+            let missing = held.forms().find(|form| staged.iter().all(|(staged, _)| staged != *form)).cloned();
+            if let Some(form) = missing {
+                drop((held, dead, later)); // In this order.
+                let memory = self.stage(bytes, &form)?;
+                staged.push((form, memory));
+                continue;
+            }
+            let sent = staged.iter().try_for_each(|(form, memory)| match held.find(form) {
+                Some(block) => send(stream, memory, &block),
+                None => Ok(()),
+            });
+            if sent.is_err() {
+                // Some may have the new values: the next to ask gets the old ones.
+                let dropped = mem::take(&mut held.blocks);
+                drop(held);
+                drop(dropped);
+                return sent;
+            }
+            held.values = Values { bytes: Arc::from(bytes), version: held.values.version + 1 };
+            return Ok(());
         }
-        sent
     }
 
     pub(crate) fn allocator(&self) -> &Arc<Allocator> {
@@ -164,32 +203,71 @@ impl ConstArray {
 
     /// The data on the device, laid out so, and zero from its last value to `size` bytes.
     pub(crate) fn block(&self, stream: &Stream, size: u64, placement: Option<Placement>) -> Result<Arc<Block>> {
-        let mut held = self.lock();
-        held.blocks.retain(|placed| placed.block.is_alive()); // What a reset ended is sent anew.
-        let is_it = |placed: &&Placed| placed.block.size() == size && placed.placement == placement;
-        if let Some(placed) = held.blocks.iter().find(is_it) {
-            return Ok(Arc::clone(&placed.block));
+        let allocator = &self.snapshot.allocator;
+        allocator.device().check_process()?;
+        let form = Form { size, placement };
+        loop {
+            let values = {
+                let held = self.lock();
+                match held.find(&form) {
+                    Some(block) => return Ok(block),
+                    None => held.values.clone(),
+                }
+            };
+            let block = allocator.allocate(size, MemoryKind::Device)?;
+            let memory = self.stage(&values.bytes, &form)?;
+            let _later = DropLater::begin(); // Until the lock is given back: it ends last.
+            let dead; // Dropped without the lock.
+            let mut held = self.lock();
+            dead = held.take_dead();
+            if held.find(&form).is_none() && held.values.version == values.version {
+                send(stream, &memory, &block)?;
+                held.blocks.push(Placed { block: Arc::clone(&block), form });
+                return Ok(block);
+            }
+            // Another thread was quicker, or the values are others by now.
+            drop(held);
+            drop(dead);
         }
-        let block = self.snapshot.allocator.allocate(size, MemoryKind::Device)?;
-        let placed = Placed { block: Arc::clone(&block), placement };
-        placed.send(stream, &held.bytes)?;
-        held.blocks.push(placed);
-        Ok(block)
     }
 
-    /// Copies between host and device go on under the lock: whoever asks meanwhile waits for whole values.
+    /// Puts values, laid out so, into host memory that the device copies from.
+    fn stage(&self, values: &[u8], form: &Form) -> Result<Arc<Block>> {
+        let mut laid = form.placement.as_ref().map_or_else(|| values.to_vec(), |placement| placement.lay_out(values));
+        laid.resize(usize::try_from(form.size).unwrap_or(usize::MAX).max(laid.len()), 0);
+        let memory = self.snapshot.allocator.allocate(laid.len() as u64, MemoryKind::WriteCombined)?;
+        memory.write_on_host(0..laid.len() as u64)?.copy_from_slice(&laid);
+        Ok(memory)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Held> {
-        self.snapshot.held.lock().unwrap_or_else(PoisonError::into_inner)
+        // Each change is whole: a block is added when its copy is recorded, and the values are replaced last.
+        self.snapshot.held.lock()
     }
 }
 
-impl Placed {
-    /// Sends the values to the block, in the order of `stream`.
-    fn send(&self, stream: &Stream, values: &[u8]) -> Result<()> {
-        let laid = self.placement.as_ref().map_or_else(|| values.to_vec(), |placement| placement.lay_out(values));
-        let mut laid = laid;
-        laid.resize(usize::try_from(self.block.size()).unwrap_or(usize::MAX).max(laid.len()), 0);
-        Ok(self.block.copy_from_host(stream, 0, &laid)?)
+/// Copies staged values to a block, in the order of `stream`.
+fn send(stream: &Stream, memory: &Arc<Block>, block: &Arc<Block>) -> Result<()> {
+    Ok(block.copy_from_block(stream, 0, memory, 0..memory.size())?)
+}
+
+impl Held {
+    /// The forms that live on the device.
+    fn forms(&self) -> impl Iterator<Item = &Form> {
+        self.blocks.iter().filter(|placed| placed.block.is_alive()).map(|placed| &placed.form)
+    }
+
+    /// The data in that form. What a reset ended is not found, so it is sent anew.
+    fn find(&self, form: &Form) -> Option<Arc<Block>> {
+        let placed = self.blocks.iter().find(|placed| placed.form == *form && placed.block.is_alive())?;
+        Some(Arc::clone(&placed.block))
+    }
+
+    /// Takes out what a reset ended, to be dropped without the lock.
+    fn take_dead(&mut self) -> SmallVec<[Placed; 1]> {
+        let (alive, dead) = mem::take(&mut self.blocks).into_iter().partition(|placed| placed.block.is_alive());
+        self.blocks = alive;
+        dead
     }
 }
 

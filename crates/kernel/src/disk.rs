@@ -13,7 +13,9 @@ mod trust;
 
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
+
+use vkarray_driver::lock::{Mutex, Rank};
 
 pub(crate) use counters::Outcome;
 pub use counters::{CacheCounters, StoreCounters};
@@ -64,7 +66,7 @@ struct Fill {
 
 impl Disk {
     pub(crate) fn new(settings: CacheSettings) -> Self {
-        let (counters, fill, is_trusted) = (Counters::default(), Mutex::new(None), OnceLock::new());
+        let (counters, fill, is_trusted) = (Counters::default(), Mutex::new(Rank::KernelDisk, None), OnceLock::new());
         Self { settings, counters, fill, is_trusted, user: trust::user() }
     }
 
@@ -142,7 +144,7 @@ impl Disk {
     /// Sweeps the folder if it may be too full now.
     fn make_room(&self, bytes: u64) {
         // No caller's code runs under the lock, and each assignment is whole.
-        let mut fill = self.fill.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fill = self.fill.lock();
         if let Some(known) = fill.as_mut() {
             *known = Fill { bytes: known.bytes + bytes, writes: known.writes + 1 };
             if known.bytes <= self.settings.max_bytes && known.writes < WRITES_BETWEEN_SWEEPS {

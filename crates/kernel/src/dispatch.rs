@@ -78,12 +78,15 @@ impl Kernel {
     #[inline]
     pub(crate) fn submit(&self, stream: &Stream, launch: &Launch) -> Result<()> {
         let record = |recorder: &mut Recorder<'_>| {
-            // SAFETY: `prepare` of this kernel, or its gate, filled the launch. A block that is dropped gives its memory
-            // back with its last uses, and the accesses are among them, so the manager keeps it until they are over.
+            // SAFETY: `prepare` of this kernel, or its gate, filled the launch. Its arrays may be dropped before the work is
+            // done: a block gives its memory back with its last uses, which this operation is among by its accesses, and
+            // the memory's manager lets nobody have it before they are over (`MemoryManager::memfree`).
             unsafe { self.record_launch(recorder, launch) }
         };
-        // SAFETY: the accesses are the ranges that are bound, each compared with its block by `Block::binding`. The shader
-        // reaches bound ranges alone: its indices are checked, or whoever built it without checks vouched for them.
+        // SAFETY: the accesses are the ranges that are bound, each compared with its block by `Block::binding`, in the way
+        // that the shader's reflection says; a launch binds no others, and its counts' buffer is noted where it is set. The
+        // shader reaches bound ranges alone: its indices are checked, or who built it without checks vouched for them. What
+        // is bound besides, the recorder keeps: `record_launch` hands it the pipeline's owner.
         Ok(unsafe { stream.record(&launch.accesses, record) }?)
     }
 

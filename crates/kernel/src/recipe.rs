@@ -3,7 +3,9 @@
 //! A length of shared memory is part of a kernel's code, so each length is a kernel of its own, built when it is first
 //! asked for. A program that dispatches with a few lengths in turn finds them again by a look through a short list.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
+
+use vkarray_driver::lock::{Mutex, Rank};
 
 use crate::cache::{KernelCache, Key};
 use crate::error::{Error, Result};
@@ -42,18 +44,22 @@ enum Form {
 
 impl Recipe {
     pub(crate) fn new(cache: &Arc<KernelCache>, key: &Arc<Key>) -> Self {
-        Self { cache: Arc::downgrade(cache), key: Arc::clone(key), others: Mutex::default() }
+        Self {
+            cache: Arc::downgrade(cache),
+            key: Arc::clone(key),
+            others: Mutex::new(Rank::KernelVariants, Vec::new()),
+        }
     }
 
     fn known(&self, is_wanted: impl Fn(&Form) -> bool) -> Option<Kernel> {
-        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let others = self.others.lock();
         let found = others.iter().find(|other| is_wanted(&other.form))?;
         Some(Kernel { pipeline: found.pipeline.upgrade()? })
     }
 
     fn remember(&self, form: Form, kernel: &Kernel) {
         // Nothing runs under the lock that could leave the list in parts.
-        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut others = self.others.lock();
         others.retain(|other| other.pipeline.strong_count() > 0);
         if others.len() == MAX_REMEMBERED {
             others.remove(0);
@@ -74,6 +80,7 @@ impl Kernel {
     /// Those of [`KernelBuilder::build`](crate::KernelBuilder::build); [`Error::SharedMemory`](crate::Error::SharedMemory)
     /// with both numbers where the device has less.
     pub fn shared(&self, variable: &str, len: u32) -> Result<Self> {
+        self.device().check_process()?;
         let is_wanted = |form: &Form| matches!(form, Form::Shared(name, n) if *n == len && name == variable);
         if let Some(kernel) = self.recipe().known(is_wanted) {
             return Ok(kernel);
@@ -102,6 +109,7 @@ impl Kernel {
             return refused("; SPIR-V is taken as it is, so it is not folded: launch it over several axes");
         }
         let fold = Fold { axes, n_workgroups: self.pipeline.counts_workgroups.then_some(n_workgroups) };
+        self.device().check_process()?;
         let form = Form::Folded(fold.n_workgroups);
         if let Some(kernel) = self.recipe().known(|known| *known == form) {
             return Ok(kernel);

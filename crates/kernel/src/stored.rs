@@ -85,7 +85,7 @@ impl KernelCache {
         let validator = Validator::of_environment(features.scalar_block_layout);
         let hash = hash_of(|hasher| (env!("CARGO_PKG_VERSION"), &validator, &translated.spirv).hash(hasher));
         // A set that a panicking thread was changing holds what passed all the same.
-        let validated = || self.validated.lock().unwrap_or_else(PoisonError::into_inner);
+        let validated = || self.validated.lock();
         if validated().contains(&hash) {
             return Ok(());
         }

@@ -9,10 +9,11 @@ mod frame;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use vkarray_driver::Device;
 use vkarray_driver::hazard::{LastUses, absorb};
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
 use self::frame::Ring;
 use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryManager, Request, Usage};
@@ -72,9 +73,11 @@ impl ArenaManager {
     ///
     /// # Errors
     ///
-    /// [`Error::NotInitialized`].
+    /// [`Error::NotInitialized`]; [`Forked`](vkarray_driver::Error::Forked).
     pub fn frame(&self) -> Result<u64> {
-        Ok(self.state()?.ring().current())
+        let state = self.state()?;
+        state.device.check_process()?;
+        Ok(state.ring().current())
     }
 
     /// Ends the current frame and begins the next, whose memory is that of the oldest. Returns its number. Never
@@ -155,7 +158,7 @@ impl ArenaManager {
 impl State {
     fn ring(&self) -> MutexGuard<'_, Ring<LastUses>> {
         // Each change is whole before anything can panic.
-        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ring.lock()
     }
 }
 
@@ -168,7 +171,7 @@ impl fmt::Debug for State {
 impl Drop for Shared {
     fn drop(&mut self) {
         let Some(State { ring, memory, .. }) = self.state.take() else { return };
-        let mut ring = ring.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut ring = ring.into_inner();
         for (place, mut frame) in memory.into_iter().enumerate() {
             let n_live = ring.n_live(place);
             if n_live > 0 {
@@ -212,7 +215,7 @@ unsafe impl MemoryManager for ArenaManager {
                 }
             }
         }
-        let (ring, device) = (Mutex::new(Ring::new(frame_bytes, uses)), Arc::clone(device));
+        let (ring, device) = (Mutex::new(Rank::ArenaFrames, Ring::new(frame_bytes, uses)), Arc::clone(device));
         let state = State { ring, memory, n_given: AtomicU64::new(0), n_back: AtomicU64::new(0), device };
         if let Err(State { memory, ring, .. }) = self.shared.state.set(state) {
             // Somebody else was quicker; theirs is as good.

@@ -6,11 +6,12 @@ use std::cell::Cell;
 use std::fmt;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ash::vk::Handle;
 use vkarray_driver::Device;
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
 use super::MemoryManager;
 use super::adaptor::{Adaptor, Asked};
@@ -50,7 +51,7 @@ impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
         let writer = csv::WriterBuilder::new().has_headers(false).from_writer(writer);
         let mut log = Log { writer, failure: None };
         log.write(|writer| writer.write_record(COLUMNS));
-        Self { log: Mutex::new(log), device: OnceLock::new(), inner }
+        Self { log: Mutex::new(Rank::Log, log), device: OnceLock::new(), inner }
     }
 
     /// Hands what was gathered to the writer.
@@ -78,7 +79,7 @@ impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
 
     fn log(&self) -> MutexGuard<'_, Log<W>> {
         // A writer that panicked leaves a torn line at worst.
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        self.log.lock()
     }
 
     /// The stream that used the memory last, as far as there is one.

@@ -9,10 +9,11 @@ mod tally;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use vkarray_driver::Device;
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
 use self::tally::Tally;
 use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
@@ -126,7 +127,8 @@ unsafe impl MemoryManager for PassthroughManager {
             let dropped = Deferred::new(device, limits, self.hold.clone());
             let source = ManuallyDrop::new(ChunkSource::new(device)?);
             let imports = Imports::new(device);
-            let (live, tally, ladder) = (Mutex::default(), Tally::default(), Ladder::default());
+            let live = Mutex::new(Rank::PlainLive, SlotMap::new());
+            let (tally, ladder) = (Tally::default(), Ladder::default());
             let state = State { live, dropped, tally, imports, ladder, source };
             // Somebody else may have been quicker; theirs is as good.
             let _ = self.state.set(state);
@@ -263,7 +265,7 @@ impl State {
     }
 
     fn live(&self) -> MutexGuard<'_, LiveChunks> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+        self.live.lock()
     }
 }
 

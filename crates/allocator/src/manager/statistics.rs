@@ -4,7 +4,9 @@
 //! ends. The counting is plain data in [`Frames`]; the adaptor feeds it.
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use vkarray_driver::Origin;
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
 use super::MemoryManager;
 use super::adaptor::{Adaptor, Asked};
@@ -85,13 +87,14 @@ impl Frames {
 /// Counts bytes and allocations.
 pub struct Statistics<M> {
     frames: Mutex<Frames>,
+    origin: Origin,
     inner: M,
 }
 
 impl<M: MemoryManager> Statistics<M> {
     /// Counts what `inner` gives out from here on.
     pub fn new(inner: M) -> Self {
-        Self { frames: Mutex::default(), inner }
+        Self { frames: Mutex::new(Rank::Statistics, Frames::default()), origin: Origin::here(), inner }
     }
 
     /// What the innermost scope has counted so far.
@@ -125,7 +128,7 @@ impl<M: MemoryManager> Statistics<M> {
 
     fn frames(&self) -> MutexGuard<'_, Frames> {
         // Nothing under the lock panics half-way.
-        self.frames.lock().unwrap_or_else(PoisonError::into_inner)
+        self.frames.lock()
     }
 }
 
@@ -182,7 +185,10 @@ impl<M: MemoryManager> StatisticsScope<'_, M> {
 
 impl<M: MemoryManager> Drop for StatisticsScope<'_, M> {
     fn drop(&mut self) {
-        self.close();
+        // In a forked process the lock may be held by a thread that is not there.
+        if !self.statistics.origin.is_elsewhere() {
+            self.close();
+        }
     }
 }
 

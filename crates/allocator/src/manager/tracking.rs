@@ -5,9 +5,11 @@
 use std::backtrace::Backtrace;
 use std::collections::HashMap;
 use std::fmt::{self, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use ash::vk::Handle;
+
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
 use super::MemoryManager;
 use super::adaptor::{Adaptor, Asked};
@@ -51,7 +53,7 @@ pub struct Tracking<M> {
 impl<M: MemoryManager> Tracking<M> {
     /// Tracks what `inner` gives out from here on.
     pub fn new(inner: M) -> Self {
-        Self { entries: Mutex::default(), with_backtraces: false, inner }
+        Self { entries: Mutex::new(Rank::Tracking, Entries::default()), with_backtraces: false, inner }
     }
 
     /// Keeps where each allocation was made: slow, and of use with debug information only.
@@ -91,7 +93,7 @@ impl<M: MemoryManager> Tracking<M> {
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
         // Nothing under the lock panics half-way.
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock()
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use vkarray_driver::Stream;
+use vkarray_driver::lock::{Mutex, Rank};
 
 use super::{MemoryContext, Reference};
 use crate::block::Block;
@@ -21,7 +22,7 @@ const CARRIED: u64 = 16 << 20;
 #[derive(Clone)]
 pub struct Span {
     /// Empty once it was freed.
-    allocation: Arc<RwLock<Option<Arc<Block>>>>,
+    allocation: Arc<Mutex<Option<Arc<Block>>>>,
     range: Range<u64>,
     alignment: u64,
     stream: Stream,
@@ -68,7 +69,7 @@ impl Span {
     }
 
     fn new(stream: &Stream, block: Arc<Block>, range: Range<u64>, alignment: u64) -> Self {
-        let allocation = Arc::new(RwLock::new(Some(block)));
+        let allocation = Arc::new(Mutex::new(Rank::MemoryObject, Some(block)));
         Self { allocation, range, alignment, stream: stream.clone(), reference: None }
     }
 
@@ -93,13 +94,15 @@ impl Span {
     }
 
     pub(super) fn block(&self) -> Result<(Arc<Block>, Range<u64>)> {
-        let held = self.allocation.read().unwrap_or_else(PoisonError::into_inner);
+        self.stream.device().check_process()?;
+        let held = self.allocation.lock();
         let block = held.as_ref().ok_or_else(|| Error::UsedAfterFree { nbytes: self.nbytes() })?;
         Ok((Arc::clone(block), self.range.clone()))
     }
 
     pub(super) fn free(&self) -> Result<()> {
-        let taken = self.allocation.write().unwrap_or_else(PoisonError::into_inner).take();
+        self.stream.device().check_process()?;
+        let taken = self.allocation.lock().take();
         // Dropped without the lock: the manager's own code runs.
         taken.map(drop).ok_or_else(|| Error::FreedTwice { nbytes: self.nbytes() })
     }

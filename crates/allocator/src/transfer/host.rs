@@ -8,11 +8,12 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::slice;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::Arc;
 
 use ash::vk;
 use vkarray_driver::hazard::{Mode, Stage};
-use vkarray_driver::{Direction, Stream, Term};
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
+use vkarray_driver::{Direction, DropLater, Stream, Term};
 
 use super::plan::{Plan, SMALL, n_threads};
 use super::{Copy, check_same_device, len};
@@ -234,7 +235,7 @@ fn copy_together(crew: &Crew, source: &[u8], target: &mut [u8]) {
         return target.copy_from_slice(source);
     }
     let part = source.len().div_ceil(n);
-    let parts = Mutex::new(target.chunks_mut(part).zip(source.chunks(part)));
+    let parts = Mutex::new(Rank::CopyProgress, target.chunks_mut(part).zip(source.chunks(part)));
     let next = || lock(&parts).next();
     crew.run(n, &|| {
         while let Some((target, source)) = next() {
@@ -281,8 +282,8 @@ struct Progress<C> {
 
 impl<'a, C: Iterator + Send> Work<'a, C> {
     fn new(block: &'a Arc<Block>, stream: &'a Stream, plan: Plan, chunks: C) -> Self {
-        let progress = Mutex::new(Progress { chunks, failed: None, starved: None });
-        Self { block, stream, plan, progress, turn: Mutex::new(()) }
+        let progress = Mutex::new(Rank::CopyProgress, Progress { chunks, failed: None, starved: None });
+        Self { block, stream, plan, progress, turn: Mutex::new(Rank::CopyTurn, ()) }
     }
 
     /// Runs `share` on each thread. It takes a slot before its first chunk, so a thread without a slot leaves its share
@@ -309,13 +310,13 @@ impl<'a, C: Iterator + Send> Work<'a, C> {
     /// Threads want to at the same time, and one that sleeps for its turn is woken some 50 µs late, while sending takes
     /// ten: so they try for as long as all others may take.
     fn send<T>(&self, send: impl FnOnce() -> Result<T>) -> Result<T> {
-        let turn = (0..MAX_TRIES).find_map(|_| match self.turn.try_lock() {
-            Ok(turn) => Some(turn),
-            Err(TryLockError::Poisoned(turn)) => Some(turn.into_inner()),
-            Err(TryLockError::WouldBlock) => {
+        let _later = DropLater::begin(); // Until the turn is over: it ends last.
+        let turn = (0..MAX_TRIES).find_map(|_| {
+            let turn = self.turn.try_lock();
+            if turn.is_none() {
                 std::hint::spin_loop();
-                None
             }
+            turn
         });
         let _turn = turn.unwrap_or_else(|| lock(&self.turn));
         let sent = send()?;
@@ -395,5 +396,5 @@ impl<'t, C: Iterator<Item = (u64, &'t mut [u8])> + Send> Work<'_, C> {
 
 /// No caller's code runs under these locks.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

@@ -12,7 +12,7 @@ use ash::vk;
 use super::Step;
 use super::plan;
 use crate::barrier::record_barrier;
-use crate::batch::Batch;
+use crate::batch::{Batch, Kept};
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::Repeatable;
@@ -41,13 +41,15 @@ impl Recording {
         self.family
     }
 
-    /// Records the steps in place of those it held. Nothing sent still uses it, since it is borrowed alone.
+    /// Records the steps in place of those it held, and moves what those kept alive to `released`. Nothing sent still
+    /// uses it, since it is borrowed alone.
     pub(super) fn record<'a>(
         &mut self,
         device: &Arc<Device>,
         steps: impl Iterator<Item = &'a Step> + Clone,
+        released: &mut Vec<Kept>,
     ) -> Result<()> {
-        self.batch.recycle()?;
+        self.batch.recycle(released)?;
         self.batch.begin_for(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE)?;
         let operation = Repeatable::new(plan::merged(steps.clone().flat_map(Step::accesses)));
         if let Some(barrier) = operation.barrier() {

@@ -3,10 +3,11 @@
 //! Most operations wait for no other lane and are ordered under one taking of the tracker's lock. For the others, work of
 //! other lanes is sent, and a new batch starts after it. What must come after what is decided in `hazard.rs`.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::locked::Locked;
 use super::{Lane, State, opened};
 use crate::barrier::record_barrier;
 use crate::error::Result;
@@ -54,7 +55,7 @@ enum Ordered {
 impl Lane {
     /// Makes the open batch one that the operation can be recorded into: what it must come after is
     /// sent and waited for, or stands before a barrier that is recorded here.
-    pub(super) fn begin_operation(&self, operation: Operation<'_>) -> Result<MutexGuard<'_, State>> {
+    pub(super) fn begin_operation(&self, operation: Operation<'_>) -> Result<Locked<'_>> {
         self.device().check_lost()?;
         let mut state = self.state();
         let value = self.open_batch(&mut state)?.value;
@@ -97,9 +98,9 @@ impl Lane {
     #[cold]
     fn commit_after_waits<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State>,
+        mut state: Locked<'a>,
         operation: Operation<'_>,
-    ) -> Result<(MutexGuard<'a, State>, Option<Barrier>)> {
+    ) -> Result<(Locked<'a>, Option<Barrier>)> {
         loop {
             self.open_batch(&mut state)?;
             let waits = match self.order(&mut state, operation)? {

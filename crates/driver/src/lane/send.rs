@@ -4,7 +4,7 @@
 //! for it. `loss.rs` says what follows from that.
 
 use std::mem;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use ash::vk;
@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use super::{Lane, State};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
+use crate::released::drop_kept;
 
 impl Lane {
     pub(super) fn send(&self, state: &mut State) -> Result<()> {
@@ -25,7 +26,9 @@ impl Lane {
         if let Err(error) = ended.and_then(|()| self.device().check_lost()) {
             // Its work is lost. Whoever waits for it must not wait for ever: the device is of no more use.
             drop(queue);
-            state.open = None;
+            if let Some(mut lost) = state.open.take() {
+                state.released.append(&mut lost.keep);
+            }
             return Err(self.device().fail(error));
         }
         let span = batch.trace.as_mut().and_then(|trace| trace.submit(self.device()));
@@ -76,8 +79,10 @@ impl Lane {
         if state.in_flight.back().is_some_and(|batch| batch.value > sent) {
             self.device().wait_idle()?; // The driver may have taken it when the submission failed.
         }
-        state.in_flight.iter_mut().for_each(|batch| batch.read_trace());
-        state.in_flight.clear();
+        for mut batch in state.in_flight.drain(..) {
+            batch.read_trace();
+            drop_kept(&mut batch.keep);
+        }
         Ok(())
     }
 
@@ -102,7 +107,7 @@ impl Lane {
 
 impl Drop for Lane {
     fn drop(&mut self) {
-        let mut state = mem::take(self.state.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let mut state = mem::take(self.state.get_mut());
         if let Err(error) = self.finish(&mut state) {
             tracing::error!(%error, "a stream was dropped before its work was done; what the work uses is leaked");
             // The tracker goes on naming the timeline: what the work uses is never taken for done.

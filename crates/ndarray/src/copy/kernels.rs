@@ -4,9 +4,10 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use vkarray_driver::DeviceInfo;
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_kernel::{Kernel, KernelCache, Source};
 use vkarray_shaders::library;
 
@@ -30,11 +31,12 @@ pub(crate) struct CopyKernels {
 
 impl CopyKernels {
     pub(crate) fn new(device: &DeviceInfo) -> Self {
-        Self { machine: Machine::new(device), built: Mutex::default() }
+        Self { machine: Machine::new(device), built: Mutex::new(Rank::CopyKernels, HashMap::new()) }
     }
 
     /// The kernel, built by `cache` if this is the first call for it.
     pub(crate) fn kernel(&self, cache: &Arc<KernelCache>, variant: Variant) -> Result<Kernel> {
+        cache.check_process()?;
         if let Some(kernel) = self.lock().get(&variant) {
             return Ok(kernel.clone());
         }
@@ -46,7 +48,7 @@ impl CopyKernels {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Variant, Kernel>> {
         // No caller's code runs under the lock, and an insertion that panics leaves the map whole.
-        self.built.lock().unwrap_or_else(PoisonError::into_inner)
+        self.built.lock()
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! Growing takes milliseconds. No lock that a thread with enough memory needs is held meanwhile.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::class::{Class, GRANULE};
@@ -54,7 +53,7 @@ impl State {
     /// Takes a chunk from the driver, and cuts what is needed out of it.
     pub(super) fn grow(&self, need: &Need, step: Step) -> Result<Span> {
         let pool = &self.kinds[need.kind.index()];
-        let _gate = pool.growing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _gate = pool.growing.lock();
         // Whoever held the gate before may have grown it by enough.
         if let Some(span) = pool.carve(need) {
             return Ok(span);

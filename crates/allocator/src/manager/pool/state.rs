@@ -4,9 +4,10 @@
 //! Locks are taken one at a time: a shelf's, a ground's, or that of what makes chunks.
 
 use std::mem::ManuallyDrop;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_driver::{Device, stripe};
 
 use super::class::GRANULE;
@@ -32,17 +33,23 @@ use crate::pointer::MemoryPointer;
 use crate::uses::CarriedUses;
 
 /// A shelf alone on its cache lines: two that shared one would slow each other down.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Shelved {
     shelf: Mutex<Shelf<CarriedUses>>,
     pub(super) meter: Meter,
 }
 
+impl Default for Shelved {
+    fn default() -> Self {
+        Self { shelf: Mutex::new(Rank::PoolShelf, Shelf::default()), meter: Meter::default() }
+    }
+}
+
 impl Shelved {
     pub(super) fn lock(&self) -> MutexGuard<'_, Shelf<CarriedUses>> {
         // No caller's code runs under the lock.
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shelf.lock()
     }
 
     #[inline(always)] // Into the short way; whoever searches has time.
@@ -52,7 +59,7 @@ impl Shelved {
 
     /// The shelf, unless somebody else is at it.
     pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, Shelf<CarriedUses>>> {
-        self.shelf.try_lock().ok()
+        self.shelf.try_lock()
     }
 }
 
@@ -83,8 +90,8 @@ impl KindPool {
         Self {
             kind,
             sizing: Sizing::new(kind, device.info()),
-            ground: Mutex::default(),
-            growing: Mutex::default(),
+            ground: Mutex::new(Rank::PoolChunks, Ground::default()),
+            growing: Mutex::new(Rank::PoolGrowth, ()),
             reserved: AtomicU64::new(0),
             chunks: AtomicU64::new(0),
             free: AtomicU64::new(0),
@@ -95,7 +102,7 @@ impl KindPool {
     /// Works on the chunks, and publishes what is free in them.
     pub(super) fn with<R>(&self, work: impl FnOnce(&mut Ground<Chunk>) -> R) -> R {
         // No caller's code runs under the lock.
-        let mut ground = self.ground.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ground = self.ground.lock();
         let result = work(&mut ground);
         self.free.store(ground.free(), Ordering::Relaxed);
         self.largest_free.store(ground.largest_free(), Ordering::Relaxed);

@@ -1,0 +1,32 @@
+//! Waiting until nothing is in the way of an access.
+//!
+//! It takes its locks from `crate::lock`, so that `tests/loom` compiles it with loom's and runs every order of its steps.
+
+use crate::lock::{Condvar, Mutex, MutexGuard};
+
+/// Where threads wait for holds to end. Of one mutex alone, which guards the holds.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    ended: Condvar,
+}
+
+impl Gate {
+    /// Blocks until nothing is in the way, and returns with the lock: what is found is so until it is given back.
+    pub(crate) fn pass<'a, T, E>(
+        &self,
+        holds: &'a Mutex<T>,
+        is_in_the_way: impl Fn(&T) -> Result<bool, E>,
+    ) -> Result<MutexGuard<'a, T>, E> {
+        let mut locked = holds.lock();
+        while is_in_the_way(&locked)? {
+            locked = self.ended.wait(locked);
+        }
+        Ok(locked)
+    }
+
+    /// Ends a hold, and lets all look again who wait.
+    pub(crate) fn end<T>(&self, holds: &Mutex<T>, end: impl FnOnce(&mut T)) {
+        end(&mut holds.lock());
+        self.ended.notify_all();
+    }
+}

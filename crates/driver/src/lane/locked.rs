@@ -1,0 +1,107 @@
+//! A lane's lock, and what is done when it is given back.
+//!
+//! What batches that are done kept alive is code of the program when it is dropped: it may use this stream, or drop
+//! another, which waits for the device's waiting thread. So it is dropped after the lock was given back.
+
+use std::fmt;
+use std::mem::{self, ManuallyDrop};
+use std::ops::{Deref, DerefMut};
+
+use super::{Lane, State, opened};
+use crate::batch::{Batch, Kept};
+use crate::error::Result;
+use crate::lock::MutexGuard;
+use crate::released::drop_kept;
+
+/// A lane's state, locked.
+pub(super) struct Locked<'a> {
+    state: ManuallyDrop<MutexGuard<'a, State>>,
+    lane: &'a Lane,
+}
+
+impl<'a> Locked<'a> {
+    #[inline]
+    pub(super) fn new(lane: &'a Lane, state: MutexGuard<'a, State>) -> Self {
+        Self { state: ManuallyDrop::new(state), lane }
+    }
+}
+
+impl Deref for Locked<'_> {
+    type Target = State;
+
+    #[inline]
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+impl Drop for Locked<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        let is_any = !self.state.released.is_empty();
+        let released = if is_any { mem::take(&mut self.state.released) } else { Vec::new() };
+        // SAFETY: dropped here and never touched again.
+        unsafe { ManuallyDrop::drop(&mut self.state) };
+        if is_any {
+            self.lane.release(released);
+        }
+    }
+}
+
+impl Lane {
+    /// Drops what batches kept alive. The lane is not locked.
+    #[cold]
+    fn release(&self, mut released: Vec<Kept>) {
+        drop_kept(&mut released);
+        // Its room is for the next, so that a stream in steady work allocates none.
+        let mut state = self.state.lock();
+        if state.released.capacity() == 0 {
+            state.released = released;
+        }
+    }
+}
+
+/// An operation that is being recorded. It is ended also when its recording panics: the batch may hold part of it.
+pub(super) struct OpenOperation<'a> {
+    lane: &'a Lane,
+    state: Option<Locked<'a>>,
+}
+
+impl<'a> OpenOperation<'a> {
+    #[inline]
+    pub(super) fn new(lane: &'a Lane, state: Locked<'a>) -> Self {
+        Self { lane, state: Some(state) }
+    }
+
+    #[inline]
+    pub(super) fn batch(&mut self) -> &mut Batch {
+        opened(self.state.as_mut().expect("taken only at its end"))
+    }
+
+    #[inline]
+    pub(super) fn end(mut self) -> Result<()> {
+        self.state.take().map_or(Ok(()), |state| self.lane.end_operation(state))
+    }
+}
+
+impl Drop for OpenOperation<'_> {
+    fn drop(&mut self) {
+        let Some(state) = self.state.take() else { return };
+        if let Err(error) = self.lane.end_operation(state) {
+            tracing::debug!(%error, "the batch of a recording that panicked is not sent");
+        }
+    }
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State").field("open", &self.open).field("newest", &self.newest).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,72 @@
+//! How the waiting thread learns that there is something to do, and stops looking without missing anything.
+//!
+//! It knows nothing of devices and takes its locks from `crate::lock`, so that `tests/loom` compiles it with loom's and
+//! runs every order of its steps.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::lock::{AtomicBool, Condvar, Mutex, MutexGuard};
+
+/// What the thread and the others share.
+pub(crate) struct Signal<S> {
+    /// Whether the thread looks for batches to send. Read on the path of every operation, so outside the lock.
+    is_armed: AtomicBool,
+    state: Mutex<S>,
+    changed: Condvar,
+}
+
+impl<S> Signal<S> {
+    pub(crate) fn new(state: Mutex<S>) -> Self {
+        Self { is_armed: AtomicBool::new(false), state, changed: Condvar::default() }
+    }
+
+    pub(crate) fn is_armed(&self) -> bool {
+        self.is_armed.load(Ordering::Acquire)
+    }
+
+    /// Makes the thread look for batches: `rouse` wakes it if it does not. Costs one load while it looks already.
+    pub(crate) fn arm(&self, rouse: impl FnOnce(&mut S)) {
+        if !self.is_armed() && !self.is_armed.swap(true, Ordering::AcqRel) {
+            self.change(rouse);
+        }
+    }
+
+    /// Changes what the thread is to do, and wakes it.
+    pub(crate) fn change<R>(&self, change: impl FnOnce(&mut S) -> R) -> R {
+        let changed = change(&mut self.state.lock());
+        self.changed.notify_all();
+        changed
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, S> {
+        self.state.lock()
+    }
+
+    /// Blocks until there is an answer. It depends on the state, and on whether the signal is armed.
+    pub(crate) fn sleep_until<R>(&self, answer: impl Fn(&S, bool) -> Option<R>) -> R {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(answer) = answer(&state, self.is_armed()) {
+                return answer;
+            }
+            state = self.changed.wait(state);
+        }
+    }
+
+    /// Pauses, unless the state is not `quiet`, until it changes or `limit` has passed.
+    pub(crate) fn nap(&self, limit: Duration, is_quiet: impl FnOnce(&S) -> bool) {
+        let state = self.state.lock();
+        if is_quiet(&state) {
+            drop(self.changed.wait_timeout(state, limit));
+        }
+    }
+
+    /// Stops looking for batches. `look` finds one that was opened in the meantime; then the signal stays armed.
+    pub(crate) fn disarm(&self, look: impl FnOnce() -> bool) {
+        self.is_armed.store(false, Ordering::Release);
+        if look() {
+            self.is_armed.store(true, Ordering::Release);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Code of the program runs under none of the library's locks, and a recording that panics leaves no lock or work behind.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use vkarray::{Block, Context, DriverError, MemoryKind, Stream};
+use vkarray_driver::Recorder;
+use vkarray_driver::hazard::{Mode, Stage};
+
+use crate::fixture::Fixture;
+use crate::kernels::{keep_busy, spin};
+use crate::watchdog::watched;
+
+/// Uses its stream, its device and its memory when it is dropped, and then drops a stream of its own.
+struct UsesAll {
+    stream: Stream,
+    other: Option<Stream>,
+    block: Arc<Block>,
+    dropped: Sender<Result<(), String>>,
+}
+
+impl UsesAll {
+    fn use_all(&mut self) -> Result<(), String> {
+        let text = |error: &dyn std::error::Error| error.to_string();
+        self.block.fill(&self.stream, 7).map_err(|error| text(&error))?;
+        self.stream.query().map_err(|error| text(&error))?;
+        drop(Stream::new(self.stream.device()).map_err(|error| text(&error))?);
+        drop(self.block.allocator().allocate(4099, MemoryKind::Device).map_err(|error| text(&error))?);
+        drop(self.other.take());
+        Ok(())
+    }
+}
+
+impl Drop for UsesAll {
+    fn drop(&mut self) {
+        let outcome = self.use_all();
+        self.dropped.send(outcome).ok();
+    }
+}
+
+/// Records an operation that touches nothing and keeps `kept`.
+fn keep(stream: &Stream, kept: UsesAll) {
+    let kept = Arc::new(Mutex::new(kept));
+    let commands = |recorder: &mut Recorder<'_>| -> Result<(), DriverError> {
+        recorder.keep(kept);
+        Ok(())
+    };
+    // SAFETY: nothing is recorded.
+    unsafe { stream.record(&[], commands) }.unwrap();
+}
+
+#[test]
+fn what_a_batch_kept_may_use_the_stream_and_the_device_when_it_is_dropped() {
+    const ROUNDS: usize = 67;
+    let fixture = Fixture::open();
+    watched("dropping what batches kept", || {
+        let stream = fixture.stream().unwrap();
+        let block = fixture.allocator().allocate(260, MemoryKind::Device).unwrap();
+        let (dropped, outcomes) = mpsc::channel();
+        for _ in 0..ROUNDS {
+            let other = fixture.stream().unwrap();
+            let dropped = dropped.clone();
+            keep(&stream, UsesAll { stream: stream.clone(), other: Some(other), block: Arc::clone(&block), dropped });
+            stream.synchronize().unwrap();
+        }
+        drop(dropped);
+        // Each batch is taken back when a later one is begun. The drops have recorded work too.
+        let mut n_dropped = 0;
+        while n_dropped < ROUNDS {
+            block.fill(&stream, 9).unwrap();
+            stream.synchronize().unwrap();
+            for outcome in outcomes.try_iter() {
+                outcome.unwrap();
+                n_dropped += 1;
+            }
+        }
+        let mut bytes = vec![0; 260];
+        block.copy_to_host(&stream, 0, &mut bytes).unwrap();
+        let words: Vec<_> = bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
+        assert!(words.iter().all(|&word| word == 7 || word == 9), "{words:?}");
+    });
+}
+
+#[test]
+fn what_is_kept_is_dropped_while_other_threads_send_and_wait() {
+    const ROUNDS: u32 = 41;
+    let fixture = Fixture::open();
+    let use_a_stream = || {
+        let stream = fixture.stream().unwrap();
+        let block = fixture.allocator().allocate(260, MemoryKind::Device).unwrap();
+        let (dropped, outcomes) = mpsc::channel();
+        for round in 0..ROUNDS {
+            let (other, dropped) = (Some(fixture.stream().unwrap()), dropped.clone());
+            keep(&stream, UsesAll { stream: stream.clone(), other, block: Arc::clone(&block), dropped });
+            // Now and then it is left to the device's waiting thread to send it.
+            if round % 3 != 0 {
+                stream.synchronize().unwrap();
+            }
+        }
+        let mut n_dropped = 0;
+        while n_dropped < ROUNDS {
+            block.fill(&stream, 9).unwrap();
+            stream.synchronize().unwrap();
+            for outcome in outcomes.try_iter() {
+                outcome.unwrap();
+                n_dropped += 1;
+            }
+        }
+    };
+    watched("dropping what batches of several threads kept", || {
+        thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(use_a_stream))));
+    });
+}
+
+/// Has work on the device, so that what is recorded next is not sent at once.
+fn busy(ctx: &Context) -> Stream {
+    let (spin, stream) = (spin(ctx), ctx.stream().unwrap());
+    let array = ctx.slice_to_device(&[1_u32]).unwrap();
+    keep_busy(&stream, &spin, &array);
+    stream.flush().unwrap();
+    stream
+}
+
+#[test]
+fn the_batch_of_a_recording_that_panicked_is_sent_without_anybody_asking() {
+    let fixture = Fixture::open();
+    for is_followed in [false, true] {
+        watched("memory that a recording was to use that panicked", || {
+            let stream = busy(&fixture);
+            let block = fixture.allocator().allocate(68, MemoryKind::Device).unwrap();
+            let next = fixture.allocator().allocate(68, MemoryKind::Device).unwrap();
+            let panics =
+                |_: &mut Recorder<'_>| -> Result<(), DriverError> { panic!("a recording that fails the test") };
+            let accesses = [block.write(0..68, Stage::Transfer)];
+            // SAFETY: nothing is recorded.
+            let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { stream.record(&accesses, panics) }));
+            outcome.unwrap_err();
+            if is_followed {
+                next.fill(&stream, 5).unwrap();
+            }
+            // Nobody waits, flushes or records: the points are reached all the same.
+            let uses = fixture.device().block_uses(block.id(), 0..68, Mode::Write);
+            assert!(!uses.is_empty(), "the operation counts as recorded");
+            while !uses.iter().all(|point| point.is_complete().unwrap()) {
+                thread::yield_now();
+            }
+            if is_followed {
+                let mut bytes = [0; 68];
+                next.copy_to_host(&stream, 0, &mut bytes).unwrap();
+                assert!(bytes.chunks(4).all(|word| word == [5, 0, 0, 0]), "{bytes:?}");
+            }
+        });
+    }
+}
