@@ -172,11 +172,11 @@ fn only_a_machine_without_devices_has_no_device() {
     for (selection, without, with) in [
         (Selection::default(), true, None),
         (named("llvm"), true, None),
-        (named("lvmpipe"), true, Some(false)), // Misspelt.
+        (named("llvmpype"), true, Some(false)), // Misspelt.
         (named("7"), true, Some(false)),
         (named("discrete"), true, Some(false)),
         (named("uuid:0"), false, Some(false)), // Malformed, wherever it is.
-        (visible("lvmpipe"), true, Some(false)),
+        (visible("llvmpype"), true, Some(false)),
     ] {
         let refused = selection.choose(&[]).expect_err("there is none");
         assert_eq!(refused.is_no_device(), without, "{selection:?}: {refused}");
