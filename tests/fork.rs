@@ -2,6 +2,7 @@
 //!
 //! A binary of its own, so that the threads of other tests, and their devices, are not in the child. Its tests take turns.
 #![cfg(all(unix, test))]
+#![expect(clippy::unwrap_used, reason = "all of it is tests, also what is no test function")]
 
 use std::error::Error;
 use std::process;
@@ -186,7 +187,7 @@ fn fork_with_everything_held(busy: &Busy, nth: usize) {
         code = 90;
     }
     drop((write, read, scope, auto, pending, done, event, timed, own));
-    drop((blocks, device_block, busy.ctx.clone(), busy.graph.try_lock().map(|graph| drop(graph))));
+    drop((blocks, device_block, busy.ctx.clone(), busy.graph.try_lock().map(drop)));
     exit(code)
 }
 
