@@ -11,7 +11,7 @@ mod programs;
 
 use vkarray::{Context, Fault, Groups, KernelBuilder, KernelError, Source};
 
-use crate::fixture::{Fixture, contents, skipped};
+use crate::fixture::{Fixture, contents};
 use cases::{Case, Device};
 
 /// Kernels that a driver computes wrongly: the file, the kernel, a part of the driver's name or description, the reason.
@@ -21,19 +21,6 @@ const WRONG: &[(&str, &str, &str, &str)] = &[(
     "",
     "naga takes `!=` for false where a number is NaN; WGSL lets a compiler assume that none is",
 )];
-
-/// Kernels that naga cannot translate yet: the file, the kernel, the reason. They are refused on every driver.
-const REFUSED: &[(&str, &str, &str)] = &[
-    ("element_pointers", "to_an_element", NOT_CACHED),
-    ("element_pointers", "to_a_part_of_a_struct", NOT_CACHED),
-    ("element_pointers", "to_a_private_element", NOT_CACHED),
-    ("memory_pointers", "to_workgroup_memory", NOT_PASSED),
-    ("memory_pointers", "to_storage", NOT_PASSED),
-    ("memory_pointers", "to_a_storage_element", NOT_PASSED),
-];
-
-const NOT_CACHED: &str = "naga 30 panics at a pointer to an element that is handed to a function";
-const NOT_PASSED: &str = "naga 30 hands no pointer to workgroup or storage memory to a function";
 
 #[derive(Debug, Clone, Copy)]
 enum Mode {
@@ -94,7 +81,6 @@ fn check(file: &str, cases: &[Case]) {
     let mut faults = Vec::new();
     for case in cases {
         if !has(&fixture, case.needs) {
-            skipped(case.entry, "the device has no such numbers");
             let error = builder(&fixture, &text, case, Mode::Bounded).build().unwrap_err();
             assert!(matches!(error, KernelError::Capability { .. }), "{}: {error}", case.entry);
             continue;
@@ -102,8 +88,7 @@ fn check(file: &str, cases: &[Case]) {
         let results = [Mode::Bounded, Mode::Unchecked, Mode::Sanitized].map(|mode| run(&fixture, &text, case, mode));
         let found: Vec<String> = results.into_iter().filter_map(Result::err).collect();
         let listed =
-            WRONG.iter().any(|(f, entry, part, _)| (*f, *entry) == (file, case.entry) && driver.contains(part))
-                || REFUSED.iter().any(|(f, entry, _)| (*f, *entry) == (file, case.entry));
+            WRONG.iter().any(|(f, entry, part, _)| (*f, *entry) == (file, case.entry) && driver.contains(part));
         match (found.is_empty(), listed) {
             (true, true) => faults.push(format!("{}: right, so it leaves its table", case.entry)),
             (false, false) => faults.extend(found),
@@ -127,9 +112,6 @@ fn builder(ctx: &Context, text: &str, case: &Case, mode: Mode) -> KernelBuilder 
     let mut builder = ctx.kernel(Source::wgsl(text.to_owned())).entry(case.entry);
     for (name, value) in case.constants {
         builder = builder.constant(*name, *value);
-    }
-    if case.starts_as_zero {
-        builder = builder.zero_shared(true);
     }
     match mode {
         Mode::Bounded => builder.sanitize(false),

@@ -40,10 +40,15 @@ impl Arrays {
     }
 }
 
+/// A kernel whose workgroup memory starts with whatever is there.
 fn builder(ctx: &Context, text: &'static str, entry: &str) -> KernelBuilder {
-    let builder = ctx.kernel(Source::wgsl(text).named("planted.wgsl")).entry(entry).sanitize(true);
     // SAFETY: what the kernels read without having written it decides no address.
-    unsafe { builder.assume_written() }
+    unsafe { zeroed(ctx, text, entry).assume_written() }
+}
+
+/// A kernel whose workgroup memory starts as zeros, as WGSL has it.
+fn zeroed(ctx: &Context, text: &'static str, entry: &str) -> KernelBuilder {
+    ctx.kernel(Source::wgsl(text).named("planted.wgsl")).entry(entry).sanitize(true)
 }
 
 /// What the sanitizer says of the kernel.
@@ -169,7 +174,7 @@ fn races_on_shared_memory_are_found() {
 #[test]
 fn a_race_on_memory_that_starts_as_zero_is_one_as_well() {
     let fixture = Fixture::open();
-    let builder = zeroed(builder(&fixture, RACES, "first_round"));
+    let builder = zeroed(&fixture, RACES, "first_round");
     let error = Arrays::new(&fixture).run(builder, 1).unwrap_err();
     let KernelError::Found(finding) = error else { panic!("{error}") };
     assert!(matches!(&finding.fault, Fault::Race { variable, .. } if variable.starts_with("tile[")), "{finding}");
@@ -263,11 +268,6 @@ fn kernels_without_a_fault_compute_what_they_compute_without_checks() {
     }
 }
 
-/// A kernel whose shared memory starts as zero.
-fn zeroed(builder: KernelBuilder) -> KernelBuilder {
-    builder.zero_shared(true)
-}
-
 #[test]
 fn shared_memory_that_starts_as_zero_can_be_read_before_it_is_written() {
     let fixture = Fixture::open();
@@ -284,7 +284,7 @@ fn shared_memory_that_starts_as_zero_can_be_read_before_it_is_written() {
     assert_eq!(ZEROED.matches("@compute").count(), expected.len());
     for (entry, expected) in expected {
         let arrays = Arrays::new(&fixture);
-        arrays.run(zeroed(builder(&fixture, ZEROED, entry)), 1).unwrap_or_else(|error| panic!("{error}"));
+        arrays.run(zeroed(&fixture, ZEROED, entry), 1).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(contents(&arrays.y), expected, "{entry}");
     }
 }

@@ -45,6 +45,12 @@ struct Slot {
     making: Mutex<()>,
 }
 
+impl Slot {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { made: OnceLock::new(), making: Mutex::new(Rank::KernelBuild, ()) })
+    }
+}
+
 /// Builds kernels for a device and remembers them, here and on disk.
 pub struct KernelCache {
     kernels: Mutex<HashMap<Arc<Key>, Arc<Slot>>>,
@@ -184,8 +190,7 @@ impl KernelCache {
         if let Some((key, slot)) = kernels.get_key_value(&key) {
             return (Arc::clone(key), Arc::clone(slot));
         }
-        let (key, slot) =
-            (Arc::new(key), Arc::new(Slot { made: OnceLock::new(), making: Mutex::new(Rank::KernelBuild, ()) }));
+        let (key, slot) = (Arc::new(key), Slot::new());
         kernels.insert(Arc::clone(&key), Arc::clone(&slot));
         (key, slot)
     }
@@ -401,7 +406,7 @@ mod tests {
     fn a_failed_build_takes_out_its_own_slot_and_no_newer_one() {
         let (source, options) = (Source::wgsl(""), Options::default());
         let key = Key { source, entry: None, constants: Vec::new(), sizes: Sizes::default(), options };
-        let (key, older, newer) = (Arc::new(key), Arc::new(Slot::default()), Arc::new(Slot::default()));
+        let (key, older, newer) = (Arc::new(key), Slot::new(), Slot::new());
         let mut kernels = HashMap::from([(Arc::clone(&key), Arc::clone(&newer))]);
         forget(&mut kernels, &key, &older);
         assert_eq!(kernels.len(), 1);

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{Hash as _, Hasher};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use ash::vk;
 use vkarray_driver::Owned;

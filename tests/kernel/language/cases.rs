@@ -30,8 +30,6 @@ pub(super) struct Case {
     pub(super) items: Option<usize>,
     /// Whether a kernel with checks finds a division that has no result.
     pub(super) divides_by_zero: bool,
-    /// Whether it relies on workgroup memory that starts as zero.
-    pub(super) starts_as_zero: bool,
     /// Whether `x` and `y` are structs in the shader, so that it takes bytes.
     pub(super) takes_bytes: bool,
     /// Words of `y` that nothing is said of.
@@ -49,7 +47,6 @@ impl Case {
             start: 0,
             items: None,
             divides_by_zero: false,
-            starts_as_zero: false,
             takes_bytes: false,
             is_padding: |_| false,
         }

@@ -182,7 +182,6 @@ pub(super) fn layouts() -> Vec<Case> {
 }
 
 pub(super) fn memory() -> Vec<Case> {
-    let zeroed = |case| Case { starts_as_zero: true, ..case };
     vec![
         each("private_zeros", |a| mix(5, add(a, 6))),
         each("private_thousand", |a| {
@@ -201,18 +200,18 @@ pub(super) fn memory() -> Vec<Case> {
             }
             cells.into_iter().fold(0, mix)
         }),
-        zeroed(groups("workgroup_zeros", |x| {
+        groups("workgroup_zeros", |x| {
             let of_group =
                 |x: &[u32]| (0..64).map(|l| if (63 - l) % 3 == 0 { x[63 - l] } else { 0 }).collect::<Vec<_>>();
             x.chunks(64).flat_map(of_group).collect()
-        })),
-        zeroed(groups("workgroup_count", |x| {
+        }),
+        groups("workgroup_count", |x| {
             let of_group = |x: &[u32]| {
                 let n: u32 = x.iter().filter(|&x| x & 1 == 1).map(|x| x & 0xffff).sum();
                 (0..64).map(move |l| n ^ l).collect::<Vec<_>>()
             };
             x.chunks(64).flat_map(of_group).collect()
-        })),
+        }),
         groups("workgroup_thousand", |x| {
             let of_group = |x: &[u32]| {
                 let sheet: Vec<u32> = (0..1024).map(|i| mul(x[i % 64], i as u32 / 64 + 1)).collect();

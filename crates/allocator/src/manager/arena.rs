@@ -219,7 +219,7 @@ unsafe impl MemoryManager for ArenaManager {
         let state = State { ring, memory, n_given: AtomicU64::new(0), n_back: AtomicU64::new(0), device };
         if let Err(State { memory, ring, .. }) = self.shared.state.set(state) {
             // Somebody else was quicker; theirs is as good.
-            let mut ring = ring.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let mut ring = ring.into_inner();
             let uses = (0..memory.len()).map(|place| ring.take_uses(place)).collect();
             self.give_frames_back(memory, uses);
         }

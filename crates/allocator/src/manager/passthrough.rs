@@ -127,7 +127,7 @@ unsafe impl MemoryManager for PassthroughManager {
             let dropped = Deferred::new(device, limits, self.hold.clone());
             let source = ManuallyDrop::new(ChunkSource::new(device)?);
             let imports = Imports::new(device);
-            let live = Mutex::new(Rank::PlainLive, SlotMap::new());
+            let live = Mutex::new(Rank::PlainLive, LiveChunks::default());
             let (tally, ladder) = (Tally::default(), Ladder::default());
             let state = State { live, dropped, tally, imports, ladder, source };
             // Somebody else may have been quicker; theirs is as good.
@@ -273,7 +273,7 @@ impl Drop for State {
     fn drop(&mut self) {
         // What cannot be waited for is leaked, and so is what was never given back, with the source that made it: the
         // source would free the memory of all chunks that there are.
-        let n_live = self.live.get_mut().unwrap_or_else(PoisonError::into_inner).iter().len();
+        let n_live = self.live.get_mut().iter().len();
         match self.dropped.drain(|dropped| self.free(dropped)) {
             Ok(()) if n_live > 0 => tracing::error!(n_live, "memory is leaked: it was never given back"),
             // SAFETY: this is the end of the state, so nothing touches the source again.

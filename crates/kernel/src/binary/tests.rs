@@ -42,7 +42,9 @@ fn translated(name: &str, constants: &[(&str, f64)]) -> Result<Translated> {
 /// Without bounds.
 const UNCHECKED: Options = Options {
     bounds: Bounds::Unchecked,
-    zero_shared: false,
+    assume_written: true,
+    driver_zeroes: false,
+    loops: crate::Loops::AssumeFinite,
     unchecked_division: false,
     integer_dot_product: false,
     max_uniform_bytes: None,
