@@ -313,7 +313,7 @@ fn a_failure_callback_may_touch_the_constant_that_memory_runs_out_for() {
     let ctx = Context::with_allocator(&allocator).unwrap();
     let outs = [(); 3].map(|()| ctx.full([8], 99_u32).unwrap());
     let (two, three) = (fours(&ctx, 2), fours(&ctx, 3));
-    let table = ctx.const_array(&[1_u32, 2, 3, 4, 5], &[5]).unwrap();
+    let table = ctx.const_array(&[1_u32, 2, 3, 4, 5], &[5]).unwrap().padded();
     let stream = ctx.stream().unwrap();
     *relief.table.lock().unwrap() = Some((table.clone(), stream.clone()));
     let work = || {

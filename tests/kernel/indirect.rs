@@ -110,7 +110,7 @@ fn more_invocations_than_32_bits_number_launch_nothing() {
         // The device launches fewer workgroups than that, and a launch from the host says so.
         let seen = fixture.zeros::<u32>([4]).unwrap();
         let error = build(false).dispatch(fixture.default_stream(), Groups::exact([1, more, 1]), (&seen,)).unwrap_err();
-        assert!(matches!(error, KernelError::InvocationCount { axis: 'y', .. }), "{error}");
+        assert!(matches!(error, KernelError::GroupCount { axis: 'y', .. }), "{error}");
         return assert_eq!(contents(&seen), [0; 4]);
     }
     let counts = fixture.slice_to_device(&[1, more, 1]).unwrap();

@@ -23,6 +23,10 @@ use crate::trace::BatchTrace;
 /// Something that must live until the batch is done.
 pub type Kept = Arc<dyn Any + Send + Sync>;
 
+/// What batches that are done kept alive, to be dropped without a lock. A batch of steady work keeps one pipeline or one
+/// graph, which needs no allocation here.
+pub(crate) type KeptList = SmallVec<[Kept; 4]>;
+
 pub(crate) struct Batch {
     /// What the batch's commands refer to. First: dropped while the pool they were recorded from still stands.
     pub(crate) keep: Vec<Kept>,
@@ -177,9 +181,9 @@ impl Batch {
     }
 
     /// Makes the batch new again, and moves what it kept alive to `released`. Its work is done, or was never submitted.
-    pub(crate) fn recycle(&mut self, released: &mut Vec<Kept>) -> Result<()> {
+    pub(crate) fn recycle(&mut self, released: &mut KeptList) -> Result<()> {
         self.read_trace();
-        released.append(&mut self.keep);
+        released.extend(self.keep.drain(..));
         self.waits.clear();
         self.n_ops = 0;
         self.followed_by = None;

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use smallvec::SmallVec;
 
+use crate::batch::KeptList;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::hazard::Access;
@@ -266,7 +267,7 @@ impl Graph {
     /// The nodes as they are, recorded for queues such as `queue`.
     fn recording(&self, queue: &Queue) -> Result<Arc<Recording>> {
         self.device().check_lost()?;
-        let mut released = Vec::new(); // Dropped without the lock.
+        let mut released = KeptList::new(); // Dropped without the lock.
         let mut recorded = self.recorded();
         if let Some(current) = recorded.current.iter().find(|current| current.family() == queue.family()) {
             return Ok(Arc::clone(current));

@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use self::locked::{Locked, OpenOperation};
 use self::order::Operation;
-use crate::batch::{Batch, Kept};
+use crate::batch::{Batch, KeptList};
 use crate::device::Device;
 use crate::error::Result;
 use crate::graph::Recording;
@@ -57,7 +57,7 @@ struct State {
     #[expect(clippy::vec_box, reason = "a batch keeps its box for as long as it lives")]
     spare: Vec<Box<Batch>>,
     /// What batches that are done kept alive, until the lock is given back.
-    released: Vec<Kept>,
+    released: KeptList,
     /// The number of the newest batch ever opened.
     newest: u64,
     /// Up to which batch the hazard table knows that they are done.
@@ -323,6 +323,6 @@ impl Lane {
 
     fn state(&self) -> Locked<'_> {
         // A panic in a caller's recording leaves a batch that is still recordable.
-        Locked::new(self, self.state.lock())
+        Locked::new(self.state.lock())
     }
 }

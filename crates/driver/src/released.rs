@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::mem;
 
-use crate::batch::Kept;
+use crate::batch::{Kept, KeptList};
 use crate::lock::assert_none_held;
 
 #[derive(Default)]
@@ -60,12 +60,12 @@ impl Drop for DropLater {
 }
 
 /// Drops all of it, now or at the end of this thread's scope.
-pub(crate) fn drop_kept(kept: &mut Vec<Kept>) {
+pub(crate) fn drop_kept(kept: &mut KeptList) {
     let moved = LATER.try_with(|later| {
         let mut later = later.borrow_mut();
         let is_later = later.n_scopes > 0;
         if is_later {
-            later.kept.append(kept);
+            later.kept.extend(kept.drain(..));
         }
         is_later
     });
@@ -80,6 +80,8 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 
+    use smallvec::smallvec;
+
     use super::*;
 
     /// Counts its drops, and drops more while it is dropped.
@@ -90,7 +92,7 @@ mod tests {
             self.0.fetch_add(1, Ordering::Relaxed);
             if let Some(inner) = self.1.take() {
                 let _scope = DropLater::begin();
-                drop_kept(&mut vec![Arc::new(*inner) as Kept]);
+                drop_kept(&mut smallvec![Arc::new(*inner) as Kept]);
             }
         }
     }
@@ -98,7 +100,7 @@ mod tests {
     #[test]
     fn the_outermost_scope_drops_everything() {
         let count = Arc::new(AtomicU32::new(0));
-        let kept = |inner| vec![Arc::new(Counted(Arc::clone(&count), inner)) as Kept];
+        let kept = |inner| -> KeptList { smallvec![Arc::new(Counted(Arc::clone(&count), inner)) as Kept] };
         let dropped = || count.load(Ordering::Relaxed);
         drop_kept(&mut kept(None));
         assert_eq!(dropped(), 1, "without a scope, at once");

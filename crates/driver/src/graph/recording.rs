@@ -12,7 +12,7 @@ use ash::vk;
 use super::Step;
 use super::plan;
 use crate::barrier::record_barrier;
-use crate::batch::{Batch, Kept};
+use crate::batch::{Batch, KeptList};
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::Repeatable;
@@ -47,7 +47,7 @@ impl Recording {
         &mut self,
         device: &Arc<Device>,
         steps: impl Iterator<Item = &'a Step> + Clone,
-        released: &mut Vec<Kept>,
+        released: &mut KeptList,
     ) -> Result<()> {
         self.batch.recycle(released)?;
         self.batch.begin_for(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE)?;

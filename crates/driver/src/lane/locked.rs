@@ -8,7 +8,7 @@ use std::mem::{self, ManuallyDrop};
 use std::ops::{Deref, DerefMut};
 
 use super::{Lane, State, opened};
-use crate::batch::{Batch, Kept};
+use crate::batch::Batch;
 use crate::error::Result;
 use crate::lock::MutexGuard;
 use crate::released::drop_kept;
@@ -16,13 +16,12 @@ use crate::released::drop_kept;
 /// A lane's state, locked.
 pub(super) struct Locked<'a> {
     state: ManuallyDrop<MutexGuard<'a, State>>,
-    lane: &'a Lane,
 }
 
 impl<'a> Locked<'a> {
     #[inline]
-    pub(super) fn new(lane: &'a Lane, state: MutexGuard<'a, State>) -> Self {
-        Self { state: ManuallyDrop::new(state), lane }
+    pub(super) fn new(state: MutexGuard<'a, State>) -> Self {
+        Self { state: ManuallyDrop::new(state) }
     }
 }
 
@@ -45,25 +44,11 @@ impl DerefMut for Locked<'_> {
 impl Drop for Locked<'_> {
     #[inline]
     fn drop(&mut self) {
-        let is_any = !self.state.released.is_empty();
-        let released = if is_any { mem::take(&mut self.state.released) } else { Vec::new() };
+        let released = (!self.state.released.is_empty()).then(|| mem::take(&mut self.state.released));
         // SAFETY: dropped here and never touched again.
         unsafe { ManuallyDrop::drop(&mut self.state) };
-        if is_any {
-            self.lane.release(released);
-        }
-    }
-}
-
-impl Lane {
-    /// Drops what batches kept alive. The lane is not locked.
-    #[cold]
-    fn release(&self, mut released: Vec<Kept>) {
-        drop_kept(&mut released);
-        // Its room is for the next, so that a stream in steady work allocates none.
-        let mut state = self.state.lock();
-        if state.released.capacity() == 0 {
-            state.released = released;
+        if let Some(mut released) = released {
+            drop_kept(&mut released);
         }
     }
 }

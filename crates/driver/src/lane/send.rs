@@ -27,7 +27,7 @@ impl Lane {
             // Its work is lost. Whoever waits for it must not wait for ever: the device is of no more use.
             drop(queue);
             if let Some(mut lost) = state.open.take() {
-                state.released.append(&mut lost.keep);
+                state.released.extend(lost.keep.drain(..));
             }
             return Err(self.device().fail(error));
         }
@@ -81,7 +81,7 @@ impl Lane {
         }
         for mut batch in state.in_flight.drain(..) {
             batch.read_trace();
-            drop_kept(&mut batch.keep);
+            drop_kept(&mut mem::take(&mut batch.keep).into());
         }
         Ok(())
     }
