@@ -151,7 +151,7 @@ fn known_driver(device: &Device) {
 /// Version 1.3.239, on a machine that is busy, now and then waits ten seconds for its own note of a semaphore that the
 /// host raised, and then says "This is most likely a validation bug". Above NVIDIA's driver, 1.4.330 reports a query for
 /// the address of a function of video encoding, whose name stands nowhere in this program.
-fn is_not_about_us(message: &ValidationMessage) -> bool {
+pub(crate) fn is_not_about_us(message: &ValidationMessage) -> bool {
     message.id == "UNASSIGNED-VkSemaphore-state-timeout" && message.text.contains("most likely a validation bug")
         || message.id == "WARNING-vkGetDeviceProcAddr-device" && message.text.contains("VideoEncode")
 }

@@ -3,6 +3,9 @@
 //! The kernels are in `language/`, several a file; each is an entry point that makes the words `y` from the words `x`. The
 //! references stand beside them in `language/*.rs`. Where a driver is wrong, [`WRONG`] says so; an entry that is no longer
 //! wrong fails the test, so the table can only shrink.
+#![expect(clippy::cast_possible_truncation, reason = "indices of short arrays are words of the kernels")]
+#![expect(clippy::cast_sign_loss, reason = "the kernels convert in the same way")]
+#![expect(clippy::too_many_lines, reason = "each function is a table, a kernel an entry")]
 
 mod cases;
 mod memory;

@@ -275,7 +275,7 @@ fn shared_memory_that_starts_as_zero_can_be_read_before_it_is_written() {
     let expected: [(&str, Vec<i32>); 4] = [
         ("counts_at_once", vec![22; 64]),
         ("histogram_at_once", {
-            let counts = (0..8).map(|bin| x.iter().filter(|&x| x % 7 == bin).count() as i32 + 1);
+            let counts = (0..8).map(|bin| x.iter().filter(|&x| x % 7 == bin).map(|_| 1).sum::<i32>() + 1);
             counts.chain([0; 56]).collect()
         }),
         ("half_filled", x.iter().map(|l| if l ^ 16 < 32 { l ^ 16 } else { 0 }).collect()),

@@ -55,7 +55,7 @@ pub(super) fn integers() -> Vec<Case> {
         pair("shifts_past_the_width", |a, b| {
             mix(mix(a.wrapping_shl(b), a.wrapping_shr(b)), bits(signed(a).wrapping_shr(b)))
         }),
-        pair("high_product", |a, b| (u64::from(a) * u64::from(b) >> 32) as u32),
+        pair("high_product", |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32),
         each("square_root", |a| a.isqrt()),
         each("truths", |a| {
             let t = a != 0 && a & 1 == 0;
