@@ -18,6 +18,7 @@ mod instruction;
 mod kept;
 mod matrices;
 mod read;
+mod sections;
 mod signature;
 mod types;
 mod uses;

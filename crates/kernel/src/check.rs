@@ -9,25 +9,28 @@
 //! - with padding inside its elements (`vec3`): arrays whose rows have the same padding;
 //! - in constant memory: arrays of the declared size, and shorter ones if they are [padded](ArrayShape::is_padded).
 //!
-//! Read next: `check/order.rs` for which argument is for which parameter, `limits.rs` for the checks that need no arguments, `geometry.rs` for the launch's size.
+//! Read next: `check/order.rs` for which argument is for which parameter, `check/pack.rs` for push constants, `limits.rs`
+//! for the checks that need no arguments, `geometry.rs` for the launch's size.
 
 use std::fmt;
 
 use smallvec::{SmallVec, smallvec};
 
 use crate::dtype::DType;
-use crate::element_type::{ElementType, Leaf};
+use crate::element_type::ElementType;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::mismatch::Mismatch;
 use crate::placement::Placement;
 use crate::scalar::ScalarValue;
-use crate::signature::{Param, ParamKind, Parameter, PushConstants, PushMember, Signature};
+use crate::signature::{Param, ParamKind, Parameter, Signature};
 
 mod order;
+mod pack;
 
 pub(crate) use order::not_recorded;
 use order::{Slot, bind_names};
+use pack::{pack, pack_whole};
 
 /// What the check needs to know of an array.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -195,43 +198,6 @@ pub(crate) fn check_given(signature: &Signature, arguments: &[impl Given], limit
 
 pub(crate) fn refusal(kernel: &str, param: &str, problem: Mismatch) -> Error {
     Error::Argument { kernel: kernel.to_owned(), param: param.to_owned(), problem: Box::new(problem) }
-}
-
-/// Writes a push constant's numbers to their places in the block.
-fn pack(kernel: &str, member: &PushMember, values: &[ScalarValue], block: &mut [u8]) -> Result<()> {
-    // The usual case, without a list on the heap.
-    let leaves: SmallVec<[Leaf; 4]> = match member.ty {
-        ElementType::Scalar(dtype) => smallvec![(0, dtype)],
-        ref ty => ty.leaves().into(),
-    };
-    if leaves.len() != values.len() {
-        let (ty, expected, given) = (member.ty.to_string(), leaves.len(), values.len());
-        return Err(refusal(kernel, &member.name, Mismatch::ScalarCount { ty, expected, given }));
-    }
-    for (&(offset, dtype), value) in leaves.iter().zip(values) {
-        if value.dtype() != dtype {
-            let (ty, given) = (member.ty.to_string(), ArgShape::Scalar(*value).to_string());
-            return Err(refusal(kernel, &member.name, Mismatch::ScalarType { ty, given }));
-        }
-        value.write_to(&mut block[(member.offset + offset) as usize..]);
-    }
-    Ok(())
-}
-
-/// Fills the block of push constants with a struct that lies as it does, or has its numbers without the padding.
-fn pack_whole(kernel: &str, push: &PushConstants, given: &[u8], block: &mut [u8]) -> Result<()> {
-    if given.len() == block.len() {
-        block.copy_from_slice(given);
-        return Ok(());
-    }
-    let placement = Placement::of_block(push);
-    let packed = placement.packed_bytes();
-    if given.len() != packed as usize {
-        let (ty, expected, given) = (push.ty.clone(), push.bytes, given.len());
-        return Err(refusal(kernel, &push.name, Mismatch::BlockSize { ty, expected, packed, given }));
-    }
-    block.copy_from_slice(&placement.lay_out(given));
-    Ok(())
 }
 
 /// Bytes of the parameter's elements that hold data, the rest being padding. Elements are `stride` bytes apart.

@@ -3,7 +3,7 @@
 //! What is damaged or foreign is counted and made anew, what cannot be written is counted and forgotten; once a cache is
 //! open, no call fails for it. Content is trusted as far as its folder is: `disk/trust.rs` says which folders are. How a
 //! file looks is in `disk/entry.rs`, how files are written and swept in `disk/folder.rs`, what the user may choose in
-//! `disk/settings.rs`. What is kept under which hash is `cache.rs`'s.
+//! `disk/settings.rs`. What is kept under which hash is in `stored.rs`.
 
 mod counters;
 mod entry;

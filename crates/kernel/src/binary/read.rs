@@ -3,7 +3,7 @@
 //! Checked: the header, every instruction against the grammar, that ids are in range, defined, and defined once; that types
 //! and constants come before what is made of them, that entry points name functions and variables, and that functions
 //! are made of blocks. Not checked: the types of values inside functions, which is `spirv-val`'s work.
-//! Read next: `contents.rs` for what is kept, `types.rs` for what is made of it.
+//! Read next: `sections.rs` for the order of instructions, `contents.rs` for what is kept, `types.rs` for what is made of it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,6 +12,7 @@ use spirv::{AddressingModel, ExecutionMode, ExecutionModel, FPEncoding, Op, Stor
 use super::block::Blocks;
 use super::contents::{Contents, Declared, EntryPoint, Function, Global, Type, WorkgroupSize};
 use super::instruction::{Checked, Fault, HEADER_WORDS, Instruction, instruction_at};
+use super::sections::{is_debug, is_declaration, is_local, is_of_extension, is_preamble};
 use crate::extensions::is_optional_set;
 use crate::malformed::Malformed;
 
@@ -355,58 +356,4 @@ fn check_addressing(instruction: &Instruction<'_>) -> Checked<()> {
         }
         None => foreign(instruction, "an unknown addressing model", "compile for Vulkan"),
     }
-}
-
-fn is_preamble(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Capability
-            | Op::Extension
-            | Op::ExtInstImport
-            | Op::MemoryModel
-            | Op::EntryPoint
-            | Op::ExecutionMode
-            | Op::ExecutionModeId
-            | Op::Name
-            | Op::MemberName
-            | Op::Decorate
-            | Op::DecorateId
-            | Op::DecorateString
-            | Op::MemberDecorate
-            | Op::MemberDecorateString
-            | Op::DecorationGroup
-            | Op::GroupDecorate
-            | Op::GroupMemberDecorate
-    )
-}
-
-/// What says nothing of the program, or of the program only.
-fn is_debug(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Nop
-            | Op::Source
-            | Op::SourceContinued
-            | Op::SourceExtension
-            | Op::String
-            | Op::ModuleProcessed
-            | Op::Line
-            | Op::NoLine
-            | Op::ExtInst // Of a debug set; others need values.
-    )
-}
-
-fn is_declaration(op: Op) -> bool {
-    op.is_type() || op.is_constant() || matches!(op, Op::Variable | Op::Undef | Op::TypeForwardPointer)
-}
-
-/// Whether an instruction is none of SPIR-V's own: where it may stand is then not known here.
-fn is_of_extension(op: Op) -> bool {
-    const FIRST: u32 = 4096;
-    op as u32 >= FIRST
-}
-
-/// Declarations that functions have too.
-fn is_local(op: Op) -> bool {
-    matches!(op, Op::Variable | Op::Undef)
 }

@@ -1,0 +1,100 @@
+//! What the validation layer says, and how it is asked to look at what shaders touch.
+
+use std::borrow::Cow;
+use std::ffi::{CStr, c_void};
+use std::fmt;
+
+use ash::vk;
+
+use super::VALIDATION_LAYER;
+use crate::lock::Mutex;
+
+/// Whether synchronisation validation looks at what shaders touch, which layers since the middle of 2024 do on request only.
+///
+/// Every layer is asked, since the version that a manifest states need not be the layer's own. One that does not know such
+/// requests looks in any case, and [`is_about_settings`] sets its complaint aside.
+const SHADER_ACCESSES: &CStr = c"syncval_shader_accesses_heuristic";
+
+/// One message of the validation layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValidationMessage {
+    /// The rule broken, such as `VUID-vkCmdDispatch-None-08114`; empty where the layer names none.
+    pub id: String,
+    /// What the layer says.
+    pub text: String,
+}
+
+impl fmt::Display for ValidationMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.id, self.text)
+    }
+}
+
+/// What the validation layer has said so far. Boxed, because the layer holds its address.
+pub(super) type Messages = Mutex<Vec<ValidationMessage>>;
+
+/// The request for [`SHADER_ACCESSES`].
+pub(super) fn shader_accesses(on: &vk::Bool32) -> vk::LayerSettingEXT<'_> {
+    let setting = vk::LayerSettingEXT::default()
+        .layer_name(VALIDATION_LAYER)
+        .setting_name(SHADER_ACCESSES)
+        .ty(vk::LayerSettingTypeEXT::BOOL32);
+    // Not by ash's `values`, which counts bytes where Vulkan counts values.
+    vk::LayerSettingEXT { value_count: 1, p_values: std::ptr::from_ref(on).cast(), ..setting }
+}
+
+/// Warnings and errors of validation and performance; the loader's general chatter is not a verdict on this program.
+pub(super) fn messenger_info(messages: &Messages) -> vk::DebugUtilsMessengerCreateInfoEXT<'_> {
+    use vk::{DebugUtilsMessageSeverityFlagsEXT as Severity, DebugUtilsMessageTypeFlagsEXT as Type};
+    vk::DebugUtilsMessengerCreateInfoEXT::default()
+        .message_severity(Severity::WARNING | Severity::ERROR)
+        .message_type(Type::VALIDATION | Type::PERFORMANCE)
+        .pfn_user_callback(Some(on_message))
+        .user_data(std::ptr::from_ref(messages).cast_mut().cast())
+}
+
+/// Called by the validation layer, on whatever thread made the offending call.
+unsafe extern "system" fn on_message(
+    _severity: vk::DebugUtilsMessageSeverityFlagsEXT,
+    _type: vk::DebugUtilsMessageTypeFlagsEXT,
+    data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
+    user: *mut c_void,
+) -> vk::Bool32 {
+    // SAFETY: `user` is the `Messages` given to `messenger_info`, which outlives the messenger.
+    let messages = unsafe { &*user.cast::<Messages>() };
+    // SAFETY: the layer passes a valid structure for the length of this call.
+    let data = unsafe { &*data };
+    // SAFETY: the structure's texts are NUL-terminated or null, for the length of this call.
+    let id = unsafe { data.message_id_name_as_c_str() }.map_or(Cow::Borrowed(""), CStr::to_string_lossy);
+    // SAFETY: as above.
+    let text = unsafe { data.message_as_c_str() }.map_or(Cow::Borrowed(""), CStr::to_string_lossy);
+    if is_about_settings(&id, &text) {
+        return vk::FALSE;
+    }
+    tracing::error!(target: "vkarray::validation", %id, "{text}");
+    let message = ValidationMessage { id: id.into_owned(), text: text.into_owned() };
+    messages.lock().push(message);
+    vk::FALSE
+}
+
+/// Whether a layer says only that it does not know the structure that [`SHADER_ACCESSES`] is sent in.
+fn is_about_settings(id: &str, text: &str) -> bool {
+    let structure = vk::StructureType::LAYER_SETTINGS_CREATE_INFO_EXT.as_raw();
+    id == "VUID-VkInstanceCreateInfo-pNext-pNext" && text.contains(&format!("unknown VkStructureType ({structure})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_complaint_of_our_own_request_is_set_aside() {
+        let text =
+            |structure| format!("pNext chain includes a structure with unknown VkStructureType ({structure}); …");
+        let id = "VUID-VkInstanceCreateInfo-pNext-pNext";
+        assert!(is_about_settings(id, &text(1_000_496_000)));
+        assert!(!is_about_settings(id, &text(1_000_496_001)));
+        assert!(!is_about_settings("VUID-VkDeviceCreateInfo-pNext-pNext", &text(1_000_496_000)));
+        assert!(!is_about_settings(id, "1000496000"));
+    }
+}
