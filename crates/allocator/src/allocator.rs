@@ -196,7 +196,8 @@ impl Allocator {
     /// The bytes can be read and written until the block is gone, and nobody holds a Rust reference to them while the
     /// device uses them.
     pub(crate) unsafe fn pin(self: &Arc<Self>, pointer: NonNull<u8>, size: u64) -> Result<Arc<Block>> {
-        // SAFETY: the caller vouches for the bytes for longer than the pointer lives.
+        // SAFETY: the caller vouches for the bytes until the block is gone. The block gives the pointer back by `memfree`, and
+        // by its contract the manager has then let the bytes go, if their last uses are over.
         let pinned = unsafe { self.manager().mempin(Box::new(()), pointer, size, false) }?;
         Ok(Arc::new(Block::new(self, pinned.into_pointer())))
     }
@@ -378,7 +379,7 @@ impl Allocator {
 impl Drop for Shared {
     fn drop(&mut self) {
         self.crew.end(&self.device);
-        // SAFETY: both are this allocator's.
+        // SAFETY: the slots were made of memory of this allocator's own manager.
         unsafe { self.staging.free_slots(&self.device, &*self.manager) };
     }
 }

@@ -224,21 +224,25 @@ impl Block {
         self.memory().mapping()
     }
 
-    /// Gives the memory back as memory that nothing uses any more. The caller has waited for that, and holds the block
-    /// alone.
-    pub(crate) fn give_back_idle(mut self) {
+    /// Gives the memory back as memory that nothing uses any more.
+    ///
+    /// # Safety
+    ///
+    /// All work that uses the block is over.
+    pub(crate) unsafe fn give_back_idle(mut self) {
         let Some(mut memory) = self.memory.take() else { return };
         if self.device().is_forked() {
             return mem::forget(memory);
         }
         if let Some(&id) = self.id.get() {
-            // SAFETY: as in `drop`; the caller has waited for the uses, so that they can be forgotten.
+            // SAFETY: the block tracked the id and is here by value: no guard borrows it, and the id ends with it. The uses
+            // are over, as the caller promises, so that they can be forgotten.
             drop(unsafe { self.device().retire_block(id) });
         }
         drop(memory.take_last_uses());
         assert_none_held("a memory manager");
-        // SAFETY: the manager gave the pointer out, which nobody changed but for its uses; the caller has waited for those
-        // and holds the block alone.
+        // SAFETY: the pointer came from this manager, and only its last uses were changed. Those are over, as the caller
+        // promises, and the block, which is here by value, is used for no more work.
         unsafe { self.allocator.manager().memfree(memory) };
     }
 
@@ -255,14 +259,14 @@ impl Drop for Block {
             return mem::forget(memory); // It is the parent's.
         }
         if let Some(&id) = self.id.get() {
-            // SAFETY: the block tracked it, and is at its end: guards over its bytes borrow it, so none is left, and the
-            // id goes with it. The memory goes back to its manager with the uses that are left.
+            // SAFETY: the block tracked the id, and this is its last use. Guards over the bytes borrow the block, so none is
+            // left. The memory goes back to its manager with the uses that the tracker returns.
             memory.set_last_uses(unsafe { self.device().retire_block(id) });
         }
         assert_none_held("a memory manager");
-        // SAFETY: the manager gave the pointer out, which nobody changed but for its uses. Whoever records work holds the
-        // block until the tracker knows the work, and the tracker names it here, with what the block was given out with;
-        // a block that it never knew has the uses it was given out with. This was the last handle.
+        // SAFETY: the pointer came from this manager, and only its last uses were changed. Recording work borrows the block
+        // until the tracker has noted the work, so the tracker's answer names all of it, and the uses that the block was given
+        // out with; a block that was never tracked still has the latter. This was the last handle, so no more work follows.
         unsafe { self.allocator.manager().memfree(memory) };
     }
 }

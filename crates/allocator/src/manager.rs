@@ -164,8 +164,8 @@ impl fmt::Debug for DeferCleanup {
 ///
 /// # Safety
 ///
-/// The runtime lets the device and the host read and write what a manager gives out, and does not check it again. So
-/// whoever implements the trait promises, for every order of calls and for calls on several threads at once:
+/// The runtime lets the device and the host read and write what a manager gives out, and does not check it again. So an
+/// implementation promises, for every order of calls and for calls on several threads at once:
 ///
 /// 1. **One device.** After [`initialize`](MemoryManager::initialize) succeeded, all memory is of that device, and
 ///    `initialize` with another device fails. Before it, nothing is given out.
@@ -175,11 +175,13 @@ impl fmt::Debug for DeferCleanup {
 /// 3. **Exclusive.** From the moment it is given out until it comes back by [`memfree`](MemoryManager::memfree), no
 ///    byte of it, rounded up to 16, belongs to other memory that is given out.
 /// 4. **Alive.** Buffer, memory, mapping and owner stay until it came back and its last uses are over. What never comes
-///    back stays for good, also when the manager is dropped, reset or trimmed.
+///    back is never freed, also when the manager is dropped, reset or trimmed.
 /// 5. **In order.** Bytes that are given out again before the work that used them is over carry that work as
 ///    [last uses](MemoryPointer::after): the last uses of every pointer that had any of these bytes.
 /// 6. **Passed on.** Memory that another manager gave out keeps its last uses, and goes back to that same manager,
 ///    under the contract of [`memfree`](MemoryManager::memfree).
+/// 7. **Let go.** Memory of the program, from [`mempin`](MemoryManager::mempin), comes back by `memfree`. If its last uses
+///    are over, the device can no longer reach the pages when `memfree` returns: the program may then free them.
 ///
 /// All of this holds also after a call that failed or panicked. What else the methods' descriptions ask for is for
 /// programs to work well: where a manager breaks it, nothing is undefined.

@@ -24,7 +24,7 @@ pub struct Mapping {
     offset: u64,
 }
 
-// SAFETY: the address is not used here; whoever reads or writes through it keeps out of the way of others (`Block`).
+// SAFETY: the address is plain data here. `Block` and `Slot` alone make references of it, each with a contract of its own.
 unsafe impl Send for Mapping {}
 // SAFETY: as above; shared access hands out copies of plain values.
 unsafe impl Sync for Mapping {}

@@ -114,8 +114,9 @@ impl<'a> Registered<'a> {
         }
         // SAFETY: the pages lie in the slice.
         let first = unsafe { start.add(pages.start) };
-        // SAFETY: they are lent for the scope, whose end ends the import; no reference to them lives while the device
-        // uses them, as those that `read` and `write` give out end before anything else can be recorded.
+        // SAFETY: the bytes are lent for the scope. Its end waits for the device and gives the block back, and the manager
+        // then lets the pages go before `memfree` returns, by its contract. No reference to the bytes lives while the device
+        // uses them: those that `read` and `write` give out borrow the registration mutably, so nothing is recorded meanwhile.
         let pinned = unsafe { allocator.pin(first, pages.len() as u64) };
         match pinned {
             Ok(block) => registered.imported = Some((pages, block)),
@@ -230,7 +231,7 @@ impl<'a> Registered<'a> {
     /// Those of waiting.
     pub fn write(&mut self) -> Result<&mut [u8]> {
         self.wait(Mode::Write)?;
-        // SAFETY: as in `read`; and the device reads none of them either.
+        // SAFETY: as in `read`. Work that reads the bytes was waited for too, and the borrow is a mutable one.
         Ok(unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) })
     }
 
@@ -248,7 +249,9 @@ impl<'a> Registered<'a> {
         while let Some(Pending { staging, part }) = self.pending.front().cloned() {
             staging.wait_for_uses(&(0..staging.size()), Mode::Read)?;
             let mapping = staging.mapping().ok_or(Error::NotOnHost { kind: staging.kind() })?;
-            staging.read_mapped(mapping, 0, self.staged_mut(&part))?;
+            // SAFETY: the writes were waited for. The block is this registration's alone, and nothing is recorded with it
+            // while `self` is borrowed mutably.
+            unsafe { staging.read_mapped(mapping, 0, self.staged_mut(&part)) }?;
             self.pending.pop_front(); // Not before: what was refused is asked for again.
         }
         Ok(())
@@ -264,7 +267,9 @@ impl<'a> Registered<'a> {
         let settled = self.settle();
         let Some((_, block)) = self.imported.take() else { return settled };
         let waited = until_idle(&block);
-        Arc::into_inner(block).expect("nobody else was given it").give_back_idle();
+        let block = Arc::into_inner(block).expect("nobody else was given it");
+        // SAFETY: its uses were waited for, or were lost with a device that has come to rest.
+        unsafe { block.give_back_idle() };
         settled.and(waited)
     }
 

@@ -115,7 +115,7 @@ impl Staging {
             let slots = std::mem::take(&mut kept.slots);
             drop(kept);
             is_any |= !slots.is_empty();
-            // SAFETY: the caller vouches for the manager.
+            // SAFETY: the caller keeps this function's contract, which is the same.
             slots.into_iter().for_each(|slot| unsafe { self.free_slot(slot, manager) });
         }
         is_any
@@ -126,7 +126,8 @@ impl Staging {
     /// As [`Staging::free_slots`].
     unsafe fn free_slot(&self, slot: Slot, manager: &dyn MemoryManager) {
         self.bytes.fetch_sub(slot.size(), Ordering::Relaxed);
-        // SAFETY: the allocator makes its slots of its manager's memory. Copies borrow the slot they record.
+        // SAFETY: the allocator makes its slots of its manager's memory. The slot is here by value, so no copy borrows it to
+        // record more work.
         unsafe { slot.free(manager) };
     }
 
@@ -184,7 +185,7 @@ impl Allocator {
         if is_one_too_many || slot.generation != self.generation() {
             kept.n_made -= 1;
             drop(kept);
-            // SAFETY: both are this allocator's.
+            // SAFETY: the slot was made of memory of this allocator's own manager.
             return unsafe { self.staging().free_slot(slot, self.manager()) };
         }
         if is_oldest {
@@ -196,7 +197,7 @@ impl Allocator {
 
     /// Gives the slots that no copy has back to the manager. Returns whether there were any.
     pub(crate) fn free_slots(&self) -> bool {
-        // SAFETY: both are this allocator's.
+        // SAFETY: the slots were made of memory of this allocator's own manager.
         unsafe { self.staging().free_slots(self.device(), self.manager()) }
     }
 }
@@ -205,7 +206,8 @@ impl<'a> Taken<'a> {
     /// Copies bytes, for which there is room, behind what is used, where the device sees them.
     pub(crate) fn fill(mut self, source: &[u8]) -> Result<Filled<'a>> {
         let part = self.next_part(source.len());
-        self.bytes(&part).copy_from_slice(source);
+        // SAFETY: the part was unused until now, so no work that uses it is recorded yet.
+        unsafe { self.bytes(&part) }.copy_from_slice(source);
         self.close(&part)?;
         Ok(Filled { slot: self, part })
     }

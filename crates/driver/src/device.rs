@@ -168,7 +168,8 @@ impl Device {
         self.push_descriptor.as_ref()
     }
 
-    /// Registers a block of memory for hazard tracking; one that never was in a forked process. The caller retires it when the memory is no longer wanted.
+    /// Registers a block of memory for hazard tracking. The caller retires it when the memory is no longer wanted. In a
+    /// forked process nothing is registered, and the id names no block.
     #[must_use]
     pub fn track_block(&self) -> BlockId {
         if self.is_forked() {
@@ -177,7 +178,7 @@ impl Device {
         self.tracker().hazards.add_block()
     }
 
-    /// Registers a block whose memory has `former` uses that may not be over: whoever touches the block comes after
+    /// Registers a block whose memory has `former` uses that may not be over: each operation on the block comes after
     /// them, on the same stream by a barrier and on others by a wait, both on the device.
     #[must_use]
     pub fn track_block_after(&self, former: &[LastUse]) -> BlockId {
@@ -192,8 +193,9 @@ impl Device {
     ///
     /// # Safety
     ///
-    /// Whoever tracked the block retires it, once: the memory belongs to nobody else any more, neither the device nor a
-    /// [`HostHold`](crate::HostHold) that is still used is given its bytes from here on, and the id is not used again.
+    /// `block` is an id that this device gave out, and this is its last use. No [`HostHold`](crate::HostHold) of the block is
+    /// relied on any more. From here on, the bytes are neither used by new work nor read or written by the host, except as
+    /// another block that comes after the uses that are returned.
     #[must_use]
     pub unsafe fn retire_block(&self, block: BlockId) -> LastUses {
         if self.is_forked() {

@@ -216,7 +216,8 @@ impl Timestamp {
     fn read(&self) -> Result<u64> {
         self.pool.device().check_lost()?;
         let mut ticks = [0_u64];
-        // SAFETY: one 64-bit result fits the array.
+        // SAFETY: one 64-bit result fits the array. `ticks` saw the point behind the write reached, so the device has reset
+        // and written the query; the pool is alive in `self`.
         unsafe {
             self.pool.device().raw().get_query_pool_results(
                 self.pool.raw(),

@@ -56,7 +56,7 @@ impl Point {
     /// # Safety
     ///
     /// `semaphore` is a timeline semaphore of `device`. It lives until the point, its clones and all work that waits for
-    /// it are done. It does reach `value`, and whoever raises it does not wait for work that waits for it.
+    /// it are done. It does reach `value`, and that does not depend on work that waits for it.
     #[must_use]
     #[doc(alias = "vkImportSemaphoreFdKHR")]
     pub unsafe fn external(device: &Arc<Device>, semaphore: vk::Semaphore, value: u64) -> Self {

@@ -122,7 +122,7 @@ impl Stream {
     ///
     /// # Safety
     ///
-    /// `commands` runs under the stream's lock: it uses no stream, and waits for nobody who does.
+    /// `commands` runs under the stream's lock: it uses no stream, and waits for no thread that may use one.
     /// The commands touch no memory that `accesses` does not list, in no other way, and leave the command buffer
     /// recording. Pipelines, descriptors and push constants are bound for compute with the recorder's knowledge alone.
     /// Every object they refer to is kept with [`Recorder::keep`] or lives until its block's points of

@@ -185,11 +185,12 @@ impl Timeline {
         self.sleep(value, timeout, begun)
     }
 
-    /// Raises the value by one from the host. Only for a timeline that no work signals.
+    /// Raises the value by one from the host. Only for a timeline that no work signals, and by one thread at a time.
     pub(crate) fn raise(&self) -> Result<()> {
         let value = self.submitted.fetch_add(1, Ordering::AcqRel) + 1;
         let info = vk::SemaphoreSignalInfo::default().semaphore(self.raw()).value(value);
-        // SAFETY: the value is larger than any before: each is handed out once, and nothing else signals it.
+        // SAFETY: the value is larger than any before: the waiting thread's signal is locked during the call, so the values
+        // are signalled in the order in which they are counted, and no work signals this timeline.
         unsafe { self.device().raw().signal_semaphore(&info) }.map_err(self.device().failed("vkSignalSemaphore"))
     }
 

@@ -18,8 +18,9 @@ use crate::scalar::ScalarValue;
 
 /// An array, as a kernel binds it: a range of a block, and what lies there.
 ///
-/// A dispatch compares the range with the block before it binds anything. What an argument allows can be narrowed
-/// ([`ArrayArg::read_only`]) and never widened, so an argument of a read-only array is written by no kernel.
+/// A dispatch compares the range with the block before it binds anything. The argument that an array makes of itself can be
+/// made read-only ([`ArrayArg::read_only`]) and never writable. The block itself has no such mark: a program that makes an
+/// argument of the block with [`ArrayArg::new`] says itself whether kernels may write it.
 #[derive(Clone, Copy, Debug)]
 pub struct ArrayArg<'a> {
     pub(crate) block: &'a Arc<Block>,

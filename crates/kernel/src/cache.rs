@@ -86,7 +86,7 @@ impl KernelCache {
     pub fn with_disk(device: &Arc<Device>, settings: CacheSettings) -> Result<Arc<Self>> {
         device.check_lost()?;
         let disk = Disk::new(settings.checked()?);
-        // SAFETY: no bytes are any driver's.
+        // SAFETY: the cache starts empty.
         let driver_cache = unsafe { driver_cache(device, &[]) }?;
         let origin = if disk.is_off() { None } else { Some(Origin::new(&driver_cache)?) };
         let kernels = Mutex::new(Rank::KernelCache, HashMap::new());

@@ -78,15 +78,15 @@ impl Kernel {
     #[inline]
     pub(crate) fn submit(&self, stream: &Stream, launch: &Launch) -> Result<()> {
         let record = |recorder: &mut Recorder<'_>| {
-            // SAFETY: `prepare` of this kernel, or its gate, filled the launch. Its arrays may be dropped before the work is
-            // done: a block gives its memory back with its last uses, which this operation is among by its accesses, and
-            // the memory's manager lets nobody have it before they are over (`MemoryManager::memfree`).
+            // SAFETY: `prepare` of this kernel filled the launch, or `Counts::admission` that of the gate. Its arrays may be
+            // dropped before the work is done: a block gives its memory back with its last uses, of which this operation is
+            // one by its accesses, and the manager keeps the memory until they are over (promise 4 of `MemoryManager`).
             unsafe { self.record_launch(recorder, launch) }
         };
         // SAFETY: the accesses are the ranges that are bound, each compared with its block by `Block::binding`, in the way
         // that the shader's reflection says; a launch binds no others, and its counts' buffer is noted where it is set. The
-        // shader reaches bound ranges alone: its indices are checked, or who built it without checks vouched for them. What
-        // is bound besides, the recorder keeps: `record_launch` hands it the pipeline's owner.
+        // shader reaches bound ranges alone: its indices are checked, or the caller of an unsafe function of the builder or
+        // the source promised that they are in range. `record_launch` gives the recorder the pipeline's owner to keep.
         Ok(unsafe { stream.record(&launch.accesses, record) }?)
     }
 
@@ -99,7 +99,8 @@ impl Kernel {
         // SAFETY: the pipeline is of the recorder's device, as was checked, and the owner holds it.
         unsafe { recorder.bind_pipeline(pipeline.raw.raw(), || Arc::clone(pipeline) as Kept) };
         bind_buffers(recorder, pipeline, &launch.buffers)?;
-        // SAFETY: the layout is the pipeline's and declares exactly these bytes.
+        // SAFETY: the layout is the pipeline's, which was bound just now, and the launch has as many bytes as it declares:
+        // both are the size in the signature.
         unsafe { recorder.push_constants(pipeline.layout.raw(), &launch.push_constants) };
         if launch.writes_mapped {
             recorder.host_will_read();
@@ -117,15 +118,18 @@ impl Kernel {
 unsafe fn record_dispatch(recorder: &Recorder<'_>, pipeline: &Pipeline, launch: &Launch) {
     let (device, commands, [x, y, z]) = (recorder.device().raw(), recorder.commands(), launch.counts);
     if let Some((buffer, offset)) = launch.indirect {
-        // SAFETY: the buffer holds three numbers there, within the device's limits: the gate or the caller saw to it.
+        // SAFETY: `Indirect::counts` compared the place of the three numbers with the block. They are within the device's
+        // limits: the gate copied them to a block that nothing else reaches, or the caller of
+        // `Groups::indirect_unchecked` promised it.
         unsafe { device.cmd_dispatch_indirect(commands, buffer, offset) };
     } else if let Some(fold) = &pipeline.fold {
         for Part { base: [a, b, c], counts: [x, y, z] } in fold.parts(x) {
-            // SAFETY: the pipeline was created for other bases than zero; base and counts together are within the limits.
+            // SAFETY: the pipeline was created with `DISPATCH_BASE`; `Fold::parts` keeps base and counts together within the
+            // device's limits.
             unsafe { device.cmd_dispatch_base(commands, a, b, c, x, y, z) };
         }
     } else {
-        // SAFETY: the counts are within the device's limits.
+        // SAFETY: `Groups::counts` compared the counts with the device's limits; the gate's are 1.
         unsafe { device.cmd_dispatch(commands, x, y, z) };
     }
 }

@@ -198,7 +198,8 @@ impl Dispatch {
 fn step(kernel: Kernel, launch: Launch) -> Step {
     let (device, accesses) = (Arc::clone(kernel.device()), launch.accesses.clone());
     let record = move |recorder: &mut Recorder<'_>| {
-        // SAFETY: this kernel made the launch, which holds the blocks; their last uses are recorded with the accesses.
+        // SAFETY: this kernel filled the launch, which holds the blocks: those of the arguments and of the groups by `keep`,
+        // the others since they were made for it.
         unsafe { kernel.record_launch(recorder, &launch) }
     };
     // SAFETY: the launch touches what its `accesses` say, and `record` owns it and with it the blocks.

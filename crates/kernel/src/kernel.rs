@@ -183,7 +183,9 @@ fn create_pipeline(
     let is_unchecked =
         translated.buffer_bounds == BufferBounds::Unchecked && device.plan().features.pipeline_robustness;
     let info = [if is_unchecked { info.push_next(&mut unchecked) } else { info }];
-    // SAFETY: module and layout are alive and fit the SPIR-V's bindings, which the signature was read from.
+    // SAFETY: module and layout are alive, and the layout has the bindings of the signature, which was read from the SPIR-V.
+    // `check_device` compared sizes of workgroups and subgroups with the device's; the constants are of the types that the
+    // module declares (`Binary::constant_values`).
     let created = unsafe { device.raw().create_compute_pipelines(cache, &info, None) };
     let raw =
         created.map_err(|(_, code)| refused(code, device.failed("vkCreateComputePipelines")(code), translated))?[0];
@@ -352,9 +354,10 @@ fn template_entry(i: usize, param: &Param) -> vk::DescriptorUpdateTemplateEntry 
 
 fn create_module(device: &Arc<Device>, spirv: &[u32]) -> Result<Owned<vk::ShaderModule>> {
     let info = vk::ShaderModuleCreateInfo::default().code(spirv);
-    // SAFETY: the words are valid: naga's writer wrote them after its validator passed the shader, or `spirv-val` passed
-    // them (`stored.rs`), or the caller of `Source::spirv_unchecked` answers for them. `check_device` checked capabilities
-    // and extensions against the device.
+    // SAFETY: the words are valid. Those of text were written by naga after its validator passed the shader, in this process
+    // or in one that kept them in the cache's folder, which only this user and root can change (`disk/trust.rs`). Those of
+    // SPIR-V were passed by `spirv-val` (`stored.rs`), or the caller of `Source::spirv_unchecked` promised it.
+    // `check_device` compared capabilities and extensions with those that the device was opened with.
     let raw =
         unsafe { device.raw().create_shader_module(&info, None) }.map_err(device.failed("vkCreateShaderModule"))?;
     // SAFETY: just created; only the pipeline creation below uses it.

@@ -89,8 +89,9 @@ impl Source {
     ///   It is `VKARRAY_SPIRV_VAL`, or found in `PATH`. It runs in about 2 ms, once for each module in a
     ///   [`KernelCache`](crate::KernelCache); a cache on disk keeps that a module passed.
     ///
-    /// So no access of such a kernel reaches memory that is not bound to it. Values that it reads before it writes them are
-    /// arbitrary, and a loop that never ends makes the driver give up the device.
+    /// So no index of such a kernel reaches memory that is not bound to it. Values that it reads before it writes them are
+    /// arbitrary, and a loop that never ends makes the driver give up the device. `docs/unsafe.md` says which undefined
+    /// behaviour of the specification is left: it relies on drivers that compile it to some value.
     ///
     /// Without a validator, or with one that is older than the module, the kernel is refused with
     /// [`Error::Validator`](crate::Error::Validator). [`Source::spirv_unchecked`] needs none.

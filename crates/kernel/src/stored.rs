@@ -111,7 +111,7 @@ impl KernelCache {
         let kept = self.disk.load(Store::Pipelines, &hash, own);
         // SAFETY: what is kept was written by this function, from a cache of the driver's: the file is whole by its
         // checksum, begins with this driver's header, and comes from a folder that only this user and root can change
-        // (`disk/trust.rs`). Elsewhere than on Unix the last is for the user to see to.
+        // (`disk/trust.rs`). On systems other than Unix the folder is not checked: its permissions are the user's duty.
         let cache = unsafe { driver_cache(self.device(), kept.as_deref().unwrap_or_default()) }?;
         let pipeline = Pipeline::new(self.device(), cache.raw(), translated, limits)?;
         // The kernel is there whether or not it can be kept, and a lost device will say so itself. Some drivers have nothing

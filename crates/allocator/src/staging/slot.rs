@@ -70,16 +70,20 @@ impl Slot {
         self.memory.mapping().expect("host memory is mapped")
     }
 
-    /// Bytes that the device does not use: the caller has waited for that, or nothing was recorded with them.
-    pub(crate) fn bytes(&mut self, part: &Range<u64>) -> &mut [u8] {
+    /// The bytes of a part, which must lie in the slot.
+    ///
+    /// # Safety
+    ///
+    /// The device does not use the bytes as long as the result lives: no work with them was recorded, or it was waited for.
+    pub(crate) unsafe fn bytes(&mut self, part: &Range<u64>) -> &mut [u8] {
         assert!(part.start <= part.end && part.end <= self.size(), "{part:?} is outside {} bytes", self.size());
         let place = |at: u64| usize::try_from(at).expect("a mapping is smaller than the address space");
         let (start, len) = (place(part.start), place(part.end - part.start));
         let base = self.mapping().address();
         // SAFETY: the part lies in the memory, as was checked.
         let address = unsafe { base.as_ptr().add(start) };
-        // SAFETY: whoever has the slot has its memory alone, for as long as it is borrowed; the caller keeps the device
-        // off the part; any bytes are valid `u8`s.
+        // SAFETY: the slot owns its memory and is borrowed mutably as long as the slice, so the host has no other reference
+        // to it; the caller promises that the device does not use the part; any bytes are valid `u8`s.
         unsafe { slice::from_raw_parts_mut(address, len) }
     }
 

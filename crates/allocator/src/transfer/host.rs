@@ -205,14 +205,19 @@ impl Block {
         self.wait_for_uses(&atoms, Mode::Read)?;
         let (_hold, uses) = self.device().hold(self.id(), atoms, Mode::Read, Term::Brief)?;
         uses.iter().try_for_each(|last| last.wait(None))?;
-        self.read_mapped(mapping, range.start, target)
+        // SAFETY: the writes were waited for, and the hold refuses later ones.
+        unsafe { self.read_mapped(mapping, range.start, target) }
     }
 
-    /// Copies from the mapping. The caller has waited for the device's last write, and keeps other writers off.
-    pub(crate) fn read_mapped(&self, mapping: Mapping, offset: u64, target: &mut [u8]) -> Result<()> {
+    /// Copies from the mapping.
+    ///
+    /// # Safety
+    ///
+    /// Until the call returns, neither the device nor another thread writes the bytes: earlier writes were waited for.
+    pub(crate) unsafe fn read_mapped(&self, mapping: Mapping, offset: u64, target: &mut [u8]) -> Result<()> {
         let address = self.address(mapping, offset, target.len())?;
         mapping.open(self.device(), &(offset..offset + len(target)), Opening::Look)?;
-        // SAFETY: the mapping holds the range, as `address` checked, and the caller keeps writers off it.
+        // SAFETY: the mapping holds the range, as `address` checked, and the caller promises that nothing writes it.
         let source = unsafe { slice::from_raw_parts(address.cast_const(), target.len()) };
         copy_together(self.allocator().crew(), source, target);
         Ok(())
@@ -256,7 +261,8 @@ impl<'a> OnItsWay<'a, '_> {
         let part = 0..len(self.target);
         self.slot.wait_for_copies(part.clone(), Mode::Read)?;
         self.slot.open(&part)?;
-        self.target.copy_from_slice(self.slot.bytes(&part));
+        // SAFETY: the only work that was recorded with the part was just waited for.
+        self.target.copy_from_slice(unsafe { self.slot.bytes(&part) });
         Ok(self.slot)
     }
 }

@@ -12,7 +12,7 @@ use crate::lock::Mutex;
 /// Whether synchronisation validation looks at what shaders touch, which layers since the middle of 2024 do on request only.
 ///
 /// Every layer is asked, since the version that a manifest states need not be the layer's own. One that does not know such
-/// requests looks in any case, and [`is_about_settings`] sets its complaint aside.
+/// requests looks in any case, and its message about the request is left out: see [`is_about_settings`].
 const SHADER_ACCESSES: &CStr = c"syncval_shader_accesses_heuristic";
 
 /// One message of the validation layer.
@@ -43,7 +43,7 @@ pub(super) fn shader_accesses(on: &vk::Bool32) -> vk::LayerSettingEXT<'_> {
     vk::LayerSettingEXT { value_count: 1, p_values: std::ptr::from_ref(on).cast(), ..setting }
 }
 
-/// Warnings and errors of validation and performance; the loader's general chatter is not a verdict on this program.
+/// Asks for warnings and errors of validation and performance. The loader's general messages say nothing of this program.
 pub(super) fn messenger_info(messages: &Messages) -> vk::DebugUtilsMessengerCreateInfoEXT<'_> {
     use vk::{DebugUtilsMessageSeverityFlagsEXT as Severity, DebugUtilsMessageTypeFlagsEXT as Type};
     vk::DebugUtilsMessengerCreateInfoEXT::default()
@@ -53,14 +53,19 @@ pub(super) fn messenger_info(messages: &Messages) -> vk::DebugUtilsMessengerCrea
         .user_data(std::ptr::from_ref(messages).cast_mut().cast())
 }
 
-/// Called by the validation layer, on whatever thread made the offending call.
+/// Called by the validation layer, on the thread that made the offending call.
+///
+/// # Safety
+///
+/// `user` points to live [`Messages`], and `data` to a valid structure, for the length of the call.
 unsafe extern "system" fn on_message(
     _severity: vk::DebugUtilsMessageSeverityFlagsEXT,
     _type: vk::DebugUtilsMessageTypeFlagsEXT,
     data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
     user: *mut c_void,
 ) -> vk::Bool32 {
-    // SAFETY: `user` is the `Messages` given to `messenger_info`, which outlives the messenger.
+    // SAFETY: the layer passes the `Messages` given to `messenger_info`, in a box that outlives the messenger and the
+    // instance; they are shared, and a mutex guards them.
     let messages = unsafe { &*user.cast::<Messages>() };
     // SAFETY: the layer passes a valid structure for the length of this call.
     let data = unsafe { &*data };

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use spirv::{Op, StorageClass};
+use spirv::{Decoration, Op, StorageClass};
 
 use super::DeviceBounds;
 use super::constants::Values;
@@ -53,16 +53,18 @@ pub(super) fn bounded(
         declarations: Vec::new(),
         functions: Vec::new(),
     };
-    let (mut at, mut functions_at) = (HEADER_WORDS, None);
+    let mut result = words[..HEADER_WORDS.min(words.len())].to_vec();
+    let (mut at, mut is_in_functions) = (HEADER_WORDS, false);
     while let Some(instruction) = instruction_at(words, at)? {
         let end = at + instruction.n_words;
-        if instruction.op() == Op::Function {
-            functions_at.get_or_insert(at);
-        }
-        if functions_at.is_some() {
+        is_in_functions |= instruction.op() == Op::Function;
+        if is_in_functions {
             bounder.take(&instruction, &words[at..end])?;
         } else {
             bounder.check_constant(&instruction)?;
+            if !promises_no_overflow(&instruction)? {
+                result.extend(&words[at..end]);
+            }
         }
         if let (Some(id), Some(ty)) = (instruction.id, instruction.ty) {
             bounder.value_types.insert(id, ty);
@@ -70,13 +72,19 @@ pub(super) fn bounded(
         at = end;
     }
     let Bounder { declarations, functions, next_id, .. } = bounder;
-    let mut result = words[..functions_at.unwrap_or(words.len())].to_vec();
     if let Some(bound) = result.get_mut(BOUND) {
         *bound = next_id;
     }
     result.extend(declarations);
     result.extend(functions);
     Ok(result)
+}
+
+/// Whether an instruction promises that the arithmetic of another never overflows. Where it does all the same, the result is
+/// undefined, and so is a comparison of it with a length: so the promise is left out, and the arithmetic wraps.
+fn promises_no_overflow(instruction: &Instruction<'_>) -> Bounded<bool> {
+    let promises = [Decoration::NoSignedWrap as u32, Decoration::NoUnsignedWrap as u32];
+    Ok(instruction.op() == Op::Decorate && promises.contains(&instruction.operand(1)?))
 }
 
 fn find(contents: &Contents, is_wanted: impl Fn(&Type) -> bool) -> Option<u32> {

@@ -42,7 +42,7 @@ fn translated(name: &str, constants: &[(&str, f64)]) -> Result<Translated> {
 /// Without bounds.
 const UNCHECKED: Options = Options {
     bounds: Bounds::Unchecked,
-    assume_written: true,
+    assume_written: false,
     driver_zeroes: false,
     loops: crate::Loops::AssumeFinite,
     unchecked_division: false,

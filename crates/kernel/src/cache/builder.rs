@@ -90,19 +90,19 @@ impl KernelBuilder {
         self
     }
 
-    /// Leaves shared memory as it is when a workgroup starts. Otherwise a WGSL or GLSL kernel finds zeros there, which
-    /// `docs/decisions/036` shows the cost of.
+    /// Leaves shared memory as it is when a workgroup starts. Otherwise a WGSL or GLSL kernel finds zeros there;
+    /// `docs/decisions/036` shows what that costs.
     ///
     /// # Safety
     ///
-    /// In every dispatch of the kernel, each element of shared memory is written before it is read.
+    /// Each element of shared memory is written before it is read. This holds for every kernel that is built from this builder
+    /// or a clone of it, whatever is set on it later, for its variants ([`Kernel::shared`]), and for every dispatch of them.
     pub unsafe fn assume_written(mut self) -> Self {
         self.options.assume_written = true;
         self
     }
 
-    /// Says what is done about loops that may never end: [`Loops::Bounded`], for a kernel of a builder that had
-    /// [`KernelBuilder::assume_loops_end`], or where that is not [`Loops::DEFAULT`].
+    /// Bounds loops that may never end ([`Loops::Bounded`]), also after [`KernelBuilder::assume_loops_end`].
     pub fn bound_loops(mut self) -> Self {
         self.options.loops = Loops::Bounded;
         self
@@ -113,7 +113,7 @@ impl KernelBuilder {
     ///
     /// # Safety
     ///
-    /// In every dispatch of the kernel, each loop ends.
+    /// Each loop ends, in all kernels and dispatches that [`KernelBuilder::assume_written`] names.
     pub unsafe fn assume_loops_end(mut self) -> Self {
         self.options.loops = Loops::AssumeFinite;
         self
@@ -124,7 +124,7 @@ impl KernelBuilder {
     /// overrules.
     ///
     /// They find indices out of range, division of integers by zero, races between the invocations of a workgroup on shared
-    /// memory and buffers, reads of shared memory that nobody wrote, and barriers that not all invocations come to.
+    /// memory and buffers, reads of shared memory before it is written, and barriers that not all invocations reach.
     pub fn sanitize(mut self, on: bool) -> Self {
         let limits = Limits::from(self.cache.driver_cache.device().info());
         self.options.sanitize = on.then_some(Sanitize { max_shared_bytes: limits.max_shared_bytes });
@@ -135,7 +135,7 @@ impl KernelBuilder {
     ///
     /// # Safety
     ///
-    /// No invocation of any dispatch of the kernel uses an index out of range.
+    /// No invocation uses an index out of range, in all kernels and dispatches that [`KernelBuilder::assume_written`] names.
     pub unsafe fn unchecked(mut self) -> Self {
         self.options.bounds = Bounds::Unchecked;
         self

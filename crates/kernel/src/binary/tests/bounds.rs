@@ -1,6 +1,6 @@
 //! Bounds that are added to SPIR-V: valid ones, of every index that is computed, and a refusal where there can be none.
 
-use spirv::Op;
+use spirv::{Decoration, Op};
 
 use super::*;
 use crate::translate::tests::spirv::spirv_val;
@@ -110,6 +110,30 @@ fn every_computed_index_is_bounded_and_no_other() {
         }
         assert_eq!(count(&translate(&bytes, &UNCHECKED, &[]).unwrap().spirv, Op::Select), 0, "{body}");
     }
+}
+
+#[test]
+fn a_promise_that_nothing_overflows_is_left_out() {
+    let bytes = module("%sum = OpIAdd %u32 %i %one\n%p = OpAccessChain %ptile %tile %sum\nOpStore %p %one");
+    let mut words = translate(&bytes, &UNCHECKED, &[]).unwrap().spirv;
+    let place = |words: &[u32], op: Op| {
+        let mut at = 5;
+        while words[at] & 0xffff != op as u32 {
+            at += (words[at] >> 16) as usize;
+        }
+        at
+    };
+    let sum = words[place(&words, Op::IAdd) + 2];
+    let first = place(&words, Op::Decorate);
+    for promise in [Decoration::NoSignedWrap, Decoration::NoUnsignedWrap] {
+        words.splice(first..first, [3 << 16 | Op::Decorate as u32, sum, promise as u32]);
+    }
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let n_decorations = count(&words, Op::Decorate);
+    let bounded = translate(&bytes, &Options::default(), &[]).unwrap().spirv;
+    assert_eq!(count(&bounded, Op::Decorate), n_decorations - 2);
+    assert_eq!(spirv_val(&bounded), None);
+    assert_eq!(count(&translate(&bytes, &UNCHECKED, &[]).unwrap().spirv, Op::Decorate), n_decorations);
 }
 
 #[test]
