@@ -151,8 +151,8 @@ fn busy(device: &Arc<Device>) -> Busy {
     Busy { pinned, ctx, stream, blocking, kernel, array, table, event, graph: Mutex::new(graph), streams, statistics }
 }
 
-/// Forks while this thread holds guards, registered memory, a pending copy, callbacks and a future; the child lets go of
-/// all of it, and of what other threads are in the middle of using.
+/// Forks while this thread holds guards, registered memory, a pending copy, callbacks and a future; the child drops
+/// all of it, and what other threads were using at the fork.
 fn fork_with_everything_held(busy: &Busy, nth: usize) {
     let (allocator, own) = (busy.ctx.allocator(), busy.ctx.stream().unwrap());
     let blocks = [(); 2].map(|()| allocator.allocate(260, MemoryKind::Pinned).unwrap());

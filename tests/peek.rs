@@ -22,7 +22,7 @@ impl Peek {
         Some(Self { tensor: block.to_host_tensor(&shape, ()).unwrap(), len })
     }
 
-    /// The words of the block now. Whoever may write them meanwhile is the caller's to know.
+    /// The words of the block now. The caller ensures that nothing writes them meanwhile.
     pub(crate) fn words(&self) -> Vec<u32> {
         // SAFETY: the descriptor is read, and not written.
         let first: *const u32 = unsafe { self.tensor.tensor() }.data.cast_const().cast();

@@ -210,8 +210,8 @@ fn while_frees_are_held_back_a_flush_frees_nothing() {
     }
 }
 
-/// What the program says wins, and the variables are not read.
-fn the_program_wins(device: &Arc<Device>) {
+/// Limits that the program sets take precedence, and the variables are not read.
+fn limits_that_the_program_sets_take_precedence(device: &Arc<Device>) {
     let limits = PendingLimits::new(1, 1.0);
     let managers: [Box<dyn MemoryManager>; 2] = [
         Box::new(PassthroughManager::new().with_pending_limits(limits)),
@@ -253,7 +253,7 @@ fn every_manager_reads_its_limits_from_the_environment_or_refuses_them() {
                 }
             }
         }
-        the_program_wins(&device);
+        limits_that_the_program_sets_take_precedence(&device);
         return;
     }
     let cases = [

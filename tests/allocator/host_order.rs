@@ -192,7 +192,7 @@ fn read_late(
             read()
         });
         started.recv().unwrap();
-        // Whoever waits for the stream's work sends it first.
+        // A wait for the stream's work sends that work first.
         poll("the reader", || reader.is_finished() || waiting.timeline().submitted() >= waiting.value());
         write();
         semaphore.raise(1);

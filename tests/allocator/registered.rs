@@ -227,5 +227,5 @@ fn an_owner_that_panics_loses_nothing() {
         return crate::fixture::skipped("an_owner_that_panics_loses_nothing", "import of host memory");
     }
     assert_eq!(manager.usage().n_pending, 0, "it went, at once");
-    give_back(pin().unwrap()); // The pages are nobody's again.
+    give_back(pin().unwrap()); // The pages are free to be pinned again.
 }

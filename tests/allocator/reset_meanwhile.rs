@@ -182,7 +182,7 @@ fn guards_and_tensors_outlive_a_reset() {
         let tensor = shown.block().is_coherent().then(|| shown.block().to_host_tensor(&shape, ()).unwrap());
         drop(shown);
         ctx.reset().unwrap();
-        // Others come and go; nobody's memory is theirs.
+        // Other blocks are made and dropped; none of them gets memory that is still held.
         let others: Vec<_> = (0..10).map(|i| ctx.pinned_array::<u32>([N]).unwrap().fill(i).map(|()| i)).collect();
         assert!(others.iter().all(Result::is_ok));
         ctx.synchronize().unwrap();

@@ -124,7 +124,7 @@ fn busy(ctx: &Context) -> Stream {
 }
 
 #[test]
-fn the_batch_of_a_recording_that_panicked_is_sent_without_anybody_asking() {
+fn the_batch_of_a_recording_that_panicked_is_sent_without_a_flush() {
     let fixture = Fixture::open();
     for is_followed in [false, true] {
         watched("memory that a recording was to use that panicked", || {

@@ -1,4 +1,4 @@
-//! Waits of the device's waiting thread that fail: callbacks hear of their own work's failure, and of nothing else.
+//! Waits of the device's waiting thread that fail: a callback gets the error of its own work, and of no other work.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
@@ -20,7 +20,7 @@ fn fail_waits(times: u32) -> Fault {
     Fault { call: "vkWaitSemaphores", nth: 1, times, code: vk::Result::ERROR_UNKNOWN }
 }
 
-/// A stream whose work waits for the hand, and what its callback will be given.
+/// A stream whose work waits for `hand`, and what its callback will be given.
 fn held_up(ctx: &Context, hand: &RaisedByHand) -> (Stream, Receiver<Outcome>) {
     let stream = ctx.stream().unwrap();
     stream.wait_for(&hand.point(1)).unwrap();
@@ -66,13 +66,13 @@ fn a_wait_that_is_refused_for_lack_of_memory_is_tried_again() {
 }
 
 #[test]
-fn a_wait_for_all_that_fails_fails_nobody_whose_own_wait_does_not() {
+fn a_failed_wait_for_all_fails_no_callback_whose_own_wait_succeeds() {
     let outcomes = outcomes(fail_waits(1));
     assert!(matches!(outcomes, [Ok(()), Ok(())]), "{outcomes:?}");
 }
 
 #[test]
-fn a_wait_that_fails_is_told_to_its_own_callback_alone() {
+fn a_failed_wait_is_reported_to_its_own_callback_alone() {
     // The wait for all, and that for the first alone.
     let [first, second] = outcomes(fail_waits(2));
     assert_eq!(first.unwrap_err().to_string(), "vkWaitSemaphores returned ERROR_UNKNOWN");

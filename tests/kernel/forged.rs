@@ -1,4 +1,4 @@
-//! Arguments that say what is not so: a kernel reaches no byte outside the memory that it is given, whoever described it.
+//! Arguments with wrong descriptions: no kernel reaches a byte outside the memory that it is given.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

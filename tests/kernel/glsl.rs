@@ -1,4 +1,4 @@
-//! GLSL in the styles of OpenGL and OpenGL ES: runs as its author means it.
+//! GLSL in the styles of OpenGL and OpenGL ES: it computes what it computes there.
 
 use vkarray::{Groups, Source};
 

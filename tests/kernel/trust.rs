@@ -168,7 +168,7 @@ fn a_module_is_validated_once_and_a_disk_remembers_it() {
 }
 
 #[test]
-fn what_somebody_answers_for_needs_no_validator() {
+fn unchecked_modules_need_no_validator() {
     let fixture = Fixture::open();
     let bytes = bytemuck::cast_slice::<u32, u8>(&compiled("saxpy.spv")).to_vec();
     // SAFETY: glslang compiled it, and it compares its index with the length of the array.

@@ -342,7 +342,7 @@ impl Allocator {
         Usage { in_use: usage.in_use.saturating_sub(self.shared.staging.bytes()), ..usage }
     }
 
-    /// Nothing in a forked process, where the manager's locks may be held by threads that are not there.
+    /// Nothing in a forked process, where the manager's locks may stay locked for ever.
     fn managers_usage(&self) -> Usage {
         if self.device().is_forked() {
             return Usage { in_use: 0, reserved: 0, n_pending: 0, pending: 0 };

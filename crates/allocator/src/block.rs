@@ -106,7 +106,7 @@ impl Block {
 
     fn track(&self) -> BlockId {
         if self.device().is_forked() {
-            return BlockId::default(); // Another thread of the parent may be in the middle of this.
+            return BlockId::default(); // The initialisation may have been in progress on another thread at the fork.
         }
         *self.id.get_or_init(|| self.device().track_block_after(self.memory().last_uses()))
     }
@@ -129,7 +129,7 @@ impl Block {
     #[must_use]
     pub fn holder(&self) -> Option<Holder> {
         if self.device().is_forked() {
-            return None; // The manager's locks may be held by threads that are not here.
+            return None; // The manager's locks may stay locked for ever in a forked process.
         }
         self.allocator.manager().holder(self.memory())
     }

@@ -23,8 +23,8 @@ const RATIO: &str = "VKARRAY_MAX_PENDING_DEALLOCS_RATIO";
 /// | [`PoolManager`](crate::PoolManager) | none: it keeps memory for the next block | chunks that nothing lies in any more |
 /// | [`ArenaManager`](crate::ArenaManager) | those of the other manager | memory that is not of a frame; frames stay |
 ///
-/// Adaptors change nothing of it. A pool with a low limit gives up what it is for: a limit of 0 makes it ask the driver at
-/// almost every allocation.
+/// Adaptors change none of this. A pool with a low limit is hardly faster than the driver: with a limit of 0 it asks the
+/// driver at almost every allocation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PendingLimits {
     max_count: usize,

@@ -79,7 +79,7 @@ impl fmt::Debug for ManagerFactory {
 ///
 /// [`Error::ManagerNameTaken`]; a name stands for one thing.
 pub fn register_memory_manager(name: impl Into<String>, factory: ManagerFactory) -> Result<()> {
-    registry().register(name.into(), &factory) // Refused, the factory is dropped without the lock.
+    registry().register(name.into(), &factory) // If it is refused, the factory is dropped without the lock.
 }
 
 /// The names of all managers, sorted.

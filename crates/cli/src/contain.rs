@@ -22,7 +22,7 @@ pub(crate) fn silence() {
 
 /// Runs `work`; a panic becomes its message and its place in the source.
 ///
-/// What `work` was changing when it panicked must not be used again: callers hand over what they give it.
+/// What `work` was changing when it panicked must not be used again, so callers give it values that they do not use after.
 pub(crate) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let reason = message(payload.as_ref());

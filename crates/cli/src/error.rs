@@ -115,7 +115,7 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// The codes of `docs/command.md`: 3 where there is no device, 2 where the input is to blame, 1 for the rest.
+    /// The codes of `docs/command.md`: 3 where there is no device, 2 where the input is wrong, 1 for the rest.
     pub(crate) fn exit_code(&self) -> u8 {
         if matches!(self, Self::Array(error) if error.is_no_device()) {
             return 3;

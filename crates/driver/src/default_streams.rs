@@ -27,7 +27,7 @@ impl DefaultStreams {
     #[must_use]
     pub fn of(device: &Arc<Device>) -> Arc<Self> {
         if device.is_forked() {
-            return Self::new(device); // It will have no streams.
+            return Self::new(device); // In a forked process it never gets streams.
         }
         let mut known = device.default_streams().lock();
         known.upgrade().unwrap_or_else(|| {

@@ -70,7 +70,7 @@ impl Future for Done {
                 Err(error) => Poll::Ready(Err(error)),
             };
         };
-        // Cloning a waker and dropping one is code of the runtime, so neither is done under the lock.
+        // Cloning and dropping a waker run code of the program's async runtime, so neither is done under the lock.
         let waker = context.waker().clone();
         let mut locked = waiting.lock();
         if let Some(outcome) = locked.outcome.clone() {

@@ -189,7 +189,7 @@ impl Error {
         matches!(self, Self::LoaderMissing { .. } | Self::NoDevice { .. })
     }
 
-    /// The same error; one of a wait that began earlier reports the whole of its time.
+    /// The same error; for a timeout, with the time since the wait began.
     pub(crate) fn since(self, begun: Instant) -> Self {
         match self {
             Self::Timeout { .. } => Self::Timeout { waited: begun.elapsed() },

@@ -79,7 +79,7 @@ impl Event {
     #[must_use]
     pub fn point(&self) -> Option<Point> {
         if self.device.is_forked() {
-            return None; // The lock may be held by a thread that is not here.
+            return None; // In a forked process the lock may stay locked for ever.
         }
         self.capture().map(|capture| capture.point)
     }

@@ -1,10 +1,10 @@
 //! Whether the process that uses Vulkan objects is the one that made them.
 //!
 //! A forked child has the handles, and neither the driver's threads nor ours; on some drivers it even shares the
-//! memory behind them with its parent. There every call asks [`Device::check_process`](crate::Device::check_process),
-//! or `check_lost`, before it takes a lock that a thread of the parent may hold for ever: it is refused, or answers as of
-//! an object that nothing is known of. What is dropped is left as it is. The system counts forks for us, so that asking
-//! costs one load.
+//! memory behind them with its parent. There every call checks the process before it takes a lock, with
+//! [`Device::check_process`](crate::Device::check_process) or `check_lost`: a thread that held the lock at the fork does not
+//! exist in the child. The call is refused, or returns what it returns for an object without any work. What is dropped is
+//! left as it is. A handler of `pthread_atfork` counts forks, so that the check costs one load.
 
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -90,7 +90,7 @@ struct Held {
 }
 
 impl Held {
-    /// Refuses steps of another device than the graph's: its handles mean nothing there.
+    /// Refuses steps of another device than the graph's: handles are valid on their own device alone.
     fn new<O: Any + Send + Sync>(
         device: &Arc<Device>,
         operation: O,

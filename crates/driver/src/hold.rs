@@ -111,7 +111,7 @@ pub struct HostHold<'a> {
 impl Drop for HostHold<'_> {
     fn drop(&mut self) {
         if self.device.is_forked() {
-            return; // The lock may be held by a thread that is not here.
+            return; // In a forked process the lock may stay locked for ever.
         }
         self.device.holds.end(self.device.shared_tracker(), |tracker: &mut Tracker| tracker.holds.end(self.id));
     }

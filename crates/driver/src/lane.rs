@@ -115,7 +115,7 @@ impl Lane {
         Point::new(Arc::clone(&self.timeline), Arc::downgrade(self), value)
     }
 
-    /// The largest batch number that the device is known to have reached. Asks nobody; may lag.
+    /// The largest batch number that the device is known to have reached. Does not ask the driver, so it may lag.
     pub(crate) fn last_seen(&self) -> u64 {
         self.timeline.last_seen()
     }

@@ -98,7 +98,7 @@ ranks! {
     Tracker,
     /// What a future waits for.
     Future,
-    /// The recording of a device that is on.
+    /// The recording that is in progress on a device.
     TraceSlot,
     /// What was recorded.
     Trace,
@@ -106,7 +106,7 @@ ranks! {
     Semaphores,
     /// The names of a device's kernels.
     Labels,
-    /// What the validation layer said. It speaks in any call of Vulkan.
+    /// The messages of the validation layer, which may come in any call of Vulkan.
     Messages,
 }
 
@@ -154,12 +154,12 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// What it guards: nobody else can have it.
+    /// The data, through an exclusive reference: no lock is needed.
     pub fn get_mut(&mut self) -> &mut T {
         self.inner.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What it guarded.
+    /// The data, without the mutex.
     pub fn into_inner(self) -> T {
         self.inner.into_inner().unwrap_or_else(PoisonError::into_inner)
     }

@@ -52,8 +52,8 @@ impl Device {
         self.loss().first.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// Checks that this is the process that opened the device. What takes a lock asks first: in a forked process the lock
-    /// may be held by a thread that is not there.
+    /// Checks that this is the process that opened the device. Called before a lock is taken: in a forked process the lock
+    /// may stay locked for ever, since the thread that held it at the fork does not exist there.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Device {
     #[must_use]
     pub fn kernel_label(&self, name: &str) -> Label {
         if self.is_forked() {
-            return Label::UNKNOWN_KERNEL; // The lock may be held by a thread that is not here.
+            return Label::UNKNOWN_KERNEL; // In a forked process the lock may stay locked for ever.
         }
         self.loss().labels.kernel(name)
     }

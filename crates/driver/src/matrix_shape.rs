@@ -21,7 +21,7 @@ pub struct MatrixShape {
     pub types: [String; 4],
     /// Whether sums that do not fit become the nearest number that does.
     pub saturating: bool,
-    /// Who holds a matrix together: `subgroup`, `workgroup`, or SPIR-V's number of the scope.
+    /// The invocations that share a matrix: `subgroup`, `workgroup`, or SPIR-V's number of the scope.
     pub scope: String,
 }
 

@@ -29,7 +29,7 @@ impl Point {
 
     /// Where it stands in the hazard table; nothing if its stream is gone, so done.
     pub(crate) fn place(&self) -> Option<hazard::Point> {
-        // Not by its lane: whoever upgrades may become the last holder, and end a lane under the lock of another.
+        // Not by its lane: the upgraded handle may become the last one, and its drop would end a lane under the lock of another.
         let lane = self.timeline.lane().filter(|_| self.lane.strong_count() > 0)?;
         Some(hazard::Point { lane, value: self.value })
     }

@@ -20,7 +20,8 @@ thread_local! {
     static LATER: RefCell<Later> = RefCell::default();
 }
 
-/// While it lives, what batches kept alive is not dropped on this thread, but at its end. Made before a lock is taken.
+/// A scope: while it lives, what batches kept alive is not dropped on this thread, but at the end of the scope. Made before
+/// a lock is taken.
 #[derive(Debug)]
 #[must_use = "it counts until it is dropped"]
 pub struct DropLater {
@@ -49,7 +50,7 @@ impl Drop for DropLater {
         }
         assert_none_held("the drop of what a batch kept");
         kept.clear();
-        // Its room is for the next.
+        // The list's memory is kept for the next time.
         let _ = LATER.try_with(|later| {
             let mut later = later.borrow_mut();
             if later.kept.capacity() == 0 {

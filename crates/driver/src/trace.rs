@@ -85,7 +85,7 @@ impl Trace {
 impl Drop for Trace {
     fn drop(&mut self) {
         if self.device.is_forked() {
-            return; // The lock may be held by a thread that is not here.
+            return; // In a forked process the lock may stay locked for ever.
         }
         self.device.trace().take();
     }

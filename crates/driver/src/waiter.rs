@@ -162,7 +162,7 @@ impl Waiter {
         };
         let failed = wait_any(&waits, timeout).err().filter(|error| !matches!(error, Error::Timeout { .. }));
         if failed.is_some() {
-            thread::sleep(PAUSE); // Whatever it was, it may be over by then.
+            thread::sleep(PAUSE); // The cause may have passed by then.
         }
         // Lack of memory passes. Of another error, the wait does not say which timeline it is about.
         let asks_each = failed.is_some_and(|error| !error.is_out_of_memory());

@@ -61,7 +61,7 @@ impl<'a> ArrayArg<'a> {
         self
     }
 
-    /// Where it says it lies in its block. Only [`Block`] knows whether it does.
+    /// The range of the block that it describes; [`Block::binding`] checks it.
     #[inline]
     pub(crate) fn bytes(&self) -> Range<u64> {
         self.shape.offset..self.shape.offset.saturating_add(self.shape.nbytes)

@@ -2,8 +2,9 @@
 //!
 //! A module comes from a file, so nothing of it is believed. `binary/instruction.rs` cuts it by the grammar of `rspirv`,
 //! `read.rs` checks its structure and keeps what it declares, `constants.rs` and `types.rs` make sense of that, `uses.rs`
-//! finds out what an entry point reads and writes, and `signature.rs` puts it together; `kept.rs` leaves out
-//! what only other entry points need, and `bounded.rs` adds bounds to indices. Wrong input ends in an [`Error::Malformed`] with the word where it is wrong.
+//! finds out what an entry point reads and writes, and `signature.rs` puts it together; `kept.rs` leaves out what only other
+//! entry points need, and `bounded.rs` adds bounds to indices. Wrong input is an [`Error::Malformed`] with the number of the
+//! word that is wrong.
 //!
 //! Not checked here is what happens inside functions: types of operands, structure of loops. The driver trusts these, so
 //! `validator.rs` has `spirv-val` check them. Why not `spirq` or a parse by `rspirv` itself: `docs/decisions/015`; who
@@ -140,7 +141,7 @@ impl Binary {
         signature.matrices =
             matrices(words, contents, point, &values).map_err(|fault| malformed(source_name, fault))?;
         let spirv = match bounds {
-            None => words.clone(), // Somebody answers for every index.
+            None => words.clone(), // The caller of an unsafe function promised that all indices are in range.
             Some(of_device) => bounded(words, contents, &values, of_device).map_err(refused)?,
         };
         Ok(Chosen { spirv, signature, specialization: set.into_iter().collect() })

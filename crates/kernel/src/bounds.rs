@@ -25,8 +25,8 @@ pub(crate) fn are_exact(device: &DeviceInfo, enabled: &Features) -> bool {
     enabled.robust_buffer_access_2 && device.limits.robust_storage_buffer_access_size_alignment == 1
 }
 
-/// Whether the driver zeroes shared memory that is declared with a null initialiser. SwiftShader has the feature, but 64
-/// invocations that count themselves in a variable which starts as zero never reach 64 there (5.0.0, 2026-11-22).
+/// Whether the driver zeroes shared memory that is declared with a null initialiser. SwiftShader has the feature but does it
+/// wrongly: 64 invocations that each add 1 to a variable with such an initialiser do not reach 64 (5.0.0, 2026-11-22).
 pub(crate) fn are_zeroes_the_drivers(device: &DeviceInfo, enabled: &Features) -> bool {
     enabled.zero_initialize_workgroup_memory && device.vendor_id != GOOGLE
 }

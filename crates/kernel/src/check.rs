@@ -246,7 +246,7 @@ impl ArrayCheck<'_> {
     fn check_whole(&self, placement: &Placement) -> Result<()> {
         let (given, rest) = (self.array.nbytes, placement.rest(self.array.nbytes));
         if rest == 0 || self.param.is_constant {
-            return Ok(()); // What constant memory lacks is its length's business.
+            return Ok(()); // `check_length` judges constant memory that is too short.
         }
         let (ty, stride, after) = (self.param.ty.to_string(), placement.packed_bytes(), String::new());
         Err(self.refuse(Mismatch::PartialElement { ty, stride, given, rest, after }))
@@ -320,7 +320,7 @@ impl ArrayCheck<'_> {
             ty => (ty, fixed),
         };
         let ends = element.leaves().into_iter().map(|(at, dtype)| u64::from(at) + u64::from(dtype.itemsize()));
-        // Behind the last number there may be padding, which nobody needs to give.
+        // Behind the last number there may be padding, which the array need not have.
         fixed - ends.max().map_or(0, |end| stride.saturating_sub(end))
     }
 

@@ -165,7 +165,7 @@ impl ConstArray {
         allocator.device().check_process()?;
         let mut staged: SmallVec<[(Form, Arc<Block>); 1]> = SmallVec::new();
         loop {
-            let later = DropLater::begin(); // Until the lock is given back: it ends last.
+            let later = DropLater::begin(); // Ends after the lock is released.
             let dead; // Dropped without the lock.
             let mut held = self.lock();
             dead = held.take_dead();
@@ -225,7 +225,7 @@ impl ConstArray {
                 held.blocks.push(Placed { block: Arc::clone(&block), form });
                 return Ok(block);
             }
-            // Another thread was quicker, or the values are others by now.
+            // Another thread added the block first, or the values were replaced meanwhile.
             drop(held);
             drop(dead);
         }

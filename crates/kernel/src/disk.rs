@@ -1,4 +1,5 @@
-//! Kernels on disk, from one run of a program to the next: [`Disk`], translations, the driver's pipelines, and which SPIR-V is valid, by hash.
+//! Kernels on disk, from one run of a program to the next: [`Disk`]. It keeps translations, the driver's pipelines, and which
+//! SPIR-V a validator passed, by hash.
 //!
 //! What is damaged or foreign is counted and made anew, what cannot be written is counted and forgotten; once a cache is
 //! open, no call fails for it. Content is trusted as far as its folder is: `disk/trust.rs` says which folders are. How a
@@ -52,7 +53,7 @@ pub(crate) struct Disk {
     counters: Counters,
     /// What the folder holds as far as is known; `None` before the first write.
     fill: Mutex<Option<Fill>>,
-    /// Set when the folder is there and nobody else can change it.
+    /// Set when the folder is there and no other user can change it.
     is_trusted: OnceLock<()>,
     /// Whose process this is.
     user: u32,
@@ -123,7 +124,7 @@ impl Disk {
         }
     }
 
-    /// The bytes of a file, `None` if there is none. Refuses what somebody else can change.
+    /// The bytes of a file, `None` if there is none. Refuses a file that another user can change.
     fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
         let Some(file) = folder::open(path)? else { return Ok(None) };
         self.check_folder()?;
@@ -131,8 +132,8 @@ impl Disk {
         folder::read(file).map(Some)
     }
 
-    /// Checks that nobody else can change the folder, which is there. What was so once stays so, unless the user or root
-    /// changes it.
+    /// Checks that no other user can change the folder, which is there. The result is kept: only the user or root can change
+    /// it afterwards.
     fn check_folder(&self) -> io::Result<()> {
         if self.is_trusted.get().is_none() {
             trust::check(&self.settings.directory, self.user)??;

@@ -34,7 +34,7 @@ pub enum Malformed {
     /// An instruction that is not in the grammar of SPIR-V 1.6 and the extensions known here.
     #[error("instruction {opcode} is not supported")]
     Opcode { opcode: u32 },
-    /// An instruction of an extension that is known by name only.
+    /// An instruction that an extension defines and that is not supported here.
     #[error("Op{op} is not supported here")]
     Unsupported { op: &'static str },
     /// Fewer operands than the grammar asks for.

@@ -25,9 +25,9 @@ pub enum MatrixUse {
         rows: u32,
         /// Its columns.
         columns: u32,
-        /// The type of its elements. For whole numbers the sign is not known: it is said by the products.
+        /// The type of its elements. Of integers the signedness is not known from the type: the products declare it.
         component: String,
-        /// Who holds it together, as [`MatrixShape::scope`].
+        /// The invocations that share it, as [`MatrixShape::scope`].
         scope: String,
     },
 }

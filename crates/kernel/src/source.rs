@@ -43,7 +43,7 @@ pub(crate) enum Language {
     Spirv { bytes: Cow<'static, [u8]>, trust: Trust },
 }
 
-/// Who answers for the rules of SPIR-V that `binary.rs` does not check.
+/// What ensures that SPIR-V keeps the rules that `binary.rs` does not check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Trust {
     /// `spirv-val`, and the bounds that are added to the module.

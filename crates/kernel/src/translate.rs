@@ -91,7 +91,7 @@ pub enum Bounds {
 pub enum Loops {
     /// Each ends: by what is written, or else after 2⁶⁴ - 1 rounds, which are counted.
     Bounded,
-    /// The kernel's author answers for it that every loop ends. One that does not is undefined behaviour.
+    /// The kernel's author promises that every loop ends. A loop that does not is undefined behaviour.
     AssumeFinite,
 }
 
@@ -208,10 +208,10 @@ impl Module {
     /// A constant is called by its name, or by its `@id` or `constant_id` in digits. Constants of other entry points may be
     /// set; they have no effect here. Constants of SPIR-V become specialisation constants.
     ///
-    /// SPIR-V of [`Source::spirv`] gets bounds with [`Bounds::Checked`], which [`Options::robust_buffers`] and
-    /// [`Options::robust_matrices`] spare where the device has them. What another entry point alone needs is left out if the
-    /// module declares capabilities for it. The words are not validated here: building a kernel from them does that, and a
-    /// caller who drops the bounds with [`Bounds::Unchecked`] has words that no safe function gives to a driver as they are.
+    /// With [`Bounds::Checked`], SPIR-V of [`Source::spirv`] gets bounds; [`Options::robust_buffers`] and
+    /// [`Options::robust_matrices`] leave those of buffers to a device that has them. If the module declares capabilities that
+    /// only other entry points need, these entry points are left out. The words are not validated here: building a kernel does
+    /// that. Words that were made with [`Bounds::Unchecked`] get their bounds back when [`Source::spirv_words`] takes them.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! Khronos's validator as a process: [`Validator`], which says whether a driver may be given SPIR-V of other compilers.
 //!
 //! A driver trusts SPIR-V, so a module that breaks a rule may crash its compiler or write anywhere. The rules are many and
-//! grow with each version, so they are the specification's own tool's to check. Words and answer travel in temporary
-//! files: no pipe can fill up, and a validator that hangs is ended after [`TIME_LIMIT`].
+//! grow with each version, so Khronos's own tool checks them. Module and answer are passed in temporary files, so that no
+//! pipe can fill up; a validator that hangs is ended after [`TIME_LIMIT`].
 //! Called by `stored.rs`, which remembers what passed. What is checked before is in `binary.rs`.
 
 use std::ffi::OsString;
@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 /// The validator to use instead of that in `PATH`.
 const VARIABLE: &str = "VKARRAY_SPIRV_VAL";
 
-/// How the validator is called in `PATH`.
+/// The validator's name in `PATH`.
 const PROGRAM: &str = "spirv-val";
 
 /// A module of usual size takes 2 ms.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// What of an answer is read.
+/// Bytes of an answer that are read.
 const MAX_ANSWER: u64 = 16 << 10;
 
 /// What the installed validator is, and how it judges.
@@ -77,7 +77,7 @@ impl Validator {
         Self { program, arguments: arguments.chain(layouts).chain(["-"]).collect(), time_limit: TIME_LIMIT }
     }
 
-    /// Has a module judged. Blocks for as long as the validator takes, at most a minute.
+    /// Runs the validator on a module. Blocks until it ends, for a minute at most.
     pub(crate) fn check(&self, words: &[u32]) -> Result<(), Unvalidated> {
         let failed = |reason: io::Error| Unvalidated::Failed { program: self.name(), reason: reason.to_string() };
         let mut answer = tempfile::tempfile().map_err(failed)?;
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_validator_is_told_from_a_wrong_module() {
+    fn an_old_validator_and_a_wrong_module_are_different_errors() {
         let status = |script: &str| Command::new("sh").args(["-c", script]).stdin(Stdio::null()).status().unwrap();
         let judged = |script: &str, answer: &str| match installed().judged(status(script), answer) {
             Ok(()) => "passed".to_owned(),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_validator_is_told_with_what_to_install() {
+    fn a_missing_validator_names_what_to_install() {
         let error = Validator::new("/no/such/spirv-val".into(), true).check(&[]).unwrap_err();
         let text = error.to_string();
         assert!(matches!(error, Unvalidated::Missing { .. }), "{text}");
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn a_validator_that_hangs_floods_or_never_reads_is_survived() {
+    fn a_validator_that_hangs_floods_or_never_reads_does_no_harm() {
         let error = check_with("exec sleep 1000", Duration::from_millis(50)).unwrap_err();
         assert!(error.to_string().contains("it was ended after 0 s"), "{error}");
         check_with("exit 0", TIME_LIMIT).unwrap();

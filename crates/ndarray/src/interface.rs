@@ -224,7 +224,7 @@ impl Context {
         A: AsDeviceArray + Send + Sync + 'static,
     {
         let interface = object.device_array_interface()?;
-        // Asked once: the next answer may be another.
+        // Called once: a second call may return another block.
         let memory = Arc::clone(object.memory());
         let layout = self.check_interface(&memory, &interface, DType::of::<T>())?;
         if let Some(point) = object.ready() {

@@ -32,7 +32,7 @@ pub(super) struct Case {
     pub(super) divides_by_zero: bool,
     /// Whether `x` and `y` are structs in the shader, so that it takes bytes.
     pub(super) takes_bytes: bool,
-    /// Words of `y` that nothing is said of.
+    /// Words of `y` that are not compared.
     pub(super) is_padding: fn(usize) -> bool,
 }
 

@@ -139,7 +139,7 @@ fn return_early(i: u32, h: u32) {
 @compute @workgroup_size(64) fn own_stack(@builtin(global_invocation_id) id: vec3<u32>) {
     if id.x >= arrayLength(&y) { return; }
     let a = x[id.x];
-    // Ackermann's function by hand.
+    // Ackermann's function, with a stack of its own.
     var stack: array<u32, 64>;
     var depth = 1;
     stack[0] = a % 3u;

@@ -222,7 +222,7 @@ impl Drop for PlainPlugin {
     fn drop(&mut self) {
         let Some(device) = self.device.get() else { return };
         let Pieces { live, dropped } = std::mem::take(&mut *self.pieces());
-        std::mem::forget(live); // Somebody may still use what never came back.
+        std::mem::forget(live); // The device or the host may still use memory that never came back.
         for (points, piece) in dropped {
             // What never ends is leaked, and so is what a failed wait leaves in doubt.
             let is_over = points.iter().all(|point| point.wait(Some(std::time::Duration::from_secs(10))).is_ok());

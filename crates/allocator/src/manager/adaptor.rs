@@ -33,14 +33,13 @@ pub struct Asked {
 
 /// A manager around another one. Every method but [`Adaptor::inner`] may be left as it is.
 ///
-/// Whatever implements this is a [`MemoryManager`]. Memory goes from the manager inside to whoever asked, and back,
-/// without passing through the adaptor's hands: it is shown what is given out and what comes back. All methods are called
-/// from any thread, without a lock.
+/// Every adaptor is a [`MemoryManager`]. An adaptor never owns the memory: its methods get references to what the manager
+/// inside gives out and takes back. All methods are called from any thread, without a lock.
 ///
 /// # Safety
 ///
-/// [`Adaptor::inner`] returns the same manager at every call, until the adaptor is dropped or mutably borrowed, and
-/// nobody else mutably borrows or replaces that manager.
+/// [`Adaptor::inner`] returns the same manager at every call, until the adaptor is dropped or mutably borrowed. Until then
+/// that manager is not mutably borrowed or replaced by other code either.
 ///
 /// ```
 /// # use vkarray_allocator::{Adaptor, PoolManager};
@@ -97,10 +96,10 @@ pub unsafe trait Adaptor: fmt::Debug + Send + Sync {
     /// Somebody else holds the memory from now on.
     fn held(&self, _memory: &MemoryPointer, _holder: &Holder) {}
 
-    /// Memory comes back. The manager inside does not have it yet, so it has not been given out again.
+    /// Called when memory is given back, before the manager inside takes it: it has not been given out again.
     fn freeing(&self, _memory: &MemoryPointer) {}
 
-    /// The manager inside has taken back a piece of memory that `bytes` bytes were asked for.
+    /// Called after the manager inside took back a piece of memory that was requested with `bytes` bytes.
     fn freed(&self, _bytes: u64) {}
 }
 

@@ -185,8 +185,8 @@ impl Drop for Shared {
     }
 }
 
-// SAFETY: a frame is memory of the other manager, of the same device, and lives as long as the arena or, with a block
-// that never came back, for good. The ring cuts it into ranges that do not overlap, and gives no range out again before
+// SAFETY: a frame is memory of the other manager, of the same device, and lives as long as the arena; a frame with a block
+// that never came back is leaked. The ring cuts it into ranges that do not overlap, and gives no range out again before
 // all blocks of the frame came back, and then after their uses. All else is the other manager's, passed on unchanged.
 unsafe impl MemoryManager for ArenaManager {
     fn interface_version(&self) -> u32 {

@@ -72,13 +72,13 @@ impl LiveChunks {
         self.0.insert(live).data().as_ffi()
     }
 
-    /// What a pointer names. Other managers' pointers may have the same tag, so the place is compared too.
+    /// The chunk that a pointer is to. Pointers of other managers may have the same tag, so buffer and offset are compared too.
     fn get_mut(&mut self, memory: &MemoryPointer) -> Option<&mut Live> {
         let live = self.0.get_mut(key(memory))?;
         ((live.chunk.buffer(), 0) == (memory.buffer(), memory.offset())).then_some(live)
     }
 
-    /// Takes out what a pointer names. Nothing changes if it names nothing here.
+    /// Takes out the chunk that a pointer is to. Nothing changes if it is to none of this manager.
     fn take(&mut self, memory: &MemoryPointer) -> Option<Live> {
         self.get_mut(memory)?;
         self.0.remove(key(memory))
@@ -100,7 +100,7 @@ impl PassthroughManager {
         Self::default()
     }
 
-    /// Sets how much dropped memory may wait to go back to the driver. Wins over the environment; see
+    /// Sets how much dropped memory may wait to go back to the driver. Takes precedence over the environment; see
     /// [`PendingLimits::from_environment`].
     #[must_use]
     pub fn with_pending_limits(mut self, limits: PendingLimits) -> Self {
@@ -259,8 +259,8 @@ impl State {
 
     fn free(&self, Dropped { kind, chunk }: Dropped) {
         self.tally.free(kind, chunk.memory_size());
-        // SAFETY: made by this source. It came back, with all uses that were not over: the caller of `memfree` vouched for
-        // that. The queue hands it out once, when they are over.
+        // SAFETY: the chunk was made by this source. It was given back with all uses that were not over, by the contract of
+        // `memfree`, and the queue returns it once, when they are over.
         unsafe { self.source.free(chunk) };
     }
 

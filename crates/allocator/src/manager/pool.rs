@@ -67,7 +67,7 @@ impl PoolManager {
     }
 
     /// Limits how much dropped memory may wait for the next block. When more waits, what the device is done with goes back
-    /// to the driver, as far as whole chunks are free. Wins over the environment; see
+    /// to the driver, as far as whole chunks are free. Takes precedence over the environment; see
     /// [`PendingLimits::from_environment`]. Without either, there is no limit.
     #[must_use]
     pub fn with_pending_limits(mut self, limits: PendingLimits) -> Self {
@@ -117,7 +117,7 @@ unsafe impl MemoryManager for PoolManager {
 
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
         if self.state.get().is_none() {
-            // Somebody else may have been quicker; theirs is as good, if it is of the same device.
+            // Another thread may set the state first; it serves as well, if it is of the same device.
             let limits =
                 self.pending_limits.map_or_else(PendingLimits::set_by_environment, |limits| Ok(Some(limits)))?;
             let state = State::new(device, self.limit, limits, self.hold.clone())?;
@@ -213,7 +213,7 @@ unsafe impl MemoryManager for PoolManager {
     fn pending(&self) -> Pending {
         let Some(state) = self.state.get() else { return Pending { n_blocks: 0, bytes: 0 } };
         let (n_blocks, kinds) = state.dropped();
-        // In a forked process its lock may be held by a thread that is not there.
+        // In a forked process the lock may stay locked for ever.
         let is_forked = state.device().is_forked();
         let (n_imports, imports) = if is_forked { (0, 0) } else { state.imports.pending() };
         let n_blocks = usize::try_from(n_blocks).unwrap_or(usize::MAX).saturating_add(n_imports);

@@ -185,7 +185,7 @@ impl<M: MemoryManager> StatisticsScope<'_, M> {
 
 impl<M: MemoryManager> Drop for StatisticsScope<'_, M> {
     fn drop(&mut self) {
-        // In a forked process the lock may be held by a thread that is not there.
+        // In a forked process the lock may stay locked for ever.
         if !self.statistics.origin.is_elsewhere() {
             self.close();
         }

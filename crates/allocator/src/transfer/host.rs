@@ -1,7 +1,8 @@
 //! Copies between a slice of the host and a block.
 //!
-//! Where the host reaches the block, straight through the mapping: an upload if the stream waits for nothing and the
-//! device does not use the bytes, a download after both. Else through slots of staging memory: a small copy through one, a large one through a ring of them, by several threads. Each thread has
+//! Where the host addresses the block, copies go straight through the mapping: an upload if the stream waits for nothing and
+//! the device does not use the bytes, a download after the stream's waits and the writes. Other copies go through slots of
+//! staging memory: a small copy through one, a large one through a ring of them, by several threads. Each thread has
 //! slots of its own: it fills one while the device empties another, or the other way round, and waits for nothing but
 //! the slot that it used longest ago. How many of all that there are says `plan.rs`; `staging.rs` keeps the slots.
 

@@ -1,4 +1,4 @@
-//! Waiting until nothing is in the way of an access.
+//! Waiting until no hold conflicts with an access.
 //!
 //! It takes its locks from `crate::lock`, so that `tests/loom` compiles it with loom's and runs every order of its steps.
 
@@ -11,7 +11,7 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Blocks until nothing is in the way, and returns with the lock: what is found is so until it is given back.
+    /// Blocks until no hold conflicts, and returns with the lock: the result stays true until the lock is released.
     pub(crate) fn pass<'a, T, E>(
         &self,
         holds: &'a Mutex<T>,
@@ -24,7 +24,7 @@ impl Gate {
         Ok(locked)
     }
 
-    /// Ends a hold, and lets all look again who wait.
+    /// Ends a hold, and wakes all waiting threads to check again.
     pub(crate) fn end<T>(&self, holds: &Mutex<T>, end: impl FnOnce(&mut T)) {
         end(&mut holds.lock());
         self.ended.notify_all();

@@ -1,7 +1,7 @@
 //! How the waiting thread learns that there is something to do, and stops looking without missing anything.
 //!
-//! It knows nothing of devices and takes its locks from `crate::lock`, so that `tests/loom` compiles it with loom's and
-//! runs every order of its steps.
+//! It uses no device and takes its locks from `crate::lock`, so that `tests/loom` compiles it with loom's locks and runs
+//! every order of its steps.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

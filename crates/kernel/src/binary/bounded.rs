@@ -110,7 +110,7 @@ struct Bounder<'a> {
 }
 
 impl Bounder<'_> {
-    /// A pointer that is no pointer to anything would be undefined when it is used.
+    /// Refuses pointers without a pointee: an access through one is undefined behaviour.
     fn check_constant(&self, instruction: &Instruction<'_>) -> Bounded<()> {
         let is_empty = matches!(instruction.op(), Op::Undef | Op::ConstantNull);
         if is_empty && self.pointer(instruction.ty).is_some() {

@@ -3,7 +3,7 @@
 //! A module may hold kernels for several devices, and a driver must have every capability that it declares. So where an
 //! entry point does not need all of them, the driver is given the module without the other entry points, the functions,
 //! variables, types and constants that only they use, and the capabilities and extensions that nothing is left to need.
-//! A capability is taken for needed unless the table here knows what needs it. A module with debug information that refers
+//! A capability that is not in the table here counts as needed. A module with debug information that refers
 //! to functions stays whole. Read next: `uses.rs`, whose order of functions this follows.
 
 use std::collections::{HashMap, HashSet};
@@ -15,7 +15,7 @@ use super::instruction::{Checked, HEADER_WORDS, Instruction, instruction_at};
 use super::uses::callers_first;
 use crate::extensions::is_needed as is_extension_needed;
 
-/// The module without what the entry point leaves unused; `None` where it declares no capability in vain.
+/// The module without what the entry point leaves unused; `None` if it declares no capability that is unused.
 pub(super) fn kept(words: &[u32], contents: &Contents, entry: &EntryPoint) -> Checked<Option<Vec<u32>>> {
     let mut marks = Marks::new(words, contents)?;
     if marks.has_debug_info {
@@ -88,8 +88,8 @@ impl Marks {
         Ok(())
     }
 
-    /// Notes what an instruction names. Where ids may follow a mask, every word is taken for one: what is kept too many
-    /// harms nothing.
+    /// Notes the ids in an instruction. Where ids may follow a mask, every word counts as one: a declaration that is kept
+    /// without need does no harm.
     fn note(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
         if has_optional_ids(instruction.op()) {
             self.roots.extend(instruction.ty);

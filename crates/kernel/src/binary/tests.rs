@@ -161,7 +161,7 @@ fn golden_signatures() {
 }
 
 #[test]
-fn what_somebody_answers_for_stays_as_it_is() {
+fn unchecked_modules_stay_as_they_are() {
     for (name, ..) in GOLDEN {
         let bytes = compiled(name);
         // SAFETY: no driver is given it.

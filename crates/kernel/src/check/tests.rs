@@ -247,7 +247,7 @@ fn constant_memory_is_bound_at_its_declared_size() {
 #[test]
 fn what_constant_memory_lacks_is_padded_only_if_that_is_said() {
     // The declared type, the elements that are given, and the bytes that are needed of an array and of a constant: the
-    // padding behind the last number is nobody's to give, and a constant's numbers are packed.
+    // padding behind the last number need not be given, and a constant's numbers are packed.
     let cases: &[(&str, DType, &[usize], [u64; 2])] = &[
         ("array<vec4<f32>, 4>", DType::F32, &[15], [64, 64]),
         ("array<vec4<f32>, 4>", DType::F32, &[0], [64, 64]),

@@ -78,14 +78,14 @@ impl CacheSettings {
         self.mode
     }
 
-    /// These settings, if nobody else can change the folder. A folder that nobody named is not used then: the cache is off,
-    /// and a warning says why, once in a process.
+    /// These settings, if no other user can change the folder. Otherwise a folder that the program or the environment named is
+    /// an error; the default folder is not used: the cache is off, and a warning says why, once in a process.
     pub(crate) fn checked(self) -> Result<Self> {
         static WARNED: Once = Once::new();
         if self.mode == CacheMode::Off {
             return Ok(self);
         }
-        // What the system does not show it does not read either.
+        // If the system does not show the folder's owner, its files cannot be read either.
         let Ok(Err(untrusted)) = trust::check(&self.directory, trust::user()) else { return Ok(self) };
         let error = untrusted.into_error(self.directory);
         if self.is_named {

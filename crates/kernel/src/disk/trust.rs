@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
-/// A place that somebody else can change.
+/// A place that another user can change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Untrusted {
     place: PathBuf,
@@ -57,7 +57,7 @@ const ROOT: u32 = 0;
 /// In a folder with this bit, such as `/tmp`, a file is removed or renamed by its owner alone.
 const STICKY: u32 = 0o1000;
 
-/// What is wrong with a place, if somebody else than `user` and root can change what it leads to.
+/// What is wrong with a place, if a user other than `user` and root can change what it leads to.
 ///
 /// The group with the number of the user is the user's own, as many systems make one: on those a folder is often writable
 /// by its group.
@@ -84,7 +84,7 @@ mod unix {
 
     use super::{Access, File, Path, Role, Untrusted, io, problem};
 
-    /// Links in links end somewhere.
+    /// The most links that are followed.
     const MAX_LINKS: usize = 40;
 
     /// Whose process this is.
@@ -92,7 +92,7 @@ mod unix {
         rustix::process::geteuid().as_raw()
     }
 
-    /// Looks for a place by which somebody else can change what is in `folder`, which need not be there.
+    /// Looks for a place by which another user can change what is in `folder`, which need not be there.
     ///
     /// # Errors
     ///
@@ -122,11 +122,11 @@ mod unix {
         Ok(Ok(()))
     }
 
-    /// Checks that nobody else can change an open file.
+    /// Checks that no other user can change an open file.
     ///
     /// # Errors
     ///
-    /// What the system says; that somebody can.
+    /// The system's error if the file's owner and mode cannot be read; an error if another user can change it.
     pub(in super::super) fn check_file(path: &Path, file: &File, user: u32) -> io::Result<()> {
         let found = access(&file.metadata()?);
         match problem(user, Role::Content, found) {

@@ -1,4 +1,4 @@
-//! A function once more, in which pointer arguments are places in variables: [`with_places`].
+//! A copy of a function in which pointer arguments are replaced by places in variables: [`with_places`].
 //!
 //! naga's expressions may only name earlier ones, so what stands for an argument comes first and all others move behind
 //! it. Images, rays and other things that no kernel has are left alone; the validator refuses them later.

@@ -10,7 +10,7 @@ use super::shared::smallest_scalar;
 use super::site::MemorySpan;
 use crate::signature::Signature;
 
-/// Stands for the place of notes that are not kept.
+/// In place of an offset: the buffer's notes are not kept.
 pub(crate) const NO_NOTES: u32 = u32::MAX;
 
 /// The buffers that an entry point writes.

@@ -3,9 +3,9 @@
 //! Only what changes nothing for a kernel is taken out, and spaces stand in its place, so that lines and columns stay:
 //!
 //! - precisions (`highp`, `precision highp float;`): every number has 32 bits;
-//! - `writeonly`, and `readonly` and `restrict` of members: promises of the author, which nothing here rests on;
+//! - `writeonly`, and `readonly` and `restrict` of members: promises of the author, on which nothing here relies;
 //! - `coherent`: every buffer of the shader is then made coherent instead;
-//! - the version: what a kernel may use differs by names only;
+//! - the version: for kernels, versions differ in names only;
 //! - `in` behind `const`;
 //! - memory barriers beside a `barrier()`, which naga makes order all memory;
 //! - `layout(offset = n)` of a member, which is compared with naga's own offset afterwards.

@@ -129,7 +129,7 @@ fn ended(version: [u8; 2], text: &[u8]) -> Vec<u8> {
     preceded(version, &[text.trim_ascii_end(), b"\n"].concat())
 }
 
-/// Where the header ends, by its own account, and its text, if it is one that may be parsed.
+/// Where the header ends, by the length that it states, and its text, if that can be parsed.
 fn header_text<'a>(name: &str, start: &'a [u8]) -> Result<(u64, &'a [u8])> {
     let other_kind = || FileError::Magic { name: name.to_owned() };
     let version = start.strip_prefix(b"\x93NUMPY").and_then(|rest| rest.first()).ok_or_else(other_kind)?;

@@ -55,7 +55,7 @@ impl<U: Default + Clone> Ring<U> {
         Some((place, offset))
     }
 
-    /// Takes memory of that frame back. `note` adds its uses to the frame's. Refuses, and changes nothing, if all of the
+    /// Takes memory of that frame back. `note` adds its uses to the frame's. Returns `false`, and changes nothing, if all of the
     /// frame's memory is back already.
     #[must_use]
     pub(super) fn free(&mut self, place: usize, note: impl FnOnce(&mut U)) -> bool {

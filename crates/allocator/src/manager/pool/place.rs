@@ -16,7 +16,7 @@ const GENERATION_BITS: u32 = u64::BITS - u32::BITS - SHELF_BITS;
 /// The highest generation.
 pub(super) const LAST_GENERATION: u32 = u32::MAX >> (u32::BITS - GENERATION_BITS);
 
-/// Where a range is on its shelf, and how often the place has changed hands; what is given out names it.
+/// Where a range is on its shelf, and how often that slot has been given to another range; a pointer's tag names both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) slot: u32,

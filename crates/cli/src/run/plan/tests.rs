@@ -223,7 +223,7 @@ fn constant_memory_takes_an_array_as_any_other() {
     bench.plan(&with("zeros:f32[1024]")).unwrap();
     let message = bench.message(&with("zeros:f32[1025]"));
     assert!(message.contains("at most 4096 bytes, got 4100 bytes"), "{message}");
-    // A shorter one has to be meant.
+    // A shorter one must be marked `padded`.
     let message = bench.message(&with("zeros:f32[1023]"));
     let expected = "`weights` is array<vec4<f32>, 256> in constant memory, 4096 bytes, got 4092 bytes; \
                     give the rest, or say `padded` to have it read as zeros";
