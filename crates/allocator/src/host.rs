@@ -14,7 +14,7 @@ use vkarray_driver::{HostHold, Term};
 
 use crate::block::Block;
 use crate::error::{Error, Result};
-use crate::mapping::Opening;
+use crate::mapping::{Mapping, Opening};
 
 /// Bytes of a block that the host reads in place. The device and others may read them too.
 pub struct HostRead<'a> {
@@ -76,6 +76,15 @@ impl Block {
         mapping.open(self.device(), &range, Opening::Look)?;
         let len = usize::try_from(len).expect("a mapping is smaller than the address space");
         Ok((self.address(mapping, start, len)?, len, hold))
+    }
+
+    /// The address of `len` bytes at `offset`, through the block's own mapping. The block may have ended since the call
+    /// began; its memory is there as long as the block.
+    pub(crate) fn address(&self, mapping: Mapping, offset: u64, len: usize) -> Result<*mut u8> {
+        self.bytes(offset, len as u64)?;
+        let offset = usize::try_from(offset).expect("a mapping is smaller than the address space");
+        // SAFETY: the offset lies inside the mapping, which is at least as large as the block.
+        Ok(unsafe { mapping.address().as_ptr().add(offset) })
     }
 }
 

@@ -223,15 +223,6 @@ impl Block {
         copy_together(self.allocator().crew(), source, target);
         Ok(())
     }
-
-    /// The address of `len` bytes at `offset`, through the block's own mapping. The block may have ended since the call
-    /// began; its memory is there as long as the block.
-    pub(crate) fn address(&self, mapping: Mapping, offset: u64, len: usize) -> Result<*mut u8> {
-        self.bytes(offset, len as u64)?;
-        let offset = usize::try_from(offset).expect("a mapping is smaller than the address space");
-        // SAFETY: the offset lies inside the mapping, which is at least as large as the block.
-        Ok(unsafe { mapping.address().as_ptr().add(offset) })
-    }
 }
 
 /// Copies one slice to another of the same length, by several threads if it is long.
