@@ -54,7 +54,8 @@ fn memory_of_another_manager_is_refused_and_frees_nothing() {
             assert!(after.in_use < before.0.in_use || name.starts_with("an arena"), "{name}: {after:?}, {before:?}");
         }
     }
-    // What was given to the wrong one is lost to the right one, which therefore stays, and the layer has nothing to say.
+    // Memory that was given to the wrong manager never comes back to the right one, which therefore stays alive; the layer
+    // reports nothing.
     let complaints = fixture.close();
     assert!(complaints.len() == 1 && complaints[0].starts_with("leak: "), "{complaints:?}");
 }

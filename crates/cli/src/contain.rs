@@ -1,7 +1,7 @@
 //! Panics of what the command calls, turned into errors.
 //!
-//! Decoders of files from elsewhere are not written for hostile input: a panic in one is a damaged file to the user, who
-//! is shown neither its text as a crash nor a backtrace.
+//! Decoders may panic on hostile files. The command then reports a damaged file, without the output of a panic or a
+//! backtrace.
 
 use std::any::Any;
 use std::cell::RefCell;

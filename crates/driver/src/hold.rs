@@ -4,7 +4,7 @@
 //! the book's lock: neither slips in between the other's question and its answer. A hold is state in the book, not a
 //! promise of its guard: a guard that is leaked keeps the device off until the block is retired.
 //!
-//! [`Holds`] is pure, who is to wait and who is refused is in [`Term`], and how they wait is `hold/gate.rs`.
+//! [`Holds`] is pure; [`Term`] says which accesses wait and which are refused; how threads wait is in `hold/gate.rs`.
 
 mod gate;
 

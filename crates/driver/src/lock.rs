@@ -42,9 +42,9 @@ ranks! {
     Constant,
     /// The block of a memory object.
     MemoryObject,
-    /// Of the threads of a host copy, the one that sends.
+    /// Held by the one thread of a host copy that sends work.
     CopyTurn,
-    /// What is left of a host copy.
+    /// The chunks of a host copy that no thread has taken yet.
     CopyProgress,
     /// The set of default streams of a device.
     DefaultStreamSet,

@@ -145,7 +145,7 @@ pub fn check_extensions(signature: &Signature, device: &DeviceInfo, enabled: &[S
                 format!("{name}, which {} has but was opened without; `Request::extensions` asks for it", device.name)
             }
             Some(Provider::Device(name)) => format!("{name}, which {} does not have", device.name),
-            None => "something that is not known here to be part of Vulkan".to_owned(),
+            None => "a Vulkan extension that is not known here".to_owned(),
         };
         let (kernel, extension) = (signature.entry.clone(), extension.clone());
         return Err(Error::Extension { kernel, extension, problem });
@@ -191,7 +191,7 @@ mod tests {
                 "OpenCL.std",
                 h100,
                 &[],
-                "kernel `k` declares OpenCL.std, which needs something that is not known here to be part of Vulkan",
+                "kernel `k` declares OpenCL.std, which needs a Vulkan extension that is not known here",
             ),
         ];
         for &(extension, machine_name, enabled, expected) in cases {

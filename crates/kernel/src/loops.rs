@@ -17,7 +17,8 @@ use crate::text::supported;
 /// The module of an entry point with counters where they are needed, if they are needed anywhere.
 pub(crate) fn bound(module: &Module, entry: &str) -> Result<Option<(Module, ModuleInfo)>> {
     let Some(module) = counted(module) else { return Ok(None) };
-    // The shader was found to bring whole workgroups to its barriers; a counter that runs out is not to end that.
+    // The shader itself was validated with uniform control flow at its barriers. The counter is not uniform for naga, but
+    // never runs out in practice.
     let flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
     let info = Validator::new(flags, supported()).validate(&module).map_err(|error| Error::Spirv {
         kernel: entry.to_owned(),

@@ -136,8 +136,8 @@ fn again(memory: &MemoryPointer, skip: u64, size: u64) -> MemoryPointer {
     unsafe { pointer.with_mapping(mapping) }
 }
 
-// SAFETY: not kept, which is the point: the judge is to find that. The judge uses no memory on the host that two have, and
-// the drivers do not mind who wrote what on the device.
+// SAFETY: deliberately not kept, for the judge to find. The judge makes no host reference to memory that was given out
+// twice, and nothing relies on what such memory holds on the device.
 unsafe impl MemoryManager for Keeping {
     fn interface_version(&self) -> u32 {
         INTERFACE_VERSION + u32::from(self.wrong == Wrong::IsOfAnotherVersion)

@@ -190,7 +190,7 @@ fn has_optional_ids(op: Op) -> bool {
     )
 }
 
-/// What of the device the part of a module needs that is kept.
+/// What the kept part of a module needs of the device.
 #[derive(Default)]
 struct Needed {
     ops: HashSet<u32>,

@@ -1,7 +1,6 @@
 //! The cooperative matrices of an entry point: [`matrices`], for the check against what a device multiplies.
 //!
-//! Sizes may be specialisation constants. Whether whole numbers are signed is said where they are multiplied, not by their
-//! type. The check itself is in `matrix.rs`.
+//! Sizes may be specialisation constants. Whether integers are signed is declared by the multiplication, not by their type. The check itself is in `matrix.rs`.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What becomes of calls with pointers; what they compute is tested on devices.
+//! Which calls with pointers are translated and which are refused; what they compute is tested on devices.
 
 use std::collections::BTreeMap;
 
