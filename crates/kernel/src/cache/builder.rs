@@ -152,6 +152,11 @@ impl KernelBuilder {
     ///
     /// [`Module::parse`]: crate::Module::parse
     /// [`Module::translate`]: crate::Module::translate
+    /// [`Error::Validator`]: crate::Error::Validator
+    /// [`Error::Extension`]: crate::Error::Extension
+    /// [`Error::NotRobust`]: crate::Error::NotRobust
+    /// [`Error::Capability`]: crate::Error::Capability
+    /// [`Error::Driver`]: crate::Error::Driver
     pub fn build(self) -> Result<Kernel> {
         let (cache, key) = self.into_key();
         cache.kernel_of(key)
@@ -162,7 +167,8 @@ impl KernelBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::CompilerThread`] if there can be no thread; [`Forked`](vkarray_driver::Error::Forked).
+    /// [`Error::CompilerThread`](crate::Error::CompilerThread) if no thread can be started;
+    /// [`Forked`](vkarray_driver::Error::Forked).
     pub fn prefetch(self) -> Result<()> {
         let (cache, key) = self.into_key();
         cache.device().check_process()?;
