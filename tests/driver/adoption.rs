@@ -179,7 +179,8 @@ impl Owner {
         unsafe { self.messenger.0.destroy_debug_utils_messenger(self.messenger.1, None) };
         // SAFETY: as above.
         unsafe { self.instance.destroy_instance(None) };
-        let messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        messages.retain(|message| !message.contains("VideoEncode")); // As `fixture::is_not_about_us` says.
         assert!(messages.is_empty(), "validation:\n{}", messages.join("\n"));
     }
 }

@@ -267,6 +267,7 @@ mod tests {
             ("for (var i = 64u; i > 0u; i >>= 1u) { x[i] = i; }", false),
             ("for (var i = 0u; i < x[i]; i++) { x[i + 1u] += 1u; }", false), // Whatever it is compared with.
             ("for (var i = 0u; i < n; i++) { for (var j = i; j < n; j++) { x[j] = i; } }", false),
+            ("for (var i = 0u; i < n; i++) { if x[i] == 3u { break; } }", false),
             ("x[0] = n;", false),
             ("for (var i = 0u; i <= n; i++) {}", true), // For ever, if n is the largest number.
             ("for (var i = 0u; i != n; i++) {}", true),
