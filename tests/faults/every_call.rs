@@ -46,7 +46,7 @@ fn every_call_may_lose_the_device() {
 }
 
 /// Calls of the instance, which is made before anything that could be lost, or which knows of no device.
-const OF_THE_INSTANCE: [&str; 8] = [
+const OF_THE_INSTANCE: [&str; 9] = [
     "vkCreateInstance",
     "vkCreateDebugUtilsMessengerEXT",
     "vkEnumerateInstanceLayerProperties",
@@ -55,6 +55,7 @@ const OF_THE_INSTANCE: [&str; 8] = [
     "vkEnumerateDeviceExtensionProperties",
     "vkEnumeratePhysicalDevices",
     "vkGetPhysicalDeviceCalibrateableTimeDomainsEXT",
+    "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
 ];
 
 #[test]
