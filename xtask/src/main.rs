@@ -13,6 +13,7 @@ mod found;
 mod plan;
 mod probe;
 mod setup;
+mod structure;
 mod suite;
 mod weights;
 
@@ -50,6 +51,8 @@ enum Task {
     },
     /// Runs the gate of every change: format, clippy, documentation, tests
     Ci,
+    /// Checks the source tree: rooms without circles, one type a name, files that introduce themselves
+    Structure,
     /// Reports what Vulkan offers in this process; a process of its own, since drivers can crash
     #[command(hide = true)]
     Probe {
@@ -73,6 +76,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Test { args } => suite::run(&args),
         Task::Demo { image } => demo::run(image.as_deref()).map(|()| ExitCode::SUCCESS),
         Task::Ci => ci::run(),
+        Task::Structure => structure::run(),
         Task::Probe { json } => probe::report(json).map(|()| ExitCode::SUCCESS),
     }
 }
