@@ -152,7 +152,7 @@ mod tests {
             ("a/tests.rs", "use crate::b::Other;"),
             ("b.rs", "pub struct Other; use crate::{a, Thing}; fn f() { super::a::g() } // crate::b"),
         ];
-        assert_eq!(judged(&files), [String::new(); 0]);
+        assert!(judged(&files).is_empty(), "{:?}", judged(&files));
     }
 
     #[test]
