@@ -160,7 +160,7 @@ pub(crate) fn is_not_about_us(message: &ValidationMessage) -> bool {
         || message.id == "WARNING-vkGetDeviceProcAddr-device" && message.text.contains("VideoEncode")
         || message.id == "UNASSIGNED-vkAllocateMemory-maxMemoryAllocationSize"
         || message.id == "SYNC-HAZARD-WRITE-AFTER-WRITE"
-            && message.text.starts_with("vkCmdDispatchBase(): ")
+            && message.text.contains("vkCmdDispatchBase(): WRITE_AFTER_WRITE")
             && message.text.contains("previously written by another vkCmdDispatchBase command")
 }
 
