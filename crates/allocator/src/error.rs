@@ -2,10 +2,10 @@
 
 use vkarray_driver as driver;
 
-use crate::dlpack::TensorError;
-use crate::kind::MemoryKind;
-use crate::memory::UsmType;
-use crate::out_of_memory::OutOfMemory;
+use crate::interop::TensorError;
+use crate::memory::MemoryKind;
+use crate::oom::OutOfMemory;
+use crate::usm::UsmType;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

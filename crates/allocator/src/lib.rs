@@ -3,71 +3,51 @@
 //! **Is:** the choice of memory for a purpose, blocks of bytes that the device tracks, copies between them and the
 //! host, and a queue that frees a dropped block when the device is done with it. **Is not:** elements or shapes (the
 //! ndarray crate), shaders (the kernel crate). **Start** at [`Allocator`] and [`Block`].
+//!
+//! The rooms, from the lowest to the highest; each may use those before it and none behind it:
+//!
+//! | room | what is decided there |
+//! |---|---|
+//! | `memory` | kinds of memory, host mappings, what a manager gives out |
+//! | `oom` | what is tried when memory runs out, and what the error says |
+//! | `free` | when dropped memory may be freed, and how much of it may wait |
+//! | `vulkan` | how memory is asked of the driver: chunks, imports of host memory |
+//! | `manager` | where memory comes from and when it goes back: the trait, the pool, the arena, adaptors, the choice by name |
+//! | `staging` | pinned memory and threads that host copies go through |
+//! | `allocator` | [`Allocator`], [`Block`] and the guards of host access |
+//! | `copy` | copies and fills, on streams, in graphs and from registered memory |
+//! | `interop` | DLPack and the order with foreign work |
+//! | `usm` | memory objects with dpctl's kinds: device, host, shared |
 
 mod allocator;
-mod block;
-mod bytes;
-mod chunk;
-mod cleanup;
-mod crew;
-mod deferred;
-mod dlpack;
+mod copy;
 mod error;
-mod exchange;
-mod fill;
-mod graph;
-mod hold;
-mod holder;
-mod host;
-mod import;
-mod kind;
-mod ladder;
-mod log;
+mod free;
+mod interop;
 mod manager;
-mod mapping;
 mod memory;
-mod memory_info;
-mod out_of_memory;
-mod pending_limits;
-mod pointer;
-mod recent;
-mod register;
-mod selection;
+mod oom;
 mod staging;
-mod transfer;
-mod uses;
+mod usm;
+mod vulkan;
 
-pub use allocator::{Allocator, Pending};
-pub use block::Block;
-pub use bytes::Bytes;
-pub use dlpack::{HostTensor, Tensor, TensorError, TensorShape, tensor_of_bytes};
+pub use allocator::{Allocator, Block, HostRead, HostWrite};
+pub use copy::{CopyNode, FillNode, Region, Registered, RegisteredPath};
 pub use error::{Error, Result};
-pub use graph::{CopyNode, FillNode};
-pub use holder::Holder;
-pub use host::{HostRead, HostWrite};
-pub use kind::MemoryKind;
-pub use ladder::{LadderCounts, Rung, RungCount, Taken, Trail};
-pub use log::{LogStep, read_log};
-pub use manager::adaptor::{Adaptor, Asked};
-pub use manager::failure_callback::{FailureCallback, Verdict};
-pub use manager::host_only::HostOnlyMemoryManager;
-pub use manager::limiting::Limiting;
-pub use manager::logging::Logging;
-pub use manager::statistics::{Counter, ScopeCounters, Statistics, StatisticsScope};
-pub use manager::tracking::{Outstanding, Tracking};
-pub use manager::{
-    ArenaManager, Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, KindCounters, MemoryManager,
-    PassthroughManager, PoolManager, Request, Usage,
+pub use free::{DeferCleanup, PendingLimits};
+pub use interop::{HostTensor, Tensor, TensorError, TensorShape, tensor_of_bytes};
+pub use manager::adaptors::{
+    Adaptor, Asked, Counter, FailureCallback, Limiting, LogStep, Logging, Outstanding, ScopeCounters, Statistics,
+    StatisticsScope, Tracking, Verdict, read_log,
 };
-pub use mapping::Mapping;
-pub use memory::{
+pub use manager::{
+    ArenaManager, Confidence, Counters, HostOnlyMemoryManager, HostOptions, INTERFACE_VERSION, IpcHandle, KindCounters,
+    ManagerFactory, MemoryInfo, MemoryManager, PassthroughManager, Pending, PoolManager, Request, Usage,
+    memory_manager_names, register_memory_manager, set_memory_manager,
+};
+pub use memory::{Bytes, Holder, HostPointer, MappedMemory, Mapping, MemoryKind, MemoryPointer, Owner, PinnedMemory};
+pub use oom::{HeapUse, Holding, LadderCounts, OutOfMemory, PendingOn, Rung, RungCount, Shortage, Taken, Trail};
+pub use usm::{
     DeviceMemory, HostMemory, MemoryBuilder, MemoryContext, MemoryObject, MemoryState, MirroredMemory, Reference,
     SharedMemory, UsmType,
 };
-pub use memory_info::{Confidence, MemoryInfo};
-pub use out_of_memory::{HeapUse, Holding, OutOfMemory, PendingOn, Shortage};
-pub use pending_limits::PendingLimits;
-pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
-pub use register::{Registered, RegisteredPath};
-pub use selection::{ManagerFactory, memory_manager_names, register_memory_manager, set_memory_manager};
-pub use transfer::Region;

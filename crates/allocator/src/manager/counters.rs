@@ -1,6 +1,6 @@
 //! What a memory manager counts, for people and for programs that watch it.
 
-use crate::kind::MemoryKind;
+use crate::memory::MemoryKind;
 
 /// Bytes of one kind of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

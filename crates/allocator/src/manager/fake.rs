@@ -8,14 +8,10 @@ use ash::vk::{self, Handle};
 use vkarray_driver::Device;
 
 use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
-use crate::allocator::Pending;
 use crate::error::{Error, Result};
-use crate::holder::Holder;
-use crate::kind::MemoryKind;
-use crate::ladder::LadderCounts;
-use crate::memory_info::{Confidence, MemoryInfo};
-use crate::out_of_memory::{OutOfMemory, Shortage};
-use crate::pointer::{HostPointer, MemoryPointer, Owner, PinnedMemory};
+use crate::manager::{Confidence, MemoryInfo, Pending};
+use crate::memory::{Holder, HostPointer, MemoryKind, MemoryPointer, Owner, PinnedMemory};
+use crate::oom::{LadderCounts, OutOfMemory, Shortage};
 
 /// What a failing fake says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

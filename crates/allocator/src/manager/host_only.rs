@@ -9,13 +9,10 @@ use std::sync::Arc;
 use vkarray_driver::Device;
 
 use super::{Counters, DeferCleanup, HostOptions, MemoryManager, PassthroughManager, Request, Usage};
-use crate::allocator::Pending;
 use crate::error::{Error, Result};
-use crate::holder::Holder;
-use crate::kind::MemoryKind;
-use crate::ladder::LadderCounts;
-use crate::memory_info::MemoryInfo;
-use crate::pointer::{HostPointer, MemoryPointer, Owner};
+use crate::manager::{MemoryInfo, Pending};
+use crate::memory::{Holder, HostPointer, MemoryKind, MemoryPointer, Owner};
+use crate::oom::LadderCounts;
 
 /// Gives out host memory, pins that of the program, and refuses device memory.
 ///

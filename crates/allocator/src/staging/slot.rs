@@ -1,4 +1,4 @@
-//! [`Slot`]: a piece of pinned memory that host copies go through, again and again.
+//! [`StagingSlot`]: a piece of pinned memory that host copies go through, again and again.
 //!
 //! Like a block it is known to the device's book, so that what the device still does with it is ordered and can be
 //! waited for. Unlike a block it does not hold its allocator, which holds it.
@@ -14,15 +14,14 @@ use vkarray_driver::{Device, Point};
 
 use crate::error::Result;
 use crate::manager::MemoryManager;
-use crate::mapping::{Mapping, Opening};
-use crate::pointer::MemoryPointer;
+use crate::memory::{Mapping, MemoryPointer, Opening};
 
 /// Parts of a slot start at multiples of this many bytes, a cache line.
 const ALIGNMENT: u64 = 64;
 
 /// Pinned memory that belongs to nobody's block.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct StagingSlot {
     memory: MemoryPointer,
     id: BlockId,
     /// How often its allocator had been reset when it was made.
@@ -32,7 +31,7 @@ pub(crate) struct Slot {
     device: Arc<Device>,
 }
 
-impl Slot {
+impl StagingSlot {
     pub(super) fn new(memory: MemoryPointer, device: &Arc<Device>, generation: u64) -> Self {
         let id = device.track_block_after(memory.last_uses());
         Self { memory, id, generation, used: 0, device: Arc::clone(device) }
@@ -111,12 +110,12 @@ impl Slot {
         Ok(self.uses(part, mode).iter().try_for_each(|point| point.wait(None))?)
     }
 
-    /// As [`Slot::wait_for_uses`], for copies that are on their way.
+    /// As [`StagingSlot::wait_for_uses`], for copies that are on their way.
     pub(crate) fn wait_for_copies(&self, part: Range<u64>, mode: Mode) -> Result<()> {
         Ok(self.uses(part, mode).iter().try_for_each(Point::wait_soon)?)
     }
 
-    /// As [`Slot::wait_until_idle`], for copies that are on their way.
+    /// As [`StagingSlot::wait_until_idle`], for copies that are on their way.
     pub(crate) fn wait_until_emptied(&mut self) -> Result<()> {
         self.wait_for_copies(0..self.size(), Mode::Write)?;
         self.used = 0;

@@ -4,17 +4,16 @@
 
 use std::sync::atomic::Ordering;
 
-use super::class::{Class, GRANULE};
-use super::place::Place;
+use super::buffer_range::BufferRange;
+use super::size_class::{Class, GRANULE};
 use super::sizing::Need;
-use super::span::Span;
-use super::state::{KindPool, State};
+use super::state::{KindPool, PoolState};
+use super::tag::SlotId;
 use super::uses::{self, Asker};
-use crate::chunk::{Backing, Chunk};
 use crate::error::{Error, Result};
-use crate::kind::MemoryKind;
-use crate::out_of_memory::{OutOfMemory, Shortage};
-use crate::uses::CarriedUses;
+use crate::memory::{CarriedUses, MemoryKind};
+use crate::oom::{OutOfMemory, Shortage};
+use crate::vulkan::{Backing, Chunk};
 
 /// Whether the error says that there is no memory now. What is larger than any chunk is refused before one is asked for.
 pub(super) fn is_out_of_memory(error: &Error) -> bool {
@@ -35,9 +34,9 @@ pub(super) enum Step {
 
 /// A range that lies on a shelf with uses that may not be over.
 #[derive(Debug)]
-pub(super) struct Lying {
+pub(super) struct PendingRange {
     pub(super) shelf: usize,
-    pub(super) place: Place,
+    pub(super) place: SlotId,
     pub(super) bytes: u64,
     pub(super) uses: CarriedUses,
 }
@@ -49,9 +48,9 @@ impl KindPool {
     }
 }
 
-impl State {
+impl PoolState {
     /// Takes a chunk from the driver, and cuts what is needed out of it.
-    pub(super) fn grow(&self, need: &Need, step: Step) -> Result<Span> {
+    pub(super) fn grow(&self, need: &Need, step: Step) -> Result<BufferRange> {
         let pool = &self.kinds[need.kind.index()];
         let _gate = pool.growing.lock();
         // Whoever held the gate before may have grown it by enough.
@@ -134,7 +133,7 @@ impl State {
     /// Forgets the uses that are over, of everything that lies on a shelf. Never blocks.
     pub(super) fn settle_all(&self) -> Result<()> {
         let mut asker = Asker::new(self.device());
-        for Lying { shelf, place, mut uses, .. } in self.pending() {
+        for PendingRange { shelf, place, mut uses, .. } in self.pending() {
             asker.forget_complete(&mut uses)?;
             let shelved = &self.shelves[shelf];
             shelved.lock().settle(place, uses, &shelved.meter);
@@ -188,7 +187,7 @@ impl State {
 
     /// Waits until the uses of all that lies on a shelf now are over.
     pub(super) fn wait_for_all(&self) -> Result<()> {
-        for Lying { shelf, place, uses, .. } in self.pending() {
+        for PendingRange { shelf, place, uses, .. } in self.pending() {
             uses::wait(self.device(), &uses, None)?;
             let shelved = &self.shelves[shelf];
             shelved.lock().settle(place, CarriedUses::default(), &shelved.meter);
@@ -202,12 +201,12 @@ impl State {
     }
 
     /// What lies on shelves with uses that may not be over.
-    pub(super) fn pending(&self) -> Vec<Lying> {
+    pub(super) fn pending(&self) -> Vec<PendingRange> {
         let mut pending = Vec::new();
         for (shelf, shelved) in self.shelves.iter().enumerate().filter(|(_, shelved)| shelved.meter.n_pending() > 0) {
             let locked = shelved.lock();
             let lying = locked.pending();
-            pending.extend(lying.map(|(place, bytes, uses)| Lying { shelf, place, bytes, uses: uses.clone() }));
+            pending.extend(lying.map(|(place, bytes, uses)| PendingRange { shelf, place, bytes, uses: uses.clone() }));
         }
         pending
     }

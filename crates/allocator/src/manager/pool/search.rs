@@ -5,12 +5,12 @@
 //! memory that makes its next user wait on the device for work it has nothing to do with. The host waits last of all.
 
 use super::growth::{Step, is_out_of_memory};
-use super::shelf::{Found, Taken, Wish};
 use super::sizing::Need;
-use super::state::{Caller, State};
+use super::state::{Caller, PoolState};
+use super::thread_cache::{CachedRange, Found, Wish};
 use super::uses::Asker;
 use crate::error::Result;
-use crate::pointer::MemoryPointer;
+use crate::memory::MemoryPointer;
 
 /// A place where memory may be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ fn sources(circumstances: Circumstances) -> [Source; 7] {
     }
 }
 
-impl State {
+impl PoolState {
     /// Finds memory that the thread's shelf does not offer at once. Frees dropped memory if too much is left.
     #[cold]
     pub(super) fn search(&self, need: &Need, caller: Caller<'_>) -> Result<MemoryPointer> {
@@ -76,7 +76,7 @@ impl State {
                     self.carve(need, caller)
                 }
                 Source::Growth => match self.grow(need, Step::Usual) {
-                    Ok(span) => Some(self.admit(need, caller, Taken::new(span), true)),
+                    Ok(span) => Some(self.admit(need, caller, CachedRange::new(span), true)),
                     Err(error) if is_out_of_memory(&error) => None,
                     Err(error) => return Err(error),
                 },
@@ -88,7 +88,7 @@ impl State {
             }
         }
         let span = self.last_resort(need)?;
-        Ok(self.admit(need, caller, Taken::new(span), true))
+        Ok(self.admit(need, caller, CachedRange::new(span), true))
     }
 
     fn circumstances(&self, need: &Need) -> Circumstances {
@@ -117,7 +117,7 @@ impl State {
 
     fn carve(&self, need: &Need, caller: Caller<'_>) -> Option<MemoryPointer> {
         let span = self.kinds[need.kind.index()].carve(need)?;
-        Some(self.admit(need, caller, Taken::new(span), true))
+        Some(self.admit(need, caller, CachedRange::new(span), true))
     }
 
     /// Takes one range, never more, from another thread's shelf; those at which somebody works are left in peace.

@@ -5,9 +5,9 @@
 
 use vkarray_driver::DeviceInfo;
 
-use super::class::{Class, GRANULE, LARGEST};
+use super::size_class::{Class, GRANULE, LARGEST};
 use crate::error::{Error, Result};
-use crate::kind::MemoryKind;
+use crate::memory::MemoryKind;
 
 /// Bytes of the largest common chunk on the device: taking that much from a driver costs a few milliseconds.
 const LARGEST_CHUNK: u64 = 256 << 20;
@@ -130,7 +130,7 @@ pub(super) fn is_host(kind: MemoryKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kind::tests::{machine, machine_with_window};
+    use crate::memory::kind::tests::{machine, machine_with_window};
 
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;

@@ -10,27 +10,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_driver::{Device, stripe};
 
-use super::class::GRANULE;
-use super::ground::{Ground, Piece};
-use super::meter::Meter;
-use super::place::{N_SHELVES, Place, tag, untag};
-use super::shelf::{Misuse, Shelf, Taken, Wish};
+use super::buffer_range::BufferRange;
+use super::counts::Meter;
+use super::free_list::{Ground, Piece};
+use super::size_class::GRANULE;
 use super::sizing::{Need, Sizing};
-use super::span::Span;
-use crate::chunk::{Chunk, ChunkSource};
-use crate::cleanup::HeapLimits;
-use crate::deferred::Deferred;
+use super::tag::{N_SHELVES, SlotId, tag, untag};
+use super::thread_cache::{CachedRange, Misuse, Shelf, Wish};
 use crate::error::{Error, Result};
-use crate::hold::Hold;
-use crate::holder::Holder;
-use crate::import::Imports;
-use crate::kind::MemoryKind;
-use crate::ladder::Ladder;
+use crate::free::{Deferred, HeapLimits, Hold, PendingLimits};
+use crate::manager::MemoryInfo;
 use crate::manager::counters::Counters;
-use crate::memory_info::MemoryInfo;
-use crate::pending_limits::PendingLimits;
-use crate::pointer::MemoryPointer;
-use crate::uses::CarriedUses;
+use crate::memory::{CarriedUses, Holder, MemoryKind, MemoryPointer};
+use crate::oom::Ladder;
+use crate::vulkan::{Chunk, ChunkSource, Imports};
 
 /// A shelf alone on its cache lines: two that shared one would slow each other down.
 #[derive(Debug)]
@@ -53,7 +46,7 @@ impl Shelved {
     }
 
     #[inline(always)] // Into the short way; whoever searches has time.
-    fn take(&self, need: &Need, holder: &Holder, wish: Wish) -> Option<(Place, Taken<CarriedUses>)> {
+    fn take(&self, need: &Need, holder: &Holder, wish: Wish) -> Option<(SlotId, CachedRange<CarriedUses>)> {
         self.lock().take(need, wish, holder, &self.meter)
     }
 
@@ -115,18 +108,18 @@ impl KindPool {
     }
 
     /// Cuts a range out of the free ones.
-    pub(super) fn carve(&self, need: &Need) -> Option<Span> {
+    pub(super) fn carve(&self, need: &Need) -> Option<BufferRange> {
         self.with(|ground| {
             let piece = ground.take(need.granules)?;
             Some(self.span(ground.chunk(piece.chunk), piece))
         })
     }
 
-    pub(super) fn span(&self, chunk: &Chunk, piece: Piece) -> Span {
+    pub(super) fn span(&self, chunk: &Chunk, piece: Piece) -> BufferRange {
         let offset = piece.offset * GRANULE;
         // SAFETY: the ground cuts ranges out of what the chunk holds, all of which is mapped, at multiples of 256 bytes.
         let mapping = chunk.mapping().map(|first| unsafe { first.after(offset) });
-        Span { buffer: chunk.buffer(), offset, mapping, kind: self.kind, piece }
+        BufferRange { buffer: chunk.buffer(), offset, mapping, kind: self.kind, piece }
     }
 }
 
@@ -140,7 +133,7 @@ pub(super) struct Caller<'a> {
 
 /// A pool of one device's memory.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct PoolState {
     pub(super) shelves: [Shelved; N_SHELVES],
     pub(super) kinds: [KindPool; MemoryKind::ALL.len()],
     /// The most bytes it takes from the driver.
@@ -159,7 +152,7 @@ pub(super) struct State {
     pub(super) source: ManuallyDrop<ChunkSource>,
 }
 
-impl State {
+impl PoolState {
     /// Takes at most `limit` bytes from the driver. `hold` holds frees back.
     pub(super) fn new(
         device: &Arc<Device>,
@@ -224,7 +217,7 @@ impl State {
         &self,
         need: &Need,
         caller: Caller<'_>,
-        taken: Taken<CarriedUses>,
+        taken: CachedRange<CarriedUses>,
         is_new: bool,
     ) -> MemoryPointer {
         let shelved = &self.shelves[caller.home];
@@ -296,7 +289,7 @@ impl State {
     }
 }
 
-impl Drop for State {
+impl Drop for PoolState {
     fn drop(&mut self) {
         if self.device().is_forked() {
             return; // It is the parent's, and its locks may be held by threads that are not here.
@@ -327,8 +320,8 @@ fn report(misuse: Misuse, memory: &MemoryPointer) {
 }
 
 #[inline]
-fn pointer(need: &Need, home: usize, place: Place, taken: Taken<CarriedUses>) -> MemoryPointer {
-    let Span { buffer, offset, mapping, .. } = taken.span;
+fn pointer(need: &Need, home: usize, place: SlotId, taken: CachedRange<CarriedUses>) -> MemoryPointer {
+    let BufferRange { buffer, offset, mapping, .. } = taken.span;
     // SAFETY: the source made the chunk's buffer for every use, on this device. The range was cut out of it at a multiple
     // of 256 bytes, is at least as long as what is needed and a multiple of 256, and lies in no other place: it was taken
     // off its shelf or out of its chunk, and its slot is live until `put`. The chunk stays until all of it is back and done.

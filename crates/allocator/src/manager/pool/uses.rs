@@ -9,9 +9,9 @@ use smallvec::SmallVec;
 use vkarray_driver::hazard::LaneId;
 use vkarray_driver::{Device, Error as DriverError};
 
-use super::shelf::Uses;
+use super::thread_cache::Uses;
 use crate::error::Result;
-use crate::uses::CarriedUses;
+use crate::memory::CarriedUses;
 
 impl Uses for CarriedUses {
     type Lane = LaneId;

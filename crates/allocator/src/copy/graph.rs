@@ -1,0 +1,142 @@
+//! Copies and fills as nodes of a graph: recorded once, run by every replay, changed in between.
+//!
+//! The checks are those of the same operations on a stream, in `transfer.rs`. A change is checked whole before the
+//! graph is touched, so a refused one changes nothing.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use vkarray_driver::{Device, Graph, GraphRecorder, Node, Recorder, Step};
+
+use crate::allocator::Block;
+use crate::error::Result;
+
+/// What a [`FillNode`] does.
+#[derive(Debug)]
+struct Filling {
+    block: Arc<Block>,
+}
+
+/// What a [`CopyNode`] does.
+#[derive(Debug)]
+struct Copying;
+
+/// A fill in a graph. Made by [`Block::record_fill`].
+#[derive(Debug, Clone, Copy)]
+pub struct FillNode(Node<Filling>);
+
+/// A copy in a graph. Made by [`Block::record_copy`].
+#[derive(Debug, Clone, Copy)]
+pub struct CopyNode(Node<Copying>);
+
+impl Block {
+    /// Adds to a graph that the four-byte `pattern` is written over the whole block.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignDevice`](crate::Error::ForeignDevice); nothing is added then.
+    pub fn record_fill(self: &Arc<Self>, graph: &mut GraphRecorder, pattern: u32) -> Result<FillNode> {
+        let step = self.fill_step(graph.device(), pattern)?;
+        Ok(FillNode(graph.add(Filling { block: Arc::clone(self) }, step)?))
+    }
+
+    /// Adds to a graph that the bytes `range` of `source` are copied to this block at `offset`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Block::copy_from_block`]; nothing is added then.
+    pub fn record_copy(
+        self: &Arc<Self>,
+        graph: &mut GraphRecorder,
+        offset: u64,
+        source: &Arc<Self>,
+        range: Range<u64>,
+    ) -> Result<CopyNode> {
+        let step = self.copy_step(graph.device(), offset, source, range)?;
+        Ok(CopyNode(graph.add(Copying, step)?))
+    }
+
+    /// Describes a fill of the whole block as a step of a graph; none if the block is empty.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignDevice`](crate::Error::ForeignDevice).
+    pub fn fill_step(self: &Arc<Self>, device: &Arc<Device>, pattern: u32) -> Result<Option<Step>> {
+        let Some(fill) = self.checked_fill(device, pattern)? else { return Ok(None) };
+        let (block, accesses) = (Arc::clone(self), fill.accesses.clone());
+        let record = move |recorder: &mut Recorder<'_>| {
+            let _kept = &block;
+            // SAFETY: this closure holds the block, whose last use is recorded with the access.
+            unsafe { fill.record(recorder) };
+            Ok(())
+        };
+        // SAFETY: the command writes this block alone, and `record` owns a handle to it.
+        Ok(Some(unsafe { Step::new(device, &accesses, record) }))
+    }
+
+    /// Describes a copy to this block as a step of a graph; none if there is nothing to copy.
+    ///
+    /// # Errors
+    ///
+    /// As [`Block::copy_from_block`].
+    pub fn copy_step(
+        self: &Arc<Self>,
+        device: &Arc<Device>,
+        offset: u64,
+        source: &Arc<Self>,
+        range: Range<u64>,
+    ) -> Result<Option<Step>> {
+        let Some(copy) = self.checked_copy(device, offset, source, range)? else { return Ok(None) };
+        let (blocks, accesses) = ([Arc::clone(self), Arc::clone(source)], copy.accesses.clone());
+        let record = move |recorder: &mut Recorder<'_>| {
+            let _kept = &blocks;
+            // SAFETY: this closure holds both blocks, whose last uses are recorded with the accesses.
+            unsafe { copy.record(recorder) };
+            Ok(())
+        };
+        // SAFETY: the command touches the two ranges of the copy and nothing else, and `record` owns handles to both.
+        Ok(Some(unsafe { Step::new(device, &accesses, record) }))
+    }
+}
+
+impl FillNode {
+    /// Fills with another pattern from the next replay on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`](crate::Error::Driver) if the node belongs to another graph; nothing is changed then.
+    pub fn set_pattern(self, graph: &mut Graph, pattern: u32) -> Result<()> {
+        let block = Arc::clone(&graph.operation(self.0)?.block);
+        self.set(graph, &block, pattern)
+    }
+
+    /// Fills another block from the next replay on.
+    ///
+    /// # Errors
+    ///
+    /// As [`FillNode::set_pattern`] and [`Block::record_fill`]; nothing is changed then.
+    pub fn set(self, graph: &mut Graph, block: &Arc<Block>, pattern: u32) -> Result<()> {
+        let step = block.fill_step(graph.device(), pattern)?;
+        Ok(graph.replace(self.0, Filling { block: Arc::clone(block) }, step)?)
+    }
+}
+
+impl CopyNode {
+    /// Copies other bytes from the next replay on: the bytes `range` of `source`, to `target` at `offset`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`](crate::Error::Driver) if the node belongs to another graph, and those of
+    /// [`Block::record_copy`]; nothing is changed then.
+    pub fn set(
+        self,
+        graph: &mut Graph,
+        target: (&Arc<Block>, u64),
+        source: &Arc<Block>,
+        range: Range<u64>,
+    ) -> Result<()> {
+        let (block, offset) = target;
+        let step = block.copy_step(graph.device(), offset, source, range)?;
+        Ok(graph.replace(self.0, Copying, step)?)
+    }
+}

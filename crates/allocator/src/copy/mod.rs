@@ -1,0 +1,225 @@
+//! Copies between blocks, and fills.
+//!
+//! Everything here knows bytes. Copies from and to the host are `transfer/host.rs`, many regions in one command are
+//! `transfer/regions.rs`.
+
+mod chunking;
+mod fill;
+mod graph;
+mod host;
+mod regions;
+mod registered;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use ash::vk;
+use vkarray_driver::hazard::{Access, Stage};
+use vkarray_driver::{Device, Direction, Label, Recorder, Stream};
+
+use crate::allocator::Block;
+use crate::error::{Error, Result};
+use crate::memory::MemoryKind;
+use crate::vulkan::check_same_device;
+
+pub use graph::{CopyNode, FillNode};
+pub use regions::Region;
+pub use registered::{Registered, RegisteredPath};
+
+/// `vkCmdFillBuffer` writes whole words.
+const FILL_WORD: u64 = 4;
+
+impl Block {
+    /// Copies the bytes `range` of `source` to this block at `offset`, in the order of `stream`. Returns at once.
+    ///
+    /// A large copy between host and device memory rides a transfer queue beside the stream's other work, where the
+    /// device has one. What touches the same bytes is ordered all the same.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ReversedRange`], [`Error::OutOfBounds`], [`Error::ForeignDevice`], [`Error::Overlap`] for overlapping
+    /// ranges of one block; those of recording.
+    pub fn copy_from_block(
+        self: &Arc<Self>,
+        stream: &Stream,
+        offset: u64,
+        source: &Arc<Self>,
+        range: Range<u64>,
+    ) -> Result<()> {
+        let Some(copy) = self.checked_copy(stream.device(), offset, source, range)? else { return Ok(()) };
+        // SAFETY: the blocks are alive, and their memory outlives their last uses, which are recorded with the accesses.
+        unsafe { copy.send(stream, self.direction_from(source)) }
+    }
+
+    /// Which way over the bus a copy goes, if one of the blocks lies in host memory and the other does not.
+    fn direction_from(&self, source: &Self) -> Option<Direction> {
+        match (source.is_in_host_memory(), self.is_in_host_memory()) {
+            (true, false) => Some(Direction::ToDevice),
+            (false, true) => Some(Direction::ToHost),
+            _ => None,
+        }
+    }
+
+    /// Whether it lies on the host's side of the bus.
+    #[must_use]
+    pub fn is_in_host_memory(&self) -> bool {
+        matches!(self.kind(), MemoryKind::Pinned | MemoryKind::WriteCombined)
+    }
+
+    /// Checks a copy to this block at `offset`; nothing if there is nothing to copy.
+    pub(crate) fn checked_copy(
+        self: &Arc<Self>,
+        device: &Arc<Device>,
+        offset: u64,
+        source: &Arc<Self>,
+        range: Range<u64>,
+    ) -> Result<Option<Copy>> {
+        let size =
+            range.end.checked_sub(range.start).ok_or(Error::ReversedRange { start: range.start, end: range.end })?;
+        let from = source.check_range(range.start, size)?;
+        let to = self.check_range(offset, size)?;
+        check_same_device(device, self.device())?;
+        check_same_device(device, source.device())?;
+        if Arc::ptr_eq(self, source) && from.start < to.end && to.start < from.end && size > 0 {
+            return Err(Error::Overlap { from, to });
+        }
+        if size == 0 {
+            return Ok(None);
+        }
+        Ok(Some(Copy {
+            accesses: [source.read(from, Stage::Transfer), self.write(to, Stage::Transfer)],
+            region: vk::BufferCopy {
+                src_offset: source.buffer_offset() + range.start,
+                dst_offset: self.buffer_offset() + offset,
+                size,
+            },
+            src: source.buffer(),
+            dst: self.buffer(),
+            host_reads: self.is_mapped(),
+        }))
+    }
+
+    /// Writes the four-byte `pattern` over the whole block, in the order of `stream`. Returns at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignDevice`]; those of recording.
+    pub fn fill(self: &Arc<Self>, stream: &Stream, pattern: u32) -> Result<()> {
+        let Some(fill) = self.checked_fill(stream.device(), pattern)? else { return Ok(()) };
+        self.send_fill(stream, &fill)
+    }
+
+    /// Fills a range of whole words, from a whole word on; nothing if there is nothing to fill.
+    pub(crate) fn fill_aligned(&self, stream: &Stream, range: Range<u64>, pattern: u32) -> Result<()> {
+        check_same_device(stream.device(), self.device())?;
+        if range.is_empty() {
+            return Ok(());
+        }
+        let fill = self.fill_of(&range, self.write(range.clone(), Stage::Transfer), pattern)?;
+        self.send_fill(stream, &fill)
+    }
+
+    fn send_fill(&self, stream: &Stream, fill: &Fill) -> Result<()> {
+        let record = |recorder: &mut Recorder<'_>| {
+            // SAFETY: the buffer outlives its last use, which is recorded with the access.
+            unsafe { fill.record(recorder) };
+            Ok(())
+        };
+        // SAFETY: the command writes the bytes of the access alone, or the end of the block's own last word.
+        unsafe { stream.record(&fill.accesses, record) }
+    }
+
+    /// Checks a fill; nothing if there is nothing to fill.
+    pub(crate) fn checked_fill(&self, device: &Arc<Device>, pattern: u32) -> Result<Option<Fill>> {
+        check_same_device(device, self.device())?;
+        self.check_alive()?;
+        if self.size() == 0 {
+            return Ok(None);
+        }
+        // The memory reaches past the block's last byte to a whole word; nothing else lies there.
+        let whole = 0..self.size().next_multiple_of(FILL_WORD);
+        self.fill_of(&whole, self.write(0..u64::MAX, Stage::Transfer), pattern).map(Some)
+    }
+
+    fn fill_of(&self, range: &Range<u64>, access: Access, pattern: u32) -> Result<Fill> {
+        let bytes = self.binding(range)?;
+        let (dst, offset, size) = (bytes.buffer, bytes.offset, bytes.range);
+        Ok(Fill { accesses: [access], dst, offset, size, pattern, host_reads: self.is_mapped() })
+    }
+}
+
+/// A copy between blocks that was checked.
+#[derive(Debug)]
+pub(crate) struct Copy {
+    pub(crate) accesses: [Access; 2],
+    region: vk::BufferCopy,
+    src: vk::Buffer,
+    dst: vk::Buffer,
+    host_reads: bool,
+}
+
+impl Copy {
+    /// Records the copy on a stream; given a direction, as one over the bus.
+    ///
+    /// # Safety
+    ///
+    /// The memory on both sides lives until the last uses are reached that are recorded with the accesses.
+    pub(crate) unsafe fn send(&self, stream: &Stream, direction: Option<Direction>) -> Result<()> {
+        let record = |recorder: &mut Recorder<'_>| {
+            // SAFETY: the caller keeps the memory.
+            unsafe { self.record(recorder) };
+            Ok(())
+        };
+        match direction {
+            // SAFETY: the command touches the two ranges of the copy and nothing else.
+            None => unsafe { stream.record(&self.accesses, record) },
+            // SAFETY: as above, and it is a copy.
+            Some(direction) => unsafe { stream.record_copy(direction, self.region.size, &self.accesses, record) },
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The blocks that it was checked for are alive, and outlive the recorded command.
+    pub(crate) unsafe fn record(&self, recorder: &mut Recorder<'_>) {
+        recorder.label(Label::copy(self.region.size));
+        note_host_read(recorder, self.host_reads);
+        let device = recorder.device().raw();
+        // SAFETY: the ranges lie in their buffers and are disjoint; the caller keeps both buffers.
+        unsafe { device.cmd_copy_buffer(recorder.commands(), self.src, self.dst, &[self.region]) };
+    }
+}
+
+/// A fill of a block that was checked.
+#[derive(Debug)]
+pub(crate) struct Fill {
+    pub(crate) accesses: [Access; 1],
+    dst: vk::Buffer,
+    offset: u64,
+    size: u64,
+    pattern: u32,
+    host_reads: bool,
+}
+
+impl Fill {
+    /// # Safety
+    ///
+    /// The block that it was checked for is alive, and outlives the recorded command.
+    pub(crate) unsafe fn record(&self, recorder: &mut Recorder<'_>) {
+        recorder.label(Label::fill(self.size));
+        note_host_read(recorder, self.host_reads);
+        let device = recorder.device().raw();
+        // SAFETY: the memory is at least `size` bytes, a multiple of a word, from a multiple of a word on; the caller keeps it.
+        unsafe { device.cmd_fill_buffer(recorder.commands(), self.dst, self.offset, self.size, self.pattern) };
+    }
+}
+
+fn note_host_read(recorder: &mut Recorder<'_>, host_reads: bool) {
+    if host_reads {
+        recorder.host_will_read();
+    }
+}
+
+fn len(bytes: &[u8]) -> u64 {
+    bytes.len() as u64
+}

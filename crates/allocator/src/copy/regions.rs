@@ -1,0 +1,141 @@
+//! A copy of many regions between two blocks, as one command.
+//!
+//! Whether regions may be copied together is plain data, decided before anything is recorded. What many regions are
+//! good for, and when a kernel is better, is for the array layer to know. One region alone is `transfer.rs`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use ash::vk;
+use vkarray_driver::hazard::Stage;
+use vkarray_driver::{Label, Recorder, Stream};
+
+use super::note_host_read;
+use crate::allocator::Block;
+use crate::error::{Error, Result};
+use crate::vulkan::check_same_device;
+
+/// Bytes of a source block and where they go in a target block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Region {
+    /// Where they lie in the source, in bytes.
+    pub source: u64,
+    /// Where they go in the target, in bytes.
+    pub target: u64,
+    /// How many bytes.
+    pub size: u64,
+}
+
+impl Block {
+    /// Copies regions of `source` to this block, in one command, in the order of `stream`. Returns at once.
+    ///
+    /// The regions are copied in no order. Later work that touches bytes between them waits for the copy too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`], [`Error::ForeignDevice`]; [`Error::Overlap`] if a target region shares bytes with a
+    /// source region of the same block, or with another target region; those of recording.
+    pub fn copy_regions(self: &Arc<Self>, stream: &Stream, source: &Arc<Self>, regions: &[Region]) -> Result<()> {
+        check_same_device(stream.device(), self.device())?;
+        check_same_device(stream.device(), source.device())?;
+        for region in regions {
+            source.check_range(region.source, region.size)?;
+            self.check_range(region.target, region.size)?;
+        }
+        if let Some((from, to)) = shared_bytes(regions, Arc::ptr_eq(self, source)) {
+            return Err(Error::Overlap { from, to });
+        }
+        let regions: Vec<Region> = regions.iter().copied().filter(|region| region.size > 0).collect();
+        let Some((from, to)) = extents(&regions) else { return Ok(()) };
+        let accesses = [source.read(from, Stage::Transfer), self.write(to, Stage::Transfer)];
+        let (from, to) = (source.buffer_offset(), self.buffer_offset());
+        let copy = |region: &Region| {
+            let (src_offset, dst_offset) = (from + region.source, to + region.target);
+            vk::BufferCopy { src_offset, dst_offset, size: region.size }
+        };
+        let copies: Vec<vk::BufferCopy> = regions.iter().map(copy).collect();
+        let bytes = regions.iter().map(|region| region.size).sum();
+        let record = |recorder: &mut Recorder<'_>| {
+            recorder.label(Label::copy(bytes));
+            note_host_read(recorder, self.is_mapped());
+            let device = recorder.device().raw();
+            // SAFETY: the regions lie in their blocks, no target region shares bytes with another or with a source
+            // region, as was checked; both blocks outlive their last uses, which are recorded with the accesses.
+            unsafe { device.cmd_copy_buffer(recorder.commands(), source.buffer(), self.buffer(), &copies) };
+            Ok(())
+        };
+        match self.direction_from(source) {
+            // SAFETY: the command touches bytes inside the two extents and nothing else.
+            None => unsafe { stream.record(&accesses, record) },
+            // SAFETY: as above, and it is a copy.
+            Some(direction) => unsafe { stream.record_copy(direction, bytes, &accesses, record) },
+        }
+    }
+}
+
+/// From the first to past the last byte of the source and of the target; nothing of no regions.
+fn extents(regions: &[Region]) -> Option<(Range<u64>, Range<u64>)> {
+    let extent = |start: fn(&Region) -> u64| {
+        let first = regions.iter().map(start).min()?;
+        let end = regions.iter().map(|region| start(region) + region.size).max()?;
+        Some(first..end)
+    };
+    Some((extent(|region| region.source)?, extent(|region| region.target)?))
+}
+
+/// A target range that shares bytes with another, or with a source range of the same block. The ranges fit 64 bits.
+fn shared_bytes(regions: &[Region], is_one_block: bool) -> Option<(Range<u64>, Range<u64>)> {
+    let mut ranges: Vec<(Range<u64>, bool)> = Vec::with_capacity(2 * regions.len());
+    for region in regions.iter().filter(|region| region.size > 0) {
+        ranges.push((region.target..region.target + region.size, true));
+        if is_one_block {
+            ranges.push((region.source..region.source + region.size, false));
+        }
+    }
+    ranges.sort_unstable_by_key(|(range, _)| range.start);
+    // The range that reaches furthest so far, of the targets and of the sources.
+    let mut furthest: [Option<Range<u64>>; 2] = [None, None];
+    for (range, is_target) in ranges {
+        let may_meet = if is_target { &furthest[..] } else { &furthest[..1] };
+        if let Some(met) = may_meet.iter().flatten().find(|met| met.end > range.start) {
+            return Some((met.clone(), range));
+        }
+        let own = &mut furthest[usize::from(!is_target)];
+        if own.as_ref().is_none_or(|met| met.end < range.end) {
+            *own = Some(range);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_bytes_are_found_as_byte_by_byte() {
+        // Every pair of regions of up to two bytes in seven.
+        let region = |code: u64| Region { source: code % 5, target: code / 5 % 5, size: code / 25 };
+        let mut n_shared = 0;
+        for code in 0..75 * 75 {
+            let regions = [region(code % 75), region(code / 75)];
+            for is_one_block in [false, true] {
+                let covers = |start: u64, size: u64, byte: u64| u64::from((start..start + size).contains(&byte));
+                let writes = |byte| regions.iter().map(|r| covers(r.target, r.size, byte)).sum::<u64>();
+                let reads = |byte| regions.iter().map(|r| covers(r.source, r.size, byte)).sum::<u64>();
+                let is_shared = |byte| writes(byte) > 1 || (is_one_block && writes(byte) * reads(byte) > 0);
+                let expected = (0..7).any(is_shared);
+                assert_eq!(shared_bytes(&regions, is_one_block).is_some(), expected, "{regions:?} {is_one_block}");
+                n_shared += usize::from(expected);
+            }
+        }
+        assert!(n_shared > 1000);
+    }
+
+    #[test]
+    fn extents_span_all_regions() {
+        let regions = [Region { source: 8, target: 1, size: 4 }, Region { source: 2, target: 30, size: 3 }];
+        assert_eq!(extents(&regions), Some((2..12, 1..33)));
+        assert_eq!(extents(&[]), None);
+    }
+}

@@ -1,0 +1,338 @@
+//! Registered memory: a slice of the program that the device copies from and to, for the length of a call.
+//!
+//! What lies in whole pages is imported (`import.rs`), so that copies go straight over the bus; the bytes before and
+//! after, and all of it where nothing can be imported, go through staging memory. The scope ends when the call does:
+//! it waits until the device is done with the slice, writes back what is still in staging memory, and ends the import.
+//! No handle to the pages leaves the call, so there is nothing to leak.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::slice;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use vkarray_driver::Stream;
+use vkarray_driver::hazard::Mode;
+
+use crate::allocator::{Allocator, Block};
+use crate::error::{Error, Result};
+use crate::memory::MemoryKind;
+use crate::vulkan::{page, whole_pages};
+
+/// The largest staged part that is copied without waiting for it.
+const MAX_PENDING: u64 = 64 << 10;
+
+/// How long the end of a scope pauses before it asks a driver again that refused to say whether it is done.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// How the device reaches registered memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RegisteredPath {
+    /// All of it directly.
+    Imported,
+    /// These bytes directly; what is before and after them through staging memory.
+    Parts {
+        /// The bytes that are whole pages.
+        imported: Range<usize>,
+    },
+    /// None of it: all goes through staging memory.
+    Staged,
+}
+
+/// Memory of the program that is registered for the length of a call; see [`Allocator::register`].
+pub struct Registered<'a> {
+    start: NonNull<u8>,
+    len: usize,
+    /// The whole pages and the block over them.
+    imported: Option<(Range<usize>, Arc<Block>)>,
+    /// Copies to this memory that have come as far as staging memory, oldest first.
+    pending: VecDeque<StagedCopy>,
+    allocator: Arc<Allocator>,
+    bytes: PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: it stands for the mutable slice that it was made from; all else in it can be sent.
+unsafe impl Send for Registered<'_> {}
+// SAFETY: as above; a shared reference gives no access to the bytes.
+unsafe impl Sync for Registered<'_> {}
+
+#[derive(Debug, Clone)]
+struct StagedCopy {
+    staging: Arc<Block>,
+    part: Range<usize>,
+}
+
+impl Allocator {
+    /// Lets the device copy from and to `bytes` while `work` runs. [`Registered::path`] says how.
+    ///
+    /// Blocks at the end until the device is done with them, also when `work` panics. A device that never ends is
+    /// waited for without limit: to return would let it write into memory that is no longer lent.
+    ///
+    /// ```compile_fail
+    /// # fn f(allocator: &std::sync::Arc<vkarray_allocator::Allocator>, bytes: &mut [u8], others: &mut [u8]) {
+    /// allocator.register(bytes, |outer| {
+    ///     allocator.register(others, |inner| std::mem::swap(outer, inner)).unwrap(); // Each keeps to its own scope.
+    /// });
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::AlreadyPinned`] if some of the pages are imported already; those of waiting, when `work` has run.
+    pub fn register<R>(
+        self: &Arc<Self>,
+        bytes: &mut [u8],
+        work: impl for<'r> FnOnce(&mut Registered<'r>) -> R,
+    ) -> Result<R> {
+        self.device().check_lost()?;
+        let mut registered = Registered::new(self, bytes)?;
+        let value = work(&mut registered);
+        registered.end()?;
+        Ok(value)
+    }
+}
+
+impl<'a> Registered<'a> {
+    fn new(allocator: &Arc<Allocator>, bytes: &'a mut [u8]) -> Result<Self> {
+        let (start, len) = (NonNull::from(&mut *bytes).cast::<u8>(), bytes.len());
+        let pages = whole_pages(start.addr().get(), len, page(allocator.device().info()));
+        let mut registered = Self {
+            start,
+            len,
+            imported: None,
+            pending: VecDeque::new(),
+            allocator: Arc::clone(allocator),
+            bytes: PhantomData,
+        };
+        if pages.is_empty() {
+            return Ok(registered);
+        }
+        // SAFETY: the pages lie in the slice.
+        let first = unsafe { start.add(pages.start) };
+        // SAFETY: the bytes are lent for the scope. Its end waits for the device and gives the block back, and the manager
+        // then lets the pages go before `memfree` returns, by its contract. No reference to the bytes lives while the device
+        // uses them: those that `read` and `write` give out borrow the registration mutably, so nothing is recorded meanwhile.
+        let pinned = unsafe { allocator.pin(first, pages.len() as u64) };
+        match pinned {
+            Ok(block) => registered.imported = Some((pages, block)),
+            Err(error @ Error::AlreadyPinned { .. }) => return Err(error),
+            Err(error) => {
+                allocator.device().check_lost()?;
+                tracing::debug!(%error, "registered memory is staged");
+            }
+        }
+        Ok(registered)
+    }
+
+    /// How many bytes there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// How the device reaches them.
+    #[must_use]
+    pub fn path(&self) -> RegisteredPath {
+        match &self.imported {
+            None => RegisteredPath::Staged,
+            Some((pages, _)) if *pages == (0..self.len) => RegisteredPath::Imported,
+            Some((pages, _)) => RegisteredPath::Parts { imported: pages.clone() },
+        }
+    }
+
+    /// Copies the bytes `range` to `target` at `offset`, in the order of `stream`. Returns at once, but for an earlier
+    /// copy to bytes that are staged.
+    ///
+    /// # Errors
+    ///
+    /// As [`Block::copy_from_block`] and [`Block::copy_from_host`].
+    pub fn copy_to_block(
+        &mut self,
+        stream: &Stream,
+        target: &Arc<Block>,
+        offset: u64,
+        range: Range<usize>,
+    ) -> Result<()> {
+        self.check(&range)?;
+        target.check_range(offset, range.len() as u64)?;
+        self.settle()?;
+        for part in self.parts(&range) {
+            let to = offset + (part.start - range.start) as u64;
+            match self.pages_of(&part) {
+                Some((block, pages)) => target.copy_from_block(stream, to, block, pages)?,
+                None => target.copy_from_host(stream, to, self.staged(&part))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the bytes `range` of `source` to the bytes at `at`, in the order of `stream`.
+    ///
+    /// Returns at once, unless many bytes are staged: [`Registered::read`] and the end of the scope wait for them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Block::copy_from_block`] and [`Block::copy_to_host`].
+    pub fn copy_from_block(
+        &mut self,
+        stream: &Stream,
+        at: usize,
+        source: &Arc<Block>,
+        range: Range<u64>,
+    ) -> Result<()> {
+        let Range { start, end } = range;
+        let len = end.checked_sub(start).ok_or(Error::ReversedRange { start, end })?;
+        source.check_range(start, len)?;
+        let whole = at..at.saturating_add(usize::try_from(len).unwrap_or(usize::MAX));
+        self.check(&whole)?;
+        for part in self.parts(&whole) {
+            let from = start + (part.start - at) as u64;
+            let bytes = from..from + part.len() as u64;
+            if let Some((block, pages)) = self.pages_of(&part) {
+                block.copy_from_block(stream, pages.start, source, bytes)?;
+            } else if bytes.end - bytes.start > MAX_PENDING {
+                self.settle()?;
+                source.copy_to_host(stream, from, self.staged_mut(&part))?;
+            } else {
+                let staging = self.allocator.allocate(bytes.end - bytes.start, MemoryKind::Pinned)?;
+                staging.copy_from_block(stream, 0, source, bytes)?;
+                self.pending.push_back(StagedCopy { staging, part });
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes. Blocks until the device writes none of them.
+    ///
+    /// # Errors
+    ///
+    /// Those of waiting.
+    pub fn read(&mut self) -> Result<&[u8]> {
+        self.wait(Mode::Read)?;
+        // SAFETY: the slice that was lent. The device was waited for, and while this borrow lives nothing is recorded.
+        Ok(unsafe { slice::from_raw_parts(self.start.as_ptr(), self.len) })
+    }
+
+    /// The bytes, to be written. Blocks until the device uses none of them.
+    ///
+    /// # Errors
+    ///
+    /// Those of waiting.
+    pub fn write(&mut self) -> Result<&mut [u8]> {
+        self.wait(Mode::Write)?;
+        // SAFETY: as in `read`. Work that reads the bytes was waited for too, and the borrow is a mutable one.
+        Ok(unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) })
+    }
+
+    fn wait(&mut self, mode: Mode) -> Result<()> {
+        self.settle()?;
+        self.allocator.device().check_lost()?;
+        match &self.imported {
+            Some((_, block)) => block.wait_for_uses(&(0..block.size()), mode),
+            None => Ok(()),
+        }
+    }
+
+    /// Finishes the copies that have come as far as staging memory.
+    fn settle(&mut self) -> Result<()> {
+        while let Some(StagedCopy { staging, part }) = self.pending.front().cloned() {
+            staging.wait_for_uses(&(0..staging.size()), Mode::Read)?;
+            let mapping = staging.mapping().ok_or(Error::NotOnHost { kind: staging.kind() })?;
+            // SAFETY: the writes were waited for. The block is this registration's alone, and nothing is recorded with it
+            // while `self` is borrowed mutably.
+            unsafe { staging.read_mapped(mapping, 0, self.staged_mut(&part)) }?;
+            self.pending.pop_front(); // Not before: what was refused is asked for again.
+        }
+        Ok(())
+    }
+
+    /// Ends the scope: waits, as long as it takes, until the device uses nothing of it.
+    fn end(&mut self) -> Result<()> {
+        if let Err(forked) = self.allocator.device().check_process() {
+            // The pages are a copy of those that the device uses, and the block's memory is the parent's.
+            (self.imported, self.pending) = (None, VecDeque::new());
+            return Err(forked.into());
+        }
+        let settled = self.settle();
+        let Some((_, block)) = self.imported.take() else { return settled };
+        let waited = until_idle(&block);
+        let block = Arc::into_inner(block).expect("nobody else was given it");
+        // SAFETY: its uses were waited for, or were lost with a device that has come to rest.
+        unsafe { block.give_back_idle() };
+        settled.and(waited)
+    }
+
+    fn check(&self, range: &Range<usize>) -> Result<()> {
+        let (start, end, size) = (range.start as u64, range.end as u64, self.len as u64);
+        let len = end.checked_sub(start).ok_or(Error::ReversedRange { start, end })?;
+        if end <= size { Ok(()) } else { Err(Error::OutOfBounds { offset: start, len, size }) }
+    }
+
+    /// `range`, cut where the imported pages begin and end.
+    fn parts(&self, range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+        let pages = self.imported.as_ref().map_or(0..0, |(pages, _)| pages.clone());
+        let cut = [pages.start, pages.end].map(|at| at.clamp(range.start, range.end));
+        let parts = [range.start..cut[0], cut[0]..cut[1], cut[1]..range.end];
+        parts.into_iter().filter(|part| !part.is_empty())
+    }
+
+    /// The block and the bytes of it that a part is, if it is imported.
+    fn pages_of(&self, part: &Range<usize>) -> Option<(&Arc<Block>, Range<u64>)> {
+        let (pages, block) = self.imported.as_ref()?;
+        let is_in = pages.start <= part.start && part.end <= pages.end;
+        is_in.then(|| (block, (part.start - pages.start) as u64..(part.end - pages.start) as u64))
+    }
+
+    /// Bytes of a part that is not imported.
+    fn staged(&self, part: &Range<usize>) -> &[u8] {
+        // SAFETY: the part lies in the slice that was lent, and the device never reaches staged bytes.
+        unsafe { slice::from_raw_parts(self.address(part), part.len()) }
+    }
+
+    fn staged_mut(&mut self, part: &Range<usize>) -> &mut [u8] {
+        // SAFETY: as above, and the slice was lent to be written.
+        unsafe { slice::from_raw_parts_mut(self.address(part), part.len()) }
+    }
+
+    fn address(&self, part: &Range<usize>) -> *mut u8 {
+        // SAFETY: the part lies in the slice.
+        unsafe { self.start.add(part.start) }.as_ptr()
+    }
+}
+
+/// When the work has panicked, too.
+impl Drop for Registered<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.end() {
+            tracing::error!(%error, "the end of a registration");
+        }
+    }
+}
+
+/// Waits until the device uses nothing of the block: its work is done, or lost with the device.
+fn until_idle(block: &Block) -> Result<()> {
+    loop {
+        let device = block.device();
+        let Err(error) = block.wait_for_uses(&(0..block.size()), Mode::Write) else { return Ok(()) };
+        if device.check_lost().is_err() && device.settle().is_ok() {
+            return Err(error);
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+impl fmt::Debug for Registered<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registered").field("len", &self.len).field("path", &self.path()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,189 @@
+//! Logs of memory: what `manager/logging.rs` writes and RMM writes too, read back.
+//!
+//! Columns are found by their names. A log without kinds, such as RMM's, is of device memory. Pointers are compared and
+//! not understood. What to do with a log is the reader's business; `vkarray bench replay` runs one again.
+
+use std::collections::HashMap;
+use std::io::Read;
+
+use crate::error::{Error, Result};
+use crate::memory::MemoryKind;
+
+/// The columns that are written.
+pub(crate) const COLUMNS: [&str; 7] = ["Thread", "Time", "Action", "Pointer", "Size", "Stream", "Kind"];
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    Allocate,
+    AllocateFailure,
+    Free,
+}
+
+impl Action {
+    const ALL: [Self; 3] = [Self::Allocate, Self::AllocateFailure, Self::Free];
+
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Allocate => "allocate",
+            Self::AllocateFailure => "allocate failure",
+            Self::Free => "free",
+        }
+    }
+}
+
+/// A kind as logs have it.
+pub(crate) fn kind_text(kind: MemoryKind) -> &'static str {
+    match kind {
+        MemoryKind::Device => "device",
+        MemoryKind::Pinned => "pinned",
+        MemoryKind::WriteCombined => "write-combined",
+        MemoryKind::Shared => "shared",
+    }
+}
+
+/// A step of a log, for whoever repeats it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogStep {
+    /// Memory was given out. Its number is how many were given out before it.
+    Allocate {
+        /// Bytes.
+        size: u64,
+        /// What it was for.
+        kind: MemoryKind,
+    },
+    /// Memory could not be given out.
+    Failure {
+        /// Bytes.
+        size: u64,
+        /// What it was to be for.
+        kind: MemoryKind,
+    },
+    /// The memory of that number was given back.
+    Free {
+        /// Its place among the allocations, from zero on.
+        nth: usize,
+    },
+}
+
+/// Reads a log.
+///
+/// # Errors
+///
+/// [`Error::Log`] with the line: not CSV, a column that is missing, an action, size or kind that is none, a pointer that
+/// is freed and not live or given out twice.
+pub fn read_log(source: impl Read) -> Result<Vec<LogStep>> {
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(source);
+    let headers = reader.headers().map_err(|error| refused(1, error.to_string()))?.clone();
+    let column = |name: &str| headers.iter().position(|header| header == name);
+    let needed = |name: &str| column(name).ok_or_else(|| refused(1, format!("there is no column {name}")));
+    let columns = (needed("Action")?, needed("Pointer")?, needed("Size")?, column("Kind"));
+    let (mut live, mut n_given, mut steps) = (HashMap::<String, usize>::new(), 0, Vec::new());
+    for (record, counted) in reader.into_records().zip(2_u64..) {
+        let record = record.map_err(|error| refused(counted, error.to_string()))?;
+        let line = record.position().map_or(counted, csv::Position::line);
+        let (action, pointer, size, kind) = fields(&record, columns).map_err(|reason| refused(line, reason))?;
+        steps.push(match action {
+            Action::Allocate => {
+                if live.insert(pointer.to_owned(), n_given).is_some() {
+                    return Err(refused(line, format!("{pointer} is given out while it is live")));
+                }
+                n_given += 1;
+                LogStep::Allocate { size, kind }
+            }
+            Action::AllocateFailure => LogStep::Failure { size, kind },
+            Action::Free => {
+                let nth = live.remove(pointer);
+                LogStep::Free { nth: nth.ok_or_else(|| refused(line, format!("{pointer} is freed and not live")))? }
+            }
+        });
+    }
+    Ok(steps)
+}
+
+type Columns = (usize, usize, usize, Option<usize>);
+
+/// Reads a line, or says what is wrong with it.
+fn fields(
+    record: &csv::StringRecord,
+    (action, pointer, size, kind): Columns,
+) -> Result<(Action, &str, u64, MemoryKind), String> {
+    let field = |column: usize| record.get(column).unwrap_or_default();
+    let actions = Action::ALL.into_iter();
+    let known = actions.clone().find(|known| known.text() == field(action));
+    let action = known.ok_or_else(|| format!("there is no action `{}`", field(action)))?;
+    let bytes = field(size).parse().map_err(|_| format!("`{}` is not a number of bytes", field(size)))?;
+    let kind = match kind.map(field) {
+        None | Some("") => MemoryKind::Device,
+        Some(text) => {
+            let known = MemoryKind::ALL.into_iter().find(|&known| kind_text(known) == text);
+            known.ok_or_else(|| format!("there is no kind `{text}`"))?
+        }
+    };
+    Ok((action, field(pointer), bytes, kind))
+}
+
+fn refused(line: u64, reason: String) -> Error {
+    Error::Log { line, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = "Thread,Time,Action,Pointer,Size,Stream\n";
+
+    #[test]
+    fn a_log_of_rmm_is_read() {
+        let log = format!(
+            "{HEADER}1,10:00:00.000001,allocate,0x7f00,1000,0x0\n2,10:00:00.000002,allocate,0x7f10,24,0x1\n\
+            1,10:00:00.000003,free,0x7f00,1000,0x0\n1,10:00:00.000004,allocate failure,0x0,99,0x0\n\
+            1,10:00:00.000005,allocate,0x7f00,5,0x0\n1,10:00:00.000006,free,0x7f10,24,0x0\n1,10:00:00.000006,free,0x7f00,5,0x0\n"
+        );
+        let kind = MemoryKind::Device;
+        let expected = [
+            LogStep::Allocate { size: 1000, kind },
+            LogStep::Allocate { size: 24, kind },
+            LogStep::Free { nth: 0 },
+            LogStep::Failure { size: 99, kind },
+            LogStep::Allocate { size: 5, kind }, // The address is used again.
+            LogStep::Free { nth: 1 },
+            LogStep::Free { nth: 2 },
+        ];
+        assert_eq!(read_log(log.as_bytes()).unwrap(), expected);
+        assert_eq!(read_log(HEADER.as_bytes()).unwrap(), []);
+    }
+
+    #[test]
+    fn kinds_are_read_back() {
+        for kind in MemoryKind::ALL {
+            let log = format!("Kind,Action,Pointer,Size\n{},allocate,a+0,8\n", kind_text(kind));
+            assert_eq!(read_log(log.as_bytes()).unwrap(), [LogStep::Allocate { size: 8, kind }]);
+        }
+    }
+
+    #[test]
+    fn a_damaged_log_is_refused_with_its_line() {
+        let cases = [
+            ("", "line 1: there is no column Action"),
+            ("Action,Size\n", "line 1: there is no column Pointer"),
+            ("Action,Pointer,Size\nallocate,a,1\nresize,a,2\n", "line 3: there is no action `resize`"),
+            ("Action,Pointer,Size\nallocate,a,-1\n", "line 2: `-1` is not a number of bytes"),
+            (
+                "Action,Pointer,Size\nallocate,a,18446744073709551616\n",
+                "line 2: `18446744073709551616` is not a number of bytes",
+            ),
+            ("Action,Pointer,Size,Kind\nallocate,a,1,vram\n", "line 2: there is no kind `vram`"),
+            ("Action,Pointer,Size\nallocate,a,1\nallocate,a,1\n", "line 3: a is given out while it is live"),
+            ("Action,Pointer,Size\nfree,a,1\n", "line 2: a is freed and not live"),
+        ];
+        for (log, text) in cases {
+            let message = read_log(log.as_bytes()).unwrap_err().to_string();
+            assert_eq!(message, format!("the log of memory, {text}"));
+        }
+        let message = read_log(b"Action,Pointer,Size\nallocate,a\n".as_slice()).unwrap_err().to_string();
+        assert!(message.starts_with("the log of memory, line 2: "), "{message}"); // A field is missing.
+        let message = read_log(b"Action,Pointer,Size\nallocate,\xff,1\n".as_slice()).unwrap_err().to_string();
+        assert!(message.starts_with("the log of memory, line 2: "), "{message}");
+    }
+}

@@ -1,0 +1,152 @@
+//! Writes down each allocation and free as a line of CSV, in the columns of RMM's logs and one more, the kind.
+//!
+//! What reads a log is `../log.rs`. A free stands in the log before the memory can be given out again.
+
+use std::cell::Cell;
+use std::fmt;
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ash::vk::Handle;
+use vkarray_driver::Device;
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
+
+use super::{Adaptor, Asked};
+use crate::manager::MemoryManager;
+use crate::manager::adaptors::log_format::{Action, COLUMNS, kind_text};
+use crate::memory::{MemoryKind, MemoryPointer};
+
+/// Writes a log of what a manager gives out and takes back.
+pub struct Logging<M, W: Write> {
+    log: Mutex<Log<W>>,
+    /// Names the streams. Weak, so that a log does not keep a device open.
+    device: OnceLock<Weak<Device>>,
+    inner: M,
+}
+
+struct Log<W: Write> {
+    writer: csv::Writer<W>,
+    failure: Option<Arc<csv::Error>>,
+}
+
+/// A line, but for thread and time.
+struct Line<'a> {
+    action: Action,
+    memory: Option<&'a MemoryPointer>,
+    size: u64,
+    kind: MemoryKind,
+    stream: Option<u64>,
+}
+
+impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
+    /// Writes to `writer`, which is called under a lock: it must not allocate from this manager. Lines are gathered
+    /// and written in large pieces.
+    ///
+    /// When writing fails, nothing more is written and the memory is given out all the same; see
+    /// [`Logging::failure`].
+    pub fn new(inner: M, writer: W) -> Self {
+        let writer = csv::WriterBuilder::new().has_headers(false).from_writer(writer);
+        let mut log = Log { writer, failure: None };
+        log.write(|writer| writer.write_record(COLUMNS));
+        Self { log: Mutex::new(Rank::Log, log), device: OnceLock::new(), inner }
+    }
+
+    /// Hands what was gathered to the writer.
+    pub fn flush_log(&self) {
+        self.log().write(|writer| Ok(writer.flush()?));
+    }
+
+    /// What ended the log early, if anything did.
+    #[must_use]
+    pub fn failure(&self) -> Option<Arc<csv::Error>> {
+        self.log().failure.clone()
+    }
+
+    fn write(&self, line: &Line<'_>) {
+        let pointer = line
+            .memory
+            .map_or_else(String::new, |memory| format!("{:#x}+{}", memory.buffer().as_raw(), memory.offset()));
+        let stream = line.stream.map_or_else(String::new, |number| number.to_string());
+        let (thread, size) = (thread_number().to_string(), line.size.to_string());
+        let mut log = self.log();
+        let time = time_text(SystemTime::now()); // Under the lock, so that times rise.
+        let fields = [&thread, &time, line.action.text(), &pointer, &size, &stream, kind_text(line.kind)];
+        log.write(|writer| writer.write_record(fields));
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log<W>> {
+        // A writer that panicked leaves a torn line at worst.
+        self.log.lock()
+    }
+
+    /// The stream that used the memory last, as far as there is one.
+    fn last_stream(&self, memory: &MemoryPointer) -> Option<u64> {
+        let device = self.device.get()?.upgrade()?;
+        device.points(memory.last_uses()).last()?.timeline().stream_number()
+    }
+}
+
+impl<W: Write> Log<W> {
+    fn write(&mut self, write: impl FnOnce(&mut csv::Writer<W>) -> csv::Result<()>) {
+        if self.failure.is_some() {
+            return;
+        }
+        if let Err(error) = write(&mut self.writer) {
+            tracing::warn!(%error, "the log of memory ends here");
+            self.failure = Some(Arc::new(error));
+        }
+    }
+}
+
+// SAFETY: the manager inside is a private field that nothing assigns to.
+unsafe impl<M: MemoryManager, W: Write + Send> Adaptor for Logging<M, W> {
+    type Inner = M;
+
+    fn inner(&self) -> &M {
+        &self.inner
+    }
+
+    fn initialized(&self, device: &Arc<Device>) {
+        self.device.get_or_init(|| Arc::downgrade(device));
+    }
+
+    fn after(&self, asked: &Asked, given: Option<&MemoryPointer>) {
+        let action = if given.is_some() { Action::Allocate } else { Action::AllocateFailure };
+        self.write(&Line { action, memory: given, size: asked.size, kind: asked.kind, stream: None });
+    }
+
+    fn freeing(&self, memory: &MemoryPointer) {
+        let (size, kind, stream) = (memory.size(), memory.kind(), self.last_stream(memory));
+        self.write(&Line { action: Action::Free, memory: Some(memory), size, kind, stream });
+    }
+}
+
+impl<M: fmt::Debug, W: Write> fmt::Debug for Logging<M, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Logging").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+/// The calling thread's number, from one on, in the order in which threads first log.
+fn thread_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    thread_local!(static NUMBER: Cell<u64> = const { Cell::new(0) });
+    NUMBER.with(|number| {
+        if number.get() == 0 {
+            number.set(NEXT.fetch_add(1, Ordering::Relaxed));
+        }
+        number.get()
+    })
+}
+
+/// The time of day in UTC, as `14:03:59.000001`.
+fn time_text(time: SystemTime) -> String {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (seconds, micros) = (since.as_secs() % 86_400, since.subsec_micros());
+    format!("{:02}:{:02}:{:02}.{micros:06}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! How much memory a device has, and how much of it can still be had. Pure.
+//!
+//! The driver's estimate is asked for by the driver crate (`budget.rs` there); a manager says what it has given out.
+
+use crate::oom::HeapUse;
+
+/// Bytes of device memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryInfo {
+    /// That can still be had, as far as is known: from the driver, or because a manager keeps it for the next block. What
+    /// the device may still use is not free yet.
+    pub free: u64,
+    /// That there are.
+    pub total: u64,
+    /// How `free` is known.
+    pub confidence: Confidence,
+}
+
+/// How a [`MemoryInfo`] came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confidence {
+    /// The driver says what this process may use and does use (`VK_EXT_memory_budget`). An estimate, which other
+    /// processes change at any time.
+    Budget,
+    /// The heap's size less what this manager has taken from it. Others on the device are not seen.
+    OwnUse,
+}
+
+impl MemoryInfo {
+    /// What is free on a heap of which a manager has taken `taken` bytes, of which `kept` lie ready for the next block.
+    pub(crate) fn of(heap: HeapUse, taken: u64, kept: u64) -> Self {
+        let total = heap.size;
+        let (free, confidence) = match heap.budget {
+            // Use may exceed the budget, and a budget the heap.
+            Some(budget) => (budget.budget.saturating_sub(budget.usage), Confidence::Budget),
+            None => (total.saturating_sub(taken), Confidence::OwnUse),
+        };
+        Self { free: free.saturating_add(kept).min(total), total, confidence }
+    }
+
+    /// The same, of a manager that may take `bytes` bytes more, and no others.
+    pub(crate) fn at_most(self, bytes: u64) -> Self {
+        Self { free: self.free.min(bytes), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vkarray_driver::HeapBudget;
+
+    use super::*;
+
+    #[test]
+    fn the_drivers_word_counts_before_our_own() {
+        // Budget and usage, taken and kept, free.
+        let cases = [
+            (Some((90, 30)), 50, 0, 60, Confidence::Budget),
+            (Some((90, 30)), 50, 20, 80, Confidence::Budget), // What is kept can be had, too.
+            (Some((90, 91)), 0, 0, 0, Confidence::Budget),    // More used than may be.
+            (Some((300, 0)), 0, 0, 100, Confidence::Budget),  // A budget larger than the heap.
+            (None, 30, 0, 70, Confidence::OwnUse),
+            (None, 30, 10, 80, Confidence::OwnUse),
+            (None, 101, 0, 0, Confidence::OwnUse), // CPU drivers give more than their heap has.
+        ];
+        for (budget, taken, kept, free, confidence) in cases {
+            let budget = budget.map(|(budget, usage)| HeapBudget { budget, usage });
+            let info = MemoryInfo::of(HeapUse { index: 0, size: 100, budget }, taken, kept);
+            assert_eq!(info, MemoryInfo { free, total: 100, confidence }, "{budget:?}, {taken} taken, {kept} kept");
+            assert_eq!(info.at_most(65).free, free.min(65));
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The plain manager: every allocation is a buffer of its own, freed when the device is done with it and enough waits.
+//!
+//! Nothing is given out twice, so what tools like the validation layer see is what the program did. What it does when
+//! memory runs out is `passthrough/climb.rs`.
+
+mod counts;
+mod fallback;
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::sync::{Arc, OnceLock};
+
+use slotmap::{DefaultKey, Key, KeyData, SlotMap};
+use vkarray_driver::Device;
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
+
+use self::counts::Tally;
+use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
+use crate::error::{Error, Result};
+use crate::free::{Deferred, Hold, PendingLimits};
+use crate::manager::MemoryInfo;
+use crate::memory::{Holder, HostPointer, MappedMemory, MemoryKind, MemoryPointer, Owner, PinnedMemory};
+use crate::oom::{Ladder, LadderCounts};
+use crate::vulkan::{Chunk, ChunkSource, Imports, check_same_device};
+
+/// Gives out every allocation as a buffer of its own.
+#[derive(Debug, Default)]
+pub struct PassthroughManager {
+    limits: Option<PendingLimits>,
+    hold: Hold,
+    state: OnceLock<PassthroughState>,
+}
+
+struct PassthroughState {
+    /// What is given out.
+    live: Mutex<LiveChunks>,
+    dropped: Deferred<Dropped>,
+    tally: Tally,
+    imports: Imports,
+    ladder: Ladder,
+    source: ManuallyDrop<ChunkSource>,
+}
+
+/// Memory that came back.
+struct Dropped {
+    kind: MemoryKind,
+    chunk: Chunk,
+}
+
+/// Memory that is given out.
+struct Live {
+    chunk: Chunk,
+    size: u64,
+    heap: usize,
+    holder: Holder,
+}
+
+/// All memory that is given out, by the tag of its pointer.
+#[derive(Default)]
+struct LiveChunks(SlotMap<DefaultKey, Live>);
+
+impl LiveChunks {
+    /// Notes a chunk, and returns the tag of its pointer.
+    fn insert(&mut self, live: Live) -> u64 {
+        self.0.insert(live).data().as_ffi()
+    }
+
+    /// The chunk that a pointer is to. Pointers of other managers may have the same tag, so buffer and offset are compared too.
+    fn get_mut(&mut self, memory: &MemoryPointer) -> Option<&mut Live> {
+        let live = self.0.get_mut(key(memory))?;
+        ((live.chunk.buffer(), 0) == (memory.buffer(), memory.offset())).then_some(live)
+    }
+
+    /// Takes out the chunk that a pointer is to. Nothing changes if it is to none of this manager.
+    fn take(&mut self, memory: &MemoryPointer) -> Option<Live> {
+        self.get_mut(memory)?;
+        self.0.remove(key(memory))
+    }
+
+    fn iter(&self) -> impl ExactSizeIterator<Item = &Live> {
+        self.0.values()
+    }
+}
+
+fn key(memory: &MemoryPointer) -> DefaultKey {
+    DefaultKey::from(KeyData::from_ffi(memory.tag()))
+}
+
+impl PassthroughManager {
+    /// Creates a manager for one device, which [`MemoryManager::initialize`] names.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how much dropped memory may wait to go back to the driver. Takes precedence over the environment; see
+    /// [`PendingLimits::from_environment`].
+    #[must_use]
+    pub fn with_pending_limits(mut self, limits: PendingLimits) -> Self {
+        self.limits = Some(limits);
+        self
+    }
+
+    fn state(&self) -> Result<&PassthroughState> {
+        self.state.get().ok_or(Error::NotInitialized)
+    }
+}
+
+// SAFETY: each piece of memory is a chunk of its own, of the device that the state was made for, and lives in `live`
+// under its tag until it comes back, then in `dropped` until its last uses are over. Host memory is mapped. `Imports`
+// does the same for memory of the program. A state with memory that did not come back leaks it: see its `Drop`.
+unsafe impl MemoryManager for PassthroughManager {
+    fn interface_version(&self) -> u32 {
+        INTERFACE_VERSION
+    }
+
+    fn initialize(&self, device: &Arc<Device>) -> Result<()> {
+        if self.state.get().is_none() {
+            let limits = self.limits.map_or_else(PendingLimits::from_environment, Ok)?;
+            let dropped = Deferred::new(device, limits, self.hold.clone());
+            let source = ManuallyDrop::new(ChunkSource::new(device)?);
+            let imports = Imports::new(device);
+            let live = Mutex::new(Rank::PlainLive, LiveChunks::default());
+            let (tally, ladder) = (Tally::default(), Ladder::default());
+            let state = PassthroughState { live, dropped, tally, imports, ladder, source };
+            // Somebody else may have been quicker; theirs is as good.
+            let _ = self.state.set(state);
+        }
+        check_same_device(self.state()?.source.device(), device)
+    }
+
+    fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
+        self.state()?.allocate(request.size, request.kind, request.holder.clone())
+    }
+
+    fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
+        let pointer = self.state()?.allocate(size, options.kind(), Holder::new())?;
+        let is_mapped = "memory of host kinds is mapped";
+        Ok(if options.mapped {
+            HostPointer::Mapped(MappedMemory::new(pointer).expect(is_mapped))
+        } else {
+            HostPointer::Pinned(PinnedMemory::new(pointer).expect(is_mapped))
+        })
+    }
+
+    unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
+        // SAFETY: the caller keeps this function's contract, which is the same.
+        unsafe { self.state()?.imports.pin(owner, pointer, size, mapped) }
+    }
+
+    unsafe fn memfree(&self, memory: MemoryPointer) {
+        let Some(state) = self.state.get() else { return };
+        let Some(memory) = state.imports.end(memory) else { return };
+        let Some(Live { chunk, heap, .. }) = state.live().take(&memory) else {
+            return tracing::error!(?memory, "memory was given back that is not this manager's");
+        };
+        let points = state.source.device().points(memory.last_uses());
+        let (kind, bytes) = (memory.kind(), chunk.memory_size());
+        state.tally.drop(kind, bytes);
+        state.dropped.push(points, heap, bytes, Dropped { kind, chunk });
+        // An error is the device's loss: the next call that can report it does, and the entry stays.
+        if let Err(error) = state.dropped.free_due(|dropped| state.free(dropped)) {
+            tracing::warn!(%error, "dropped memory stays pending");
+        }
+    }
+
+    fn get_memory_info(&self) -> Result<MemoryInfo> {
+        self.memory_info_of(MemoryKind::Device)
+    }
+
+    fn memory_info_of(&self, kind: MemoryKind) -> Result<MemoryInfo> {
+        let state = self.state()?;
+        let heap = state.source.recent_heap(kind).ok_or(Error::NoSuchMemory { kind })?;
+        let index = heap.index as usize;
+        let live: u64 =
+            state.live().iter().filter(|live| live.heap == index).map(|live| live.chunk.memory_size()).sum();
+        Ok(MemoryInfo::of(heap, live + state.dropped.bytes_on(index), 0))
+    }
+
+    fn reset(&self) -> Result<()> {
+        self.flush()
+    }
+
+    fn defer_cleanup(&self) -> DeferCleanup {
+        self.hold.begin()
+    }
+
+    fn try_flush(&self) -> Result<()> {
+        let state = self.state()?;
+        state.imports.try_flush()?;
+        state.dropped.try_flush(|dropped| state.free(dropped))
+    }
+
+    fn flush(&self) -> Result<()> {
+        let state = self.state()?;
+        state.imports.flush()?;
+        state.dropped.flush(|dropped| state.free(dropped))
+    }
+
+    fn usage(&self) -> Usage {
+        let Some(state) = self.state.get() else {
+            return Usage { in_use: 0, reserved: 0, n_pending: 0, pending: 0 };
+        };
+        let ((n_chunks, chunks), (n_imports, imports)) = (state.dropped.pending(), state.imports.pending());
+        let held = state.source.usage();
+        let (n_pending, pending) = (n_chunks + n_imports, chunks + imports);
+        Usage { in_use: held.in_use, reserved: held.reserved, n_pending, pending }
+    }
+
+    fn counters(&self) -> Counters {
+        self.state.get().map_or_else(Counters::default, |state| state.tally.counters())
+    }
+
+    fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
+        self.state.get()?.live().get_mut(memory).map(|live| live.holder.clone())
+    }
+
+    fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
+        let Some(state) = self.state.get() else { return };
+        if let Some(live) = state.live().get_mut(memory) {
+            live.holder = holder;
+        }
+    }
+
+    fn ladder(&self) -> LadderCounts {
+        self.state.get().map_or_else(LadderCounts::default, |state| state.ladder.counts())
+    }
+}
+
+impl PassthroughState {
+    fn allocate(&self, size: u64, kind: MemoryKind, holder: Holder) -> Result<MemoryPointer> {
+        self.dropped.free_due(|dropped| self.free(dropped))?;
+        let chunk = self.make(size, kind)?;
+        let (buffer, mapping) = (chunk.buffer(), chunk.mapping());
+        self.tally.make(kind, chunk.memory_size());
+        let tag = self.live().insert(Live { chunk, size, heap: self.heap(kind), holder });
+        // SAFETY: the source made the buffer for every use, on this device, with at least `size` bytes rounded up to 16.
+        // Nothing else lies in it, and it stays in `live` until `memfree`, then in `dropped` until the last uses are over.
+        let pointer = unsafe { MemoryPointer::new(buffer, 0, size, kind) }.with_tag(tag);
+        Ok(match mapping {
+            // SAFETY: the source mapped the chunk from its first byte on, which gpu-allocator aligned to at least 16, for
+            // as long as it lives, and says whether it is coherent.
+            Some(mapping) => unsafe { pointer.with_mapping(mapping) },
+            None => pointer,
+        })
+    }
+
+    /// The heap that memory of that kind counts against.
+    fn heap(&self, kind: MemoryKind) -> usize {
+        self.source.heap_index(kind).map_or(0, |heap| heap as usize)
+    }
+
+    fn free(&self, Dropped { kind, chunk }: Dropped) {
+        self.tally.free(kind, chunk.memory_size());
+        // SAFETY: the chunk was made by this source. It was given back with all uses that were not over, by the contract of
+        // `memfree`, and the queue returns it once, when they are over.
+        unsafe { self.source.free(chunk) };
+    }
+
+    fn live(&self) -> MutexGuard<'_, LiveChunks> {
+        self.live.lock()
+    }
+}
+
+impl Drop for PassthroughState {
+    fn drop(&mut self) {
+        // What cannot be waited for is leaked, and so is what was never given back, with the source that made it: the
+        // source would free the memory of all chunks that there are.
+        let n_live = self.live.get_mut().iter().len();
+        match self.dropped.drain(|dropped| self.free(dropped)) {
+            Ok(()) if n_live > 0 => tracing::error!(n_live, "memory is leaked: it was never given back"),
+            // SAFETY: this is the end of the state, so nothing touches the source again.
+            Ok(()) => unsafe { ManuallyDrop::drop(&mut self.source) },
+            Err(error) => tracing::error!(%error, "memory is leaked: its last use never ended"),
+        }
+    }
+}
+
+impl fmt::Debug for PassthroughState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PassthroughState").field("source", &self.source).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,274 @@
+//! Chunks of one kind, and which of their ranges are free: found, split and joined in constant time. Pure.
+//!
+//! A two-level segregated fit: free ranges hang in a list for each [`Class`], a bit for each list says which are not
+//! empty. All chunks share the lists, so it makes no difference how many there are. Only ranges whose uses are over
+//! come here; those that lie ready with uses to be waited for are in `shelf.rs`.
+
+use slotmap::{SlotMap, new_key_type};
+
+use super::size_class::{Class, GRANULE};
+
+new_key_type! {
+    /// A chunk's place.
+    pub(super) struct ChunkKey;
+}
+
+/// No node.
+const NONE: u32 = u32::MAX;
+
+/// How many ranges of the class that may be too small are looked at.
+const LOOKED_AT: usize = 8;
+
+/// A range of a chunk, in granules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) chunk: ChunkKey,
+    pub(super) offset: u64,
+    pub(super) granules: u64,
+    node: u32,
+}
+
+/// A range and its neighbours.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    chunk: ChunkKey,
+    offset: u64,
+    granules: u64,
+    is_free: bool,
+    /// The ranges before and behind it in the chunk.
+    before: u32,
+    behind: u32,
+    /// The ranges beside it in its class's list, while it is free.
+    newer: u32,
+    older: u32,
+}
+
+#[derive(Debug)]
+struct Plot<C> {
+    chunk: C,
+    granules: u64,
+    n_taken: u32,
+    /// Its first range: joining keeps the left node and splitting the left part, so it stays the same.
+    first: u32,
+}
+
+/// Chunks of one kind, by what is free in them.
+#[derive(Debug)]
+pub(super) struct Ground<C> {
+    chunks: SlotMap<ChunkKey, Plot<C>>,
+    nodes: Vec<Node>,
+    /// Nodes that stand for nothing.
+    vacant: Vec<u32>,
+    /// The newest free range of each class.
+    newest: [u32; Class::COUNT],
+    /// A bit for each class that has a free range.
+    occupied: [u64; Class::COUNT.div_ceil(64)],
+    /// Granules free.
+    free: u64,
+    /// Granules of chunks.
+    total: u64,
+}
+
+impl<C> Default for Ground<C> {
+    fn default() -> Self {
+        Self {
+            chunks: SlotMap::with_key(),
+            nodes: Vec::new(),
+            vacant: Vec::new(),
+            newest: [NONE; Class::COUNT],
+            occupied: [0; Class::COUNT.div_ceil(64)],
+            free: 0,
+            total: 0,
+        }
+    }
+}
+
+impl<C> Ground<C> {
+    /// Adds a chunk of that many granules, all free.
+    pub(super) fn add(&mut self, chunk: C, granules: u64) -> ChunkKey {
+        let key = self.chunks.insert(Plot { chunk, granules, n_taken: 0, first: NONE });
+        let whole = Node {
+            chunk: key,
+            offset: 0,
+            granules,
+            is_free: false,
+            before: NONE,
+            behind: NONE,
+            newer: NONE,
+            older: NONE,
+        };
+        let first = self.add_node(whole);
+        self.chunks[key].first = first;
+        self.total += granules;
+        self.list(first);
+        key
+    }
+
+    /// Takes a range of exactly that many granules, if one is free.
+    pub(super) fn take(&mut self, granules: u64) -> Option<Piece> {
+        let found = self.find(granules)?;
+        self.unlist(found);
+        let node = self.nodes[found as usize];
+        if node.granules > granules {
+            let rest =
+                Node { offset: node.offset + granules, granules: node.granules - granules, before: found, ..node };
+            let rest = self.add_node(rest);
+            if node.behind != NONE {
+                self.nodes[node.behind as usize].before = rest;
+            }
+            self.nodes[found as usize].behind = rest;
+            self.nodes[found as usize].granules = granules;
+            self.list(rest);
+        }
+        self.chunks[node.chunk].n_taken += 1;
+        Some(Piece { chunk: node.chunk, offset: node.offset, granules, node: found })
+    }
+
+    /// Takes a range back, and joins it with its free neighbours.
+    pub(super) fn give(&mut self, piece: Piece) {
+        let mut node = piece.node;
+        debug_assert!(!self.nodes[node as usize].is_free, "{piece:?} was given back twice");
+        self.chunks[piece.chunk].n_taken -= 1;
+        let Node { before, behind, .. } = self.nodes[node as usize];
+        if behind != NONE && self.nodes[behind as usize].is_free {
+            self.unlist(behind);
+            self.join(node, behind);
+        }
+        if before != NONE && self.nodes[before as usize].is_free {
+            self.unlist(before);
+            self.join(before, node);
+            node = before;
+        }
+        self.list(node);
+    }
+
+    /// Takes out chunks of which nothing is taken, the largest first, until what is free is at most `keep` granules.
+    pub(super) fn take_empty(&mut self, keep: u64) -> Vec<C> {
+        let mut empty: Vec<_> =
+            self.chunks.iter().filter(|(_, plot)| plot.n_taken == 0).map(|(key, plot)| (plot.granules, key)).collect();
+        empty.sort_unstable_by(|left, right| right.cmp(left));
+        let mut taken = Vec::new();
+        for (granules, key) in empty {
+            if self.free <= keep {
+                break;
+            }
+            let plot = self.chunks.remove(key).expect("listed above");
+            self.unlist(plot.first);
+            self.vacant.push(plot.first);
+            self.total -= granules;
+            taken.push(plot.chunk);
+        }
+        taken
+    }
+
+    /// Takes out every chunk, whatever is taken of it.
+    pub(super) fn take_all(&mut self) -> Vec<C> {
+        let ground = std::mem::take(self);
+        ground.chunks.into_iter().map(|(_, plot)| plot.chunk).collect()
+    }
+
+    /// A chunk.
+    pub(super) fn chunk(&self, key: ChunkKey) -> &C {
+        &self.chunks[key].chunk
+    }
+
+    /// Bytes of its free ranges.
+    pub(super) fn free(&self) -> u64 {
+        self.free * GRANULE
+    }
+
+    /// Bytes of its largest free range, rounded down to a class.
+    pub(super) fn largest_free(&self) -> u64 {
+        let top = self.occupied.iter().enumerate().rev().find(|(_, word)| **word != 0);
+        let newest = top.map(|(idx, word)| self.newest[idx * 64 + word.ilog2() as usize]);
+        newest.map_or(0, |newest| Class::at_most(self.nodes[newest as usize].granules).granules() * GRANULE)
+    }
+
+    /// How many chunks there are.
+    #[cfg(test)]
+    pub(super) fn n_chunks(&self) -> usize {
+        self.chunks.len()
+    }
+
+    fn find(&self, granules: u64) -> Option<u32> {
+        let below = Class::at_most(granules);
+        let fits = below.granules() == granules;
+        // In its own class a range may be too small, unless the size is the class's own.
+        let mut node = self.newest[below.index()];
+        for _ in 0..LOOKED_AT {
+            if node == NONE {
+                break;
+            }
+            if fits || self.nodes[node as usize].granules >= granules {
+                return Some(node);
+            }
+            node = self.nodes[node as usize].older;
+        }
+        self.first_occupied(below.index() + 1).map(|class| self.newest[class])
+    }
+
+    /// The first class from `class` on that has a free range.
+    fn first_occupied(&self, class: usize) -> Option<usize> {
+        let from = class / 64;
+        let words = (from..).zip(self.occupied.get(from..)?);
+        let masked =
+            words.map(|(idx, word)| (idx, if idx == from { word & (u64::MAX << (class % 64)) } else { *word }));
+        masked.filter(|(_, word)| *word != 0).map(|(idx, word)| idx * 64 + word.trailing_zeros() as usize).next()
+    }
+
+    fn add_node(&mut self, node: Node) -> u32 {
+        if let Some(vacant) = self.vacant.pop() {
+            self.nodes[vacant as usize] = node;
+            return vacant;
+        }
+        self.nodes.push(node);
+        u32::try_from(self.nodes.len() - 1).expect("a range takes 256 bytes, so memory ends first")
+    }
+
+    /// Joins a range with the one behind it.
+    fn join(&mut self, left: u32, right: u32) {
+        let Node { granules, behind, .. } = self.nodes[right as usize];
+        self.nodes[left as usize].granules += granules;
+        self.nodes[left as usize].behind = behind;
+        if behind != NONE {
+            self.nodes[behind as usize].before = left;
+        }
+        self.vacant.push(right);
+    }
+
+    /// Hangs a range into its class's list.
+    fn list(&mut self, idx: u32) {
+        let granules = self.nodes[idx as usize].granules;
+        let class = Class::at_most(granules).index();
+        let older = std::mem::replace(&mut self.newest[class], idx);
+        if older != NONE {
+            self.nodes[older as usize].newer = idx;
+        }
+        let node = &mut self.nodes[idx as usize];
+        (node.is_free, node.newer, node.older) = (true, NONE, older);
+        self.occupied[class / 64] |= 1 << (class % 64);
+        self.free += granules;
+    }
+
+    /// Takes a range out of its class's list.
+    fn unlist(&mut self, idx: u32) {
+        let Node { granules, newer, older, .. } = self.nodes[idx as usize];
+        let class = Class::at_most(granules).index();
+        if older != NONE {
+            self.nodes[older as usize].newer = newer;
+        }
+        if newer != NONE {
+            self.nodes[newer as usize].older = older;
+        } else {
+            self.newest[class] = older;
+            if older == NONE {
+                self.occupied[class / 64] &= !(1 << (class % 64));
+            }
+        }
+        self.nodes[idx as usize].is_free = false;
+        self.free -= granules;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,238 @@
+//! The pool: few large chunks from the driver, cut into blocks that are used again and again.
+//!
+//! A dropped block's memory lies ready at once, with the work that may still use it: the next block comes after that
+//! work on the device, so neither waits on the host. Read `pool/state.rs` for the short way, `pool/shelf.rs` for what
+//! lies ready, `pool/search.rs` for where else memory is looked for, `pool/ground.rs` for how chunks are cut up, and
+//! `pool/growth.rs` for the driver's part, `pool/climb.rs` for when memory runs out; why it is so is in `docs/decisions/012-the-pool.md`.
+//!
+//! Blocks lie beside each other in one buffer. A kernel with checked indices stays in the range it was given; one that
+//! was built without the checks can reach its neighbours.
+
+mod buffer_range;
+mod counts;
+mod fallback;
+mod free_list;
+mod growth;
+mod search;
+mod size_class;
+mod sizing;
+
+mod state;
+mod tag;
+mod thread_cache;
+mod uses;
+
+use std::ptr::NonNull;
+use std::sync::{Arc, OnceLock};
+
+use vkarray_driver::Device;
+
+use self::state::PoolState;
+use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, Request, Usage};
+use crate::error::{Error, Result};
+use crate::free::{Hold, PendingLimits};
+use crate::manager::Pending;
+use crate::memory::{Holder, HostPointer, MappedMemory, MemoryKind, MemoryPointer, Owner, PinnedMemory};
+use crate::oom::LadderCounts;
+use crate::vulkan::check_same_device;
+
+/// Keeps memory for the next block, up to a limit or for as long as the driver has any.
+#[derive(Debug)]
+pub struct PoolManager {
+    state: OnceLock<PoolState>,
+    limit: u64,
+    pending_limits: Option<PendingLimits>,
+    hold: Hold,
+}
+
+impl Default for PoolManager {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl PoolManager {
+    /// Creates a pool for one device, which [`MemoryManager::initialize`] names. Takes no memory yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_limit(u64::MAX)
+    }
+
+    /// Creates a pool that takes at most `bytes` bytes of memory, of all kinds together, from the driver.
+    #[must_use]
+    pub fn with_limit(bytes: u64) -> Self {
+        Self { state: OnceLock::new(), limit: bytes, pending_limits: None, hold: Hold::default() }
+    }
+
+    /// Limits how much dropped memory may wait for the next block. When more waits, what the device is done with goes back
+    /// to the driver, as far as whole chunks are free. Takes precedence over the environment; see
+    /// [`PendingLimits::from_environment`]. Without either, there is no limit.
+    #[must_use]
+    pub fn with_pending_limits(mut self, limits: PendingLimits) -> Self {
+        self.pending_limits = Some(limits);
+        self
+    }
+
+    fn state(&self) -> Result<&PoolState> {
+        self.state.get().ok_or(Error::NotInitialized)
+    }
+
+    /// The state, unless this is a forked process, where its locks may be held by threads that are not there.
+    #[inline]
+    fn checked_state(&self) -> Result<&PoolState> {
+        match self.state.get() {
+            Some(state) if !state.device().is_forked() => Ok(state),
+            _ => self.refused(),
+        }
+    }
+
+    #[cold]
+    fn refused(&self) -> Result<&PoolState> {
+        let state = self.state()?;
+        state.device().check_lost()?;
+        Ok(state)
+    }
+
+    /// Takes memory back that has an owner: the program's, unless it is somebody else's.
+    #[cold]
+    fn free_owned(&self, memory: MemoryPointer) {
+        let Ok(state) = self.checked_state() else { return };
+        if let Some(mut memory) = state.imports.end(memory) {
+            state.free(&mut memory);
+        }
+    }
+}
+
+// SAFETY: ranges are cut out of chunks of the device that the state was made for, so that no two overlap, and are in one
+// place at a time: with a block, on a shelf, or free in their chunk. A range on a shelf keeps its last uses, which go with
+// it to the next block, and becomes free in its chunk when they are over. A chunk goes back to the driver when all of it is
+// free. Host memory is mapped. `Imports` does the same for memory of the program. A state with ranges that did not come
+// back leaks its chunks: see its `Drop`.
+unsafe impl MemoryManager for PoolManager {
+    fn interface_version(&self) -> u32 {
+        INTERFACE_VERSION
+    }
+
+    fn initialize(&self, device: &Arc<Device>) -> Result<()> {
+        if self.state.get().is_none() {
+            // Another thread may set the state first; it serves as well, if it is of the same device.
+            let limits =
+                self.pending_limits.map_or_else(PendingLimits::set_by_environment, |limits| Ok(Some(limits)))?;
+            let state = PoolState::new(device, self.limit, limits, self.hold.clone())?;
+            let _ = self.state.set(state);
+        }
+        check_same_device(self.state()?.device(), device)
+    }
+
+    fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
+        self.checked_state()?.allocate(request.size, request.kind, &request.holder)
+    }
+
+    fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
+        let kind = if options.wc { MemoryKind::WriteCombined } else { MemoryKind::Pinned };
+        let pointer = self.checked_state()?.allocate(size, kind, &Holder::new())?;
+        let is_mapped = "memory of host kinds is mapped";
+        Ok(if options.mapped {
+            HostPointer::Mapped(MappedMemory::new(pointer).expect(is_mapped))
+        } else {
+            HostPointer::Pinned(PinnedMemory::new(pointer).expect(is_mapped))
+        })
+    }
+
+    unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
+        // SAFETY: the caller keeps this function's contract, which is the same.
+        unsafe { self.state()?.imports.pin(owner, pointer, size, mapped) }
+    }
+
+    unsafe fn memfree(&self, mut memory: MemoryPointer) {
+        if memory.owner().is_some() {
+            return self.free_owned(memory);
+        }
+        if let Some(state) = self.state.get()
+            && !state.device().is_forked()
+        {
+            state.free(&mut memory);
+        }
+    }
+
+    fn get_memory_info(&self) -> Result<MemoryInfo> {
+        self.memory_info_of(MemoryKind::Device)
+    }
+
+    fn memory_info_of(&self, kind: MemoryKind) -> Result<MemoryInfo> {
+        self.state()?.memory_info(kind)
+    }
+
+    fn reset(&self) -> Result<()> {
+        self.flush()?;
+        self.trim(0).map(|_| ())
+    }
+
+    fn defer_cleanup(&self) -> DeferCleanup {
+        self.hold.begin()
+    }
+
+    fn try_flush(&self) -> Result<()> {
+        let state = self.checked_state()?;
+        state.imports.try_flush()?;
+        if state.hold.is_on() { Ok(()) } else { state.free_dropped() }
+    }
+
+    fn flush(&self) -> Result<()> {
+        let state = self.checked_state()?;
+        state.imports.flush()?;
+        if state.hold.is_on() {
+            return Ok(());
+        }
+        state.wait_for_all()?;
+        state.free_dropped()
+    }
+
+    fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
+        self.checked_state()?.reserve(bytes, kind)
+    }
+
+    fn trim(&self, keep: u64) -> Result<u64> {
+        self.checked_state()?.trim(keep)
+    }
+
+    fn usage(&self) -> Usage {
+        let counters = self.counters();
+        let pending = counters.total(|kind| kind.pending);
+        Usage {
+            in_use: counters.total(|kind| kind.in_use) + pending,
+            reserved: counters.total(|kind| kind.reserved),
+            n_pending: usize::try_from(counters.n_pending).unwrap_or(usize::MAX),
+            pending,
+        }
+    }
+
+    /// What lies ready for the next block, or will when the device is done with it.
+    fn pending(&self) -> Pending {
+        let Some(state) = self.state.get() else { return Pending { n_blocks: 0, bytes: 0 } };
+        let (n_blocks, kinds) = state.dropped();
+        // In a forked process the lock may stay locked for ever.
+        let is_forked = state.device().is_forked();
+        let (n_imports, imports) = if is_forked { (0, 0) } else { state.imports.pending() };
+        let n_blocks = usize::try_from(n_blocks).unwrap_or(usize::MAX).saturating_add(n_imports);
+        Pending { n_blocks, bytes: kinds.iter().sum::<u64>() + imports }
+    }
+
+    fn counters(&self) -> Counters {
+        self.state.get().map_or_else(Counters::default, |state| state.counters())
+    }
+
+    fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
+        self.state.get()?.holder(memory)
+    }
+
+    fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
+        if let Some(state) = self.state.get() {
+            state.set_holder(memory, holder);
+        }
+    }
+
+    fn ladder(&self) -> LadderCounts {
+        self.state.get().map_or_else(LadderCounts::default, |state| state.ladder.counts())
+    }
+}

@@ -1,0 +1,20 @@
+//! What memory is, as plain values: kinds, host mappings, the pointers that managers give out, labels, byte counts.
+//!
+//! Nothing here allocates, frees or calls the driver, except [`Mapping`], which flushes and invalidates. Every other room
+//! builds on this one. Read `kind.rs` first, then `pointer.rs`.
+
+mod bytes;
+pub(crate) mod kind;
+mod label;
+mod mapping;
+mod pending_uses;
+mod pointer;
+
+pub use bytes::Bytes;
+pub use kind::MemoryKind;
+pub(crate) use kind::coherent_types;
+pub use label::Holder;
+pub use mapping::Mapping;
+pub(crate) use mapping::Opening;
+pub(crate) use pending_uses::CarriedUses;
+pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};

@@ -1,0 +1,239 @@
+//! What a memory manager gives out: bytes of a buffer, and the work that may still use them.
+//!
+//! Plain values without an owner: the manager makes one, a [`Block`](crate::Block) holds it, and it goes back to the
+//! manager when the block is dropped. The names are numba's; there a pointer frees itself, here its block does.
+//!
+//! A pointer may be changed in safe code, since it does nothing by itself. To give one out takes the promises of
+//! [`MemoryManager`](crate::MemoryManager), an unsafe trait; to give one back those of `memfree`, an unsafe function.
+
+use std::any::Any;
+use std::ptr::NonNull;
+
+use ash::vk;
+use vkarray_driver::hazard::{LastUse, LastUses};
+
+use crate::memory::{CarriedUses, Mapping, MemoryKind};
+
+/// Something that must live as long as the memory, such as the array that was pinned.
+pub type Owner = Box<dyn Any + Send + Sync>;
+
+/// Memory that a device addresses, from [`MemoryManager::memalloc`](crate::MemoryManager::memalloc).
+#[derive(Debug)]
+#[must_use = "memory that is not given back is leaked"]
+pub struct MemoryPointer {
+    buffer: vk::Buffer,
+    offset: u64,
+    size: u64,
+    kind: MemoryKind,
+    mapping: Option<Mapping>,
+    tag: u64,
+    last_uses: CarriedUses,
+    /// Boxed once more: few have one, and what has none is moved often.
+    owner: Option<Box<Owner>>,
+}
+
+impl MemoryPointer {
+    /// Describes the bytes `offset..offset + size` of `buffer`.
+    ///
+    /// # Safety
+    ///
+    /// The buffer is of the device that the manager was initialised for, can be a storage, uniform and indirect buffer
+    /// and either side of a copy, is bound to memory of that kind, and is shared by the families of the device's plan.
+    /// Its bytes from `offset`, a multiple of 256, to `offset + size` rounded up to 16 lie in the buffer, are nobody
+    /// else's, and stay alive until the manager's `memfree` got the pointer back and its last uses are over.
+    pub unsafe fn new(buffer: vk::Buffer, offset: u64, size: u64, kind: MemoryKind) -> Self {
+        Self { buffer, offset, size, kind, mapping: None, tag: 0, last_uses: CarriedUses::default(), owner: None }
+    }
+
+    /// Says where the host addresses the first byte.
+    ///
+    /// # Safety
+    ///
+    /// The address is that of the first byte, a multiple of 16 unless the memory was the program's before, and its memory
+    /// stays mapped as long as it is alive. It is coherent, unless the mapping says that it is not.
+    pub unsafe fn with_mapping(mut self, mapping: impl Into<Mapping>) -> Self {
+        self.mapping = Some(mapping.into());
+        self
+    }
+
+    /// Adds a number that is the manager's own: by it, it finds the memory when it comes back.
+    pub fn with_tag(mut self, tag: u64) -> Self {
+        self.tag = tag;
+        self
+    }
+
+    /// Adds work that may still use the bytes: whoever touches them next is ordered after it. The host waits for it, so
+    /// memory that the host writes first is better given out with none.
+    pub fn after(mut self, last_uses: LastUses) -> Self {
+        self.last_uses.set(last_uses);
+        self
+    }
+
+    #[inline]
+    pub(crate) fn carrying(self, last_uses: CarriedUses) -> Self {
+        Self { last_uses, ..self }
+    }
+
+    /// Adds something that is dropped with the pointer.
+    pub fn with_owner(mut self, owner: Owner) -> Self {
+        self.owner = Some(Box::new(owner));
+        self
+    }
+
+    /// The buffer.
+    #[must_use]
+    #[inline]
+    pub fn buffer(&self) -> vk::Buffer {
+        self.buffer
+    }
+
+    /// The first byte's place in the buffer.
+    #[must_use]
+    #[inline]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The bytes that may be used: those asked for.
+    #[must_use]
+    #[inline]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// What the memory is for.
+    #[must_use]
+    #[inline]
+    pub fn kind(&self) -> MemoryKind {
+        self.kind
+    }
+
+    /// The first byte's address on the host, where the host addresses the memory.
+    #[must_use]
+    #[inline]
+    pub fn mapped(&self) -> Option<NonNull<u8>> {
+        self.mapping.map(|mapping| mapping.address())
+    }
+
+    /// How the host addresses the memory, where it does.
+    #[must_use]
+    #[inline]
+    pub fn mapping(&self) -> Option<Mapping> {
+        self.mapping
+    }
+
+    /// The manager's own number.
+    #[must_use]
+    #[inline]
+    pub fn tag(&self) -> u64 {
+        self.tag
+    }
+
+    /// What must live as long as the memory.
+    #[must_use]
+    pub fn owner(&self) -> Option<&Owner> {
+        self.owner.as_deref()
+    }
+
+    /// Work that may still use the bytes: of their former owners when the manager gives them out, of the last one when
+    /// they come back.
+    #[must_use]
+    #[inline]
+    pub fn last_uses(&self) -> &[LastUse] {
+        &self.last_uses
+    }
+
+    /// Takes the last uses out, for the next pointer to the same bytes; see [`MemoryPointer::after`]. A pointer without them
+    /// may be given out, or back, only when they are over.
+    #[must_use]
+    pub fn take_last_uses(&mut self) -> LastUses {
+        self.last_uses.take()
+    }
+
+    #[inline]
+    pub(crate) fn last_uses_mut(&mut self) -> &mut CarriedUses {
+        &mut self.last_uses
+    }
+
+    pub(crate) fn set_last_uses(&mut self, last_uses: LastUses) {
+        self.last_uses.set(last_uses);
+    }
+}
+
+/// Host memory that kernels address too, from [`MemoryManager::memhostalloc`](crate::MemoryManager::memhostalloc) or
+/// [`MemoryManager::mempin`](crate::MemoryManager::mempin).
+#[derive(Debug)]
+#[must_use = "memory that is not given back is leaked"]
+pub struct MappedMemory(MemoryPointer);
+
+/// Host memory that the device copies from and to, from the same methods.
+#[derive(Debug)]
+#[must_use = "memory that is not given back is leaked"]
+pub struct PinnedMemory(MemoryPointer);
+
+macro_rules! host_memory {
+    ($name:ident) => {
+        impl $name {
+            /// Takes memory that the host addresses; gives it back if it does not.
+            ///
+            /// # Errors
+            ///
+            /// The pointer, if it has no mapping.
+            pub fn new(pointer: MemoryPointer) -> Result<Self, MemoryPointer> {
+                if pointer.mapping.is_some() { Ok(Self(pointer)) } else { Err(pointer) }
+            }
+
+            /// The pointer.
+            pub fn into_pointer(self) -> MemoryPointer {
+                self.0
+            }
+        }
+    };
+}
+host_memory!(MappedMemory);
+host_memory!(PinnedMemory);
+
+/// Host memory of either sort.
+#[derive(Debug)]
+#[must_use = "memory that is not given back is leaked"]
+pub enum HostPointer {
+    /// Kernels address it.
+    Mapped(MappedMemory),
+    /// The device copies from and to it.
+    Pinned(PinnedMemory),
+}
+
+impl AsRef<MemoryPointer> for MemoryPointer {
+    fn as_ref(&self) -> &MemoryPointer {
+        self
+    }
+}
+
+impl AsRef<MemoryPointer> for HostPointer {
+    fn as_ref(&self) -> &MemoryPointer {
+        match self {
+            Self::Mapped(MappedMemory(pointer)) | Self::Pinned(PinnedMemory(pointer)) => pointer,
+        }
+    }
+}
+
+impl HostPointer {
+    /// The pointer.
+    pub fn into_pointer(self) -> MemoryPointer {
+        match self {
+            Self::Mapped(MappedMemory(pointer)) | Self::Pinned(PinnedMemory(pointer)) => pointer,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_stays_small() {
+        // Each byte more is moved several times on the way of a block out and back.
+        assert!(size_of::<MemoryPointer>() <= 80, "{} bytes", size_of::<MemoryPointer>());
+        assert_eq!(size_of::<Option<MemoryPointer>>(), size_of::<MemoryPointer>());
+    }
+}

@@ -1,0 +1,11 @@
+//! Running out of memory: which steps are tried before an allocation fails, and the report of one that failed.
+//!
+//! Plain data and control flow. What a step does is its manager's; nothing here frees memory or waits. Read `fallback.rs`
+//! for the order of the steps, then `report.rs`.
+
+mod fallback;
+mod report;
+
+pub(crate) use fallback::{Climber, Fall, Ladder};
+pub use fallback::{LadderCounts, Rung, RungCount, Taken, Trail};
+pub use report::{HeapUse, Holding, OutOfMemory, PendingOn, Shortage};

@@ -1,0 +1,272 @@
+//! Staging memory: pinned memory that an allocator keeps for host copies, so that steady copies allocate nothing.
+//!
+//! Slots of two sizes for each direction. Small uploads lie one behind the other in a slot, so that none waits for the
+//! one before; a large copy has slots of its own while it goes on. Kept slots go back to the manager before memory runs
+//! out, when it is trimmed or reset, and at the end. What is done with a slot is `transfer/host.rs`.
+
+mod copy_threads;
+mod slot;
+
+use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut, Range};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use vkarray_driver::lock::{Mutex, MutexGuard, Rank, assert_none_held};
+use vkarray_driver::{Device, Direction};
+
+pub(crate) use self::copy_threads::Crew;
+pub(crate) use self::slot::StagingSlot;
+use crate::error::{Error, Result};
+use crate::manager::{HostOptions, MemoryManager};
+
+/// Bytes of a large slot: so many that sending them costs little beside copying them, so few that all slots of a copy
+/// stay in the processor's cache.
+pub(crate) const SLOT: usize = 2 << 20;
+
+/// Bytes of a small slot.
+const SMALL_SLOT: usize = 256 << 10;
+
+/// Slots of one sort that are kept: two for each of as many threads as copy together.
+const MOST: usize = 16;
+
+/// The sizes of slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SlotSize {
+    Small,
+    Large,
+}
+
+impl SlotSize {
+    fn bytes(self) -> u64 {
+        match self {
+            Self::Small => SMALL_SLOT as u64,
+            Self::Large => SLOT as u64,
+        }
+    }
+}
+
+/// Which slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sort {
+    direction: Direction,
+    size: SlotSize,
+}
+
+/// The slots of one sort.
+#[derive(Debug, Default)]
+struct Kept {
+    /// Those that no copy has, the one that was put back last at the end.
+    slots: VecDeque<StagingSlot>,
+    /// With those that a copy has.
+    n_made: usize,
+}
+
+/// A slot with what the host has just put into it.
+#[derive(Debug)]
+pub(crate) struct Filled<'a> {
+    pub(crate) slot: BorrowedSlot<'a>,
+    pub(crate) part: Range<u64>,
+}
+
+/// The slots of one allocator.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    kept: [Mutex<Kept>; 4],
+    bytes: AtomicU64,
+}
+
+/// A slot that one copy has. Goes back when dropped.
+#[derive(Debug)]
+pub(crate) struct BorrowedSlot<'a> {
+    slot: Option<StagingSlot>, // BorrowedSlot when it goes back.
+    sort: Sort,
+    staging: &'a Staging,
+    source: SlotSource<'a>,
+}
+
+impl Default for Staging {
+    fn default() -> Self {
+        let kept = std::array::from_fn(|_| Mutex::new(Rank::Staging, Kept::default()));
+        Self { kept, bytes: AtomicU64::new(0) }
+    }
+}
+
+impl Staging {
+    /// Bytes of all slots.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Gives the slots that no copy has back to the manager, whatever the device still does with them. Returns whether
+    /// there were any.
+    ///
+    /// # Safety
+    ///
+    /// `manager` is that of the allocator whose staging memory this is.
+    pub(crate) unsafe fn free_slots(&self, device: &Device, manager: &dyn MemoryManager) -> bool {
+        if device.is_forked() {
+            return false; // They are the parent's, and so may the locks be.
+        }
+        let mut is_any = false;
+        for (direction, size) in [Direction::ToDevice, Direction::ToHost]
+            .into_iter()
+            .flat_map(|direction| [SlotSize::Small, SlotSize::Large].map(|size| (direction, size)))
+        {
+            let mut kept = self.kept(Sort { direction, size });
+            kept.n_made -= kept.slots.len();
+            let slots = std::mem::take(&mut kept.slots);
+            drop(kept);
+            is_any |= !slots.is_empty();
+            // SAFETY: the caller keeps this function's contract, which is the same.
+            slots.into_iter().for_each(|slot| unsafe { self.free_slot(slot, manager) });
+        }
+        is_any
+    }
+
+    /// # Safety
+    ///
+    /// As [`Staging::free_slots`].
+    unsafe fn free_slot(&self, slot: StagingSlot, manager: &dyn MemoryManager) {
+        self.bytes.fetch_sub(slot.size(), Ordering::Relaxed);
+        // SAFETY: the allocator makes its slots of its manager's memory. The slot is here by value, so no copy borrows it to
+        // record more work.
+        unsafe { slot.free(manager) };
+    }
+
+    fn kept(&self, sort: Sort) -> MutexGuard<'_, Kept> {
+        let place = 2 * usize::from(sort.direction == Direction::ToHost) + usize::from(sort.size == SlotSize::Large);
+        // No caller's code runs under the lock.
+        self.kept[place].lock()
+    }
+}
+
+/// Where slots get their memory: an allocator's manager, its device, and how often it has been reset.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SlotSource<'a> {
+    pub(crate) manager: &'a dyn MemoryManager,
+    pub(crate) device: &'a Arc<Device>,
+    pub(crate) generation: &'a AtomicU64,
+}
+
+impl SlotSource<'_> {
+    fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Relaxed)
+    }
+}
+
+impl Staging {
+    /// Takes a slot for a copy of `len` bytes, at most the slot's: one whose next `len` bytes the device does not use.
+    ///
+    /// Blocks only if all slots there may be are in use, or if there is no memory for another.
+    ///
+    /// # Safety
+    ///
+    /// `source` is that of the allocator whose staging memory this is.
+    pub(crate) unsafe fn slot<'a>(
+        &'a self,
+        source: SlotSource<'a>,
+        direction: Direction,
+        size: SlotSize,
+        len: usize,
+    ) -> Result<BorrowedSlot<'a>> {
+        let sort = Sort { direction, size };
+        let taken = |slot| BorrowedSlot { slot: Some(slot), sort, staging: self, source };
+        let mut kept = self.kept(sort);
+        if let Some(newest) = kept.slots.pop_back_if(|newest| newest.has_room(len)) {
+            return Ok(taken(newest));
+        }
+        let (oldest, n_made) = (kept.slots.pop_front(), kept.n_made);
+        drop(kept);
+        let Some(mut oldest) = oldest.map(taken) else {
+            return self.new_slot(source, sort).or_else(|error| {
+                // SAFETY: the caller keeps this function's contract, which is the same.
+                let is_out = matches!(error, Error::OutOfMemory(_));
+                let is_any = is_out && unsafe { self.free_slots(source.device, source.manager) };
+                if is_any { self.new_slot(source, sort) } else { Err(error) }
+            });
+        };
+        if !oldest.is_idle()? {
+            if n_made < MOST {
+                match self.new_slot(source, sort) {
+                    Err(Error::OutOfMemory(_)) => {} // So there are no more than there are.
+                    made => {
+                        oldest.stays_oldest();
+                        return made;
+                    }
+                }
+            }
+            oldest.wait_until_idle()?;
+        }
+        oldest.used = 0;
+        Ok(oldest)
+    }
+
+    fn new_slot<'a>(&'a self, source: SlotSource<'a>, sort: Sort) -> Result<BorrowedSlot<'a>> {
+        assert_none_held("a memory manager");
+        let options = HostOptions::default().wc(sort.direction == Direction::ToDevice);
+        let memory = source.manager.memhostalloc(sort.size.bytes(), options)?.into_pointer();
+        let slot = StagingSlot::new(memory, source.device, source.generation());
+        self.bytes.fetch_add(sort.size.bytes(), Ordering::Relaxed);
+        self.kept(sort).n_made += 1;
+        let mut taken = BorrowedSlot { slot: Some(slot), sort, staging: self, source };
+        taken.wait_until_idle()?; // Of what the memory was used for before.
+        Ok(taken)
+    }
+
+    fn put_back(&self, source: SlotSource<'_>, slot: StagingSlot, sort: Sort, is_oldest: bool) {
+        let mut kept = self.kept(sort);
+        let is_one_too_many = kept.n_made > MOST;
+        if is_one_too_many || slot.generation != source.generation() {
+            kept.n_made -= 1;
+            drop(kept);
+            // SAFETY: the slot was made of memory of this manager, by the contract of `slot`.
+            return unsafe { self.free_slot(slot, source.manager) };
+        }
+        if is_oldest {
+            kept.slots.push_front(slot);
+        } else {
+            kept.slots.push_back(slot);
+        }
+    }
+}
+
+impl<'a> BorrowedSlot<'a> {
+    /// Copies bytes, for which there is room, behind what is used, where the device sees them.
+    pub(crate) fn fill(mut self, source: &[u8]) -> Result<Filled<'a>> {
+        let part = self.next_part(source.len());
+        // SAFETY: the part was unused until now, so no work that uses it is recorded yet.
+        unsafe { self.bytes(&part) }.copy_from_slice(source);
+        self.close(&part)?;
+        Ok(Filled { slot: self, part })
+    }
+
+    /// Puts it back as the one that was used longest ago.
+    fn stays_oldest(mut self) {
+        if let Some(slot) = self.slot.take() {
+            self.staging.put_back(self.source, slot, self.sort, true);
+        }
+    }
+}
+
+impl Deref for BorrowedSlot<'_> {
+    type Target = StagingSlot;
+
+    fn deref(&self) -> &StagingSlot {
+        self.slot.as_ref().expect("taken only at its end")
+    }
+}
+
+impl DerefMut for BorrowedSlot<'_> {
+    fn deref_mut(&mut self) -> &mut StagingSlot {
+        self.slot.as_mut().expect("taken only at its end")
+    }
+}
+
+impl Drop for BorrowedSlot<'_> {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.take() {
+            self.staging.put_back(self.source, slot, self.sort, false);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Imports: memory of the program that the device is let into, page by page.
+//!
+//! A buffer and a memory object over the program's own pages (`VK_EXT_external_memory_host`). The pointer that comes
+//! of it owns both: whoever drops it ends the import, so it is dropped when nothing uses it any more. Managers keep an
+//! [`Imports`] beside their own memory. Which bytes of a slice are whole pages, and what becomes of the others, is
+//! `register.rs`.
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use ash::{ext, vk};
+use vkarray_driver::lock::{Mutex, Rank};
+use vkarray_driver::{Device, DeviceInfo, Owned};
+
+use super::chunk::USAGE;
+use crate::error::{Error, Result};
+use crate::free::{Deferred, Hold, PendingLimits};
+use crate::memory::{HostPointer, MappedMemory, MemoryKind, MemoryPointer, Owner, PinnedMemory, coherent_types};
+
+const EXTENSION: &str = "VK_EXT_external_memory_host";
+
+const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
+
+/// The imports of one device.
+pub(crate) struct Imports {
+    /// Nothing where the device does not have the extension, or was opened without it.
+    host: Option<ext::external_memory_host::Device>,
+    /// Addresses of the pages that are imported now.
+    live: Arc<Mutex<Vec<Range<usize>>>>,
+    /// Never held back: the program waits to have its memory for itself again.
+    dropped: ManuallyDrop<Deferred<MemoryPointer>>,
+    device: Arc<Device>,
+}
+
+/// What an imported pointer owns, in the order in which it goes.
+struct Import {
+    _buffer: Owned<vk::Buffer>,
+    _memory: Owned<vk::DeviceMemory>,
+    _pages: Pages,
+    _owner: Owner,
+}
+
+/// Pages that are imported; nobody else's until this is dropped.
+struct Pages {
+    range: Range<usize>,
+    live: Arc<Mutex<Vec<Range<usize>>>>,
+}
+
+impl Imports {
+    pub(crate) fn new(device: &Arc<Device>) -> Self {
+        let is_on = device.plan().extensions.iter().any(|name| name == EXTENSION);
+        let instance = device.physical().instance().raw();
+        let host = is_on.then(|| ext::external_memory_host::Device::new(instance, device.raw()));
+        let dropped = ManuallyDrop::new(Deferred::new(device, PendingLimits::default(), Hold::default()));
+        let live = Arc::new(Mutex::new(Rank::ImportedPages, Vec::new()));
+        Self { host, live, dropped, device: Arc::clone(device) }
+    }
+
+    /// Lets the device into memory of the program.
+    ///
+    /// # Safety
+    ///
+    /// As [`MemoryManager::mempin`](crate::MemoryManager::mempin).
+    pub(crate) unsafe fn pin(
+        &self,
+        owner: Owner,
+        pointer: NonNull<u8>,
+        size: u64,
+        mapped: bool,
+    ) -> Result<HostPointer> {
+        let Some(host) = &self.host else {
+            return Err(Error::Unsupported { what: "pinning memory of the program" });
+        };
+        let pages = self.claim(pointer, size)?;
+        let buffer = self.create_buffer(size)?;
+        // SAFETY: the buffer is alive and of this device.
+        let wanted = unsafe { self.device.raw().get_buffer_memory_requirements(buffer.raw()) };
+        // It is never mapped by us, so nothing could be flushed.
+        let allowed =
+            wanted.memory_type_bits & self.importable_types(host, pointer)? & coherent_types(self.device.info());
+        let memory_type = MemoryKind::Pinned.memory_type(self.device.info(), allowed);
+        let memory_type = memory_type.ok_or(Error::NoSuchMemory { kind: MemoryKind::Pinned })?;
+        // SAFETY: the caller vouches for the pages, and the type is one that the device imports them as.
+        let memory = unsafe { self.import(pointer, size, memory_type) }?;
+        // SAFETY: the memory is of a type the buffer wants, as large as the buffer, and bound only here.
+        unsafe { self.device.raw().bind_buffer_memory(buffer.raw(), memory.raw(), 0) }
+            .map_err(self.device.failed("vkBindBufferMemory"))?;
+        let raw = buffer.raw();
+        let import = Import { _buffer: buffer, _memory: memory, _pages: pages, _owner: owner };
+        // SAFETY: the buffer is as a pointer's must be; the pointer itself owns it, and starts at its first byte.
+        let pointer_to = unsafe { MemoryPointer::new(raw, 0, size, MemoryKind::Pinned) };
+        // SAFETY: the program's own address of the same pages; the type is coherent.
+        let pointer_to = unsafe { pointer_to.with_mapping(pointer) }.with_owner(Box::new(import));
+        let is_mapped = "it was given a mapping";
+        Ok(if mapped {
+            HostPointer::Mapped(MappedMemory::new(pointer_to).expect(is_mapped))
+        } else {
+            HostPointer::Pinned(PinnedMemory::new(pointer_to).expect(is_mapped))
+        })
+    }
+
+    /// Ends the import that `memory` is, at once if its last uses are over; gives other memory back.
+    pub(crate) fn end(&self, memory: MemoryPointer) -> Option<MemoryPointer> {
+        if !memory.owner().is_some_and(|owner| (**owner).is::<Import>()) {
+            return Some(memory);
+        }
+        let (points, bytes) = (self.device.points(memory.last_uses()), memory.size());
+        // Through the queue even if it is done: its owner is the program's, and may panic when it is dropped.
+        self.dropped.push(points, 0, bytes, memory);
+        if let Err(error) = self.try_flush() {
+            tracing::warn!(%error, "the end of pinned memory");
+        }
+        None
+    }
+
+    /// Ends the imports that the device is done with. Never blocks.
+    pub(crate) fn try_flush(&self) -> Result<()> {
+        self.dropped.try_flush(drop)
+    }
+
+    /// Ends the imports that were given back before the call.
+    pub(crate) fn flush(&self) -> Result<()> {
+        self.dropped.flush(drop)
+    }
+
+    /// How many imports were given back and still run, and their bytes.
+    pub(crate) fn pending(&self) -> (usize, u64) {
+        self.dropped.pending()
+    }
+
+    /// Takes the pages from `pointer` on, if they are whole and nobody else's.
+    fn claim(&self, pointer: NonNull<u8>, size: u64) -> Result<Pages> {
+        let (start, alignment) = (pointer.addr().get(), page(self.device.info()));
+        let is_whole = |value: u64| alignment > 0 && value.is_multiple_of(alignment);
+        let bytes = usize::try_from(size).ok().filter(|&bytes| bytes > 0 && is_whole(size) && is_whole(start as u64));
+        let end = bytes.and_then(|bytes| start.checked_add(bytes));
+        let range = start..end.ok_or(Error::NotWholePages { address: start, size, alignment })?;
+        let mut live = self.live.lock();
+        if let Some(other) = live.iter().find(|other| other.start < range.end && range.start < other.end) {
+            return Err(Error::AlreadyPinned { pages: range, pinned: other.clone() });
+        }
+        live.push(range.clone());
+        Ok(Pages { range, live: Arc::clone(&self.live) })
+    }
+
+    /// The memory types as which the pages can be imported, a bit for each.
+    fn importable_types(&self, host: &ext::external_memory_host::Device, pointer: NonNull<u8>) -> Result<u32> {
+        let mut properties = vk::MemoryHostPointerPropertiesEXT::default();
+        let call = host.fp().get_memory_host_pointer_properties_ext;
+        // SAFETY: the address is a multiple of what the device asks for, as was checked, and the structure is complete.
+        unsafe { call(self.device.raw().handle(), HANDLE, pointer.as_ptr().cast(), &raw mut properties) }
+            .result()
+            .map_err(self.device.failed("vkGetMemoryHostPointerPropertiesEXT"))?;
+        Ok(properties.memory_type_bits)
+    }
+
+    fn create_buffer(&self, size: u64) -> Result<Owned<vk::Buffer>> {
+        let families = self.device.plan().families();
+        let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(HANDLE);
+        let info = vk::BufferCreateInfo::default().size(size).usage(USAGE).push_next(&mut external);
+        let info = if families.len() > 1 {
+            info.sharing_mode(vk::SharingMode::CONCURRENT).queue_family_indices(&families)
+        } else {
+            info
+        };
+        // SAFETY: `info` is complete and borrows what it points to.
+        let raw = unsafe { self.device.raw().create_buffer(&info, None) };
+        let raw = raw.map_err(self.device.failed("vkCreateBuffer"))?;
+        // SAFETY: just created, owned by nobody else, and used by no work yet.
+        Ok(unsafe { Owned::new(raw, &self.device) })
+    }
+
+    /// # Safety
+    ///
+    /// The pages are the program's, and stay until the memory is freed.
+    unsafe fn import(&self, pointer: NonNull<u8>, size: u64, memory_type: u32) -> Result<Owned<vk::DeviceMemory>> {
+        let mut pages =
+            vk::ImportMemoryHostPointerInfoEXT::default().handle_type(HANDLE).host_pointer(pointer.as_ptr().cast());
+        let info = vk::MemoryAllocateInfo::default()
+            .allocation_size(size)
+            .memory_type_index(memory_type)
+            .push_next(&mut pages);
+        // SAFETY: the caller vouches for the pages; their address and size are whole multiples, as was checked.
+        let raw = unsafe { self.device.raw().allocate_memory(&info, None) };
+        let raw = raw.map_err(self.device.failed("vkAllocateMemory"))?;
+        // SAFETY: just made, owned by nobody else, and used by no work yet.
+        Ok(unsafe { Owned::new(raw, &self.device) })
+    }
+}
+
+impl Drop for Imports {
+    fn drop(&mut self) {
+        match self.dropped.drain(drop) {
+            // SAFETY: dropped here and never touched again.
+            Ok(()) => unsafe { ManuallyDrop::drop(&mut self.dropped) },
+            Err(error) => tracing::error!(%error, "pinned memory stays pinned: its last use never ended"),
+        }
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        let mut live = self.live.lock();
+        live.retain(|range| *range != self.range);
+    }
+}
+
+impl fmt::Debug for Imports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Imports").field("dropped", &self.dropped).finish_non_exhaustive()
+    }
+}
+
+/// The unit in which the device imports memory; 0 if it does not.
+pub(crate) fn page(device: &DeviceInfo) -> u64 {
+    device.limits.min_imported_host_pointer_alignment
+}
+
+/// The whole pages of `page` bytes among the `len` bytes at `address`, as a range of these bytes. Empty if there are
+/// none, and where nothing can be imported.
+pub(crate) fn whole_pages(address: usize, len: usize, page: u64) -> Range<usize> {
+    let Ok(page) = usize::try_from(page) else { return 0..0 };
+    let Some(first) = address.checked_next_multiple_of(page) else { return 0..0 };
+    let (skipped, end) = (first - address, address.saturating_add(len));
+    let last = end - end % page;
+    if last > first { skipped..last - address } else { 0..0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_is_all_the_whole_pages_there_are() {
+        let page = 16;
+        for address in 32..64_usize {
+            for len in 0..80 {
+                let inside = |start: usize| start >= address && start + page <= address + len;
+                let pages: Vec<usize> = (0..160).step_by(page).filter(|&start| inside(start)).collect();
+                let expected = match (pages.first(), pages.last()) {
+                    (Some(first), Some(last)) => first - address..last + page - address,
+                    _ => 0..0,
+                };
+                assert_eq!(whole_pages(address, len, page as u64), expected, "{len} bytes at {address}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_whole_at_the_end_of_the_addresses_or_without_pages() {
+        // Address, length, page.
+        for (address, len, page) in [(usize::MAX - 3, 2, 4096), (usize::MAX - 3, 2, 1 << 40), (4096, 8192, 0)] {
+            assert_eq!(whole_pages(address, len, page), 0..0, "{len} bytes at {address} in pages of {page}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Memory as the driver gives it: buffers with memory behind them, and imports of the program's own pages.
+//!
+//! The only place that allocates device memory or creates buffers. It never decides when memory is reused or freed; that is
+//! for the memory managers. Read `chunk.rs` first.
+
+mod budget_cache;
+mod chunk;
+mod import;
+mod refusal;
+
+use std::sync::Arc;
+
+use vkarray_driver::Device;
+
+use crate::error::{Error, Result};
+
+pub(crate) use chunk::{Backing, Chunk, ChunkSource};
+pub(crate) use import::{Imports, page, whole_pages};
+
+/// Checks that two handles are of the same opened device.
+pub(crate) fn check_same_device(left: &Arc<Device>, right: &Arc<Device>) -> Result<()> {
+    if Arc::ptr_eq(left, right) {
+        return Ok(());
+    }
+    Err(Error::ForeignDevice { left: left.info().name.clone(), right: right.info().name.clone() })
+}
