@@ -5,7 +5,8 @@
 //! dispatch of the whole suite is judged then.
 
 use ash::vk;
-use vkarray::{DriverError, Groups};
+use vkarray::Groups;
+use vkarray::device::Error as DriverError;
 use vkarray_driver::Recorder;
 
 use crate::fixture::Fixture;

@@ -10,7 +10,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use vkarray::{Context, Device, DeviceNDArray, DeviceType, Element, Instance, ValidationMessage};
+use vkarray::device::{Device, DeviceType, Instance, ValidationMessage};
+use vkarray::{Context, DeviceNDArray, Element};
 use vkarray_tests::skips;
 
 /// A device under watch, and a context on it.

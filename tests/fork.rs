@@ -11,10 +11,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use vkarray::{
-    Block, ConstArray, Context, DefaultStreams, Device, DeviceNDArray, Event, Graph, GraphRecorder, Groups, Kernel,
-    MemoryKind, PoolManager, Source, Statistics, Stream,
-};
+use vkarray::device::Device;
+use vkarray::kernel::ConstArray;
+use vkarray::memory::{Block, MemoryKind, PoolManager, Statistics};
+use vkarray::stream::{DefaultStreams, GraphRecorder};
+use vkarray::{Context, DeviceNDArray, Event, Graph, Groups, Kernel, Source, Stream};
 use vkarray_driver::Term;
 use vkarray_driver::hazard::Mode;
 
@@ -215,7 +216,7 @@ fn wrong_answer(busy: &Busy) -> i32 {
         refusal(ctx.allocator().trim(0)),
         refusal(ctx.allocator().memory_info()),
         refusal(ctx.kernel(Source::wgsl(STEP)).prefetch()),
-        refusal(vkarray::Trace::start(ctx.device())),
+        refusal(vkarray::stream::Trace::start(ctx.device())),
         refusal(ctx.device().physical().instance().devices()),
         refusal(block.read_on_host(0..4)),
         refusal(ctx.device().hold(block.id(), 0..4, Mode::Read, Term::Lasting)),
@@ -241,7 +242,7 @@ impl<F: Fn()> Drop for OnDrop<F> {
     }
 }
 
-fn dispatch(inherited: &Inherited, add: u32) -> Result<(), vkarray::KernelError> {
+fn dispatch(inherited: &Inherited, add: u32) -> Result<(), vkarray::kernel::Error> {
     inherited.kernel.dispatch(&inherited.stream, Groups::covering([64]), (&inherited.array, add))
 }
 

@@ -5,7 +5,7 @@
 //! hand: the variables of [`Layer::command`], and then any test.
 #![cfg(target_os = "linux")]
 
-use vkarray::MemoryKind;
+use vkarray::memory::MemoryKind;
 use vkarray_driver::MemoryType;
 use vkarray_noncoherent::{LAYER_NAME, manifest};
 

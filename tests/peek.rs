@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use vkarray::{Block, Tensor, TensorShape};
+use vkarray::interop::{Tensor, TensorShape};
+use vkarray::memory::Block;
 
 /// A look at a block through the host's own mapping, which waits for no work and is ordered with none.
 pub(crate) struct Peek {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::thread;
 
 use ash::vk;
-use vkarray::{Device, Point};
+use vkarray::device::Device;
+use vkarray::stream::Point;
 
 /// More than any test raises a semaphore to.
 const AFTER_ALL: u64 = 1 << 30;

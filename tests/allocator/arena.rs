@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use vkarray::{Allocator, ArenaManager, Block, MemoryError, MemoryKind, PassthroughManager, Stream};
+use vkarray::Stream;
+use vkarray::memory::{Allocator, ArenaManager, Block, Error as MemoryError, MemoryKind, PassthroughManager};
 
 use super::pattern;
 use crate::fixture::Fixture;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use vkarray::{Block, MemoryError, MemoryKind};
+use vkarray::memory::{Block, Error as MemoryError, MemoryKind};
 
 use super::pattern;
 use crate::fixture::Fixture;

@@ -1,6 +1,6 @@
 //! When dropped memory is freed: not before the device is done with it, and then all of it.
 
-use vkarray::{MemoryKind, Usage};
+use vkarray::memory::{MemoryKind, Usage};
 
 use super::pattern;
 use crate::fixture::{Fixture, contents, poll};

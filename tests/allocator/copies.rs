@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use vkarray::{Block, Context, Device, MemoryKind};
+use vkarray::Context;
+use vkarray::device::Device;
+use vkarray::memory::{Block, MemoryKind};
 
 use super::pattern;
 use crate::fixture::Fixture;

@@ -5,9 +5,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
-use vkarray::{
-    Allocator, ArenaManager, Block, Device, HostOnlyMemoryManager, Instance, Limiting, MemoryKind, MemoryManager,
-    PassthroughManager, Pending, PendingLimits, PoolManager, Statistics, Stream,
+use vkarray::Stream;
+use vkarray::device::{Device, Instance};
+use vkarray::memory::{
+    Allocator, ArenaManager, Block, HostOnlyMemoryManager, Limiting, MemoryKind, MemoryManager, PassthroughManager,
+    Pending, PendingLimits, PoolManager, Statistics,
 };
 
 use crate::fixture::Fixture;

@@ -6,7 +6,9 @@
 use std::process::Command;
 use std::sync::Arc;
 
-use vkarray::{Allocator, Block, MemoryError, MemoryKind, MemoryManager, PassthroughManager, PoolManager, Shortage};
+use vkarray::memory::{
+    Allocator, Block, Error as MemoryError, MemoryKind, MemoryManager, PassthroughManager, PoolManager, Shortage,
+};
 
 use super::pattern;
 use crate::fixture::{Fixture, skipped};

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use vkarray::{
+use vkarray::Stream;
+use vkarray::memory::{
     ArenaManager, HostOnlyMemoryManager, Limiting, MemoryKind, MemoryManager, PassthroughManager, PoolManager,
-    Statistics, Stream,
+    Statistics,
 };
 use vkarray_allocator::{HostOptions, MemoryPointer, Request};
 
@@ -76,7 +77,7 @@ fn memory_that_never_comes_back_stays_when_its_manager_goes() {
 
 /// Memory from `upstream` that the device still uses, by work that waits for the semaphore.
 fn drop_busy(fixture: &Fixture, upstream: &Arc<PoolManager>, semaphore: &RaisedByHand, bytes: u64) -> Stream {
-    let allocator = vkarray::Allocator::with_manager(fixture.device(), Box::new(Arc::clone(upstream))).unwrap();
+    let allocator = vkarray::memory::Allocator::with_manager(fixture.device(), Box::new(Arc::clone(upstream))).unwrap();
     let stream = fixture.stream().unwrap();
     let block = allocator.allocate(bytes, MemoryKind::Device).unwrap();
     stream.wait_for(&semaphore.point(1)).unwrap();

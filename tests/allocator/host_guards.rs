@@ -3,7 +3,8 @@
 use std::thread;
 
 use ndarray::Array2;
-use vkarray::{Context, DeviceNDArray, Error, Graph, Groups, HostOptions, Index, MemoryError, MemoryKind};
+use vkarray::memory::{Error as MemoryError, HostOptions, MemoryKind};
+use vkarray::{Context, DeviceNDArray, Error, Graph, Groups, Index};
 
 use crate::fixture::{Fixture, contents};
 use crate::kernels::{mix, mixed, step, stepped};

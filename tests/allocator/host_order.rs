@@ -9,10 +9,11 @@ use std::sync::mpsc;
 use std::thread;
 
 use ndarray::Array1;
-use vkarray::{
-    Allocator, Context, Device, DeviceMemory, DeviceNDArray, Error, Event, HostMemory, HostOptions, Index, MemoryError,
-    MemoryKind, PoolManager, Stream,
+use vkarray::device::Device;
+use vkarray::memory::{
+    Allocator, DeviceMemory, Error as MemoryError, HostMemory, HostOptions, MemoryKind, PoolManager,
 };
+use vkarray::{Context, DeviceNDArray, Error, Event, Index, Stream};
 use vkarray_driver::hazard::Mode;
 
 use super::unmapped::Unmapped;

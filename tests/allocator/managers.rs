@@ -10,9 +10,11 @@ use std::io;
 use std::process::Command;
 use std::sync::Arc;
 
-use vkarray::{
-    ArenaManager, Context, Device, FailureCallback, HostOnlyMemoryManager, Instance, Limiting, Logging, ManagerFactory,
-    MemoryKind, MemoryManager, PassthroughManager, PoolManager, Statistics, Tracking, Verdict,
+use vkarray::Context;
+use vkarray::device::{Device, Instance};
+use vkarray::memory::{
+    ArenaManager, FailureCallback, HostOnlyMemoryManager, Limiting, Logging, ManagerFactory, MemoryKind, MemoryManager,
+    PassthroughManager, PoolManager, Statistics, Tracking, Verdict,
 };
 use vkarray_allocator::{Adaptor, LogStep, read_log};
 use vkarray_conformance::{Conformance, Outcome, Report};
@@ -198,7 +200,7 @@ fn a_log_names_the_stream_that_used_memory_last() {
     let fixture = Fixture::open();
     let (reader, writer) = io::pipe().unwrap();
     let log = Logging::new(PassthroughManager::new(), writer);
-    let allocator = vkarray::Allocator::with_manager(fixture.device(), Box::new(log)).unwrap();
+    let allocator = vkarray::memory::Allocator::with_manager(fixture.device(), Box::new(log)).unwrap();
     let ctx = Context::with_allocator(&allocator).unwrap();
     let array = ctx.zeros::<u32>([1]).unwrap();
     keep_busy(ctx.default_stream(), &spin(&ctx), &array);
@@ -223,7 +225,7 @@ fn the_environment_names_the_manager() {
         assert_eq!(refused, "device memory from a manager of host memory only is not supported here");
         fixture.allocator().allocate(16, MemoryKind::Pinned).unwrap();
         // What is set wins, for what is opened later.
-        vkarray::set_memory_manager(ManagerFactory::named("passthrough").unwrap()).unwrap();
+        vkarray::memory::set_memory_manager(ManagerFactory::named("passthrough").unwrap()).unwrap();
         let later = Context::on(fixture.device()).unwrap();
         later.allocator().allocate(16, MemoryKind::Device).unwrap();
         assert!(fixture.allocator().allocate(16, MemoryKind::Device).is_err(), "what is open keeps what it has");

@@ -1,7 +1,9 @@
 //! Device, host and shared memory objects: every method, every pairing of kinds, every length, and what is refused.
 
-use vkarray::{
-    Context, Device, DeviceMemory, HostMemory, MemoryError, MemoryKind, MemoryObject, MemoryState, MirroredMemory,
+use vkarray::Context;
+use vkarray::device::Device;
+use vkarray::memory::{
+    DeviceMemory, Error as MemoryError, HostMemory, MemoryKind, MemoryObject, MemoryState, MirroredMemory,
     SharedMemory, UsmType,
 };
 

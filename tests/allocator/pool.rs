@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread;
 
-use vkarray::{Allocator, Groups, MemoryError, MemoryKind, PoolManager};
+use vkarray::Groups;
+use vkarray::memory::{Allocator, Error as MemoryError, MemoryKind, PoolManager};
 
 use super::pattern;
 use crate::fixture::{Fixture, contents};

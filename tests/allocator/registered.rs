@@ -3,7 +3,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
-use vkarray::{Context, Device, Groups, Index, MemoryError, RegisteredPath};
+use vkarray::device::Device;
+use vkarray::memory::Error as MemoryError;
+use vkarray::memory::RegisteredPath;
+use vkarray::{Context, Groups, Index};
 use vkarray_allocator::HostPointer;
 use vkarray_driver::Request;
 

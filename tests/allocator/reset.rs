@@ -1,9 +1,9 @@
 //! How much memory there is, labels of what is held, and what becomes of blocks when their allocator is reset.
 
-use vkarray::{
-    Allocator, Confidence, Context, DType, Graph, Groups, Holder, MemoryError, MemoryKind, PassthroughManager,
-    PendingLimits, PoolManager,
+use vkarray::memory::{
+    Allocator, Confidence, Error as MemoryError, Holder, MemoryKind, PassthroughManager, PendingLimits, PoolManager,
 };
+use vkarray::{Context, DType, Graph, Groups};
 
 use crate::fixture::{Fixture, contents};
 use crate::kernels::{step, stepped};

@@ -7,10 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
 use ndarray::Array1;
-use vkarray::{
-    Allocator, AsDeviceArray, Context, DeviceMemory, DeviceNDArray, Error, Graph, Groups, HostMemory, HostTensor,
-    KernelError, MemoryError, PoolManager, TensorShape,
-};
+use vkarray::interop::{AsDeviceArray, HostTensor, TensorShape};
+use vkarray::kernel::Error as KernelError;
+use vkarray::memory::{Allocator, DeviceMemory, Error as MemoryError, HostMemory, PoolManager};
+use vkarray::{Context, DeviceNDArray, Error, Graph, Groups};
 
 use super::pattern;
 use super::registered::both;

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use ndarray::Array1;
-use vkarray::{ConstArray, Context, DeviceMemory, Error, Graph, Groups, HostMemory, Index, Kernel, Source, Stream};
+use vkarray::kernel::ConstArray;
+use vkarray::memory::{DeviceMemory, HostMemory};
+use vkarray::{Context, Error, Graph, Groups, Index, Kernel, Source, Stream};
 
 use super::reset_meanwhile::{Refusal, contexts};
 use crate::fixture::Fixture;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::thread;
 
-use vkarray::{Allocator, Block, MemoryError, MemoryKind, PoolManager, Stream};
+use vkarray::Stream;
+use vkarray::memory::{Allocator, Block, Error as MemoryError, MemoryKind, PoolManager};
 
 use super::pattern;
 use super::unmapped::Unmapped;

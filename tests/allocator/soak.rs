@@ -16,7 +16,8 @@ use std::thread;
 use std::time::Instant;
 
 use fastrand::Rng;
-use vkarray::{Context, DeviceNDArray, Groups, Index, Kernel, MemoryKind, Stream};
+use vkarray::memory::MemoryKind;
+use vkarray::{Context, DeviceNDArray, Groups, Index, Kernel, Stream};
 
 use crate::fixture::Fixture;
 use crate::kernels::{step, stepped};

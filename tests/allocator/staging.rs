@@ -1,6 +1,7 @@
 //! Host copies that go through staging blocks: because they are large, or because the device is using the block.
 
-use vkarray::{Groups, MemoryKind};
+use vkarray::Groups;
+use vkarray::memory::MemoryKind;
 
 use super::pattern;
 use crate::fixture::{Fixture, contents};

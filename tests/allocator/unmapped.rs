@@ -4,7 +4,8 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use vkarray::{Device, MemoryError, MemoryKind, Pending, PoolManager};
+use vkarray::device::Device;
+use vkarray::memory::{Error as MemoryError, MemoryKind, Pending, PoolManager};
 use vkarray_allocator::{
     Counters, DeferCleanup, HostOptions, HostPointer, MemoryInfo, MemoryManager, MemoryPointer, Owner, Request, Usage,
 };

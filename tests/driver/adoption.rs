@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ash::{ext, vk};
-use vkarray::{Adopted, Context, Device, DriverError, ExternalQueue, Features, Groups, Instance, QueueLock, Stream};
+use vkarray::device::{Device, Error as DriverError, Features, Instance};
+use vkarray::vulkan::{Adopted, ExternalQueue, QueueLock};
+use vkarray::{Context, Groups, Stream};
 
 use crate::fixture::contents;
 use crate::kernels::{keep_busy, kept_busy, spin, step, stepped};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use vkarray::{Context, Device, DriverError, Event, Groups, Stream};
+use vkarray::device::{Device, Error as DriverError};
+use vkarray::{Context, Event, Groups, Stream};
 
 use crate::fixture::{Fixture, contents, poll};
 use crate::kernels::{mix, mixed, step, stepped};

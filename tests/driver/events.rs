@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use vkarray::{DriverError, Event, Groups};
+use vkarray::device::Error as DriverError;
+use vkarray::{Event, Groups};
 
 use crate::fixture::{Fixture, contents, poll, skipped};
 use crate::kernels::{keep_busy, kept_busy, spin, step, stepped};

@@ -1,9 +1,10 @@
 //! Graphs: what a replay computes, changes between replays, refusals, many in flight, drops at every time.
 
-use vkarray::{
-    ConstArray, Context, Device, DeviceNDArray, DispatchNode, DriverError, Graph, GraphRecorder, Groups, Kernel,
-    KernelError, MemoryKind, Source, Stream,
-};
+use vkarray::device::{Device, Error as DriverError};
+use vkarray::kernel::{ConstArray, Error as KernelError};
+use vkarray::memory::MemoryKind;
+use vkarray::stream::{DispatchNode, GraphRecorder};
+use vkarray::{Context, DeviceNDArray, Graph, Groups, Kernel, Source, Stream};
 use vkarray_driver::hazard::Mode;
 
 use crate::fixture::{Fixture, contents, poll};
@@ -132,7 +133,7 @@ fn copies_and_fills_change_between_replays() {
     let fixture = Fixture::open();
     let stream = fixture.stream().unwrap();
     let [a, b, c] = [1_u32, 2, 3].map(|i| fixture.slice_to_device(&[i, 10 + i, 20 + i, 30 + i]).unwrap());
-    let (mut graph, (fill, copy)) = Graph::record(&stream, |graph| -> Result<_, vkarray::MemoryError> {
+    let (mut graph, (fill, copy)) = Graph::record(&stream, |graph| -> Result<_, vkarray::memory::Error> {
         Ok((a.block().record_fill(graph, 7)?, b.block().record_copy(graph, 4, a.block(), 0..8)?))
     })
     .unwrap();

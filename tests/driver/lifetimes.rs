@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use vkarray::{Context, Groups, MemoryKind};
+use vkarray::memory::MemoryKind;
+use vkarray::{Context, Groups};
 
 use crate::fixture::{Fixture, poll};
 use crate::kernels::{spin, spun, step, stepped};

@@ -5,7 +5,9 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use vkarray::{Block, Context, DriverError, MemoryKind, Stream};
+use vkarray::device::Error as DriverError;
+use vkarray::memory::{Block, MemoryKind};
+use vkarray::{Context, Stream};
 use vkarray_driver::Recorder;
 use vkarray_driver::hazard::{Mode, Stage};
 

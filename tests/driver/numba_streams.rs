@@ -11,7 +11,9 @@ use std::thread;
 use std::time::Duration;
 
 use pollster::block_on;
-use vkarray::{Context, Device, DriverError, ExternalQueue, Groups, Stream};
+use vkarray::device::{Device, Error as DriverError};
+use vkarray::vulkan::ExternalQueue;
+use vkarray::{Context, Groups, Stream};
 use vkarray_driver::Done;
 
 use crate::fixture::{Fixture, contents, poll, skipped};

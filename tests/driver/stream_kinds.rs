@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use vkarray::{Context, DriverError, Event, ExternalQueue, Groups, Stream};
+use vkarray::device::Error as DriverError;
+use vkarray::vulkan::ExternalQueue;
+use vkarray::{Context, Event, Groups, Stream};
 use vkarray_driver::{DefaultStreams, Device};
 
 use crate::fixture::{Fixture, contents, poll};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use vkarray::{DriverError, Groups};
+use vkarray::Groups;
+use vkarray::device::Error as DriverError;
 use vkarray_driver::Recorder;
 
 use crate::fixture::{Fixture, contents, poll};

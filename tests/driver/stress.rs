@@ -126,7 +126,7 @@ impl<'a> Own<'a> {
     fn call_back(&mut self) {
         let (stream, n_called) = (self.any_stream(), Arc::clone(&self.common.n_called));
         self.common.n_callbacks.fetch_add(1, Ordering::SeqCst);
-        let called = move |outcome: Result<(), vkarray::DriverError>| {
+        let called = move |outcome: Result<(), vkarray::device::Error>| {
             outcome.unwrap();
             n_called.fetch_add(1, Ordering::SeqCst);
         };

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use serde_json::Value;
-use vkarray::{DriverError, Graph, GraphRecorder, Groups, Trace};
+use vkarray::device::Error as DriverError;
+use vkarray::stream::{GraphRecorder, Trace};
+use vkarray::{Graph, Groups};
 
 use crate::fixture::{Fixture, contents, skipped};
 use crate::kernels::{keep_busy, kept_busy, mix, spin, step, stepped};

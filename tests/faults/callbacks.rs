@@ -6,7 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ash::vk;
-use vkarray::{Context, DriverError, Stream};
+use vkarray::device::Error as DriverError;
+use vkarray::{Context, Stream};
 
 use crate::raised::RaisedByHand;
 use crate::refused::{on_device, refuse};

@@ -5,7 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use ash::vk;
-use vkarray::{Context, Device, DriverError, Groups, Instance};
+use vkarray::device::{Device, Error as DriverError, Instance};
+use vkarray::{Context, Groups};
 
 use crate::kernels::{keep_busy, spin, step, stepped};
 use crate::scenario::block_on;

@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ash::vk;
-use vkarray::{
-    ArenaManager, Device, Limiting, ManagerFactory, MemoryError, MemoryManager, PassthroughManager, PoolManager,
+use vkarray::device::Device;
+use vkarray::memory::{
+    ArenaManager, Error as MemoryError, Limiting, ManagerFactory, MemoryManager, PassthroughManager, PoolManager,
 };
 use vkarray_allocator::{Adaptor, Asked, MemoryPointer};
 use vkarray_conformance::{Conformance, Faults, Outcome, Report};

@@ -6,9 +6,11 @@ use std::thread;
 use std::time::Duration;
 
 use ash::vk;
-use vkarray::{
-    Allocator, Context, Device, MemoryError, MemoryKind, OutOfMemory, PassthroughManager, Rung, Shortage, Stream, Taken,
+use vkarray::device::Device;
+use vkarray::memory::{
+    Allocator, Error as MemoryError, MemoryKind, OutOfMemory, PassthroughManager, Rung, Shortage, Taken,
 };
+use vkarray::{Context, Stream};
 
 use crate::raised::RaisedByHand;
 use crate::table::{Fault, Table};

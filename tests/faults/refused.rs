@@ -5,10 +5,10 @@ use std::thread;
 use std::time::Duration;
 
 use ash::vk;
-use vkarray::{
-    Allocator, Context, Device, DriverError, Groups, Instance, KernelError, MemoryError, MemoryKind, MemoryManager,
-    PassthroughManager, PoolManager, Source,
-};
+use vkarray::device::{Device, Error as DriverError, Instance};
+use vkarray::kernel::Error as KernelError;
+use vkarray::memory::{Allocator, Error as MemoryError, MemoryKind, MemoryManager, PassthroughManager, PoolManager};
+use vkarray::{Context, Groups, Source};
 use vkarray_driver::Recorder;
 use vkarray_driver::hazard::Stage;
 

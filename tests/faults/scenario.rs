@@ -12,10 +12,10 @@ use std::task::{Context as Poller, Poll, Wake};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use vkarray::{
-    Allocator, CacheSettings, Context, Device, DeviceNDArray, DriverError, Error as ArrayError, Graph, Groups,
-    Instance, Kernel, Source, Stream,
-};
+use vkarray::device::{Device, Error as DriverError, Instance};
+use vkarray::kernel::CacheSettings;
+use vkarray::memory::Allocator;
+use vkarray::{Context, DeviceNDArray, Error as ArrayError, Graph, Groups, Kernel, Source, Stream};
 use vkarray_driver::Trace;
 
 use crate::kernels::{STEP, mixed, stepped};

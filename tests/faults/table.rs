@@ -1,7 +1,7 @@
 //! Every call that can fail, behind a trampoline that counts it and makes the n-th one fail.
 //!
 //! The trampolines stand above the validation layer, which so never hears of a call that was made to fail. They are
-//! reached through [`InstanceBuilder::intercept`](vkarray::InstanceBuilder::intercept). Each test takes the table for
+//! reached through [`InstanceBuilder::intercept`](vkarray::device::InstanceBuilder::intercept). Each test takes the table for
 //! itself with [`Table::take`]; `scenario.rs` is what the calls are made by.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk::{self, Handle};
-use vkarray::Instance;
+use vkarray::device::Instance;
 
 /// What is to go wrong.
 #[derive(Debug, Clone, Copy)]

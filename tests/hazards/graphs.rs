@@ -2,7 +2,8 @@
 //! among them, mixed with work on the same memory that is recorded as it comes.
 
 use fastrand::Rng;
-use vkarray::{CopyNode, DispatchNode, FillNode, Graph, GraphRecorder, Groups};
+use vkarray::stream::{CopyNode, DispatchNode, FillNode, GraphRecorder};
+use vkarray::{Graph, Groups};
 
 use super::machine::{Machine, State, view};
 use super::program::{Op, Program, STEP, View, WORDS, disjoint};
@@ -305,7 +306,8 @@ impl Recorded {
             }
             // A fill takes any block and word of the device; a node of another graph is refused.
             Node::Fill(node) => {
-                let (mut other, ()) = Graph::record(&state.streams[0], |_| Ok::<_, vkarray::DriverError>(())).unwrap();
+                let (mut other, ()) =
+                    Graph::record(&state.streams[0], |_| Ok::<_, vkarray::device::Error>(())).unwrap();
                 node.set_pattern(&mut other, 3).unwrap_err();
             }
         }

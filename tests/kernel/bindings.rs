@@ -1,6 +1,7 @@
 //! How buffers reach a kernel: groups, gaps between numbers, and more bindings than can be pushed.
 
-use vkarray::{ArgList, AsArg, Context, DeviceNDArray, Groups, KernelError};
+use vkarray::kernel::{ArgList, AsArg, Error as KernelError};
+use vkarray::{Context, DeviceNDArray, Groups};
 
 use super::kernel;
 use crate::fixture::{Fixture, contents, skipped};
@@ -158,7 +159,8 @@ fn replays_bind_views_that_start_anywhere() {
     let (x, y) = (fixture.full([100], 2.0_f32).unwrap(), fixture.zeros::<f32>([100]).unwrap());
     let part = |array: &DeviceNDArray<f32>| array.slice(&[(1..65).into()]).unwrap();
     let (part_x, part_y) = (part(&x), part(&y));
-    let record = |graph: &mut vkarray::GraphRecorder| add.record(graph, Groups::covering([64]), (&part_x, &part_y));
+    let record =
+        |graph: &mut vkarray::stream::GraphRecorder| add.record(graph, Groups::covering([64]), (&part_x, &part_y));
     let (graph, _) = vkarray::Graph::record(&stream, record).unwrap();
     for replay in [1.0_f32, 2.0, 3.0] {
         graph.replay(&stream).unwrap();

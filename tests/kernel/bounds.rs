@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use vkarray::{BufferBounds, Groups, Module, Options, Source};
+use vkarray::kernel::{BufferBounds, Module, Options};
+use vkarray::{Groups, Source};
 
 use super::kernel;
 use crate::fixture::{Fixture, contents, skipped};

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use half::f16;
-use vkarray::{Bounds, Context, Device, Element, Groups, Instance, Kernel, KernelError, Module, Options, Source};
+use vkarray::device::{Device, Instance};
+use vkarray::kernel::{Bounds, Error as KernelError, Module, Options};
+use vkarray::{Context, Element, Groups, Kernel, Source};
 use vkarray_kernel::Capability;
 
 use crate::fixture::{Fixture, contents};

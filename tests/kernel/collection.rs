@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use vello_shaders::{BindType, ComputeShader, SHADERS};
-use vkarray::{Access, Groups, KernelError, Module, Options, ParamKind, Signature, Source};
+use vkarray::kernel::{Access, Error as KernelError, Module, Options, ParamKind, Signature};
+use vkarray::{Groups, Source};
 
 use crate::fixture::{Fixture, contents};
 
@@ -104,7 +105,7 @@ fn a_renderer_s_shaders_read_back_from_spirv_are_the_same() {
         let (ours, theirs) = (by_us.signature, by_naga.signature);
         assert_eq!(ours.shared_bytes, theirs.shared_bytes, "{}", shader.name);
         let shapes = |signature: &Signature| {
-            let shape = |param: &vkarray::Param| {
+            let shape = |param: &vkarray::kernel::Param| {
                 let place = (param.name.clone(), param.group, param.binding, param.kind, param.access);
                 (place, param.fixed_bytes, param.stride, param.ty.leaves())
             };

@@ -10,7 +10,8 @@ use rspirv::spirv::{
     AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, FunctionControl, MemoryModel,
     StorageClass,
 };
-use vkarray::{Groups, Module, Options, Source};
+use vkarray::kernel::{Module, Options};
+use vkarray::{Groups, Source};
 
 use crate::fixture::{Fixture, contents};
 

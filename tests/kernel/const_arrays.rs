@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use vkarray::{
-    Allocator, Block, Bool, Complex32, ConstArray, Context, DType, Element, FailureCallback, Graph, Groups, Kernel,
-    Limiting, MemoryKind, ParamKind, PassthroughManager, Stream, Verdict,
-};
+use vkarray::array::{Bool, Complex32};
+use vkarray::kernel::{ConstArray, ParamKind};
+use vkarray::memory::{Allocator, Block, FailureCallback, Limiting, MemoryKind, PassthroughManager, Verdict};
+use vkarray::{Context, DType, Element, Graph, Groups, Kernel, Stream};
 
 use super::{kernel, spirv};
 use crate::fixture::{Fixture, contents, skipped};

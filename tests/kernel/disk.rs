@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::{env, fs, thread};
 
-use vkarray::{Allocator, CacheSettings, Context, Groups, Instance, Source};
+use vkarray::device::Instance;
+use vkarray::kernel::CacheSettings;
+use vkarray::memory::Allocator;
+use vkarray::{Context, Groups, Source};
 
 use crate::fixture::{Fixture, is_not_about_us};
 

@@ -3,7 +3,9 @@
 //! Where the axes are as long as on a graphics card this is out of reach; `several_queues.rs` runs these tests on a
 //! device whose axes are short.
 
-use vkarray::{Graph, GraphRecorder, Groups, Kernel, KernelError, Source};
+use vkarray::kernel::Error as KernelError;
+use vkarray::stream::GraphRecorder;
+use vkarray::{Graph, Groups, Kernel, Source};
 
 use super::kernel;
 use super::spirv::source;

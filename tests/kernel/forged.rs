@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use vkarray::{Arg, ArrayArg, ArrayShape, AsArg, Block, DType, DeviceNDArray, Graph, Groups, Kernel, KernelError};
+use vkarray::kernel::{Arg, ArrayArg, ArrayShape, AsArg, Error as KernelError};
+use vkarray::memory::Block;
+use vkarray::{DType, DeviceNDArray, Graph, Groups, Kernel};
 
 use super::kernel;
 use crate::fixture::{Fixture, contents};

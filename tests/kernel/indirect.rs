@@ -1,6 +1,8 @@
 //! Launches whose size another kernel writes: read by the device, in order, and never more than it allows.
 
-use vkarray::{DeviceNDArray, Graph, GraphRecorder, Groups, Kernel, KernelError, Source};
+use vkarray::kernel::Error as KernelError;
+use vkarray::stream::GraphRecorder;
+use vkarray::{DeviceNDArray, Graph, Groups, Kernel, Source};
 
 use super::kernel;
 use crate::fixture::{Fixture, contents};

@@ -3,7 +3,8 @@
 //! `compile.sh` in that folder makes the SPIR-V. Each result is compared with a computation on the host.
 
 use half::f16;
-use vkarray::{Context, DeviceNDArray, Groups, Kernel, KernelBuilder, KernelError};
+use vkarray::kernel::{Error as KernelError, KernelBuilder};
+use vkarray::{Context, DeviceNDArray, Groups, Kernel};
 
 use super::spirv::source;
 use crate::fixture::{Fixture, contents};

@@ -12,7 +12,9 @@ mod memory;
 mod numbers;
 mod programs;
 
-use vkarray::{Context, Fault, Groups, KernelBuilder, KernelError, Source};
+use vkarray::kernel::{Error as KernelError, KernelBuilder};
+use vkarray::sanitizer::Fault;
+use vkarray::{Context, Groups, Source};
 
 use crate::fixture::{Fixture, contents};
 use cases::{Case, Device};

@@ -92,7 +92,7 @@ fn arguments_go_by_position_or_by_name() {
     let (x, y) = (fixture.full([70], 2.0_f32).unwrap(), fixture.full([70], 1.0_f32).unwrap());
     let (groups, stream) = (Groups::covering([70]), fixture.default_stream());
     kernel.dispatch(stream, groups, (&x, &y, 10.0_f32)).unwrap();
-    use vkarray::AsArg;
+    use vkarray::kernel::AsArg;
     let a = 100.0_f32;
     kernel.dispatch(stream, groups, [("y", y.as_arg()), ("a", a.as_arg()), ("x", x.as_arg())]).unwrap();
     assert_eq!(contents(&y), [1.0 + 20.0 + 200.0; 70]);

@@ -1,6 +1,7 @@
 //! The functions of `shaders/library` that any shader may take along, against what a loop on the host computes.
 
-use vkarray::{Context, Groups, Kernel, Library, Source};
+use vkarray::kernel::Library;
+use vkarray::{Context, Groups, Kernel, Source};
 use vkarray_shaders::library;
 
 use crate::fixture::{Fixture, contents};

@@ -1,6 +1,7 @@
 //! Local memory: arrays of one invocation, whose length the author of the shader or of the program says.
 
-use vkarray::{Groups, KernelError, Library, Source};
+use vkarray::kernel::{Error as KernelError, Library};
+use vkarray::{Groups, Source};
 
 use crate::fixture::{Fixture, contents};
 

@@ -1,6 +1,7 @@
 //! Pointers as arguments of functions: what they point to is read and written there, in every mode.
 
-use vkarray::{Groups, KernelBuilder, Source};
+use vkarray::kernel::KernelBuilder;
+use vkarray::{Groups, Source};
 
 use crate::fixture::{Fixture, contents};
 

@@ -1,6 +1,7 @@
 //! Push constants of every type, one by one and as a whole struct, with the padding that the shader's layout asks for.
 
-use vkarray::{ArgList, AsArg, Context, Graph, Groups, Immediate, KernelError};
+use vkarray::kernel::{ArgList, AsArg, Error as KernelError, Immediate};
+use vkarray::{Context, Graph, Groups};
 
 use super::kernel;
 use crate::fixture::{Fixture, contents, skipped};

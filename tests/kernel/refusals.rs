@@ -1,6 +1,8 @@
 //! Calls that are refused: with what words, and that a refused call changes nothing.
 
-use vkarray::{Arg, AsArg, Context, Device, Groups, Index, Source};
+use vkarray::device::Device;
+use vkarray::kernel::{Arg, AsArg};
+use vkarray::{Context, Groups, Index, Source};
 
 use super::kernel;
 use crate::fixture::{Fixture, contents};

@@ -3,10 +3,10 @@
 //! The shaders are in `sanitizer/`, a kernel an entry point. A comment `//~ name` marks the line where the kernel of that
 //! name goes wrong, so that no line number is written twice.
 
-use vkarray::{
-    Context, DeviceNDArray, Fault, Finding, Graph, GraphRecorder, Groups, KernelBuilder, KernelError, Limits,
-    OtherAccess, Source,
-};
+use vkarray::kernel::{Error as KernelError, KernelBuilder, Limits};
+use vkarray::sanitizer::{Fault, Finding, OtherAccess};
+use vkarray::stream::GraphRecorder;
+use vkarray::{Context, DeviceNDArray, Graph, Groups, Source};
 
 use crate::fixture::{Fixture, contents};
 

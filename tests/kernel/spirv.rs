@@ -1,7 +1,8 @@
 //! SPIR-V that glslang made of `tests/shaders/*.comp`: what it computes, with its constants set.
 
 use half::f16;
-use vkarray::{AsArg, Context, Element, Groups, Kernel, KernelError, Source};
+use vkarray::kernel::{AsArg, Error as KernelError};
+use vkarray::{Context, Element, Groups, Kernel, Source};
 use vkarray_kernel::Capability;
 
 use crate::fixture::{Fixture, contents, skipped};

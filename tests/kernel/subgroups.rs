@@ -1,6 +1,7 @@
 //! Kernels that ask for their subgroups: they run with these, or are refused with both sides.
 
-use vkarray::{Groups, KernelBuilder, KernelError, Source};
+use vkarray::kernel::{Error as KernelError, KernelBuilder};
+use vkarray::{Groups, Source};
 
 use crate::fixture::{Fixture, contents, skipped};
 

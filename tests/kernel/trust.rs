@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use vkarray::{Allocator, CacheSettings, Context, Groups, Kernel, KernelError, Module, Options, Source};
+use vkarray::kernel::{CacheSettings, Error as KernelError, Module, Options};
+use vkarray::memory::Allocator;
+use vkarray::{Context, Groups, Kernel, Source};
 use vkarray_kernel::{Bounds, Unvalidated};
 
 use crate::fixture::{Fixture, contents};

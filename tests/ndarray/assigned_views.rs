@@ -4,7 +4,8 @@
 //! `assignment.rs`.
 
 use ::ndarray::{ArrayD, SliceInfoElem};
-use vkarray::{Error, Index, LayoutError};
+use vkarray::array::LayoutError;
+use vkarray::{Error, Index};
 
 use super::counted;
 use crate::fixture::{Fixture, contents};

@@ -3,7 +3,8 @@
 use std::fmt::Debug;
 
 use ::ndarray::{ArrayD, IxDyn, ShapeBuilder, SliceInfoElem};
-use vkarray::{Context, Device, Element, Index, Order};
+use vkarray::device::Device;
+use vkarray::{Context, Element, Index, Order};
 
 use super::counted;
 use crate::fixture::Fixture;

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ::ndarray::{ArrayD, arr2};
 use serde::de::DeserializeSeed;
-use vkarray::{
-    AsDeviceArray, Block, DeviceArrayInterface, DeviceNDArray, Element, Error, HostTensor, Index, InterfaceError,
-    Order, Point, Result, Tensor, TensorError,
-};
+use vkarray::interop::{AsDeviceArray, DeviceArrayInterface, HostTensor, InterfaceError, Tensor, TensorError};
+use vkarray::memory::Block;
+use vkarray::stream::Point;
+use vkarray::{DeviceNDArray, Element, Error, Index, Order, Result};
 
 use super::counted;
 use crate::fixture::{Fixture, contents};

@@ -1,7 +1,8 @@
 //! Arrays of gibibytes, where the device has the memory: copies through many windows and by many threads, and bindings
 //! whose bytes 31 bits do not count.
 
-use vkarray::{Context, DeviceNDArray, Element, Groups, Index, Limits, Order, Source};
+use vkarray::kernel::Limits;
+use vkarray::{Context, DeviceNDArray, Element, Groups, Index, Order, Source};
 
 use crate::fixture::{Fixture, contents, skipped};
 

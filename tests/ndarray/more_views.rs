@@ -1,7 +1,8 @@
 //! Views beyond slices: broadcast, axes in and out, splits, other element types, iteration, and read-only arrays.
 
 use ::ndarray::{Axis, IxDyn, Slice};
-use vkarray::{Context, DeviceNDArray, Error, Groups, KernelError, Source};
+use vkarray::kernel::Error as KernelError;
+use vkarray::{Context, DeviceNDArray, Error, Groups, Source};
 use vkarray_kernel::{DType, Mismatch};
 
 use super::counted;

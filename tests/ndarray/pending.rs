@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use pollster::block_on;
-use vkarray::{Context, Device, Error, Index, Limits, MemoryError, Order};
+use vkarray::device::Device;
+use vkarray::kernel::Limits;
+use vkarray::memory::Error as MemoryError;
+use vkarray::{Context, Error, Index, Order};
 
 use super::counted;
 use crate::fixture::{Fixture, contents, poll, skipped};

@@ -1,7 +1,8 @@
 //! Arrays of no axes, of no elements, and of as many axes as there may be: every operation takes them.
 
 use ::ndarray::{ArrayD, Axis, IxDyn, arr0};
-use vkarray::{Error, Index, LayoutError, Order};
+use vkarray::array::LayoutError;
+use vkarray::{Error, Index, Order};
 
 use super::counted;
 use crate::fixture::{Fixture, contents};

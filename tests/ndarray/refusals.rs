@@ -4,7 +4,10 @@
 //! descriptions that lie in the array crate and in `interchange.rs`.
 
 use ::ndarray::arr1;
-use vkarray::{Context, Device, DeviceNDArray, Error, Index, LayoutError, MemoryError, Order, Result, Source};
+use vkarray::array::LayoutError;
+use vkarray::device::Device;
+use vkarray::memory::Error as MemoryError;
+use vkarray::{Context, DeviceNDArray, Error, Index, Order, Result, Source};
 use vkarray_kernel::DType;
 
 use super::counted;

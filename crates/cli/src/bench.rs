@@ -19,7 +19,8 @@ mod views;
 
 use std::time::{Duration, Instant};
 
-use vkarray::{Context, ManagerFactory};
+use vkarray::Context;
+use vkarray::memory::ManagerFactory;
 
 use self::figure::{Header, Printer, Unit};
 use crate::args::{BenchArgs, Suite};

@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use indicatif::BinaryBytes;
-use vkarray::{DeviceInfo, Instance, Selection};
+use vkarray::device::{DeviceInfo, Instance, Selection};
 
 use crate::args::DevicesArgs;
 use crate::error::{Error, Result};

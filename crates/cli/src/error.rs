@@ -9,7 +9,11 @@ use std::error::Error as StdError;
 use std::io;
 use std::path::PathBuf;
 
-use vkarray::{DType, DriverError, FileError, KernelError, MemoryError, ValidationMessage};
+use vkarray::DType;
+use vkarray::device::{Error as DriverError, ValidationMessage};
+use vkarray::io::FileError;
+use vkarray::kernel::Error as KernelError;
+use vkarray::memory::Error as MemoryError;
 use vkarray_kernel::Names;
 
 use crate::array::shape_text;
@@ -222,7 +226,7 @@ fn already(written: &[PathBuf]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use vkarray::{MemoryKind, OutOfMemory, Shortage};
+    use vkarray::memory::{MemoryKind, OutOfMemory, Shortage};
 
     use super::*;
 

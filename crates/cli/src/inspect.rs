@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
-use vkarray::{Bounds, ElementType, KernelError, Module, Options, Signature, Translated};
+use vkarray::kernel::{Bounds, ElementType, Error as KernelError, Module, Options, Signature, Translated};
 use vkarray_kernel::{Capability, PushConstants};
 
 use crate::args::InspectArgs;

@@ -46,7 +46,7 @@ impl Arguments {
             }
         }
         if let Some((push, host)) = whole {
-            add(&push.name, quote! { &#host }, |identifier| quote! { ::vkarray::Immediate(#identifier) });
+            add(&push.name, quote! { &#host }, |identifier| quote! { ::vkarray::kernel::Immediate(#identifier) });
         }
         Ok(Self { arguments })
     }
@@ -67,7 +67,7 @@ impl Arguments {
             };
         }
         let names = self.arguments.iter().map(|argument| &argument.name);
-        quote! { [#((#names, ::vkarray::AsArg::as_arg(&#values))),*] }
+        quote! { [#((#names, ::vkarray::kernel::AsArg::as_arg(&#values))),*] }
     }
 }
 
@@ -85,7 +85,7 @@ fn number_type(ty: &ElementType) -> TokenStream {
 /// What a buffer takes.
 fn array_type(declaration: &Declaration, param: &Param) -> Result<TokenStream> {
     if param.kind == ParamKind::Uniform {
-        return Ok(quote! { &impl ::vkarray::AsArg });
+        return Ok(quote! { &impl ::vkarray::kernel::AsArg });
     }
     let element = match &param.ty {
         ElementType::Array { element, .. } => element,

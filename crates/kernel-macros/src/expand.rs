@@ -102,9 +102,9 @@ fn kernel(declaration: &Declaration, arguments: &Arguments, constants: &Constant
             ///
             /// # Errors
             ///
-            /// Those of [`vkarray::KernelBuilder::build`].
+            /// Those of [`vkarray::kernel::KernelBuilder::build`].
             #visibility fn build(ctx: &::vkarray::Context #(, #required)*)
-                -> ::core::result::Result<Self, ::vkarray::KernelError>
+                -> ::core::result::Result<Self, ::vkarray::kernel::Error>
             {
                 Self::builder(ctx #(, #given)*).build()
             }
@@ -124,7 +124,7 @@ fn kernel(declaration: &Declaration, arguments: &Arguments, constants: &Constant
                 stream: &::vkarray::Stream,
                 groups: ::vkarray::Groups<'_>,
                 #(#parameters),*
-            ) -> ::core::result::Result<(), ::vkarray::KernelError> {
+            ) -> ::core::result::Result<(), ::vkarray::kernel::Error> {
                 self.kernel.dispatch(stream, groups, #passed)
             }
 
@@ -151,7 +151,7 @@ fn builder(declaration: &Declaration, shader: &Shader, entry: &str, constants: &
         #[derive(Clone, Debug)]
         #[must_use = "a kernel is built by `build`"]
         #visibility struct #builder {
-            builder: ::vkarray::KernelBuilder,
+            builder: ::vkarray::kernel::KernelBuilder,
         }
 
         #[allow(dead_code, non_snake_case, clippy::too_many_arguments, reason = "the shader decides")]
@@ -164,7 +164,7 @@ fn builder(declaration: &Declaration, shader: &Shader, entry: &str, constants: &
 
             #setters
 
-            /// Builds checks into the kernel; see [`vkarray::KernelBuilder::sanitize`].
+            /// Builds checks into the kernel; see [`vkarray::kernel::KernelBuilder::sanitize`].
             #visibility fn sanitize(mut self, on: bool) -> Self {
                 self.builder = self.builder.sanitize(on);
                 self
@@ -174,8 +174,8 @@ fn builder(declaration: &Declaration, shader: &Shader, entry: &str, constants: &
             ///
             /// # Errors
             ///
-            /// Those of [`vkarray::KernelBuilder::build`].
-            #visibility fn build(self) -> ::core::result::Result<#name, ::vkarray::KernelError> {
+            /// Those of [`vkarray::kernel::KernelBuilder::build`].
+            #visibility fn build(self) -> ::core::result::Result<#name, ::vkarray::kernel::Error> {
                 ::core::result::Result::Ok(#name { kernel: self.builder.build()? })
             }
         }

@@ -63,13 +63,13 @@ impl ShaderStruct<'_> {
         let fields = self.fields.iter().map(|&(text, offset)| {
             let offset = offset as usize;
             let field = identifier(text, &[], pair.shader.span());
-            quote! { ::vkarray::assert_field(#name, #text, #offset, ::core::mem::offset_of!(#host, #field)); }
+            quote! { ::vkarray::private::assert_field(#name, #text, #offset, ::core::mem::offset_of!(#host, #field)); }
         });
         let bytes = self.bytes as usize;
         quote! {
             const _: () = {
                 #(#fields)*
-                ::vkarray::assert_size(#name, #bytes, ::core::mem::size_of::<#host>());
+                ::vkarray::private::assert_size(#name, #bytes, ::core::mem::size_of::<#host>());
             };
         }
     }

@@ -9,7 +9,9 @@
 use std::env;
 
 use anyhow::{Context as _, Result, bail};
-use vkarray::{Context, DeviceNDArray, Graph, GraphRecorder, Groups, Kernel, KernelError, Source, Stream};
+use vkarray::kernel::Error as KernelError;
+use vkarray::stream::GraphRecorder;
+use vkarray::{Context, DeviceNDArray, Graph, Groups, Kernel, Source, Stream};
 
 const AXPY: &str = "
 @group(0) @binding(0) var<storage, read_write> x: array<f32>;

@@ -3,8 +3,9 @@
 //! Recording checks and orders the steps once; a replay is one submission. Between replays the conductivity changes.
 
 use ndarray::Array1;
+use vkarray::kernel::Error as KernelError;
 use vkarray::prelude::*;
-use vkarray::{GraphRecorder, KernelError};
+use vkarray::stream::GraphRecorder;
 
 const HEAT: &str = "
     @group(0) @binding(0) var<storage, read> now: array<f32>;

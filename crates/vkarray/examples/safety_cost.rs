@@ -8,7 +8,9 @@ use std::env;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use vkarray::{Context, DeviceNDArray, DeviceType, Event, Groups, Kernel, KernelBuilder, Source};
+use vkarray::device::DeviceType;
+use vkarray::kernel::KernelBuilder;
+use vkarray::{Context, DeviceNDArray, Event, Groups, Kernel, Source};
 
 const WGSL: &str = include_str!("shaders/guarded.wgsl");
 

@@ -35,8 +35,8 @@
 //! | `np.reshape(list, shape)`, `a.ravel().tolist()` | [`Context::shaped_to_device`], [`DeviceNDArray::to_vec`] |
 //! | `np.arange`, `np.linspace`, `np.zeros_like` | [`Context::arange`], [`Context::linspace`], [`Context::zeros_like`] |
 //! | `a[2]`, `a[1:, ::-1]`, `for row in a`, `a.view(np.uint8)` | [`DeviceNDArray::index`], [`slice`](DeviceNDArray::slice), [`outer_iter`](DeviceNDArray::outer_iter), [`view`](DeviceNDArray::view) |
-//! | `np.load`, `np.save`, `np.savez` | [`Context::load_npy`], [`DeviceNDArray::save_npy`], [`NpzFile`], [`NpzWriter`] |
-//! | `__cuda_array_interface__`, `cuda.as_cuda_array` | [`AsDeviceArray`], [`Context::as_device_array`] |
+//! | `np.load`, `np.save`, `np.savez` | [`Context::load_npy`], [`DeviceNDArray::save_npy`], [`NpzFile`](io::NpzFile), [`NpzWriter`](io::NpzWriter) |
+//! | `__cuda_array_interface__`, `cuda.as_cuda_array` | [`AsDeviceArray`](interop::AsDeviceArray), [`Context::as_device_array`] |
 //! | `np.from_dlpack`, `__dlpack__` | [`Context::dlpack_to_device`], [`DeviceNDArray::to_dlpack_host`] |
 //! | `print(a)` | `println!("{a}")` |
 //! | a stream, an event | [`Stream`], [`Event`] |
@@ -44,53 +44,46 @@
 //! | a graph | [`Graph::record`], [`Kernel::record`], [`Graph::replay`] |
 //! | shared memory | `var<workgroup>` in the shader |
 //! | `cuda.const.array_like` | [`Context::const_array`] and `var<uniform>` |
-//! | scalar arguments, a struct of them | `var<immediate>`, push constants; [`Immediate`] |
-//! | template parameters, closure constants | `override`, set with [`KernelBuilder::constant`] |
+//! | scalar arguments, a struct of them | `var<immediate>`, push constants; [`Immediate`](kernel::Immediate) |
+//! | template parameters, closure constants | `override`, set with [`KernelBuilder::constant`](kernel::KernelBuilder::constant) |
 //!
 //! The crates below, each usable alone: [`vkarray_driver`] (Vulkan objects), [`vkarray_allocator`] (memory),
 //! [`vkarray_kernel`] (shaders and dispatch), [`vkarray_ndarray`] (arrays).
 #![forbid(unsafe_code)]
 
-pub use vkarray_allocator::{
-    Allocator, ArenaManager, Block, Confidence, CopyNode, Counter, Counters, DeferCleanup, DeviceMemory,
-    Error as MemoryError, FailureCallback, FillNode, Holder, HostMemory, HostOnlyMemoryManager, HostOptions,
-    HostTensor, KindCounters, LadderCounts, Limiting, LogStep, Logging, ManagerFactory, MemoryContext, MemoryInfo,
-    MemoryKind, MemoryManager, MemoryObject, MemoryState, MirroredMemory, OutOfMemory, Outstanding, PassthroughManager,
-    Pending, PendingLimits, PoolManager, RegisteredPath, Rung, ScopeCounters, SharedMemory, Shortage, Statistics,
-    StatisticsScope, Taken, Tensor, TensorError, TensorShape, Tracking, Usage, UsmType, Verdict, memory_manager_names,
-    read_log, register_memory_manager, set_memory_manager,
-};
-pub use vkarray_driver::{
-    Adopted, DefaultStreams, Device, DeviceInfo, DeviceType, Error as DriverError, Event, ExternalQueue, Features,
-    Graph, GraphRecorder, Instance, InstanceBuilder, PhysicalDevice, Point, QueueLock, Selection, Stream, Trace,
-    ValidationMessage,
-};
-pub use vkarray_kernel::{
-    Access, Arg, ArgList, ArgShape, Arguments, ArrayArg, ArrayShape, AsArg, Bool, Bounds, BufferBounds, CacheCounters,
-    CacheMode, CacheSettings, Complex32, Complex64, ConstArray, Constant, DType, DispatchNode, Element, ElementType,
-    Error as KernelError, Fault, Finding, Fold, Groups, Immediate, Kernel, KernelBuilder, KernelCache, Library, Limits,
-    Loops, Module, NamedArg, Options, OtherAccess, Param, ParamKind, Parameter, PushMember, Sanitize, Sanitized,
-    ScalarValue, Signature, Source, StoreCounters, Subgroups, Translated,
-};
-#[cfg(feature = "serde")]
-pub use vkarray_ndarray::ArraySeed;
-pub use vkarray_ndarray::{
-    AsDeviceArray, Context, ContextBuilder, DeviceArrayInterface, DeviceNDArray, Error, FileError, HostRead, HostWrite,
-    Index, InterfaceError, Layout, LayoutError, MemoryHandle, NpyFile, NpyHeader, NpzFile, NpzWriter, Number, Order,
-    PendingCopy, RangeProblem, ReadyPoint, Registered, Result, Span, broadcast_shapes, write_npy,
-};
-
+pub mod array;
+pub mod device;
+pub mod interop;
+pub mod io;
+pub mod kernel;
+pub mod memory;
 #[cfg(doctest)]
-mod element_types;
-#[cfg(doctest)]
-mod kernel_macro;
+mod misuse;
+pub mod sanitizer;
+pub mod stream;
+pub mod vulkan;
 
-pub use half;
-#[doc(hidden)]
-pub use vkarray_kernel::{assert_field, assert_size};
+pub use vkarray_driver::{Event, Graph, Stream};
+pub use vkarray_kernel::{DType, Element, Groups, Kernel, Source};
+pub use vkarray_ndarray::{Context, DeviceNDArray, Error, Index, Order, Result, s};
+
 pub use vkarray_kernel_macros::kernel;
 
-/// What most programs need.
+/// Names for the code that macros write.
+#[doc(hidden)]
+pub mod private {
+    pub use vkarray_kernel::{assert_field, assert_size};
+}
+
+pub use half;
+pub use ndarray;
+pub use vkarray_shaders as shaders;
+
+/// The names that most programs need: `use vkarray::prelude::*;`.
 pub mod prelude {
-    pub use crate::{Arg, ConstArray, Context, DeviceNDArray, Event, Graph, Groups, Kernel, Order, Source, Stream};
+    pub use crate::kernel::{Arg, AsArg, ConstArray};
+    pub use crate::stream::GraphRecorder;
+    pub use crate::{
+        Context, DType, DeviceNDArray, Element, Error, Event, Graph, Groups, Index, Kernel, Order, Source, Stream, s,
+    };
 }

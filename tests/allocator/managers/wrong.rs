@@ -7,7 +7,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use vkarray::{Device, MemoryKind, MemoryManager, PassthroughManager, Usage};
+use vkarray::device::Device;
+use vkarray::memory::{MemoryKind, MemoryManager, PassthroughManager, Usage};
 use vkarray_allocator::{
     Counters, DeferCleanup, Error, HostOptions, HostPointer, INTERFACE_VERSION, IpcHandle, MemoryInfo, MemoryPointer,
     Owner, PinnedMemory, Request, Result,
@@ -260,11 +261,11 @@ unsafe impl MemoryManager for Keeping {
         usage
     }
 
-    fn holder(&self, memory: &MemoryPointer) -> Option<vkarray::Holder> {
+    fn holder(&self, memory: &MemoryPointer) -> Option<vkarray::memory::Holder> {
         self.inner.holder(memory)
     }
 
-    fn set_holder(&self, memory: &MemoryPointer, holder: vkarray::Holder) {
+    fn set_holder(&self, memory: &MemoryPointer, holder: vkarray::memory::Holder) {
         if self.wrong != Wrong::IgnoresHolders {
             self.inner.set_holder(memory, holder);
         }

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use vkarray::{Block, Limits, MemoryKind, Stream};
+use vkarray::Stream;
+use vkarray::kernel::Limits;
+use vkarray::memory::{Block, MemoryKind};
 
 use super::{Bench, kernels, size_text, timed};
 use crate::error::Result;

@@ -5,7 +5,7 @@
 use std::time::SystemTime;
 
 use serde::Serialize;
-use vkarray::DeviceInfo;
+use vkarray::device::DeviceInfo;
 
 use crate::devices::print;
 use crate::error::Result;

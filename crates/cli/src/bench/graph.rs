@@ -3,7 +3,9 @@
 //! The nodes are those of `launch.rs`: a chain on one pair of arrays, or 64 pairs in turn. Replays of one graph touch
 //! the same arrays, so that each follows the one before; within a replay the nodes of different pairs may overlap.
 
-use vkarray::{Graph, GraphRecorder, Groups, Kernel, KernelError, Stream};
+use vkarray::kernel::Error as KernelError;
+use vkarray::stream::GraphRecorder;
+use vkarray::{Graph, Groups, Kernel, Stream};
 
 use super::Bench;
 use super::kernels::{N, Pair, pairs, small};

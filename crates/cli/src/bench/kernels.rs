@@ -78,7 +78,7 @@ pub(super) fn pairs(ctx: &Context, n: u32) -> Result<Vec<Pair>> {
 
 #[cfg(test)]
 mod tests {
-    use vkarray::Limits;
+    use vkarray::kernel::Limits;
 
     use super::*;
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use vkarray::{Block, MemoryKind};
+use vkarray::memory::{Block, MemoryKind};
 
 use super::{Bench, size_text, timed};
 use crate::error::Result;

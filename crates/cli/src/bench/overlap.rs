@@ -10,7 +10,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use vkarray::{Block, DeviceNDArray, Groups, Kernel, MemoryKind, Stream};
+use vkarray::memory::{Block, MemoryKind};
+use vkarray::{DeviceNDArray, Groups, Kernel, Stream};
 
 use super::{Bench, Unit, kernels, timed};
 use crate::error::Result;

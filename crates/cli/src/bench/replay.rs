@@ -8,7 +8,7 @@ use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
-use vkarray::{Allocator, Block, LogStep, MemoryError, MemoryKind, read_log};
+use vkarray::memory::{Allocator, Block, Error as MemoryError, LogStep, MemoryKind, read_log};
 
 use super::figure::Unit;
 use super::{Bench, timed};

@@ -12,7 +12,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use vkarray::{CacheSettings, Context, Source};
+use vkarray::kernel::CacheSettings;
+use vkarray::{Context, Source};
 
 use super::Bench;
 use super::figure::Unit;

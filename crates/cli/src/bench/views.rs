@@ -3,7 +3,8 @@
 //! Copies go on in a row, as those of `copy.rs`, and count each byte of an element twice, read and written; what lies
 //! between elements counts nothing.
 
-use vkarray::{DeviceNDArray, DeviceType, Element, Index, Stream};
+use vkarray::device::DeviceType;
+use vkarray::{DeviceNDArray, Element, Index, Stream};
 
 use super::copy::in_a_row;
 use super::{Bench, size_text};

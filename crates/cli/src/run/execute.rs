@@ -6,7 +6,9 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use vkarray::{Arg, AsArg, Context, DeviceNDArray, DriverError, Event, Kernel, Limits, ScalarValue};
+use vkarray::device::Error as DriverError;
+use vkarray::kernel::{Arg, AsArg, Limits, ScalarValue};
+use vkarray::{Context, DeviceNDArray, Event, Kernel};
 
 use super::plan::Plan;
 use super::report::{Clock, Dispatches, Report, Step, Written, moved};

@@ -6,7 +6,8 @@ use half::f16;
 use ndarray::ArrayD;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use vkarray::{DType, Element, ScalarValue};
+use vkarray::kernel::ScalarValue;
+use vkarray::{DType, Element};
 use vkarray_kernel::Bool;
 
 use crate::array::{HostArray, HostElement, nbytes, with_type};

@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use vkarray::{DType, NpyFile};
+use vkarray::DType;
+use vkarray::io::NpyFile;
 
 use super::generate::Generated;
 use crate::array::picture::Picture;

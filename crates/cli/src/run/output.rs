@@ -9,7 +9,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
-use vkarray::{DType, write_npy};
+use vkarray::DType;
+use vkarray::io::write_npy;
 
 use crate::array::{HostArray, picture, with_array};
 use crate::error::{Error, Result};

@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use vkarray::{
-    Access, ArgShape, ArrayShape, Bounds, DType, Groups, KernelError, Limits, Module, Options, Param, ParamKind,
-    Parameter, ScalarValue, Signature, Source,
+use vkarray::kernel::{
+    Access, ArgShape, ArrayShape, Bounds, Error as KernelError, Limits, Module, Options, Param, ParamKind, Parameter,
+    ScalarValue, Signature,
 };
+use vkarray::{DType, Groups, Source};
 use vkarray_kernel::{Argument, Names, check};
 
 use super::input::Input;

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use indicatif::DecimalBytes;
 use serde::Serialize;
-use vkarray::{DType, Param, Signature};
+use vkarray::DType;
+use vkarray::kernel::{Param, Signature};
 
 use crate::array::shape_text;
 

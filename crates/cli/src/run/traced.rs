@@ -6,7 +6,8 @@ use std::env;
 use std::io::BufWriter;
 use std::path::PathBuf;
 
-use vkarray::{Context, Trace};
+use vkarray::Context;
+use vkarray::stream::Trace;
 
 use super::output::{check_target, folder, temporary};
 use crate::error::{Error, Result};

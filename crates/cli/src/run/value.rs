@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use super::generate::{Fill, Generated};
 use crate::array::with_type;
 use crate::error::{Error, Result};
-use vkarray::{DType, ScalarValue};
+use vkarray::DType;
+use vkarray::kernel::ScalarValue;
 
 /// What stands after the `=` of `--arg`.
 #[derive(Debug, Clone, PartialEq)]

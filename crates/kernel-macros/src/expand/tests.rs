@@ -32,7 +32,7 @@ fn arguments_have_the_types_of_the_shader() {
             "@group(1) @binding(0) var<uniform> taps: array<vec4<f32>, 4>;
              @group(0) @binding(3) var<storage, read_write> stream: array<f32>;",
             "stream[0] = taps[0].x;",
-            "stream_ : & :: vkarray :: DeviceNDArray < f32 > , taps : & impl :: vkarray :: AsArg",
+            "stream_ : & :: vkarray :: DeviceNDArray < f32 > , taps : & impl :: vkarray :: kernel :: AsArg",
         ),
         (
             "struct List { n: atomic<u32>, items: array<u32> } @group(0) @binding(0) var<storage, read_write> list: List;",
@@ -73,7 +73,7 @@ fn more_arguments_than_a_tuple_holds_go_by_name() {
     let shader =
         format!("struct P {{ {} }} var<immediate> p: P; {HEAD} {MAIN} {{ x[p.m12] = 1.0; }}", members.join(", "));
     let text = expanded(&format!("struct K {{ wgsl: {shader:?} }}")).unwrap();
-    assert!(text.contains("\"m12\" , :: vkarray :: AsArg :: as_arg (& m12)"), "{text}");
+    assert!(text.contains("\"m12\" , :: vkarray :: kernel :: AsArg :: as_arg (& m12)"), "{text}");
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn push_constants_are_one_struct_where_one_is_named() {
     let text = expanded(&format!("struct K {{ wgsl: {shader:?}, structs: {{ Params: host::Params }} }}")).unwrap();
     for part in [
         "x : & :: vkarray :: DeviceNDArray < f32 > , params : & host :: Params",
-        "(x , :: vkarray :: Immediate (params) ,)",
+        "(x , :: vkarray :: kernel :: Immediate (params) ,)",
         "assert_field (\"Params\" , \"by\" , 16usize , :: core :: mem :: offset_of ! (host :: Params , by))",
         "assert_size (\"Params\" , 32usize , :: core :: mem :: size_of :: < host :: Params > ())",
     ] {

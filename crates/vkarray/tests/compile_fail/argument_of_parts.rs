@@ -1,7 +1,8 @@
 //! An argument is not put together from memory and a description of other memory.
 
 use vkarray::prelude::*;
-use vkarray::{ArrayArg, ArrayShape, DType};
+use vkarray::DType;
+use vkarray::kernel::{ArrayArg, ArrayShape};
 
 fn main() {
     let ctx = Context::open_default().unwrap();

@@ -1,6 +1,6 @@
 //! What an argument says of its array cannot be changed.
 
-use vkarray::AsArg;
+use vkarray::kernel::AsArg;
 use vkarray::prelude::*;
 
 fn main() {

@@ -63,7 +63,7 @@ fn files_replace_what_was_there_and_leave_nothing_beside() {
     let array = HostArray::F32(ArrayD::zeros(vec![2, 3]));
     write_all(&[(&png, &array), (&npy, &array)]).unwrap();
     assert_eq!(names(folder.path()), ["x.png", "y.npy"]);
-    assert_eq!(HostArray::F32(vkarray::NpyFile::open(&npy.path).unwrap().read().unwrap()), array);
+    assert_eq!(HostArray::F32(vkarray::io::NpyFile::open(&npy.path).unwrap().read().unwrap()), array);
     assert_eq!(picture::Picture::open(&png.path, None).unwrap().shape, [2, 3]);
 }
 

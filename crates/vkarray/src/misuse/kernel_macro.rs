@@ -14,7 +14,7 @@
 //!                @compute @workgroup_size(N) fn main(@builtin(global_invocation_id) i: vec3<u32>) { y[i.x] += a * x[i.x]; }",
 //!     }
 //! }
-//! fn run(ctx: &Context, x: &DeviceNDArray<f32>, y: &DeviceNDArray<f32>) -> Result<(), vkarray::KernelError> {
+//! fn run(ctx: &Context, x: &DeviceNDArray<f32>, y: &DeviceNDArray<f32>) -> Result<(), vkarray::kernel::Error> {
 //!     Saxpy::builder(ctx).n(32).build()?.dispatch(ctx.default_stream(), Groups::covering([100]), x, y, 2.0)
 //! }
 //! # fn main() {}
@@ -33,7 +33,7 @@
 //!                @compute @workgroup_size(N) fn main(@builtin(global_invocation_id) i: vec3<u32>) { y[i.x] += a * x[i.x]; }",
 //!     }
 //! }
-//! fn run(ctx: &Context, x: &DeviceNDArray<u32>, y: &DeviceNDArray<f32>) -> Result<(), vkarray::KernelError> {
+//! fn run(ctx: &Context, x: &DeviceNDArray<u32>, y: &DeviceNDArray<f32>) -> Result<(), vkarray::kernel::Error> {
 //!     Saxpy::builder(ctx).n(32).build()?.dispatch(ctx.default_stream(), Groups::covering([100]), x, y, 2.0)
 //! }
 //! # fn main() {}
@@ -52,7 +52,7 @@
 //!                @compute @workgroup_size(N) fn main(@builtin(global_invocation_id) i: vec3<u32>) { y[i.x] += a * x[i.x]; }",
 //!     }
 //! }
-//! fn run(ctx: &Context, x: &DeviceNDArray<f32>, y: &DeviceNDArray<f32>) -> Result<(), vkarray::KernelError> {
+//! fn run(ctx: &Context, x: &DeviceNDArray<f32>, y: &DeviceNDArray<f32>) -> Result<(), vkarray::kernel::Error> {
 //!     Saxpy::builder(ctx).n(32).build()?.dispatch(ctx.default_stream(), Groups::covering([100]), x, y)
 //! }
 //! # fn main() {}
@@ -71,7 +71,7 @@
 //!                @compute @workgroup_size(N) fn main(@builtin(global_invocation_id) i: vec3<u32>) { y[i.x] += a * x[i.x]; }",
 //!     }
 //! }
-//! fn run(ctx: &Context, x: &DeviceNDArray<f32>, y: &DeviceNDArray<f32>) -> Result<(), vkarray::KernelError> {
+//! fn run(ctx: &Context, x: &DeviceNDArray<f32>, y: &DeviceNDArray<f32>) -> Result<(), vkarray::kernel::Error> {
 //!     Saxpy::builder(ctx).m(32).build()?.dispatch(ctx.default_stream(), Groups::covering([100]), x, y, 2.0)
 //! }
 //! # fn main() {}

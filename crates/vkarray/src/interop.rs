@@ -1,0 +1,4 @@
+//! Arrays of other libraries: the array interface and DLPack.
+
+pub use vkarray_allocator::{HostTensor, Tensor, TensorError, TensorShape};
+pub use vkarray_ndarray::{AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};
