@@ -5,10 +5,10 @@ use vkarray_driver as driver;
 use vkarray_kernel as kernel;
 use vkarray_kernel::{DType, ScalarValue};
 
-use crate::file::FileError;
-use crate::interface::InterfaceError;
+use crate::array::RangeProblem;
+use crate::io::FileError;
+use crate::io::InterfaceError;
 use crate::layout::{LayoutError, tuple};
-use crate::ramp::RangeProblem;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -11,7 +11,7 @@ use super::{Layout, LayoutError, Result, advance};
 
 /// A length, and a stride in each of two layouts.
 #[derive(Clone, Copy)]
-struct Axis {
+struct PairedAxis {
     len: usize,
     strides: [isize; 2],
 }
@@ -55,23 +55,23 @@ impl Layout {
     }
 
     /// The axes longer than one, or one of length zero where there are no elements.
-    fn walked_axes(&self, other: &Self) -> SmallVec<[Axis; 4]> {
+    fn walked_axes(&self, other: &Self) -> SmallVec<[PairedAxis; 4]> {
         if self.size() == 0 {
-            return smallvec![Axis { len: 0, strides: [1, 1] }];
+            return smallvec![PairedAxis { len: 0, strides: [1, 1] }];
         }
         let strides = self.strides.iter().zip(&other.strides);
         let axes = self.shape.iter().zip(strides).filter(|&(&len, _)| len != 1);
-        axes.map(|(&len, (&own, &others))| Axis { len, strides: [own, others] }).collect()
+        axes.map(|(&len, (&own, &others))| PairedAxis { len, strides: [own, others] }).collect()
     }
 
-    fn rebuilt(&self, axes: &[Axis], side: usize, offset: usize) -> Self {
+    fn rebuilt(&self, axes: &[PairedAxis], side: usize, offset: usize) -> Self {
         let strides = axes.iter().map(|axis| axis.strides[side]).collect();
         self.view(axes.iter().map(|axis| axis.len).collect(), strides, offset)
     }
 }
 
 /// Turns axes around so that the first layout rises, or the second where the first stands still.
-fn make_rising(axes: &mut [Axis], offsets: [usize; 2]) -> [usize; 2] {
+fn make_rising(axes: &mut [PairedAxis], offsets: [usize; 2]) -> [usize; 2] {
     let mut offsets = offsets;
     for axis in axes.iter_mut().filter(|axis| axis.strides < [0, 0]) {
         let last = axis.len - 1;
@@ -84,15 +84,15 @@ fn make_rising(axes: &mut [Axis], offsets: [usize; 2]) -> [usize; 2] {
 }
 
 /// Joins each axis with the one inside it where both layouts step from the end of the inner axis to its start again.
-fn merge(axes: SmallVec<[Axis; 4]>) -> SmallVec<[Axis; 4]> {
-    let mut merged: SmallVec<[Axis; 4]> = SmallVec::new();
+fn merge(axes: SmallVec<[PairedAxis; 4]>) -> SmallVec<[PairedAxis; 4]> {
+    let mut merged: SmallVec<[PairedAxis; 4]> = SmallVec::new();
     for inner in axes {
-        let turns_into = |outer: &Axis| {
+        let turns_into = |outer: &PairedAxis| {
             let wraps = |side: usize| inner.strides[side].checked_mul(inner.len as isize) == Some(outer.strides[side]);
             wraps(0) && wraps(1)
         };
         match merged.last_mut() {
-            Some(outer) if turns_into(outer) => *outer = Axis { len: outer.len * inner.len, ..inner },
+            Some(outer) if turns_into(outer) => *outer = PairedAxis { len: outer.len * inner.len, ..inner },
             _ => merged.push(inner),
         }
     }

@@ -31,10 +31,10 @@ impl Layout {
                     axis += 1;
                 }
                 Index::Range { start, stop, step } => {
-                    let walk = Walk::clipped((start, stop, step), self.shape[axis]);
-                    let walk = walk.ok_or(LayoutError::ZeroStep { axis })?;
-                    view.offset = advance(view.offset, self.strides[axis], walk.first);
-                    view.push_axis(walk.len, scaled(self.strides[axis], walk.step));
+                    let range = ClippedRange::clipped((start, stop, step), self.shape[axis]);
+                    let range = range.ok_or(LayoutError::ZeroStep { axis })?;
+                    view.offset = advance(view.offset, self.strides[axis], range.first);
+                    view.push_axis(range.len, scaled(self.strides[axis], range.step));
                     axis += 1;
                 }
             }
@@ -96,13 +96,13 @@ impl Layout {
 }
 
 /// The positions a range takes of an axis: `first`, `first + step`, … `len` times.
-struct Walk {
+struct ClippedRange {
     first: usize,
     len: usize,
     step: isize,
 }
 
-impl Walk {
+impl ClippedRange {
     /// Clips `start:stop:step` to an axis as Python does; `None` for a step of zero.
     /// Taking nothing is the walk from 0 in steps of 1, which is what NumPy's strides and offsets show.
     fn clipped((start, stop, step): (Option<isize>, Option<isize>, isize), len: usize) -> Option<Self> {

@@ -6,9 +6,9 @@ use vkarray_allocator::{Holder, MemoryKind};
 use vkarray_driver::Stream;
 use vkarray_kernel::{DType, Element};
 
-use crate::array::DeviceNDArray;
+use super::DeviceNDArray;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::layout::{Layout, Order};
 
 impl Context {
@@ -152,13 +152,4 @@ impl Context {
         let block = context.allocator().allocate_for(nbytes, MemoryKind::Device, holder)?;
         Ok(DeviceNDArray::packed(context, block, layout, nbytes, is_contiguous))
     }
-}
-
-/// Checks that there is one value for each element of the layout.
-pub(crate) fn check_fills<T: Element>(layout: &Layout, values: &[T]) -> Result<()> {
-    if layout.size() == values.len() {
-        return Ok(());
-    }
-    let (given, expected, shape) = (values.len(), layout.size(), layout.shape().to_vec());
-    Err(Error::LengthMismatch { given, expected, shape, dtype: DType::of::<T>() })
 }

@@ -1,3 +1,5 @@
+//! Archives, against those that NumPy made and against damaged ones.
+
 use std::io::Cursor;
 use std::path::PathBuf;
 

@@ -13,7 +13,6 @@ mod launch;
 mod machine;
 mod overlap;
 mod plan;
-mod run;
 mod walk;
 mod window;
 
@@ -21,4 +20,7 @@ mod window;
 mod tests;
 
 pub(crate) use kernels::{CopyKernels, Variant};
-pub(crate) use run::{Place, words};
+pub(crate) use launch::Launch;
+pub(crate) use overlap::{Route, route};
+pub(crate) use plan::{Step, launches, plan};
+pub(crate) use walk::Walk;

@@ -8,7 +8,7 @@ use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, Data, DataMut, Dimension, Ix
 use vkarray_driver::Stream;
 use vkarray_kernel::Element;
 
-use crate::array::DeviceNDArray;
+use super::DeviceNDArray;
 use crate::error::{Error, Result};
 use crate::layout::Order;
 

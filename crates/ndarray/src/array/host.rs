@@ -11,7 +11,7 @@ use ndarray::{ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, StrideShape}
 use vkarray_allocator::{self as allocator, HostOptions, MemoryKind};
 use vkarray_kernel::Element;
 
-use crate::array::DeviceNDArray;
+use super::DeviceNDArray;
 use crate::context::Context;
 use crate::error::Result;
 use crate::layout::{Layout, Order};

@@ -15,8 +15,8 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::error::FileError;
+use super::file::{read_elements, write_npy};
 use super::header::{MAX_HEADER_BYTES, NpyHeader};
-use super::npy::{read_elements, write_npy};
 
 /// What NumPy appends to an array's name.
 const SUFFIX: &str = ".npy";

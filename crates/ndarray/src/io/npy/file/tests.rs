@@ -1,3 +1,5 @@
+//! Elements and whole files, against `ndarray-npy` and against files that are damaged on purpose.
+
 use std::path::PathBuf;
 
 use half::{bf16, f16};

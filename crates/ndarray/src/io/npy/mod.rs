@@ -5,8 +5,8 @@
 //! goes to a device and comes from it is here.
 
 mod error;
+mod file;
 mod header;
-mod npy;
 mod npz;
 
 use std::fs::File;
@@ -20,8 +20,8 @@ use crate::context::Context;
 use crate::error::Result;
 
 pub use error::FileError;
+pub use file::{NpyFile, write_npy};
 pub use header::NpyHeader;
-pub use npy::{NpyFile, write_npy};
 pub use npz::{NpzFile, NpzWriter};
 
 impl Context {

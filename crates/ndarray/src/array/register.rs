@@ -11,7 +11,7 @@ use vkarray_allocator::{self as allocator, RegisteredPath};
 use vkarray_driver::Stream;
 use vkarray_kernel::{DType, Element};
 
-use crate::array::DeviceNDArray;
+use super::DeviceNDArray;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::layout::Order;

@@ -5,9 +5,10 @@
 use vkarray_driver::Stream;
 use vkarray_kernel::{DType, Element, Groups};
 
-use crate::array::DeviceNDArray;
+use super::DeviceNDArray;
+use crate::context::words;
+use crate::copy::Variant;
 use crate::copy::cast::Cast;
-use crate::copy::{Variant, words};
 use crate::error::{Error, Result};
 use crate::layout::Order;
 

@@ -5,7 +5,7 @@
 
 use vkarray_kernel::Element;
 
-use crate::array::DeviceNDArray;
+use super::DeviceNDArray;
 use crate::error::{Error, Result};
 use crate::layout::{Index, Layout, Order};
 

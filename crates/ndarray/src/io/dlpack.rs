@@ -7,7 +7,7 @@
 use vkarray_allocator::{HostTensor, Tensor, TensorShape, tensor_of_bytes};
 use vkarray_kernel::{DType, Element};
 
-use super::InterfaceError;
+use super::interface::{InterfaceError, elements};
 use crate::array::DeviceNDArray;
 use crate::context::Context;
 use crate::error::Result;
@@ -120,7 +120,7 @@ fn tensor_layout(says: &TensorShape, wanted: DType) -> std::result::Result<Layou
         );
         return Err(InterfaceError::DType { typestr, wanted });
     }
-    let offset = super::elements(i128::from(says.offset), wanted.itemsize())?;
+    let offset = elements(i128::from(says.offset), wanted.itemsize())?;
     let too_large = |value: &i64| InterfaceError::Misaligned { bytes: i128::from(*value), itemsize: 1 };
     let lens = says.shape.iter().map(|len| usize::try_from(*len).map_err(|_| too_large(len)));
     let strides = says.strides.iter().map(|stride| isize::try_from(*stride).map_err(|_| too_large(stride)));

@@ -9,8 +9,8 @@ use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::Stream;
 use vkarray_kernel::{DType, Element};
 
-use crate::array::DeviceNDArray;
-use crate::copy::Place;
+use super::DeviceNDArray;
+use crate::context::Place;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, LayoutError, Order};
 

@@ -6,8 +6,6 @@
 //! memory is decided by [`DeviceArrayInterface::layout`], in plain data. The DLPack way out
 //! and in is `interface/dlpack.rs`; files are `file.rs`.
 
-mod dlpack;
-
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -128,7 +126,7 @@ impl DeviceArrayInterface {
 }
 
 /// A count of bytes as a count of elements.
-fn elements(bytes: i128, itemsize: u32) -> std::result::Result<isize, InterfaceError> {
+pub(super) fn elements(bytes: i128, itemsize: u32) -> std::result::Result<isize, InterfaceError> {
     let misaligned = InterfaceError::Misaligned { bytes, itemsize };
     if bytes % i128::from(itemsize) != 0 {
         return Err(misaligned);

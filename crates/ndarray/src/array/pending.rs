@@ -15,10 +15,10 @@ use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::{Done, Stream};
 use vkarray_kernel::{DType, Element};
 
-use crate::array::DeviceNDArray;
+use super::DeviceNDArray;
+use super::transfer::host_array;
 use crate::error::Result;
 use crate::layout::Order;
-use crate::transfer::host_array;
 
 /// A copy on its way to the host. Made by [`DeviceNDArray::copy_to_host_async`].
 ///

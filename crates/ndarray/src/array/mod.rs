@@ -4,6 +4,18 @@
 //! every view is born in `with_layout`. Which views there are is `views.rs`, how arrays come to be is `create.rs` and
 //! `ramp.rs`, how they are copied is `transfer.rs`, how they are printed is `display.rs`.
 
+mod assign;
+mod astype;
+mod create;
+mod display;
+mod flat;
+mod host;
+mod pending;
+mod range;
+mod register;
+mod transfer;
+mod views;
+
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,6 +27,11 @@ use vkarray_kernel::{Arg, ArrayArg, ArrayShape, AsArg, DType, Element};
 use crate::context::Context;
 use crate::error::Result;
 use crate::layout::Layout;
+
+pub use host::{HostRead, HostWrite};
+pub use pending::PendingCopy;
+pub use range::{Number, RangeProblem};
+pub use register::Registered;
 
 /// Whoever the memory belongs to besides its block: held, never looked at.
 pub(crate) type Owner = Arc<dyn Any + Send + Sync>;

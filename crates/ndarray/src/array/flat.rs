@@ -6,9 +6,9 @@
 use ndarray::{ArrayView, ArrayViewMut, IxDyn};
 use vkarray_kernel::Element;
 
-use crate::array::DeviceNDArray;
+use super::DeviceNDArray;
 use crate::context::Context;
-use crate::create::check_fills;
+use crate::context::check_fills;
 use crate::error::Result;
 use crate::layout::{Layout, Order};
 

@@ -9,12 +9,8 @@ use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, ArrayArg, ArrayShape, DType, Groups};
 
-use super::kernels::Variant;
-use super::launch::Launch;
-use super::overlap::{Route, route};
-use super::plan::{Step, launches, plan};
-use super::walk::Walk;
-use crate::context::Context;
+use super::Context;
+use crate::copy::{Launch, Route, Step, Variant, Walk, launches, plan, route};
 use crate::error::Result;
 use crate::layout::{Layout, Order};
 

@@ -6,16 +6,23 @@
 //! the allocator behind it. So a context has several fronts, each with counts of its own, and an array holds the front of
 //! the thread that made it. An array's context has that front alone.
 
+mod builder;
+mod constants;
+mod copies;
+mod memory;
+
 use std::array;
 use std::sync::Arc;
 
-use vkarray_allocator::{Allocator, ManagerFactory, MemoryContext};
-use vkarray_driver::{DefaultStreams, Device, DeviceInfo, Event, Instance, N_STRIPES, Stream, stripe};
-use vkarray_kernel::{CacheSettings, ConstArray, Element, Kernel, KernelBuilder, KernelCache, Source};
+use vkarray_allocator::{Allocator, MemoryContext};
+use vkarray_driver::{DefaultStreams, Device, DeviceInfo, Event, N_STRIPES, Stream, stripe};
+use vkarray_kernel::{CacheSettings, Kernel, KernelBuilder, KernelCache, Source};
 
 use crate::copy::{CopyKernels, Variant};
 use crate::error::{Error, Result};
-use crate::layout::Layout;
+pub use builder::ContextBuilder;
+pub(crate) use constants::check_fills;
+pub(crate) use copies::{Place, words};
 
 /// A device opened for array work. Clones are handles to the same context.
 #[derive(Debug, Clone)]
@@ -40,67 +47,6 @@ struct Shared {
     copies: CopyKernels,
     kernels: Arc<KernelCache>,
     device: Arc<Device>,
-}
-
-/// Options for a [`Context`].
-#[derive(Debug, Clone, Default)]
-pub struct ContextBuilder {
-    selector: Option<String>,
-    validation: Option<bool>,
-    memory_manager: Option<ManagerFactory>,
-    kernel_cache: Option<CacheSettings>,
-}
-
-impl ContextBuilder {
-    /// Names the device: an index, a kind, a part of its name, or `uuid:…`. Wins over `VKARRAY_DEVICE`.
-    #[must_use]
-    pub fn device(mut self, selector: impl Into<String>) -> Self {
-        self.selector = Some(selector.into());
-        self
-    }
-
-    /// Loads the validation layer. Wins over `VKARRAY_VALIDATION`.
-    #[must_use]
-    pub fn validation(mut self, on: bool) -> Self {
-        self.validation = Some(on);
-        self
-    }
-
-    /// Takes memory from a manager of this context's own. Wins over
-    /// [`set_memory_manager`](vkarray_allocator::set_memory_manager) and `VKARRAY_MEMORY_MANAGER`.
-    #[must_use]
-    pub fn memory_manager(mut self, factory: ManagerFactory) -> Self {
-        self.memory_manager = Some(factory);
-        self
-    }
-
-    /// Keeps kernels on disk where and as these settings say. Wins over `VKARRAY_CACHE` and its like, for which see
-    /// [`CacheSettings::from_environment`].
-    #[must_use]
-    pub fn kernel_cache(mut self, settings: CacheSettings) -> Self {
-        self.kernel_cache = Some(settings);
-        self
-    }
-
-    /// Loads Vulkan and opens the device.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Kernel`] if `VKARRAY_CACHE` or its like says nothing known.
-    /// [`Error::Memory`]: no such memory manager, or one that refuses the device. [`Error::Driver`]: no loader, no device, none that matches, or one that lacks what the runtime needs.
-    pub fn open(self) -> Result<Context> {
-        let mut instance = Instance::builder();
-        if let Some(on) = self.validation {
-            instance = instance.validation(on);
-        }
-        let device = Device::open_selected(&instance.build()?, self.selector.as_deref())?;
-        let settings = self.kernel_cache.map_or_else(CacheSettings::from_environment, Ok)?;
-        let allocator = match self.memory_manager {
-            Some(factory) => Allocator::with_manager(&device, factory.make()?)?,
-            None => Allocator::new(&device)?,
-        };
-        Context::with_kernel_cache(&allocator, settings)
-    }
 }
 
 /// Memory objects of a context work on its default stream.
@@ -269,40 +215,6 @@ impl Context {
     /// Starts to build a kernel; see [`KernelBuilder`].
     pub fn kernel(&self, source: Source) -> KernelBuilder {
         self.front.shared.kernels.kernel(source)
-    }
-
-    /// Takes a snapshot of a host array as constant memory, for kernels that read it through `var<uniform>`.
-    ///
-    /// C and F order are kept; an array with gaps or reversed axes is packed in C order.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Layout`].
-    pub fn const_array_like<T, S, D>(&self, host: &ndarray::ArrayBase<S, D>) -> Result<ConstArray>
-    where
-        T: Element,
-        S: ndarray::Data<Elem = T>,
-        D: ndarray::Dimension,
-    {
-        Layout::contiguous(host.shape(), crate::Order::C)?;
-        let is_f_order = host.ndim() > 1 && !host.is_standard_layout() && host.t().is_standard_layout();
-        if is_f_order && let Some(values) = host.t().as_slice() {
-            return Ok(ConstArray::column_major(self.allocator(), values, host.shape()));
-        }
-        let packed = host.as_standard_layout();
-        let values = packed.as_slice().expect("an array in standard layout is one slice");
-        Ok(ConstArray::new(self.allocator(), values, host.shape()))
-    }
-
-    /// Takes a snapshot of `values` as constant memory of that shape, for kernels that read it through `var<uniform>`.
-    /// It can be updated, and is shared by its clones: see [`ConstArray`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::LengthMismatch`], [`Error::Layout`].
-    pub fn const_array<T: Element>(&self, values: &[T], shape: &[usize]) -> Result<ConstArray> {
-        crate::create::check_fills(&Layout::contiguous(shape, crate::Order::C)?, values)?;
-        Ok(ConstArray::new(self.allocator(), values, shape))
     }
 
     /// Blocks until all work of the default stream is done.

@@ -1,0 +1,17 @@
+//! Arrays that leave the program or enter it: files, other libraries, serde.
+//!
+//! The room above all others: each file adds methods to [`Context`](crate::Context) and
+//! [`DeviceNDArray`](crate::DeviceNDArray), and no file of another room uses it. The files do not use each other either,
+//! but for `dlpack.rs`, which shares its error with `interface.rs`. Copies between host arrays and device arrays are not
+//! here but in `array/transfer.rs`. Read `npy/mod.rs` for files, `interface.rs` for arrays of other libraries.
+
+mod dlpack;
+mod interface;
+mod npy;
+#[cfg(feature = "serde")]
+mod serialize;
+
+pub use interface::{AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};
+pub use npy::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
+#[cfg(feature = "serde")]
+pub use serialize::ArraySeed;
