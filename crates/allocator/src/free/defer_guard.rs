@@ -81,6 +81,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "it leaks on purpose")]
     fn a_leaked_guard_holds_for_good() {
         let hold = Hold::default();
         std::mem::forget(hold.begin());
