@@ -12,7 +12,7 @@ use super::shared::{column_stride, length, runs};
 use super::site::Subject;
 
 /// How many elements something has that is indexed.
-enum Length {
+enum ElementCount {
     Fixed(u32),
     /// The buffer's size says.
     Runtime,
@@ -22,7 +22,7 @@ enum Length {
 pub(super) fn is_checked(body: &Body<'_>, handle: Handle<Expression>) -> bool {
     match body.function.expressions[handle] {
         Expression::Access { base, .. } => length_of(body, base).is_some(),
-        Expression::AccessIndex { base, .. } => matches!(length_of(body, base), Some(Length::Runtime)),
+        Expression::AccessIndex { base, .. } => matches!(length_of(body, base), Some(ElementCount::Runtime)),
         Expression::Binary { op: BinaryOperator::Divide | BinaryOperator::Modulo, .. } => {
             integer(body, handle).is_some()
         }
@@ -63,11 +63,13 @@ fn pointee(body: &Body<'_>, handle: Handle<Expression>) -> TypeInner {
     }
 }
 
-fn length_of(body: &Body<'_>, base: Handle<Expression>) -> Option<Length> {
+fn length_of(body: &Body<'_>, base: Handle<Expression>) -> Option<ElementCount> {
     match pointee(body, base) {
-        TypeInner::Vector { size, .. } | TypeInner::Matrix { columns: size, .. } => Some(Length::Fixed(size as u32)),
+        TypeInner::Vector { size, .. } | TypeInner::Matrix { columns: size, .. } => {
+            Some(ElementCount::Fixed(size as u32))
+        }
         TypeInner::Array { size, .. } => {
-            Some(length(body.shader.original, size).map_or(Length::Runtime, Length::Fixed))
+            Some(length(body.shader.original, size).map_or(ElementCount::Runtime, ElementCount::Fixed))
         }
         _ => None,
     }
@@ -112,8 +114,8 @@ fn bounds(
 ) {
     let length = match length_of(body, base) {
         None => return,
-        Some(Length::Fixed(length)) => body.number(length),
-        Some(Length::Runtime) => body.value(Expression::ArrayLength(base)),
+        Some(ElementCount::Fixed(length)) => body.number(length),
+        Some(ElementCount::Runtime) => body.value(Expression::ArrayLength(base)),
     };
     let is_bad = binary(body, BinaryOperator::GreaterEqual, index, length);
     let subject = Subject::Index { array: name(body, base), is_signed };

@@ -16,7 +16,7 @@
 
 use std::fmt::Write as _;
 
-use super::Request;
+use super::InstrumentRequest;
 use super::rewrite::Memory;
 
 /// Words of the two findings of a report.
@@ -48,7 +48,7 @@ pub(crate) mod code {
 }
 
 /// What the functions depend on.
-pub(super) struct Plan {
+pub(super) struct PreludeParams {
     pub(super) group: u32,
     pub(super) binding: u32,
     invocations: u64,
@@ -63,8 +63,8 @@ pub(super) struct Plan {
     pub(super) is_shadow_in_report: bool,
 }
 
-impl Plan {
-    pub(super) fn new(request: &Request<'_>, memory: &Memory, invocations: u64) -> Self {
+impl PreludeParams {
+    pub(super) fn new(request: &InstrumentRequest<'_>, memory: &Memory, invocations: u64) -> Self {
         let signature = request.signature;
         let (group, binding) = match signature.params.last() {
             None => (0, 0),
@@ -101,7 +101,7 @@ impl Plan {
 }
 
 /// The functions as a shader without an entry point.
-pub(super) fn text(plan: &Plan) -> String {
+pub(super) fn text(plan: &PreludeParams) -> String {
     let mut text = String::new();
     let (place, declared) = if plan.is_shadow_in_report {
         ("report.notes[first_note + at]", String::new())
@@ -114,7 +114,7 @@ pub(super) fn text(plan: &Plan) -> String {
         n => (format!("first_notes: array<u32, {n}>,"), include_str!("buffers.wgsl")),
     };
     let notes = if plan.is_shadow_in_report || plan.n_buffers > 0 { "notes: array<atomic<u32>>," } else { "" };
-    let Plan { group, binding, invocations, granule, n_granules, buffer_granule, .. } = plan;
+    let PreludeParams { group, binding, invocations, granule, n_granules, buffer_granule, .. } = plan;
     let initial = u32::from(plan.zero_shared) << code::KIND_SHIFT;
     let _ = write!(
         text,

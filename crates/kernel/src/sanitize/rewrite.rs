@@ -7,7 +7,7 @@
 use naga::valid::FunctionInfo;
 use naga::{Barrier, Block, Expression, Function, Handle, Module, Range, Span, Statement};
 
-use super::Request;
+use super::InstrumentRequest;
 use super::buffers::Buffers;
 use super::graft::Calls;
 use super::shared::SharedMemory;
@@ -15,7 +15,12 @@ use super::site::{Site, Subject};
 use super::{checks, entry};
 
 /// Puts the calls into every function, and returns the places they stand for.
-pub(super) fn rewrite(module: &mut Module, request: &Request<'_>, memory: &Memory, calls: &Calls) -> Vec<Site> {
+pub(super) fn rewrite(
+    module: &mut Module,
+    request: &InstrumentRequest<'_>,
+    memory: &Memory,
+    calls: &Calls,
+) -> Vec<Site> {
     let mut sites = Vec::new();
     let shader = Shader { original: request.module, text: request.text, memory, calls };
     let own: Vec<_> = request.module.functions.iter().map(|(handle, _)| handle).collect();

@@ -1,3 +1,5 @@
+//! Which bytes a value fills, what a report becomes, and where notes go.
+
 use super::shared::{Run, runs};
 use super::*;
 use crate::{Module, Options, Source};

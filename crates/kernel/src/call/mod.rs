@@ -1,0 +1,23 @@
+//! One call of a kernel as plain data: its arguments and its number of workgroups, checked against the signature.
+//!
+//! Nothing here records work, and nothing converts a number or an array: what does not fit is an error. Constant memory
+//! ([`ConstArray`]) is the exception to "plain data": it sends its values to the device when a kernel first binds them.
+//!
+//! Read `shape.rs` first (what a check sees of an argument), then `check.rs` (the rules and every error), then
+//! `fast_check.rs`, which accepts common calls at little cost.
+
+pub(crate) mod args;
+pub(crate) mod check;
+pub(crate) mod constant;
+pub(crate) mod fast_check;
+pub(crate) mod groups;
+pub(crate) mod mismatch;
+pub(crate) mod packing;
+pub(crate) mod shape;
+
+pub use args::{Arg, ArgList, Arguments, ArrayArg, AsArg, Immediate, NamedArg};
+pub use check::{Packed, check};
+pub use constant::ConstArray;
+pub use groups::Groups;
+pub use mismatch::Mismatch;
+pub use shape::{ArgShape, Argument, ArrayShape};

@@ -1,0 +1,175 @@
+//! The folder of the cache: files that appear whole or not at all, and go when they are too many.
+//!
+//! Any number of processes use a folder at once, and any of them may be killed at any time. A file is written under a
+//! name of its own and renamed, so that a reader finds all of it or nothing; two that write the same entry write the
+//! same bytes. What a killed process left behind is swept up later. Nothing is flushed to the disk: a file that a power
+//! cut shortens fails its checksum (`entry.rs`).
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::entry::{self, Hash};
+
+const EXTENSION: &str = "vkc";
+/// How names of files begin that are being written.
+const UNFINISHED: &str = "writing-";
+/// Nobody writes for so long: whoever began is gone.
+const ABANDONED: Duration = Duration::from_secs(3600);
+/// How exactly the time of the last use is kept, so that not every use writes.
+const USE_STEP: Duration = Duration::from_secs(60);
+
+/// The file of an entry.
+pub(super) fn path(folder: &Path, kind: &str, hash: &Hash) -> PathBuf {
+    folder.join(format!("{kind}-{}.{EXTENSION}", blake3::Hash::from_bytes(*hash).to_hex()))
+}
+
+/// A file, `None` if there is none.
+pub(super) fn open(path: &Path) -> io::Result<Option<File>> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        file => file.map(Some),
+    }
+}
+
+/// The bytes of a file. One too long to be an entry gives its beginning, which is damaged.
+pub(super) fn read(file: File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(entry::MAX_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Remembers that an entry was used. That it cannot be remembered harms nobody.
+pub(super) fn touch(path: &Path) {
+    let touch = || {
+        let file = File::open(path)?;
+        let now = SystemTime::now();
+        let is_recent = now.duration_since(file.metadata()?.modified()?).is_ok_and(|age| age < USE_STEP);
+        if is_recent { Ok(()) } else { file.set_modified(now) }
+    };
+    let _: io::Result<()> = touch();
+}
+
+/// Writes a file whole, in place of what was there. The folder is there.
+pub(super) fn write(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Makes the folder, if it is not there, for its owner alone.
+pub(super) fn create(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// A file that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct StoredFile {
+    path: PathBuf,
+    bytes: u64,
+    used: SystemTime,
+}
+
+/// What a sweep left and took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Swept {
+    pub(super) bytes_left: u64,
+    pub(super) evicted: u64,
+}
+
+/// Brings the folder below `max_bytes`, and removes what killed processes left.
+pub(super) fn sweep(folder: &Path, max_bytes: u64) -> io::Result<Swept> {
+    let (mut entries, mut swept) = (Vec::new(), Swept::default());
+    for found in fs::read_dir(folder)? {
+        let found = found?;
+        // A file that another process has just removed has no metadata.
+        let Ok(metadata) = found.metadata() else { continue };
+        let (path, bytes) = (found.path(), metadata.len());
+        let used = metadata.modified()?;
+        if found.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            if used.elapsed().is_ok_and(|age| age > ABANDONED) {
+                let _: io::Result<()> = fs::remove_file(&path);
+            }
+        } else if path.extension().is_some_and(|extension| extension == EXTENSION) {
+            entries.push(StoredFile { path, bytes, used });
+        }
+    }
+    swept.bytes_left = entries.iter().map(|entry| entry.bytes).sum();
+    for entry in surplus(entries, max_bytes) {
+        swept.bytes_left -= entry.bytes;
+        swept.evicted += u64::from(fs::remove_file(&entry.path).is_ok());
+    }
+    Ok(swept)
+}
+
+/// Those to remove: none while all fit; else the longest unused, until an eighth of the room is free, so that not every
+/// write sweeps.
+fn surplus(mut entries: Vec<StoredFile>, max_bytes: u64) -> Vec<StoredFile> {
+    let mut bytes: u64 = entries.iter().map(|entry| entry.bytes).sum();
+    if bytes <= max_bytes {
+        return Vec::new();
+    }
+    entries.sort_by(|a, b| a.used.cmp(&b.used).then_with(|| a.path.cmp(&b.path)));
+    let goal = max_bytes - max_bytes / 8;
+    let mut is_surplus = |entry: &StoredFile| {
+        let is_surplus = bytes > goal;
+        bytes -= if is_surplus { entry.bytes } else { 0 };
+        is_surplus
+    };
+    entries.into_iter().take_while(|entry| is_surplus(entry)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Entries called by their place, of so many bytes, used at so many seconds.
+    fn entries(of: &[(u64, u64)]) -> Vec<StoredFile> {
+        let used = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let entry = |(i, &(bytes, seconds)): (usize, &(u64, u64))| StoredFile {
+            path: i.to_string().into(),
+            bytes,
+            used: used(seconds),
+        };
+        of.iter().enumerate().map(entry).collect()
+    }
+
+    #[test]
+    fn the_longest_unused_go_first() {
+        type Case<'a> = (&'a [(u64, u64)], u64, &'a [&'a str]);
+        // Bytes and last use of each, room, those that go.
+        let cases: &[Case<'_>] = &[
+            (&[], 0, &[]),
+            (&[(5, 1), (5, 2)], 10, &[]),                 // All fit.
+            (&[(8, 1), (8, 2), (8, 3)], 16, &["0", "1"]), // 16 would fit, but an eighth is to be free.
+            (&[(4, 3), (4, 1), (4, 2)], 11, &["1"]),      // By use, not by place.
+            (&[(1, 2), (9, 1), (1, 3)], 10, &["1"]),      // A long one makes room at once.
+            (&[(1, 1), (1, 1)], 0, &["0", "1"]),          // No room at all.
+        ];
+        for &(of, room, gone) in cases {
+            let found: Vec<_> = surplus(entries(of), room).iter().map(|e| e.path.display().to_string()).collect();
+            assert_eq!(found, gone, "{of:?} in {room}");
+        }
+    }
+
+    #[test]
+    fn a_sweep_leaves_what_is_not_ours_and_what_is_being_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["spirv-00.vkc", "notes.txt", "writing-new", "writing-old"];
+        for name in names {
+            fs::write(folder.path().join(name), [0; 100]).unwrap();
+        }
+        let old = SystemTime::now() - 2 * ABANDONED;
+        File::options().write(true).open(folder.path().join("writing-old")).unwrap().set_modified(old).unwrap();
+        assert_eq!(sweep(folder.path(), 1000).unwrap(), Swept { bytes_left: 100, evicted: 0 });
+        assert_eq!(names.map(|name| folder.path().join(name).exists()), [true, true, true, false]);
+        assert_eq!(sweep(folder.path(), 50).unwrap(), Swept { bytes_left: 0, evicted: 1 });
+        assert_eq!(names.map(|name| folder.path().join(name).exists()), [false, true, true, false]);
+    }
+}

@@ -1,0 +1,312 @@
+//! Kernels on disk, from one run of a program to the next: [`Disk`]. It keeps translations, the driver's pipelines, and which
+//! SPIR-V a validator passed, by hash.
+//!
+//! What is damaged or foreign is counted and made anew, what cannot be written is counted and forgotten; once a cache is
+//! open, no call fails for it. Content is trusted as far as its folder is: `trust.rs` says which folders are. How a
+//! file looks is in `entry.rs`, how files are written and swept in `folder.rs`, what the user may choose in
+//! `settings.rs`. What is kept under which hash is in `pipeline/stored.rs`.
+
+mod counters;
+mod entry;
+mod folder;
+mod settings;
+mod trust;
+
+use std::io;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use vkarray_driver::lock::{Mutex, Rank};
+
+pub(crate) use counters::Outcome;
+pub use counters::{CacheCounters, StoreCounters};
+pub(crate) use entry::{Hash, Unusable};
+pub use settings::{CacheMode, CacheSettings};
+
+use counters::Counters;
+
+/// Other processes' files are not seen as they come, so the folder is looked at anew after so many of one's own.
+const WRITES_BETWEEN_SWEEPS: u32 = 256;
+
+/// What is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Store {
+    Translations,
+    Pipelines,
+    Validations,
+}
+
+impl Store {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Translations => "spirv",
+            Self::Pipelines => "pipeline",
+            Self::Validations => "valid",
+        }
+    }
+}
+
+/// A folder with kernels.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    settings: CacheSettings,
+    counters: Counters,
+    /// What the folder holds as far as is known; `None` before the first write.
+    fill: Mutex<Option<Fill>>,
+    /// Set when the folder is there and no other user can change it.
+    is_trusted: OnceLock<()>,
+    /// Whose process this is.
+    user: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Fill {
+    bytes: u64,
+    writes: u32,
+}
+
+impl Disk {
+    pub(crate) fn new(settings: CacheSettings) -> Self {
+        let (counters, fill, is_trusted) = (Counters::default(), Mutex::new(Rank::KernelDisk, None), OnceLock::new());
+        Self { settings, counters, fill, is_trusted, user: trust::user() }
+    }
+
+    pub(crate) fn is_off(&self) -> bool {
+        self.settings.mode == CacheMode::Off
+    }
+
+    pub(crate) fn counters(&self) -> CacheCounters {
+        self.counters.read()
+    }
+
+    /// What is kept under the hash and what `read` makes of it, if it is there, whole, and to `read`'s taste.
+    pub(crate) fn load<T>(
+        &self,
+        store: Store,
+        hash: &Hash,
+        read: impl FnOnce(&[u8]) -> Result<T, Unusable>,
+    ) -> Option<T> {
+        if self.is_off() {
+            return None;
+        }
+        let path = folder::path(&self.settings.directory, store.name(), hash);
+        let (outcome, content) = match self.read(&path) {
+            Ok(None) => (Outcome::Miss, None),
+            Ok(Some(file)) => match entry::decode(hash, &file).and_then(read) {
+                Ok(content) => (Outcome::Hit, Some(content)),
+                Err(Unusable::Damaged) => (Outcome::Damaged, None),
+                Err(Unusable::Foreign) => (Outcome::Foreign, None),
+            },
+            Err(_) => (Outcome::Refused, None),
+        };
+        self.counters.count(store, outcome);
+        if outcome == Outcome::Hit && self.settings.mode == CacheMode::ReadWrite {
+            folder::touch(&path);
+        }
+        content
+    }
+
+    /// Keeps the content under the hash.
+    pub(crate) fn keep(&self, store: Store, hash: &Hash, content: &[u8]) {
+        let file = entry::encode(hash, content);
+        let bytes = file.len() as u64;
+        // One that would push out all the others, or is not read back, is not worth it.
+        if self.settings.mode != CacheMode::ReadWrite || bytes > entry::MAX_BYTES.min(self.settings.max_bytes / 4) {
+            return;
+        }
+        let path = folder::path(&self.settings.directory, store.name(), hash);
+        let written = folder::create(&self.settings.directory)
+            .and_then(|()| self.check_folder())
+            .and_then(|()| folder::write(&self.settings.directory, &path, &file));
+        self.counters.count(store, if written.is_ok() { Outcome::Written } else { Outcome::Refused });
+        if written.is_ok() {
+            self.make_room(bytes);
+        }
+    }
+
+    /// The bytes of a file, `None` if there is none. Refuses a file that another user can change.
+    fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        let Some(file) = folder::open(path)? else { return Ok(None) };
+        self.check_folder()?;
+        trust::check_file(path, &file, self.user)?;
+        folder::read(file).map(Some)
+    }
+
+    /// Checks that no other user can change the folder, which is there. The result is kept: only the user or root can change
+    /// it afterwards.
+    fn check_folder(&self) -> io::Result<()> {
+        if self.is_trusted.get().is_none() {
+            trust::check(&self.settings.directory, self.user)??;
+            self.is_trusted.get_or_init(|| ());
+        }
+        Ok(())
+    }
+
+    /// Sweeps the folder if it may be too full now.
+    fn make_room(&self, bytes: u64) {
+        // No caller's code runs under the lock, and each assignment is whole.
+        let mut fill = self.fill.lock();
+        if let Some(known) = fill.as_mut() {
+            *known = Fill { bytes: known.bytes + bytes, writes: known.writes + 1 };
+            if known.bytes <= self.settings.max_bytes && known.writes < WRITES_BETWEEN_SWEEPS {
+                return;
+            }
+        }
+        // A folder that cannot be listed is tried again with the next write.
+        if let Ok(swept) = folder::sweep(&self.settings.directory, self.settings.max_bytes) {
+            *fill = Some(Fill { bytes: swept.bytes_left, writes: 0 });
+            self.counters.evict(swept.evicted);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    fn load(disk: &Disk, key: u8) -> Option<Vec<u8>> {
+        disk.load(Store::Pipelines, &[key; 32], |content| Ok(content.to_vec()))
+    }
+
+    fn keep(disk: &Disk, key: u8, content: &[u8]) {
+        disk.keep(Store::Pipelines, &[key; 32], content);
+    }
+
+    fn files(folder: &Path) -> usize {
+        fs::read_dir(folder).unwrap().count()
+    }
+
+    #[test]
+    fn what_is_kept_is_there_for_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Disk::new(CacheSettings::at(folder.path().join("made/when/needed")));
+        assert_eq!(load(&first, 1), None);
+        keep(&first, 1, b"one");
+        let second = Disk::new(CacheSettings::at(folder.path().join("made/when/needed")));
+        assert_eq!(load(&second, 1).as_deref(), Some(&b"one"[..]));
+        assert_eq!(load(&second, 2), None);
+        // The other store is another.
+        assert_eq!(second.load(Store::Translations, &[1; 32], |content| Ok(content.len())), None);
+        let (first, second) = (first.counters(), second.counters());
+        assert_eq!((first.pipelines.misses, first.pipelines.written), (1, 1));
+        assert_eq!((second.pipelines.hits, second.pipelines.misses, second.translations.misses), (1, 1, 1));
+    }
+
+    #[test]
+    fn a_damaged_file_is_counted_and_written_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(CacheSettings::at(folder.path()));
+        keep(&disk, 1, b"one");
+        let path = folder::path(folder.path(), "pipeline", &[1; 32]);
+        let file = fs::read(&path).unwrap();
+        let foreign = fs::read(&path).unwrap();
+        let longer = [b"x", &file[..]].concat();
+        for damaged in [&file[..0], &file[..file.len() - 1], &longer, &[0; 500]] {
+            fs::write(&path, damaged).unwrap();
+            assert_eq!(load(&disk, 1), None);
+        }
+        fs::write(folder::path(folder.path(), "pipeline", &[2; 32]), foreign).unwrap();
+        assert_eq!(load(&disk, 2), None);
+        assert_eq!((disk.counters().pipelines.damaged, disk.counters().pipelines.foreign), (4, 1));
+        keep(&disk, 1, b"one");
+        assert_eq!(load(&disk, 1).as_deref(), Some(&b"one"[..]));
+    }
+
+    #[test]
+    fn the_reader_may_refuse() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(CacheSettings::at(folder.path()));
+        keep(&disk, 1, b"one");
+        assert_eq!(disk.load::<()>(Store::Pipelines, &[1; 32], |_| Err(Unusable::Foreign)), None);
+        assert_eq!((disk.counters().pipelines.hits, disk.counters().pipelines.foreign), (0, 1));
+    }
+
+    #[test]
+    fn read_only_and_off_write_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        keep(&Disk::new(CacheSettings::at(folder.path())), 1, b"one");
+        let read_only = Disk::new(CacheSettings::at(folder.path()).read_only());
+        keep(&read_only, 2, b"two");
+        assert_eq!(load(&read_only, 1).as_deref(), Some(&b"one"[..]));
+        let off = Disk::new(CacheSettings::off());
+        keep(&off, 3, b"three");
+        assert_eq!(load(&off, 1), None);
+        assert_eq!(off.counters(), CacheCounters::default());
+        assert_eq!(files(folder.path()), 1);
+    }
+
+    #[test]
+    fn a_folder_stays_below_its_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(CacheSettings::at(folder.path()).max_bytes(4000));
+        for key in 0..100 {
+            keep(&disk, key, &[key; 300]);
+            let bytes: u64 = fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().metadata().unwrap().len()).sum();
+            assert!(bytes <= 4000, "{bytes} bytes after {key}");
+        }
+        assert_eq!(disk.counters().evicted + files(folder.path()) as u64, 100);
+        keep(&disk, 200, &[0; 2000]); // Half of all there is.
+        assert_eq!(load(&disk, 200), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_others_can_change_is_neither_read_nor_written() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("cache");
+        keep(&Disk::new(CacheSettings::at(&folder)), 1, b"one");
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        let file = folder::path(&folder, "pipeline", &[1; 32]);
+        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        // A place, its mode, whether what is there is read.
+        let cases = [
+            (&file, 0o644, true),
+            (&file, 0o666, false),
+            (&file, 0o600, true),
+            (&folder, 0o755, true),
+            (&folder, 0o757, false),
+            (&folder, 0o700, true),
+        ];
+        for (place, mode, is_read) in cases {
+            set(place, mode);
+            let disk = Disk::new(CacheSettings::at(&folder));
+            assert_eq!(load(&disk, 1).is_some(), is_read, "{} {mode:o}", place.display());
+            assert_eq!(disk.counters().pipelines.refused, u64::from(!is_read));
+        }
+        set(&folder, 0o777);
+        let disk = Disk::new(CacheSettings::at(&folder));
+        keep(&disk, 2, b"two");
+        assert_eq!((disk.counters().pipelines.written, disk.counters().pipelines.refused), (0, 1));
+        assert_eq!(files(&folder), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_of_another_user_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut disk = Disk::new(CacheSettings::at(folder.path()));
+        keep(&disk, 1, b"one");
+        assert_eq!(load(&disk, 1).as_deref(), Some(&b"one"[..]));
+        let file = folder::path(folder.path(), "pipeline", &[1; 32]);
+        if disk.user == 0 {
+            std::os::unix::fs::chown(&file, Some(4711), None).unwrap(); // Root alone can give a file away.
+        } else {
+            disk.user += 1; // The same seen from another user's process, for which the folder has been checked.
+        }
+        assert_eq!(load(&disk, 1), None);
+        assert_eq!((disk.counters().pipelines.hits, disk.counters().pipelines.refused), (1, 1));
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("file"), "").unwrap();
+        let disk = Disk::new(CacheSettings::at(folder.path().join("file/below")));
+        keep(&disk, 1, b"one");
+        assert_eq!((disk.counters().pipelines.written, disk.counters().pipelines.refused), (0, 1));
+    }
+}

@@ -1,0 +1,196 @@
+//! Where kernels are kept on disk, and whether: [`CacheSettings`]. Pure but for reading the environment.
+//!
+//! What is done with them is in `mod.rs`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Once;
+
+use etcetera::BaseStrategy;
+
+use super::trust;
+use crate::error::{Error, Result};
+
+const MODE: &str = "VKARRAY_CACHE";
+const DIRECTORY: &str = "VKARRAY_CACHE_DIR";
+const MAX_BYTES: &str = "VKARRAY_CACHE_MAX_BYTES";
+
+/// Bytes that are kept unless somebody says otherwise: some ten thousand kernels.
+const DEFAULT_MAX_BYTES: u64 = 256 << 20;
+
+/// What a [`KernelCache`](crate::KernelCache) does with its folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum CacheMode {
+    /// Nothing.
+    #[default]
+    Off,
+    /// It takes what is there, and writes nothing.
+    ReadOnly,
+    /// It takes what is there, and keeps what it makes.
+    ReadWrite,
+}
+
+/// Where kernels are kept on disk, and whether.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CacheSettings {
+    pub(crate) mode: CacheMode,
+    pub(crate) directory: PathBuf,
+    pub(crate) max_bytes: u64,
+    /// Whether the program or the environment named the folder.
+    is_named: bool,
+}
+
+impl CacheSettings {
+    /// Nothing is read or written.
+    #[must_use]
+    pub fn off() -> Self {
+        Self::default()
+    }
+
+    /// Kernels are kept in that folder, which is made when the first is, in at most 256 MiB.
+    ///
+    /// What is in the folder is given to the driver. So on Unix the folder, each folder above it and each link on the way
+    /// must belong to the user or to root, and be writable by nobody else: neither by other users nor by a group, unless the
+    /// group's number is the user's. A folder above may be writable by all if it is sticky, as `/tmp` is. A cache is not
+    /// opened on another folder ([`Error::SharedCache`]), and files in it that other users own or can write are not read.
+    #[must_use]
+    pub fn at(directory: impl Into<PathBuf>) -> Self {
+        let (mode, max_bytes) = (CacheMode::ReadWrite, DEFAULT_MAX_BYTES);
+        Self { mode, directory: directory.into(), max_bytes, is_named: true }
+    }
+
+    /// Takes what is there, and writes nothing.
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        let mode = if self.mode == CacheMode::Off { CacheMode::Off } else { CacheMode::ReadOnly };
+        Self { mode, ..self }
+    }
+
+    /// Keeps at most so many bytes: what was not used for longest goes first.
+    #[must_use]
+    pub fn max_bytes(self, max_bytes: u64) -> Self {
+        Self { max_bytes, ..self }
+    }
+
+    /// What is done with the folder.
+    #[must_use]
+    pub fn mode(&self) -> CacheMode {
+        self.mode
+    }
+
+    /// These settings, if no other user can change the folder. Otherwise a folder that the program or the environment named is
+    /// an error; the default folder is not used: the cache is off, and a warning says why, once in a process.
+    pub(crate) fn checked(self) -> Result<Self> {
+        static WARNED: Once = Once::new();
+        if self.mode == CacheMode::Off {
+            return Ok(self);
+        }
+        // If the system does not show the folder's owner, its files cannot be read either.
+        let Ok(Err(untrusted)) = trust::check(&self.directory, trust::user()) else { return Ok(self) };
+        let error = untrusted.into_error(self.directory);
+        if self.is_named {
+            return Err(error);
+        }
+        WARNED.call_once(|| tracing::warn!(%error, "the cache of kernels is off"));
+        Ok(Self::off())
+    }
+
+    /// As the environment says.
+    ///
+    /// `VKARRAY_CACHE` is `on` (the default), `read-only` or `off`; `VKARRAY_CACHE_DIR` the folder, else `vkarray` in the
+    /// user's folder of caches, such as `~/.cache`; `VKARRAY_CACHE_MAX_BYTES` the most that is kept. A user without a home
+    /// has no cache. A folder that other users can change is refused as [`CacheSettings::at`] says if the variable names
+    /// it; the user's folder of caches is then not used, and a warning says so.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadSetting`].
+    pub fn from_environment() -> Result<Self> {
+        let caches = || etcetera::choose_base_strategy().ok().map(|user| user.cache_dir().join("vkarray"));
+        Self::read(std::env::var_os, caches)
+    }
+
+    fn read(
+        variable: impl Fn(&'static str) -> Option<OsString>,
+        of_user: impl Fn() -> Option<PathBuf>,
+    ) -> Result<Self> {
+        let text = |name| variable(name).map(|text: OsString| text.to_string_lossy().into_owned());
+        let bad = |variable, text: String, expected| Error::BadSetting { variable, text, expected };
+        let mode = text(MODE);
+        let mode = match mode.as_deref().map(str::trim) {
+            None | Some("" | "on") => CacheMode::ReadWrite,
+            Some("read-only") => CacheMode::ReadOnly,
+            Some("off") => return Ok(Self::off()),
+            Some(other) => return Err(bad(MODE, other.to_owned(), "`on`, `read-only` or `off`")),
+        };
+        let max_bytes = match text(MAX_BYTES) {
+            Some(text) => text.trim().parse().map_err(|_| bad(MAX_BYTES, text, "a number of bytes"))?,
+            None => DEFAULT_MAX_BYTES,
+        };
+        let named = variable(DIRECTORY).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let is_named = named.is_some();
+        Ok(named.or_else(of_user).map_or_else(Self::off, |directory| Self { mode, directory, max_bytes, is_named }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(set: &[(&str, &str)], home: Option<&str>) -> Result<CacheSettings> {
+        let variable = |name: &'static str| set.iter().find(|(n, _)| *n == name).map(|(_, value)| value.into());
+        CacheSettings::read(variable, || home.map(PathBuf::from))
+    }
+
+    #[test]
+    fn the_environment_says_where_and_whether() {
+        let home = Some("/home/.cache/vkarray");
+        let kept = CacheSettings { is_named: false, ..CacheSettings::at("/home/.cache/vkarray") };
+        type Case<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>, CacheSettings);
+        // Variables, the user's folder, settings.
+        let cases: &[Case<'_>] = &[
+            (&[], home, kept.clone()),
+            (&[(MODE, "on")], home, kept.clone()),
+            (&[(MODE, ""), (DIRECTORY, "")], home, kept.clone()), // Set to nothing is not set.
+            (&[(MODE, "read-only")], home, kept.clone().read_only()),
+            (&[(MODE, "off"), (DIRECTORY, "/a")], home, CacheSettings::off()), // Off wins.
+            (&[(DIRECTORY, "/a")], home, CacheSettings::at("/a")),
+            (&[(DIRECTORY, "/a")], None, CacheSettings::at("/a")),
+            (&[], None, CacheSettings::off()), // No home, no cache.
+            (&[(MAX_BYTES, "1000")], home, kept.max_bytes(1000)),
+        ];
+        for (set, home, settings) in cases {
+            assert_eq!(&read(set, *home).unwrap(), settings, "{set:?} {home:?}");
+        }
+        assert_eq!(CacheSettings::off().read_only(), CacheSettings::off());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_shared_folder_is_refused_if_it_was_named_and_else_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = tempfile::tempdir().unwrap();
+        let home = root.path().to_str().unwrap();
+        let named = || read(&[(DIRECTORY, home)], None).unwrap();
+        let of_user = || read(&[(MODE, "read-only")], Some(home)).unwrap();
+        assert_eq!(named().checked().unwrap(), named());
+        assert_eq!(of_user().checked().unwrap(), of_user());
+        std::fs::set_permissions(root.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(named().checked(), Err(Error::SharedCache { mode: 0o777, .. })));
+        assert!(matches!(CacheSettings::at(root.path().join("a/b")).checked(), Err(Error::SharedCache { .. })));
+        assert_eq!(of_user().checked().unwrap(), CacheSettings::off());
+        assert_eq!(CacheSettings::off().checked().unwrap(), CacheSettings::off());
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        let cases = [
+            (MODE, "readonly", "\"readonly\" in VKARRAY_CACHE is not `on`, `read-only` or `off`"),
+            (MAX_BYTES, "1GB", "\"1GB\" in VKARRAY_CACHE_MAX_BYTES is not a number of bytes"),
+            (MAX_BYTES, "-1", "\"-1\" in VKARRAY_CACHE_MAX_BYTES is not a number of bytes"),
+        ];
+        for (name, value, message) in cases {
+            assert_eq!(read(&[(name, value)], None).unwrap_err().to_string(), message);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Launches whose size the device alone knows: [`Indirect`], three numbers in an array.
+//!
+//! What the device reads there the host cannot check, and a number above the device's limit is undefined behaviour. So a
+//! kernel of one invocation ([`GATE`]) copies the three numbers to memory of their own, zeros if one is too large for the
+//! device or stands for more invocations than 32 bits number, and the launch reads the copy. `docs/decisions/028` says why zeros. Called by `launch.rs`.
+
+use std::sync::Arc;
+
+use vkarray_allocator::{Block, MemoryKind};
+use vkarray_driver::Stream;
+use vkarray_driver::hazard::Stage;
+
+use crate::call::args::{Arg, ArrayArg};
+use crate::call::groups::{Groups, Indirect, most_workgroups};
+use crate::dispatch::launch::{Launch, Supply};
+use crate::error::{Error, Result};
+use crate::pipeline::kernel::Kernel;
+use crate::requirements::{AXES, Limits};
+use crate::signature::{DType, ParamKind};
+
+/// Bytes of three numbers.
+const BYTES: u64 = 12;
+
+/// Three numbers in a block, found to be such.
+#[derive(Clone, Copy)]
+pub(crate) struct Counts<'a> {
+    pub(crate) block: &'a Arc<Block>,
+    /// Bytes from the block's start.
+    offset: u64,
+}
+
+impl<'a> Indirect<'a> {
+    /// Finds the three numbers.
+    pub(crate) fn counts(&self, kernel: &Kernel) -> Result<Counts<'a>> {
+        let entry = || kernel.signature().entry.clone();
+        let Arg::Array(ArrayArg { block, shape }) = self.array.as_arg() else {
+            return Err(Error::CountsType { kernel: entry(), given: self.shape() });
+        };
+        if shape.dtype != DType::U32 {
+            return Err(Error::CountsType { kernel: entry(), given: shape.to_string() });
+        }
+        if !shape.is_contiguous {
+            let given = format!("{shape} that is not contiguous");
+            return Err(Error::CountsType { kernel: entry(), given });
+        }
+        let start = self.first.checked_mul(4).filter(|start| start.saturating_add(BYTES) <= shape.nbytes);
+        let Some(start) = start else {
+            return Err(Error::CountsRange { kernel: entry(), first: self.first, given: shape.to_string() });
+        };
+        let offset = shape.offset.saturating_add(start);
+        if !offset.is_multiple_of(4) {
+            return Err(Error::CountsMisaligned { kernel: entry(), offset });
+        }
+        kernel.check_device(block.device(), "the array with its number of workgroups")?;
+        block.check_range(offset, BYTES)?;
+        Ok(Counts { block, offset })
+    }
+}
+
+impl Counts<'_> {
+    /// Lets a launch read the numbers where they are.
+    pub(crate) fn launch(self, launch: &mut Launch) {
+        launch.accesses.push(self.block.read(self.offset..self.offset + BYTES, Stage::Indirect));
+        launch.indirect = Some((self.block.buffer(), self.block.buffer_offset() + self.offset));
+    }
+
+    /// Lets a launch read a copy of the numbers that is fit to be read.
+    pub(crate) fn launch_gated(self, kernel: &Kernel, launch: &mut Launch, supply: &mut impl Supply) -> Result<()> {
+        let admitted = self.block.allocator().allocate(BYTES, MemoryKind::Device)?;
+        let gate = kernel.gate()?;
+        supply.run(&gate, self.admission(kernel, &gate, &admitted)?)?;
+        Counts { block: &admitted, offset: 0 }.launch(launch);
+        launch.made.push(admitted);
+        Ok(())
+    }
+
+    /// The launch of the gate: from these numbers to `admitted`.
+    fn admission(self, kernel: &Kernel, gate: &Kernel, admitted: &Arc<Block>) -> Result<Launch> {
+        let limits = &gate.pipeline.limits;
+        let aligned = self.offset - self.offset % limits.min_storage_buffer_offset_alignment.max(4);
+        let at = u32::try_from((self.offset - aligned) / 4).expect("less than an alignment");
+        let mut launch = Launch::new(&gate.pipeline);
+        launch.bind(self.block, aligned..self.offset + BYTES, ParamKind::Storage, false)?;
+        launch.accesses[0].range.start = self.offset; // Nothing before is read.
+        launch.bind(admitted, 0..BYTES, ParamKind::Storage, true)?;
+        let [x, y, z] = most_workgroups(kernel.signature().workgroup_size, &kernel.pipeline.limits);
+        launch.push_constants.copy_from_slice(bytemuck::bytes_of(&[x, y, z, at]));
+        launch.counts = [1; 3];
+        launch.made.extend([Arc::clone(self.block), Arc::clone(admitted)]); // A graph's goes on after the call.
+        Ok(launch)
+    }
+
+    /// Waits for the numbers and returns them as the host's.
+    pub(crate) fn read(self, stream: &Stream, limits: &Limits) -> Result<Groups<'static>> {
+        let mut counts = [0_u32; 3];
+        self.block.copy_to_host(stream, self.offset, bytemuck::cast_slice_mut(&mut counts))?;
+        for ((axis, wanted), limit) in AXES.into_iter().zip(counts).zip(limits.max_workgroup_count) {
+            if wanted > limit {
+                return Err(Error::GroupCount { axis, wanted: wanted.into(), limit, advice: "" });
+            }
+        }
+        Ok(Groups::exact(counts))
+    }
+}
+
+impl Kernel {
+    /// The kernel that looks at numbers of workgroups before they are used.
+    fn gate(&self) -> Result<Kernel> {
+        self.cache()?.gate()
+    }
+}

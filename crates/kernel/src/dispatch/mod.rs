@@ -1,0 +1,15 @@
+//! A call that `call` found to fit, recorded into a stream or a graph.
+//!
+//! Everything is checked before anything is recorded, so a refused call changes nothing. What the kernel must wait for
+//! follows from how its parameters use their arrays, which the shader itself says.
+//!
+//! Read `stream.rs` first ([`Kernel::dispatch`](crate::Kernel::dispatch)), then `launch.rs` (what is checked, and what
+//! recording takes), then `graph.rs`.
+
+pub(crate) mod graph;
+mod indirect;
+pub(crate) mod launch;
+mod sanitized;
+mod stream;
+
+pub use graph::DispatchNode;

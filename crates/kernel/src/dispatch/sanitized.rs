@@ -1,0 +1,73 @@
+//! Runs a kernel that was built with checks: binds the report, waits, reads what was found.
+//!
+//! The device half of `sanitize/mod.rs`.
+
+use vkarray_allocator::MemoryKind;
+use vkarray_driver::Stream;
+
+use crate::dispatch::launch::Launch;
+use crate::error::{Error, Result};
+use crate::pipeline::kernel::Kernel;
+use crate::pipeline::sanitizer::Sanitizer;
+use crate::requirements::Limits;
+use crate::sanitize::{REPORT_BYTES, REPORT_WORDS, Sanitized, place_notes};
+use crate::signature::ParamKind;
+
+/// Bytes of a report, past which the uses of buffers are not noted.
+const MAX_BYTES: u64 = 1 << 30;
+
+impl Sanitizer {
+    /// Bytes of a report of so many workgroups, without notes of buffers, or `None` if a shader cannot number them.
+    fn report_bytes(&self, counts: [u32; 3]) -> Option<u64> {
+        let groups = counts.iter().try_fold(1_u64, |groups, count| groups.checked_mul(u64::from(*count)))?;
+        let notes = groups.checked_mul(self.sanitized.shadow_bytes_per_group)?;
+        notes.checked_add(self.sanitized.header_bytes()).filter(|bytes| *bytes <= u64::from(u32::MAX))
+    }
+
+    /// Where the notes of each buffer begin, in words behind the header, and the report's bytes with them.
+    fn place_buffers(&self, launch: &Launch, report_bytes: u64, limits: &Limits) -> (Vec<u32>, u64) {
+        let Sanitized { buffers, buffer_granule, .. } = &self.sanitized;
+        let header = self.sanitized.header_bytes();
+        let limit = limits.max_storage_buffer_range.min(MAX_BYTES).saturating_sub(header) / 4;
+        let bytes = buffers.iter().map(|&param| launch.accesses[param].range.end - launch.accesses[param].range.start);
+        let (first_notes, words) = place_notes((report_bytes - header) / 4, limit, *buffer_granule, bytes);
+        // An array of no elements cannot be bound.
+        (first_notes, header + 4 * if buffers.is_empty() { words } else { words.max(1) })
+    }
+}
+
+impl Kernel {
+    /// Runs a launch with checks, waits, and returns what was found as an error.
+    pub(crate) fn dispatch_sanitized(&self, stream: &Stream, launch: &mut Launch, sanitizer: &Sanitizer) -> Result<()> {
+        let kernel = &self.signature().entry;
+        let bytes = sanitizer.report_bytes(launch.counts).ok_or_else(|| Error::Sanitize {
+            kernel: kernel.clone(),
+            reason: format!(
+                "the notes of its shared memory, {} bytes for each workgroup, exceed 4 GiB for {:?} workgroups; \
+                 dispatch fewer at once",
+                sanitizer.sanitized.shadow_bytes_per_group, launch.counts
+            ),
+        })?;
+        let (first_notes, bytes) = sanitizer.place_buffers(launch, bytes, &self.pipeline.limits);
+        let report = sanitizer.allocator.allocate(bytes, MemoryKind::Device)?;
+        report.fill(stream, 0)?;
+        if !first_notes.is_empty() {
+            report.copy_from_host(stream, REPORT_BYTES, bytemuck::cast_slice(&first_notes))?;
+        }
+        launch.bind(&report, 0..bytes, ParamKind::Storage, true)?;
+        self.submit(stream, launch)?;
+        let mut words = [0_u32; REPORT_WORDS];
+        report.copy_to_host(stream, 0, bytemuck::cast_slice_mut(&mut words))?;
+        let found = sanitizer.sanitized.read(kernel, &sanitizer.source_name, &words);
+        found.map_or(Ok(()), |finding| Err(Error::Found(Box::new(finding))))
+    }
+
+    /// Refuses a kernel with checks: a graph runs long after the call that could return what they find.
+    pub(crate) fn check_recordable(&self) -> Result<()> {
+        if self.pipeline.sanitizer.is_none() {
+            return Ok(());
+        }
+        let reason = "a graph cannot return what is found; build the kernel without checks".to_owned();
+        Err(Error::Sanitize { kernel: self.signature().entry.clone(), reason })
+    }
+}

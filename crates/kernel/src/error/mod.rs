@@ -1,0 +1,273 @@
+//! What can go wrong between a shader's text and a launch: [`Error`], one enum for the crate.
+//!
+//! A message names the kernel, then the parameter in the shader's own spelling, then both sides with their numbers.
+//! Where a name is unknown, the names that exist follow, with the nearest one. What can be wrong with one argument is
+//! in `call/mismatch.rs`.
+
+use crate::call::mismatch::Mismatch;
+use crate::signature::DType;
+use crate::spirv::malformed::Malformed;
+use crate::spirv::validator::Unvalidated;
+
+mod names;
+
+pub(crate) use names::nearest;
+pub use names::{Hint, Names};
+
+/// The crate's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a shader could not be used, or a launch was refused.
+///
+/// The fields hold what the message shows. `kernel` is the entry point, `source_name` the name of the [`Source`], `param` or
+/// `variable` a name in the shader, `found` the names that exist, and `hint` the nearest of them. What was asked for stands
+/// beside `limit`, what the device allows; sizes are in bytes.
+///
+/// [`Source`]: crate::Source
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are those of the messages, and the enum's text says what they hold")]
+pub enum Error {
+    /// A variable of the environment that says nothing known.
+    #[error("{text:?} in {variable} is not {expected}")]
+    BadSetting { variable: &'static str, text: String, expected: &'static str },
+    /// A folder for kernels that other users can change: what is in it is given to the driver.
+    #[error(
+        "kernels cannot be kept in {}: {}, of user {owner} with mode {mode:o}, {problem}",
+        folder.display(),
+        place.display()
+    )]
+    SharedCache { folder: std::path::PathBuf, place: std::path::PathBuf, owner: u32, mode: u32, problem: &'static str },
+    /// No dtype has that name.
+    #[error("no dtype is called `{text}`{hint}")]
+    UnknownDType { text: String, hint: Hint },
+    /// Text is no value of the type.
+    #[error("cannot read `{text}` as {dtype}: {reason}")]
+    BadScalar { text: String, dtype: DType, reason: String },
+
+    /// The shader's text does not parse.
+    #[error("{place}: the shader does not parse\n{report}")]
+    Parse { place: String, report: String },
+    /// The shader parses, but breaks a rule of its language.
+    #[error("{place}: the shader is not valid\n{report}")]
+    Invalid { place: String, report: String },
+    /// SPIR-V that is damaged, hostile, or not for Vulkan's compute kernels.
+    #[error("{source_name}: SPIR-V word {word}: {problem}")]
+    Malformed { source_name: String, word: usize, problem: Box<Malformed> },
+    /// No validator has passed SPIR-V of another compiler, so the driver is not given it.
+    #[error("{source_name}: {problem}")]
+    Validator { source_name: String, problem: Box<Unvalidated> },
+    /// SPIR-V of another compiler reaches memory in a way that nothing can bound.
+    #[error(
+        "{source_name}: SPIR-V {place}: nothing can bound the access to {what}; the unsafe `Source::spirv_unchecked` takes \
+         the module as it is"
+    )]
+    Unbounded { source_name: String, place: String, what: &'static str },
+    /// A device that does not keep accesses inside what is bound, and SPIR-V that relies on it.
+    #[error(
+        "{source_name}: {device} was opened without robustBufferAccess, which bounds what SPIR-V of other compilers reaches; \
+         the unsafe `Source::spirv_unchecked` takes the module as it is"
+    )]
+    NotRobust { source_name: String, device: String },
+    /// The device was not opened with what an extension or a set of extended instructions of SPIR-V needs.
+    #[error("kernel `{kernel}` declares {extension}, which needs {problem}")]
+    Extension { kernel: String, extension: String, problem: String },
+    /// Cooperative matrices of sizes or types that the device does not multiply.
+    #[error("kernel `{kernel}` uses cooperative matrices {wanted}; {device} has {found}")]
+    Matrices { kernel: String, wanted: String, device: String, found: Names },
+    /// An option of the translator, for a kernel that is not translated.
+    #[error("{source_name}: {option} is done while a shader is translated, and SPIR-V is taken as it is")]
+    NotTranslated { source_name: String, option: &'static str },
+    /// A library for a shader that is not WGSL.
+    #[error("{source_name}: adding `{library}` is done while a shader is translated, and only WGSL has libraries")]
+    Library { source_name: String, library: String },
+    /// The shader has nothing to run.
+    #[error("{source_name}: no compute entry point ({expected})")]
+    NoEntryPoint { source_name: String, expected: &'static str },
+    /// Several entry points, and none was named.
+    #[error("{source_name}: name the entry point to use, one of {found}")]
+    AmbiguousEntryPoint { source_name: String, found: Names },
+    /// No entry point has that name.
+    #[error("{source_name}: no compute entry point `{entry}`; there is {found}{hint}")]
+    UnknownEntryPoint { source_name: String, entry: String, found: Names, hint: Hint },
+    /// No constant has that name or id.
+    #[error("kernel `{kernel}`: no constant `{constant}`; there is {found}{hint}")]
+    UnknownConstant { kernel: String, constant: String, found: Names, hint: Hint },
+    /// A constant was set twice, by name and by id.
+    #[error("kernel `{kernel}`: constant `{constant}` is set twice, by name and as `{id}`")]
+    DuplicateConstant { kernel: String, constant: String, id: u32 },
+    /// A constant without default that nobody set.
+    #[error("kernel `{kernel}`: constant `{constant}` has no default and must be set; its constants are {found}")]
+    MissingConstant { kernel: String, constant: String, found: Names },
+    /// No shared variable has that name.
+    #[error("kernel `{kernel}`: no shared variable `{variable}`; there is {found}{hint}")]
+    UnknownShared { kernel: String, variable: String, found: Names, hint: Hint },
+    /// A size that is not the builder's to choose, or was chosen twice.
+    #[error("kernel `{kernel}`: {what} cannot be set: {problem}")]
+    Size { kernel: String, what: String, problem: String },
+    /// A constant's type cannot hold the value.
+    #[error("kernel `{kernel}`: constant `{constant}` is {dtype} and cannot be {value}: {reason}")]
+    BadConstant { kernel: String, constant: String, dtype: DType, value: f64, reason: String },
+    /// The values of the constants make the shader invalid, such as an array of no elements.
+    #[error("kernel `{kernel}`: not valid with the constants {values}: {report}")]
+    Constants { kernel: String, values: String, report: String },
+    /// The shader uses what a compute kernel of ours cannot be given.
+    #[error("kernel `{kernel}`: `{variable}` is {what}; a kernel takes storage and uniform buffers and push constants")]
+    Unsupported { kernel: String, variable: String, what: &'static str },
+    /// The compiler cannot express the shader in SPIR-V.
+    #[error("kernel `{kernel}`: cannot be written as SPIR-V: {reason}")]
+    Spirv { kernel: String, reason: String },
+    /// The shader compiler gave up: a defect in it, not in the shader's user.
+    #[error("{source_name}: the shader compiler panicked: {reason}")]
+    CompilerPanicked { source_name: String, reason: String },
+    /// No thread could be started to compile in.
+    #[error("cannot start a thread to compile {source_name}")]
+    CompilerThread {
+        source_name: String,
+        #[source]
+        source: std::io::Error,
+    },
+
+    /// Too few or too many arguments.
+    #[error("kernel `{kernel}` takes {expected} arguments ({names}), got {given}")]
+    ArgumentCount { kernel: String, expected: usize, given: usize, names: Names },
+    /// No argument has that name.
+    #[error("kernel `{kernel}` has no argument `{param}`; it takes {found}{hint}")]
+    UnknownArgument { kernel: String, param: String, found: Names, hint: Hint },
+    /// A constant was given as an argument.
+    #[error(
+        "kernel `{kernel}`: `{param}` is a constant of the shader, not an argument; set it before the kernel is built"
+    )]
+    ConstantAsArgument { kernel: String, param: String },
+    /// An argument nobody gave.
+    #[error("kernel `{kernel}`: no value for `{param}`, which is {ty}; it takes {found}")]
+    MissingArgument { kernel: String, param: String, ty: String, found: Names },
+    /// An argument given twice.
+    #[error("kernel `{kernel}`: `{param}` is given twice")]
+    DuplicateArgument { kernel: String, param: String },
+    /// The push constants as a whole, and one of them alone.
+    #[error(
+        "kernel `{kernel}`: push constants are given as `{block}`, the whole block, or one by one, not both; \
+         got {other} as well"
+    )]
+    MixedPushConstants { kernel: String, block: String, other: String },
+    /// A positional argument behind a named one.
+    #[error("kernel `{kernel}`: argument {position} has no name, but follows a named one")]
+    PositionalAfterNamed { kernel: String, position: usize },
+    /// An argument does not fit its parameter.
+    #[error("kernel `{kernel}`: `{param}` {problem}")]
+    Argument { kernel: String, param: String, problem: Box<Mismatch> },
+    /// An array without elements, for a launch that has work to do.
+    #[error("kernel `{kernel}`: `{param}` is empty, but the launch is not")]
+    EmptyArray { kernel: String, param: String },
+
+    /// A workgroup too long on one axis.
+    #[error("kernel `{kernel}`: workgroup size {size} on axis {axis}, the device allows {limit}")]
+    WorkgroupSize { kernel: String, axis: char, size: u32, limit: u32 },
+    /// A workgroup with too many invocations.
+    #[error("kernel `{kernel}`: workgroup of {size} is {invocations} invocations, the device allows {limit}")]
+    WorkgroupInvocations { kernel: String, size: String, invocations: u128, limit: u32 },
+    /// More workgroup memory than there is.
+    #[error("kernel `{kernel}`: {bytes} bytes of shared memory ({variables}), the device has {limit}")]
+    SharedMemory { kernel: String, bytes: u64, limit: u32, variables: Names },
+    /// More constant memory than there is.
+    #[error(
+        "kernel `{kernel}`: `{param}` takes {bytes} bytes of constant memory, the device has {limit}; \
+         declare it as read-only storage"
+    )]
+    ConstantMemory { kernel: String, param: String, bytes: u64, limit: u64 },
+    /// Other values than the constant was made of.
+    #[error("a constant of {expected} cannot be updated with {given}")]
+    ConstantUpdate { expected: String, given: String },
+    /// More push constants than fit.
+    #[error("kernel `{kernel}`: {bytes} bytes of push constants, at most {limit} are possible")]
+    PushConstants { kernel: String, bytes: u32, limit: u32 },
+    /// A buffer in a group the device does not have.
+    #[error("kernel `{kernel}`: `{param}` is in group {group}, the device binds {limit} groups, counted from 0")]
+    GroupIndex { kernel: String, param: String, group: u32, limit: u32 },
+    /// More buffers than the device binds.
+    #[error("kernel `{kernel}` uses {count} {what}, the device binds {limit}")]
+    BufferCount { kernel: String, count: usize, what: &'static str, limit: u32 },
+    /// The device lacks what the shader's code needs.
+    #[error("kernel `{kernel}` needs {capability}, which {device} does not have")]
+    Capability { kernel: String, capability: String, device: String },
+    /// The shader reaches memory by its address (`PhysicalStorageBufferAddresses`).
+    #[error(
+        "kernel `{kernel}` needs buffer device addresses: what is reached by its address can neither be checked nor \
+         ordered; give it the memory as a parameter"
+    )]
+    Addresses { kernel: String },
+    /// A subgroup size that the device does not run.
+    #[error("kernel `{kernel}`: subgroups of {size}, the device has powers of two from {min} to {max}")]
+    SubgroupSize { kernel: String, size: u32, min: u32, max: u32 },
+    /// More subgroups in a workgroup than the device runs.
+    #[error(
+        "kernel `{kernel}`: {invocations} invocations in subgroups of {size}, the device has {limit} subgroups in a \
+         workgroup"
+    )]
+    SubgroupCount { kernel: String, invocations: u64, size: u32, limit: u32 },
+    /// Full subgroups for a workgroup that does not fill them.
+    #[error("kernel `{kernel}`: full subgroups of {size} need a workgroup whose x is a multiple, not {x}")]
+    FullSubgroups { kernel: String, size: u32, x: u32 },
+    /// An argument, or the stream, of a device that the kernel was not built for.
+    #[error("kernel `{kernel}` was built on {own}, but {what} belongs to {other}: they were opened separately")]
+    ForeignDevice { kernel: String, own: String, what: &'static str, other: String },
+    /// Two parameters that share memory of which the kernel writes.
+    #[error("kernel `{kernel}`: `{written}` is written and shares memory with `{other}`; the result would be chance")]
+    Aliased { kernel: String, written: String, other: String },
+    /// An argument of a graph's node that does not lie as the one it is to replace.
+    #[error(
+        "kernel `{kernel}`: `{param}` was recorded as {recorded}, got {given}; in a graph an array gives way to one of \
+         the same type and shape"
+    )]
+    OtherLayout { kernel: String, param: String, recorded: String, given: String },
+    /// The kernel cannot be built or run with checks.
+    #[error("kernel `{kernel}` cannot be sanitized: {reason}")]
+    Sanitize { kernel: String, reason: String },
+    /// A kernel with checks found a fault of its own.
+    #[error("{0}")]
+    Found(Box<crate::sanitize::Finding>),
+    /// Memory was refused.
+    #[error(transparent)]
+    Memory(#[from] vkarray_allocator::Error),
+    /// The driver fails to compile the kernel, and its code says nothing of the reason.
+    #[error(
+        "the driver does not compile kernel `{kernel}` and gives no reason; it may limit what an invocation takes, local \
+         memory above all"
+    )]
+    NotCompiled { kernel: String, source: vkarray_driver::Error },
+    /// The driver refused or failed.
+    #[error(transparent)]
+    Driver(#[from] vkarray_driver::Error),
+    /// More workgroups than one dispatch may have.
+    #[error("{wanted} workgroups on axis {axis}, the device allows {limit}{advice}")]
+    GroupCount { axis: char, wanted: u64, limit: u32, advice: &'static str },
+    /// More invocations along an axis than `global_invocation_id`, a `u32`, can number.
+    #[error(
+        "{workgroups} workgroups of {size} invocations on axis {axis}: one dispatch has at most 4294967296 invocations \
+         on an axis, which global_invocation_id numbers in 32 bits; dispatch the items in parts"
+    )]
+    InvocationCount { axis: char, workgroups: u32, size: u32 },
+    /// The number of workgroups is asked for, and an array on the device holds it.
+    #[error("the number of workgroups is in an array on the device, where only the device reads it")]
+    CountsOnDevice,
+    /// Something that cannot say how many workgroups to launch.
+    #[error("kernel `{kernel}`: numbers of workgroups are read from contiguous arrays of u32, got {given}")]
+    CountsType { kernel: String, given: String },
+    /// An array that ends before the numbers of workgroups do.
+    #[error("kernel `{kernel}`: the numbers of workgroups are elements {first} to {first} + 2 of {given}")]
+    CountsRange { kernel: String, first: u64, given: String },
+    /// Numbers of workgroups that do not lie at a multiple of four bytes.
+    #[error("kernel `{kernel}`: the numbers of workgroups lie {offset} bytes into their memory, no multiple of 4")]
+    CountsMisaligned { kernel: String, offset: u64 },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_stay_small_enough_to_return() {
+        assert!(size_of::<Error>() <= 128, "{}", size_of::<Error>());
+    }
+}

@@ -1,0 +1,17 @@
+//! The kernel that looks at the number of workgroups in an array before the device reads it: [`build_gate`].
+//!
+//! `dispatch/indirect.rs` runs it.
+
+use std::sync::Arc;
+
+use super::cache::KernelCache;
+use super::kernel::Kernel;
+use crate::error::Result;
+use crate::shader::Source;
+
+const GATE: &str = include_str!("indirect.wgsl");
+
+/// Builds the gate. A cache keeps what this returns.
+pub(crate) fn build_gate(cache: &Arc<KernelCache>) -> Result<Kernel> {
+    cache.kernel(Source::wgsl(GATE)).sanitize(false).build()
+}

@@ -1,0 +1,364 @@
+//! A kernel: an entry point made into a pipeline of one device, ready to be dispatched.
+//!
+//! Building is translate, check against the device, create. `cache.rs` makes each kernel once; `dispatch/stream.rs` runs it.
+
+use std::sync::Arc;
+
+use ash::vk;
+use vkarray_driver::{Device, Label, Owned};
+
+use crate::call::fast_check::Digest;
+use crate::error::{Error, Result};
+use crate::pipeline::sanitizer::Sanitizer;
+use crate::pipeline::variants::Recipe;
+use crate::requirements::capabilities::check_capabilities;
+use crate::requirements::extensions::check_extensions;
+use crate::requirements::matrices::check_matrices;
+use crate::requirements::subgroups::check_subgroups;
+use crate::requirements::{Limits, check_bindings, check_workgroup};
+use crate::shader::Fold;
+use crate::shader::{BufferBounds, Translated};
+use crate::signature::{Param, ParamKind, ScalarValue, Signature, Subgroups};
+
+/// The name that entry points and push-constant members cannot have; only a bug lets one through.
+const BAD_ENTRY: &str = "an identifier holds no NUL, nor does a literal of SPIR-V";
+
+const REQUIRE_FULL_SUBGROUPS: vk::PipelineShaderStageCreateFlags =
+    vk::PipelineShaderStageCreateFlags::REQUIRE_FULL_SUBGROUPS;
+
+/// A compute kernel on one device. Clones are handles to the same pipeline.
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    pub(crate) pipeline: Arc<Pipeline>,
+}
+
+impl Kernel {
+    /// What it takes and needs.
+    #[must_use]
+    pub fn signature(&self) -> &Signature {
+        &self.pipeline.signature
+    }
+
+    /// The device it was built for.
+    #[must_use]
+    pub fn device(&self) -> &Arc<Device> {
+        self.pipeline.raw.device()
+    }
+}
+
+/// How the kernel's arguments reach it.
+#[derive(Debug)]
+pub(crate) enum Binding {
+    /// Pushed into the command buffer: one set, and the device has push descriptors.
+    Push,
+    /// Allocated from the batch's pools, a set for each group.
+    Sets,
+}
+
+/// The Vulkan objects behind a kernel.
+#[derive(Debug)]
+pub(crate) struct Pipeline {
+    pub(crate) raw: Owned<vk::Pipeline>, // First: made from the layout.
+    pub(crate) layout: Owned<vk::PipelineLayout>,
+    /// One for each group up to the last used; a group without buffers has an empty one.
+    pub(crate) set_layouts: Vec<Owned<vk::DescriptorSetLayout>>,
+    pub(crate) binding: Binding,
+    pub(crate) signature: Signature,
+    /// The groups that have buffers.
+    pub(crate) sets: Vec<Set>, // Made from the layouts, which they do not need any more.
+    pub(crate) push_bytes: usize,
+    /// The rules by which usual calls are found to fit, if the signature is simple enough.
+    pub(crate) digest: Option<Digest>,
+    pub(crate) label: Label,
+    pub(crate) limits: Limits,
+    /// If it runs over several axes what it sees along one. Its limits are then those of one.
+    pub(crate) fold: Option<Fold>,
+    /// Whether it asks how many workgroups there are.
+    pub(crate) counts_workgroups: bool,
+    /// If it was built with checks.
+    pub(crate) sanitizer: Option<Sanitizer>,
+    /// How to build it with other sizes.
+    pub(crate) recipe: Option<Recipe>,
+}
+
+/// A group of buffers, bound together.
+#[derive(Debug)]
+pub(crate) struct Set {
+    pub(crate) group: u32,
+    /// The first of its buffers among all of the kernel's.
+    pub(crate) first: usize,
+    pub(crate) n_buffers: u32,
+    /// Writes descriptors from as many [`vk::DescriptorBufferInfo`]s.
+    pub(crate) template: Owned<vk::DescriptorUpdateTemplate>,
+}
+
+impl Pipeline {
+    /// Creates what [`check_device`] has found to fit.
+    pub(crate) fn new(
+        device: &Arc<Device>,
+        cache: vk::PipelineCache,
+        translated: Translated,
+        mut limits: Limits,
+    ) -> Result<Self> {
+        let (signature, fold) = (&translated.signature, translated.fold);
+        // The report of the checks is bound behind the kernel's own parameters.
+        let with_report =
+            translated.sanitized.as_ref().map(|sanitized| sanitized.bound(signature, &limits)).transpose()?;
+        let bound = with_report.as_ref().unwrap_or(signature);
+        check_bindings(bound, &limits)?;
+        let binding = plan_binding(bound, device);
+        let set_layouts = create_set_layouts(device, bound, &binding)?;
+        let layout = create_layout(device, bound, &set_layouts)?;
+        let sets = create_sets(device, bound, &binding, &set_layouts, layout.raw())?;
+        let raw = create_pipeline(device, cache, &translated, layout.raw())?;
+        let Translated { signature, sanitized, source_name, counts_workgroups, .. } = translated;
+        let sanitizer = sanitized.map(|sanitized| Sanitizer::new(device, sanitized, source_name)).transpose()?;
+        let label = device.kernel_label(&signature.entry);
+        let push_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
+        let digest = Digest::new(&signature, &limits);
+        if let Some(fold) = fold {
+            limits.max_workgroup_count = [Fold::capacity(fold.axes), 1, 1];
+        }
+        Ok(Self {
+            raw,
+            layout,
+            set_layouts,
+            binding,
+            signature,
+            sets,
+            push_bytes,
+            digest,
+            label,
+            limits,
+            fold,
+            counts_workgroups,
+            sanitizer,
+            recipe: None,
+        })
+    }
+
+    /// Whether it was built for that device.
+    #[inline]
+    pub(crate) fn is_of(&self, device: &Arc<Device>) -> bool {
+        Arc::ptr_eq(device, self.raw.device())
+    }
+}
+
+/// Checks that the device has what a kernel needs, and returns the limits that hold for it.
+pub(crate) fn check_device(device: &Device, translated: &Translated) -> Result<Limits> {
+    let (signature, info, plan) = (&translated.signature, device.info(), device.plan());
+    let limits = Limits::of_kernel(info, &translated.spirv);
+    check_capabilities(signature, info, &plan.features)?;
+    check_extensions(signature, info, &plan.extensions)?;
+    check_matrices(signature, info)?;
+    check_workgroup(signature, &limits)?;
+    check_subgroups(signature, info, &plan.features)?;
+    Ok(limits)
+}
+
+fn create_pipeline(
+    device: &Arc<Device>,
+    cache: vk::PipelineCache,
+    translated: &Translated,
+    layout: vk::PipelineLayout,
+) -> Result<Owned<vk::Pipeline>> {
+    let module = create_module(device, &translated.spirv)?;
+    let entry = std::ffi::CString::new(translated.entry.as_str()).expect(BAD_ENTRY);
+    let stage = vk::PipelineShaderStageCreateInfo::default()
+        .stage(vk::ShaderStageFlags::COMPUTE)
+        .module(module.raw())
+        .name(&entry);
+    let specialization = Specialization::new(&translated.specialization);
+    let values = specialization.info();
+    let stage = if specialization.is_empty() { stage } else { stage.specialization_info(&values) };
+    let Subgroups { size, full } = translated.signature.subgroups;
+    let mut size =
+        size.map(|size| vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default().required_subgroup_size(size));
+    let stage = size.iter_mut().fold(stage, |stage, size| stage.push_next(size));
+    let full = if full { REQUIRE_FULL_SUBGROUPS } else { vk::PipelineShaderStageCreateFlags::empty() };
+    let bases = if translated.fold.is_some() { vk::PipelineCreateFlags::DISPATCH_BASE } else { Default::default() };
+    let info = vk::ComputePipelineCreateInfo::default().flags(bases).stage(stage.flags(full)).layout(layout);
+    let mut unchecked = unchecked();
+    let is_unchecked =
+        translated.buffer_bounds == BufferBounds::Unchecked && device.plan().features.pipeline_robustness;
+    let info = [if is_unchecked { info.push_next(&mut unchecked) } else { info }];
+    // SAFETY: module and layout are alive, and the layout has the bindings of the signature, which was read from the SPIR-V.
+    // `check_device` compared sizes of workgroups and subgroups with the device's; the constants are of the types that the
+    // module declares (`Binary::constant_values`).
+    let created = unsafe { device.raw().create_compute_pipelines(cache, &info, None) };
+    let raw =
+        created.map_err(|(_, code)| refused(code, device.failed("vkCreateComputePipelines")(code), translated))?[0];
+    // SAFETY: just created; batches that bind it keep this `Pipeline`.
+    Ok(unsafe { Owned::new(raw, device) })
+}
+
+/// A driver that has too little for a kernel says so with a code that says nothing.
+fn refused(code: vk::Result, source: vkarray_driver::Error, translated: &Translated) -> Error {
+    match code {
+        vk::Result::ERROR_UNKNOWN => Error::NotCompiled { kernel: translated.entry.clone(), source },
+        _ => source.into(),
+    }
+}
+
+/// Without the device's own bounds, which cost up to 3 % where the kernel's author answers for every index.
+fn unchecked() -> vk::PipelineRobustnessCreateInfoEXT<'static> {
+    let none = vk::PipelineRobustnessBufferBehaviorEXT::DISABLED;
+    vk::PipelineRobustnessCreateInfoEXT::default().storage_buffers(none).uniform_buffers(none)
+}
+
+/// Values of specialisation constants as Vulkan takes them.
+struct Specialization {
+    entries: Vec<vk::SpecializationMapEntry>,
+    bytes: Vec<u8>,
+}
+
+impl Specialization {
+    fn new(values: &[(u32, ScalarValue)]) -> Self {
+        const SLOT: usize = 8; // As long as the longest, so that each is aligned.
+        let mut bytes = vec![0; values.len() * SLOT];
+        let entry = |((number, value), slot): (&(u32, ScalarValue), &mut [u8; SLOT])| {
+            // A truth value is a `VkBool32`.
+            let value = if let ScalarValue::Bool(truth) = value { ScalarValue::U32((*truth).into()) } else { *value };
+            value.write_to(slot);
+            (*number, value.dtype().itemsize() as usize)
+        };
+        let sizes: Vec<_> = values.iter().zip(bytes.as_chunks_mut::<SLOT>().0).map(entry).collect();
+        let entries = (0_u32..)
+            .step_by(SLOT)
+            .zip(sizes)
+            .map(|(offset, (constant_id, size))| vk::SpecializationMapEntry { constant_id, offset, size });
+        Self { entries: entries.collect(), bytes }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    fn info(&self) -> vk::SpecializationInfo<'_> {
+        vk::SpecializationInfo::default().map_entries(&self.entries).data(&self.bytes)
+    }
+}
+
+/// Push descriptors serve one set of a bounded size; all else goes through pools.
+fn plan_binding(signature: &Signature, device: &Device) -> Binding {
+    let first_group = signature.params.first().map_or(0, |param| param.group);
+    let is_one_set = signature.params.iter().all(|param| param.group == first_group);
+    let fits = signature.params.len() <= device.info().limits.max_push_descriptors as usize;
+    if device.plan().push_descriptors && is_one_set && fits { Binding::Push } else { Binding::Sets }
+}
+
+fn descriptor_type(param: &Param) -> vk::DescriptorType {
+    match param.kind {
+        ParamKind::Storage => vk::DescriptorType::STORAGE_BUFFER,
+        ParamKind::Uniform => vk::DescriptorType::UNIFORM_BUFFER,
+    }
+}
+
+fn create_set_layouts(
+    device: &Arc<Device>,
+    signature: &Signature,
+    binding: &Binding,
+) -> Result<Vec<Owned<vk::DescriptorSetLayout>>> {
+    let n_groups = signature.params.last().map_or(0, |param| param.group + 1);
+    let create = |group: u32| {
+        let bindings: Vec<_> = signature
+            .params
+            .iter()
+            .filter(|param| param.group == group)
+            .map(|param| {
+                vk::DescriptorSetLayoutBinding::default()
+                    .binding(param.binding)
+                    .descriptor_type(descriptor_type(param))
+                    .descriptor_count(1)
+                    .stage_flags(vk::ShaderStageFlags::COMPUTE)
+            })
+            .collect();
+        let flags = match binding {
+            Binding::Push if !bindings.is_empty() => vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR,
+            _ => vk::DescriptorSetLayoutCreateFlags::empty(),
+        };
+        let info = vk::DescriptorSetLayoutCreateInfo::default().flags(flags).bindings(&bindings);
+        // SAFETY: `info` borrows its bindings; push descriptors are planned only where the device has them.
+        let raw = unsafe { device.raw().create_descriptor_set_layout(&info, None) }
+            .map_err(device.failed("vkCreateDescriptorSetLayout"))?;
+        // SAFETY: just created; batches that use it keep its `Pipeline`.
+        Ok(unsafe { Owned::new(raw, device) })
+    };
+    (0..n_groups).map(create).collect()
+}
+
+fn create_layout(
+    device: &Arc<Device>,
+    signature: &Signature,
+    sets: &[Owned<vk::DescriptorSetLayout>],
+) -> Result<Owned<vk::PipelineLayout>> {
+    let sets: Vec<_> = sets.iter().map(Owned::raw).collect();
+    let ranges: Vec<_> = signature
+        .push_constants
+        .iter()
+        .map(|push| vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::COMPUTE).size(push.bytes))
+        .collect();
+    let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets).push_constant_ranges(&ranges);
+    // SAFETY: `info` borrows both lists; the set layouts are alive, the push constants within the device's limit.
+    let raw =
+        unsafe { device.raw().create_pipeline_layout(&info, None) }.map_err(device.failed("vkCreatePipelineLayout"))?;
+    // SAFETY: just created; batches that use it keep its `Pipeline`.
+    Ok(unsafe { Owned::new(raw, device) })
+}
+
+/// Makes a template for each group that has buffers.
+fn create_sets(
+    device: &Arc<Device>,
+    signature: &Signature,
+    binding: &Binding,
+    set_layouts: &[Owned<vk::DescriptorSetLayout>],
+    layout: vk::PipelineLayout,
+) -> Result<Vec<Set>> {
+    let mut sets = Vec::new();
+    let mut first = 0;
+    for params in signature.params.chunk_by(|a, b| a.group == b.group) {
+        let group = params[0].group;
+        let entries: Vec<_> = params.iter().enumerate().map(|(i, param)| template_entry(i, param)).collect();
+        let info = vk::DescriptorUpdateTemplateCreateInfo::default().descriptor_update_entries(&entries);
+        let info = match binding {
+            Binding::Push => info
+                .template_type(vk::DescriptorUpdateTemplateType::PUSH_DESCRIPTORS_KHR)
+                .pipeline_bind_point(vk::PipelineBindPoint::COMPUTE)
+                .pipeline_layout(layout)
+                .set(group),
+            Binding::Sets => info.descriptor_set_layout(set_layouts[group as usize].raw()),
+        };
+        // SAFETY: `info` borrows the entries, which are the bindings of the group's layout; both layouts are alive.
+        let raw = unsafe { device.raw().create_descriptor_update_template(&info, None) }
+            .map_err(device.failed("vkCreateDescriptorUpdateTemplate"))?;
+        // SAFETY: just created; batches that use it keep its `Pipeline`.
+        let template = unsafe { Owned::new(raw, device) };
+        let n_buffers = u32::try_from(params.len()).expect("bindings are numbered in 32 bits");
+        sets.push(Set { group, first, n_buffers, template });
+        first += params.len();
+    }
+    Ok(sets)
+}
+
+/// The binding of a group's `i`-th buffer, read from the `i`-th [`vk::DescriptorBufferInfo`].
+fn template_entry(i: usize, param: &Param) -> vk::DescriptorUpdateTemplateEntry {
+    let stride = size_of::<vk::DescriptorBufferInfo>();
+    vk::DescriptorUpdateTemplateEntry::default()
+        .dst_binding(param.binding)
+        .descriptor_count(1)
+        .descriptor_type(descriptor_type(param))
+        .offset(i * stride)
+        .stride(stride)
+}
+
+fn create_module(device: &Arc<Device>, spirv: &[u32]) -> Result<Owned<vk::ShaderModule>> {
+    let info = vk::ShaderModuleCreateInfo::default().code(spirv);
+    // SAFETY: the words are valid. Those of text were written by naga after its validator passed the shader, in this process
+    // or in one that kept them in the cache's folder, which only this user and root can change (`disk_cache/trust.rs`). Those of
+    // SPIR-V were passed by `spirv-val` (`stored.rs`), or the caller of `Source::spirv_unchecked` promised it.
+    // `check_device` compared capabilities and extensions with those that the device was opened with.
+    let raw =
+        unsafe { device.raw().create_shader_module(&info, None) }.map_err(device.failed("vkCreateShaderModule"))?;
+    // SAFETY: just created; only the pipeline creation below uses it.
+    Ok(unsafe { Owned::new(raw, device) })
+}

@@ -1,0 +1,17 @@
+//! A kernel as Vulkan objects of one device: built once, found again, kept on disk.
+//!
+//! Nothing here dispatches. Read `kernel.rs` first (what a kernel is made of), then `cache.rs` (which kernels are the same),
+//! `builder.rs` (what a program may ask for), `variants.rs` (other sizes of a kernel) and `stored.rs` (what outlives the
+//! program).
+
+mod builder;
+pub(crate) mod cache;
+mod gate;
+pub(crate) mod kernel;
+pub(crate) mod sanitizer;
+mod stored;
+mod variants;
+
+pub use builder::KernelBuilder;
+pub use cache::KernelCache;
+pub use kernel::Kernel;

@@ -1,0 +1,236 @@
+//! What of a kernel is kept on disk, and under which hash: its translation, and the driver's pipeline.
+//!
+//! A translation depends on the shader and on this crate, so it serves every device. A pipeline depends on the words of
+//! the SPIR-V, on the device, and on its driver; it has a file of its own, since of a cache that a whole process fills the
+//! last process to end would keep its own alone. SPIR-V that came as SPIR-V is not translated, so only its pipeline is
+//! kept, and that a validator passed it. Read next: `disk_cache/mod.rs`.
+
+use std::collections::BTreeMap;
+use std::hash::{Hash as _, Hasher};
+use std::sync::Arc;
+
+use ash::vk;
+use vkarray_driver::Owned;
+
+use crate::disk_cache::{Hash, Store, Unusable};
+use crate::error::{Error, Result};
+use crate::pipeline::cache::{KernelCache, KernelKey, driver_cache};
+use crate::pipeline::kernel::{Kernel, Pipeline, check_device};
+use crate::pipeline::variants::Recipe;
+use crate::requirements::Limits;
+use crate::shader::Module;
+use crate::shader::{Bounds, Translated};
+use crate::spirv::validator::Validator;
+
+/// Which translator this is (`build.rs`). Where that cannot be known, translations are not kept.
+const TRANSLATOR: Option<&str> = option_env!("VKARRAY_TRANSLATOR");
+
+/// Bytes of the header that Vulkan prescribes for a driver's cache: its length, version, vendor, device, and the UUID of
+/// what can read it.
+const DRIVER_HEADER: usize = 32;
+
+/// What is kept of a module that a validator passed.
+const PASSED: &[u8] = b"passed";
+
+/// What the driver's caches begin with.
+#[derive(Debug)]
+pub(crate) struct Origin(Vec<u8>);
+
+impl Origin {
+    /// That of any cache of the same device.
+    pub(crate) fn new(cache: &Owned<vk::PipelineCache>) -> Result<Self> {
+        let mut header = contents(cache)?;
+        header.truncate(DRIVER_HEADER);
+        Ok(Self(header))
+    }
+}
+
+impl KernelCache {
+    /// Builds a kernel from what is kept, and keeps what is not.
+    pub(crate) fn make(self: &Arc<Self>, key: &Arc<KernelKey>) -> Result<Kernel> {
+        let translated = self.translation(key)?;
+        let limits = check_device(self.device(), &translated)?;
+        if key.source.is_to_be_validated() {
+            self.validate(key.options.bounds, &translated)?;
+        }
+        let mut pipeline = self.pipeline(translated, limits)?;
+        pipeline.recipe = Some(Recipe::new(self, key));
+        Ok(Kernel { pipeline: Arc::new(pipeline) })
+    }
+
+    fn translation(&self, key: &KernelKey) -> Result<Translated> {
+        let hash = TRANSLATOR.filter(|_| !self.disk.is_off() && key.source.is_text());
+        let hash = hash.map(|translator| hash_of(|hasher| (translator, key).hash(hasher)));
+        let read = |bytes: &[u8]| postcard::from_bytes(bytes).map_err(|_| Unusable::Foreign);
+        if let Some(kept) = hash.and_then(|hash| self.disk.load(Store::Translations, &hash, read)) {
+            return Ok(kept);
+        }
+        let constants: BTreeMap<_, _> =
+            key.constants.iter().map(|(name, bits)| (name.clone(), f64::from_bits(*bits))).collect();
+        let (module, entry) = (Module::parse(&key.source)?, key.entry.as_deref());
+        let translated = module.translate(entry, &module.constants_for(entry, &key.sizes, constants)?, &key.options)?;
+        if let Some(hash) = hash {
+            let content = postcard::to_stdvec(&translated).expect("plain data whose lengths are known");
+            self.disk.keep(Store::Translations, &hash, &content);
+        }
+        Ok(translated)
+    }
+
+    /// Refuses SPIR-V of other compilers that a driver cannot be trusted with. The validator is asked once for each module.
+    fn validate(&self, bounds: Bounds, translated: &Translated) -> Result<()> {
+        let (source_name, features) = (|| translated.source_name.clone(), &self.device().plan().features);
+        if bounds == Bounds::Checked && !features.robust_buffer_access {
+            let device = self.device().info().name.clone();
+            return Err(Error::NotRobust { source_name: source_name(), device });
+        }
+        let validator = Validator::of_environment(features.scalar_block_layout);
+        let hash = hash_of(|hasher| (env!("CARGO_PKG_VERSION"), &validator, &translated.spirv).hash(hasher));
+        // A set that a panicking thread was changing holds what passed all the same.
+        let validated = || self.validated.lock();
+        if validated().contains(&hash) {
+            return Ok(());
+        }
+        let read = |content: &[u8]| if content == PASSED { Ok(()) } else { Err(Unusable::Foreign) };
+        if self.disk.load(Store::Validations, &hash, read).is_none() {
+            validator.check(&translated.spirv).map_err(|problem| {
+                let problem = Box::new(problem);
+                Error::Validator { source_name: source_name(), problem }
+            })?;
+            self.disk.keep(Store::Validations, &hash, PASSED);
+        }
+        validated().insert(hash);
+        Ok(())
+    }
+
+    fn pipeline(&self, translated: Translated, limits: Limits) -> Result<Pipeline> {
+        let Some(origin) = &self.origin else {
+            return Pipeline::new(self.device(), self.driver_cache.raw(), translated, limits);
+        };
+        let hash = self.pipeline_hash(origin, &translated);
+        let own =
+            |content: &[u8]| if content.starts_with(&origin.0) { Ok(content.to_vec()) } else { Err(Unusable::Foreign) };
+        let kept = self.disk.load(Store::Pipelines, &hash, own);
+        // SAFETY: what is kept was written by this function, from a cache of the driver's: the file is whole by its
+        // checksum, begins with this driver's header, and comes from a folder that only this user and root can change
+        // (`disk_cache/trust.rs`). On systems other than Unix the folder is not checked: its permissions are the user's duty.
+        let cache = unsafe { driver_cache(self.device(), kept.as_deref().unwrap_or_default()) }?;
+        let pipeline = Pipeline::new(self.device(), cache.raw(), translated, limits)?;
+        // The kernel is there whether or not it can be kept, and a lost device will say so itself. Some drivers have nothing
+        // to keep.
+        if kept.is_none()
+            && let Ok(content) = contents(&cache)
+            && content.len() > DRIVER_HEADER
+        {
+            self.disk.keep(Store::Pipelines, &hash, &content);
+        }
+        Ok(pipeline)
+    }
+
+    fn pipeline_hash(&self, origin: &Origin, translated: &Translated) -> Hash {
+        let (info, plan) = (self.device().info(), self.device().plan());
+        let device = (&info.uuid, &info.driver.uuid, info.driver.id, info.driver.version, &info.driver.info);
+        // What is enabled changes what the driver makes.
+        let plan = format!("{plan:?}");
+        let constants: Vec<String> = translated.specialization.iter().map(|value| format!("{value:?}")).collect();
+        let form = (constants, translated.signature.subgroups, translated.fold, translated.buffer_bounds);
+        let code = (env!("CARGO_PKG_VERSION"), &translated.spirv, &translated.entry, form);
+        hash_of(|hasher| (&origin.0, device, plan, code).hash(hasher))
+    }
+}
+
+/// All that a driver's cache holds.
+fn contents(cache: &Owned<vk::PipelineCache>) -> Result<Vec<u8>> {
+    let device = cache.device();
+    // SAFETY: the cache is alive, and of this device.
+    let contents = unsafe { device.raw().get_pipeline_cache_data(cache.raw()) };
+    Ok(contents.map_err(device.failed("vkGetPipelineCacheData"))?)
+}
+
+fn hash_of(feed: impl FnOnce(&mut Blake)) -> Hash {
+    let mut hasher = Blake(blake3::Hasher::new());
+    feed(&mut hasher);
+    *hasher.0.finalize().as_bytes()
+}
+
+/// Takes what `derive(Hash)` gives, which tells every field from its neighbours.
+struct Blake(blake3::Hasher);
+
+impl Hasher for Blake {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        unreachable!("the whole hash is taken")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shader::Sizes;
+    use crate::{Options, Source};
+
+    const WGSL: &str = "
+        override INFINITE: f32 = 0x1p127;
+        override WHOLE: i32 = -1;
+        @group(0) @binding(0) var<storage, read_write> x: array<vec3<f32>>;
+        var<workgroup> tile: array<f32, 8>;
+        var<immediate> n: u32;
+        @compute @workgroup_size(8) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+            tile[id.x % 8u] = INFINITE * f32(WHOLE + i32(n));
+            x[id.x].y = tile[7u - id.x % 8u];
+        }";
+
+    fn key(text: &'static str, constants: &[(&str, f64)]) -> KernelKey {
+        let constants = constants.iter().map(|&(name, value)| (name.to_owned(), value.to_bits())).collect();
+        KernelKey {
+            source: Source::wgsl(text),
+            entry: None,
+            constants,
+            sizes: Sizes::default(),
+            options: Options::default(),
+        }
+    }
+
+    fn translate(key: &KernelKey) -> Translated {
+        Module::parse(&key.source).unwrap().translate(None, &BTreeMap::new(), &key.options).unwrap()
+    }
+
+    #[test]
+    fn a_translation_comes_back_whole() {
+        let translated = translate(&key(WGSL, &[]));
+        let bytes = postcard::to_stdvec(&translated).unwrap();
+        assert_eq!(postcard::from_bytes::<Translated>(&bytes).unwrap(), translated);
+    }
+
+    #[test]
+    fn every_part_of_a_kernel_counts() {
+        let written = Options { assume_written: true, ..Options::default() };
+        let keys = [
+            key("a", &[]),
+            key("b", &[]),
+            key("a", &[("N", 1.0)]),
+            key("a", &[("N", 2.0)]),
+            key("a", &[("M", 1.0)]),
+            key("a", &[("N", 0.0)]),
+            key("a", &[("N", -0.0)]),
+            key("a", &[("N", 1.0), ("M", 1.0)]),
+            KernelKey { entry: Some(String::new()), ..key("a", &[]) },
+            KernelKey { options: written, ..key("a", &[]) },
+            KernelKey { sizes: Sizes { shared: [("a".to_owned(), 1)].into(), workgroup: None }, ..key("a", &[]) },
+            KernelKey { sizes: Sizes { shared: BTreeMap::new(), workgroup: Some([1; 3]) }, ..key("a", &[]) },
+            KernelKey { source: Source::glsl("a"), ..key("a", &[]) },
+            KernelKey { source: Source::wgsl("a").named("b"), ..key("a", &[]) }, // Shown in errors, and to debuggers.
+        ];
+        let hashes: std::collections::HashSet<Hash> =
+            keys.iter().map(|key| hash_of(|hasher| key.hash(hasher))).collect();
+        assert_eq!(hashes.len(), keys.len());
+        assert!(hashes.contains(&hash_of(|hasher| key("a", &[]).hash(hasher))), "equal keys have equal hashes");
+    }
+
+    #[test]
+    fn this_build_knows_its_translator() {
+        assert!(TRANSLATOR.is_some());
+    }
+}

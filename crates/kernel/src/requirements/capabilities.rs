@@ -1,0 +1,222 @@
+//! Whether a device can do what a kernel needs. Pure.
+//!
+//! The needs are read from the SPIR-V itself, so a kernel that slips through naga's own checks with a capability nobody
+//! enabled is still refused here, with the feature's name.
+
+use vkarray_driver::{DeviceInfo, Features};
+
+use crate::error::{Error, Result};
+use crate::requirements::Limits;
+use crate::signature::{Capability, Signature};
+use crate::spirv::words::asks_for_length;
+
+/// PCI's number of NVIDIA.
+pub(crate) const NVIDIA: u32 = 0x10de;
+
+/// PCI's number of Google, whose SwiftShader is.
+pub(crate) const GOOGLE: u32 = 0x1ae0;
+
+/// NVIDIA's driver (580.159, H100, 2026-11-21) says that ranges may be of 4 GiB, and reads and writes all of them, but for
+/// `OpArrayLength` in ranges of 2 GiB and more, which is zero. Code that asks for it to bound an index then finds none.
+const NVIDIA_MAX_RANGE: u32 = (1 << 31) - 256;
+
+/// The longest range of storage that any kernel really reads and writes.
+fn max_storage_buffer_range(device: &DeviceInfo) -> u32 {
+    let stated = device.limits.max_storage_buffer_range;
+    if device.vendor_id == NVIDIA { stated.min(NVIDIA_MAX_RANGE) } else { stated }
+}
+
+impl From<&DeviceInfo> for Limits {
+    fn from(device: &DeviceInfo) -> Self {
+        let limits = &device.limits;
+        Self {
+            max_storage_buffer_range: max_storage_buffer_range(device).into(),
+            max_uniform_buffer_range: limits.max_uniform_buffer_range.into(),
+            min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
+            min_uniform_buffer_offset_alignment: limits.min_uniform_buffer_offset_alignment,
+            max_workgroup_size: limits.max_compute_work_group_size,
+            max_workgroup_invocations: limits.max_compute_work_group_invocations,
+            max_workgroup_count: limits.max_compute_work_group_count,
+            max_shared_bytes: limits.max_compute_shared_memory_size,
+            max_push_constant_bytes: limits.max_push_constants_size,
+            max_groups: limits.max_bound_descriptor_sets,
+            max_storage_buffers: limits.max_per_stage_descriptor_storage_buffers,
+            max_uniform_buffers: limits.max_per_stage_descriptor_uniform_buffers,
+        }
+    }
+}
+
+impl Limits {
+    /// Those of a kernel: ranges are as long as the device says where the kernel does not ask for an array's length.
+    pub(crate) fn of_kernel(device: &DeviceInfo, spirv: &[u32]) -> Self {
+        let limits = Self::from(device);
+        if asks_for_length(spirv) {
+            return limits;
+        }
+        Self { max_storage_buffer_range: device.limits.max_storage_buffer_range.into(), ..limits }
+    }
+}
+
+/// Checks that the device can do all a kernel needs, opened with these features.
+///
+/// # Errors
+///
+/// [`Error::Addresses`] for a kernel that reaches memory by its address, and [`Error::Capability`] with the first thing that
+/// the device cannot do.
+pub fn check_capabilities(signature: &Signature, device: &DeviceInfo, enabled: &Features) -> Result<()> {
+    if signature.capabilities.contains(&Capability::BufferAddress) {
+        return Err(Error::Addresses { kernel: signature.entry.clone() });
+    }
+    match signature.capabilities.iter().find(|&&capability| !has(device, enabled, capability)) {
+        None => Ok(()),
+        Some(missing) => Err(Error::Capability {
+            kernel: signature.entry.clone(),
+            capability: missing.to_string(),
+            device: device.name.clone(),
+        }),
+    }
+}
+
+fn has(device: &DeviceInfo, features: &Features, capability: Capability) -> bool {
+    match capability {
+        Capability::Float16 => features.shader_float16,
+        Capability::Float64 => features.shader_float64,
+        Capability::Int8 => features.shader_int8,
+        Capability::Int16 => features.shader_int16,
+        Capability::Int64 => features.shader_int64,
+        Capability::Storage8 => features.storage_buffer_8bit,
+        Capability::Uniform8 => features.uniform_buffer_8bit,
+        Capability::Push8 => features.push_constant_8bit,
+        Capability::Push16 => features.push_constant_16bit,
+        Capability::VariablePointersStorage => features.variable_pointers_storage_buffer,
+        Capability::VariablePointers => features.variable_pointers,
+        Capability::MemoryModelDeviceScope => features.vulkan_memory_model_device_scope,
+        Capability::Storage16 => features.storage_buffer_16bit,
+        Capability::Uniform16 => features.uniform_buffer_16bit,
+        Capability::Int64Atomics => features.buffer_int64_atomics,
+        Capability::Int64SharedAtomics => features.shared_int64_atomics,
+        Capability::IntegerDotProduct => features.integer_dot_product,
+        Capability::CooperativeMatrix => features.cooperative_matrix,
+        Capability::VulkanMemoryModel => features.vulkan_memory_model,
+        // `VkSubgroupFeatureFlagBits`.
+        Capability::Subgroup => has_subgroup(device, 1),
+        Capability::SubgroupVote => has_subgroup(device, 1 << 1),
+        Capability::SubgroupArithmetic => has_subgroup(device, 1 << 2),
+        Capability::SubgroupBallot => has_subgroup(device, 1 << 3),
+        Capability::SubgroupShuffle => has_subgroup(device, 1 << 4),
+        Capability::SubgroupShuffleRelative => has_subgroup(device, 1 << 5),
+        Capability::SubgroupClustered => has_subgroup(device, 1 << 6),
+        Capability::SubgroupQuad => has_subgroup(device, 1 << 7),
+        // Not enabled when a device is opened, whatever it lists.
+        Capability::Float32AtomicAdd | Capability::BufferAddress | Capability::Other(_) => false,
+    }
+}
+
+fn has_subgroup(device: &DeviceInfo, bit: u32) -> bool {
+    device.subgroup.in_compute && device.subgroup.operations & bit != 0
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::spirv::capabilities::capabilities;
+
+    pub(crate) fn machine(name: &str) -> DeviceInfo {
+        let path = format!("{}/../../tests/snapshots/{name}.json", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    fn needs(capability: Capability) -> Signature {
+        Signature { entry: "k".to_owned(), capabilities: vec![capability], ..Signature::default() }
+    }
+
+    fn checked(capability: Capability, device: &DeviceInfo) -> Result<()> {
+        check_capabilities(&needs(capability), device, &device.features)
+    }
+
+    #[test]
+    fn three_drivers_differ_where_they_say_they_do() {
+        use Capability as C;
+        // Capability, lavapipe, SwiftShader, H100.
+        let cases = [
+            (C::Float16, [true, false, true]),
+            (C::Float64, [true, false, true]),
+            (C::Int64, [true, false, true]),
+            (C::Int16, [true, false, true]),
+            (C::Int64Atomics, [true, false, true]),
+            (C::SubgroupVote, [true, true, true]),
+            (C::SubgroupShuffleRelative, [true, true, true]),
+            (C::Storage8, [true, false, true]),
+            (C::IntegerDotProduct, [true, true, true]),
+            (C::SubgroupClustered, [false, false, true]),
+            (C::Float32AtomicAdd, [false, false, false]), // Enabled nowhere yet.
+            (C::CooperativeMatrix, [false, false, true]),
+            (C::BufferAddress, [false, false, false]), // What is reached by address cannot be ordered.
+            (C::Other(4433), [false, false, false]),
+        ];
+        let machines = ["lavapipe_22.3.6", "swiftshader_5.0.0", "h100_580.159"].map(machine);
+        for (capability, expected) in cases {
+            let found = [0, 1, 2].map(|i| checked(capability, &machines[i]).is_ok());
+            assert_eq!(found, expected, "{capability}");
+        }
+    }
+
+    #[test]
+    fn a_capability_without_a_name_of_ours_has_the_specification_s() {
+        let cases = [
+            (4428, "SPIR-V's WorkgroupMemoryExplicitLayoutKHR"),
+            (4431, "SPIR-V's SubgroupVoteKHR"),
+            (99999, "SPIR-V's capability 99999"),
+        ];
+        for (number, name) in cases {
+            assert_eq!(capabilities(&[number], &[]).iter().map(ToString::to_string).collect::<Vec<_>>(), [name]);
+        }
+        assert_eq!(capabilities(&[1, 0, 50], &[]), []); // Every device has them, or no kernel of ours is given them.
+    }
+
+    #[test]
+    fn the_refusal_names_kernel_capability_and_device() {
+        let device = machine("swiftshader_5.0.0");
+        let cases = [
+            (Capability::Float64, "needs f64, which SwiftShader Device (Subzero) does not have"),
+            (
+                Capability::CooperativeMatrix,
+                "needs cooperative matrices, which SwiftShader Device (Subzero) does not have",
+            ),
+            (
+                Capability::BufferAddress,
+                "needs buffer device addresses: what is reached by its address can neither be checked nor ordered; give it \
+                 the memory as a parameter",
+            ),
+        ];
+        for (capability, message) in cases {
+            assert_eq!(checked(capability, &device).unwrap_err().to_string(), format!("kernel `k` {message}"));
+        }
+    }
+
+    /// Whoever opened the device may have left out what it has.
+    #[test]
+    fn what_is_not_enabled_is_not_there() {
+        let device = machine("h100_580.159");
+        let enabled = Features { shader_float64: false, ..device.features };
+        check_capabilities(&needs(Capability::Float64), &device, &device.features).unwrap();
+        check_capabilities(&needs(Capability::Float64), &device, &enabled).unwrap_err();
+        check_capabilities(&needs(Capability::Int64), &device, &enabled).unwrap();
+    }
+
+    #[test]
+    fn ranges_are_as_long_as_the_driver_keeps() {
+        // NVIDIA's says 4 GiB.
+        for (name, longest) in [("h100_580.159", (1 << 31) - 256), ("lavapipe_22.3.6", 1 << 27)] {
+            assert_eq!(Limits::from(&machine(name)).max_storage_buffer_range, longest, "{name}");
+        }
+        // A header, and one instruction: `OpNop`, `OpArrayLength`, one that says it is longer than the module.
+        for (instruction, longest) in
+            [(1 << 16, u64::from(u32::MAX)), (1 << 16 | 68, (1 << 31) - 256), (9 << 16, (1 << 31) - 256)]
+        {
+            let limits = Limits::of_kernel(&machine("h100_580.159"), &[0, 0, 0, 0, 0, instruction]);
+            assert_eq!(limits.max_storage_buffer_range, longest, "{instruction:#x}");
+        }
+    }
+}

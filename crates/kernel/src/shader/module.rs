@@ -1,0 +1,204 @@
+//! From a shader to SPIR-V: [`Module`] parses and validates once, then translates one entry point at a time.
+//!
+//! What is done depends on the language: text goes through naga (`text.rs`), SPIR-V of other compilers is checked and gets
+//! bounds (`spirv/mod.rs`). Both yield a [`Translated`], and from there on a kernel is a kernel.
+//! Read next: `text.rs`, then `call/check.rs`.
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::thread;
+
+use crate::error::{Error, Names, Result, nearest};
+use crate::shader::options::{Bounds, BufferBounds, Options, Translated};
+use crate::shader::sizes::Sizes;
+use crate::shader::source::{Language, Source, Trust};
+use crate::shader::text::Text;
+use crate::spirv::{Binary, Chosen, DeviceBounds};
+
+/// naga recurses with the shader's nesting, up to a depth that may exceed a small thread's stack.
+const STACK_BYTES: usize = 32 << 20;
+
+/// A shader that parses and is valid. Translating it needs no further look at its text.
+#[derive(Clone, Debug)]
+pub struct Module {
+    source_name: String,
+    form: Parsed,
+}
+
+/// What a shader was parsed to.
+#[derive(Clone, Debug)]
+enum Parsed {
+    /// Text, through naga.
+    Text(Box<Text>),
+    /// SPIR-V, which is not translated.
+    Binary(Box<Binary>, Trust),
+}
+
+impl Module {
+    /// Parses and validates a shader. A millisecond for one of usual size; remember the result.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parse`] or [`Error::Invalid`] with the place and the source lines; [`Error::Malformed`] for SPIR-V;
+    /// [`Error::Library`] for one with anything but WGSL.
+    /// [`Error::CompilerPanicked`] when naga breaks on the text.
+    pub fn parse(source: &Source) -> Result<Self> {
+        let name = source.name();
+        if let (Language::Glsl(_) | Language::Spirv { .. }, [first, ..]) = (source.language(), source.libraries()) {
+            return Err(Error::Library { source_name: name.to_owned(), library: first.name.to_string() });
+        }
+        contain(name, || {
+            let form = match source.language() {
+                Language::Wgsl(text) => Parsed::Text(Box::new(Text::wgsl(name, text, source.libraries())?)),
+                Language::Glsl(text) => Parsed::Text(Box::new(Text::glsl(name, text)?)),
+                Language::Spirv { bytes, trust } => Parsed::Binary(Box::new(Binary::parse(name, bytes)?), *trust),
+            };
+            Ok(Self { source_name: name.to_owned(), form })
+        })
+    }
+
+    /// The names of the compute entry points, in the order of the text.
+    pub fn entry_points(&self) -> impl Iterator<Item = &str> {
+        let names: Vec<&str> = match &self.form {
+            Parsed::Text(text) => text.entry_points().collect(),
+            Parsed::Binary(binary, _) => binary.entry_points().collect(),
+        };
+        names.into_iter()
+    }
+
+    /// The names of the constants that can be set, in the order of the text; those of SPIR-V by number. WGSL's constants
+    /// without a name are not among them.
+    #[must_use]
+    pub fn constant_names(&self) -> Names {
+        match &self.form {
+            Parsed::Text(text) => text.constant_names(),
+            Parsed::Binary(binary, _) => binary.constant_names(),
+        }
+    }
+
+    /// Translates one entry point, the only one if `entry` is `None`, with values for its constants.
+    ///
+    /// A constant is called by its name, or by its `@id` or `constant_id` in digits. Constants of other entry points may be
+    /// set; they have no effect here. Constants of SPIR-V become specialisation constants.
+    ///
+    /// With [`Bounds::Checked`], SPIR-V of [`Source::spirv`] gets bounds; [`Options::robust_buffers`] and
+    /// [`Options::robust_matrices`] leave those of buffers to a device that has them. If the module declares capabilities that
+    /// only other entry points need, these entry points are left out. The words are not validated here: building a kernel does
+    /// that. Words that were made with [`Bounds::Unchecked`] get their bounds back when [`Source::spirv_words`] takes them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoEntryPoint`], [`Error::AmbiguousEntryPoint`] or [`Error::UnknownEntryPoint`] about the entry point;
+    /// [`Error::UnknownConstant`], [`Error::DuplicateConstant`], [`Error::MissingConstant`], [`Error::BadConstant`] or
+    /// [`Error::Constants`] about the constants; [`Error::Unsupported`] for textures and other things that are no buffers;
+    /// [`Error::Spirv`] where naga's writer ends. Of SPIR-V, [`Error::Malformed`], [`Error::Unbounded`] for an access that
+    /// nothing can bound, and [`Error::NotTranslated`] for
+    /// [`Options::assume_written`], [`Options::sanitize`] and [`Options::fold`].
+    pub fn translate(
+        &self,
+        entry: Option<&str>,
+        constants: &BTreeMap<String, f64>,
+        options: &Options,
+    ) -> Result<Translated> {
+        let entry = self.choose_entry(entry)?;
+        contain(&self.source_name, || match &self.form {
+            Parsed::Text(text) => text.translate(entry, constants, options),
+            Parsed::Binary(binary, trust) => self.take_spirv((binary, *trust), entry, constants, options),
+        })
+    }
+
+    /// Adds to constants those that these sizes of an entry point are.
+    pub(crate) fn constants_for(
+        &self,
+        entry: Option<&str>,
+        sizes: &Sizes,
+        mut constants: BTreeMap<String, f64>,
+    ) -> Result<BTreeMap<String, f64>> {
+        if sizes.is_empty() {
+            return Ok(constants);
+        }
+        let entry = self.choose_entry(entry)?;
+        match &self.form {
+            Parsed::Text(text) => sizes.apply(text.module(), entry, &mut constants)?,
+            Parsed::Binary(..) => {
+                let (source_name, option) = (self.source_name.clone(), "setting sizes");
+                return Err(Error::NotTranslated { source_name, option });
+            }
+        }
+        Ok(constants)
+    }
+
+    fn take_spirv(
+        &self,
+        (binary, trust): (&Binary, Trust),
+        entry: &str,
+        constants: &BTreeMap<String, f64>,
+        options: &Options,
+    ) -> Result<Translated> {
+        let asked = [
+            (options.assume_written, "assuming that shared memory is written"),
+            (options.sanitize.is_some(), "sanitizing"),
+            (options.fold.is_some(), "folding"),
+        ];
+        if let Some(&(_, option)) = asked.iter().find(|(is_asked, _)| *is_asked) {
+            return Err(Error::NotTranslated { source_name: self.source_name.clone(), option });
+        }
+        let of_device = DeviceBounds { buffers: options.robust_buffers, matrices: options.robust_matrices };
+        let (bounds, buffer_bounds) = match (trust, options.bounds) {
+            (Trust::Caller, _) | (_, Bounds::Unchecked) => (None, BufferBounds::Driver),
+            (Trust::Validated, Bounds::Checked) if options.robust_buffers => (Some(of_device), BufferBounds::Robust),
+            (Trust::Validated, Bounds::Checked) => (Some(of_device), BufferBounds::Clamp),
+        };
+        let chosen = binary.choose(&self.source_name, entry, constants, bounds)?;
+        let Chosen { spirv, mut signature, specialization } = chosen;
+        signature.subgroups = options.subgroups;
+        Ok(Translated {
+            spirv,
+            signature,
+            entry: entry.to_owned(),
+            buffer_bounds,
+            specialization,
+            sanitized: None,
+            source_name: self.source_name.clone(),
+            fold: None,
+            counts_workgroups: false, // Nobody asks, since it is not folded.
+        })
+    }
+
+    fn choose_entry<'a>(&'a self, entry: Option<&str>) -> Result<&'a str> {
+        let found: Vec<_> = self.entry_points().collect();
+        let source_name = self.source_name.clone();
+        let expected = match self.form {
+            Parsed::Text(_) => "`@compute @workgroup_size(64) fn …`",
+            Parsed::Binary(..) => "`OpEntryPoint GLCompute`",
+        };
+        match (entry, found.as_slice()) {
+            (_, []) => Err(Error::NoEntryPoint { source_name, expected }),
+            (None, [only]) => Ok(only),
+            (None, _) => Err(Error::AmbiguousEntryPoint { source_name, found: found.into_iter().collect() }),
+            (Some(entry), _) => found.iter().copied().find(|&name| name == entry).ok_or_else(|| {
+                let (hint, found) = (nearest(entry, &found), found.into_iter().collect());
+                Error::UnknownEntryPoint { source_name, entry: entry.to_owned(), found, hint }
+            }),
+        }
+    }
+}
+
+/// Runs the compiler on a stack deep enough for hostile nesting, and turns its panic into an error.
+fn contain<T: Send>(source_name: &str, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let panicked = |payload: Box<dyn std::any::Any + Send>| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let reason = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        Error::CompilerPanicked { source_name: source_name.to_owned(), reason: reason.to_owned() }
+    };
+    thread::scope(|scope| {
+        let builder = thread::Builder::new().name("vkarray-compile".to_owned()).stack_size(STACK_BYTES);
+        let worker = builder
+            .spawn_scoped(scope, || std::panic::catch_unwind(AssertUnwindSafe(work)))
+            .map_err(|source| Error::CompilerThread { source_name: source_name.to_owned(), source })?;
+        worker.join().and_then(|result| result).map_err(panicked)?
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,217 @@
+//! A launch along x that is longer than a device allows: [`Fold`], and a shader that does not notice.
+//!
+//! A device may count no further than 65,535 workgroups on an axis. A longer launch is laid out like the digits of a
+//! number: whole planes, then whole rows, then the rest, each a dispatch with a base of its own, so that no workgroup
+//! runs that was not asked for. The shader is put behind an entry point of ours that turns the three numbers back into
+//! one. `docs/decisions/028` says why it is done so. Called by `shader/text.rs`; when a launch is folded is `pipeline/variants.rs`'s.
+
+use naga::valid::{ModuleInfo, ValidationFlags, Validator};
+use naga::{
+    BinaryOperator, Binding, BuiltIn, Expression, Function, FunctionArgument, Handle, Literal, Module, Range, Scalar,
+    Span, Statement, Type, TypeInner, VectorSize,
+};
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+use crate::error::{Error, Result};
+use crate::shader::validate::supported;
+
+/// That a kernel is to run over several axes what it sees along one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Fold {
+    /// Workgroups that fit each axis.
+    pub axes: [u32; 3],
+    /// Workgroups in all. Only a kernel that asks for their number depends on it.
+    pub n_workgroups: Option<u32>,
+}
+
+/// One dispatch of a folded launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// The number of its first workgroup.
+    pub(crate) base: [u32; 3],
+    pub(crate) counts: [u32; 3],
+}
+
+impl Fold {
+    /// The most workgroups that can be folded: as many as the axes have and 32 bits number.
+    pub(crate) fn capacity([x, y, z]: [u32; 3]) -> u32 {
+        x.saturating_mul(y).saturating_mul(z)
+    }
+
+    /// The dispatches of a launch of `n` workgroups, which together are those and no more.
+    pub(crate) fn parts(&self, n: u32) -> SmallVec<[Part; 3]> {
+        let [row, n_rows, _] = self.axes;
+        let (rows, rest) = (n / row, n % row);
+        let (planes, rows) = (rows / n_rows, rows % n_rows);
+        let parts = [
+            Part { base: [0, 0, 0], counts: [row, n_rows, planes] },
+            Part { base: [0, 0, planes], counts: [row, rows, 1] },
+            Part { base: [0, rows, planes], counts: [rest, 1, 1] },
+        ];
+        parts.into_iter().filter(|part| !part.counts.contains(&0)).collect()
+    }
+}
+
+/// Whether the entry point asks how many workgroups there are.
+pub(crate) fn counts_workgroups(module: &Module, index: usize) -> bool {
+    let is_it = |binding: &Option<Binding>| *binding == Some(Binding::BuiltIn(BuiltIn::NumWorkGroups));
+    module.entry_points[index].function.arguments.iter().any(|argument| match &module.types[argument.ty].inner {
+        TypeInner::Struct { members, .. } => members.iter().any(|member| is_it(&member.binding)),
+        _ => is_it(&argument.binding),
+    })
+}
+
+/// Puts an entry point behind one that unfolds its numbers. The module has its constants applied and is valid.
+pub(crate) fn fold(module: &Module, index: usize, fold: Fold) -> Result<(Module, ModuleInfo)> {
+    let mut module = module.clone();
+    let mut inside = std::mem::take(&mut module.entry_points[index].function);
+    let mut outside = FoldedEntry::new(&mut module, index, &inside, fold);
+    let arguments = (0..inside.arguments.len()).map(|i| outside.argument(&module, &inside.arguments[i], i)).collect();
+    inside.arguments.iter_mut().for_each(|argument| argument.binding = None);
+    let function = module.functions.append(inside, Span::UNDEFINED);
+    module.entry_points[index].function = outside.finish(Statement::Call { function, arguments, result: None });
+    // The shader was found to bring whole workgroups to its barriers when its numbers were built in.
+    let flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
+    let info = Validator::new(flags, supported()).validate(&module).map_err(|error| Error::Spirv {
+        kernel: module.entry_points[index].name.clone(),
+        reason: format!("folded over several axes, it is not valid: {:?}", error.into_inner()),
+    })?;
+    Ok((module, info))
+}
+
+/// The entry point that the device sees.
+struct FoldedEntry {
+    function: Function,
+    fold: Fold,
+    vec3: Handle<Type>,
+    /// Invocations of a workgroup along x.
+    size: u32,
+    /// The number of this workgroup, unfolded.
+    workgroup: Option<Handle<Expression>>,
+}
+
+impl FoldedEntry {
+    fn new(module: &mut Module, index: usize, inside: &Function, fold: Fold) -> Self {
+        let inner = TypeInner::Vector { size: VectorSize::Tri, scalar: Scalar::U32 };
+        let vec3 = module.types.insert(Type { name: None, inner }, Span::UNDEFINED);
+        let (name, arguments) = (inside.name.clone(), inside.arguments.clone());
+        let function = Function { name, arguments, ..Function::default() };
+        Self { function, fold, vec3, size: module.entry_points[index].workgroup_size[0], workgroup: None }
+    }
+
+    /// What the shader gets as its `i`-th argument.
+    fn argument(&mut self, module: &Module, argument: &FunctionArgument, i: usize) -> Handle<Expression> {
+        let own = self.constant(Expression::FunctionArgument(number(i)));
+        match (&argument.binding, &module.types[argument.ty].inner) {
+            (None, TypeInner::Struct { members, .. }) => {
+                let mut part = |at: usize| {
+                    let value = self.value(Expression::AccessIndex { base: own, index: number(at) });
+                    self.unfolded(module, &members[at].binding, value)
+                };
+                let components = (0..members.len()).map(&mut part).collect();
+                self.value(Expression::Compose { ty: argument.ty, components })
+            }
+            (binding, _) => self.unfolded(module, binding, own),
+        }
+    }
+
+    /// A built-in value as the shader is to see it.
+    fn unfolded(
+        &mut self,
+        module: &Module,
+        binding: &Option<Binding>,
+        value: Handle<Expression>,
+    ) -> Handle<Expression> {
+        let (zero, one) = (self.literal(0), self.literal(1));
+        let components = match binding {
+            Some(Binding::BuiltIn(BuiltIn::NumWorkGroups)) => {
+                let n = self.fold.n_workgroups.expect("a kernel that asks for the number is folded for one number");
+                vec![self.literal(n), one, one]
+            }
+            Some(Binding::BuiltIn(BuiltIn::WorkGroupId)) => vec![self.workgroup(module), zero, zero],
+            Some(Binding::BuiltIn(BuiltIn::GlobalInvocationId)) => {
+                let local = self.built_in(module, BuiltIn::LocalInvocationId);
+                let (workgroup, size) = (self.workgroup(module), self.literal(self.size));
+                let first = self.binary(BinaryOperator::Multiply, workgroup, size);
+                let [x, y, z] = [0, 1, 2].map(|index| self.value(Expression::AccessIndex { base: local, index }));
+                vec![self.binary(BinaryOperator::Add, first, x), y, z]
+            }
+            _ => return value,
+        };
+        self.value(Expression::Compose { ty: self.vec3, components })
+    }
+
+    /// `(z * rows + y) * row + x`.
+    fn workgroup(&mut self, module: &Module) -> Handle<Expression> {
+        if let Some(workgroup) = self.workgroup {
+            return workgroup;
+        }
+        let id = self.built_in(module, BuiltIn::WorkGroupId);
+        let [x, y, z] = [0, 1, 2].map(|index| self.value(Expression::AccessIndex { base: id, index }));
+        let [row, n_rows, _] = self.fold.axes.map(|axis| self.literal(axis));
+        let rows = self.binary(BinaryOperator::Multiply, z, n_rows);
+        let rows = self.binary(BinaryOperator::Add, rows, y);
+        let before = self.binary(BinaryOperator::Multiply, rows, row);
+        let workgroup = self.binary(BinaryOperator::Add, before, x);
+        self.workgroup = Some(workgroup);
+        workgroup
+    }
+
+    /// A built-in value, asked for if the shader does not; none may be asked for twice.
+    fn built_in(&mut self, module: &Module, wanted: BuiltIn) -> Handle<Expression> {
+        let is_wanted = |binding: &Option<Binding>| *binding == Some(Binding::BuiltIn(wanted));
+        for i in 0..self.function.arguments.len() {
+            let argument = &self.function.arguments[i];
+            if is_wanted(&argument.binding) {
+                return self.constant(Expression::FunctionArgument(number(i)));
+            }
+            let TypeInner::Struct { members, .. } = &module.types[argument.ty].inner else { continue };
+            if let Some(member) = members.iter().position(|member| is_wanted(&member.binding)) {
+                let base = self.constant(Expression::FunctionArgument(number(i)));
+                return self.value(Expression::AccessIndex { base, index: number(member) });
+            }
+        }
+        let binding = Some(Binding::BuiltIn(wanted));
+        self.function.arguments.push(FunctionArgument { name: None, ty: self.vec3, binding });
+        self.constant(Expression::FunctionArgument(number(self.function.arguments.len() - 1)))
+    }
+
+    fn binary(
+        &mut self,
+        op: BinaryOperator,
+        left: Handle<Expression>,
+        right: Handle<Expression>,
+    ) -> Handle<Expression> {
+        self.value(Expression::Binary { op, left, right })
+    }
+
+    fn literal(&mut self, value: u32) -> Handle<Expression> {
+        self.constant(Expression::Literal(Literal::U32(value)))
+    }
+
+    /// An expression that needs no evaluation.
+    fn constant(&mut self, expression: Expression) -> Handle<Expression> {
+        self.function.expressions.append(expression, Span::UNDEFINED)
+    }
+
+    /// A new expression, evaluated here.
+    fn value(&mut self, expression: Expression) -> Handle<Expression> {
+        let handle = self.function.expressions.append(expression, Span::UNDEFINED);
+        self.function.body.push(Statement::Emit(Range::new_from_bounds(handle, handle)), Span::UNDEFINED);
+        handle
+    }
+
+    fn finish(mut self, call: Statement) -> Function {
+        self.function.body.push(call, Span::UNDEFINED);
+        self.function.body.push(Statement::Return { value: None }, Span::UNDEFINED);
+        self.function
+    }
+}
+
+fn number(index: usize) -> u32 {
+    u32::try_from(index).expect("arguments and members are counted in 32 bits")
+}
+
+#[cfg(test)]
+mod tests;

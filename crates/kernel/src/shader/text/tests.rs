@@ -1,0 +1,69 @@
+//! GLSL through naga: signatures, and where the subset ends. WGSL is tested with `shader/module.rs`.
+
+use std::collections::BTreeMap;
+
+use crate::{Module, Options, Source};
+
+fn signature(text: &'static str) -> Result<String, String> {
+    let module = Module::parse(&Source::glsl(text).named("k.comp")).map_err(|error| error.to_string())?;
+    let translated =
+        module.translate(None, &BTreeMap::new(), &Options::default()).map_err(|error| error.to_string())?;
+    Ok(translated.signature.to_string())
+}
+
+#[test]
+fn blocks_are_what_their_authors_think_of() {
+    let text = "#version 450
+layout(local_size_x = 64) in;
+layout(constant_id = 3) const uint SCALE = 2;
+struct Item { vec3 at; float mass; };
+layout(set = 0, binding = 0) readonly buffer X { float x[]; };
+layout(set = 0, binding = 2) buffer Y { uint count; Item items[]; } list;
+layout(set = 1, binding = 1) buffer Z { uint first; uint second; };
+layout(std140, set = 0, binding = 1) uniform W { vec4 weights[4]; };
+layout(push_constant) uniform Push { float a; uint n; } push;
+shared float tile[64];
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    tile[gl_LocalInvocationID.x] = x[i] * weights[1].x;
+    barrier();
+    if (i < push.n) list.items[i].mass = push.a * tile[0] * float(SCALE);
+    second = first;
+}";
+    let expected = "main: workgroup 64×1×1, shared 256 bytes
+  x        storage 0:0  read        array<f32>
+  weights  uniform 0:1  read        array<vec4<f32>, 4>
+  list     storage 0:2  read_write  Y
+  Z        storage 1:1  read_write  Z
+  a        push +0                  f32
+  n        push +4                  u32
+  SCALE    constant @3              u32 = 2
+  tile     shared                   256 bytes";
+    assert_eq!(signature(text).unwrap(), expected);
+}
+
+#[test]
+fn where_the_subset_ends_there_is_advice() {
+    let advice = "for the whole language run `glslangValidator -V` on the file and use the SPIR-V";
+    // What the line is, and the place of the error.
+    let cases = [
+        (
+            "#version 450\nlayout(local_size_x = 1) in;\nvoid main() { int x = ; }",
+            "k.comp:3:23: the shader does not parse",
+        ),
+        (
+            "#version 450\nlayout(local_size_x = 1) in;\nshared uint s;\nvoid main() { atomicAdd(s, 1u); }",
+            "k.comp:4:15: the shader does not parse",
+        ),
+        (
+            "#version 450\n#extension GL_KHR_shader_subgroup_basic : require\nlayout(local_size_x_id = 0) in;\nvoid main() {}",
+            "k.comp:3:8: the shader does not parse",
+        ),
+        ("#version 460 core\nvoid main() { undeclared = 1; }", "k.comp:2:15: the shader does not parse"),
+    ];
+    for (text, place) in cases {
+        let found = signature(text).unwrap_err();
+        assert!(found.starts_with(place), "{found}");
+        assert!(found.ends_with(advice), "{found}");
+    }
+}

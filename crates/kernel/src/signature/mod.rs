@@ -1,0 +1,335 @@
+//! What a kernel takes and needs: [`Signature`], plain data read from the shader.
+//!
+//! It is the contract between the shader and its callers: `call/check.rs` checks arguments against it, `pipeline/kernel.rs`
+//! makes descriptor sets and push-constant ranges from it, the command line prints it. Nothing here reads a shader
+//! (`shader/reflect.rs` and `spirv/reflect.rs` do) or asks a device (`requirements` does).
+//!
+//! Read this file first, then `element_type.rs` (what a shader declares) and `dtype.rs` (what the host stores).
+
+mod capability;
+mod dtype;
+mod element_type;
+mod host_struct;
+mod needs;
+mod scalar;
+mod typestr;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use vkarray_allocator::Bytes;
+
+pub use capability::Capability;
+pub use dtype::{Bool, Complex32, Complex64, DType, Element};
+pub(crate) use element_type::column_stride;
+pub use element_type::{ElementType, Field, Leaf};
+pub use host_struct::{assert_field, assert_size};
+pub use needs::{MatrixRole, MatrixUse, Subgroups};
+pub use scalar::ScalarValue;
+pub(crate) use scalar::range_of;
+pub use typestr::ByteOrder;
+
+/// All that a caller must know of one entry point, with its constants' values applied.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Signature {
+    /// The entry point's name.
+    pub entry: String,
+    /// Invocations of a workgroup on x, y and z.
+    pub workgroup_size: [u32; 3],
+    /// The buffers it uses, ordered by group, then binding.
+    pub params: Vec<Param>,
+    /// Its push constants, if it uses any.
+    pub push_constants: Option<PushConstants>,
+    /// The constants it depends on, in the order of declaration; those of SPIR-V by number.
+    pub constants: Vec<Constant>,
+    /// The workgroup variables it uses.
+    pub shared: Vec<SharedVar>,
+    /// Bytes of shared memory of one workgroup, with the padding between variables.
+    pub shared_bytes: u64,
+    /// What the device must be able to do, beyond plain compute.
+    pub capabilities: Vec<Capability>,
+    /// The extensions and sets of extended instructions that SPIR-V of other compilers declares.
+    #[serde(default)]
+    pub extensions: Vec<String>,
+    /// The cooperative matrices that it uses.
+    #[serde(default)]
+    pub matrices: Vec<MatrixUse>,
+    /// Which subgroups it was built for.
+    #[serde(default)]
+    pub subgroups: Subgroups,
+}
+
+/// A buffer the kernel uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Param {
+    /// The variable's name.
+    pub name: String,
+    /// Descriptor set.
+    pub group: u32,
+    /// Binding in the set.
+    pub binding: u32,
+    /// The memory it is bound as.
+    pub kind: ParamKind,
+    /// Whether the shader declares it as constant memory, so that what an argument does not fill reads as zero. It is bound
+    /// as storage where it is longer than [`Options::max_uniform_bytes`](crate::Options::max_uniform_bytes).
+    pub is_constant: bool,
+    /// What the shader declares it may do.
+    pub access: Access,
+    /// Whether the entry point really reads it, on any path.
+    pub reads: bool,
+    /// Whether the entry point really writes it, on any path.
+    pub writes: bool,
+    /// The whole variable's type.
+    pub ty: ElementType,
+    /// Bytes before the runtime array; all of them when there is none.
+    pub fixed_bytes: u64,
+    /// Bytes from element to element of the array the variable is or ends in.
+    pub stride: Option<u32>,
+    /// Elements, when the variable is an array of fixed length.
+    pub array_len: Option<u32>,
+}
+
+impl Param {
+    /// Sets the variable's type, and what follows from it.
+    pub(crate) fn set_type(&mut self, ty: ElementType) {
+        (self.stride, self.array_len) = match (&ty, ty.runtime_array()) {
+            (_, Some((_, stride))) => (Some(stride), None),
+            (ElementType::Array { len, stride, .. }, None) => (Some(*stride), *len),
+            _ => (None, None),
+        };
+        self.fixed_bytes = ty.bytes();
+        self.ty = ty;
+    }
+
+    /// Takes a block of GLSL as its author thinks of it: a buffer of one member is that member, and a block without a name
+    /// of its own is called by that member, or by its type.
+    pub(crate) fn unwrap_block(&mut self) {
+        let ElementType::Struct { name, fields, .. } = &mut self.ty else { return };
+        let name: &String = name;
+        let only = (fields.len() == 1 && fields[0].offset == 0).then(|| fields.swap_remove(0));
+        if self.name.is_empty() {
+            self.name.clone_from(only.as_ref().map_or(name, |field| &field.name));
+        }
+        if let Some(only) = only {
+            self.set_type(only.ty);
+        }
+    }
+}
+
+/// The memory a buffer is bound as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ParamKind {
+    /// `var<storage>`: large, may be written.
+    Storage,
+    /// `var<uniform>`: constant memory.
+    Uniform,
+}
+
+/// What a shader declares it may do with a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Access {
+    /// Read only.
+    Read,
+    /// Write only.
+    Write,
+    /// Both.
+    ReadWrite,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::ReadWrite => "read_write",
+        })
+    }
+}
+
+/// The push-constant block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PushConstants {
+    /// The variable's name.
+    pub name: String,
+    /// Its type as the shader spells it: a struct's name, or that of a number.
+    pub ty: String,
+    /// Bytes of the block, a multiple of four.
+    pub bytes: u32,
+    /// What is in it, in order of offset.
+    pub members: Vec<PushMember>,
+}
+
+/// One push constant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PushMember {
+    /// Its name: a field's, or the variable's when that is no struct.
+    pub name: String,
+    /// Bytes from the start of the block.
+    pub offset: u32,
+    /// Its type: a scalar or vector, seldom a matrix or array.
+    pub ty: ElementType,
+}
+
+impl PushMember {
+    /// Its numbers with their places in the block, in order.
+    pub(crate) fn leaves(&self) -> impl Iterator<Item = Leaf> {
+        self.ty.leaves().into_iter().map(|(at, dtype)| (self.offset + at, dtype))
+    }
+}
+
+/// A constant fixed when the kernel is built (WGSL's `override`, SPIR-V's specialisation constant).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Constant {
+    /// Its name.
+    pub name: String,
+    /// Its `@id` or `constant_id`, if it has one.
+    pub id: Option<u32>,
+    /// Its type.
+    pub dtype: DType,
+    /// What it is when nobody sets it.
+    pub default: ConstantDefault,
+    /// What it is in this kernel.
+    pub value: ScalarValue,
+}
+
+/// What a constant is when nobody sets it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ConstantDefault {
+    /// It must be set.
+    Required,
+    /// This value.
+    Value(ScalarValue),
+    /// Computed from other constants.
+    Derived,
+}
+
+/// A variable in shared (workgroup) memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedVar {
+    /// Its name.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// One argument of a kernel, as a caller counts them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Parameter<'a> {
+    /// A buffer: give an array.
+    Array(&'a Param),
+    /// A push constant: give a number.
+    Scalar(&'a PushMember),
+}
+
+impl<'a> Parameter<'a> {
+    /// Its name in the shader.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        match self {
+            Self::Array(param) => &param.name,
+            Self::Scalar(member) => &member.name,
+        }
+    }
+
+    /// Its type in the shader.
+    #[must_use]
+    pub const fn ty(&self) -> &'a ElementType {
+        match self {
+            Self::Array(param) => &param.ty,
+            Self::Scalar(member) => &member.ty,
+        }
+    }
+}
+
+impl Signature {
+    /// The arguments in the order callers give them: buffers by group and binding, then push constants by offset.
+    ///
+    /// A push constant may have a buffer's name; the name then means the buffer. In place of all push constants a caller may
+    /// give the whole block, as an [`Immediate`](crate::Immediate).
+    pub fn arguments(&self) -> impl Iterator<Item = Parameter<'_>> {
+        self.params.iter().map(Parameter::Array).chain(self.push_members().iter().map(Parameter::Scalar))
+    }
+
+    /// How many arguments there are.
+    #[must_use]
+    pub fn n_arguments(&self) -> usize {
+        self.params.len() + self.push_members().len()
+    }
+
+    pub(crate) fn push_members(&self) -> &[PushMember] {
+        self.push_constants.as_ref().map_or(&[], |push| &push.members)
+    }
+
+    /// The lines of `Display` after the first: name, where, access, type.
+    fn rows(&self) -> Vec<[String; 4]> {
+        let buffers = self.params.iter().map(|param| {
+            let kind = if param.kind == ParamKind::Uniform { "uniform" } else { "storage" };
+            let place = format!("{kind} {}:{}", param.group, param.binding);
+            [param.name.clone(), place, param.access.to_string(), param.ty.to_string()]
+        });
+        let scalars = self.push_members().iter().map(|member| {
+            [member.name.clone(), format!("push +{}", member.offset), String::new(), member.ty.to_string()]
+        });
+        let constants = self.constants.iter().map(|constant| {
+            let place = constant.id.map_or("constant".to_owned(), |id| format!("constant @{id}"));
+            let default = match constant.default {
+                ConstantDefault::Value(default) if default != constant.value => format!(" (default {default})"),
+                _ => String::new(),
+            };
+            let ty = format!("{} = {}{default}", constant.dtype, constant.value);
+            [constant.name.clone(), place, String::new(), ty]
+        });
+        let shared = self.shared.iter().map(|variable| {
+            let size = Bytes(variable.bytes).to_string();
+            [variable.name.clone(), "shared".to_owned(), String::new(), size]
+        });
+        buffers.chain(scalars).chain(constants).chain(shared).collect()
+    }
+}
+
+impl fmt::Display for Signature {
+    /// Prints a headline, then an aligned line for each argument, constant and shared variable:
+    ///
+    /// ```text
+    /// convolve: workgroup 16×16×1, shared 9.0 KiB
+    ///   image  storage 0:0  read        array<f32>
+    ///   out    storage 0:1  read_write  array<f32>
+    ///   width  push +0                  u32
+    ///   TILE   constant                 u32 = 16 (default 8)
+    ///   tile   shared                   9.0 KiB
+    /// ```
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: workgroup {}", self.entry, times(self.workgroup_size))?;
+        if self.shared_bytes > 0 {
+            write!(f, ", shared {}", Bytes(self.shared_bytes))?;
+        }
+        write!(f, "{}", self.subgroups)?;
+        for (i, capability) in self.capabilities.iter().enumerate() {
+            write!(f, "{}{capability}", if i == 0 { ", needs " } else { ", " })?;
+        }
+        let rows = self.rows();
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let (name, place, access) = (width(0), width(1), width(2));
+        let gap = if access > 0 { "  " } else { "" };
+        for row in &rows {
+            write!(f, "\n  {:name$}  {:place$}{gap}{:access$}  {}", row[0], row[1], row[2], row[3])?;
+        }
+        Ok(())
+    }
+}
+
+/// `16×16×1`.
+pub(crate) fn times([x, y, z]: [u32; 3]) -> String {
+    format!("{x}×{y}×{z}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_without_arguments_is_one_line() {
+        let signature = Signature { entry: "main".into(), workgroup_size: [64, 1, 1], ..Signature::default() };
+        assert_eq!(signature.to_string(), "main: workgroup 64×1×1");
+    }
+}

@@ -1,0 +1,134 @@
+//! NumPy's type strings, `<f4`: how files and array interfaces name an element type and its byte order.
+//!
+//! A byte order, a kind and a number of bytes. Long names (`float32`) are `dtype.rs`'s. Brain floats have no type
+//! string of their own and travel as two opaque bytes, as they do from other libraries.
+
+use crate::signature::DType;
+
+/// In which order the bytes of a number lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ByteOrder {
+    /// The lowest byte first.
+    Little,
+    /// The highest byte first.
+    Big,
+}
+
+impl ByteOrder {
+    /// This machine's.
+    pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
+}
+
+/// Type strings without the byte order. Records and brain floats are made by rule.
+const KINDS: &[(DType, &str)] = &[
+    (DType::Bool, "b1"),
+    (DType::I8, "i1"),
+    (DType::U8, "u1"),
+    (DType::I16, "i2"),
+    (DType::U16, "u2"),
+    (DType::F16, "f2"),
+    (DType::I32, "i4"),
+    (DType::U32, "u4"),
+    (DType::F32, "f4"),
+    (DType::I64, "i8"),
+    (DType::U64, "u8"),
+    (DType::F64, "f8"),
+    (DType::Complex32, "c8"),
+    (DType::Complex64, "c16"),
+];
+
+impl DType {
+    /// The type string NumPy uses, in this byte order: `<f4`, `|u1`, `|V12` for a record of 12 bytes.
+    ///
+    /// Brain floats, which NumPy does not know, are `|V2`.
+    #[must_use]
+    pub fn typestr(self, order: ByteOrder) -> String {
+        let Some((_, kind)) = KINDS.iter().find(|row| row.0 == self) else {
+            return format!("|V{}", self.itemsize());
+        };
+        let order = match order {
+            _ if self.itemsize() == 1 => '|',
+            ByteOrder::Little => '<',
+            ByteOrder::Big => '>',
+        };
+        format!("{order}{kind}")
+    }
+
+    /// Reads a type string: the element type and its byte order, or `None` for one that is no element type here.
+    ///
+    /// Types without a byte order, for which some write `<`, come with this machine's. `=` is not in the format and is
+    /// refused.
+    #[must_use]
+    pub fn from_typestr(text: &str) -> Option<(Self, ByteOrder)> {
+        let (order, kind) = text.split_at_checked(1)?;
+        if let Some(bytes) = kind.strip_prefix('V') {
+            let is_number = !bytes.is_empty() && bytes.bytes().all(|digit| digit.is_ascii_digit());
+            let bytes = bytes.parse().ok().filter(|&bytes| is_number && bytes > 0)?;
+            return (order == "|" || order == "<").then_some((Self::Record(bytes), ByteOrder::NATIVE));
+        }
+        let (dtype, _) = KINDS.iter().find(|row| row.1 == kind)?;
+        let order = match (order, dtype.itemsize()) {
+            ("|", 1) => ByteOrder::NATIVE,
+            ("<", 2..) => ByteOrder::Little,
+            (">", 2..) => ByteOrder::Big,
+            _ => return None,
+        };
+        Some((*dtype, order))
+    }
+
+    /// Whether elements that a type string calls this may be read as `wanted`: the same type, or a brain float from two
+    /// opaque bytes, which is what its type string says.
+    #[must_use]
+    pub fn reads_as(self, wanted: Self) -> bool {
+        self == wanted || (wanted == Self::BF16 && self == Self::Record(2))
+    }
+
+    /// Bytes that are turned around to change the byte order: those of the scalar, one where there is none to turn.
+    #[must_use]
+    pub fn swapped_bytes(self) -> usize {
+        match self {
+            Self::BF16 => 1, // Opaque in files, whatever their order.
+            _ => self.scalar().map_or(1, |scalar| scalar.itemsize() as usize),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_strings_survive_the_round_trip() {
+        for &(dtype, kind) in KINDS {
+            for order in [ByteOrder::Little, ByteOrder::Big] {
+                let text = dtype.typestr(order);
+                assert!(text.ends_with(kind));
+                let (back, back_order) = DType::from_typestr(&text).unwrap();
+                assert_eq!(back, dtype);
+                assert!(dtype.itemsize() == 1 || back_order == order, "{text}");
+            }
+        }
+        assert_eq!(DType::Record(12).typestr(ByteOrder::Big), "|V12");
+        assert_eq!(DType::from_typestr("|V12"), Some((DType::Record(12), ByteOrder::NATIVE)));
+        assert_eq!(DType::BF16.typestr(ByteOrder::Little), "|V2");
+    }
+
+    #[test]
+    fn what_is_no_element_type_is_refused() {
+        // Strings and dates, missing and wrong orders, sizes that no type has.
+        let cases =
+            ["|S4", "<U2", "<M8[ns]", "|O", "<f16", "=f4", "|f4", "<i1", "<", "", "é", ">V4", "|V0", "|V+4", "|V"];
+        for text in cases {
+            assert_eq!(DType::from_typestr(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_parts_of_complex_numbers_are_turned_one_by_one() {
+        let cases =
+            [(DType::Complex64, 8), (DType::Complex32, 4), (DType::U16, 2), (DType::Bool, 1), (DType::Record(4), 1)];
+        for (dtype, bytes) in cases {
+            assert_eq!(dtype.swapped_bytes(), bytes, "{dtype}");
+        }
+    }
+}
