@@ -222,7 +222,7 @@ fn wrong_answer(busy: &Busy) -> i32 {
         refusal(ctx.device().hold(block.id(), 0..4, Mode::Read, Term::Lasting)),
     ];
     // Answers without an error: nothing is known there.
-    let _ = (ctx.allocator().usage(), ctx.allocator().pending(), block.holder(), ctx.kernel_cache().len());
+    let _ = (ctx.allocator().usage(), ctx.allocator().pending(), block.label(), ctx.kernel_cache().len());
     block.set_label("in the child");
     let _ = (event.point(), DefaultStreams::of(ctx.device()), ctx.device().kernel_label("step"));
     let _ = (ctx.device().track_block(), ctx.device().block_uses(block.id(), 0..4, Mode::Write));

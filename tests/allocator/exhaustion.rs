@@ -57,7 +57,7 @@ fn memory_that_runs_out_comes_back() {
     let MemoryError::OutOfMemory(report) = error else { panic!("{error}") };
     assert_eq!((report.bytes, report.kind, report.shortage), (LARGE, MemoryKind::Device, Shortage::DeviceMemory));
     assert_eq!((report.in_use, report.reserved), (usage.in_use, usage.reserved));
-    assert_eq!((report.n_holders, report.holders.len()), (blocks.len(), blocks.len().min(10)));
+    assert_eq!((report.n_live, report.largest.len()), (blocks.len(), blocks.len().min(10)));
     assert_eq!(usage.in_use, blocks.len() as u64 * LARGE);
     // What is held is untouched, and what is dropped can be had again.
     let last = blocks.pop().unwrap();
@@ -95,7 +95,7 @@ fn the_memory_of_a_gpu_runs_out_and_comes_back() {
     eprintln!("{} blocks of 1 GiB of {} bytes; then: {error}", blocks.len(), before.total);
     let MemoryError::OutOfMemory(report) = error else { panic!("{error}") };
     assert_eq!((report.bytes, report.shortage), (GIB, Shortage::DeviceMemory));
-    assert_eq!((report.n_holders, report.in_use), (blocks.len(), blocks.len() as u64 * GIB));
+    assert_eq!((report.n_live, report.in_use), (blocks.len(), blocks.len() as u64 * GIB));
     assert!(blocks.len() as u64 * GIB > before.free / 10 * 9, "{} GiB of {before:?}", blocks.len());
     // What is held is untouched, and what is dropped can be had again.
     let last = blocks.pop().unwrap();
@@ -147,7 +147,7 @@ fn pooled_memory_in_use_is_given_out_after_its_work_and_waited_for_in_another_si
     drop(again);
     let larger = allocator.allocate(LARGE + LARGE / 2, MemoryKind::Device).unwrap();
     assert!(fixture.default_stream().query().unwrap(), "memory went while the device still used it");
-    assert!(allocator.ladder().climbs > 0 && allocator.counters().returns > 0, "{:?}", allocator.counters());
+    assert!(allocator.oom_counts().runs > 0 && allocator.counters().returns > 0, "{:?}", allocator.counters());
     drop(larger);
 }
 

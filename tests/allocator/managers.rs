@@ -58,7 +58,7 @@ fn a_pool_with_a_limit_conforms() {
 #[test]
 fn an_arena_conforms() {
     // Frames that hold all that a check asks for.
-    assert_conforms(|| ArenaManager::new(Box::new(PoolManager::new()), 2, 256 << 20).unwrap(), &["holders"]);
+    assert_conforms(|| ArenaManager::new(Box::new(PoolManager::new()), 2, 256 << 20).unwrap(), &["labels"]);
 }
 
 /// Goes on to the next frame whenever it can.
@@ -81,7 +81,7 @@ unsafe impl Adaptor for Turning {
 #[test]
 fn an_arena_that_turns_at_every_free_conforms() {
     let make = || Turning(ArenaManager::new(Box::new(PassthroughManager::new()), 3, 64 << 20).unwrap());
-    assert_conforms(make, &["holders", "counters"]);
+    assert_conforms(make, &["labels", "counters"]);
 }
 
 #[test]
@@ -97,12 +97,12 @@ fn adaptors_conform() {
 
 #[test]
 fn a_manager_of_host_memory_conforms() {
-    assert_conforms(HostOnlyMemoryManager::new, &["holders", "memory-info", "counters"]);
+    assert_conforms(HostOnlyMemoryManager::new, &["labels", "memory-info", "counters"]);
 }
 
 #[test]
 fn the_example_plugin_conforms() {
-    assert_conforms(PlainPlugin::new, &["holders", "memory-info", "counters"]);
+    assert_conforms(PlainPlugin::new, &["labels", "memory-info", "counters"]);
 }
 
 /// What is wrong, and the check that says so, with a part of what it says.
@@ -115,7 +115,7 @@ const WRONG: &[(Wrong, &str, &str)] = &[
     (Wrong::IsMisaligned, "many-live", "a multiple of 256"),
     (Wrong::MapsAll, "host-options", "expected mapped memory only where asked for"),
     (Wrong::Overlaps, "threads", "expected memory that is nobody's"),
-    (Wrong::IgnoresHolders, "holders", "and then `second`, and got"),
+    (Wrong::IgnoresLabels, "labels", "and then `second`, and got"),
     (Wrong::HidesUse, "usage", "bytes in use and as many reserved"),
     (Wrong::CountsUp, "counters", "expected as many blocks as before"),
     (Wrong::PromisesMore, "memory-info", "expected no more free memory than there is"),

@@ -1,7 +1,7 @@
 //! How much memory there is, labels of what is held, and what becomes of blocks when their allocator is reset.
 
 use vkarray::memory::{
-    Allocator, Confidence, Error as MemoryError, Holder, MemoryKind, PassthroughManager, PendingLimits, PoolManager,
+    Allocator, BlockLabel, Confidence, Error as MemoryError, MemoryKind, PassthroughManager, PendingLimits, PoolManager,
 };
 use vkarray::{Context, DType, Graph, Groups};
 
@@ -124,18 +124,19 @@ fn an_array_is_named_where_it_is_refused_and_where_it_is_held() {
     let fixture = Fixture::open();
     let step = step(&fixture);
     let array = fixture.device_array::<f32>([4, 5]).unwrap();
-    assert_eq!(array.block().holder(), Some(Holder::array("f32", &[4, 5])));
+    assert_eq!(array.block().label(), Some(BlockLabel::array("f32", &[4, 5])));
     assert_eq!(array.dtype(), DType::F32);
     let array = array.with_label("weights");
-    assert_eq!(array.block().holder(), Some(Holder::array("f32", &[4, 5]).with_label("weights")));
+    assert_eq!(array.block().label(), Some(BlockLabel::array("f32", &[4, 5]).with_name("weights")));
     let error = step.dispatch(fixture.default_stream(), ONE, (&array, 1_u32)).unwrap_err().to_string();
     assert!(error.contains("`weights`"), "{error}");
     let mut view = array.reshape([20]).unwrap();
     assert_eq!(view.label(), Some("weights"), "a view has the name");
     view.set_label("flat weights");
     assert_eq!((view.label(), array.label()), (Some("flat weights"), Some("weights")));
-    assert_eq!(array.block().holder().unwrap().label(), Some("flat weights"), "memory has the last name given");
-    let pinned = fixture.allocator().allocate_for(64, MemoryKind::Pinned, Holder::new().with_label("staging")).unwrap();
-    assert_eq!(pinned.holder().unwrap().to_string(), "`staging`");
+    assert_eq!(array.block().label().unwrap().name(), Some("flat weights"), "memory has the last name given");
+    let pinned =
+        fixture.allocator().allocate_labelled(64, MemoryKind::Pinned, BlockLabel::new().with_name("staging")).unwrap();
+    assert_eq!(pinned.label().unwrap().to_string(), "`staging`");
     drop((array, view, pinned));
 }

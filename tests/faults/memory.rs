@@ -1,4 +1,4 @@
-//! Memory that the driver refuses: each code told apart, and each step of the ladder where it is the one that helps.
+//! Memory that the driver refuses: each code told apart, and each step of the fallback where it is the one that helps.
 //! The plain manager's: it asks the driver for each block. What the pool does is in `refused.rs`.
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use ash::vk;
 use vkarray::device::Device;
 use vkarray::memory::{
-    Allocator, Error as MemoryError, MemoryKind, OutOfMemory, PassthroughManager, Rung, Shortage, Taken,
+    Allocator, Error as MemoryError, MemoryKind, OomStep, OutOfMemory, PassthroughManager, Shortage, StepOutcome,
 };
 use vkarray::{Context, Stream};
 
@@ -90,7 +90,7 @@ fn a_refusal_that_is_no_lack_of_memory_is_passed_on_at_once() {
         table.arm(Fault { call: "vkAllocateMemory", nth: 1, times: 1000, code: vk::Result::ERROR_UNKNOWN });
         let error = ctx.allocator().allocate(LARGE, MemoryKind::Device).unwrap_err();
         assert!(matches!(error, MemoryError::SubAllocator(_)), "{error}");
-        assert_eq!((table.disarm(), ctx.allocator().ladder().climbs), (1, 0));
+        assert_eq!((table.disarm(), ctx.allocator().oom_counts().runs), (1, 0));
     });
 }
 
@@ -101,7 +101,7 @@ fn what_is_done_is_freed_first() {
         assert_eq!(ctx.allocator().pending().n_blocks, 1);
         table.arm(refuse(1));
         ctx.allocator().allocate(LARGE, MemoryKind::Device).unwrap();
-        assert_eq!(ctx.allocator().ladder().of(Rung::Reclaim).saved, 1);
+        assert_eq!(ctx.allocator().oom_counts().of(OomStep::Reclaim).helped, 1);
     });
 }
 
@@ -114,8 +114,8 @@ fn what_is_held_back_is_freed_before_an_allocation_fails() {
         assert_eq!(ctx.allocator().pending().n_blocks, 1);
         table.arm(refuse(1));
         ctx.allocator().allocate(LARGE, MemoryKind::Device).unwrap();
-        let ladder = ctx.allocator().ladder();
-        assert_eq!((ladder.of(Rung::HeldBack).saved, ladder.failed), (1, 0));
+        let counts = ctx.allocator().oom_counts();
+        assert_eq!((counts.of(OomStep::HeldBack).helped, counts.failed), (1, 0));
         drop(guard);
     });
 }
@@ -133,7 +133,7 @@ fn what_is_in_use_is_waited_for_no_longer_than_is_enough() {
             scope.spawn(|| raise_when_waited_for(ctx.device(), before, &semaphore, 1));
             allocator.allocate(LARGE, MemoryKind::Device).unwrap();
         });
-        assert_eq!(allocator.ladder().of(Rung::Wait).saved, 1);
+        assert_eq!(allocator.oom_counts().of(OomStep::Wait).helped, 1);
         semaphore.raise(2);
         drop(streams);
     });
@@ -152,8 +152,8 @@ fn all_that_is_in_use_is_waited_for_when_the_oldest_is_not_enough() {
             scope.spawn(|| raise_when_waited_for(ctx.device(), before, &semaphore, 2));
             allocator.allocate(LARGE, MemoryKind::Device).unwrap()
         });
-        let ladder = allocator.ladder();
-        assert_eq!((ladder.of(Rung::Wait).saved, ladder.of(Rung::Drain).saved), (0, 1));
+        let counts = allocator.oom_counts();
+        assert_eq!((counts.of(OomStep::Wait).helped, counts.of(OomStep::Drain).helped), (0, 1));
         assert_eq!(allocator.pending().n_blocks, 0);
         drop(streams);
     });
@@ -165,8 +165,8 @@ fn memory_of_its_own_is_the_last_resort() {
         table.arm(refuse(1));
         // Small: the first attempt asks for a whole chunk to carve it from.
         let block = ctx.allocator().allocate(1000, MemoryKind::Device).unwrap();
-        let ladder = ctx.allocator().ladder();
-        assert_eq!((ladder.climbs, ladder.of(Rung::Dedicated).saved), (1, 1));
+        let counts = ctx.allocator().oom_counts();
+        assert_eq!((counts.runs, counts.of(OomStep::Dedicated).helped), (1, 1));
         block.fill(ctx.default_stream(), 5).unwrap();
         let mut back = [0; 8];
         block.copy_to_host(ctx.default_stream(), 992, &mut back).unwrap();
@@ -175,7 +175,7 @@ fn memory_of_its_own_is_the_last_resort() {
 }
 
 #[test]
-fn a_failed_climb_names_the_holders_and_what_was_tried_and_changes_nothing() {
+fn a_failed_allocation_names_the_largest_blocks_and_what_was_tried_and_changes_nothing() {
     on_device("memory that cannot be had", |table, ctx| {
         let array = ctx.zeros::<f32>([1000, 20]).unwrap().with_label("weights");
         let other = ctx.zeros::<u8>([3]).unwrap();
@@ -188,8 +188,8 @@ fn a_failed_climb_names_the_holders_and_what_was_tried_and_changes_nothing() {
         assert!(lines.contains(&"78.1 KiB  `weights`, f32 (1000, 20)"), "{text}");
         assert!(lines.contains(&"3 bytes  u8 (3,)"), "{text}");
         assert!(lines.last().unwrap().starts_with("tried: free what is done (nothing to gain), wait"), "{text}");
-        let ladder = ctx.allocator().ladder();
-        assert_eq!((ladder.climbs, ladder.failed, ladder.of(Rung::Dedicated).saved), (1, 1, 0));
+        let counts = ctx.allocator().oom_counts();
+        assert_eq!((counts.runs, counts.failed, counts.of(OomStep::Dedicated).helped), (1, 1, 0));
         // And the next one is as good as ever.
         ctx.device_array::<f64>([5_000_000, 10]).unwrap();
         assert_eq!(array.copy_to_host().unwrap()[[999, 19]], 0.0);
@@ -209,7 +209,7 @@ fn pending_memory_is_told_by_stream_when_its_work_does_not_end() {
         assert_eq!(report.n_pending, 1);
         let [pending] = report.pending[..] else { panic!("{report}") };
         assert!(pending.stream == Some(stream.number()) && pending.bytes >= LARGE, "{report}");
-        assert_eq!(report.trail.at(Rung::Wait), Some(Taken::TimedOut));
+        assert_eq!(report.steps.at(OomStep::Wait), Some(StepOutcome::TimedOut));
         semaphore.raise(1);
         stream.synchronize().unwrap();
         assert!(ctx.allocator().allocate(LARGE, MemoryKind::Device).is_ok());

@@ -37,16 +37,20 @@ pub use error::{Error, Result};
 pub use free::{DeferCleanup, PendingLimits};
 pub use interop::{HostTensor, Tensor, TensorError, TensorShape, tensor_of_bytes};
 pub use manager::adaptors::{
-    Adaptor, Asked, Counter, FailureCallback, Limiting, LogStep, Logging, Outstanding, ScopeCounters, Statistics,
-    StatisticsScope, Tracking, Verdict, read_log,
+    Adaptor, AdaptorRequest, Counter, FailureCallback, Limiting, LogStep, Logging, Outstanding, ScopeCounters,
+    Statistics, StatisticsScope, Tracking, Verdict, read_log,
 };
 pub use manager::{
     ArenaManager, Confidence, Counters, HostOnlyMemoryManager, HostOptions, INTERFACE_VERSION, IpcHandle, KindCounters,
     ManagerFactory, MemoryInfo, MemoryManager, PassthroughManager, Pending, PoolManager, Request, Usage,
     memory_manager_names, register_memory_manager, set_memory_manager,
 };
-pub use memory::{Bytes, Holder, HostPointer, MappedMemory, Mapping, MemoryKind, MemoryPointer, Owner, PinnedMemory};
-pub use oom::{HeapUse, Holding, LadderCounts, OutOfMemory, PendingOn, Rung, RungCount, Shortage, Taken, Trail};
+pub use memory::{
+    BlockLabel, Bytes, HostPointer, MappedMemory, Mapping, MemoryKind, MemoryPointer, Owner, PinnedMemory,
+};
+pub use oom::{
+    HeapUse, LiveBlock, OomCounts, OomStep, OomStepCount, OutOfMemory, PendingOn, Shortage, StepOutcome, StepOutcomes,
+};
 pub use usm::{
     DeviceMemory, HostMemory, MemoryBuilder, MemoryContext, MemoryObject, MemoryState, MirroredMemory, Reference,
     SharedMemory, UsmType,

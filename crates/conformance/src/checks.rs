@@ -8,10 +8,10 @@ mod failing;
 mod in_flight;
 mod plain;
 
-use crate::bench::Bench;
-use crate::objection::Objection;
+use crate::check_error::CheckError;
+use crate::context::CheckContext;
 
-type Check = fn(&Bench<'_>) -> Result<(), Objection>;
+type Check = fn(&CheckContext<'_>) -> Result<(), CheckError>;
 
 /// Every check, in the order in which they run.
 pub(crate) const ALL: &[(&str, Check)] = &[
@@ -23,7 +23,7 @@ pub(crate) const ALL: &[(&str, Check)] = &[
     ("host-options", plain::host_options),
     ("beyond-4-gib", plain::beyond_4_gib),
     ("threads", plain::threads),
-    ("holders", plain::holders),
+    ("labels", plain::labels),
     ("usage", plain::usage),
     ("counters", plain::counters),
     ("memory-info", plain::memory_info),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use ash::vk;
 use vkarray_driver::{Device, Owned, Point, Stream};
 
-use crate::objection::Objection;
+use crate::check_error::CheckError;
 
 /// How long a manager may hang before the gate opens by itself. No check that goes well waits for it.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -33,7 +33,7 @@ pub(crate) struct Gate {
 
 impl Gate {
     /// Closes a gate: what these streams are given from here on runs when it is opened.
-    pub(crate) fn close(device: &Arc<Device>, streams: &[&Stream]) -> Result<Self, Objection> {
+    pub(crate) fn close(device: &Arc<Device>, streams: &[&Stream]) -> Result<Self, CheckError> {
         let semaphores: Arc<[_]> = streams.iter().map(|_| semaphore(device)).collect::<Result<_, _>>()?;
         let was_forced = Arc::new(AtomicBool::new(false));
         let (open, opened) = mpsc::channel();
@@ -66,7 +66,7 @@ impl Gate {
     }
 
     /// Opens the gate and waits for what was held up.
-    pub(crate) fn open(mut self) -> Result<(), Objection> {
+    pub(crate) fn open(mut self) -> Result<(), CheckError> {
         self.let_go();
         Ok(self.streams.iter().try_for_each(Stream::synchronize)?)
     }
@@ -90,12 +90,12 @@ impl Drop for Gate {
     }
 }
 
-fn semaphore(device: &Arc<Device>) -> Result<Owned<vk::Semaphore>, Objection> {
+fn semaphore(device: &Arc<Device>) -> Result<Owned<vk::Semaphore>, CheckError> {
     let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
     let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
     // SAFETY: `info` is complete, and an open device has timeline semaphores.
     let raw = unsafe { device.raw().create_semaphore(&info, None) };
-    let raw = raw.map_err(|code| Objection::Failed(format!("cannot make a semaphore: {code}")))?;
+    let raw = raw.map_err(|code| CheckError::Failed(format!("cannot make a semaphore: {code}")))?;
     // SAFETY: made by this device just now, and owned by nobody else.
     Ok(unsafe { Owned::new(raw, device) })
 }

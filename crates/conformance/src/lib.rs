@@ -4,17 +4,17 @@
 //! manager, and say what they expected where they fail. **Is not:** a measurement, nor a judge of what the driver sees:
 //! run it under the validation layer, which notices buffers that are destroyed in use. **Start** at [`Conformance`].
 //!
-//! A witness (`ledger.rs`) stands between the runtime and the manager in every check, and knows which bytes are live and
+//! A witness (`records.rs`) stands between the runtime and the manager in every check, and knows which bytes are live and
 //! which are still in use by the device; `gate.rs` keeps work in flight for as long as a check likes, so nothing here
 //! depends on timing. The checks are in `checks/`.
 
-mod bench;
+mod check_error;
+mod checking_adaptor;
 mod checks;
+mod context;
 mod gate;
-mod ledger;
-mod objection;
+mod live_ranges;
 mod report;
-mod spans;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use std::sync::Arc;
 use vkarray_allocator::ManagerFactory;
 use vkarray_driver::Device;
 
-use bench::Bench;
-use objection::Objection;
+use check_error::CheckError;
+use context::CheckContext;
 
 pub use report::{Outcome, Report};
 
@@ -71,9 +71,9 @@ impl<'a> Conformance<'a> {
     pub fn run(&self) -> Report {
         let chosen = checks::ALL.iter().filter(|(name, _)| self.only.is_none_or(|only| only == *name));
         let checks = chosen.map(|&(name, check)| {
-            let bench = Bench::new(self.device, &self.factory, self.faults);
-            let ran = catch_unwind(AssertUnwindSafe(|| check(&bench)));
-            (name, outcome(ran, bench))
+            let context = CheckContext::new(self.device, &self.factory, self.faults);
+            let ran = catch_unwind(AssertUnwindSafe(|| check(&context)));
+            (name, outcome(ran, context))
         });
         Report { checks: checks.collect() }
     }
@@ -86,16 +86,16 @@ impl std::fmt::Debug for Conformance<'_> {
 }
 
 /// What the witness saw comes first: it is nearer to the cause.
-fn outcome(ran: std::thread::Result<Result<(), Objection>>, bench: Bench<'_>) -> Outcome {
-    let complaints = bench.complaints();
+fn outcome(ran: std::thread::Result<Result<(), CheckError>>, context: CheckContext<'_>) -> Outcome {
+    let violations = context.violations();
     // A manager may fail to go, too.
-    let went = catch_unwind(AssertUnwindSafe(|| drop(bench)));
-    match (ran, complaints.first()) {
-        (_, Some(complaint)) => Outcome::Failed(complaint.clone()),
+    let went = catch_unwind(AssertUnwindSafe(|| drop(context)));
+    match (ran, violations.first()) {
+        (_, Some(violation)) => Outcome::Failed(violation.clone()),
         (Err(_), None) => Outcome::Failed("the manager panicked".to_owned()),
-        (Ok(Err(Objection::Failed(reason))), None) => Outcome::Failed(reason),
+        (Ok(Err(CheckError::Failed(reason))), None) => Outcome::Failed(reason),
         _ if went.is_err() => Outcome::Failed("the manager panicked when it was dropped".to_owned()),
-        (Ok(Err(Objection::Skipped(reason))), None) => Outcome::Skipped(reason),
+        (Ok(Err(CheckError::Skipped(reason))), None) => Outcome::Skipped(reason),
         (Ok(Ok(())), None) => Outcome::Passed,
     }
 }

@@ -65,11 +65,11 @@ ranks! {
     /// The chunks of a pool.
     PoolChunks,
     /// The free ranges that a pool keeps for a thread.
-    PoolShelf,
+    PoolThreadCache,
     /// The frames of an arena.
     ArenaFrames,
     /// What the plain manager has given out.
-    PlainLive,
+    PassthroughLive,
     /// The counts of a statistics adaptor.
     Statistics,
     /// What a tracking adaptor has seen.
@@ -83,7 +83,7 @@ ranks! {
     /// Pages of the program that are imported.
     ImportedPages,
     /// A number that is asked of the driver at most so often.
-    Recent,
+    HeapBudgets,
     /// The driver's memory, cut into chunks.
     Chunks,
     /// The list of a device's queues.

@@ -40,7 +40,7 @@ pub(super) enum Wrong {
     IsReadyOnce,
     /// Gives out mapped memory to who did not ask for it.
     MapsAll,
-    IgnoresHolders,
+    IgnoresLabels,
     /// Says that nothing is in use.
     HidesUse,
     /// Counts what is given out, and never what comes back.
@@ -261,13 +261,13 @@ unsafe impl MemoryManager for Keeping {
         usage
     }
 
-    fn holder(&self, memory: &MemoryPointer) -> Option<vkarray::memory::Holder> {
-        self.inner.holder(memory)
+    fn label(&self, memory: &MemoryPointer) -> Option<vkarray::memory::BlockLabel> {
+        self.inner.label(memory)
     }
 
-    fn set_holder(&self, memory: &MemoryPointer, holder: vkarray::memory::Holder) {
-        if self.wrong != Wrong::IgnoresHolders {
-            self.inner.set_holder(memory, holder);
+    fn set_label(&self, memory: &MemoryPointer, label: vkarray::memory::BlockLabel) {
+        if self.wrong != Wrong::IgnoresLabels {
+            self.inner.set_label(memory, label);
         }
     }
 }

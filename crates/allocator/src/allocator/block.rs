@@ -16,7 +16,7 @@ use vkarray_driver::lock::assert_none_held;
 
 use crate::allocator::Allocator;
 use crate::error::{Error, Result};
-use crate::memory::{Holder, Mapping, MemoryKind, MemoryPointer};
+use crate::memory::{BlockLabel, Mapping, MemoryKind, MemoryPointer};
 
 /// Kernels read and write whole words.
 const WORD: u64 = 4;
@@ -25,7 +25,7 @@ const WORD: u64 = 4;
 ///
 /// Dropping it never blocks and never frees early.
 pub struct Block {
-    memory: Option<MemoryPointer>, // Taken when given back.
+    memory: Option<MemoryPointer>, // StepOutcome when given back.
     /// Given at the first use, so that memory which is never used costs the device's book nothing.
     id: OnceLock<BlockId>,
     /// How often its allocator had been reset when it was made.
@@ -124,11 +124,11 @@ impl Block {
 
     /// Who holds it, as its manager knows.
     #[must_use]
-    pub fn holder(&self) -> Option<Holder> {
+    pub fn label(&self) -> Option<BlockLabel> {
         if self.device().is_forked() {
             return None; // The manager's locks may stay locked for ever in a forked process.
         }
-        self.allocator.manager().holder(self.memory())
+        self.allocator.manager().label(self.memory())
     }
 
     /// Names it in the report of memory running out, if its manager keeps names.
@@ -137,8 +137,8 @@ impl Block {
             return;
         }
         let manager = self.allocator.manager();
-        let holder = manager.holder(self.memory()).unwrap_or_default();
-        manager.set_holder(self.memory(), holder.with_label(label));
+        let former = manager.label(self.memory()).unwrap_or_default();
+        manager.set_label(self.memory(), former.with_name(label));
     }
 
     /// Whether the host can address it.

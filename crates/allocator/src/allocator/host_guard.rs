@@ -14,7 +14,7 @@ use vkarray_driver::{HostHold, Term};
 
 use crate::allocator::Block;
 use crate::error::{Error, Result};
-use crate::memory::{Mapping, Opening};
+use crate::memory::{HostIntent, Mapping};
 
 /// Bytes of a block that the host reads in place. The device and others may read them too.
 pub struct HostRead<'a> {
@@ -25,7 +25,7 @@ pub struct HostRead<'a> {
 /// Bytes of a block that the host reads and writes in place, alone.
 pub struct HostWrite<'a> {
     bytes: &'a mut [u8],
-    hold: Option<HostHold<'a>>, // Taken if the bytes must stay the host's.
+    hold: Option<HostHold<'a>>, // StepOutcome if the bytes must stay the host's.
     block: &'a Block,
     range: Range<u64>,
 }
@@ -73,7 +73,7 @@ impl Block {
         let atoms = mapping.atoms(self.device(), range.clone());
         let (hold, uses) = self.device().hold(self.id(), atoms, mode, Term::Lasting)?;
         uses.iter().try_for_each(|last| last.wait(None))?;
-        mapping.open(self.device(), &range, Opening::Look)?;
+        mapping.invalidate(self.device(), &range, HostIntent::Access)?;
         let len = usize::try_from(len).expect("a mapping is smaller than the address space");
         Ok((self.address(mapping, start, len)?, len, hold))
     }
@@ -95,7 +95,7 @@ impl Drop for HostWrite<'_> {
             return; // The memory is the parent's.
         }
         let Some(mapping) = self.block.mapping() else { return };
-        if let Err(error) = mapping.close(self.block.device(), &self.range) {
+        if let Err(error) = mapping.flush(self.block.device(), &self.range) {
             tracing::error!(%error, "the device does not see what the host wrote, and is kept off it");
             std::mem::forget(self.hold.take());
         }

@@ -19,9 +19,9 @@ use crate::free::DeferCleanup;
 use crate::manager::{
     Counters, HostOptions, ManagerFactory, MemoryInfo, MemoryManager, Pending, Request, Usage, check_version,
 };
-use crate::memory::{Holder, MemoryKind, MemoryPointer};
-use crate::oom::LadderCounts;
-use crate::staging::{BorrowedSlot, Crew, SlotSize, SlotSource, Staging};
+use crate::memory::{BlockLabel, MemoryKind, MemoryPointer};
+use crate::oom::OomCounts;
+use crate::staging::{BorrowedSlot, CopyThreads, SlotSize, SlotSource, Staging};
 
 pub use self::block::Block;
 pub use self::host_guard::{HostRead, HostWrite};
@@ -43,7 +43,7 @@ struct AllocatorShared {
     /// Which kinds the host reads in place as fast as from staging memory.
     read_fast: [bool; MemoryKind::ALL.len()],
     /// Threads that large host copies share.
-    crew: Crew,
+    copy_threads: CopyThreads,
     device: Arc<Device>,
 }
 
@@ -64,7 +64,7 @@ impl Allocator {
     ///
     /// [`Error::InterfaceVersion`]; whatever [`MemoryManager::initialize`] refuses.
     pub fn with_manager(device: &Arc<Device>, manager: Box<dyn MemoryManager>) -> Result<Arc<Self>> {
-        Self::build(device, manager, Crew::new())
+        Self::build(device, manager, CopyThreads::new())
     }
 
     /// As [`Allocator::with_manager`], and large host copies are shared by `n_threads` threads, the caller's with it.
@@ -79,15 +79,16 @@ impl Allocator {
         manager: Box<dyn MemoryManager>,
         n_threads: usize,
     ) -> Result<Arc<Self>> {
-        Self::build(device, manager, Crew::of(n_threads))
+        Self::build(device, manager, CopyThreads::of(n_threads))
     }
 
-    fn build(device: &Arc<Device>, manager: Box<dyn MemoryManager>, crew: Crew) -> Result<Arc<Self>> {
+    fn build(device: &Arc<Device>, manager: Box<dyn MemoryManager>, copy_threads: CopyThreads) -> Result<Arc<Self>> {
         check_version(&*manager)?;
         manager.initialize(device)?;
         let (generation, staging) = (AtomicU64::new(0), Staging::default());
         let read_fast = MemoryKind::ALL.map(|kind| kind.is_read_fast(device.info()));
-        let shared = AllocatorShared { manager, generation, staging, read_fast, crew, device: Arc::clone(device) };
+        let shared =
+            AllocatorShared { manager, generation, staging, read_fast, copy_threads, device: Arc::clone(device) };
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
 
@@ -119,13 +120,13 @@ impl Allocator {
     /// One that does not is out of memory for [`Shortage::AllocationSize`](crate::Shortage::AllocationSize). How much of a
     /// block a kernel can bind (`maxStorageBufferRange`) is checked where it is bound; copies and fills have no limit.
     ///
-    /// When memory runs out, the manager takes the steps of [`Rung`](crate::Rung), each once, until there is enough.
+    /// When memory runs out, the manager takes the steps of [`OomStep`](crate::OomStep), each once, until there is enough.
     ///
     /// # Errors
     ///
     /// [`Error::TooLarge`], [`Error::NoSuchMemory`], [`Error::OutOfMemory`]; those of waiting for the device.
     pub fn allocate(self: &Arc<Self>, size: u64, kind: MemoryKind) -> Result<Arc<Block>> {
-        self.allocate_for(size, kind, Holder::new())
+        self.allocate_labelled(size, kind, BlockLabel::new())
     }
 
     /// Allocates as [`Allocator::allocate`] does, and notes who holds the memory for the report of memory running out.
@@ -134,8 +135,8 @@ impl Allocator {
     ///
     /// As [`Allocator::allocate`].
     #[inline]
-    pub fn allocate_for(self: &Arc<Self>, size: u64, kind: MemoryKind, holder: Holder) -> Result<Arc<Block>> {
-        self.serve(&Request { size, kind, holder })
+    pub fn allocate_labelled(self: &Arc<Self>, size: u64, kind: MemoryKind, label: BlockLabel) -> Result<Arc<Block>> {
+        self.serve(&Request { size, kind, label })
     }
 
     fn serve(self: &Arc<Self>, request: &Request) -> Result<Arc<Block>> {
@@ -195,8 +196,8 @@ impl Allocator {
     #[inline(never)]
     fn host(&self, request: &Request, options: HostOptions) -> Result<MemoryPointer> {
         let pointer = self.manager().memhostalloc(request.size, options)?.into_pointer();
-        if request.holder != Holder::new() {
-            self.manager().set_holder(&pointer, request.holder.clone());
+        if request.label != BlockLabel::new() {
+            self.manager().set_label(&pointer, request.label.clone());
         }
         Ok(pointer)
     }
@@ -321,8 +322,8 @@ impl Allocator {
 
     /// How often memory ran out so far, and what helped.
     #[must_use]
-    pub fn ladder(&self) -> LadderCounts {
-        self.manager().ladder()
+    pub fn oom_counts(&self) -> OomCounts {
+        self.manager().oom_counts()
     }
 
     /// Bytes held and pending now, without what is kept for host copies.
@@ -374,14 +375,14 @@ impl Allocator {
         self.shared.read_fast[kind.index()]
     }
 
-    pub(crate) fn crew(&self) -> &Crew {
-        &self.shared.crew
+    pub(crate) fn copy_threads(&self) -> &CopyThreads {
+        &self.shared.copy_threads
     }
 }
 
 impl Drop for AllocatorShared {
     fn drop(&mut self) {
-        self.crew.end(&self.device);
+        self.copy_threads.end(&self.device);
         // SAFETY: the slots were made of memory of this allocator's own manager.
         unsafe { self.staging.free_slots(&self.device, &*self.manager) };
     }

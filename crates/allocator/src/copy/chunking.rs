@@ -1,10 +1,10 @@
-//! [`Plan`]: into which chunks a host copy through staging memory is cut, and how many threads and slots it takes. Pure.
+//! [`ChunkPlan`]: into which chunks a host copy through staging memory is cut, and how many threads and slots it takes. Pure.
 //!
 //! A thread fills one slot while the device empties another. Chunks are large, so that sending them costs little beside
 //! copying them, but not so large that a thread has none; a copy too small to be worth waking a thread for has one.
 //! `host.rs` carries plans out.
 
-use crate::staging::SLOT;
+use crate::staging::LARGE_SLOT;
 
 /// Up to this many bytes a copy is one command through a small slot.
 pub(super) const SMALL: usize = 64 << 10;
@@ -21,7 +21,7 @@ const SLOTS_EACH: usize = 2;
 
 /// How a copy is carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct ChunkPlan {
     /// Bytes of all chunks but the last.
     pub(super) chunk: usize,
     /// Threads, with the caller's.
@@ -30,13 +30,13 @@ pub(super) struct Plan {
     pub(super) slots_each: usize,
 }
 
-impl Plan {
+impl ChunkPlan {
     /// Plans a copy of `bytes` bytes, more than none, by at most `max_threads` threads.
     pub(super) fn new(bytes: usize, max_threads: usize) -> Self {
         let n_threads = n_threads(bytes, max_threads);
         let slots_each = if n_threads == 1 { SLOTS_ALONE } else { SLOTS_EACH };
         let even = bytes.div_ceil(n_threads * slots_each).next_multiple_of(SMALL);
-        let chunk = even.clamp(MIN_CHUNK, SLOT);
+        let chunk = even.clamp(MIN_CHUNK, LARGE_SLOT);
         let n_chunks = bytes.div_ceil(chunk);
         Self { chunk, n_threads, slots_each: slots_each.min(n_chunks.div_ceil(n_threads)) }
     }
@@ -71,8 +71,8 @@ mod tests {
             (256 * MIB, 3, 2 * MIB, 3, 2),
         ];
         for (bytes, max_threads, chunk, n_threads, slots_each) in cases {
-            let expected = Plan { chunk, n_threads, slots_each };
-            assert_eq!(Plan::new(bytes, max_threads), expected, "{bytes} bytes, {max_threads} threads");
+            let expected = ChunkPlan { chunk, n_threads, slots_each };
+            assert_eq!(ChunkPlan::new(bytes, max_threads), expected, "{bytes} bytes, {max_threads} threads");
         }
     }
 
@@ -80,8 +80,8 @@ mod tests {
     fn every_plan_keeps_the_limits() {
         for (n, max_threads) in (1..5000).flat_map(|n| (1..=8).map(move |max| (n, max))) {
             let bytes = n * 4999;
-            let Plan { chunk, n_threads, slots_each } = Plan::new(bytes, max_threads);
-            assert!((MIN_CHUNK..=SLOT).contains(&chunk) && chunk.is_multiple_of(SMALL), "{bytes}: {chunk}");
+            let ChunkPlan { chunk, n_threads, slots_each } = ChunkPlan::new(bytes, max_threads);
+            assert!((MIN_CHUNK..=LARGE_SLOT).contains(&chunk) && chunk.is_multiple_of(SMALL), "{bytes}: {chunk}");
             assert!((1..=max_threads).contains(&n_threads) && slots_each >= 1, "{bytes}");
             assert!(n_threads * slots_each < bytes.div_ceil(chunk) + n_threads, "slots without chunks: {bytes}");
             assert!(bytes.div_ceil(chunk) >= n_threads, "threads without chunks: {bytes}");

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 const WORD: u64 = 4;
 
 /// Bytes of a pattern longer than a word that are sent, or once the pattern; the device doubles them.
-const SENT: u64 = 4 << 10;
+const MAX_UPLOAD: u64 = 4 << 10;
 
 impl Block {
     /// Writes `pattern` over and over into the bytes `range`, in the order of `stream`. Returns at once. No other byte
@@ -35,13 +35,13 @@ impl Block {
         }
         match repeated_word(pattern) {
             Some(word) => self.fill_words(stream, start..end, word),
-            None => self.double(stream, start..end, pattern),
+            None => self.fill_by_doubling(stream, start..end, pattern),
         }
     }
 
     /// `word` is what stands at `range.start`; a word that begins elsewhere is a rotation of it.
     fn fill_words(self: &Arc<Self>, stream: &Stream, range: Range<u64>, word: [u8; 4]) -> Result<()> {
-        let [head, middle, tail] = around_words(&range);
+        let [head, middle, tail] = split_at_words(&range);
         for part in [head, tail] {
             // Recorded with the rest even where it is empty: a stream of another device is refused.
             let bytes: Vec<u8> = part.clone().map(|at| word[((at - range.start) % WORD) as usize]).collect();
@@ -51,9 +51,9 @@ impl Block {
         self.fill_aligned(stream, middle, u32::from_ne_bytes(turned))
     }
 
-    fn double(self: &Arc<Self>, stream: &Stream, range: Range<u64>, pattern: &[u8]) -> Result<()> {
+    fn fill_by_doubling(self: &Arc<Self>, stream: &Stream, range: Range<u64>, pattern: &[u8]) -> Result<()> {
         let size = range.end - range.start;
-        let mut done = size.min(sent_bytes(pattern.len() as u64));
+        let mut done = size.min(uploaded_bytes(pattern.len() as u64));
         let sent: Vec<u8> = (0..done).zip(pattern.iter().cycle()).map(|(_, &byte)| byte).collect();
         self.copy_from_host(stream, range.start, &sent)?;
         while done < size {
@@ -66,12 +66,12 @@ impl Block {
 }
 
 /// So many bytes of a pattern are sent: a whole number of times, so that what is doubled goes on where it left off.
-fn sent_bytes(pattern: u64) -> u64 {
-    (SENT / pattern).max(1) * pattern
+fn uploaded_bytes(pattern: u64) -> u64 {
+    (MAX_UPLOAD / pattern).max(1) * pattern
 }
 
 /// The bytes before the first whole word, the whole words, and the bytes after the last.
-fn around_words(range: &Range<u64>) -> [Range<u64>; 3] {
+fn split_at_words(range: &Range<u64>) -> [Range<u64>; 3] {
     let first = range.start.next_multiple_of(WORD).min(range.end);
     let last = (range.end - range.end % WORD).max(first);
     [range.start..first, first..last, last..range.end]
@@ -91,7 +91,7 @@ mod tests {
     fn the_three_parts_are_the_range_and_the_middle_is_words() {
         for start in 0..12 {
             for end in start..24 {
-                let parts = around_words(&(start..end));
+                let parts = split_at_words(&(start..end));
                 let all: Vec<u64> = parts.iter().cloned().flatten().collect();
                 assert!(all.iter().copied().eq(start..end), "{start}..{end}: {parts:?}");
                 let [head, middle, tail] = parts;
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn whole_patterns_are_sent() {
         for (pattern, bytes) in [(3, 4095), (16, 4096), (4096, 4096), (4097, 4097), (1 << 40, 1 << 40)] {
-            assert_eq!(sent_bytes(pattern), bytes, "{pattern}");
+            assert_eq!(uploaded_bytes(pattern), bytes, "{pattern}");
         }
     }
 

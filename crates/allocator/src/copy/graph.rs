@@ -13,21 +13,21 @@ use crate::error::Result;
 
 /// What a [`FillNode`] does.
 #[derive(Debug)]
-struct Filling {
+struct FillTarget {
     block: Arc<Block>,
 }
 
 /// What a [`CopyNode`] does.
 #[derive(Debug)]
-struct Copying;
+struct CopyMarker;
 
 /// A fill in a graph. Made by [`Block::record_fill`].
 #[derive(Debug, Clone, Copy)]
-pub struct FillNode(Node<Filling>);
+pub struct FillNode(Node<FillTarget>);
 
 /// A copy in a graph. Made by [`Block::record_copy`].
 #[derive(Debug, Clone, Copy)]
-pub struct CopyNode(Node<Copying>);
+pub struct CopyNode(Node<CopyMarker>);
 
 impl Block {
     /// Adds to a graph that the four-byte `pattern` is written over the whole block.
@@ -37,7 +37,7 @@ impl Block {
     /// [`Error::ForeignDevice`](crate::Error::ForeignDevice); nothing is added then.
     pub fn record_fill(self: &Arc<Self>, graph: &mut GraphRecorder, pattern: u32) -> Result<FillNode> {
         let step = self.fill_step(graph.device(), pattern)?;
-        Ok(FillNode(graph.add(Filling { block: Arc::clone(self) }, step)?))
+        Ok(FillNode(graph.add(FillTarget { block: Arc::clone(self) }, step)?))
     }
 
     /// Adds to a graph that the bytes `range` of `source` are copied to this block at `offset`.
@@ -53,7 +53,7 @@ impl Block {
         range: Range<u64>,
     ) -> Result<CopyNode> {
         let step = self.copy_step(graph.device(), offset, source, range)?;
-        Ok(CopyNode(graph.add(Copying, step)?))
+        Ok(CopyNode(graph.add(CopyMarker, step)?))
     }
 
     /// Describes a fill of the whole block as a step of a graph; none if the block is empty.
@@ -117,7 +117,7 @@ impl FillNode {
     /// As [`FillNode::set_pattern`] and [`Block::record_fill`]; nothing is changed then.
     pub fn set(self, graph: &mut Graph, block: &Arc<Block>, pattern: u32) -> Result<()> {
         let step = block.fill_step(graph.device(), pattern)?;
-        Ok(graph.replace(self.0, Filling { block: Arc::clone(block) }, step)?)
+        Ok(graph.replace(self.0, FillTarget { block: Arc::clone(block) }, step)?)
     }
 }
 
@@ -137,6 +137,6 @@ impl CopyNode {
     ) -> Result<()> {
         let (block, offset) = target;
         let step = block.copy_step(graph.device(), offset, source, range)?;
-        Ok(graph.replace(self.0, Copying, step)?)
+        Ok(graph.replace(self.0, CopyMarker, step)?)
     }
 }

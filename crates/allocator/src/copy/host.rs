@@ -16,19 +16,19 @@ use vkarray_driver::hazard::{Mode, Stage};
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_driver::{Direction, DropLater, Stream, Term};
 
-use super::chunking::{Plan, SMALL, n_threads};
-use super::{Copy, len};
+use super::chunking::{ChunkPlan, SMALL, n_threads};
+use super::{BlockCopy, len};
 use crate::allocator::Block;
 use crate::error::{Error, Result};
-use crate::memory::{Mapping, Opening};
-use crate::staging::{BorrowedSlot, Crew, Filled, SlotSize};
+use crate::memory::{HostIntent, Mapping};
+use crate::staging::{BorrowedSlot, CopyThreads, FilledSlot, SlotSize};
 use crate::vulkan::check_same_device;
 
 /// How often a thread tries to have its turn before it sleeps: some hundred microseconds.
-const MAX_TRIES: u32 = 4096;
+const MAX_SPINS: u32 = 4096;
 
 /// So many bytes are read in place even where that is slow: a copy by the device takes longer to come round.
-const FEW: usize = 512;
+const MAX_SLOW_READ: usize = 512;
 
 impl Block {
     /// Copies `source` to the bytes at `offset`, in the order of `stream`: after all that the stream waits for, and all
@@ -57,11 +57,11 @@ impl Block {
         }
         if source.len() <= SMALL {
             let slot = self.allocator().slot(Direction::ToDevice, SlotSize::Small, source.len())?;
-            return self.send_up(stream, offset, slot.fill(source)?).map(drop);
+            return self.record_upload(stream, offset, slot.fill(source)?).map(drop);
         }
-        let plan = Plan::new(source.len(), self.allocator().crew().n_threads());
+        let plan = ChunkPlan::new(source.len(), self.allocator().copy_threads().n_threads());
         let places = (offset..).step_by(plan.chunk);
-        let work = Work::new(self, stream, plan, places.zip(source.chunks(plan.chunk)));
+        let work = ParallelCopy::new(self, stream, plan, places.zip(source.chunks(plan.chunk)));
         work.run(|| work.fill_and_send())
     }
 
@@ -79,7 +79,7 @@ impl Block {
         if target.is_empty() {
             return Ok(());
         }
-        if let Some(mapping) = self.mapping().filter(|_| self.is_read_fast() || target.len() <= FEW) {
+        if let Some(mapping) = self.mapping().filter(|_| self.is_read_fast() || target.len() <= MAX_SLOW_READ) {
             if let Some(waits) = stream.pending_wait()? {
                 waits.wait(None)?;
             }
@@ -87,11 +87,11 @@ impl Block {
         }
         if target.len() <= SMALL {
             let slot = self.allocator().slot(Direction::ToHost, SlotSize::Small, target.len())?;
-            return self.send_down(stream, offset, target, slot)?.arrive().map(drop);
+            return self.record_download(stream, offset, target, slot)?.finish().map(drop);
         }
-        let plan = Plan::new(target.len(), self.allocator().crew().n_threads());
+        let plan = ChunkPlan::new(target.len(), self.allocator().copy_threads().n_threads());
         let places = (offset..).step_by(plan.chunk);
-        let work = Work::new(self, stream, plan, places.zip(target.chunks_mut(plan.chunk)));
+        let work = ParallelCopy::new(self, stream, plan, places.zip(target.chunks_mut(plan.chunk)));
         work.run(|| work.send_and_empty())
     }
 
@@ -126,9 +126,14 @@ impl Block {
     }
 
     /// Records the copy of what a slot was filled with.
-    fn send_up<'a>(&self, stream: &Stream, offset: u64, Filled { slot, part }: Filled<'a>) -> Result<BorrowedSlot<'a>> {
+    fn record_upload<'a>(
+        &self,
+        stream: &Stream,
+        offset: u64,
+        FilledSlot { slot, part }: FilledSlot<'a>,
+    ) -> Result<BorrowedSlot<'a>> {
         let size = part.end - part.start;
-        let copy = Copy {
+        let copy = BlockCopy {
             accesses: [slot.read(part.clone()), self.write(offset..offset + size, Stage::Transfer)],
             region: vk::BufferCopy {
                 src_offset: slot.buffer_offset() + part.start,
@@ -145,15 +150,15 @@ impl Block {
     }
 
     /// Records a copy to a slot, to be copied on to `target` when it has arrived there.
-    fn send_down<'a, 't>(
+    fn record_download<'a, 't>(
         &self,
         stream: &Stream,
         offset: u64,
         target: &'t mut [u8],
         slot: BorrowedSlot<'a>,
-    ) -> Result<OnItsWay<'a, 't>> {
+    ) -> Result<PendingDownload<'a, 't>> {
         let size = len(target);
-        let copy = Copy {
+        let copy = BlockCopy {
             accesses: [self.read(offset..offset + size, Stage::Transfer), slot.write(0..size)],
             region: vk::BufferCopy {
                 src_offset: self.buffer_offset() + offset,
@@ -164,9 +169,9 @@ impl Block {
             dst: slot.buffer(),
             host_reads: true,
         };
-        // SAFETY: as in `send_up`.
+        // SAFETY: as in `record_upload`.
         unsafe { copy.send(stream, self.way_over_the_bus(Direction::ToHost)) }?;
-        Ok(OnItsWay { slot, target })
+        Ok(PendingDownload { slot, target })
     }
 
     /// The way a copy between this block and host memory goes, if it crosses the bus.
@@ -189,13 +194,13 @@ impl Block {
                 return Ok(false);
             }
         }
-        mapping.open(self.device(), range, Opening::Overwrite)?;
+        mapping.invalidate(self.device(), range, HostIntent::Overwrite)?;
         let address = self.address(mapping, range.start, source.len())?;
         // SAFETY: the mapping holds the range, as `address` checked. While the hold stands, neither the device nor
         // another thread touches it.
         let target = unsafe { slice::from_raw_parts_mut(address, source.len()) };
-        copy_together(self.allocator().crew(), source, target);
-        mapping.close(self.device(), range)?;
+        copy_together(self.allocator().copy_threads(), source, target);
+        mapping.flush(self.device(), range)?;
         Ok(true)
     }
 
@@ -217,24 +222,24 @@ impl Block {
     /// Until the call returns, neither the device nor another thread writes the bytes: earlier writes were waited for.
     pub(crate) unsafe fn read_mapped(&self, mapping: Mapping, offset: u64, target: &mut [u8]) -> Result<()> {
         let address = self.address(mapping, offset, target.len())?;
-        mapping.open(self.device(), &(offset..offset + len(target)), Opening::Look)?;
+        mapping.invalidate(self.device(), &(offset..offset + len(target)), HostIntent::Access)?;
         // SAFETY: the mapping holds the range, as `address` checked, and the caller promises that nothing writes it.
         let source = unsafe { slice::from_raw_parts(address.cast_const(), target.len()) };
-        copy_together(self.allocator().crew(), source, target);
+        copy_together(self.allocator().copy_threads(), source, target);
         Ok(())
     }
 }
 
 /// Copies one slice to another of the same length, by several threads if it is long.
-fn copy_together(crew: &Crew, source: &[u8], target: &mut [u8]) {
-    let n = n_threads(source.len(), crew.n_threads());
+fn copy_together(copy_threads: &CopyThreads, source: &[u8], target: &mut [u8]) {
+    let n = n_threads(source.len(), copy_threads.n_threads());
     if n == 1 {
         return target.copy_from_slice(source);
     }
     let part = source.len().div_ceil(n);
     let parts = Mutex::new(Rank::CopyProgress, target.chunks_mut(part).zip(source.chunks(part)));
     let next = || lock(&parts).next();
-    crew.run(n, &|| {
+    copy_threads.run(n, &|| {
         while let Some((target, source)) = next() {
             target.copy_from_slice(source);
         }
@@ -242,17 +247,17 @@ fn copy_together(crew: &Crew, source: &[u8], target: &mut [u8]) {
 }
 
 /// Bytes that the device copies to a slot, and where they are to go then.
-struct OnItsWay<'a, 't> {
+struct PendingDownload<'a, 't> {
     slot: BorrowedSlot<'a>,
     target: &'t mut [u8],
 }
 
-impl<'a> OnItsWay<'a, '_> {
+impl<'a> PendingDownload<'a, '_> {
     /// Waits for the bytes and copies them out. The slot is free then.
-    fn arrive(mut self) -> Result<BorrowedSlot<'a>> {
+    fn finish(mut self) -> Result<BorrowedSlot<'a>> {
         let part = 0..len(self.target);
         self.slot.wait_for_copies(part.clone(), Mode::Read)?;
-        self.slot.open(&part)?;
+        self.slot.invalidate(&part)?;
         // SAFETY: the only work that was recorded with the part was just waited for.
         self.target.copy_from_slice(unsafe { self.slot.bytes(&part) });
         Ok(self.slot)
@@ -260,16 +265,16 @@ impl<'a> OnItsWay<'a, '_> {
 }
 
 /// A large copy that several threads carry out. An item of `C` is where a chunk lies in the block, and the chunk.
-struct Work<'a, C> {
+struct ParallelCopy<'a, C> {
     block: &'a Arc<Block>,
     stream: &'a Stream,
-    plan: Plan,
-    progress: Mutex<Progress<C>>,
+    plan: ChunkPlan,
+    progress: Mutex<CopyProgress<C>>,
     /// Held while a chunk is sent.
     turn: Mutex<()>,
 }
 
-struct Progress<C> {
+struct CopyProgress<C> {
     /// The chunks that nobody has taken.
     chunks: C,
     /// Why no more are taken.
@@ -278,16 +283,16 @@ struct Progress<C> {
     starved: Option<Error>,
 }
 
-impl<'a, C: Iterator + Send> Work<'a, C> {
-    fn new(block: &'a Arc<Block>, stream: &'a Stream, plan: Plan, chunks: C) -> Self {
-        let progress = Mutex::new(Rank::CopyProgress, Progress { chunks, failed: None, starved: None });
+impl<'a, C: Iterator + Send> ParallelCopy<'a, C> {
+    fn new(block: &'a Arc<Block>, stream: &'a Stream, plan: ChunkPlan, chunks: C) -> Self {
+        let progress = Mutex::new(Rank::CopyProgress, CopyProgress { chunks, failed: None, starved: None });
         Self { block, stream, plan, progress, turn: Mutex::new(Rank::CopyTurn, ()) }
     }
 
     /// Runs `share` on each thread. It takes a slot before its first chunk, so a thread without a slot leaves its share
     /// to the others.
     fn run(&self, share: impl Fn() -> Result<()> + Sync) -> Result<()> {
-        self.block.allocator().crew().run(self.plan.n_threads, &|| {
+        self.block.allocator().copy_threads().run(self.plan.n_threads, &|| {
             if let Err(error) = share() {
                 lock(&self.progress).failed.get_or_insert(error);
             }
@@ -309,7 +314,7 @@ impl<'a, C: Iterator + Send> Work<'a, C> {
     /// ten: so they try for as long as all others may take.
     fn send<T>(&self, send: impl FnOnce() -> Result<T>) -> Result<T> {
         let _later = DropLater::begin(); // Until the turn is over: it ends last.
-        let turn = (0..MAX_TRIES).find_map(|_| {
+        let turn = (0..MAX_SPINS).find_map(|_| {
             let turn = self.turn.try_lock();
             if turn.is_none() {
                 std::hint::spin_loop();
@@ -343,7 +348,7 @@ impl<'a, C: Iterator + Send> Work<'a, C> {
     }
 }
 
-impl<'s, C: Iterator<Item = (u64, &'s [u8])> + Send> Work<'_, C> {
+impl<'s, C: Iterator<Item = (u64, &'s [u8])> + Send> ParallelCopy<'_, C> {
     /// A thread's share of an upload.
     fn fill_and_send(&self) -> Result<()> {
         let mut most = self.plan.slots_each;
@@ -364,13 +369,13 @@ impl<'s, C: Iterator<Item = (u64, &'s [u8])> + Send> Work<'_, C> {
                 }
             };
             let filled = slot.fill(chunk)?;
-            sent.push_back(self.send(|| self.block.send_up(self.stream, offset, filled))?);
+            sent.push_back(self.send(|| self.block.record_upload(self.stream, offset, filled))?);
         }
         Ok(())
     }
 }
 
-impl<'t, C: Iterator<Item = (u64, &'t mut [u8])> + Send> Work<'_, C> {
+impl<'t, C: Iterator<Item = (u64, &'t mut [u8])> + Send> ParallelCopy<'_, C> {
     /// A thread's share of a download.
     fn send_and_empty(&self) -> Result<()> {
         let mut most = self.plan.slots_each;
@@ -383,11 +388,11 @@ impl<'t, C: Iterator<Item = (u64, &'t mut [u8])> + Send> Work<'_, C> {
             if let Some(slot) = ready.take()
                 && let Some((offset, chunk)) = self.next()
             {
-                sent.push_back(self.send(|| self.block.send_down(self.stream, offset, chunk, slot))?);
+                sent.push_back(self.send(|| self.block.record_download(self.stream, offset, chunk, slot))?);
                 continue;
             }
             let Some(oldest) = sent.pop_front() else { return Ok(()) };
-            ready = Some(oldest.arrive()?);
+            ready = Some(oldest.finish()?);
         }
     }
 }

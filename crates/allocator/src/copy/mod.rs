@@ -73,7 +73,7 @@ impl Block {
         offset: u64,
         source: &Arc<Self>,
         range: Range<u64>,
-    ) -> Result<Option<Copy>> {
+    ) -> Result<Option<BlockCopy>> {
         let size =
             range.end.checked_sub(range.start).ok_or(Error::ReversedRange { start: range.start, end: range.end })?;
         let from = source.check_range(range.start, size)?;
@@ -86,7 +86,7 @@ impl Block {
         if size == 0 {
             return Ok(None);
         }
-        Ok(Some(Copy {
+        Ok(Some(BlockCopy {
             accesses: [source.read(from, Stage::Transfer), self.write(to, Stage::Transfer)],
             region: vk::BufferCopy {
                 src_offset: source.buffer_offset() + range.start,
@@ -119,7 +119,7 @@ impl Block {
         self.send_fill(stream, &fill)
     }
 
-    fn send_fill(&self, stream: &Stream, fill: &Fill) -> Result<()> {
+    fn send_fill(&self, stream: &Stream, fill: &BlockFill) -> Result<()> {
         let record = |recorder: &mut Recorder<'_>| {
             // SAFETY: the buffer outlives its last use, which is recorded with the access.
             unsafe { fill.record(recorder) };
@@ -130,7 +130,7 @@ impl Block {
     }
 
     /// Checks a fill; nothing if there is nothing to fill.
-    pub(crate) fn checked_fill(&self, device: &Arc<Device>, pattern: u32) -> Result<Option<Fill>> {
+    pub(crate) fn checked_fill(&self, device: &Arc<Device>, pattern: u32) -> Result<Option<BlockFill>> {
         check_same_device(device, self.device())?;
         self.check_alive()?;
         if self.size() == 0 {
@@ -141,16 +141,16 @@ impl Block {
         self.fill_of(&whole, self.write(0..u64::MAX, Stage::Transfer), pattern).map(Some)
     }
 
-    fn fill_of(&self, range: &Range<u64>, access: Access, pattern: u32) -> Result<Fill> {
+    fn fill_of(&self, range: &Range<u64>, access: Access, pattern: u32) -> Result<BlockFill> {
         let bytes = self.binding(range)?;
         let (dst, offset, size) = (bytes.buffer, bytes.offset, bytes.range);
-        Ok(Fill { accesses: [access], dst, offset, size, pattern, host_reads: self.is_mapped() })
+        Ok(BlockFill { accesses: [access], dst, offset, size, pattern, host_reads: self.is_mapped() })
     }
 }
 
 /// A copy between blocks that was checked.
 #[derive(Debug)]
-pub(crate) struct Copy {
+pub(crate) struct BlockCopy {
     pub(crate) accesses: [Access; 2],
     region: vk::BufferCopy,
     src: vk::Buffer,
@@ -158,7 +158,7 @@ pub(crate) struct Copy {
     host_reads: bool,
 }
 
-impl Copy {
+impl BlockCopy {
     /// Records the copy on a stream; given a direction, as one over the bus.
     ///
     /// # Safety
@@ -192,7 +192,7 @@ impl Copy {
 
 /// A fill of a block that was checked.
 #[derive(Debug)]
-pub(crate) struct Fill {
+pub(crate) struct BlockFill {
     pub(crate) accesses: [Access; 1],
     dst: vk::Buffer,
     offset: u64,
@@ -201,7 +201,7 @@ pub(crate) struct Fill {
     host_reads: bool,
 }
 
-impl Fill {
+impl BlockFill {
     /// # Safety
     ///
     /// The block that it was checked for is alive, and outlives the recorded command.

@@ -165,7 +165,7 @@ impl<'a> Registered<'a> {
     ) -> Result<()> {
         self.check(&range)?;
         target.check_range(offset, range.len() as u64)?;
-        self.settle()?;
+        self.finish_staged()?;
         for part in self.parts(&range) {
             let to = offset + (part.start - range.start) as u64;
             match self.pages_of(&part) {
@@ -201,7 +201,7 @@ impl<'a> Registered<'a> {
             if let Some((block, pages)) = self.pages_of(&part) {
                 block.copy_from_block(stream, pages.start, source, bytes)?;
             } else if bytes.end - bytes.start > MAX_PENDING {
-                self.settle()?;
+                self.finish_staged()?;
                 source.copy_to_host(stream, from, self.staged_mut(&part))?;
             } else {
                 let staging = self.allocator.allocate(bytes.end - bytes.start, MemoryKind::Pinned)?;
@@ -235,7 +235,7 @@ impl<'a> Registered<'a> {
     }
 
     fn wait(&mut self, mode: Mode) -> Result<()> {
-        self.settle()?;
+        self.finish_staged()?;
         self.allocator.device().check_lost()?;
         match &self.imported {
             Some((_, block)) => block.wait_for_uses(&(0..block.size()), mode),
@@ -244,7 +244,7 @@ impl<'a> Registered<'a> {
     }
 
     /// Finishes the copies that have come as far as staging memory.
-    fn settle(&mut self) -> Result<()> {
+    fn finish_staged(&mut self) -> Result<()> {
         while let Some(StagedCopy { staging, part }) = self.pending.front().cloned() {
             staging.wait_for_uses(&(0..staging.size()), Mode::Read)?;
             let mapping = staging.mapping().ok_or(Error::NotOnHost { kind: staging.kind() })?;
@@ -263,7 +263,7 @@ impl<'a> Registered<'a> {
             (self.imported, self.pending) = (None, VecDeque::new());
             return Err(forked.into());
         }
-        let settled = self.settle();
+        let settled = self.finish_staged();
         let Some((_, block)) = self.imported.take() else { return settled };
         let waited = until_idle(&block);
         let block = Arc::into_inner(block).expect("nobody else was given it");

@@ -3,7 +3,7 @@
 //! Garbage is *eligible* when the work that used it is over, and *due* when too much of it waits; see
 //! [`PendingLimits`]. Generic over what completes and what is thrown away, so that the one rule that matters, *never
 //! early*, is tested with a counter for a clock. The queue only says what may be freed: freeing and waiting are
-//! `deferred.rs`. Each entry is parked at one use at a time, so that asking costs a question a clock and not one an
+//! `deferred.rs`. Each entry is waiting at one use at a time, so that asking costs a question a clock and not one an
 //! entry.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -14,10 +14,10 @@ pub(crate) trait Completion: Clone {
     /// What asking can fail with.
     type Error;
     /// Names a clock.
-    type Clock: Copy + Eq + Hash;
+    type Timeline: Copy + Eq + Hash;
 
     /// Its clock.
-    fn clock(&self) -> Self::Clock;
+    fn timeline(&self) -> Self::Timeline;
 
     /// The value at which it is complete.
     fn value(&self) -> u64;
@@ -28,8 +28,8 @@ pub(crate) trait Completion: Clone {
 
 /// Garbage and the last uses that must be over before it is freed.
 #[derive(Debug)]
-struct Entry<C, T> {
-    /// Those that may not be over. The entry is parked at the last.
+struct CleanupEntry<C, T> {
+    /// Those that may not be over. The entry is waiting at the last.
     last_uses: Vec<C>,
     heap: usize,
     bytes: u64,
@@ -39,10 +39,10 @@ struct Entry<C, T> {
 /// Garbage in the order in which it was dropped.
 #[derive(Debug)]
 pub(crate) struct CleanupQueue<C: Completion, T> {
-    /// By place in that order.
-    entries: BTreeMap<u64, Entry<C, T>>,
+    /// By index in that order.
+    entries: BTreeMap<u64, CleanupEntry<C, T>>,
     /// For each clock the value that an entry waits for, and the entry.
-    parked: HashMap<C::Clock, BTreeSet<(u64, u64)>>,
+    waiting: HashMap<C::Timeline, BTreeSet<(u64, u64)>>,
     /// The entries that nothing uses any more.
     eligible: BTreeSet<u64>,
     /// Bytes on each heap.
@@ -52,22 +52,22 @@ pub(crate) struct CleanupQueue<C: Completion, T> {
 
 impl<C: Completion, T> Default for CleanupQueue<C, T> {
     fn default() -> Self {
-        let (entries, parked, eligible) = (BTreeMap::new(), HashMap::new(), BTreeSet::new());
-        Self { entries, parked, eligible, bytes: Vec::new(), next: 0 }
+        let (entries, waiting, eligible) = (BTreeMap::new(), HashMap::new(), BTreeSet::new());
+        Self { entries, waiting, eligible, bytes: Vec::new(), next: 0 }
     }
 }
 
 impl<C: Completion, T> CleanupQueue<C, T> {
     /// Adds garbage of `bytes` bytes on that heap, which is free once all of `last_uses` are complete. Asks nobody.
     pub(crate) fn push(&mut self, last_uses: Vec<C>, heap: usize, bytes: u64, garbage: T) {
-        let place = self.next;
+        let index = self.next;
         self.next += 1;
         if self.bytes.len() <= heap {
             self.bytes.resize(heap + 1, 0);
         }
         self.bytes[heap] += bytes;
-        self.entries.insert(place, Entry { last_uses, heap, bytes, garbage });
-        self.park(place);
+        self.entries.insert(index, CleanupEntry { last_uses, heap, bytes, garbage });
+        self.wait_on_last(index);
     }
 
     /// How many entries wait, and their bytes.
@@ -88,13 +88,13 @@ impl<C: Completion, T> CleanupQueue<C, T> {
     /// Finds out what is eligible. An entry that cannot be asked about stays as it is.
     ///
     /// Clocks go at their own pace, so a busy entry holds back none of another clock.
-    pub(crate) fn settle(&mut self) -> Result<(), C::Error> {
+    pub(crate) fn poll(&mut self) -> Result<(), C::Error> {
         let mut failed = Ok(());
-        let mut clocks: Vec<_> = self.parked.keys().copied().collect();
+        let mut clocks: Vec<_> = self.waiting.keys().copied().collect();
         while let Some(clock) = clocks.pop() {
-            while let Some(&(value, place)) = self.parked.get(&clock).and_then(BTreeSet::first) {
-                let uses = &mut self.entries.get_mut(&place).expect("what is parked is there").last_uses;
-                match uses.last().expect("it is parked at its last").is_complete() {
+            while let Some(&(value, index)) = self.waiting.get(&clock).and_then(BTreeSet::first) {
+                let uses = &mut self.entries.get_mut(&index).expect("what is waiting is there").last_uses;
+                match uses.last().expect("it is waiting at its last").is_complete() {
                     Ok(true) => uses.pop(),
                     Ok(false) => break,
                     Err(error) => {
@@ -102,11 +102,11 @@ impl<C: Completion, T> CleanupQueue<C, T> {
                         break;
                     }
                 };
-                self.parked.get_mut(&clock).expect("just looked into").remove(&(value, place));
-                clocks.extend(self.park(place));
+                self.waiting.get_mut(&clock).expect("just looked into").remove(&(value, index));
+                clocks.extend(self.wait_on_last(index));
             }
-            if self.parked.get(&clock).is_some_and(BTreeSet::is_empty) {
-                self.parked.remove(&clock);
+            if self.waiting.get(&clock).is_some_and(BTreeSet::is_empty) {
+                self.waiting.remove(&clock);
             }
         }
         failed
@@ -114,25 +114,25 @@ impl<C: Completion, T> CleanupQueue<C, T> {
 
     /// Takes out the oldest entry that is known to be eligible.
     pub(crate) fn take_eligible(&mut self) -> Option<T> {
-        let place = self.eligible.pop_first()?;
-        self.take(place)
+        let index = self.eligible.pop_first()?;
+        self.take(index)
     }
 
     /// Takes out everything, used or not: for when the device itself is known to be done.
     pub(crate) fn take_all(&mut self) -> Vec<T> {
-        self.parked.clear();
+        self.waiting.clear();
         self.eligible.clear();
         self.bytes.clear();
         std::mem::take(&mut self.entries).into_values().map(|entry| entry.garbage).collect()
     }
 
     /// What to wait for until everything that is there now is eligible: one point a clock.
-    pub(crate) fn last_of_all(&self) -> Vec<C> {
+    pub(crate) fn last_uses(&self) -> Vec<C> {
         latest(self.entries.values())
     }
 
     /// What to wait for until the oldest entries of that heap that together have so many bytes are eligible.
-    pub(crate) fn last_of_enough(&self, heap: usize, bytes: u64) -> Vec<C> {
+    pub(crate) fn last_uses_of_oldest(&self, heap: usize, bytes: u64) -> Vec<C> {
         let mut sum = 0_u64;
         latest(self.entries.values().filter(|entry| entry.heap == heap).take_while(|entry| {
             let is_needed = sum < bytes;
@@ -147,28 +147,28 @@ impl<C: Completion, T> CleanupQueue<C, T> {
     }
 
     /// Parks an entry at its last use and returns the clock; without one, it is eligible.
-    fn park(&mut self, place: u64) -> Option<C::Clock> {
-        let Some(last) = self.entries[&place].last_uses.last() else {
-            self.eligible.insert(place);
+    fn wait_on_last(&mut self, index: u64) -> Option<C::Timeline> {
+        let Some(last) = self.entries[&index].last_uses.last() else {
+            self.eligible.insert(index);
             return None;
         };
-        let clock = last.clock();
-        self.parked.entry(clock).or_default().insert((last.value(), place));
+        let clock = last.timeline();
+        self.waiting.entry(clock).or_default().insert((last.value(), index));
         Some(clock)
     }
 
-    fn take(&mut self, place: u64) -> Option<T> {
-        let entry = self.entries.remove(&place)?;
+    fn take(&mut self, index: u64) -> Option<T> {
+        let entry = self.entries.remove(&index)?;
         self.bytes[entry.heap] -= entry.bytes;
         Some(entry.garbage)
     }
 }
 
 /// The latest of the entries' uses on each clock.
-fn latest<'a, C: Completion + 'a, T: 'a>(entries: impl Iterator<Item = &'a Entry<C, T>>) -> Vec<C> {
-    let mut by_clock = HashMap::<C::Clock, &C>::new();
+fn latest<'a, C: Completion + 'a, T: 'a>(entries: impl Iterator<Item = &'a CleanupEntry<C, T>>) -> Vec<C> {
+    let mut by_clock = HashMap::<C::Timeline, &C>::new();
     for last in entries.flat_map(|entry| &entry.last_uses) {
-        let known = by_clock.entry(last.clock()).or_insert(last);
+        let known = by_clock.entry(last.timeline()).or_insert(last);
         if known.value() < last.value() {
             *known = last;
         }

@@ -1,4 +1,4 @@
-//! Holding real frees back: how many guards of `defer_cleanup` live.
+//! LiveBlock real frees back: how many guards of `defer_cleanup` live.
 //!
 //! A count and nothing else, so a guard that is leaked holds frees back for good and can do no more harm: what it holds
 //! back is still freed before memory runs out, and when the allocator ends.
@@ -34,11 +34,11 @@ impl fmt::Debug for DeferCleanup {
 
 /// Whether frees are held back. Clones count together.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Hold(Arc<AtomicUsize>);
+pub(crate) struct DeferCount(Arc<AtomicUsize>);
 
-impl Hold {
+impl DeferCount {
     /// Holds until the guard, and every other one, is dropped. Nothing is freed at that moment.
-    pub(crate) fn begin(&self) -> DeferCleanup {
+    pub(crate) fn guard(&self) -> DeferCleanup {
         self.0.fetch_add(1, Ordering::Relaxed);
         let n_guards = Arc::clone(&self.0);
         DeferCleanup::new(move || {
@@ -46,7 +46,7 @@ impl Hold {
         })
     }
 
-    pub(crate) fn is_on(&self) -> bool {
+    pub(crate) fn is_active(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }
 }
@@ -59,33 +59,33 @@ mod tests {
     fn only_the_last_end_ends_it() {
         // In either order, and from other threads.
         for drop_outer_first in [false, true] {
-            let hold = Hold::default();
-            let (outer, inner) = (hold.begin(), hold.clone().begin());
+            let count = DeferCount::default();
+            let (outer, inner) = (count.guard(), count.clone().guard());
             let (first, last) = if drop_outer_first { (outer, inner) } else { (inner, outer) };
             std::thread::spawn(move || drop(first)).join().unwrap();
-            assert!(hold.is_on(), "one is left");
+            assert!(count.is_active(), "one is left");
             drop(last);
-            assert!(!hold.is_on());
+            assert!(!count.is_active());
         }
     }
 
     #[test]
     fn a_panic_ends_it_too() {
-        let hold = Hold::default();
-        let held = hold.clone();
+        let count = DeferCount::default();
+        let held = count.clone();
         let outcome = std::panic::catch_unwind(move || {
-            let _guard = held.begin();
+            let _guard = held.guard();
             panic!("in the middle");
         });
-        assert!(outcome.is_err() && !hold.is_on());
+        assert!(outcome.is_err() && !count.is_active());
     }
 
     #[test]
     #[cfg_attr(miri, ignore = "it leaks on purpose")]
     fn a_leaked_guard_holds_for_good() {
-        let hold = Hold::default();
-        std::mem::forget(hold.begin());
-        drop(hold.begin());
-        assert!(hold.is_on());
+        let count = DeferCount::default();
+        std::mem::forget(count.guard());
+        drop(count.guard());
+        assert!(count.is_active());
     }
 }

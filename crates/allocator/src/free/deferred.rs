@@ -15,10 +15,10 @@ use vkarray_driver::lock::{Mutex, MutexGuard, Rank, assert_none_held};
 use vkarray_driver::{Device, Error as DriverError, Point};
 
 use super::cleanup_queue::{CleanupQueue, Completion, HeapLimits};
-use super::defer_guard::Hold;
+use super::defer_guard::DeferCount;
 use super::pending_limits::PendingLimits;
 use crate::error::{Error, Result};
-use crate::oom::{PendingOn, Taken};
+use crate::oom::{PendingOn, StepOutcome};
 
 /// How long a drain waits for work, and asks a driver that refuses to say whether it is done.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -28,10 +28,10 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 impl Completion for Point {
     type Error = DriverError;
-    type Clock = usize;
+    type Timeline = usize;
 
     /// The timeline's address: the point keeps it alive.
-    fn clock(&self) -> usize {
+    fn timeline(&self) -> usize {
         Arc::as_ptr(self.timeline()).addr()
     }
 
@@ -49,16 +49,16 @@ impl Completion for Point {
 pub(crate) struct Deferred<T> {
     queue: Mutex<CleanupQueue<Point, T>>,
     limits: HeapLimits,
-    hold: Hold,
+    deferrals: DeferCount,
     device: Arc<Device>,
 }
 
 impl<T> Deferred<T> {
-    /// Frees what is over `limits`, except while `hold` is on.
-    pub(crate) fn new(device: &Arc<Device>, limits: PendingLimits, hold: Hold) -> Self {
+    /// Frees what is over `limits`, except while `deferrals` is on.
+    pub(crate) fn new(device: &Arc<Device>, limits: PendingLimits, deferrals: DeferCount) -> Self {
         let limits = limits.on(&device.info().memory_heaps);
         let queue = Mutex::new(Rank::CleanupQueue, CleanupQueue::default());
-        Self { queue, limits, hold, device: Arc::clone(device) }
+        Self { queue, limits, deferrals, device: Arc::clone(device) }
     }
 
     /// Adds garbage of `bytes` bytes on that heap, which may be freed once all of `last_uses` are over. Frees nothing.
@@ -79,7 +79,7 @@ impl<T> Deferred<T> {
     /// If more waits than may, frees what the device is done with. Never blocks.
     pub(crate) fn free_due(&self, free: impl FnMut(T)) -> Result<()> {
         self.device.check_process()?;
-        if self.hold.is_on() || !self.queue().is_due(&self.limits) {
+        if self.deferrals.is_active() || !self.queue().is_due(&self.limits) {
             return Ok(());
         }
         self.free_eligible(free).map(drop)
@@ -88,29 +88,29 @@ impl<T> Deferred<T> {
     /// Frees what the device is done with, due or not, unless it is held back. Never blocks.
     pub(crate) fn try_flush(&self, free: impl FnMut(T)) -> Result<()> {
         self.device.check_process()?;
-        if self.hold.is_on() { Ok(()) } else { self.free_eligible(free).map(drop) }
+        if self.deferrals.is_active() { Ok(()) } else { self.free_eligible(free).map(drop) }
     }
 
     /// Frees everything, unless it is held back: waits until the device is done with what was there before the call.
     pub(crate) fn flush(&self, free: impl FnMut(T)) -> Result<()> {
         self.device.check_process()?;
-        if self.hold.is_on() {
+        if self.deferrals.is_active() {
             return Ok(());
         }
         // Nothing is locked here: waiting may send work, and other threads may drop blocks.
-        let last_uses = self.queue().last_of_all();
+        let last_uses = self.queue().last_uses();
         last_uses.iter().try_for_each(|last| last.wait(None))?;
         self.free_eligible(free).map(drop)
     }
 
     /// For when memory runs out: frees what the device is done with, held back or not as asked.
-    pub(crate) fn reclaim(&self, held_back: bool, free: impl FnMut(T)) -> Result<Taken> {
+    pub(crate) fn reclaim(&self, held_back: bool, free: impl FnMut(T)) -> Result<StepOutcome> {
         self.device.check_process()?;
-        if self.hold.is_on() != held_back {
-            return Ok(if held_back { Taken::Absent } else { Taken::Nothing });
+        if self.deferrals.is_active() != held_back {
+            return Ok(if held_back { StepOutcome::Absent } else { StepOutcome::Nothing });
         }
         let n_freed = self.free_eligible(free)?;
-        Ok(if n_freed == 0 { Taken::Nothing } else { Taken::Relieved })
+        Ok(if n_freed == 0 { StepOutcome::Nothing } else { StepOutcome::Relieved })
     }
 
     /// For when memory runs out: waits, for `limit` at most, until the oldest garbage of that heap with so many bytes
@@ -121,20 +121,20 @@ impl<T> Deferred<T> {
         bytes: u64,
         limit: Duration,
         free: impl FnMut(T),
-    ) -> Result<Taken> {
+    ) -> Result<StepOutcome> {
         self.device.check_process()?;
-        let last_uses = self.queue().last_of_enough(heap, bytes);
+        let last_uses = self.queue().last_uses_of_oldest(heap, bytes);
         self.wait_and_free(&last_uses, limit, free)
     }
 
     /// For when memory runs out: as before, with all there is.
-    pub(crate) fn wait_for_all(&self, limit: Duration, free: impl FnMut(T)) -> Result<Taken> {
+    pub(crate) fn wait_for_all(&self, limit: Duration, free: impl FnMut(T)) -> Result<StepOutcome> {
         self.device.check_process()?;
-        let last_uses = self.queue().last_of_all();
+        let last_uses = self.queue().last_uses();
         self.wait_and_free(&last_uses, limit, free)
     }
 
-    fn wait_and_free(&self, last_uses: &[Point], limit: Duration, free: impl FnMut(T)) -> Result<Taken> {
+    fn wait_and_free(&self, last_uses: &[Point], limit: Duration, free: impl FnMut(T)) -> Result<StepOutcome> {
         let begun = Instant::now();
         let waited = last_uses.iter().try_for_each(|last| last.wait(Some(limit.saturating_sub(begun.elapsed()))));
         let timed_out = match waited {
@@ -143,14 +143,14 @@ impl<T> Deferred<T> {
         };
         let n_freed = self.free_eligible(free)?;
         Ok(match n_freed {
-            _ if timed_out => Taken::TimedOut,
-            0 => Taken::Nothing,
-            _ => Taken::Relieved,
+            _ if timed_out => StepOutcome::TimedOut,
+            0 => StepOutcome::Nothing,
+            _ => StepOutcome::Relieved,
         })
     }
 
     /// How many entries wait, and for which streams.
-    pub(crate) fn waiting(&self) -> (usize, Vec<PendingOn>) {
+    pub(crate) fn pending_by_stream(&self) -> (usize, Vec<PendingOn>) {
         let mut by_stream = BTreeMap::<Option<u64>, u64>::new();
         let queue = self.queue();
         for (last_uses, bytes) in queue.iter() {
@@ -179,7 +179,7 @@ impl<T> Deferred<T> {
                 Err(Error::Driver(refused)) if refused.is_out_of_memory() && !left.is_zero() => thread::sleep(PAUSE),
                 Err(error @ Error::CleanupPanicked { .. }) => tracing::error!(%error, "all the same, it is freed"),
                 Err(error) => return Err(error),
-                Ok(Taken::TimedOut) => return Err(DriverError::Timeout { waited: begun.elapsed() }.into()),
+                Ok(StepOutcome::TimedOut) => return Err(DriverError::Timeout { waited: begun.elapsed() }.into()),
                 Ok(_) if self.pending().0 == 0 => return Ok(()),
                 Ok(_) => {} // A destructor dropped more.
             }
@@ -188,7 +188,7 @@ impl<T> Deferred<T> {
 
     /// Frees what the device is done with and says how many that were. What cannot be asked about stays.
     fn free_eligible(&self, free: impl FnMut(T)) -> Result<usize> {
-        let settled = self.queue().settle();
+        let settled = self.queue().poll();
         // Locked for each, and never while it is freed: whatever happens there, the rest is in the queue.
         let eligible = std::iter::from_fn(|| self.queue().take_eligible());
         let freed = free_each(eligible, free);

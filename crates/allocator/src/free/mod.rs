@@ -11,6 +11,6 @@ mod pending_limits;
 
 pub(crate) use cleanup_queue::HeapLimits;
 pub use defer_guard::DeferCleanup;
-pub(crate) use defer_guard::Hold;
+pub(crate) use defer_guard::DeferCount;
 pub(crate) use deferred::Deferred;
 pub use pending_limits::PendingLimits;

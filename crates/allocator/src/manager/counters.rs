@@ -19,7 +19,7 @@ pub struct KindCounters {
     pub free: u64,
     /// The largest of those ranges.
     pub largest_free: u64,
-    /// Taken from the driver.
+    /// StepOutcome from the driver.
     pub reserved: u64,
     /// Chunks taken from the driver.
     pub chunks: u64,

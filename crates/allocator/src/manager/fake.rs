@@ -10,8 +10,8 @@ use vkarray_driver::Device;
 use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
 use crate::manager::{Confidence, MemoryInfo, Pending};
-use crate::memory::{Holder, HostPointer, MemoryKind, MemoryPointer, Owner, PinnedMemory};
-use crate::oom::{LadderCounts, OutOfMemory, Shortage};
+use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner, PinnedMemory};
+use crate::oom::{OomCounts, OutOfMemory, Shortage};
 
 /// What a failing fake says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) struct Fake {
     n_failures: AtomicU32,
     failure: Mutex<Option<Failure>>,
     /// What was last said to be held, by its size, and by whom.
-    pub(super) last_set: Mutex<Option<(u64, Holder)>>,
+    pub(super) last_set: Mutex<Option<(u64, BlockLabel)>>,
 }
 
 impl Fake {
@@ -148,18 +148,18 @@ unsafe impl MemoryManager for Fake {
         counters
     }
 
-    fn ladder(&self) -> LadderCounts {
-        let mut counts = LadderCounts::default();
+    fn oom_counts(&self) -> OomCounts {
+        let mut counts = OomCounts::default();
         counts.failed = 8;
         counts
     }
 
-    fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
-        Some(Holder::new().with_label(format!("of {} bytes", memory.size())))
+    fn label(&self, memory: &MemoryPointer) -> Option<BlockLabel> {
+        Some(BlockLabel::new().with_name(format!("of {} bytes", memory.size())))
     }
 
-    fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
-        *self.last_set.lock().unwrap() = Some((memory.size(), holder));
+    fn set_label(&self, memory: &MemoryPointer, label: BlockLabel) {
+        *self.last_set.lock().unwrap() = Some((memory.size(), label));
     }
 
     fn usage(&self) -> Usage {

@@ -11,8 +11,8 @@ use vkarray_driver::Device;
 use super::{Counters, DeferCleanup, HostOptions, MemoryManager, PassthroughManager, Request, Usage};
 use crate::error::{Error, Result};
 use crate::manager::{MemoryInfo, Pending};
-use crate::memory::{Holder, HostPointer, MemoryKind, MemoryPointer, Owner};
-use crate::oom::LadderCounts;
+use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
+use crate::oom::OomCounts;
 
 /// Gives out host memory, pins that of the program, and refuses device memory.
 ///
@@ -127,15 +127,15 @@ unsafe impl<M: MemoryManager> MemoryManager for HostOnlyMemoryManager<M> {
         self.host.counters()
     }
 
-    fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
-        self.host.holder(memory)
+    fn label(&self, memory: &MemoryPointer) -> Option<BlockLabel> {
+        self.host.label(memory)
     }
 
-    fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
-        self.host.set_holder(memory, holder);
+    fn set_label(&self, memory: &MemoryPointer, label: BlockLabel) {
+        self.host.set_label(memory, label);
     }
 
-    fn ladder(&self) -> LadderCounts {
-        self.host.ladder()
+    fn oom_counts(&self) -> OomCounts {
+        self.host.oom_counts()
     }
 }

@@ -24,8 +24,8 @@ use vkarray_driver::Device;
 
 use crate::error::{Error, Result};
 use crate::free::DeferCleanup;
-use crate::memory::{Holder, HostPointer, MemoryKind, MemoryPointer, Owner};
-use crate::oom::LadderCounts;
+use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
+use crate::oom::OomCounts;
 
 pub use self::arena::ArenaManager;
 pub use self::counters::{Counters, KindCounters};
@@ -48,20 +48,20 @@ pub struct Request {
     /// [`MemoryKind::Device`] or [`MemoryKind::Shared`].
     pub kind: MemoryKind,
     /// Who wants it, for the report of memory running out.
-    pub holder: Holder,
+    pub label: BlockLabel,
 }
 
 impl Request {
     /// Asks for `size` bytes of that kind.
     #[must_use]
     pub fn new(size: u64, kind: MemoryKind) -> Self {
-        Self { size, kind, holder: Holder::new() }
+        Self { size, kind, label: BlockLabel::new() }
     }
 
     /// Says who wants it.
     #[must_use]
-    pub fn with_holder(mut self, holder: Holder) -> Self {
-        self.holder = holder;
+    pub fn with_label(mut self, label: BlockLabel) -> Self {
+        self.label = label;
         self
     }
 }
@@ -328,15 +328,15 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     }
 
     /// Who holds live memory of this manager; nothing if it does not keep that.
-    fn holder(&self, _memory: &MemoryPointer) -> Option<Holder> {
+    fn label(&self, _memory: &MemoryPointer) -> Option<BlockLabel> {
         None
     }
 
     /// Says who holds live memory of this manager from now on. One that makes no reports need not care.
-    fn set_holder(&self, _memory: &MemoryPointer, _holder: Holder) {}
+    fn set_label(&self, _memory: &MemoryPointer, _holder: BlockLabel) {}
 
     /// How often memory ran out so far, and what helped.
-    fn ladder(&self) -> LadderCounts {
-        LadderCounts::default()
+    fn oom_counts(&self) -> OomCounts {
+        OomCounts::default()
     }
 }

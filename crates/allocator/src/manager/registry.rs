@@ -109,10 +109,10 @@ pub(crate) fn check_version(manager: &dyn MemoryManager) -> Result<()> {
     Err(Error::InterfaceVersion { version, expected: INTERFACE_VERSION })
 }
 
-type MakeOurs = fn() -> Box<dyn MemoryManager>;
+type MakeBuiltIn = fn() -> Box<dyn MemoryManager>;
 
 /// What ours are called. An arena is not among them: the program has to end its frames, and makes it therefore.
-const OURS: [(&str, MakeOurs); 4] = [
+const BUILT_IN: [(&str, MakeBuiltIn); 4] = [
     (DEFAULT, || Box::new(PoolManager::new())),
     ("host-only", || Box::new(HostOnlyMemoryManager::new())),
     ("passthrough", || Box::new(PassthroughManager::new())),
@@ -139,7 +139,7 @@ impl Registry {
     }
 
     fn names(&self) -> Vec<String> {
-        let ours = OURS.iter().map(|(name, _)| (*name).to_owned());
+        let ours = BUILT_IN.iter().map(|(name, _)| (*name).to_owned());
         let mut names: Vec<_> = ours.chain(self.registered.keys().cloned()).collect();
         names.sort();
         names
@@ -154,7 +154,7 @@ impl Registry {
     }
 
     fn find(&self, name: &str, origin: &'static str) -> Result<ManagerFactory> {
-        if let Some((_, make)) = OURS.iter().find(|(ours, _)| *ours == name) {
+        if let Some((_, make)) = BUILT_IN.iter().find(|(ours, _)| *ours == name) {
             return Ok(ManagerFactory::new(|| Ok(make())));
         }
         let unknown = || Error::UnknownManager { name: name.to_owned(), origin, known: self.names() };

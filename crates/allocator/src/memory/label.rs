@@ -1,31 +1,38 @@
-//! Who holds memory: a label, a type of element and a shape, for the report of memory running out.
+//! Labels of memory: a name, a type of element and a shape, for the report of memory running out.
 //!
-//! Plain and cheap, since one is made for each array. Nothing else reads it: what an array is, is the ndarray crate's.
-//! The report is `out_of_memory.rs`.
+//! Small and copied in place, since one is made for each array. Only reports read it; arrays keep their own shape in the
+//! ndarray crate. The report is `oom/report.rs`.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The axes that a holder remembers; of further ones only that they are there.
+/// How many lengths of axes a label keeps. Of further axes it keeps only their number.
 const MAX_AXES: usize = 6;
 
-/// What a piece of memory is held for.
+/// What a piece of memory is used for, as reports show it.
+///
+/// ```
+/// use vkarray_allocator::BlockLabel;
+///
+/// let label = BlockLabel::array("f32", &[3, 4]).with_name("weights");
+/// assert_eq!(label.to_string(), "`weights`, f32 (3, 4)");
+/// ```
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Holder {
-    label: Option<Arc<str>>,
+pub struct BlockLabel {
+    name: Option<Arc<str>>,
     dtype: Option<&'static str>,
     axes: [usize; MAX_AXES],
     n_axes: usize,
 }
 
-impl Holder {
-    /// Memory of which nothing is known.
+impl BlockLabel {
+    /// A label of memory whose use is not known.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An array of that type and shape. Keeps the lengths of the first six axes.
+    /// A label of an array with that type of element and shape. Keeps the lengths of the first six axes.
     #[must_use]
     #[inline]
     pub fn array(dtype: &'static str, shape: &[usize]) -> Self {
@@ -33,20 +40,20 @@ impl Holder {
         for (axis, &len) in axes.iter_mut().zip(shape) {
             *axis = len;
         }
-        Self { label: None, dtype: Some(dtype), axes, n_axes: shape.len() }
+        Self { name: None, dtype: Some(dtype), axes, n_axes: shape.len() }
     }
 
-    /// Under a name that the program chose.
+    /// Adds a name that the program chose.
     #[must_use]
-    pub fn with_label(mut self, label: impl Into<Arc<str>>) -> Self {
-        self.label = Some(label.into());
+    pub fn with_name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.name = Some(name.into());
         self
     }
 
     /// The name that the program chose.
     #[must_use]
-    pub fn label(&self) -> Option<&str> {
-        self.label.as_deref()
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     /// The type of an array's elements.
@@ -68,28 +75,28 @@ impl Holder {
     }
 }
 
-impl Clone for Holder {
+impl Clone for BlockLabel {
     fn clone(&self) -> Self {
-        Self { label: self.label.clone(), ..*self }
+        Self { name: self.name.clone(), ..*self }
     }
 
-    /// Where neither has a label, which is most often, plain values are copied in place.
+    /// Where neither has a name, which is the common case, plain values are copied in place.
     #[inline]
     fn clone_from(&mut self, other: &Self) {
-        if self.label.is_some() || other.label.is_some() {
-            self.label.clone_from(&other.label);
+        if self.name.is_some() || other.name.is_some() {
+            self.name.clone_from(&other.name);
         }
         (self.dtype, self.axes, self.n_axes) = (other.dtype, other.axes, other.n_axes);
     }
 }
 
 /// `` `weights`, f32 (3, 4) ``, with the shape as NumPy prints it.
-impl fmt::Display for Holder {
+impl fmt::Display for BlockLabel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.label, self.dtype) {
+        match (&self.name, self.dtype) {
             (None, None) => return f.write_str("no array and no label"),
-            (Some(label), None) => return write!(f, "`{label}`"),
-            (Some(label), Some(dtype)) => write!(f, "`{label}`, {dtype} (")?,
+            (Some(name), None) => return write!(f, "`{name}`"),
+            (Some(name), Some(dtype)) => write!(f, "`{name}`, {dtype} (")?,
             (None, Some(dtype)) => write!(f, "{dtype} (")?,
         }
         for (i, len) in self.shape().iter().enumerate() {
@@ -109,25 +116,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_holder_reads_as_its_array() {
+    fn a_label_reads_as_its_array() {
         let cases = [
-            (Holder::new(), "no array and no label"),
-            (Holder::new().with_label("staging"), "`staging`"),
-            (Holder::array("f32", &[]), "f32 ()"),
-            (Holder::array("f32", &[7]), "f32 (7,)"),
-            (Holder::array("u8", &[3, 0, 4]).with_label("mask"), "`mask`, u8 (3, 0, 4)"),
-            (Holder::array("i64", &[1, 2, 3, 4, 5, 6]), "i64 (1, 2, 3, 4, 5, 6)"), // The most it keeps.
-            (Holder::array("i64", &[1, 2, 3, 4, 5, 6, 7]), "i64 (1, 2, 3, 4, 5, 6, …)"),
+            (BlockLabel::new(), "no array and no label"),
+            (BlockLabel::new().with_name("staging"), "`staging`"),
+            (BlockLabel::array("f32", &[]), "f32 ()"),
+            (BlockLabel::array("f32", &[7]), "f32 (7,)"),
+            (BlockLabel::array("u8", &[3, 0, 4]).with_name("mask"), "`mask`, u8 (3, 0, 4)"),
+            (BlockLabel::array("i64", &[1, 2, 3, 4, 5, 6]), "i64 (1, 2, 3, 4, 5, 6)"), // All lengths that are kept.
+            (BlockLabel::array("i64", &[1, 2, 3, 4, 5, 6, 7]), "i64 (1, 2, 3, 4, 5, 6, …)"),
         ];
-        for (holder, text) in cases {
-            assert_eq!(holder.to_string(), text);
+        for (label, text) in cases {
+            assert_eq!(label.to_string(), text);
         }
     }
 
     #[test]
-    fn a_holder_forgets_no_axis_that_it_can_keep() {
-        let holder = Holder::array("f32", &[1, 2, 3, 4, 5, 6, 7, 8]);
-        assert_eq!((holder.shape(), holder.ndim()), (&[1, 2, 3, 4, 5, 6][..], 8));
-        assert_eq!((holder.dtype(), holder.label()), (Some("f32"), None));
+    fn the_first_six_axes_are_kept() {
+        let label = BlockLabel::array("f32", &[1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!((label.shape(), label.ndim()), (&[1, 2, 3, 4, 5, 6][..], 8));
+        assert_eq!((label.dtype(), label.name()), (Some("f32"), None));
     }
 }

@@ -31,9 +31,9 @@ unsafe impl Sync for Mapping {}
 
 /// What the host is to do with bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Opening {
+pub(crate) enum HostIntent {
     /// Read them, or write some of them.
-    Look,
+    Access,
     /// Write every one of them before it reads any.
     Overwrite,
 }
@@ -98,13 +98,13 @@ impl Mapping {
     ///
     /// Those of the driver.
     #[inline]
-    pub(crate) fn open(&self, device: &Device, range: &Range<u64>, opening: Opening) -> Result<()> {
+    pub(crate) fn invalidate(&self, device: &Device, range: &Range<u64>, intent: HostIntent) -> Result<()> {
         if self.is_coherent() || range.is_empty() {
             return Ok(());
         }
-        let ranges: SmallVec<[_; 2]> = match opening {
-            Opening::Look => SmallVec::from_iter([whole_atoms(range, atom(device))]),
-            Opening::Overwrite => partial_atoms(range, atom(device)).into_iter().flatten().collect(),
+        let ranges: SmallVec<[_; 2]> = match intent {
+            HostIntent::Access => SmallVec::from_iter([whole_atoms(range, atom(device))]),
+            HostIntent::Overwrite => partial_atoms(range, atom(device)).into_iter().flatten().collect(),
         };
         if ranges.is_empty() {
             return Ok(());
@@ -121,7 +121,7 @@ impl Mapping {
     ///
     /// Those of the driver; the device must not use the bytes then.
     #[inline]
-    pub(crate) fn close(&self, device: &Device, range: &Range<u64>) -> Result<()> {
+    pub(crate) fn flush(&self, device: &Device, range: &Range<u64>) -> Result<()> {
         if self.is_coherent() || range.is_empty() {
             return Ok(());
         }

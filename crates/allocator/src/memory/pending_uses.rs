@@ -10,9 +10,9 @@ use vkarray_driver::hazard::{LastUse, LastUses};
 
 /// Last uses, kept elsewhere.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct CarriedUses(Option<Box<LastUses>>);
+pub(crate) struct PendingUses(Option<Box<LastUses>>);
 
-impl CarriedUses {
+impl PendingUses {
     /// Replaces what was carried.
     pub(crate) fn set(&mut self, uses: LastUses) {
         match &mut self.0 {
@@ -33,7 +33,7 @@ impl CarriedUses {
     }
 }
 
-impl From<LastUses> for CarriedUses {
+impl From<LastUses> for PendingUses {
     fn from(uses: LastUses) -> Self {
         let mut carried = Self::default();
         carried.set(uses);
@@ -41,7 +41,7 @@ impl From<LastUses> for CarriedUses {
     }
 }
 
-impl Deref for CarriedUses {
+impl Deref for PendingUses {
     type Target = [LastUse];
 
     #[inline]
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn what_is_set_is_there_until_it_is_taken() {
-        let mut carried = CarriedUses::default();
+        let mut carried = PendingUses::default();
         carried.set(LastUses::new());
         assert!(carried.is_empty() && carried.0.is_none(), "none need no place");
         let uses = used();
@@ -81,6 +81,6 @@ mod tests {
         carried.set(uses);
         assert!(std::ptr::eq(place, carried.0.as_deref().unwrap()), "the place stays");
         assert_eq!(carried.change(mem::take).map(|taken| taken.len()), Some(1));
-        assert!(carried.is_empty() && CarriedUses::from(LastUses::new()).change(|_| ()).is_none());
+        assert!(carried.is_empty() && PendingUses::from(LastUses::new()).change(|_| ()).is_none());
     }
 }

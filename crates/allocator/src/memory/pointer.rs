@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use ash::vk;
 use vkarray_driver::hazard::{LastUse, LastUses};
 
-use crate::memory::{CarriedUses, Mapping, MemoryKind};
+use crate::memory::{Mapping, MemoryKind, PendingUses};
 
 /// Something that must live as long as the memory, such as the array that was pinned.
 pub type Owner = Box<dyn Any + Send + Sync>;
@@ -27,7 +27,7 @@ pub struct MemoryPointer {
     kind: MemoryKind,
     mapping: Option<Mapping>,
     tag: u64,
-    last_uses: CarriedUses,
+    last_uses: PendingUses,
     /// Boxed once more: few have one, and what has none is moved often.
     owner: Option<Box<Owner>>,
 }
@@ -42,7 +42,7 @@ impl MemoryPointer {
     /// Its bytes from `offset`, a multiple of 256, to `offset + size` rounded up to 16 lie in the buffer, are nobody
     /// else's, and stay alive until the manager's `memfree` got the pointer back and its last uses are over.
     pub unsafe fn new(buffer: vk::Buffer, offset: u64, size: u64, kind: MemoryKind) -> Self {
-        Self { buffer, offset, size, kind, mapping: None, tag: 0, last_uses: CarriedUses::default(), owner: None }
+        Self { buffer, offset, size, kind, mapping: None, tag: 0, last_uses: PendingUses::default(), owner: None }
     }
 
     /// Says where the host addresses the first byte.
@@ -70,7 +70,7 @@ impl MemoryPointer {
     }
 
     #[inline]
-    pub(crate) fn carrying(self, last_uses: CarriedUses) -> Self {
+    pub(crate) fn carrying(self, last_uses: PendingUses) -> Self {
         Self { last_uses, ..self }
     }
 
@@ -151,7 +151,7 @@ impl MemoryPointer {
     }
 
     #[inline]
-    pub(crate) fn last_uses_mut(&mut self) -> &mut CarriedUses {
+    pub(crate) fn last_uses_mut(&mut self) -> &mut PendingUses {
         &mut self.last_uses
     }
 

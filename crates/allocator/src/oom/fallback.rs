@@ -1,7 +1,7 @@
 //! What is tried when memory runs out, in which order. Pure: generic over what gives the memory.
 //!
-//! Each rung is taken once, cheapest first, and memory is asked for again only after a rung that relieved something.
-//! What a rung does is its manager's; `manager/passthrough.rs` is the plain example. What a failed climb says of itself
+//! Each step is taken once, cheapest first, and memory is asked for again only after a step that relieved something.
+//! What a step does is its manager's; `manager/passthrough.rs` is the plain example. What a failed climb says of itself
 //! is in `out_of_memory.rs`.
 
 use std::fmt;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A step against running out, from the cheapest to the dearest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Rung {
+pub enum OomStep {
     /// Frees what was dropped and the device is done with.
     Reclaim,
     /// Frees the same of what [`defer_cleanup`](crate::MemoryManager::defer_cleanup) holds back: running out is worse
@@ -31,8 +31,8 @@ pub enum Rung {
     Callback,
 }
 
-impl Rung {
-    /// Every rung, in the order in which they are taken.
+impl OomStep {
+    /// Every step, in the order in which they are taken.
     pub const ALL: [Self; 9] = [
         Self::Reclaim,
         Self::HeldBack,
@@ -46,7 +46,7 @@ impl Rung {
     ];
 }
 
-impl fmt::Display for Rung {
+impl fmt::Display for OomStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Reclaim => "free what is done",
@@ -62,9 +62,9 @@ impl fmt::Display for Rung {
     }
 }
 
-/// What came of taking a rung.
+/// What came of taking a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Taken {
+pub enum StepOutcome {
     /// The manager does not have it.
     Absent,
     /// There was nothing to gain.
@@ -75,7 +75,7 @@ pub enum Taken {
     Relieved,
 }
 
-impl fmt::Display for Taken {
+impl fmt::Display for StepOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Absent => "not there",
@@ -86,132 +86,138 @@ impl fmt::Display for Taken {
     }
 }
 
-/// The rungs of one climb and what came of each.
+/// The steps of one climb and what came of each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Trail([Option<Taken>; Rung::ALL.len()]);
+pub struct StepOutcomes([Option<StepOutcome>; OomStep::ALL.len()]);
 
-impl Trail {
-    /// Notes what came of a rung.
-    pub fn note(&mut self, rung: Rung, taken: Taken) {
-        self.0[rung as usize] = Some(taken);
+impl StepOutcomes {
+    /// Notes what came of a step.
+    pub fn note(&mut self, step: OomStep, taken: StepOutcome) {
+        self.0[step as usize] = Some(taken);
     }
 
-    /// What came of a rung; nothing if it was not tried.
+    /// What came of a step; nothing if it was not tried.
     #[must_use]
-    pub fn at(&self, rung: Rung) -> Option<Taken> {
-        self.0[rung as usize]
+    pub fn at(&self, step: OomStep) -> Option<StepOutcome> {
+        self.0[step as usize]
     }
 
-    /// The rungs that were there to be tried, in order.
-    pub fn tried(&self) -> impl Iterator<Item = (Rung, Taken)> {
-        Rung::ALL.into_iter().zip(self.0).filter_map(|(rung, taken)| Some((rung, taken?)))
+    /// The steps that were there to be tried, in order.
+    pub fn tried(&self) -> impl Iterator<Item = (OomStep, StepOutcome)> {
+        OomStep::ALL.into_iter().zip(self.0).filter_map(|(step, taken)| Some((step, taken?)))
     }
 }
 
 /// Gives memory, and knows what may help when there is none.
-pub(crate) trait Climber {
+pub(crate) trait OomHandler {
     /// What is wanted.
     type Memory;
     /// Why it cannot be had.
     type Error;
 
-    /// Asks for the memory, in the way that the rungs taken so far chose.
+    /// Asks for the memory, in the way that the steps taken so far chose.
     fn attempt(&mut self) -> Result<Self::Memory, Self::Error>;
 
-    /// Whether this error is one that a rung may help against.
+    /// Whether this error is one that a step may help against.
     fn ran_out(error: &Self::Error) -> bool;
 
-    /// Takes a rung.
-    fn take(&mut self, rung: Rung) -> Result<Taken, Self::Error>;
+    /// Takes a step.
+    fn take(&mut self, step: OomStep) -> Result<StepOutcome, Self::Error>;
 }
 
 /// Why a climb ended without memory.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Fall<E> {
-    /// It ran out on every rung; the last refusal.
-    RanOut(E, Trail),
+pub(crate) enum FallbackError<E> {
+    /// It ran out on every step; the last refusal.
+    RanOut(E, StepOutcomes),
     /// Something else went wrong.
     Failed(E),
 }
 
-/// How often one rung was taken.
+/// How often one step was taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RungCount {
+pub struct OomStepCount {
     /// Times it was taken, where the manager has it.
     pub taken: u64,
     /// Times the memory was there right after it.
-    pub saved: u64,
+    pub helped: u64,
 }
 
 /// How often memory ran out, and what helped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LadderCounts {
+pub struct OomCounts {
     /// Times the first attempt ran out.
-    pub climbs: u64,
-    /// Times no rung helped.
+    pub runs: u64,
+    /// Times no step helped.
     pub failed: u64,
-    rungs: [RungCount; Rung::ALL.len()],
+    steps: [OomStepCount; OomStep::ALL.len()],
 }
 
-impl LadderCounts {
-    /// How often that rung was taken.
+impl OomCounts {
+    /// How often that step was taken.
     #[must_use]
-    pub fn of(&self, rung: Rung) -> RungCount {
-        self.rungs[rung as usize]
+    pub fn of(&self, step: OomStep) -> OomStepCount {
+        self.steps[step as usize]
     }
 }
 
 /// Climbs, and counts.
 #[derive(Debug, Default)]
-pub(crate) struct Ladder {
-    climbs: AtomicU64,
+pub(crate) struct OomFallback {
+    runs: AtomicU64,
     failed: AtomicU64,
-    taken: [AtomicU64; Rung::ALL.len()],
-    saved: [AtomicU64; Rung::ALL.len()],
+    taken: [AtomicU64; OomStep::ALL.len()],
+    helped: [AtomicU64; OomStep::ALL.len()],
 }
 
-impl Ladder {
-    /// Asks for memory; when it runs out, takes one rung after the other until it is there.
-    pub(crate) fn climb<C: Climber>(&self, climber: &mut C) -> Result<C::Memory, Fall<C::Error>> {
+impl OomFallback {
+    /// Asks for memory; when it runs out, takes one step after the other until it is there.
+    pub(crate) fn run<C: OomHandler>(&self, climber: &mut C) -> Result<C::Memory, FallbackError<C::Error>> {
         match climber.attempt() {
             Ok(memory) => Ok(memory),
-            Err(error) if C::ran_out(&error) => self.climb_from(climber, error),
-            Err(error) => Err(Fall::Failed(error)),
+            Err(error) if C::ran_out(&error) => self.run_steps(climber, error),
+            Err(error) => Err(FallbackError::Failed(error)),
         }
     }
 
     #[cold]
-    fn climb_from<C: Climber>(&self, climber: &mut C, mut last: C::Error) -> Result<C::Memory, Fall<C::Error>> {
-        count(&self.climbs);
-        let mut trail = Trail::default();
-        for rung in Rung::ALL {
-            let taken = climber.take(rung).map_err(Fall::Failed)?;
-            trail.note(rung, taken);
-            if taken != Taken::Absent {
-                count(&self.taken[rung as usize]);
+    fn run_steps<C: OomHandler>(
+        &self,
+        climber: &mut C,
+        mut last: C::Error,
+    ) -> Result<C::Memory, FallbackError<C::Error>> {
+        count(&self.runs);
+        let mut steps = StepOutcomes::default();
+        for step in OomStep::ALL {
+            let taken = climber.take(step).map_err(FallbackError::Failed)?;
+            steps.note(step, taken);
+            if taken != StepOutcome::Absent {
+                count(&self.taken[step as usize]);
             }
-            if matches!(taken, Taken::Absent | Taken::Nothing) {
+            if matches!(taken, StepOutcome::Absent | StepOutcome::Nothing) {
                 continue;
             }
             match climber.attempt() {
                 Ok(memory) => {
-                    count(&self.saved[rung as usize]);
+                    count(&self.helped[step as usize]);
                     return Ok(memory);
                 }
                 Err(error) if C::ran_out(&error) => last = error,
-                Err(error) => return Err(Fall::Failed(error)),
+                Err(error) => return Err(FallbackError::Failed(error)),
             }
         }
         count(&self.failed);
-        Err(Fall::RanOut(last, trail))
+        Err(FallbackError::RanOut(last, steps))
     }
 
     /// How often so far. The numbers are taken one after the other.
-    pub(crate) fn counts(&self) -> LadderCounts {
+    pub(crate) fn counts(&self) -> OomCounts {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let rungs = Rung::ALL
-            .map(|rung| RungCount { taken: read(&self.taken[rung as usize]), saved: read(&self.saved[rung as usize]) });
-        LadderCounts { climbs: read(&self.climbs), failed: read(&self.failed), rungs }
+        let steps = OomStep::ALL.map(|step| OomStepCount {
+            taken: read(&self.taken[step as usize]),
+            helped: read(&self.helped[step as usize]),
+        });
+        OomCounts { runs: read(&self.runs), failed: read(&self.failed), steps }
     }
 }
 

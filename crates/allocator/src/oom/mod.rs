@@ -6,6 +6,6 @@
 mod fallback;
 mod report;
 
-pub(crate) use fallback::{Climber, Fall, Ladder};
-pub use fallback::{LadderCounts, Rung, RungCount, Taken, Trail};
-pub use report::{HeapUse, Holding, OutOfMemory, PendingOn, Shortage};
+pub(crate) use fallback::{FallbackError, OomFallback, OomHandler};
+pub use fallback::{OomCounts, OomStep, OomStepCount, StepOutcome, StepOutcomes};
+pub use report::{HeapUse, LiveBlock, OutOfMemory, PendingOn, Shortage};

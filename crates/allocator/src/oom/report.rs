@@ -7,11 +7,11 @@ use std::fmt;
 
 use vkarray_driver::HeapBudget;
 
-use crate::memory::{Bytes, Holder, MemoryKind};
-use crate::oom::Trail;
+use crate::memory::{BlockLabel, Bytes, MemoryKind};
+use crate::oom::StepOutcomes;
 
 /// Holders that a report names.
-const MAX_HOLDERS: usize = 10;
+const MAX_LISTED: usize = 10;
 
 /// What there was too little of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,11 +64,11 @@ pub struct HeapUse {
 
 /// Live memory and who holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holding {
+pub struct LiveBlock {
     /// Its bytes.
     pub bytes: u64,
     /// Who.
-    pub holder: Holder,
+    pub label: BlockLabel,
 }
 
 /// Dropped memory that waits for work.
@@ -98,16 +98,16 @@ pub struct OutOfMemory {
     pub reserved: u64,
     /// The most that the manager could give without asking the driver, where it knows.
     pub largest_free: Option<u64>,
-    /// The ten largest pieces of live memory, largest first; see [`OutOfMemory::set_holders`].
-    pub holders: Vec<Holding>,
+    /// The ten largest pieces of live memory, largest first; see [`OutOfMemory::set_live_blocks`].
+    pub largest: Vec<LiveBlock>,
     /// How many live pieces there are.
-    pub n_holders: usize,
+    pub n_live: usize,
     /// What is dropped and not freed, by stream.
     pub pending: Vec<PendingOn>,
     /// How many dropped pieces are not freed.
     pub n_pending: usize,
     /// What was tried.
-    pub trail: Trail,
+    pub steps: StepOutcomes,
 }
 
 impl OutOfMemory {
@@ -122,21 +122,21 @@ impl OutOfMemory {
             in_use: 0,
             reserved: 0,
             largest_free: None,
-            holders: Vec::new(),
-            n_holders: 0,
+            largest: Vec::new(),
+            n_live: 0,
             pending: Vec::new(),
             n_pending: 0,
-            trail: Trail::default(),
+            steps: StepOutcomes::default(),
         }
     }
 
     /// Notes who holds memory: counts all, keeps the ten largest.
-    pub fn set_holders<'a>(&mut self, all: impl Iterator<Item = (u64, &'a Holder)>) {
+    pub fn set_live_blocks<'a>(&mut self, all: impl Iterator<Item = (u64, &'a BlockLabel)>) {
         let mut all: Vec<_> = all.collect();
-        self.n_holders = all.len();
+        self.n_live = all.len();
         all.sort_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
-        let largest = all.into_iter().take(MAX_HOLDERS);
-        self.holders = largest.map(|(bytes, holder)| Holding { bytes, holder: holder.clone() }).collect();
+        let largest = all.into_iter().take(MAX_LISTED);
+        self.largest = largest.map(|(bytes, label)| LiveBlock { bytes, label: label.clone() }).collect();
     }
 
     fn write_heap(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -165,25 +165,25 @@ impl OutOfMemory {
         Ok(())
     }
 
-    fn write_holders(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.n_holders == 0 {
+    fn write_largest(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.n_live == 0 {
             return Ok(());
         }
-        match self.n_holders {
-            n if n == self.holders.len() => write!(f, "\n  held by:")?,
+        match self.n_live {
+            n if n == self.largest.len() => write!(f, "\n  held by:")?,
             n => write!(f, "\n  held by {n}, of which the largest are:")?,
         }
-        for Holding { bytes, holder } in &self.holders {
-            write!(f, "\n  {:>12}  {holder}", Bytes(*bytes))?;
+        for LiveBlock { bytes, label } in &self.largest {
+            write!(f, "\n  {:>12}  {label}", Bytes(*bytes))?;
         }
         Ok(())
     }
 
-    fn write_trail(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tried = self.trail.tried().filter(|(_, taken)| *taken != crate::oom::Taken::Absent);
-        for (i, (rung, taken)) in tried.enumerate() {
+    fn write_steps(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tried = self.steps.tried().filter(|(_, taken)| *taken != crate::oom::StepOutcome::Absent);
+        for (i, (step, taken)) in tried.enumerate() {
             f.write_str(if i > 0 { ", " } else { "\n  tried: " })?;
-            write!(f, "{rung} ({taken})")?;
+            write!(f, "{step} ({taken})")?;
         }
         Ok(())
     }
@@ -199,8 +199,8 @@ impl fmt::Display for OutOfMemory {
             write!(f, ", {} free in one piece", Bytes(largest))?;
         }
         self.write_pending(f)?;
-        self.write_holders(f)?;
-        self.write_trail(f)
+        self.write_largest(f)?;
+        self.write_steps(f)
     }
 }
 

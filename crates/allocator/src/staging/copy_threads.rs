@@ -1,4 +1,4 @@
-//! [`Crew`]: threads that copy memory together, for copies too large for one.
+//! [`CopyThreads`]: threads that copy memory together, for copies too large for one.
 //!
 //! One thread of an H100's host copies 13.6 GB/s into pinned memory, eight copy 35 to 55; the bus takes 51. The threads
 //! are rayon's, started by the first copy that is large enough, and they end with the allocator. A copy takes those that
@@ -15,7 +15,7 @@ use vkarray_driver::Device;
 const MAX_THREADS: usize = 8;
 
 /// The threads of one allocator. The thread that asks is always one of those that work.
-pub(crate) struct Crew {
+pub(crate) struct CopyThreads {
     /// With the thread that asks.
     n_threads: usize,
     /// The others; nothing if the system gave none.
@@ -23,7 +23,7 @@ pub(crate) struct Crew {
     n_idle: AtomicUsize,
 }
 
-impl Crew {
+impl CopyThreads {
     /// As many as suit this machine. Starts no thread yet.
     pub(crate) fn new() -> Self {
         Self::of(n_threads(thread::available_parallelism().map_or(1, usize::from)))
@@ -77,19 +77,19 @@ impl Crew {
             Some(n_idle - n)
         });
         debug_assert!(taken.is_ok(), "every number is taken from");
-        ReservedThreads { crew: self, n }
+        ReservedThreads { copy_threads: self, n }
     }
 }
 
 /// Idle threads that work for one copy. Dropping it makes them idle again, whatever became of the copy.
 struct ReservedThreads<'a> {
-    crew: &'a Crew,
+    copy_threads: &'a CopyThreads,
     n: usize,
 }
 
 impl Drop for ReservedThreads<'_> {
     fn drop(&mut self) {
-        self.crew.n_idle.fetch_add(self.n, Ordering::Relaxed);
+        self.copy_threads.n_idle.fetch_add(self.n, Ordering::Relaxed);
     }
 }
 
@@ -103,9 +103,12 @@ fn start(n: usize) -> Option<ThreadPool> {
     built.inspect_err(|error| tracing::warn!(%error, "large host copies go on with one thread")).ok()
 }
 
-impl fmt::Debug for Crew {
+impl fmt::Debug for CopyThreads {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Crew").field("n_threads", &self.n_threads).field("n_idle", &self.n_idle).finish_non_exhaustive()
+        f.debug_struct("CopyThreads")
+            .field("n_threads", &self.n_threads)
+            .field("n_idle", &self.n_idle)
+            .finish_non_exhaustive()
     }
 }
 
@@ -128,39 +131,39 @@ mod tests {
     fn as_many_run_as_are_asked_for_and_there_are() {
         // Threads there are, asked for, that run.
         for (there, asked, expected) in [(1, 1, 1), (1, 8, 1), (4, 1, 1), (4, 0, 1), (4, 3, 3), (4, 9, 4)] {
-            let (crew, ran, together) = (Crew::of(there), AtomicUsize::new(0), Barrier::new(expected));
+            let (copy_threads, ran, together) = (CopyThreads::of(there), AtomicUsize::new(0), Barrier::new(expected));
             for round in 1..=3 {
-                crew.run(asked, &|| {
+                copy_threads.run(asked, &|| {
                     together.wait(); // Stands for ever if fewer run, and if one runs twice.
                     ran.fetch_add(1, Ordering::Relaxed);
                 });
                 assert_eq!(ran.load(Ordering::Relaxed), round * expected, "{asked} of {there}");
             }
-            assert_eq!(crew.others.get().is_some(), expected > 1, "started without need");
+            assert_eq!(copy_threads.others.get().is_some(), expected > 1, "started without need");
         }
     }
 
     #[test]
     fn a_copy_waits_for_no_other() {
-        let (crew, ran) = (Crew::of(3), AtomicUsize::new(0));
-        crew.run(2, &|| {
+        let (copy_threads, ran) = (CopyThreads::of(3), AtomicUsize::new(0));
+        copy_threads.run(2, &|| {
             // Inside the work of two, one is idle; three copies more share it, and none waits for these two.
-            crew.run(3, &|| {
+            copy_threads.run(3, &|| {
                 ran.fetch_add(1, Ordering::Relaxed);
             });
         });
         let ran = ran.load(Ordering::Relaxed);
         assert!((2..=4).contains(&ran), "{ran}");
-        assert_eq!(crew.n_idle.load(Ordering::Relaxed), 2);
+        assert_eq!(copy_threads.n_idle.load(Ordering::Relaxed), 2);
     }
 
     #[test]
     fn a_panic_reaches_the_caller_and_nobody_is_lost() {
-        let crew = Crew::of(3);
-        let panicked = catch_unwind(AssertUnwindSafe(|| crew.run(3, &|| panic!("in the middle"))));
+        let copy_threads = CopyThreads::of(3);
+        let panicked = catch_unwind(AssertUnwindSafe(|| copy_threads.run(3, &|| panic!("in the middle"))));
         assert!(panicked.is_err());
         let (ran, together) = (AtomicUsize::new(0), Barrier::new(3));
-        crew.run(3, &|| {
+        copy_threads.run(3, &|| {
             together.wait();
             ran.fetch_add(1, Ordering::Relaxed);
         });

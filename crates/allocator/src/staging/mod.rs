@@ -1,7 +1,7 @@
 //! Staging memory: pinned memory that an allocator keeps for host copies, so that steady copies allocate nothing.
 //!
 //! Slots of two sizes for each direction. Small uploads lie one behind the other in a slot, so that none waits for the
-//! one before; a large copy has slots of its own while it goes on. Kept slots go back to the manager before memory runs
+//! one before; a large copy has slots of its own while it goes on. SlotList slots go back to the manager before memory runs
 //! out, when it is trimmed or reset, and at the end. What is done with a slot is `transfer/host.rs`.
 
 mod copy_threads;
@@ -15,20 +15,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank, assert_none_held};
 use vkarray_driver::{Device, Direction};
 
-pub(crate) use self::copy_threads::Crew;
+pub(crate) use self::copy_threads::CopyThreads;
 pub(crate) use self::slot::StagingSlot;
 use crate::error::{Error, Result};
 use crate::manager::{HostOptions, MemoryManager};
 
 /// Bytes of a large slot: so many that sending them costs little beside copying them, so few that all slots of a copy
 /// stay in the processor's cache.
-pub(crate) const SLOT: usize = 2 << 20;
+pub(crate) const LARGE_SLOT: usize = 2 << 20;
 
 /// Bytes of a small slot.
 const SMALL_SLOT: usize = 256 << 10;
 
-/// Slots of one sort that are kept: two for each of as many threads as copy together.
-const MOST: usize = 16;
+/// Slots of one kind that are kept: two for each of as many threads as copy together.
+const MAX_SLOTS: usize = 16;
 
 /// The sizes of slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,21 +41,21 @@ impl SlotSize {
     fn bytes(self) -> u64 {
         match self {
             Self::Small => SMALL_SLOT as u64,
-            Self::Large => SLOT as u64,
+            Self::Large => LARGE_SLOT as u64,
         }
     }
 }
 
 /// Which slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sort {
+struct SlotKind {
     direction: Direction,
     size: SlotSize,
 }
 
-/// The slots of one sort.
+/// The slots of one kind.
 #[derive(Debug, Default)]
-struct Kept {
+struct SlotList {
     /// Those that no copy has, the one that was put back last at the end.
     slots: VecDeque<StagingSlot>,
     /// With those that a copy has.
@@ -64,7 +64,7 @@ struct Kept {
 
 /// A slot with what the host has just put into it.
 #[derive(Debug)]
-pub(crate) struct Filled<'a> {
+pub(crate) struct FilledSlot<'a> {
     pub(crate) slot: BorrowedSlot<'a>,
     pub(crate) part: Range<u64>,
 }
@@ -72,7 +72,7 @@ pub(crate) struct Filled<'a> {
 /// The slots of one allocator.
 #[derive(Debug)]
 pub(crate) struct Staging {
-    kept: [Mutex<Kept>; 4],
+    kept: [Mutex<SlotList>; 4],
     bytes: AtomicU64,
 }
 
@@ -80,14 +80,14 @@ pub(crate) struct Staging {
 #[derive(Debug)]
 pub(crate) struct BorrowedSlot<'a> {
     slot: Option<StagingSlot>, // BorrowedSlot when it goes back.
-    sort: Sort,
+    kind: SlotKind,
     staging: &'a Staging,
     source: SlotSource<'a>,
 }
 
 impl Default for Staging {
     fn default() -> Self {
-        let kept = std::array::from_fn(|_| Mutex::new(Rank::Staging, Kept::default()));
+        let kept = std::array::from_fn(|_| Mutex::new(Rank::Staging, SlotList::default()));
         Self { kept, bytes: AtomicU64::new(0) }
     }
 }
@@ -113,7 +113,7 @@ impl Staging {
             .into_iter()
             .flat_map(|direction| [SlotSize::Small, SlotSize::Large].map(|size| (direction, size)))
         {
-            let mut kept = self.kept(Sort { direction, size });
+            let mut kept = self.kept(SlotKind { direction, size });
             kept.n_made -= kept.slots.len();
             let slots = std::mem::take(&mut kept.slots);
             drop(kept);
@@ -134,8 +134,8 @@ impl Staging {
         unsafe { slot.free(manager) };
     }
 
-    fn kept(&self, sort: Sort) -> MutexGuard<'_, Kept> {
-        let place = 2 * usize::from(sort.direction == Direction::ToHost) + usize::from(sort.size == SlotSize::Large);
+    fn kept(&self, kind: SlotKind) -> MutexGuard<'_, SlotList> {
+        let place = 2 * usize::from(kind.direction == Direction::ToHost) + usize::from(kind.size == SlotSize::Large);
         // No caller's code runs under the lock.
         self.kept[place].lock()
     }
@@ -170,25 +170,25 @@ impl Staging {
         size: SlotSize,
         len: usize,
     ) -> Result<BorrowedSlot<'a>> {
-        let sort = Sort { direction, size };
-        let taken = |slot| BorrowedSlot { slot: Some(slot), sort, staging: self, source };
-        let mut kept = self.kept(sort);
+        let kind = SlotKind { direction, size };
+        let taken = |slot| BorrowedSlot { slot: Some(slot), kind, staging: self, source };
+        let mut kept = self.kept(kind);
         if let Some(newest) = kept.slots.pop_back_if(|newest| newest.has_room(len)) {
             return Ok(taken(newest));
         }
         let (oldest, n_made) = (kept.slots.pop_front(), kept.n_made);
         drop(kept);
         let Some(mut oldest) = oldest.map(taken) else {
-            return self.new_slot(source, sort).or_else(|error| {
+            return self.new_slot(source, kind).or_else(|error| {
                 // SAFETY: the caller keeps this function's contract, which is the same.
                 let is_out = matches!(error, Error::OutOfMemory(_));
                 let is_any = is_out && unsafe { self.free_slots(source.device, source.manager) };
-                if is_any { self.new_slot(source, sort) } else { Err(error) }
+                if is_any { self.new_slot(source, kind) } else { Err(error) }
             });
         };
         if !oldest.is_idle()? {
-            if n_made < MOST {
-                match self.new_slot(source, sort) {
+            if n_made < MAX_SLOTS {
+                match self.new_slot(source, kind) {
                     Err(Error::OutOfMemory(_)) => {} // So there are no more than there are.
                     made => {
                         oldest.stays_oldest();
@@ -202,21 +202,21 @@ impl Staging {
         Ok(oldest)
     }
 
-    fn new_slot<'a>(&'a self, source: SlotSource<'a>, sort: Sort) -> Result<BorrowedSlot<'a>> {
+    fn new_slot<'a>(&'a self, source: SlotSource<'a>, kind: SlotKind) -> Result<BorrowedSlot<'a>> {
         assert_none_held("a memory manager");
-        let options = HostOptions::default().wc(sort.direction == Direction::ToDevice);
-        let memory = source.manager.memhostalloc(sort.size.bytes(), options)?.into_pointer();
+        let options = HostOptions::default().wc(kind.direction == Direction::ToDevice);
+        let memory = source.manager.memhostalloc(kind.size.bytes(), options)?.into_pointer();
         let slot = StagingSlot::new(memory, source.device, source.generation());
-        self.bytes.fetch_add(sort.size.bytes(), Ordering::Relaxed);
-        self.kept(sort).n_made += 1;
-        let mut taken = BorrowedSlot { slot: Some(slot), sort, staging: self, source };
+        self.bytes.fetch_add(kind.size.bytes(), Ordering::Relaxed);
+        self.kept(kind).n_made += 1;
+        let mut taken = BorrowedSlot { slot: Some(slot), kind, staging: self, source };
         taken.wait_until_idle()?; // Of what the memory was used for before.
         Ok(taken)
     }
 
-    fn put_back(&self, source: SlotSource<'_>, slot: StagingSlot, sort: Sort, is_oldest: bool) {
-        let mut kept = self.kept(sort);
-        let is_one_too_many = kept.n_made > MOST;
+    fn put_back(&self, source: SlotSource<'_>, slot: StagingSlot, kind: SlotKind, is_oldest: bool) {
+        let mut kept = self.kept(kind);
+        let is_one_too_many = kept.n_made > MAX_SLOTS;
         if is_one_too_many || slot.generation != source.generation() {
             kept.n_made -= 1;
             drop(kept);
@@ -233,18 +233,18 @@ impl Staging {
 
 impl<'a> BorrowedSlot<'a> {
     /// Copies bytes, for which there is room, behind what is used, where the device sees them.
-    pub(crate) fn fill(mut self, source: &[u8]) -> Result<Filled<'a>> {
+    pub(crate) fn fill(mut self, source: &[u8]) -> Result<FilledSlot<'a>> {
         let part = self.next_part(source.len());
         // SAFETY: the part was unused until now, so no work that uses it is recorded yet.
         unsafe { self.bytes(&part) }.copy_from_slice(source);
-        self.close(&part)?;
-        Ok(Filled { slot: self, part })
+        self.flush(&part)?;
+        Ok(FilledSlot { slot: self, part })
     }
 
     /// Puts it back as the one that was used longest ago.
     fn stays_oldest(mut self) {
         if let Some(slot) = self.slot.take() {
-            self.staging.put_back(self.source, slot, self.sort, true);
+            self.staging.put_back(self.source, slot, self.kind, true);
         }
     }
 }
@@ -266,7 +266,7 @@ impl DerefMut for BorrowedSlot<'_> {
 impl Drop for BorrowedSlot<'_> {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
-            self.staging.put_back(self.source, slot, self.sort, false);
+            self.staging.put_back(self.source, slot, self.kind, false);
         }
     }
 }

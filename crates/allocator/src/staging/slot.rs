@@ -14,7 +14,7 @@ use vkarray_driver::{Device, Point};
 
 use crate::error::Result;
 use crate::manager::MemoryManager;
-use crate::memory::{Mapping, MemoryPointer, Opening};
+use crate::memory::{HostIntent, Mapping, MemoryPointer};
 
 /// Parts of a slot start at multiples of this many bytes, a cache line.
 const ALIGNMENT: u64 = 64;
@@ -56,13 +56,13 @@ impl StagingSlot {
     }
 
     /// Lets the host see what the device wrote to a part, as far as it was waited for.
-    pub(crate) fn open(&self, part: &Range<u64>) -> Result<()> {
-        self.mapping().open(&self.device, part, Opening::Look)
+    pub(crate) fn invalidate(&self, part: &Range<u64>) -> Result<()> {
+        self.mapping().invalidate(&self.device, part, HostIntent::Access)
     }
 
     /// Lets the device see what the host wrote to a part. Parts share no atoms, so there was nothing to open.
-    pub(crate) fn close(&self, part: &Range<u64>) -> Result<()> {
-        self.mapping().close(&self.device, part)
+    pub(crate) fn flush(&self, part: &Range<u64>) -> Result<()> {
+        self.mapping().flush(&self.device, part)
     }
 
     fn mapping(&self) -> Mapping {

@@ -2,7 +2,7 @@
 //!
 //! The three kinds and their methods are those of dpctl's USM memory. An object is a range of an allocation; clones and
 //! views share it, and see it freed. Work goes to the stream of the context that it was made with, and is ordered by
-//! the runtime. What all three do is in `memory/span.rs`; devices without shared memory have `memory/mirror.rs`.
+//! the runtime. What all three do is in `memory/range.rs`; devices without shared memory have `memory/mirror.rs`.
 
 mod mirror;
 mod range;
@@ -86,7 +86,7 @@ mod sealed {
     /// Shows what is behind an object.
     pub trait AsMemoryRange {
         #[doc(hidden)]
-        fn span(&self) -> &super::MemoryRange;
+        fn memory_range(&self) -> &super::MemoryRange;
     }
 }
 
@@ -138,7 +138,7 @@ macro_rules! memory_objects {
             /// [`Error::OtherUsmType`]: only a copy changes the kind; see `copy_of`.
             pub fn from_memory(other: &impl MemoryObject) -> Result<Self> {
                 let (held, wanted) = (other.usm_type(), UsmType::$usm);
-                if held == wanted { Ok(Self(other.span().clone())) } else { Err(Error::OtherUsmType { held, wanted }) }
+                if held == wanted { Ok(Self(other.memory_range().clone())) } else { Err(Error::OtherUsmType { held, wanted }) }
             }
 
             /// Allocates as many bytes as `other` has and copies them, whatever its kind and device.
@@ -147,7 +147,7 @@ macro_rules! memory_objects {
             ///
             /// As `new` and `copy_from_device`.
             pub fn copy_of(context: &impl MemoryContext, other: &impl MemoryObject) -> Result<Self> {
-                let copy = Self::builder(other.span().nbytes()).alignment(other.span().alignment()).allocate(context)?;
+                let copy = Self::builder(other.memory_range().nbytes()).alignment(other.memory_range().alignment()).allocate(context)?;
                 copy.copy_from_device(other)?;
                 Ok(copy)
             }
@@ -250,7 +250,7 @@ macro_rules! memory_objects {
             ///
             /// [`Error::SizeMismatch`] if `source` is larger; [`Error::UsedAfterFree`]; those of copying.
             pub fn copy_from_device(&self, source: &impl MemoryObject) -> Result<()> {
-                self.0.copy_from(source.span())
+                self.0.copy_from(source.memory_range())
             }
 
             /// Writes `value` into every byte. Returns at once.
@@ -319,7 +319,7 @@ macro_rules! memory_objects {
         }
 
         impl sealed::AsMemoryRange for $name {
-            fn span(&self) -> &MemoryRange {
+            fn memory_range(&self) -> &MemoryRange {
                 &self.0
             }
         }

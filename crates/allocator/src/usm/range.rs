@@ -17,7 +17,7 @@ use crate::vulkan::check_same_device;
 const BLOCK_ALIGNMENT: u64 = 256;
 
 /// Bytes that are carried over the host at a time, between devices.
-const CARRIED: u64 = 16 << 20;
+const HOST_PIECE: u64 = 16 << 20;
 
 #[derive(Clone)]
 pub struct MemoryRange {
@@ -64,7 +64,7 @@ impl MemoryRange {
         }
         let stream = context.stream();
         check_same_device(block.device(), stream.device())?;
-        let range = part(&(0..block.size()), range)?;
+        let range = subrange(&(0..block.size()), range)?;
         Ok(Self { reference: Some(reference), ..Self::new(stream, Arc::clone(block), range, 0) })
     }
 
@@ -109,7 +109,7 @@ impl MemoryRange {
 
     pub(super) fn view(&self, range: Range<u64>) -> Result<Self> {
         self.block()?;
-        Ok(Self { range: part(&self.range, range)?, alignment: 0, ..self.clone() })
+        Ok(Self { range: subrange(&self.range, range)?, alignment: 0, ..self.clone() })
     }
 
     pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
@@ -139,7 +139,7 @@ impl MemoryRange {
         let len = source.nbytes();
         self.check_holds(len)?;
         if !Arc::ptr_eq(to.device(), from.device()) {
-            return self.carry(&to, source, &from);
+            return self.copy_through_host(&to, source, &from);
         }
         let overlaps = Arc::ptr_eq(&to, &from) && at.start < range.end && range.start < at.start + len;
         if !overlaps {
@@ -159,13 +159,13 @@ impl MemoryRange {
     }
 
     /// Copies over the host, a bounded piece at a time, after what this stream waits for.
-    fn carry(&self, to: &Arc<Block>, source: &Self, from: &Arc<Block>) -> Result<()> {
+    fn copy_through_host(&self, to: &Arc<Block>, source: &Self, from: &Arc<Block>) -> Result<()> {
         if let Some(waits) = self.stream.pending_wait()? {
             waits.wait(None)?;
         }
         let mut done = 0;
         while done < source.nbytes() {
-            let len = CARRIED.min(source.nbytes() - done);
+            let len = HOST_PIECE.min(source.nbytes() - done);
             let mut bytes = vec![0; usize::try_from(len).expect("a piece is small")];
             from.copy_to_host(&source.stream, source.range.start + done, &mut bytes)?;
             to.copy_from_host(&self.stream, self.range.start + done, &bytes)?;
@@ -192,8 +192,8 @@ impl fmt::Debug for MemoryRange {
     }
 }
 
-/// The part `inner` of `outer`, whose first byte it calls zero.
-fn part(outer: &Range<u64>, inner: Range<u64>) -> Result<Range<u64>> {
+/// The subrange `inner` of `outer`, whose first byte it calls zero.
+fn subrange(outer: &Range<u64>, inner: Range<u64>) -> Result<Range<u64>> {
     let Range { start, end } = inner;
     let (len, size) = (end.checked_sub(start).ok_or(Error::ReversedRange { start, end })?, outer.end - outer.start);
     if end > size {

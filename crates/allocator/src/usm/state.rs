@@ -39,9 +39,9 @@ macro_rules! restore {
 }
 
 impl MemoryState {
-    pub(super) fn of(span: &MemoryRange, usm_type: UsmType) -> Result<Self> {
-        let device_uuid = span.stream().device().info().uuid.clone();
-        Ok(Self { usm_type, alignment: span.alignment(), device_uuid, bytes: span.to_bytes()? })
+    pub(super) fn of(range: &MemoryRange, usm_type: UsmType) -> Result<Self> {
+        let device_uuid = range.stream().device().info().uuid.clone();
+        Ok(Self { usm_type, alignment: range.alignment(), device_uuid, bytes: range.to_bytes()? })
     }
 
     restore! {

@@ -1,4 +1,4 @@
-//! [`Recent`]: an answer that is good for a short while, for questions that are asked more often than they need be.
+//! [`BudgetCache`]: an answer that is good for a short while, for questions that are asked more often than they need be.
 //!
 //! Time is passed in, so that the rule can be tested without waiting. What is asked, and how long an answer is good, is
 //! the owner's: the driver's estimates of free memory, in `chunk.rs`.
@@ -9,14 +9,14 @@ use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
 /// An answer and when it was given.
 #[derive(Debug)]
-pub(crate) struct Recent<T> {
+pub(crate) struct BudgetCache<T> {
     held: Mutex<Option<(Instant, T)>>,
     good_for: Duration,
 }
 
-impl<T: Clone> Recent<T> {
+impl<T: Clone> BudgetCache<T> {
     pub(crate) fn new(good_for: Duration) -> Self {
-        Self { held: Mutex::new(Rank::Recent, None), good_for }
+        Self { held: Mutex::new(Rank::HeapBudgets, None), good_for }
     }
 
     /// The last answer, or a new one if that is too old or was forgotten.
@@ -27,7 +27,7 @@ impl<T: Clone> Recent<T> {
         {
             return answer.clone();
         }
-        // Asked under the lock: who forgets the answer afterwards forgets this one too.
+        // AdaptorRequest under the lock: who forgets the answer afterwards forgets this one too.
         let answer = ask();
         *held = Some((now, answer.clone()));
         answer
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_good_until_it_is_old_or_forgotten() {
-        let recent = Recent::new(Duration::from_millis(10));
+        let cache = BudgetCache::new(Duration::from_millis(10));
         let start = Instant::now();
         let mut n_asked = 0;
         // Milliseconds since the start, whether it was forgotten before, how often it was asked for by then.
@@ -57,9 +57,9 @@ mod tests {
             [(0, false, 1), (9, false, 1), (10, false, 2), (11, true, 3), (12, false, 3)]
         {
             if is_forgotten {
-                recent.forget();
+                cache.forget();
             }
-            let answer = recent.at(start + Duration::from_millis(at), || {
+            let answer = cache.at(start + Duration::from_millis(at), || {
                 n_asked += 1;
                 n_asked
             });

@@ -17,7 +17,7 @@ use vkarray_driver::{Device, HeapBudget, MemoryType, Owned};
 use crate::error::{Error, Result};
 use crate::memory::{Mapping, MemoryKind};
 use crate::oom::{HeapUse, OutOfMemory, Shortage};
-use crate::vulkan::budget_cache::Recent;
+use crate::vulkan::budget_cache::BudgetCache;
 
 /// Every block can be an argument of any kernel, and either side of any copy.
 pub(crate) const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
@@ -92,7 +92,7 @@ pub(crate) struct ChunkSource {
     /// Whose queues reach every chunk. Kept, not asked for each time.
     families: Vec<u32>,
     is_scarce: [bool; MemoryKind::ALL.len()],
-    budgets: Recent<Option<Vec<HeapBudget>>>,
+    budgets: BudgetCache<Option<Vec<HeapBudget>>>,
     device: Arc<Device>,
 }
 
@@ -111,7 +111,7 @@ impl ChunkSource {
         let memory = gpu_allocator::vulkan::Allocator::new(&description).map_err(Error::SubAllocator)?;
         let is_scarce = MemoryKind::ALL.map(|kind| kind.is_scarce(device.info()));
         let families = device.plan().families();
-        let budgets = Recent::new(BUDGETS_GOOD_FOR);
+        let budgets = BudgetCache::new(BUDGETS_GOOD_FOR);
         let memory = Mutex::new(Rank::Chunks, memory);
         Ok(Self { memory, families, is_scarce, budgets, device: Arc::clone(device) })
     }

@@ -17,7 +17,7 @@ use vkarray_driver::{Device, DeviceInfo, Owned};
 
 use super::chunk::USAGE;
 use crate::error::{Error, Result};
-use crate::free::{Deferred, Hold, PendingLimits};
+use crate::free::{DeferCount, Deferred, PendingLimits};
 use crate::memory::{HostPointer, MappedMemory, MemoryKind, MemoryPointer, Owner, PinnedMemory, coherent_types};
 
 const EXTENSION: &str = "VK_EXT_external_memory_host";
@@ -54,7 +54,7 @@ impl Imports {
         let is_on = device.plan().extensions.iter().any(|name| name == EXTENSION);
         let instance = device.physical().instance().raw();
         let host = is_on.then(|| ext::external_memory_host::Device::new(instance, device.raw()));
-        let dropped = ManuallyDrop::new(Deferred::new(device, PendingLimits::default(), Hold::default()));
+        let dropped = ManuallyDrop::new(Deferred::new(device, PendingLimits::default(), DeferCount::default()));
         let live = Arc::new(Mutex::new(Rank::ImportedPages, Vec::new()));
         Self { host, live, dropped, device: Arc::clone(device) }
     }

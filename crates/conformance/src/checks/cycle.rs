@@ -2,16 +2,16 @@
 
 use vkarray_allocator::{Error as MemoryError, HostOptions, INTERFACE_VERSION, MemoryKind, Request};
 
-use crate::bench::{Bench, check, write};
-use crate::objection::{Objection, expect};
+use crate::check_error::{CheckError, expect};
+use crate::context::{CheckContext, check, write};
 
-pub(super) fn interface_version(bench: &Bench<'_>) -> Result<(), Objection> {
-    let version = bench.fresh()?.interface_version();
+pub(super) fn interface_version(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let version = context.fresh()?.interface_version();
     expect(version == INTERFACE_VERSION, || format!("expected version {INTERFACE_VERSION}, and got {version}"))
 }
 
-pub(super) fn before_initialize(bench: &Bench<'_>) -> Result<(), Objection> {
-    let manager = bench.fresh()?;
+pub(super) fn before_initialize(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let manager = context.fresh()?;
     // Whatever these say, they must not panic; there is nothing to free, to count or to hold back.
     drop((manager.reset(), manager.try_flush(), manager.flush(), manager.defer_cleanup()));
     let usage = manager.usage();
@@ -22,27 +22,27 @@ pub(super) fn before_initialize(bench: &Bench<'_>) -> Result<(), Objection> {
         "expected no memory from a manager that was not made ready for a device".to_owned()
     })?;
     // It can be made ready after that all the same.
-    Ok(manager.initialize(bench.device)?)
+    Ok(manager.initialize(context.device)?)
 }
 
-pub(super) fn initialize_twice(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (stream, kinds, manager) = (bench.stream()?, bench.kinds()?, bench.manager()?);
-    let blocks: Vec<_> = kinds.iter().map(|&kind| bench.block(3000, kind)).collect::<Result<_, _>>()?;
+pub(super) fn initialize_twice(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (stream, kinds, manager) = (context.stream()?, context.kinds()?, context.manager()?);
+    let blocks: Vec<_> = kinds.iter().map(|&kind| context.block(3000, kind)).collect::<Result<_, _>>()?;
     blocks.iter().try_for_each(|block| write(&stream, block, 5))?;
     let before = manager.usage();
-    manager.initialize(bench.device)?;
+    manager.initialize(context.device)?;
     let after = manager.usage();
     expect(before == after, || format!("expected to be made ready again without effect: {before:?} became {after:?}"))?;
-    let more: Vec<_> = kinds.iter().map(|&kind| bench.block(3000, kind)).collect::<Result<_, _>>()?;
+    let more: Vec<_> = kinds.iter().map(|&kind| context.block(3000, kind)).collect::<Result<_, _>>()?;
     more.iter().try_for_each(|block| write(&stream, block, 6))?;
     blocks.iter().try_for_each(|block| check(&stream, block, 5))
 }
 
-pub(super) fn defer_cleanup(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (stream, kind, manager) = (bench.stream()?, bench.kind()?, bench.manager()?);
+pub(super) fn defer_cleanup(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (stream, kind, manager) = (context.stream()?, context.kind()?, context.manager()?);
     let outer = manager.defer_cleanup();
     let inner = manager.defer_cleanup();
-    let blocks: Vec<_> = (0..30).map(|_| bench.block(1 << 20, kind)).collect::<Result<_, _>>()?;
+    let blocks: Vec<_> = (0..30).map(|_| context.block(1 << 20, kind)).collect::<Result<_, _>>()?;
     blocks.iter().try_for_each(|block| write(&stream, block, 7))?;
     let held = manager.usage().reserved;
     drop(blocks);
@@ -54,37 +54,37 @@ pub(super) fn defer_cleanup(bench: &Bench<'_>) -> Result<(), Objection> {
             format!("expected nothing to go back to the driver under {rest}: {held} bytes became {reserved}")
         })?;
         // Memory is given out meanwhile.
-        let block = bench.block(5000, kind)?;
+        let block = context.block(5000, kind)?;
         write(&stream, &block, 8)?;
         check(&stream, &block, 8)?;
         drop(guard);
     }
     manager.flush()?;
-    bench.expect_nothing_left("a flush after the last guard")
+    context.expect_nothing_left("a flush after the last guard")
 }
 
-pub(super) fn reset(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (stream, kind, manager) = (bench.stream()?, bench.kind()?, bench.manager()?);
-    drop(bench.block(70_000, kind)?);
-    let live = bench.block(4099, kind)?;
+pub(super) fn reset(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (stream, kind, manager) = (context.stream()?, context.kind()?, context.manager()?);
+    drop(context.block(70_000, kind)?);
+    let live = context.block(4099, kind)?;
     write(&stream, &live, 1)?;
     manager.reset()?; // Of the manager alone: the allocator's would end the block.
     check(&stream, &live, 1)?;
-    let more = bench.block(4099, kind)?;
+    let more = context.block(4099, kind)?;
     write(&stream, &more, 2)?;
     check(&stream, &live, 1)?;
     drop((live, more));
     manager.reset()?;
     manager.reset()?;
-    bench.expect_nothing_left("a reset")
+    context.expect_nothing_left("a reset")
 }
 
-pub(super) fn reserve_and_trim(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (stream, kind, manager) = (bench.stream()?, bench.kind()?, bench.manager()?);
-    let live = bench.block(70_000, kind)?;
+pub(super) fn reserve_and_trim(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (stream, kind, manager) = (context.stream()?, context.kind()?, context.manager()?);
+    let live = context.block(70_000, kind)?;
     write(&stream, &live, 3)?;
     stream.synchronize()?;
-    bench.allocator()?.release_staging(); // It is the allocator's, and comes and goes as that likes.
+    context.allocator()?.release_staging(); // It is the allocator's, and comes and goes as that likes.
     manager.flush()?;
     let before = manager.usage();
     let reserved = manager.reserve(8 << 20, kind);
@@ -105,7 +105,7 @@ pub(super) fn reserve_and_trim(bench: &Bench<'_>) -> Result<(), Objection> {
     })?;
     check(&stream, &live, 3)?;
     // What was given back can be had again.
-    let more = bench.block(8 << 20, kind)?;
+    let more = context.block(8 << 20, kind)?;
     write(&stream, &more, 4)?;
     check(&stream, &more, 4)?;
     check(&stream, &live, 3)

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use vkarray_allocator::{Allocator, Error as MemoryError, MemoryKind};
 
 use crate::Faults;
-use crate::bench::{Bench, check, write};
-use crate::objection::{Objection, expect};
+use crate::check_error::{CheckError, expect};
+use crate::context::{CheckContext, check, write};
 
 /// The calls that a manager makes to get memory.
 const CALLS: [&str; 4] = ["vkCreateBuffer", "vkAllocateMemory", "vkBindBufferMemory", "vkMapMemory"];
@@ -14,48 +14,49 @@ const CALLS: [&str; 4] = ["vkCreateBuffer", "vkAllocateMemory", "vkBindBufferMem
 /// More than enough calls for any manager here to be through.
 const MAX_CALLS: u32 = 200;
 
-pub(super) fn too_large(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (stream, kinds) = (bench.stream()?, bench.kinds()?);
-    let live = bench.block(1000, kinds[0])?;
+pub(super) fn too_large(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (stream, kinds) = (context.stream()?, context.kinds()?);
+    let live = context.block(1000, kinds[0])?;
     write(&stream, &live, 1)?;
-    let before = bench.manager()?.usage();
-    for size in [u64::MAX, u64::MAX - 255, u64::MAX / 2, bench.device.info().limits.max_buffer_size.saturating_add(1)] {
+    let before = context.manager()?.usage();
+    for size in [u64::MAX, u64::MAX - 255, u64::MAX / 2, context.device.info().limits.max_buffer_size.saturating_add(1)]
+    {
         for &kind in &kinds {
-            match bench.allocator()?.allocate(size, kind) {
+            match context.allocator()?.allocate(size, kind) {
                 Err(MemoryError::TooLarge { .. } | MemoryError::OutOfMemory { .. }) => {}
                 Err(error) => {
-                    return Err(Objection::Failed(format!("expected {size} bytes to be too large, and got: {error}")));
+                    return Err(CheckError::Failed(format!("expected {size} bytes to be too large, and got: {error}")));
                 }
-                Ok(_) => return Err(Objection::Failed(format!("expected {size} bytes to be refused"))),
+                Ok(_) => return Err(CheckError::Failed(format!("expected {size} bytes to be refused"))),
             }
         }
     }
-    let after = bench.manager()?.usage();
+    let after = context.manager()?.usage();
     expect(after.in_use == before.in_use, || format!("expected refusals to change nothing: {before:?}, {after:?}"))?;
     check(&stream, &live, 1)
 }
 
-pub(super) fn failing_start(bench: &Bench<'_>) -> Result<(), Objection> {
-    let faults = faults(bench)?;
+pub(super) fn failing_start(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let faults = faults(context)?;
     for_each_fault(|fault| {
-        let manager = bench.fresh()?;
+        let manager = context.fresh()?;
         fault.arm(faults);
-        let outcome = manager.initialize(bench.device);
+        let outcome = manager.initialize(context.device);
         let has_failed = faults.disarm() > 0;
         fault.judge(outcome, has_failed)?;
         // It can be made ready now, and then serves.
-        let allocator = Allocator::with_manager(bench.device, manager)?;
-        allocate_some(&allocator, &Bench::kinds_of(&allocator)?)?;
+        let allocator = Allocator::with_manager(context.device, manager)?;
+        allocate_some(&allocator, &CheckContext::kinds_of(&allocator)?)?;
         Ok(has_failed)
     })
 }
 
-pub(super) fn failing_calls(bench: &Bench<'_>) -> Result<(), Objection> {
-    let faults = faults(bench)?;
+pub(super) fn failing_calls(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let faults = faults(context)?;
     for_each_fault(|fault| {
-        let allocator = Allocator::with_manager(bench.device, bench.fresh()?)?;
+        let allocator = Allocator::with_manager(context.device, context.fresh()?)?;
         let at_first = allocator.usage().in_use;
-        let (stream, kinds) = (bench.stream()?, Bench::kinds_of(&allocator)?);
+        let (stream, kinds) = (context.stream()?, CheckContext::kinds_of(&allocator)?);
         let live = allocator.allocate(1000, kinds[0])?;
         write(&stream, &live, 1)?;
         allocator.trim(0)?; // So that the calls are made.
@@ -64,7 +65,7 @@ pub(super) fn failing_calls(bench: &Bench<'_>) -> Result<(), Objection> {
         let has_failed = faults.disarm() > 0;
         fault.judge(outcome, has_failed)?;
         allocate_some(&allocator, &kinds).map_err(|error| {
-            Objection::Failed(format!("expected memory again after a failing {}, and got: {error}", fault.call))
+            CheckError::Failed(format!("expected memory again after a failing {}, and got: {error}", fault.call))
         })?;
         check(&stream, &live, 1)?;
         drop(live);
@@ -91,13 +92,13 @@ impl Failing {
     }
 
     /// What came of it is good, or a lack of memory.
-    fn judge(self, outcome: Result<(), MemoryError>, has_failed: bool) -> Result<(), Objection> {
+    fn judge(self, outcome: Result<(), MemoryError>, has_failed: bool) -> Result<(), CheckError> {
         let Self { call, nth, .. } = self;
         match outcome {
             Ok(()) => Ok(()),
             Err(MemoryError::OutOfMemory { .. }) if has_failed => Ok(()),
             Err(MemoryError::Driver(error)) if has_failed && error.is_out_of_memory() => Ok(()),
-            Err(error) => Err(Objection::Failed(format!(
+            Err(error) => Err(CheckError::Failed(format!(
                 "expected running out of memory where call {nth} of {call} fails, and got: {error}"
             ))),
         }
@@ -105,7 +106,7 @@ impl Failing {
 }
 
 /// Goes through every call until the one that is not made any more.
-fn for_each_fault(mut fails: impl FnMut(Failing) -> Result<bool, Objection>) -> Result<(), Objection> {
+fn for_each_fault(mut fails: impl FnMut(Failing) -> Result<bool, CheckError>) -> Result<(), CheckError> {
     for call in CALLS {
         for times in [1, u32::MAX] {
             for nth in 1..MAX_CALLS {
@@ -118,8 +119,8 @@ fn for_each_fault(mut fails: impl FnMut(Failing) -> Result<bool, Objection>) -> 
     Ok(())
 }
 
-fn faults<'a>(bench: &Bench<'a>) -> Result<&'a dyn Faults, Objection> {
-    bench.faults.ok_or_else(|| Objection::skipped("nothing was given that makes calls fail"))
+fn faults<'a>(context: &CheckContext<'a>) -> Result<&'a dyn Faults, CheckError> {
+    context.faults.ok_or_else(|| CheckError::skipped("nothing was given that makes calls fail"))
 }
 
 fn allocate_some(allocator: &Arc<Allocator>, kinds: &[MemoryKind]) -> Result<(), MemoryError> {

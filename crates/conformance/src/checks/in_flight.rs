@@ -7,9 +7,9 @@ use std::sync::Arc;
 use vkarray_allocator::Block;
 use vkarray_driver::hazard::Mode;
 
-use crate::bench::{Bench, check, check_words, write};
+use crate::check_error::{CheckError, expect};
+use crate::context::{CheckContext, check, check_words, write};
 use crate::gate::Gate;
-use crate::objection::{Objection, expect};
 
 /// Words that work behind the gate writes, and those that the next owners write.
 const FORMER: u32 = 0x0F0F_0F0F;
@@ -18,21 +18,21 @@ const LATER: u32 = 0x5A5A_5A5A;
 /// Sizes of memory in flight, all of whole words.
 const SIZES: [u64; 6] = [4, 256, 1000, 4096, 65_536, 1 << 20];
 
-pub(super) fn reuse_in_flight(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (busy, other) = (bench.stream()?, bench.stream()?);
-    for kind in bench.kinds()? {
-        let mut former: Vec<_> = SIZES.iter().map(|&size| bench.block(size, kind)).collect::<Result<_, _>>()?;
-        let gate = Gate::close(bench.device, &[&busy])?;
+pub(super) fn reuse_in_flight(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (busy, other) = (context.stream()?, context.stream()?);
+    for kind in context.kinds()? {
+        let mut former: Vec<_> = SIZES.iter().map(|&size| context.block(size, kind)).collect::<Result<_, _>>()?;
+        let gate = Gate::close(context.device, &[&busy])?;
         former.iter().try_for_each(|block| block.fill(&busy, FORMER))?;
         busy.flush()?;
         drop(former.split_off(2));
         // The same sizes, and others: parts of what was dropped, and more than one piece of it.
         let sizes = SIZES.iter().flat_map(|&size| [size, size / 2, size + 512]);
-        let later: Vec<_> = sizes.map(|size| bench.block(size, kind)).collect::<Result<_, _>>()?;
+        let later: Vec<_> = sizes.map(|size| context.block(size, kind)).collect::<Result<_, _>>()?;
         later.iter().try_for_each(|block| block.fill(&other, LATER))?;
         other.flush()?;
         drop(former); // Some more, with their successors recorded already.
-        let last = bench.block(SIZES[1], kind)?;
+        let last = context.block(SIZES[1], kind)?;
         last.fill(&other, LATER)?;
         expect(!gate.was_forced(), || "expected no call to wait for the device".to_owned())?;
         gate.open()?;
@@ -42,20 +42,20 @@ pub(super) fn reuse_in_flight(bench: &Bench<'_>) -> Result<(), Objection> {
     Ok(())
 }
 
-pub(super) fn reuse_of_two_streams(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (left, right, third) = (bench.stream()?, bench.stream()?, bench.stream()?);
-    for kind in bench.kinds()? {
+pub(super) fn reuse_of_two_streams(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (left, right, third) = (context.stream()?, context.stream()?, context.stream()?);
+    for kind in context.kinds()? {
         let (shared, to_left, to_right) =
-            (bench.block(4096, kind)?, bench.block(4096, kind)?, bench.block(4096, kind)?);
+            (context.block(4096, kind)?, context.block(4096, kind)?, context.block(4096, kind)?);
         write(&third, &shared, 9)?;
-        let gate = Gate::close(bench.device, &[&left, &right])?;
+        let gate = Gate::close(context.device, &[&left, &right])?;
         // Two readers on two streams: neither waits for the other, so both are last uses.
         to_left.copy_from_block(&left, 0, &shared, 0..4096)?;
         to_right.copy_from_block(&right, 0, &shared, 0..4096)?;
         left.flush()?;
         right.flush()?;
         drop(shared);
-        let later: Vec<_> = (0..4).map(|_| bench.block(4096, kind)).collect::<Result<_, _>>()?;
+        let later: Vec<_> = (0..4).map(|_| context.block(4096, kind)).collect::<Result<_, _>>()?;
         later.iter().try_for_each(|block| block.fill(&third, LATER))?;
         expect(!gate.was_forced(), || "expected no call to wait for the device".to_owned())?;
         gate.open()?;
@@ -67,16 +67,16 @@ pub(super) fn reuse_of_two_streams(bench: &Bench<'_>) -> Result<(), Objection> {
     Ok(())
 }
 
-pub(super) fn host_writes_in_flight(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (busy, other) = (bench.stream()?, bench.stream()?);
-    let kinds = bench.kinds()?.into_iter().filter(|kind| kind.is_host_visible());
+pub(super) fn host_writes_in_flight(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (busy, other) = (context.stream()?, context.stream()?);
+    let kinds = context.kinds()?.into_iter().filter(|kind| kind.is_host_visible());
     for kind in kinds {
-        let former: Vec<_> = (0..4).map(|_| bench.block(4096, kind)).collect::<Result<_, _>>()?;
-        let gate = Gate::close(bench.device, &[&busy])?;
+        let former: Vec<_> = (0..4).map(|_| context.block(4096, kind)).collect::<Result<_, _>>()?;
+        let gate = Gate::close(context.device, &[&busy])?;
         former.iter().try_for_each(|block| block.fill(&busy, FORMER))?;
         busy.flush()?;
         drop(former);
-        let later: Vec<_> = (0..8).map(|_| bench.block(4096, kind)).collect::<Result<_, _>>()?;
+        let later: Vec<_> = (0..8).map(|_| context.block(4096, kind)).collect::<Result<_, _>>()?;
         // What comes without former uses the host may write at once; the rest waits, as the host would.
         let (now, then): (Vec<_>, Vec<_>) = later.into_iter().partition(is_idle);
         now.iter().try_for_each(|block| write(&other, block, 3))?;
@@ -92,32 +92,32 @@ fn is_idle(block: &Arc<Block>) -> bool {
     block.device().block_uses(block.id(), 0..u64::MAX, Mode::Write).is_empty()
 }
 
-pub(super) fn free_never_waits(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (busy, kinds) = (bench.stream()?, bench.kinds()?);
-    let blocks: Vec<_> = kinds.iter().map(|&kind| bench.block(4096, kind)).collect::<Result<_, _>>()?;
-    let gate = Gate::close(bench.device, &[&busy])?;
+pub(super) fn free_never_waits(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (busy, kinds) = (context.stream()?, context.kinds()?);
+    let blocks: Vec<_> = kinds.iter().map(|&kind| context.block(4096, kind)).collect::<Result<_, _>>()?;
+    let gate = Gate::close(context.device, &[&busy])?;
     blocks.iter().try_for_each(|block| block.fill(&busy, FORMER))?;
-    let n_waits = bench.device.host_waits();
+    let n_waits = context.device.host_waits();
     drop(blocks); // Before the work is even sent.
-    bench.manager()?.try_flush()?;
-    let n_more = bench.device.host_waits() - n_waits;
+    context.manager()?.try_flush()?;
+    let n_more = context.device.host_waits() - n_waits;
     expect(n_more == 0 && !gate.was_forced(), || {
         format!("expected a free and a try_flush not to wait for the device, and they waited {n_more} times")
     })?;
     gate.open()
 }
 
-pub(super) fn flush_frees(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (busy, kind, manager) = (bench.stream()?, bench.kind()?, bench.manager()?);
-    let gate = Gate::close(bench.device, &[&busy])?;
-    let block = bench.block(4096, kind)?;
+pub(super) fn flush_frees(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (busy, kind, manager) = (context.stream()?, context.kind()?, context.manager()?);
+    let gate = Gate::close(context.device, &[&busy])?;
+    let block = context.block(4096, kind)?;
     block.fill(&busy, FORMER)?;
     drop(block);
     gate.open()?;
     manager.flush()?;
-    bench.expect_nothing_left("a flush")?;
+    context.expect_nothing_left("a flush")?;
     // And what is given out next is whole.
-    let block = bench.block(4096, kind)?;
+    let block = context.block(4096, kind)?;
     write(&busy, &block, 4)?;
     check(&busy, &block, 4)
 }

@@ -8,21 +8,21 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::{self, ScopedJoinHandle};
 
 use vkarray_allocator::{
-    Allocator, Block, Counters, Error as MemoryError, Holder, HostOptions, HostPointer, MemoryKind, Request,
+    Allocator, Block, BlockLabel, Counters, Error as MemoryError, HostOptions, HostPointer, MemoryKind, Request,
 };
 use vkarray_driver::Stream;
 
-use crate::bench::{Bench, check, write};
-use crate::objection::{Objection, expect};
+use crate::check_error::{CheckError, expect};
+use crate::context::{CheckContext, check, write};
 
 /// Nothing, the edges of alignments, a prime, and more than most pools keep in one piece.
 const SIZES: [u64; 14] = [0, 1, 3, 4, 15, 16, 17, 255, 256, 257, 4099, 65_536, 1_000_003, 2 << 20];
 
-pub(super) fn sizes_and_kinds(bench: &Bench<'_>) -> Result<(), Objection> {
-    let stream = bench.stream()?;
-    for kind in bench.kinds()? {
+pub(super) fn sizes_and_kinds(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let stream = context.stream()?;
+    for kind in context.kinds()? {
         for (size, seed) in SIZES.into_iter().zip(1..) {
-            let block = bench.block(size, kind)?;
+            let block = context.block(size, kind)?;
             write(&stream, &block, seed)?;
             check(&stream, &block, seed)?;
         }
@@ -30,15 +30,15 @@ pub(super) fn sizes_and_kinds(bench: &Bench<'_>) -> Result<(), Objection> {
     Ok(())
 }
 
-pub(super) fn many_live(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (stream, kinds) = (bench.stream()?, bench.kinds()?);
+pub(super) fn many_live(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (stream, kinds) = (context.stream()?, context.kinds()?);
     let (mut live, mut random) = (Vec::new(), 12345_u64);
     for seed in 0..200_u8 {
         // Sizes of every order up to 64 KiB, and every third block is dropped again at some time.
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let size = (random >> 40) % (1 << (random >> 33 & 15)).max(2);
         let kind = kinds[usize::from(seed) % kinds.len()];
-        let block = bench.block(size, kind)?;
+        let block = context.block(size, kind)?;
         write(&stream, &block, seed)?;
         live.push((block, seed));
         if seed % 3 == 2 {
@@ -49,36 +49,36 @@ pub(super) fn many_live(bench: &Bench<'_>) -> Result<(), Objection> {
     live.iter().try_for_each(|(block, seed)| check(&stream, block, *seed))
 }
 
-pub(super) fn host_options(bench: &Bench<'_>) -> Result<(), Objection> {
-    let manager = bench.manager()?;
+pub(super) fn host_options(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let manager = context.manager()?;
     for (mapped, portable, wc) in
         [(false, false, false), (true, false, false), (false, true, false), (true, true, true), (false, false, true)]
     {
         let options = HostOptions::default().mapped(mapped).portable(portable).wc(wc);
         let memory = match manager.memhostalloc(100, options) {
-            Err(MemoryError::Unsupported { what }) => return Err(Objection::skipped(what)),
+            Err(MemoryError::Unsupported { what }) => return Err(CheckError::skipped(what)),
             outcome => outcome?,
         };
         let is_mapped = matches!(memory, HostPointer::Mapped(_));
         // SAFETY: the manager gave the memory out just now, and nothing used it.
         unsafe { manager.memfree(memory.into_pointer()) };
         expect(is_mapped == mapped, || {
-            format!("expected mapped memory only where asked for, and not for {options:?}")
+            format!("expected mapped memory only where request for, and not for {options:?}")
         })?;
     }
     Ok(())
 }
 
-pub(super) fn beyond_4_gib(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (size, info) = ((4 << 30) + 512, bench.device.info());
+pub(super) fn beyond_4_gib(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (size, info) = ((4 << 30) + 512, context.device.info());
     let heap = info.device_memory_bytes();
     if info.limits.max_buffer_size < size || heap / 2 < size {
         let limit = info.limits.max_buffer_size;
-        return Err(Objection::skipped(format!("buffers here have {limit} bytes at most, and the heap {heap}")));
+        return Err(CheckError::skipped(format!("buffers here have {limit} bytes at most, and the heap {heap}")));
     }
-    let (stream, kind) = (bench.stream()?, bench.kind()?);
-    let block = match bench.allocator()?.allocate(size, kind) {
-        Err(MemoryError::OutOfMemory(report)) => return Err(Objection::skipped(report.to_string())),
+    let (stream, kind) = (context.stream()?, context.kind()?);
+    let block = match context.allocator()?.allocate(size, kind) {
+        Err(MemoryError::OutOfMemory(report)) => return Err(CheckError::skipped(report.to_string())),
         outcome => outcome?,
     };
     let (front, back) = ([1_u8; 64], [2_u8; 64]);
@@ -89,8 +89,8 @@ pub(super) fn beyond_4_gib(bench: &Bench<'_>) -> Result<(), Objection> {
     expect(found == back, || "expected bytes beyond 4 GiB to be their own".to_owned())
 }
 
-pub(super) fn threads(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (allocator, kinds) = (bench.allocator()?, bench.kinds()?);
+pub(super) fn threads(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (allocator, kinds) = (context.allocator()?, context.kinds()?);
     let (sender, receiver) = mpsc::channel();
     let outcomes: Vec<_> = thread::scope(|scope| {
         scope.spawn(move || receiver.into_iter().for_each(drop));
@@ -102,7 +102,7 @@ pub(super) fn threads(bench: &Bench<'_>) -> Result<(), Objection> {
         drop(sender); // The dropping thread ends with the last one.
         workers.into_iter().map(ScopedJoinHandle::join).collect()
     });
-    let panicked = |_| Err(Objection::Failed("expected calls from several threads not to panic".to_owned()));
+    let panicked = |_| Err(CheckError::Failed("expected calls from several threads not to panic".to_owned()));
     outcomes.into_iter().try_for_each(|outcome| outcome.unwrap_or_else(panicked))
 }
 
@@ -112,7 +112,7 @@ fn allocate_in_turn(
     kinds: &[MemoryKind],
     nth: u8,
     dropping: &Sender<Arc<Block>>,
-) -> Result<(), Objection> {
+) -> Result<(), CheckError> {
     let stream = Stream::new(allocator.device())?;
     for round in 0..30_u8 {
         let size = u64::from(round % 5) * 997; // The same for all threads, so that they want each other's memory.
@@ -122,51 +122,51 @@ fn allocate_in_turn(
         if round % 2 == 0 {
             dropping
                 .send(block)
-                .map_err(|_| Objection::Failed("expected a free on another thread not to panic".to_owned()))?;
+                .map_err(|_| CheckError::Failed("expected a free on another thread not to panic".to_owned()))?;
         }
     }
     Ok(())
 }
 
-pub(super) fn holders(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (manager, kind) = (bench.manager()?, bench.kind()?);
+pub(super) fn labels(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (manager, kind) = (context.manager()?, context.kind()?);
     if matches!(kind, MemoryKind::Pinned | MemoryKind::WriteCombined) {
-        return Err(Objection::skipped("the manager has no device memory"));
+        return Err(CheckError::skipped("the manager has no device memory"));
     }
-    let (first, second) = (Holder::array("f32", &[3]), Holder::new().with_label("second"));
-    let memory = manager.memalloc(&Request::new(12, kind).with_holder(first.clone()))?;
-    let before = manager.holder(&memory);
-    manager.set_holder(&memory, second.clone());
-    let after = manager.holder(&memory);
+    let (first, second) = (BlockLabel::array("f32", &[3]), BlockLabel::new().with_name("second"));
+    let memory = manager.memalloc(&Request::new(12, kind).with_label(first.clone()))?;
+    let before = manager.label(&memory);
+    manager.set_label(&memory, second.clone());
+    let after = manager.label(&memory);
     // SAFETY: the manager gave the memory out just now, and nothing used it.
     unsafe { manager.memfree(memory) };
     if before.is_none() && after.is_none() {
-        return Err(Objection::skipped("the manager keeps no holders"));
+        return Err(CheckError::skipped("the manager keeps no labels"));
     }
     expect(before.as_ref() == Some(&first) && after.as_ref() == Some(&second), || {
-        format!("expected the holders {first} and then {second}, and got {before:?} and {after:?}")
+        format!("expected the labels {first} and then {second}, and got {before:?} and {after:?}")
     })
 }
 
-pub(super) fn usage(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (allocator, kinds) = (bench.allocator()?, bench.kinds()?);
-    let blocks: Vec<_> = kinds.iter().map(|&kind| bench.block(10_000, kind)).collect::<Result<_, _>>()?;
-    let (held, asked) = (allocator.usage(), 10_000 * blocks.len() as u64);
-    expect(held.in_use >= asked && held.reserved >= held.in_use, || {
-        format!("expected at least {asked} bytes in use and as many reserved, and got {held:?}")
+pub(super) fn usage(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (allocator, kinds) = (context.allocator()?, context.kinds()?);
+    let blocks: Vec<_> = kinds.iter().map(|&kind| context.block(10_000, kind)).collect::<Result<_, _>>()?;
+    let (held, request) = (allocator.usage(), 10_000 * blocks.len() as u64);
+    expect(held.in_use >= request && held.reserved >= held.in_use, || {
+        format!("expected at least {request} bytes in use and as many reserved, and got {held:?}")
     })?;
     drop(blocks);
     allocator.flush()?;
-    bench.expect_nothing_left("a flush")
+    context.expect_nothing_left("a flush")
 }
 
-pub(super) fn counters(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (allocator, kinds) = (bench.allocator()?, bench.kinds()?);
+pub(super) fn counters(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (allocator, kinds) = (context.allocator()?, context.kinds()?);
     let before = allocator.counters();
-    let blocks: Vec<_> = kinds.iter().map(|&kind| bench.block(10_000, kind)).collect::<Result<_, _>>()?;
+    let blocks: Vec<_> = kinds.iter().map(|&kind| context.block(10_000, kind)).collect::<Result<_, _>>()?;
     let held = allocator.counters();
     if held == Counters::default() {
-        return Err(Objection::skipped("the manager does not count"));
+        return Err(CheckError::skipped("the manager does not count"));
     }
     let n_blocks = blocks.len() as u64;
     expect(held.allocations == before.allocations + n_blocks && held.n_in_use == before.n_in_use + n_blocks, || {
@@ -180,9 +180,9 @@ pub(super) fn counters(bench: &Bench<'_>) -> Result<(), Objection> {
     })
 }
 
-pub(super) fn memory_info(bench: &Bench<'_>) -> Result<(), Objection> {
-    let info = match bench.manager()?.get_memory_info() {
-        Err(MemoryError::Unsupported { what }) => return Err(Objection::skipped(what)),
+pub(super) fn memory_info(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let info = match context.manager()?.get_memory_info() {
+        Err(MemoryError::Unsupported { what }) => return Err(CheckError::skipped(what)),
         outcome => outcome?,
     };
     expect(info.total > 0 && info.free <= info.total, || {
@@ -190,8 +190,8 @@ pub(super) fn memory_info(bench: &Bench<'_>) -> Result<(), Objection> {
     })
 }
 
-pub(super) fn ipc(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (manager, kind) = (bench.manager()?, bench.kind()?);
+pub(super) fn ipc(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (manager, kind) = (context.manager()?, context.kind()?);
     let memory = match kind {
         MemoryKind::Device | MemoryKind::Shared => manager.memalloc(&Request::new(500, kind))?,
         MemoryKind::Pinned | MemoryKind::WriteCombined => {
@@ -202,7 +202,7 @@ pub(super) fn ipc(bench: &Bench<'_>) -> Result<(), Objection> {
     // SAFETY: the manager gave the memory out just now, and nothing used it.
     unsafe { manager.memfree(memory) };
     match outcome {
-        Err(MemoryError::Unsupported { what }) => Err(Objection::skipped(what)),
+        Err(MemoryError::Unsupported { what }) => Err(CheckError::skipped(what)),
         Err(error) => Err(error.into()),
         Ok(size) => expect(size >= 500, || format!("expected a handle to 500 bytes, and got {size}")),
     }
@@ -232,8 +232,8 @@ impl Drop for Pages {
     }
 }
 
-pub(super) fn mempin(bench: &Bench<'_>) -> Result<(), Objection> {
-    let (manager, are_dropped) = (bench.manager()?, Arc::new(AtomicBool::new(false)));
+pub(super) fn mempin(context: &CheckContext<'_>) -> Result<(), CheckError> {
+    let (manager, are_dropped) = (context.manager()?, Arc::new(AtomicBool::new(false)));
     // SAFETY: the layout has a size.
     let bytes = NonNull::new(unsafe { alloc_zeroed(PAGES) }).unwrap_or_else(|| handle_alloc_error(PAGES));
     let pages = Pages { bytes, are_dropped: Arc::clone(&are_dropped) };
@@ -244,7 +244,7 @@ pub(super) fn mempin(bench: &Bench<'_>) -> Result<(), Objection> {
         Err(error) => {
             expect(are_dropped.load(Ordering::SeqCst), || "expected a refused owner to be dropped".to_owned())?;
             return match error {
-                MemoryError::Unsupported { what } => Err(Objection::skipped(what)),
+                MemoryError::Unsupported { what } => Err(CheckError::skipped(what)),
                 error => Err(error.into()),
             };
         }

@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayBase, Data, Dimension};
 use smallvec::SmallVec;
-use vkarray_allocator::{Holder, MemoryKind};
+use vkarray_allocator::{BlockLabel, MemoryKind};
 use vkarray_driver::Stream;
 use vkarray_kernel::{DType, Element};
 
@@ -148,8 +148,8 @@ impl Context {
     #[inline(always)] // It has two callers, and the one that matters knows the shape.
     fn allocate<T: Element>(&self, shape: &[usize], layout: Layout, is_contiguous: bool) -> Result<DeviceNDArray<T>> {
         let nbytes = layout.bytes(shape.iter().product(), size_of::<T>())?;
-        let (context, holder) = (self.held(), Holder::array(DType::of::<T>().short_name(), shape));
-        let block = context.allocator().allocate_for(nbytes, MemoryKind::Device, holder)?;
+        let (context, label) = (self.held(), BlockLabel::array(DType::of::<T>().short_name(), shape));
+        let block = context.allocator().allocate_labelled(nbytes, MemoryKind::Device, label)?;
         Ok(DeviceNDArray::packed(context, block, layout, nbytes, is_contiguous))
     }
 }

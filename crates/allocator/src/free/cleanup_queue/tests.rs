@@ -33,9 +33,9 @@ impl Clock {
 
 impl Completion for At {
     type Error = &'static str;
-    type Clock = u8;
+    type Timeline = u8;
 
-    fn clock(&self) -> u8 {
+    fn timeline(&self) -> u8 {
         self.clock.name
     }
 
@@ -51,7 +51,7 @@ impl Completion for At {
 
 /// Everything that is eligible, in the order in which it is given out.
 fn freed<T>(queue: &mut CleanupQueue<At, T>) -> Vec<T> {
-    queue.settle().unwrap();
+    queue.poll().unwrap();
     std::iter::from_fn(|| queue.take_eligible()).collect()
 }
 
@@ -119,7 +119,7 @@ fn an_entry_that_cannot_be_asked_is_not_lost_and_holds_back_no_other_clock() {
     queue.push(vec![lost.at(0)], 0, 7, "lost");
     queue.push(vec![well.at(0)], 0, 5, "well");
     lost.fails.set(true);
-    assert_eq!(queue.settle(), Err("lost"));
+    assert_eq!(queue.poll(), Err("lost"));
     assert_eq!((queue.take_eligible(), queue.take_eligible()), (Some("well"), None));
     assert_eq!(queue.pending(), (1, 7));
     lost.fails.set(false);
@@ -172,8 +172,8 @@ fn what_is_waited_for_is_enough_and_one_point_a_clock() {
     queue.push(vec![two.at(1)], 0, 10, ());
     queue.push(vec![one.at(9)], 0, 10, ());
     let points = |mut points: Vec<At>| {
-        points.sort_by_key(At::clock);
-        points.iter().map(|at| (at.clock(), at.value())).collect::<Vec<_>>()
+        points.sort_by_key(At::timeline);
+        points.iter().map(|at| (at.timeline(), at.value())).collect::<Vec<_>>()
     };
     // Bytes asked for on heap 0, what to wait for.
     let cases: &[(u64, &[(u8, u64)])] = &[
@@ -186,7 +186,7 @@ fn what_is_waited_for_is_enough_and_one_point_a_clock() {
         (u64::MAX, &[(1, 9), (2, 2)]), // All there is.
     ];
     for (bytes, expected) in cases {
-        assert_eq!(points(queue.last_of_enough(0, *bytes)), *expected, "{bytes} bytes");
+        assert_eq!(points(queue.last_uses_of_oldest(0, *bytes)), *expected, "{bytes} bytes");
     }
-    assert_eq!(points(queue.last_of_all()), [(1, 9), (2, 7)]);
+    assert_eq!(points(queue.last_uses()), [(1, 9), (2, 7)]);
 }

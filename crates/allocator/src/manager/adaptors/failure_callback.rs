@@ -1,10 +1,10 @@
 //! Asks the program to let go of something when memory runs out, and tries again for as long as it does.
 //!
-//! The manager inside has done what it can by itself before the program is asked: see `../ladder.rs`.
+//! The manager inside has done what it can by itself before the program is request: see `../ladder.rs`.
 
 use std::fmt;
 
-use super::{Adaptor, Asked};
+use super::{Adaptor, AdaptorRequest};
 use crate::error::Error;
 use crate::manager::MemoryManager;
 
@@ -26,7 +26,7 @@ pub struct FailureCallback<M> {
 }
 
 impl<M: MemoryManager> FailureCallback<M> {
-    /// Calls `callback` with the bytes asked for and the number of the failed attempt, from one on, each time `inner`
+    /// Calls `callback` with the bytes request for and the number of the failed attempt, from one on, each time `inner`
     /// runs out. Called on the thread that asks, without a lock: it may free, allocate, and wait for the device. An
     /// allocation that it makes and that fails calls it again.
     ///
@@ -44,8 +44,8 @@ unsafe impl<M: MemoryManager> Adaptor for FailureCallback<M> {
         &self.inner
     }
 
-    fn retry(&self, asked: &Asked, error: &Error, attempt: u32) -> bool {
-        matches!(error, Error::OutOfMemory { .. }) && (self.callback)(asked.size, attempt) == Verdict::Retry
+    fn retry(&self, request: &AdaptorRequest, error: &Error, attempt: u32) -> bool {
+        matches!(error, Error::OutOfMemory { .. }) && (self.callback)(request.size, attempt) == Verdict::Retry
     }
 }
 

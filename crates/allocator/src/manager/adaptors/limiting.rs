@@ -1,11 +1,11 @@
 //! A cap on the bytes that a manager gives out at a time.
 //!
-//! Counts what was asked for and not yet given back, of every kind, and memory of the program that is pinned.
+//! Counts what was request for and not yet given back, of every kind, and memory of the program that is pinned.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Adaptor, Asked};
+use super::{Adaptor, AdaptorRequest};
 use crate::error::{Error, Result};
 use crate::manager::MemoryManager;
 use crate::memory::MemoryPointer;
@@ -30,13 +30,13 @@ impl<M: MemoryManager> Limiting<M> {
         self.limit
     }
 
-    /// Bytes asked for and not given back, those of allocations under way included. Never more than the limit.
+    /// Bytes request for and not given back, those of allocations under way included. Never more than the limit.
     #[must_use]
     pub fn in_use(&self) -> u64 {
         self.in_use.load(Ordering::Relaxed)
     }
 
-    /// Bytes that may still be asked for.
+    /// Bytes that may still be request for.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.limit - self.in_use()
@@ -58,19 +58,19 @@ unsafe impl<M: MemoryManager> Adaptor for Limiting<M> {
     }
 
     /// Reserves in one step: two threads near the limit never refuse each other for what neither gets.
-    fn before(&self, asked: &Asked) -> Result<()> {
-        let more = |in_use: u64| in_use.checked_add(asked.size).filter(|&sum| sum <= self.limit);
+    fn before(&self, request: &AdaptorRequest) -> Result<()> {
+        let more = |in_use: u64| in_use.checked_add(request.size).filter(|&sum| sum <= self.limit);
         self.in_use.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map(drop).map_err(|in_use| {
-            let mut report = OutOfMemory::new(asked.size, asked.kind, Shortage::Limit(self.limit));
+            let mut report = OutOfMemory::new(request.size, request.kind, Shortage::Limit(self.limit));
             report.in_use = in_use;
             report.reserved = self.inner.usage().reserved;
             Error::OutOfMemory(Box::new(report))
         })
     }
 
-    fn after(&self, asked: &Asked, given: Option<&MemoryPointer>) {
+    fn after(&self, request: &AdaptorRequest, given: Option<&MemoryPointer>) {
         if given.is_none() {
-            self.give_back(asked.size);
+            self.give_back(request.size);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Logs of memory: what `manager/logging.rs` writes and RMM writes too, read back.
 //!
-//! Columns are found by their names. A log without kinds, such as RMM's, is of device memory. Pointers are compared and
+//! LogColumns are found by their names. A log without kinds, such as RMM's, is of device memory. Pointers are compared and
 //! not understood. What to do with a log is the reader's business; `vkarray bench replay` runs one again.
 
 use std::collections::HashMap;
@@ -14,13 +14,13 @@ pub(crate) const COLUMNS: [&str; 7] = ["Thread", "Time", "Action", "Pointer", "S
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum LogAction {
     Allocate,
     AllocateFailure,
     Free,
 }
 
-impl Action {
+impl LogAction {
     const ALL: [Self; 3] = [Self::Allocate, Self::AllocateFailure, Self::Free];
 
     pub(crate) fn text(self) -> &'static str {
@@ -84,15 +84,15 @@ pub fn read_log(source: impl Read) -> Result<Vec<LogStep>> {
         let line = record.position().map_or(counted, csv::Position::line);
         let (action, pointer, size, kind) = fields(&record, columns).map_err(|reason| refused(line, reason))?;
         steps.push(match action {
-            Action::Allocate => {
+            LogAction::Allocate => {
                 if live.insert(pointer.to_owned(), n_given).is_some() {
                     return Err(refused(line, format!("{pointer} is given out while it is live")));
                 }
                 n_given += 1;
                 LogStep::Allocate { size, kind }
             }
-            Action::AllocateFailure => LogStep::Failure { size, kind },
-            Action::Free => {
+            LogAction::AllocateFailure => LogStep::Failure { size, kind },
+            LogAction::Free => {
                 let nth = live.remove(pointer);
                 LogStep::Free { nth: nth.ok_or_else(|| refused(line, format!("{pointer} is freed and not live")))? }
             }
@@ -101,15 +101,15 @@ pub fn read_log(source: impl Read) -> Result<Vec<LogStep>> {
     Ok(steps)
 }
 
-type Columns = (usize, usize, usize, Option<usize>);
+type LogColumns = (usize, usize, usize, Option<usize>);
 
 /// Reads a line, or says what is wrong with it.
 fn fields(
     record: &csv::StringRecord,
-    (action, pointer, size, kind): Columns,
-) -> Result<(Action, &str, u64, MemoryKind), String> {
+    (action, pointer, size, kind): LogColumns,
+) -> Result<(LogAction, &str, u64, MemoryKind), String> {
     let field = |column: usize| record.get(column).unwrap_or_default();
-    let actions = Action::ALL.into_iter();
+    let actions = LogAction::ALL.into_iter();
     let known = actions.clone().find(|known| known.text() == field(action));
     let action = known.ok_or_else(|| format!("there is no action `{}`", field(action)))?;
     let bytes = field(size).parse().map_err(|_| format!("`{}` is not a number of bytes", field(size)))?;

@@ -13,27 +13,27 @@ use ash::vk::Handle;
 use vkarray_driver::Device;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
-use super::{Adaptor, Asked};
+use super::{Adaptor, AdaptorRequest};
 use crate::manager::MemoryManager;
-use crate::manager::adaptors::log_format::{Action, COLUMNS, kind_text};
+use crate::manager::adaptors::log_format::{COLUMNS, LogAction, kind_text};
 use crate::memory::{MemoryKind, MemoryPointer};
 
 /// Writes a log of what a manager gives out and takes back.
 pub struct Logging<M, W: Write> {
-    log: Mutex<Log<W>>,
+    log: Mutex<LogWriter<W>>,
     /// Names the streams. Weak, so that a log does not keep a device open.
     device: OnceLock<Weak<Device>>,
     inner: M,
 }
 
-struct Log<W: Write> {
+struct LogWriter<W: Write> {
     writer: csv::Writer<W>,
     failure: Option<Arc<csv::Error>>,
 }
 
 /// A line, but for thread and time.
-struct Line<'a> {
-    action: Action,
+struct LogLine<'a> {
+    action: LogAction,
     memory: Option<&'a MemoryPointer>,
     size: u64,
     kind: MemoryKind,
@@ -48,7 +48,7 @@ impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
     /// [`Logging::failure`].
     pub fn new(inner: M, writer: W) -> Self {
         let writer = csv::WriterBuilder::new().has_headers(false).from_writer(writer);
-        let mut log = Log { writer, failure: None };
+        let mut log = LogWriter { writer, failure: None };
         log.write(|writer| writer.write_record(COLUMNS));
         Self { log: Mutex::new(Rank::Log, log), device: OnceLock::new(), inner }
     }
@@ -64,7 +64,7 @@ impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
         self.log().failure.clone()
     }
 
-    fn write(&self, line: &Line<'_>) {
+    fn write(&self, line: &LogLine<'_>) {
         let pointer = line
             .memory
             .map_or_else(String::new, |memory| format!("{:#x}+{}", memory.buffer().as_raw(), memory.offset()));
@@ -76,7 +76,7 @@ impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
         log.write(|writer| writer.write_record(fields));
     }
 
-    fn log(&self) -> MutexGuard<'_, Log<W>> {
+    fn log(&self) -> MutexGuard<'_, LogWriter<W>> {
         // A writer that panicked leaves a torn line at worst.
         self.log.lock()
     }
@@ -88,7 +88,7 @@ impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
     }
 }
 
-impl<W: Write> Log<W> {
+impl<W: Write> LogWriter<W> {
     fn write(&mut self, write: impl FnOnce(&mut csv::Writer<W>) -> csv::Result<()>) {
         if self.failure.is_some() {
             return;
@@ -112,14 +112,14 @@ unsafe impl<M: MemoryManager, W: Write + Send> Adaptor for Logging<M, W> {
         self.device.get_or_init(|| Arc::downgrade(device));
     }
 
-    fn after(&self, asked: &Asked, given: Option<&MemoryPointer>) {
-        let action = if given.is_some() { Action::Allocate } else { Action::AllocateFailure };
-        self.write(&Line { action, memory: given, size: asked.size, kind: asked.kind, stream: None });
+    fn after(&self, request: &AdaptorRequest, given: Option<&MemoryPointer>) {
+        let action = if given.is_some() { LogAction::Allocate } else { LogAction::AllocateFailure };
+        self.write(&LogLine { action, memory: given, size: request.size, kind: request.kind, stream: None });
     }
 
     fn freeing(&self, memory: &MemoryPointer) {
         let (size, kind, stream) = (memory.size(), memory.kind(), self.last_stream(memory));
-        self.write(&Line { action: Action::Free, memory: Some(memory), size, kind, stream });
+        self.write(&LogLine { action: LogAction::Free, memory: Some(memory), size, kind, stream });
     }
 }
 

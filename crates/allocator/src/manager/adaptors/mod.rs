@@ -20,8 +20,8 @@ use vkarray_driver::Device;
 use crate::error::{Error, Result};
 use crate::manager::{Counters, DeferCleanup, HostOptions, IpcHandle, MemoryManager, Request, Usage};
 use crate::manager::{MemoryInfo, Pending};
-use crate::memory::{Holder, HostPointer, MemoryKind, MemoryPointer, Owner};
-use crate::oom::LadderCounts;
+use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
+use crate::oom::OomCounts;
 
 pub use self::failure_callback::{FailureCallback, Verdict};
 pub use self::limiting::Limiting;
@@ -33,13 +33,13 @@ pub use self::tracking::{Outstanding, Tracking};
 /// What an allocation asks for, of whatever sort it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Asked {
+pub struct AdaptorRequest {
     /// Bytes.
     pub size: u64,
     /// What the memory is for.
     pub kind: MemoryKind,
     /// Who wants it, where that is known by now.
-    pub holder: Holder,
+    pub label: BlockLabel,
 }
 
 /// A manager around another one. Every method but [`Adaptor::inner`] may be left as it is.
@@ -90,22 +90,22 @@ pub unsafe trait Adaptor: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Whatever the adaptor refuses; the manager inside is not asked then.
-    fn before(&self, _asked: &Asked) -> Result<()> {
+    /// Whatever the adaptor refuses; the manager inside is not request then.
+    fn before(&self, _asked: &AdaptorRequest) -> Result<()> {
         Ok(())
     }
 
     /// Whether to ask again after this failure, the `attempt`-th of one allocation, counted from one. Never called for
     /// memory of the program.
-    fn retry(&self, _asked: &Asked, _error: &Error, _attempt: u32) -> bool {
+    fn retry(&self, _asked: &AdaptorRequest, _error: &Error, _attempt: u32) -> bool {
         false
     }
 
     /// The manager inside gave memory, or nothing: it failed or panicked.
-    fn after(&self, _asked: &Asked, _given: Option<&MemoryPointer>) {}
+    fn after(&self, _asked: &AdaptorRequest, _given: Option<&MemoryPointer>) {}
 
     /// Somebody else holds the memory from now on.
-    fn held(&self, _memory: &MemoryPointer, _holder: &Holder) {}
+    fn held(&self, _memory: &MemoryPointer, _holder: &BlockLabel) {}
 
     /// Called when memory is given back, before the manager inside takes it: it has not been given out again.
     fn freeing(&self, _memory: &MemoryPointer) {}
@@ -147,18 +147,18 @@ unsafe impl<A: Adaptor> MemoryManager for A {
     }
 
     fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
-        let asked = Asked { size: request.size, kind: request.kind, holder: request.holder.clone() };
+        let asked = AdaptorRequest { size: request.size, kind: request.kind, label: request.label.clone() };
         around(self, &asked, || self.inner().memalloc(request))
     }
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
-        let asked = Asked { size, kind: options.kind(), holder: Holder::new() };
-        around(self, &asked, || self.inner().memhostalloc(size, options))
+        let request = AdaptorRequest { size, kind: options.kind(), label: BlockLabel::new() };
+        around(self, &request, || self.inner().memhostalloc(size, options))
     }
 
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
-        let asked = Asked { size, kind: MemoryKind::Pinned, holder: Holder::new() };
-        let ending = Ending::begin(self, &asked)?;
+        let request = AdaptorRequest { size, kind: MemoryKind::Pinned, label: BlockLabel::new() };
+        let ending = Ending::begin(self, &request)?;
         // SAFETY: the caller keeps this function's contract, which is the same.
         let given = unsafe { self.inner().mempin(owner, pointer, size, mapped) };
         ending.end(given)
@@ -218,31 +218,31 @@ unsafe impl<A: Adaptor> MemoryManager for A {
         self.inner().counters()
     }
 
-    fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
-        self.inner().holder(memory)
+    fn label(&self, memory: &MemoryPointer) -> Option<BlockLabel> {
+        self.inner().label(memory)
     }
 
-    fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
-        self.held(memory, &holder);
-        self.inner().set_holder(memory, holder);
+    fn set_label(&self, memory: &MemoryPointer, label: BlockLabel) {
+        self.held(memory, &label);
+        self.inner().set_label(memory, label);
     }
 
-    fn ladder(&self) -> LadderCounts {
-        self.inner().ladder()
+    fn oom_counts(&self) -> OomCounts {
+        self.inner().oom_counts()
     }
 }
 
 /// One allocation through an adaptor, with its retries.
 fn around<A: Adaptor, P: AsRef<MemoryPointer>>(
     adaptor: &A,
-    asked: &Asked,
+    request: &AdaptorRequest,
     allocate: impl Fn() -> Result<P>,
 ) -> Result<P> {
-    let ending = Ending::begin(adaptor, asked)?;
+    let ending = Ending::begin(adaptor, request)?;
     let mut attempt = 1_u32;
     loop {
         match allocate() {
-            Err(error) if adaptor.retry(asked, &error, attempt) => attempt = attempt.saturating_add(1),
+            Err(error) if adaptor.retry(request, &error, attempt) => attempt = attempt.saturating_add(1),
             outcome => return ending.end(outcome),
         }
     }
@@ -279,19 +279,19 @@ impl<A: Adaptor> Drop for Freed<'_, A> {
 /// Tells an adaptor how an allocation ended, also when it ends by a panic.
 struct Ending<'a, A: Adaptor> {
     adaptor: &'a A,
-    asked: &'a Asked,
+    request: &'a AdaptorRequest,
     is_told: bool,
 }
 
 impl<'a, A: Adaptor> Ending<'a, A> {
-    fn begin(adaptor: &'a A, asked: &'a Asked) -> Result<Self> {
-        adaptor.before(asked)?;
-        Ok(Self { adaptor, asked, is_told: false })
+    fn begin(adaptor: &'a A, request: &'a AdaptorRequest) -> Result<Self> {
+        adaptor.before(request)?;
+        Ok(Self { adaptor, request, is_told: false })
     }
 
     fn end<P: AsRef<MemoryPointer>>(mut self, outcome: Result<P>) -> Result<P> {
         self.is_told = true;
-        self.adaptor.after(self.asked, outcome.as_ref().ok().map(AsRef::as_ref));
+        self.adaptor.after(self.request, outcome.as_ref().ok().map(AsRef::as_ref));
         outcome
     }
 }
@@ -299,7 +299,7 @@ impl<'a, A: Adaptor> Ending<'a, A> {
 impl<A: Adaptor> Drop for Ending<'_, A> {
     fn drop(&mut self) {
         if !self.is_told {
-            self.adaptor.after(self.asked, None);
+            self.adaptor.after(self.request, None);
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Counts what a manager gives out: now, at most, and altogether; for the whole program and for parts of it.
 //!
 //! Scopes nest as RMM's do: what happens is counted in the innermost one, and folded into the one around it when that
-//! ends. The counting is plain data in [`Frames`]; the adaptor feeds it.
+//! ends. The counting is plain data in [`ScopeStack`]; the adaptor feeds it.
 
 use std::fmt;
 
 use vkarray_driver::Origin;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
-use super::{Adaptor, Asked};
+use super::{Adaptor, AdaptorRequest};
 use crate::error::{Error, Result};
 use crate::manager::MemoryManager;
 use crate::memory::MemoryPointer;
@@ -42,7 +42,7 @@ impl Counter {
 /// What a scope counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScopeCounters {
-    /// Bytes, as asked for.
+    /// Bytes, as request for.
     pub bytes: Counter,
     /// Allocations.
     pub allocations: Counter,
@@ -67,12 +67,12 @@ impl ScopeCounters {
 
 /// Open scopes, the innermost last; the program's own is always there.
 #[derive(Debug, Default)]
-struct Frames {
+struct ScopeStack {
     program: ScopeCounters,
     scopes: Vec<ScopeCounters>,
 }
 
-impl Frames {
+impl ScopeStack {
     fn innermost(&mut self) -> &mut ScopeCounters {
         self.scopes.last_mut().unwrap_or(&mut self.program)
     }
@@ -86,7 +86,7 @@ impl Frames {
 
 /// Counts bytes and allocations.
 pub struct Statistics<M> {
-    frames: Mutex<Frames>,
+    stack: Mutex<ScopeStack>,
     origin: Origin,
     inner: M,
 }
@@ -94,18 +94,18 @@ pub struct Statistics<M> {
 impl<M: MemoryManager> Statistics<M> {
     /// Counts what `inner` gives out from here on.
     pub fn new(inner: M) -> Self {
-        Self { frames: Mutex::new(Rank::Statistics, Frames::default()), origin: Origin::here(), inner }
+        Self { stack: Mutex::new(Rank::Statistics, ScopeStack::default()), origin: Origin::here(), inner }
     }
 
     /// What the innermost scope has counted so far.
     #[must_use]
     pub fn counted(&self) -> ScopeCounters {
-        *self.frames().innermost()
+        *self.stack().innermost()
     }
 
     /// Begins a scope, on all threads; see [`Statistics::scope`] for one that ends by itself.
     pub fn push(&self) {
-        self.frames().scopes.push(ScopeCounters::default());
+        self.stack().scopes.push(ScopeCounters::default());
     }
 
     /// Ends the innermost scope and returns what it counted, which now counts in the one around it.
@@ -114,21 +114,21 @@ impl<M: MemoryManager> Statistics<M> {
     ///
     /// [`Error::NoOpenScope`] if only the program's own is left.
     pub fn pop(&self) -> Result<ScopeCounters> {
-        self.frames().pop().ok_or(Error::NoOpenScope)
+        self.stack().pop().ok_or(Error::NoOpenScope)
     }
 
     /// Begins a scope that ends with the guard. Scopes are not of a thread: two threads that open some at a time count
     /// into each other's.
     #[must_use = "the scope ends with the guard"]
     pub fn scope(&self) -> StatisticsScope<'_, M> {
-        let mut frames = self.frames();
-        frames.scopes.push(ScopeCounters::default());
-        StatisticsScope { depth: frames.scopes.len(), statistics: self }
+        let mut stack = self.stack();
+        stack.scopes.push(ScopeCounters::default());
+        StatisticsScope { depth: stack.scopes.len(), statistics: self }
     }
 
-    fn frames(&self) -> MutexGuard<'_, Frames> {
+    fn stack(&self) -> MutexGuard<'_, ScopeStack> {
         // Nothing under the lock panics half-way.
-        self.frames.lock()
+        self.stack.lock()
     }
 }
 
@@ -140,20 +140,20 @@ unsafe impl<M: MemoryManager> Adaptor for Statistics<M> {
         &self.inner
     }
 
-    fn after(&self, _: &Asked, given: Option<&MemoryPointer>) {
+    fn after(&self, _: &AdaptorRequest, given: Option<&MemoryPointer>) {
         if let Some(memory) = given {
-            self.frames().innermost().allocated(signed(memory.size()));
+            self.stack().innermost().allocated(signed(memory.size()));
         }
     }
 
     fn freeing(&self, memory: &MemoryPointer) {
-        self.frames().innermost().freed(signed(memory.size()));
+        self.stack().innermost().freed(signed(memory.size()));
     }
 }
 
 impl<M: fmt::Debug> fmt::Debug for Statistics<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Statistics").field("frames", &self.frames).field("inner", &self.inner).finish()
+        f.debug_struct("Statistics").field("stack", &self.stack).field("inner", &self.inner).finish()
     }
 }
 
@@ -175,11 +175,11 @@ impl<M: MemoryManager> StatisticsScope<'_, M> {
     }
 
     fn close(&self) -> Option<ScopeCounters> {
-        let mut frames = self.statistics.frames();
-        while frames.scopes.len() > self.depth {
-            frames.pop();
+        let mut stack = self.statistics.stack();
+        while stack.scopes.len() > self.depth {
+            stack.pop();
         }
-        if frames.scopes.len() == self.depth { frames.pop() } else { None }
+        if stack.scopes.len() == self.depth { stack.pop() } else { None }
     }
 }
 

@@ -39,9 +39,9 @@ fn what_an_adaptor_does_not_change_reaches_the_manager_inside() {
         assert_eq!(boxed.interface_version(), super::super::INTERFACE_VERSION);
         let pointer = boxed.memalloc(&device(7)).unwrap();
         assert_eq!((pointer.size(), pointer.kind()), (7, MemoryKind::Device));
-        boxed.set_holder(&pointer, Holder::new().with_label("somebody"));
-        assert_eq!(*fake.last_set.lock().unwrap(), Some((7, Holder::new().with_label("somebody"))));
-        assert_eq!(boxed.holder(&pointer), Some(Holder::new().with_label("of 7 bytes")));
+        boxed.set_label(&pointer, BlockLabel::new().with_name("somebody"));
+        assert_eq!(*fake.last_set.lock().unwrap(), Some((7, BlockLabel::new().with_name("somebody"))));
+        assert_eq!(boxed.label(&pointer), Some(BlockLabel::new().with_name("of 7 bytes")));
         assert!(matches!(boxed.get_ipc_handle(&pointer), Err(Error::Unsupported { .. })));
         give_back(&*boxed, pointer);
         let combined = boxed.memhostalloc(8, HostOptions::default().wc(true)).unwrap().into_pointer();
@@ -51,7 +51,7 @@ fn what_an_adaptor_does_not_change_reaches_the_manager_inside() {
         assert!(matches!(boxed.reset(), Err(Error::NotInitialized)));
         assert_eq!(boxed.usage(), Usage { in_use: 3, reserved: 4, n_pending: 5, pending: 6 });
         assert_eq!(boxed.pending(), Pending { n_blocks: 9, bytes: 10 });
-        assert_eq!((boxed.counters().growths, boxed.ladder().failed), (7, 8));
+        assert_eq!((boxed.counters().growths, boxed.oom_counts().failed), (7, 8));
         assert_eq!(boxed.trim(5).unwrap(), 6);
         assert!(matches!(boxed.reserve(9, MemoryKind::Pinned), Err(Error::OutOfMemory(report)) if report.bytes == 9));
         drop(boxed.defer_cleanup());
@@ -215,11 +215,11 @@ fn tracking_lists_what_is_live() {
     let fake = Fake::new();
     let tracking = Tracking::new(Arc::clone(&fake));
     assert_eq!((tracking.report().as_str(), tracking.outstanding_bytes()), ("", 0));
-    let holder = Holder::array("f32", &[3]).with_label("x");
-    let first = tracking.memalloc(&device(12).with_holder(holder)).unwrap();
+    let label = BlockLabel::array("f32", &[3]).with_name("x");
+    let first = tracking.memalloc(&device(12).with_label(label)).unwrap();
     let second = tracking.memalloc(&device(7)).unwrap();
     let pinned = tracking.memhostalloc(8, HostOptions::default()).unwrap().into_pointer();
-    tracking.set_holder(&pinned, Holder::new().with_label("staging"));
+    tracking.set_label(&pinned, BlockLabel::new().with_name("staging"));
     fake.fail(1, Failure::OutOfMemory);
     tracking.memalloc(&device(1)).unwrap_err();
     give_back(&tracking, second);

@@ -11,9 +11,9 @@ use ash::vk::Handle;
 
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
-use super::{Adaptor, Asked};
+use super::{Adaptor, AdaptorRequest};
 use crate::manager::MemoryManager;
-use crate::memory::{Holder, MemoryKind, MemoryPointer};
+use crate::memory::{BlockLabel, MemoryKind, MemoryPointer};
 
 /// Memory that was given out and not given back.
 #[derive(Debug, Clone)]
@@ -21,12 +21,12 @@ use crate::memory::{Holder, MemoryKind, MemoryPointer};
 pub struct Outstanding {
     /// Its place among all allocations, from zero on.
     pub nth: u64,
-    /// Bytes, as asked for.
+    /// Bytes, as request for.
     pub bytes: u64,
     /// What it is for.
     pub kind: MemoryKind,
     /// Who holds it.
-    pub holder: Holder,
+    pub label: BlockLabel,
     /// Where it was allocated, if the adaptor keeps that.
     pub backtrace: Option<Arc<Backtrace>>,
 }
@@ -69,7 +69,7 @@ impl<M: MemoryManager> Tracking<M> {
         all
     }
 
-    /// Bytes of live memory, as asked for.
+    /// Bytes of live memory, as request for.
     #[must_use]
     pub fn outstanding_bytes(&self) -> u64 {
         self.entries().live.values().flatten().map(|entry| entry.bytes).sum()
@@ -79,9 +79,9 @@ impl<M: MemoryManager> Tracking<M> {
     #[must_use]
     pub fn report(&self) -> String {
         let mut text = String::new();
-        for Outstanding { nth, bytes, kind, holder, backtrace } in self.outstanding() {
+        for Outstanding { nth, bytes, kind, label, backtrace } in self.outstanding() {
             // Writing to a string does not fail.
-            let _ = writeln!(text, "allocation {nth}: {bytes} bytes of {kind} memory, held by {holder}");
+            let _ = writeln!(text, "allocation {nth}: {bytes} bytes of {kind} memory, held by {label}");
             if let Some(backtrace) = backtrace {
                 let _ = writeln!(text, "{backtrace}");
             }
@@ -103,19 +103,19 @@ unsafe impl<M: MemoryManager> Adaptor for Tracking<M> {
         &self.inner
     }
 
-    fn after(&self, asked: &Asked, given: Option<&MemoryPointer>) {
+    fn after(&self, request: &AdaptorRequest, given: Option<&MemoryPointer>) {
         let Some(memory) = given else { return };
         let backtrace = self.with_backtraces.then(|| Arc::new(Backtrace::force_capture()));
         let mut entries = self.entries();
-        let (nth, holder) = (entries.n_allocations, asked.holder.clone());
+        let (nth, label) = (entries.n_allocations, request.label.clone());
         entries.n_allocations += 1;
-        let entry = Outstanding { nth, bytes: memory.size(), kind: memory.kind(), holder, backtrace };
+        let entry = Outstanding { nth, bytes: memory.size(), kind: memory.kind(), label, backtrace };
         entries.live.entry(place(memory)).or_default().push(entry);
     }
 
-    fn held(&self, memory: &MemoryPointer, holder: &Holder) {
+    fn held(&self, memory: &MemoryPointer, label: &BlockLabel) {
         if let Some(entry) = self.entries().live.get_mut(&place(memory)).and_then(|here| here.last_mut()) {
-            entry.holder = holder.clone();
+            entry.label = label.clone();
         }
     }
 

@@ -14,7 +14,7 @@ struct Frame<U> {
     /// Uses by blocks that have come back this time round.
     uses: U,
     /// Uses before this time round, which whoever gets memory now comes after.
-    former: U,
+    previous_uses: U,
 }
 
 /// Frames of the same size, of which one is current.
@@ -27,10 +27,10 @@ pub(super) struct Ring<U> {
 }
 
 impl<U: Default + Clone> Ring<U> {
-    /// A ring with a frame for each of `former`: what used its memory before.
-    pub(super) fn new(frame_bytes: u64, former: Vec<U>) -> Self {
-        let frame = |former| Frame { top: 0, n_live: 0, uses: U::default(), former };
-        Self { frame_bytes, frames: former.into_iter().map(frame).collect(), current: 0 }
+    /// A ring with a frame for each of `previous_uses`: what used its memory before.
+    pub(super) fn new(frame_bytes: u64, previous_uses: Vec<U>) -> Self {
+        let frame = |previous_uses| Frame { top: 0, n_live: 0, uses: U::default(), previous_uses };
+        Self { frame_bytes, frames: previous_uses.into_iter().map(frame).collect(), current: 0 }
     }
 
     pub(super) fn current(&self) -> u64 {
@@ -72,9 +72,9 @@ impl<U: Default + Clone> Ring<U> {
     }
 
     /// What used the current frame's memory before.
-    pub(super) fn former(&mut self) -> &mut U {
+    pub(super) fn previous_uses(&mut self) -> &mut U {
         let place = self.place(self.current);
-        &mut self.frames[place].former
+        &mut self.frames[place].previous_uses
     }
 
     /// Begins the next frame, or says which frame is in the way and how many of its blocks are held.
@@ -85,9 +85,9 @@ impl<U: Default + Clone> Ring<U> {
         if frame.n_live > 0 {
             return Err((next - n_frames, frame.n_live));
         }
-        // What came back untouched brought the former uses back with it; a frame that gave nothing out keeps them.
+        // What came back untouched brought the previous_uses uses back with it; a frame that gave nothing out keeps them.
         if frame.top > 0 {
-            frame.former = std::mem::take(&mut frame.uses);
+            frame.previous_uses = std::mem::take(&mut frame.uses);
         }
         frame.top = 0;
         self.current = next;
@@ -97,7 +97,7 @@ impl<U: Default + Clone> Ring<U> {
     /// All that may still use a frame's memory.
     pub(super) fn take_uses(&mut self, place: usize) -> U {
         let frame = &mut self.frames[place];
-        std::mem::take(if frame.top > 0 { &mut frame.uses } else { &mut frame.former })
+        std::mem::take(if frame.top > 0 { &mut frame.uses } else { &mut frame.previous_uses })
     }
 
     fn place(&self, frame: u64) -> usize {
@@ -144,7 +144,7 @@ mod tests {
             assert!(ring.free(0, |uses| uses.push(2)));
             assert!(!ring.free(0, |uses| uses.push(3)), "all is back already, and nothing changes");
             assert_eq!(ring.advance(), Ok(rounds));
-            assert_eq!(*ring.former(), [1, 2], "whoever comes next comes after both");
+            assert_eq!(*ring.previous_uses(), [1, 2], "whoever comes next comes after both");
             assert_eq!(ring.allocate(1024), Some((0, 0)));
         }
     }
@@ -152,13 +152,13 @@ mod tests {
     #[test]
     fn uses_are_remembered_until_somebody_came_after_them() {
         let mut ring = Ring::new(1024, vec![vec![7_u32]]);
-        assert_eq!(*ring.former(), [7]);
+        assert_eq!(*ring.previous_uses(), [7]);
         assert_eq!(ring.advance(), Ok(1));
-        assert_eq!(*ring.former(), [7], "nobody came after them");
+        assert_eq!(*ring.previous_uses(), [7], "nobody came after them");
         ring.allocate(1).unwrap();
         assert!(ring.free(0, |uses| uses.push(8)));
         assert_eq!(ring.advance(), Ok(2));
-        assert_eq!(*ring.former(), [8]);
+        assert_eq!(*ring.previous_uses(), [8]);
         assert_eq!((ring.take_uses(0), ring.take_uses(0)), (vec![8], vec![]));
     }
 }

@@ -19,8 +19,8 @@ use self::frame::Ring;
 use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
 use crate::manager::{MemoryInfo, Pending};
-use crate::memory::{Holder, HostPointer, MemoryKind, MemoryPointer, Owner};
-use crate::oom::{LadderCounts, OutOfMemory, Shortage};
+use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
+use crate::oom::{OomCounts, OutOfMemory, Shortage};
 use crate::vulkan::check_same_device;
 
 /// Gives out device memory of the current frame. Clones are handles to the same arena: one goes to the allocator, and
@@ -47,8 +47,8 @@ struct ArenaState {
     /// Each frame's memory, in the ring's order.
     memory: Vec<MemoryPointer>,
     /// Blocks of frames that were given out and that came back.
-    n_given: AtomicU64,
-    n_back: AtomicU64,
+    n_allocated: AtomicU64,
+    n_freed: AtomicU64,
     device: Arc<Device>,
 }
 
@@ -88,12 +88,12 @@ impl ArenaManager {
         state.device.check_lost()?;
         let mut ring = state.ring();
         let begun = ring.advance().map_err(|(frame, n_blocks)| Error::FrameInUse { frame, n_blocks })?;
-        let mut former = ring.former().clone();
+        let mut previous_uses = ring.previous_uses().clone();
         drop(ring); // The device's book is asked without it.
-        if state.device.forget_complete(&mut former).is_ok() {
+        if state.device.forget_complete(&mut previous_uses).is_ok() {
             let mut ring = state.ring();
             if ring.current() == begun {
-                *ring.former() = former; // Else it is remembered a round longer.
+                *ring.previous_uses() = previous_uses; // Else it is remembered a round longer.
             }
         }
         Ok(begun)
@@ -136,13 +136,14 @@ impl ArenaManager {
             (report.in_use, report.reserved) = (in_use, reserved);
             return Err(Error::OutOfMemory(Box::new(report)));
         };
-        let former = ring.former().clone();
+        let previous_uses = ring.previous_uses().clone();
         drop(ring);
-        state.n_given.fetch_add(1, Ordering::Release);
+        state.n_allocated.fetch_add(1, Ordering::Release);
         let frame = &state.memory[place];
         // SAFETY: the bytes are a frame's, whose memory is as a pointer's must be by the contract of the other manager, and
         // stays as long as one of its blocks. The ring gives them out once until they came back, at multiples of 256.
-        let pointer = unsafe { MemoryPointer::new(frame.buffer(), frame.offset() + offset, size, kind) }.after(former);
+        let pointer =
+            unsafe { MemoryPointer::new(frame.buffer(), frame.offset() + offset, size, kind) }.after(previous_uses);
         let Some(start) = frame.mapping() else { return Ok(pointer) };
         // SAFETY: the offset lies inside the frame's mapping, and is a multiple of 256.
         let mapping = unsafe { start.after(offset) };
@@ -195,8 +196,8 @@ unsafe impl MemoryManager for ArenaManager {
             return check_same_device(&state.device, device);
         }
         let ArenaShared { frame_bytes, n_frames, .. } = *self.shared;
-        let holder = Holder::new().with_label("frame of an arena");
-        let request = Request::new(frame_bytes, MemoryKind::Device).with_holder(holder);
+        let label = BlockLabel::new().with_name("frame of an arena");
+        let request = Request::new(frame_bytes, MemoryKind::Device).with_label(label);
         let mut memory: Vec<MemoryPointer> = Vec::new();
         let mut uses = Vec::new();
         for _ in 0..n_frames {
@@ -212,7 +213,7 @@ unsafe impl MemoryManager for ArenaManager {
             }
         }
         let (ring, device) = (Mutex::new(Rank::ArenaFrames, Ring::new(frame_bytes, uses)), Arc::clone(device));
-        let state = ArenaState { ring, memory, n_given: AtomicU64::new(0), n_back: AtomicU64::new(0), device };
+        let state = ArenaState { ring, memory, n_allocated: AtomicU64::new(0), n_freed: AtomicU64::new(0), device };
         if let Err(ArenaState { memory, ring, .. }) = self.shared.state.set(state) {
             // Somebody else was quicker; theirs is as good.
             let mut ring = ring.into_inner();
@@ -244,7 +245,7 @@ unsafe impl MemoryManager for ArenaManager {
         if !state.ring().free(place, |held| uses.iter().for_each(|last| absorb(held, last))) {
             return tracing::error!(?memory, "memory was given back to an arena that gave none of this frame out");
         }
-        state.n_back.fetch_add(1, Ordering::Release);
+        state.n_freed.fetch_add(1, Ordering::Release);
     }
 
     fn get_ipc_handle(&self, memory: &MemoryPointer) -> Result<IpcHandle> {
@@ -292,12 +293,12 @@ unsafe impl MemoryManager for ArenaManager {
     fn counters(&self) -> Counters {
         let mut counters = self.upstream().counters();
         let state = self.shared.state.get().filter(|_| counters != Counters::default());
-        if let Some(ArenaState { memory, n_given, n_back, .. }) = state {
+        if let Some(ArenaState { memory, n_allocated, n_freed, .. }) = state {
             // Back first: what comes back was given out before.
-            let (n_back, n_frames) = (n_back.load(Ordering::Acquire), memory.len() as u64);
-            let n_given = n_given.load(Ordering::Acquire);
-            counters.allocations = counters.allocations.saturating_sub(n_frames) + n_given;
-            counters.n_in_use = counters.n_in_use.saturating_sub(n_frames) + (n_given - n_back);
+            let (n_freed, n_frames) = (n_freed.load(Ordering::Acquire), memory.len() as u64);
+            let n_allocated = n_allocated.load(Ordering::Acquire);
+            counters.allocations = counters.allocations.saturating_sub(n_frames) + n_allocated;
+            counters.n_in_use = counters.n_in_use.saturating_sub(n_frames) + (n_allocated - n_freed);
         }
         counters
     }
@@ -312,18 +313,18 @@ unsafe impl MemoryManager for ArenaManager {
         self.upstream().pending()
     }
 
-    fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
-        if self.place(memory).is_some() { None } else { self.upstream().holder(memory) }
+    fn label(&self, memory: &MemoryPointer) -> Option<BlockLabel> {
+        if self.place(memory).is_some() { None } else { self.upstream().label(memory) }
     }
 
-    fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
+    fn set_label(&self, memory: &MemoryPointer, label: BlockLabel) {
         // Memory of a frame goes with its frame, so nobody asks who holds it.
         if self.place(memory).is_none() {
-            self.upstream().set_holder(memory, holder);
+            self.upstream().set_label(memory, label);
         }
     }
 
-    fn ladder(&self) -> LadderCounts {
-        self.upstream().ladder()
+    fn oom_counts(&self) -> OomCounts {
+        self.upstream().oom_counts()
     }
 }

@@ -7,7 +7,7 @@ use crate::memory::MemoryKind;
 
 /// Bytes and pieces of one kind.
 #[derive(Debug, Default)]
-struct OfKind {
+struct PassthroughKindCounts {
     live: AtomicU64,
     peak: AtomicU64,
     pending: AtomicU64,
@@ -17,13 +17,13 @@ struct OfKind {
 
 /// The pieces of a manager, each in one of two states: it lives, or it waits to be freed.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
-    kinds: [OfKind; MemoryKind::ALL.len()],
+pub(super) struct PassthroughCounts {
+    kinds: [PassthroughKindCounts; MemoryKind::ALL.len()],
     made: AtomicU64,
     freed: AtomicU64,
 }
 
-impl Tally {
+impl PassthroughCounts {
     /// A piece of so many bytes was made.
     pub(super) fn make(&self, kind: MemoryKind, bytes: u64) {
         let of = &self.kinds[kind.index()];
@@ -74,22 +74,22 @@ mod tests {
 
     #[test]
     fn a_piece_is_counted_where_it_is() {
-        let (tally, kind) = (Tally::default(), MemoryKind::Pinned);
+        let (counts, kind) = (PassthroughCounts::default(), MemoryKind::Pinned);
         let seen = || {
-            let counters = tally.counters();
+            let counters = counts.counters();
             let of = *counters.kind(kind);
             ([of.in_use, of.peak, of.pending, of.reserved, of.chunks], counters.n_in_use, counters.n_pending)
         };
-        tally.make(kind, 100);
-        tally.make(kind, 20);
+        counts.make(kind, 100);
+        counts.make(kind, 20);
         assert_eq!(seen(), ([120, 120, 0, 120, 2], 2, 0));
-        tally.drop(kind, 100);
+        counts.drop(kind, 100);
         assert_eq!(seen(), ([20, 120, 100, 120, 2], 1, 1));
-        tally.free(kind, 100);
+        counts.free(kind, 100);
         assert_eq!(seen(), ([20, 120, 0, 20, 1], 1, 0));
-        tally.make(kind, 50);
+        counts.make(kind, 50);
         assert_eq!(seen(), ([70, 120, 0, 70, 2], 2, 0));
-        let counters = tally.counters();
+        let counters = counts.counters();
         assert_eq!((counters.allocations, counters.growths, counters.returns), (3, 3, 1));
         assert_eq!(counters.kind(MemoryKind::Device), &Default::default(), "the kinds are apart");
     }

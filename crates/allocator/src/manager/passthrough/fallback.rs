@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::PassthroughState;
 use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
-use crate::oom::{Climber, Fall, OutOfMemory, Rung, Taken};
+use crate::oom::{FallbackError, OomHandler, OomStep, OutOfMemory, StepOutcome};
 use crate::vulkan::{Backing, Chunk};
 
 /// How long the waits for dropped memory may last in all.
@@ -28,27 +28,27 @@ impl PassthroughState {
         let heap = self.heap(kind);
         let mut wanted =
             PassthroughAttempt { state: self, size, kind, heap, backing: Backing::Shared, patience: MAX_WAIT };
-        self.ladder.climb(&mut wanted).map_err(|fall| match fall {
-            Fall::Failed(error) => error,
-            Fall::RanOut(Error::OutOfMemory(mut report), trail) => {
-                report.trail = trail;
+        self.fallback.run(&mut wanted).map_err(|fall| match fall {
+            FallbackError::Failed(error) => error,
+            FallbackError::RanOut(Error::OutOfMemory(mut report), steps) => {
+                report.steps = steps;
                 self.complete(&mut report);
                 Error::OutOfMemory(report)
             }
-            Fall::RanOut(error, _) => error,
+            FallbackError::RanOut(error, _) => error,
         })
     }
 
     /// Adds what only the manager knows.
     fn complete(&self, report: &mut OutOfMemory) {
         let live = self.live();
-        report.set_holders(live.iter().map(|live| (live.size, &live.holder)));
+        report.set_live_blocks(live.iter().map(|live| (live.size, &live.label)));
         drop(live);
-        (report.n_pending, report.pending) = self.dropped.waiting();
+        (report.n_pending, report.pending) = self.dropped.pending_by_stream();
     }
 }
 
-impl Climber for PassthroughAttempt<'_> {
+impl OomHandler for PassthroughAttempt<'_> {
     type Memory = Chunk;
     type Error = Error;
 
@@ -60,20 +60,20 @@ impl Climber for PassthroughAttempt<'_> {
         matches!(error, Error::OutOfMemory(_))
     }
 
-    fn take(&mut self, rung: Rung) -> Result<Taken> {
+    fn take(&mut self, step: OomStep) -> Result<StepOutcome> {
         let state = self.state;
         let (dropped, free) = (&state.dropped, |garbage| state.free(garbage));
         let begun = Instant::now();
-        let taken = match rung {
-            Rung::Reclaim => dropped.reclaim(false, free),
-            Rung::HeldBack => dropped.reclaim(true, free),
-            Rung::Wait => dropped.wait_for_enough(self.heap, self.size, self.patience, free),
-            Rung::Drain => dropped.wait_for_all(self.patience, free),
-            Rung::Dedicated => {
+        let taken = match step {
+            OomStep::Reclaim => dropped.reclaim(false, free),
+            OomStep::HeldBack => dropped.reclaim(true, free),
+            OomStep::Wait => dropped.wait_for_enough(self.heap, self.size, self.patience, free),
+            OomStep::Drain => dropped.wait_for_all(self.patience, free),
+            OomStep::Dedicated => {
                 self.backing = Backing::Dedicated;
-                Ok(Taken::Relieved)
+                Ok(StepOutcome::Relieved)
             }
-            Rung::Trim | Rung::Caches | Rung::Smaller | Rung::Callback => Ok(Taken::Absent),
+            OomStep::Trim | OomStep::Caches | OomStep::Smaller | OomStep::Callback => Ok(StepOutcome::Absent),
         };
         self.patience = self.patience.saturating_sub(begun.elapsed());
         taken

@@ -15,20 +15,20 @@ use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use vkarray_driver::Device;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
-use self::counts::Tally;
+use self::counts::PassthroughCounts;
 use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
-use crate::free::{Deferred, Hold, PendingLimits};
+use crate::free::{DeferCount, Deferred, PendingLimits};
 use crate::manager::MemoryInfo;
-use crate::memory::{Holder, HostPointer, MappedMemory, MemoryKind, MemoryPointer, Owner, PinnedMemory};
-use crate::oom::{Ladder, LadderCounts};
+use crate::memory::{BlockLabel, HostPointer, MappedMemory, MemoryKind, MemoryPointer, Owner, PinnedMemory};
+use crate::oom::{OomCounts, OomFallback};
 use crate::vulkan::{Chunk, ChunkSource, Imports, check_same_device};
 
 /// Gives out every allocation as a buffer of its own.
 #[derive(Debug, Default)]
 pub struct PassthroughManager {
     limits: Option<PendingLimits>,
-    hold: Hold,
+    deferrals: DeferCount,
     state: OnceLock<PassthroughState>,
 }
 
@@ -36,9 +36,9 @@ struct PassthroughState {
     /// What is given out.
     live: Mutex<LiveChunks>,
     dropped: Deferred<Dropped>,
-    tally: Tally,
+    counts: PassthroughCounts,
     imports: Imports,
-    ladder: Ladder,
+    fallback: OomFallback,
     source: ManuallyDrop<ChunkSource>,
 }
 
@@ -53,7 +53,7 @@ struct Live {
     chunk: Chunk,
     size: u64,
     heap: usize,
-    holder: Holder,
+    label: BlockLabel,
 }
 
 /// All memory that is given out, by the tag of its pointer.
@@ -118,12 +118,12 @@ unsafe impl MemoryManager for PassthroughManager {
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
         if self.state.get().is_none() {
             let limits = self.limits.map_or_else(PendingLimits::from_environment, Ok)?;
-            let dropped = Deferred::new(device, limits, self.hold.clone());
+            let dropped = Deferred::new(device, limits, self.deferrals.clone());
             let source = ManuallyDrop::new(ChunkSource::new(device)?);
             let imports = Imports::new(device);
-            let live = Mutex::new(Rank::PlainLive, LiveChunks::default());
-            let (tally, ladder) = (Tally::default(), Ladder::default());
-            let state = PassthroughState { live, dropped, tally, imports, ladder, source };
+            let live = Mutex::new(Rank::PassthroughLive, LiveChunks::default());
+            let (counts, fallback) = (PassthroughCounts::default(), OomFallback::default());
+            let state = PassthroughState { live, dropped, counts, imports, fallback, source };
             // Somebody else may have been quicker; theirs is as good.
             let _ = self.state.set(state);
         }
@@ -131,11 +131,11 @@ unsafe impl MemoryManager for PassthroughManager {
     }
 
     fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
-        self.state()?.allocate(request.size, request.kind, request.holder.clone())
+        self.state()?.allocate(request.size, request.kind, request.label.clone())
     }
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
-        let pointer = self.state()?.allocate(size, options.kind(), Holder::new())?;
+        let pointer = self.state()?.allocate(size, options.kind(), BlockLabel::new())?;
         let is_mapped = "memory of host kinds is mapped";
         Ok(if options.mapped {
             HostPointer::Mapped(MappedMemory::new(pointer).expect(is_mapped))
@@ -157,7 +157,7 @@ unsafe impl MemoryManager for PassthroughManager {
         };
         let points = state.source.device().points(memory.last_uses());
         let (kind, bytes) = (memory.kind(), chunk.memory_size());
-        state.tally.drop(kind, bytes);
+        state.counts.drop(kind, bytes);
         state.dropped.push(points, heap, bytes, Dropped { kind, chunk });
         // An error is the device's loss: the next call that can report it does, and the entry stays.
         if let Err(error) = state.dropped.free_due(|dropped| state.free(dropped)) {
@@ -183,7 +183,7 @@ unsafe impl MemoryManager for PassthroughManager {
     }
 
     fn defer_cleanup(&self) -> DeferCleanup {
-        self.hold.begin()
+        self.deferrals.guard()
     }
 
     fn try_flush(&self) -> Result<()> {
@@ -209,32 +209,32 @@ unsafe impl MemoryManager for PassthroughManager {
     }
 
     fn counters(&self) -> Counters {
-        self.state.get().map_or_else(Counters::default, |state| state.tally.counters())
+        self.state.get().map_or_else(Counters::default, |state| state.counts.counters())
     }
 
-    fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
-        self.state.get()?.live().get_mut(memory).map(|live| live.holder.clone())
+    fn label(&self, memory: &MemoryPointer) -> Option<BlockLabel> {
+        self.state.get()?.live().get_mut(memory).map(|live| live.label.clone())
     }
 
-    fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
+    fn set_label(&self, memory: &MemoryPointer, label: BlockLabel) {
         let Some(state) = self.state.get() else { return };
         if let Some(live) = state.live().get_mut(memory) {
-            live.holder = holder;
+            live.label = label;
         }
     }
 
-    fn ladder(&self) -> LadderCounts {
-        self.state.get().map_or_else(LadderCounts::default, |state| state.ladder.counts())
+    fn oom_counts(&self) -> OomCounts {
+        self.state.get().map_or_else(OomCounts::default, |state| state.fallback.counts())
     }
 }
 
 impl PassthroughState {
-    fn allocate(&self, size: u64, kind: MemoryKind, holder: Holder) -> Result<MemoryPointer> {
+    fn allocate(&self, size: u64, kind: MemoryKind, label: BlockLabel) -> Result<MemoryPointer> {
         self.dropped.free_due(|dropped| self.free(dropped))?;
         let chunk = self.make(size, kind)?;
         let (buffer, mapping) = (chunk.buffer(), chunk.mapping());
-        self.tally.make(kind, chunk.memory_size());
-        let tag = self.live().insert(Live { chunk, size, heap: self.heap(kind), holder });
+        self.counts.make(kind, chunk.memory_size());
+        let tag = self.live().insert(Live { chunk, size, heap: self.heap(kind), label });
         // SAFETY: the source made the buffer for every use, on this device, with at least `size` bytes rounded up to 16.
         // Nothing else lies in it, and it stays in `live` until `memfree`, then in `dropped` until the last uses are over.
         let pointer = unsafe { MemoryPointer::new(buffer, 0, size, kind) }.with_tag(tag);
@@ -252,7 +252,7 @@ impl PassthroughState {
     }
 
     fn free(&self, Dropped { kind, chunk }: Dropped) {
-        self.tally.free(kind, chunk.memory_size());
+        self.counts.free(kind, chunk.memory_size());
         // SAFETY: the chunk was made by this source. It was given back with all uses that were not over, by the contract of
         // `memfree`, and the queue returns it once, when they are over.
         unsafe { self.source.free(chunk) };

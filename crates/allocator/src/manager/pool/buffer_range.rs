@@ -1,11 +1,11 @@
-//! A span: a range of a chunk as it goes from hand to hand, with all that a pointer to it needs.
+//! A range: a range of a chunk as it goes from hand to hand, with all that a pointer to it needs.
 
 use ash::vk;
 
-use super::free_list::Piece;
+use super::free_list::ChunkRange;
 use crate::memory::{Mapping, MemoryKind};
 
-/// A range of a chunk's buffer. Somebody has it: a block, the shelf it lies ready on, or the thread that moves it.
+/// A range of a chunk's buffer. Somebody has it: a block, the cache it lies ready on, or the thread that moves it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BufferRange {
     pub(super) buffer: vk::Buffer,
@@ -15,5 +15,5 @@ pub(super) struct BufferRange {
     pub(super) mapping: Option<Mapping>,
     pub(super) kind: MemoryKind,
     /// Where it goes when it is given back to its chunk.
-    pub(super) piece: Piece,
+    pub(super) chunk_range: ChunkRange,
 }

@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::buffer_range::BufferRange;
-use super::growth::Step;
+use super::growth::GrowthSize;
 use super::sizing::Need;
 use super::state::PoolState;
 use super::uses;
 use crate::error::{Error, Result};
-use crate::memory::CarriedUses;
-use crate::oom::{Climber, Fall, OutOfMemory, PendingOn, Rung, Taken};
+use crate::memory::PendingUses;
+use crate::oom::{FallbackError, OomHandler, OomStep, OutOfMemory, PendingOn, StepOutcome};
 
 /// How long the waits for dropped memory may last in all.
 const MAX_WAIT: Duration = Duration::from_secs(10);
@@ -20,23 +20,23 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 struct PoolAttempt<'a> {
     state: &'a PoolState,
     need: &'a Need,
-    step: Step,
+    step: GrowthSize,
     /// How long it may still wait.
     patience: Duration,
 }
 
 impl PoolState {
-    /// Finds memory when there seems to be none: takes what helps, one rung after the other.
-    pub(super) fn last_resort(&self, need: &Need) -> Result<BufferRange> {
-        let mut wanted = PoolAttempt { state: self, need, step: Step::Usual, patience: MAX_WAIT };
-        self.ladder.climb(&mut wanted).map_err(|fall| match fall {
-            Fall::Failed(error) => error,
-            Fall::RanOut(Error::OutOfMemory(mut report), trail) => {
-                report.trail = trail;
+    /// Finds memory when there seems to be none: takes what helps, one step after the other.
+    pub(super) fn run_fallback(&self, need: &Need) -> Result<BufferRange> {
+        let mut wanted = PoolAttempt { state: self, need, step: GrowthSize::Usual, patience: MAX_WAIT };
+        self.fallback.run(&mut wanted).map_err(|fall| match fall {
+            FallbackError::Failed(error) => error,
+            FallbackError::RanOut(Error::OutOfMemory(mut report), steps) => {
+                report.steps = steps;
                 self.complete(&mut report, need);
                 Error::OutOfMemory(report)
             }
-            Fall::RanOut(error, _) => error,
+            FallbackError::RanOut(error, _) => error,
         })
     }
 
@@ -47,8 +47,8 @@ impl PoolState {
         report.in_use = counters.total(|kind| kind.in_use + kind.pending);
         report.reserved = counters.total(|kind| kind.reserved);
         report.largest_free = Some(counters.kind(need.kind).largest_free);
-        let held: Vec<_> = self.shelves.iter().flat_map(|shelved| shelved.lock().holders()).collect();
-        report.set_holders(held.iter().map(|(bytes, holder)| (*bytes, holder)));
+        let held: Vec<_> = self.caches.iter().flat_map(|shard| shard.lock().live()).collect();
+        report.set_live_blocks(held.iter().map(|(bytes, label)| (*bytes, label)));
         (report.n_pending, report.pending) = self.waiting();
     }
 
@@ -68,44 +68,44 @@ impl PoolState {
 }
 
 impl PoolAttempt<'_> {
-    /// Waits for what lies ready, the oldest of each shelf first, until some of it is enough or all of it is done.
-    fn wait(&mut self, is_enough_enough: bool) -> Result<Taken> {
+    /// Waits for what lies ready, the oldest of each cache first, until some of it is enough or all of it is done.
+    fn wait(&mut self, until_enough: bool) -> Result<StepOutcome> {
         let (state, need) = (self.state, self.need);
         let pool = &state.kinds[need.kind.index()];
         let pending = state.pending();
         // All of it is sent first, so that the device works on what is waited for later.
         pending.iter().try_for_each(|lying| uses::send(state.device(), &lying.uses))?;
-        let mut taken = Taken::Nothing;
+        let mut taken = StepOutcome::Nothing;
         for lying in pending {
             let begun = Instant::now();
             state.waits.fetch_add(1, Ordering::Relaxed);
             let is_over = uses::wait(state.device(), &lying.uses, Some(self.patience))?;
             self.patience = self.patience.saturating_sub(begun.elapsed());
             if !is_over {
-                return Ok(Taken::TimedOut);
+                return Ok(StepOutcome::TimedOut);
             }
-            let shelved = &state.shelves[lying.shelf];
-            shelved.lock().settle(lying.place, CarriedUses::default(), &shelved.meter);
-            state.give_ready_back(pool);
-            taken = Taken::Relieved;
-            if is_enough_enough && pool.largest_free() >= need.bytes() {
+            let shard = &state.caches[lying.cache];
+            shard.lock().update_uses(lying.place, PendingUses::default(), &shard.gauges);
+            state.coalesce_ready(pool);
+            taken = StepOutcome::Relieved;
+            if until_enough && pool.largest_free() >= need.bytes() {
                 break;
             }
         }
         Ok(taken)
     }
 
-    fn step(&mut self, step: Step) -> Taken {
+    fn step(&mut self, step: GrowthSize) -> StepOutcome {
         let pool = &self.state.kinds[self.need.kind.index()];
         if pool.sizing.chunk(self.need, pool.reserved()) <= self.need.bytes() {
-            return Taken::Nothing; // It has asked for no more already.
+            return StepOutcome::Nothing; // It has asked for no more already.
         }
         self.step = step;
-        Taken::Relieved
+        StepOutcome::Relieved
     }
 }
 
-impl Climber for PoolAttempt<'_> {
+impl OomHandler for PoolAttempt<'_> {
     type Memory = BufferRange;
     type Error = Error;
 
@@ -117,17 +117,17 @@ impl Climber for PoolAttempt<'_> {
         super::growth::is_out_of_memory(error)
     }
 
-    fn take(&mut self, rung: Rung) -> Result<Taken> {
-        let gained = |bytes: u64| if bytes > 0 { Taken::Relieved } else { Taken::Nothing };
-        match rung {
-            Rung::Reclaim => self.state.reclaim(self.need.kind).map(gained),
-            Rung::Wait => self.wait(true),
-            Rung::Drain => self.wait(false),
+    fn take(&mut self, step: OomStep) -> Result<StepOutcome> {
+        let gained = |bytes: u64| if bytes > 0 { StepOutcome::Relieved } else { StepOutcome::Nothing };
+        match step {
+            OomStep::Reclaim => self.state.reclaim(self.need.kind).map(gained),
+            OomStep::Wait => self.wait(true),
+            OomStep::Drain => self.wait(false),
             // Also what `defer_cleanup` holds back: running out is worse than a late free.
-            Rung::Trim => Ok(gained(self.state.return_all_empty(0))),
-            Rung::Smaller => Ok(self.step(Step::Smaller)),
-            Rung::Dedicated => Ok(self.step(Step::Exact)),
-            Rung::HeldBack | Rung::Caches | Rung::Callback => Ok(Taken::Absent),
+            OomStep::Trim => Ok(gained(self.state.return_all_empty(0))),
+            OomStep::Smaller => Ok(self.step(GrowthSize::Smaller)),
+            OomStep::Dedicated => Ok(self.step(GrowthSize::Exact)),
+            OomStep::HeldBack | OomStep::Caches | OomStep::Callback => Ok(StepOutcome::Absent),
         }
     }
 }

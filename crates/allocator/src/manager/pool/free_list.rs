@@ -2,7 +2,7 @@
 //!
 //! A two-level segregated fit: free ranges hang in a list for each [`Class`], a bit for each list says which are not
 //! empty. All chunks share the lists, so it makes no difference how many there are. Only ranges whose uses are over
-//! come here; those that lie ready with uses to be waited for are in `shelf.rs`.
+//! come here; those that lie ready with uses to be waited for are in `cache.rs`.
 
 use slotmap::{SlotMap, new_key_type};
 
@@ -21,7 +21,7 @@ const LOOKED_AT: usize = 8;
 
 /// A range of a chunk, in granules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct ChunkRange {
     pub(super) chunk: ChunkKey,
     pub(super) offset: u64,
     pub(super) granules: u64,
@@ -30,7 +30,7 @@ pub(super) struct Piece {
 
 /// A range and its neighbours.
 #[derive(Debug, Clone, Copy)]
-struct Node {
+struct RangeNode {
     chunk: ChunkKey,
     offset: u64,
     granules: u64,
@@ -44,7 +44,7 @@ struct Node {
 }
 
 #[derive(Debug)]
-struct Plot<C> {
+struct ChunkEntry<C> {
     chunk: C,
     granules: u64,
     n_taken: u32,
@@ -54,9 +54,9 @@ struct Plot<C> {
 
 /// Chunks of one kind, by what is free in them.
 #[derive(Debug)]
-pub(super) struct Ground<C> {
-    chunks: SlotMap<ChunkKey, Plot<C>>,
-    nodes: Vec<Node>,
+pub(super) struct FreeList<C> {
+    chunks: SlotMap<ChunkKey, ChunkEntry<C>>,
+    nodes: Vec<RangeNode>,
     /// Nodes that stand for nothing.
     vacant: Vec<u32>,
     /// The newest free range of each class.
@@ -69,7 +69,7 @@ pub(super) struct Ground<C> {
     total: u64,
 }
 
-impl<C> Default for Ground<C> {
+impl<C> Default for FreeList<C> {
     fn default() -> Self {
         Self {
             chunks: SlotMap::with_key(),
@@ -83,11 +83,11 @@ impl<C> Default for Ground<C> {
     }
 }
 
-impl<C> Ground<C> {
+impl<C> FreeList<C> {
     /// Adds a chunk of that many granules, all free.
     pub(super) fn add(&mut self, chunk: C, granules: u64) -> ChunkKey {
-        let key = self.chunks.insert(Plot { chunk, granules, n_taken: 0, first: NONE });
-        let whole = Node {
+        let key = self.chunks.insert(ChunkEntry { chunk, granules, n_taken: 0, first: NONE });
+        let whole = RangeNode {
             chunk: key,
             offset: 0,
             granules,
@@ -105,13 +105,13 @@ impl<C> Ground<C> {
     }
 
     /// Takes a range of exactly that many granules, if one is free.
-    pub(super) fn take(&mut self, granules: u64) -> Option<Piece> {
+    pub(super) fn take(&mut self, granules: u64) -> Option<ChunkRange> {
         let found = self.find(granules)?;
         self.unlist(found);
         let node = self.nodes[found as usize];
         if node.granules > granules {
             let rest =
-                Node { offset: node.offset + granules, granules: node.granules - granules, before: found, ..node };
+                RangeNode { offset: node.offset + granules, granules: node.granules - granules, before: found, ..node };
             let rest = self.add_node(rest);
             if node.behind != NONE {
                 self.nodes[node.behind as usize].before = rest;
@@ -121,15 +121,15 @@ impl<C> Ground<C> {
             self.list(rest);
         }
         self.chunks[node.chunk].n_taken += 1;
-        Some(Piece { chunk: node.chunk, offset: node.offset, granules, node: found })
+        Some(ChunkRange { chunk: node.chunk, offset: node.offset, granules, node: found })
     }
 
     /// Takes a range back, and joins it with its free neighbours.
-    pub(super) fn give(&mut self, piece: Piece) {
-        let mut node = piece.node;
-        debug_assert!(!self.nodes[node as usize].is_free, "{piece:?} was given back twice");
-        self.chunks[piece.chunk].n_taken -= 1;
-        let Node { before, behind, .. } = self.nodes[node as usize];
+    pub(super) fn give(&mut self, chunk_range: ChunkRange) {
+        let mut node = chunk_range.node;
+        debug_assert!(!self.nodes[node as usize].is_free, "{chunk_range:?} was given back twice");
+        self.chunks[chunk_range.chunk].n_taken -= 1;
+        let RangeNode { before, behind, .. } = self.nodes[node as usize];
         if behind != NONE && self.nodes[behind as usize].is_free {
             self.unlist(behind);
             self.join(node, behind);
@@ -144,27 +144,31 @@ impl<C> Ground<C> {
 
     /// Takes out chunks of which nothing is taken, the largest first, until what is free is at most `keep` granules.
     pub(super) fn take_empty(&mut self, keep: u64) -> Vec<C> {
-        let mut empty: Vec<_> =
-            self.chunks.iter().filter(|(_, plot)| plot.n_taken == 0).map(|(key, plot)| (plot.granules, key)).collect();
+        let mut empty: Vec<_> = self
+            .chunks
+            .iter()
+            .filter(|(_, entry)| entry.n_taken == 0)
+            .map(|(key, entry)| (entry.granules, key))
+            .collect();
         empty.sort_unstable_by(|left, right| right.cmp(left));
         let mut taken = Vec::new();
         for (granules, key) in empty {
             if self.free <= keep {
                 break;
             }
-            let plot = self.chunks.remove(key).expect("listed above");
-            self.unlist(plot.first);
-            self.vacant.push(plot.first);
+            let entry = self.chunks.remove(key).expect("listed above");
+            self.unlist(entry.first);
+            self.vacant.push(entry.first);
             self.total -= granules;
-            taken.push(plot.chunk);
+            taken.push(entry.chunk);
         }
         taken
     }
 
     /// Takes out every chunk, whatever is taken of it.
     pub(super) fn take_all(&mut self) -> Vec<C> {
-        let ground = std::mem::take(self);
-        ground.chunks.into_iter().map(|(_, plot)| plot.chunk).collect()
+        let free_list = std::mem::take(self);
+        free_list.chunks.into_iter().map(|(_, entry)| entry.chunk).collect()
     }
 
     /// A chunk.
@@ -216,7 +220,7 @@ impl<C> Ground<C> {
         masked.filter(|(_, word)| *word != 0).map(|(idx, word)| idx * 64 + word.trailing_zeros() as usize).next()
     }
 
-    fn add_node(&mut self, node: Node) -> u32 {
+    fn add_node(&mut self, node: RangeNode) -> u32 {
         if let Some(vacant) = self.vacant.pop() {
             self.nodes[vacant as usize] = node;
             return vacant;
@@ -227,7 +231,7 @@ impl<C> Ground<C> {
 
     /// Joins a range with the one behind it.
     fn join(&mut self, left: u32, right: u32) {
-        let Node { granules, behind, .. } = self.nodes[right as usize];
+        let RangeNode { granules, behind, .. } = self.nodes[right as usize];
         self.nodes[left as usize].granules += granules;
         self.nodes[left as usize].behind = behind;
         if behind != NONE {
@@ -252,7 +256,7 @@ impl<C> Ground<C> {
 
     /// Takes a range out of its class's list.
     fn unlist(&mut self, idx: u32) {
-        let Node { granules, newer, older, .. } = self.nodes[idx as usize];
+        let RangeNode { granules, newer, older, .. } = self.nodes[idx as usize];
         let class = Class::at_most(granules).index();
         if older != NONE {
             self.nodes[older as usize].newer = newer;

@@ -9,9 +9,9 @@ use super::size_class::{Class, GRANULE};
 use super::sizing::Need;
 use super::state::{KindPool, PoolState};
 use super::tag::SlotId;
-use super::uses::{self, Asker};
+use super::uses::{self, CompletionQuery};
 use crate::error::{Error, Result};
-use crate::memory::{CarriedUses, MemoryKind};
+use crate::memory::{MemoryKind, PendingUses};
 use crate::oom::{OutOfMemory, Shortage};
 use crate::vulkan::{Backing, Chunk};
 
@@ -23,7 +23,7 @@ pub(super) fn is_out_of_memory(error: &Error) -> bool {
 
 /// How large a chunk is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum GrowthSize {
     /// As large as is good for later.
     Usual,
     /// Half of that, and half again, down to what is needed.
@@ -32,13 +32,13 @@ pub(super) enum Step {
     Exact,
 }
 
-/// A range that lies on a shelf with uses that may not be over.
+/// A range that lies on a cache with uses that may not be over.
 #[derive(Debug)]
 pub(super) struct PendingRange {
-    pub(super) shelf: usize,
+    pub(super) cache: usize,
     pub(super) place: SlotId,
     pub(super) bytes: u64,
-    pub(super) uses: CarriedUses,
+    pub(super) uses: PendingUses,
 }
 
 impl KindPool {
@@ -50,31 +50,31 @@ impl KindPool {
 
 impl PoolState {
     /// Takes a chunk from the driver, and cuts what is needed out of it.
-    pub(super) fn grow(&self, need: &Need, step: Step) -> Result<BufferRange> {
+    pub(super) fn grow(&self, need: &Need, step: GrowthSize) -> Result<BufferRange> {
         let pool = &self.kinds[need.kind.index()];
         let _gate = pool.growing.lock();
         // Whoever held the gate before may have grown it by enough.
-        if let Some(span) = pool.carve(need) {
-            return Ok(span);
+        if let Some(range) = pool.carve(need) {
+            return Ok(range);
         }
         let usual = pool.sizing.chunk(need, pool.reserved()) / GRANULE;
         let mut granules = match step {
-            Step::Usual => usual,
-            Step::Smaller => (usual / 2).max(need.granules),
-            Step::Exact => need.granules,
+            GrowthSize::Usual => usual,
+            GrowthSize::Smaller => (usual / 2).max(need.granules),
+            GrowthSize::Exact => need.granules,
         };
         let chunk = loop {
             match self.make(pool, granules) {
-                Err(error) if is_out_of_memory(&error) && step == Step::Smaller && granules > need.granules => {
+                Err(error) if is_out_of_memory(&error) && step == GrowthSize::Smaller && granules > need.granules => {
                     granules = (granules / 2).max(need.granules);
                 }
                 made => break made?,
             }
         };
-        Ok(pool.with(|ground| {
-            ground.add(chunk, granules);
-            let piece = ground.take(need.granules).expect("the chunk is large enough");
-            pool.span(ground.chunk(piece.chunk), piece)
+        Ok(pool.with(|free_list| {
+            free_list.add(chunk, granules);
+            let chunk_range = free_list.take(need.granules).expect("the chunk is large enough");
+            pool.range(free_list.chunk(chunk_range.chunk), chunk_range)
         }))
     }
 
@@ -82,7 +82,7 @@ impl PoolState {
     pub(super) fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
         let pool = &self.kinds[kind.index()];
         let wanted = bytes.div_ceil(GRANULE).max(1);
-        if pool.with(|ground| ground.largest_free()) >= wanted * GRANULE {
+        if pool.with(|free_list| free_list.largest_free()) >= wanted * GRANULE {
             return Ok(());
         }
         let (mut left, mut most) = (wanted, pool.sizing.limit());
@@ -93,7 +93,7 @@ impl PoolState {
             }
             match self.make(pool, granules) {
                 Ok(chunk) => {
-                    pool.with(|ground| ground.add(chunk, granules));
+                    pool.with(|free_list| free_list.add(chunk, granules));
                     left = left.saturating_sub(granules);
                 }
                 Err(error) if is_out_of_memory(&error) && granules > pool.sizing.smallest() => most = granules / 2,
@@ -105,12 +105,12 @@ impl PoolState {
 
     /// Gives chunks that nothing lies in back to the driver, until what is free is at most `keep` bytes a kind.
     ///
-    /// Returns the bytes that went.
+    /// Returns the bytes that range_left.
     pub(super) fn trim(&self, keep: u64) -> Result<u64> {
-        if self.hold.is_on() {
+        if self.deferrals.is_active() {
             return Ok(0);
         }
-        self.settle_all()?;
+        self.update_all_uses()?;
         Ok(self.return_all_empty(keep))
     }
 
@@ -118,7 +118,7 @@ impl PoolState {
     pub(super) fn return_all_empty(&self, keep: u64) -> u64 {
         let mut gone = 0;
         for pool in &self.kinds {
-            self.give_ready_back(pool);
+            self.coalesce_ready(pool);
             gone += self.return_empty(pool, keep);
         }
         gone
@@ -126,17 +126,17 @@ impl PoolState {
 
     /// Joins all of a kind that has nothing to wait for with the free ranges of its chunks. Returns its bytes.
     pub(super) fn reclaim(&self, kind: MemoryKind) -> Result<u64> {
-        self.settle_all()?;
-        Ok(self.give_ready_back(&self.kinds[kind.index()]))
+        self.update_all_uses()?;
+        Ok(self.coalesce_ready(&self.kinds[kind.index()]))
     }
 
-    /// Forgets the uses that are over, of everything that lies on a shelf. Never blocks.
-    pub(super) fn settle_all(&self) -> Result<()> {
-        let mut asker = Asker::new(self.device());
-        for PendingRange { shelf, place, mut uses, .. } in self.pending() {
-            asker.forget_complete(&mut uses)?;
-            let shelved = &self.shelves[shelf];
-            shelved.lock().settle(place, uses, &shelved.meter);
+    /// Forgets the uses that are over, of everything that lies on a cache. Never blocks.
+    pub(super) fn update_all_uses(&self) -> Result<()> {
+        let mut query = CompletionQuery::new(self.device());
+        for PendingRange { cache, place, mut uses, .. } in self.pending() {
+            query.forget_complete(&mut uses)?;
+            let shard = &self.caches[cache];
+            shard.lock().update_uses(place, uses, &shard.gauges);
         }
         Ok(())
     }
@@ -144,12 +144,12 @@ impl PoolState {
     /// Joins all dropped memory that nothing uses any more with the free ranges of its chunks. Where the amount that may
     /// wait is limited, gives chunks that nothing lies in back to the driver. Never blocks for the device.
     pub(super) fn free_dropped(&self) -> Result<()> {
-        self.settle_all()?;
+        self.update_all_uses()?;
         if self.pending_limits.is_some() {
             self.return_all_empty(0);
         } else {
             for pool in &self.kinds {
-                self.give_ready_back(pool);
+                self.coalesce_ready(pool);
             }
         }
         Ok(())
@@ -166,7 +166,7 @@ impl PoolState {
                 *heap += bytes;
             }
         }
-        if self.hold.is_on() || !limits.are_exceeded(usize::try_from(n_blocks).unwrap_or(usize::MAX), &heaps) {
+        if self.deferrals.is_active() || !limits.are_exceeded(usize::try_from(n_blocks).unwrap_or(usize::MAX), &heaps) {
             return;
         }
         // An error is the device's loss, which the next call that can report it does.
@@ -177,20 +177,17 @@ impl PoolState {
 
     /// How many dropped ranges were neither freed nor given out again, and their bytes of each kind.
     pub(super) fn dropped(&self) -> (u64, [u64; MemoryKind::ALL.len()]) {
-        self.shelves
-            .iter()
-            .map(|shelved| shelved.meter.lying())
-            .fold(Default::default(), |(n, kinds), (more, bytes)| {
-                (n + more, std::array::from_fn(|at| kinds[at] + bytes[at]))
-            })
+        self.caches.iter().map(|shard| shard.gauges.lying()).fold(Default::default(), |(n, kinds), (more, bytes)| {
+            (n + more, std::array::from_fn(|at| kinds[at] + bytes[at]))
+        })
     }
 
-    /// Waits until the uses of all that lies on a shelf now are over.
+    /// Waits until the uses of all that lies on a cache now are over.
     pub(super) fn wait_for_all(&self) -> Result<()> {
-        for PendingRange { shelf, place, uses, .. } in self.pending() {
+        for PendingRange { cache, place, uses, .. } in self.pending() {
             uses::wait(self.device(), &uses, None)?;
-            let shelved = &self.shelves[shelf];
-            shelved.lock().settle(place, CarriedUses::default(), &shelved.meter);
+            let shard = &self.caches[cache];
+            shard.lock().update_uses(place, PendingUses::default(), &shard.gauges);
         }
         Ok(())
     }
@@ -200,30 +197,30 @@ impl PoolState {
         self.claimed.load(Ordering::Relaxed).checked_add(bytes).is_some_and(|total| total <= self.limit)
     }
 
-    /// What lies on shelves with uses that may not be over.
+    /// What lies on caches with uses that may not be over.
     pub(super) fn pending(&self) -> Vec<PendingRange> {
         let mut pending = Vec::new();
-        for (shelf, shelved) in self.shelves.iter().enumerate().filter(|(_, shelved)| shelved.meter.n_pending() > 0) {
-            let locked = shelved.lock();
+        for (cache, shard) in self.caches.iter().enumerate().filter(|(_, shard)| shard.gauges.n_pending() > 0) {
+            let locked = shard.lock();
             let lying = locked.pending();
-            pending.extend(lying.map(|(place, bytes, uses)| PendingRange { shelf, place, bytes, uses: uses.clone() }));
+            pending.extend(lying.map(|(place, bytes, uses)| PendingRange { cache, place, bytes, uses: uses.clone() }));
         }
         pending
     }
 
     /// Joins what of a kind is known to have nothing to wait for with the free ranges. Returns its bytes.
-    pub(super) fn give_ready_back(&self, pool: &KindPool) -> u64 {
+    pub(super) fn coalesce_ready(&self, pool: &KindPool) -> u64 {
         let mut bytes = 0;
-        for shelved in self.shelves.iter().filter(|shelved| shelved.meter.ready(pool.kind) > 0) {
-            let ready = shelved.lock().take_ready(pool.kind, &shelved.meter);
-            bytes += ready.iter().map(|span| span.piece.granules * GRANULE).sum::<u64>();
-            pool.with(|ground| ready.into_iter().for_each(|span| ground.give(span.piece)));
+        for shard in self.caches.iter().filter(|shard| shard.gauges.ready(pool.kind) > 0) {
+            let ready = shard.lock().take_ready(pool.kind, &shard.gauges);
+            bytes += ready.iter().map(|range| range.chunk_range.granules * GRANULE).sum::<u64>();
+            pool.with(|free_list| ready.into_iter().for_each(|range| free_list.give(range.chunk_range)));
         }
         bytes
     }
 
     fn return_empty(&self, pool: &KindPool, keep: u64) -> u64 {
-        let empty = pool.with(|ground| ground.take_empty(keep / GRANULE));
+        let empty = pool.with(|free_list| free_list.take_empty(keep / GRANULE));
         let mut gone = 0;
         for chunk in empty {
             let bytes = chunk.size();

@@ -1,17 +1,17 @@
 //! The pool: few large chunks from the driver, cut into blocks that are used again and again.
 //!
 //! A dropped block's memory lies ready at once, with the work that may still use it: the next block comes after that
-//! work on the device, so neither waits on the host. Read `pool/state.rs` for the short way, `pool/shelf.rs` for what
-//! lies ready, `pool/search.rs` for where else memory is looked for, `pool/ground.rs` for how chunks are cut up, and
+//! work on the device, so neither waits on the host. Read `pool/state.rs` for the short way, `pool/cache.rs` for what
+//! lies ready, `pool/search.rs` for where else memory is looked for, `pool/free_list.rs` for how chunks are cut up, and
 //! `pool/growth.rs` for the driver's part, `pool/climb.rs` for when memory runs out; why it is so is in `docs/decisions/012-the-pool.md`.
 //!
 //! Blocks lie beside each other in one buffer. A kernel with checked indices stays in the range it was given; one that
 //! was built without the checks can reach its neighbours.
 
 mod buffer_range;
-mod counts;
 mod fallback;
 mod free_list;
+mod gauges;
 mod growth;
 mod search;
 mod size_class;
@@ -30,10 +30,10 @@ use vkarray_driver::Device;
 use self::state::PoolState;
 use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
-use crate::free::{Hold, PendingLimits};
+use crate::free::{DeferCount, PendingLimits};
 use crate::manager::Pending;
-use crate::memory::{Holder, HostPointer, MappedMemory, MemoryKind, MemoryPointer, Owner, PinnedMemory};
-use crate::oom::LadderCounts;
+use crate::memory::{BlockLabel, HostPointer, MappedMemory, MemoryKind, MemoryPointer, Owner, PinnedMemory};
+use crate::oom::OomCounts;
 use crate::vulkan::check_same_device;
 
 /// Keeps memory for the next block, up to a limit or for as long as the driver has any.
@@ -42,7 +42,7 @@ pub struct PoolManager {
     state: OnceLock<PoolState>,
     limit: u64,
     pending_limits: Option<PendingLimits>,
-    hold: Hold,
+    deferrals: DeferCount,
 }
 
 impl Default for PoolManager {
@@ -61,7 +61,7 @@ impl PoolManager {
     /// Creates a pool that takes at most `bytes` bytes of memory, of all kinds together, from the driver.
     #[must_use]
     pub fn with_limit(bytes: u64) -> Self {
-        Self { state: OnceLock::new(), limit: bytes, pending_limits: None, hold: Hold::default() }
+        Self { state: OnceLock::new(), limit: bytes, pending_limits: None, deferrals: DeferCount::default() }
     }
 
     /// Limits how much dropped memory may wait for the next block. When more waits, what the device is done with goes back
@@ -104,7 +104,7 @@ impl PoolManager {
 }
 
 // SAFETY: ranges are cut out of chunks of the device that the state was made for, so that no two overlap, and are in one
-// place at a time: with a block, on a shelf, or free in their chunk. A range on a shelf keeps its last uses, which go with
+// place at a time: with a block, on a cache, or free in their chunk. A range on a cache keeps its last uses, which go with
 // it to the next block, and becomes free in its chunk when they are over. A chunk goes back to the driver when all of it is
 // free. Host memory is mapped. `Imports` does the same for memory of the program. A state with ranges that did not come
 // back leaks its chunks: see its `Drop`.
@@ -118,19 +118,19 @@ unsafe impl MemoryManager for PoolManager {
             // Another thread may set the state first; it serves as well, if it is of the same device.
             let limits =
                 self.pending_limits.map_or_else(PendingLimits::set_by_environment, |limits| Ok(Some(limits)))?;
-            let state = PoolState::new(device, self.limit, limits, self.hold.clone())?;
+            let state = PoolState::new(device, self.limit, limits, self.deferrals.clone())?;
             let _ = self.state.set(state);
         }
         check_same_device(self.state()?.device(), device)
     }
 
     fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
-        self.checked_state()?.allocate(request.size, request.kind, &request.holder)
+        self.checked_state()?.allocate(request.size, request.kind, &request.label)
     }
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
         let kind = if options.wc { MemoryKind::WriteCombined } else { MemoryKind::Pinned };
-        let pointer = self.checked_state()?.allocate(size, kind, &Holder::new())?;
+        let pointer = self.checked_state()?.allocate(size, kind, &BlockLabel::new())?;
         let is_mapped = "memory of host kinds is mapped";
         Ok(if options.mapped {
             HostPointer::Mapped(MappedMemory::new(pointer).expect(is_mapped))
@@ -169,19 +169,19 @@ unsafe impl MemoryManager for PoolManager {
     }
 
     fn defer_cleanup(&self) -> DeferCleanup {
-        self.hold.begin()
+        self.deferrals.guard()
     }
 
     fn try_flush(&self) -> Result<()> {
         let state = self.checked_state()?;
         state.imports.try_flush()?;
-        if state.hold.is_on() { Ok(()) } else { state.free_dropped() }
+        if state.deferrals.is_active() { Ok(()) } else { state.free_dropped() }
     }
 
     fn flush(&self) -> Result<()> {
         let state = self.checked_state()?;
         state.imports.flush()?;
-        if state.hold.is_on() {
+        if state.deferrals.is_active() {
             return Ok(());
         }
         state.wait_for_all()?;
@@ -222,17 +222,17 @@ unsafe impl MemoryManager for PoolManager {
         self.state.get().map_or_else(Counters::default, |state| state.counters())
     }
 
-    fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
-        self.state.get()?.holder(memory)
+    fn label(&self, memory: &MemoryPointer) -> Option<BlockLabel> {
+        self.state.get()?.label(memory)
     }
 
-    fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
+    fn set_label(&self, memory: &MemoryPointer, label: BlockLabel) {
         if let Some(state) = self.state.get() {
-            state.set_holder(memory, holder);
+            state.set_label(memory, label);
         }
     }
 
-    fn ladder(&self) -> LadderCounts {
-        self.state.get().map_or_else(LadderCounts::default, |state| state.ladder.counts())
+    fn oom_counts(&self) -> OomCounts {
+        self.state.get().map_or_else(OomCounts::default, |state| state.fallback.counts())
     }
 }

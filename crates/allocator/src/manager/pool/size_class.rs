@@ -2,7 +2,7 @@
 //!
 //! Sizes are counted in granules. There are eight classes to each doubling, so a size rounded up to its class grows by
 //! less than an eighth; up to sixteen granules every size is a class of its own. The ranges that lie ready
-//! (`shelf.rs`) and the free ranges of chunks (`ground.rs`) are kept by class.
+//! (`cache.rs`) and the free ranges of chunks (`free_list.rs`) are kept by class.
 
 /// Bytes of a granule: every block starts at a multiple, which any device can bind.
 pub(super) const GRANULE: u64 = 256;

@@ -16,7 +16,7 @@ const LARGEST_CHUNK: u64 = 256 << 20;
 const LARGEST_HOST_CHUNK: u64 = 64 << 20;
 
 /// Bytes of host memory up to which the host takes more rather than wait for the device.
-const WIDE_HOST: u64 = 4 << 30;
+const HOST_GROWTH_LIMIT: u64 = 4 << 30;
 
 /// A common chunk is at most this part of its heap.
 const HEAP_SHARE: u64 = 16;
@@ -58,7 +58,7 @@ pub(super) struct Sizing {
     /// Blocks from here on are large.
     large: u64,
     /// Up to here a pool takes more rather than have work wait for other work's memory.
-    wide: u64,
+    growth_limit: u64,
     /// No buffer is larger.
     limit: u64,
 }
@@ -73,13 +73,13 @@ impl Sizing {
         let part = (heap / share).checked_ilog2().map_or(0, |log| 1 << log);
         let limit = device.limits.max_buffer_size.min(LARGEST * GRANULE);
         let largest_chunk = part.clamp(1 << 20, most).min(limit / GRANULE * GRANULE);
-        let wide = match kind {
-            _ if is_host(kind) => (heap / 8).min(WIDE_HOST),
+        let growth_limit = match kind {
+            _ if is_host(kind) => (heap / 8).min(HOST_GROWTH_LIMIT),
             _ if is_scarce => 0, // Waiting is better than to take what cannot be had again.
             _ => heap / 2,
         };
         let first_chunk = largest_chunk / LARGE_SHARE;
-        Self { kind, first_chunk, largest_chunk, large: first_chunk, wide, limit }
+        Self { kind, first_chunk, largest_chunk, large: first_chunk, growth_limit, limit }
     }
 
     /// What `size` bytes take.
@@ -107,8 +107,8 @@ impl Sizing {
     }
 
     /// Whether a kind that has `reserved` bytes grows by `more`, rather than have work wait for other work's memory.
-    pub(super) fn is_wide(&self, reserved: u64, more: u64) -> bool {
-        reserved.checked_add(more).is_some_and(|total| total <= self.wide)
+    pub(super) fn prefers_growth(&self, reserved: u64, more: u64) -> bool {
+        reserved.checked_add(more).is_some_and(|total| total <= self.growth_limit)
     }
 
     /// The granules of the smallest chunk that is taken ahead of need.
@@ -220,21 +220,21 @@ mod tests {
         for (size, reserved, chunk) in cases {
             assert_eq!(sizing.chunk(&sizing.need(size).unwrap(), reserved), chunk, "{size} bytes beside {reserved}");
         }
-        assert!(!sizing.is_wide(0, 1), "it grows only when nothing there can be had");
+        assert!(!sizing.prefers_growth(0, 1), "it grows only when nothing there can be had");
         let device = Sizing::new(MemoryKind::Device, &machine_with_window());
-        assert!(device.is_wide(0, GIB), "the device's other memory is not scarce");
+        assert!(device.prefers_growth(0, GIB), "the device's other memory is not scarce");
     }
 
     #[test]
     fn half_of_the_devices_memory_is_wide_and_less_of_the_hosts() {
         let host = sizing("lavapipe_22.3.6", MemoryKind::Pinned);
-        assert!(host.is_wide(200 << 20, 56 << 20) && !host.is_wide(200 << 20, 57 << 20)); // An eighth.
+        assert!(host.prefers_growth(200 << 20, 56 << 20) && !host.prefers_growth(200 << 20, 57 << 20)); // An eighth.
         let sizing = sizing("lavapipe_22.3.6", MemoryKind::Device);
         let half = 1 << 30;
         // Reserved, more, whether it grows.
         let cases = [(0, half, true), (1, half, false), (half, 0, true), (half, 1, false), (1, u64::MAX, false)];
         for (reserved, more, grows) in cases {
-            assert_eq!(sizing.is_wide(reserved, more), grows, "{more} beside {reserved}");
+            assert_eq!(sizing.prefers_growth(reserved, more), grows, "{more} beside {reserved}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! A pool that is ready: its shelves, its chunks, and the short way of a block out and back.
+//! A pool that is ready: its caches, its chunks, and the short way of a block out and back.
 //!
-//! A block that meets a range on its own thread's shelf takes one lock, once. All else goes through `search.rs`.
-//! Locks are taken one at a time: a shelf's, a ground's, or that of what makes chunks.
+//! A block that meets a range on its own thread's cache takes one lock, once. All else goes through `search.rs`.
+//! Locks are taken one at a time: a cache's, a free_list's, or that of what makes chunks.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -11,55 +11,55 @@ use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_driver::{Device, stripe};
 
 use super::buffer_range::BufferRange;
-use super::counts::Meter;
-use super::free_list::{Ground, Piece};
+use super::free_list::{ChunkRange, FreeList};
+use super::gauges::CacheGauges;
 use super::size_class::GRANULE;
 use super::sizing::{Need, Sizing};
-use super::tag::{N_SHELVES, SlotId, tag, untag};
-use super::thread_cache::{CachedRange, Misuse, Shelf, Wish};
+use super::tag::{N_CACHES, SlotId, tag, untag};
+use super::thread_cache::{CachedRange, FreeError, ReusePolicy, ThreadCache};
 use crate::error::{Error, Result};
-use crate::free::{Deferred, HeapLimits, Hold, PendingLimits};
+use crate::free::{DeferCount, Deferred, HeapLimits, PendingLimits};
 use crate::manager::MemoryInfo;
 use crate::manager::counters::Counters;
-use crate::memory::{CarriedUses, Holder, MemoryKind, MemoryPointer};
-use crate::oom::Ladder;
+use crate::memory::{BlockLabel, MemoryKind, MemoryPointer, PendingUses};
+use crate::oom::OomFallback;
 use crate::vulkan::{Chunk, ChunkSource, Imports};
 
-/// A shelf alone on its cache lines: two that shared one would slow each other down.
+/// A cache alone on its cache lines: two that shared one would slow each other down.
 #[derive(Debug)]
 #[repr(align(128))]
-pub(super) struct Shelved {
-    shelf: Mutex<Shelf<CarriedUses>>,
-    pub(super) meter: Meter,
+pub(super) struct CacheShard {
+    cache: Mutex<ThreadCache<PendingUses>>,
+    pub(super) gauges: CacheGauges,
 }
 
-impl Default for Shelved {
+impl Default for CacheShard {
     fn default() -> Self {
-        Self { shelf: Mutex::new(Rank::PoolShelf, Shelf::default()), meter: Meter::default() }
+        Self { cache: Mutex::new(Rank::PoolThreadCache, ThreadCache::default()), gauges: CacheGauges::default() }
     }
 }
 
-impl Shelved {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Shelf<CarriedUses>> {
+impl CacheShard {
+    pub(super) fn lock(&self) -> MutexGuard<'_, ThreadCache<PendingUses>> {
         // No caller's code runs under the lock.
-        self.shelf.lock()
+        self.cache.lock()
     }
 
     #[inline(always)] // Into the short way; whoever searches has time.
-    fn take(&self, need: &Need, holder: &Holder, wish: Wish) -> Option<(SlotId, CachedRange<CarriedUses>)> {
-        self.lock().take(need, wish, holder, &self.meter)
+    fn take(&self, need: &Need, label: &BlockLabel, policy: ReusePolicy) -> Option<(SlotId, CachedRange<PendingUses>)> {
+        self.lock().take(need, policy, label, &self.gauges)
     }
 
-    /// The shelf, unless somebody else is at it.
-    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, Shelf<CarriedUses>>> {
-        self.shelf.try_lock()
+    /// The cache, unless somebody else is at it.
+    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, ThreadCache<PendingUses>>> {
+        self.cache.try_lock()
     }
 }
 
-impl Shelved {
+impl CacheShard {
     /// Whether it may have something of a kind that is good enough.
-    pub(super) fn has_any(&self, kind: MemoryKind, wish: Wish) -> bool {
-        self.meter.ready(kind) > 0 || wish == Wish::Any && self.meter.n_pending() > 0
+    pub(super) fn has_any(&self, kind: MemoryKind, policy: ReusePolicy) -> bool {
+        self.gauges.ready(kind) > 0 || policy == ReusePolicy::Any && self.gauges.n_pending() > 0
     }
 }
 
@@ -68,7 +68,7 @@ impl Shelved {
 pub(super) struct KindPool {
     pub(super) kind: MemoryKind,
     pub(super) sizing: Sizing,
-    ground: Mutex<Ground<Chunk>>,
+    free_list: Mutex<FreeList<Chunk>>,
     /// Held by the thread that grows it, so that several in need do not all grow it.
     pub(super) growing: Mutex<()>,
     /// Bytes of its chunks, and how many they are.
@@ -83,7 +83,7 @@ impl KindPool {
         Self {
             kind,
             sizing: Sizing::new(kind, device.info()),
-            ground: Mutex::new(Rank::PoolChunks, Ground::default()),
+            free_list: Mutex::new(Rank::PoolChunks, FreeList::default()),
             growing: Mutex::new(Rank::PoolGrowth, ()),
             reserved: AtomicU64::new(0),
             chunks: AtomicU64::new(0),
@@ -93,12 +93,12 @@ impl KindPool {
     }
 
     /// Works on the chunks, and publishes what is free in them.
-    pub(super) fn with<R>(&self, work: impl FnOnce(&mut Ground<Chunk>) -> R) -> R {
+    pub(super) fn with<R>(&self, work: impl FnOnce(&mut FreeList<Chunk>) -> R) -> R {
         // No caller's code runs under the lock.
-        let mut ground = self.ground.lock();
-        let result = work(&mut ground);
-        self.free.store(ground.free(), Ordering::Relaxed);
-        self.largest_free.store(ground.largest_free(), Ordering::Relaxed);
+        let mut free_list = self.free_list.lock();
+        let result = work(&mut free_list);
+        self.free.store(free_list.free(), Ordering::Relaxed);
+        self.largest_free.store(free_list.largest_free(), Ordering::Relaxed);
         result
     }
 
@@ -109,32 +109,32 @@ impl KindPool {
 
     /// Cuts a range out of the free ones.
     pub(super) fn carve(&self, need: &Need) -> Option<BufferRange> {
-        self.with(|ground| {
-            let piece = ground.take(need.granules)?;
-            Some(self.span(ground.chunk(piece.chunk), piece))
+        self.with(|free_list| {
+            let chunk_range = free_list.take(need.granules)?;
+            Some(self.range(free_list.chunk(chunk_range.chunk), chunk_range))
         })
     }
 
-    pub(super) fn span(&self, chunk: &Chunk, piece: Piece) -> BufferRange {
-        let offset = piece.offset * GRANULE;
-        // SAFETY: the ground cuts ranges out of what the chunk holds, all of which is mapped, at multiples of 256 bytes.
+    pub(super) fn range(&self, chunk: &Chunk, chunk_range: ChunkRange) -> BufferRange {
+        let offset = chunk_range.offset * GRANULE;
+        // SAFETY: the free_list cuts ranges out of what the chunk holds, all of which is mapped, at multiples of 256 bytes.
         let mapping = chunk.mapping().map(|first| unsafe { first.after(offset) });
-        BufferRange { buffer: chunk.buffer(), offset, mapping, kind: self.kind, piece }
+        BufferRange { buffer: chunk.buffer(), offset, mapping, kind: self.kind, chunk_range }
     }
 }
 
 /// Who asks for memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Caller<'a> {
-    /// The shelf of its thread.
-    pub(super) home: usize,
-    pub(super) holder: &'a Holder,
+    /// The cache of its thread.
+    pub(super) cache_of: usize,
+    pub(super) label: &'a BlockLabel,
 }
 
 /// A pool of one device's memory.
 #[derive(Debug)]
 pub(super) struct PoolState {
-    pub(super) shelves: [Shelved; N_SHELVES],
+    pub(super) caches: [CacheShard; N_CACHES],
     pub(super) kinds: [KindPool; MemoryKind::ALL.len()],
     /// The most bytes it takes from the driver.
     pub(super) limit: u64,
@@ -143,35 +143,35 @@ pub(super) struct PoolState {
     pub(super) growths: AtomicU64,
     pub(super) returns: AtomicU64,
     pub(super) waits: AtomicU64,
-    pub(super) hold: Hold,
+    pub(super) deferrals: DeferCount,
     /// How much dropped memory may wait, if that is limited.
     pub(super) pending_limits: Option<HeapLimits>,
-    pub(super) ladder: Ladder,
+    pub(super) fallback: OomFallback,
     /// Memory of the program, which is no part of the pool.
     pub(super) imports: Imports,
     pub(super) source: ManuallyDrop<ChunkSource>,
 }
 
 impl PoolState {
-    /// Takes at most `limit` bytes from the driver. `hold` holds frees back.
+    /// Takes at most `limit` bytes from the driver. `deferrals` holds frees back.
     pub(super) fn new(
         device: &Arc<Device>,
         limit: u64,
         pending_limits: Option<PendingLimits>,
-        hold: Hold,
+        deferrals: DeferCount,
     ) -> Result<Self> {
         let pending_limits = pending_limits.map(|limits| limits.on(&device.info().memory_heaps));
         Ok(Self {
-            shelves: Default::default(),
+            caches: Default::default(),
             kinds: MemoryKind::ALL.map(|kind| KindPool::new(kind, device)),
             limit,
             claimed: AtomicU64::new(0),
             growths: AtomicU64::new(0),
             returns: AtomicU64::new(0),
             waits: AtomicU64::new(0),
-            hold,
+            deferrals,
             pending_limits,
-            ladder: Ladder::default(),
+            fallback: OomFallback::default(),
             imports: Imports::new(device),
             source: ManuallyDrop::new(ChunkSource::new(device)?),
         })
@@ -182,30 +182,30 @@ impl PoolState {
     }
 
     #[inline(always)] // Into each of the two ways to ask.
-    pub(super) fn allocate(&self, size: u64, kind: MemoryKind, holder: &Holder) -> Result<MemoryPointer> {
+    pub(super) fn allocate(&self, size: u64, kind: MemoryKind, label: &BlockLabel) -> Result<MemoryPointer> {
         let need = self.kinds[kind.index()].sizing.need(size)?;
-        let caller = Caller { home: stripe(), holder };
-        match self.shelves[caller.home].take(&need, holder, Wish::at_first(kind)) {
-            Some((place, taken)) => Ok(pointer(&need, caller.home, place, taken)),
+        let caller = Caller { cache_of: stripe(), label };
+        match self.caches[caller.cache_of].take(&need, label, ReusePolicy::at_first(kind)) {
+            Some((place, taken)) => Ok(pointer(&need, caller.cache_of, place, taken)),
             None => self.search(&need, caller),
         }
     }
 
-    /// Takes a range from the caller's shelf, if one is good enough.
+    /// Takes a range from the caller's cache, if one is good enough.
     #[inline(never)]
-    pub(super) fn take_here(&self, need: &Need, caller: Caller<'_>, wish: Wish) -> Option<MemoryPointer> {
-        let (place, taken) = self.shelves[caller.home].take(need, caller.holder, wish)?;
-        Some(pointer(need, caller.home, place, taken))
+    pub(super) fn take_cached(&self, need: &Need, caller: Caller<'_>, policy: ReusePolicy) -> Option<MemoryPointer> {
+        let (place, taken) = self.caches[caller.cache_of].take(need, caller.label, policy)?;
+        Some(pointer(need, caller.cache_of, place, taken))
     }
 
     #[inline(always)] // Once: what has an owner seldom comes here.
     pub(super) fn free(&self, memory: &mut MemoryPointer) {
-        let (home, place) = untag(memory.tag());
+        let (cache_of, place) = untag(memory.tag());
         let at = (memory.buffer(), memory.offset());
-        let shelved = &self.shelves[home];
-        let put = shelved.lock().put(place, at, memory.last_uses_mut(), &shelved.meter);
-        if let Err(misuse) = put {
-            report(misuse, memory);
+        let shard = &self.caches[cache_of];
+        let put = shard.lock().put(place, at, memory.last_uses_mut(), &shard.gauges);
+        if let Err(error) = put {
+            report(error, memory);
         }
         if self.pending_limits.is_some() {
             self.free_due();
@@ -217,39 +217,39 @@ impl PoolState {
         &self,
         need: &Need,
         caller: Caller<'_>,
-        taken: CachedRange<CarriedUses>,
+        taken: CachedRange<PendingUses>,
         is_new: bool,
     ) -> MemoryPointer {
-        let shelved = &self.shelves[caller.home];
-        let mut shelf = shelved.lock();
-        let place = shelf.admit(taken.span, caller.holder, &shelved.meter);
+        let shard = &self.caches[caller.cache_of];
+        let mut cache = shard.lock();
+        let place = cache.admit(taken.range, caller.label, &shard.gauges);
         if is_new {
-            shelved.meter.cut()
+            shard.gauges.cut()
         } else {
-            shelved.meter.reused(taken.found)
+            shard.gauges.reused(taken.found)
         }
-        drop(shelf);
-        pointer(need, caller.home, place, taken)
+        drop(cache);
+        pointer(need, caller.cache_of, place, taken)
     }
 
     /// Who holds live memory of this pool.
-    pub(super) fn holder(&self, memory: &MemoryPointer) -> Option<Holder> {
-        let (home, place) = untag(memory.tag());
-        self.shelves[home].lock().holder_mut(place).cloned()
+    pub(super) fn label(&self, memory: &MemoryPointer) -> Option<BlockLabel> {
+        let (cache_of, place) = untag(memory.tag());
+        self.caches[cache_of].lock().label_mut(place).cloned()
     }
 
-    pub(super) fn set_holder(&self, memory: &MemoryPointer, holder: Holder) {
-        let (home, place) = untag(memory.tag());
-        if let Some(held) = self.shelves[home].lock().holder_mut(place) {
-            *held = holder;
+    pub(super) fn set_label(&self, memory: &MemoryPointer, label: BlockLabel) {
+        let (cache_of, place) = untag(memory.tag());
+        if let Some(held) = self.caches[cache_of].lock().label_mut(place) {
+            *held = label;
         }
     }
 
     pub(super) fn counters(&self) -> Counters {
         let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
         let mut counters = Counters::default();
-        for shelved in &self.shelves {
-            shelved.meter.add_to(&mut counters);
+        for shard in &self.caches {
+            shard.gauges.add_to(&mut counters);
         }
         for pool in &self.kinds {
             let kind = counters.kind_mut(pool.kind);
@@ -275,13 +275,13 @@ impl PoolState {
 
     /// Waits for everything that may still be in use, for a limited time; nothing if a block still has some.
     fn drain(&self) -> Result<bool> {
-        let last = Deferred::new(self.device(), PendingLimits::default(), Hold::default());
+        let last = Deferred::new(self.device(), PendingLimits::default(), DeferCount::default());
         let mut n_live = 0;
-        for shelved in &self.shelves {
-            let shelf = shelved.lock();
-            n_live += shelf.holders().len();
-            let pending: Vec<_> = shelf.pending().map(|(_, _, uses)| uses.clone()).collect();
-            drop(shelf);
+        for shard in &self.caches {
+            let cache = shard.lock();
+            n_live += cache.live().len();
+            let pending: Vec<_> = cache.pending().map(|(_, _, uses)| uses.clone()).collect();
+            drop(cache);
             pending.iter().for_each(|uses| last.push(self.device().points(uses), 0, 0, ()));
         }
         last.drain(|()| {})?;
@@ -297,9 +297,9 @@ impl Drop for PoolState {
         // What cannot be waited for is leaked, and so is what was never given back, with all chunks and their source.
         match self.drain() {
             Ok(true) => {
-                for chunk in self.kinds.iter().flat_map(|pool| pool.with(Ground::take_all)) {
-                    // SAFETY: made by this source and taken out once. Each of its ranges is back, since no shelf knows a
-                    // live one, and `drain` has waited for the uses with which they came back.
+                for chunk in self.kinds.iter().flat_map(|pool| pool.with(FreeList::take_all)) {
+                    // SAFETY: made by this source and taken out once. Each of its ranges is back, since no cache knows a
+                    // live one, and `drain` has waited for the uses with which they range_came back.
                     unsafe { self.source.free(chunk) };
                 }
                 // SAFETY: this is the end of the state, so nothing touches the source again.
@@ -312,21 +312,21 @@ impl Drop for PoolState {
 }
 
 #[cold]
-fn report(misuse: Misuse, memory: &MemoryPointer) {
-    match misuse {
-        Misuse::Foreign => tracing::error!(?memory, "memory was given back that is not this manager's"),
-        Misuse::Twice => tracing::error!(?memory, "memory was given back twice"),
+fn report(error: FreeError, memory: &MemoryPointer) {
+    match error {
+        FreeError::Foreign => tracing::error!(?memory, "memory was given back that is not this manager's"),
+        FreeError::Twice => tracing::error!(?memory, "memory was given back twice"),
     }
 }
 
 #[inline]
-fn pointer(need: &Need, home: usize, place: SlotId, taken: CachedRange<CarriedUses>) -> MemoryPointer {
-    let BufferRange { buffer, offset, mapping, .. } = taken.span;
+fn pointer(need: &Need, cache_of: usize, place: SlotId, taken: CachedRange<PendingUses>) -> MemoryPointer {
+    let BufferRange { buffer, offset, mapping, .. } = taken.range;
     // SAFETY: the source made the chunk's buffer for every use, on this device. The range was cut out of it at a multiple
     // of 256 bytes, is at least as long as what is needed and a multiple of 256, and lies in no other place: it was taken
-    // off its shelf or out of its chunk, and its slot is live until `put`. The chunk stays until all of it is back and done.
+    // off its cache or out of its chunk, and its slot is live until `put`. The chunk stays until all of it is back and done.
     let pointer = unsafe { MemoryPointer::new(buffer, offset, need.size, need.kind) };
-    let pointer = pointer.with_tag(tag(home, place)).carrying(taken.uses);
+    let pointer = pointer.with_tag(tag(cache_of, place)).carrying(taken.uses);
     match mapping {
         // SAFETY: the chunk is mapped for as long as it lives, and says whether it is coherent.
         Some(mapping) => unsafe { pointer.with_mapping(mapping) },

@@ -1,19 +1,19 @@
-//! A shelf: ranges that blocks of a few threads have, and those that lie ready for the next block. Pure.
+//! A cache: ranges that blocks of a few threads have, and those that lie ready for the next block. Pure.
 //!
 //! A range that comes back lies here whole, by kind and size class, with the uses that may not be over. Whoever takes
 //! it comes after them on the device, so nobody waits on the host. Which of several is taken is decided in
-//! [`Shelf::take`]; where a pool looks besides is in `../pool/search.rs`.
+//! [`ThreadCache::take`]; where a pool looks besides is in `../pool/search.rs`.
 
 use std::collections::VecDeque;
 
 use ash::vk;
 
 use super::buffer_range::BufferRange;
-use super::counts::Meter;
+use super::gauges::CacheGauges;
 use super::size_class::{Class, GRANULE, LARGEST};
 use super::sizing::{Need, is_host};
 use super::tag::{SlotId, after};
-use crate::memory::{Holder, MemoryKind};
+use crate::memory::{BlockLabel, MemoryKind};
 
 /// Work that may still use a range, as far as the choice between ranges depends on it.
 pub(super) trait Uses: Clone + Default {
@@ -35,7 +35,7 @@ const STEADY: u8 = 16;
 
 /// Which ranges are good enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum ReusePolicy {
     /// Those whose uses are over.
     Ready,
     /// Also those used on one stream alone, unless the threads here use several in turn: then the next block would
@@ -45,7 +45,7 @@ pub(super) enum Wish {
     Any,
 }
 
-impl Wish {
+impl ReusePolicy {
     /// What is good enough before it is looked for elsewhere. The host writes its memory before the device has it, and
     /// would itself have to wait.
     pub(super) fn at_first(kind: MemoryKind) -> Self {
@@ -55,7 +55,7 @@ impl Wish {
 
 /// What was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum RangeState {
     /// Its uses are over.
     Ready,
     /// It is used on one stream.
@@ -66,8 +66,8 @@ pub(super) enum Found {
 
 /// Memory that was given back and cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Misuse {
-    /// It never came from here.
+pub(super) enum FreeError {
+    /// It never range_came from here.
     Foreign,
     /// It was given back before.
     Twice,
@@ -76,26 +76,26 @@ pub(super) enum Misuse {
 /// A range that was taken.
 #[derive(Debug)]
 pub(super) struct CachedRange<U> {
-    pub(super) span: BufferRange,
+    pub(super) range: BufferRange,
     pub(super) uses: U,
-    pub(super) found: Found,
+    pub(super) found: RangeState,
 }
 
 impl<U: Uses> CachedRange<U> {
     /// A range that has no uses to wait for.
-    pub(super) fn new(span: BufferRange) -> Self {
-        Self { span, uses: U::default(), found: Found::Ready }
+    pub(super) fn new(range: BufferRange) -> Self {
+        Self { range, uses: U::default(), found: RangeState::Ready }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SlotState {
     /// Nothing is here.
-    Nothing,
+    Vacant,
     /// A block has it.
     Live,
     /// It lies ready.
-    Here,
+    Cached,
 }
 
 #[derive(Debug)]
@@ -104,21 +104,21 @@ struct CacheSlot<U> {
     generation: u32,
     /// Where it lies when it lies ready.
     bin: u32,
-    lying: SlotState,
-    span: BufferRange,
+    state: SlotState,
+    range: BufferRange,
     /// None while a block has it.
     uses: U,
-    holder: Holder,
+    label: BlockLabel,
 }
 
 /// What lanes ranges come back from.
 #[derive(Debug, Clone)]
-struct Habit<L> {
+struct LaneHistory<L> {
     lane: Option<L>,
     n_alike: u8,
 }
 
-impl<L: PartialEq> Habit<L> {
+impl<L: PartialEq> LaneHistory<L> {
     const fn new() -> Self {
         Self { lane: None, n_alike: STEADY }
     }
@@ -139,66 +139,78 @@ impl<L: PartialEq> Habit<L> {
 
 /// Ranges of a few threads' blocks.
 #[derive(Debug)]
-pub(super) struct Shelf<U: Uses> {
+pub(super) struct ThreadCache<U: Uses> {
     slots: Vec<CacheSlot<U>>,
     vacant: Vec<u32>,
     /// What lies ready, by kind and class, oldest first. Made when the first range comes back.
     bins: Vec<VecDeque<u32>>,
-    habits: [Habit<U::Lane>; MemoryKind::ALL.len()],
+    histories: [LaneHistory<U::Lane>; MemoryKind::ALL.len()],
 }
 
-impl<U: Uses> Default for Shelf<U> {
+impl<U: Uses> Default for ThreadCache<U> {
     fn default() -> Self {
-        let habits = [const { Habit::new() }; MemoryKind::ALL.len()];
-        Self { slots: Vec::new(), vacant: Vec::new(), bins: Vec::new(), habits }
+        let histories = [const { LaneHistory::new() }; MemoryKind::ALL.len()];
+        Self { slots: Vec::new(), vacant: Vec::new(), bins: Vec::new(), histories }
     }
 }
 
-impl<U: Uses> Shelf<U> {
+impl<U: Uses> ThreadCache<U> {
     /// Notes that a block has a range from here on.
     #[must_use]
-    pub(super) fn admit(&mut self, span: BufferRange, holder: &Holder, meter: &Meter) -> SlotId {
-        meter.began(span.kind, bytes(&span));
-        meter.came();
+    pub(super) fn admit(&mut self, range: BufferRange, label: &BlockLabel, gauges: &CacheGauges) -> SlotId {
+        gauges.block_began(range.kind, bytes(&range));
+        gauges.range_came();
         let Some(idx) = self.vacant.pop() else {
             // Of ranges of 256 bytes, so many are a tebibyte, and their list is half as large.
             let idx = u32::try_from(self.slots.len()).expect("2^32 slots need more memory than there is");
-            let (uses, holder) = (U::default(), holder.clone());
-            self.slots.push(CacheSlot { generation: 0, bin: home(&span), lying: SlotState::Live, span, uses, holder });
+            let (uses, label) = (U::default(), label.clone());
+            self.slots.push(CacheSlot {
+                generation: 0,
+                bin: cache_of(&range),
+                state: SlotState::Live,
+                range,
+                uses,
+                label,
+            });
             return SlotId { slot: idx, generation: 0 };
         };
         let slot = &mut self.slots[idx as usize];
         slot.generation = after(slot.generation);
-        (slot.lying, slot.bin, slot.span) = (SlotState::Live, home(&span), span);
-        slot.holder.clone_from(holder);
+        (slot.state, slot.bin, slot.range) = (SlotState::Live, cache_of(&range), range);
+        slot.label.clone_from(label);
         SlotId { slot: idx, generation: slot.generation }
     }
 
-    /// Takes a range that meets a need; a block of this shelf has it from here on.
+    /// Takes a range that meets a need; a block of this cache has it from here on.
     #[inline(always)] // A call would write down and read back all that is taken.
     pub(super) fn take(
         &mut self,
         need: &Need,
-        wish: Wish,
-        holder: &Holder,
-        meter: &Meter,
+        policy: ReusePolicy,
+        label: &BlockLabel,
+        gauges: &CacheGauges,
     ) -> Option<(SlotId, CachedRange<U>)> {
-        let (idx, found) = self.unshelve(need, wish, meter)?;
+        let (idx, found) = self.pop(need, policy, gauges)?;
         let slot = &mut self.slots[idx as usize];
         slot.generation = after(slot.generation);
-        slot.lying = SlotState::Live;
-        slot.holder.clone_from(holder);
-        meter.began(need.kind, bytes(&slot.span));
-        meter.reused(found);
-        let taken = CachedRange { span: slot.span, uses: std::mem::take(&mut slot.uses), found };
+        slot.state = SlotState::Live;
+        slot.label.clone_from(label);
+        gauges.block_began(need.kind, bytes(&slot.range));
+        gauges.reused(found);
+        let taken = CachedRange { range: slot.range, uses: std::mem::take(&mut slot.uses), found };
         Some((SlotId { slot: idx, generation: slot.generation }, taken))
     }
 
-    /// Takes a range that meets a need away, for another shelf.
-    pub(super) fn take_away(&mut self, need: &Need, wish: Wish, meter: &Meter) -> Option<CachedRange<U>> {
-        let (idx, found) = self.unshelve(need, wish, meter)?;
-        let slot = self.vacate(idx, meter);
-        Some(CachedRange { span: slot.span, uses: std::mem::take(&mut slot.uses), found })
+    /// Takes a range that meets a need away, for another cache.
+    pub(super) fn take_away(
+        &mut self,
+        need: &Need,
+        policy: ReusePolicy,
+        gauges: &CacheGauges,
+    ) -> Option<CachedRange<U>> {
+        let (idx, found) = self.pop(need, policy, gauges)?;
+        let slot = self.vacate(idx, gauges);
+        Some(CachedRange { range: slot.range, uses: std::mem::take(&mut slot.uses), found })
     }
 
     /// Takes back what a block had, and takes the uses that may not be over.
@@ -212,24 +224,24 @@ impl<U: Uses> Shelf<U> {
         place: SlotId,
         at: (vk::Buffer, u64),
         uses: &mut U,
-        meter: &Meter,
-    ) -> Result<(), Misuse> {
-        let slot = self.slots.get_mut(place.slot as usize).ok_or(Misuse::Foreign)?;
-        if slot.generation != place.generation || slot.lying != SlotState::Live {
-            return Err(Misuse::Twice);
+        gauges: &CacheGauges,
+    ) -> Result<(), FreeError> {
+        let slot = self.slots.get_mut(place.slot as usize).ok_or(FreeError::Foreign)?;
+        if slot.generation != place.generation || slot.state != SlotState::Live {
+            return Err(FreeError::Twice);
         }
-        if (slot.span.buffer, slot.span.offset) != at {
-            return Err(Misuse::Foreign);
+        if (slot.range.buffer, slot.range.offset) != at {
+            return Err(FreeError::Foreign);
         }
         slot.generation = after(slot.generation);
-        slot.lying = SlotState::Here;
-        let (kind, bytes, is_pending) = (slot.span.kind, bytes(&slot.span), !uses.are_over());
+        slot.state = SlotState::Cached;
+        let (kind, bytes, is_pending) = (slot.range.kind, bytes(&slot.range), !uses.are_over());
         if let Some(lane) = uses.lane() {
-            self.habits[kind.index()].note(lane);
+            self.histories[kind.index()].note(lane);
         }
         slot.uses = std::mem::take(uses);
-        meter.ended(kind, bytes);
-        meter.shelved(kind, bytes, is_pending);
+        gauges.ended(kind, bytes);
+        gauges.shard(kind, bytes, is_pending);
         if self.bins.is_empty() {
             self.bins.resize_with(Class::COUNT * MemoryKind::ALL.len(), VecDeque::new);
         }
@@ -242,7 +254,7 @@ impl<U: Uses> Shelf<U> {
         need_bins(need).find_map(|bin| {
             let pending = self.bins.get(bin)?.iter().map(|idx| (*idx, &self.slots[*idx as usize]));
             let mut pending = pending.take(LOOKED_AT).filter(|(_, slot)| !slot.uses.are_over());
-            let (idx, slot) = pending.find(|(_, slot)| need.is_met_by(slot.span.piece.granules))?;
+            let (idx, slot) = pending.find(|(_, slot)| need.is_met_by(slot.range.chunk_range.granules))?;
             Some((SlotId { slot: idx, generation: slot.generation }, slot.uses.clone()))
         })
     }
@@ -251,24 +263,24 @@ impl<U: Uses> Shelf<U> {
     pub(super) fn pending(&self) -> impl Iterator<Item = (SlotId, u64, &U)> {
         (0..)
             .zip(&self.slots)
-            .filter(|(_, slot)| slot.lying == SlotState::Here && !slot.uses.are_over())
-            .map(|(idx, slot)| (SlotId { slot: idx, generation: slot.generation }, bytes(&slot.span), &slot.uses))
+            .filter(|(_, slot)| slot.state == SlotState::Cached && !slot.uses.are_over())
+            .map(|(idx, slot)| (SlotId { slot: idx, generation: slot.generation }, bytes(&slot.range), &slot.uses))
     }
 
     /// Notes which uses of a range are left, if it still lies as it did when it was asked about.
-    pub(super) fn settle(&mut self, place: SlotId, left: U, meter: &Meter) {
+    pub(super) fn update_uses(&mut self, place: SlotId, left: U, gauges: &CacheGauges) {
         let Some(slot) = self.slots.get_mut(place.slot as usize) else { return };
-        if slot.generation != place.generation || slot.lying != SlotState::Here {
+        if slot.generation != place.generation || slot.state != SlotState::Cached {
             return;
         }
-        let (kind, bytes, was_pending) = (slot.span.kind, bytes(&slot.span), !slot.uses.are_over());
-        meter.unshelved(kind, bytes, was_pending);
-        meter.shelved(kind, bytes, !left.are_over());
+        let (kind, bytes, was_pending) = (slot.range.kind, bytes(&slot.range), !slot.uses.are_over());
+        gauges.remove_cached(kind, bytes, was_pending);
+        gauges.shard(kind, bytes, !left.are_over());
         slot.uses = left;
     }
 
     /// Takes out what lies here of a kind and has nothing to wait for.
-    pub(super) fn take_ready(&mut self, kind: MemoryKind, meter: &Meter) -> Vec<BufferRange> {
+    pub(super) fn take_ready(&mut self, kind: MemoryKind, gauges: &CacheGauges) -> Vec<BufferRange> {
         let mut taken = Vec::new();
         let first = kind.index() * Class::COUNT;
         for bin in first..(first + Class::COUNT).min(self.bins.len()) {
@@ -281,47 +293,47 @@ impl<U: Uses> Shelf<U> {
                 is_pending
             });
             for idx in gone {
-                let span = self.vacate(idx, meter).span;
-                meter.unshelved(kind, bytes(&span), false);
-                taken.push(span);
+                let range = self.vacate(idx, gauges).range;
+                gauges.remove_cached(kind, bytes(&range), false);
+                taken.push(range);
             }
         }
         taken
     }
 
     /// What blocks have: its bytes, and who holds it.
-    pub(super) fn holders(&self) -> Vec<(u64, Holder)> {
-        let live = self.slots.iter().filter(|slot| slot.lying == SlotState::Live);
-        live.map(|slot| (bytes(&slot.span), slot.holder.clone())).collect()
+    pub(super) fn live(&self) -> Vec<(u64, BlockLabel)> {
+        let live = self.slots.iter().filter(|slot| slot.state == SlotState::Live);
+        live.map(|slot| (bytes(&slot.range), slot.label.clone())).collect()
     }
 
     /// Who holds what a block has.
-    pub(super) fn holder_mut(&mut self, place: SlotId) -> Option<&mut Holder> {
+    pub(super) fn label_mut(&mut self, place: SlotId) -> Option<&mut BlockLabel> {
         let slot = self.slots.get_mut(place.slot as usize)?;
-        (slot.generation == place.generation && slot.lying == SlotState::Live).then_some(&mut slot.holder)
+        (slot.generation == place.generation && slot.state == SlotState::Live).then_some(&mut slot.label)
     }
 
     #[inline(always)] // As `take`, which is all that is short.
-    fn unshelve(&mut self, need: &Need, wish: Wish, meter: &Meter) -> Option<(u32, Found)> {
+    fn pop(&mut self, need: &Need, policy: ReusePolicy, gauges: &CacheGauges) -> Option<(u32, RangeState)> {
         let (idx, found) = match self.pop_newest(need) {
-            Some(idx) => (idx, Found::Ready),
-            None => self.choose(need, wish)?,
+            Some(idx) => (idx, RangeState::Ready),
+            None => self.choose(need, policy)?,
         };
-        meter.unshelved(need.kind, bytes(&self.slots[idx as usize].span), found != Found::Ready);
+        gauges.remove_cached(need.kind, bytes(&self.slots[idx as usize].range), found != RangeState::Ready);
         Some((idx, found))
     }
 
-    /// What [`Shelf::choose`] would choose, where that is the first it would look at: the newest range of the tightest
+    /// What [`ThreadCache::choose`] would choose, where that is the first it would look at: the newest range of the tightest
     /// bin. Whoever makes and drops blocks of one size meets it again and again.
     #[inline]
     fn pop_newest(&mut self, need: &Need) -> Option<u32> {
         let queue = self.bins.get_mut(bin(need.kind, Class::at_most(need.granules)))?;
         let slot = &self.slots[*queue.back()? as usize];
-        if slot.uses.are_over() && need.is_met_by(slot.span.piece.granules) { queue.pop_back() } else { None }
+        if slot.uses.are_over() && need.is_met_by(slot.range.chunk_range.granules) { queue.pop_back() } else { None }
     }
 
-    fn choose(&mut self, need: &Need, wish: Wish) -> Option<(u32, Found)> {
-        let (bin, at, found) = need_bins(need).find_map(|bin| self.find(bin, need, wish))?;
+    fn choose(&mut self, need: &Need, policy: ReusePolicy) -> Option<(u32, RangeState)> {
+        let (bin, at, found) = need_bins(need).find_map(|bin| self.find(bin, need, policy))?;
         let queue = &mut self.bins[bin];
         let idx = if at == 0 { queue.pop_front() } else { queue.swap_remove_back(at) }.expect("just found");
         Some((idx, found))
@@ -329,23 +341,26 @@ impl<U: Uses> Shelf<U> {
 
     /// Finds a range in a bin: one whose uses are over among the newest and the oldest, else the newest that is good
     /// enough.
-    fn find(&self, bin: usize, need: &Need, wish: Wish) -> Option<(usize, usize, Found)> {
+    fn find(&self, bin: usize, need: &Need, policy: ReusePolicy) -> Option<(usize, usize, RangeState)> {
         let queue = self.bins.get(bin)?;
-        let is_steady = self.habits[need.kind.index()].is_steady();
+        let is_steady = self.histories[need.kind.index()].is_steady();
         let mut second = None;
         let newest = (0..queue.len()).rev().take(LOOKED_AT);
         for at in newest.chain((queue.len() > LOOKED_AT).then_some(0)) {
             let slot = &self.slots[queue[at] as usize];
-            if !need.is_met_by(slot.span.piece.granules) {
+            if !need.is_met_by(slot.range.chunk_range.granules) {
                 continue;
             }
             let (found, is_good_enough) = match (slot.uses.are_over(), slot.uses.lane()) {
-                (true, _) => return Some((bin, at, Found::Ready)),
-                (false, Some(_)) => (Found::Pending, wish == Wish::Any || wish == Wish::Likely && is_steady),
-                (false, None) => (Found::Shared, wish == Wish::Any),
+                (true, _) => return Some((bin, at, RangeState::Ready)),
+                (false, Some(_)) => {
+                    (RangeState::Pending, policy == ReusePolicy::Any || policy == ReusePolicy::Likely && is_steady)
+                }
+                (false, None) => (RangeState::Shared, policy == ReusePolicy::Any),
             };
             // Of two that are not over, what is on one stream is the sooner over.
-            let is_better = second.is_none_or(|(_, _, held)| held == Found::Shared && found == Found::Pending);
+            let is_better =
+                second.is_none_or(|(_, _, held)| held == RangeState::Shared && found == RangeState::Pending);
             if is_good_enough && is_better {
                 second = Some((bin, at, found));
             }
@@ -353,12 +368,12 @@ impl<U: Uses> Shelf<U> {
         second
     }
 
-    fn vacate(&mut self, idx: u32, meter: &Meter) -> &mut CacheSlot<U> {
-        meter.went();
+    fn vacate(&mut self, idx: u32, gauges: &CacheGauges) -> &mut CacheSlot<U> {
+        gauges.range_left();
         self.vacant.push(idx);
         let slot = &mut self.slots[idx as usize];
         slot.generation = after(slot.generation);
-        slot.lying = SlotState::Nothing;
+        slot.state = SlotState::Vacant;
         slot
     }
 }
@@ -375,13 +390,13 @@ fn bin(kind: MemoryKind, class: Class) -> usize {
 }
 
 /// The bin of a range.
-fn home(span: &BufferRange) -> u32 {
-    let idx = bin(span.kind, Class::at_most(span.piece.granules));
+fn cache_of(range: &BufferRange) -> u32 {
+    let idx = bin(range.kind, Class::at_most(range.chunk_range.granules));
     u32::try_from(idx).expect("there are less than a thousand")
 }
 
-fn bytes(span: &BufferRange) -> u64 {
-    span.piece.granules * GRANULE
+fn bytes(range: &BufferRange) -> u64 {
+    range.chunk_range.granules * GRANULE
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use vkarray_driver::{Device, Error as DriverError};
 
 use super::thread_cache::Uses;
 use crate::error::Result;
-use crate::memory::CarriedUses;
+use crate::memory::PendingUses;
 
-impl Uses for CarriedUses {
+impl Uses for PendingUses {
     type Lane = LaneId;
 
     #[inline]
@@ -29,13 +29,13 @@ impl Uses for CarriedUses {
 
 /// Asks what is over, without asking twice of a lane what one answer tells.
 #[derive(Debug)]
-pub(super) struct Asker<'a> {
+pub(super) struct CompletionQuery<'a> {
     device: &'a Device,
     /// Lanes with the lowest value that they are known not to have reached.
     busy: SmallVec<[(LaneId, u64); 8]>,
 }
 
-impl<'a> Asker<'a> {
+impl<'a> CompletionQuery<'a> {
     pub(super) fn new(device: &'a Device) -> Self {
         Self { device, busy: SmallVec::new() }
     }
@@ -45,7 +45,7 @@ impl<'a> Asker<'a> {
     /// # Errors
     ///
     /// The device's loss; the uses that could not be asked about stay.
-    pub(super) fn forget_complete(&mut self, uses: &mut CarriedUses) -> Result<()> {
+    pub(super) fn forget_complete(&mut self, uses: &mut PendingUses) -> Result<()> {
         let is_busy = |(lane, value): (LaneId, u64)| self.busy.iter().any(|held| held.0 == lane && held.1 <= value);
         if uses.iter().all(|last| is_busy((last.lane, last.value))) {
             return Ok(());
@@ -62,12 +62,12 @@ impl<'a> Asker<'a> {
 }
 
 /// Sends the work up to the end of `uses`, if it is still being recorded. Does not wait.
-pub(super) fn send(device: &Device, uses: &CarriedUses) -> Result<()> {
+pub(super) fn send(device: &Device, uses: &PendingUses) -> Result<()> {
     Ok(device.points(uses).iter().try_for_each(|point| point.flush())?)
 }
 
 /// Waits until `uses` are over, or the time is; says whether they are.
-pub(super) fn wait(device: &Device, uses: &CarriedUses, limit: Option<Duration>) -> Result<bool> {
+pub(super) fn wait(device: &Device, uses: &PendingUses, limit: Option<Duration>) -> Result<bool> {
     let begun = Instant::now();
     let left = || limit.map(|limit| limit.saturating_sub(begun.elapsed()));
     match device.points(uses).iter().try_for_each(|point| point.wait(left())) {

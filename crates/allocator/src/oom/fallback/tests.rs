@@ -8,15 +8,15 @@ enum Refusal {
     Broken,
 }
 
-/// Has memory from the n-th attempt on, and rungs that do as they are told.
+/// Has memory from the n-th attempt on, and steps that do as they are told.
 struct Fake {
     attempts: Vec<Result<(), Refusal>>,
-    rungs: [Result<Taken, Refusal>; Rung::ALL.len()],
+    steps: [Result<StepOutcome, Refusal>; OomStep::ALL.len()],
     n_attempts: usize,
-    taken: Vec<Rung>,
+    taken: Vec<OomStep>,
 }
 
-impl Climber for Fake {
+impl OomHandler for Fake {
     type Memory = usize;
     type Error = Refusal;
 
@@ -30,95 +30,101 @@ impl Climber for Fake {
         *error == Refusal::RanOut
     }
 
-    fn take(&mut self, rung: Rung) -> Result<Taken, Refusal> {
-        self.taken.push(rung);
-        std::mem::replace(&mut self.rungs[rung as usize], Err(Refusal::Broken))
+    fn take(&mut self, step: OomStep) -> Result<StepOutcome, Refusal> {
+        self.taken.push(step);
+        std::mem::replace(&mut self.steps[step as usize], Err(Refusal::Broken))
     }
 }
 
-/// A climber whose rungs yield these, the rest being absent.
-fn fake(n_refusals: usize, rungs: &[(Rung, Taken)]) -> Fake {
+/// A climber whose steps yield these, the rest being absent.
+fn fake(n_refusals: usize, steps: &[(OomStep, StepOutcome)]) -> Fake {
     let mut attempts: Vec<_> = (0..n_refusals).map(|_| Err(Refusal::RanOut)).collect();
     attempts.push(Ok(()));
-    let yields = Rung::ALL.map(|rung| {
-        let known = rungs.iter().find(|(at, _)| *at == rung);
-        Ok(known.map_or(Taken::Absent, |(_, taken)| *taken))
+    let yields = OomStep::ALL.map(|step| {
+        let known = steps.iter().find(|(at, _)| *at == step);
+        Ok(known.map_or(StepOutcome::Absent, |(_, taken)| *taken))
     });
-    Fake { attempts, rungs: yields, n_attempts: 0, taken: Vec::new() }
+    Fake { attempts, steps: yields, n_attempts: 0, taken: Vec::new() }
 }
 
 #[test]
 fn rungs_are_numbered_in_the_order_in_which_they_are_taken() {
-    for (i, rung) in Rung::ALL.into_iter().enumerate() {
-        assert_eq!(rung as usize, i, "{rung}");
+    for (i, step) in OomStep::ALL.into_iter().enumerate() {
+        assert_eq!(step as usize, i, "{step}");
     }
 }
 
 #[test]
 fn memory_that_is_there_takes_no_rung() {
-    let (ladder, mut fake) = (Ladder::default(), fake(0, &[]));
-    assert_eq!(ladder.climb(&mut fake), Ok(1));
-    assert_eq!((fake.taken, ladder.counts()), (vec![], LadderCounts::default()));
+    let (ladder, mut fake) = (OomFallback::default(), fake(0, &[]));
+    assert_eq!(ladder.run(&mut fake), Ok(1));
+    assert_eq!((fake.taken, ladder.counts()), (vec![], OomCounts::default()));
 }
 
 #[test]
 fn every_rung_is_taken_once_and_in_order_until_one_saves() {
-    // With every rung relieving, each in turn is the one that saves.
-    for (i, saving) in Rung::ALL.into_iter().enumerate() {
-        let ladder = Ladder::default();
-        let relieving = Rung::ALL.map(|rung| (rung, Taken::Relieved));
+    // With every step relieving, each in turn is the one that saves.
+    for (i, saving) in OomStep::ALL.into_iter().enumerate() {
+        let ladder = OomFallback::default();
+        let relieving = OomStep::ALL.map(|step| (step, StepOutcome::Relieved));
         let mut fake = fake(i + 1, &relieving);
-        assert_eq!(ladder.climb(&mut fake), Ok(i + 2), "{saving}");
-        assert_eq!(fake.taken, Rung::ALL[..=i], "{saving}");
+        assert_eq!(ladder.run(&mut fake), Ok(i + 2), "{saving}");
+        assert_eq!(fake.taken, OomStep::ALL[..=i], "{saving}");
         let counts = ladder.counts();
-        assert_eq!((counts.climbs, counts.failed), (1, 0), "{saving}");
-        for rung in Rung::ALL {
-            let expected = RungCount { taken: u64::from(rung as usize <= i), saved: u64::from(rung == saving) };
-            assert_eq!(counts.of(rung), expected, "{rung}, when {saving} saves");
+        assert_eq!((counts.runs, counts.failed), (1, 0), "{saving}");
+        for step in OomStep::ALL {
+            let expected = OomStepCount { taken: u64::from(step as usize <= i), helped: u64::from(step == saving) };
+            assert_eq!(counts.of(step), expected, "{step}, when {saving} saves");
         }
     }
 }
 
 #[test]
 fn a_rung_that_gains_nothing_is_not_followed_by_an_attempt() {
-    let ladder = Ladder::default();
-    let mut fake =
-        fake(2, &[(Rung::Reclaim, Taken::Nothing), (Rung::Wait, Taken::TimedOut), (Rung::Trim, Taken::Relieved)]);
+    let ladder = OomFallback::default();
+    let mut fake = fake(
+        2,
+        &[
+            (OomStep::Reclaim, StepOutcome::Nothing),
+            (OomStep::Wait, StepOutcome::TimedOut),
+            (OomStep::Trim, StepOutcome::Relieved),
+        ],
+    );
     // The first attempt, one after the wait, which may have gained something, and one after the trim.
-    assert_eq!(ladder.climb(&mut fake), Ok(3));
-    assert_eq!(ladder.counts().of(Rung::Reclaim), RungCount { taken: 1, saved: 0 });
-    assert_eq!(ladder.counts().of(Rung::HeldBack), RungCount::default(), "an absent rung is not counted");
+    assert_eq!(ladder.run(&mut fake), Ok(3));
+    assert_eq!(ladder.counts().of(OomStep::Reclaim), OomStepCount { taken: 1, helped: 0 });
+    assert_eq!(ladder.counts().of(OomStep::HeldBack), OomStepCount::default(), "an absent step is not counted");
 }
 
 #[test]
 fn running_out_for_good_tells_what_came_of_each_rung() {
-    let ladder = Ladder::default();
-    let mut fake = fake(9, &[(Rung::Reclaim, Taken::Nothing), (Rung::Trim, Taken::Relieved)]);
-    let Err(Fall::RanOut(Refusal::RanOut, trail)) = ladder.climb(&mut fake) else { panic!("it ran out") };
-    for rung in Rung::ALL {
-        let expected = match rung {
-            Rung::Reclaim => Taken::Nothing,
-            Rung::Trim => Taken::Relieved,
-            _ => Taken::Absent,
+    let ladder = OomFallback::default();
+    let mut fake = fake(9, &[(OomStep::Reclaim, StepOutcome::Nothing), (OomStep::Trim, StepOutcome::Relieved)]);
+    let Err(FallbackError::RanOut(Refusal::RanOut, steps)) = ladder.run(&mut fake) else { panic!("it ran out") };
+    for step in OomStep::ALL {
+        let expected = match step {
+            OomStep::Reclaim => StepOutcome::Nothing,
+            OomStep::Trim => StepOutcome::Relieved,
+            _ => StepOutcome::Absent,
         };
-        assert_eq!(trail.at(rung), Some(expected), "{rung}");
+        assert_eq!(steps.at(step), Some(expected), "{step}");
     }
     assert_eq!(fake.n_attempts, 2);
-    assert_eq!((ladder.counts().climbs, ladder.counts().failed), (1, 1));
-    assert_eq!(Trail::default().tried().count(), 0);
+    assert_eq!((ladder.counts().runs, ladder.counts().failed), (1, 1));
+    assert_eq!(StepOutcomes::default().tried().count(), 0);
 }
 
 #[test]
 fn what_is_no_lack_of_memory_ends_the_climb() {
-    // At the first attempt, at a rung, at the attempt after it.
+    // At the first attempt, at a step, at the attempt after it.
     let mut first = fake(0, &[]);
     first.attempts = vec![Err(Refusal::Broken)];
-    let mut rung = fake(1, &[]);
-    rung.rungs[Rung::Wait as usize] = Err(Refusal::Broken);
-    let mut later = fake(1, &[(Rung::Reclaim, Taken::Relieved)]);
+    let mut step = fake(1, &[]);
+    step.steps[OomStep::Wait as usize] = Err(Refusal::Broken);
+    let mut later = fake(1, &[(OomStep::Reclaim, StepOutcome::Relieved)]);
     later.attempts[1] = Err(Refusal::Broken);
-    for (name, mut fake, n_taken) in [("first", first, 0), ("rung", rung, 3), ("later", later, 1)] {
-        assert_eq!(Ladder::default().climb(&mut fake), Err(Fall::Failed(Refusal::Broken)), "{name}");
+    for (name, mut fake, n_taken) in [("first", first, 0), ("step", step, 3), ("later", later, 1)] {
+        assert_eq!(OomFallback::default().run(&mut fake), Err(FallbackError::Failed(Refusal::Broken)), "{name}");
         assert_eq!(fake.taken.len(), n_taken, "{name}");
     }
 }

@@ -1,7 +1,7 @@
 //! The text of the report, compared with `report.txt`.
 
 use super::*;
-use crate::oom::{Rung, Taken};
+use crate::oom::{OomStep, StepOutcome};
 
 const GIB: u64 = 1 << 30;
 
@@ -10,18 +10,18 @@ fn full() -> OutOfMemory {
     let budget = Some(HeapBudget { budget: 79 * GIB, usage: 78 * GIB + GIB / 2 });
     report.heap = Some(HeapUse { index: 0, size: 80 * GIB, budget });
     (report.in_use, report.reserved, report.largest_free) = (77 * GIB, 78 * GIB, Some(GIB / 2));
-    let weights = Holder::array("f32", &[40960, 262_144]).with_label("weights");
+    let weights = BlockLabel::array("f32", &[40960, 262_144]).with_name("weights");
     let rest: Vec<_> =
-        (1_u32..=11).map(|n| (u64::from(n) << 20, Holder::array("u8", &[1 << 10, 1 << 10, n as usize]))).collect();
-    report.set_holders(rest.iter().map(|(n, holder)| (*n, holder)).chain([(40 * GIB, &weights)]));
+        (1_u32..=11).map(|n| (u64::from(n) << 20, BlockLabel::array("u8", &[1 << 10, 1 << 10, n as usize]))).collect();
+    report.set_live_blocks(rest.iter().map(|(n, label)| (*n, label)).chain([(40 * GIB, &weights)]));
     report.n_pending = 3;
     report.pending = vec![PendingOn { stream: Some(2), bytes: 3 * GIB }, PendingOn { stream: None, bytes: 512 }];
-    for rung in Rung::ALL {
-        report.trail.note(rung, Taken::Absent);
+    for step in OomStep::ALL {
+        report.steps.note(step, StepOutcome::Absent);
     }
-    report.trail.note(Rung::Reclaim, Taken::Nothing);
-    report.trail.note(Rung::Wait, Taken::TimedOut);
-    report.trail.note(Rung::Dedicated, Taken::Relieved);
+    report.steps.note(OomStep::Reclaim, StepOutcome::Nothing);
+    report.steps.note(OomStep::Wait, StepOutcome::TimedOut);
+    report.steps.note(OomStep::Dedicated, StepOutcome::Relieved);
     report
 }
 
@@ -55,11 +55,11 @@ fn each_shortage_reads_differently() {
 #[test]
 fn the_ten_largest_are_named_and_all_are_counted() {
     for n in 0..=12 {
-        let holders: Vec<_> = (0..n).map(|i| (i as u64, Holder::array("f32", &[i]))).collect();
+        let holders: Vec<_> = (0..n).map(|i| (i as u64, BlockLabel::array("f32", &[i]))).collect();
         let mut report = OutOfMemory::new(1, MemoryKind::Device, Shortage::DeviceMemory);
-        report.set_holders(holders.iter().map(|(bytes, holder)| (*bytes, holder)));
-        let named: Vec<_> = report.holders.iter().map(|holding| holding.bytes).collect();
+        report.set_live_blocks(holders.iter().map(|(bytes, label)| (*bytes, label)));
+        let named: Vec<_> = report.largest.iter().map(|holding| holding.bytes).collect();
         let expected: Vec<_> = (0..n as u64).rev().take(10).collect();
-        assert_eq!((report.n_holders, named), (n, expected));
+        assert_eq!((report.n_live, named), (n, expected));
     }
 }

@@ -1,10 +1,10 @@
-//! Which range is reused first, and what misuse is refused.
+//! Which range is reused first, and what error is refused.
 
 use std::collections::BTreeMap;
 
 use super::*;
 use crate::manager::counters::Counters;
-use crate::manager::pool::free_list::Ground;
+use crate::manager::pool::free_list::FreeList;
 use crate::manager::pool::tag::LAST_GENERATION;
 
 /// Uses by lane and value.
@@ -25,42 +25,42 @@ impl Uses for Work {
 const KIND: MemoryKind = MemoryKind::Device;
 
 struct Rig {
-    shelf: Shelf<Work>,
-    meter: Meter,
-    ground: Ground<()>,
+    cache: ThreadCache<Work>,
+    gauges: CacheGauges,
+    free_list: FreeList<()>,
 }
 
 impl Rig {
     fn new() -> Self {
-        let mut ground = Ground::default();
-        ground.add((), 1 << 20);
-        Self { shelf: Shelf::default(), meter: Meter::default(), ground }
+        let mut free_list = FreeList::default();
+        free_list.add((), 1 << 20);
+        Self { cache: ThreadCache::default(), gauges: CacheGauges::default(), free_list }
     }
 
     /// A new range that a block has.
     fn admit(&mut self, granules: u64) -> (SlotId, BufferRange) {
-        let piece = self.ground.take(granules).expect("the chunk is large");
-        let span = BufferRange {
+        let chunk_range = self.free_list.take(granules).expect("the chunk is large");
+        let range = BufferRange {
             buffer: vk::Buffer::null(),
-            offset: piece.offset * GRANULE,
+            offset: chunk_range.offset * GRANULE,
             mapping: None,
             kind: KIND,
-            piece,
+            chunk_range,
         };
-        (self.shelf.admit(span, &Holder::new(), &self.meter), span)
+        (self.cache.admit(range, &BlockLabel::new(), &self.gauges), range)
     }
 
-    fn put(&mut self, (place, span): (SlotId, BufferRange), mut uses: Work) -> Result<(), Misuse> {
-        self.shelf.put(place, (span.buffer, span.offset), &mut uses, &self.meter)
+    fn put(&mut self, (place, range): (SlotId, BufferRange), mut uses: Work) -> Result<(), FreeError> {
+        self.cache.put(place, (range.buffer, range.offset), &mut uses, &self.gauges)
     }
 
-    fn take(&mut self, granules: u64, wish: Wish) -> Option<(SlotId, CachedRange<Work>)> {
-        self.shelf.take(&need(granules), wish, &Holder::new(), &self.meter)
+    fn take(&mut self, granules: u64, policy: ReusePolicy) -> Option<(SlotId, CachedRange<Work>)> {
+        self.cache.take(&need(granules), policy, &BlockLabel::new(), &self.gauges)
     }
 
     fn counters(&self) -> Counters {
         let mut counters = Counters::default();
-        self.meter.add_to(&mut counters);
+        self.gauges.add_to(&mut counters);
         counters
     }
 }
@@ -76,15 +76,15 @@ fn busy(lane: u8) -> Work {
 #[test]
 fn a_generation_begins_again_before_it_outgrows_a_tag() {
     let mut rig = Rig::new();
-    let (place, span) = rig.admit(4);
-    rig.shelf.slots[0].generation = LAST_GENERATION;
-    assert_eq!(rig.put((place, span), vec![]), Err(Misuse::Twice), "another generation has the range");
+    let (place, range) = rig.admit(4);
+    rig.cache.slots[0].generation = LAST_GENERATION;
+    assert_eq!(rig.put((place, range), vec![]), Err(FreeError::Twice), "another generation has the range");
     let last = SlotId { generation: LAST_GENERATION, ..place };
-    assert_eq!(rig.put((last, span), vec![]), Ok(()));
-    let (next, _) = rig.take(4, Wish::Ready).unwrap();
+    assert_eq!(rig.put((last, range), vec![]), Ok(()));
+    let (next, _) = rig.take(4, ReusePolicy::Ready).unwrap();
     assert_eq!(next, SlotId { slot: 0, generation: 1 }, "0 while the range lay ready");
-    assert_eq!(rig.put((last, span), vec![]), Err(Misuse::Twice));
-    assert_eq!(rig.put((next, span), vec![]), Ok(()));
+    assert_eq!(rig.put((last, range), vec![]), Err(FreeError::Twice));
+    assert_eq!(rig.put((next, range), vec![]), Ok(()));
 }
 
 #[test]
@@ -96,54 +96,54 @@ fn what_lies_on_a_shelf_is_counted_as_it_comes_and_goes() {
         kinds
     };
     let (small, large) = (rig.admit(4), rig.admit(64));
-    assert_eq!(rig.meter.lying(), (0, bytes(0)));
+    assert_eq!(rig.gauges.lying(), (0, bytes(0)));
     rig.put(small, vec![]).unwrap();
     rig.put(large, busy(1)).unwrap();
-    assert_eq!(rig.meter.lying(), (2, bytes(68)), "ready or not");
-    let again = rig.take(4, Wish::Ready).unwrap();
-    assert_eq!(rig.meter.lying(), (1, bytes(64)), "used again");
-    rig.put((again.0, again.1.span), vec![]).unwrap();
-    rig.shelf.take_away(&need(64), Wish::Any, &rig.meter).unwrap();
-    assert_eq!(rig.meter.lying(), (1, bytes(4)), "on another shelf");
-    rig.shelf.take_ready(KIND, &rig.meter);
-    assert_eq!(rig.meter.lying(), (0, bytes(0)), "back in its chunk");
-    let (place, span) = rig.admit(4); // In the slot that became vacant.
-    rig.put((place, span), vec![]).unwrap();
-    assert_eq!(rig.meter.lying(), (1, bytes(4)));
+    assert_eq!(rig.gauges.lying(), (2, bytes(68)), "ready or not");
+    let again = rig.take(4, ReusePolicy::Ready).unwrap();
+    assert_eq!(rig.gauges.lying(), (1, bytes(64)), "used again");
+    rig.put((again.0, again.1.range), vec![]).unwrap();
+    rig.cache.take_away(&need(64), ReusePolicy::Any, &rig.gauges).unwrap();
+    assert_eq!(rig.gauges.lying(), (1, bytes(4)), "on another cache");
+    rig.cache.take_ready(KIND, &rig.gauges);
+    assert_eq!(rig.gauges.lying(), (0, bytes(0)), "back in its chunk");
+    let (place, range) = rig.admit(4); // In the slot that became vacant.
+    rig.put((place, range), vec![]).unwrap();
+    assert_eq!(rig.gauges.lying(), (1, bytes(4)));
 }
 
 #[test]
 fn the_choice_between_ranges_follows_what_they_wait_for() {
-    use Found::{Pending, Ready, Shared};
+    use RangeState::{Pending, Ready, Shared};
     let (over, one, two) = (vec![], busy(1), vec![(1, 1), (2, 1)]);
-    // Uses of what lies there, oldest first; the wish; which is taken, and as what.
-    type Case<'a> = (&'a [&'a Work], Wish, Option<(usize, Found)>);
+    // Uses of what lies there, oldest first; the policy; which is taken, and as what.
+    type Case<'a> = (&'a [&'a Work], ReusePolicy, Option<(usize, RangeState)>);
     let cases: [Case<'_>; 12] = [
-        (&[], Wish::Any, None),
-        (&[&over, &over], Wish::Ready, Some((1, Ready))), // The newest: it is in the caches.
-        (&[&over, &one], Wish::Likely, Some((0, Ready))), // Nothing to wait for comes first.
-        (&[&one, &over], Wish::Any, Some((1, Ready))),
-        (&[&one], Wish::Ready, None),
-        (&[&one], Wish::Likely, Some((0, Pending))),
-        (&[&two], Wish::Likely, None), // Some of it is a stranger's.
-        (&[&two], Wish::Any, Some((0, Shared))),
-        (&[&one, &two], Wish::Any, Some((0, Pending))), // What is the sooner over.
-        (&[&two, &one], Wish::Any, Some((1, Pending))),
-        (&[&over, &one, &one, &one, &one, &one], Wish::Likely, Some((0, Ready))), // The oldest is looked at too.
-        (&[&one, &over, &one, &one, &one, &one], Wish::Likely, Some((5, Pending))), // Not all are.
+        (&[], ReusePolicy::Any, None),
+        (&[&over, &over], ReusePolicy::Ready, Some((1, Ready))), // The newest: it is in the caches.
+        (&[&over, &one], ReusePolicy::Likely, Some((0, Ready))), // Nothing to wait for comes first.
+        (&[&one, &over], ReusePolicy::Any, Some((1, Ready))),
+        (&[&one], ReusePolicy::Ready, None),
+        (&[&one], ReusePolicy::Likely, Some((0, Pending))),
+        (&[&two], ReusePolicy::Likely, None), // Some of it is a stranger's.
+        (&[&two], ReusePolicy::Any, Some((0, Shared))),
+        (&[&one, &two], ReusePolicy::Any, Some((0, Pending))), // What is the sooner over.
+        (&[&two, &one], ReusePolicy::Any, Some((1, Pending))),
+        (&[&over, &one, &one, &one, &one, &one], ReusePolicy::Likely, Some((0, Ready))), // The oldest is looked at too.
+        (&[&one, &over, &one, &one, &one, &one], ReusePolicy::Likely, Some((5, Pending))), // Not all are.
     ];
-    for (lying, wish, expected) in cases {
+    for (state, policy, expected) in cases {
         let mut rig = Rig::new();
-        let held: Vec<_> = lying.iter().map(|_| rig.admit(4)).collect();
-        for (held, uses) in held.iter().zip(lying) {
+        let held: Vec<_> = state.iter().map(|_| rig.admit(4)).collect();
+        for (held, uses) in held.iter().zip(state) {
             rig.put(*held, (*uses).clone()).unwrap();
         }
-        let taken = rig.take(4, wish);
-        let which = |span: &BufferRange| held.iter().position(|(_, held)| held.offset == span.offset);
-        let got = taken.as_ref().and_then(|(_, taken)| Some((which(&taken.span)?, taken.found)));
-        assert_eq!(got, expected, "{lying:?}, {wish:?}");
+        let taken = rig.take(4, policy);
+        let which = |range: &BufferRange| held.iter().position(|(_, held)| held.offset == range.offset);
+        let got = taken.as_ref().and_then(|(_, taken)| Some((which(&taken.range)?, taken.found)));
+        assert_eq!(got, expected, "{state:?}, {policy:?}");
         if let (Some((_, taken)), Some((idx, _))) = (taken, expected) {
-            assert_eq!(&taken.uses, lying[idx], "uses were dropped from the list");
+            assert_eq!(&taken.uses, state[idx], "uses were dropped from the list");
         }
     }
 }
@@ -154,19 +154,19 @@ fn threads_that_use_streams_in_turn_do_not_wait_for_each_others() {
     let mut held = rig.admit(4);
     for lane in [1, 1, 1] {
         rig.put(held, busy(lane)).unwrap();
-        let (place, taken) = rig.take(4, Wish::Likely).expect("one stream all along");
-        held = (place, taken.span);
+        let (place, taken) = rig.take(4, ReusePolicy::Likely).expect("one stream all along");
+        held = (place, taken.range);
     }
     rig.put(held, busy(2)).unwrap(); // Another stream: who knows which is next.
-    assert!(rig.take(4, Wish::Likely).is_none());
-    let (place, taken) = rig.take(4, Wish::Any).unwrap();
-    held = (place, taken.span);
+    assert!(rig.take(4, ReusePolicy::Likely).is_none());
+    let (place, taken) = rig.take(4, ReusePolicy::Any).unwrap();
+    held = (place, taken.range);
     for n in 0..STEADY {
         rig.put(held, busy(2)).unwrap();
-        let likely = rig.take(4, Wish::Likely);
+        let likely = rig.take(4, ReusePolicy::Likely);
         assert_eq!(likely.is_some(), n == STEADY - 1, "after {n} more on one stream");
-        let (place, taken) = likely.or_else(|| rig.take(4, Wish::Any)).unwrap();
-        held = (place, taken.span);
+        let (place, taken) = likely.or_else(|| rig.take(4, ReusePolicy::Any)).unwrap();
+        held = (place, taken.range);
     }
 }
 
@@ -179,20 +179,20 @@ fn what_is_given_back_twice_or_is_foreign_changes_nothing() {
     let never = SlotId { slot: 77, generation: 0 };
     // What is given back, what is wrong with it.
     let cases = [
-        (first, Misuse::Twice),
-        ((never, second.1), Misuse::Foreign),
-        ((second.0, first.1), Misuse::Foreign), // Its place, and bytes of another.
-        ((SlotId { generation: 9, ..second.0 }, second.1), Misuse::Twice),
+        (first, FreeError::Twice),
+        ((never, second.1), FreeError::Foreign),
+        ((second.0, first.1), FreeError::Foreign), // Its place, and bytes of another.
+        ((SlotId { generation: 9, ..second.0 }, second.1), FreeError::Twice),
     ];
-    for (held, misuse) in cases {
-        assert_eq!(rig.put(held, vec![]), Err(misuse), "{held:?}");
+    for (held, error) in cases {
+        assert_eq!(rig.put(held, vec![]), Err(error), "{held:?}");
         assert_eq!(rig.counters(), before, "{held:?}");
     }
-    // After the range has a new holder, the former one's name for it is still void.
-    let (place, taken) = rig.take(4, Wish::Ready).unwrap();
-    assert_eq!((place.slot, taken.span.offset), (first.0.slot, first.1.offset));
-    assert_eq!(rig.put(first, vec![]), Err(Misuse::Twice));
-    rig.put((place, taken.span), vec![]).unwrap();
+    // After the range has a new label, the former one's name for it is still void.
+    let (place, taken) = rig.take(4, ReusePolicy::Ready).unwrap();
+    assert_eq!((place.slot, taken.range.offset), (first.0.slot, first.1.offset));
+    assert_eq!(rig.put(first, vec![]), Err(FreeError::Twice));
+    rig.put((place, taken.range), vec![]).unwrap();
 }
 
 #[test]
@@ -200,16 +200,16 @@ fn an_answer_about_uses_counts_only_for_the_range_as_it_lay() {
     let mut rig = Rig::new();
     let held = rig.admit(4);
     rig.put(held, busy(1)).unwrap();
-    let (asked, _) = rig.shelf.oldest_pending(&need(4)).unwrap();
+    let (asked, _) = rig.cache.oldest_pending(&need(4)).unwrap();
     // Meanwhile the range is given out and comes back with other work.
-    let (place, taken) = rig.take(4, Wish::Any).unwrap();
-    rig.put((place, taken.span), busy(2)).unwrap();
-    rig.shelf.settle(asked, vec![], &rig.meter);
-    assert!(rig.take(4, Wish::Ready).is_none(), "work was forgotten that nobody asked about");
-    let (asked, uses) = rig.shelf.oldest_pending(&need(4)).unwrap();
+    let (place, taken) = rig.take(4, ReusePolicy::Any).unwrap();
+    rig.put((place, taken.range), busy(2)).unwrap();
+    rig.cache.update_uses(asked, vec![], &rig.gauges);
+    assert!(rig.take(4, ReusePolicy::Ready).is_none(), "work was forgotten that nobody asked about");
+    let (asked, uses) = rig.cache.oldest_pending(&need(4)).unwrap();
     assert_eq!(uses, busy(2));
-    rig.shelf.settle(asked, vec![], &rig.meter);
-    assert!(rig.take(4, Wish::Ready).is_some());
+    rig.cache.update_uses(asked, vec![], &rig.gauges);
+    assert!(rig.take(4, ReusePolicy::Ready).is_some());
 }
 
 /// What the reference knows of a range: its offset names it.
@@ -219,7 +219,7 @@ enum Known {
     SlotState(Work),
 }
 
-/// A shelf and a plain list of what must be on it.
+/// A cache and a plain list of what must be on it.
 struct Compared {
     rig: Rig,
     known: BTreeMap<u64, (Known, BufferRange)>,
@@ -236,7 +236,7 @@ fn random_programs_match_a_list() {
                 0..=2 => compared.admit(),
                 3..=6 => compared.put(),
                 7..=9 => compared.take(),
-                10 => compared.settle(),
+                10 => compared.update_uses(),
                 _ => compared.take_ready(),
             }
             compared.check_counters();
@@ -246,8 +246,8 @@ fn random_programs_match_a_list() {
 
 impl Compared {
     fn admit(&mut self) {
-        let (place, span) = self.rig.admit(self.random.u64(1..40));
-        assert!(self.known.insert(span.offset, (Known::Live(place), span)).is_none(), "two have one range");
+        let (place, range) = self.rig.admit(self.random.u64(1..40));
+        assert!(self.known.insert(range.offset, (Known::Live(place), range)).is_none(), "two have one range");
     }
 
     fn put(&mut self) {
@@ -256,29 +256,29 @@ impl Compared {
         if live.is_empty() {
             return;
         }
-        let (_, (known, span)) = live.swap_remove(self.random.usize(..live.len()));
+        let (_, (known, range)) = live.swap_remove(self.random.usize(..live.len()));
         let Known::Live(place) = *known else { unreachable!("only those were collected") };
         let work: Work = (0..self.random.u8(0..3)).map(|lane| (lane, self.random.u64(1..9))).collect();
-        self.rig.put((place, *span), work.clone()).unwrap();
+        self.rig.put((place, *range), work.clone()).unwrap();
         *known = Known::SlotState(work);
     }
 
     fn take(&mut self) {
         let size = self.random.u64(1..40);
-        let wish = [Wish::Ready, Wish::Likely, Wish::Any][self.random.usize(0..3)];
-        let Some((place, taken)) = self.rig.take(size, wish) else { return };
-        assert!(need(size).is_met_by(taken.span.piece.granules));
-        let former = self.known.insert(taken.span.offset, (Known::Live(place), taken.span)).unwrap().0;
-        assert_eq!(taken.found == Found::Ready, taken.uses.is_empty());
-        assert!(wish != Wish::Ready || taken.uses.is_empty());
+        let policy = [ReusePolicy::Ready, ReusePolicy::Likely, ReusePolicy::Any][self.random.usize(0..3)];
+        let Some((place, taken)) = self.rig.take(size, policy) else { return };
+        assert!(need(size).is_met_by(taken.range.chunk_range.granules));
+        let former = self.known.insert(taken.range.offset, (Known::Live(place), taken.range)).unwrap().0;
+        assert_eq!(taken.found == RangeState::Ready, taken.uses.is_empty());
+        assert!(policy != ReusePolicy::Ready || taken.uses.is_empty());
         assert_eq!(former, Known::SlotState(taken.uses), "uses were lost or invented");
     }
 
-    fn settle(&mut self) {
-        let pending: Vec<_> = self.rig.shelf.pending().map(|(place, _, uses)| (place, uses.clone())).collect();
+    fn update_uses(&mut self) {
+        let pending: Vec<_> = self.rig.cache.pending().map(|(place, _, uses)| (place, uses.clone())).collect();
         for (place, mut uses) in pending {
             uses.pop();
-            self.rig.shelf.settle(place, uses, &self.rig.meter);
+            self.rig.cache.update_uses(place, uses, &self.rig.gauges);
         }
         for (known, _) in self.known.values_mut() {
             if let Known::SlotState(work) = known {
@@ -288,10 +288,10 @@ impl Compared {
     }
 
     fn take_ready(&mut self) {
-        for span in self.rig.shelf.take_ready(KIND, &self.rig.meter) {
-            let (former, _) = self.known.remove(&span.offset).expect("it lay there");
+        for range in self.rig.cache.take_ready(KIND, &self.rig.gauges) {
+            let (former, _) = self.known.remove(&range.offset).expect("it lay there");
             assert_eq!(former, Known::SlotState(vec![]), "its uses are not over");
-            self.rig.ground.give(span.piece);
+            self.rig.free_list.give(range.chunk_range);
         }
         let is_ready = |known: &Known| matches!(known, Known::SlotState(work) if work.is_empty());
         assert!(!self.known.values().any(|(known, _)| is_ready(known)), "something that is ready was left");
@@ -299,8 +299,8 @@ impl Compared {
 
     fn check_counters(&self) {
         let (mut live, mut pending, mut ready, mut n_pending) = (0, 0, 0, 0);
-        for (known, span) in self.known.values() {
-            let bytes = span.piece.granules * GRANULE;
+        for (known, range) in self.known.values() {
+            let bytes = range.chunk_range.granules * GRANULE;
             match known {
                 Known::Live(_) => live += bytes,
                 Known::SlotState(work) if work.is_empty() => ready += bytes,

@@ -1,11 +1,11 @@
 //! What a pool counts, so that anyone can read it at any time without a lock.
 //!
-//! Each shelf has a meter, written under the shelf's lock and read without it; the pool's own is written by whoever
+//! Each cache has a gauges, written under the cache's lock and read without it; the pool's own is written by whoever
 //! grows or shrinks it. A reader adds them up, so it sees each number as it was at some moment of the call.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::thread_cache::Found;
+use super::thread_cache::RangeState;
 use crate::manager::counters::{Counters, KindCounters};
 use crate::memory::MemoryKind;
 
@@ -38,19 +38,19 @@ impl Gauge {
 
 /// Bytes of one kind.
 #[derive(Debug, Default)]
-struct KindMeter {
+struct KindGauges {
     live: Gauge,
     peak: Gauge,
     pending: Gauge,
     ready: Gauge,
 }
 
-/// What one shelf counts.
+/// What one cache counts.
 #[derive(Debug, Default)]
-pub(super) struct Meter {
-    kinds: [KindMeter; MemoryKind::ALL.len()],
+pub(super) struct CacheGauges {
+    kinds: [KindGauges; MemoryKind::ALL.len()],
     n_live: Gauge,
-    /// Ranges that came to this shelf and did not leave it: a block has them, or they lie here.
+    /// Ranges that range_came to this cache and did not leave it: a block has them, or they lie here.
     n_held: Gauge,
     n_pending: Gauge,
     allocations: Gauge,
@@ -60,12 +60,12 @@ pub(super) struct Meter {
     carved: Gauge,
 }
 
-impl Meter {
+impl CacheGauges {
     /// Somebody got that many bytes.
-    pub(super) fn began(&self, kind: MemoryKind, bytes: u64) {
-        let meter = &self.kinds[kind.index()];
-        meter.live.add(bytes);
-        meter.peak.raise(meter.live.read());
+    pub(super) fn block_began(&self, kind: MemoryKind, bytes: u64) {
+        let gauges = &self.kinds[kind.index()];
+        gauges.live.add(bytes);
+        gauges.peak.raise(gauges.live.read());
         self.n_live.add(1);
         self.allocations.add(1);
     }
@@ -76,13 +76,13 @@ impl Meter {
         self.n_live.subtract(1);
     }
 
-    /// A range came to this shelf.
-    pub(super) fn came(&self) {
+    /// A range range_came to this cache.
+    pub(super) fn range_came(&self) {
         self.n_held.add(1);
     }
 
-    /// It left, for another shelf or for its chunk.
-    pub(super) fn went(&self) {
+    /// It left, for another cache or for its chunk.
+    pub(super) fn range_left(&self) {
         self.n_held.subtract(1);
     }
 
@@ -94,11 +94,11 @@ impl Meter {
     }
 
     /// What a block got had been used before.
-    pub(super) fn reused(&self, found: Found) {
+    pub(super) fn reused(&self, found: RangeState) {
         match found {
-            Found::Ready => &self.reused_ready,
-            Found::Pending => &self.reused_pending,
-            Found::Shared => &self.reused_shared,
+            RangeState::Ready => &self.reused_ready,
+            RangeState::Pending => &self.reused_pending,
+            RangeState::Shared => &self.reused_shared,
         }
         .add(1);
     }
@@ -108,25 +108,25 @@ impl Meter {
         self.carved.add(1);
     }
 
-    /// A range came to lie here, with uses that may not be over or without.
-    pub(super) fn shelved(&self, kind: MemoryKind, bytes: u64, is_pending: bool) {
-        let meter = &self.kinds[kind.index()];
+    /// A range range_came to lie here, with uses that may not be over or without.
+    pub(super) fn shard(&self, kind: MemoryKind, bytes: u64, is_pending: bool) {
+        let gauges = &self.kinds[kind.index()];
         if is_pending {
-            meter.pending.add(bytes);
+            gauges.pending.add(bytes);
             self.n_pending.add(1);
         } else {
-            meter.ready.add(bytes);
+            gauges.ready.add(bytes);
         }
     }
 
     /// It was taken from here.
-    pub(super) fn unshelved(&self, kind: MemoryKind, bytes: u64, was_pending: bool) {
-        let meter = &self.kinds[kind.index()];
+    pub(super) fn remove_cached(&self, kind: MemoryKind, bytes: u64, was_pending: bool) {
+        let gauges = &self.kinds[kind.index()];
         if was_pending {
-            meter.pending.subtract(bytes);
+            gauges.pending.subtract(bytes);
             self.n_pending.subtract(1);
         } else {
-            meter.ready.subtract(bytes);
+            gauges.ready.subtract(bytes);
         }
     }
 
@@ -142,13 +142,13 @@ impl Meter {
 
     /// Adds what it counted.
     pub(super) fn add_to(&self, counters: &mut Counters) {
-        for (kind, meter) in MemoryKind::ALL.into_iter().zip(&self.kinds) {
+        for (kind, gauges) in MemoryKind::ALL.into_iter().zip(&self.kinds) {
             let sum = counters.kind_mut(kind);
             *sum = KindCounters {
-                in_use: sum.in_use + meter.live.read(),
-                pending: sum.pending + meter.pending.read(),
-                peak: sum.peak + meter.peak.read(),
-                ready: sum.ready + meter.ready.read(),
+                in_use: sum.in_use + gauges.live.read(),
+                pending: sum.pending + gauges.pending.read(),
+                peak: sum.peak + gauges.peak.read(),
+                ready: sum.ready + gauges.ready.read(),
                 ..*sum
             };
         }

@@ -5,32 +5,32 @@ use vkarray_driver::Error as DriverError;
 
 /// A check that does not pass.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Objection {
+pub(crate) enum CheckError {
     #[error("{0}")]
     Failed(String),
     #[error("{0}")]
     Skipped(String),
 }
 
-impl Objection {
+impl CheckError {
     pub(crate) fn skipped(reason: impl Into<String>) -> Self {
         Self::Skipped(reason.into())
     }
 }
 
-impl From<MemoryError> for Objection {
+impl From<MemoryError> for CheckError {
     fn from(error: MemoryError) -> Self {
         Self::Failed(format!("expected no error, and got: {error}"))
     }
 }
 
-impl From<DriverError> for Objection {
+impl From<DriverError> for CheckError {
     fn from(error: DriverError) -> Self {
         MemoryError::from(error).into()
     }
 }
 
 /// Fails with what `says` says, unless `holds`.
-pub(crate) fn expect(holds: bool, says: impl FnOnce() -> String) -> Result<(), Objection> {
-    if holds { Ok(()) } else { Err(Objection::Failed(says())) }
+pub(crate) fn expect(holds: bool, says: impl FnOnce() -> String) -> Result<(), CheckError> {
+    if holds { Ok(()) } else { Err(CheckError::Failed(says())) }
 }

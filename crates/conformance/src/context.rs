@@ -6,34 +6,34 @@ use vkarray_allocator::{Allocator, Block, Error as MemoryError, ManagerFactory, 
 use vkarray_driver::{Device, Stream};
 
 use crate::Faults;
-use crate::ledger::{Ledger, Witness};
-use crate::objection::{Objection, expect};
+use crate::check_error::{CheckError, expect};
+use crate::checking_adaptor::{CheckingAdaptor, MemoryRecords};
 
-/// A check's own manager. Made when first asked for.
-pub(crate) struct Bench<'a> {
+/// A check's own manager. Made when first request for.
+pub(crate) struct CheckContext<'a> {
     allocator: OnceLock<(Arc<Allocator>, Usage)>,
-    ledger: Arc<Ledger>,
+    records: Arc<MemoryRecords>,
     factory: &'a ManagerFactory,
     pub(crate) faults: Option<&'a dyn Faults>,
     pub(crate) device: &'a Arc<Device>,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> CheckContext<'a> {
     pub(crate) fn new(device: &'a Arc<Device>, factory: &'a ManagerFactory, faults: Option<&'a dyn Faults>) -> Self {
-        Self { allocator: OnceLock::new(), ledger: Ledger::new(device), factory, faults, device }
+        Self { allocator: OnceLock::new(), records: MemoryRecords::new(device), factory, faults, device }
     }
 
-    pub(crate) fn complaints(&self) -> Vec<String> {
-        self.ledger.complaints()
+    pub(crate) fn violations(&self) -> Vec<String> {
+        self.records.violations()
     }
 
     /// A manager that nobody has touched, with the witness around it.
-    pub(crate) fn fresh(&self) -> Result<Box<dyn MemoryManager>, Objection> {
-        Ok(Box::new(Witness { ledger: Arc::clone(&self.ledger), inner: self.factory.make()? }))
+    pub(crate) fn fresh(&self) -> Result<Box<dyn MemoryManager>, CheckError> {
+        Ok(Box::new(CheckingAdaptor { records: Arc::clone(&self.records), inner: self.factory.make()? }))
     }
 
     /// The allocator on this check's manager.
-    pub(crate) fn allocator(&self) -> Result<&Arc<Allocator>, Objection> {
+    pub(crate) fn allocator(&self) -> Result<&Arc<Allocator>, CheckError> {
         if self.allocator.get().is_none() {
             let made = Allocator::with_manager(self.device, self.fresh()?)?;
             let at_first = made.usage(); // Some managers hold memory from the start.
@@ -43,7 +43,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Checks that nothing is in use that was not so when the manager was new.
-    pub(crate) fn expect_nothing_left(&self, after: &str) -> Result<(), Objection> {
+    pub(crate) fn expect_nothing_left(&self, after: &str) -> Result<(), CheckError> {
         let left = self.allocator()?.usage();
         let at_first = self.allocator.get().map_or(left, |(_, at_first)| *at_first);
         expect((left.in_use, left.n_pending, left.pending) == (at_first.in_use, 0, 0), || {
@@ -51,25 +51,25 @@ impl<'a> Bench<'a> {
         })
     }
 
-    pub(crate) fn manager(&self) -> Result<&dyn MemoryManager, Objection> {
+    pub(crate) fn manager(&self) -> Result<&dyn MemoryManager, CheckError> {
         Ok(self.allocator()?.manager())
     }
 
-    pub(crate) fn stream(&self) -> Result<Stream, Objection> {
+    pub(crate) fn stream(&self) -> Result<Stream, CheckError> {
         Ok(Stream::new(self.device)?)
     }
 
-    pub(crate) fn block(&self, size: u64, kind: MemoryKind) -> Result<Arc<Block>, Objection> {
+    pub(crate) fn block(&self, size: u64, kind: MemoryKind) -> Result<Arc<Block>, CheckError> {
         Ok(self.allocator()?.allocate(size, kind)?)
     }
 
     /// The kinds that the manager has on this device.
-    pub(crate) fn kinds(&self) -> Result<Vec<MemoryKind>, Objection> {
+    pub(crate) fn kinds(&self) -> Result<Vec<MemoryKind>, CheckError> {
         Self::kinds_of(self.allocator()?)
     }
 
     /// The kinds that an allocator has.
-    pub(crate) fn kinds_of(allocator: &Arc<Allocator>) -> Result<Vec<MemoryKind>, Objection> {
+    pub(crate) fn kinds_of(allocator: &Arc<Allocator>) -> Result<Vec<MemoryKind>, CheckError> {
         let mut kinds = Vec::new();
         for kind in MemoryKind::ALL {
             match allocator.allocate(1, kind) {
@@ -83,20 +83,20 @@ impl<'a> Bench<'a> {
     }
 
     /// A kind for checks that need only one.
-    pub(crate) fn kind(&self) -> Result<MemoryKind, Objection> {
+    pub(crate) fn kind(&self) -> Result<MemoryKind, CheckError> {
         Ok(self.kinds()?[0])
     }
 }
 
 /// Writes the pattern of `seed` over a block, and waits until it is there.
-pub(crate) fn write(stream: &Stream, block: &Arc<Block>, seed: u8) -> Result<(), Objection> {
+pub(crate) fn write(stream: &Stream, block: &Arc<Block>, seed: u8) -> Result<(), CheckError> {
     block.copy_from_host(stream, 0, &pattern(seed, block.size()))?;
     block.allocator().release_staging(); // What is in use is the check's own.
     Ok(stream.synchronize()?)
 }
 
 /// Checks that a block holds the pattern of `seed`.
-pub(crate) fn check(stream: &Stream, block: &Arc<Block>, seed: u8) -> Result<(), Objection> {
+pub(crate) fn check(stream: &Stream, block: &Arc<Block>, seed: u8) -> Result<(), CheckError> {
     let expected = pattern(seed, block.size());
     let mut found = vec![!seed; expected.len()];
     block.copy_to_host(stream, 0, &mut found)?;
@@ -104,7 +104,7 @@ pub(crate) fn check(stream: &Stream, block: &Arc<Block>, seed: u8) -> Result<(),
     let first = expected.iter().zip(&found).position(|(expected, found)| expected != found);
     match first {
         None => Ok(()),
-        Some(at) => Err(Objection::Failed(format!(
+        Some(at) => Err(CheckError::Failed(format!(
             "expected a block of {} bytes of {} memory to keep its contents: byte {at} is {} and was {}",
             block.size(),
             block.kind(),
@@ -115,7 +115,7 @@ pub(crate) fn check(stream: &Stream, block: &Arc<Block>, seed: u8) -> Result<(),
 }
 
 /// Checks that a block holds four-byte words of `word`, in its whole words.
-pub(crate) fn check_words(stream: &Stream, block: &Arc<Block>, word: u32) -> Result<(), Objection> {
+pub(crate) fn check_words(stream: &Stream, block: &Arc<Block>, word: u32) -> Result<(), CheckError> {
     let mut found = vec![0; len(block.size())];
     block.copy_to_host(stream, 0, &mut found)?;
     block.allocator().release_staging();
