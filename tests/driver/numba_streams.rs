@@ -1,4 +1,4 @@
-//! Numba's tests of streams, events and contexts, ported by behaviour. `docs/porting-streams.md` has the whole table.
+//! Numba's tests of streams, events and contexts, ported by behaviour. `docs/conformance/streams.md` has the whole table.
 //!
 //! A test is named after the one it ports. What other files of this folder test already is not repeated.
 

@@ -1,4 +1,4 @@
-//! Numba's tests of shared and local memory and of barriers, as far as they ask for behaviour; `docs/porting-kernels.md`
+//! Numba's tests of shared and local memory and of barriers, as far as they ask for behaviour; `docs/conformance/kernels.md`
 //! has the whole list.
 
 use vkarray::{Groups, Source};

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::command::{CommandLine, exit_code};
-use crate::suite;
+use crate::{guide, suite};
 
 /// Runs the gate.
 pub(crate) fn run() -> Result<ExitCode> {
@@ -34,7 +34,7 @@ pub(crate) fn run() -> Result<ExitCode> {
 }
 
 /// The quick ones first: a missing blank is told in a second.
-fn stages() -> [(&'static str, CommandLine); 3] {
+fn stages() -> [(&'static str, CommandLine); 4] {
     [
         ("format", CommandLine::new(["cargo", "fmt", "--all", "--check"])),
         ("clippy", CommandLine::new(["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
@@ -42,6 +42,7 @@ fn stages() -> [(&'static str, CommandLine); 3] {
             "documentation",
             CommandLine::new(["cargo", "doc", "--workspace", "--no-deps"]).with_env("RUSTDOCFLAGS", "-Dwarnings"),
         ),
+        ("guide", guide::command()),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! `cargo xtask`: set up a machine, run the demo, run the tests, run the gate.
 //!
 //! Here is only the command line.
-//! Each task is a file of its own: `setup.rs`, `suite.rs` (the tests), `demo.rs` and `ci.rs`.
+//! Each task is a file of its own: `setup.rs`, `suite.rs` (the tests), `demo.rs`, `guide.rs` and `ci.rs`.
 //! What a task decides is plain data made by a pure function (`plan.rs`, `demo.rs`); running it is a loop.
 //! Nothing here links to vkarray, so that a broken library cannot break the way to mend it.
 //! Read `plan.rs` next.
@@ -10,6 +10,7 @@ mod ci;
 mod command;
 mod demo;
 mod found;
+mod guide;
 mod plan;
 mod probe;
 mod setup;
@@ -21,6 +22,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use crate::command::exit_code;
 
 /// Sets up, shows and tests vkarray.
 #[derive(Debug, Parser)]
@@ -49,7 +52,9 @@ enum Task {
         /// A PNG or JPEG picture; a Julia set is drawn where none is given
         image: Option<PathBuf>,
     },
-    /// Runs the gate of every change: format, clippy, documentation, tests
+    /// Builds the guide of docs/ into target/guide/, and checks the links of all Markdown files
+    Guide,
+    /// Runs the gate of every change: format, clippy, documentation, guide, tests
     Ci,
     /// Checks the source tree: rooms without circles, one type a name, files that introduce themselves
     Structure,
@@ -75,6 +80,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Setup { tests } => setup::run(tests).map(|_| ExitCode::SUCCESS),
         Task::Test { args } => suite::run(&args),
         Task::Demo { image } => demo::run(image.as_deref()).map(|()| ExitCode::SUCCESS),
+        Task::Guide => guide::command().run().map(exit_code),
         Task::Ci => ci::run(),
         Task::Structure => structure::run(),
         Task::Probe { json } => probe::report(json).map(|()| ExitCode::SUCCESS),

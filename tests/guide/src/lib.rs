@@ -1,0 +1,28 @@
+//! The Rust code of the guide (`docs/`) and of the README, compiled and run as documentation tests:
+//! `cargo test -p vkarray-guide`.
+//!
+//! `cargo xtask guide` refuses a page with Rust code that is not named here.
+#![cfg(doctest)]
+
+/// Makes documentation tests of the Rust blocks of a page.
+macro_rules! pages {
+    ($($name:ident: $path:literal,)*) => {$(
+        #[doc = include_str!($path)]
+        mod $name {}
+    )*};
+}
+
+pages! {
+    arrays: "../../../docs/arrays.md",
+    coming_from_cuda: "../../../docs/from-cuda.md",
+    errors: "../../../docs/errors.md",
+    kernels: "../../../docs/kernels.md",
+    memory: "../../../docs/memory.md",
+    memory_managers: "../../../docs/memory-managers.md",
+    performance: "../../../docs/performance.md",
+    readme: "../../../README.md",
+    sanitizer: "../../../docs/sanitizer.md",
+    shaders: "../../../docs/shaders.md",
+    start: "../../../docs/start.md",
+    streams: "../../../docs/streams.md",
+}

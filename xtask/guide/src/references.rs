@@ -1,0 +1,123 @@
+//! What Markdown files refer to, checked: links, paths in backticks, and code that has to be compiled.
+//!
+//! A page of the guide links to pages of the guide only, since the rest of the repository is not beside the built pages; it
+//! names other files as paths in backticks. Those are checked too.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use crate::markdown::Page;
+
+/// Where the code of pages becomes documentation tests.
+const TESTS: &str = "tests/guide/src/lib.rs";
+
+/// The first folders of paths that are checked in backticks.
+const FOLDERS: [&str; 6] = ["benches", "crates", "docs", "shaders", "tests", "xtask"];
+
+/// Crates, whose paths may be written without `crates/`.
+const CRATES: [&str; 8] =
+    ["allocator", "cli", "conformance", "driver", "kernel", "kernel-macros", "ndarray", "vkarray"];
+
+/// Everything that is wrong, a line each.
+pub(crate) fn objections(root: &Path, pages: &BTreeMap<PathBuf, Page>) -> Result<Vec<String>> {
+    let tests = fs::read_to_string(root.join(TESTS)).with_context(|| format!("cannot read {TESTS}"))?;
+    let mut objections = Vec::new();
+    for (path, page) in pages {
+        let mut object = |line: usize, text: String| objections.push(format!("{}:{line}: {text}", path.display()));
+        for (line, link) in &page.links {
+            judge_link(root, pages, path, link).into_iter().for_each(|text| object(*line, text));
+        }
+        // A page of the history names files as they were.
+        let is_history = path == Path::new("CHANGELOG.md");
+        for (line, code) in page.code.iter().filter(|_| !is_history) {
+            judge_path(root, code).into_iter().for_each(|text| object(*line, text));
+        }
+        for (line, words) in &page.blocks {
+            judge_block(path, words, &tests).into_iter().for_each(|text| object(*line, text));
+        }
+    }
+    Ok(objections)
+}
+
+/// What is wrong with a link of the page at `path`.
+fn judge_link(root: &Path, pages: &BTreeMap<PathBuf, Page>, path: &Path, link: &str) -> Option<String> {
+    if link.contains("://") {
+        return None;
+    }
+    let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+    let target = if file.is_empty() { path.to_owned() } else { joined(path.parent()?, Path::new(file)) };
+    if !root.join(&target).exists() {
+        return Some(format!("the link leads nowhere: {link}"));
+    }
+    if path.starts_with("docs") && !target.starts_with("docs") {
+        return Some(format!("the link leads out of the guide, where the built pages have nothing: {link}"));
+    }
+    let is_missing = |page: &Page| !anchor.is_empty() && !page.anchors.iter().any(|known| known == anchor);
+    pages.get(&target).is_some_and(is_missing).then(|| format!("the page has no such heading: {link}"))
+}
+
+/// What is wrong with a text in backticks, if it is a path of the repository.
+fn judge_path(root: &Path, code: &str) -> Option<String> {
+    let path = code.split(':').next()?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/_-.".contains(c);
+    let first = path.split_once('/').map(|(first, _)| first)?;
+    if !path.chars().all(is_plain) {
+        return None;
+    }
+    let whole = if FOLDERS.contains(&first) {
+        root.join(path)
+    } else if CRATES.contains(&first) && path.contains("/src/") {
+        root.join("crates").join(path)
+    } else {
+        return None;
+    };
+    (!whole.exists()).then(|| format!("no such file or folder: {path}"))
+}
+
+/// What is wrong with a code block of the page at `path`.
+fn judge_block(path: &Path, words: &str, tests: &str) -> Option<String> {
+    let is_compiled = words.split(',').next() == Some("rust") && !words.contains("ignore");
+    let is_guide = path.starts_with("docs") || path == Path::new("README.md");
+    let is_tested = tests.contains(&format!("\"../../../{}\"", path.display()));
+    (is_compiled && is_guide && !is_tested).then(|| format!("no test compiles this code: name the page in {TESTS}"))
+}
+
+/// `path` as seen from `folder`, without `..`.
+fn joined(folder: &Path, path: &Path) -> PathBuf {
+    let mut whole = folder.to_owned();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(whole.pop()),
+            Component::CurDir => {}
+            other => whole.push(other),
+        }
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markdown::read;
+
+    #[test]
+    fn what_leads_nowhere_is_found() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the repository");
+        let text = "# Here\n[1](#here) [2](#there) [3](none.md) [4](../README.md) [5](https://a.org/#x)\n\
+                    `docs/none.md` `docs/book.toml` `driver/src/none.rs` `docs/…` `and/or`\n\n```rust\n```\n";
+        let pages = BTreeMap::from([(PathBuf::from("docs/here.md"), read(text))]);
+        let found = objections(root, &pages).expect("the tests are there");
+        let expected = [
+            "docs/here.md:2: the page has no such heading: #there",
+            "docs/here.md:2: the link leads nowhere: none.md",
+            "docs/here.md:2: the link leads out of the guide, where the built pages have nothing: ../README.md",
+            "docs/here.md:3: no such file or folder: docs/none.md",
+            "docs/here.md:3: no such file or folder: driver/src/none.rs",
+            "docs/here.md:5: no test compiles this code: name the page in tests/guide/src/lib.rs",
+        ];
+        assert_eq!(found, expected);
+    }
+}
