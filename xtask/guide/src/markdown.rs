@@ -82,7 +82,9 @@ mod tests {
 
     #[test]
     fn a_page_is_its_links_headings_and_code() {
-        let page = read("# From `numba`, to us!\n\nSee [a](b.md#c) and `crates/driver`.\n\n```rust,no_run\nlet x = `1`;\n```\n");
+        let page = read(
+            "# From `numba`, to us!\n\nSee [a](b.md#c) and `crates/driver`.\n\n```rust,no_run\nlet x = `1`;\n```\n",
+        );
         assert_eq!(page.anchors, ["from-numba-to-us"]);
         assert_eq!(page.links, [(3, "b.md#c".to_owned())]);
         assert_eq!(page.code, [(1, "numba".to_owned()), (3, "crates/driver".to_owned())]);
