@@ -17,7 +17,7 @@ const WORDS_TO_PIXELS: &str = include_str!("../library/copy_words_to_pixels.wgsl
 
 /// Which side has the pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Weave {
+pub enum ChannelDirection {
     /// The source has pixels, the target planes.
     ToPlanes,
     /// The source has planes, the target pixels.
@@ -31,7 +31,7 @@ pub enum Weave {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Channels {
     /// Which side has the pixels.
-    pub weave: Weave,
+    pub direction: ChannelDirection,
     /// Bytes of a unit: 1, 2, 4, 8 or 16.
     pub unit_bytes: u32,
     /// Bytes of an item, as many as a unit at least.
@@ -62,7 +62,7 @@ impl Channels {
     /// The kernel's text.
     #[must_use]
     pub fn text(&self) -> String {
-        let body = if self.weave == Weave::ToPlanes { TO_PLANES } else { TO_PIXELS };
+        let body = if self.direction == ChannelDirection::ToPlanes { TO_PLANES } else { TO_PIXELS };
         [&self.constants(), &self.accesses(), &self.arranged(), WALK, body].concat()
     }
 
@@ -121,8 +121,8 @@ impl Channels {
             let (block, channel) = (i / channels, i % channels);
             format!("(at + {channel}u * step) / ITEM_UNITS + min(block + {}u, last)", block * lanes)
         };
-        match self.weave {
-            Weave::ToPlanes => {
+        match self.direction {
+            ChannelDirection::ToPlanes => {
                 let load = |i: u32| format!("        source[at + min(first + {}, last)],\n", in_order(i));
                 function("load_pixels(at: u32, first: u32, last: u32) -> Items", returned(all(&load)));
                 let keep = |i: u32| format!("    stage[slot(at + {})] = items.i{i};\n", in_order(i));
@@ -138,7 +138,7 @@ impl Channels {
                 };
                 function("store_planes(at: u32, step: u32, block: u32, last: u32, items: Items)", all(&store));
             }
-            Weave::ToPixels => {
+            ChannelDirection::ToPixels => {
                 let load = |i: u32| format!("        source[{}],\n", plane(i));
                 function("load_planes(at: u32, step: u32, block: u32, last: u32) -> Items", returned(all(&load)));
                 let keep = |i: u32| format!("    stage[slot(at + {})] = items.i{i};\n", of_block(i));
@@ -194,12 +194,12 @@ impl Channels {
     fn origin(&self, item: u32, unit: u32) -> (u32, u32) {
         let (channels, units) = (self.channels, self.item_units());
         let (block, within) = (item / channels * channels, item % channels);
-        match self.weave {
-            Weave::ToPlanes => {
+        match self.direction {
+            ChannelDirection::ToPlanes => {
                 let at = unit * channels + within;
                 (block + at / units, at % units)
             }
-            Weave::ToPixels => {
+            ChannelDirection::ToPixels => {
                 let at = within * units + unit;
                 (block + at % channels, at / channels)
             }
@@ -216,7 +216,7 @@ impl Channels {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ChannelWords {
     /// Which side has the pixels.
-    pub weave: Weave,
+    pub direction: ChannelDirection,
     /// Bytes of a unit: 1 or 2.
     pub unit_bytes: u32,
     /// Units of a pixel that are copied.
@@ -245,7 +245,7 @@ impl ChannelWords {
     /// The kernel's text.
     #[must_use]
     pub fn text(&self) -> String {
-        let body = if self.weave == Weave::ToPlanes { WORDS_TO_PLANES } else { WORDS_TO_PIXELS };
+        let body = if self.direction == ChannelDirection::ToPlanes { WORDS_TO_PLANES } else { WORDS_TO_PIXELS };
         let constants = [
             ("UNITS", self.word_units()),
             ("BITS", 8 * self.unit_bytes),
@@ -270,9 +270,9 @@ impl ChannelWords {
     /// Words that an invocation brings to the stage.
     fn loads(&self) -> u32 {
         let units = self.word_units();
-        let words = match self.weave {
-            Weave::ToPlanes => ((self.tile_words * units + units - 1) * self.pixel).div_ceil(units) + 1,
-            Weave::ToPixels => self.channels * self.plane_words(),
+        let words = match self.direction {
+            ChannelDirection::ToPlanes => ((self.tile_words * units + units - 1) * self.pixel).div_ceil(units) + 1,
+            ChannelDirection::ToPixels => self.channels * self.plane_words(),
         };
         words.div_ceil(self.group)
     }

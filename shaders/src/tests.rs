@@ -8,7 +8,7 @@ use naga::back::{pipeline_constants::process_overrides, spv};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
 use super::SAMPLES;
-use super::channels::{ChannelWords, Channels, Weave};
+use super::channels::{ChannelDirection, ChannelWords, Channels};
 
 /// Parses and validates one sample, and panics with naga's excerpt if it is wrong.
 fn module(name: &str, source: &str) -> (naga::Module, ModuleInfo) {
@@ -116,18 +116,18 @@ fn kernels_are_written_for_any_number_of_channels() {
         let entries: Vec<&str> = module.entry_points.iter().map(|entry| entry.name.as_str()).collect();
         assert_eq!((entries, shared_bytes(&module)), (vec![entry], shared), "{name}");
     };
-    for (weave, entries) in [
-        (Weave::ToPlanes, ["copy_to_planes", "copy_words_to_planes"]),
-        (Weave::ToPixels, ["copy_to_pixels", "copy_words_to_pixels"]),
+    for (direction, entries) in [
+        (ChannelDirection::ToPlanes, ["copy_to_planes", "copy_words_to_planes"]),
+        (ChannelDirection::ToPixels, ["copy_to_pixels", "copy_words_to_pixels"]),
     ] {
         for (unit_bytes, item_bytes) in [(1, 4), (1, 16), (2, 8), (4, 4), (4, 16), (8, 8), (16, 16)] {
             for channels in [2, 3, 16] {
-                let of = Channels { weave, unit_bytes, item_bytes, channels, blocks: 2, group: 64, lanes: 16 };
+                let of = Channels { direction, unit_bytes, item_bytes, channels, blocks: 2, group: 64, lanes: 16 };
                 check(&format!("{of:?}"), &of.text(), entries[0], of.shared_bytes());
             }
         }
         for (unit_bytes, channels, pixel) in [(1, 2, 2), (1, 3, 3), (2, 64, 64), (1, 3, 4)] {
-            let of = ChannelWords { weave, unit_bytes, channels, pixel, tile_words: 64, group: 64 };
+            let of = ChannelWords { direction, unit_bytes, channels, pixel, tile_words: 64, group: 64 };
             check(&format!("{of:?}"), &of.text(), entries[1], of.shared_bytes());
         }
     }

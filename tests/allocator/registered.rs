@@ -104,7 +104,7 @@ fn parts_of_the_slice_go_to_views_with_gaps() {
         ctx.register(&mut data[1..], |mut registered| {
             registered.copy_to(900, &view).unwrap();
             registered.copy_from(4000, &view).unwrap();
-            let message = format!("{n} elements from element {} on do not lie in a slice of 4999", 5000 - n);
+            let message = format!("{n} elements from element {} on are outside a slice of 4999", 5000 - n);
             assert_eq!(registered.copy_to(5000 - n, &view).unwrap_err().to_string(), message);
             assert_eq!(registered.copy_from(5000 - n, &view).unwrap_err().to_string(), message);
             assert!(registered.copy_from(usize::MAX, &view).is_err());

@@ -136,5 +136,5 @@ fn a_constant_longer_than_declared_is_refused() {
     let message = "kernel `copy`: `taps` is array<vec4<u32>, 4> in constant memory, at most 64 bytes, got 68 bytes";
     assert_eq!(refused.to_string(), message);
     let error = fixture.const_array(&[1_u32; 5], &[2, 3]).unwrap_err();
-    assert_eq!(error.to_string(), "5 values of u32 do not fill shape (2, 3), which holds 6");
+    assert_eq!(error.to_string(), "5 values of u32 do not fill shape (2, 3), which has 6");
 }

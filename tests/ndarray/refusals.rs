@@ -75,7 +75,7 @@ fn lengths_that_differ_are_named_with_the_shape() {
     for (given, result) in refused {
         let error = result.expect_err(given);
         assert!(matches!(error, Error::LengthMismatch { expected: 6, dtype: DType::I32, .. }), "{error:?}");
-        assert_eq!(error.to_string(), format!("{given} of i32 do not fill shape (2, 3), which holds 6"));
+        assert_eq!(error.to_string(), format!("{given} of i32 do not fill shape (2, 3), which has 6"));
     }
     assert_eq!((array.to_vec().unwrap(), target), (vec![6, 4, 2, 5, 3, 1], [0; 7]));
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with arrays.
+//! [`Error`]: why an operation on arrays is refused or fails.
 
 use vkarray_allocator as allocator;
 use vkarray_driver as driver;
@@ -10,17 +10,17 @@ use crate::io::FileError;
 use crate::io::InterfaceError;
 use crate::layout::{LayoutError, tuple};
 
-/// A result of this crate.
+/// The result of an operation on arrays.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything an array operation refuses or suffers.
+/// Why an operation on arrays is refused or fails.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A shape, a view or an index that cannot be.
+    /// A shape, a view or an index that is not possible.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// A host array whose shape is not the device array's.
+    /// A host array of another shape than the device array.
     #[error("host array of shape {} does not match the device array's shape {}", tuple(host), tuple(device))]
     ShapeMismatch {
         /// The host array's shape.
@@ -28,19 +28,19 @@ pub enum Error {
         /// The device array's shape.
         device: Vec<usize>,
     },
-    /// A number of values that does not fill the shape.
-    #[error("{given} values of {dtype} do not fill shape {}, which holds {expected}", tuple(shape))]
+    /// More or fewer values than the shape has elements.
+    #[error("{given} values of {dtype} do not fill shape {}, which has {expected}", tuple(shape))]
     LengthMismatch {
         /// Values given.
         given: usize,
-        /// Values the shape holds.
+        /// Elements of the shape.
         expected: usize,
         /// The shape.
         shape: Vec<usize>,
         /// Their type.
         dtype: DType,
     },
-    /// Two objects that were made from different contexts.
+    /// An array and a stream of devices that were opened separately.
     #[error("the array belongs to {array} and the stream to {stream}: they were opened separately")]
     ForeignDevice {
         /// The array's device.
@@ -48,7 +48,7 @@ pub enum Error {
         /// The stream's device.
         stream: String,
     },
-    /// A write to an array of which several elements share memory.
+    /// A write to an array in which several elements share memory.
     #[error(
         "cannot write to shape {} with strides {}: several of its elements share memory",
         tuple(shape),
@@ -60,16 +60,16 @@ pub enum Error {
         /// The target's strides, in elements.
         strides: Vec<isize>,
     },
-    /// A range without a length.
-    #[error("a range from {start} to {stop} by {step} cannot be: {problem}")]
+    /// A range whose length is not defined or too large.
+    #[error("invalid range from {start} to {stop} by {step}: {problem}")]
     Range {
-        /// Its first number.
+        /// The first number.
         start: ScalarValue,
-        /// Where it ends.
+        /// The end, which is not part of the range.
         stop: ScalarValue,
-        /// How far apart its numbers are.
+        /// The difference between two numbers.
         step: ScalarValue,
-        /// Why not.
+        /// Why it is refused.
         problem: RangeProblem,
     },
     /// A write to a read-only array.
@@ -89,34 +89,34 @@ pub enum Error {
     /// A file that cannot be read or written.
     #[error(transparent)]
     File(Box<FileError>),
-    /// Somebody's array that cannot be taken.
+    /// An array of another library that cannot be used.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
-    /// Elements that do not lie in their slice.
-    #[error("{len} elements from element {start} on do not lie in a slice of {size}")]
+    /// A range of elements that ends outside its slice.
+    #[error("{len} elements from element {start} on are outside a slice of {size}")]
     OutOfSlice {
         /// The first of them.
         start: usize,
-        /// How many.
+        /// Their number.
         len: usize,
         /// Elements of the slice.
         size: usize,
     },
-    /// A conversion from or to a type that is no number.
+    /// A conversion from or to a type that is not a number.
     #[error("elements of {from} cannot be converted to {to}")]
     NoConversion {
-        /// What the elements are.
+        /// The type of the elements.
         from: DType,
-        /// What they should become.
+        /// The type asked for.
         to: DType,
     },
-    /// Memory was refused, or a copy failed.
+    /// An allocation or a copy was refused or failed.
     #[error(transparent)]
     Memory(#[from] allocator::Error),
-    /// A kernel was refused.
+    /// A kernel was refused or failed.
     #[error(transparent)]
     Kernel(kernel::Error),
-    /// The driver refused or failed.
+    /// The driver refused a call or failed.
     #[error(transparent)]
     Driver(#[from] driver::Error),
 }
@@ -124,8 +124,8 @@ pub enum Error {
 impl Error {
     /// Whether this machine has no Vulkan device at all: no loader, or no driver that answers.
     ///
-    /// A test that may be skipped on such a machine skips on this alone. A misspelt `VKARRAY_DEVICE`, or a device that is
-    /// there and cannot be used, is another error.
+    /// A test that may be skipped on such a machine should check this alone. A misspelt `VKARRAY_DEVICE`, or a device that
+    /// cannot be used, is another error.
     ///
     /// ```
     /// # use vkarray_ndarray as vkarray;
@@ -145,7 +145,7 @@ impl Error {
     }
 }
 
-/// A failure of memory or of the driver is the same, whether a copy or a kernel met it.
+/// An error of memory or of the driver is the same variant, whether it came from a copy or from a kernel.
 impl From<kernel::Error> for Error {
     fn from(error: kernel::Error) -> Self {
         match error {

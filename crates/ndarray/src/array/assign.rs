@@ -10,7 +10,7 @@ use vkarray_driver::Stream;
 use vkarray_kernel::{DType, Element};
 
 use super::DeviceNDArray;
-use crate::context::Place;
+use crate::context::BlockElements;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, LayoutError, Order};
 
@@ -44,7 +44,7 @@ impl<T: Element> DeviceNDArray<T> {
         }
         self.check_writable_on(stream)?;
         source.context().check_stream(stream)?;
-        self.context().copy_elements(stream, source.place(), self.place(), size_of::<T>())
+        self.context().copy_elements(stream, source.elements(), self.elements(), size_of::<T>())
     }
 
     /// Copies a device array that broadcasts to this array's shape into this array, on the default stream.
@@ -103,11 +103,11 @@ impl<T: Element> DeviceNDArray<T> {
         if !PATTERN.is_multiple_of(bytes.len()) {
             let one = self.pattern(stream, bytes, None)?;
             let layout = Layout::contiguous(&[], Order::C)?.broadcast_to(self.shape())?;
-            let source = Place { block: &one, layout: &layout };
-            return self.context().copy_elements(stream, source, self.place(), bytes.len());
+            let source = BlockElements { block: &one, layout: &layout };
+            return self.context().copy_elements(stream, source, self.elements(), bytes.len());
         }
         let pattern = self.pattern(stream, &bytes.repeat(PATTERN / bytes.len()), word)?;
-        self.context().repeat_pattern(stream, &pattern, self.place(), bytes.len())
+        self.context().repeat_pattern(stream, &pattern, self.elements(), bytes.len())
     }
 
     /// This array with its elements packed in the given order: itself if they are, else a copy. On the default stream.
@@ -177,8 +177,8 @@ impl<T: Element> DeviceNDArray<T> {
         }
     }
 
-    pub(crate) fn place(&self) -> Place<'_> {
-        Place { block: self.block(), layout: self.layout() }
+    pub(crate) fn elements(&self) -> BlockElements<'_> {
+        BlockElements { block: self.block(), layout: self.layout() }
     }
 
     /// Checks that the array can be written on the stream.

@@ -7,7 +7,7 @@ use vkarray_kernel::{DType, Element, Groups};
 
 use super::DeviceNDArray;
 use crate::context::words;
-use crate::copy::Variant;
+use crate::copy::LibraryKernel;
 use crate::copy::cast::Cast;
 use crate::error::{Error, Result};
 use crate::layout::Order;
@@ -50,20 +50,20 @@ impl<T: Element> DeviceNDArray<T> {
     pub fn astype_on<U: Element>(&self, stream: &Stream) -> Result<DeviceNDArray<U>> {
         let ctx = self.context();
         ctx.check_stream(stream)?;
-        let machine = ctx.copies().machine;
+        let limits = ctx.copies().limits;
         let (from, to) = (DType::of::<T>(), DType::of::<U>());
-        let (cast, n_parts) = Cast::new(from, to, machine.group).ok_or(Error::NoConversion { from, to })?;
+        let (cast, n_parts) = Cast::new(from, to, limits.group).ok_or(Error::NoConversion { from, to })?;
         let packed = self.to_contiguous_on(stream, Order::K)?;
         let target = ctx.device_array_like::<U, T>(&packed)?;
-        let kernel = ctx.library_kernel(Variant::Cast(cast))?;
+        let kernel = ctx.library_kernel(LibraryKernel::Cast(cast))?;
         let [from_bytes, to_bytes] = cast.item_bytes();
         // A window of the source begins at an aligned byte, so a little before its first item.
-        let at_once = (machine.max_range - machine.alignment) / from_bytes.max(to_bytes).max(4) / CUT * CUT;
+        let at_once = (limits.max_range - limits.alignment) / from_bytes.max(to_bytes).max(4) / CUT * CUT;
         let (n_items, first_byte) = (n_parts * self.size() as u64, packed.byte_offset());
         for first in (0..n_items).step_by(usize::try_from(at_once).expect("a window fits every host")) {
             let count = at_once.min(n_items - first);
             let start = first_byte + first * from_bytes;
-            let aligned = start / machine.alignment * machine.alignment;
+            let aligned = start / limits.alignment * limits.alignment;
             let source = aligned..(start + count * from_bytes).next_multiple_of(4);
             let begin = first * to_bytes;
             let args = (
@@ -72,7 +72,7 @@ impl<T: Element> DeviceNDArray<T> {
                 low((start - aligned) / from_bytes),
                 low(count),
             );
-            let [x, y] = machine.spread(count.div_ceil(cast.items_a_group()));
+            let [x, y] = limits.spread(count.div_ceil(cast.items_a_group()));
             kernel.dispatch(stream, Groups::exact([x, y, 1]), args)?;
         }
         Ok(target)

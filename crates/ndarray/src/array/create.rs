@@ -34,7 +34,7 @@ impl Context {
         let shape = shape.as_ref();
         // The usual case is one straight line, of which little is left where the compiler knows how many axes there are.
         if order == Order::C
-            && let Some(layout) = Layout::of_few(shape)
+            && let Some(layout) = Layout::inline_contiguous(shape)
         {
             return self.allocate(shape, layout, true);
         }

@@ -17,21 +17,21 @@ pub struct ContextBuilder {
 }
 
 impl ContextBuilder {
-    /// Names the device: an index, a kind, a part of its name, or `uuid:…`. Wins over `VKARRAY_DEVICE`.
+    /// Selects the device: an index, a kind, a part of its name, or `uuid:…`. Overrides `VKARRAY_DEVICE`.
     #[must_use]
     pub fn device(mut self, selector: impl Into<String>) -> Self {
         self.selector = Some(selector.into());
         self
     }
 
-    /// Loads the validation layer. Wins over `VKARRAY_VALIDATION`.
+    /// Whether the validation layer is loaded. Overrides `VKARRAY_VALIDATION`.
     #[must_use]
     pub fn validation(mut self, on: bool) -> Self {
         self.validation = Some(on);
         self
     }
 
-    /// Takes memory from a manager of this context's own. Wins over
+    /// Takes memory from a manager that only this context uses. Overrides
     /// [`set_memory_manager`](vkarray_allocator::set_memory_manager) and `VKARRAY_MEMORY_MANAGER`.
     #[must_use]
     pub fn memory_manager(mut self, factory: ManagerFactory) -> Self {
@@ -39,8 +39,8 @@ impl ContextBuilder {
         self
     }
 
-    /// Keeps kernels on disk where and as these settings say. Wins over `VKARRAY_CACHE` and its like, for which see
-    /// [`CacheSettings::from_environment`].
+    /// Settings of the cache of kernels on disk. Overrides the variables that [`CacheSettings::from_environment`] reads,
+    /// such as `VKARRAY_CACHE`.
     #[must_use]
     pub fn kernel_cache(mut self, settings: CacheSettings) -> Self {
         self.kernel_cache = Some(settings);
@@ -51,8 +51,10 @@ impl ContextBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::Kernel`] if `VKARRAY_CACHE` or its like says nothing known.
-    /// [`Error::Memory`]: no such memory manager, or one that refuses the device. [`Error::Driver`]: no loader, no device, none that matches, or one that lacks what the runtime needs.
+    /// [`Error::Kernel`](crate::Error::Kernel) if `VKARRAY_CACHE` or a related variable has an unknown value.
+    /// [`Error::Memory`](crate::Error::Memory) if there is no such memory manager, or it refuses the device.
+    /// [`Error::Driver`](crate::Error::Driver) if there is no loader or no device, none matches the selection, or the device
+    /// lacks a feature that this library needs.
     pub fn open(self) -> Result<Context> {
         let mut instance = Instance::builder();
         if let Some(on) = self.validation {

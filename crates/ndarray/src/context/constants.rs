@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
 
 impl Context {
-    /// Takes a snapshot of a host array as constant memory, for kernels that read it through `var<uniform>`.
+    /// Copies a host array to constant memory, for kernels that read it through `var<uniform>`.
     ///
     /// C and F order are kept; an array with gaps or reversed axes is packed in C order.
     ///
@@ -30,8 +30,8 @@ impl Context {
         Ok(ConstArray::new(self.allocator(), values, host.shape()))
     }
 
-    /// Takes a snapshot of `values` as constant memory of that shape, for kernels that read it through `var<uniform>`.
-    /// It can be updated, and is shared by its clones: see [`ConstArray`].
+    /// Copies `values` to constant memory of this shape, for kernels that read it through `var<uniform>`. It can be updated,
+    /// and its clones share it: see [`ConstArray`].
     ///
     /// # Errors
     ///

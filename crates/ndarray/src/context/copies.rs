@@ -1,6 +1,6 @@
-//! Carries plans out: regions as the driver's copies, launches as dispatches.
+//! Executes the plans of `copy/`: regions with the driver's copy, dispatches with kernels.
 //!
-//! No choice is made here. The arrays' own methods, in `assign.rs`, are the callers.
+//! The plans decide; here the work is recorded. The callers are the methods of arrays in `array/assign.rs`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,13 +10,15 @@ use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, ArrayArg, ArrayShape, DType, Groups};
 
 use super::Context;
-use crate::copy::{Launch, Route, Step, Variant, Walk, launches, plan, route};
+use crate::copy::{
+    CopyDispatch, CopyStep, LibraryKernel, SameBlockCopy, StridedCopy, dispatches, plan, plan_within_block,
+};
 use crate::error::Result;
 use crate::layout::{Layout, Order};
 
-/// Elements of a block.
+/// The elements of a block that a layout names.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct BlockElements<'a> {
     pub(crate) block: &'a Arc<Block>,
     pub(crate) layout: &'a Layout,
 }
@@ -24,79 +26,86 @@ pub(crate) struct Place<'a> {
 impl Context {
     /// Copies elements of `itemsize` bytes, as if all were read before the first is written. Returns at once.
     ///
-    /// The layouts have one shape, and no two elements of the target share memory.
+    /// The layouts have the same shape, and no two elements of the target share memory.
     pub(crate) fn copy_elements(
         &self,
         stream: &Stream,
-        source: Place<'_>,
-        target: Place<'_>,
+        source: BlockElements<'_>,
+        target: BlockElements<'_>,
         itemsize: usize,
     ) -> Result<()> {
-        let machine = &self.copies().machine;
+        let limits = &self.copies().limits;
         if !Arc::ptr_eq(source.block, target.block) {
-            let Some(walk) = Walk::new(source.layout, target.layout, itemsize)? else { return Ok(()) };
-            let is_over_the_bus = source.block.is_in_host_memory() != target.block.is_in_host_memory();
-            let steps = if is_over_the_bus { plan(walk, &machine.over_the_bus()) } else { plan(walk, machine) };
-            return self.carry_out(stream, source.block, target.block, &steps);
+            let Some(copy) = StridedCopy::new(source.layout, target.layout, itemsize)? else { return Ok(()) };
+            let is_host_to_device = source.block.is_in_host_memory() != target.block.is_in_host_memory();
+            let steps =
+                if is_host_to_device { plan(copy, &limits.between_host_and_device()) } else { plan(copy, limits) };
+            return self.execute(stream, source.block, target.block, &steps);
         }
-        match route(source.layout, target.layout, itemsize, machine)? {
-            Route::Nothing => Ok(()),
-            Route::Straight(steps) => self.carry_out(stream, source.block, target.block, &steps),
-            Route::InOrder(parts) => parts.iter().try_for_each(|part| {
+        match plan_within_block(source.layout, target.layout, itemsize, limits)? {
+            SameBlockCopy::Nothing => Ok(()),
+            SameBlockCopy::Direct(steps) => self.execute(stream, source.block, target.block, &steps),
+            SameBlockCopy::Ordered(parts) => parts.iter().try_for_each(|part| {
                 let bytes = part.source..part.source + part.size;
                 Ok(target.block.copy_from_block(stream, part.target, source.block, bytes)?)
             }),
-            Route::Twice => {
+            SameBlockCopy::ThroughTemporary => {
                 let packed = Layout::contiguous(source.layout.shape(), Order::C)?;
                 let block = self.allocator().allocate(packed.nbytes(itemsize)?, MemoryKind::Device)?;
-                let between = Place { block: &block, layout: &packed };
-                self.copy_elements(stream, source, between, itemsize)?;
-                self.copy_elements(stream, between, target, itemsize)
+                let temporary = BlockElements { block: &block, layout: &packed };
+                self.copy_elements(stream, source, temporary, itemsize)?;
+                self.copy_elements(stream, temporary, target, itemsize)
             }
         }
     }
 
-    /// Repeats a pattern of 16 bytes, itself repeats of an item, over elements of a target.
+    /// Fills a target with a pattern of 16 bytes, which are repetitions of an element of `itemsize` bytes.
     pub(crate) fn repeat_pattern(
         &self,
         stream: &Stream,
         pattern: &Arc<Block>,
-        target: Place<'_>,
+        target: BlockElements<'_>,
         itemsize: usize,
     ) -> Result<()> {
-        let Some(walk) = Walk::of_pattern(target.layout, itemsize) else { return Ok(()) };
-        self.carry_out(stream, pattern, target.block, &launches(walk, &self.copies().machine))
+        let Some(copy) = StridedCopy::of_pattern(target.layout, itemsize) else { return Ok(()) };
+        self.execute(stream, pattern, target.block, &dispatches(copy, &self.copies().limits))
     }
 
-    fn carry_out(&self, stream: &Stream, source: &Arc<Block>, target: &Arc<Block>, steps: &[Step]) -> Result<()> {
+    fn execute(&self, stream: &Stream, source: &Arc<Block>, target: &Arc<Block>, steps: &[CopyStep]) -> Result<()> {
         steps.iter().try_for_each(|step| match step {
-            Step::Regions(regions) => Ok(target.copy_regions(stream, source, regions)?),
-            Step::Launch(launch) => self.launch(stream, source, target, launch),
+            CopyStep::Regions(regions) => Ok(target.copy_regions(stream, source, regions)?),
+            CopyStep::Dispatch(dispatch) => self.record_dispatch(stream, source, target, dispatch),
         })
     }
 
-    fn launch(&self, stream: &Stream, source: &Arc<Block>, target: &Arc<Block>, launch: &Launch) -> Result<()> {
-        let kernel = self.library_kernel(Variant::Copy(launch.program))?;
-        let (told, [x, y]) = (&launch.told, launch.groups);
+    fn record_dispatch(
+        &self,
+        stream: &Stream,
+        source: &Arc<Block>,
+        target: &Arc<Block>,
+        dispatch: &CopyDispatch,
+    ) -> Result<()> {
+        let kernel = self.library_kernel(LibraryKernel::Copy(dispatch.kernel))?;
+        let (params, [x, y]) = (&dispatch.params, dispatch.groups);
         let args = (
-            words(source, &launch.source),
-            words(target, &launch.target),
-            told.source_base,
-            told.target_base,
-            told.n_rows,
-            told.n_tiles,
-            told.n_axes,
-            told.n_run,
-            told.run_length,
-            told.lengths,
-            told.source_strides,
-            told.target_strides,
+            words(source, &dispatch.source),
+            words(target, &dispatch.target),
+            params.source_base,
+            params.target_base,
+            params.n_rows,
+            params.n_tiles,
+            params.n_axes,
+            params.n_run,
+            params.run_length,
+            params.lengths,
+            params.source_strides,
+            params.target_strides,
         );
         Ok(kernel.dispatch(stream, Groups::exact([x, y, 1]), args)?)
     }
 }
 
-/// Bytes of a block as words. The memory reaches past a block's last byte to a whole word, so the range may too.
+/// Bytes of a block as an argument of words. A block's memory ends at a whole word, so the range may end there too.
 pub(crate) fn words<'a>(block: &'a Arc<Block>, bytes: &Range<u64>) -> Arg<'a> {
     let shape = ArrayShape { offset: bytes.start, ..ArrayShape::new(DType::U32, &[], bytes.end - bytes.start) };
     Arg::Array(ArrayArg::new(block, shape))

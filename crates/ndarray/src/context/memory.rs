@@ -1,6 +1,6 @@
-//! A context's memory as a whole: how much there is, and when what was dropped goes back.
+//! The memory of a context: how much there is, when dropped memory is freed, and reset.
 //!
-//! Each is the allocator's, reached through [`Context::allocator`]; here are those that numba gives a context.
+//! These are the methods of numba's contexts. They forward to the allocator, which [`Context::allocator`] returns.
 
 use vkarray_allocator::{DeferCleanup, MemoryInfo};
 
@@ -8,24 +8,25 @@ use crate::context::Context;
 use crate::error::Result;
 
 impl Context {
-    /// How much memory the device has, and how much of it can still be had; see
+    /// The device's memory in bytes, in total and available; see
     /// [`Allocator::memory_info`](vkarray_allocator::Allocator::memory_info).
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`](crate::Error::Memory) if the memory manager does not know.
+    /// [`Error::Memory`](crate::Error::Memory) if the memory manager does not support it.
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         Ok(self.allocator().memory_info()?)
     }
 
-    /// Holds back giving memory to the driver, of all threads, until the guard and every other one is dropped; see
+    /// Defers freeing memory to the driver, in all threads, until this guard and every other one is dropped; see
     /// [`Allocator::defer_cleanup`](vkarray_allocator::Allocator::defer_cleanup).
     pub fn defer_cleanup(&self) -> DeferCleanup {
         self.allocator().defer_cleanup()
     }
 
-    /// Ends every array, and gives back the memory that nobody holds; see
-    /// [`Allocator::reset`](vkarray_allocator::Allocator::reset). The context goes on: arrays made later work.
+    /// Invalidates every array, and frees all memory that is not in use; see
+    /// [`Allocator::reset`](vkarray_allocator::Allocator::reset). The context remains usable: arrays created
+    /// later are valid.
     ///
     /// # Errors
     ///

@@ -1,6 +1,7 @@
-//! A context: a device opened for array work, with its memory, its default stream and its kernels.
+//! [`Context`]: a device opened for array work, with its memory, its default stream and its kernels.
 //!
-//! Arrays are made from a context and hold it. Several contexts may be open, on several devices or twice on one.
+//! Arrays are created from a context and keep it alive. A program may have several contexts, also of one device. How a
+//! context is opened is in `builder.rs`. What creates arrays is not here but in `array/create.rs`; this room has no arrays.
 //!
 //! Threads that make and drop arrays at the same time would contend for the count of those that hold the context, and
 //! the allocator behind it. So a context has several fronts, each with counts of its own, and an array holds the front of
@@ -18,11 +19,11 @@ use vkarray_allocator::{Allocator, MemoryContext};
 use vkarray_driver::{DefaultStreams, Device, DeviceInfo, Event, N_STRIPES, Stream, stripe};
 use vkarray_kernel::{CacheSettings, Kernel, KernelBuilder, KernelCache, Source};
 
-use crate::copy::{CopyKernels, Variant};
+use crate::copy::{LibraryKernel, LibraryKernels};
 use crate::error::{Error, Result};
 pub use builder::ContextBuilder;
 pub(crate) use constants::check_fills;
-pub(crate) use copies::{Place, words};
+pub(crate) use copies::{BlockElements, words};
 
 /// A device opened for array work. Clones are handles to the same context.
 #[derive(Debug, Clone)]
@@ -44,12 +45,12 @@ struct Front {
 struct Shared {
     default_stream: Stream, // First: waits for its work, which uses the rest.
     default_streams: Arc<DefaultStreams>,
-    copies: CopyKernels,
+    copies: LibraryKernels,
     kernels: Arc<KernelCache>,
     device: Arc<Device>,
 }
 
-/// Memory objects of a context work on its default stream.
+/// Memory objects of a context use its default stream.
 impl MemoryContext for Context {
     fn allocator(&self) -> &Arc<Allocator> {
         self.allocator()
@@ -61,7 +62,7 @@ impl MemoryContext for Context {
 }
 
 impl Context {
-    /// Opens the device that `VKARRAY_DEVICE` names, or the best there is.
+    /// Opens the device that `VKARRAY_DEVICE` names, or the best device of the machine.
     ///
     /// # Errors
     ///
@@ -70,14 +71,14 @@ impl Context {
         Self::builder().open()
     }
 
-    /// Starts from the defaults: the device and validation that the environment names.
+    /// Options for opening a device. The defaults are what the environment variables select.
     #[must_use]
     pub fn builder() -> ContextBuilder {
         ContextBuilder::default()
     }
 
-    /// Makes a context on an open device, with the memory manager that is chosen for the process; see
-    /// [`ManagerFactory::chosen`].
+    /// Creates a context on an open device, with the memory manager that is selected for the process; see
+    /// [`ManagerFactory::chosen`](vkarray_allocator::ManagerFactory::chosen).
     ///
     /// # Errors
     ///
@@ -87,16 +88,16 @@ impl Context {
         Self::with_allocator(&Allocator::new(device)?)
     }
 
-    /// Makes a context on an allocator and its device.
+    /// Creates a context on an allocator and its device.
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`] if the driver is out of memory; [`Error::Kernel`] if `VKARRAY_CACHE` says nothing known.
+    /// [`Error::Driver`] if the driver is out of memory; [`Error::Kernel`] if `VKARRAY_CACHE` has an unknown value.
     pub fn with_allocator(allocator: &Arc<Allocator>) -> Result<Self> {
         Self::with_kernel_cache(allocator, CacheSettings::from_environment()?)
     }
 
-    /// As [`Context::with_allocator`], with kernels kept on disk where and as these settings say.
+    /// Creates a context on an allocator and its device, with these settings for the cache of kernels on disk.
     ///
     /// # Errors
     ///
@@ -106,7 +107,7 @@ impl Context {
         let shared = Shared {
             default_stream: Stream::new(device)?,
             default_streams: DefaultStreams::of(device),
-            copies: CopyKernels::new(device.info()),
+            copies: LibraryKernels::new(device.info()),
             kernels: KernelCache::with_disk(device, settings)?,
             device: Arc::clone(device),
         };
@@ -134,26 +135,26 @@ impl Context {
         &self.front.shared.device
     }
 
-    /// The kernels, and what was found of them on disk.
+    /// The kernels that are built, and how many of them were found on disk.
     #[must_use]
     pub fn kernel_cache(&self) -> &Arc<KernelCache> {
         &self.front.shared.kernels
     }
 
-    /// What the device says of itself.
+    /// The description of the device: name, driver, limits, features.
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         self.front.shared.device.info()
     }
 
-    /// The memory: an allocator for the calling thread.
+    /// The allocator of the context's memory.
     #[must_use]
     #[inline]
     pub fn allocator(&self) -> &Arc<Allocator> {
         &self.own().allocator
     }
 
-    /// The stream that work goes to where none is named.
+    /// The stream on which work runs that names no other.
     #[must_use]
     pub fn default_stream(&self) -> &Stream {
         &self.front.shared.default_stream
@@ -168,7 +169,7 @@ impl Context {
         Ok(Stream::new(&self.front.shared.device)?)
     }
 
-    /// Creates a stream that the legacy default stream waits for and that waits for it, as CUDA's streams do.
+    /// Creates a stream that is ordered with the legacy default stream, as CUDA's blocking streams are.
     ///
     /// # Errors
     ///
@@ -177,22 +178,22 @@ impl Context {
         Ok(Stream::blocking(&self.front.shared.device)?)
     }
 
-    /// The device's legacy default stream: work there starts after all earlier work of all blocking streams, and later
-    /// work of those starts after it. One for all contexts of the device. Most programs want
-    /// [`Context::default_stream`], which takes no part in this.
+    /// The device's legacy default stream, which all its contexts share. Its work starts after all earlier work of all
+    /// blocking streams, and their later work starts after it. Most programs need [`Context::default_stream`], which is not
+    /// ordered so.
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`], when it is first asked for.
+    /// [`Error::Driver`], at the first call.
     pub fn legacy_default_stream(&self) -> Result<Stream> {
         Ok(self.front.shared.default_streams.legacy()?)
     }
 
-    /// The calling thread's stream on this device, a blocking one. It goes when the thread ends.
+    /// The calling thread's own stream of this device, a blocking one. It is dropped when the thread ends.
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`], when the thread first asks for it.
+    /// [`Error::Driver`], at the thread's first call.
     pub fn per_thread_default_stream(&self) -> Result<Stream> {
         Ok(self.front.shared.default_streams.per_thread()?)
     }
@@ -203,7 +204,7 @@ impl Context {
         Event::new(&self.front.shared.device)
     }
 
-    /// Creates an event that notes the device's time.
+    /// Creates an event that records the time on the device.
     ///
     /// # Errors
     ///
@@ -212,12 +213,12 @@ impl Context {
         Ok(Event::with_timing(&self.front.shared.device)?)
     }
 
-    /// Starts to build a kernel; see [`KernelBuilder`].
+    /// A builder for a kernel of this source; see [`KernelBuilder`].
     pub fn kernel(&self, source: Source) -> KernelBuilder {
         self.front.shared.kernels.kernel(source)
     }
 
-    /// Blocks until all work of the default stream is done.
+    /// Blocks until all work of the default stream is complete.
     ///
     /// # Errors
     ///
@@ -226,12 +227,12 @@ impl Context {
         Ok(self.default_stream().synchronize()?)
     }
 
-    pub(crate) fn copies(&self) -> &CopyKernels {
+    pub(crate) fn copies(&self) -> &LibraryKernels {
         &self.front.shared.copies
     }
 
-    pub(crate) fn library_kernel(&self, variant: Variant) -> Result<Kernel> {
-        self.front.shared.copies.kernel(&self.front.shared.kernels, variant)
+    pub(crate) fn library_kernel(&self, kernel: LibraryKernel) -> Result<Kernel> {
+        self.front.shared.copies.kernel(&self.front.shared.kernels, kernel)
     }
 
     pub(crate) fn check_stream(&self, stream: &Stream) -> Result<()> {

@@ -1,14 +1,14 @@
-//! [`Cast`]: a conversion between element types, as the expression that a kernel evaluates on the bits of an item.
+//! [`Cast`]: a conversion between element types, as the expression that a kernel evaluates on the bits of an element.
 //!
-//! Pure. Floating-point numbers are converted by their bits, and integers of 64 bits as pairs of words, so that every
-//! device converts every type alike; the functions are `numbers.wgsl` and `wide_numbers.wgsl` of the shader library.
-//! What fits 32 bits on both sides takes the device's own conversions between integers and `f32` where these are
-//! exact.
+//! Floating-point numbers are converted by integer arithmetic on their bits, and integers of 64 bits as pairs of words, so
+//! that every device gives the same bits for every type. The functions are in `numbers.wgsl` and `wide_numbers.wgsl` of
+//! the shader library. Where both types fit 32 bits, the device's own conversions between integers and `f32` are used as
+//! far as they are exact.
 
 use vkarray_kernel::DType;
 use vkarray_shaders::library;
 
-/// A conversion that exists.
+/// A conversion between two types of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Cast {
     from: DType,
@@ -16,19 +16,19 @@ pub(crate) struct Cast {
     group: u32,
 }
 
-/// How the bits of a number are read.
+/// How the bits of a number are interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Truth,
+enum NumberKind {
+    Bool,
     Integer {
         is_signed: bool,
         bits: u32,
     },
-    /// With the real part of a complex number.
+    /// A float, or the real part of a complex number.
     Float,
 }
 
-/// What the two parts of a complex number are.
+/// The type of the two parts of a complex number.
 fn part(dtype: DType) -> Option<DType> {
     match dtype {
         DType::Complex32 => Some(DType::F32),
@@ -37,22 +37,22 @@ fn part(dtype: DType) -> Option<DType> {
     }
 }
 
-fn kind(dtype: DType) -> Option<Kind> {
+fn kind(dtype: DType) -> Option<NumberKind> {
     match dtype {
-        DType::Bool => Some(Kind::Truth),
-        DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Some(Kind::Float),
-        DType::Complex32 | DType::Complex64 => Some(Kind::Float),
+        DType::Bool => Some(NumberKind::Bool),
+        DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Some(NumberKind::Float),
+        DType::Complex32 | DType::Complex64 => Some(NumberKind::Float),
         _ if dtype.is_integer() => {
             let is_signed = matches!(dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64);
-            Some(Kind::Integer { is_signed, bits: 8 * dtype.itemsize() })
+            Some(NumberKind::Integer { is_signed, bits: 8 * dtype.itemsize() })
         }
         _ => None,
     }
 }
 
 impl Cast {
-    /// The conversion, if both types are numbers or truth values, and how many of its items an element has: two, the
-    /// parts, where both types are complex. `group` is the invocations of a workgroup.
+    /// The conversion, if both types are numbers or `bool`, and how many items an element has: two, its parts, where both
+    /// types are complex, else one. `group` is the number of invocations of a workgroup.
     pub(crate) fn new(from: DType, to: DType, group: u32) -> Option<(Self, u64)> {
         kind(from).and(kind(to))?;
         Some(match (part(from), part(to)) {
@@ -66,7 +66,7 @@ impl Cast {
         [self.from, self.to].map(|dtype| u64::from(dtype.itemsize()))
     }
 
-    /// The kernel.
+    /// The kernel's text.
     pub(crate) fn source(self) -> String {
         let (from, to) = (self.from.itemsize(), self.to.itemsize());
         let (expression, is_wide) = match self.narrow() {
@@ -81,7 +81,7 @@ impl Cast {
         u64::from(self.group) * u64::from((4 / self.to.itemsize()).max(1))
     }
 
-    /// As an expression of one word, if 32 bits are enough all the way.
+    /// The expression that gives one word, if 32 bits are enough for every step.
     fn narrow(self) -> Option<String> {
         let Self { from, to, .. } = self;
         let is_wide = |dtype| matches!(dtype, DType::I64 | DType::U64 | DType::F64 | DType::Complex64);
@@ -90,28 +90,30 @@ impl Cast {
         }
         let (from_kind, to_kind) = (kind(from)?, kind(to)?);
         Some(match (from_kind, to_kind) {
-            (Kind::Truth, Kind::Float) => float_of_f32("bitcast<u32>(f32(value.x != 0u))", to),
-            (Kind::Truth, _) => "u32(value.x != 0u)".to_owned(),
-            (Kind::Integer { .. }, Kind::Truth) => "u32(value.x != 0u)".to_owned(),
-            (Kind::Integer { is_signed, bits }, Kind::Integer { .. }) => integer(is_signed, bits),
-            // Drivers differ in how they round these: SwiftShader does not round a large `u32` to the nearest.
-            (Kind::Integer { bits: 32, .. }, Kind::Float) => return None,
-            (Kind::Integer { is_signed, bits }, Kind::Float) => {
+            (NumberKind::Bool, NumberKind::Float) => float_of_f32("bitcast<u32>(f32(value.x != 0u))", to),
+            (NumberKind::Bool, _) => "u32(value.x != 0u)".to_owned(),
+            (NumberKind::Integer { .. }, NumberKind::Bool) => "u32(value.x != 0u)".to_owned(),
+            (NumberKind::Integer { is_signed, bits }, NumberKind::Integer { .. }) => integer(is_signed, bits),
+            // Drivers round these differently: SwiftShader does not round a large `u32` to the nearest float.
+            (NumberKind::Integer { bits: 32, .. }, NumberKind::Float) => return None,
+            (NumberKind::Integer { is_signed, bits }, NumberKind::Float) => {
                 let (cast, integer) = (if is_signed { "bitcast<i32>" } else { "" }, integer(is_signed, bits));
                 float_of_f32(&format!("bitcast<u32>(f32({cast}({integer})))"), to)
             }
-            (Kind::Float, Kind::Truth) if from == DType::Complex32 => {
+            (NumberKind::Float, NumberKind::Bool) if from == DType::Complex32 => {
                 "u32(((value.x | value.y) << 1u) != 0u)".to_owned()
             }
-            (Kind::Float, Kind::Truth) if from.itemsize() == 2 => "u32((value.x << 17u) != 0u)".to_owned(),
-            (Kind::Float, Kind::Truth) => "u32((value.x << 1u) != 0u)".to_owned(),
-            (Kind::Float, Kind::Integer { is_signed, bits }) => integer_of_f32(&f32_of(from), is_signed, bits),
-            (Kind::Float, Kind::Float) if from == to => "value.x".to_owned(),
-            (Kind::Float, Kind::Float) => float_of_f32(&f32_of(from), to),
+            (NumberKind::Float, NumberKind::Bool) if from.itemsize() == 2 => "u32((value.x << 17u) != 0u)".to_owned(),
+            (NumberKind::Float, NumberKind::Bool) => "u32((value.x << 1u) != 0u)".to_owned(),
+            (NumberKind::Float, NumberKind::Integer { is_signed, bits }) => {
+                integer_of_f32(&f32_of(from), is_signed, bits)
+            }
+            (NumberKind::Float, NumberKind::Float) if from == to => "value.x".to_owned(),
+            (NumberKind::Float, NumberKind::Float) => float_of_f32(&f32_of(from), to),
         })
     }
 
-    /// As an expression of a pair of words.
+    /// The expression that gives a pair of words.
     fn wide(self) -> String {
         let Self { from, to, .. } = self;
         if from == to {
@@ -119,21 +121,23 @@ impl Cast {
         }
         let word = |word: String| format!("vec2({word}, 0u)");
         match (kind(from), kind(to)) {
-            (_, Some(Kind::Truth)) if from == DType::Complex64 => {
+            (_, Some(NumberKind::Bool)) if from == DType::Complex64 => {
                 word("u32((item.x | (item.y << 1u) | item.z | (item.w << 1u)) != 0u)".to_owned())
             }
-            (Some(Kind::Float), Some(Kind::Truth)) => word("u32((value.x | (value.y << 1u)) != 0u)".to_owned()),
-            (_, Some(Kind::Truth)) => word("u32((value.x | value.y) != 0u)".to_owned()),
-            (Some(Kind::Float), Some(Kind::Integer { is_signed, bits })) => {
+            (Some(NumberKind::Float), Some(NumberKind::Bool)) => {
+                word("u32((value.x | (value.y << 1u)) != 0u)".to_owned())
+            }
+            (_, Some(NumberKind::Bool)) => word("u32((value.x | value.y) != 0u)".to_owned()),
+            (Some(NumberKind::Float), Some(NumberKind::Integer { is_signed, bits })) => {
                 let [low, high] = limits(is_signed, bits).map(pair);
                 format!("f64_to_integer({}, {low}, {high})", f64_of(from))
             }
-            (Some(Kind::Float), _) if is_f64(to) => f64_of(from),
-            (Some(Kind::Float), _) => {
+            (Some(NumberKind::Float), _) if is_f64(to) => f64_of(from),
+            (Some(NumberKind::Float), _) => {
                 let is_odd = to.itemsize() == 2;
                 word(float_of_f32(&format!("f64_to_f32(value, {is_odd})"), to))
             }
-            (_, Some(Kind::Integer { .. })) => wide_integer(from),
+            (_, Some(NumberKind::Integer { .. })) => wide_integer(from),
             _ => {
                 let (integer, is_signed) = (wide_integer(from), is_signed(from));
                 if is_f64(to) {
@@ -146,16 +150,16 @@ impl Cast {
     }
 }
 
-/// Whether the first part of an item, or the whole, is an `f64`.
+/// Whether the number, or the first part of it, is an `f64`.
 fn is_f64(dtype: DType) -> bool {
     matches!(dtype, DType::F64 | DType::Complex64)
 }
 
 fn is_signed(dtype: DType) -> bool {
-    matches!(kind(dtype), Some(Kind::Integer { is_signed: true, .. }))
+    matches!(kind(dtype), Some(NumberKind::Integer { is_signed: true, .. }))
 }
 
-/// A short integer in 32 bits.
+/// An integer of at most 32 bits, extended to 32 bits.
 fn integer(is_signed: bool, bits: u32) -> String {
     match 32 - bits {
         up if is_signed && up > 0 => format!("bitcast<u32>(bitcast<i32>(value.x << {up}u) >> {up}u)"),
@@ -163,11 +167,11 @@ fn integer(is_signed: bool, bits: u32) -> String {
     }
 }
 
-/// An integer or a truth value in 64 bits.
+/// An integer or a `bool`, extended to 64 bits.
 fn wide_integer(from: DType) -> String {
     match kind(from) {
-        Some(Kind::Truth) => "vec2(u32(value.x != 0u), 0u)".to_owned(),
-        Some(Kind::Integer { is_signed: true, bits }) if bits < 64 => {
+        Some(NumberKind::Bool) => "vec2(u32(value.x != 0u), 0u)".to_owned(),
+        Some(NumberKind::Integer { is_signed: true, bits }) if bits < 64 => {
             let up = 32 - bits;
             let low = integer(true, bits);
             format!("vec2({low}, bitcast<u32>(bitcast<i32>(value.x << {up}u) >> 31u))")
@@ -190,7 +194,7 @@ fn f64_of(from: DType) -> String {
     if is_f64(from) { "value".to_owned() } else { format!("f32_to_f64({})", f32_of(from)) }
 }
 
-/// From the bits of an `f32` to those of a format of at most as many.
+/// Converts the bits of an `f32` to those of a float of at most 32 bits.
 fn float_of_f32(bits: &str, to: DType) -> String {
     match to {
         DType::F16 => format!("f32_to_f16({bits})"),
@@ -204,12 +208,12 @@ fn integer_of_f32(float: &str, is_signed: bool, bits: u32) -> String {
         return format!("f32_to_u32({float})");
     }
     let [low, high] = limits(is_signed, bits);
-    // The least number has no positive counterpart to be written as.
+    // WGSL has no literal for the smallest `i32`: the minus sign is an operator, and 2147483648 is not an `i32`.
     let low = if low == 1 << 31 { "bitcast<i32>(0x80000000u)".to_owned() } else { format!("-{low}") };
     format!("f32_to_i32({float}, {low}, {high})")
 }
 
-/// How far an integer reaches below zero and above.
+/// The magnitude of the smallest and of the largest integer of a type.
 fn limits(is_signed: bool, bits: u32) -> [u64; 2] {
     let all = u64::MAX >> (64 - bits);
     if is_signed { [all / 2 + 1, all / 2] } else { [0, all] }

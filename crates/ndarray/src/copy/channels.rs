@@ -1,122 +1,129 @@
-//! Copies between pixels and planes: a short axis that is the innermost one of the source is an outer one of the target,
-//! or the other way round.
+//! Copies between interleaved and planar data: a short axis, the channels, is the innermost one of the pixels and an outer
+//! one of the planes.
 //!
-//! They go by kernels that write whole items of 4, 8 or 16 bytes, of as many pixels as an item of a plane has units. What
-//! is left of each row goes as any other copy. Where bytes, or pairs of them, lie at places that no item begins at, another
-//! kernel puts words together. Pure; the kernels are in `vkarray_shaders::channels`, and `launch.rs` makes a dispatch of
-//! what is chosen here.
+//! One kernel reads and writes whole items of 4, 8 or 16 bytes. It copies as many pixels together as an item of a plane
+//! has units; the pixels that are left of each row are an ordinary copy. A second kernel assembles words, for units of one
+//! or two bytes at offsets that are not aligned to items. The kernels' text is in `vkarray_shaders::channels`;
+//! `dispatch.rs` makes a dispatch of the plan that is chosen here.
 
-use vkarray_shaders::channels::{ChannelWords, Channels, Weave};
+use vkarray_shaders::channels::{ChannelDirection, ChannelWords, Channels};
 
-use super::launch::low;
-use super::machine::Machine;
-use super::walk::{Axis, Walk};
+use super::dispatch::low_word;
+use super::limits::CopyLimits;
+use super::strided::{CopyAxis, StridedCopy};
 
-/// Units of a pixel at most: an item of each is in an invocation's registers. With more, tiles have whole cache lines of
-/// either side.
+/// Most channels. An invocation keeps an item of each channel in registers. With more channels, tiles read and write
+/// whole cache lines on both sides.
 const MAX_CHANNELS: u64 = 64;
 
-/// Items that a row of a plane has at least: with fewer, most invocations would have nothing to do.
+/// Fewest items in a row of a plane. With fewer, most invocations would be idle.
 const MIN_ITEMS: u64 = 16;
 
-/// Bytes that an invocation has in flight: at least, where more than one block makes them up, and at most.
-const FLIGHT: (u64, u64) = (64, 256);
+/// Bytes that an invocation reads before it writes. It takes several blocks to reach the first number, and a block with
+/// more than the second is refused.
+const BYTES_IN_FLIGHT: (u64, u64) = (64, 256);
 
-/// Bytes of workgroup memory: with more, a device has too few workgroups at a time.
+/// Most bytes of workgroup memory. With more, too few workgroups run at a time.
 const MAX_SHARED: u32 = 18 << 10;
 
-/// A kernel between pixels and planes.
+/// A kernel that copies between interleaved and planar data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Woven {
-    /// Of whole items.
+pub(crate) enum ChannelKernel {
+    /// For whole items.
     Items(Channels),
-    /// For units smaller than a word, at any place.
+    /// For units smaller than a word, at any offset.
     Words(ChannelWords),
 }
 
-impl Woven {
+impl ChannelKernel {
     pub(super) fn text(&self) -> String {
         match self {
-            Self::Items(program) => program.text(),
-            Self::Words(program) => program.text(),
+            Self::Items(kernel) => kernel.text(),
+            Self::Words(kernel) => kernel.text(),
         }
     }
 }
 
-/// How a walk goes between pixels and planes.
+/// How a copy between interleaved and planar data is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Way {
-    pub(super) program: Woven,
+pub(super) struct ChannelPlan {
+    pub(super) kernel: ChannelKernel,
     /// The axis along planes.
     pub(super) along: usize,
     /// The axis of channels.
     pub(super) across: usize,
-    /// Pixels that are copied together: the program copies a multiple of them.
+    /// The kernel copies a multiple of this many pixels.
     units: u64,
 }
 
-impl Way {
-    /// How many tiles a row of so many pixels has, and how many rows a workgroup has at a time.
+impl ChannelPlan {
+    /// The number of tiles in a row of `pixels`, and the number of rows that a workgroup copies at a time.
     pub(super) fn tiles(&self, pixels: u64) -> (u64, u64) {
-        match self.program {
-            Woven::Items(program) => {
-                let a_tile = u64::from(program.lanes * program.blocks);
-                ((pixels / self.units).div_ceil(a_tile), u64::from(program.group / program.lanes))
+        match self.kernel {
+            ChannelKernel::Items(kernel) => {
+                let a_tile = u64::from(kernel.lanes * kernel.blocks);
+                ((pixels / self.units).div_ceil(a_tile), u64::from(kernel.group / kernel.lanes))
             }
-            Woven::Words(program) => {
-                let (word, across) = (u64::from(program.word_units()), u64::from(program.channels));
-                let units = if program.weave == Weave::ToPlanes { pixels } else { pixels * across };
-                // So many words, wherever the first unit is in its own.
+            ChannelKernel::Words(kernel) => {
+                let (word, across) = (u64::from(kernel.word_units()), u64::from(kernel.channels));
+                let units = if kernel.direction == ChannelDirection::ToPlanes { pixels } else { pixels * across };
+                // The most words that this many units can touch, wherever in its word the first unit lies.
                 let words = (units + 2 * word - 2) / word;
-                (words.div_ceil(u64::from(program.tile_words)), 1)
+                (words.div_ceil(u64::from(kernel.tile_words)), 1)
             }
         }
     }
 }
 
-/// A piece in at most two: what goes between pixels and planes in whole items, and what is left of its rows.
-pub(super) fn split(piece: Walk, machine: &Machine) -> Vec<Walk> {
-    // Channels that the source has backwards are walked the other way round.
-    let turned = match piece.source_axis() {
-        Some(axis) if piece.axes[axis].source < 0 => piece.turned(axis),
+/// Cuts a piece in two where that allows a channel kernel: the whole items, and what is left of the rows.
+pub(super) fn split(piece: StridedCopy, limits: &CopyLimits) -> Vec<StridedCopy> {
+    // Channels in reverse order in the source are copied in reverse order.
+    let forward = match piece.source_axis() {
+        Some(axis) if piece.axes[axis].source < 0 => piece.reversed(axis),
         _ => piece.clone(),
     };
-    let Some(way) = way(&turned, machine) else { return vec![piece] };
-    let whole = whole(&turned, &way);
-    if whole == turned.axes[way.along].len { vec![turned] } else { turned.cut(way.along, whole).into() }
+    let Some(plan) = channel_plan(&forward, limits) else { return vec![piece] };
+    let whole = whole(&forward, &plan);
+    if whole == forward.axes[plan.along].len { vec![forward] } else { forward.cut(plan.along, whole).into() }
 }
 
-/// How a piece goes between pixels and planes, if all of it can.
-pub(super) fn way_of_whole(piece: &Walk, machine: &Machine) -> Option<Way> {
-    way(piece, machine).filter(|way| whole(piece, way) == piece.axes[way.along].len)
+/// The plan for a piece, if a channel kernel can copy all of it.
+pub(super) fn channel_plan_of_whole(piece: &StridedCopy, limits: &CopyLimits) -> Option<ChannelPlan> {
+    channel_plan(piece, limits).filter(|plan| whole(piece, plan) == piece.axes[plan.along].len)
 }
 
-/// Pixels of a row that are copied together with others.
-fn whole(piece: &Walk, way: &Way) -> u64 {
-    piece.axes[way.along].len / way.units * way.units
+/// The pixels of a row that the plan's kernel copies.
+fn whole(piece: &StridedCopy, plan: &ChannelPlan) -> u64 {
+    piece.axes[plan.along].len / plan.units * plan.units
 }
 
-fn way(piece: &Walk, machine: &Machine) -> Option<Way> {
-    let (weave, along, across) = axes(piece)?;
+/// The plan for the whole items of a piece.
+fn channel_plan(piece: &StridedCopy, limits: &CopyLimits) -> Option<ChannelPlan> {
+    let (direction, along, across) = axes(piece)?;
     let by_items = || {
-        let program = items(piece, weave, [along, across], machine)?;
-        Some((Woven::Items(program), u64::from(program.item_units())))
+        let kernel = items(piece, direction, [along, across], limits)?;
+        Some((ChannelKernel::Items(kernel), u64::from(kernel.item_units())))
     };
-    let by_words = || Some((Woven::Words(words(piece, weave, [along, across], machine)?), 1));
-    let (program, units) = by_items().or_else(by_words)?;
-    Some(Way { program, along, across, units })
+    let by_words = || Some((ChannelKernel::Words(words(piece, direction, [along, across], limits)?), 1));
+    let (kernel, units) = by_items().or_else(by_words)?;
+    Some(ChannelPlan { kernel, along, across, units })
 }
 
-/// The program of the largest items that a piece is made of.
-fn items(piece: &Walk, weave: Weave, [along, across]: [usize; 2], machine: &Machine) -> Option<Channels> {
+/// The kernel with the largest items that the piece's offsets and strides allow.
+fn items(
+    piece: &StridedCopy,
+    direction: ChannelDirection,
+    [along, across]: [usize; 2],
+    limits: &CopyLimits,
+) -> Option<Channels> {
     let (len, channels) = (piece.axes[along].len, piece.axes[across].len);
     let is_fit = |item: &u64| {
         let units = item / piece.unit;
         units > 0
             && len / units >= MIN_ITEMS
-            && channels * item <= FLIGHT.1
-            && pixel(piece, weave, along) == channels
-            && places(piece, weave, along, across).all(|place| place.is_multiple_of(units))
+            && channels * item <= BYTES_IN_FLIGHT.1
+            && pixel(piece, direction, along) == channels
+            && item_offsets(piece, direction, along, across).all(|offset| offset.is_multiple_of(units))
     };
     let item = [16, 8, 4].into_iter().find(is_fit)?;
     let lanes = match len / (item / piece.unit) {
@@ -124,40 +131,47 @@ fn items(piece: &Walk, weave: Weave, [along, across]: [usize; 2], machine: &Mach
         65..=256 => 64,
         _ => 256,
     };
-    let blocks = FLIGHT.0.div_ceil(channels * item);
-    let [unit_bytes, item_bytes, channels, blocks] = [piece.unit, item, channels, blocks].map(low);
-    let group = machine.group;
-    let mut program = Channels { weave, unit_bytes, item_bytes, channels, blocks, group, lanes: lanes.min(group) };
-    while program.shared_bytes() > MAX_SHARED.min(machine.shared_bytes) {
-        program.group /= 2;
-        program.lanes = program.lanes.min(program.group);
+    let blocks = BYTES_IN_FLIGHT.0.div_ceil(channels * item);
+    let [unit_bytes, item_bytes, channels, blocks] = [piece.unit, item, channels, blocks].map(low_word);
+    let group = limits.group;
+    let mut kernel = Channels { direction, unit_bytes, item_bytes, channels, blocks, group, lanes: lanes.min(group) };
+    while kernel.shared_bytes() > MAX_SHARED.min(limits.shared_bytes) {
+        kernel.group /= 2;
+        kernel.lanes = kernel.lanes.min(kernel.group);
     }
-    (program.group > 0).then_some(program)
+    (kernel.group > 0).then_some(kernel)
 }
 
-/// The program that puts words together, for units that are smaller.
-fn words(piece: &Walk, weave: Weave, [along, across]: [usize; 2], machine: &Machine) -> Option<ChannelWords> {
+/// The kernel that assembles words, for units smaller than a word.
+fn words(
+    piece: &StridedCopy,
+    direction: ChannelDirection,
+    [along, across]: [usize; 2],
+    limits: &CopyLimits,
+) -> Option<ChannelWords> {
     let units = (4 / piece.unit).max(1);
     if units == 1 || piece.axes[along].len < MIN_ITEMS * units {
         return None;
     }
-    let [unit_bytes, channels, pixel] = [piece.unit, piece.axes[across].len, pixel(piece, weave, along)].map(low);
-    let tile_words = low(FLIGHT.0 / 4) * machine.group;
-    let mut program = ChannelWords { weave, unit_bytes, channels, pixel, tile_words, group: machine.group };
-    while program.tile_words > 0 && program.shared_bytes() > MAX_SHARED.min(machine.shared_bytes) {
-        program.tile_words /= 2;
+    let [unit_bytes, channels, pixel] =
+        [piece.unit, piece.axes[across].len, pixel(piece, direction, along)].map(low_word);
+    let tile_words = low_word(BYTES_IN_FLIGHT.0 / 4) * limits.group;
+    let mut kernel = ChannelWords { direction, unit_bytes, channels, pixel, tile_words, group: limits.group };
+    while kernel.tile_words > 0 && kernel.shared_bytes() > MAX_SHARED.min(limits.shared_bytes) {
+        kernel.tile_words /= 2;
     }
-    (program.tile_words > 0).then_some(program)
+    (kernel.tile_words > 0).then_some(kernel)
 }
 
 /// Units from one pixel to the next.
-fn pixel(piece: &Walk, weave: Weave, along: usize) -> u64 {
-    let stride = if weave == Weave::ToPlanes { piece.axes[along].source } else { piece.axes[along].target };
+fn pixel(piece: &StridedCopy, direction: ChannelDirection, along: usize) -> u64 {
+    let stride =
+        if direction == ChannelDirection::ToPlanes { piece.axes[along].source } else { piece.axes[along].target };
     stride.unsigned_abs()
 }
 
-/// Which side of a piece has pixels, if one has, which axis goes along planes and which one across.
-fn axes(piece: &Walk) -> Option<(Weave, usize, usize)> {
+/// Which side of a piece has pixels, if one has, with the axis along planes and the axis of channels.
+fn axes(piece: &StridedCopy) -> Option<(ChannelDirection, usize, usize)> {
     let last = piece.axes.len().checked_sub(1)?;
     let is_short = |axis: usize| (2..=MAX_CHANNELS).contains(&piece.axes[axis].len);
     if piece.axes[last].target != 1 {
@@ -168,22 +182,28 @@ fn axes(piece: &Walk) -> Option<(Weave, usize, usize)> {
         let least = piece.axes[across].len.cast_signed();
         let is_packed =
             piece.axes[across].source == 1 && (least..=MAX_CHANNELS.cast_signed()).contains(&piece.axes[last].source);
-        is_packed.then_some((Weave::ToPlanes, last, across))
+        is_packed.then_some((ChannelDirection::ToPlanes, last, across))
     };
     let to_pixels = || {
         let along = last.checked_sub(1).filter(|_| is_short(last))?;
         let is_packed = piece.axes[along].source == 1 && piece.axes[along].target == piece.axes[last].len.cast_signed();
-        is_packed.then_some((Weave::ToPixels, along, last))
+        is_packed.then_some((ChannelDirection::ToPixels, along, last))
     };
     to_planes().or_else(to_pixels)
 }
 
-/// Strides and places that are to be whole items: all but those along planes, and between the channels of a pixel.
-fn places(piece: &Walk, weave: Weave, along: usize, across: usize) -> impl Iterator<Item = u64> {
-    let of_axis = move |(i, axis): (usize, &Axis)| {
-        let is_between = |side: Weave| i == across && weave == side;
-        let source = if is_between(Weave::ToPlanes) { 0 } else { axis.source.unsigned_abs() };
-        let target = if is_between(Weave::ToPixels) { 0 } else { axis.target.unsigned_abs() };
+/// The strides and offsets that have to be whole items: all but the strides along planes and between the channels of a
+/// pixel.
+fn item_offsets(
+    piece: &StridedCopy,
+    direction: ChannelDirection,
+    along: usize,
+    across: usize,
+) -> impl Iterator<Item = u64> {
+    let of_axis = move |(i, axis): (usize, &CopyAxis)| {
+        let is_between = |side: ChannelDirection| i == across && direction == side;
+        let source = if is_between(ChannelDirection::ToPlanes) { 0 } else { axis.source.unsigned_abs() };
+        let target = if is_between(ChannelDirection::ToPixels) { 0 } else { axis.target.unsigned_abs() };
         if i == along { [0; 2] } else { [source, target] }
     };
     piece.axes.iter().enumerate().flat_map(of_axis).chain([piece.source, piece.target])

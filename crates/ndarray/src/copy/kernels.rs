@@ -1,6 +1,7 @@
-//! [`CopyKernels`]: the copying kernels of a context, each built when it is first needed.
+//! [`LibraryKernels`]: the kernels that copy and convert elements, each built when it is first needed.
 //!
-//! Behind it stands the context's kernel cache, which knows kernels by their whole text; a copy asks too often for that.
+//! The context's kernel cache finds a kernel by its whole text, which would cost too much for each copy. So the kernels
+//! of this library are kept here as well, by the few numbers that their text is generated from.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,60 +13,63 @@ use vkarray_kernel::{Kernel, KernelCache, Source};
 use vkarray_shaders::library;
 
 use super::cast::Cast;
-use super::launch::Program;
-use super::machine::Machine;
+use super::dispatch::CopyKernel;
+use super::limits::CopyLimits;
 use crate::error::Result;
 
-/// A library kernel.
+/// Which kernel: everything that its text is generated from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Variant {
-    Copy(Program),
+pub(crate) enum LibraryKernel {
+    Copy(CopyKernel),
     Cast(Cast),
 }
 
-/// The library's kernels on one device.
-pub(crate) struct CopyKernels {
-    pub(crate) machine: Machine,
-    built: Mutex<HashMap<Variant, Kernel>>,
+/// The kernels that are built on one device, and the device's limits.
+pub(crate) struct LibraryKernels {
+    pub(crate) limits: CopyLimits,
+    built: Mutex<HashMap<LibraryKernel, Kernel>>,
 }
 
-impl CopyKernels {
+impl LibraryKernels {
     pub(crate) fn new(device: &DeviceInfo) -> Self {
-        Self { machine: Machine::new(device), built: Mutex::new(Rank::CopyKernels, HashMap::new()) }
+        Self { limits: CopyLimits::new(device), built: Mutex::new(Rank::CopyKernels, HashMap::new()) }
     }
 
-    /// The kernel, built by `cache` if this is the first call for it.
-    pub(crate) fn kernel(&self, cache: &Arc<KernelCache>, variant: Variant) -> Result<Kernel> {
+    /// The kernel, which `cache` builds at the first call.
+    pub(crate) fn kernel(&self, cache: &Arc<KernelCache>, which: LibraryKernel) -> Result<Kernel> {
         cache.check_process()?;
-        if let Some(kernel) = self.lock().get(&variant) {
+        if let Some(kernel) = self.lock().get(&which) {
             return Ok(kernel.clone());
         }
-        // Built outside the lock: two threads may build the same kernel, and the cache keeps the first.
-        let (name, text) = source(variant);
+        // Built outside the lock. If two threads build the same kernel, the first one is kept.
+        let (name, text) = source(which);
         let kernel = cache.kernel(Source::wgsl(text).named(name)).build()?;
-        Ok(self.lock().entry(variant).or_insert(kernel).clone())
+        Ok(self.lock().entry(which).or_insert(kernel).clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Variant, Kernel>> {
-        // No caller's code runs under the lock, and an insertion that panics leaves the map whole.
+    fn lock(&self) -> MutexGuard<'_, HashMap<LibraryKernel, Kernel>> {
+        // No code of the program runs under this lock.
         self.built.lock()
     }
 }
 
-fn source(variant: Variant) -> (&'static str, String) {
-    match variant {
-        Variant::Copy(Program::Strided { unit, group, lanes }) => {
+/// The name and the text of a kernel.
+fn source(which: LibraryKernel) -> (&'static str, String) {
+    match which {
+        LibraryKernel::Copy(CopyKernel::Strided { unit, group, lanes }) => {
             ("copy_strided.wgsl", library::copy_strided(unit, group, lanes))
         }
-        Variant::Copy(Program::Tile { unit, group, tile }) => ("copy_tile.wgsl", library::copy_tile(unit, group, tile)),
-        Variant::Copy(Program::Quads { group }) => ("copy_tile_quads.wgsl", library::copy_tile_quads(group)),
-        Variant::Copy(Program::Woven(woven)) => ("channels.wgsl", woven.text()),
-        Variant::Cast(cast) => ("cast.wgsl", cast.source()),
+        LibraryKernel::Copy(CopyKernel::Tile { unit, group, tile }) => {
+            ("copy_tile.wgsl", library::copy_tile(unit, group, tile))
+        }
+        LibraryKernel::Copy(CopyKernel::Quads { group }) => ("copy_tile_quads.wgsl", library::copy_tile_quads(group)),
+        LibraryKernel::Copy(CopyKernel::Channels(channels)) => ("channels.wgsl", channels.text()),
+        LibraryKernel::Cast(cast) => ("cast.wgsl", cast.source()),
     }
 }
 
-impl fmt::Debug for CopyKernels {
+impl fmt::Debug for LibraryKernels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CopyKernels").field("built", &self.lock().len()).finish_non_exhaustive()
+        f.debug_struct("LibraryKernels").field("built", &self.lock().len()).finish_non_exhaustive()
     }
 }

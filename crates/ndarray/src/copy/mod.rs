@@ -1,26 +1,35 @@
-//! Copies of elements between device layouts, whatever their strides.
+//! How elements are copied between two device layouts of any strides: plans in plain data, and the kernels they name.
 //!
-//! Decided in plain data, carried out in few lines: `walk.rs` (what is walked, in which unit), `plan.rs` (as a block, as
-//! regions or by kernels), `window.rs` (what one dispatch can take), `launch.rs` (one dispatch), `channels.rs` (between
-//! pixels and planes), `overlap.rs` (inside one block), `machine.rs` (what the device is like). Then `kernels.rs` and
-//! `run.rs` act, and `cast.rs` knows the kernels that convert. Why it is done so:
-//! `docs/decisions/011-how-arrays-are-copied.md`. What users call is in `assign.rs` and `transfer.rs`. Start at `walk.rs`.
+//! Nothing here records work: `context/copies.rs` carries plans out. In the order of a copy:
+//!
+//! | file | decides |
+//! |---|---|
+//! | `strided.rs` | which bytes go where: a copy with as few axes as possible, in units as large as possible |
+//! | `plan.rs` | whether the driver's copy of regions does it, or kernels; `within_block.rs`: inside one block |
+//! | `pieces.rs` | how a copy is cut so that one dispatch can do each piece |
+//! | `dispatch.rs` | which kernel copies a piece, and with which parameters; `channels.rs`: between interleaved and planar data |
+//! | `cast.rs` | the expression that converts an element to another type |
+//! | `limits.rs` | what the plans need to know of a device |
+//! | `kernels.rs` | keeps the kernels that are built |
+//!
+//! Start at `strided.rs`. The reasons are in `docs/decisions/011-how-arrays-are-copied.md`; the methods that users call
+//! are in `array/assign.rs`, `array/transfer.rs` and `array/astype.rs`.
 
 pub(crate) mod cast;
 mod channels;
+mod dispatch;
 mod kernels;
-mod launch;
-mod machine;
-mod overlap;
+mod limits;
+mod pieces;
 mod plan;
-mod walk;
-mod window;
+mod strided;
+mod within_block;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use kernels::{CopyKernels, Variant};
-pub(crate) use launch::Launch;
-pub(crate) use overlap::{Route, route};
-pub(crate) use plan::{Step, launches, plan};
-pub(crate) use walk::Walk;
+pub(crate) use dispatch::CopyDispatch;
+pub(crate) use kernels::{LibraryKernel, LibraryKernels};
+pub(crate) use plan::{CopyStep, dispatches, plan};
+pub(crate) use strided::StridedCopy;
+pub(crate) use within_block::{SameBlockCopy, plan_within_block};

@@ -1,64 +1,65 @@
-//! Decides how bytes are copied: as one block, as a few regions, or by kernels.
+//! Decides whether a copy is regions of `vkCmdCopyBuffer` or dispatches of kernels.
 //!
-//! Pure. A plan is a list of steps that touch different bytes of the target, in any order. What may share a block with
-//! what is decided in `overlap.rs`; `run.rs` carries steps out.
+//! A plan is a list of steps that write different bytes of the target and may run in any order. Copies inside one block
+//! are planned in `within_block.rs`, the next file to read; `context/copies.rs` carries steps out.
 
 use std::ops::Range;
 
 use vkarray_allocator::Region;
 
 use super::channels::split;
-use super::launch::Launch;
-use super::machine::Machine;
-use super::walk::{Axis, Walk, largest_unit};
+use super::dispatch::CopyDispatch;
+use super::limits::CopyLimits;
+use super::strided::{CopyAxis, StridedCopy, largest_unit};
 
 /// One command of a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// The driver's copy of regions.
+pub(crate) enum CopyStep {
+    /// A copy of regions by the driver.
     Regions(Vec<Region>),
-    /// A dispatch.
-    Launch(Box<Launch>),
+    /// A dispatch of a copying kernel.
+    Dispatch(Box<CopyDispatch>),
 }
 
-/// Plans a walk in bytes between two blocks, or inside one.
-pub(crate) fn plan(walk: Walk, machine: &Machine) -> Vec<Step> {
-    let run = walk.run_bytes();
-    let n_runs = walk.size() / run;
+/// Plans a copy in bytes whose source and target share none.
+pub(crate) fn plan(copy: StridedCopy, limits: &CopyLimits) -> Vec<CopyStep> {
+    let run = copy.run_bytes();
+    let n_runs = copy.size() / run;
     if n_runs == 1 {
-        return one_run(walk, machine);
+        return one_run(copy, limits);
     }
-    let (most, least_bytes) = machine.regions;
-    if n_runs <= most && run >= least_bytes && n_runs * run < machine.kernel_bytes {
-        return vec![Step::Regions(walk.regions())];
+    let (most, least_bytes) = limits.regions;
+    if n_runs <= most && run >= least_bytes && n_runs * run < limits.kernel_bytes {
+        return vec![CopyStep::Regions(copy.regions())];
     }
-    launches(walk.in_units(), machine)
+    dispatches(copy.in_units(), limits)
 }
 
-/// Plans a walk in units, by kernels alone.
-pub(crate) fn launches(walk: Walk, machine: &Machine) -> Vec<Step> {
-    let launch = |piece: &Walk| Step::Launch(Box::new(Launch::new(piece, machine)));
-    walk.pieces(machine).into_iter().flat_map(|piece| split(piece, machine)).map(|piece| launch(&piece)).collect()
+/// Plans a copy in units, with kernels alone.
+pub(crate) fn dispatches(copy: StridedCopy, limits: &CopyLimits) -> Vec<CopyStep> {
+    let pieces = copy.pieces(limits).into_iter().flat_map(|piece| split(piece, limits));
+    pieces.map(|piece| CopyStep::Dispatch(Box::new(CopyDispatch::new(&piece, limits)))).collect()
 }
 
-/// A large run goes by a kernel as far as its sides are aligned to each other, the rest as a region.
-fn one_run(walk: Walk, machine: &Machine) -> Vec<Step> {
-    let unit = largest_unit([walk.source, walk.target].into_iter());
-    let size = walk.run_bytes();
-    if size < machine.kernel_bytes.max(unit) || unit < 4 {
-        return vec![Step::Regions(walk.regions())];
+/// Plans a copy of contiguous bytes. A kernel copies a large run in the largest unit that both offsets allow; the bytes
+/// that are left are a region.
+fn one_run(copy: StridedCopy, limits: &CopyLimits) -> Vec<CopyStep> {
+    let unit = largest_unit([copy.source, copy.target].into_iter());
+    let size = copy.run_bytes();
+    if size < limits.kernel_bytes.max(unit) || unit < 4 {
+        return vec![CopyStep::Regions(copy.regions())];
     }
     let (body, tail) = (size / unit * unit, size % unit);
-    let whole = Walk { axes: [Axis { len: body, source: 1, target: 1 }].into_iter().collect(), ..walk };
+    let whole = StridedCopy { axes: [CopyAxis { len: body, source: 1, target: 1 }].into_iter().collect(), ..copy };
     let (source, target) = (whole.source + body, whole.target + body);
-    let mut steps = launches(whole.in_units(), machine);
+    let mut steps = dispatches(whole.in_units(), limits);
     if tail > 0 {
-        steps.push(Step::Regions(vec![Region { source, target, size: tail }]));
+        steps.push(CopyStep::Regions(vec![Region { source, target, size: tail }]));
     }
     steps
 }
 
-/// Whether two ranges share bytes.
-pub(crate) fn meet(a: &Range<u64>, b: &Range<u64>) -> bool {
+/// Whether two ranges of bytes overlap.
+pub(crate) fn ranges_overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
     a.start < b.end && b.start < a.end
 }

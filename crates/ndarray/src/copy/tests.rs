@@ -1,18 +1,18 @@
-//! Plans against a plain walk: every step is carried out on the host, word by word as the shaders do.
+//! Plans against a copy element by element: every step is executed on the host, unit by unit as the shaders do.
 //!
-//! The oracle is `Layout::offsets`, element by element. Machines are made up: one like a GPU, and one whose limits are
-//! so tight that small arrays are cut into windows.
+//! The oracle is `Layout::offsets`. The limits are made up: one set like a GPU's, and one so small that small arrays are cut
+//! into pieces.
 
-use vkarray_shaders::channels::{ChannelWords, Channels, Weave};
+use vkarray_shaders::channels::{ChannelDirection, ChannelWords, Channels};
 
-use super::channels::Woven;
-use super::launch::{Launch, Program};
-use super::machine::Machine;
-use super::plan::{Step, plan};
-use super::walk::Walk;
+use super::channels::ChannelKernel;
+use super::dispatch::{CopyDispatch, CopyKernel};
+use super::limits::CopyLimits;
+use super::plan::{CopyStep, plan};
+use super::strided::StridedCopy;
 use crate::layout::Layout;
 
-pub(super) const GPU: Machine = Machine {
+pub(super) const GPU: CopyLimits = CopyLimits {
     max_range: (1 << 32) - 16,
     alignment: 16,
     group: 256,
@@ -22,8 +22,8 @@ pub(super) const GPU: Machine = Machine {
     regions: (4, 1),
 };
 
-/// Windows of 64 bytes, workgroups of four, no regions.
-pub(super) const TINY: Machine = Machine {
+/// Bound ranges of 64 bytes, workgroups of four, no regions.
+pub(super) const TINY: CopyLimits = CopyLimits {
     max_range: 64,
     alignment: 16,
     group: 4,
@@ -33,120 +33,123 @@ pub(super) const TINY: Machine = Machine {
     regions: (0, 0),
 };
 
-/// An offset into a host's bytes.
+/// An offset into bytes on the host.
 pub(super) fn index(at: u64) -> usize {
     usize::try_from(at).unwrap()
 }
 
-/// Carries a launch out: every unit of its rows once, addressed as the shader addresses it.
-fn execute(launch: &Launch, source: &[u8], target: &mut [u8]) {
-    let (told, n_axes) = (&launch.told, launch.told.n_axes as usize);
-    let unit = match launch.program {
-        Program::Strided { unit, .. } | Program::Tile { unit, .. } => unit,
-        Program::Quads { .. } => 4,
-        Program::Woven(Woven::Items(channels)) => channels.unit_bytes,
-        Program::Woven(Woven::Words(channels)) => channels.unit_bytes,
+/// Executes a dispatch: copies every unit of its rows once, at the addresses that the shader computes.
+fn execute(dispatch: &CopyDispatch, source: &[u8], target: &mut [u8]) {
+    let (params, n_axes) = (&dispatch.params, dispatch.params.n_axes as usize);
+    let unit = match dispatch.kernel {
+        CopyKernel::Strided { unit, .. } | CopyKernel::Tile { unit, .. } => unit,
+        CopyKernel::Quads { .. } => 4,
+        CopyKernel::Channels(ChannelKernel::Items(channels)) => channels.unit_bytes,
+        CopyKernel::Channels(ChannelKernel::Words(channels)) => channels.unit_bytes,
     };
-    let lengths = &told.lengths[..n_axes];
+    let lengths = &params.lengths[..n_axes];
     let n_units: u32 = lengths.iter().product();
-    check_coverage(launch, n_units);
+    check_coverage(dispatch, n_units);
     for i in 0..n_units {
-        let (mut rest, mut from, mut to) = (i, told.source_base, told.target_base);
+        let (mut rest, mut from, mut to) = (i, params.source_base, params.target_base);
         for (axis, len) in lengths.iter().enumerate() {
             let at = rest % len;
             rest /= len;
-            from = from.wrapping_add(at.wrapping_mul(told.source_strides[axis]));
-            to = to.wrapping_add(at.wrapping_mul(told.target_strides[axis]));
+            from = from.wrapping_add(at.wrapping_mul(params.source_strides[axis]));
+            to = to.wrapping_add(at.wrapping_mul(params.target_strides[axis]));
         }
         let bytes = |window: &std::ops::Range<u64>, at: u32| {
             let start = window.start + u64::from(at) * u64::from(unit);
-            assert!(start + u64::from(unit) <= window.end, "outside the window: {launch:?}");
+            assert!(start + u64::from(unit) <= window.end, "outside the window: {dispatch:?}");
             index(start)..index(start + u64::from(unit))
         };
-        target[bytes(&launch.target, to)].copy_from_slice(&source[bytes(&launch.source, from)]);
+        target[bytes(&dispatch.target, to)].copy_from_slice(&source[bytes(&dispatch.source, from)]);
     }
 }
 
-/// Whether workgroups, rows and tiles make up for all units.
-fn check_coverage(launch: &Launch, n_units: u32) {
-    let told = &launch.told;
-    let n_groups = u64::from(launch.groups[0]) * u64::from(launch.groups[1]);
-    let axis = |i: usize| u64::from(told.lengths[i]);
-    let (rows, tiles) = (u64::from(told.n_rows), u64::from(told.n_tiles));
-    match launch.program {
-        Program::Strided { unit, group, lanes } if unit < 4 => {
-            assert_eq!(rows * u64::from(told.run_length), u64::from(n_units));
-            assert!(tiles * u64::from(lanes) * u64::from(4 / unit) >= u64::from(told.run_length + 4 / unit - 1));
+/// Checks that workgroups, rows and tiles cover all units.
+fn check_coverage(dispatch: &CopyDispatch, n_units: u32) {
+    let params = &dispatch.params;
+    let n_groups = u64::from(dispatch.groups[0]) * u64::from(dispatch.groups[1]);
+    let axis = |i: usize| u64::from(params.lengths[i]);
+    let (rows, tiles) = (u64::from(params.n_rows), u64::from(params.n_tiles));
+    match dispatch.kernel {
+        CopyKernel::Strided { unit, group, lanes } if unit < 4 => {
+            assert_eq!(rows * u64::from(params.run_length), u64::from(n_units));
+            assert!(tiles * u64::from(lanes) * u64::from(4 / unit) >= u64::from(params.run_length + 4 / unit - 1));
             assert!(n_groups * u64::from(group / lanes) >= rows * tiles);
         }
-        Program::Strided { group, lanes, .. } => {
+        CopyKernel::Strided { group, lanes, .. } => {
             assert_eq!(rows * axis(0), u64::from(n_units));
             assert!(tiles * u64::from(lanes) * 4 >= axis(0) && n_groups * u64::from(group / lanes) >= rows * tiles);
         }
-        Program::Tile { tile: [s, t], .. } => {
+        CopyKernel::Tile { tile: [s, t], .. } => {
             assert_eq!(rows * axis(0) * axis(1), u64::from(n_units));
             assert!(tiles * u64::from(t) >= axis(0));
             assert!(n_groups >= rows * tiles * axis(1).div_ceil(u64::from(s)));
-            assert_eq!(told.target_strides[0], 1, "words are put together along axis 0");
+            assert_eq!(params.target_strides[0], 1, "words are assembled along axis 0");
         }
-        Program::Woven(Woven::Items(channels)) => check_channels(launch, &channels, n_units),
-        Program::Woven(Woven::Words(channels)) => check_channel_words(launch, &channels, n_units),
-        Program::Quads { .. } => {
+        CopyKernel::Channels(ChannelKernel::Items(channels)) => check_channels(dispatch, &channels, n_units),
+        CopyKernel::Channels(ChannelKernel::Words(channels)) => check_channel_words(dispatch, &channels, n_units),
+        CopyKernel::Quads { .. } => {
             let edge = 64;
             assert_eq!(rows * axis(0) * axis(1), u64::from(n_units));
             assert!(tiles * edge >= axis(0) && n_groups >= rows * tiles * axis(1).div_ceil(edge));
-            // Every quad lies packed and aligned on both sides.
-            let n_axes = told.n_axes as usize;
+            // Each four words are contiguous and aligned on both sides.
+            let n_axes = params.n_axes as usize;
             let strides = |side: &[u32; 8], own: usize| (0..n_axes).filter(|i| *i != own).map(|i| side[i]).collect();
             let (source, target): (Vec<_>, Vec<_>) =
-                (strides(&told.source_strides, 1), strides(&told.target_strides, 0));
-            assert_eq!((told.source_strides[1], told.target_strides[0]), (1, 1));
-            let whole = [told.source_base, told.target_base, told.lengths[0], told.lengths[1]];
-            assert!(source.iter().chain(&target).chain(&whole).all(|n| n.is_multiple_of(4)), "{launch:?}");
-            assert!([&launch.source, &launch.target].iter().all(|window| window.end.is_multiple_of(16)), "{launch:?}");
+                (strides(&params.source_strides, 1), strides(&params.target_strides, 0));
+            assert_eq!((params.source_strides[1], params.target_strides[0]), (1, 1));
+            let whole = [params.source_base, params.target_base, params.lengths[0], params.lengths[1]];
+            assert!(source.iter().chain(&target).chain(&whole).all(|n| n.is_multiple_of(4)), "{dispatch:?}");
+            assert!(
+                [&dispatch.source, &dispatch.target].iter().all(|window| window.end.is_multiple_of(16)),
+                "{dispatch:?}"
+            );
         }
     }
 }
 
-/// Whether a launch between pixels and planes reads and writes whole aligned items, and all of them.
-fn check_channels(launch: &Launch, channels: &Channels, n_units: u32) {
-    let told = &launch.told;
-    let [along, across] = [told.lengths[0], told.lengths[1]];
-    let n_groups = launch.groups[0] * launch.groups[1];
-    assert_eq!(told.n_rows * along * across, n_units);
-    assert!(told.n_tiles * channels.lanes * channels.blocks * channels.item_units() >= along, "{launch:?}");
-    assert!(n_groups * (channels.group / channels.lanes) >= told.n_rows * told.n_tiles, "{launch:?}");
+/// Checks that a dispatch between pixels and planes reads and writes whole aligned items, and all of them.
+fn check_channels(dispatch: &CopyDispatch, channels: &Channels, n_units: u32) {
+    let params = &dispatch.params;
+    let [along, across] = [params.lengths[0], params.lengths[1]];
+    let n_groups = dispatch.groups[0] * dispatch.groups[1];
+    assert_eq!(params.n_rows * along * across, n_units);
+    assert!(params.n_tiles * channels.lanes * channels.blocks * channels.item_units() >= along, "{dispatch:?}");
+    assert!(n_groups * (channels.group / channels.lanes) >= params.n_rows * params.n_tiles, "{dispatch:?}");
     assert_eq!(channels.channels, across);
-    assert!(channels.shared_bytes() <= GPU.shared_bytes && channels.item_bytes >= channels.unit_bytes, "{launch:?}");
-    let (pixels, planes) = match channels.weave {
-        Weave::ToPlanes => (&told.source_strides, &told.target_strides),
-        Weave::ToPixels => (&told.target_strides, &told.source_strides),
+    assert!(channels.shared_bytes() <= GPU.shared_bytes && channels.item_bytes >= channels.unit_bytes, "{dispatch:?}");
+    let (pixels, planes) = match channels.direction {
+        ChannelDirection::ToPlanes => (&params.source_strides, &params.target_strides),
+        ChannelDirection::ToPixels => (&params.target_strides, &params.source_strides),
     };
-    assert_eq!((pixels[0], pixels[1], planes[0]), (across, 1, 1), "{launch:?}");
-    let outer = 2..told.n_axes as usize;
-    let units = [told.source_base, told.target_base, along, planes[1]].into_iter();
+    assert_eq!((pixels[0], pixels[1], planes[0]), (across, 1, 1), "{dispatch:?}");
+    let outer = 2..params.n_axes as usize;
+    let units = [params.source_base, params.target_base, along, planes[1]].into_iter();
     let mut units = units.chain(outer.flat_map(|axis| [pixels[axis], planes[axis]]));
-    assert!(units.all(|n| n.is_multiple_of(channels.item_units())), "{launch:?}");
+    assert!(units.all(|n| n.is_multiple_of(channels.item_units())), "{dispatch:?}");
 }
 
-/// Whether there are tiles for all words, wherever the first unit is in its own.
-fn check_channel_words(launch: &Launch, channels: &ChannelWords, n_units: u32) {
-    let told = &launch.told;
-    let [along, across] = [told.lengths[0], told.lengths[1]];
-    assert_eq!((told.n_rows * along * across, channels.channels), (n_units, across));
-    let (pixels, planes, units) = match channels.weave {
-        Weave::ToPlanes => (&told.source_strides, &told.target_strides, along),
-        Weave::ToPixels => (&told.target_strides, &told.source_strides, along * across),
+/// Checks that there are tiles for all words, wherever in its word the first unit lies.
+fn check_channel_words(dispatch: &CopyDispatch, channels: &ChannelWords, n_units: u32) {
+    let params = &dispatch.params;
+    let [along, across] = [params.lengths[0], params.lengths[1]];
+    assert_eq!((params.n_rows * along * across, channels.channels), (n_units, across));
+    let (pixels, planes, units) = match channels.direction {
+        ChannelDirection::ToPlanes => (&params.source_strides, &params.target_strides, along),
+        ChannelDirection::ToPixels => (&params.target_strides, &params.source_strides, along * across),
     };
-    assert_eq!((pixels[0], pixels[1], planes[0]), (channels.pixel, 1, 1), "{launch:?}");
+    assert_eq!((pixels[0], pixels[1], planes[0]), (channels.pixel, 1, 1), "{dispatch:?}");
     let words = (units + 2 * channels.word_units() - 2) / channels.word_units();
-    assert!(told.n_tiles * channels.tile_words >= words, "{launch:?}");
-    assert!(launch.groups[0] * launch.groups[1] >= told.n_rows * told.n_tiles, "{launch:?}");
-    assert!(channels.shared_bytes() <= GPU.shared_bytes, "{launch:?}");
+    assert!(params.n_tiles * channels.tile_words >= words, "{dispatch:?}");
+    assert!(dispatch.groups[0] * dispatch.groups[1] >= params.n_rows * params.n_tiles, "{dispatch:?}");
+    assert!(channels.shared_bytes() <= GPU.shared_bytes, "{dispatch:?}");
 }
 
-/// Copies by a plan and by the oracle, and compares every byte of the target.
-fn check(source: &Layout, target: &Layout, itemsize: usize, machine: &Machine) -> Vec<Step> {
+/// Copies with a plan and with the oracle, and compares every byte of the target.
+fn check(source: &Layout, target: &Layout, itemsize: usize, limits: &CopyLimits) -> Vec<CopyStep> {
     let bytes = |layout: &Layout| (layout.extent().end * itemsize).next_multiple_of(16);
     let source_bytes: Vec<u8> = (0..bytes(source)).map(|i| ((i * 7 + i / 251) % 256).to_le_bytes()[0]).collect();
     let mut found = vec![0xEE; bytes(target)];
@@ -154,20 +157,20 @@ fn check(source: &Layout, target: &Layout, itemsize: usize, machine: &Machine) -
     for (from, to) in source.offsets().zip(target.offsets()) {
         expected[to * itemsize..][..itemsize].copy_from_slice(&source_bytes[from * itemsize..][..itemsize]);
     }
-    let Some(walk) = Walk::new(source, target, itemsize).unwrap() else { return Vec::new() };
-    let steps = plan(walk, machine);
+    let Some(copy) = StridedCopy::new(source, target, itemsize).unwrap() else { return Vec::new() };
+    let steps = plan(copy, limits);
     for step in &steps {
         match step {
-            Step::Regions(regions) => regions.iter().for_each(|region| {
+            CopyStep::Regions(regions) => regions.iter().for_each(|region| {
                 let [from, to, size] = [region.source, region.target, region.size].map(index);
                 found[to..to + size].copy_from_slice(&source_bytes[from..from + size]);
             }),
-            Step::Launch(launch) => {
-                for window in [&launch.source, &launch.target] {
-                    assert!(window.start.is_multiple_of(machine.alignment), "{launch:?}");
-                    assert!(window.end - window.start <= machine.max_range, "{launch:?}");
+            CopyStep::Dispatch(dispatch) => {
+                for window in [&dispatch.source, &dispatch.target] {
+                    assert!(window.start.is_multiple_of(limits.alignment), "{dispatch:?}");
+                    assert!(window.end - window.start <= limits.max_range, "{dispatch:?}");
                 }
-                execute(launch, &source_bytes, &mut found);
+                execute(dispatch, &source_bytes, &mut found);
             }
         }
     }
@@ -175,7 +178,7 @@ fn check(source: &Layout, target: &Layout, itemsize: usize, machine: &Machine) -
     steps
 }
 
-/// Views of two axes: all orders, signs, steps and places that small numbers give.
+/// Views of two axes, with many orders, signs, steps and offsets.
 fn views(shape: [usize; 2]) -> Vec<Layout> {
     let mut views = Vec::new();
     let [m, n] = shape.map(|len| len as isize);
@@ -184,7 +187,7 @@ fn views(shape: [usize; 2]) -> Vec<Layout> {
             let strides = [outer * signs[0], inner * signs[1]];
             let reach = (0..2).map(|axis| (strides[axis] * (shape[axis] as isize - 1)).min(0)).sum::<isize>();
             views.extend(
-                [0, 1, 4].map(|place| Layout::with_strides(&shape, &strides, place + reach.unsigned_abs()).unwrap()),
+                [0, 1, 4].map(|offset| Layout::with_strides(&shape, &strides, offset + reach.unsigned_abs()).unwrap()),
             );
         }
     }
@@ -199,24 +202,24 @@ fn every_pair_of_small_views_is_copied() {
         for (n, source) in views.iter().enumerate() {
             let targets = views.iter().filter(|target| !target.has_internal_overlap());
             for target in targets.skip(n % step).step_by(step) {
-                for (itemsize, machine) in [(1, &TINY), (3, &GPU), (4, &TINY), (4, &GPU), (2, &GPU), (24, &TINY)] {
-                    check(source, target, itemsize, machine);
+                for (itemsize, limits) in [(1, &TINY), (3, &GPU), (4, &TINY), (4, &GPU), (2, &GPU), (24, &TINY)] {
+                    check(source, target, itemsize, limits);
                 }
             }
         }
     }
 }
 
-/// Pixels and planes of all sizes, at places that are aligned and not, with gaps and backwards.
+/// Pixels and planes of many sizes, at aligned and unaligned offsets, with gaps and reversed.
 #[test]
 fn pixels_and_planes_are_copied_to_each_other() {
     let stack = |shape: &[usize]| Layout::contiguous(shape, crate::Order::C).unwrap();
-    let mut n_woven = 0;
+    let mut n_channel_steps = 0;
     let parts = [[1, 259], [2, 64], [3, 101], [1, 7]];
     for (channels, [rows, columns]) in
         [2, 3, 4, 5, 8, 15, 16, 17].into_iter().flat_map(|channels| parts.map(|part| (channels, part)))
     {
-        let machines: &[(usize, &Machine)] = match columns {
+        let limits: &[(usize, &CopyLimits)] = match columns {
             7 => &[(1, &TINY), (2, &TINY), (4, &TINY), (1, &GPU)],
             _ => &[(1, &GPU), (2, &GPU), (4, &GPU), (8, &GPU), (16, &GPU)],
         };
@@ -227,25 +230,25 @@ fn pixels_and_planes_are_copied_to_each_other() {
             let planes = stack(&[channels, rows, wide]).slice(&crate::s![.., .., at as isize..end]).unwrap();
             let reversed = planes.slice(&crate::s![..;-1]).unwrap().transpose(Some(&[1, 2, 0])).unwrap();
             let planes = planes.transpose(Some(&[1, 2, 0])).unwrap();
-            for &(itemsize, machine) in machines {
+            for &(itemsize, limits) in limits {
                 for (source, target) in
                     [(&pixels, &planes), (&planes, &pixels), (&pixels, &reversed), (&reversed, &pixels)]
                 {
-                    let steps = check(source, target, itemsize, machine);
-                    n_woven += steps.iter().filter(|step| is_woven(step)).count();
+                    let steps = check(source, target, itemsize, limits);
+                    n_channel_steps += steps.iter().filter(|step| is_channel_step(step)).count();
                 }
             }
         }
     }
-    assert!(n_woven > 500, "{n_woven}");
+    assert!(n_channel_steps > 500, "{n_channel_steps}");
 }
 
-fn is_woven(step: &Step) -> bool {
-    matches!(step, Step::Launch(launch) if matches!(launch.program, Program::Woven(_)))
+fn is_channel_step(step: &CopyStep) -> bool {
+    matches!(step, CopyStep::Dispatch(dispatch) if matches!(dispatch.kernel, CopyKernel::Channels(_)))
 }
 
 #[test]
-fn many_axes_are_taken_apart() {
+fn axes_beyond_the_limit_become_dispatches() {
     let shape = [2_usize; 11];
     let source = Layout::contiguous(&shape, crate::Order::F).unwrap();
     // No two axes follow each other in both.
@@ -257,81 +260,94 @@ fn many_axes_are_taken_apart() {
 }
 
 #[test]
-fn each_kind_of_copy_goes_its_way() {
+fn the_kernel_follows_from_strides_and_sizes() {
     let matrix = |rows: usize, columns: usize| Layout::contiguous(&[rows, columns], crate::Order::C).unwrap();
-    let (image, turned) = (matrix(600, 40), matrix(40, 600).transpose(None).unwrap());
-    let (broad, broad_turned) = (matrix(600, 90), matrix(90, 600).transpose(None).unwrap());
+    let (image, transposed) = (matrix(600, 40), matrix(40, 600).transpose(None).unwrap());
+    let (broad, broad_transposed) = (matrix(600, 90), matrix(90, 600).transpose(None).unwrap());
     let sparse = matrix(600, 80).slice(&crate::s![.., ..;2]).unwrap();
     let crop = matrix(600, 80).slice(&crate::s![.., 8..48]).unwrap();
-    let (wide, wide_turned) = (matrix(128, 68), matrix(68, 128).transpose(None).unwrap());
-    let backwards = wide.slice(&crate::s![.., ..;-1]).unwrap();
-    let (uneven, uneven_turned) = (matrix(128, 70), matrix(70, 128).transpose(None).unwrap());
+    let (wide, wide_transposed) = (matrix(128, 68), matrix(68, 128).transpose(None).unwrap());
+    let reversed = wide.slice(&crate::s![.., ..;-1]).unwrap();
+    let (uneven, uneven_transposed) = (matrix(128, 70), matrix(70, 128).transpose(None).unwrap());
     let stack = |shape: &[usize]| Layout::contiguous(shape, crate::Order::C).unwrap();
-    let (stacked, stacked_turned) = (stack(&[3, 128, 68]), stack(&[3, 68, 128]).transpose(Some(&[0, 2, 1])).unwrap());
+    let (stacked, stacked_transposed) =
+        (stack(&[3, 128, 68]), stack(&[3, 68, 128]).transpose(Some(&[0, 2, 1])).unwrap());
     let (rows, rows_apart) = (matrix(9, 16_384), matrix(9, 16_400).slice(&crate::s![.., 8..16_392]).unwrap());
-    let bus = GPU.over_the_bus();
-    let cpu = Machine { kernel_bytes: u64::MAX, regions: (4096, 64), ..GPU };
-    let cases: &[Way<'_>] = &[
-        (&image, &image, 4, &GPU, "strided 16"), // Large and packed: a kernel of the widest unit.
-        (&image, &image, 4, &cpu, "1 region"),   // Not on a processor.
-        (&image, &image, 4, &bus, "1 region"),   // Nor over the bus.
-        (&rows, &rows_apart, 4, &bus, "9 regions"), // Nor rows that are long.
-        (&rows, &rows_apart, 4, &GPU, "strided 16"), // On a device they are short for that.
-        (&image, &crop, 4, &bus, "strided 16"),  // Short rows over the bus.
+    let bus = GPU.between_host_and_device();
+    let cpu = CopyLimits { kernel_bytes: u64::MAX, regions: (4096, 64), ..GPU };
+    let cases: &[PlanCase<'_>] = &[
+        (&image, &image, 4, &GPU, "strided 16"), // Large and contiguous: a kernel with the widest unit.
+        (&image, &image, 4, &cpu, "1 region"),   // On a CPU.
+        (&image, &image, 4, &bus, "1 region"),   // Between host and device.
+        (&rows, &rows_apart, 4, &bus, "9 regions"), // Long rows between host and device.
+        (&rows, &rows_apart, 4, &GPU, "strided 16"), // Long rows on the device.
+        (&image, &crop, 4, &bus, "strided 16"),  // Short rows between host and device.
         (&image, &crop, 4, &GPU, "strided 16"),  // Rows.
-        (&image, &crop, 4, &cpu, "600 regions"), // Rows, on a processor.
+        (&image, &crop, 4, &cpu, "600 regions"), // Rows on a CPU.
         (&image, &sparse, 4, &GPU, "strided 4"), // Scattered.
         (&sparse, &image, 1, &GPU, "strided 1"), // Gathered bytes.
-        (&broad, &broad_turned, 4, &GPU, "tile 4: 32 x 32"), // Transposed.
-        (&wide, &wide_turned, 4, &GPU, "quads"), // With a large tile's worth along both axes.
-        (&wide, &wide_turned, 8, &GPU, "tile 8: 32 x 32"), // Not of longer units.
-        (&backwards, &wide_turned, 4, &GPU, "tile 4: 32 x 32"), // Nor backwards.
-        (&uneven, &uneven_turned, 4, &GPU, "tile 4: 32 x 32"), // Nor where rows are no whole quads.
-        (&stacked, &stacked_turned, 4, &GPU, "quads"), // Many of them.
-        (&image, &turned, 16, &GPU, "tile 16: 32 x 16"), // As much workgroup memory as every device has.
-        (&broad, &broad_turned, 1, &GPU, "tile 1: 32 x 32"), // Transposed bytes.
+        (&broad, &broad_transposed, 4, &GPU, "tile 4: 32 x 32"), // Transposed.
+        (&wide, &wide_transposed, 4, &GPU, "quads"), // Both axes as long as a large tile.
+        (&wide, &wide_transposed, 8, &GPU, "tile 8: 32 x 32"), // Larger units.
+        (&reversed, &wide_transposed, 4, &GPU, "tile 4: 32 x 32"), // Reversed.
+        (&uneven, &uneven_transposed, 4, &GPU, "tile 4: 32 x 32"), // Rows that are not whole quads.
+        (&stacked, &stacked_transposed, 4, &GPU, "quads"), // Many of them.
+        (&image, &transposed, 16, &GPU, "tile 16: 32 x 16"), // As much workgroup memory as every device has.
+        (&broad, &broad_transposed, 1, &GPU, "tile 1: 32 x 32"), // Transposed bytes.
     ];
-    assert_ways(cases);
+    assert_plans(cases);
 }
 
 #[test]
-fn pixels_and_planes_go_their_way() {
+fn the_channel_kernel_follows_from_strides_and_sizes() {
     let pixels = |n: usize, channels: usize| Layout::contiguous(&[n, channels], crate::Order::C).unwrap();
     let planes = |n: usize, channels: usize| pixels(channels, n).transpose(None).unwrap();
     let three_of_four = pixels(6000, 4).slice(&crate::s![.., ..3]).unwrap();
-    let backwards = pixels(6000, 4).slice(&crate::s![.., ..;-1]).unwrap();
-    assert_ways(&[
+    let reversed = pixels(6000, 4).slice(&crate::s![.., ..;-1]).unwrap();
+    assert_plans(&[
         (&pixels(6000, 4), &planes(6000, 4), 1, &GPU, "ToPlanes 4 x 1, 16 at a time"),
         (&planes(6000, 4), &pixels(6000, 4), 1, &GPU, "ToPixels 4 x 1, 16 at a time"),
-        (&backwards, &planes(6000, 4), 1, &GPU, "ToPlanes 4 x 1, 16 at a time"), // BGR.
-        (&pixels(600, 40), &planes(600, 40), 4, &GPU, "ToPlanes 40 x 4, 4 at a time"), // As many as registers hold.
-        (&pixels(600, 65), &planes(600, 65), 4, &GPU, "tile 4: 32 x 32"),        // More.
-        (&pixels(6001, 4), &planes(6001, 4), 1, &GPU, "ToPlanes 4 of 4 x 1, by words"), // Planes that begin anywhere.
+        (&reversed, &planes(6000, 4), 1, &GPU, "ToPlanes 4 x 1, 16 at a time"), // BGR.
+        (&pixels(600, 40), &planes(600, 40), 4, &GPU, "ToPlanes 40 x 4, 4 at a time"), // The most channels.
+        (&pixels(600, 65), &planes(600, 65), 4, &GPU, "tile 4: 32 x 32"),       // One more.
+        (&pixels(6001, 4), &planes(6001, 4), 1, &GPU, "ToPlanes 4 of 4 x 1, by words"), // Planes that start at any byte.
         (&planes(6001, 4), &pixels(6001, 4), 1, &GPU, "ToPixels 4 of 4 x 1, by words"),
-        (&pixels(6001, 4), &planes(6001, 4), 4, &GPU, "ToPlanes 4 x 4, 4 at a time"), // Of words that is no matter.
+        (&pixels(6001, 4), &planes(6001, 4), 4, &GPU, "ToPlanes 4 x 4, 4 at a time"), // Units of a word.
         (&three_of_four, &planes(6000, 3), 1, &GPU, "ToPlanes 3 of 4 x 1, by words"), // RGB of RGBA.
-        (&pixels(6002, 4), &planes(6002, 4), 1, &GPU, "ToPlanes 4 of 4 x 1, by words"), // Half a word apart.
-        (&pixels(60, 4), &planes(60, 4), 1, &GPU, "tile 1: 4 x 256"),                 // Too few of them.
+        (&pixels(6002, 4), &planes(6002, 4), 1, &GPU, "ToPlanes 4 of 4 x 1, by words"), // Planes that start in the middle of a word.
+        (&pixels(60, 4), &planes(60, 4), 1, &GPU, "tile 1: 4 x 256"),                   // Too few pixels.
     ]);
 }
 
-/// Source, target, item size, machine, what is done.
-type Way<'a> = (&'a Layout, &'a Layout, usize, &'a Machine, &'a str);
+/// Source, target, element size, limits, expected steps.
+type PlanCase<'a> = (&'a Layout, &'a Layout, usize, &'a CopyLimits, &'a str);
 
-fn assert_ways(cases: &[Way<'_>]) {
-    for &(source, target, itemsize, machine, expected) in cases {
-        let done = match check(source, target, itemsize, machine).as_slice() {
-            [Step::Regions(regions)] if regions.len() == 1 => "1 region".to_owned(),
-            [Step::Regions(regions)] => format!("{} regions", regions.len()),
-            [Step::Launch(launch)] => match launch.program {
-                Program::Strided { unit, .. } => format!("strided {unit}"),
-                Program::Tile { unit, tile: [s, t], .. } => format!("tile {unit}: {s} x {t}"),
-                Program::Quads { .. } => "quads".to_owned(),
-                Program::Woven(Woven::Items(Channels { weave, unit_bytes, item_bytes, channels, .. })) => {
-                    format!("{weave:?} {channels} x {unit_bytes}, {item_bytes} at a time")
+fn assert_plans(cases: &[PlanCase<'_>]) {
+    for &(source, target, itemsize, limits, expected) in cases {
+        let done = match check(source, target, itemsize, limits).as_slice() {
+            [CopyStep::Regions(regions)] if regions.len() == 1 => "1 region".to_owned(),
+            [CopyStep::Regions(regions)] => format!("{} regions", regions.len()),
+            [CopyStep::Dispatch(dispatch)] => match dispatch.kernel {
+                CopyKernel::Strided { unit, .. } => format!("strided {unit}"),
+                CopyKernel::Tile { unit, tile: [s, t], .. } => format!("tile {unit}: {s} x {t}"),
+                CopyKernel::Quads { .. } => "quads".to_owned(),
+                CopyKernel::Channels(ChannelKernel::Items(Channels {
+                    direction,
+                    unit_bytes,
+                    item_bytes,
+                    channels,
+                    ..
+                })) => {
+                    format!("{direction:?} {channels} x {unit_bytes}, {item_bytes} at a time")
                 }
-                Program::Woven(Woven::Words(ChannelWords { weave, unit_bytes, channels, pixel, .. })) => {
-                    format!("{weave:?} {channels} of {pixel} x {unit_bytes}, by words")
+                CopyKernel::Channels(ChannelKernel::Words(ChannelWords {
+                    direction,
+                    unit_bytes,
+                    channels,
+                    pixel,
+                    ..
+                })) => {
+                    format!("{direction:?} {channels} of {pixel} x {unit_bytes}, by words")
                 }
             },
             steps => format!("{} steps", steps.len()),
@@ -341,10 +357,10 @@ fn assert_ways(cases: &[Way<'_>]) {
 }
 
 #[test]
-fn a_run_that_is_no_whole_number_of_units_has_a_tail() {
+fn contiguous_bytes_that_are_not_whole_units_have_a_tail() {
     let (source, target) =
         (Layout::with_strides(&[1003], &[1], 16).unwrap(), Layout::with_strides(&[1003], &[1], 0).unwrap());
     let steps = check(&source, &target, 1, &GPU);
-    let [Step::Launch(launch), Step::Regions(tail)] = steps.as_slice() else { panic!("{steps:?}") };
-    assert_eq!((launch.told.lengths[0], tail[0].size), (62, 11));
+    let [CopyStep::Dispatch(dispatch), CopyStep::Regions(tail)] = steps.as_slice() else { panic!("{steps:?}") };
+    assert_eq!((dispatch.params.lengths[0], tail[0].size), (62, 11));
 }

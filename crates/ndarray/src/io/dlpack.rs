@@ -1,8 +1,8 @@
 //! DLPack: arrays to and from libraries of other languages.
 //!
-//! Which numbers describe an element type is decided here; pointers and ownership are the allocator's `dlpack.rs`.
-//! Only tensors in the host's memory are taken: what a Vulkan tensor's pointer means, and when its elements are there,
-//! DLPack does not say. In one process [`AsDeviceArray`](super::AsDeviceArray) says both.
+//! Here element types and layouts are translated; pointers and ownership are in the allocator crate's `dlpack.rs`. Only
+//! tensors in host memory are accepted, because DLPack does not define what the pointer of a Vulkan tensor is, nor when its
+//! elements are written. Within a process [`AsDeviceArray`](super::AsDeviceArray) defines both.
 
 use vkarray_allocator::{HostTensor, Tensor, TensorShape, tensor_of_bytes};
 use vkarray_kernel::{DType, Element};
@@ -13,8 +13,8 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::layout::Layout;
 
-/// Element types in DLPack's numbers: what kind of number, and how many bits.
-const KINDS: &[(DType, u8, u8)] = &[
+/// Element types with DLPack's type code and number of bits.
+const TYPE_CODES: &[(DType, u8, u8)] = &[
     (DType::I8, 0, 8),
     (DType::I16, 0, 16),
     (DType::I32, 0, 32),
@@ -33,10 +33,10 @@ const KINDS: &[(DType, u8, u8)] = &[
 ];
 
 impl<T: Element> DeviceNDArray<T> {
-    /// Shows the array as a DLPack tensor of the Vulkan kind, without a copy. Returns at once.
+    /// Makes a DLPack tensor of device type Vulkan that shares the array's memory. Returns at once.
     ///
-    /// The tensor's data is the `VkBuffer`, its offset where the array begins; it keeps the array alive. When the
-    /// elements are there, [`device_array_interface`](super::AsDeviceArray::device_array_interface) says.
+    /// The tensor's data pointer is the `VkBuffer` and its offset is that of the array. It keeps the array alive. Take from
+    /// [`device_array_interface`](super::AsDeviceArray::device_array_interface) when the elements are written.
     ///
     /// # Errors
     ///
@@ -45,14 +45,14 @@ impl<T: Element> DeviceNDArray<T> {
         Ok(self.block().to_vulkan_tensor(&self.tensor_shape()?, self.clone())?)
     }
 
-    /// Shows the array as a DLPack tensor in the host's memory. Blocks until the elements are there.
+    /// Makes a DLPack tensor in host memory. Blocks until the elements are written.
     ///
-    /// Where the host addresses the array's memory, and it is coherent, the tensor is that memory and keeps the array
-    /// alive; whoever uses the tensor sees to it that the device does not write it meanwhile. Else it is a copy, read-only.
+    /// Where the array is in coherent memory that the host addresses, the tensor shares it and keeps the array alive; the
+    /// user of the tensor must not read it while the device writes it. Otherwise the tensor is a read-only copy.
     ///
     /// # Errors
     ///
-    /// [`InterfaceError::NoTensor`] for records; as [`DeviceNDArray::copy_to_host`].
+    /// [`InterfaceError::NoTensor`] for records; those of [`DeviceNDArray::copy_to_host`].
     pub fn to_dlpack_host(&self) -> Result<Tensor>
     where
         T: Send,
@@ -69,7 +69,7 @@ impl<T: Element> DeviceNDArray<T> {
     }
 
     fn tensor_shape(&self) -> Result<TensorShape> {
-        let kind = KINDS.iter().find(|row| row.0 == DType::of::<T>());
+        let kind = TYPE_CODES.iter().find(|row| row.0 == DType::of::<T>());
         let &(_, code, bits) = kind.ok_or(InterfaceError::NoTensor { dtype: DType::of::<T>() })?;
         Ok(TensorShape {
             shape: self.shape().iter().map(|&len| len as i64).collect(),
@@ -82,7 +82,7 @@ impl<T: Element> DeviceNDArray<T> {
     }
 }
 
-/// Host elements, as bytes.
+/// Elements on the host, as bytes.
 struct Elements<T>(Vec<T>);
 
 impl<T: Element> AsRef<[u8]> for Elements<T> {
@@ -92,16 +92,16 @@ impl<T: Element> AsRef<[u8]> for Elements<T> {
 }
 
 impl Context {
-    /// Copies a DLPack tensor in the host's memory to a new array in C order, on the default stream. Returns when the
-    /// tensor has been read.
+    /// Copies a DLPack tensor in host memory to a new array in C order, on the default stream. Returns when the tensor has
+    /// been read.
     ///
     /// # Errors
     ///
-    /// [`Error::Interface`](crate::Error::Interface) if its elements are not `T`s or its layout cannot be; else as
+    /// [`Error::Interface`](crate::Error::Interface) if its elements are not of type `T` or its layout is invalid; those of
     /// [`Context::to_device`].
     pub fn dlpack_to_device<T: Element>(&self, tensor: &HostTensor) -> Result<DeviceNDArray<T>> {
-        let says = tensor.shape();
-        let layout = tensor_layout(says, DType::of::<T>())?;
+        let described = tensor.shape();
+        let layout = tensor_layout(described, DType::of::<T>())?;
         let bytes = tensor.bytes();
         let element = |offset: usize| bytemuck::pod_read_unaligned(&bytes[offset * size_of::<T>()..][..size_of::<T>()]);
         let values: Vec<T> = layout.offsets().map(element).collect();
@@ -110,20 +110,20 @@ impl Context {
     }
 }
 
-/// The layout of a tensor of `wanted`, in elements. Decides in plain numbers.
-fn tensor_layout(says: &TensorShape, wanted: DType) -> std::result::Result<Layout, InterfaceError> {
-    let found = KINDS.iter().find(|&&(_, code, bits)| (code, bits) == (says.code, says.bits));
+/// The layout of a tensor, in elements of `wanted`.
+fn tensor_layout(described: &TensorShape, wanted: DType) -> std::result::Result<Layout, InterfaceError> {
+    let found = TYPE_CODES.iter().find(|&&(_, code, bits)| (code, bits) == (described.code, described.bits));
     if found.map(|row| row.0) != Some(wanted) {
         let typestr = found.map_or_else(
-            || format!("DLPack's kind {} of {} bits", says.code, says.bits),
+            || format!("DLPack's type code {} of {} bits", described.code, described.bits),
             |(dtype, ..)| dtype.to_string(),
         );
         return Err(InterfaceError::DType { typestr, wanted });
     }
-    let offset = elements(i128::from(says.offset), wanted.itemsize())?;
+    let offset = elements(i128::from(described.offset), wanted.itemsize())?;
     let too_large = |value: &i64| InterfaceError::Misaligned { bytes: i128::from(*value), itemsize: 1 };
-    let lens = says.shape.iter().map(|len| usize::try_from(*len).map_err(|_| too_large(len)));
-    let strides = says.strides.iter().map(|stride| isize::try_from(*stride).map_err(|_| too_large(stride)));
+    let lens = described.shape.iter().map(|len| usize::try_from(*len).map_err(|_| too_large(len)));
+    let strides = described.strides.iter().map(|stride| isize::try_from(*stride).map_err(|_| too_large(stride)));
     let (lens, strides): (Vec<usize>, Vec<isize>) =
         (lens.collect::<std::result::Result<_, _>>()?, strides.collect::<std::result::Result<_, _>>()?);
     Ok(Layout::with_strides(&lens, &strides, offset.cast_unsigned())?)
@@ -134,27 +134,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_has_one_description() {
-        for (at, &(dtype, code, bits)) in KINDS.iter().enumerate() {
+    fn every_type_of_number_has_one_type_code() {
+        for (at, &(dtype, code, bits)) in TYPE_CODES.iter().enumerate() {
             assert_eq!(dtype.itemsize() * 8, u32::from(bits), "{dtype}");
-            assert!(KINDS[..at].iter().all(|row| row.0 != dtype && (row.1, row.2) != (code, bits)), "{dtype}");
+            assert!(TYPE_CODES[..at].iter().all(|row| row.0 != dtype && (row.1, row.2) != (code, bits)), "{dtype}");
         }
     }
 
     #[test]
     fn tensors_are_layouts_of_their_own_elements() {
-        let says =
+        let described =
             TensorShape { shape: vec![4, 3], strides: vec![-1, 4], code: 2, bits: 32, offset: 12, read_only: false };
-        let layout = tensor_layout(&says, DType::F32).unwrap();
+        let layout = tensor_layout(&described, DType::F32).unwrap();
         assert_eq!((layout.shape(), layout.strides(), layout.offset()), (&[4, 3][..], &[-1, 4][..], 3));
-        let error = tensor_layout(&says, DType::I32).unwrap_err();
+        let error = tensor_layout(&described, DType::I32).unwrap_err();
         assert_eq!(error.to_string(), "the array's elements are `f32`, not i32");
-        let float8 = TensorShape { code: 10, bits: 8, ..says.clone() };
+        let float8 = TensorShape { code: 10, bits: 8, ..described.clone() };
         let error = tensor_layout(&float8, DType::U8).unwrap_err();
-        assert_eq!(error.to_string(), "the array's elements are `DLPack's kind 10 of 8 bits`, not u8");
-        let before = TensorShape { offset: 8, ..says.clone() };
+        assert_eq!(error.to_string(), "the array's elements are `DLPack's type code 10 of 8 bits`, not u8");
+        let before = TensorShape { offset: 8, ..described.clone() };
         assert!(matches!(tensor_layout(&before, DType::F32), Err(InterfaceError::Layout(_))));
-        let askew = TensorShape { offset: 13, ..says };
-        assert!(matches!(tensor_layout(&askew, DType::F32), Err(InterfaceError::Misaligned { .. })));
+        let misaligned = TensorShape { offset: 13, ..described };
+        assert!(matches!(tensor_layout(&misaligned, DType::F32), Err(InterfaceError::Misaligned { .. })));
     }
 }

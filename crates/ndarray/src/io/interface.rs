@@ -1,10 +1,9 @@
-//! `DeviceArrayInterface`: an array on a device, described in plain data, and arrays made from such descriptions.
+//! [`DeviceArrayInterface`]: a description of an array on a device in plain data, and arrays made from such descriptions.
 //!
-//! The semantics are those of version 3 of the CUDA Array Interface, without what its users trip over: strides are left
-//! out only where the array is dense, whatever its broadcast axes; the read-only flag is kept; the consumer keeps the
-//! owner alive; and nobody waits on the host, since readiness is a point on a timeline. Whether a description fits its
-//! memory is decided by [`DeviceArrayInterface::layout`], in plain data. The DLPack way out
-//! and in is `interface/dlpack.rs`; files are `file.rs`.
+//! It means what version 3 of the CUDA Array Interface means, with its known problems avoided: strides are left out only
+//! where the elements are contiguous in C order, the read-only flag is kept, the consumer keeps the owner alive, and no one
+//! waits on the host, because the description names the point of a timeline at which the elements are written.
+//! [`DeviceArrayInterface::layout`] decides whether a description fits its memory. DLPack is in `dlpack.rs`.
 
 use std::sync::Arc;
 
@@ -18,19 +17,19 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::layout::{Layout, LayoutError, Order};
 
-/// The version of the description.
+/// The version of the description that is written and accepted.
 const VERSION: u32 = 3;
 
 /// An array on a device, in plain data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceArrayInterface {
-    /// Elements on each axis.
+    /// The length of each axis.
     pub shape: Vec<usize>,
     /// The element type as a NumPy type string, such as `<f4`.
     pub typestr: String,
-    /// From an element to the next on each axis, in bytes; `None` where the elements are dense in C order.
+    /// The stride of each axis in bytes; `None` where the elements are contiguous in C order.
     pub strides: Option<Vec<isize>>,
-    /// Where the first element lies in the memory, in bytes.
+    /// Offset of the first element in the memory, in bytes.
     pub offset: u64,
     /// The memory.
     pub memory: MemoryHandle,
@@ -38,67 +37,67 @@ pub struct DeviceArrayInterface {
     pub read_only: bool,
     /// The version of this description: 3.
     pub version: u32,
-    /// When the elements are there; `None` where they are already.
+    /// When the elements are written; `None` where they are already.
     pub ready: Option<ReadyPoint>,
 }
 
-/// Memory on a device, by numbers. They mean something only in the process that made them, while the memory lives.
+/// Memory on a device, as numbers that are valid only in the process that made them and while the memory exists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryHandle {
     /// The device's UUID.
     pub device: String,
-    /// The `VkBuffer`; 0 where there are no elements.
+    /// The `VkBuffer`; 0 for an array without elements.
     pub buffer: u64,
     /// Its size in bytes.
     pub nbytes: u64,
 }
 
-/// A moment in a device's work, by numbers.
+/// A point of a timeline semaphore, as numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadyPoint {
-    /// The `VkSemaphore`, a timeline.
+    /// The `VkSemaphore`, a timeline semaphore.
     pub semaphore: u64,
     /// The value it reaches.
     pub value: u64,
 }
 
-/// Why a description is no array. Offsets and sizes are bytes.
+/// Why a description is refused. Offsets and sizes are bytes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
 pub enum InterfaceError {
-    /// Another version.
-    #[error("the description is of version {given}, version {VERSION} is understood")]
+    /// Another version of the description.
+    #[error("the description has version {given}, only version {VERSION} is supported")]
     Version { given: u32 },
-    /// Other elements than asked for.
+    /// Elements of another type than asked for.
     #[error("the array's elements are `{typestr}`, not {wanted}")]
     DType { typestr: String, wanted: DType },
-    /// Memory of another device, or other memory than the one that came with it.
-    #[error("the description names buffer {named:#x} of device {device}, which is not the memory that came with it")]
+    /// The description names memory of another device, or other memory than that of the object.
+    #[error("the description names buffer {named:#x} of device {device}, which is not the memory of the object")]
     OtherMemory { named: u64, device: String },
     /// The memory belongs to a device that was opened separately.
-    #[error("the array lies on {array} and the context on {context}: they were opened separately")]
+    #[error("the array is on {array} and the context on {context}: they were opened separately")]
     ForeignDevice { array: String, context: String },
-    /// An offset or a stride that is no whole number of elements.
-    #[error("{bytes} bytes are no whole number of elements of {itemsize} bytes")]
+    /// An offset or a stride that is not a multiple of the element size.
+    #[error("an offset or stride of {bytes} bytes is not a multiple of the element size of {itemsize} bytes")]
     Misaligned { bytes: i128, itemsize: u32 },
     /// Elements outside the memory.
-    #[error("the array's elements end at byte {end}, its memory at byte {size}")]
+    #[error("the array's elements end at byte {end}, but its memory has {size} bytes")]
     OutOfBounds { end: u64, size: u64 },
-    /// Elements that DLPack has no description for.
+    /// Elements of a type that DLPack cannot describe.
     #[error("DLPack cannot describe elements of {dtype}")]
     NoTensor { dtype: DType },
-    /// A shape that cannot be.
+    /// A shape, strides or an offset that no layout can have.
     #[error(transparent)]
     Layout(#[from] LayoutError),
 }
 
 impl DeviceArrayInterface {
-    /// The layout it describes, in elements of `wanted`, in memory of `size` bytes.
+    /// The layout that it describes, in elements of `wanted`, checked against memory of `size` bytes.
     ///
     /// # Errors
     ///
-    /// [`InterfaceError`], but for questions about memory and devices.
+    /// Those of [`InterfaceError`] that concern the version, the element type and the layout.
     pub fn layout(&self, wanted: DType, size: u64) -> std::result::Result<Layout, InterfaceError> {
         if self.version != VERSION {
             return Err(InterfaceError::Version { given: self.version });
@@ -125,7 +124,7 @@ impl DeviceArrayInterface {
     }
 }
 
-/// A count of bytes as a count of elements.
+/// Converts a number of bytes to a number of elements.
 pub(super) fn elements(bytes: i128, itemsize: u32) -> std::result::Result<isize, InterfaceError> {
     let misaligned = InterfaceError::Misaligned { bytes, itemsize };
     if bytes % i128::from(itemsize) != 0 {
@@ -134,22 +133,22 @@ pub(super) fn elements(bytes: i128, itemsize: u32) -> std::result::Result<isize,
     isize::try_from(bytes / i128::from(itemsize)).map_err(|_| misaligned)
 }
 
-/// Something that has an array on a device to show: arrays of this library, and others' that lie in its memory.
+/// An object with an array on a device: arrays of this library, and arrays of other libraries in memory of this one.
 ///
-/// An implementation may be wrong without harm: [`Context::as_device_array`] calls each method once, and compares the
-/// description with the memory that came with it.
+/// A wrong implementation cannot cause undefined behaviour: [`Context::as_device_array`] calls each method once, and
+/// compares the description with the memory.
 pub trait AsDeviceArray {
     /// Describes the array.
     ///
     /// # Errors
     ///
-    /// Those of sending work that the array waits for.
+    /// Those of submitting the work that writes the array.
     fn device_array_interface(&self) -> Result<DeviceArrayInterface>;
 
-    /// The memory it lies in.
+    /// The memory of the array.
     fn memory(&self) -> &Arc<Block>;
 
-    /// When its elements are there, if that is known to nobody but its owner: work of the runtime is known already.
+    /// When its elements are written, if work outside this library writes them. Work of this library is tracked already.
     fn ready(&self) -> Option<Point> {
         None
     }
@@ -169,7 +168,7 @@ impl<A: AsDeviceArray + ?Sized> AsDeviceArray for Arc<A> {
     }
 }
 
-/// The point covers all work that was asked for on the array's memory, whatever its streams.
+/// The point in the description covers all work on the array's memory that was recorded before, on all streams.
 impl<T: Element> AsDeviceArray for DeviceNDArray<T> {
     fn device_array_interface(&self) -> Result<DeviceArrayInterface> {
         let itemsize = isize::try_from(size_of::<T>()).expect("an element is small");
@@ -206,15 +205,15 @@ impl Context {
         dtype.is_some_and(|(dtype, _)| self.check_interface(object.memory(), &interface, dtype).is_ok())
     }
 
-    /// Takes somebody's array as one of this library's: the same memory, nothing copied. Returns at once.
+    /// Makes an array of the memory that `object` describes, without a copy. Returns at once.
     ///
-    /// The array and its views keep `object` alive, cannot be written if it is read-only, and all work on its memory
-    /// that comes later waits, on the device, until it is ready.
+    /// The array and its views keep `object` alive. They are read-only if the description is. Later work on the memory
+    /// waits, on the device, until the elements are written.
     ///
     /// # Errors
     ///
-    /// [`Error::Interface`](crate::Error::Interface) if the description is not of a `T` array in that memory on this
-    /// context's device; those of [`AsDeviceArray::device_array_interface`], and of recording the wait.
+    /// [`Error::Interface`](crate::Error::Interface) if the description is not that of an array of `T` in that memory on
+    /// this context's device; those of [`AsDeviceArray::device_array_interface`], and of recording the wait.
     #[doc(alias = "as_cuda_array")]
     pub fn as_device_array<T, A>(&self, object: A) -> Result<DeviceNDArray<T>>
     where
@@ -222,7 +221,7 @@ impl Context {
         A: AsDeviceArray + Send + Sync + 'static,
     {
         let interface = object.device_array_interface()?;
-        // Called once: a second call may return another block.
+        // Called once, because a second call may return another block.
         let memory = Arc::clone(object.memory());
         let layout = self.check_interface(&memory, &interface, DType::of::<T>())?;
         if let Some(point) = object.ready() {
@@ -263,16 +262,16 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_are_held_against_the_memory() {
+    fn descriptions_are_checked_against_the_memory() {
         use InterfaceError::{Misaligned, OutOfBounds};
         type Case<'a> = (&'a [usize], Option<&'a [isize]>, u64, std::result::Result<&'a [isize], InterfaceError>);
         let cases: &[Case<'_>] = &[
             // Shape, strides and offset in bytes; strides in elements, in 96 bytes.
             (&[4, 6], None, 0, Ok(&[6, 1])),
             (&[4, 3], Some(&[24, 8]), 4, Ok(&[6, 2])),
-            (&[4, 3], Some(&[0, 8]), 72, Ok(&[0, 2])), // Repeated: few bytes, many elements.
+            (&[4, 3], Some(&[0, 8]), 72, Ok(&[0, 2])), // Repeated elements.
             (&[4, 6], Some(&[24, -4]), 20, Ok(&[6, -1])),
-            (&[0, 6], None, 96, Ok(&[0, 0])), // Nothing, at the end.
+            (&[0, 6], None, 96, Ok(&[0, 0])), // No elements, at the end.
             (&[0], None, 100, Err(OutOfBounds { end: 100, size: 96 })),
             (&[25], None, 0, Err(OutOfBounds { end: 100, size: 96 })),
             (&[4, 6], None, 4, Err(OutOfBounds { end: 100, size: 96 })),
@@ -284,7 +283,7 @@ mod tests {
             assert_eq!(layout.as_ref().map(Layout::strides), expected.as_ref().copied(), "{shape:?} {strides:?}");
         }
         let refused = [
-            described(&[4], Some(&[-4]), 4), // Begins before the memory.
+            described(&[4], Some(&[-4]), 4), // Starts before the memory.
             described(&[4], Some(&[4, 4]), 0),
             described(&[usize::MAX, 2], None, 0),
             described(&[1 << 40, 1 << 40], Some(&[0, 0]), 0),

@@ -1,7 +1,6 @@
-//! Arrays through serde, by copying: in the form the `ndarray` crate gives host arrays, so that either reads the other.
+//! Arrays through serde, with the feature `serde`. The form is that of the `ndarray` crate, so that each reads the other's.
 //!
-//! Only with the feature `serde`. Reading needs a context to make the array in, so it is a seed:
-//! [`Context::array_seed`]. Files of numbers are better served by `file.rs`.
+//! Deserializing needs a context in which the array is created, so it is a seed: [`Context::array_seed`].
 
 use std::marker::PhantomData;
 
@@ -14,14 +13,14 @@ use vkarray_kernel::Element;
 use crate::array::DeviceNDArray;
 use crate::context::Context;
 
-/// Copies the array to the host, which blocks, and writes it as the `ndarray` crate does.
+/// Copies the array to the host, which blocks, and serializes it as the `ndarray` crate does.
 impl<T: Element + Serialize> Serialize for DeviceNDArray<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.copy_to_host().map_err(S::Error::custom)?.serialize(serializer)
     }
 }
 
-/// Reads an array and copies it to a device. Made by [`Context::array_seed`].
+/// Deserializes an array and copies it to a device. Made by [`Context::array_seed`].
 #[derive(Debug)]
 pub struct ArraySeed<'a, T> {
     context: &'a Context,
@@ -29,7 +28,7 @@ pub struct ArraySeed<'a, T> {
 }
 
 impl Context {
-    /// Starts to read an array of `T` that was written by serde, into this context.
+    /// A seed that deserializes an array of `T` into this context, on its default stream.
     #[must_use]
     pub fn array_seed<T: Element>(&self) -> ArraySeed<'_, T> {
         ArraySeed { context: self, element: PhantomData }

@@ -1,7 +1,7 @@
 //! Reordering, dropping and inserting axes: transpose, swap, move, squeeze, expand.
 //!
-//! Strides move with their axes and nothing is ever copied. How axis numbers are read (negative from the end, each
-//! once) is decided here for the whole crate. Cutting axes short lives in `slice.rs`, the next file to read.
+//! [`axis_from_front`] and [`distinct_axes`] decide for the whole crate what an axis number means: negative numbers count
+//! from the end. Taking parts of axes is in `slice.rs`, the next file to read.
 
 use smallvec::SmallVec;
 
@@ -10,7 +10,7 @@ use super::{Layout, LayoutError, Order, Result, checked_size};
 type Axes = SmallVec<[usize; 4]>;
 
 impl Layout {
-    /// Views the axes in another order: axis `k` of the result is axis `axes[k]` here. `None` reverses them.
+    /// Permutes the axes: axis `k` of the result is axis `axes[k]` of this layout. `None` reverses their order.
     ///
     /// # Errors
     ///
@@ -27,7 +27,7 @@ impl Layout {
         Ok(self.select_axes(&axes))
     }
 
-    /// Views two axes exchanged.
+    /// Exchanges two axes.
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ impl Layout {
         Ok(self.select_axes(&axes))
     }
 
-    /// Views axis `from[k]` at place `to[k]`, the other axes in their old order around it.
+    /// Moves axis `from[k]` to position `to[k]`. The other axes keep their order.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl Layout {
         Ok(self.select_axes(&axes))
     }
 
-    /// Views without the named axes, which must have length one; `None` drops every such axis.
+    /// Removes the named axes, which must have length one; `None` removes every such axis.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl Layout {
         Ok(self.select_axes(&kept))
     }
 
-    /// Views with new axes of length one, at these places of the result.
+    /// Inserts axes of length one at these positions of the result.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ impl Layout {
         self.reshape_to(&shape, Order::C)
     }
 
-    /// The chosen axes, in this order. Those left out have length one.
+    /// The chosen axes, in this order. The others must have length one.
     pub(super) fn select_axes(&self, axes: &[usize]) -> Self {
         let shape = axes.iter().map(|&axis| self.shape[axis]).collect();
         let strides = axes.iter().map(|&axis| self.strides[axis]).collect();
@@ -102,13 +102,13 @@ impl Layout {
     }
 }
 
-/// An axis number, counted from the front.
+/// An axis number, counted from the first axis.
 pub(super) fn axis_from_front(axis: isize, ndim: usize) -> Result<usize> {
     let from_front = if axis < 0 { ndim.checked_add_signed(axis) } else { usize::try_from(axis).ok() };
     from_front.filter(|&axis| axis < ndim).ok_or(LayoutError::AxisOutOfRange { axis, ndim })
 }
 
-/// Axis numbers, counted from the front, each at most once.
+/// Axis numbers, counted from the first axis. Refuses an axis that is named twice.
 pub(super) fn distinct_axes(axes: &[isize], ndim: usize) -> Result<Axes> {
     let mut distinct = Axes::new();
     for &axis in axes {

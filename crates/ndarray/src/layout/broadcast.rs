@@ -1,20 +1,20 @@
-//! Broadcasting: one shape that serves several arrays, and the views that stretch to it.
+//! Broadcasting: the shape that several shapes broadcast to, and the views that have it.
 //!
-//! A stretched axis has stride 0, so many indices mean one element. What may be written through such a view is for
-//! `overlap.rs` to say, the next file to read.
+//! A repeated axis has stride 0, so several indices mean one element. Such a view cannot be written, which is decided in
+//! `overlap.rs`, the next file to read.
 
 use smallvec::SmallVec;
 
 use super::{Layout, LayoutError, Result, Shape, checked_size};
 
 impl Layout {
-    /// Views the elements repeated along new leading axes and along axes of length one.
+    /// Repeats the elements along new leading axes and along axes of length one.
     ///
-    /// As in NumPy every axis of length one gets stride 0, also where its length stays one.
+    /// As in NumPy, every axis of length one gets stride 0, even where its length remains one.
     ///
     /// # Errors
     ///
-    /// [`LayoutError::BroadcastMismatch`] if a length is neither one nor the asked one, or axes are missing;
+    /// [`LayoutError::BroadcastMismatch`] if a length is neither one nor that of `shape`, or `shape` has fewer axes;
     /// [`LayoutError::RankTooLarge`], [`LayoutError::Overflow`].
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self> {
         checked_size(shape)?;
@@ -31,14 +31,14 @@ impl Layout {
         Ok(self.view(SmallVec::from_slice(shape), strides, self.offset))
     }
 
-    /// Whether some axis repeats one element: stride 0, longer than one, in a layout that has elements.
+    /// Whether an axis longer than one has stride 0, in a layout with elements.
     #[must_use]
     pub fn is_broadcast(&self) -> bool {
         self.size() != 0 && self.shape.iter().zip(&self.strides).any(|(&len, &stride)| len > 1 && stride == 0)
     }
 }
 
-/// The shape that arrays of all these shapes broadcast to. Of no shapes it is `()`.
+/// The shape that all these shapes broadcast to; `()` for no shapes.
 ///
 /// # Errors
 ///
@@ -71,17 +71,17 @@ mod tests {
     fn common_shapes_are_those_of_numpy() {
         type Case<'a> = (&'a [&'a [usize]], Option<&'a [usize]>);
         const CASES: &[Case<'_>] = &[
-            (&[], Some(&[])),                                    // Nothing given.
-            (&[&[2, 3]], Some(&[2, 3])),                         // One alone.
+            (&[], Some(&[])),                                    // No shapes.
+            (&[&[2, 3]], Some(&[2, 3])),                         // A single shape.
             (&[&[2, 3], &[3]], Some(&[2, 3])),                   // Aligned at the last axis.
-            (&[&[3], &[2, 1]], Some(&[2, 3])),                   // Both stretch.
-            (&[&[], &[4]], Some(&[4])),                          // A scalar fits everywhere.
-            (&[&[1], &[0]], Some(&[0])),                         // One stretches to none.
+            (&[&[3], &[2, 1]], Some(&[2, 3])),                   // Both are repeated.
+            (&[&[], &[4]], Some(&[4])),                          // A scalar broadcasts to any shape.
+            (&[&[1], &[0]], Some(&[0])),                         // Length one becomes length zero.
             (&[&[5, 1, 1], &[1, 6, 1], &[7]], Some(&[5, 6, 7])), // Three at a time.
-            (&[&[0], &[2]], None),                               // None does not stretch.
+            (&[&[0], &[2]], None),                               // Length zero does not become another.
             (&[&[2, 3], &[2]], None),                            // Not aligned at the first axis.
             (&[&[usize::MAX], &[1]], None),                      // Too long to address.
-            (&[&[1 << 40, 1], &[1 << 40]], None),                // Too many together.
+            (&[&[1 << 40, 1], &[1 << 40]], None),                // Too many elements together.
         ];
         for &(shapes, expected) in CASES {
             assert_eq!(broadcast_shapes(shapes).ok().as_deref(), expected, "{shapes:?}");

@@ -1,7 +1,7 @@
-//! Fewer axes for the same walk, which is what copies and kernels want to loop over.
+//! Merging axes, so that copies loop over fewer of them.
 //!
-//! [`Layout::coalesce`] keeps the C order of the elements. [`Layout::in_memory_order`] and [`Layout::coalesce_pair`]
-//! give it up for rising addresses. Walking the result is in `runs.rs`, the next file to read.
+//! [`Layout::coalesce`] keeps the C order of the elements; [`Layout::in_memory_order`] and [`Layout::coalesce_pair`] sort
+//! them by address. The result is iterated over in `runs.rs`, the next file to read.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{Layout, LayoutError, Result, advance};
 
-/// A length, and a stride in each of two layouts.
+/// A length, and the stride in each of two layouts.
 #[derive(Clone, Copy)]
 struct PairedAxis {
     len: usize,
@@ -17,28 +17,29 @@ struct PairedAxis {
 }
 
 impl Layout {
-    /// Merges axes that walk as one and drops those of length one, keeping the C order of the elements.
+    /// Merges axes that one stride can step through and removes those of length one. The elements keep their C order.
     ///
-    /// One element has no axes; no elements have the shape `(0,)`.
+    /// The result has no axes for one element, and shape `(0,)` for none.
     #[must_use]
     pub fn coalesce(&self) -> Self {
-        self.rebuilt(&merge(self.walked_axes(self)), 0, self.offset)
+        self.rebuilt(&merge(self.axes_with(self)), 0, self.offset)
     }
 
-    /// The same elements in rising order of addresses: axes by falling stride, none negative, merged where they walk
-    /// as one. It says which memory is touched, not which element is where.
+    /// The same elements in order of address: axes sorted by falling stride, none negative, merged where one stride can
+    /// step through them. It tells which elements of the block belong to the layout, and no longer at which index.
     #[must_use]
     pub fn in_memory_order(&self) -> Self {
-        let mut axes = self.walked_axes(self);
+        let mut axes = self.axes_with(self);
         let [offset, _] = make_rising(&mut axes, [self.offset, self.offset]);
         axes.sort_by_key(|axis| Reverse(axis.strides[0]));
         self.rebuilt(&merge(axes), 0, offset)
     }
 
-    /// Prepares a copy of `src` to `dst`: two layouts of one shape that pair the same elements, in another order.
+    /// Prepares a copy of `src` to `dst`: two layouts of one shape that pair the same elements in another order.
     ///
-    /// The destination walks upwards in memory, its axes by falling stride; axes are merged where both sides walk as
-    /// one, and those of length one dropped. Where the destination repeats an element, the source walks upwards.
+    /// The destination is in order of address, its axes sorted by falling stride. Axes are merged where one stride on each
+    /// side can step through them, and those of length one removed. Where the destination repeats an element, the source
+    /// is in order of address.
     ///
     /// # Errors
     ///
@@ -47,15 +48,15 @@ impl Layout {
         if dst.shape != src.shape {
             return Err(LayoutError::ShapeMismatch { from: src.shape.to_vec(), to: dst.shape.to_vec() });
         }
-        let mut axes = dst.walked_axes(src);
+        let mut axes = dst.axes_with(src);
         let [dst_offset, src_offset] = make_rising(&mut axes, [dst.offset, src.offset]);
         axes.sort_by_key(|axis| Reverse(axis.strides.map(isize::unsigned_abs)));
         let axes = merge(axes);
         Ok((dst.rebuilt(&axes, 0, dst_offset), src.rebuilt(&axes, 1, src_offset)))
     }
 
-    /// The axes longer than one, or one of length zero where there are no elements.
-    fn walked_axes(&self, other: &Self) -> SmallVec<[PairedAxis; 4]> {
+    /// The axes longer than one, or a single axis of length zero if there are no elements.
+    fn axes_with(&self, other: &Self) -> SmallVec<[PairedAxis; 4]> {
         if self.size() == 0 {
             return smallvec![PairedAxis { len: 0, strides: [1, 1] }];
         }
@@ -70,7 +71,7 @@ impl Layout {
     }
 }
 
-/// Turns axes around so that the first layout rises, or the second where the first stands still.
+/// Reverses the axes with a negative stride in the first layout, or in the second where the first has stride 0.
 fn make_rising(axes: &mut [PairedAxis], offsets: [usize; 2]) -> [usize; 2] {
     let mut offsets = offsets;
     for axis in axes.iter_mut().filter(|axis| axis.strides < [0, 0]) {
@@ -83,16 +84,18 @@ fn make_rising(axes: &mut [PairedAxis], offsets: [usize; 2]) -> [usize; 2] {
     offsets
 }
 
-/// Joins each axis with the one inside it where both layouts step from the end of the inner axis to its start again.
+/// Merges each axis with the next inner one where, in both layouts, its stride is the length of the inner one times the
+/// inner stride.
 fn merge(axes: SmallVec<[PairedAxis; 4]>) -> SmallVec<[PairedAxis; 4]> {
     let mut merged: SmallVec<[PairedAxis; 4]> = SmallVec::new();
     for inner in axes {
-        let turns_into = |outer: &PairedAxis| {
-            let wraps = |side: usize| inner.strides[side].checked_mul(inner.len as isize) == Some(outer.strides[side]);
-            wraps(0) && wraps(1)
+        let continues = |outer: &PairedAxis| {
+            let is_multiple =
+                |side: usize| inner.strides[side].checked_mul(inner.len as isize) == Some(outer.strides[side]);
+            is_multiple(0) && is_multiple(1)
         };
         match merged.last_mut() {
-            Some(outer) if turns_into(outer) => *outer = PairedAxis { len: outer.len * inner.len, ..inner },
+            Some(outer) if continues(outer) => *outer = PairedAxis { len: outer.len * inner.len, ..inner },
             _ => merged.push(inner),
         }
     }

@@ -1,14 +1,14 @@
-//! [`Layout::diagonal`]: the elements where two axes agree.
+//! [`Layout::diagonal`]: the elements whose indices on two axes differ by a constant.
 //!
-//! One stride is the sum of two. Reordering axes lives in `axes.rs`, cutting them in `slice.rs`.
+//! The stride of a diagonal is the sum of the strides of its axes.
 
 use super::axes::axis_from_front;
 use super::{Layout, LayoutError, Result, advance};
 
 impl Layout {
-    /// Views the elements `(.., k, .., k + shift, ..)` of two axes, as a last axis over `k`.
+    /// Takes the elements `(.., k, .., k + shift, ..)` of axes `first` and `second`, which become one last axis over `k`.
     ///
-    /// A negative `shift` moves the diagonal below the main one. Beyond the corner it has no elements.
+    /// A negative `shift` takes a diagonal below the main one. A shift beyond the corner leaves no elements.
     ///
     /// # Errors
     ///
@@ -32,7 +32,7 @@ impl Layout {
             view.strides.remove(axis);
         }
         view.shape.push(len);
-        // The sum overflows only where the diagonal has at most one element, and its stride no meaning.
+        // The sum overflows only for a diagonal of at most one element, whose stride has no meaning.
         view.strides.push(self.strides[rows].checked_add(self.strides[columns]).unwrap_or(0));
         Ok(self.view(view.shape, view.strides, advance(self.offset, self.strides[shifted], by)))
     }

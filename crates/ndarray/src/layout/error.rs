@@ -1,13 +1,12 @@
-//! [`LayoutError`]: why a layout or a view of one cannot exist.
+//! [`LayoutError`]: why a layout or a view is refused.
 //!
-//! Every variant carries both sides of the disagreement, and shapes print as NumPy tuples.
-//! The rules that raise these live in the sibling files; next read is `reshape.rs` or `slice.rs`.
+//! Every variant has the values that disagree. Shapes are printed as NumPy tuples.
 
 use std::fmt;
 
 use super::Order;
 
-/// Why a layout, or a view of one, cannot exist.
+/// Why a layout, or a view of one, is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayoutError {
@@ -19,7 +18,7 @@ pub enum LayoutError {
         /// The most there may be.
         limit: usize,
     },
-    /// The elements or bytes of this shape cannot be counted in a machine word.
+    /// The number of elements or bytes of this shape does not fit `isize`.
     #[error("shape {} is too large to address with elements of {itemsize} bytes", tuple(.shape))]
     Overflow {
         /// The shape asked for.
@@ -35,7 +34,7 @@ pub enum LayoutError {
         /// The strides given, in elements.
         strides: Vec<isize>,
     },
-    /// Some element would lie before element 0 of the block, or beyond what a machine word can address.
+    /// An element would lie before the start of the block, or beyond `isize::MAX`.
     #[error(
         "shape {} with strides {} from offset {offset} leaves the addressable range",
         tuple(.shape), tuple(.strides)
@@ -48,7 +47,7 @@ pub enum LayoutError {
         /// The offset given, in elements.
         offset: usize,
     },
-    /// Two layouts that must have one shape have two.
+    /// Two layouts that need the same shape have different ones.
     #[error("shape {} does not match shape {}", tuple(.from), tuple(.to))]
     ShapeMismatch {
         /// Shape of the source.
@@ -56,7 +55,7 @@ pub enum LayoutError {
         /// Shape of the destination.
         to: Vec<usize>,
     },
-    /// A reshape changes the number of elements, or no length for the -1 makes it fit.
+    /// A reshape changes the number of elements, or no length for the -1 keeps it.
     #[error("cannot reshape {size} elements of shape {} into {}", tuple(.from), tuple(.to))]
     ReshapeMismatch {
         /// Shape of the array.
@@ -66,19 +65,19 @@ pub enum LayoutError {
         /// Shape asked for.
         to: Vec<isize>,
     },
-    /// A reshape leaves more than one length open.
+    /// A reshape with more than one -1.
     #[error("only one length may be -1 in {}", tuple(.to))]
     RepeatedUnknown {
         /// Shape asked for.
         to: Vec<isize>,
     },
     /// A length is negative and not -1.
-    #[error("negative length in {}; only -1 is understood", tuple(.to))]
+    #[error("negative length in {}; only -1 is allowed", tuple(.to))]
     NegativeLength {
         /// Shape asked for.
         to: Vec<isize>,
     },
-    /// No strides reach these elements in this order and shape: the array must be copied first.
+    /// No strides give these elements this shape in this order. The array must be copied first.
     #[error(
         "viewing shape {} with strides {} as {} in {order} order needs a copy",
         tuple(.shape), tuple(.strides), tuple(.to)
@@ -93,7 +92,7 @@ pub enum LayoutError {
         /// Order asked for.
         order: Order,
     },
-    /// This operation has no meaning for this order.
+    /// The operation is not defined for this order.
     #[error("order {order} is not permitted for {operation}")]
     OrderNotAllowed {
         /// Order asked for.
@@ -109,15 +108,15 @@ pub enum LayoutError {
         /// Axes there are.
         ndim: usize,
     },
-    /// An axis is named twice where each may be named once.
+    /// An axis is named twice.
     #[error("axis {axis} is named twice in {}", tuple(.axes))]
     RepeatedAxis {
-        /// The axis, counted from the front.
+        /// The axis, counted from the first.
         axis: usize,
         /// The axes as given.
         axes: Vec<isize>,
     },
-    /// The number of axes given is not the number needed.
+    /// More or fewer axes are given than needed.
     #[error("{given} axes given where {expected} are needed")]
     AxisCount {
         /// Axes given.
@@ -128,7 +127,7 @@ pub enum LayoutError {
     /// Only axes of length one can be squeezed out.
     #[error("cannot squeeze axis {axis} of length {len}, only length 1")]
     SqueezeLength {
-        /// The axis, counted from the front.
+        /// The axis, counted from the first.
         axis: usize,
         /// Its length.
         len: usize,
@@ -141,7 +140,7 @@ pub enum LayoutError {
         /// Shape asked for.
         to: Vec<usize>,
     },
-    /// No shape serves all of the given ones.
+    /// The shapes do not broadcast to a common shape.
     #[error("shapes {} and {} do not broadcast together", tuple(.left), tuple(.right))]
     NoCommonShape {
         /// What the earlier shapes broadcast to.
@@ -152,14 +151,14 @@ pub enum LayoutError {
     /// An integer index is outside `-len..len`.
     #[error("index {index} is out of range for axis {axis} of length {len}")]
     IndexOutOfRange {
-        /// The axis, counted from the front.
+        /// The axis, counted from the first.
         axis: usize,
         /// Index asked for.
         index: isize,
         /// Length of the axis.
         len: usize,
     },
-    /// More axes are indexed than there are.
+    /// More indices than axes.
     #[error("{given} axes indexed, the array has {ndim}")]
     TooManyIndices {
         /// Axes indexed.
@@ -167,7 +166,7 @@ pub enum LayoutError {
         /// Axes there are.
         ndim: usize,
     },
-    /// One element is asked for, but not every axis is indexed.
+    /// Fewer indices than axes where one element is meant.
     #[error("{given} axes indexed, an element needs all {ndim}")]
     TooFewIndices {
         /// Axes indexed.
@@ -184,7 +183,7 @@ pub enum LayoutError {
     /// A range with a step of zero.
     #[error("step of the range over axis {axis} is zero")]
     ZeroStep {
-        /// The axis, counted from the front.
+        /// The axis, counted from the first.
         axis: usize,
     },
     /// The operation works on one axis only.
@@ -195,18 +194,18 @@ pub enum LayoutError {
         /// The operation, by its method name.
         operation: &'static str,
     },
-    /// A split into no pieces, or into pieces of length zero.
+    /// A split into no parts, or into parts of length zero.
     #[error("cannot split {len} elements by zero")]
     ZeroSplit {
         /// Length of the axis.
         len: usize,
     },
-    /// A split into equal pieces leaves a rest.
-    #[error("cannot split {len} elements into {sections} equal pieces")]
+    /// A split into equal parts of a length that is not a multiple.
+    #[error("cannot split {len} elements into {sections} equal parts")]
     UnequalSplit {
         /// Length of the axis.
         len: usize,
-        /// Pieces asked for.
+        /// Parts asked for.
         sections: usize,
     },
     /// A diagonal needs two different axes.
@@ -223,7 +222,7 @@ pub enum LayoutError {
         /// Bytes an element asked for.
         to: usize,
     },
-    /// An array without axes keeps its element size.
+    /// An array without axes is viewed as elements of another size.
     #[error("an array of 0 axes cannot change its element size from {from} to {to} bytes")]
     ViewZeroDim {
         /// Bytes an element now.
@@ -231,7 +230,7 @@ pub enum LayoutError {
         /// Bytes an element asked for.
         to: usize,
     },
-    /// The last axis has gaps, so its elements cannot be joined or cut.
+    /// The last axis is not contiguous, so its bytes cannot be viewed as elements of another size.
     #[error("cannot view elements of {from} bytes as {to} bytes, the last axis has stride {stride} and not 1")]
     ViewStrided {
         /// Bytes an element now.
@@ -241,7 +240,7 @@ pub enum LayoutError {
         /// Stride of the last axis, in elements.
         stride: isize,
     },
-    /// The bytes of the last axis are no whole number of new elements.
+    /// The bytes of the last axis are not a multiple of the new element size.
     #[error("cannot view {len} elements of {from} bytes on the last axis as elements of {to} bytes")]
     ViewItemSize {
         /// Bytes an element now.
@@ -251,14 +250,14 @@ pub enum LayoutError {
         /// Length of the last axis.
         len: usize,
     },
-    /// The offset or a stride is no whole number of new elements.
-    #[error("{elements} elements of {from} bytes are no whole number of elements of {to} bytes")]
+    /// The offset or a stride is not a multiple of the new element size.
+    #[error("an offset or stride of {elements} elements of {from} bytes is not a multiple of {to} bytes")]
     ViewMisaligned {
         /// Bytes an element now.
         from: usize,
         /// Bytes an element asked for.
         to: usize,
-        /// The offset or stride that does not fit, in present elements.
+        /// The offset or stride, in present elements.
         elements: isize,
     },
 }
@@ -274,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_name_both_sides_as_numpy_tuples() {
+    fn messages_print_both_shapes_as_numpy_tuples() {
         let cases: &[(LayoutError, &str)] = &[
             (
                 LayoutError::ShapeMismatch { from: vec![], to: vec![3] }, // No axes, and one axis with its comma.

@@ -1,9 +1,9 @@
-//! [`Index`], [`Span`] and the [`s!`](crate::s) macro: how a caller writes what to slice.
+//! [`Index`], [`Span`] and the [`s!`](crate::s) macro: how a caller writes an index.
 //!
-//! The vocabulary is NumPy's: integers, `start:stop:step` with any step, `...` and `None`. The `ndarray` crate's own
-//! `SliceInfoElem` cannot serve: it has no ellipsis, and its `a..b;-1` walks the range `a..b` backwards where Python's
-//! `a:b:-1` starts at `a`. It converts into [`Index`] with its own meaning kept.
-//! What an index does lives in `slice.rs`.
+//! An index has the parts of NumPy's: integers, `start:stop:step` with any step, `...` and `None`. The `ndarray` crate's
+//! `SliceInfoElem` has no ellipsis, and its `a..b;-1` takes the elements of `a..b` in reverse order, where Python's
+//! `a:b:-1` starts at `a`. It converts into an [`Index`] that keeps its own meaning. [`Layout::slice`](crate::Layout::slice)
+//! applies an index.
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
@@ -12,24 +12,24 @@ use ndarray::SliceInfoElem;
 /// What to take of one axis, or where to put a new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Index {
-    /// One element, and the axis goes. Negative counts from the end.
+    /// One position of the axis, which is removed. Negative positions count from the end.
     At(isize),
     /// Python's `start:stop:step`: clipped to the axis, negative ends count from its end.
     Range {
-        /// First element taken; `None` is the end the step walks away from.
+        /// First element taken; `None` is the first element, or the last if `step` is negative.
         start: Option<isize>,
-        /// First element not taken; `None` is past the end the step walks towards.
+        /// First element not taken; `None` takes all up to the end, or up to the start if `step` is negative.
         stop: Option<isize>,
-        /// How far apart; negative walks backwards.
+        /// From one element to the next; negative for reverse order. Not 0.
         step: isize,
     },
-    /// As many whole axes as are not indexed otherwise; at most once.
+    /// All axes that no other part of the index names. At most one in an index.
     Ellipsis,
     /// A new axis of length one.
     NewAxis,
 }
 
-/// Two ends of a [`Range`](Index::Range), yet without a step. Made from Rust's half-open ranges.
+/// The two ends of an [`Index::Range`], without a step. Rust's half-open ranges convert into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
     start: Option<isize>,
@@ -37,7 +37,7 @@ pub struct Span {
 }
 
 impl Index {
-    /// Every `step`-th element of a range; backwards if negative, then from `start` down to before `stop`.
+    /// Every `step`-th element of a range. With a negative step, from `start` down to `stop`, which is not taken.
     #[must_use]
     pub fn stepped(span: impl Into<Span>, step: isize) -> Self {
         let Span { start, stop } = span.into();
@@ -57,7 +57,7 @@ impl From<RangeFull> for Span {
     }
 }
 
-/// Integers as indices. One too large for `isize` is past the end of every axis, and so is `isize::MAX`.
+/// Integers as indices. One that is too large for `isize` becomes `isize::MAX`, which is past the end of every axis.
 macro_rules! index_from_integer {
     ($($integer:ty)*) => { $(
         impl From<$integer> for Index {
@@ -89,7 +89,7 @@ macro_rules! index_from_integer {
 index_from_integer!(i32 u32 usize isize);
 
 impl From<SliceInfoElem> for Index {
-    /// Keeps the meaning the `ndarray` crate gives: a negative step walks the same range from its other end.
+    /// Keeps the meaning that the `ndarray` crate gives it: a negative step takes the same range in reverse order.
     fn from(element: SliceInfoElem) -> Self {
         match element {
             SliceInfoElem::Index(at) => Self::At(at),
@@ -97,7 +97,7 @@ impl From<SliceInfoElem> for Index {
             SliceInfoElem::Slice { start, end, step } if step >= 0 => {
                 Self::Range { start: Some(start), stop: end, step }
             }
-            // One before an end of 0 would be read as the last element.
+            // An end of 0 minus one would mean the last element.
             SliceInfoElem::Slice { end: Some(0), step, .. } => Self::Range { start: Some(0), stop: Some(0), step },
             SliceInfoElem::Slice { start, end, step } => {
                 let stop = if start == 0 { None } else { Some(start.saturating_sub(1)) };
@@ -109,8 +109,8 @@ impl From<SliceInfoElem> for Index {
 
 /// Writes an index as an array of [`Index`]: `s![2, 1..-1, ..;-1, Ellipsis, NewAxis]`.
 ///
-/// An integer takes one element, `a..b` is Python's `a:b`, and `a..b;c` is Python's `a:b:c`: `5..1;-2` walks down from
-/// element 5, and `1..5;-2` is empty, where the `ndarray` crate would walk down from element 4. `Ellipsis` and
+/// An integer takes one position, `a..b` is Python's `a:b`, and `a..b;c` is Python's `a:b:c`: `5..1;-2` takes elements 5
+/// and 3, and `1..5;-2` is empty, where the `ndarray` crate takes elements 4 and 2. `Ellipsis` and
 /// `NewAxis` are in scope inside.
 ///
 /// ```
@@ -128,7 +128,7 @@ macro_rules! s {
     ($($index:expr $(; $step:expr)?),* $(,)?) => {{
         #[allow(unused_imports, reason = "most indices name neither")]
         use $crate::Index::{Ellipsis, NewAxis};
-        #[allow(clippy::reversed_empty_ranges, reason = "a negative step walks down")]
+        #[allow(clippy::reversed_empty_ranges, reason = "a range with a negative step goes down")]
         let index: [$crate::Index; _] = [$($crate::s!(@index $index $(; $step)?)),*];
         index
     }};
@@ -160,7 +160,7 @@ mod tests {
             range(Some(-2), None, 3),
             Index::Ellipsis,
             Index::NewAxis,
-            Index::At(4), // An index made elsewhere.
+            Index::At(4), // A value of the enum.
         ];
         assert_eq!(written, meant);
         assert_eq!(s![], [] as [Index; 0]);

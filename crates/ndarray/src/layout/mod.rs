@@ -1,10 +1,9 @@
-//! [`Layout`]: which elements of a block an array means.
+//! [`Layout`]: which elements of a block of memory belong to an array, and at which index.
 //!
-//! Shape, strides and offset, all in elements, and NumPy's rules for them. Pure arithmetic: no device, no bytes but in
-//! [`Layout::nbytes`] and its neighbours, no element type. Every view is a new layout; nothing here copies.
-//! The operations live in the submodules, one noun each. Read `order.rs` next, then `reshape.rs` and `slice.rs`.
-
-#![forbid(unsafe_code)]
+//! Shape, strides and offset, all counted in elements, and NumPy's rules for them. This is arithmetic on plain numbers: no
+//! device, no memory, no element type, and bytes only where a method takes the size of an element. A view is a new layout;
+//! nothing is ever copied. Each file here adds the operations of one subject to [`Layout`]. Read `order.rs` next, then
+//! `reshape.rs` and `slice.rs`.
 
 mod axes;
 mod broadcast;
@@ -39,19 +38,19 @@ pub use runs::Runs;
 /// The most axes a layout may have.
 pub const MAX_NDIM: usize = 32;
 
-/// The axes that a layout keeps in itself; of more than these it keeps lists elsewhere.
-const N_WITHIN: usize = 4;
+/// Up to this many axes a layout is stored without a heap allocation.
+const N_INLINE: usize = 4;
 
-type Shape = SmallVec<[usize; N_WITHIN]>;
-type Strides = SmallVec<[isize; N_WITHIN]>;
+type Shape = SmallVec<[usize; N_INLINE]>;
+type Strides = SmallVec<[isize; N_INLINE]>;
 type Result<T> = std::result::Result<T, LayoutError>;
 
-/// Which elements of a block an array means: a length and a stride for each axis, and where the walk begins.
+/// Which elements of a block an array has: a length and a stride for each axis, and the offset of the first element.
 ///
 /// Element `(i, j, …)` of the array is element `offset + i * strides[0] + j * strides[1] + …` of the block.
-/// Three promises hold for every value: the lengths (zeros taken as ones) multiply to at most `isize::MAX`;
-/// every element lies in `0..=isize::MAX`; and `offset` does too, also where there are no elements.
-/// Strides of axes of length one, and of layouts without elements, mean nothing and may be anything.
+/// Every layout fulfils three conditions: the product of the lengths (zeros counted as ones) is at most `isize::MAX`;
+/// every element lies in `0..=isize::MAX`; and so does `offset`, even where there are no elements.
+/// Strides of axes of length one, and of layouts without elements, have no meaning and may have any value.
 ///
 /// ```
 /// use vkarray_ndarray::{Layout, Order, s};
@@ -69,7 +68,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Lays out `shape` without gaps from offset 0, the last axis fastest (`C`) or the first (`F`).
+    /// A contiguous layout of `shape` from offset 0, in C order (the last axis has stride 1) or F order (the first has).
     ///
     /// Without elements all strides are 0, as in a new NumPy array.
     ///
@@ -78,17 +77,17 @@ impl Layout {
     /// [`LayoutError::OrderNotAllowed`] for `A` and `K`, [`LayoutError::RankTooLarge`], [`LayoutError::Overflow`].
     #[inline]
     pub fn contiguous(shape: &[usize], order: Order) -> Result<Self> {
-        match if order == Order::C { Self::of_few(shape) } else { None } {
+        match if order == Order::C { Self::inline_contiguous(shape) } else { None } {
             Some(layout) => Ok(layout),
-            None => Self::of_any(shape, order),
+            None => Self::any_contiguous(shape, order),
         }
     }
 
-    /// Lays out a few axes in C order, the most usual case: nothing is called, so that a shape of known length costs a few
-    /// instructions. Nothing where that is not all there is to it: no elements, or too many.
+    /// A layout in C order of at most [`N_INLINE`] axes: the most common case. Inlined, so that a shape of known length
+    /// costs a few instructions. `None` for more axes, no elements or too many elements.
     #[inline]
-    pub(crate) fn of_few(lens: &[usize]) -> Option<Self> {
-        let (mut shape, mut strides, mut stride) = ([0; N_WITHIN], [0; N_WITHIN], 1_isize);
+    pub(crate) fn inline_contiguous(lens: &[usize]) -> Option<Self> {
+        let (mut shape, mut strides, mut stride) = ([0; N_INLINE], [0; N_INLINE], 1_isize);
         for axis in (0..lens.len()).rev() {
             *strides.get_mut(axis)? = stride;
             shape[axis] = lens[axis];
@@ -99,7 +98,7 @@ impl Layout {
         (stride > 0).then_some(Self { shape, strides, offset: 0 })
     }
 
-    fn of_any(shape: &[usize], order: Order) -> Result<Self> {
+    fn any_contiguous(shape: &[usize], order: Order) -> Result<Self> {
         let size = checked_size(shape)?;
         let strides = match order {
             Order::A | Order::K => return Err(LayoutError::OrderNotAllowed { order, operation: "contiguous" }),
@@ -110,9 +109,9 @@ impl Layout {
         Ok(Self { shape: SmallVec::from_slice(shape), strides, offset: 0 })
     }
 
-    /// Lays out `shape` with any strides, in elements, from element `offset` of the block.
+    /// A layout with these strides, in elements, whose first element is element `offset` of the block.
     ///
-    /// Whether the block is long enough is the caller's to check, with [`Layout::extent`].
+    /// The caller checks that the block is long enough, with [`Layout::extent`].
     ///
     /// # Errors
     ///
@@ -148,7 +147,7 @@ impl Layout {
         &self.strides
     }
 
-    /// Where index `(0, 0, …)` lies in the block, in elements.
+    /// The offset of index `(0, 0, …)` in the block, in elements.
     #[must_use]
     pub fn offset(&self) -> usize {
         self.offset
@@ -161,7 +160,7 @@ impl Layout {
         self.shape.iter().product()
     }
 
-    /// Whether walking the last axis fastest visits the block in order, without gaps.
+    /// Whether the elements are contiguous in C order: the last axis has stride 1. NumPy's rule.
     ///
     /// Axes of length one may have any stride; a layout without elements is contiguous.
     #[must_use]
@@ -170,7 +169,7 @@ impl Layout {
         self.is_packed(self.shape.iter().zip(&self.strides).rev())
     }
 
-    /// Whether walking the first axis fastest visits the block in order, without gaps.
+    /// Whether the elements are contiguous in F order: the first axis has stride 1. NumPy's rule.
     ///
     /// Axes of length one may have any stride; a layout without elements is contiguous.
     #[must_use]
@@ -178,15 +177,13 @@ impl Layout {
         self.is_packed(self.shape.iter().zip(&self.strides))
     }
 
-    /// The part of the block from the first to past the last element touched, in elements.
-    ///
-    /// Strides of either sign count. Without elements it is `offset..offset`.
+    /// The smallest range of the block, in elements, that holds every element. Without elements it is `offset..offset`.
     #[must_use]
     pub fn extent(&self) -> Range<usize> {
-        checked_extent(&self.shape, &self.strides, self.offset).expect("every constructor has checked the extent")
+        checked_extent(&self.shape, &self.strides, self.offset).expect("every constructor checks the extent")
     }
 
-    /// Where one element lies in the block, in elements. Negative indices count from the end.
+    /// The offset of one element in the block, in elements. Negative indices count from the end.
     ///
     /// # Errors
     ///
@@ -206,7 +203,8 @@ impl Layout {
         Ok(offset)
     }
 
-    /// Bytes of all elements, each counted once a use: a broadcast layout can have more than the block.
+    /// Bytes of all elements. A broadcast layout counts an element as often as it repeats it, so this may exceed the size of
+    /// the block.
     ///
     /// # Errors
     ///
@@ -216,7 +214,7 @@ impl Layout {
         self.bytes(self.size(), itemsize)
     }
 
-    /// Bytes from the first to past the last element touched, gaps included.
+    /// Bytes of [`Layout::extent`], gaps included.
     ///
     /// # Errors
     ///
@@ -252,8 +250,8 @@ impl Layout {
         is_packed
     }
 
-    /// Makes a view of this layout. Every view is made here, from parts that stay inside this layout's extent.
-    /// A view without elements keeps this layout's offset, so that no view ever begins outside the block.
+    /// Makes a view of this layout. Every view is made here; its elements are elements of this layout.
+    /// A view without elements keeps this layout's offset, so that no view starts outside the block.
     fn view(&self, shape: Shape, strides: Strides, offset: usize) -> Self {
         let offset = if shape.contains(&0) { self.offset } else { offset };
         debug_assert!(
@@ -263,7 +261,7 @@ impl Layout {
         Self { shape, strides, offset }
     }
 
-    /// An index on an axis, counted from the front.
+    /// An index on an axis, counted from the start.
     fn position(&self, axis: usize, index: isize) -> Result<usize> {
         let len = self.shape[axis];
         let from_front = if index < 0 { len.checked_add_signed(index) } else { usize::try_from(index).ok() };
@@ -276,7 +274,7 @@ impl Layout {
     }
 }
 
-/// The number of elements, checked so that the product of any of the lengths can be taken.
+/// The number of elements. Checks that the product of any of the lengths fits.
 fn checked_size(shape: &[usize]) -> Result<usize> {
     if shape.len() > MAX_NDIM {
         return Err(LayoutError::RankTooLarge { ndim: shape.len(), limit: MAX_NDIM });
@@ -289,7 +287,7 @@ fn checked_size(shape: &[usize]) -> Result<usize> {
     }
 }
 
-/// The elements touched, or `None` if one lies before 0 or past `isize::MAX`. The lengths are already checked.
+/// The extent, or `None` if an element lies before 0 or past `isize::MAX`. The lengths are checked already.
 fn checked_extent(shape: &[usize], strides: &[isize], offset: usize) -> Option<Range<usize>> {
     let (mut low, mut high) = (isize::try_from(offset).ok()?, isize::try_from(offset).ok()?);
     if shape.contains(&0) {
@@ -297,20 +295,20 @@ fn checked_extent(shape: &[usize], strides: &[isize], offset: usize) -> Option<R
     }
     for (&len, &stride) in shape.iter().zip(strides) {
         let reach = stride.checked_mul(len as isize - 1);
-        // An axis of length one reaches nowhere, whatever its stride.
+        // The stride of an axis of length one has no meaning.
         let reach = if len == 1 { 0 } else { reach? };
         if reach < 0 { low = low.checked_add(reach)? } else { high = high.checked_add(reach)? }
     }
     Some(usize::try_from(low).ok()?..usize::try_from(high.checked_add(1)?).ok()?)
 }
 
-/// The offset `count` strides further on. Wraps, which is exact whenever the true result fits.
+/// The offset plus `count` strides. Wraps around, so it is exact whenever the result fits.
 fn advance(offset: usize, stride: isize, count: usize) -> usize {
     offset.wrapping_add_signed(stride.wrapping_mul(count as isize))
 }
 
-/// A stride times a factor. It overflows only for an axis of length one or in an empty layout,
-/// where no stride means anything; 0 stands in for it there.
+/// A stride times a factor. The product overflows only for an axis of length one or in a layout without elements, where
+/// strides have no meaning; it is 0 then.
 fn scaled(stride: isize, factor: isize) -> isize {
     stride.checked_mul(factor).unwrap_or(0)
 }

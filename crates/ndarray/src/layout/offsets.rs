@@ -1,6 +1,6 @@
-//! [`Offsets`]: every element of a layout, one by one.
+//! [`Offsets`]: an iterator over the offsets of all elements.
 //!
-//! The plain walk, for small arrays on the host and for tests. Copies of any size walk `runs.rs` instead.
+//! For small arrays on the host and for tests. `runs.rs` is faster where elements are contiguous.
 
 use std::iter::FusedIterator;
 
@@ -16,7 +16,7 @@ pub struct Offsets {
 }
 
 impl Layout {
-    /// Walks all elements, the last axis fastest.
+    /// Iterates over the offsets of all elements, in C order.
     #[must_use]
     pub fn offsets(&self) -> Offsets {
         Offsets {

@@ -1,7 +1,7 @@
-//! [`Order`]: which axis walks fastest.
+//! [`Order`]: in which order the elements of an array are contiguous.
 //!
-//! Packed strides, the order axes lie in memory, and the layout of an array "like" another one live here.
-//! What an order means for a view lives in `reshape.rs`, the next file to read.
+//! Also the strides of contiguous layouts, and the layout of a new array "like" another one. What an order means for a
+//! view is in `reshape.rs`, the next file to read.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use smallvec::SmallVec;
 
 use super::{Layout, LayoutError, Strides};
 
-/// Which axis walks fastest, in NumPy's four letters.
+/// An order of elements, by NumPy's four letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Order {
-    /// The last axis walks fastest.
+    /// The last axis varies fastest.
     #[default]
     C,
-    /// The first axis walks fastest.
+    /// The first axis varies fastest.
     F,
-    /// `F` for an array that is F-contiguous and not C-contiguous, else `C`.
+    /// `F` for an array that is F-contiguous and not C-contiguous, otherwise `C`.
     A,
-    /// The order the elements lie in memory.
+    /// The order of the elements in memory.
     K,
 }
 
@@ -35,10 +35,10 @@ impl fmt::Display for Order {
 }
 
 impl Layout {
-    /// Lays out a new packed array of this shape, with the axes in the order they have here.
+    /// A contiguous layout of the same shape whose axes have the same order in memory.
     ///
-    /// NumPy's order `'K'`: C stays C, F stays F, anything else has its axes sorted by the size of their strides,
-    /// equal ones in C order. Offset, gaps, negative strides and broadcasting are not carried over.
+    /// NumPy's order `'K'`: C stays C, F stays F, and otherwise axes are sorted by the magnitude of their strides, equal
+    /// ones in C order. Offset, gaps, negative strides and broadcasting are not kept.
     #[must_use]
     pub fn like(&self) -> Self {
         let fresh = if self.size() == 0 {
@@ -53,14 +53,14 @@ impl Layout {
         Self { shape: self.shape.clone(), strides: fresh, offset: 0 }
     }
 
-    /// The axes by falling size of stride; equal ones keep C order.
+    /// The axes, sorted by falling magnitude of stride; equal ones in C order.
     pub(super) fn axes_in_memory(&self) -> SmallVec<[usize; 4]> {
         let mut axes: SmallVec<[usize; 4]> = (0..self.ndim()).collect();
         axes.sort_by_key(|&axis| std::cmp::Reverse(self.strides[axis].unsigned_abs()));
         axes
     }
 
-    /// Turns `A` into `C` or `F`, and refuses `K`.
+    /// Resolves `A` to `C` or `F`, and refuses `K`.
     pub(super) fn resolve_order(&self, order: Order, operation: &'static str) -> Result<Order, LayoutError> {
         match order {
             Order::K => Err(LayoutError::OrderNotAllowed { order, operation }),
@@ -71,8 +71,8 @@ impl Layout {
     }
 }
 
-/// Strides without gaps, for axes named from the fastest to the slowest.
-/// A length of zero counts as one, as in NumPy. The caller has checked that the product fits.
+/// Strides without gaps, for axes named from the fastest to the slowest. A length of zero counts as one, as in NumPy. The
+/// caller has checked that the product of the lengths fits.
 pub(super) fn packed_strides(shape: &[usize], fastest_first: impl Iterator<Item = usize>) -> Strides {
     let mut strides = SmallVec::from_elem(0, shape.len());
     let mut stride = 1;
@@ -92,11 +92,11 @@ mod tests {
         type Case<'a> = (&'a [usize], &'a [isize], usize, &'a [isize]);
         const CASES: &[Case<'_>] = &[
             // Shape, strides, offset, strides of the packed array.
-            (&[2, 3], &[3, 1], 5, &[3, 1]),              // C stays C, the offset goes.
+            (&[2, 3], &[3, 1], 5, &[3, 1]),              // C stays C without the offset.
             (&[2, 3], &[1, 2], 0, &[1, 2]),              // F stays F.
             (&[2, 3], &[12, 2], 0, &[3, 1]),             // Gaps are closed.
             (&[2, 3, 4], &[4, 8, 1], 0, &[4, 8, 1]),     // Axes keep their order in memory.
-            (&[2, 3, 4], &[-8, 24, -2], 32, &[4, 8, 1]), // By size of stride, not by sign.
+            (&[2, 3, 4], &[-8, 24, -2], 32, &[4, 8, 1]), // By magnitude of stride, not by sign.
             (&[2, 3], &[2, 2], 0, &[3, 1]),              // Equal strides keep C order.
             (&[4, 3], &[0, 1], 0, &[1, 4]),              // A broadcast axis is the fastest one.
             (&[2, 0, 3], &[7, 7, 7], 0, &[0, 0, 0]),     // NumPy's strides of a new empty array.

@@ -1,20 +1,20 @@
-//! Whether layouts of one block share elements, and whether one repeats an element.
+//! Whether two layouts of a block share elements, and whether one layout has an element twice.
 //!
-//! Both questions ask for a whole-number solution of a bounded linear equation, which is hard in general and easy for
-//! nearly every array met in practice. The search is exact up to a fixed amount of work; past it the answer is "yes".
+//! Both ask whether a bounded linear equation has an integer solution, which is hard in general and easy for almost every
+//! array in practice. The search is exact up to a fixed amount of work; beyond that the answer is "yes".
 
 use smallvec::SmallVec;
 
 use super::Layout;
 
-/// How many nodes a search may visit before it answers "yes" unproved.
+/// Most nodes that a search visits before it answers "yes" without proof.
 const BUDGET: u32 = 20_000;
 
 impl Layout {
     /// Whether two layouts of one block, with elements of one size, may share an element.
     ///
-    /// `false` is always a proof. `true` is exact too, but for layouts of several axes whose strides fit together so
-    /// badly that the bounded search does not end.
+    /// `false` is always proven. `true` is exact too, except for rare layouts of several axes whose strides make the bounded
+    /// search give up.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let (a, b) = (self.extent(), other.extent());
@@ -30,9 +30,9 @@ impl Layout {
         Equation::new(terms.collect()).may_reach(far_end - a.offset as i128)
     }
 
-    /// Whether two indices may mean one element, so that writing to all of them has no single result.
+    /// Whether two indices may mean the same element, so that it is undefined what writing to both leaves there.
     ///
-    /// `false` is always a proof; `true` has the same exception as in [`Layout::overlaps`].
+    /// `false` is always proven; `true` has the same exception as in [`Layout::overlaps`].
     #[must_use]
     pub fn has_internal_overlap(&self) -> bool {
         if self.size() < 2 {
@@ -41,15 +41,15 @@ impl Layout {
         let sorted = self.in_memory_order();
         let terms =
             || sorted.shape.iter().zip(&sorted.strides).map(|(&len, &stride)| (len as i128 - 1, stride as i128));
-        // Each stride steps over all that the smaller ones reach: the usual case.
+        // The usual case: each stride is larger than the range that all smaller ones span.
         let mut reach = 0;
-        let steps_clear = terms().rev().all(|(last, stride)| {
-            let is_clear = stride > reach;
+        let is_nested = terms().rev().all(|(last, stride)| {
+            let exceeds = stride > reach;
             reach += stride * last;
-            is_clear
+            exceeds
         });
-        // Else look for two indices that first differ on some axis, by `1 + x` there and by `x - last` on later ones.
-        !steps_clear
+        // Otherwise search for two indices that differ first on some axis, by `1 + x`, and by `x - last` on later axes.
+        !is_nested
             && (0..sorted.ndim()).any(|first| {
                 let later: i128 = terms().skip(first + 1).map(|(last, stride)| stride * last).sum();
                 let (last, stride) = (sorted.shape[first] as i128 - 1, sorted.strides[first] as i128);
@@ -60,7 +60,7 @@ impl Layout {
     }
 }
 
-/// `step·x` for a whole number `0 <= x <= bound`.
+/// `step·x` for an integer `0 <= x <= bound`.
 #[derive(Clone, Copy)]
 struct Term {
     step: i128,
@@ -73,12 +73,12 @@ impl Term {
     }
 }
 
-/// A sum of terms, largest steps first, with what the terms from each place on can reach.
+/// A sum of terms, largest steps first.
 struct Equation {
     terms: SmallVec<[Term; 8]>,
-    /// The largest sum of the terms from here on; one longer than `terms`.
+    /// For each term, the largest sum of it and all later ones; one entry longer than `terms`.
     reach: SmallVec<[i128; 8]>,
-    /// The divisor of every sum of the terms from here on.
+    /// For each term, the common divisor of it and all later ones.
     divisor: SmallVec<[i128; 8]>,
 }
 
@@ -86,7 +86,7 @@ impl Equation {
     fn new(mut terms: SmallVec<[Term; 8]>) -> Self {
         terms.retain(|term| term.step != 0 && term.bound > 0);
         terms.sort_by_key(|term| std::cmp::Reverse(term.step));
-        // Terms of one step reach what one term with the sum of their bounds does. Tiles of one array are that case.
+        // Terms with the same step are equivalent to one term with the sum of their bounds. Tiles of an array have such.
         terms.dedup_by(|next, term| {
             let is_same = next.step == term.step;
             term.bound += if is_same { next.bound } else { 0 };
@@ -100,13 +100,13 @@ impl Equation {
         Self { terms, reach, divisor }
     }
 
-    /// Whether the sum takes the value `target`, or the search ran out of budget.
+    /// Whether the sum can be `target`, or the search used up its budget.
     fn may_reach(&self, target: i128) -> bool {
         let mut budget = BUDGET;
         self.search(0, target, &mut budget).unwrap_or(true)
     }
 
-    /// Whether the terms from `level` on sum to `target`; `None` when the budget is spent.
+    /// Whether the terms from `level` on can sum to `target`; `None` when the budget is used up.
     fn search(&self, level: usize, target: i128, budget: &mut u32) -> Option<bool> {
         let Some(&Term { step, bound }) = self.terms.get(level) else {
             return Some(target == 0);
@@ -124,7 +124,7 @@ impl Equation {
         while x <= last {
             *budget = budget.checked_sub(1)?;
             let rest = target - step * x;
-            // Once the rest divides, it does again only after this many steps.
+            // From the first `x` whose rest is divisible, only every `stride`-th one is.
             if rest % rest_divisor == 0 {
                 stride = rest_divisor / self.divisor[level];
                 if self.search(level + 1, rest, budget)? {

@@ -1,7 +1,7 @@
 //! Reshape and ravel: other axes over the same elements in the same order, as views.
 //!
-//! The rules decide exactly when strides for the new shape exist. Where none do the answer is
-//! [`LayoutError::NeedsCopy`]; copying is the caller's decision. Which order `A` and `K` mean is in `order.rs`.
+//! Where no strides exist for the new shape, the result is [`LayoutError::NeedsCopy`], and the caller decides whether to
+//! copy. What the orders `A` and `K` mean is in `order.rs`.
 
 use smallvec::SmallVec;
 
@@ -9,10 +9,10 @@ use super::order::packed_strides;
 use super::{Layout, LayoutError, Order, Result, Shape, Strides, checked_size, scaled};
 
 impl Layout {
-    /// Views the elements, read in `order`, as another shape filled in the same order.
+    /// Gives the elements another shape: they are read in `order` and fill the new shape in the same order.
     ///
-    /// One length may be -1 and is worked out. It is a view exactly where NumPy gives one; negative lengths other than
-    /// -1, which NumPy takes for -1, are refused.
+    /// One length may be -1 and is computed. There is a view exactly where NumPy returns one. Negative lengths other than
+    /// -1 are refused, although NumPy treats them as -1.
     ///
     /// # Errors
     ///
@@ -28,10 +28,10 @@ impl Layout {
         self.reshape_to(&self.resolve_shape(to)?, order)
     }
 
-    /// Views the elements as one axis.
+    /// Puts all elements on one axis.
     ///
-    /// As in NumPy a view is given only where the elements are packed in that order; `reshape(&[-1], order)` also
-    /// gives strided ones. `K` accepts any order of axes.
+    /// As in NumPy, there is a view only where the elements are contiguous in that order; `reshape(&[-1], order)` also
+    /// gives strided views. `K` accepts any order of axes.
     ///
     /// # Errors
     ///
@@ -67,13 +67,13 @@ impl Layout {
         Ok(self.view(SmallVec::from_slice(to), strides, self.offset))
     }
 
-    /// Whether the axes, from the smallest stride up, are packed.
+    /// Whether the elements are contiguous in some order of the axes.
     fn is_packed_in_memory(&self) -> bool {
         let axes = self.axes_in_memory();
         self.is_packed(axes.iter().rev().map(|&axis| (&self.shape[axis], &self.strides[axis])))
     }
 
-    /// Replaces the -1, and checks that the size stays.
+    /// Replaces the -1, and checks that the number of elements is unchanged.
     fn resolve_shape(&self, to: &[isize]) -> Result<Shape> {
         let size = self.size();
         if to.iter().any(|&len| len < -1) {
@@ -115,7 +115,7 @@ impl Layout {
                 }
             }
             let stride = joined_stride(&old[old_start..old_end], order)?;
-            divide_walk(&to[new_start..new_end], stride, order, &mut strides[new_start..new_end]);
+            split_stride(&to[new_start..new_end], stride, order, &mut strides[new_start..new_end]);
             (old_start, new_start) = (old_end, new_end);
         }
         // Only ones are left. Their strides mean nothing; these are NumPy's.
@@ -129,18 +129,18 @@ impl Layout {
     }
 }
 
-/// The stride of axes that walk as one, or `None` if they do not.
+/// The stride that steps through these axes as one, or `None` if there is none.
 fn joined_stride(axes: &[(usize, isize)], order: Order) -> Option<isize> {
-    let walks_as_one = axes.windows(2).all(|pair| {
+    let is_one_axis = axes.windows(2).all(|pair| {
         let (outer, fast) = if order == Order::F { (pair[1], pair[0]) } else { (pair[0], pair[1]) };
         fast.1.checked_mul(fast.0 as isize) == Some(outer.1)
     });
     let fastest = if order == Order::F { axes.first() } else { axes.last() };
-    fastest.filter(|_| walks_as_one).map(|&(_, stride)| stride)
+    fastest.filter(|_| is_one_axis).map(|&(_, stride)| stride)
 }
 
-/// Strides of axes that together walk in steps of `stride`.
-fn divide_walk(shape: &[usize], stride: isize, order: Order, strides: &mut [isize]) {
+/// The strides of axes that replace one axis of stride `stride`.
+fn split_stride(shape: &[usize], stride: isize, order: Order, strides: &mut [isize]) {
     let mut stride = stride;
     let mut set = |axis: usize| {
         strides[axis] = stride;

@@ -1,13 +1,13 @@
-//! [`Runs`]: the stretches of neighbouring elements a walk passes, which is what a copy engine copies.
+//! [`Runs`]: an iterator over contiguous elements, which can be copied together.
 //!
-//! Runs come in C order, as a gather into a packed array needs. For the parts of memory touched, in rising order and
-//! whatever the axes, walk the runs of [`Layout::in_memory_order`] (in `coalesce.rs`).
+//! Runs are in C order, which is the order of a copy into a contiguous array. For runs in order of address, take the runs
+//! of [`Layout::in_memory_order`] (in `coalesce.rs`).
 
 use std::iter::FusedIterator;
 
 use super::{Layout, Offsets};
 
-/// Stretches of neighbouring elements as `(offset, len)`. Made by [`Layout::runs`].
+/// Runs of contiguous elements as `(offset, len)`. Made by [`Layout::runs`].
 #[derive(Debug, Clone)]
 pub struct Runs {
     rows: Offsets,
@@ -16,9 +16,9 @@ pub struct Runs {
 }
 
 impl Layout {
-    /// Walks the elements in C order, as the longest stretches of elements that follow each other in the block.
+    /// Iterates over the elements in C order, as the longest runs of elements that are contiguous in the block.
     ///
-    /// The lengths add up to the size, and none is zero. An array that is packed in C order is one run.
+    /// No run is empty, and the lengths add up to the size. A C-contiguous layout is one run.
     #[must_use]
     pub fn runs(&self) -> Runs {
         let mut outer = self.coalesce();
@@ -40,7 +40,7 @@ impl Iterator for Runs {
     fn next(&mut self) -> Option<(usize, usize)> {
         let offset = self.pending.take().or_else(|| self.rows.next())?;
         let mut len = self.row_len;
-        // Rows can touch at the end of an axis even where its stride leaves gaps.
+        // Two rows can be adjacent at the end of an axis even where its stride leaves gaps.
         for row in self.rows.by_ref() {
             if row != offset + len {
                 self.pending = Some(row);

@@ -1,7 +1,7 @@
 //! [`Layout::slice`]: taking part of an array by [`Index`], with Python's clipping and signed steps.
 //!
-//! Positions are worked out from lengths, never from strides, so reversed and broadcast arrays slice like any other.
-//! How an index is written lives in `index.rs`; cutting into pieces in `split.rs`.
+//! Positions are computed from lengths and not from strides, so reversed and broadcast layouts are sliced like any other.
+//! How an index is written is in `index.rs`; `split.rs` cuts layouts into parts.
 
 use smallvec::SmallVec;
 
@@ -9,7 +9,7 @@ use super::axes::distinct_axes;
 use super::{Index, Layout, LayoutError, MAX_NDIM, Result, Shape, Strides, advance, scaled};
 
 impl Layout {
-    /// Views part of the elements: an [`Index`] for each axis, missing ones taken whole.
+    /// Takes part of the elements: an [`Index`] for each axis. Axes without one are taken whole.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl Layout {
         Ok(self.view(view.shape, view.strides, view.offset))
     }
 
-    /// Views one axis cut to a range; the others whole.
+    /// Applies an index to one axis and takes the others whole.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl Layout {
         self.slice(&all)
     }
 
-    /// Views the named axes backwards; `None` names all.
+    /// Reverses the named axes; `None` names all.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl Layout {
         self.slice(&index)
     }
 
-    /// How many axes the ellipsis stands for.
+    /// The number of axes that the ellipsis stands for.
     fn count_whole_axes(&self, index: &[Index]) -> Result<usize> {
         let given = index.iter().filter(|item| matches!(item, Index::At(_) | Index::Range { .. })).count();
         let count = index.iter().filter(|item| matches!(item, Index::Ellipsis)).count();
@@ -95,7 +95,7 @@ impl Layout {
     }
 }
 
-/// The positions a range takes of an axis: `first`, `first + step`, … `len` times.
+/// The positions that a range takes of an axis: `first`, `first + step` and so on, `len` of them.
 struct ClippedRange {
     first: usize,
     len: usize,
@@ -104,13 +104,13 @@ struct ClippedRange {
 
 impl ClippedRange {
     /// Clips `start:stop:step` to an axis as Python does; `None` for a step of zero.
-    /// Taking nothing is the walk from 0 in steps of 1, which is what NumPy's strides and offsets show.
+    /// An empty range starts at 0 with step 1, so that strides and offset are NumPy's.
     fn clipped((start, stop, step): (Option<isize>, Option<isize>, isize), len: usize) -> Option<Self> {
         if step == 0 {
             return None;
         }
         let len = len as isize;
-        // Walking backwards, the position before the first element is -1; forwards, past the last is `len`.
+        // With a negative step the range ends at -1, before the first element; with a positive one at `len`.
         let (lowest, highest) = if step < 0 { (-1, len - 1) } else { (0, len) };
         let clip = |end: isize| if end < 0 { (end + len).max(lowest) } else { end.min(highest) };
         let start = start.map_or(if step < 0 { highest } else { lowest }, clip);

@@ -1,12 +1,12 @@
-//! Cutting one axis into pieces: NumPy's `split` and `array_split`, and numba's split by length.
+//! Splitting an axis: NumPy's `split` and `array_split`, and numba's split by length.
 //!
-//! Every piece is a slice, so its offset and strides are those of `slice.rs`.
+//! Every part is a slice (`slice.rs`).
 
 use super::axes::axis_from_front;
 use super::{Layout, LayoutError, Result};
 
 impl Layout {
-    /// Cuts an array of one axis into pieces of `len` elements; the last may be shorter. numba's `split`.
+    /// Splits a layout of one axis into parts of `len` elements; the last may be shorter. numba's `split`.
     ///
     /// # Errors
     ///
@@ -21,7 +21,7 @@ impl Layout {
         (0..size).step_by(len).map(|start| self.slice_axis(0, start..start.saturating_add(len))).collect()
     }
 
-    /// Cuts an axis into this many pieces; the first ones are one longer where it does not divide.
+    /// Splits an axis into this many parts. If the length is not a multiple, the first parts are one longer.
     /// NumPy's `array_split` with a number.
     ///
     /// # Errors
@@ -33,15 +33,15 @@ impl Layout {
             return Err(LayoutError::ZeroSplit { len: size });
         }
         let (len, n_longer) = (size / sections, size % sections);
-        let start = |piece: usize| piece * len + piece.min(n_longer);
-        (0..sections).map(|piece| self.slice_axis(axis, start(piece)..start(piece + 1))).collect()
+        let start = |part: usize| part * len + part.min(n_longer);
+        (0..sections).map(|part| self.slice_axis(axis, start(part)..start(part + 1))).collect()
     }
 
-    /// Cuts an axis into this many pieces of one length. NumPy's `split` with a number.
+    /// Splits an axis into this many parts of equal length. NumPy's `split` with a number.
     ///
     /// # Errors
     ///
-    /// [`LayoutError::UnequalSplit`] if it does not divide, [`LayoutError::AxisOutOfRange`],
+    /// [`LayoutError::UnequalSplit`] if the length is not a multiple, [`LayoutError::AxisOutOfRange`],
     /// [`LayoutError::ZeroSplit`].
     pub fn split_equally(&self, sections: usize, axis: isize) -> Result<Vec<Self>> {
         let len = self.shape[axis_from_front(axis, self.ndim())?];
@@ -51,20 +51,20 @@ impl Layout {
         self.array_split(sections, axis)
     }
 
-    /// Cuts an axis before each of these positions, clipped and counted as in a slice.
+    /// Splits an axis before each of these positions, which are clipped and may be negative as in a slice.
     /// NumPy's `split` and `array_split` with a list.
     ///
     /// # Errors
     ///
     /// [`LayoutError::AxisOutOfRange`].
     pub fn split_at(&self, positions: &[isize], axis: isize) -> Result<Vec<Self>> {
-        let mut pieces = Vec::with_capacity(positions.len() + 1);
+        let mut parts = Vec::with_capacity(positions.len() + 1);
         let mut start = 0;
         for &stop in positions {
-            pieces.push(self.slice_axis(axis, start..stop)?);
+            parts.push(self.slice_axis(axis, start..stop)?);
             start = stop;
         }
-        pieces.push(self.slice_axis(axis, start..)?);
-        Ok(pieces)
+        parts.push(self.slice_axis(axis, start..)?);
+        Ok(parts)
     }
 }

@@ -1,14 +1,14 @@
-//! Brute force over every small layout, and the edges of the number range.
+//! Exhaustive tests over every small layout, and tests of extreme values.
 //!
-//! The oracle lists elements by dividing positions into indices; it shares no code with what it judges.
-//! Comparison with NumPy itself is in `tests/numpy.rs`. Under Miri, a thousand times slower, [`thinned`] leaves a sample
-//! of the layouts: there the judge is the interpreter, and counts of cases are left to the plain run.
+//! The oracle lists elements by dividing positions into indices. It shares no code with what it tests.
+//! Comparison with NumPy itself is in `tests/numpy.rs`. Under Miri, which is a thousand times slower, [`thinned`]
+//! takes a sample of the layouts, and the numbers of cases are not checked.
 
+mod coalesce;
 mod edges;
 mod facts;
 mod reshape;
 mod slice;
-mod walk;
 
 use super::{Layout, Order};
 
@@ -33,7 +33,7 @@ fn small_shapes(max_ndim: usize) -> Vec<Vec<usize>> {
 fn small_layouts(shape: &[usize]) -> Vec<Layout> {
     let mut layouts = Vec::new();
     for axes in permutations(shape.len()) {
-        // Seven divides no number of variants there is, so each kind is met.
+        // Seven does not divide the number of variants, so each kind occurs.
         for variant in thinned(0..6 + 2 * shape.len(), 7) {
             layouts.push(small_layout(shape, &axes, variant));
         }
@@ -91,7 +91,7 @@ fn elements(layout: &Layout, order: Order) -> Vec<usize> {
 
 #[test]
 #[cfg(not(miri))]
-fn there_are_as_many_small_layouts_as_meant() {
+fn the_number_of_small_layouts_is_as_expected() {
     let shapes = small_shapes(4);
     assert_eq!(shapes.len(), 1 + 4 + 16 + 64 + 256);
     assert_eq!(permutations(4).len(), 24);

@@ -1,17 +1,17 @@
 //! [`Layout::view_as`]: the same bytes as elements of another size.
 //!
-//! The only file that looks at element sizes to make a view. NumPy counts strides in bytes and this crate in elements,
-//! so a view that NumPy would give at an odd byte is an error here.
+//! NumPy counts strides in bytes and this crate in elements. So a view whose elements would not lie at multiples of their
+//! size, which NumPy allows, is an error here.
 
 use super::{Layout, LayoutError, Result, Strides};
 
 impl Layout {
-    /// Views elements of `from` bytes as elements of `to` bytes. The last axis grows or shrinks to fit.
+    /// Interprets elements of `from` bytes as elements of `to` bytes. The length of the last axis changes accordingly.
     ///
     /// # Errors
     ///
     /// [`LayoutError::ViewZeroDim`], [`LayoutError::ViewStrided`], [`LayoutError::ViewItemSize`] where NumPy refuses;
-    /// [`LayoutError::ViewMisaligned`] if the offset or a stride in use is no whole number of new elements;
+    /// [`LayoutError::ViewMisaligned`] if the offset or the stride of an axis longer than one is not a multiple of the new size;
     /// [`LayoutError::ZeroItemSize`], [`LayoutError::Overflow`].
     pub fn view_as(&self, from: usize, to: usize) -> Result<Self> {
         if from == 0 || to == 0 {
@@ -28,9 +28,9 @@ impl Layout {
         }
         let overflow = || LayoutError::Overflow { shape: self.shape.to_vec(), itemsize: from };
         let row_bytes = len.checked_mul(from).ok_or_else(overflow)?;
-        // To smaller elements each old one must be cut evenly, to larger ones the row as a whole.
-        let cut = if to < from { from } else { row_bytes };
-        if !cut.is_multiple_of(to) {
+        // For smaller elements, the new size must divide the old one; for larger ones, the bytes of the last axis.
+        let divided = if to < from { from } else { row_bytes };
+        if !divided.is_multiple_of(to) {
             return Err(LayoutError::ViewItemSize { from, to, len });
         }
         let mut shape = self.shape.clone();
@@ -38,13 +38,13 @@ impl Layout {
         shape[last] = row_bytes / to;
         let mut strides = Strides::new();
         for axis in 0..last {
-            let is_walked = self.size() != 0 && self.shape[axis] > 1;
+            let is_used = self.size() != 0 && self.shape[axis] > 1;
             strides.push(match whole_elements(self.strides[axis], from, to) {
                 Some(stride) => stride,
-                None if is_walked => {
+                None if is_used => {
                     return Err(LayoutError::ViewMisaligned { from, to, elements: self.strides[axis] });
                 }
-                // Nothing walks this axis, so its stride means nothing.
+                // The stride of an axis of length one, or without elements, has no meaning.
                 None => 0,
             });
         }
@@ -57,7 +57,7 @@ impl Layout {
     }
 }
 
-/// A count of elements of `from` bytes as a count of elements of `to` bytes, if it is a whole number that fits.
+/// Converts a number of elements of `from` bytes to a number of elements of `to` bytes, if it is an integer that fits.
 fn whole_elements(count: isize, from: usize, to: usize) -> Option<isize> {
     let bytes = count as i128 * from as i128;
     let to = to as i128;

@@ -110,7 +110,7 @@ fn wrong_arguments_are_named() {
         ("--arg x=zeros:f32[0] --arg y=zeros:f32[4] --arg a=1", "kernel `saxpy`: `x` is empty, but the launch is not".to_owned()),
         ("--arg x", "`--arg x`: expected NAME=VALUE".to_owned()),
         ("--arg x=@DIR/none.npy", "cannot read none.npy: No such file or directory (os error 2)".to_owned()),
-        ("--arg x=@DIR/k.npy", "k.npy is not a .npy file: it does not begin as one".to_owned()),
+        ("--arg x=@DIR/k.npy", "k.npy is not a .npy file: it does not start with \"\\x93NUMPY\"".to_owned()),
     ];
     let bench = Bench::new(SAXPY);
     std::fs::write(bench.0.path().join("k.npy"), "text").unwrap();

@@ -1,37 +1,37 @@
-//! Floats as NumPy writes them: the fewest digits that tell a number from its neighbours, eight after the point at most.
+//! Floats as NumPy writes them: with the fewest digits that identify the number, and at most eight after the point.
 //!
-//! A list of floats shares one notation and one set of widths ([`Columns`]); a lone float has its own rules
-//! ([`float_text`]). Digits come from the standard library, which finds the shortest for `f32` and `f64`, and rounds
-//! exactly.
+//! The floats of an array share one notation and one width ([`FloatColumn`]); a scalar has its own rules
+//! ([`float_scalar`]). The standard library produces the digits: the shortest ones of an `f32` and an `f64`, and correctly
+//! rounded ones.
 
 use half::{bf16, f16};
 
-/// Digits after the point, at most, in a list.
+/// Most digits after the point, in an array.
 const MAX_DIGITS: usize = 8;
 
-/// Of which type a number is: it decides which digits are enough, and where scientific notation begins.
+/// The type of a float. It decides how many digits identify a number, and from where on notation is scientific.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Precision {
+pub(super) enum FloatKind {
     Half,
     Brain,
     Single,
     Double,
 }
 
-impl Precision {
+impl FloatKind {
     /// The nearest number of the type.
     fn round(self, value: f64) -> f64 {
         match self {
             Self::Half => f16::from_f64(value).to_f64(),
             Self::Brain => bf16::from_f64(value).to_f64(),
-            #[expect(clippy::cast_possible_truncation, reason = "rounding is what it is for")]
+            #[expect(clippy::cast_possible_truncation, reason = "rounding is the purpose")]
             Self::Single => f64::from(value as f32),
             Self::Double => value,
         }
     }
 
-    /// From where on a list is written in scientific notation: ten to the digits that the type is sure of, or 10^8.
-    fn list_limit(self) -> f64 {
+    /// From this magnitude on, arrays are in scientific notation: ten to the power of the type's decimal digits, or 10^8.
+    fn array_limit(self) -> f64 {
         match self {
             Self::Brain => 1e2,
             Self::Half => 1e3,
@@ -40,12 +40,12 @@ impl Precision {
         }
     }
 
-    /// The same for a lone number.
-    fn lone_limit(self) -> f64 {
-        if self == Self::Double { 1e16 } else { self.list_limit() }
+    /// The same for a scalar.
+    fn scalar_limit(self) -> f64 {
+        if self == Self::Double { 1e16 } else { self.array_limit() }
     }
 
-    /// The fewest digits that mean this number, as `d.ddde±x`; of two equally near the even one, as NumPy has it.
+    /// The fewest digits that identify this number, as `d.ddde±x`. Of two equally close ones it is the even one, as in NumPy.
     fn shortest(self, value: f64) -> String {
         let is_exact = |text: &String| match self {
             #[expect(clippy::cast_possible_truncation, reason = "it is the value of an `f32`")]
@@ -58,7 +58,7 @@ impl Precision {
             Self::Single => format!("{:e}", value as f32),
             Self::Half | Self::Brain => {
                 let mut candidates = (0..).map(|digits| format!("{value:.digits$e}"));
-                candidates.find(is_exact).expect("enough digits mean any number")
+                candidates.find(is_exact).expect("enough digits identify any number")
             }
         };
         let digits = shortest.split_once('e').map_or(0, |(mantissa, _)| fraction_of(mantissa).len());
@@ -67,43 +67,43 @@ impl Precision {
     }
 }
 
-/// Drops the zeros that rounding to a number of digits has left.
+/// Removes the trailing zeros of the mantissa.
 fn trimmed_mantissa(text: &str) -> String {
     let (mantissa, exponent) = text.split_once('e').expect("scientific notation");
     let mantissa = if mantissa.contains('.') { mantissa.trim_end_matches('0').trim_end_matches('.') } else { mantissa };
     format!("{mantissa}e{exponent}")
 }
 
-/// A finite number, cut into what stands before the point, after it, and the exponent with its sign.
+/// The text of a finite number: before the point, after it, and the exponent with its sign.
 #[derive(Debug, PartialEq, Eq)]
-struct Parts {
+struct FloatParts {
     whole: String,
     fraction: String,
     exponent: String,
 }
 
 /// Scientific notation, with at most this many digits after the point.
-fn scientific(value: f64, precision: Precision, max_digits: usize) -> Parts {
-    let shortest = precision.shortest(value);
+fn scientific(value: f64, kind: FloatKind, max_digits: usize) -> FloatParts {
+    let shortest = kind.shortest(value);
     let digits = shortest.split_once('e').map_or(0, |(mantissa, _)| fraction_of(mantissa).len());
     let text = if digits > max_digits { trimmed_mantissa(&format!("{value:.max_digits$e}")) } else { shortest };
-    cut_scientific(&text)
+    split_scientific(&text)
 }
 
-fn cut_scientific(text: &str) -> Parts {
+fn split_scientific(text: &str) -> FloatParts {
     let (mantissa, exponent) = text.split_once('e').expect("scientific notation");
     let (sign, exponent) = exponent.strip_prefix('-').map_or(("+", exponent), |exponent| ("-", exponent));
-    Parts {
+    FloatParts {
         whole: mantissa.split('.').next().unwrap_or_default().to_owned(),
         fraction: fraction_of(mantissa).to_owned(),
         exponent: format!("{sign}{exponent:0>2}"),
     }
 }
 
-/// Plain notation, with at most this many digits after the point.
-fn positional(value: f64, precision: Precision, max_digits: usize) -> Parts {
-    // The shortest digits as a plain number: they are digits of an `f64` too, which prints as many as it is given.
-    let shortest = precision.shortest(value);
+/// Positional notation, with at most this many digits after the point.
+fn positional(value: f64, kind: FloatKind, max_digits: usize) -> FloatParts {
+    // If the shortest digits are too many, the value is an exact `f64` too, which is rounded to any number of digits.
+    let shortest = kind.shortest(value);
     let (mantissa, exponent) = shortest.split_once('e').expect("scientific notation");
     let exponent: i32 = exponent.parse().expect("a number");
     let digits = fraction_of(mantissa).len().cast_signed() - exponent as isize;
@@ -111,7 +111,7 @@ fn positional(value: f64, precision: Precision, max_digits: usize) -> Parts {
     let text = if digits > max_digits { format!("{value:.max_digits$}") } else { plain(mantissa, exponent) };
     let fraction = fraction_of(&text).trim_end_matches('0').to_owned();
     let whole = text.split('.').next().unwrap_or_default().to_owned();
-    Parts { whole, fraction, exponent: String::new() }
+    FloatParts { whole, fraction, exponent: String::new() }
 }
 
 /// Moves the point of a mantissa by the exponent.
@@ -132,9 +132,9 @@ fn fraction_of(text: &str) -> &str {
     text.split_once('.').map_or("", |(_, fraction)| fraction)
 }
 
-/// How a list of floats is written.
+/// How the floats of an array are written.
 #[derive(Debug, Default)]
-struct Columns {
+struct FloatColumn {
     is_scientific: bool,
     shows_plus: bool,
     /// Characters before the point.
@@ -146,14 +146,13 @@ struct Columns {
     exponent: usize,
 }
 
-impl Columns {
-    fn new(values: &[f64], precision: Precision, shows_plus: bool) -> Self {
+impl FloatColumn {
+    fn new(values: &[f64], kind: FloatKind, shows_plus: bool) -> Self {
         let finite: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
-        let is_scientific = is_scientific(&finite, precision);
+        let is_scientific = is_scientific(&finite, kind);
         let write = if is_scientific { scientific } else { positional };
-        let parts: Vec<_> =
-            finite.iter().map(|&value| signed(write(value, precision, MAX_DIGITS), shows_plus)).collect();
-        let longest = |part: fn(&Parts) -> &String| parts.iter().map(|parts| part(parts).len()).max().unwrap_or(0);
+        let parts: Vec<_> = finite.iter().map(|&value| signed(write(value, kind, MAX_DIGITS), shows_plus)).collect();
+        let longest = |part: fn(&FloatParts) -> &String| parts.iter().map(|parts| part(parts).len()).max().unwrap_or(0);
         let mut columns = Self { is_scientific, shows_plus, ..Self::default() };
         columns.left = longest(|parts| &parts.whole);
         columns.fraction = longest(|parts| &parts.fraction);
@@ -168,44 +167,44 @@ impl Columns {
         columns
     }
 
-    fn write(&self, value: f64, precision: Precision) -> String {
+    fn write(&self, value: f64, kind: FloatKind) -> String {
         if !value.is_finite() {
             let width = self.left + self.right + 1;
-            return format!("{:>width$}", odd_text(value, self.shows_plus));
+            return format!("{:>width$}", non_finite_text(value, self.shows_plus));
         }
         let Self { left, right, .. } = *self;
         if self.is_scientific {
-            // As many digits as the longest has, not zeros after the shortest: what NumPy prints.
+            // As NumPy prints: as many digits as the longest number has, computed rather than filled up with zeros.
             let n_fraction = self.fraction;
-            let Parts { whole, fraction, exponent } =
-                signed(cut_scientific(&format!("{value:.n_fraction$e}")), self.shows_plus);
+            let FloatParts { whole, fraction, exponent } =
+                signed(split_scientific(&format!("{value:.n_fraction$e}")), self.shows_plus);
             let (sign, digits) = exponent.split_at(1);
             let n_exponent = self.exponent;
             format!("{whole:>left$}.{fraction}e{sign}{digits:0>n_exponent$}")
         } else {
-            let Parts { whole, fraction, .. } = signed(positional(value, precision, MAX_DIGITS), self.shows_plus);
+            let FloatParts { whole, fraction, .. } = signed(positional(value, kind, MAX_DIGITS), self.shows_plus);
             format!("{whole:>left$}.{fraction:<right$}")
         }
     }
 }
 
-/// Whether finite numbers are large, small or far apart.
-fn is_scientific(finite: &[f64], precision: Precision) -> bool {
+/// Whether the numbers are so large, so small or so different that NumPy uses scientific notation.
+fn is_scientific(finite: &[f64], kind: FloatKind) -> bool {
     let sizes = finite.iter().map(|value| value.abs()).filter(|&size| size != 0.0);
     let (low, high) = sizes.fold((f64::INFINITY, 0.0_f64), |(low, high), size| (low.min(size), high.max(size)));
-    // In the type's own arithmetic, as NumPy compares.
-    let ratio = precision.round(high / low);
-    high != 0.0 && (high >= precision.list_limit() || low < precision.round(1e-4) || ratio > 1000.0)
+    // NumPy compares in the type's own arithmetic.
+    let ratio = kind.round(high / low);
+    high != 0.0 && (high >= kind.array_limit() || low < kind.round(1e-4) || ratio > 1000.0)
 }
 
-fn signed(parts: Parts, shows_plus: bool) -> Parts {
+fn signed(parts: FloatParts, shows_plus: bool) -> FloatParts {
     if !shows_plus || parts.whole.starts_with('-') {
         return parts;
     }
-    Parts { whole: format!("+{}", parts.whole), ..parts }
+    FloatParts { whole: format!("+{}", parts.whole), ..parts }
 }
 
-fn odd_text(value: f64, shows_plus: bool) -> String {
+fn non_finite_text(value: f64, shows_plus: bool) -> String {
     let plus = if shows_plus { "+" } else { "" };
     match value {
         _ if value.is_nan() => format!("{plus}nan"),
@@ -214,47 +213,47 @@ fn odd_text(value: f64, shows_plus: bool) -> String {
     }
 }
 
-/// A list of floats, each in the same width.
-pub(super) fn float_words(values: &[f64], precision: Precision, shows_plus: bool) -> Vec<String> {
-    let columns = Columns::new(values, precision, shows_plus);
-    values.iter().map(|&value| columns.write(value, precision)).collect()
+/// The floats of an array as text, all of the same width.
+pub(super) fn float_words(values: &[f64], kind: FloatKind, shows_plus: bool) -> Vec<String> {
+    let columns = FloatColumn::new(values, kind, shows_plus);
+    values.iter().map(|&value| columns.write(value, kind)).collect()
 }
 
-/// A list of complex numbers, each in the same width.
-pub(super) fn complex_words(values: &[[f64; 2]], precision: Precision) -> Vec<String> {
+/// The complex numbers of an array as text, all of the same width.
+pub(super) fn complex_words(values: &[[f64; 2]], kind: FloatKind) -> Vec<String> {
     let [real, imaginary] = [0, 1].map(|part| values.iter().map(|value| value[part]).collect::<Vec<_>>());
-    let imaginary = float_words(&imaginary, precision, true);
+    let imaginary = float_words(&imaginary, kind, true);
     let join = |(real, imaginary): (String, String)| {
-        // The `j` follows the digits, the blanks that align the column follow the `j`.
+        // The `j` comes after the digits and before the spaces that align the column.
         let digits = imaginary.trim_end();
         format!("{real}{digits}j{}", &imaginary[digits.len()..])
     };
-    float_words(&real, precision, false).into_iter().zip(imaginary).map(join).collect()
+    float_words(&real, kind, false).into_iter().zip(imaginary).map(join).collect()
 }
 
-/// A lone float.
-pub(super) fn float_text(value: f64, precision: Precision) -> String {
-    let text = lone_text(value, precision, false);
-    // A whole number keeps one zero, unless it has an exponent.
+/// A scalar float.
+pub(super) fn float_scalar(value: f64, kind: FloatKind) -> String {
+    let text = scalar_text(value, kind, false);
+    // An integer has one zero after the point, unless it has an exponent.
     if value.is_finite() && !text.contains(['.', 'e']) { text + ".0" } else { text }
 }
 
-/// A lone complex number.
-pub(super) fn complex_text([real, imaginary]: [f64; 2], precision: Precision) -> String {
+/// A scalar complex number.
+pub(super) fn complex_scalar([real, imaginary]: [f64; 2], kind: FloatKind) -> String {
     if real == 0.0 && real.is_sign_positive() {
-        return format!("{}j", lone_text(imaginary, precision, false));
+        return format!("{}j", scalar_text(imaginary, kind, false));
     }
-    format!("({}{}j)", lone_text(real, precision, false), lone_text(imaginary, precision, true))
+    format!("({}{}j)", scalar_text(real, kind, false), scalar_text(imaginary, kind, true))
 }
 
-fn lone_text(value: f64, precision: Precision, shows_plus: bool) -> String {
+fn scalar_text(value: f64, kind: FloatKind, shows_plus: bool) -> String {
     if !value.is_finite() {
-        return odd_text(value, shows_plus);
+        return non_finite_text(value, shows_plus);
     }
     let size = value.abs();
-    let is_plain = size == 0.0 || size >= 1e-4 && size < precision.lone_limit();
+    let is_plain = size == 0.0 || size >= 1e-4 && size < kind.scalar_limit();
     let write = if is_plain { positional } else { scientific };
-    let Parts { whole, fraction, exponent } = signed(write(value, precision, usize::MAX), shows_plus);
+    let FloatParts { whole, fraction, exponent } = signed(write(value, kind, usize::MAX), shows_plus);
     let point = if fraction.is_empty() { "" } else { "." };
     let mark = if is_plain { "" } else { "e" };
     format!("{whole}{point}{fraction}{mark}{exponent}")

@@ -1,11 +1,11 @@
-//! `Display` for arrays: reads the device, and prints what NumPy prints.
+//! `Display` for arrays: reads the elements from the device and prints what NumPy prints.
 //!
-//! Of an array past a thousand elements only the corners are read and printed. How one number is written is
-//! `display/float.rs`, how many share a page is `display/page.rs`. `Debug`, which does not read the device, is in
-//! `array.rs`.
+//! Of an array with more than a thousand elements only the corners are read and printed. How a float is written is in
+//! `float.rs`, where brackets and line breaks go in `format.rs`. `Debug`, which does not read the device, is in
+//! `array/mod.rs`.
 
 mod float;
-mod page;
+mod format;
 
 use std::fmt;
 
@@ -16,13 +16,13 @@ use vkarray_kernel::{Bool, Complex32, Complex64, DType, Element};
 use crate::array::DeviceNDArray;
 use crate::error::Result;
 use crate::layout::{Index, tuple};
-use float::{Precision, complex_text, complex_words, float_text, float_words};
-use page::{EDGE, THRESHOLD, page};
+use float::{FloatKind, complex_scalar, complex_words, float_scalar, float_words};
+use format::{EDGE_ITEMS, THRESHOLD, format_array};
 
-/// Prints the elements as NumPy's `print` does: blocks until they are there.
+/// Prints the elements as NumPy's `print` does. Blocks until they are copied to the host.
 ///
-/// Past a thousand elements it prints, and reads, the first three and the last three on each axis. Where the device
-/// cannot be read it prints why.
+/// Of more than a thousand elements it reads and prints the first three and the last three on each axis. If the device
+/// cannot be read, it prints the error.
 impl<T: Element> fmt::Display for DeviceNDArray<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.corners() {
@@ -36,24 +36,24 @@ impl<T: Element> fmt::Display for DeviceNDArray<T> {
 }
 
 impl<T: Element> DeviceNDArray<T> {
-    /// What is printed: all, or of a large array the ends of each axis that is longer than both.
+    /// The elements that are printed: all, or of a large array the first and last three on each axis.
     fn corners(&self) -> Result<ArrayD<T>> {
         if self.size() <= THRESHOLD {
             return self.copy_to_host();
         }
-        let lens: Vec<usize> = self.shape().iter().map(|&len| len.min(2 * EDGE)).collect();
+        let lens: Vec<usize> = self.shape().iter().map(|&len| len.min(2 * EDGE_ITEMS)).collect();
         let mut corners = ArrayD::from_elem(IxDyn(&lens), T::zeroed());
-        let long: Vec<usize> = (0..self.ndim()).filter(|&axis| self.shape()[axis] > 2 * EDGE).collect();
+        let long: Vec<usize> = (0..self.ndim()).filter(|&axis| self.shape()[axis] > 2 * EDGE_ITEMS).collect();
         for corner in 0..1_usize << long.len() {
             let mut from = vec![Index::from(..); self.ndim()];
             let mut to = corners.view_mut();
             for (bit, &axis) in long.iter().enumerate() {
-                let (edge, place) = match corner >> bit & 1 {
-                    0 => (Index::from(..EDGE), Slice::from(..EDGE)),
-                    _ => (Index::from(self.shape()[axis] - EDGE..), Slice::from(EDGE..)),
+                let (edge, target) = match corner >> bit & 1 {
+                    0 => (Index::from(..EDGE_ITEMS), Slice::from(..EDGE_ITEMS)),
+                    _ => (Index::from(self.shape()[axis] - EDGE_ITEMS..), Slice::from(EDGE_ITEMS..)),
                 };
                 from[axis] = edge;
-                to.slice_axis_inplace(Axis(axis), place);
+                to.slice_axis_inplace(Axis(axis), target);
             }
             to.assign(&self.slice(&from)?.copy_to_host()?);
         }
@@ -61,13 +61,13 @@ impl<T: Element> DeviceNDArray<T> {
     }
 }
 
-/// The text of an array of this shape, of which these are the values to print.
+/// The text of an array of this shape, given the values that are printed.
 fn text<T: Element>(shape: &[usize], values: &[T]) -> String {
     let words = words::<T>(values, shape.is_empty());
-    page(shape, &words)
+    format_array(shape, &words)
 }
 
-/// Each value as a word; all of one width, but for the only one of an array without axes.
+/// Each value as text. All have the same width, except for a scalar.
 fn words<T: Element>(values: &[T], is_scalar: bool) -> Vec<String> {
     match DType::of::<T>() {
         DType::Bool => each(values, |value: Bool| {
@@ -82,17 +82,17 @@ fn words<T: Element>(values: &[T], is_scalar: bool) -> Vec<String> {
         DType::U32 => aligned(each(values, |value: u32| value.to_string())),
         DType::I64 => aligned(each(values, |value: i64| value.to_string())),
         DType::U64 => aligned(each(values, |value: u64| value.to_string())),
-        DType::F16 => floats(&each(values, f16::to_f64), Precision::Half, is_scalar),
-        DType::BF16 => floats(&each(values, bf16::to_f64), Precision::Brain, is_scalar),
-        DType::F32 => floats(&each(values, |value: f32| f64::from(value)), Precision::Single, is_scalar),
-        DType::F64 => floats(&each(values, |value: f64| value), Precision::Double, is_scalar),
+        DType::F16 => floats(&each(values, f16::to_f64), FloatKind::Half, is_scalar),
+        DType::BF16 => floats(&each(values, bf16::to_f64), FloatKind::Brain, is_scalar),
+        DType::F32 => floats(&each(values, |value: f32| f64::from(value)), FloatKind::Single, is_scalar),
+        DType::F64 => floats(&each(values, |value: f64| value), FloatKind::Double, is_scalar),
         DType::Complex32 => {
             let pairs = each(values, |value: Complex32| [value.re, value.im].map(f64::from));
-            complexes(&pairs, Precision::Single, is_scalar)
+            complexes(&pairs, FloatKind::Single, is_scalar)
         }
         DType::Complex64 => {
             let pairs = each(values, |value: Complex64| [value.re, value.im]);
-            complexes(&pairs, Precision::Double, is_scalar)
+            complexes(&pairs, FloatKind::Double, is_scalar)
         }
         _ => values.iter().map(|value| bytes_text(bytemuck::bytes_of(value))).collect(),
     }
@@ -102,17 +102,17 @@ fn each<T: Element, U: Element, R>(values: &[T], convert: impl Fn(U) -> R) -> Ve
     values.iter().map(|value| convert(bytemuck::pod_read_unaligned(bytemuck::bytes_of(value)))).collect()
 }
 
-fn floats(values: &[f64], precision: Precision, is_scalar: bool) -> Vec<String> {
+fn floats(values: &[f64], kind: FloatKind, is_scalar: bool) -> Vec<String> {
     match (values, is_scalar) {
-        (&[value], true) => vec![float_text(value, precision)],
-        _ => float_words(values, precision, false),
+        (&[value], true) => vec![float_scalar(value, kind)],
+        _ => float_words(values, kind, false),
     }
 }
 
-fn complexes(values: &[[f64; 2]], precision: Precision, is_scalar: bool) -> Vec<String> {
+fn complexes(values: &[[f64; 2]], kind: FloatKind, is_scalar: bool) -> Vec<String> {
     match (values, is_scalar) {
-        (&[value], true) => vec![complex_text(value, precision)],
-        _ => complex_words(values, precision),
+        (&[value], true) => vec![complex_scalar(value, kind)],
+        _ => complex_words(values, kind),
     }
 }
 
@@ -121,7 +121,7 @@ fn aligned(words: Vec<String>) -> Vec<String> {
     words.into_iter().map(|word| format!("{word:>width$}")).collect()
 }
 
-/// A record's bytes, as NumPy prints opaque ones.
+/// The bytes of a record, as NumPy prints opaque bytes.
 fn bytes_text(bytes: &[u8]) -> String {
     use fmt::Write;
     let mut text = "b'".to_owned();

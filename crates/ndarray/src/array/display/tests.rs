@@ -42,7 +42,7 @@ impl Element for Triple {
     const DTYPE: DType = DType::record::<Self>();
 }
 
-/// Prints the corners of a host array, chosen here by another way than `corners`: by each element's index.
+/// Prints the corners of a host array, which are selected in another way than in `corners`: by each element's index.
 fn print<T: Element>(shape: &[usize], bytes: &[u8]) -> String {
     let all: Vec<T> = bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect();
     let is_large = all.len() > THRESHOLD;
@@ -55,8 +55,8 @@ fn print<T: Element>(shape: &[usize], bytes: &[u8]) -> String {
 }
 
 #[test]
-fn brain_floats_print_their_shortest_digits() {
-    // NumPy has none: these follow the rules it has for other floats.
+fn bf16_prints_its_shortest_digits() {
+    // NumPy has no such type: these follow its rules for other floats.
     let words = |values: &[f32]| words(&values.iter().map(|&value| bf16::from_f32(value)).collect::<Vec<_>>(), false);
     assert_eq!(words(&[1.0, 0.1, -2.5]), [" 1. ", " 0.1", "-2.5"]);
     assert_eq!(words(&[100.0, 1.0]), ["1.e+02", "1.e+00"]);

@@ -1,7 +1,7 @@
 //! `arange` and `linspace`: arrays of evenly spaced numbers.
 //!
-//! Lengths and values are decided in `ramp/number.rs`, bit for bit as NumPy's. Long ramps of which the device computes
-//! the same bits ([`DeviceRamp`]) are made there by a kernel; the rest is computed on the host and sent.
+//! Lengths and values are computed in `number.rs`, with the bits of NumPy's. A kernel writes long ranges for which the device
+//! computes the same bits ([`DeviceRange`]); all others are computed on the host and copied.
 
 mod number;
 
@@ -13,24 +13,24 @@ use crate::array::DeviceNDArray;
 use crate::context::Context;
 use crate::error::{Error, Result};
 
-use number::DeviceRamp;
+use number::DeviceRange;
 pub use number::Number;
 
-/// Elements from which a kernel is worth its building.
-const LONG: usize = 1 << 16;
+/// From this many elements on, a kernel is faster, including the time to build it.
+const MIN_ON_DEVICE: usize = 1 << 16;
 
-/// Elements a dispatch makes: within the smallest limits a device may have on a binding and on workgroups.
+/// Elements that one dispatch writes. It is within the smallest limits that Vulkan allows for a binding and for workgroups.
 const CHUNK: usize = 1 << 23;
 
-/// Why a start, a stop and a step make no range.
+/// Why a range is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RangeProblem {
     /// The step is zero.
     ZeroStep,
-    /// One of them is not a number, or the length is not.
+    /// The start, the stop, the step or the length is not a number.
     NotANumber,
-    /// The length is infinite, or more than can be counted.
+    /// The length is infinite, or does not fit `isize`.
     TooLong,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for RangeProblem {
         f.write_str(match self {
             Self::ZeroStep => "the step is zero",
             Self::NotANumber => "its length is not a number",
-            Self::TooLong => "its length cannot be counted",
+            Self::TooLong => "its length is too large",
         })
     }
 }
@@ -47,39 +47,39 @@ impl fmt::Display for RangeProblem {
 impl Context {
     /// Creates an array of the numbers from `start` to before `stop`, `step` apart, on the default stream.
     ///
-    /// NumPy's rules, with all three in the array's own type: the length is the quotient of `stop - start` and `step`,
-    /// rounded up, so that rounding can make a range of floats one longer than meant ([`Context::linspace`] has no such
-    /// trouble); element `i` of floats is `start + i * d`, where `d` is `(start + step) - start`. Integers are exact,
-    /// also where NumPy's quotient, a double, is not. A range that does not lead from `start` to `stop` is empty.
+    /// NumPy's rules, computed in the type of the array. The length is `(stop - start) / step`, rounded up; so rounding can
+    /// make a range of floats one element longer than expected, which [`Context::linspace`] avoids. Element `i` of a range
+    /// of floats is `start + i * d`, where `d` is `(start + step) - start`. Integers are exact, also where NumPy's
+    /// quotient, which is a double, is not. A range whose step leads away from `stop` is empty.
     ///
-    /// Integers of 32 and 64 bits, and `f32` where no value needs rounding, are made on the device and the call returns
-    /// at once; else the values are computed on the host and sent, which gives the same bits.
+    /// Long ranges of integers of 32 and 64 bits, and of `f32` where no value is rounded, are computed on the device, and the
+    /// call returns at once. All others are computed on the host and copied.
     ///
     /// # Errors
     ///
-    /// [`Error::Range`] for a step of zero, or a length that is not a number or not countable; else as
+    /// [`Error::Range`] for a step of zero, or a length that is not a number or too large; those of
     /// [`Context::device_array`].
     pub fn arange<T: Number>(&self, start: T, stop: T, step: T) -> Result<DeviceNDArray<T>> {
         let len = T::range_len(start, stop, step).map_err(|problem| {
             let [start, stop, step]: [ScalarValue; 3] = [start.into(), stop.into(), step.into()];
             Error::Range { start, stop, step, problem }
         })?;
-        match T::on_device(start, step, len).filter(|_| len >= LONG) {
-            Some(ramp) => {
+        match T::on_device(start, step, len).filter(|_| len >= MIN_ON_DEVICE) {
+            Some(range) => {
                 let array = self.device_array([len])?;
-                self.run_ramp(&array, ramp)?;
+                self.run_range_kernel(&array, range)?;
                 Ok(array)
             }
             None => {
-                let array = self.device_array([len])?; // Before the values: a length without end is refused here.
+                let array = self.device_array([len])?; // First, because it refuses a length that is too large.
                 array.copy_from_host(&ndarray::Array1::from_vec(T::range(start, step, len)))?;
                 Ok(array)
             }
         }
     }
 
-    /// Creates an array of `num` numbers from `start` to `stop`, evenly apart, on the default stream. `stop` is the
-    /// last of them, or with `endpoint` off the one after the last. Returns when they are sent.
+    /// Creates an array of `num` evenly spaced numbers from `start` to `stop`, on the default stream. `stop` is the last of
+    /// them, or without `endpoint` the one after the last. Returns when the values are copied to staging memory.
     ///
     /// NumPy's rules: floats are computed in their own type, integers in `f64` and rounded down.
     ///
@@ -92,20 +92,21 @@ impl Context {
         Ok(array)
     }
 
-    fn run_ramp<T: Number>(&self, array: &DeviceNDArray<T>, ramp: DeviceRamp) -> Result<()> {
-        let kernel = self.kernel(Source::wgsl(vkarray_shaders::RAMP).named("ramp.wgsl")).entry(ramp.entry()).build()?;
+    fn run_range_kernel<T: Number>(&self, array: &DeviceNDArray<T>, range: DeviceRange) -> Result<()> {
+        let kernel =
+            self.kernel(Source::wgsl(vkarray_shaders::RAMP).named("ramp.wgsl")).entry(range.entry()).build()?;
         for (at, piece) in (0..).step_by(CHUNK).zip(array.split(CHUNK)?) {
             let groups = Groups::covering([piece.size() as u64]);
             let stream = self.default_stream();
-            match ramp.advanced(at) {
-                DeviceRamp::Words { start, step } => {
+            match range.advanced(at) {
+                DeviceRange::Words { start, step } => {
                     kernel.dispatch(stream, groups, (&piece.view::<u32>()?, start, step))?;
                 }
-                DeviceRamp::Pairs { start, step } => {
+                DeviceRange::Pairs { start, step } => {
                     let pair = bytemuck::cast::<u64, [u32; 2]>;
                     kernel.dispatch(stream, groups, (&piece.view::<u32>()?, pair(start), pair(step)))?;
                 }
-                DeviceRamp::Floats { start, step } => {
+                DeviceRange::Floats { start, step } => {
                     kernel.dispatch(stream, groups, (&piece.view::<f32>()?, start, step))?;
                 }
             }

@@ -1,7 +1,7 @@
-//! [`Number`]: how long a range is and which values it has, for each type of number. Pure.
+//! [`Number`]: the length and the values of a range, for each type of number.
 //!
-//! The rules are those of NumPy's `arange` and `linspace`, in the order of its operations, because the order decides the
-//! last bit. Which ramps a device computes with the same bits is [`DeviceRamp`].
+//! The rules are those of NumPy's `arange` and `linspace`, with the same order of operations, because the order decides the
+//! last bit. A [`DeviceRange`] is one for which a device computes the same bits.
 
 use half::{bf16, f16};
 use vkarray_kernel::{Element, ScalarValue};
@@ -12,9 +12,9 @@ type Result<T> = std::result::Result<T, RangeProblem>;
 
 /// A type of real numbers that ranges are made of: the integers, and floats of 16 to 64 bits.
 ///
-/// Not to be implemented elsewhere: what it offers is private to this crate.
+/// It cannot be implemented outside this crate, and its methods are not public.
 pub trait Number: Element + Into<ScalarValue> + sealed::Sealed {
-    /// How many numbers there are from `start` to before `stop`.
+    /// The length of the range from `start` to `stop`, which is not in it.
     #[doc(hidden)]
     fn range_len(start: Self, stop: Self, step: Self) -> Result<usize>;
 
@@ -26,9 +26,9 @@ pub trait Number: Element + Into<ScalarValue> + sealed::Sealed {
     #[doc(hidden)]
     fn evenly(start: Self, stop: Self, num: usize, endpoint: bool) -> Vec<Self>;
 
-    /// The same range for a device that would compute the same bits.
+    /// The range for the device, if it computes the same bits.
     #[doc(hidden)]
-    fn on_device(start: Self, step: Self, len: usize) -> Option<DeviceRamp>;
+    fn on_device(start: Self, step: Self, len: usize) -> Option<DeviceRange>;
 }
 
 mod sealed {
@@ -37,16 +37,16 @@ mod sealed {
 
 /// `start + i * step`, as one of the kernels of `ramp.wgsl` computes it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum DeviceRamp {
+pub enum DeviceRange {
     /// Integers of 32 bits, of either sign.
     Words { start: u32, step: u32 },
     /// Integers of 64 bits, of either sign.
     Pairs { start: u64, step: u64 },
-    /// Floats of which each sum and product is exact.
+    /// Floats for which each sum and product is exact.
     Floats { start: f32, step: f32 },
 }
 
-impl DeviceRamp {
+impl DeviceRange {
     /// The kernel's entry point.
     pub(super) fn entry(self) -> &'static str {
         match self {
@@ -56,7 +56,7 @@ impl DeviceRamp {
         }
     }
 
-    /// The ramp from element `at` on.
+    /// The range from element `at` on.
     pub(super) fn advanced(self, at: usize) -> Self {
         match self {
             #[expect(clippy::cast_possible_truncation, reason = "32-bit integers count modulo 2^32")]
@@ -71,7 +71,7 @@ impl DeviceRamp {
     }
 }
 
-/// Ranges of integers: exact, in 128 bits. Narrow ones are short, so only wide ones are worth a kernel.
+/// Ranges of integers, computed exactly in 128 bits. Ranges of 8 and 16 bits are short, so they need no kernel.
 macro_rules! integers {
     ($($ty:ident $on_device:expr),* $(,)?) => {$(
         impl sealed::Sealed for $ty {}
@@ -82,7 +82,7 @@ macro_rules! integers {
             }
 
             fn range(start: Self, step: Self, len: usize) -> Vec<Self> {
-                // What is past the last element may overflow, no element does.
+                // The value after the last element may overflow; no element does.
                 let next = |at: &Self| Some(at.wrapping_add(step));
                 std::iter::successors(Some(start), next).take(len).collect()
             }
@@ -98,9 +98,9 @@ macro_rules! integers {
                 values
             }
 
-            fn on_device(start: Self, step: Self, _: usize) -> Option<DeviceRamp> {
-                let ramp: fn(Self, Self) -> Option<DeviceRamp> = $on_device;
-                ramp(start, step)
+            fn on_device(start: Self, step: Self, _: usize) -> Option<DeviceRange> {
+                let range: fn(Self, Self) -> Option<DeviceRange> = $on_device;
+                range(start, step)
             }
         }
     )*};
@@ -111,13 +111,13 @@ integers! {
     u8 |_, _| None,
     i16 |_, _| None,
     u16 |_, _| None,
-    i32 |start, step| Some(DeviceRamp::Words { start: start.cast_unsigned(), step: step.cast_unsigned() }),
-    u32 |start, step| Some(DeviceRamp::Words { start, step }),
-    i64 |start, step| Some(DeviceRamp::Pairs { start: start.cast_unsigned(), step: step.cast_unsigned() }),
-    u64 |start, step| Some(DeviceRamp::Pairs { start, step }),
+    i32 |start, step| Some(DeviceRange::Words { start: start.cast_unsigned(), step: step.cast_unsigned() }),
+    u32 |start, step| Some(DeviceRange::Words { start, step }),
+    i64 |start, step| Some(DeviceRange::Pairs { start: start.cast_unsigned(), step: step.cast_unsigned() }),
+    u64 |start, step| Some(DeviceRange::Pairs { start, step }),
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "far wider than the integers it is for")]
+#[expect(clippy::cast_possible_truncation, reason = "`i128` is wider than any integer here")]
 fn floor(value: f64) -> i128 {
     value.floor() as i128
 }
@@ -126,21 +126,21 @@ fn integer_len(start: i128, stop: i128, step: i128) -> Result<usize> {
     if step == 0 {
         return Err(RangeProblem::ZeroStep);
     }
-    let (way, step) = if step < 0 { (start - stop, -step) } else { (stop - start, step) };
-    // Rounded up, for a way that leads there.
-    let len = if way <= 0 { 0 } else { (way - 1) / step + 1 };
+    let (distance, step) = if step < 0 { (start - stop, -step) } else { (stop - start, step) };
+    // Rounded up, or zero if the step leads away from `stop`.
+    let len = if distance <= 0 { 0 } else { (distance - 1) / step + 1 };
     usize::try_from(len).map_err(|_| RangeProblem::TooLong)
 }
 
-/// Ranges of floats. `$wide` is what NumPy computes a range's elements in.
+/// Ranges of floats. `$wide` is the type in which NumPy computes the elements.
 macro_rules! floats {
     ($($ty:ident $wide:ident $narrow:expr, $on_device:expr);* $(;)?) => {$(
         impl sealed::Sealed for $ty {}
 
         impl Number for $ty {
             fn range_len(start: Self, stop: Self, step: Self) -> Result<usize> {
-                let way = stop - start;
-                float_len(f64::from(way), f64::from(step), f64::from(way / step))
+                let distance = stop - start;
+                float_len(f64::from(distance), f64::from(step), f64::from(distance / step))
             }
 
             fn range(start: Self, step: Self, len: usize) -> Vec<Self> {
@@ -162,8 +162,8 @@ macro_rules! floats {
                 let step = delta / div;
                 let element = |i: usize| {
                     let at = $narrow(i as $wide);
-                    let way = if div == zero { at * delta } else if step == zero { at / div * delta } else { at * step };
-                    way + start
+                    let distance = if div == zero { at * delta } else if step == zero { at / div * delta } else { at * step };
+                    distance + start
                 };
                 let mut values: Vec<Self> = (0..num).map(element).collect();
                 if let (Some(last), true) = (values.last_mut(), endpoint && num > 1) {
@@ -172,9 +172,9 @@ macro_rules! floats {
                 values
             }
 
-            fn on_device(start: Self, step: Self, len: usize) -> Option<DeviceRamp> {
-                let ramp: fn(Self, Self, usize) -> Option<DeviceRamp> = $on_device;
-                ramp(start, step, len)
+            fn on_device(start: Self, step: Self, len: usize) -> Option<DeviceRange> {
+                let range: fn(Self, Self, usize) -> Option<DeviceRange> = $on_device;
+                range(start, step, len)
             }
         }
     )*};
@@ -183,22 +183,22 @@ macro_rules! floats {
 floats! {
     f16 f32 f16::from_f32, |_, _, _| None;
     bf16 f32 bf16::from_f32, |_, _, _| None;
-    f32 f32 std::convert::identity, exact_ramp;
+    f32 f32 std::convert::identity, exact_on_device;
     f64 f64 std::convert::identity, |_, _, _| None;
 }
 
-fn float_len(way: f64, step: f64, quotient: f64) -> Result<usize> {
+fn float_len(distance: f64, step: f64, quotient: f64) -> Result<usize> {
     if step == 0.0 {
         return Err(RangeProblem::ZeroStep);
     }
-    if quotient.is_nan() || way.is_nan() {
+    if quotient.is_nan() || distance.is_nan() {
         return Err(RangeProblem::NotANumber);
     }
-    // A way so short, or a step so long, that the quotient vanished.
-    if quotient == 0.0 && way != 0.0 {
+    // The quotient is rounded to zero.
+    if quotient == 0.0 && distance != 0.0 {
         return Ok(usize::from(quotient.is_sign_positive()));
     }
-    // As in NumPy, also where the range leads away from `stop`.
+    // As in NumPy, also where the step leads away from `stop`.
     if quotient.abs() >= isize::MAX as f64 {
         return Err(RangeProblem::TooLong);
     }
@@ -206,10 +206,10 @@ fn float_len(way: f64, step: f64, quotient: f64) -> Result<usize> {
     Ok(quotient.ceil().max(0.0) as usize)
 }
 
-/// A ramp of floats for the device, if no value and no product of it needs rounding or is subnormal: then a device that
-/// fuses the product and the sum, or takes subnormals for zero, computes the same bits.
-fn exact_ramp(start: f32, step: f32, len: usize) -> Option<DeviceRamp> {
-    const LARGEST: f64 = (1_u32 << f32::MANTISSA_DIGITS) as f64; // In units: up to it each whole number is a float.
+/// The range for the device, if no value and no product is rounded or subnormal. Then a device that fuses multiplication
+/// and addition, or flushes subnormals to zero, computes the same bits.
+fn exact_on_device(start: f32, step: f32, len: usize) -> Option<DeviceRange> {
+    const LARGEST: f64 = (1_u32 << f32::MANTISSA_DIGITS) as f64; // In units: every integer up to it is a float.
     let step = (start + step) - start;
     let is_plain = |value: f32| value == 0.0 && value.is_sign_positive() || value.is_normal();
     if !is_plain(start) || !is_plain(step) {
@@ -219,10 +219,10 @@ fn exact_ramp(start: f32, step: f32, len: usize) -> Option<DeviceRamp> {
     let last = len.saturating_sub(1) as f64;
     let reach = (f64::from(start).abs() + f64::from(step).abs() * last) / unit;
     let fits = unit >= f64::from(f32::MIN_POSITIVE) && reach <= LARGEST && last <= LARGEST;
-    fits.then_some(DeviceRamp::Floats { start, step })
+    fits.then_some(DeviceRange::Floats { start, step })
 }
 
-/// The largest power of two of which a number is a whole multiple. Zero is one of all.
+/// The largest power of two that divides a number; infinity for zero.
 fn lowest_bit(value: f32) -> f64 {
     if value == 0.0 {
         return f64::INFINITY;

@@ -1,6 +1,6 @@
 //! [`FileError`]: why a file of arrays cannot be read or written.
 //!
-//! Each message begins with the file's name; an array in an archive is named `archive.npz: array`.
+//! A message starts with the file's path. An array in an archive is named `archive.npz: array`.
 
 use std::collections::TryReserveError;
 use std::io;
@@ -16,79 +16,79 @@ use crate::layout::{LayoutError, tuple};
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
 pub enum FileError {
-    /// The system refuses to open or read it.
+    /// The operating system refuses to open or read the file.
     #[error("cannot read {name}")]
     Read { name: String, source: io::Error },
-    /// A folder, a pipe, a device.
+    /// A folder, a pipe or a device file.
     #[error("{name} is not a regular file")]
     NotAFile { name: String },
-    /// Another kind of file.
-    #[error("{name} is not a .npy file: it does not begin as one")]
+    /// The file does not start with the bytes that every `.npy` file starts with.
+    #[error("{name} is not a .npy file: it does not start with \"\\x93NUMPY\"")]
     Magic { name: String },
-    /// A header longer than any honest one.
+    /// A header that is longer than NumPy reads.
     #[error("{name}: the .npy header claims {bytes} bytes, more than the {limit} that are read")]
     HeaderSize { name: String, bytes: u64, limit: usize },
-    /// A header that is cut short.
+    /// A file that ends inside its header.
     #[error("{name}: the .npy header should end at byte {expected}, but the file has only {found}")]
     HeaderLength { name: String, expected: u64, found: usize },
-    /// A header so nested that reading it would take more stack than there is.
+    /// A header with so many brackets that parsing it could overflow the stack.
     #[error("{name}: the .npy header has {n_brackets} brackets, more than the {limit} that are read")]
     HeaderNesting { name: String, n_brackets: usize, limit: usize },
-    /// A header that is no dictionary of type, order and shape.
+    /// A header that is not a dictionary of type, order and shape.
     #[error("{name}: the .npy header is damaged")]
     Header { name: String, source: Box<ReadHeaderError> },
-    /// Elements that no array here has: strings, dates, structs with named fields.
+    /// Elements of a type that arrays cannot have: strings, dates, structs with named fields.
     #[error(
         "{name}: elements of type {descriptor} cannot be read; expected bool, an integer, a float of 16 to 64 bits, a \
          complex number or bytes without fields"
     )]
     DType { name: String, descriptor: String },
-    /// A shape that cannot be.
-    #[error("{name}: the .npy header claims an array that cannot be")]
+    /// A shape that is too large, or has too many axes.
+    #[error("{name}: the .npy header has an invalid shape")]
     Shape { name: String, source: LayoutError },
-    /// A header that does not fit the file's length.
+    /// A file whose length is not what its header requires.
     #[error(
         "{name}: the .npy header claims {dtype} of shape {}, which is {expected} bytes, but {found} bytes follow it",
         tuple(shape)
     )]
     Length { name: String, dtype: DType, shape: Vec<usize>, expected: u64, found: u64 },
-    /// Other elements than asked for. Nothing is converted.
+    /// The file has elements of another type than asked for. They are not converted.
     #[error("{name} holds {found}, not {wanted}")]
     OtherDType { name: String, found: DType, wanted: DType },
-    /// The elements end early or cannot be unpacked.
+    /// The elements end early or cannot be decompressed.
     #[error("{name}: the elements are damaged")]
     Elements { name: String, source: io::Error },
-    /// A truth value that is neither.
-    #[error("{name}: element {index} is the byte {byte}, which is no truth value")]
+    /// A `bool` that is neither 0 nor 1.
+    #[error("{name}: element {index} is the byte {byte}, which is not a bool")]
     TruthValue { name: String, index: usize, byte: u8 },
-    /// More elements than the host has memory for.
+    /// More bytes than can be allocated on the host.
     #[error("{name}: out of host memory for {bytes} bytes")]
     HostMemory { name: String, bytes: u64, source: TryReserveError },
-    /// No archive, or a damaged one.
-    #[error("{name}: the .npz archive is damaged or of another kind")]
+    /// The file is not an archive, or is a damaged one.
+    #[error("{name} is not a .npz archive, or is damaged")]
     Archive { name: String, source: Box<ZipError> },
-    /// No array of that name in the archive.
-    #[error("{name} holds no array `{array}`; it holds {found}")]
+    /// The archive has no array of that name.
+    #[error("{name} has no array `{array}`; it has {found}")]
     NoArray { name: String, array: String, found: Names },
-    /// The system refuses to make or finish the file.
+    /// The operating system refuses to create or finish the file.
     #[error("cannot write {name}")]
     Create { name: String, source: io::Error },
-    /// A header that cannot be written.
+    /// The header cannot be written.
     #[error("cannot write the .npy header")]
     WriteHeader { source: io::Error },
-    /// Elements that cannot be written.
+    /// The elements cannot be written.
     #[error("cannot write the elements")]
     WriteElements { source: io::Error },
-    /// An array that the archive does not take.
+    /// An array cannot be added to the archive.
     #[error("cannot add `{array}` to the .npz archive")]
     Add { array: String, source: Box<ZipError> },
-    /// An archive that cannot be finished.
+    /// The archive cannot be finished.
     #[error("cannot finish the .npz archive")]
     Finish { source: Box<ZipError> },
 }
 
 impl FileError {
-    /// Whether a file that was read is to blame, and not the system that reads or writes it.
+    /// Whether the cause is the file that was read, and not the system that reads or writes.
     #[must_use]
     pub fn is_input(&self) -> bool {
         !matches!(

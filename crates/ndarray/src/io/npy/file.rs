@@ -1,7 +1,7 @@
-//! `.npy` files: one array, of any element type, in either byte order and in C or F order.
+//! `.npy` files: one array of any element type, in either byte order and in C or F order.
 //!
-//! Elements are plain bytes, so all types are read and written alike; only the byte order and truth values need a look
-//! at them. The header is `header.rs`; the same elements inside an archive are read by `npz.rs`.
+//! Elements of every type are read and written as bytes. Only swapping their byte order and checking values of `bool` look
+//! at them. The header is in `header.rs`; `npz.rs` reads the same format inside an archive.
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -14,12 +14,12 @@ use super::error::FileError;
 use super::header::{MAX_HEADER_BYTES, NpyHeader, header_for};
 use crate::layout::Order;
 
-/// Elements read at a time where the length is only a claim.
+/// Elements for which memory is allocated at a time, while they arrive.
 const STEP: usize = 1 << 20;
 
 type Result<T> = std::result::Result<T, FileError>;
 
-/// A `.npy` file whose header is known to be true of its length.
+/// A `.npy` file that has the length its header requires.
 #[derive(Debug, Clone)]
 pub struct NpyFile {
     path: PathBuf,
@@ -27,11 +27,11 @@ pub struct NpyFile {
 }
 
 impl NpyFile {
-    /// Reads the header, and checks that the file is as long as the header says.
+    /// Reads the header, and checks that the file has the length that the header requires.
     ///
     /// # Errors
     ///
-    /// [`FileError::Read`], [`FileError::NotAFile`]; what is wrong with the header.
+    /// [`FileError::Read`], [`FileError::NotAFile`]; those of a header that is damaged or does not match the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_owned();
         let name = path.display().to_string();
@@ -53,13 +53,13 @@ impl NpyFile {
         &self.path
     }
 
-    /// What the file holds.
+    /// The element type, shape and order of the array.
     #[must_use]
     pub fn header(&self) -> &NpyHeader {
         &self.header
     }
 
-    /// Reads the elements, in the order the file has them.
+    /// Reads the elements. The host array has the order of the file, C or F.
     ///
     /// # Errors
     ///
@@ -75,9 +75,9 @@ impl NpyFile {
     }
 }
 
-/// Reads the elements after a header, and makes sure that nothing follows them.
+/// Reads the elements after a header, and checks that nothing follows them.
 ///
-/// `n_reserved` is how many are known to come; memory for more is taken only as they do.
+/// Memory for `n_reserved` elements is allocated at once, for more only while they arrive.
 pub(super) fn read_elements<T: Element>(
     name: &str,
     header: &NpyHeader,
@@ -109,13 +109,13 @@ pub(super) fn read_elements<T: Element>(
         bytes.chunks_exact_mut(header.dtype.swapped_bytes()).for_each(<[u8]>::reverse);
     }
     let shape = IxDyn(&header.shape).set_f(header.order == Order::F);
-    Ok(ArrayD::from_shape_vec(shape, values).expect("as many elements as the shape has"))
+    Ok(ArrayD::from_shape_vec(shape, values).expect("there are as many elements as the shape has"))
 }
 
-/// Writes an array as a `.npy` file, in this machine's byte order: in F order if it is F-contiguous and not
-/// C-contiguous, else in C order, as NumPy does.
+/// Writes a host array in the `.npy` format, in this machine's byte order. As NumPy does, in F order if the array is
+/// F-contiguous and not C-contiguous, otherwise in C order.
 ///
-/// Brain floats are written as two opaque bytes, since NumPy has no type for them.
+/// `bf16` is written as two opaque bytes, because NumPy has no type for it.
 ///
 /// # Errors
 ///
@@ -130,11 +130,11 @@ where
     let order = if is_f_order { Order::F } else { Order::C };
     let header = header_for::<T>(array.shape(), order);
     writer.write_all(&header).map_err(|source| FileError::WriteHeader { source })?;
-    let turned = if is_f_order { array.t() } else { array.view() };
-    let packed = turned.as_standard_layout();
+    let oriented = if is_f_order { array.t() } else { array.view() };
+    let packed = oriented.as_standard_layout();
     let bytes: &[u8] = bytemuck::cast_slice(packed.as_slice().expect("it is in standard layout"));
     let written = if DType::of::<T>() == DType::Bool {
-        // Whatever is true is 1 in a file.
+        // A `bool` of another byte than 0 is true, and is written as 1.
         let bytes: Vec<u8> = bytes.iter().map(|&byte| u8::from(bool::from(bytemuck::cast::<u8, Bool>(byte)))).collect();
         writer.write_all(&bytes)
     } else {

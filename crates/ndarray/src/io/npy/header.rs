@@ -1,7 +1,7 @@
-//! The header of a `.npy` file, believed only after it has been held against the length of the file.
+//! The header of a `.npy` file, which is accepted only if the file has the length that the header requires.
 //!
-//! Its parser is `ndarray-npy`'s. What is ours is the order: how long the header is, and how deep, is checked before
-//! it is parsed, and what it claims before anything is allocated. What follows the header is read in `npy.rs`.
+//! The `ndarray-npy` crate parses it. Its length and its brackets are checked before it is parsed, and the size of the array
+//! before anything is allocated. What follows the header is read in `file.rs`.
 
 use ndarray_npy::npy::header::Header;
 use py_literal::Value as PyValue;
@@ -10,33 +10,33 @@ use vkarray_kernel::{ByteOrder, DType, Element};
 use super::error::FileError;
 use crate::layout::{Layout, Order};
 
-/// Longest header that is read, the bound NumPy itself has.
+/// Longest header that is read, in bytes. It is NumPy's limit.
 pub(super) const MAX_HEADER_BYTES: usize = 10_000;
 
-/// Most brackets in a header: the parser recurses, and a plain array needs two.
+/// Most brackets in a header. The parser is recursive, and the header of an array needs two.
 const MAX_BRACKETS: usize = 16;
 
 type Result<T> = std::result::Result<T, FileError>;
 
-/// What a `.npy` file says of itself.
+/// The header of a `.npy` file: element type, shape and order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NpyHeader {
     pub(super) dtype: DType,
     pub(super) shape: Vec<usize>,
     pub(super) order: Order,
     pub(super) byte_order: ByteOrder,
-    /// Where the elements begin.
+    /// Offset of the first element in the file.
     pub(super) end: u64,
 }
 
 impl NpyHeader {
-    /// What the elements are. Brain floats, which NumPy does not know, are records of two bytes.
+    /// The type of the elements. `bf16`, for which NumPy has no type, is a record of two bytes.
     #[must_use]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// Elements on each axis.
+    /// The length of each axis.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
@@ -58,12 +58,12 @@ impl NpyHeader {
         self.shape.iter().product()
     }
 
-    /// Reads the header at the start of a file of `len` bytes, and holds it against that length.
+    /// Reads the header at the start of a file of `len` bytes, and compares it with that length.
     ///
-    /// `start` is the first [`MAX_HEADER_BYTES`] bytes of the file, or all.
+    /// `start` is the first [`MAX_HEADER_BYTES`] bytes of the file, or the whole file.
     pub(super) fn parse(name: &str, start: &[u8], len: u64) -> Result<Self> {
         let (end, text) = header_text(name, start)?;
-        let header = Header::from_reader(&mut ended([start[6], start[7]], text).as_slice())
+        let header = Header::from_reader(&mut with_newline([start[6], start[7]], text).as_slice())
             .map_err(|source| FileError::Header { name: name.to_owned(), source: Box::new(source) })?;
         let (dtype, byte_order) = match &header.type_descriptor {
             PyValue::String(text) => DType::from_typestr(text),
@@ -82,7 +82,7 @@ impl NpyHeader {
         Ok(Self { dtype, shape, order, byte_order, end })
     }
 
-    /// Checks that the elements are `T`s.
+    /// Checks that the elements are of type `T`.
     pub(super) fn check_dtype<T: Element>(&self, name: &str) -> Result<()> {
         if self.dtype.reads_as(DType::of::<T>()) {
             return Ok(());
@@ -91,10 +91,10 @@ impl NpyHeader {
     }
 }
 
-/// Digits that NumPy leaves room for in the length of the axis along which a file may grow.
+/// NumPy reserves room for this many digits in the length of the axis along which a file may grow.
 const GROWTH_DIGITS: usize = 21;
 
-/// The header for elements of this machine, byte for byte as NumPy writes it.
+/// The header of an array in this machine's byte order, byte for byte as NumPy writes it.
 pub(super) fn header_for<T: Element>(shape: &[usize], order: Order) -> Vec<u8> {
     let axes: Vec<String> = shape.iter().map(usize::to_string).collect();
     let comma = if axes.len() == 1 { "," } else { "" };
@@ -109,27 +109,27 @@ pub(super) fn header_for<T: Element>(shape: &[usize], order: Order) -> Vec<u8> {
         axes.join(", "),
         ""
     );
-    // The elements begin at a multiple of 64, after at least one blank and a line's end.
+    // The elements start at a multiple of 64, after at least one space and a newline.
     let is_long = text.len() + 10 + 64 > usize::from(u16::MAX);
     let before = if is_long { 12 } else { 10 };
     text.push_str(&" ".repeat(64 - (before + text.len() + 1) % 64));
     text.push('\n');
-    preceded([if is_long { 2 } else { 1 }, 0], text.as_bytes())
+    with_prefix([if is_long { 2 } else { 1 }, 0], text.as_bytes())
 }
 
-/// A header from its version and its text, whose length has two bytes in version 1 and four in the others.
-fn preceded(version: [u8; 2], text: &[u8]) -> Vec<u8> {
+/// A header of this version and text. The length of the text has two bytes in version 1 and four in later ones.
+fn with_prefix(version: [u8; 2], text: &[u8]) -> Vec<u8> {
     let length = text.len().to_le_bytes();
     let length = if version[0] == 1 { &length[..2] } else { &length[..4] };
     [b"\x93NUMPY", &version[..], length, text].concat()
 }
 
-/// The header as its parser wants it: with a line's end, which the format asks for and NumPy's reader does not.
-fn ended(version: [u8; 2], text: &[u8]) -> Vec<u8> {
-    preceded(version, &[text.trim_ascii_end(), b"\n"].concat())
+/// The header with a newline at its end, which the format and the parser require and NumPy's reader does not.
+fn with_newline(version: [u8; 2], text: &[u8]) -> Vec<u8> {
+    with_prefix(version, &[text.trim_ascii_end(), b"\n"].concat())
 }
 
-/// Where the header ends, by the length that it states, and its text, if that can be parsed.
+/// The offset at which the header ends, and its text, if these are within the limits.
 fn header_text<'a>(name: &str, start: &'a [u8]) -> Result<(u64, &'a [u8])> {
     let other_kind = || FileError::Magic { name: name.to_owned() };
     let version = start.strip_prefix(b"\x93NUMPY").and_then(|rest| rest.first()).ok_or_else(other_kind)?;

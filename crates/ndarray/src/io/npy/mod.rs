@@ -1,8 +1,8 @@
-//! Arrays in files: NumPy's `.npy`, one array, and `.npz`, an archive of them.
+//! Arrays in files: NumPy's `.npy`, a file of one array, and `.npz`, an archive of several.
 //!
-//! Nothing a file says of itself is believed before it has been held against the file's real length. Headers are
-//! `file/header.rs`, elements and whole files `file/npy.rs`, archives `file/npz.rs`. What is read is a host array; what
-//! goes to a device and comes from it is here.
+//! What a header claims is compared with the real length of the file before any memory is allocated for it. Files are read
+//! to host arrays and written from them: headers in `header.rs`, elements and whole files in `file.rs`, archives in
+//! `npz.rs`. Here are the two methods that read to a device and write from it.
 
 mod error;
 mod file;
@@ -29,7 +29,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::File`](crate::Error::File) if the file is damaged, lies of its length or holds other elements; else as
+    /// [`Error::File`](crate::Error::File) if the file is damaged, has another length than its header claims, or holds elements of another type; otherwise as
     /// [`Context::to_device`].
     pub fn load_npy<T: Element>(&self, path: impl AsRef<Path>) -> Result<DeviceNDArray<T>> {
         self.to_device(&NpyFile::open(path)?.read::<T>()?)
@@ -37,12 +37,12 @@ impl Context {
 }
 
 impl<T: Element> DeviceNDArray<T> {
-    /// Writes the array to a `.npy` file, which is replaced if it exists. Blocks until it is written.
+    /// Writes the array to a `.npy` file, which is replaced if it exists. Blocks until the file is written.
     ///
     /// # Errors
     ///
-    /// As [`DeviceNDArray::copy_to_host`], and then the file is as it was; [`Error::File`](crate::Error::File) if it
-    /// cannot be written, and then it may be cut short.
+    /// Those of [`DeviceNDArray::copy_to_host`], which leave an existing file unchanged; [`Error::File`](crate::Error::File)
+    /// if writing fails, after which the file may be incomplete.
     pub fn save_npy(&self, path: impl AsRef<Path>) -> Result<()> {
         let (path, host) = (path.as_ref(), self.copy_to_host()?);
         let failed = |source| FileError::Create { name: path.display().to_string(), source };

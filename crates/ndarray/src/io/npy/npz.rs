@@ -1,7 +1,7 @@
-//! `.npz` archives: several arrays under names, stored or compressed, as NumPy's `savez` and `savez_compressed` make.
+//! `.npz` archives: several named arrays, stored or compressed, as NumPy's `savez` and `savez_compressed` write them.
 //!
-//! The archive is the `zip` crate's work. An entry says how long it is, and may lie: memory is taken as its bytes
-//! arrive, and the archive's own checksum is checked at their end. The arrays inside are `.npy` files (`npy.rs`).
+//! The `zip` crate reads and writes the archive. The length that an entry claims is not trusted: memory is allocated while
+//! its bytes arrive, and its checksum is compared at the end. The arrays inside are in the `.npy` format (`file.rs`).
 
 use std::fmt;
 use std::fs::File;
@@ -18,7 +18,7 @@ use super::error::FileError;
 use super::file::{read_elements, write_npy};
 use super::header::{MAX_HEADER_BYTES, NpyHeader};
 
-/// What NumPy appends to an array's name.
+/// The suffix of an array's name in the archive.
 const SUFFIX: &str = ".npy";
 
 type Result<T> = std::result::Result<T, FileError>;
@@ -30,7 +30,7 @@ pub struct NpzFile {
 }
 
 impl NpzFile {
-    /// Reads the list of what the archive holds.
+    /// Opens an archive and reads its list of entries.
     ///
     /// # Errors
     ///
@@ -48,8 +48,8 @@ impl NpzFile {
         }
     }
 
-    /// The names of the arrays, in alphabetical order. Entries that are no `.npy` files, or have no readable
-    /// name, are left out.
+    /// The names of the arrays in alphabetical order. Entries that are not `.npy` files, or whose name is not text, are left
+    /// out.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         let array_name = |entry: &str| entry.strip_suffix(SUFFIX).map(str::to_owned);
@@ -59,21 +59,21 @@ impl NpzFile {
         names
     }
 
-    /// Reads what an array says of itself.
+    /// Reads the element type, shape and order of an array.
     ///
     /// # Errors
     ///
-    /// [`FileError::NoArray`], [`FileError::Archive`]; what is wrong with the header.
+    /// [`FileError::NoArray`], [`FileError::Archive`]; those of a damaged header.
     pub fn header(&mut self, array: &str) -> Result<NpyHeader> {
         self.entry(array, |_, header, _| Ok(header))
     }
 
-    /// Reads an array, in the order the archive has its elements.
+    /// Reads an array. The host array has the order of the archive's elements, C or F.
     ///
     /// # Errors
     ///
     /// [`FileError::NoArray`], [`FileError::Archive`], [`FileError::OtherDType`], [`FileError::Elements`] if they end
-    /// early or their checksum is wrong; what is wrong with the header; [`FileError::TruthValue`];
+    /// early or their checksum is wrong; those of a damaged header; [`FileError::TruthValue`];
     /// [`FileError::HostMemory`].
     pub fn read<T: Element>(&mut self, array: &str) -> Result<ArrayD<T>> {
         self.entry(array, |name, header, reader| {
@@ -82,7 +82,7 @@ impl NpzFile {
         })
     }
 
-    /// Shows an entry's header, and what follows it.
+    /// Calls `show` with an entry's name, its header and a reader of its elements.
     fn entry<R>(&mut self, array: &str, show: impl FnOnce(&str, NpyHeader, &mut dyn Read) -> Result<R>) -> Result<R> {
         let Some(index) = self.archive.index_for_name(&format!("{array}{SUFFIX}")) else {
             let found = Names(self.names());
@@ -96,8 +96,8 @@ impl NpzFile {
         let read_error = |source| FileError::Elements { name: name.clone(), source };
         file.by_ref().take(MAX_HEADER_BYTES as u64 + 1).read_to_end(&mut start).map_err(read_error)?;
         let header = NpyHeader::parse(&name, &start, len)?;
-        let begun = usize::try_from(header.end).expect("a header is short");
-        show(&name, header, &mut start[begun..].chain(file))
+        let header_len = usize::try_from(header.end).expect("a header is short");
+        show(&name, header, &mut start[header_len..].chain(file))
     }
 }
 
@@ -107,28 +107,28 @@ impl fmt::Debug for NpzFile {
     }
 }
 
-/// Writes arrays into an archive.
+/// Writes arrays to a new archive.
 pub struct NpzWriter<W: Write + Seek> {
     archive: ZipWriter<W>,
     method: CompressionMethod,
 }
 
 impl<W: Write + Seek> NpzWriter<W> {
-    /// Starts an archive whose arrays are stored as they are.
+    /// Starts an archive of uncompressed arrays.
     pub fn new(writer: W) -> Self {
         Self { archive: ZipWriter::new(writer), method: CompressionMethod::Stored }
     }
 
-    /// Starts an archive whose arrays are compressed.
+    /// Starts an archive of compressed arrays.
     pub fn compressed(writer: W) -> Self {
         Self { archive: ZipWriter::new(writer), method: CompressionMethod::Deflated }
     }
 
-    /// Adds an array under a name.
+    /// Adds a host array with this name.
     ///
     /// # Errors
     ///
-    /// [`FileError::Add`] if the name is taken or the archive cannot be written; as [`write_npy`].
+    /// [`FileError::Add`] if the archive has the name already or cannot be written; those of [`write_npy`].
     pub fn add<T, S, D>(&mut self, name: &str, array: &ArrayBase<S, D>) -> Result<()>
     where
         T: Element,
@@ -143,7 +143,7 @@ impl<W: Write + Seek> NpzWriter<W> {
         write_npy(&mut self.archive, array)
     }
 
-    /// Writes the list of what the archive holds, and returns the writer. An archive without it cannot be read.
+    /// Writes the archive's list of entries and returns the writer. Without it the archive cannot be read.
     ///
     /// # Errors
     ///

@@ -1,25 +1,25 @@
-//! The edges of the number range, and errors with both sides in them.
+//! Extreme values, and errors with the values of both sides.
 //!
-//! Shapes that wrap, strides that leave the addressable range, steps of `isize::MIN`: refused or right, never a panic.
-//! What is true of ordinary layouts is in the sibling files.
+//! Shapes that overflow, strides that leave the addressable range, steps of `isize::MIN`: each is refused or correct, and
+//! none panics. Ordinary layouts are tested in the other files of this folder.
 
 use crate::{Index, Layout, LayoutError, MAX_NDIM, Order, s};
 
 const MAX: usize = isize::MAX as usize;
 
 #[test]
-fn shapes_that_cannot_be_counted_are_refused() {
+fn shapes_of_too_many_elements_are_refused() {
     type Case<'a> = (&'a [usize], bool);
     const CASES: &[Case<'_>] = &[
-        (&[MAX], true),                  // The longest axis there is.
+        (&[MAX], true),                  // The longest axis.
         (&[MAX + 1], false),             // One longer.
         (&[usize::MAX], false),          // Not -1.
         (&[1 << 31, 1 << 31], true),     // 2^62.
         (&[1 << 32, 1 << 31], false),    // 2^63.
-        (&[0, 1 << 31, 1 << 31], true),  // Empty, and the rest can be counted.
+        (&[0, 1 << 31, 1 << 31], true),  // Empty, and the other lengths fit.
         (&[0, 1 << 32, 1 << 32], false), // Empty, yet 2^64 wraps to a valid product of 0.
         (&[1 << 32, 1 << 32, 0], false), // In any order.
-        (&[1; MAX_NDIM], true),          // As many axes as there may be.
+        (&[1; MAX_NDIM], true),          // The most axes.
         (&[1; MAX_NDIM + 1], false),     // One more.
     ];
     for &(shape, is_valid) in CASES {
@@ -49,9 +49,9 @@ fn strides_must_stay_in_the_addressable_range() {
         (&[2], &[isize::MIN], MAX, false),             // One below zero.
         (&[3], &[isize::MAX], 0, false),               // The product overflows.
         (&[2, 2], &[isize::MAX - 9, 10], 0, false),    // The sum overflows.
-        (&[1], &[isize::MIN], 0, true),                // Length one reaches nowhere.
-        (&[0, 9], &[isize::MIN, isize::MAX], 0, true), // No elements reach nothing.
-        (&[0], &[1], MAX + 1, false),                  // The offset must be in range all the same.
+        (&[1], &[isize::MIN], 0, true),                // The stride of length one has no meaning.
+        (&[0, 9], &[isize::MIN, isize::MAX], 0, true), // Strides without elements have no meaning.
+        (&[0], &[1], MAX + 1, false),                  // The offset must be in range nevertheless.
         (&[], &[], MAX - 1, true),                     // One element at the end.
         (&[], &[], MAX, false),                        // Past the end.
     ];
@@ -90,10 +90,10 @@ fn no_view_of_an_extreme_layout_overflows() {
 }
 
 #[test]
-fn bytes_are_counted_or_refused() {
+fn the_number_of_bytes_is_checked() {
     let repeated = Layout::with_strides(&[1 << 40, 3], &[0, 1], 5).unwrap();
-    assert_eq!(repeated.nbytes(8), Ok(3 << 43)); // Each use counts.
-    assert_eq!(repeated.span_bytes(8), Ok(24)); // The block holds three.
+    assert_eq!(repeated.nbytes(8), Ok(3 << 43)); // Each repetition counts.
+    assert_eq!(repeated.span_bytes(8), Ok(24)); // The block has three.
     let overflow = |itemsize| Err(LayoutError::Overflow { shape: vec![MAX], itemsize });
     let longest = Layout::contiguous(&[MAX], Order::C).unwrap();
     assert_eq!((longest.nbytes(2), longest.nbytes(3)), (Ok(2 * MAX as u64), overflow(3)));
@@ -104,7 +104,7 @@ fn bytes_are_counted_or_refused() {
 }
 
 #[test]
-fn errors_carry_both_sides() {
+fn errors_have_the_values_of_both_sides() {
     let array = Layout::contiguous(&[2, 3], Order::C).unwrap();
     let row = array.slice(&s![0]).unwrap();
     let cases: [(Result<Layout, LayoutError>, LayoutError); 16] = [
@@ -126,10 +126,10 @@ fn errors_carry_both_sides() {
             LayoutError::ViewMisaligned { from: 4, to: 8, elements: 3 },
         ),
         (
-            array.split(1).map(|mut pieces| pieces.remove(0)),
+            array.split(1).map(|mut parts| parts.remove(0)),
             LayoutError::NotOneDimensional { ndim: 2, operation: "split" },
         ),
-        (row.split(0).map(|mut pieces| pieces.remove(0)), LayoutError::ZeroSplit { len: 3 }),
+        (row.split(0).map(|mut parts| parts.remove(0)), LayoutError::ZeroSplit { len: 3 }),
     ];
     for (result, expected) in cases {
         assert_eq!(result, Err(expected));

@@ -1,7 +1,7 @@
-//! What a layout says of itself: contiguity, extent, offsets of elements, broadcast, overlap.
+//! Properties of a layout: contiguity, extent, offsets of elements, broadcasting, overlap.
 //!
-//! Each fact is worked out again from the list of elements. Operations that make views are judged in `reshape.rs`,
-//! `slice.rs` and `walk.rs`.
+//! Each property is computed again from the list of elements. Operations that make views are tested in `reshape.rs`,
+//! `slice.rs` and `coalesce.rs`.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::{elements, small_layouts, small_shapes, thinned};
 use crate::{Layout, Order};
 
 #[test]
-fn contiguous_means_that_elements_follow_each_other() {
+fn contiguous_elements_have_consecutive_offsets() {
     let (mut n_c, mut n_f, mut n_neither) = (0, 0, 0);
     for layout in small_shapes(4).iter().flat_map(|shape| small_layouts(shape)) {
         let follows = |order| elements(&layout, order).into_iter().eq(layout.offset()..layout.offset() + layout.size());
@@ -23,7 +23,7 @@ fn contiguous_means_that_elements_follow_each_other() {
 }
 
 #[test]
-fn facts_agree_with_the_list_of_elements() {
+fn properties_agree_with_the_list_of_elements() {
     for layout in small_shapes(4).iter().flat_map(|shape| small_layouts(shape)) {
         let listed = elements(&layout, Order::C);
         assert!(layout.offsets().eq(listed.iter().copied()), "{layout:?}");
@@ -83,7 +83,7 @@ fn overlap_of_three_axes_is_exact_too() {
         for (i, &outer) in thinned(strides.iter().enumerate(), 4) {
             for &middle in &strides[i..] {
                 let inner = strides[(i + at) % strides.len()];
-                // Once as they are, once with a common divisor.
+                // Without and with a common divisor.
                 for scale in thinned([1, 2], 2) {
                     let strides = [outer, middle, inner].map(|stride| stride * scale);
                     layouts.push(Layout::with_strides(shape, &strides, 48 + i + at).unwrap());
@@ -110,7 +110,7 @@ fn overlap_of_large_tiles_is_exact() {
         ((&[16384, 8193], &[16384, 1], 0), (&[16384, 8192], &[16384, 1], 8192), true),  // One column in common.
         ((&[1 << 30], &[2], 0), (&[1 << 30], &[2], 1), false),                          // Even and odd.
         ((&[1 << 30], &[2], 0), (&[1 << 30], &[3], 1), true),                           // 4 is in both.
-        ((&[1 << 30], &[-2], 1 << 31), (&[1 << 30], &[4], 3), false),                   // Backwards on even ones.
+        ((&[1 << 30], &[-2], 1 << 31), (&[1 << 30], &[4], 3), false),                   // Even ones in reverse.
         ((&[3], &[1_000_003], 0), (&[3], &[1_000_033], 1), false),                      // Few elements, far apart.
     ];
     for &(a, b, shares) in CASES {

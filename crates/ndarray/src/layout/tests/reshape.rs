@@ -1,7 +1,7 @@
-//! Reshape and ravel against the elements in order: a view reads the same ones, and is found wherever one exists.
+//! Reshape and ravel against the list of elements: a view has the same elements, and there is one wherever possible.
 //!
-//! Whether one exists is worked out from the list of elements alone. The exact strides NumPy shows, also those that
-//! mean nothing, are judged in `tests/numpy.rs`.
+//! Whether a view is possible is computed from the list of elements alone. NumPy's exact strides, also those without a
+//! meaning, are compared in `tests/numpy.rs`.
 
 use super::{elements, small_layouts, small_shapes, thinned};
 use crate::{Layout, LayoutError, Order};
@@ -21,8 +21,8 @@ fn shapes_of(size: usize) -> Vec<Vec<isize>> {
     whole
 }
 
-/// Whether some strides over `shape` read this list of elements in this order: the only candidates are the steps
-/// from the first element to its neighbour on each axis.
+/// Whether there are strides with which `shape` has this list of elements in this order. The only candidates are the
+/// differences between the first element and its neighbour on each axis.
 fn has_strides(listed: &[usize], shape: &[isize], order: Order) -> bool {
     let shape: Vec<usize> = shape.iter().map(|&len| len.unsigned_abs()).collect();
     let step = |axis: usize| -> usize {
@@ -35,7 +35,7 @@ fn has_strides(listed: &[usize], shape: &[isize], order: Order) -> bool {
 }
 
 #[test]
-fn a_view_is_given_exactly_where_strides_exist() {
+fn there_is_a_view_exactly_where_strides_exist() {
     let targets: Vec<_> = (0..=if cfg!(miri) { 9 } else { 81 }).map(shapes_of).collect();
     let (mut n_views, mut n_copies) = (0, 0);
     for layout in small_shapes(4).iter().flat_map(|shape| few_layouts(shape)).filter(|layout| layout.size() > 0) {
@@ -56,13 +56,13 @@ fn a_view_is_given_exactly_where_strides_exist() {
     assert!(cfg!(miri) || n_views > 50_000 && n_copies > 50_000, "{n_views} {n_copies}");
 }
 
-/// All layouts up to three axes; of four axes every seventh, which meets all kinds.
+/// All layouts up to three axes; of four axes every seventh, which includes all kinds.
 fn few_layouts(shape: &[usize]) -> Vec<Layout> {
     small_layouts(shape).into_iter().step_by(if shape.len() == 4 { 7 } else { 1 }).collect()
 }
 
 #[test]
-fn an_unknown_length_is_what_is_left() {
+fn an_unknown_length_is_computed() {
     type Case<'a> = (&'a [usize], &'a [isize], Result<&'a [usize], &'a str>);
     const CASES: &[Case<'_>] = &[
         (&[2, 3, 4], &[-1], Ok(&[24])),                  // Everything.
@@ -71,20 +71,20 @@ fn an_unknown_length_is_what_is_left() {
         (&[2, 3, 4], &[2, -1, 2], Ok(&[2, 6, 2])),       // Between.
         (&[2, 3], &[6, -1], Ok(&[6, 1])),                // One is left.
         (&[], &[-1], Ok(&[1])),                          // No axes have one element.
-        (&[0, 5], &[-1, 5], Ok(&[0, 5])),                // Nothing to share out.
-        (&[0, 5], &[5, -1], Ok(&[5, 0])),                // The other way round.
-        (&[0, 5], &[0, -1], Err("ReshapeMismatch")),     // Any length would do.
+        (&[0, 5], &[-1, 5], Ok(&[0, 5])),                // No elements.
+        (&[0, 5], &[5, -1], Ok(&[5, 0])),                // In the other order.
+        (&[0, 5], &[0, -1], Err("ReshapeMismatch")),     // Any length is possible.
         (&[2, 3], &[4, -1], Err("ReshapeMismatch")),     // Does not divide.
-        (&[2, 3], &[0, -1], Err("ReshapeMismatch")),     // Nothing times anything.
+        (&[2, 3], &[0, -1], Err("ReshapeMismatch")),     // No length is possible.
         (&[2, 3], &[5], Err("ReshapeMismatch")),         // Too few.
-        (&[2, 3], &[], Err("ReshapeMismatch")),          // No axes hold one element.
+        (&[2, 3], &[], Err("ReshapeMismatch")),          // No axes mean one element.
         (&[2, 3], &[-1, -1], Err("RepeatedUnknown")),    // Two unknowns.
-        (&[2, 3], &[-2, 3], Err("NegativeLength")),      // NumPy reads -2 as -1; we do not.
+        (&[2, 3], &[-2, 3], Err("NegativeLength")),      // NumPy treats -2 as -1.
         (&[2, 3], &[isize::MIN], Err("NegativeLength")), // Not an overflow.
-        (&[2, 3], &[isize::MAX, 2], Err("Overflow")),    // More than can be counted.
-        (&[0], &[0, isize::MAX, 2], Err("Overflow")),    // Also where nothing is there.
+        (&[2, 3], &[isize::MAX, 2], Err("Overflow")),    // Too many elements.
+        (&[0], &[0, isize::MAX, 2], Err("Overflow")),    // Also without elements.
         (&[1], &[1; 33], Err("RankTooLarge")),           // One axis too many.
-        (&[1], &[1; 32], Ok(&[1; 32])),                  // As many as there may be.
+        (&[1], &[1; 32], Ok(&[1; 32])),                  // The most axes.
     ];
     for &(from, to, expected) in CASES {
         let view = Layout::contiguous(from, Order::C).unwrap().reshape(to, Order::C);
@@ -98,7 +98,7 @@ fn an_unknown_length_is_what_is_left() {
 }
 
 #[test]
-fn ravel_is_a_view_exactly_where_elements_are_packed() {
+fn ravel_is_a_view_exactly_where_elements_are_contiguous() {
     let mut n_keep_only = 0;
     for layout in small_shapes(4).iter().flat_map(|shape| small_layouts(shape)) {
         let packed = |order| elements(&layout, order).into_iter().eq(layout.offset()..layout.offset() + layout.size());

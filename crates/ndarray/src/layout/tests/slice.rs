@@ -1,17 +1,17 @@
-//! Slices against Python's rule, worked out position by position.
+//! Slices against Python's rule, computed position by position.
 //!
-//! Flips and splits are here too, for they are slices. Many kinds of index in a row are judged in `tests/numpy.rs`,
-//! the slices of the `ndarray` crate in `index.rs`.
+//! Flips and splits are here too, because they are slices. Combinations of many kinds of index are tested in
+//! `tests/numpy.rs`, slices of the `ndarray` crate in `index.rs`.
 
 use super::{elements, small_layouts, small_shapes, thinned};
 use crate::{Index, Layout, LayoutError, Order, s};
 
-/// The positions `start:stop:step` takes, by asking each position whether it is on the way.
+/// The positions that `start:stop:step` takes, by checking each position.
 fn python_positions(len: isize, start: Option<isize>, stop: Option<isize>, step: isize) -> Vec<usize> {
     let from_front = |end: isize| if end < 0 { end + len } else { end };
     let is_before_stop =
         |at: isize| stop.is_none_or(|stop| if step > 0 { at < from_front(stop) } else { at > from_front(stop) });
-    // A start outside the axis is moved to its nearest end first.
+    // A start outside the axis is moved to its nearest end.
     let (low, high) = if step > 0 { (0, len) } else { (-1, len - 1) };
     let start = start.map_or(if step > 0 { 0 } else { len - 1 }, |start| from_front(start).clamp(low, high));
     let is_after_start = |at: isize| if step > 0 { at >= start } else { at <= start };
@@ -32,7 +32,7 @@ fn one_axis_slices_as_in_python() {
             for (start, stop) in thinned(ends().flat_map(|start| ends().map(move |stop| (start, stop))), 61) {
                 for step in [1, 2, 3, 6, isize::MAX, -1, -2, -3, -6, isize::MIN] {
                     let view = layout.slice(&[Index::Range { start, stop, step }]).unwrap();
-                    // Beyond the axis all ends are alike.
+                    // All ends beyond the axis are equivalent.
                     let near = |end: Option<isize>| end.map(|end| end.clamp(-20, 20));
                     let taken = python_positions(len as isize, near(start), near(stop), step.clamp(-20, 20));
                     let expected: Vec<_> = taken.iter().map(|&at| layout.offset_of(&[at as isize]).unwrap()).collect();
@@ -44,7 +44,7 @@ fn one_axis_slices_as_in_python() {
 }
 
 #[test]
-fn axes_slice_on_their_own() {
+fn axes_are_sliced_independently() {
     let indices = [s![..], s![1..], s![..;-1], s![..;2], s![-2..], s![..-1], s![5..], s![-1..;-2]].map(|[index]| index);
     for layout in small_shapes(2).iter().flat_map(|shape| small_layouts(shape)).filter(|layout| layout.ndim() == 2) {
         for row in thinned(indices, 3) {
@@ -67,7 +67,7 @@ fn axes_slice_on_their_own() {
 }
 
 #[test]
-fn kinds_of_index_mix() {
+fn kinds_of_index_can_be_combined() {
     type Case = (Vec<Index>, Result<(Vec<usize>, Vec<isize>, usize), &'static str>);
     let view = |shape: &[usize], strides: &[isize], offset| Ok((shape.to_vec(), strides.to_vec(), offset));
     // Of the C-ordered (2, 3, 4) array with strides (12, 4, 1).
@@ -78,18 +78,18 @@ fn kinds_of_index_mix() {
         (s![.., 1].to_vec(), view(&[2, 4], &[12, 1], 4)),  // Between whole axes.
         (s![Ellipsis, 1].to_vec(), view(&[2, 3], &[12, 4], 1)), // From the end.
         (s![1, Ellipsis, 2].to_vec(), view(&[3], &[4], 14)), // Around the middle.
-        (s![1, 1, 1, Ellipsis].to_vec(), view(&[], &[], 17)), // An ellipsis for nothing.
+        (s![1, 1, 1, Ellipsis].to_vec(), view(&[], &[], 17)), // An ellipsis for no axis.
         (s![Ellipsis].to_vec(), view(&[2, 3, 4], &[12, 4, 1], 0)), // An ellipsis for all.
         (s![NewAxis].to_vec(), view(&[1, 2, 3, 4], &[0, 12, 4, 1], 0)), // In front.
         (s![Ellipsis, NewAxis].to_vec(), view(&[2, 3, 4, 1], &[12, 4, 1, 0], 0)), // At the end.
         (s![0, NewAxis, .., 2..;-1].to_vec(), view(&[1, 3, 3], &[0, 4, -1], 2)), // All at once.
-        (s![1.., 5..].to_vec(), view(&[1, 0, 4], &[12, 4, 1], 0)), // Nothing left: no offset.
+        (s![1.., 5..].to_vec(), view(&[1, 0, 4], &[12, 4, 1], 0)), // No elements: no offset.
         (s![2].to_vec(), Err("IndexOutOfRange { axis: 0, index: 2, len: 2 }")), // One past the end.
         (s![.., -4].to_vec(), Err("IndexOutOfRange { axis: 1, index: -4, len: 3 }")), // One before the start.
         (s![0, 0, 0, 0].to_vec(), Err("TooManyIndices { given: 4, ndim: 3 }")), // One axis too many.
         (s![Ellipsis, 0, 0, 0, ..].to_vec(), Err("TooManyIndices { given: 4, ndim: 3 }")), // Also with an ellipsis.
-        (s![Ellipsis, Ellipsis].to_vec(), Err("RepeatedEllipsis { count: 2 }")), // Which axes would they take?
-        (s![NewAxis, .., ..;0].to_vec(), Err("ZeroStep { axis: 1 }")), // The axis, not the place.
+        (s![Ellipsis, Ellipsis].to_vec(), Err("RepeatedEllipsis { count: 2 }")), // Two are ambiguous.
+        (s![NewAxis, .., ..;0].to_vec(), Err("ZeroStep { axis: 1 }")), // The number of the axis, not of the index.
     ];
     let array = Layout::contiguous(&[2, 3, 4], Order::C).unwrap();
     for (index, expected) in cases {
@@ -103,7 +103,7 @@ fn kinds_of_index_mix() {
 }
 
 #[test]
-fn flip_reads_the_elements_backwards() {
+fn flip_reverses_the_elements() {
     for layout in small_shapes(3).iter().flat_map(|shape| small_layouts(shape)) {
         let backwards: Vec<_> = elements(&layout, Order::C).into_iter().rev().collect();
         assert_eq!(elements(&layout.flip(None).unwrap(), Order::C), backwards, "{layout:?}");
@@ -113,19 +113,19 @@ fn flip_reads_the_elements_backwards() {
 }
 
 #[test]
-fn pieces_join_to_the_whole() {
+fn parts_together_are_the_whole() {
     let layouts = small_shapes(3).into_iter().flat_map(|shape| small_layouts(&shape));
     for layout in thinned(layouts.filter(|layout| layout.ndim() > 0), 5) {
         let front = layout.move_axis(&[0], &[-1]).unwrap();
-        let listed = |pieces: Vec<Layout>| -> Vec<usize> {
-            pieces.iter().flat_map(|piece| elements(&piece.move_axis(&[-1], &[0]).unwrap(), Order::C)).collect()
+        let listed = |parts: Vec<Layout>| -> Vec<usize> {
+            parts.iter().flat_map(|piece| elements(&piece.move_axis(&[-1], &[0]).unwrap(), Order::C)).collect()
         };
         let whole = elements(&layout, Order::C);
         for sections in 1..5 {
-            let pieces = front.array_split(sections, -1).unwrap();
-            let lens: Vec<_> = pieces.iter().map(|piece| piece.shape()[front.ndim() - 1]).collect();
+            let parts = front.array_split(sections, -1).unwrap();
+            let lens: Vec<_> = parts.iter().map(|piece| piece.shape()[front.ndim() - 1]).collect();
             assert!(lens.is_sorted_by(|a, b| a >= b) && lens[0] - lens[sections - 1] <= 1, "{layout:?} {lens:?}");
-            assert_eq!(listed(pieces), whole, "{layout:?} {sections}");
+            assert_eq!(listed(parts), whole, "{layout:?} {sections}");
         }
         assert_eq!(listed(front.split_at(&[1, 2], -1).unwrap()), whole, "{layout:?}");
     }

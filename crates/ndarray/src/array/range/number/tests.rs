@@ -185,7 +185,7 @@ fn evenly_spaced_numbers_have_numpys_bits() {
         assert_eq!(i32::evenly(start, stop, num, endpoint), expected, "{start} {stop} {num} {endpoint}");
     }
     assert_eq!(u8::evenly(255, 0, 4, true), [255, 170, 85, 0]);
-    assert_eq!(u64::evenly(0, u64::MAX, 2, true), [0, u64::MAX]); // No `f64` is as large.
+    assert_eq!(u64::evenly(0, u64::MAX, 2, true), [0, u64::MAX]); // `f64` cannot represent it.
 }
 
 #[test]
@@ -197,12 +197,12 @@ fn ranges_of_integers_are_exact() {
         (0, 6, 2, 3, Some(4)),
         (5, 0, -2, 3, Some(1)),
         (5, 5, 1, 0, None),
-        (5, 0, 1, 0, None),  // Does not lead there.
-        (0, 5, -1, 0, None), // Nor this.
+        (5, 0, 1, 0, None),  // Leads away.
+        (0, 5, -1, 0, None), // Leads away.
         (0, 5, 9, 1, Some(0)),
-        (i64::MIN, i64::MAX, i64::MAX, 3, Some(i64::MAX - 1)), // The way overflows the type, no element does.
+        (i64::MIN, i64::MAX, i64::MAX, 3, Some(i64::MAX - 1)), // The difference overflows the type, no element does.
         (0, (1 << 60) + 1, 1 << 50, 1025, Some(1 << 60)),      // NumPy's quotient loses the last one.
-        (i64::MAX - 1, i64::MAX, 2, 1, Some(i64::MAX - 1)),    // One further would overflow.
+        (i64::MAX - 1, i64::MAX, 2, 1, Some(i64::MAX - 1)),    // The next value would overflow.
     ];
     for &(start, stop, step, len, last) in cases {
         assert_eq!(i64::range_len(start, stop, step), Ok(len), "{start} {stop} {step}");
@@ -215,7 +215,7 @@ fn ranges_of_integers_are_exact() {
 }
 
 #[test]
-fn ranges_without_a_length_say_why() {
+fn ranges_without_a_length_are_refused() {
     use RangeProblem::{NotANumber, TooLong, ZeroStep};
     assert_eq!(i32::range_len(0, 1, 0), Err(ZeroStep));
     assert_eq!(i64::range_len(i64::MIN, i64::MAX, 1).is_err(), usize::BITS < 64);
@@ -226,16 +226,16 @@ fn ranges_without_a_length_say_why() {
         (nan, 1.0, 1.0, Err(NotANumber)),
         (0.0, nan, 1.0, Err(NotANumber)),
         (0.0, 1.0, nan, Err(NotANumber)),
-        (inf, inf, 1.0, Err(NotANumber)), // The way is not a number.
+        (inf, inf, 1.0, Err(NotANumber)), // The difference is not a number.
         (0.0, inf, inf, Err(NotANumber)),
         (0.0, inf, 1.0, Err(TooLong)),
-        (0.0, f32::MAX, 1.0, Err(TooLong)), // Finite, but past what can be counted.
+        (0.0, f32::MAX, 1.0, Err(TooLong)), // Finite, but too large.
         (0.0, 1.0, f32::MIN_POSITIVE, Err(TooLong)),
-        (inf, 1.0, 0.25, Err(TooLong)), // Away from its end, which NumPy refuses as well.
+        (inf, 1.0, 0.25, Err(TooLong)), // Leads away; NumPy refuses it too.
         (0.0, -inf, 1.0, Err(TooLong)),
         (-inf, 0.0, -1.0, Err(TooLong)),
         (f32::MAX, 0.0, 1e-5, Err(TooLong)),
-        (-f32::MAX, f32::MAX, 1.0, Err(TooLong)), // The way overflows.
+        (-f32::MAX, f32::MAX, 1.0, Err(TooLong)), // The difference overflows.
         (inf, 1.0, inf, Err(NotANumber)),
         (0.0, 1.0, inf, Ok(1)),
         (0.0, 1.0, -inf, Ok(0)),
@@ -246,19 +246,19 @@ fn ranges_without_a_length_say_why() {
 }
 
 #[test]
-fn only_exact_ramps_go_to_the_device() {
-    // Start, step, how many, whether.
+fn only_exact_ranges_of_floats_are_computed_on_the_device() {
+    // Start, step, length, whether.
     let cases = [
         (0.0, 1.0, 1 << 24, true),
         (0.0, 1.0, (1 << 24) + 1, true),  // Its last value is 2^24.
-        (0.0, 1.0, (1 << 24) + 2, false), // 2^24 + 1 is no float.
+        (0.0, 1.0, (1 << 24) + 2, false), // 2^24 + 1 is not a float.
         (0.5, 0.25, 1000, true),
         (0.5, 0.25, 1 << 23, true),
-        (0.5, 0.25, 1 << 24, false), // Whole numbers of quarters end at 2^22.
+        (0.5, 0.25, 1 << 24, false), // Multiples of a quarter are exact up to 2^22.
         (0.0, 0.1, 3, false),        // 0.1 has 24 bits: thrice it has more.
         (0.0, 0.1, 2, true),
         (1e8, 16.0, 10, true),
-        (1e8, 1.0, 10, true), // As in NumPy the step vanishes in the sum, and all are equal.
+        (1e8, 1.0, 10, true), // As in NumPy, adding the step changes nothing, and all are equal.
         (-3.0, -2.0, 100, true),
         (-0.0, 1.0, 2, false),  // Its first element is -0.
         (0.0, 1e-45, 2, false), // Subnormal.
@@ -270,25 +270,25 @@ fn only_exact_ramps_go_to_the_device() {
     for (start, step, len, is_exact) in cases {
         let ramp = f32::on_device(start, step, len);
         assert_eq!(ramp.is_some(), is_exact, "{start} {step} {len}");
-        let Some(ramp @ DeviceRamp::Floats { start, step }) = ramp else { continue };
-        // Fused or not, and begun anywhere, it comes to the same.
+        let Some(ramp @ DeviceRange::Floats { start, step }) = ramp else { continue };
+        // The bits are the same with a fused operation, and from any first element.
         for i in [0, 1, len / 3, len - 1] {
             let (fused, plain) = ((i as f32).mul_add(step, start), start + i as f32 * step);
             assert_eq!(fused.to_bits(), plain.to_bits(), "{start} {step} {i}");
-            let DeviceRamp::Floats { start: later, .. } = ramp.advanced(i) else { unreachable!() };
+            let DeviceRange::Floats { start: later, .. } = ramp.advanced(i) else { unreachable!() };
             assert_eq!(later.to_bits(), plain.to_bits(), "{start} {step} {i}");
         }
     }
 }
 
 #[test]
-fn integer_ramps_begin_anywhere() {
+fn a_range_of_integers_can_start_at_any_element() {
     let ramp = i32::on_device(-5, -7, 100).unwrap();
     assert_eq!(
         ramp.advanced(10),
-        DeviceRamp::Words { start: (-75_i32).cast_unsigned(), step: (-7_i32).cast_unsigned() }
+        DeviceRange::Words { start: (-75_i32).cast_unsigned(), step: (-7_i32).cast_unsigned() }
     );
     let ramp = u64::on_device(u64::MAX - 10, 3 << 40, 100).unwrap();
     let start = (u64::MAX - 10).wrapping_add(30 << 40);
-    assert_eq!(ramp.advanced(10), DeviceRamp::Pairs { start, step: 3 << 40 });
+    assert_eq!(ramp.advanced(10), DeviceRange::Pairs { start, step: 3 << 40 });
 }

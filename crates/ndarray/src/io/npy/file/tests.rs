@@ -18,7 +18,7 @@ fn file(bytes: &[u8]) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// A version 1 file, spelled out as the format's specification has it.
+/// A file of version 1, written out as the format's specification requires.
 fn npy(descriptor: &str, order: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{descriptor}', 'fortran_order': {order}, 'shape': {shape}, }}\n");
     let length = u16::try_from(header.len()).unwrap();
@@ -30,7 +30,7 @@ fn read<T: Element>(bytes: &[u8]) -> Result<ArrayD<T>> {
     NpyFile::open(&path)?.read()
 }
 
-/// The error and its causes, with the folder taken out.
+/// The error and its causes, without the folder.
 fn message<T: Element + std::fmt::Debug>(bytes: &[u8]) -> String {
     let (folder, path) = file(bytes);
     let error = NpyFile::open(&path).and_then(|file| file.read::<T>()).unwrap_err();
@@ -44,7 +44,7 @@ fn message<T: Element + std::fmt::Debug>(bytes: &[u8]) -> String {
     text.replace(&format!("{}/", folder.path().display()), "")
 }
 
-/// Two elements as the file has them, and what they are.
+/// Checks that a file with these two elements has these values.
 fn check<T: Element + PartialEq + std::fmt::Debug>(descriptor: &str, bytes: &[u8], expected: [T; 2]) {
     assert_eq!(
         read::<T>(&npy(descriptor, "False", "(2,)", bytes)).unwrap(),
@@ -81,7 +81,7 @@ fn every_type_in_both_byte_orders_reads() {
     let bytes = [0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0x80, 0x3f];
     check("<c8", &bytes, [one, two]);
     let bytes = [0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0x3f, 0x80, 0, 0];
-    check(">c8", &bytes, [one, two]); // Part by part: the parts keep their places.
+    check(">c8", &bytes, [one, two]); // Each part is swapped on its own.
     let mut bytes = [0; 32];
     bytes[..2].copy_from_slice(&[0x3f, 0xf0]);
     bytes[24] = 0xc0;
@@ -109,7 +109,7 @@ fn fortran_order_keeps_the_values_and_the_order() {
 fn unusual_shapes_read() {
     // Shape text, shape, elements.
     let cases: &[(&str, &[usize], &[u8])] = &[
-        ("()", &[], &[7]),   // One element, no axis.
+        ("()", &[], &[7]),   // One element, no axes.
         ("(0,)", &[0], &[]), // No element.
         ("(3, 0, 2)", &[3, 0, 2], &[]),
         ("(1, 1, 1, 1, 1, 1, 1)", &[1; 7], &[7]), // More axes than are stored inline.
@@ -155,7 +155,7 @@ fn round_trip<T: Element + PartialEq + std::fmt::Debug>(elements: [T; 6]) {
 }
 
 #[test]
-fn what_is_written_reads_back_the_same() {
+fn a_written_file_is_read_back_unchanged() {
     round_trip([true, false, false, true, true, false].map(Bool::from));
     round_trip([-1_i8, i8::MAX, i8::MIN, 0, 1, 2]);
     round_trip([1_u8, u8::MAX, 0, 2, 3, 4]);
@@ -175,20 +175,20 @@ fn what_is_written_reads_back_the_same() {
 }
 
 #[test]
-fn another_reader_reads_what_is_written() {
+fn the_ndarray_npy_crate_reads_a_written_file() {
     let c = arr2(&[[1.5_f32, 2.0, 3.0], [4.0, 5.0, 6.0]]).into_dyn();
     let f = arr2(&[[1_i64, -2], [3, 4], [5, 6]]).reversed_axes().into_dyn();
     assert_eq!(ArrayD::<f32>::read_npy(&written(&c)[..]).unwrap(), c);
     assert_eq!(ArrayD::<i64>::read_npy(&written(&f)[..]).unwrap(), f);
-    // A byte that is true in another way is 1 in the file: this reader, as NumPy, knows no other.
+    // Every byte but 0 is true and written as 1, which this reader and NumPy require.
     let odd: Bool = bytemuck::cast(7_u8);
     let truth = arr1(&[odd, Bool::from(false)]).into_dyn();
     assert_eq!(ArrayD::<bool>::read_npy(&written(&truth)[..]).unwrap(), arr1(&[true, false]).into_dyn());
 }
 
 #[test]
-fn headers_that_lie_are_refused_before_anything_is_allocated() {
-    // File, message. Each of these would make a trusting reader allocate, overflow, recurse or read short.
+fn headers_with_false_claims_are_refused_before_anything_is_allocated() {
+    // File, message. Each would make a reader that trusts the header allocate, overflow, recurse or read too little.
     let ok = npy("<f4", "False", "(2, 3)", &[0; 24]);
     let cases: &[(&[u8], &str)] = &[
         (
@@ -209,27 +209,27 @@ fn headers_that_lie_are_refused_before_anything_is_allocated() {
 }
 
 #[test]
-fn shapes_that_cannot_be_are_refused() {
+fn invalid_shapes_are_refused() {
     let many_axes = format!("({})", "1, ".repeat(33));
     let cases: &[(&[u8], &str)] = &[
         (
             &npy("<f4", "False", "(4294967296, 4294967296)", &[]), // 2^64 elements: zero, if it wraps.
-            "x.npy: the .npy header claims an array that cannot be: shape (4294967296, 4294967296) is too large to \
+            "x.npy: the .npy header has an invalid shape: shape (4294967296, 4294967296) is too large to \
              address with elements of 1 bytes",
         ),
         (
             &npy("<f4", "False", "(0, 4294967296, 4294967296)", &[]), // Empty, but its strides overflow.
-            "x.npy: the .npy header claims an array that cannot be: shape (0, 4294967296, 4294967296) is too large to \
+            "x.npy: the .npy header has an invalid shape: shape (0, 4294967296, 4294967296) is too large to \
              address with elements of 1 bytes",
         ),
         (
             &npy("<f8", "False", "(4611686018427387904,)", &[]), // 2^65 bytes.
-            "x.npy: the .npy header claims an array that cannot be: shape (4611686018427387904,) is too large to \
+            "x.npy: the .npy header has an invalid shape: shape (4611686018427387904,) is too large to \
              address with elements of 8 bytes",
         ),
         (
             &npy("<f4", "False", &many_axes, &[0; 4]),
-            "x.npy: the .npy header claims an array that cannot be: 33 axes asked for, at most 32 are supported",
+            "x.npy: the .npy header has an invalid shape: 33 axes asked for, at most 32 are supported",
         ),
         (
             &npy("<f4", "False", "(-1,)", &[]),
@@ -245,7 +245,7 @@ fn shapes_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn files_that_do_not_begin_as_npy_are_refused() {
+fn files_of_another_kind_are_refused() {
     let ok = npy("<f4", "False", "(2, 3)", &[0; 24]);
     let huge_header = [b"\x93NUMPY\x02\x00", &u32::MAX.to_le_bytes()[..], b"{}\n"].concat();
     let nested = [b"\x93NUMPY\x01\x00", &9000_u16.to_le_bytes()[..], &[b'('; 9000]].concat();
@@ -253,9 +253,9 @@ fn files_that_do_not_begin_as_npy_are_refused() {
         (&huge_header, "x.npy: the .npy header claims 4294967295 bytes, more than the 10000 that are read"),
         (&nested, "x.npy: the .npy header has 9000 brackets, more than the 16 that are read"),
         (&ok[..40], "x.npy: the .npy header should end at byte 70, but the file has only 40"),
-        (b"", "x.npy is not a .npy file: it does not begin as one"),
-        (b"\x93NUMPY\x01", "x.npy is not a .npy file: it does not begin as one"),
-        (b"P6 2 2 255 and so on", "x.npy is not a .npy file: it does not begin as one"),
+        (b"", "x.npy is not a .npy file: it does not start with \"\\x93NUMPY\""),
+        (b"\x93NUMPY\x01", "x.npy is not a .npy file: it does not start with \"\\x93NUMPY\""),
+        (b"P6 2 2 255 and so on", "x.npy is not a .npy file: it does not start with \"\\x93NUMPY\""),
         (
             b"\x93NUMPY\x04\x00\x00\x00\x00\x00",
             "x.npy: the .npy header is damaged: error parsing header: unknown version number: 4.0",
@@ -267,7 +267,7 @@ fn files_that_do_not_begin_as_npy_are_refused() {
 fn check_messages(cases: &[(&[u8], &str)]) {
     for (bytes, expected) in cases {
         let text = message::<f32>(bytes);
-        // Some causes are repeated in the message they caused.
+        // Some messages repeat their cause.
         assert!(text.starts_with(*expected), "{text}");
     }
 }
@@ -276,16 +276,16 @@ fn check_messages(cases: &[(&[u8], &str)]) {
 fn elements_of_other_types_are_refused() {
     for descriptor in ["|S4", "<U2", "<M8[ns]", "|O", "<f16", "=f4", "|f4", "<i1", "<", "", "é"] {
         let text = message::<f32>(&npy(descriptor, "False", "(0,)", &[]));
-        // A header that is not ASCII is damaged in version 1, whatever the type.
+        // A header of version 1 that is not ASCII is damaged.
         let reason = if descriptor.is_ascii() { "cannot be read; expected bool" } else { "non-ascii" };
         assert!(text.contains(reason), "{descriptor}: {text}");
     }
-    // A record of fields is a list, not a name.
+    // A record with fields is described by a list instead of a name.
     let record = npy("", "False", "(0,)", &[]);
     let text = String::from_utf8_lossy(&record[10..]).replace("''", "[('a', '<f4')]");
     let bytes = [&record[..8], &u16::try_from(text.len()).unwrap().to_le_bytes(), text.as_bytes()].concat();
     assert!(message::<f32>(&bytes).contains("elements of type [('a', '<f4')] cannot be read"));
-    // Nothing is converted, not even where the bytes would do.
+    // Nothing is converted, even where the bytes would be valid.
     let words = npy("<u4", "False", "(1,)", &[0; 4]);
     assert_eq!(message::<f32>(&words), "x.npy holds u32, not f32");
     assert_eq!(message::<Triple>(&npy("|V4", "False", "(1,)", &[0; 4])), "x.npy holds record4, not record3");
@@ -293,14 +293,14 @@ fn elements_of_other_types_are_refused() {
 }
 
 #[test]
-fn damaged_elements_and_vanished_files_are_reported() {
+fn damaged_elements_and_removed_files_are_reported() {
     assert_eq!(
         message::<Bool>(&npy("|b1", "False", "(2,)", &[1, 2])),
-        "x.npy: element 1 is the byte 2, which is no truth value"
+        "x.npy: element 1 is the byte 2, which is not a bool"
     );
     let (folder, path) = file(&npy("|u1", "False", "(2,)", &[1, 2]));
     let opened = NpyFile::open(&path).unwrap();
-    // Shrinks between the check and the read, then grows.
+    // The file becomes shorter between the check and the read, then longer.
     for elements in [&[1][..], &[1, 2, 3]] {
         std::fs::write(&path, npy("|u1", "False", "(2,)", elements)).unwrap();
         assert!(matches!(opened.read::<u8>(), Err(FileError::Elements { .. })));
@@ -353,7 +353,7 @@ fn headers_are_written_byte_for_byte_as_numpy_does() {
 }
 
 #[test]
-fn a_header_without_a_line_s_end_is_read() {
+fn a_header_without_a_newline_is_read() {
     for padding in ["", " ", "   \n", "\n"] {
         let text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }}{padding}");
         for (version, n_length) in [(1, 2), (2, 4), (3, 4)] {

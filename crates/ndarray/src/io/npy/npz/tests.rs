@@ -24,7 +24,7 @@ fn archive(bytes: &[u8]) -> (TempDir, PathBuf) {
 }
 
 fn open(bytes: &[u8]) -> NpzFile {
-    let (_folder, path) = archive(bytes); // Gone, but still open.
+    let (_folder, path) = archive(bytes); // The file is removed and remains open.
     NpzFile::open(path).unwrap()
 }
 
@@ -50,12 +50,12 @@ fn archives_that_numpy_made_read() {
     );
     assert_eq!(compressed.read::<f32>("small").unwrap(), arr1(&[1.0]).into_dyn());
     let error = compressed.read::<f32>("large").unwrap_err().to_string();
-    assert!(error.ends_with("x.npz holds no array `large`; it holds `ramp`, `small`"), "{error}");
+    assert!(error.ends_with("x.npz has no array `large`; it has `ramp`, `small`"), "{error}");
     assert!(matches!(compressed.read::<i16>("ramp"), Err(FileError::OtherDType { .. })));
 }
 
 #[test]
-fn what_is_written_reads_back_the_same() {
+fn a_written_archive_is_read_back_unchanged() {
     let ramp: ArrayD<i32> = (0..3_000_000).collect::<ndarray::Array1<_>>().into_dyn(); // Read in several steps.
     let columns = arr2(&[[1.5_f32, 2.0], [3.0, 4.0]]).reversed_axes();
     for compressed in [false, true] {
@@ -89,9 +89,9 @@ fn damaged_archives_are_refused() {
     assert!(matches!(open(&bytes).read::<i32>("counts"), Err(FileError::Elements { .. })));
 }
 
-/// Whatever single byte is damaged, the answer is the array or an error, and never more memory than the file's claim.
+/// With any single byte damaged, reading gives the array or an error, and allocates no more than the header claims.
 #[test]
-fn no_damaged_byte_makes_trouble() {
+fn any_damaged_byte_gives_the_array_or_an_error() {
     let expected = open(COMPRESSED).read::<f32>("small").unwrap();
     for at in 0..COMPRESSED.len() {
         for flip in [0xff, 0x01] {
@@ -106,9 +106,9 @@ fn no_damaged_byte_makes_trouble() {
     }
 }
 
-/// An entry may claim any length: memory is taken for what comes.
+/// An entry may claim any length; memory is allocated only for the bytes that arrive.
 #[test]
-fn an_entry_that_claims_more_than_it_holds_is_cut_short() {
+fn an_entry_shorter_than_it_claims_is_refused() {
     let claim = 1_u64 << 40;
     let header = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({claim},), }}\n");
     let length = u16::try_from(header.len()).unwrap().to_le_bytes();

@@ -1,7 +1,7 @@
 //! Coalescing and runs against the list of elements.
 //!
-//! A coalesced walk must meet the same elements, or the same pairs of them, and needs the fewest axes that can do it.
-//! The plain walk is judged in `facts.rs`.
+//! A coalesced layout must have the same elements, or the same pairs of them, with the fewest possible axes. Offsets are
+//! tested in `facts.rs`.
 
 use super::{elements, small_layouts, small_shapes, thinned};
 use crate::{Layout, LayoutError, Order};
@@ -45,17 +45,17 @@ fn a_pair_keeps_its_pairs() {
 }
 
 #[test]
-fn pairs_walk_over_as_few_axes_as_can_be() {
+fn pairs_have_the_fewest_possible_axes() {
     type Side<'a> = (&'a [isize], usize);
     type Case<'a> = (&'a [usize], Side<'a>, Side<'a>, &'a [usize], Side<'a>, Side<'a>);
     const CASES: &[Case<'_>] = &[
         // Shape, destination, source; then the same coalesced.
-        (&[2, 3, 4], (&[12, 4, 1], 0), (&[12, 4, 1], 0), &[24], (&[1], 0), (&[1], 0)), // Both packed.
+        (&[2, 3, 4], (&[12, 4, 1], 0), (&[12, 4, 1], 0), &[24], (&[1], 0), (&[1], 0)), // Both contiguous.
         (&[2, 3, 4], (&[1, 2, 6], 0), (&[1, 2, 6], 5), &[24], (&[1], 0), (&[1], 5)),   // Both in F order.
-        (&[2, 3], (&[3, 1], 0), (&[1, 2], 0), &[2, 3], (&[3, 1], 0), (&[1, 2], 0)),    // A transposition stays one.
+        (&[2, 3], (&[3, 1], 0), (&[1, 2], 0), &[2, 3], (&[3, 1], 0), (&[1, 2], 0)),    // A transposition remains one.
         (&[2, 3], (&[1, 2], 0), (&[3, 1], 0), &[3, 2], (&[2, 1], 0), (&[1, 3], 0)),    // Sorted for the destination.
-        (&[6], (&[-1], 5), (&[-1], 5), &[6], (&[1], 0), (&[1], 0)),                    // Backwards both: forwards.
-        (&[6], (&[-1], 5), (&[1], 0), &[6], (&[1], 0), (&[-1], 5)),                    // Backwards only in the source.
+        (&[6], (&[-1], 5), (&[-1], 5), &[6], (&[1], 0), (&[1], 0)),                    // Both reversed: neither.
+        (&[6], (&[-1], 5), (&[1], 0), &[6], (&[1], 0), (&[-1], 5)),                    // Reversed only in the source.
         (&[2, 3], (&[3, 1], 0), (&[0, 1], 0), &[2, 3], (&[3, 1], 0), (&[0, 1], 0)),    // A broadcast source.
         (&[2, 3], (&[3, 1], 0), (&[0, 0], 7), &[6], (&[1], 0), (&[0], 7)),             // One element everywhere.
         (&[2, 1, 3], (&[3, 9, 1], 0), (&[3, -9, 1], 9), &[6], (&[1], 0), (&[1], 9)),   // Length one has no say.

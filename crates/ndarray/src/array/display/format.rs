@@ -1,39 +1,38 @@
-//! Words on a page: brackets, columns and line breaks as NumPy sets them. Pure.
+//! Brackets, columns and line breaks of a printed array, as NumPy sets them.
 //!
-//! What the words are is `display.rs`'s business. The width of a line, and what is left out of a large array, are
-//! NumPy's defaults.
+//! The elements are text already. The width of a line and what is left out of a large array are NumPy's defaults.
 
-/// Elements past which an array is summarised.
+/// Arrays with more elements than this are summarised. NumPy's `threshold`.
 pub(super) const THRESHOLD: usize = 1000;
 
-/// Places shown at each end of an axis of a summarised array.
-pub(super) const EDGE: usize = 3;
+/// Elements that are printed at each end of an axis of a summarised array. NumPy's `edgeitems`.
+pub(super) const EDGE_ITEMS: usize = 3;
 
-/// Characters of a line.
-const WIDTH: usize = 75;
+/// Characters in a line. NumPy's `linewidth`.
+const LINE_WIDTH: usize = 75;
 
 const DOTS: &str = "...";
 
-/// Sets the words of an array of this shape: all of them in C order, or those at the ends of its axes.
-pub(super) fn page(shape: &[usize], words: &[String]) -> String {
+/// The text of an array of this shape. `words` are all elements in C order, or those at the ends of the axes.
+pub(super) fn format_array(shape: &[usize], words: &[String]) -> String {
     match words {
         [word] if shape.is_empty() => word.clone(),
         [] => "[]".to_owned(),
-        _ => Page { shape, is_summarised: shape.iter().product::<usize>() > THRESHOLD }.block(0, words),
+        _ => ArrayText { shape, is_summarised: shape.iter().product::<usize>() > THRESHOLD }.block(0, words),
     }
 }
 
-struct Page<'a> {
+struct ArrayText<'a> {
     shape: &'a [usize],
     is_summarised: bool,
 }
 
-impl Page<'_> {
-    /// The words from this axis on, in brackets. All lines but the first are indented.
+impl ArrayText<'_> {
+    /// The words of this axis and all inner ones, in brackets. All lines but the first are indented.
     fn block(&self, axis: usize, words: &[String]) -> String {
         let len = self.shape[axis];
-        let has_gap = self.is_summarised && len > 2 * EDGE;
-        let n_parts = if has_gap { 2 * EDGE } else { len };
+        let has_gap = self.is_summarised && len > 2 * EDGE_ITEMS;
+        let n_parts = if has_gap { 2 * EDGE_ITEMS } else { len };
         let n_left = self.shape.len() - axis;
         let indent = " ".repeat(axis + 1);
         let parts = words.chunks(words.len() / n_parts).map(|words| match n_left {
@@ -42,17 +41,17 @@ impl Page<'_> {
         });
         let mut parts: Vec<String> = parts.collect();
         if has_gap {
-            parts.insert(EDGE, DOTS.to_owned());
+            parts.insert(EDGE_ITEMS, DOTS.to_owned());
         }
         let text = match n_left {
-            1 => wrapped(&parts, &indent, WIDTH - axis - 1),
+            1 => wrapped(&parts, &indent, LINE_WIDTH - axis - 1),
             _ => parts.join(&format!("{}{indent}", "\n".repeat(n_left - 1))),
         };
         format!("[{text}]")
     }
 }
 
-/// Words with blanks between them, on lines of at most this width; a line holds at least one.
+/// The words, separated by spaces, on lines of at most this width and at least one word.
 fn wrapped(words: &[String], indent: &str, width: usize) -> String {
     let mut text = String::new();
     let mut line = indent.to_owned();
@@ -68,5 +67,5 @@ fn wrapped(words: &[String], indent: &str, width: usize) -> String {
         }
     }
     text.push_str(&line);
-    text.split_off(indent.len()) // The bracket stands where the first line's indent would.
+    text.split_off(indent.len()) // The bracket takes the place of the first line's indent.
 }

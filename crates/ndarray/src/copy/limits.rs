@@ -1,0 +1,67 @@
+//! [`CopyLimits`]: what the plan of a copy needs to know of a device.
+//!
+//! These are the device's limits, and the sizes from which a kernel is faster than the driver's own copy. They are read
+//! from the device's description once for each context.
+
+use vkarray_driver::{DeviceInfo, DeviceType};
+use vkarray_kernel::Limits;
+
+use super::strided::MAX_UNIT;
+
+/// From this many bytes on, a GPU copies contiguous bytes with a kernel. `vkCmdCopyBuffer` reaches 851 GB/s on an H100
+/// (driver 580) and a kernel three times that. Below this size both cost as much as a dispatch.
+const KERNEL_BYTES: u64 = 256 << 10;
+
+/// From this many bytes on, each row of a copy between host and device memory is a region of `vkCmdCopyBuffer`: the copy
+/// engine runs beside other work, and the microsecond that a region costs matters little. A kernel copies shorter rows.
+const HOST_DEVICE_ROW: u64 = 64 << 10;
+
+/// The properties of a device that plans of copies depend on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CopyLimits {
+    /// Most bytes that a copying kernel can bind as one buffer; a multiple of [`MAX_UNIT`].
+    pub(crate) max_range: u64,
+    /// Alignment of the start of a bound range in bytes; at least [`MAX_UNIT`].
+    pub(crate) alignment: u64,
+    /// Invocations in a workgroup; a power of two.
+    pub(crate) group: u32,
+    /// Most workgroups on the first two axes of a dispatch.
+    pub(crate) max_groups: [u32; 2],
+    /// Bytes of workgroup memory.
+    pub(crate) shared_bytes: u32,
+    /// From this many bytes on, a kernel copies contiguous bytes.
+    pub(crate) kernel_bytes: u64,
+    /// A copy of at most `.0` runs, each of at least `.1` bytes, is one `vkCmdCopyBuffer` of regions.
+    pub(crate) regions: (u64, u64),
+}
+
+impl CopyLimits {
+    pub(crate) fn new(device: &DeviceInfo) -> Self {
+        let limits = Limits::from(device);
+        let invocations = limits.max_workgroup_invocations.min(limits.max_workgroup_size[0]).clamp(1, 256);
+        let is_cpu = device.device_type == DeviceType::Cpu;
+        Self {
+            max_range: limits.max_storage_buffer_range / MAX_UNIT * MAX_UNIT,
+            alignment: limits.min_storage_buffer_offset_alignment.max(MAX_UNIT),
+            group: 1 << invocations.ilog2(),
+            max_groups: [limits.max_workgroup_count[0].min(1 << 20), limits.max_workgroup_count[1]],
+            shared_bytes: limits.max_shared_bytes,
+            kernel_bytes: if is_cpu { u64::MAX } else { KERNEL_BYTES },
+            // A CPU driver copies regions at memory speed; a GPU spends about a microsecond on each.
+            regions: if is_cpu { (4096, 512) } else { (4, 1) },
+        }
+    }
+
+    /// The limits for a copy between host and device memory. The bus is slower than the driver's copy, so a kernel gains
+    /// nothing on contiguous bytes.
+    pub(crate) fn between_host_and_device(&self) -> Self {
+        let (most, least_bytes) = self.regions;
+        Self { kernel_bytes: u64::MAX, regions: (most.max(4096), least_bytes.max(HOST_DEVICE_ROW)), ..*self }
+    }
+
+    /// Spreads workgroups over two axes: at least `n_groups` of them, which may be up to 2^31.
+    pub(crate) fn spread(&self, n_groups: u64) -> [u32; 2] {
+        let y = n_groups.div_ceil(u64::from(self.max_groups[0]));
+        [n_groups.div_ceil(y), y].map(|n| u32::try_from(n).expect("an axis allows at least 65535 workgroups"))
+    }
+}
