@@ -142,7 +142,7 @@ fn an_array_made_on_a_stream_is_written_after_what_the_stream_waits_for() {
     for (name, ctx) in contexts(&fixture) {
         let (stream, semaphore) = (ctx.stream().unwrap(), RaisedByHand::new(ctx.device()));
         ctx.synchronize().unwrap();
-        Event::of(semaphore.point(3)).wait(&stream).unwrap();
+        Event::of(ctx.device(), semaphore.point(3)).unwrap().wait(&stream).unwrap();
         let long: Array1<u32> = (0..30_001).collect(); // More than goes through a small slot.
         let made = [ctx.to_device_on(&stream, &new()).unwrap(), ctx.to_device_on(&stream, &long).unwrap()];
         let converted = made[0].astype_on::<f64>(&stream).unwrap();

@@ -8,7 +8,7 @@ use vkarray::memory::Error as MemoryError;
 use vkarray::memory::RegisteredPath;
 use vkarray::{Context, Groups, Index};
 use vkarray_allocator::HostPointer;
-use vkarray_driver::Request;
+use vkarray_driver::DeviceRequest;
 
 use super::pattern;
 use crate::fixture::Fixture;
@@ -19,7 +19,7 @@ const PAGE: usize = 4096;
 /// A context that imports memory, if the device can, and one that does not.
 pub(super) fn both(fixture: &Fixture) -> [(&'static str, Context); 2] {
     let without = vec!["VK_EXT_external_memory_host".to_owned()];
-    let request = Request { without, ..Request::default() };
+    let request = DeviceRequest { without, ..DeviceRequest::default() };
     let staged = Device::open_with(fixture.device().physical(), &request).unwrap();
     [("as opened", Context::clone(fixture)), ("without the extension", Context::on(&staged).unwrap())]
 }

@@ -191,7 +191,7 @@ fn an_event_follows_a_semaphore_that_the_host_raises() {
     let array = fixture.slice_to_device(&[1_u32]).unwrap();
     fixture.synchronize().unwrap();
     let point = semaphore.point(5);
-    let event = Event::of(point.clone());
+    let event = Event::of(fixture.device(), point.clone()).unwrap();
     assert!(!point.is_complete().unwrap() && !event.query().unwrap());
     let error = point.wait(Some(Duration::from_millis(1))).unwrap_err();
     assert!(matches!(error, DriverError::Timeout { .. }), "{error}");
@@ -226,7 +226,7 @@ fn callbacks_wait_for_a_semaphore_from_outside() {
 fn the_first_and_the_last_of_several_events_are_waited_for() {
     let fixture = Fixture::open();
     let semaphores = [(); 3].map(|()| RaisedByHand::new(fixture.device()));
-    let events = semaphores.each_ref().map(|semaphore| Event::of(semaphore.point(1)));
+    let events = semaphores.each_ref().map(|semaphore| Event::of(fixture.device(), semaphore.point(1)).unwrap());
     let events = events.each_ref();
     let brief = Duration::from_millis(2);
     let timed_out = |result: Result<(), DriverError>| {

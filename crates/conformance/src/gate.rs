@@ -97,5 +97,5 @@ fn semaphore(device: &Arc<Device>) -> Result<Owned<vk::Semaphore>, CheckError> {
     let raw = unsafe { device.raw().create_semaphore(&info, None) };
     let raw = raw.map_err(|code| CheckError::Failed(format!("cannot make a semaphore: {code}")))?;
     // SAFETY: made by this device just now, and owned by nobody else.
-    Ok(unsafe { Owned::new(raw, device) })
+    Ok(unsafe { Owned::new(raw, device.logical()) })
 }

@@ -1,4 +1,4 @@
-//! What does ordering one operation cost on the host? Plan and commit together, in nanoseconds an operation.
+//! What does ordering one operation cost on the host? AccessPlan and commit together, in nanoseconds an operation.
 //!
 //! `cargo bench -p vkarray-driver --bench hazard`. Each row is the best and the median of many rounds; a round is
 //! long enough to hide the clock. Nothing here opens a device.

@@ -5,75 +5,46 @@
 //! kernel crate), shapes (the ndarray crate). **Start** at [`Instance`], [`Device`] and [`Stream`].
 //!
 //! Every object holds its parent, so drop order is never the caller's concern.
+//!
+//! # Layers
+//!
+//! Each room is a folder, and imports only the rooms above its own line:
+//!
+//! | room | holds |
+//! |---|---|
+//! | `sync` | ranked locks, thread shards, drops that wait for a lock's release |
+//! | `instance` | the loader, what devices say of themselves, which is chosen and how it is opened |
+//! | [`hazard`] | which operation comes after which, as pure bookkeeping |
+//! | `trace` | the data of a recording of what happened when, and the file written from it |
+//! | `vulkan` | the logical device, its handles, queues and timeline semaphores |
+//! | `tracker` | points, the uses of memory, what the host accesses, the thread that waits |
+//! | `lane` | recording operations into batches, and submitting them |
+//! | `device` | [`Device`], which owns all of that, opened or adopted |
+//! | `stream` | [`Stream`], [`Event`], futures, default streams |
+//! | `graph` | [`Graph`] |
 
-mod adopt;
-mod auto_synchronize;
-mod barrier;
-mod batch;
-mod bound;
-mod budget;
-mod default_streams;
-mod descriptors;
 mod device;
-mod done;
 mod error;
-mod event;
-mod external;
-mod fork;
-mod gather;
 mod graph;
 pub mod hazard;
-mod hold;
 mod instance;
-mod label;
 mod lane;
-mod legacy;
-pub mod lock;
-mod loss;
-mod matrix_shape;
-mod number;
-mod owned;
-mod plan;
-mod point;
-mod query;
-mod queue;
-mod recorder;
-mod released;
-mod select;
-mod snapshot;
 mod stream;
-mod stripe;
-mod timeline;
+mod sync;
 mod trace;
 mod tracker;
-mod waiter;
+mod vulkan;
 
-pub use adopt::{Adopted, ExternalQueue};
-pub use auto_synchronize::AutoSynchronize;
-pub use batch::Kept;
-pub use budget::HeapBudget;
-pub use default_streams::DefaultStreams;
-pub use device::Device;
-pub use done::Done;
+pub use device::{Adopted, Device, ExternalQueue, Trace};
 pub use error::{Error, Result};
-pub use event::Event;
-pub use fork::Origin;
 pub use graph::{Graph, GraphRecorder, Node, Step};
-pub use hold::{HostHold, Term};
-pub use instance::{Instance, InstanceBuilder, Intercept, PhysicalDevice, ValidationMessage};
-pub use label::Label;
-pub use matrix_shape::{MatrixShape, scope_name};
-pub use owned::{Destroy, Owned};
-pub use plan::{MINIMUM_VERSION, Plan, QueuePlan, Request};
-pub use point::Point;
-pub use queue::QueueLock;
-pub use recorder::Recorder;
-pub use released::DropLater;
-pub use select::Selection;
-pub use snapshot::{
-    DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,
+pub use instance::{
+    DeviceInfo, DevicePlan, DeviceRequest, DeviceType, DriverInfo, Features, Heap, Instance, InstanceBuilder,
+    Intercept, Limits, MINIMUM_VERSION, MatrixShape, MemoryType, Origin, PhysicalDevice, QueueFamily, QueuePlan,
+    Selection, Subgroup, ValidationMessage, Version, scope_name,
 };
-pub use stream::{Direction, Stream};
-pub use stripe::{N_STRIPES, stripe};
-pub use timeline::Timeline;
-pub use trace::Trace;
+pub use lane::Recorder;
+pub use stream::{AutoSynchronize, DefaultStreams, Direction, Done, Event, Stream};
+pub use sync::{DropLater, Kept, N_STRIPES, lock, stripe};
+pub use tracker::{HostHold, Point, Term};
+pub use vulkan::{Destroy, HeapBudget, Label, LogicalDevice, Owned, QueueLock, Timeline};

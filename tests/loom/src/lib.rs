@@ -5,10 +5,10 @@
 #![cfg(test)]
 
 #[expect(dead_code, reason = "the models need no pauses and look at no state from outside")]
-#[path = "../../../crates/driver/src/waiter/signal.rs"]
+#[path = "../../../crates/driver/src/tracker/signal.rs"]
 mod signal;
 
-#[path = "../../../crates/driver/src/hold/gate.rs"]
+#[path = "../../../crates/driver/src/tracker/gate.rs"]
 mod gate;
 
 mod lock;

@@ -81,7 +81,7 @@ impl PlainPlugin {
         let buffer = unsafe { device.raw().create_buffer(&info, None) };
         let buffer = buffer.map_err(DriverError::from_call("vkCreateBuffer"))?;
         // SAFETY: made by this device just now, and owned by nobody else; freed only when its last uses are over.
-        let buffer = unsafe { Owned::new(buffer, device) };
+        let buffer = unsafe { Owned::new(buffer, device.logical()) };
         // SAFETY: the buffer is alive and of this device.
         let needs = unsafe { device.raw().get_buffer_memory_requirements(buffer.raw()) };
         let memory_type =

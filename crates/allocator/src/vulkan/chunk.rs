@@ -204,7 +204,7 @@ impl ChunkSource {
     /// The chunk is of this source, and nothing uses its buffer any more, on the device or on the host.
     pub(crate) unsafe fn free(&self, chunk: Chunk) {
         // SAFETY: made by this device and owned by the chunk alone; the caller vouches that nothing uses it.
-        drop(unsafe { Owned::new(chunk.buffer, &self.device) });
+        drop(unsafe { Owned::new(chunk.buffer, self.device.logical()) });
         self.free_memory(chunk.allocation);
     }
 
@@ -223,7 +223,7 @@ impl ChunkSource {
         let raw = unsafe { self.device.raw().create_buffer(&info, None) }
             .map_err(|code| self.refused("vkCreateBuffer", code, size, kind))?;
         // SAFETY: just created, owned by nobody else, and used by no work yet.
-        Ok(unsafe { Owned::new(raw, &self.device) })
+        Ok(unsafe { Owned::new(raw, self.device.logical()) })
     }
 
     /// Says why a call failed.

@@ -170,7 +170,7 @@ impl Imports {
         let raw = unsafe { self.device.raw().create_buffer(&info, None) };
         let raw = raw.map_err(self.device.failed("vkCreateBuffer"))?;
         // SAFETY: just created, owned by nobody else, and used by no work yet.
-        Ok(unsafe { Owned::new(raw, &self.device) })
+        Ok(unsafe { Owned::new(raw, self.device.logical()) })
     }
 
     /// # Safety
@@ -187,7 +187,7 @@ impl Imports {
         let raw = unsafe { self.device.raw().allocate_memory(&info, None) };
         let raw = raw.map_err(self.device.failed("vkAllocateMemory"))?;
         // SAFETY: just made, owned by nobody else, and used by no work yet.
-        Ok(unsafe { Owned::new(raw, &self.device) })
+        Ok(unsafe { Owned::new(raw, self.device.logical()) })
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Pure. The edges inside a graph never change between replays, so they are planned once, in a hazard table of the
 //! graph's own. The edges between a replay and the work around it are the device's table's business, where a replay is
-//! one operation with the accesses of [`merged`]. Read `../graph.rs` next.
+//! one operation with the accesses of [`merged`]. Read `mod.rs` next.
 
 use std::collections::HashMap;
 use std::ops::Range;

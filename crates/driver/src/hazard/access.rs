@@ -1,6 +1,6 @@
 //! What one operation does to memory: block, bytes, mode and pipeline stage.
 //!
-//! Plain values only. How uses are remembered is `uses.rs`; how they are compared is `../hazard.rs`.
+//! Plain values only. How uses are remembered is `uses.rs`; how they are compared is `mod.rs`.
 //! A stage stands for the pipeline stage and the access masks that go with it; turning it into Vulkan flags is the
 //! recorder's work.
 

@@ -1,15 +1,15 @@
 //! What the planner asks of the recorder: one barrier, and points to wait for.
 //!
-//! Plain values only; they are computed in `../hazard.rs` and turned into Vulkan calls by the stream that records.
+//! Plain values only; they are computed in `mod.rs` and turned into Vulkan calls by the stream that records.
 
 use smallvec::SmallVec;
 
 use super::access::Stages;
-use super::lane::LaneId;
+use super::lane_order::LaneId;
 
 /// A point on a lane's timeline: reached when the batch of that value, and so every earlier one, is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Point {
+pub struct LanePoint {
     /// The lane.
     pub lane: LaneId,
     /// The value its timeline must reach.
@@ -17,7 +17,7 @@ pub struct Point {
 }
 
 /// Some points, at most one a lane.
-pub type Points = SmallVec<[Point; 4]>;
+pub type Points = SmallVec<[LanePoint; 4]>;
 
 /// A global memory barrier before an operation, from all earlier work of the queue on `src_stages` to all later work on
 /// `dst_stages`.
@@ -46,7 +46,7 @@ impl Barrier {
 /// What must happen before an operation is recorded. Made by [`HazardTable::plan`](super::HazardTable::plan).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "an operation recorded without its barrier and waits is a data race"]
-pub struct Plan {
+pub struct AccessPlan {
     /// The barrier to record right before the operation, in the same batch, if one is needed.
     pub barrier: Option<Barrier>,
     /// Points on other lanes that the operation's batch must wait for when it begins.
@@ -59,7 +59,7 @@ pub struct Plan {
     pub(super) made_at: u64,
 }
 
-impl Plan {
+impl AccessPlan {
     /// The lane that the plan was made for.
     pub const fn lane(&self) -> LaneId {
         self.lane
@@ -81,8 +81,8 @@ pub struct LastUse {
 
 impl LastUse {
     /// The point to wait for before the memory may be freed.
-    pub const fn point(&self) -> Point {
-        Point { lane: self.lane, value: self.value }
+    pub const fn point(&self) -> LanePoint {
+        LanePoint { lane: self.lane, value: self.value }
     }
 
     /// Extends to a use of the same lane, which may be earlier or later.
@@ -106,7 +106,7 @@ pub fn absorb(last_uses: &mut LastUses, last: &LastUse) {
 }
 
 /// Adds `point`, keeping the later of two points of one lane.
-pub(super) fn raise(points: &mut Points, point: Point) {
+pub(super) fn raise(points: &mut Points, point: LanePoint) {
     match points.iter_mut().find(|held| held.lane == point.lane) {
         Some(held) => held.value = held.value.max(point.value),
         None => points.push(point),
@@ -114,7 +114,7 @@ pub(super) fn raise(points: &mut Points, point: Point) {
 }
 
 /// Collects the latest of the points on each lane.
-pub(super) fn latest(points: impl Iterator<Item = Point>) -> Points {
+pub(super) fn latest(points: impl Iterator<Item = LanePoint>) -> Points {
     let mut latest = Points::new();
     points.for_each(|point| raise(&mut latest, point));
     latest

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::access::{Access, Mode};
-use super::plan::{Barrier, Plan};
+use super::plan::{AccessPlan, Barrier};
 use super::{HazardTable, LaneId, NO_BARRIER, widen};
 
 /// The accesses of an operation that is likely to come again, right after itself.
@@ -57,7 +57,7 @@ impl HazardTable {
     /// # Panics
     ///
     /// As [`HazardTable::commit`].
-    pub fn commit_repeatable(&mut self, plan: &Plan, value: u64, operation: &Arc<Repeatable>) {
+    pub fn commit_repeatable(&mut self, plan: &AccessPlan, value: u64, operation: &Arc<Repeatable>) {
         let seq = self.commit_operation(plan, value, operation.accesses());
         let operation = Arc::clone(operation);
         self.last = Some(Last { operation, lane: plan.lane, value, seq, is_ahead: false });

@@ -11,7 +11,7 @@ mod verdict;
 
 use std::ops::Range;
 
-use super::{Access, BlockId, HazardTable, LaneId, Mode, Plan, Stage, Stages};
+use super::{Access, AccessPlan, BlockId, HazardTable, LaneId, Mode, Stage, Stages};
 
 use Mode::{Read, Write};
 use Stage::{Compute, Constant, Transfer};
@@ -48,7 +48,7 @@ impl Rig {
     }
 
     /// Plans and commits an operation; returns the plan.
-    fn run(&mut self, lane: usize, accesses: &[Access]) -> Plan {
+    fn run(&mut self, lane: usize, accesses: &[Access]) -> AccessPlan {
         let plan = self.table.plan(self.lanes[lane], accesses);
         if !plan.waits.is_empty() {
             self.open[lane] += 1;
@@ -61,7 +61,7 @@ impl Rig {
         let _plan = self.run(lane, accesses);
     }
 
-    fn plan(&mut self, lane: usize, uses: &[Use]) -> Plan {
+    fn plan(&mut self, lane: usize, uses: &[Use]) -> AccessPlan {
         let accesses: Vec<Access> = uses.iter().map(|used| self.access(used)).collect();
         self.run(lane, &accesses)
     }

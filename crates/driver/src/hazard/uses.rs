@@ -2,7 +2,7 @@
 //!
 //! Exact up to [`MAX_EXACT`] intervals; from there on a new use is merged with its nearest like into one bounding
 //! range, which can order too much and never too little. A write replaces the uses it covers: it runs after them, so
-//! whoever runs after it runs after them too. Whether a use still matters to a given lane is for `lane.rs` to say.
+//! whoever runs after it runs after them too. Whether a use still matters to a given lane is for `lane_order.rs` to say.
 
 use std::ops::Range;
 

@@ -7,36 +7,36 @@ use std::fmt;
 use std::mem::{self, ManuallyDrop};
 use std::ops::{Deref, DerefMut};
 
-use super::{Lane, State, opened};
-use crate::batch::Batch;
+use super::batch::Batch;
+use super::{Lane, LaneState, opened};
 use crate::error::Result;
 use crate::lock::MutexGuard;
-use crate::released::drop_kept;
+use crate::sync::drop_kept;
 
 /// A lane's state, locked.
 pub(super) struct Locked<'a> {
-    state: ManuallyDrop<MutexGuard<'a, State>>,
+    state: ManuallyDrop<MutexGuard<'a, LaneState>>,
 }
 
 impl<'a> Locked<'a> {
     #[inline]
-    pub(super) fn new(state: MutexGuard<'a, State>) -> Self {
+    pub(super) fn new(state: MutexGuard<'a, LaneState>) -> Self {
         Self { state: ManuallyDrop::new(state) }
     }
 }
 
 impl Deref for Locked<'_> {
-    type Target = State;
+    type Target = LaneState;
 
     #[inline]
-    fn deref(&self) -> &State {
+    fn deref(&self) -> &LaneState {
         &self.state
     }
 }
 
 impl DerefMut for Locked<'_> {
     #[inline]
-    fn deref_mut(&mut self) -> &mut State {
+    fn deref_mut(&mut self) -> &mut LaneState {
         &mut self.state
     }
 }
@@ -85,8 +85,8 @@ impl Drop for OpenOperation<'_> {
     }
 }
 
-impl fmt::Debug for State {
+impl fmt::Debug for LaneState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("State").field("open", &self.open).field("newest", &self.newest).finish_non_exhaustive()
+        f.debug_struct("LaneState").field("open", &self.open).field("newest", &self.newest).finish_non_exhaustive()
     }
 }

@@ -1,18 +1,18 @@
 //! Ordering an operation: its place in the open batch, behind what it must come after.
 //!
 //! Most operations wait for no other lane and are ordered under one taking of the tracker's lock. For the others, work of
-//! other lanes is sent, and a new batch starts after it. What must come after what is decided in `hazard.rs`.
+//! other lanes is sent, and a new batch starts after it. What must come after what is decided in the room `hazard`.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::barrier::record_barrier;
 use super::locked::Locked;
-use super::{Lane, State, opened};
-use crate::barrier::record_barrier;
+use super::{Lane, LaneState, opened};
 use crate::error::Result;
-use crate::hazard::{self, Access, Barrier, Repeatable};
-use crate::point::Point;
+use crate::hazard::{Access, Barrier, LanePoint, Repeatable};
+use crate::tracker::Point;
 
 /// What a batch must start after.
 type Waits = SmallVec<[Point; 4]>;
@@ -84,7 +84,7 @@ impl Lane {
 
     /// Commits the operation to the open batch, if it waits for no other lane and, to come again, came last.
     fn commit_at_once(&self, value: u64, operation: Operation<'_>) -> Option<Option<Barrier>> {
-        let mut tracker = self.device().tracker();
+        let mut tracker = self.tracker.lock();
         if !tracker.holds.is_empty() && !matches!(tracker.holds.are_in_the_way(operation.accesses()), Ok(false)) {
             return None;
         }
@@ -108,7 +108,7 @@ impl Lane {
                 Ordered::After(waits) => waits,
                 Ordered::Held => {
                     drop(state); // Others go on meanwhile.
-                    self.device().wait_for_holds(operation.accesses())?;
+                    self.tracker.wait_for_holds(operation.accesses())?;
                     state = self.state();
                     continue;
                 }
@@ -129,9 +129,9 @@ impl Lane {
     /// Asks the hazard table, and commits the operation to the open batch if nothing foreign is to be waited for.
     ///
     /// Asking and committing are one step under the tracker's lock: no other lane slips in between.
-    fn order(&self, state: &mut State, operation: Operation<'_>) -> Result<Ordered> {
+    fn order(&self, state: &mut LaneState, operation: Operation<'_>) -> Result<Ordered> {
         let batch = opened(state);
-        let mut tracker = self.device().tracker();
+        let mut tracker = self.tracker.lock();
         if tracker.holds.are_in_the_way(operation.accesses())? {
             return Ok(Ordered::Held);
         }
@@ -145,7 +145,7 @@ impl Lane {
                 return Ok(Ordered::Ready(plan.barrier));
             }
             let mut waits = Waits::new();
-            for &hazard::Point { lane, value } in &plan.waits {
+            for &LanePoint { lane, value } in &plan.waits {
                 match tracker.point(lane, value) {
                     Some(point) if !point.is_complete()? => waits.push(point),
                     _ => tracker.completed(lane, value),
@@ -160,14 +160,14 @@ impl Lane {
 
     /// Makes the next operation start after `points`, all of them sent. What is recorded already does not wait. Returns
     /// the number of the batch that does.
-    pub(super) fn start_after(&self, state: &mut State, points: &[Point]) -> Result<u64> {
+    pub(super) fn start_after(&self, state: &mut LaneState, points: &[Point]) -> Result<u64> {
         if state.open.as_ref().is_some_and(|batch| batch.n_ops > 0) {
             self.send(state)?;
         }
         let batch = self.open_batch(state)?;
         for point in points {
             if let Some(place) = point.place() {
-                self.device().tracker().hazards.waited(self.id, batch.value, place);
+                self.tracker.lock().hazards.waited(self.id, batch.value, place);
             }
             match batch.waits.iter_mut().find(|(timeline, _)| Arc::ptr_eq(timeline, point.timeline())) {
                 Some((_, value)) => *value = (*value).max(point.value()),

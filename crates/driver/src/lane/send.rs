@@ -1,7 +1,7 @@
 //! Sending a batch, and what comes of a batch that cannot be sent; the end of a lane.
 //!
 //! A batch refused for lack of memory stays and is sent again. One whose work is lost ends the device: others may wait
-//! for it. `loss.rs` says what follows from that.
+//! for it. `vulkan/loss.rs` says what follows from that.
 
 use std::mem;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use std::time::Instant;
 use ash::vk;
 use smallvec::SmallVec;
 
-use super::{Lane, State};
-use crate::batch::Batch;
+use super::batch::Batch;
+use super::{Lane, LaneState};
 use crate::error::{Error, Result};
-use crate::released::drop_kept;
+use crate::sync::drop_kept;
 
 impl Lane {
-    pub(super) fn send(&self, state: &mut State) -> Result<()> {
+    pub(super) fn send(&self, state: &mut LaneState) -> Result<()> {
         let Some(batch) = &mut state.open else { return Ok(()) };
         // What an unsent batch of a failed device uses may be freed already: it is not even ended.
         let usable = self.device().check_lost();
@@ -57,7 +57,7 @@ impl Lane {
     }
 
     /// Sends what is open and waits until the device uses nothing of the lane's work any more.
-    fn finish(&self, state: &mut State) -> Result<()> {
+    fn finish(&self, state: &mut LaneState) -> Result<()> {
         if self.device().is_forked() {
             return self.device().check_lost();
         }
@@ -73,7 +73,7 @@ impl Lane {
         self.drain(state)
     }
 
-    fn drain(&self, state: &mut State) -> Result<()> {
+    fn drain(&self, state: &mut LaneState) -> Result<()> {
         let sent = self.timeline.submitted();
         self.timeline.settle(sent)?;
         if state.in_flight.back().is_some_and(|batch| batch.value > sent) {
@@ -114,6 +114,6 @@ impl Drop for Lane {
             mem::forget((state, Arc::clone(&self.timeline)));
             return;
         }
-        self.device().tracker().forget(self.id, state.newest);
+        self.tracker.lock().forget(self.id, state.newest);
     }
 }

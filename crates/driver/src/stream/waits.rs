@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::Stream;
 use crate::error::{Error, Result};
-use crate::point::Point;
+use crate::tracker::Point;
 
 impl Stream {
     /// Makes later work of this stream start after `point`, on the device. Returns at once.
@@ -17,18 +17,18 @@ impl Stream {
     ///
     /// [`Error::DifferentDevices`]; those of sending the work up to `point`, or this stream's open batch.
     pub fn wait_for(&self, point: &Point) -> Result<()> {
-        if !Arc::ptr_eq(self.device(), point.timeline().device()) {
+        if !Arc::ptr_eq(self.device().logical(), point.timeline().device()) {
             return Err(Error::DifferentDevices);
         }
         self.device().check_lost()?;
-        self.device().legacy().join(self)?;
+        self.join_legacy()?;
         let started = self.start_after(point);
-        self.device().legacy().recorded(self);
+        self.note_legacy();
         started
     }
 
     /// As [`Stream::wait_for`], for a point of the same device, without what the legacy ordering adds.
-    pub(crate) fn start_after(&self, point: &Point) -> Result<()> {
+    pub(super) fn start_after(&self, point: &Point) -> Result<()> {
         self.beside().try_for_each(|(_, lane)| lane.wait_for(point).map(drop))?;
         if let Some(waiting) = self.shared.work.wait_for(point)? {
             self.shared.waiting.fetch_max(waiting, Ordering::AcqRel);
@@ -58,7 +58,7 @@ impl Stream {
     /// [`Error::DeviceLost`](crate::Error::DeviceLost); with the legacy ordering, those of sending the work to wait for.
     #[inline]
     pub fn pending_wait(&self) -> Result<Option<Point>> {
-        self.device().legacy().join(self)?;
+        self.join_legacy()?;
         let (work, waiting) = (&self.shared.work, self.shared.waiting.load(Ordering::Acquire));
         if work.last_seen() >= waiting {
             return Ok(None);

@@ -11,12 +11,11 @@ use std::sync::atomic::Ordering;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::batch::DoneBatch;
 use super::clock::{Bounds, Sample, Ticks, since};
-use super::rows::{Span, rows};
-use super::{BatchId, HostSpans, Recording, lock};
-use crate::device::Device;
+use super::rows::{PlacedSpan, rows};
+use super::{BatchId, HostSpans, TraceRecording, TracedBatch, lock};
 use crate::error::{Error, Result};
+use crate::instance::DeviceInfo;
 
 const HOST: u32 = 1;
 const DEVICE: u32 = 2;
@@ -25,7 +24,7 @@ const DEVICE: u32 = 2;
 const TRACKS_PER_QUEUE: usize = 64;
 
 #[derive(Serialize)]
-struct File {
+struct TraceFile {
     #[serde(rename = "traceEvents")]
     events: Vec<TraceEvent>,
     #[serde(rename = "displayTimeUnit")]
@@ -55,7 +54,7 @@ struct TraceEvent {
 
 /// A batch and its operations on the host's time, in nanoseconds from the start.
 struct Timed<'a> {
-    batch: &'a DoneBatch,
+    batch: &'a TracedBatch,
     begin_ns: f64,
     end_ns: f64,
     /// As many as it has operations, or none where the queue has no timestamps.
@@ -63,14 +62,13 @@ struct Timed<'a> {
 }
 
 /// Writes everything recorded, and leaves the recording empty.
-pub(super) fn write(device: &Arc<Device>, recording: &Recording, mut out: impl Write) -> Result<()> {
+pub(crate) fn write(device: &DeviceInfo, recording: &TraceRecording, mut out: impl Write) -> Result<()> {
     let (host, mut batches) = recording.take();
     bound(&host, &mut batches);
     let samples = lock(&recording.calibration).samples().to_vec();
-    let mut events =
-        vec![named("process_name", HOST, 0, "host"), named("process_name", DEVICE, 0, &device.info().name)];
+    let mut events = vec![named("process_name", HOST, 0, "host"), named("process_name", DEVICE, 0, &device.name)];
     let tracks = write_host(&host, recording.started_ns, &mut events);
-    let mut queues = BTreeMap::<usize, Vec<&DoneBatch>>::new();
+    let mut queues = BTreeMap::<usize, Vec<&TracedBatch>>::new();
     for batch in &batches {
         queues.entry(batch.queue).or_default().push(batch);
     }
@@ -80,13 +78,13 @@ pub(super) fn write(device: &Arc<Device>, recording: &Recording, mut out: impl W
     }
     write_arrows(&host, &tracks, recording.started_ns, &mut events);
     let n_lost = recording.n_lost.load(Ordering::Relaxed);
-    let file = File { events, unit: "ns", about: about(device, &samples, n_lost) };
+    let file = TraceFile { events, unit: "ns", about: about(device, &samples, n_lost) };
     let written = serde_json::to_writer(&mut out, &file).map_err(std::io::Error::from).and_then(|()| out.flush());
     written.map_err(|error| Error::TraceNotWritten(Arc::new(error)))
 }
 
 /// A batch was done when somebody's wait for it, or for a later one of its stream, ended.
-fn bound(host: &HostSpans, batches: &mut [DoneBatch]) {
+fn bound(host: &HostSpans, batches: &mut [TracedBatch]) {
     let mut waits = HashMap::<u64, Vec<(u64, u64)>>::new();
     for span in host.spans.iter().filter(|span| span.name == "wait") {
         if let Some(BatchId { timeline, value }) = span.batch {
@@ -100,11 +98,11 @@ fn bound(host: &HostSpans, batches: &mut [DoneBatch]) {
     }
 }
 
-fn timed<'a>(device: &Device, batches: &[&'a DoneBatch], samples: &[Sample], base_ns: u64) -> Vec<Timed<'a>> {
+fn timed<'a>(device: &DeviceInfo, batches: &[&'a TracedBatch], samples: &[Sample], base_ns: u64) -> Vec<Timed<'a>> {
     let Some(family) = batches.first().map(|batch| batch.family) else { return Vec::new() };
-    let valid_bits = device.info().queue_families[family as usize].timestamp_valid_bits;
-    let clock = Ticks { period_ns: f64::from(device.info().limits.timestamp_period_ns), valid_bits };
-    let with_ticks = |batch: &&'a DoneBatch| {
+    let valid_bits = device.queue_families[family as usize].timestamp_valid_bits;
+    let clock = Ticks { period_ns: f64::from(device.limits.timestamp_period_ns), valid_bits };
+    let with_ticks = |batch: &&'a TracedBatch| {
         let first = batch.ops.first()?.ticks?[0];
         let ends = batch.ops.iter().filter_map(|op| Some(op.ticks?[1]));
         let last = ends.max_by(|a, b| clock.between(first, *a).total_cmp(&clock.between(first, *b)))?;
@@ -118,7 +116,7 @@ fn timed<'a>(device: &Device, batches: &[&'a DoneBatch], samples: &[Sample], bas
         _ => known.iter().map(|b| clock.calibrated(samples, base_ns, b.submitted_ns, b.ticks[0])).collect(),
     }
     .into_iter();
-    let place = |(batch, bounds): (&&'a DoneBatch, &Option<Bounds>)| {
+    let place = |(batch, bounds): (&&'a TracedBatch, &Option<Bounds>)| {
         let begin = bounds.and_then(|bounds| Some((begins.next()?, bounds.ticks[0])));
         let Some((begin_ns, first)) = begin else {
             // Nothing is known but what the host saw.
@@ -138,14 +136,14 @@ fn write_queue(queue: usize, batches: &[Timed<'_>], events: &mut Vec<TraceEvent>
     let mut shown = Vec::new();
     for timed in batches {
         let (parent, batch) = (spans.len(), timed.batch);
-        spans.push(Span { begin: timed.begin_ns, end: timed.end_ns, parent: None });
+        spans.push(PlacedSpan { begin: timed.begin_ns, end: timed.end_ns, parent: None });
         let args = json!({
             "timeline": batch.id.timeline, "value": batch.id.value, "operations": batch.ops.len(),
             "timestamps": !timed.ops.is_empty(),
         });
         shown.push((format!("batch {}", batch.id.value), "batch", args, Some(batch.id)));
         for (op, &[begin, end]) in batch.ops.iter().zip(&timed.ops) {
-            spans.push(Span { begin, end: end.max(begin), parent: Some(parent) });
+            spans.push(PlacedSpan { begin, end: end.max(begin), parent: Some(parent) });
             let name = if op.name.is_empty() { op.kind } else { &op.name };
             shown.push((name.to_owned(), op.kind, Value::Null, None));
         }
@@ -197,15 +195,15 @@ fn write_arrows(
     }
 }
 
-fn about(device: &Device, samples: &[Sample], n_lost: u64) -> Value {
+fn about(device: &DeviceInfo, samples: &[Sample], n_lost: u64) -> Value {
     let clock = if samples.is_empty() {
         "anchored: without VK_EXT_calibrated_timestamps, device times are bounded by submission and completion"
     } else {
         "calibrated: VK_EXT_calibrated_timestamps"
     };
     json!({
-        "device": device.info().name,
-        "driver": format!("{} {}", device.info().driver.name, device.info().driver.info).trim(),
+        "device": device.name,
+        "driver": format!("{} {}", device.driver.name, device.driver.info).trim(),
         "clock": clock,
         "calibrations": samples.len(),
         "max_deviation_ns": samples.iter().map(|sample| sample.deviation_ns).max(),

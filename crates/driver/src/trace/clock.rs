@@ -5,13 +5,12 @@
 //! sent nor ended after it was found done; batches of a queue narrow each other's bounds down, and where the bounds leave
 //! a choice the earliest time is shown. The host's time is `CLOCK_MONOTONIC` in nanoseconds.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use ash::{ext, vk};
 
-use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::instance::PhysicalDevice;
 
 const RECALIBRATE: Duration = Duration::from_secs(1);
 
@@ -31,7 +30,7 @@ pub(super) struct Sample {
 }
 
 /// The readings taken so far.
-pub(super) struct Calibration {
+pub(crate) struct Calibration {
     clocks: Option<ext::calibrated_timestamps::Device>,
     samples: Vec<Sample>,
 }
@@ -45,10 +44,9 @@ pub(super) struct Bounds {
 }
 
 impl Calibration {
-    pub(super) fn new(device: &Arc<Device>) -> Result<Self> {
-        let mut calibration = Self { clocks: clocks(device)?, samples: Vec::new() };
-        calibration.sample();
-        Ok(calibration)
+    /// Prepares to read the clocks of a device; `is_enabled` says whether it has `VK_EXT_calibrated_timestamps`.
+    pub(crate) fn new(physical: &PhysicalDevice, device: &ash::Device, is_enabled: bool) -> Result<Self> {
+        Ok(Self { clocks: clocks(physical, device, is_enabled)?, samples: Vec::new() })
     }
 
     /// The readings, oldest first; none if the device's time cannot be read together with the host's.
@@ -64,7 +62,7 @@ impl Calibration {
     }
 
     /// Reads both clocks. A failure is one reading less.
-    pub(super) fn sample(&mut self) {
+    pub(crate) fn sample(&mut self) {
         let Some(clocks) = &self.clocks else { return };
         let domain = |domain| vk::CalibratedTimestampInfoEXT::default().time_domain(domain);
         let wanted = [domain(vk::TimeDomainEXT::DEVICE), domain(vk::TimeDomainEXT::CLOCK_MONOTONIC)];
@@ -80,7 +78,7 @@ impl Calibration {
 
 /// The host's time, in nanoseconds from some fixed moment.
 #[cfg(target_os = "linux")]
-pub(super) fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     // Both are positive: the clock counts from the system's start.
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
@@ -88,25 +86,28 @@ pub(super) fn now_ns() -> u64 {
 
 /// The host's time, in nanoseconds from the first call.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
     u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The extension's commands, where the device was opened with it and relates its clock to [`now_ns`].
-fn clocks(device: &Arc<Device>) -> Result<Option<ext::calibrated_timestamps::Device>> {
-    let is_enabled = device.plan().extensions.iter().any(|name| name == "VK_EXT_calibrated_timestamps");
+fn clocks(
+    physical: &PhysicalDevice,
+    device: &ash::Device,
+    is_enabled: bool,
+) -> Result<Option<ext::calibrated_timestamps::Device>> {
     if !is_enabled || !cfg!(target_os = "linux") {
         return Ok(None);
     }
-    let instance = device.physical().instance();
+    let instance = physical.instance();
     let table = ext::calibrated_timestamps::Instance::new(instance.entry(), instance.raw());
     // SAFETY: the physical device has the extension.
-    let domains = unsafe { table.get_physical_device_calibrateable_time_domains(device.physical().raw()) }
+    let domains = unsafe { table.get_physical_device_calibrateable_time_domains(physical.raw()) }
         .map_err(Error::from_call("vkGetPhysicalDeviceCalibrateableTimeDomainsEXT"))?;
     let has = |domain| domains.contains(&domain);
     let has_both = has(vk::TimeDomainEXT::DEVICE) && has(vk::TimeDomainEXT::CLOCK_MONOTONIC);
-    Ok(has_both.then(|| ext::calibrated_timestamps::Device::new(instance.raw(), device.raw())))
+    Ok(has_both.then(|| ext::calibrated_timestamps::Device::new(instance.raw(), device)))
 }
 
 impl Ticks {

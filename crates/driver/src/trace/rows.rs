@@ -5,14 +5,14 @@
 
 /// A span to place, and what it may lie inside: the position of another span.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Span {
+pub(super) struct PlacedSpan {
     pub(super) begin: f64,
     pub(super) end: f64,
     pub(super) parent: Option<usize>,
 }
 
 /// Returns the row of each span. A span that has a parent is placed inside it, or alone.
-pub(super) fn rows(spans: &[Span]) -> Vec<usize> {
+pub(super) fn rows(spans: &[PlacedSpan]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..spans.len()).collect();
     // A parent comes before what lies inside it, also where both begin at once.
     order.sort_by(|&a, &b| {
@@ -62,7 +62,7 @@ mod tests {
             (&[(5.0, 6.0, None), (0.0, 1.0, None)], &[0, 0]), // In any order.
         ];
         for (spans, expected) in cases {
-            let spans: Vec<_> = spans.iter().map(|&(begin, end, parent)| Span { begin, end, parent }).collect();
+            let spans: Vec<_> = spans.iter().map(|&(begin, end, parent)| PlacedSpan { begin, end, parent }).collect();
             assert_eq!(rows(&spans), *expected, "{spans:?}");
         }
     }

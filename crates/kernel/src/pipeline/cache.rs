@@ -57,6 +57,7 @@ pub struct KernelCache {
     /// What the driver's pipelines on disk must be from; `None` while nothing is kept there.
     pub(crate) origin: Option<Origin>,
     pub(crate) driver_cache: Owned<vk::PipelineCache>,
+    device: Arc<Device>,
 }
 
 impl KernelCache {
@@ -86,7 +87,8 @@ impl KernelCache {
         let kernels = Mutex::new(Rank::KernelCache, HashMap::new());
         let validated = Mutex::new(Rank::KernelCache, HashSet::new());
         let (builders, gate) = (OnceLock::new(), OnceLock::new());
-        Ok(Arc::new(Self { kernels, builders, gate, disk, validated, origin, driver_cache }))
+        let device = Arc::clone(device);
+        Ok(Arc::new(Self { kernels, builders, gate, disk, validated, origin, driver_cache, device }))
     }
 
     /// How many kernels are held.
@@ -120,7 +122,7 @@ impl KernelCache {
     }
 
     pub(crate) fn device(&self) -> &Arc<Device> {
-        self.driver_cache.device()
+        &self.device
     }
 
     /// The kernel that looks at numbers of workgroups before the device reads them.
@@ -216,7 +218,7 @@ pub(crate) unsafe fn driver_cache(device: &Arc<Device>, held: &[u8]) -> Result<O
     let raw =
         unsafe { device.raw().create_pipeline_cache(&info, None) }.map_err(device.failed("vkCreatePipelineCache"))?;
     // SAFETY: just created; used only by those who borrow or own it while they create pipelines.
-    Ok(unsafe { Owned::new(raw, device) })
+    Ok(unsafe { Owned::new(raw, device.logical()) })
 }
 
 impl fmt::Debug for KernelCache {

@@ -42,7 +42,7 @@ impl Kernel {
     /// The device it was built for.
     #[must_use]
     pub fn device(&self) -> &Arc<Device> {
-        self.pipeline.raw.device()
+        &self.pipeline.device
     }
 }
 
@@ -79,6 +79,8 @@ pub(crate) struct Pipeline {
     pub(crate) sanitizer: Option<Sanitizer>,
     /// How to build it with other sizes.
     pub(crate) recipe: Option<Recipe>,
+    /// The device it was built for.
+    pub(crate) device: Arc<Device>,
 }
 
 /// A group of buffers, bound together.
@@ -134,13 +136,14 @@ impl Pipeline {
             counts_workgroups,
             sanitizer,
             recipe: None,
+            device: Arc::clone(device),
         })
     }
 
     /// Whether it was built for that device.
     #[inline]
     pub(crate) fn is_of(&self, device: &Arc<Device>) -> bool {
-        Arc::ptr_eq(device, self.raw.device())
+        Arc::ptr_eq(device, &self.device)
     }
 }
 
@@ -189,7 +192,7 @@ fn create_pipeline(
     let raw =
         created.map_err(|(_, code)| refused(code, device.failed("vkCreateComputePipelines")(code), translated))?[0];
     // SAFETY: just created; batches that bind it keep this `Pipeline`.
-    Ok(unsafe { Owned::new(raw, device) })
+    Ok(unsafe { Owned::new(raw, device.logical()) })
 }
 
 /// A driver that has too little for a kernel says so with a code that says nothing.
@@ -282,7 +285,7 @@ fn create_set_layouts(
         let raw = unsafe { device.raw().create_descriptor_set_layout(&info, None) }
             .map_err(device.failed("vkCreateDescriptorSetLayout"))?;
         // SAFETY: just created; batches that use it keep its `Pipeline`.
-        Ok(unsafe { Owned::new(raw, device) })
+        Ok(unsafe { Owned::new(raw, device.logical()) })
     };
     (0..n_groups).map(create).collect()
 }
@@ -303,7 +306,7 @@ fn create_layout(
     let raw =
         unsafe { device.raw().create_pipeline_layout(&info, None) }.map_err(device.failed("vkCreatePipelineLayout"))?;
     // SAFETY: just created; batches that use it keep its `Pipeline`.
-    Ok(unsafe { Owned::new(raw, device) })
+    Ok(unsafe { Owned::new(raw, device.logical()) })
 }
 
 /// Makes a template for each group that has buffers.
@@ -332,7 +335,7 @@ fn create_sets(
         let raw = unsafe { device.raw().create_descriptor_update_template(&info, None) }
             .map_err(device.failed("vkCreateDescriptorUpdateTemplate"))?;
         // SAFETY: just created; batches that use it keep its `Pipeline`.
-        let template = unsafe { Owned::new(raw, device) };
+        let template = unsafe { Owned::new(raw, device.logical()) };
         let n_buffers = u32::try_from(params.len()).expect("bindings are numbered in 32 bits");
         sets.push(Set { group, first, n_buffers, template });
         first += params.len();
@@ -360,5 +363,5 @@ fn create_module(device: &Arc<Device>, spirv: &[u32]) -> Result<Owned<vk::Shader
     let raw =
         unsafe { device.raw().create_shader_module(&info, None) }.map_err(device.failed("vkCreateShaderModule"))?;
     // SAFETY: just created; only the pipeline creation below uses it.
-    Ok(unsafe { Owned::new(raw, device) })
+    Ok(unsafe { Owned::new(raw, device.logical()) })
 }

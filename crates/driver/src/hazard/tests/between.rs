@@ -1,7 +1,7 @@
 //! Between lanes: what an operation waits for, and what a wait spares later ones.
 
 use super::{Compute, Constant, Read, Rig, Transfer, Write, from_to};
-use crate::hazard::Point;
+use crate::hazard::LanePoint;
 
 const ALL: std::ops::Range<u64> = 0..u64::MAX;
 
@@ -114,7 +114,7 @@ fn completion_names_what_is_complete_with_it() {
     rig.waits(2, &[(1, ALL, Read, Compute)]);
     rig.barrier(3, &[(2, ALL, Write, Compute)]);
     let done: Vec<u64> = (0..4).map(|lane| rig.submit(lane)).collect();
-    let point = |rig: &Rig, lane: usize| Point { lane: rig.lanes[lane], value: done[lane] };
+    let point = |rig: &Rig, lane: usize| LanePoint { lane: rig.lanes[lane], value: done[lane] };
     let mut implied = rig.table.completed(rig.lanes[2], done[2]);
     implied.sort_by_key(|point| point.lane);
     // The batch of lane 1 is the second: its wait opened it.
@@ -129,7 +129,7 @@ fn a_wait_of_the_callers_own_counts() {
     let mut rig = Rig::new(3, 2);
     rig.barrier(0, &[(0, ALL, Write, Compute)]);
     rig.waits(1, &[(0, ALL, Read, Compute), (1, ALL, Write, Compute)]);
-    rig.table.waited(rig.lanes[2], 1, Point { lane: rig.lanes[1], value: rig.open[1] });
+    rig.table.waited(rig.lanes[2], 1, LanePoint { lane: rig.lanes[1], value: rig.open[1] });
     assert_eq!(rig.waits(2, &[(1, ALL, Read, Compute)]), []);
     assert_eq!(rig.waits(2, &[(0, ALL, Write, Compute)]), []);
 }

@@ -3,11 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Access, Compute, Read, Rig, Stage, Transfer, Write, from_to};
-use crate::hazard::{HazardTable, LastUses, Point};
+use crate::hazard::{HazardTable, LanePoint, LastUses};
 
 const ALL: std::ops::Range<u64> = 0..u64::MAX;
 
-fn points(last_uses: &LastUses) -> Vec<Point> {
+fn points(last_uses: &LastUses) -> Vec<LanePoint> {
     last_uses.iter().map(|last| last.point()).collect()
 }
 
@@ -22,7 +22,7 @@ fn last_uses_are_the_latest_of_each_lane_without_complete_ones() {
     rig.submit(1);
     rig.complete(1, 1);
     let last_uses = rig.table.retire_block(rig.blocks[0]);
-    let wanted = [Point { lane: rig.lanes[0], value: 2 }, Point { lane: rig.lanes[2], value: 1 }];
+    let wanted = [LanePoint { lane: rig.lanes[0], value: 2 }, LanePoint { lane: rig.lanes[2], value: 1 }];
     assert_eq!(points(&last_uses), wanted);
 }
 
@@ -32,7 +32,7 @@ fn unordered_and_empty_accesses_keep_the_block() {
     let block = rig.blocks[0];
     rig.record(0, &[Access::write(block, ALL, Compute).unordered()]);
     rig.record(1, &[Access::read(block, 7..7, Compute)]);
-    let wanted = [Point { lane: rig.lanes[0], value: 1 }, Point { lane: rig.lanes[1], value: 1 }];
+    let wanted = [LanePoint { lane: rig.lanes[0], value: 1 }, LanePoint { lane: rig.lanes[1], value: 1 }];
     assert_eq!(points(&rig.table.retire_block(block)), wanted);
 }
 
@@ -64,7 +64,7 @@ fn reused_memory_is_ordered_after_its_former_uses() {
             let barrier = plan.barrier.map(|barrier| (barrier.src_stages, barrier.dst_stages));
             assert_eq!((barrier, plan.waits.len()), (from_to(&[stage], &[Compute]), 0), "the same lane: {new:?}");
             let plan = rig.table.plan(rig.lanes[1], &[new]);
-            assert_eq!(plan.waits[..], [Point { lane: rig.lanes[0], value: 1 }], "another lane: {plan:?}");
+            assert_eq!(plan.waits[..], [LanePoint { lane: rig.lanes[0], value: 1 }], "another lane: {plan:?}");
         }
     }
 }
@@ -76,7 +76,7 @@ fn a_write_of_the_new_owner_does_not_stand_for_former_uses() {
     recycle(&mut rig);
     rig.record(1, &[Access::write(rig.blocks[0], ALL, Compute)]);
     let plan = rig.table.plan(rig.lanes[2], &[Access::write(rig.blocks[0], ALL, Compute).unordered()]);
-    assert_eq!(plan.waits[..], [Point { lane: rig.lanes[0], value: 1 }]); // Only the former owner's.
+    assert_eq!(plan.waits[..], [LanePoint { lane: rig.lanes[0], value: 1 }]); // Only the former owner's.
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_removed_lane_is_named_until_its_work_is_complete() {
     let new = rig.table.add_lane(0);
     assert_ne!(new, old);
     let read = [Access::read(rig.blocks[0], ALL, Compute)];
-    assert_eq!(rig.table.plan(rig.lanes[1], &read).waits[..], [Point { lane: old, value: 1 }]);
+    assert_eq!(rig.table.plan(rig.lanes[1], &read).waits[..], [LanePoint { lane: old, value: 1 }]);
     rig.table.completed(old, 1);
     let reused = rig.table.add_lane(0);
     assert_ne!(reused, old);
@@ -123,7 +123,7 @@ fn misuse_is_refused() {
     type Misuse = fn(&mut Rig);
     let cases: [(&str, Misuse); 10] = [
         ("batch 2 would wait for itself, up to 2", |rig| {
-            rig.table.waited(rig.lanes[0], 2, Point { lane: rig.lanes[0], value: 2 });
+            rig.table.waited(rig.lanes[0], 2, LanePoint { lane: rig.lanes[0], value: 2 });
         }),
         ("is not a block of this table", |rig| {
             rig.table.retire_block(rig.blocks[0]);
@@ -156,7 +156,7 @@ fn misuse_is_refused() {
         }),
         ("batch 1 cannot wait: the lane holds work up to 1", |rig| {
             rig.barrier(0, &[]);
-            rig.table.waited(rig.lanes[0], 1, Point { lane: rig.lanes[1], value: 1 });
+            rig.table.waited(rig.lanes[0], 1, LanePoint { lane: rig.lanes[1], value: 1 });
         }),
         ("batch 1 is closed: the lane holds work up to 2, complete up to 0", |rig| {
             rig.submit(0);

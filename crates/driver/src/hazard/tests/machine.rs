@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::program::{Program, Step, Touch};
-use crate::hazard::{Access, Barrier, BlockId, HazardTable, LaneId, Mode, Plan, Point, Points, Stage};
+use crate::hazard::{Access, AccessPlan, Barrier, BlockId, HazardTable, LaneId, LanePoint, Mode, Points, Stage};
 
 /// A set of accesses, by number. Programs are cut off at 64.
 pub(super) type Set = u64;
@@ -148,7 +148,7 @@ impl Machine {
         }
         let (since, value) = (self.lanes[lane].open, self.lanes[on].open - 1);
         self.lanes[lane].waits.push((since, on, value));
-        self.table.waited(self.lanes[lane].id, since, Point { lane: self.lanes[on].id, value });
+        self.table.waited(self.lanes[lane].id, since, LanePoint { lane: self.lanes[on].id, value });
     }
 
     fn complete(&mut self, lane: usize, is_told: bool) {
@@ -203,7 +203,7 @@ impl Machine {
     }
 
     /// Commits as planned, or at once where that is possible, which must come to the same.
-    fn commit(&mut self, lane: usize, plan: &Plan, accesses: &[Access]) -> Result<(), String> {
+    fn commit(&mut self, lane: usize, plan: &AccessPlan, accesses: &[Access]) -> Result<(), String> {
         let (id, value) = (self.lanes[lane].id, self.lanes[lane].open);
         let is_turn = !self.nodes.len().is_multiple_of(3); // Both ways are gone, in turns of no pattern.
         if !plan.waits.is_empty() {
@@ -290,7 +290,13 @@ impl Machine {
     }
 
     /// Checks that without any one of the waits and stages a conflict would be unordered.
-    fn check_need(&self, lane: usize, touches: &[Touch], plan: &Plan, waits: &[(usize, u64)]) -> Result<(), String> {
+    fn check_need(
+        &self,
+        lane: usize,
+        touches: &[Touch],
+        plan: &AccessPlan,
+        waits: &[(usize, u64)],
+    ) -> Result<(), String> {
         let closure = self.closure();
         let told = self.told();
         let before = |touch: &Touch, waits: &mut dyn Iterator<Item = (usize, u64)>, barrier: Set| {

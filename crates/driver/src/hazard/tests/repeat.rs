@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::Repeatable;
-use super::{Access, Compute, Mode, Plan, Read, Rig, Transfer, Write};
+use super::{Access, AccessPlan, Compute, Mode, Read, Rig, Transfer, Write};
 
 /// What may happen next.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +101,7 @@ fn compare(events: &[Event]) -> usize {
     n_repeated
 }
 
-fn run(rig: &mut Rig, lane: usize, accesses: &[Access]) -> Plan {
+fn run(rig: &mut Rig, lane: usize, accesses: &[Access]) -> AccessPlan {
     let plan = rig.table.plan(rig.lanes[lane], accesses);
     send(rig, lane, &plan);
     rig.table.commit(&plan, rig.open[lane], accesses);
@@ -109,7 +109,7 @@ fn run(rig: &mut Rig, lane: usize, accesses: &[Access]) -> Plan {
 }
 
 /// Sends what the plan waits for, and what comes before the wait.
-fn send(rig: &mut Rig, lane: usize, plan: &Plan) {
+fn send(rig: &mut Rig, lane: usize, plan: &AccessPlan) {
     for wait in &plan.waits {
         let other = rig.lanes.iter().position(|&lane| lane == wait.lane).expect("a lane of the rig");
         rig.open[other] = rig.open[other].max(wait.value + 1);

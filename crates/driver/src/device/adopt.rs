@@ -1,0 +1,185 @@
+//! Working on a device that somebody else opened: a renderer, a test, another library.
+//!
+//! What is adopted is never destroyed from here. [`DevicePlan`]s are made in `instance/plan.rs` for devices that we open ourselves;
+//! the plan of an adopted device follows from what its owner enabled, in the pure function at the end. Instances are
+//! adopted in `instance/mod.rs`; streams on one adopted queue are in `stream/external.rs`.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ash::vk;
+
+use super::Device;
+use crate::error::{Error, Result};
+use crate::instance::{DeviceInfo, DevicePlan, Features, MINIMUM_VERSION, PhysicalDevice, QueuePlan};
+use crate::vulkan::{LogicalDevice, Queue, QueueLock};
+
+/// A queue of somebody else's device, for us to submit to.
+#[derive(Debug, Clone)]
+pub struct ExternalQueue {
+    /// The handle.
+    pub raw: vk::Queue,
+    /// The family it was created in.
+    pub family: u32,
+    /// Held by each side around its own use of the queue. Nothing if from here on we alone use it.
+    pub lock: Option<QueueLock>,
+}
+
+/// A device that somebody else opened, and what was enabled with it.
+pub struct Adopted {
+    /// The listed device behind it; see [`Instance::devices`](crate::Instance::devices).
+    pub physical: PhysicalDevice,
+    /// The device.
+    pub device: ash::Device,
+    /// The queues to use: those for kernels of one family, those for copies alone of another.
+    pub queues: Vec<ExternalQueue>,
+    /// The extensions enabled.
+    pub extensions: Vec<String>,
+    /// The features enabled.
+    pub features: Features,
+}
+
+impl Device {
+    /// Works on a device that somebody else opened. It is never destroyed from here, nor are its queues waited for
+    /// beyond those given.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsuitable`] if the device, what is enabled of it, or its queues do not suffice.
+    ///
+    /// # Safety
+    ///
+    /// - `device` was created from `physical`, `queues` from `device`, in the families named.
+    /// - `extensions` and `features` were enabled with it, and `maintenance4` too.
+    /// - Nobody else uses a queue that has no lock, or one that has without holding it, until the device returned is
+    ///   gone. We use them from any thread, at any time.
+    /// - `device` lives until the device returned and everything made from it are gone: [`Device::close`] makes sure.
+    pub unsafe fn adopt(adopted: Adopted) -> Result<Arc<Self>> {
+        let Adopted { physical, device, mut queues, extensions, features } = adopted;
+        let families: Vec<u32> = queues.iter().map(|queue| queue.family).collect();
+        let plan = plan(physical.info(), &families, extensions, features)?;
+        queues.sort_by_key(|queue| queue.family != plan.compute.family); // Compute first.
+        let queues = queues.into_iter().map(|queue| {
+            let computes = queue.family == plan.compute.family;
+            Queue::new(queue.raw, queue.family, computes).shared(queue.lock)
+        });
+        let queues = queues.collect();
+        Ok(Self::new(LogicalDevice::adopt(&physical, device, plan, queues)))
+    }
+
+    /// Closes the device, as dropping its last holder would, and makes sure of it. Blocks for `timeout` at most.
+    ///
+    /// After success nothing of this library uses the device any more. Needed where an adopted device is destroyed
+    /// next: the waiting thread may hold a device for a moment after everything else is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::StillHeld`] if something made from the device is left.
+    pub fn close(self: Arc<Self>, timeout: Duration) -> Result<()> {
+        let begun = Instant::now();
+        let mut logical = Arc::clone(&self.logical);
+        let mut device = Some(self);
+        loop {
+            device = device.and_then(|device| Arc::try_unwrap(device).err());
+            if device.is_none() {
+                // Handles may be left that hold the logical device alone.
+                match Arc::try_unwrap(logical) {
+                    Ok(_) => return Ok(()),
+                    Err(held) => logical = held,
+                }
+            }
+            let waited = begun.elapsed();
+            if waited >= timeout {
+                let count = device.as_ref().map_or(Arc::strong_count(&logical), Arc::strong_count);
+                let (device, holders) = (logical.info().name.clone(), count.saturating_sub(1));
+                return Err(Error::StillHeld { device, holders, waited });
+            }
+            thread::yield_now();
+        }
+    }
+}
+
+/// Says how an adopted device was opened, or why it does not do. `families` has an entry for each queue.
+fn plan(device: &DeviceInfo, families: &[u32], extensions: Vec<String>, features: Features) -> Result<DevicePlan> {
+    let lacks = |reason: String| Error::Unsuitable { device: device.name.clone(), reason };
+    if device.api_version < MINIMUM_VERSION {
+        let spoken = device.api_version;
+        return Err(lacks(format!("it speaks Vulkan {spoken}, and {MINIMUM_VERSION} or later is needed")));
+    }
+    let needed = Features { timeline_semaphore: true, synchronization2: true, ..Features::default() };
+    if let Some(missing) = needed.missing_from(&features) {
+        return Err(lacks(format!("it was opened without the feature {missing}")));
+    }
+    let (mut compute, mut transfer) = (None, None);
+    for &family in families {
+        let described = device.queue_families.get(family as usize);
+        let described = described.ok_or_else(|| lacks(format!("it has no queue family {family}")))?;
+        let planned = match (described.compute, described.transfer) {
+            (true, _) => &mut compute,
+            (false, true) => &mut transfer,
+            (false, false) => return Err(lacks(format!("queue family {family} takes neither kernels nor copies"))),
+        };
+        match planned {
+            None => *planned = Some(QueuePlan { family, count: 1 }),
+            Some(same) if same.family == family => same.count += 1,
+            Some(other) => {
+                return Err(lacks(format!(
+                    "its queues are of families {} and {family} for the same work",
+                    other.family
+                )));
+            }
+        }
+    }
+    let compute = compute.ok_or_else(|| lacks("no compute queue was given".to_owned()))?;
+    let push_descriptors =
+        extensions.iter().any(|name| name == "VK_KHR_push_descriptor") && device.limits.max_push_descriptors > 0;
+    Ok(DevicePlan { compute, transfer, extensions, features, push_descriptors })
+}
+
+impl std::fmt::Debug for Adopted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Adopted").field("name", &self.physical.info().name).field("queues", &self.queues).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instance::machine;
+
+    #[test]
+    fn queues_are_sorted_by_what_they_do() {
+        let device = machine("h100_580.159"); // Families: graphics, copies, compute, then video, each also for copies.
+        let features = device.features;
+        let queues = |family, count| QueuePlan { family, count };
+        // Families of the queues given, compute and transfer queues of the plan, or what is wrong.
+        type Expected = Result<(QueuePlan, Option<QueuePlan>), &'static str>;
+        let cases: &[(&[u32], Expected)] = &[
+            (&[2], Ok((queues(2, 1), None))),
+            (&[0], Ok((queues(0, 1), None))), // With graphics too.
+            (&[1, 2, 1, 2, 2], Ok((queues(2, 3), Some(queues(1, 2))))), // In any order.
+            (&[], Err("no compute queue was given")),
+            (&[1], Err("no compute queue was given")), // Copies alone.
+            (&[0, 2], Err("its queues are of families 0 and 2 for the same work")),
+            (&[2, 99], Err("it has no queue family 99")),
+        ];
+        for (families, expected) in cases {
+            let plan = plan(&device, families, Vec::new(), features).map(|plan| (plan.compute, plan.transfer));
+            let expected = (*expected).map_err(|reason| format!("{} cannot be used: {reason}", device.name));
+            assert_eq!(plan.map_err(|error| error.to_string()), expected, "{families:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_was_enabled_is_used() {
+        let device = machine("lavapipe_22.3.6");
+        let none = plan(&device, &[0], Vec::new(), device.features).unwrap();
+        assert!(!none.push_descriptors && none.extensions.is_empty());
+        let push = vec!["VK_KHR_push_descriptor".to_owned()];
+        assert!(plan(&device, &[0], push, device.features).unwrap().push_descriptors);
+        let features = Features { synchronization2: false, ..device.features };
+        let error = plan(&device, &[0], Vec::new(), features).unwrap_err().to_string();
+        assert!(error.ends_with("it was opened without the feature synchronization2"), "{error}");
+    }
+}

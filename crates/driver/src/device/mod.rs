@@ -1,0 +1,263 @@
+//! A device opened for work: the logical device, the record of who used which memory last, and the thread that waits.
+//!
+//! [`Device`] owns what the rooms below it work with. Work goes through [`Stream`](crate::Stream)s, which are built on top;
+//! memory comes from the allocator crate. `instance/plan.rs` decides how a device is opened. Start here; `adopt.rs` works on
+//! devices that somebody else opened, and `trace.rs` starts and ends recordings of what a device does.
+
+mod adopt;
+mod trace;
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use smallvec::SmallVec;
+
+pub use self::adopt::{Adopted, ExternalQueue};
+pub use self::trace::Trace;
+use crate::error::Result;
+use crate::hazard::{BlockId, LaneId, LastUse, LastUses, Mode};
+use crate::instance::{DeviceInfo, DevicePlan, DeviceRequest, Instance, PhysicalDevice, Selection};
+use crate::lane::Lane;
+use crate::lock::{Mutex, Rank};
+use crate::tracker::{HostHold, Point, Term, Tracker, Waiter};
+use crate::vulkan::{LogicalDevice, QueueIndex};
+
+/// A device opened for work.
+///
+/// Everything made from a device holds it, so it is closed when the last of them is dropped. It dereferences to its
+/// [`LogicalDevice`], which says what it is and has Vulkan's functions.
+pub struct Device {
+    logical: Arc<LogicalDevice>,
+    /// Shared with the lanes and the waiter, which must not hold the device.
+    tracker: Arc<Tracker>,
+    waiter: Arc<Waiter>,
+    /// Streams numbered so far.
+    n_numbered: AtomicU64,
+    /// Streams that were dealt queues so far; those on queues of their own are not counted.
+    n_dealt: AtomicUsize,
+    /// What the rooms above keep for each device, one value of a type.
+    extensions: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+}
+
+impl Device {
+    /// Opens the device that `selector` or the environment names, or the best there is. See [`Selection`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Instance::devices`], [`Selection::choose`] and [`Device::open`].
+    pub fn open_selected(instance: &Arc<Instance>, selector: Option<&str>) -> Result<Arc<Self>> {
+        let devices = instance.devices()?;
+        let infos: Vec<DeviceInfo> = devices.iter().map(|device| DeviceInfo::clone(device.info())).collect();
+        let chosen = Selection::from_environment(selector).choose(&infos)?;
+        Self::open(&devices[chosen])
+    }
+
+    /// Opens a device with whatever of its abilities is useful.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::open_with`].
+    pub fn open(physical: &PhysicalDevice) -> Result<Arc<Self>> {
+        Self::open_with(physical, &DeviceRequest::default())
+    }
+
+    /// Opens a device as [`DevicePlan::new`] says, with at least what `request` asks for.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsuitable`](crate::Error::Unsuitable) if the plan refuses it, [`Vulkan`](crate::Error::Vulkan) if the driver does;
+    /// [`Forked`](crate::Error::Forked).
+    pub fn open_with(physical: &PhysicalDevice, request: &DeviceRequest) -> Result<Arc<Self>> {
+        physical.instance().origin().check()?;
+        let plan = DevicePlan::new(physical.info(), request)?;
+        Ok(Self::new(LogicalDevice::open(physical, plan)?))
+    }
+
+    fn new(logical: Arc<LogicalDevice>) -> Arc<Self> {
+        let tracker = Arc::new(Tracker::new(logical.origin()));
+        Arc::new(Self {
+            logical,
+            waiter: Waiter::new(Arc::clone(&tracker)),
+            tracker,
+            n_numbered: AtomicU64::new(0),
+            n_dealt: AtomicUsize::new(0),
+            extensions: Mutex::new(Rank::DeviceExtensions, HashMap::new()),
+        })
+    }
+
+    /// The part of the device that handles made from it hold; see [`Owned`](crate::Owned).
+    #[must_use]
+    #[inline]
+    pub fn logical(&self) -> &Arc<LogicalDevice> {
+        &self.logical
+    }
+
+    /// Registers a block of memory for hazard tracking. The caller retires it when the memory is no longer wanted. In a
+    /// forked process nothing is registered, and the id names no block.
+    #[must_use]
+    pub fn track_block(&self) -> BlockId {
+        if self.is_forked() {
+            return BlockId::default();
+        }
+        self.tracker.lock().hazards.add_block()
+    }
+
+    /// Registers a block whose memory has `former` uses that may not be over: each operation on the block comes after
+    /// them, on the same stream by a barrier and on others by a wait, both on the device.
+    #[must_use]
+    pub fn track_block_after(&self, former: &[LastUse]) -> BlockId {
+        if self.is_forked() {
+            return BlockId::default();
+        }
+        self.tracker.lock().hazards.add_block_after(former)
+    }
+
+    /// Ends the tracking of a block and returns the uses that must be over before its memory is freed, or that the
+    /// next block of the same memory comes after; see [`Device::track_block_after`].
+    ///
+    /// # Safety
+    ///
+    /// `block` is an id that this device gave out, and this is its last use. No [`HostHold`](crate::HostHold) of the block is
+    /// relied on any more. From here on, the bytes are neither used by new work nor read or written by the host, except as
+    /// another block that comes after the uses that are returned.
+    #[must_use]
+    pub unsafe fn retire_block(&self, block: BlockId) -> LastUses {
+        if self.is_forked() {
+            return LastUses::default();
+        }
+        let mut tracker = self.tracker.lock();
+        tracker.holds.retire(block);
+        tracker.hazards.retire_block(block)
+    }
+
+    /// The points at which `uses` are over.
+    #[must_use]
+    pub fn points(&self, uses: &[LastUse]) -> Vec<Point> {
+        if self.is_forked() { Vec::new() } else { self.tracker.lock().points(uses) }
+    }
+
+    /// Forgets those of `uses` that are over. Never blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost); the uses that could not be asked about stay.
+    pub fn forget_complete(&self, uses: &mut LastUses) -> Result<()> {
+        self.check_process()?;
+        self.tracker.lock().forget_complete(uses)
+    }
+
+    /// The points to wait for before the host touches the bytes `range` of a block.
+    #[must_use]
+    pub fn block_uses(&self, block: BlockId, range: Range<u64>, mode: Mode) -> SmallVec<[Point; 2]> {
+        if self.is_forked() { SmallVec::new() } else { self.tracker.lock().uses(block, range, mode) }
+    }
+
+    /// Takes the bytes `range` of a block for the host, to read or to write, and names the points to wait for before
+    /// it does: the uses so far. Later uses, of any stream or thread, wait for the hold's end or are refused, as `term`
+    /// says. Blocks only for brief holds of other threads.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::HeldByHost`](crate::Error::HeldByHost) if the host holds some of the bytes already, in another guard;
+    /// [`Error::Forked`](crate::Error::Forked).
+    pub fn hold(
+        &self,
+        block: BlockId,
+        range: Range<u64>,
+        mode: Mode,
+        term: Term,
+    ) -> Result<(HostHold<'_>, SmallVec<[Point; 2]>)> {
+        self.check_process()?;
+        self.tracker.hold(block, range, mode, term)
+    }
+
+    /// Blocks until the driver is done with all that was sent to a device that has failed; for a limited time.
+    ///
+    /// Nothing is sent any more by then, so what its work used may be freed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Timeout`](crate::Error::Timeout) if some of it still runs; [`Error::Forked`](crate::Error::Forked); [`Error::Vulkan`](crate::Error::Vulkan) if the driver will not say.
+    pub fn settle(&self) -> Result<()> {
+        debug_assert!(self.check_lost().is_err(), "only a device that has failed gets no more work");
+        self.check_process()?;
+        for queue in self.queues() {
+            drop(queue.lock()); // Whoever was just sending has sent; nobody sends after.
+        }
+        let timelines = self.tracker.lock().timelines(); // The lock is given back: waiting takes time.
+        timelines.iter().try_for_each(|timeline| timeline.settle(timeline.submitted()))?;
+        if self.is_submission_unsure() { self.wait_idle() } else { Ok(()) }
+    }
+
+    /// The queues for the next stream: for its work, and where there are such for its transfers in each direction.
+    pub(crate) fn deal_queues(&self) -> (QueueIndex, Option<[QueueIndex; 2]>) {
+        let n = self.n_dealt.fetch_add(1, Ordering::Relaxed);
+        let n_compute = self.plan().compute.count as usize;
+        let transfer = self.plan().transfer.map(|queues| {
+            let first = n_compute;
+            [first, first + (queues.count as usize).min(2) - 1].map(QueueIndex)
+        });
+        (QueueIndex(n % n_compute), transfer)
+    }
+
+    /// Makes the lane of a new stream, which gets the next number: from one up.
+    pub(crate) fn new_lane(&self, queue: QueueIndex) -> Result<Arc<Lane>> {
+        let stream = self.n_numbered.fetch_add(1, Ordering::Relaxed) + 1;
+        Lane::new(&self.logical, &self.tracker, &self.waiter, queue, stream)
+    }
+
+    /// Keeps the waiter from taking hold of these lanes from here on, and returns when it holds none of them.
+    pub(crate) fn unwatch(&self, lanes: impl Iterator<Item = LaneId>) {
+        lanes.for_each(|lane| self.tracker.lock().unwatch(lane));
+        self.waiter.let_go();
+    }
+
+    /// Runs `callback` on the waiter's thread once `point` is reached, or with the error that keeps it from being. The
+    /// device lives until then.
+    pub(crate) fn add_callback(
+        self: &Arc<Self>,
+        point: Point,
+        callback: impl FnOnce(Result<()>) + Send + 'static,
+    ) -> Result<()> {
+        let device = Arc::clone(self);
+        let callback = move |outcome| {
+            callback(outcome);
+            drop(device);
+        };
+        self.waiter.add(point, Box::new(callback))
+    }
+
+    /// The device's value of a type, made when first asked for.
+    pub(crate) fn extension<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        let mut extensions = self.extensions.lock();
+        let value = extensions.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
+        Arc::clone(value).downcast().expect("a value is stored under its own type")
+    }
+}
+
+impl Deref for Device {
+    type Target = LogicalDevice;
+
+    #[inline]
+    fn deref(&self) -> &LogicalDevice {
+        &self.logical
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        if !self.is_forked() {
+            self.waiter.stop();
+        }
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device").field("name", &self.info().name).field("plan", self.plan()).finish_non_exhaustive()
+    }
+}

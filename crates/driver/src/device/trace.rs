@@ -1,0 +1,77 @@
+//! Starting a recording of what happens on a device, and writing it when it ends.
+//!
+//! What is recorded, and how it is written, is in the room `trace`.
+
+use std::fmt;
+use std::io::Write;
+use std::sync::Arc;
+
+use super::Device;
+use crate::error::Result;
+use crate::trace::{self, Calibration, TraceRecording};
+
+/// A recording of everything that happens on a device, from [`Trace::start`] on.
+///
+/// Takes memory for every operation until it is finished or dropped.
+pub struct Trace {
+    recording: Arc<TraceRecording>,
+    device: Arc<Device>,
+}
+
+impl Trace {
+    /// Starts to record. Work that streams hold unsent is sent, so that what follows is in the trace from its beginning.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::AlreadyTraced`](crate::Error::AlreadyTraced); those of sending the work, and of asking for the device's time.
+    pub fn start(device: &Arc<Device>) -> Result<Self> {
+        device.check_lost()?;
+        let is_calibrated = device.plan().extensions.iter().any(|name| name == "VK_EXT_calibrated_timestamps");
+        let calibration = Calibration::new(device.physical(), device.raw(), is_calibrated)?;
+        let recording = Arc::new(TraceRecording::new(calibration));
+        device.trace().put(&recording)?;
+        let trace = Self { recording, device: Arc::clone(device) };
+        let lanes = device.tracker.lock().lanes(); // The lock is given back: sending takes it.
+        lanes.iter().try_for_each(|lane| lane.flush())?;
+        Ok(trace)
+    }
+
+    /// Stops to record and writes the trace, as JSON. Blocks until all work recorded so far is done.
+    ///
+    /// Work that another thread records at the same time is in the trace or not.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forked`](crate::Error::Forked); [`Error::TraceNotWritten`](crate::Error::TraceNotWritten), whatever else happens; those of waiting for the work, after the rest is written.
+    pub fn finish(self, out: impl Write) -> Result<()> {
+        self.device.check_process()?;
+        let settled = self.settle();
+        self.device.trace().take();
+        self.recording.calibrate();
+        trace::write(self.device.info(), &self.recording, out)?;
+        settled
+    }
+
+    fn settle(&self) -> Result<()> {
+        self.device.check_lost()?;
+        let lanes = self.device.tracker.lock().lanes();
+        // All are sent before the first is waited for.
+        lanes.iter().try_for_each(|lane| lane.flush())?;
+        lanes.iter().try_for_each(|lane| lane.settle())
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        if self.device.is_forked() {
+            return; // In a forked process the lock may stay locked for ever.
+        }
+        self.device.trace().take();
+    }
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trace").field("device", &self.device.info().name).finish_non_exhaustive()
+    }
+}

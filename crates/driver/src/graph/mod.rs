@@ -1,0 +1,311 @@
+//! Graphs: a sequence of operations recorded once and replayed any number of times, with no recording in between.
+//!
+//! The order inside a graph is found when it is recorded. A replay is then one operation of the stream it goes to: one
+//! question to the hazard table, one submission. Between replays the nodes can be replaced; what they are and what may
+//! replace them is the business of the crates above, which make [`Step`]s. `plan.rs` finds
+//! the barriers; `lane/graph_commands.rs` holds the command buffer, and the lane submits it.
+
+mod plan;
+
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use smallvec::SmallVec;
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::hazard::{Access, Repeatable};
+use crate::lane::{GraphCommands, Recorder, StepCommands};
+use crate::lock::{Mutex, MutexGuard, Rank};
+use crate::stream::Stream;
+use crate::sync::KeptList;
+use crate::vulkan::Queue;
+
+/// One operation of a graph: what it touches, and how it is recorded.
+pub struct Step {
+    device: Arc<Device>,
+    accesses: SmallVec<[Access; 4]>,
+    commands: Box<StepCommands>,
+}
+
+impl Step {
+    /// Describes an operation on `device`. `commands` is called whenever the graph is recorded afresh.
+    ///
+    /// # Safety
+    ///
+    /// As [`Stream::record`] on a stream of `device`; and `commands` owns a handle to every block in `accesses`.
+    pub unsafe fn new(
+        device: &Arc<Device>,
+        accesses: &[Access],
+        commands: impl Fn(&mut Recorder<'_>) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self { device: Arc::clone(device), accesses: accesses.into(), commands: Box::new(commands) }
+    }
+
+    fn accesses(&self) -> &[Access] {
+        &self.accesses
+    }
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Step").field("accesses", &self.accesses).finish_non_exhaustive()
+    }
+}
+
+/// A place in a graph that holds an operation described by an `O`.
+pub struct Node<O> {
+    graph: u64,
+    index: usize,
+    operation: PhantomData<fn() -> O>,
+}
+
+impl<O> Clone for Node<O> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<O> Copy for Node<O> {}
+
+impl<O> fmt::Debug for Node<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node").field("graph", &self.graph).field("index", &self.index).finish()
+    }
+}
+
+/// A node's operation, and the steps it takes: none, if there is nothing to do.
+struct NodeSteps {
+    operation: Box<dyn Any + Send + Sync>,
+    steps: SmallVec<[Step; 1]>,
+}
+
+impl NodeSteps {
+    /// Refuses steps of another device than the graph's: handles are valid on their own device alone.
+    fn new<O: Any + Send + Sync>(
+        device: &Arc<Device>,
+        operation: O,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Result<Self> {
+        let steps: SmallVec<[Step; 1]> = steps.into_iter().collect();
+        if let Some(foreign) = steps.iter().find(|step| !Arc::ptr_eq(&step.device, device)) {
+            let (graph, step) = (device.info().name.clone(), foreign.device.info().name.clone());
+            return Err(Error::ForeignStep { graph, step });
+        }
+        Ok(Self { operation: Box::new(operation), steps })
+    }
+}
+
+/// What is being recorded into a graph.
+pub struct GraphRecorder {
+    graph: u64,
+    stream: Stream,
+    nodes: Vec<NodeSteps>,
+}
+
+impl GraphRecorder {
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &Arc<Device> {
+        self.stream.device()
+    }
+
+    /// The stream for what must be done once, before the first replay.
+    #[must_use]
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Adds an operation behind the others. It is run by each replay and not now.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignStep`] for a step of another device; nothing is added then.
+    pub fn add<O: Any + Send + Sync>(
+        &mut self,
+        operation: O,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Result<Node<O>> {
+        let index = self.nodes.len();
+        self.nodes.push(NodeSteps::new(self.stream.device(), operation, steps)?);
+        Ok(Node { graph: self.graph, index, operation: PhantomData })
+    }
+}
+
+impl fmt::Debug for GraphRecorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GraphRecorder").field("n_nodes", &self.nodes.len()).finish_non_exhaustive()
+    }
+}
+
+/// A sequence of operations that is recorded once and replayed many times.
+///
+/// The operations run as if in the order they were recorded; independent ones may overlap. A graph keeps the memory
+/// and the kernels it uses alive. It may be dropped while it is running.
+pub struct Graph {
+    id: u64,
+    nodes: Vec<NodeSteps>,
+    recorded: Mutex<Recorded>,
+    stream: Stream,
+}
+
+/// What was recorded for the nodes.
+#[derive(Default)]
+struct Recorded {
+    /// Of the nodes as they are: one for each family of queues that a replay went to, and that is one, unless streams
+    /// were made on queues from outside.
+    current: SmallVec<[Arc<GraphCommands>; 1]>,
+    /// Of the nodes as they were. Some of these may be in flight.
+    former: Vec<Arc<GraphCommands>>,
+}
+
+impl Graph {
+    /// Records a graph: `record` adds its operations, which do not run now.
+    ///
+    /// `stream` is used for what must be done once, such as sending constants to the device, now and when a node is
+    /// replaced. Replays may go to any stream of the same device. What `record` returns, usually the nodes that will
+    /// be changed, is handed on.
+    ///
+    /// # Errors
+    ///
+    /// Those of `record`; [`Error::Vulkan`] if the driver is out of memory.
+    pub fn record<R, E: From<Error>>(
+        stream: &Stream,
+        record: impl FnOnce(&mut GraphRecorder) -> Result<R, E>,
+    ) -> Result<(Self, R), E> {
+        let mut recorder = GraphRecorder { graph: next_id(), stream: stream.clone(), nodes: Vec::new() };
+        let returned = record(&mut recorder)?;
+        let GraphRecorder { graph: id, stream, nodes } = recorder;
+        let graph = Self { id, nodes, recorded: Mutex::new(Rank::Graph, Recorded::default()), stream };
+        graph.recording(graph.stream.work_queue())?;
+        Ok((graph, returned))
+    }
+
+    /// Runs all operations of the graph, in the order of `stream`. Returns at once; the work is sent.
+    ///
+    /// Any number of replays may be in flight, on several streams. Like any work, they are ordered by the runtime
+    /// where they touch the same memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignGraph`]; those of the submission. After a change, those of recording.
+    pub fn replay(&self, stream: &Stream) -> Result<()> {
+        if !Arc::ptr_eq(self.device(), stream.device()) {
+            let (graph, stream) = (self.device().info().name.clone(), stream.device().info().name.clone());
+            return Err(Error::ForeignGraph { graph, stream });
+        }
+        let recording = self.recording(stream.work_queue())?;
+        stream.replay(&recording)
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &Arc<Device> {
+        self.stream.device()
+    }
+
+    /// The stream it was recorded with.
+    #[must_use]
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// How many operations it holds.
+    #[must_use]
+    pub fn n_nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// What a node does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignNode`].
+    pub fn operation<O: Any + Send + Sync>(&self, node: Node<O>) -> Result<&O> {
+        let index = self.index(node)?;
+        Ok(self.nodes[index].operation.downcast_ref().expect("a node is typed when it is added, and stays so"))
+    }
+
+    /// Makes a node do something else in later replays. Those in flight are not touched.
+    ///
+    /// Returns at once: the graph is recorded afresh by the next replay.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignNode`], [`Error::Forked`]; [`Error::ForeignStep`] for a step of another device. Nothing is changed then.
+    pub fn replace<O: Any + Send + Sync>(
+        &mut self,
+        node: Node<O>,
+        operation: O,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Result<()> {
+        self.device().check_process()?;
+        let index = self.index(node)?;
+        self.nodes[index] = NodeSteps::new(self.device(), operation, steps)?;
+        let mut recorded = self.recorded();
+        let Recorded { current, former } = &mut *recorded;
+        former.extend(current.drain(..));
+        Ok(())
+    }
+
+    fn index<O>(&self, node: Node<O>) -> Result<usize> {
+        if node.graph == self.id {
+            return Ok(node.index);
+        }
+        Err(Error::ForeignNode { node: node.index, of: node.graph, graph: self.id })
+    }
+
+    /// The nodes as they are, recorded for queues such as `queue`.
+    fn recording(&self, queue: &Queue) -> Result<Arc<GraphCommands>> {
+        self.device().check_lost()?;
+        let mut released = KeptList::new(); // Dropped without the lock.
+        let mut recorded = self.recorded();
+        if let Some(current) = recorded.current.iter().find(|current| current.family() == queue.family()) {
+            return Ok(Arc::clone(current));
+        }
+        let mut recording = match recorded.take_unused(queue.family()) {
+            Some(unused) => unused,
+            None => GraphCommands::new(self.device().logical(), queue)?,
+        };
+        let steps = || self.nodes.iter().flat_map(|node| &node.steps);
+        let operation = Repeatable::new(plan::merged(steps().flat_map(Step::accesses)));
+        let barriers = plan::barriers(steps().map(Step::accesses));
+        let commands = barriers.into_iter().zip(steps().map(|step| &*step.commands));
+        if let Err(error) = recording.record(self.device().logical(), operation, commands, &mut released) {
+            released.push(Arc::new(recording));
+            return Err(error);
+        }
+        let current = Arc::new(recording);
+        recorded.current.push(Arc::clone(&current));
+        Ok(current)
+    }
+
+    fn recorded(&self) -> MutexGuard<'_, Recorded> {
+        // A panic while recording leaves no current recording, and the next replay makes one.
+        self.recorded.lock()
+    }
+}
+
+impl Recorded {
+    /// Takes out a recording that nobody else holds, so that nothing in flight uses it.
+    fn take_unused(&mut self, family: u32) -> Option<GraphCommands> {
+        let mut former = self.former.iter_mut();
+        let at = former.position(|former| former.family() == family && Arc::get_mut(former).is_some())?;
+        Arc::into_inner(self.former.swap_remove(at))
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Graph").field("id", &self.id).field("n_nodes", &self.nodes.len()).finish_non_exhaustive()
+    }
+}
+
+/// A number that tells a graph's nodes from those of any other.
+fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}

@@ -1,0 +1,325 @@
+//! What a device says of itself, copied out as plain data.
+//!
+//! A [`DeviceInfo`] is immutable, comparable and serialisable. Every choice the runtime makes (which device, which
+//! queues, which memory type) is a pure function of it, so that those choices are tested on snapshots of machines
+//! that are not here. `query.rs` fills it in; `plan.rs` and `select.rs` read it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::MatrixShape;
+
+/// The kind of a device, as `VkPhysicalDeviceType`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeviceType {
+    /// A GPU with its own memory.
+    Discrete,
+    /// A GPU that shares the host's memory.
+    Integrated,
+    /// A GPU behind a virtualisation layer.
+    Virtual,
+    /// A driver that runs on the processor.
+    Cpu,
+    /// Anything else.
+    Other,
+}
+
+impl fmt::Display for DeviceType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Discrete => "discrete",
+            Self::Integrated => "integrated",
+            Self::Virtual => "virtual",
+            Self::Cpu => "cpu",
+            Self::Other => "other",
+        })
+    }
+}
+
+/// A Vulkan version without its variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Version {
+    /// Major number.
+    pub major: u32,
+    /// Minor number.
+    pub minor: u32,
+    /// Patch number.
+    pub patch: u32,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}
+
+/// The driver behind a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriverInfo {
+    /// `VkDriverId`, as a number.
+    pub id: i32,
+    /// The driver's name.
+    pub name: String,
+    /// The driver's own description, often its version.
+    pub info: String,
+    /// The packed version, in the vendor's own scheme.
+    pub version: u32,
+    /// Identifies the driver's build: two drivers with the same bytes agree on binary formats.
+    pub uuid: String,
+}
+
+/// The limits the runtime reads. Sizes are bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Workgroups in one dispatch, for each axis.
+    pub max_compute_work_group_count: [u32; 3],
+    /// Invocations in one workgroup, for each axis.
+    pub max_compute_work_group_size: [u32; 3],
+    /// Invocations in one workgroup, in all.
+    pub max_compute_work_group_invocations: u32,
+    /// Workgroup (shared) memory of one workgroup.
+    pub max_compute_shared_memory_size: u32,
+    /// Push-constant bytes.
+    pub max_push_constants_size: u32,
+    /// Bytes one storage-buffer binding can reach.
+    pub max_storage_buffer_range: u32,
+    /// Bytes one uniform-buffer binding can reach.
+    pub max_uniform_buffer_range: u32,
+    /// Descriptor sets (WGSL: groups) one kernel can bind.
+    pub max_bound_descriptor_sets: u32,
+    /// Storage buffers one shader stage can bind.
+    pub max_per_stage_descriptor_storage_buffers: u32,
+    /// Uniform buffers one shader stage can bind.
+    pub max_per_stage_descriptor_uniform_buffers: u32,
+    /// Descriptors one push-descriptor set can hold; 0 without the extension.
+    pub max_push_descriptors: u32,
+    /// A storage-buffer binding starts at a multiple of this.
+    pub min_storage_buffer_offset_alignment: u64,
+    /// A uniform-buffer binding starts at a multiple of this.
+    pub min_uniform_buffer_offset_alignment: u64,
+    /// Flushes and invalidations of non-coherent memory are multiples of this.
+    pub non_coherent_atom_size: u64,
+    /// The largest single allocation the driver promises.
+    pub max_memory_allocation_size: u64,
+    /// Allocations that may live at once.
+    pub max_memory_allocation_count: u32,
+    /// The largest buffer.
+    pub max_buffer_size: u64,
+    /// Imported host memory starts and ends at multiples of this; 0 without the extension.
+    pub min_imported_host_pointer_alignment: u64,
+    /// Ranges of storage buffers are rounded up to a multiple of this where out-of-range accesses are found by
+    /// `robustBufferAccess2`; 0 without.
+    pub robust_storage_buffer_access_size_alignment: u64,
+    /// Nanoseconds a timestamp tick lasts; 0 where there are no timestamps.
+    pub timestamp_period_ns: f32,
+}
+
+macro_rules! features {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// What the device can do, of what the runtime or its kernels may use.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default)] // A snapshot may be older than a feature.
+        pub struct Features {
+            $($(#[$doc])* pub $name: bool,)*
+        }
+
+        impl Features {
+            /// The first feature set here and not in `available`.
+            #[must_use]
+            pub fn missing_from(&self, available: &Self) -> Option<&'static str> {
+                [$((stringify!($name), self.$name && !available.$name)),*]
+                    .into_iter()
+                    .find_map(|(name, is_missing)| is_missing.then_some(name))
+            }
+        }
+    };
+}
+
+features! {
+    /// Timeline semaphores. Needed.
+    timeline_semaphore,
+    /// `vkQueueSubmit2` and the barriers that go with it. Needed.
+    synchronization2,
+    /// Out-of-range buffer accesses are defined.
+    robust_buffer_access,
+    /// Out-of-range buffer accesses read zero and write nothing, by the range that is bound.
+    robust_buffer_access_2,
+    /// A pipeline can do without robust access, or with.
+    pipeline_robustness,
+    /// `f64` in shaders.
+    shader_float64,
+    /// `i64` and `u64` in shaders.
+    shader_int64,
+    /// 16-bit integers in shaders.
+    shader_int16,
+    /// `f16` arithmetic in shaders.
+    shader_float16,
+    /// 8-bit integers in shaders.
+    shader_int8,
+    /// 16-bit elements in storage buffers.
+    storage_buffer_16bit,
+    /// 16-bit elements in uniform buffers.
+    uniform_buffer_16bit,
+    /// 16-bit push constants.
+    push_constant_16bit,
+    /// 8-bit elements in storage buffers.
+    storage_buffer_8bit,
+    /// 8-bit elements in uniform buffers.
+    uniform_buffer_8bit,
+    /// 8-bit push constants.
+    push_constant_8bit,
+    /// Pointers into one storage buffer that are chosen at run time.
+    variable_pointers_storage_buffer,
+    /// Pointers that are chosen at run time.
+    variable_pointers,
+    /// 64-bit integer atomics in buffers.
+    buffer_int64_atomics,
+    /// 64-bit integer atomics in workgroup memory.
+    shared_int64_atomics,
+    /// Buffer device addresses.
+    buffer_device_address,
+    /// Scalar (C-like) layout of buffer blocks.
+    scalar_block_layout,
+    /// Required subgroup sizes.
+    subgroup_size_control,
+    /// Whole subgroups on request.
+    compute_full_subgroups,
+    /// The Vulkan memory model.
+    vulkan_memory_model,
+    /// Device scope in the Vulkan memory model.
+    vulkan_memory_model_device_scope,
+    /// Query pools reset from the host.
+    host_query_reset,
+    /// Workgroup memory zeroed by the driver.
+    zero_initialize_workgroup_memory,
+    /// Packed integer dot products.
+    integer_dot_product,
+    /// Matrices that a subgroup holds together (`VK_KHR_cooperative_matrix`).
+    cooperative_matrix,
+    /// Such matrices are loaded and stored within the bounds of buffers (`cooperativeMatrixRobustBufferAccess`).
+    cooperative_matrix_robust_buffers,
+}
+
+/// Subgroup properties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subgroup {
+    /// Invocations in a subgroup, by default.
+    pub size: u32,
+    /// The smallest size that can be required.
+    pub min_size: u32,
+    /// The largest size that can be required.
+    pub max_size: u32,
+    /// Whether compute shaders can require a size.
+    #[serde(default)] // As for features.
+    pub required_in_compute: bool,
+    /// The most subgroups that a workgroup of a required size has.
+    #[serde(default)]
+    pub max_in_workgroup: u32,
+    /// Whether compute shaders have subgroup operations at all.
+    pub in_compute: bool,
+    /// `VkSubgroupFeatureFlags`, as bits.
+    pub operations: u32,
+}
+
+/// A memory heap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heap {
+    /// Size in bytes.
+    pub size: u64,
+    /// Whether it is the device's own memory.
+    pub device_local: bool,
+}
+
+/// A memory type: a heap and how it is reached.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryType {
+    /// The heap it allocates from.
+    pub heap: u32,
+    /// Fast for the device.
+    pub device_local: bool,
+    /// The host can map it.
+    pub host_visible: bool,
+    /// Host and device see each other's writes without flushes.
+    pub host_coherent: bool,
+    /// Host reads are cached, so fast.
+    pub host_cached: bool,
+    /// Only for protected submissions, or only on demand: not for arrays.
+    pub special: bool,
+}
+
+/// A queue family.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueFamily {
+    /// How many queues it has.
+    pub count: u32,
+    /// Takes graphics work.
+    pub graphics: bool,
+    /// Takes compute work.
+    pub compute: bool,
+    /// Takes copies. Compute and graphics families always do.
+    pub transfer: bool,
+    /// Meaningful bits of its timestamps; 0 for none.
+    pub timestamp_valid_bits: u32,
+}
+
+/// Everything the runtime reads of one device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeviceInfo {
+    /// The device's name.
+    pub name: String,
+    /// Its kind.
+    pub device_type: DeviceType,
+    /// PCI vendor, or a Khronos vendor id.
+    pub vendor_id: u32,
+    /// The vendor's own device id.
+    pub device_id: u32,
+    /// The Vulkan version the device speaks.
+    pub api_version: Version,
+    /// Its driver.
+    pub driver: DriverInfo,
+    /// Identifies the device across processes and restarts, as 32 hexadecimal digits.
+    pub uuid: String,
+    /// Limits.
+    pub limits: Limits,
+    /// Features.
+    pub features: Features,
+    /// Subgroups.
+    pub subgroup: Subgroup,
+    /// Memory heaps.
+    pub memory_heaps: Vec<Heap>,
+    /// Memory types, in the driver's order of preference.
+    pub memory_types: Vec<MemoryType>,
+    /// Queue families.
+    pub queue_families: Vec<QueueFamily>,
+    /// Device extensions.
+    pub extensions: BTreeSet<String>,
+    /// The cooperative matrices that compute kernels multiply, in the driver's order.
+    #[serde(default)] // As for features.
+    pub matrix_shapes: Vec<MatrixShape>,
+}
+
+impl DeviceInfo {
+    /// Whether the device lists the extension.
+    #[must_use]
+    pub fn has_extension(&self, name: &str) -> bool {
+        self.extensions.contains(name)
+    }
+
+    /// Bytes of the device's own memory: the largest device-local heap, or the largest heap where there is none.
+    #[must_use]
+    pub fn device_memory_bytes(&self) -> u64 {
+        let largest = |local: bool| self.memory_heaps.iter().filter(|h| h.device_local == local).map(|h| h.size).max();
+        largest(true).or_else(|| largest(false)).unwrap_or(0)
+    }
+}
+
+/// The snapshot of a real machine, as `vkarray devices --json` prints it.
+#[cfg(test)]
+pub(crate) fn machine(name: &str) -> DeviceInfo {
+    let path = format!("{}/../../tests/snapshots/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
+}

@@ -1,0 +1,340 @@
+//! The loader, the instance, and what its devices are: described, chosen, and planned for.
+//!
+//! The loader is found when a program asks for it, so that a program built with vkarray starts on a machine without
+//! Vulkan and can say what to install. Devices are listed here and opened in the room `device`.
+//! Everything about a device that the runtime reads is copied into plain data first (`query.rs` into `device_info.rs`), so
+//! that which device is chosen (`select.rs`) and how it is opened (`plan.rs`) are pure functions. `messages.rs` is what the
+//! validation layer says, `fork.rs` finds out that a process was forked. Nothing here opens a device.
+
+use std::ffi::{CStr, c_void};
+use std::fmt;
+use std::sync::Arc;
+
+use ash::{ext, vk};
+
+use crate::error::{Error, INSTALL_DRIVER, INSTALL_LAYER, Result};
+use crate::lock::Rank;
+
+mod device_info;
+mod fork;
+mod matrix_shape;
+mod messages;
+mod plan;
+mod query;
+mod select;
+
+#[cfg(test)]
+pub(crate) use self::device_info::machine;
+pub use self::device_info::{
+    DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,
+};
+pub use self::fork::Origin;
+pub use self::matrix_shape::{MatrixShape, scope_name};
+pub use self::messages::ValidationMessage;
+use self::messages::{Messages, messenger_info, shader_accesses};
+use self::plan::COOPERATIVE_MATRIX;
+pub use self::plan::{DevicePlan, DeviceRequest, MINIMUM_VERSION, QueuePlan};
+pub use self::select::Selection;
+
+const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
+
+/// The first release that knows [`COOPERATIVE_MATRIX`].
+const COOPERATIVE_MATRIX_SINCE: u32 = vk::make_api_version(0, 1, 3, 255);
+
+/// Given the name and the address of an entry point of the instance, returns the address to call in its place.
+pub type Intercept = fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction;
+
+/// Options for an [`Instance`].
+#[derive(Debug, Clone, Default)]
+pub struct InstanceBuilder {
+    validation: bool,
+    intercept: Option<Intercept>,
+}
+
+impl InstanceBuilder {
+    /// Loads the Khronos validation layer, with synchronisation validation where the layer has it, of shaders too.
+    #[must_use]
+    pub fn validation(mut self, on: bool) -> Self {
+        self.validation = on;
+        self
+    }
+
+    /// Puts other functions in the place of Vulkan's, for tests of what happens when a call fails.
+    ///
+    /// Device calls are reached by replacing `vkGetDeviceProcAddr`, through which every table is loaded, also those of
+    /// extensions and of the memory library. Costs nothing where it is not used.
+    ///
+    /// # Safety
+    ///
+    /// What `intercept` returns for a name may be called wherever that entry point may, with the same meaning.
+    #[doc(hidden)]
+    #[must_use]
+    pub unsafe fn intercept(mut self, intercept: Intercept) -> Self {
+        self.intercept = Some(intercept);
+        self
+    }
+
+    /// Loads Vulkan and creates the instance.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LoaderMissing`], [`Error::ValidationMissing`] if validation was asked for and is not installed,
+    /// [`Error::NoDevice`] if the loader finds no driver at all.
+    pub fn build(self) -> Result<Arc<Instance>> {
+        let entry = load()?;
+        let messages = self.validation.then(|| Box::new(Messages::new(Rank::Messages, Vec::new())));
+        let mut raw = create(&entry, messages.as_deref())?;
+        if let Some(intercept) = self.intercept {
+            raw = intercepted(&entry, &raw, intercept);
+        }
+        // From here on `Instance::drop` cleans up.
+        let mut instance = Instance { entry, raw, debug: None, messages, is_adopted: false, origin: Origin::here() };
+        instance.listen()?;
+        Ok(Arc::new(instance))
+    }
+}
+
+/// A loaded Vulkan, from which devices are listed and opened.
+///
+/// Holds nothing of any device; each device holds its instance.
+pub struct Instance {
+    entry: ash::Entry,
+    raw: ash::Instance,
+    debug: Option<(ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
+    messages: Option<Box<Messages>>,
+    /// Whether somebody else created the instance and destroys it.
+    is_adopted: bool,
+    origin: Origin,
+}
+
+impl Instance {
+    /// Loads Vulkan without validation, unless the environment variable `VKARRAY_VALIDATION` is set to `1`.
+    ///
+    /// # Errors
+    ///
+    /// As [`InstanceBuilder::build`].
+    pub fn new() -> Result<Arc<Self>> {
+        Self::builder().build()
+    }
+
+    /// Starts from the defaults: validation as `VKARRAY_VALIDATION` says, off when it is absent or not `1`.
+    #[must_use]
+    pub fn builder() -> InstanceBuilder {
+        InstanceBuilder { validation: std::env::var("VKARRAY_VALIDATION").is_ok_and(|v| v == "1"), intercept: None }
+    }
+
+    /// Takes over an instance that somebody else created, and goes on to. It is never destroyed from here.
+    ///
+    /// Validation is its owner's concern: [`Instance::take_messages`] stays empty.
+    ///
+    /// # Safety
+    ///
+    /// `raw` was loaded through `entry` and created for Vulkan 1.3 or later. It lives until the returned `Instance` and
+    /// every device of it are gone; see [`Device::close`](crate::Device::close).
+    #[must_use]
+    pub unsafe fn adopt(entry: ash::Entry, raw: ash::Instance) -> Arc<Self> {
+        Arc::new(Self { entry, raw, debug: None, messages: None, is_adopted: true, origin: Origin::here() })
+    }
+
+    /// Lists the devices, in the loader's order. Every device is listed, also those that cannot be opened.
+    ///
+    /// Under a validation layer that is older than cooperative matrices, no device has them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoDevice`] if there is none; [`Error::Vulkan`] if the driver fails; [`Error::Forked`].
+    pub fn devices(self: &Arc<Self>) -> Result<Vec<PhysicalDevice>> {
+        self.origin.check()?;
+        // SAFETY: `raw` is a live instance, owned by `self`.
+        let handles = unsafe { self.raw.enumerate_physical_devices() };
+        let handles = match handles {
+            Ok(handles) if !handles.is_empty() => handles,
+            // A loader with no driver to load refuses with this code, or lists nothing.
+            Ok(_) | Err(vk::Result::ERROR_INITIALIZATION_FAILED) => {
+                return Err(Error::NoDevice { hint: INSTALL_DRIVER });
+            }
+            Err(code) => return Err(Error::from_call("vkEnumeratePhysicalDevices")(code)),
+        };
+        // A layer that is older than an extension complains of it, and takes its features from the device's creation.
+        let judges_matrices = !self.is_validating() || layer_version(&self.entry)? >= Some(COOPERATIVE_MATRIX_SINCE);
+        let describe = |raw| {
+            let mut info = query::device_info(&self.raw, raw)?;
+            if !judges_matrices {
+                info.extensions.remove(COOPERATIVE_MATRIX);
+                info.features.cooperative_matrix = false;
+                info.features.cooperative_matrix_robust_buffers = false;
+            } else if info.features.cooperative_matrix {
+                info.matrix_shapes = query::matrix_shapes(&self.entry, &self.raw, raw)?;
+            }
+            Ok(PhysicalDevice { instance: Arc::clone(self), raw, info: Arc::new(info) })
+        };
+        handles.into_iter().map(describe).collect()
+    }
+
+    /// Returns what the validation layer has said since the last call, oldest first. Empty without validation.
+    #[must_use]
+    pub fn take_messages(&self) -> Vec<ValidationMessage> {
+        match &self.messages {
+            Some(messages) if !self.origin.is_elsewhere() => std::mem::take(&mut *messages.lock()),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the validation layer listens.
+    #[must_use]
+    pub fn is_validating(&self) -> bool {
+        self.messages.is_some()
+    }
+
+    pub(crate) fn entry(&self) -> &ash::Entry {
+        &self.entry
+    }
+
+    /// The function table. Using it is up to the caller's `unsafe`.
+    #[must_use]
+    pub fn raw(&self) -> &ash::Instance {
+        &self.raw
+    }
+
+    /// The process that loaded it.
+    #[inline]
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    fn listen(&mut self) -> Result<()> {
+        let Some(messages) = &self.messages else { return Ok(()) };
+        let table = ext::debug_utils::Instance::new(&self.entry, &self.raw);
+        let info = messenger_info(messages);
+        // SAFETY: the extension is enabled with validation; the box that `info` points to outlives the messenger,
+        // which `drop` destroys first.
+        let messenger = unsafe { table.create_debug_utils_messenger(&info, None) }
+            .map_err(Error::from_call("vkCreateDebugUtilsMessengerEXT"))?;
+        self.debug = Some((table, messenger));
+        Ok(())
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        if self.origin.is_elsewhere() {
+            // The instance is the parent's, and the layer may go on writing messages until the child ends.
+            std::mem::forget(self.messages.take());
+            return;
+        }
+        if let Some((table, messenger)) = self.debug.take() {
+            // SAFETY: created from this instance and destroyed once.
+            unsafe { table.destroy_debug_utils_messenger(messenger, None) };
+        }
+        if !self.is_adopted {
+            // SAFETY: every device holds an `Arc` of its instance, so none is left.
+            unsafe { self.raw.destroy_instance(None) };
+        }
+    }
+}
+
+impl fmt::Debug for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Instance").field("validation", &self.is_validating()).finish_non_exhaustive()
+    }
+}
+
+/// A device that is listed and not opened.
+#[derive(Debug, Clone)]
+pub struct PhysicalDevice {
+    instance: Arc<Instance>,
+    raw: vk::PhysicalDevice,
+    info: Arc<DeviceInfo>,
+}
+
+impl PhysicalDevice {
+    /// What the device says of itself.
+    #[must_use]
+    pub fn info(&self) -> &Arc<DeviceInfo> {
+        &self.info
+    }
+
+    /// The instance that listed it.
+    #[must_use]
+    #[inline]
+    pub fn instance(&self) -> &Arc<Instance> {
+        &self.instance
+    }
+
+    /// The handle.
+    #[must_use]
+    pub fn raw(&self) -> vk::PhysicalDevice {
+        self.raw
+    }
+}
+
+fn load() -> Result<ash::Entry> {
+    // SAFETY: loading runs the loader's initialisers, which the system's Vulkan loader keeps harmless.
+    unsafe { ash::Entry::load() }
+        .map_err(|reason| Error::LoaderMissing { reason: reason.to_string(), hint: INSTALL_DRIVER })
+}
+
+fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instance> {
+    let application = vk::ApplicationInfo::default().application_name(c"vkarray").api_version(vk::API_VERSION_1_3);
+    let mut layers = Vec::new();
+    let mut extensions = Vec::new();
+    let mut flags = vk::InstanceCreateFlags::empty();
+    if has_instance_extension(entry, None, vk::KHR_PORTABILITY_ENUMERATION_NAME)? {
+        extensions.push(vk::KHR_PORTABILITY_ENUMERATION_NAME.as_ptr());
+        flags |= vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR;
+    }
+    let mut info = vk::InstanceCreateInfo::default().application_info(&application).flags(flags);
+    let synchronisation = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
+    let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&synchronisation);
+    let settings = [shader_accesses(&vk::TRUE)];
+    let mut settings = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);
+    let mut messenger;
+    if let Some(messages) = messages {
+        if layer_version(entry)?.is_none() {
+            return Err(Error::ValidationMissing { hint: INSTALL_LAYER });
+        }
+        layers.push(VALIDATION_LAYER.as_ptr());
+        extensions.push(vk::EXT_DEBUG_UTILS_NAME.as_ptr());
+        messenger = messenger_info(messages);
+        info = info.push_next(&mut messenger);
+        if has_instance_extension(entry, Some(VALIDATION_LAYER), vk::EXT_VALIDATION_FEATURES_NAME)? {
+            extensions.push(vk::EXT_VALIDATION_FEATURES_NAME.as_ptr());
+            info = info.push_next(&mut features);
+        }
+        // The layer reads its settings without being asked for their extension, which its manifest may not list.
+        info = info.push_next(&mut settings);
+    }
+    let info = info.enabled_layer_names(&layers).enabled_extension_names(&extensions);
+    // SAFETY: `info` and all it points to live across the call; the messages' box lives as long as the instance.
+    match unsafe { entry.create_instance(&info, None) } {
+        Err(vk::Result::ERROR_INCOMPATIBLE_DRIVER) => Err(Error::NoDevice { hint: INSTALL_DRIVER }),
+        other => other.map_err(Error::from_call("vkCreateInstance")),
+    }
+}
+
+/// The same instance, behind a table of which `intercept` has seen every entry.
+fn intercepted(entry: &ash::Entry, raw: &ash::Instance, intercept: Intercept) -> ash::Instance {
+    let load = |name: &CStr| {
+        // SAFETY: the instance is live, and the name ends with NUL.
+        let function = unsafe { entry.get_instance_proc_addr(raw.handle(), name.as_ptr()) };
+        intercept(name, function).map_or(std::ptr::null(), |function| function as *const c_void)
+    };
+    // SAFETY: each address is the driver's, or one that the builder's caller vouches for.
+    unsafe { ash::Instance::load_with(load, raw.handle()) }
+}
+
+/// The version of Vulkan that the validation layer was made for, if it is installed.
+fn layer_version(entry: &ash::Entry) -> Result<Option<u32>> {
+    // SAFETY: a query of the loader without arguments.
+    let layers = unsafe { entry.enumerate_instance_layer_properties() }
+        .map_err(Error::from_call("vkEnumerateInstanceLayerProperties"))?;
+    let layer = layers.iter().find(|layer| layer.layer_name_as_c_str() == Ok(VALIDATION_LAYER));
+    Ok(layer.map(|layer| layer.spec_version))
+}
+
+fn has_instance_extension(entry: &ash::Entry, layer: Option<&CStr>, name: &CStr) -> Result<bool> {
+    // SAFETY: a query of the loader; `layer` is a NUL-terminated name or nothing.
+    let listed = unsafe { entry.enumerate_instance_extension_properties(layer) }
+        .map_err(Error::from_call("vkEnumerateInstanceExtensionProperties"))?;
+    Ok(listed.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name)))
+}

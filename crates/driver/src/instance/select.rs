@@ -1,0 +1,174 @@
+//! Which device: selectors, visibility and requirements. Pure.
+//!
+//! A selector is an index (`0`), a kind (`discrete`, `integrated`, `virtual`, `cpu`), `uuid:` and 32 hexadecimal
+//! digits (dashes allowed), or any part of a device's, driver's or vendor's name (`nvidia`, `llvmpipe`), in any case.
+//! `VKARRAY_VISIBLE_DEVICES` lists selectors, which filter the devices and set their order, as
+//! `CUDA_VISIBLE_DEVICES` does; `VKARRAY_DEVICE` picks among those; `VKARRAY_REQUIRE` names a kind below which
+//! nothing is accepted, so that a machine meant to have a GPU fails rather than fall back to the processor.
+
+use super::{DeviceInfo, DeviceType};
+use crate::error::{Error, Result};
+
+/// What was asked for, and by whom. Empty texts count as absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// A selector given in the program or on the command line; wins over `device_variable`.
+    pub argument: Option<String>,
+    /// `VKARRAY_DEVICE`.
+    pub device_variable: Option<String>,
+    /// `VKARRAY_VISIBLE_DEVICES`.
+    pub visible_variable: Option<String>,
+    /// `VKARRAY_REQUIRE`.
+    pub require_variable: Option<String>,
+}
+
+impl Selection {
+    /// Reads the three environment variables; `argument` wins over `VKARRAY_DEVICE`.
+    #[must_use]
+    pub fn from_environment(argument: Option<&str>) -> Self {
+        let variable = |name| std::env::var(name).ok();
+        Self {
+            argument: argument.map(str::to_owned),
+            device_variable: variable("VKARRAY_DEVICE"),
+            visible_variable: variable("VKARRAY_VISIBLE_DEVICES"),
+            require_variable: variable("VKARRAY_REQUIRE"),
+        }
+    }
+
+    /// Returns the indices of the visible devices, in order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadSelector`] and [`Error::UnknownDevice`]: a name that matches nothing is a mistake, not a filter.
+    /// [`Error::NoDevice`] if there are names and `devices` is empty.
+    pub fn visible(&self, devices: &[DeviceInfo]) -> Result<Vec<usize>> {
+        let Some(list) = present(self.visible_variable.as_deref()) else { return Ok((0..devices.len()).collect()) };
+        let mut visible = Vec::new();
+        for text in list.split(',') {
+            let all: Vec<usize> = (0..devices.len()).collect();
+            let matching = matches(text.trim(), "VKARRAY_VISIBLE_DEVICES", devices, &all)?;
+            visible.extend(matching.into_iter().filter(|idx| !visible.contains(idx)).collect::<Vec<_>>());
+        }
+        Ok(visible)
+    }
+
+    /// Returns the index, in `devices`, of the device to open: the best of those that match.
+    ///
+    /// Without a selector the kinds are ranked discrete, integrated, virtual, other, cpu; ties keep the order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoDevice`] if `devices` is empty, [`Error::UnknownDevice`] if none of them matches,
+    /// [`Error::BadSelector`] for a malformed text, [`Error::Unsuitable`] if the choice ranks below `VKARRAY_REQUIRE`.
+    pub fn choose(&self, devices: &[DeviceInfo]) -> Result<usize> {
+        let visible = self.visible(devices)?;
+        let asked = present(self.argument.as_deref())
+            .map(|text| (text, "the device argument"))
+            .or_else(|| present(self.device_variable.as_deref()).map(|text| (text, "VKARRAY_DEVICE")));
+        let candidates = match asked {
+            Some((text, origin)) => matches(text, origin, devices, &visible)?,
+            None => visible,
+        };
+        let best = candidates.into_iter().min_by_key(|&idx| rank(devices[idx].device_type));
+        let chosen = best.ok_or(Error::NoDevice { hint: crate::error::INSTALL_DRIVER })?;
+        self.check_requirement(&devices[chosen])?;
+        Ok(chosen)
+    }
+
+    fn check_requirement(&self, device: &DeviceInfo) -> Result<()> {
+        let Some(text) = present(self.require_variable.as_deref()) else { return Ok(()) };
+        let least = kind(text).ok_or_else(|| Error::BadSelector {
+            text: text.to_owned(),
+            origin: "VKARRAY_REQUIRE",
+            reason: "it must be discrete, integrated, virtual or cpu",
+        })?;
+        if rank(device.device_type) > rank(least) {
+            return Err(Error::Unsuitable {
+                device: device.name.clone(),
+                reason: format!("it is a {} device, and VKARRAY_REQUIRE asks for {least}", device.device_type),
+            });
+        }
+        Ok(())
+    }
+}
+
+fn present(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|t| !t.is_empty())
+}
+
+fn rank(kind: DeviceType) -> u8 {
+    match kind {
+        DeviceType::Discrete => 0,
+        DeviceType::Integrated => 1,
+        DeviceType::Virtual => 2,
+        DeviceType::Other => 3,
+        DeviceType::Cpu => 4,
+    }
+}
+
+fn kind(text: &str) -> Option<DeviceType> {
+    match text.to_ascii_lowercase().as_str() {
+        "discrete" => Some(DeviceType::Discrete),
+        "integrated" => Some(DeviceType::Integrated),
+        "virtual" => Some(DeviceType::Virtual),
+        "cpu" => Some(DeviceType::Cpu),
+        _ => None,
+    }
+}
+
+/// The devices among `pool` that `text` names, in `pool`'s order. An index counts within `pool`.
+fn matches(text: &str, origin: &'static str, devices: &[DeviceInfo], pool: &[usize]) -> Result<Vec<usize>> {
+    let unknown = || match devices {
+        [] => Error::NoDevice { hint: crate::error::INSTALL_DRIVER },
+        _ => Error::UnknownDevice {
+            selector: text.to_owned(),
+            origin,
+            available: pool.iter().map(|&idx| devices[idx].name.clone()).collect(),
+        },
+    };
+    if text.is_empty() {
+        return Err(Error::BadSelector { text: text.to_owned(), origin, reason: "it is empty" });
+    }
+    if text.bytes().all(|b| b.is_ascii_digit()) {
+        let idx = text.parse::<usize>().ok().and_then(|n| pool.get(n));
+        return idx.map(|&idx| vec![idx]).ok_or_else(unknown);
+    }
+    let found: Vec<usize> = if let Some(digits) = text.strip_prefix("uuid:") {
+        let uuid = digits.replace('-', "").to_ascii_lowercase();
+        if uuid.len() != 32 || !uuid.bytes().all(|b| b.is_ascii_hexdigit()) {
+            let reason = "a uuid has 32 hexadecimal digits";
+            return Err(Error::BadSelector { text: text.to_owned(), origin, reason });
+        }
+        pool.iter().copied().filter(|&idx| devices[idx].uuid == uuid).collect()
+    } else if let Some(kind) = kind(text) {
+        pool.iter().copied().filter(|&idx| devices[idx].device_type == kind).collect()
+    } else {
+        pool.iter().copied().filter(|&idx| is_named(&devices[idx], text)).collect()
+    };
+    if found.is_empty() { Err(unknown()) } else { Ok(found) }
+}
+
+fn is_named(device: &DeviceInfo, part: &str) -> bool {
+    let part = part.to_ascii_lowercase();
+    let names = [device.name.as_str(), device.driver.name.as_str(), vendor(device.vendor_id)];
+    names.iter().any(|name| name.to_ascii_lowercase().contains(&part))
+}
+
+/// Vendors whose device names do not carry their own.
+fn vendor(id: u32) -> &'static str {
+    match id {
+        0x10de => "nvidia",
+        0x1002 => "amd",
+        0x8086 => "intel",
+        0x106b => "apple",
+        0x13b5 => "arm",
+        0x5143 => "qualcomm",
+        0x1010 => "imagination",
+        0x10005 => "mesa",
+        0x1ae0 => "google",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! A barrier of the hazard table's, as Vulkan takes it.
+
+use ash::vk;
+
+use super::batch::Batch;
+use crate::hazard::{Barrier, Stage};
+use crate::vulkan::LogicalDevice;
+
+/// Records a barrier into a batch that is being recorded.
+pub(crate) fn record_barrier(device: &LogicalDevice, batch: &Batch, barrier: Barrier) {
+    let (src, dst) = (barrier.src_stages.bits(), barrier.dst_stages.bits());
+    let memory = [vk::MemoryBarrier2::default()
+        .src_stage_mask(vk::PipelineStageFlags2::from_raw(STAGES[src]))
+        .src_access_mask(vk::AccessFlags2::from_raw(WRITES[src]))
+        .dst_stage_mask(vk::PipelineStageFlags2::from_raw(STAGES[dst]))
+        .dst_access_mask(vk::AccessFlags2::from_raw(WRITES[dst] | READS[dst]))];
+    let info = vk::DependencyInfo::default().memory_barriers(&memory);
+    // SAFETY: the batch is recording, which its holder's lock or ownership keeps to one thread; `info` borrows the barrier.
+    unsafe { device.raw().cmd_pipeline_barrier2(batch.commands, &info) };
+}
+
+/// A mask for each set of stages: barriers between dispatches are many, and a look-up is cheap. What the host needs is
+/// another barrier's, at the end of a batch.
+type Masks = [u64; 1 << Stage::ALL.len()];
+
+const STAGES: Masks = masks([
+    vk::PipelineStageFlags2::COMPUTE_SHADER.as_raw(),
+    vk::PipelineStageFlags2::ALL_TRANSFER.as_raw(),
+    vk::PipelineStageFlags2::COMPUTE_SHADER.as_raw(),
+    vk::PipelineStageFlags2::DRAW_INDIRECT.as_raw(),
+]);
+
+const WRITES: Masks =
+    masks([vk::AccessFlags2::SHADER_STORAGE_WRITE.as_raw(), vk::AccessFlags2::TRANSFER_WRITE.as_raw(), 0, 0]);
+
+const READS: Masks = masks([
+    vk::AccessFlags2::SHADER_STORAGE_READ.as_raw(),
+    vk::AccessFlags2::TRANSFER_READ.as_raw(),
+    vk::AccessFlags2::UNIFORM_READ.as_raw(),
+    vk::AccessFlags2::INDIRECT_COMMAND_READ.as_raw(),
+]);
+
+/// From the masks of single stages, in the order of [`Stage::ALL`].
+const fn masks(of_stages: [u64; Stage::ALL.len()]) -> Masks {
+    let mut masks = [0; 1 << Stage::ALL.len()];
+    let mut set = 0;
+    while set < masks.len() {
+        let mut stage = 0;
+        while stage < of_stages.len() {
+            if set & 1 << stage != 0 {
+                masks[set] |= of_stages[stage];
+            }
+            stage += 1;
+        }
+        set += 1;
+    }
+    masks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hazard::Stages;
+
+    #[test]
+    fn a_set_s_mask_is_that_of_its_stages() {
+        for set in 0..STAGES.len() {
+            let stages: Stages = Stage::ALL.into_iter().filter(|&stage| set >> stage as usize & 1 == 1).collect();
+            assert_eq!(stages.bits(), set);
+            let mut stage = vk::PipelineStageFlags2::NONE;
+            let (mut write, mut read) = (vk::AccessFlags2::NONE, vk::AccessFlags2::NONE);
+            if stages.contains(Stage::Compute) {
+                stage |= vk::PipelineStageFlags2::COMPUTE_SHADER;
+                write |= vk::AccessFlags2::SHADER_STORAGE_WRITE;
+                read |= vk::AccessFlags2::SHADER_STORAGE_READ;
+            }
+            if stages.contains(Stage::Constant) {
+                stage |= vk::PipelineStageFlags2::COMPUTE_SHADER;
+                read |= vk::AccessFlags2::UNIFORM_READ;
+            }
+            if stages.contains(Stage::Indirect) {
+                stage |= vk::PipelineStageFlags2::DRAW_INDIRECT;
+                read |= vk::AccessFlags2::INDIRECT_COMMAND_READ;
+            }
+            if stages.contains(Stage::Transfer) {
+                stage |= vk::PipelineStageFlags2::ALL_TRANSFER;
+                write |= vk::AccessFlags2::TRANSFER_WRITE;
+                read |= vk::AccessFlags2::TRANSFER_READ;
+            }
+            assert_eq!(
+                (STAGES[set], WRITES[set], READS[set]),
+                (stage.as_raw(), write.as_raw(), read.as_raw()),
+                "{stages:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A recorder: what whoever records an operation may do with the open batch.
+//!
+//! Binding goes through here, so that nothing is bound twice; `bind_cache.rs` remembers what is bound. Which batch it is and
+//! what stands before the operation was decided by then, in `order.rs`.
+
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::batch::Batch;
+use crate::error::Result;
+use crate::sync::Kept;
+use crate::vulkan::Label;
+use crate::vulkan::LogicalDevice;
+
+/// Where an operation's commands go.
+#[derive(Debug)]
+pub struct Recorder<'a> {
+    device: &'a Arc<LogicalDevice>,
+    batch: &'a mut Batch,
+}
+
+impl<'a> Recorder<'a> {
+    pub(crate) fn new(device: &'a Arc<LogicalDevice>, batch: &'a mut Batch) -> Self {
+        Self { device, batch }
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &'a Arc<LogicalDevice> {
+        self.device
+    }
+
+    /// The command buffer, recording.
+    #[must_use]
+    pub fn commands(&self) -> vk::CommandBuffer {
+        self.batch.commands
+    }
+
+    /// Names the operation, for the report of a lost device and for a trace.
+    pub fn label(&mut self, label: Label) {
+        let labels = self.device.labels();
+        labels.note(label);
+        if let Some(trace) = &mut self.batch.trace {
+            trace.name_op(labels.text(label));
+        }
+    }
+
+    /// Keeps something alive until the operation is done. It is dropped on some thread that uses the stream or waits for
+    /// it, without a lock, so what it does then may use the stream too.
+    pub fn keep(&mut self, kept: Kept) {
+        self.batch.keep.push(kept);
+    }
+
+    /// Notes that the host will read what the operation writes, so that its writes are made visible there.
+    pub fn host_will_read(&mut self) {
+        self.batch.host_reads = true;
+    }
+
+    /// Binds a compute pipeline if it is not bound already, and keeps its owner alive. The buffers and push constants of
+    /// another pipeline are forgotten.
+    ///
+    /// # Safety
+    ///
+    /// `pipeline` is a compute pipeline of this device that `owner` keeps alive.
+    #[inline]
+    pub unsafe fn bind_pipeline(&mut self, pipeline: vk::Pipeline, owner: impl FnOnce() -> Kept) {
+        if !self.batch.bound.switch(pipeline) {
+            return;
+        }
+        self.batch.keep.push(owner());
+        let bind_point = vk::PipelineBindPoint::COMPUTE;
+        // SAFETY: the buffer is recording; the caller vouches for the pipeline, and the batch now keeps its owner.
+        unsafe { self.device.raw().cmd_bind_pipeline(self.batch.commands, bind_point, pipeline) };
+    }
+
+    /// Whether exactly these buffers are those of [`Recorder::note_buffers`], for the pipeline bound last.
+    #[inline]
+    #[must_use]
+    pub fn has_buffers(&self, buffers: &[vk::DescriptorBufferInfo]) -> bool {
+        self.batch.bound.has_buffers(buffers)
+    }
+
+    /// Notes that these buffers are bound to the bindings of the pipeline bound last, in the order of its own.
+    #[inline]
+    pub fn note_buffers(&mut self, buffers: &[vk::DescriptorBufferInfo]) {
+        self.batch.bound.set_buffers(buffers);
+    }
+
+    /// Sets the whole block of push constants of the pipeline bound last, if it does not hold these bytes already.
+    ///
+    /// # Safety
+    ///
+    /// `layout` is that of the pipeline bound last, which declares so many bytes for compute shaders.
+    #[inline]
+    pub unsafe fn push_constants(&mut self, layout: vk::PipelineLayout, bytes: &[u8]) {
+        if bytes.is_empty() || !self.batch.bound.switch_push_constants(bytes) {
+            return;
+        }
+        let (commands, stages) = (self.batch.commands, vk::ShaderStageFlags::COMPUTE);
+        // SAFETY: the buffer is recording; the caller vouches for the layout.
+        unsafe { self.device.raw().cmd_push_constants(commands, layout, stages, 0, bytes) };
+    }
+
+    /// Allocates a descriptor set that is valid until the operation's batch is done.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Vulkan`](crate::Error::Vulkan) if the driver is out of memory.
+    pub fn descriptor_set(&mut self, layout: vk::DescriptorSetLayout, n_buffers: u32) -> Result<vk::DescriptorSet> {
+        self.batch.descriptors.allocate(self.device, layout, n_buffers)
+    }
+}

@@ -1,0 +1,45 @@
+//! Waiting for a stream at the end of a scope.
+//!
+//! Unlike numba's, the guard waits also when a panic unwinds: what the scope borrowed is not left to the device. Waiting
+//! by hand is in `mod.rs`.
+
+use super::Stream;
+use crate::error::Result;
+
+impl Stream {
+    /// Returns a guard that waits for the stream when it goes out of scope, also when a panic unwinds.
+    #[must_use = "the guard waits when it is dropped"]
+    pub fn auto_synchronize(&self) -> AutoSynchronize<'_> {
+        AutoSynchronize { stream: self, is_finished: false }
+    }
+}
+
+/// Waits for a stream when dropped. Made by [`Stream::auto_synchronize`].
+#[derive(Debug)]
+pub struct AutoSynchronize<'a> {
+    stream: &'a Stream,
+    is_finished: bool,
+}
+
+impl AutoSynchronize<'_> {
+    /// Waits now, and says what went wrong. Dropping the guard only reports it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stream::synchronize`].
+    pub fn finish(mut self) -> Result<()> {
+        self.is_finished = true;
+        self.stream.synchronize()
+    }
+}
+
+impl Drop for AutoSynchronize<'_> {
+    fn drop(&mut self) {
+        if self.is_finished {
+            return;
+        }
+        if let Err(error) = self.stream.synchronize() {
+            tracing::error!(%error, "a stream could not be waited for at the end of its scope");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The streams that a program need not make: CUDA's legacy default stream, and one for each thread.
+//!
+//! One set a device, held by whoever asks for it (a context, usually) and only weakly by the device, so that neither keeps
+//! the other. A thread's stream goes when the thread ends or the set does. The order that the legacy stream brings is in
+//! `legacy.rs`.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::thread::{self, ThreadId};
+
+use super::Stream;
+use crate::device::Device;
+use crate::error::Result;
+use crate::lock::{Mutex, Rank};
+
+/// Where a device keeps its set.
+struct DefaultStreamsSlot(Mutex<Weak<DefaultStreams>>);
+
+impl Default for DefaultStreamsSlot {
+    fn default() -> Self {
+        Self(Mutex::new(Rank::DefaultStreamSet, Weak::new()))
+    }
+}
+
+/// A device's legacy default stream and per-thread default streams, each made when first asked for.
+#[derive(Debug)]
+pub struct DefaultStreams {
+    legacy: Mutex<Option<Stream>>,
+    per_thread: Mutex<HashMap<ThreadId, Stream>>,
+    device: Arc<Device>,
+}
+
+impl DefaultStreams {
+    /// The set of a device. It lives as long as somebody holds it; the next one is new.
+    #[must_use]
+    pub fn of(device: &Arc<Device>) -> Arc<Self> {
+        if device.is_forked() {
+            return Self::new(device); // In a forked process it never gets streams.
+        }
+        let slot = device.extension::<DefaultStreamsSlot>();
+        let mut known = slot.0.lock();
+        known.upgrade().unwrap_or_else(|| {
+            let set = Self::new(device);
+            *known = Arc::downgrade(&set);
+            set
+        })
+    }
+
+    fn new(device: &Arc<Device>) -> Arc<Self> {
+        let legacy = Mutex::new(Rank::DefaultStreams, None);
+        let per_thread = Mutex::new(Rank::DefaultStreams, HashMap::new());
+        Arc::new(Self { legacy, per_thread, device: Arc::clone(device) })
+    }
+
+    /// The legacy default stream: work there starts after all earlier work of all blocking streams, and later work of
+    /// those starts after it. See [`Stream::blocking`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Stream::new`].
+    pub fn legacy(&self) -> Result<Stream> {
+        self.device.check_process()?;
+        let mut legacy = self.legacy.lock();
+        match &*legacy {
+            Some(stream) => Ok(stream.clone()),
+            None => Ok(legacy.insert(Stream::legacy(&self.device)?).clone()),
+        }
+    }
+
+    /// The calling thread's own stream, a [blocking](Stream::blocking) one.
+    ///
+    /// When the thread ends, the set lets go of it, and waits for its work as dropping any stream does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Stream::new`].
+    pub fn per_thread(self: &Arc<Self>) -> Result<Stream> {
+        self.device.check_process()?;
+        let mut streams = self.per_thread.lock();
+        let thread = thread::current().id();
+        if let Some(stream) = streams.get(&thread) {
+            return Ok(stream.clone());
+        }
+        let stream = Stream::blocking(&self.device)?;
+        // A thread that is ending already keeps its new stream until the set goes.
+        let _ = ENDS.try_with(|ends| ends.borrow_mut().note(self));
+        streams.insert(thread, stream.clone());
+        Ok(stream)
+    }
+}
+
+thread_local! {
+    /// Lets go of the thread's streams when the thread ends. Holds none itself.
+    static ENDS: RefCell<ThreadEnd> = const { RefCell::new(ThreadEnd { sets: Vec::new() }) };
+}
+
+/// The sets that hold a stream for one thread.
+struct ThreadEnd {
+    sets: Vec<Weak<DefaultStreams>>,
+}
+
+impl ThreadEnd {
+    fn note(&mut self, set: &Arc<DefaultStreams>) {
+        self.sets.retain(|set| set.strong_count() > 0);
+        self.sets.push(Arc::downgrade(set));
+    }
+}
+
+impl Drop for ThreadEnd {
+    fn drop(&mut self) {
+        let thread = thread::current().id();
+        for set in self.sets.iter().filter_map(Weak::upgrade).filter(|set| !set.device.is_forked()) {
+            let stream = set.per_thread.lock().remove(&thread);
+            drop(stream); // Waits for its work, outside the lock.
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Events: named points in a stream's work that can be recorded again, waited for and timed.
+//!
+//! Semantics are CUDA's: an event captures what its stream holds when it is recorded, recording again replaces the
+//! capture, and an event that was never recorded counts as complete.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ash::vk;
+
+use super::Stream;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::lane::Recorder;
+use crate::lock::{Mutex, Rank};
+use crate::tracker::Point;
+use crate::vulkan::Label;
+use crate::vulkan::Owned;
+use crate::vulkan::QueueIndex;
+
+/// A moment in a stream's work.
+#[derive(Debug)]
+pub struct Event {
+    device: Arc<Device>,
+    timing: bool,
+    capture: Mutex<Option<Capture>>,
+}
+
+#[derive(Debug, Clone)]
+struct Capture {
+    point: Point,
+    /// Nothing for a point that no stream of ours reaches.
+    queue: Option<QueueIndex>,
+    timestamp: Option<Arc<Timestamp>>,
+}
+
+/// One query of its own pool: a record in flight keeps it, so recording again never writes under a reader.
+#[derive(Debug)]
+struct Timestamp {
+    pool: Owned<vk::QueryPool>,
+}
+
+impl Event {
+    /// Creates an event without timing: a capture costs nothing on the device.
+    #[must_use]
+    pub fn new(device: &Arc<Device>) -> Self {
+        Self { device: Arc::clone(device), timing: false, capture: Mutex::new(Rank::Event, None) }
+    }
+
+    /// Creates an event that notes the device's time when it is reached.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsuitable`] if the device's queue has no timestamps.
+    pub fn with_timing(device: &Arc<Device>) -> Result<Self> {
+        let family = &device.info().queue_families[device.plan().compute.family as usize];
+        if family.timestamp_valid_bits == 0 || device.info().limits.timestamp_period_ns <= 0.0 {
+            let reason = "its compute queue has no timestamps".to_owned();
+            return Err(Error::Unsuitable { device: device.info().name.clone(), reason });
+        }
+        Ok(Self { timing: true, ..Self::new(device) })
+    }
+
+    /// Creates an event of `device`, without timing, that has captured `point`: of a stream, or from outside.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DifferentDevices`] for a point of another device.
+    pub fn of(device: &Arc<Device>, point: Point) -> Result<Self> {
+        if !Arc::ptr_eq(device.logical(), point.timeline().device()) {
+            return Err(Error::DifferentDevices);
+        }
+        let event = Self::new(device);
+        let capture = Capture { point, queue: None, timestamp: None };
+        Ok(Self { capture: Mutex::new(Rank::Event, Some(capture)), ..event })
+    }
+
+    /// The device it belongs to.
+    #[must_use]
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    /// The point captured last, if any was.
+    #[must_use]
+    pub fn point(&self) -> Option<Point> {
+        if self.device.is_forked() {
+            return None; // In a forked process the lock may stay locked for ever.
+        }
+        self.capture().map(|capture| capture.point)
+    }
+
+    /// Captures what `stream` holds so far, in place of an earlier capture. Returns at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DifferentDevices`]; with timing, those of recording work.
+    pub fn record(&self, stream: &Stream) -> Result<()> {
+        if !Arc::ptr_eq(&self.device, stream.device()) {
+            return Err(Error::DifferentDevices);
+        }
+        stream.point()?; // Copies that go on beside come before the timestamp.
+        let timestamp = if self.timing { Some(Arc::new(Timestamp::new(&self.device)?)) } else { None };
+        if let Some(timestamp) = &timestamp {
+            timestamp.write(stream)?;
+        }
+        let capture = Capture { point: stream.point()?, queue: Some(stream.queue()), timestamp };
+        let former = self.capture.lock().replace(capture);
+        drop(former); // Without the lock.
+        Ok(())
+    }
+
+    /// Makes later work of `stream` start after the capture, on the device. Returns at once.
+    ///
+    /// # Errors
+    ///
+    /// Those of sending the captured work.
+    pub fn wait(&self, stream: &Stream) -> Result<()> {
+        self.device.check_process()?;
+        self.capture().map_or(Ok(()), |capture| stream.wait_for(&capture.point))
+    }
+
+    /// Whether the captured work is done, or nothing was ever captured. Never blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceLost`].
+    pub fn query(&self) -> Result<bool> {
+        self.device.check_process()?;
+        self.capture().map_or(Ok(true), |capture| capture.point.is_complete())
+    }
+
+    /// Blocks until the captured work is done; returns at once if nothing was captured.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Point::wait`].
+    pub fn synchronize(&self) -> Result<()> {
+        self.device.check_process()?;
+        self.capture().map_or(Ok(()), |capture| capture.point.wait(None))
+    }
+
+    /// The device's time from this event to `end`; zero if `end` came first. Does not wait.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TimingOff`], [`Error::NeverRecorded`], [`Error::NotReady`] if either is not complete,
+    /// [`Error::DifferentDevices`], [`Error::DifferentQueues`].
+    pub fn elapsed(&self, end: &Self) -> Result<Duration> {
+        if !Arc::ptr_eq(&self.device, &end.device) {
+            return Err(Error::DifferentDevices);
+        }
+        self.device.check_process()?;
+        if !self.shares_clock_with(end) {
+            return Err(Error::DifferentQueues);
+        }
+        let (from, to) = (self.ticks()?, end.ticks()?);
+        let family = &self.device.info().queue_families[self.device.plan().compute.family as usize];
+        let ticks = elapsed_ticks(from, to, family.timestamp_valid_bits);
+        let period = f64::from(self.device.info().limits.timestamp_period_ns);
+        #[expect(clippy::cast_precision_loss, reason = "2^53 ns is a hundred days; a timestamp's error is larger")]
+        Ok(Duration::from_secs_f64(ticks as f64 * period * 1e-9))
+    }
+
+    /// Vulkan promises one clock for a queue; a device whose timestamps can be calibrated has one for all its queues.
+    fn shares_clock_with(&self, other: &Self) -> bool {
+        let queue = |event: &Self| event.capture().and_then(|capture| capture.queue);
+        match (queue(self), queue(other)) {
+            (Some(a), Some(b)) => a == b || self.device.info().has_extension("VK_EXT_calibrated_timestamps"),
+            _ => true, // One was never recorded, or not on a stream, which is said elsewhere.
+        }
+    }
+
+    fn ticks(&self) -> Result<u64> {
+        if !self.timing {
+            return Err(Error::TimingOff);
+        }
+        let capture = self.capture().ok_or(Error::NeverRecorded)?;
+        if !capture.point.is_complete()? {
+            return Err(Error::NotReady);
+        }
+        capture.timestamp.ok_or(Error::TimingOff)?.read()
+    }
+
+    fn capture(&self) -> Option<Capture> {
+        self.capture.lock().clone()
+    }
+}
+
+/// Ticks between two timestamps of `valid_bits` bits, which may have wrapped once; 0 where the second came first.
+fn elapsed_ticks(from: u64, to: u64, valid_bits: u32) -> u64 {
+    let mask = if valid_bits >= 64 { u64::MAX } else { (1 << valid_bits) - 1 };
+    let ticks = to.wrapping_sub(from) & mask;
+    if ticks > mask / 2 { 0 } else { ticks }
+}
+
+impl Timestamp {
+    fn new(device: &Arc<Device>) -> Result<Self> {
+        let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(1);
+        // SAFETY: `info` is complete, and the queue has timestamps, as `with_timing` checked.
+        let raw = unsafe { device.raw().create_query_pool(&info, None) }.map_err(device.failed("vkCreateQueryPool"))?;
+        // SAFETY: just created; the batch that writes it keeps the timestamp until it is done.
+        Ok(Self { pool: unsafe { Owned::new(raw, device.logical()) } })
+    }
+
+    fn write(self: &Arc<Self>, stream: &Stream) -> Result<()> {
+        let (device, pool) = (self.pool.device().raw(), self.pool.raw());
+        let write = |recorder: &mut Recorder<'_>| {
+            recorder.label(Label::TIMESTAMP);
+            recorder.keep(Arc::clone(self) as _);
+            // SAFETY: the buffer is recording, and it now keeps the pool, of which no other command uses the query.
+            unsafe { device.cmd_reset_query_pool(recorder.commands(), pool, 0, 1) };
+            let stage = vk::PipelineStageFlags2::ALL_COMMANDS;
+            // SAFETY: as above; the query was reset just before.
+            unsafe { device.cmd_write_timestamp2(recorder.commands(), stage, pool, 0) };
+            Ok(())
+        };
+        // SAFETY: the commands touch no memory block, and the recorder keeps the pool.
+        unsafe { stream.record(&[], write) }
+    }
+
+    fn read(&self) -> Result<u64> {
+        self.pool.device().check_lost()?;
+        let mut ticks = [0_u64];
+        // SAFETY: one 64-bit result fits the array. `ticks` saw the point behind the write reached, so the device has reset
+        // and written the query; the pool is alive in `self`.
+        unsafe {
+            self.pool.device().raw().get_query_pool_results(
+                self.pool.raw(),
+                0,
+                &mut ticks,
+                vk::QueryResultFlags::TYPE_64,
+            )
+        }
+        .map_err(|code| match code {
+            vk::Result::NOT_READY => Error::NotReady,
+            code => self.pool.device().failed("vkGetQueryPoolResults")(code),
+        })?;
+        Ok(ticks[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_wrap_and_never_run_backwards() {
+        // From, to, valid bits, ticks.
+        let cases = [
+            (10, 15, 64, 5),          // Plain.
+            (15, 10, 64, 0),          // The second came first.
+            (u64::MAX - 1, 3, 64, 5), // Wrapped at 64 bits.
+            (0xffff_fffe, 3, 32, 5),  // Wrapped at 32 bits.
+            (3, 0xffff_fffe, 32, 0),  // The second came first, at 32 bits.
+            (7, 7, 36, 0),            // No time at all.
+        ];
+        for (from, to, bits, expected) in cases {
+            assert_eq!(elapsed_ticks(from, to, bits), expected, "{from} to {to} of {bits} bits");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! A future for a point in a stream's work, for any runtime.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use crate::device::Device;
+use crate::error::Result;
+use crate::lock::{Mutex, Rank, assert_none_held};
+use crate::tracker::Point;
+
+/// Ready when the device has passed a point, with the error that kept it from doing so if there was one.
+///
+/// The device's waiting thread wakes whoever polled last. Dropping it costs nothing and cancels nothing.
+pub struct Done {
+    device: Arc<Device>,
+    point: Point,
+    waiting: Option<Arc<Mutex<Waiting>>>, // There once polled before the point was reached.
+}
+
+#[derive(Default)]
+struct Waiting {
+    outcome: Option<Result<()>>,
+    waker: Option<Waker>,
+}
+
+impl Done {
+    pub(super) fn new(device: &Arc<Device>, point: Point) -> Self {
+        Self { device: Arc::clone(device), point, waiting: None }
+    }
+
+    /// The point it waits for.
+    #[must_use]
+    pub fn point(&self) -> &Point {
+        &self.point
+    }
+
+    fn register(&mut self, waker: &Waker) -> Result<()> {
+        let waiting = Waiting { outcome: None, waker: Some(waker.clone()) };
+        let waiting = Arc::new(Mutex::new(Rank::Future, waiting));
+        self.waiting = Some(Arc::clone(&waiting));
+        let callback = move |outcome| {
+            let waker = {
+                let mut waiting = waiting.lock();
+                waiting.outcome = Some(outcome);
+                waiting.waker.take()
+            };
+            if let Some(waker) = waker {
+                assert_none_held("a waker");
+                waker.wake(); // Outside the lock: it may poll at once.
+            }
+        };
+        self.device.add_callback(self.point.clone(), callback)
+    }
+}
+
+impl Future for Done {
+    type Output = Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.point.is_complete() {
+            Ok(true) => return Poll::Ready(Ok(())),
+            Ok(false) => {}
+            Err(error) => return Poll::Ready(Err(error)),
+        }
+        let Some(waiting) = &self.waiting else {
+            return match self.register(context.waker()) {
+                Ok(()) => Poll::Pending,
+                Err(error) => Poll::Ready(Err(error)),
+            };
+        };
+        // Cloning and dropping a waker run code of the program's async runtime, so neither is done under the lock.
+        let waker = context.waker().clone();
+        let mut locked = waiting.lock();
+        if let Some(outcome) = locked.outcome.clone() {
+            return Poll::Ready(outcome);
+        }
+        let former = locked.waker.replace(waker);
+        drop(locked);
+        drop(former);
+        Poll::Pending
+    }
+}
+
+impl fmt::Debug for Done {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Done").field("point", &self.point).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,149 @@
+//! CUDA's legacy ordering: the streams that wait for the legacy default stream, and for which it waits.
+//!
+//! Work on the legacy stream starts after all earlier work of the device's blocking streams, and later work of a blocking
+//! stream starts after it. All of it is waiting on the device. Ordinary streams take no part and pay one branch; a blocking
+//! stream pays two relaxed loads an operation unless the legacy stream has worked since. `mod.rs` calls in here
+//! before and after each operation; who holds the legacy stream is `default_streams.rs`' concern.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use super::{Shared, Stream};
+use crate::device::Device;
+use crate::error::Result;
+use crate::lock::{Mutex, MutexGuard, Rank};
+use crate::tracker::Point;
+
+/// What part a stream takes in the legacy ordering.
+#[derive(Debug)]
+pub(super) enum Part {
+    /// None.
+    Ordinary,
+    /// It waits for the legacy stream and is waited for.
+    Blocking(Arc<LegacyOrder>, Seen),
+    /// It is the legacy stream.
+    Legacy(Arc<LegacyOrder>),
+}
+
+/// How far each side has waited for the other.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Operations of the legacy stream that the blocking stream starts after.
+    legacy: AtomicU64,
+    /// The newest batch of the blocking stream that the legacy stream starts after.
+    blocking: AtomicU64,
+}
+
+/// A device's streams that take part.
+#[derive(Debug)]
+pub(super) struct LegacyOrder {
+    /// Operations that the legacy stream has recorded. Raised after each, so that whoever sees it finds them all.
+    n_legacy: AtomicU64,
+    streams: Mutex<LegacyStreams>,
+}
+
+#[derive(Debug, Default)]
+struct LegacyStreams {
+    blocking: Vec<Weak<Shared>>,
+    legacy: Weak<Shared>,
+}
+
+impl Stream {
+    /// Creates a stream that takes part in CUDA's legacy ordering: it waits for earlier work of the legacy default stream
+    /// ([`DefaultStreams::legacy`](crate::DefaultStreams::legacy)), which waits for earlier work of this one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Stream::new`].
+    pub fn blocking(device: &Arc<Device>) -> Result<Self> {
+        let order = device.extension::<LegacyOrder>();
+        let stream = Self::with_part(device, Part::Blocking(Arc::clone(&order), Seen::default()))?;
+        let mut streams = order.streams();
+        streams.blocking.retain(|stream| stream.strong_count() > 0);
+        streams.blocking.push(Arc::downgrade(&stream.shared));
+        drop(streams);
+        Ok(stream)
+    }
+
+    /// Creates the legacy stream. There is one at a time.
+    pub(super) fn legacy(device: &Arc<Device>) -> Result<Self> {
+        let order = device.extension::<LegacyOrder>();
+        let stream = Self::with_part(device, Part::Legacy(Arc::clone(&order)))?;
+        order.streams().legacy = Arc::downgrade(&stream.shared);
+        Ok(stream)
+    }
+
+    /// Makes what the stream records next start after what the legacy ordering puts before it.
+    #[inline]
+    pub(super) fn join_legacy(&self) -> Result<()> {
+        match &self.shared.part {
+            Part::Ordinary => Ok(()),
+            Part::Blocking(order, seen) => {
+                self.device().check_lost()?; // Before any lock is taken.
+                // Concurrent recording is unordered, so relaxed loads suffice.
+                if seen.legacy.load(Ordering::Relaxed) == order.n_legacy.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+                order.wait_for_legacy(self, seen)
+            }
+            Part::Legacy(order) => {
+                self.device().check_lost()?; // Before any lock is taken.
+                order.wait_for_blocking(self)
+            }
+        }
+    }
+
+    /// Notes that the stream has recorded an operation, perhaps in part, if it is the legacy stream.
+    #[inline]
+    pub(super) fn note_legacy(&self) {
+        if let Part::Legacy(order) = &self.shared.part {
+            order.n_legacy.fetch_add(1, Ordering::Release);
+        }
+    }
+}
+
+impl Default for LegacyOrder {
+    fn default() -> Self {
+        Self { n_legacy: AtomicU64::new(0), streams: Mutex::new(Rank::LegacyStreams, LegacyStreams::default()) }
+    }
+}
+
+impl LegacyOrder {
+    /// The points that end everything recorded so far on the blocking streams.
+    pub(super) fn blocking_points(&self) -> impl Iterator<Item = Point> {
+        self.blocking().into_iter().flat_map(|stream| stream.own_points())
+    }
+
+    fn wait_for_legacy(&self, stream: &Stream, seen: &Seen) -> Result<()> {
+        // Read before the point is taken, which so contains all that was counted.
+        let n_legacy = self.n_legacy.load(Ordering::Acquire);
+        let legacy = self.streams().legacy.upgrade().map(|shared| Stream { shared });
+        // A legacy stream that is gone has waited for its work.
+        if let Some(legacy) = legacy {
+            stream.start_after(&legacy.joined_point()?)?;
+        }
+        seen.legacy.fetch_max(n_legacy, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn wait_for_blocking(&self, legacy: &Stream) -> Result<()> {
+        for stream in self.blocking() {
+            let Part::Blocking(_, seen) = &stream.shared.part else { continue };
+            let point = stream.joined_point()?;
+            // Waiting again for what is waited for already would end the legacy stream's batch each time.
+            if seen.blocking.load(Ordering::Acquire) < point.value() {
+                legacy.start_after(&point)?;
+                seen.blocking.fetch_max(point.value(), Ordering::AcqRel);
+            }
+        }
+        Ok(())
+    }
+
+    fn blocking(&self) -> Vec<Stream> {
+        self.streams().blocking.iter().filter_map(|shared| Some(Stream { shared: shared.upgrade()? })).collect()
+    }
+
+    fn streams(&self) -> MutexGuard<'_, LegacyStreams> {
+        self.streams.lock()
+    }
+}

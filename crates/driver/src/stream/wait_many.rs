@@ -1,0 +1,70 @@
+//! Waiting for several events at once, on the host.
+//!
+//! Each takes the events' captures of this moment; recording one again meanwhile changes nothing. Single events are
+//! waited for in `event.rs`, timelines in `vulkan/timeline.rs`.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Event;
+use crate::error::{Error, Result};
+use crate::tracker::Point;
+use crate::vulkan;
+
+impl Event {
+    /// Blocks until one of the events is complete, and returns its position; the first one's if several are.
+    ///
+    /// An event that was never recorded is complete.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoEvents`] for an empty list, [`Error::DifferentDevices`]; [`Error::Timeout`] when `timeout` has passed
+    /// (without one the wait has no bound); those of sending the captured work.
+    pub fn wait_any(events: &[&Self], timeout: Option<Duration>) -> Result<usize> {
+        let captures = captures(events)?;
+        events.iter().try_for_each(|event| event.device().check_lost())?;
+        captures.iter().flatten().try_for_each(Point::flush)?;
+        let begun = Instant::now();
+        let waits: Vec<_> = captures.iter().flatten().map(|p| (Arc::clone(p.timeline()), p.value())).collect();
+        loop {
+            for (position, capture) in captures.iter().enumerate() {
+                if capture.as_ref().map_or(Ok(true), Point::is_complete)? {
+                    return Ok(position);
+                }
+            }
+            vulkan::wait_any(&waits, timeout.map(|limit| limit.saturating_sub(begun.elapsed())))
+                .map_err(|error| error.since(begun))?;
+        }
+    }
+
+    /// Blocks until all of the events are complete; returns at once if none is given or recorded.
+    ///
+    /// # Errors
+    ///
+    /// As [`Event::wait_any`], but an empty list is complete.
+    pub fn wait_all(events: &[&Self], timeout: Option<Duration>) -> Result<()> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let captures = captures(events)?;
+        // All are sent before the first is waited for: their times overlap.
+        captures.iter().flatten().try_for_each(Point::flush)?;
+        let begun = Instant::now();
+        for point in captures.iter().flatten() {
+            point
+                .wait(timeout.map(|limit| limit.saturating_sub(begun.elapsed())))
+                .map_err(|error| error.since(begun))?;
+        }
+        Ok(())
+    }
+}
+
+fn captures(events: &[&Event]) -> Result<Vec<Option<Point>>> {
+    let Some((first, others)) = events.split_first() else { return Err(Error::NoEvents) };
+    // The driver waits for semaphores of one device at a time.
+    if others.iter().any(|event| !Arc::ptr_eq(event.device(), first.device())) {
+        return Err(Error::DifferentDevices);
+    }
+    first.device().check_process()?;
+    Ok(events.iter().map(|event| event.point()).collect())
+}

@@ -1,0 +1,363 @@
+//! Mutexes with ranks. A thread takes them in the order of [`Rank`] alone, so no two threads wait for each other.
+//!
+//! The table of ranks is the order of all locks of the workspace, outermost first. Builds with `debug_assertions` panic
+//! at the first lock that is taken out of order, and where code of the program is called under a lock; others carry
+//! neither ranks nor checks. A lock that a panic left is taken as it is: each place says why its data is whole.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::{self, PoisonError, TryLockError};
+use std::time::Duration;
+
+// With the locks, so that a model can replace all of them.
+pub(crate) use std::sync::atomic::AtomicBool;
+
+macro_rules! ranks {
+    ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
+        /// What a mutex guards. While a thread holds one, it takes only those further down.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Rank {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        #[cfg(debug_assertions)]
+        const RANKS: &[Rank] = &[$(Rank::$name,)+];
+    };
+}
+
+ranks! {
+    /// The names of memory managers.
+    ManagerNames,
+    /// The building of one kernel: those who want the same kernel wait.
+    KernelBuild,
+    /// The kernels of a device.
+    KernelCache,
+    /// The variants of a kernel.
+    KernelVariants,
+    /// How full the kernel cache on disk is.
+    KernelDisk,
+    /// The copying kernels of a context.
+    CopyKernels,
+    /// The values of a constant and its blocks.
+    Constant,
+    /// The block of a memory object.
+    MemoryObject,
+    /// Held by the one thread of a host copy that sends work.
+    CopyTurn,
+    /// The chunks of a host copy that no thread has taken yet.
+    CopyProgress,
+    /// The set of default streams of a device.
+    DefaultStreamSet,
+    /// The streams of such a set.
+    DefaultStreams,
+    /// What was recorded for a graph.
+    Graph,
+    /// What an event captured.
+    Event,
+    /// The streams that take part in the legacy order.
+    LegacyStreams,
+    /// Held by the waiting thread while it holds lanes.
+    WaiterLanes,
+    /// The open batch of a lane and those in flight. No thread holds two.
+    Lane,
+    /// A pool that takes more memory from the driver.
+    PoolGrowth,
+    /// The chunks of a pool.
+    PoolChunks,
+    /// The free ranges that a pool keeps for a thread.
+    PoolThreadCache,
+    /// The frames of an arena.
+    ArenaFrames,
+    /// What the plain manager has given out.
+    PassthroughLive,
+    /// The counts of a statistics adaptor.
+    Statistics,
+    /// What a tracking adaptor has seen.
+    Tracking,
+    /// The writer of a logging adaptor.
+    Log,
+    /// The staging memory of an allocator.
+    Staging,
+    /// Memory that was dropped and may still be in use.
+    CleanupQueue,
+    /// Pages of the program that are imported.
+    ImportedPages,
+    /// A number that is asked of the driver at most so often.
+    HeapBudgets,
+    /// The driver's memory, cut into chunks.
+    Chunks,
+    /// The list of a device's queues.
+    QueueList,
+    /// A queue.
+    Queue,
+    /// The newest submission to a queue.
+    QueueNewest,
+    /// What the waiting thread is to do.
+    Waiter,
+    /// The hazard table of a device, and the bytes that the host holds.
+    Tracker,
+    /// What a future waits for.
+    Future,
+    /// The recording that is in progress on a device.
+    TraceSlot,
+    /// What was recorded.
+    Trace,
+    /// What the rooms above a device keep for each device.
+    DeviceExtensions,
+    /// The spare semaphores of a device.
+    Semaphores,
+    /// The names of a device's kernels.
+    Labels,
+    /// The messages of the validation layer, which may come in any call of Vulkan.
+    Messages,
+}
+
+/// A mutex with a rank.
+pub struct Mutex<T> {
+    #[cfg(debug_assertions)]
+    rank: Rank,
+    inner: sync::Mutex<T>,
+}
+
+/// A locked [`Mutex`].
+#[derive(Debug)]
+#[must_use = "the lock is given back when the guard is dropped"]
+pub struct MutexGuard<'a, T> {
+    inner: sync::MutexGuard<'a, T>,
+    held: Held, // Behind the guard: it ends later.
+}
+
+impl<T> Mutex<T> {
+    /// Makes one that nobody holds.
+    pub const fn new(rank: Rank, value: T) -> Self {
+        let _ = rank;
+        Self {
+            #[cfg(debug_assertions)]
+            rank,
+            inner: sync::Mutex::new(value),
+        }
+    }
+
+    /// Blocks until no other thread holds it.
+    #[inline]
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        let held = self.held();
+        MutexGuard { inner: self.inner.lock().unwrap_or_else(PoisonError::into_inner), held }
+    }
+
+    /// Takes it if no other thread holds it.
+    #[inline]
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        let held = self.held();
+        match self.inner.try_lock() {
+            Ok(inner) => Some(MutexGuard { inner, held }),
+            Err(TryLockError::Poisoned(poisoned)) => Some(MutexGuard { inner: poisoned.into_inner(), held }),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// The data, through an exclusive reference: no lock is needed.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.inner.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The data, without the mutex.
+    pub fn into_inner(self) -> T {
+        self.inner.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[inline]
+    fn held(&self) -> Held {
+        #[cfg(debug_assertions)]
+        return Held::new(self.rank);
+        #[cfg(not(debug_assertions))]
+        Held()
+    }
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.inner
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.inner
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+/// A condition variable for [`Mutex`]. A thread that waits keeps the rank, and takes nothing meanwhile.
+#[derive(Debug, Default)]
+pub struct Condvar {
+    inner: sync::Condvar,
+}
+
+impl Condvar {
+    /// Gives the lock back, blocks until notified, and takes it again.
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        let MutexGuard { inner, held } = guard;
+        MutexGuard { inner: self.inner.wait(inner).unwrap_or_else(PoisonError::into_inner), held }
+    }
+
+    /// As [`Condvar::wait`], for `timeout` at most.
+    pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: Duration) -> MutexGuard<'a, T> {
+        let MutexGuard { inner, held } = guard;
+        let (inner, _) = self.inner.wait_timeout(inner, timeout).unwrap_or_else(PoisonError::into_inner);
+        MutexGuard { inner, held }
+    }
+
+    /// Wakes all who wait.
+    pub fn notify_all(&self) {
+        self.inner.notify_all();
+    }
+}
+
+/// Panics, in builds with `debug_assertions`, if this thread holds a lock: `code` of the program is called next.
+#[inline]
+pub fn assert_none_held(code: &str) {
+    let _ = code;
+    #[cfg(debug_assertions)]
+    if let Some(held) = Held::innermost() {
+        panic!("{code} is called under the lock `{held:?}`");
+    }
+}
+
+/// That this thread holds a lock, or is about to. Of no size where nothing is checked.
+#[derive(Debug)]
+struct Held(#[cfg(debug_assertions)] Rank);
+
+#[cfg(debug_assertions)]
+thread_local! {
+    /// A bit for each rank that this thread holds.
+    static HELD: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+#[cfg(debug_assertions)]
+impl Held {
+    fn new(rank: Rank) -> Self {
+        if let Some(innermost) = Self::innermost().filter(|innermost| *innermost >= rank) {
+            panic!("the lock `{rank:?}` is taken under the lock `{innermost:?}`, and the table of ranks has it first");
+        }
+        HELD.set(HELD.get() | 1 << rank as u32);
+        Self(rank)
+    }
+
+    /// Of the locks that this thread holds, the one that is last in the table.
+    fn innermost() -> Option<Rank> {
+        HELD.get().checked_ilog2().map(|bit| RANKS[bit as usize])
+    }
+}
+
+#[cfg(debug_assertions)]
+impl Drop for Held {
+    fn drop(&mut self) {
+        HELD.set(HELD.get() & !(1 << self.0 as u32));
+    }
+}
+
+#[cfg(all(test, debug_assertions))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn the_map_lists_the_ranks_in_their_order() {
+        let map: Vec<_> = include_str!("../../../../ARCHITECTURE.md").split_whitespace().collect();
+        let order: Vec<_> = RANKS.iter().map(|rank| format!("`{rank:?}`")).collect();
+        assert!(map.join(" ").contains(&order.join(" → ")), "{}", order.join(" → "));
+        assert!(RANKS.len() <= 64, "each has a bit");
+    }
+
+    fn panics(work: impl FnOnce()) -> String {
+        let payload = catch_unwind(AssertUnwindSafe(work)).expect_err("it breaks the order");
+        *payload.downcast::<String>().expect("the panic has a text")
+    }
+
+    #[test]
+    fn a_lock_out_of_order_is_named_with_the_one_that_is_held() {
+        let (lane, tracker) = (Mutex::new(Rank::Lane, 1), Mutex::new(Rank::Tracker, 2));
+        assert_eq!(*lane.lock() + *tracker.lock(), 3);
+        let held = tracker.lock();
+        let text = panics(|| drop(lane.lock()));
+        assert_eq!(text, "the lock `Lane` is taken under the lock `Tracker`, and the table of ranks has it first");
+        assert!(panics(|| drop(lane.try_lock())).contains("`Lane`"), "a lock that is only tried for counts too");
+        drop(held);
+        drop(lane.lock()); // What was refused left nothing behind.
+    }
+
+    #[test]
+    fn no_thread_holds_two_of_a_rank() {
+        let (first, second) = (Mutex::new(Rank::Lane, ()), Mutex::new(Rank::Lane, ()));
+        let held = first.lock();
+        assert!(panics(|| drop(second.lock())).contains("`Lane` is taken under the lock `Lane`"));
+        drop(held);
+        drop(second.lock());
+    }
+
+    #[test]
+    fn guards_end_in_any_order() {
+        let (lane, queue, tracker) =
+            (Mutex::new(Rank::Lane, ()), Mutex::new(Rank::Queue, ()), Mutex::new(Rank::Tracker, ()));
+        let (outer, inner) = (lane.lock(), tracker.lock());
+        drop(outer);
+        assert!(panics(|| drop(queue.lock())).contains("`Tracker`"));
+        drop(inner);
+        drop((lane.lock(), queue.lock()));
+    }
+
+    #[test]
+    fn code_of_the_program_runs_under_no_lock() {
+        let tracker = Mutex::new(Rank::Tracker, ());
+        assert_none_held("a callback");
+        let held = tracker.lock();
+        assert_eq!(panics(|| assert_none_held("a callback")), "a callback is called under the lock `Tracker`");
+        thread::scope(|scope| drop(scope.spawn(|| assert_none_held("a callback of another thread"))));
+        drop(held);
+        assert_none_held("a callback");
+    }
+
+    #[test]
+    fn a_thread_that_waits_has_the_lock_again() {
+        let shared = Arc::new((Mutex::new(Rank::Waiter, false), Condvar::default()));
+        let theirs = Arc::clone(&shared);
+        let other = thread::spawn(move || {
+            *theirs.0.lock() = true;
+            theirs.1.notify_all();
+        });
+        let mut is_set = shared.0.lock();
+        while !*is_set {
+            is_set = shared.1.wait(is_set);
+        }
+        assert!(panics(|| assert_none_held("a callback")).contains("`Waiter`"));
+        is_set = shared.1.wait_timeout(is_set, Duration::from_millis(1));
+        drop(is_set);
+        assert_none_held("a callback");
+        other.join().unwrap();
+    }
+
+    #[test]
+    fn what_a_panic_left_is_taken_as_it_is() {
+        let mutex = Mutex::new(Rank::Lane, 1);
+        panics(|| {
+            *mutex.lock() = 2;
+            panic!("{}", "in the middle");
+        });
+        assert_none_held("a callback");
+        assert_eq!(*mutex.lock(), 2);
+        assert_eq!(*mutex.try_lock().unwrap(), 2);
+    }
+}

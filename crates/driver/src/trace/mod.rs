@@ -1,0 +1,205 @@
+//! What the host and the device did, in time: the data of a recording, the device's clock, and the file written from them.
+//!
+//! While no recording is on, each place that could add to one costs one relaxed load. Who starts and ends a recording is
+//! `device/trace.rs`; `lane/timestamps.rs` puts timestamps into batches. Here `clock.rs` relates the device's time to the
+//! host's, `rows.rs` lays overlapping work out, and `chrome.rs` writes. Read them in this order. The room uses no queue,
+//! and of a device only its description and its clock.
+
+mod chrome;
+mod clock;
+mod rows;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::mem;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, ThreadId};
+
+pub(crate) use self::chrome::write;
+pub(crate) use self::clock::{Calibration, now_ns};
+use crate::error::{Error, Result};
+use crate::lock::{Mutex, MutexGuard, Rank};
+
+/// Where a device keeps the recording that is on.
+#[derive(Debug)]
+pub(crate) struct TraceSlot {
+    is_on: AtomicBool, // Read at every place that could record, so outside the lock.
+    recording: Mutex<Option<Arc<TraceRecording>>>,
+}
+
+impl Default for TraceSlot {
+    fn default() -> Self {
+        Self { is_on: AtomicBool::new(false), recording: Mutex::new(Rank::TraceSlot, None) }
+    }
+}
+
+impl TraceSlot {
+    /// The recording, if one is on.
+    pub(crate) fn recording(&self) -> Option<Arc<TraceRecording>> {
+        if self.is_on.load(Ordering::Relaxed) { self.slot().clone() } else { None }
+    }
+
+    /// Times the host until the guard is dropped. `batch` is the one it is about.
+    #[must_use = "the guard's end is the span's end"]
+    pub(crate) fn span(&self, name: &'static str, batch: Option<BatchId>) -> Option<SpanGuard> {
+        self.recording().map(|recording| SpanGuard { recording, name, batch, begin_ns: now_ns() })
+    }
+
+    pub(crate) fn put(&self, recording: &Arc<TraceRecording>) -> Result<()> {
+        let mut slot = self.slot();
+        if slot.is_some() {
+            return Err(Error::AlreadyTraced);
+        }
+        *slot = Some(Arc::clone(recording));
+        self.is_on.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    pub(crate) fn take(&self) {
+        self.is_on.store(false, Ordering::Relaxed);
+        let recording = self.slot().take();
+        drop(recording); // Without the lock.
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<Arc<TraceRecording>>> {
+        self.recording.lock()
+    }
+}
+
+/// A batch of a device, for ever: semaphores are used again, and go on from where they stood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct BatchId {
+    timeline: u64,
+    value: u64,
+}
+
+impl BatchId {
+    /// The batch at whose end the semaphore of that number reaches `value`.
+    pub(crate) fn new(timeline: u64, value: u64) -> Self {
+        Self { timeline, value }
+    }
+}
+
+/// What has been recorded so far.
+pub(crate) struct TraceRecording {
+    started_ns: u64,
+    host: Mutex<HostSpans>,
+    batches: Mutex<Vec<TracedBatch>>,
+    calibration: Mutex<Calibration>,
+    /// Batches whose timestamps could not be taken or read.
+    n_lost: AtomicU64,
+}
+
+#[derive(Default)]
+struct HostSpans {
+    spans: Vec<HostSpan>,
+    threads: HashMap<ThreadId, String>,
+}
+
+/// Something a host thread did.
+struct HostSpan {
+    thread: ThreadId,
+    name: &'static str,
+    batch: Option<BatchId>,
+    begin_ns: u64,
+    end_ns: u64,
+}
+
+impl TraceRecording {
+    pub(crate) fn new(mut calibration: Calibration) -> Self {
+        calibration.sample();
+        Self {
+            calibration: Mutex::new(Rank::Trace, calibration),
+            started_ns: now_ns(),
+            host: Mutex::new(Rank::Trace, HostSpans::default()),
+            batches: Mutex::new(Rank::Trace, Vec::new()),
+            n_lost: AtomicU64::new(0),
+        }
+    }
+
+    /// Relates the clocks once more.
+    pub(crate) fn calibrate(&self) {
+        lock(&self.calibration).sample();
+    }
+
+    fn push_span(&self, span: HostSpan) {
+        let mut host = lock(&self.host);
+        host.threads
+            .entry(span.thread)
+            .or_insert_with(|| thread::current().name().map_or_else(|| format!("{:?}", span.thread), str::to_owned));
+        host.spans.push(span);
+    }
+
+    pub(crate) fn push_batch(&self, done: TracedBatch) {
+        lock(&self.batches).push(done);
+        lock(&self.calibration).sample_if_old();
+    }
+
+    pub(crate) fn lost(&self, error: &Error) {
+        tracing::warn!(%error, "a batch is left out of the trace");
+        self.n_lost.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What was recorded, taken out: host spans with their threads' names, and batches in the order they were sent.
+    fn take(&self) -> (HostSpans, Vec<TracedBatch>) {
+        let mut batches = mem::take(&mut *lock(&self.batches));
+        batches.sort_by_key(|batch| batch.submitted_ns);
+        (mem::take(&mut *lock(&self.host)), batches)
+    }
+}
+
+impl fmt::Debug for TraceRecording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TraceRecording").field("started_ns", &self.started_ns).finish_non_exhaustive()
+    }
+}
+
+/// A batch as the trace shows it.
+#[derive(Debug)]
+pub(crate) struct TracedBatch {
+    pub(crate) id: BatchId,
+    pub(crate) queue: usize,
+    pub(crate) family: u32,
+    /// The host's time when it began to send the batch.
+    pub(crate) submitted_ns: u64,
+    /// When the host found it done, which may be much later than it was.
+    pub(crate) seen_ns: u64,
+    pub(crate) ops: Vec<TracedOperation>,
+}
+
+/// An operation: what it is called, and the device's time before and after it.
+#[derive(Debug)]
+pub(crate) struct TracedOperation {
+    pub(crate) name: String,
+    pub(crate) kind: &'static str,
+    /// Nothing on a queue that has no timestamps.
+    pub(crate) ticks: Option<[u64; 2]>,
+}
+
+/// A host span that ends when this is dropped.
+pub(crate) struct SpanGuard {
+    recording: Arc<TraceRecording>,
+    name: &'static str,
+    batch: Option<BatchId>,
+    pub(crate) begin_ns: u64,
+}
+
+impl SpanGuard {
+    /// Ends the span under another name: it was not what it was begun as.
+    pub(crate) fn rename(mut self, name: &'static str) {
+        self.name = name;
+    }
+}
+
+impl Drop for SpanGuard {
+    fn drop(&mut self) {
+        let (name, batch, begin_ns) = (self.name, self.batch, self.begin_ns);
+        let span = HostSpan { thread: thread::current().id(), name, batch, begin_ns, end_ns: now_ns() };
+        self.recording.push_span(span);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock() // For a push or a take, which a panic cannot halve.
+}

@@ -1,0 +1,198 @@
+//! Holds: bytes of a block that the host reads or writes in place, and that the device keeps off meanwhile.
+//!
+//! The tracker knows the holds beside the uses, so taking one and recording an operation are each one step under
+//! the tracker's lock: neither slips in between the other's question and its answer. A hold is state in the tracker, not a
+//! promise of its guard: a guard that is leaked keeps the device off until the block is retired.
+//!
+//! [`Holds`] is pure; [`Term`] says which accesses wait and which are refused; how threads wait is in `gate.rs`.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::{Point, Tracker, TrackerState};
+use crate::error::{Error, Result};
+use crate::hazard::{Access, BlockId, Mode};
+
+/// How long a hold may last, and so what becomes of those that it is in the way of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Term {
+    /// For the length of a copy: they wait.
+    Brief,
+    /// For as long as the caller likes: they are refused.
+    Lasting,
+}
+
+/// Bytes of a block that belong to the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct HeldRange {
+    id: u64,
+    block: BlockId,
+    range: Range<u64>,
+    mode: Mode,
+    term: Term,
+}
+
+/// The holds of one device.
+#[derive(Debug, Default)]
+pub(crate) struct Holds {
+    held: Vec<HeldRange>,
+    n_made: u64,
+}
+
+impl Holds {
+    /// Whether there are none, as nearly always.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Whether one that ends soon is in the way of an operation with these accesses.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::HeldByHost`] if one that need not end soon is.
+    pub(crate) fn are_in_the_way(&self, accesses: &[Access]) -> Result<bool> {
+        let mut is_any = false;
+        for access in accesses {
+            is_any |= self.is_in_the_way(access.block, &access.range, access.mode)?;
+        }
+        Ok(is_any)
+    }
+
+    fn is_in_the_way(&self, block: BlockId, range: &Range<u64>, mode: Mode) -> Result<bool> {
+        let mut is_any = false;
+        for held in &self.held {
+            let shares = held.block == block && held.range.start < range.end && range.start < held.range.end;
+            if !shares || (held.mode == Mode::Read && mode == Mode::Read) {
+                continue;
+            }
+            if held.term == Term::Lasting {
+                return Err(Error::HeldByHost { range: held.range.clone(), mode: held.mode });
+            }
+            is_any = true;
+        }
+        Ok(is_any)
+    }
+
+    /// Adds a hold that nothing is in the way of, and names it.
+    fn add(&mut self, block: BlockId, range: Range<u64>, mode: Mode, term: Term) -> u64 {
+        self.n_made += 1;
+        self.held.push(HeldRange { id: self.n_made, block, range, mode, term });
+        self.n_made
+    }
+
+    /// Ends a hold. One whose block was retired is over already.
+    fn end(&mut self, id: u64) {
+        self.held.retain(|held| held.id != id);
+    }
+
+    /// Ends the holds of a block that is no more.
+    pub(crate) fn retire(&mut self, block: BlockId) {
+        if !self.held.is_empty() {
+            self.held.retain(|held| held.block != block);
+        }
+    }
+}
+
+/// Bytes that belong to the host until this is dropped. Leaked, it lasts until the block is retired.
+#[derive(Debug)]
+#[must_use = "the bytes belong to the host only while this lives"]
+pub struct HostHold<'a> {
+    tracker: &'a Tracker,
+    id: u64,
+}
+
+impl Drop for HostHold<'_> {
+    fn drop(&mut self) {
+        if self.tracker.origin.is_elsewhere() {
+            return; // In a forked process the lock may stay locked for ever.
+        }
+        self.tracker.host_access.end(&self.tracker.state, |state| state.holds.end(self.id));
+    }
+}
+
+impl Tracker {
+    /// Takes the bytes `range` of a block for the host, and names the points to wait for before it touches them. Blocks
+    /// only for brief holds of other threads.
+    pub(crate) fn hold(
+        &self,
+        block: BlockId,
+        range: Range<u64>,
+        mode: Mode,
+        term: Term,
+    ) -> Result<(HostHold<'_>, SmallVec<[Point; 2]>)> {
+        let is_held = |state: &TrackerState| state.holds.is_in_the_way(block, &range, mode);
+        let mut state = self.host_access.pass(&self.state, is_held)?;
+        let points = state.uses(block, range.clone(), mode);
+        let id = state.holds.add(block, range, mode, term);
+        drop(state);
+        Ok((HostHold { tracker: self, id }, points))
+    }
+
+    /// Blocks until no brief hold is in the way of these accesses.
+    pub(crate) fn wait_for_holds(&self, accesses: &[Access]) -> Result<()> {
+        let are_held = |state: &TrackerState| state.holds.are_in_the_way(accesses);
+        self.host_access.pass(&self.state, are_held).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice;
+
+    use super::*;
+    use crate::hazard::{HazardTable, Stage};
+
+    #[derive(Debug, PartialEq)]
+    enum Answer {
+        Free,
+        Wait,
+        Refused,
+    }
+
+    #[test]
+    fn writes_exclude_each_other_and_reads_do_not() {
+        use Answer::{Free, Refused, Wait};
+        let mut table = HazardTable::new();
+        let (block, other) = (table.add_block(), table.add_block());
+        // HeldRange mode and term, then block, bytes and mode of the access, and what becomes of it.
+        let cases = [
+            (Mode::Read, Term::Lasting, block, 0..100, Mode::Read, Free),
+            (Mode::Read, Term::Lasting, block, 0..100, Mode::Write, Refused),
+            (Mode::Write, Term::Lasting, block, 0..100, Mode::Read, Refused),
+            (Mode::Write, Term::Lasting, block, 0..100, Mode::Write, Refused),
+            (Mode::Write, Term::Brief, block, 0..100, Mode::Read, Wait),
+            (Mode::Read, Term::Brief, block, 0..100, Mode::Write, Wait),
+            (Mode::Write, Term::Lasting, other, 0..100, Mode::Write, Free), // Another block.
+            (Mode::Write, Term::Lasting, block, 0..10, Mode::Write, Free),  // Up to the held bytes.
+            (Mode::Write, Term::Lasting, block, 20..u64::MAX, Mode::Write, Free), // From their end on.
+            (Mode::Write, Term::Lasting, block, 19..u64::MAX, Mode::Write, Refused), // The last of them.
+            (Mode::Write, Term::Lasting, block, 15..15, Mode::Write, Refused), // Nothing, but in their midst.
+        ];
+        for (held, term, block_of, range, mode, expected) in cases {
+            let mut holds = Holds::default();
+            let id = holds.add(block, 10..20, held, term);
+            let access = Access { block: block_of, range: range.clone(), mode, stage: Stage::Compute, ordered: false };
+            let answer = match holds.are_in_the_way(slice::from_ref(&access)) {
+                Ok(false) => Free,
+                Ok(true) => Wait,
+                Err(_) => Refused,
+            };
+            assert_eq!(answer, expected, "{held:?} {term:?}, {range:?} {mode:?}");
+            holds.end(id);
+            assert!(holds.is_empty() && !holds.are_in_the_way(&[access]).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_retired_block_takes_its_holds_along() {
+        let mut table = HazardTable::new();
+        let (block, other) = (table.add_block(), table.add_block());
+        let mut holds = Holds::default();
+        let leaked = holds.add(block, 0..1, Mode::Write, Term::Lasting);
+        let kept = holds.add(other, 0..1, Mode::Write, Term::Lasting);
+        holds.retire(block);
+        holds.end(leaked); // The guard of a block that is gone.
+        assert_eq!(holds.held.iter().map(|held| held.id).collect::<Vec<_>>(), [kept]);
+    }
+}

@@ -1,0 +1,171 @@
+//! What the device has still to do: points in the work of streams, who used which memory last, which bytes the host
+//! accesses, and the thread that waits for the device.
+//!
+//! The hazard table speaks of lanes by number, so that it is pure; [`Tracker`] adds the timelines and lanes behind the
+//! numbers, and the lock. Of a lane the room sees only that it can be submitted, through [`Submit`]: it never records.
+//! Start here; `point.rs` is what the other rooms hold, `host_access.rs` keeps host and device apart, and `waiter.rs` is
+//! the device's thread.
+
+mod gate;
+mod host_access;
+mod point;
+mod signal;
+mod waiter;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+use smallvec::SmallVec;
+
+use self::gate::Gate;
+use self::host_access::Holds;
+pub use self::host_access::{HostHold, Term};
+pub use self::point::Point;
+pub(crate) use self::waiter::Waiter;
+use crate::error::Result;
+use crate::hazard::{BlockId, HazardTable, LaneId, LastUse, LastUses, Mode};
+use crate::instance::Origin;
+use crate::lock::{Mutex, MutexGuard, Rank};
+use crate::vulkan::{LogicalDevice, Timeline};
+
+/// Something that records work and can be asked to submit it: a lane.
+pub(crate) trait Submit: fmt::Debug + Send + Sync {
+    /// The device that it submits to.
+    fn device(&self) -> &Arc<LogicalDevice>;
+
+    /// Submits what is recorded.
+    fn flush(&self) -> Result<()>;
+
+    /// Submits what is recorded, unless the batch of that number was submitted before.
+    fn flush_up_to(&self, value: u64) -> Result<()>;
+
+    /// Submits the open batch if its first operation was recorded before `before`. Returns whether one stays open.
+    fn flush_if_older(&self, before: Instant) -> Result<bool>;
+
+    /// Blocks until everything recorded so far is done, and takes back its batches.
+    fn settle(&self) -> Result<()>;
+}
+
+/// A lane as its device knows it.
+pub(crate) struct RegisteredLane {
+    pub(crate) timeline: Arc<Timeline>,
+    pub(crate) lane: Weak<dyn Submit>,
+    /// Whether the waiter may take hold of it.
+    pub(crate) is_watched: bool,
+}
+
+/// The state of a device's unfinished work, behind a lock. The lock is held for lines and never across a Vulkan call that
+/// can block.
+#[derive(Debug)]
+pub(crate) struct Tracker {
+    state: Mutex<TrackerState>,
+    host_access: Gate,
+    origin: Origin,
+}
+
+impl Tracker {
+    /// Tracks nothing yet. `origin` is the process that opened the device.
+    pub(crate) fn new(origin: Origin) -> Self {
+        Self { state: Mutex::new(Rank::Tracker, TrackerState::default()), host_access: Gate::default(), origin }
+    }
+
+    #[inline]
+    pub(crate) fn lock(&self) -> MutexGuard<'_, TrackerState> {
+        // A panic inside leaves the table as it was before the operation or after it, never between.
+        self.state.lock()
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct TrackerState {
+    pub(crate) hazards: HazardTable,
+    pub(crate) holds: Holds,
+    lanes: HashMap<LaneId, RegisteredLane>,
+}
+
+impl TrackerState {
+    pub(crate) fn register(&mut self, id: LaneId, registered: RegisteredLane) {
+        self.lanes.insert(id, registered);
+    }
+
+    /// Takes note that the timeline of `lane` was seen to reach `value`.
+    pub(crate) fn completed(&mut self, lane: LaneId, value: u64) {
+        for implied in self.hazards.completed(lane, value) {
+            // A lane that is gone was seen to be done.
+            if let Some(registered) = self.lanes.get(&implied.lane) {
+                registered.timeline.show_reached(implied.value);
+            }
+        }
+    }
+
+    /// Forgets a lane whose work is done, up to its last batch.
+    pub(crate) fn forget(&mut self, id: LaneId, newest: u64) {
+        self.completed(id, newest);
+        self.hazards.remove_lane(id);
+        self.lanes.remove(&id);
+    }
+
+    /// The lanes that the waiter looks after.
+    pub(crate) fn watched_lanes(&self) -> Vec<Arc<dyn Submit>> {
+        let watched = self.lanes.values().filter(|registered| registered.is_watched);
+        watched.filter_map(|registered| registered.lane.upgrade()).collect()
+    }
+
+    /// Keeps the waiter from taking hold of the lane from here on.
+    pub(crate) fn unwatch(&mut self, id: LaneId) {
+        if let Some(registered) = self.lanes.get_mut(&id) {
+            registered.is_watched = false;
+        }
+    }
+
+    /// The lanes that somebody still records on.
+    pub(crate) fn lanes(&self) -> Vec<Arc<dyn Submit>> {
+        self.lanes.values().filter_map(|registered| registered.lane.upgrade()).collect()
+    }
+
+    /// Where the work of every lane ends, also of those whose work was never seen to end.
+    pub(crate) fn timelines(&self) -> Vec<Arc<Timeline>> {
+        self.lanes.values().map(|registered| Arc::clone(&registered.timeline)).collect()
+    }
+
+    /// The point at which `lane` has done everything up to `value`; nothing if the lane is gone, so done.
+    pub(crate) fn point(&self, lane: LaneId, value: u64) -> Option<Point> {
+        let registered = self.lanes.get(&lane)?;
+        Some(Point::new(Arc::clone(&registered.timeline), Weak::clone(&registered.lane), value))
+    }
+
+    pub(crate) fn uses(&mut self, block: BlockId, range: Range<u64>, mode: Mode) -> SmallVec<[Point; 2]> {
+        let uses = self.hazards.uses(block, range, mode);
+        uses.into_iter().filter_map(|last| self.point(last.lane, last.value)).collect()
+    }
+
+    /// The points at which these uses are over. Those of lanes that are gone are.
+    pub(crate) fn points(&self, uses: &[LastUse]) -> Vec<Point> {
+        uses.iter().filter_map(|last| self.point(last.lane, last.value)).collect()
+    }
+
+    /// Forgets the uses that are over.
+    pub(crate) fn forget_complete(&mut self, uses: &mut LastUses) -> Result<()> {
+        let mut failed = Ok(());
+        uses.retain(|last| {
+            let Some(point) = self.point(last.lane, last.value) else { return false };
+            match point.is_complete() {
+                Ok(is_complete) => !is_complete,
+                Err(error) => {
+                    failed = Err(error);
+                    true
+                }
+            }
+        });
+        failed
+    }
+}
+
+impl fmt::Debug for TrackerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TrackerState").field("lanes", &self.lanes.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,227 @@
+//! The one thread of a device that waits, so that no other has to: it sends batches nobody came back to, runs callbacks
+//! and wakes futures.
+//!
+//! It is started when first needed and sleeps when there is nothing to do. While callbacks are pending it sleeps in
+//! `vkWaitSemaphores` for the first of them; a timeline of its own, raised from the host, wakes it for anything new.
+//!
+//! It holds neither the device nor, once their streams are dropped, its lanes: both end on a thread of the program's,
+//! which is not in the middle of something when the process exits. Callbacks keep what they captured until they run.
+//! How the thread is woken, and stops looking without missing a batch, is `signal.rs`.
+
+use std::cell::Cell;
+use std::fmt;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::signal::Signal;
+use super::{Point, Tracker};
+use crate::error::{Error, Result};
+use crate::lock::{Mutex, Rank, assert_none_held};
+use crate::sync::DropLater;
+use crate::vulkan::{Timeline, wait_any};
+
+/// How long recorded work may stay unsent when nobody asks for it.
+const FLUSH_DELAY: Duration = Duration::from_micros(200);
+
+/// How many times in a row there is nothing to send before the thread stops looking.
+const IDLE_ROUNDS: u32 = 8;
+
+/// How long the thread pauses after a wait that failed, before it waits again.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// What to run when a point is reached.
+type Callback = Box<dyn FnOnce(Result<()>) + Send>;
+
+#[derive(Default)]
+struct WaiterState {
+    callbacks: Vec<(Point, Callback)>,
+    /// Raised to wake the thread out of a wait for the device; there while callbacks are.
+    wake: Option<Arc<Timeline>>,
+    is_running: bool,
+    is_stopping: bool,
+}
+
+/// See the module.
+pub(crate) struct Waiter {
+    signal: Signal<WaiterState>,
+    /// Locked while the thread holds lanes.
+    holding: Mutex<()>,
+    tracker: Arc<Tracker>,
+}
+
+thread_local! {
+    /// Whether this thread is a device's waiter.
+    static IS_WAITER: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Waiter {
+    /// Makes the waiter of the device whose work `tracker` tracks. Its thread is started when first needed.
+    pub(crate) fn new(tracker: Arc<Tracker>) -> Arc<Self> {
+        let signal = Signal::new(Mutex::new(Rank::Waiter, WaiterState::default()));
+        Arc::new(Self { signal, holding: Mutex::new(Rank::WaiterLanes, ()), tracker })
+    }
+
+    /// Makes the thread look for batches to send. Costs one load while it looks already.
+    pub(crate) fn arm(self: &Arc<Self>) {
+        self.signal.arm(|state| self.rouse(state));
+    }
+
+    /// Runs `callback` on the waiter's thread once `point` is reached, or with the error that keeps it from being.
+    pub(crate) fn add(self: &Arc<Self>, point: Point, callback: Callback) -> Result<()> {
+        let device = Arc::clone(point.timeline().device());
+        point.flush()?;
+        let mut added = Some((point, callback)); // A callback that is not added is dropped without the lock.
+        self.signal.change(|state| {
+            if state.wake.is_none() {
+                state.wake = Some(Arc::new(Timeline::new(&device, 0)?));
+            }
+            state.callbacks.extend(added.take());
+            self.rouse(state);
+            Ok(())
+        })
+    }
+
+    /// Ends the thread. Called when the device is dropped, so no callback is pending: whoever adds one has it hold the device.
+    pub(crate) fn stop(&self) {
+        self.signal.change(|state| state.is_stopping = true);
+    }
+
+    fn ensure_running(self: &Arc<Self>, state: &mut WaiterState) {
+        if state.is_running {
+            return;
+        }
+        let waiter = Arc::clone(self);
+        let thread = thread::Builder::new().name("vkarray-waiter".to_owned());
+        match thread.spawn(move || waiter.run()) {
+            Ok(_) => state.is_running = true,
+            // Without the thread batches still go out when they are full or waited for.
+            Err(error) => tracing::error!(%error, "cannot start the thread that sends work nobody waits for"),
+        }
+    }
+
+    /// Starts the thread, or wakes it where it waits for the device. The signal wakes it where it sleeps.
+    fn rouse(self: &Arc<Self>, state: &mut WaiterState) {
+        self.ensure_running(state);
+        if let Some(wake) = &state.wake
+            && let Err(error) = wake.raise()
+        {
+            tracing::warn!(%error, "cannot wake the waiting thread");
+        }
+    }
+
+    /// Returns when the thread holds no lane that it was kept from before the call.
+    pub(crate) fn let_go(&self) {
+        if !IS_WAITER.get() {
+            drop(self.holding.lock());
+        }
+    }
+
+    fn run(&self) {
+        IS_WAITER.set(true);
+        let mut n_idle = 0;
+        while let Some(has_callbacks) = self.sleep_until_needed() {
+            if self.signal.is_armed() {
+                n_idle = if self.flush_old() { 0 } else { n_idle + 1 };
+                if n_idle >= IDLE_ROUNDS {
+                    n_idle = 0;
+                    self.signal.disarm(|| self.flush_old());
+                }
+            }
+            if has_callbacks {
+                self.wait_for_callbacks();
+            } else if self.signal.is_armed() {
+                self.signal.nap(FLUSH_DELAY, |state| !state.is_stopping && state.callbacks.is_empty());
+            }
+        }
+    }
+
+    /// Blocks until there is something to do and says whether callbacks are pending; nothing when it is time to end.
+    fn sleep_until_needed(&self) -> Option<bool> {
+        self.signal.sleep_until(|state, is_armed| match state {
+            WaiterState { is_stopping: true, .. } => Some(None),
+            WaiterState { callbacks, .. } if is_armed || !callbacks.is_empty() => Some(Some(!callbacks.is_empty())),
+            _ => None,
+        })
+    }
+
+    /// Sleeps until a callback is due or something new has come, and runs what is due.
+    fn wait_for_callbacks(&self) {
+        let (waits, timeout) = {
+            // Whoever adds or arms after this lock is given back raises the timeline past `next`.
+            let state = self.signal.lock();
+            let Some(wake) = state.wake.clone() else { return };
+            let next = wake.last_raised() + 1;
+            let points = state.callbacks.iter().map(|(point, _)| (Arc::clone(point.timeline()), point.value()));
+            let waits: Vec<_> = points.chain([(wake, next)]).collect();
+            (waits, self.signal.is_armed().then_some(FLUSH_DELAY))
+        };
+        let failed = wait_any(&waits, timeout).err().filter(|error| !matches!(error, Error::Timeout { .. }));
+        if failed.is_some() {
+            thread::sleep(PAUSE); // The cause may have passed by then.
+        }
+        // Lack of memory passes. Of another error, the wait does not say which timeline it is about.
+        let asks_each = failed.is_some_and(|error| !error.is_out_of_memory());
+        for (point, callback, outcome) in self.take_due(asks_each) {
+            assert_none_held("a stream's callback");
+            let span = point.timeline().device().trace().span("callback", None);
+            // A panic in a callback is the callback's own; the others still run.
+            if catch_unwind(AssertUnwindSafe(|| callback(outcome))).is_err() {
+                tracing::error!("a stream's callback panicked");
+            }
+            drop(span);
+            drop(point);
+        }
+    }
+
+    /// Takes out, in the order they were added, the callbacks whose points are reached, and those whose own timelines
+    /// fail, as a wait for each says where `asks_each`. A question that is refused for lack of memory is asked again.
+    fn take_due(&self, asks_each: bool) -> Vec<(Point, Callback, Result<()>)> {
+        let mut state = self.signal.lock();
+        let mut due = Vec::new();
+        for (point, callback) in mem::take(&mut state.callbacks) {
+            let asked = match point.is_complete() {
+                Ok(false) if asks_each => point.timeline().ask(point.value()),
+                known => known,
+            };
+            match asked {
+                Ok(true) => due.push((point, callback, Ok(()))),
+                Err(error) if !error.is_out_of_memory() => due.push((point, callback, Err(error))),
+                Ok(false) | Err(_) => state.callbacks.push((point, callback)),
+            }
+        }
+        if state.callbacks.is_empty() {
+            state.wake = None; // It holds the logical device.
+        }
+        due
+    }
+
+    /// Sends the batches that have grown old. Returns whether any work is still being recorded.
+    fn flush_old(&self) -> bool {
+        let before = Instant::now().checked_sub(FLUSH_DELAY).unwrap_or_else(Instant::now);
+        let _later = DropLater::begin(); // Until the lock is given back: it ends last.
+        let _holding = self.holding.lock();
+        let lanes = self.tracker.lock().watched_lanes();
+        let mut is_open = false;
+        for lane in lanes {
+            match lane.flush_if_older(before) {
+                Ok(stays_open) => is_open |= stays_open,
+                // Refused for lack of memory, it is sent later; else the device remembers the error for whoever comes
+                // next.
+                Err(error) => {
+                    is_open |= lane.device().check_lost().is_ok();
+                    tracing::debug!(%error, "cannot send recorded work");
+                }
+            }
+        }
+        is_open
+    }
+}
+
+impl fmt::Debug for Waiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiter").field("is_armed", &self.signal.is_armed()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,231 @@
+//! The logical device: the function table, the queues, and what every handle of the device needs.
+//!
+//! `instance/plan.rs` decides how a device is opened, and `create.rs` makes the call that opens it. This file undoes it when
+//! the last holder is dropped.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ash::{khr, vk};
+
+use super::create;
+use super::loss::Loss;
+use super::queue::{Queue, QueueIndex};
+use crate::error::Result;
+use crate::instance::{DeviceInfo, DevicePlan, DeviceType, Origin, PhysicalDevice};
+use crate::lock::{Mutex, Rank};
+use crate::trace::TraceSlot;
+
+/// How long a wait polls before it sleeps, on a GPU: waking a sleeper costs 18 to 30 µs on an H100.
+const DEFAULT_POLL: Duration = Duration::from_micros(50);
+
+/// A `VkDevice` with its queues: the part of a [`Device`](crate::Device) that handles and timelines hold.
+///
+/// A [`Device`](crate::Device) dereferences to it. The `VkDevice` is destroyed when the last handle made from it is dropped.
+pub struct LogicalDevice {
+    raw: ash::Device,
+    push_descriptor: Option<khr::push_descriptor::Device>,
+    /// Those for compute first, then those for transfers, then those that external streams brought.
+    queues: Mutex<Vec<Arc<Queue>>>,
+    pub(super) loss: Loss,
+    trace: TraceSlot,
+    /// Timeline semaphores that nobody uses now, and the values they stand at.
+    semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
+    poll: Duration,
+    n_host_waits: AtomicU64,
+    plan: DevicePlan,
+    /// The process that loaded Vulkan.
+    origin: Origin,
+    /// Whether somebody else created the device and destroys it.
+    is_adopted: bool,
+    physical: PhysicalDevice, // Last: holds the instance, which must outlive the device.
+}
+
+impl LogicalDevice {
+    /// Creates the device that the plan describes.
+    pub(crate) fn open(physical: &PhysicalDevice, plan: DevicePlan) -> Result<Arc<Self>> {
+        let raw = create::create(physical, &plan)?;
+        let queues = create::queues(&raw, &plan);
+        Ok(Arc::new(Self::assemble(physical, raw, plan, queues)))
+    }
+
+    /// Takes a device that somebody else created, and leaves it to them. The queues are those of the plan, in its order.
+    pub(crate) fn adopt(
+        physical: &PhysicalDevice,
+        raw: ash::Device,
+        plan: DevicePlan,
+        queues: Vec<Queue>,
+    ) -> Arc<Self> {
+        let mut device = Self::assemble(physical, raw, plan, queues);
+        device.is_adopted = true;
+        Arc::new(device)
+    }
+
+    fn assemble(physical: &PhysicalDevice, raw: ash::Device, plan: DevicePlan, queues: Vec<Queue>) -> Self {
+        let instance = physical.instance();
+        let push_descriptor = plan.push_descriptors.then(|| khr::push_descriptor::Device::new(instance.raw(), &raw));
+        let is_cpu = physical.info().device_type == DeviceType::Cpu;
+        Self {
+            push_descriptor,
+            queues: Mutex::new(Rank::QueueList, queues.into_iter().map(Arc::new).collect()),
+            loss: Loss::default(),
+            trace: TraceSlot::default(),
+            semaphores: Mutex::new(Rank::Semaphores, Vec::new()),
+            // On a CPU driver a polling thread takes a core from the work it waits for.
+            poll: if is_cpu { Duration::ZERO } else { DEFAULT_POLL },
+            n_host_waits: AtomicU64::new(0),
+            raw,
+            plan,
+            origin: instance.origin(),
+            is_adopted: false,
+            physical: physical.clone(),
+        }
+    }
+
+    /// Whether the validation layer listens.
+    pub(crate) fn is_validating(&self) -> bool {
+        self.physical.instance().is_validating()
+    }
+
+    /// What the device says of itself.
+    #[must_use]
+    pub fn info(&self) -> &DeviceInfo {
+        self.physical.info()
+    }
+
+    /// How it was opened.
+    #[must_use]
+    pub fn plan(&self) -> &DevicePlan {
+        &self.plan
+    }
+
+    /// The listed device behind it.
+    #[must_use]
+    #[inline]
+    pub fn physical(&self) -> &PhysicalDevice {
+        &self.physical
+    }
+
+    /// The function table. Using it is up to the caller's `unsafe`.
+    #[must_use]
+    #[inline]
+    pub fn raw(&self) -> &ash::Device {
+        &self.raw
+    }
+
+    /// The push-descriptor commands, where the device has them.
+    #[must_use]
+    #[inline]
+    pub fn push_descriptor(&self) -> Option<&khr::push_descriptor::Device> {
+        self.push_descriptor.as_ref()
+    }
+
+    /// How often a thread had to wait for the device so far. The device's own waiting thread does not count.
+    ///
+    /// What is ordered on the device costs none: the difference of two calls proves it.
+    #[must_use]
+    pub fn host_waits(&self) -> u64 {
+        self.n_host_waits.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_host_wait(&self) {
+        self.n_host_waits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Checks that this is the process that opened the device. Called before a lock is taken: in a forked process the lock
+    /// may stay locked for ever, since the thread that held it at the fork does not exist there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forked`](crate::Error::Forked).
+    #[inline]
+    pub fn check_process(&self) -> Result<()> {
+        self.origin.check()
+    }
+
+    /// Whether this is not the process that opened the device. Nothing of it is destroyed then: it is the parent's.
+    #[must_use]
+    #[inline]
+    pub fn is_forked(&self) -> bool {
+        self.origin.is_elsewhere()
+    }
+
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    pub(crate) fn queue(&self, index: QueueIndex) -> Arc<Queue> {
+        Arc::clone(&self.queues.lock()[index.0])
+    }
+
+    /// The queues that this library uses.
+    pub(crate) fn queues(&self) -> Vec<Arc<Queue>> {
+        self.queues.lock().clone()
+    }
+
+    /// Finds the queue with that handle, or adds the one that `new` makes.
+    pub(crate) fn find_queue(&self, raw: vk::Queue, new: impl FnOnce() -> Queue) -> QueueIndex {
+        let mut queues = self.queues.lock();
+        let found = queues.iter().position(|queue| queue.is(raw));
+        QueueIndex(found.unwrap_or_else(|| {
+            queues.push(Arc::new(new()));
+            queues.len() - 1
+        }))
+    }
+
+    pub(super) fn take_semaphore(&self) -> Option<(vk::Semaphore, u64)> {
+        self.semaphores.lock().pop()
+    }
+
+    pub(super) fn give_semaphore(&self, semaphore: vk::Semaphore, value: u64) {
+        self.semaphores.lock().push((semaphore, value));
+    }
+
+    #[inline]
+    pub(crate) fn trace(&self) -> &TraceSlot {
+        &self.trace
+    }
+
+    pub(crate) fn poll(&self) -> Duration {
+        self.poll
+    }
+
+    /// Blocks until the driver is done with everything that was sent.
+    ///
+    /// Of an adopted device only the queues that we use are waited for: the others are their owner's.
+    pub(crate) fn wait_idle(&self) -> Result<()> {
+        // The list is not locked while its queues are.
+        self.queues().iter().try_for_each(|queue| queue.wait_idle(&self.raw))
+    }
+}
+
+impl Drop for LogicalDevice {
+    fn drop(&mut self) {
+        if self.is_forked() {
+            return; // The device is the parent's.
+        }
+        // Lanes waited for their work; this waits until the driver has let go of what the work used.
+        if let Err(error) = self.wait_idle() {
+            tracing::warn!(%error, "the device is closed before it is idle");
+        }
+        for (semaphore, _) in self.semaphores.get_mut().drain(..) {
+            // SAFETY: given back by its timeline, so in no use, and destroyed once.
+            unsafe { self.raw.destroy_semaphore(semaphore, None) };
+        }
+        if !self.is_adopted {
+            // SAFETY: every handle made from the device holds it, so none is left, and lanes waited for their work.
+            unsafe { self.raw.destroy_device(None) };
+        }
+    }
+}
+
+impl fmt::Debug for LogicalDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LogicalDevice")
+            .field("name", &self.info().name)
+            .field("plan", &self.plan)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,137 @@
+//! What happens when a device fails for good: one error that stays, and when its work is out of the way.
+//!
+//! A device fails when the driver says that it is lost, and when recorded work is lost: then whoever waits for that
+//! work must be told, and later work would build on results that never came. From there on every call returns the
+//! first error. What the device used may be freed as soon as the driver is known to be done with it: the
+//! specification takes `VK_ERROR_DEVICE_LOST` from a wait for success there, so nothing has to be leaked.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ash::prelude::VkResult;
+use ash::vk;
+
+use super::label::Labels;
+use super::{Label, LogicalDevice};
+use crate::error::{Error, Result};
+
+/// How long dropping something waits for the device before it leaks what the device may still use.
+pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a wait that was refused for lack of memory pauses before it asks again.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// What a device remembers of its end.
+#[derive(Debug, Default)]
+pub(crate) struct Loss {
+    first: OnceLock<Error>,
+    /// Whether a submission failed in such a way that the driver may have taken it.
+    is_unsure: AtomicBool,
+    labels: Labels,
+}
+
+impl LogicalDevice {
+    /// The sticky error, once the device has failed; and that of a device used in a forked process.
+    ///
+    /// # Errors
+    ///
+    /// The error that was seen first: [`Error::DeviceLost`], or how recorded work came to be lost. [`Error::Forked`].
+    #[inline]
+    pub fn check_lost(&self) -> Result<()> {
+        if self.is_forked() || self.loss.first.get().is_some() {
+            return self.lost();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn lost(&self) -> Result<()> {
+        self.check_process()?;
+        self.loss.first.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// Returns a converter for `map_err` that remembers which call on this device failed, and a loss.
+    pub fn failed(&self, call: &'static str) -> impl FnOnce(vk::Result) -> Error {
+        move |code| match Error::from_call(call)(code) {
+            lost @ Error::DeviceLost { .. } => self.fail(lost),
+            error => error,
+        }
+    }
+
+    /// The label of kernels of that name, for [`Recorder::label`](crate::Recorder::label). The same for the same name.
+    #[must_use]
+    pub fn kernel_label(&self, name: &str) -> Label {
+        if self.is_forked() {
+            return Label::UNKNOWN_KERNEL; // In a forked process the lock may stay locked for ever.
+        }
+        self.loss.labels.kernel(name)
+    }
+
+    /// The labels of the last operations.
+    #[inline]
+    pub(crate) fn labels(&self) -> &Labels {
+        &self.loss.labels
+    }
+
+    /// Whether a submission failed in such a way that the driver may have taken it.
+    pub(crate) fn is_submission_unsure(&self) -> bool {
+        self.loss.is_unsure.load(Ordering::Acquire)
+    }
+
+    /// Notes an error after which nothing sent to the device can be relied on, and returns the first such error.
+    pub(crate) fn fail(&self, error: Error) -> Error {
+        let with_labels = |error| match error {
+            Error::DeviceLost { call, .. } => Error::DeviceLost { call, labels: self.loss.labels.last() },
+            error => error,
+        };
+        self.loss.first.get_or_init(|| with_labels(error)).clone()
+    }
+
+    /// As `fail`, for a submission of which nobody knows whether the driver took it.
+    pub(crate) fn fail_unsure(&self, error: Error) -> Error {
+        self.loss.is_unsure.store(true, Ordering::Release);
+        self.fail(error)
+    }
+}
+
+/// Repeats a wait that is refused for lack of memory, and takes a loss for success.
+pub(crate) fn persist(mut wait: impl FnMut() -> VkResult<()>) -> VkResult<()> {
+    let begun = Instant::now();
+    loop {
+        match wait() {
+            Err(vk::Result::ERROR_DEVICE_LOST) => return Ok(()),
+            Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY | vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
+                if begun.elapsed() < DRAIN_TIMEOUT =>
+            {
+                thread::sleep(PAUSE);
+            }
+            other => return other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_wait_is_repeated_and_a_loss_is_an_end() {
+        use vk::Result as R;
+        type Case<'a> = (&'a [Option<R>], usize, Option<R>);
+        let cases: [Case<'_>; 5] = [
+            // Answers, how many are asked for, what comes of it.
+            (&[None], 1, None),                                                            // Done.
+            (&[Some(R::ERROR_DEVICE_LOST)], 1, None),                                      // Nothing is in use.
+            (&[Some(R::ERROR_OUT_OF_HOST_MEMORY), None], 2, None),                         // Asked again.
+            (&[Some(R::ERROR_OUT_OF_DEVICE_MEMORY), Some(R::ERROR_DEVICE_LOST)], 2, None), // Asked again.
+            (&[Some(R::ERROR_UNKNOWN), None], 1, Some(R::ERROR_UNKNOWN)),                  // Anything may be in use.
+        ];
+        for (answers, n_asked, expected) in cases {
+            let mut left = answers.iter();
+            let outcome = persist(|| left.next().expect("no more was to be asked").map_or(Ok(()), Err));
+            assert_eq!((answers.len() - left.len(), outcome.err()), (n_asked, expected), "{answers:?}");
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Vulkan's own objects as Rust values: the logical device, the handles made from it, queues and timeline semaphores.
+//!
+//! Every handle holds the logical device, so drop order is nobody's concern. The room never records commands and never
+//! decides what is ordered after what. Start with `logical_device.rs`; `owned.rs` destroys handles, `loss.rs` says what
+//! happens when a device fails, `queue.rs` and `timeline.rs` are what work is submitted to and waited for with.
+
+mod budget;
+mod create;
+mod label;
+mod logical_device;
+pub(crate) mod loss;
+mod owned;
+mod queue;
+mod timeline;
+
+pub use self::budget::HeapBudget;
+pub use self::label::Label;
+pub use self::logical_device::LogicalDevice;
+pub use self::owned::{Destroy, Owned};
+pub use self::queue::QueueLock;
+pub(crate) use self::queue::{Queue, QueueIndex};
+pub use self::timeline::Timeline;
+pub(crate) use self::timeline::wait_any;

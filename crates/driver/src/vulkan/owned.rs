@@ -1,0 +1,104 @@
+//! `Owned<H>`: the one place where handles of a device are destroyed.
+//!
+//! A handle has one owner, and the owner holds the device, so every `?` after a create call is free of leaks and no
+//! handle outlives its device. Whoever drops an `Owned` sees to it that no work in flight still uses the handle.
+
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+use std::{fmt, ptr};
+
+use ash::vk;
+
+use super::LogicalDevice;
+
+/// A handle that a device can destroy.
+pub trait Destroy: Copy + fmt::Debug {
+    /// Destroys the handle.
+    ///
+    /// # Safety
+    ///
+    /// The handle was created by `device`, is not in use, and is not used again.
+    unsafe fn destroy(self, device: &ash::Device);
+}
+
+macro_rules! destroy {
+    ($($handle:ident => $call:ident),* $(,)?) => {$(
+        impl Destroy for vk::$handle {
+            unsafe fn destroy(self, device: &ash::Device) {
+                // SAFETY: the caller keeps this function's contract, which is the call's own.
+                unsafe { device.$call(self, None) };
+            }
+        }
+    )*};
+}
+
+destroy! {
+    Buffer => destroy_buffer,
+    CommandPool => destroy_command_pool,
+    DescriptorPool => destroy_descriptor_pool,
+    DescriptorSetLayout => destroy_descriptor_set_layout,
+    DescriptorUpdateTemplate => destroy_descriptor_update_template,
+    DeviceMemory => free_memory,
+    Pipeline => destroy_pipeline,
+    PipelineCache => destroy_pipeline_cache,
+    PipelineLayout => destroy_pipeline_layout,
+    QueryPool => destroy_query_pool,
+    Semaphore => destroy_semaphore,
+    ShaderModule => destroy_shader_module,
+}
+
+/// A handle and the device that made it. Dropping it destroys the handle.
+pub struct Owned<H: Destroy> {
+    raw: H,
+    device: Arc<LogicalDevice>,
+}
+
+impl<H: Destroy> Owned<H> {
+    /// Takes ownership of a handle.
+    ///
+    /// # Safety
+    ///
+    /// `raw` was created by `device` and has no other owner. When the `Owned` is dropped, no submitted work that is
+    /// not complete uses the handle.
+    #[must_use]
+    pub unsafe fn new(raw: H, device: &Arc<LogicalDevice>) -> Self {
+        Self { raw, device: Arc::clone(device) }
+    }
+
+    /// The handle. Having it is safe; using it after the owner is gone is not.
+    #[must_use]
+    pub fn raw(&self) -> H {
+        self.raw
+    }
+
+    /// Gives the handle up: from here on the caller destroys it.
+    #[must_use]
+    pub fn into_raw(self) -> H {
+        let given_up = ManuallyDrop::new(self);
+        // SAFETY: read once, since `given_up` is never dropped; forgetting it whole would hold the device for ever.
+        drop(unsafe { ptr::read(&raw const given_up.device) });
+        given_up.raw
+    }
+
+    /// The device that made it.
+    #[must_use]
+    pub fn device(&self) -> &Arc<LogicalDevice> {
+        &self.device
+    }
+}
+
+impl<H: Destroy> Drop for Owned<H> {
+    fn drop(&mut self) {
+        if self.device.is_forked() {
+            return; // The handle is the parent's.
+        }
+        // SAFETY: `new` made us the only owner, and its caller keeps the handle out of work in flight.
+        unsafe { self.raw.destroy(self.device.raw()) };
+    }
+}
+
+impl<H: Destroy> fmt::Debug for Owned<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.raw.fmt(f)
+    }
+}

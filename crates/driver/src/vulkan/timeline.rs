@@ -1,0 +1,352 @@
+//! A timeline semaphore: a number on the device that only grows.
+//!
+//! Each lane signals its own; a batch of work is done when its number is reached. The last value seen is cached, so
+//! that asking about old work costs no call into the driver.
+//!
+//! The semaphores themselves are the device's: a timeline takes one and gives it back, and the next goes on from its
+//! value. They are not destroyed before the device is, because Mesa's common queue code (seen in lavapipe 22.3.6) takes
+//! the lock of a semaphore that a batch waited for after the batch's own value is reached.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use ash::prelude::VkResult;
+use ash::vk::{self, Handle};
+
+use super::LogicalDevice;
+use super::loss::{self, DRAIN_TIMEOUT};
+use crate::error::{Error, Result};
+use crate::hazard::LaneId;
+use crate::trace::BatchId;
+
+/// From this time on a polling thread pauses between two looks: each costs those who submit, or look too.
+const TIGHT: Duration = Duration::from_micros(20);
+/// Pauses of the processor between two looks then, 30 ns each on an x86 server.
+const PAUSES: u32 = 16;
+
+/// The longest sleep without a look: where several threads sleep for one semaphore, the driver of an H100 (580) often
+/// wakes one of them ten milliseconds late.
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+
+/// A counter that the device raises.
+#[derive(Debug)]
+pub struct Timeline {
+    semaphore: vk::Semaphore,
+    device: Arc<LogicalDevice>,
+    submitted: AtomicU64,
+    reached: AtomicU64,
+    /// Whether a thread has waited for it since that was asked last.
+    waited_for: AtomicBool,
+    /// Of the stream whose work it counts; 0 if it is no stream's.
+    stream: u64,
+    /// The lane whose work it counts, if it is one's.
+    lane: Option<LaneId>,
+    /// Whether somebody else made the semaphore, raises it and destroys it.
+    is_external: bool,
+}
+
+impl Timeline {
+    /// The timeline of the stream of that number.
+    pub(crate) fn new(device: &Arc<LogicalDevice>, stream: u64) -> Result<Self> {
+        device.check_lost()?;
+        let (semaphore, value) = match device.take_semaphore() {
+            Some(spare) => spare,
+            None => (create(device)?, 0),
+        };
+        let (submitted, reached) = (AtomicU64::new(value), AtomicU64::new(value));
+        let waited_for = AtomicBool::new(false);
+        let device = Arc::clone(device);
+        Ok(Self { semaphore, device, submitted, reached, waited_for, stream, lane: None, is_external: false })
+    }
+
+    /// Somebody else's semaphore. Whatever raises it is none of our batches, so nothing of it is ever to be sent.
+    pub(crate) fn external(device: &Arc<LogicalDevice>, semaphore: vk::Semaphore) -> Self {
+        let (submitted, reached) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
+        let waited_for = AtomicBool::new(false);
+        let device = Arc::clone(device);
+        Self { semaphore, device, submitted, reached, waited_for, stream: 0, lane: None, is_external: true }
+    }
+
+    /// The same, of that lane.
+    pub(crate) fn of_lane(mut self, lane: LaneId) -> Self {
+        self.lane = Some(lane);
+        self
+    }
+
+    /// The lane whose work it counts, if it is one's.
+    pub(crate) fn lane(&self) -> Option<LaneId> {
+        self.lane
+    }
+
+    /// Whether a thread has waited for it since the last call.
+    pub(crate) fn take_waited_for(&self) -> bool {
+        self.waited_for.load(Ordering::Relaxed) && self.waited_for.swap(false, Ordering::Relaxed)
+    }
+
+    /// The handle.
+    #[must_use]
+    pub fn raw(&self) -> vk::Semaphore {
+        self.semaphore
+    }
+
+    /// The number of its `VkSemaphore`, for descriptions that leave the process's types behind.
+    #[must_use]
+    pub fn handle(&self) -> u64 {
+        self.semaphore.as_raw()
+    }
+
+    /// The device whose work it counts.
+    #[must_use]
+    pub fn device(&self) -> &Arc<LogicalDevice> {
+        &self.device
+    }
+
+    /// The number of the stream whose work it counts; nothing if no stream's.
+    #[must_use]
+    pub fn stream_number(&self) -> Option<u64> {
+        (self.stream != 0).then_some(self.stream)
+    }
+
+    /// The largest value that some submitted batch will signal.
+    #[must_use]
+    pub fn submitted(&self) -> u64 {
+        self.submitted.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_submitted(&self, value: u64) {
+        self.submitted.fetch_max(value, Ordering::AcqRel);
+    }
+
+    /// The largest value the device is known to have reached. Asks nobody; may lag.
+    #[must_use]
+    pub fn last_seen(&self) -> u64 {
+        self.reached.load(Ordering::Acquire)
+    }
+
+    /// Asks the driver for the value. Never blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceLost`].
+    pub fn reached(&self) -> Result<u64> {
+        let device = self.device();
+        device.check_lost()?;
+        // SAFETY: the semaphore is a timeline, alive in `self`.
+        let value = unsafe { device.raw().get_semaphore_counter_value(self.raw()) };
+        let value = value.map_err(device.failed("vkGetSemaphoreCounterValue"))?;
+        Ok(self.reached.fetch_max(value, Ordering::AcqRel).max(value))
+    }
+
+    /// Whether the value is reached, as far as the driver says.
+    pub(crate) fn has_reached(&self, value: u64) -> bool {
+        self.last_seen() >= value || self.reached().is_ok_and(|reached| reached >= value)
+    }
+
+    /// Blocks until the value is reached: polls for the device's polling time, then sleeps.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Timeout`] when `timeout` has passed (without one the wait has no bound), [`Error::DeviceLost`].
+    pub(crate) fn wait(&self, value: u64, timeout: Option<Duration>) -> Result<()> {
+        self.wait_polling(value, timeout, self.device().poll())
+    }
+
+    /// As [`Timeline::wait`], and polls for so long.
+    pub(crate) fn wait_polling(&self, value: u64, timeout: Option<Duration>, poll: Duration) -> Result<()> {
+        self.waited_for.store(true, Ordering::Relaxed);
+        if self.last_seen() >= value {
+            return Ok(());
+        }
+        // A lost device may never reach anything. In a forked process no lock is taken.
+        self.device().check_lost()?;
+        let span = self.device().trace().span("wait", Some(BatchId::new(self.handle(), value)));
+        let outcome = self.poll_then_sleep(value, timeout, poll);
+        if let (Some(span), Err(_)) = (span, &outcome) {
+            span.rename("wait given up");
+        }
+        outcome
+    }
+
+    fn poll_then_sleep(&self, value: u64, timeout: Option<Duration>, poll: Duration) -> Result<()> {
+        self.device().note_host_wait();
+        let begun = Instant::now();
+        let poll = timeout.map_or(poll, |limit| limit.min(poll));
+        loop {
+            if self.reached()? >= value {
+                return Ok(());
+            }
+            let waited = begun.elapsed();
+            if waited >= poll {
+                break;
+            }
+            (0..if waited < TIGHT { 1 } else { PAUSES }).for_each(|_| std::hint::spin_loop());
+        }
+        self.sleep(value, timeout, begun)
+    }
+
+    /// Raises the value by one from the host. Only for a timeline that no work signals, and by one thread at a time.
+    pub(crate) fn raise(&self) -> Result<()> {
+        let value = self.submitted.fetch_add(1, Ordering::AcqRel) + 1;
+        let info = vk::SemaphoreSignalInfo::default().semaphore(self.raw()).value(value);
+        // SAFETY: the value is larger than any before: the waiting thread's signal is locked during the call, so the values
+        // are signalled in the order in which they are counted, and no work signals this timeline.
+        unsafe { self.device().raw().signal_semaphore(&info) }.map_err(self.device().failed("vkSignalSemaphore"))
+    }
+
+    /// The value it was last raised to.
+    pub(crate) fn last_raised(&self) -> u64 {
+        self.submitted()
+    }
+
+    fn sleep(&self, value: u64, timeout: Option<Duration>, begun: Instant) -> Result<()> {
+        loop {
+            let waited = begun.elapsed();
+            let Some(sleep) = next_sleep(timeout, waited) else { return Err(Error::Timeout { waited }) };
+            match self.call_wait(value, Some(sleep.min(LONGEST_SLEEP))) {
+                Ok(()) => return Ok(()),
+                Err(vk::Result::TIMEOUT) => self.device().check_lost()?,
+                Err(code) => return Err(self.device().failed("vkWaitSemaphores")(code)),
+            }
+        }
+    }
+
+    /// Asks the driver with a wait of no time, which fails where a wait would.
+    pub(crate) fn ask(&self, value: u64) -> Result<bool> {
+        match self.call_wait(value, Some(Duration::ZERO)) {
+            Ok(()) => Ok(true),
+            Err(vk::Result::TIMEOUT) => Ok(false),
+            Err(code) => Err(self.device().failed("vkWaitSemaphores")(code)),
+        }
+    }
+
+    fn call_wait(&self, value: u64, timeout: Option<Duration>) -> VkResult<()> {
+        let timeout_ns = timeout.map_or(u64::MAX, nanoseconds);
+        let (semaphores, values) = ([self.raw()], [value]);
+        let info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
+        // SAFETY: `info` borrows both arrays; `self` keeps the semaphore alive.
+        unsafe { self.device().raw().wait_semaphores(&info, timeout_ns) }?;
+        self.reached.fetch_max(value, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Lets the validation layer see that `value` is reached, as is known from work that had waited for it.
+    ///
+    /// A host that sees one timeline's value may rely on all that the device did before, on any queue. The layer takes
+    /// only the work of that timeline's own queue for done, so it is shown the others. Without validation nothing is asked,
+    /// and nothing of a device that has failed: what was lost there is forgotten and never reached.
+    pub(crate) fn show_reached(&self, value: u64) {
+        if self.last_seen() < value && self.device.is_validating() && self.device.check_lost().is_ok() {
+            let shown = self.call_wait(value, Some(Duration::ZERO));
+            debug_assert_ne!(shown, Err(vk::Result::TIMEOUT), "what waited for the value {value} was done before it");
+        }
+    }
+
+    /// Blocks, for a limited time, until the device uses nothing of the work up to `value` any more: it is done, or
+    /// lost with the device.
+    pub(crate) fn settle(&self, value: u64) -> Result<()> {
+        if self.last_seen() >= value {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        loss::persist(|| self.call_wait(value, Some(DRAIN_TIMEOUT))).map_err(|code| match code {
+            vk::Result::TIMEOUT => Error::Timeout { waited: begun.elapsed() },
+            code => Error::from_call("vkWaitSemaphores")(code),
+        })
+    }
+}
+
+impl Drop for Timeline {
+    fn drop(&mut self) {
+        if self.is_external || self.device.is_forked() {
+            // Somebody else's, or the parent's; and after a fork the lock may be held by a thread that is not here.
+            return;
+        }
+        // Whoever signals it or waits for it on the device holds it, so all of that is done.
+        self.device.give_semaphore(self.semaphore, self.submitted());
+    }
+}
+
+fn create(device: &Arc<LogicalDevice>) -> Result<vk::Semaphore> {
+    let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
+    let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+    // SAFETY: `info` is complete, and a device has timeline semaphores enabled or is not opened.
+    let raw = unsafe { device.raw().create_semaphore(&info, None) };
+    raw.map_err(device.failed("vkCreateSemaphore"))
+}
+
+/// As many as Vulkan can count.
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// How long to sleep next, or `None` once the limit has passed.
+///
+/// A driver rounds times and has a clock of its own, so it may return early. Only the time measured here ends a wait.
+fn next_sleep(limit: Option<Duration>, waited: Duration) -> Option<Duration> {
+    match limit {
+        None => Some(Duration::MAX),
+        Some(limit) => limit.checked_sub(waited).filter(|left| !left.is_zero()),
+    }
+}
+
+/// Blocks until one of the values is reached on its timeline. All timelines are of one device.
+pub(crate) fn wait_any(waits: &[(Arc<Timeline>, u64)], timeout: Option<Duration>) -> Result<()> {
+    let Some((first, _)) = waits.first() else { return Ok(()) };
+    let device = first.device();
+    // What failed with the device may never be reached.
+    device.check_lost()?;
+    let _span = device.trace().span("wait for any", None);
+    let begun = Instant::now();
+    let (semaphores, values): (Vec<_>, Vec<_>) = waits.iter().map(|(timeline, value)| (timeline.raw(), *value)).unzip();
+    let info =
+        vk::SemaphoreWaitInfo::default().flags(vk::SemaphoreWaitFlags::ANY).semaphores(&semaphores).values(&values);
+    let mut sleep = timeout;
+    loop {
+        let timeout_ns = sleep.map_or(u64::MAX, nanoseconds);
+        // SAFETY: `info` borrows both lists; `waits` keeps the semaphores alive.
+        match unsafe { device.raw().wait_semaphores(&info, timeout_ns) } {
+            Ok(()) => return Ok(()),
+            Err(vk::Result::TIMEOUT) => {}
+            Err(code) => return Err(device.failed("vkWaitSemaphores")(code)),
+        }
+        let waited = begun.elapsed();
+        sleep = Some(next_sleep(timeout, waited).ok_or(Error::Timeout { waited })?);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_goes_on_until_its_limit_has_passed() {
+        let limit = Duration::from_micros(100);
+        let cases = [
+            (Some(limit), Duration::ZERO, Some(limit)),
+            (Some(limit), Duration::from_nanos(99_948), Some(Duration::from_nanos(52))), // The driver was early.
+            (Some(limit), Duration::from_nanos(99_999), Some(Duration::from_nanos(1))),
+            (Some(limit), limit, None),
+            (Some(limit), Duration::from_secs(1), None),
+            (Some(Duration::ZERO), Duration::ZERO, None),
+            (None, Duration::from_secs(u64::MAX), Some(Duration::MAX)),
+        ];
+        for (limit, waited, expected) in cases {
+            assert_eq!(next_sleep(limit, waited), expected, "{waited:?} of {limit:?}");
+        }
+    }
+
+    #[test]
+    fn times_too_long_for_vulkan_are_the_longest_it_has() {
+        assert_eq!(nanoseconds(Duration::from_micros(100)), 100_000);
+        assert_eq!(nanoseconds(Duration::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn a_limit_counts_from_the_first_part_of_a_wait() {
+        let begun = Instant::now() - Duration::from_millis(3);
+        let Error::Timeout { waited } = (Error::Timeout { waited: Duration::ZERO }).since(begun) else { panic!() };
+        assert!(waited >= Duration::from_millis(3), "{waited:?}");
+        assert!(matches!(Error::NoEvents.since(begun), Error::NoEvents));
+    }
+}
