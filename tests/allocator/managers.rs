@@ -61,26 +61,24 @@ fn an_arena_conforms() {
     assert_conforms(|| ArenaManager::new(Box::new(PoolManager::new()), 2, 256 << 20).unwrap(), &["labels"]);
 }
 
-/// Goes on to the next frame whenever it can.
+/// An arena that begins the next frame after each free, if it can.
 #[derive(Debug)]
-struct Turning(ArenaManager);
+struct EagerArena(ArenaManager);
 
 // SAFETY: the manager inside is a private field that nothing assigns to.
-unsafe impl Adaptor for Turning {
-    type Inner = ArenaManager;
-
-    fn inner(&self) -> &ArenaManager {
+unsafe impl Adaptor for EagerArena {
+    fn inner(&self) -> &dyn MemoryManager {
         &self.0
     }
 
     fn freed(&self, _: u64) {
-        let _ = self.0.next_frame(); // The oldest may be held.
+        let _ = self.0.next_frame(); // Fails while a block of the oldest frame is alive.
     }
 }
 
 #[test]
-fn an_arena_that_turns_at_every_free_conforms() {
-    let make = || Turning(ArenaManager::new(Box::new(PassthroughManager::new()), 3, 64 << 20).unwrap());
+fn an_arena_that_begins_a_frame_after_every_free_conforms() {
+    let make = || EagerArena(ArenaManager::new(Box::new(PassthroughManager::new()), 3, 64 << 20).unwrap());
     assert_conforms(make, &["labels", "counters"]);
 }
 

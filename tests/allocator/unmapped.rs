@@ -5,10 +5,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use vkarray::device::Device;
-use vkarray::memory::{Error as MemoryError, MemoryKind, Pending, PoolManager};
-use vkarray_allocator::{
-    Counters, DeferCleanup, HostOptions, HostPointer, MemoryInfo, MemoryManager, MemoryPointer, Owner, Request, Usage,
-};
+use vkarray::memory::{Error as MemoryError, MemoryKind, PoolManager};
+use vkarray_allocator::{HostOptions, HostPointer, MemoryManager, MemoryPointer, Owner, Request};
 
 /// A pool that hides where the host addresses device memory.
 #[derive(Debug)]
@@ -18,6 +16,10 @@ pub(crate) struct Unmapped(pub(crate) PoolManager);
 unsafe impl MemoryManager for Unmapped {
     fn interface_version(&self) -> u32 {
         self.0.interface_version()
+    }
+
+    fn upstream(&self) -> Option<&dyn MemoryManager> {
+        Some(&self.0)
     }
 
     fn initialize(&self, device: &Arc<Device>) -> Result<(), MemoryError> {
@@ -53,41 +55,5 @@ unsafe impl MemoryManager for Unmapped {
     unsafe fn memfree(&self, memory: MemoryPointer) {
         // SAFETY: as above; the caller keeps this function's contract.
         unsafe { self.0.memfree(memory) };
-    }
-
-    fn get_memory_info(&self) -> Result<MemoryInfo, MemoryError> {
-        self.0.get_memory_info()
-    }
-
-    fn reset(&self) -> Result<(), MemoryError> {
-        self.0.reset()
-    }
-
-    fn defer_cleanup(&self) -> DeferCleanup {
-        self.0.defer_cleanup()
-    }
-
-    fn try_flush(&self) -> Result<(), MemoryError> {
-        self.0.try_flush()
-    }
-
-    fn flush(&self) -> Result<(), MemoryError> {
-        self.0.flush()
-    }
-
-    fn trim(&self, keep: u64) -> Result<u64, MemoryError> {
-        self.0.trim(keep)
-    }
-
-    fn usage(&self) -> Usage {
-        self.0.usage()
-    }
-
-    fn pending(&self) -> Pending {
-        self.0.pending()
-    }
-
-    fn counters(&self) -> Counters {
-        self.0.counters()
     }
 }

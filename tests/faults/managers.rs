@@ -66,9 +66,7 @@ struct Sulking {
 
 // SAFETY: the manager inside is a private field that nothing assigns to.
 unsafe impl Adaptor for Sulking {
-    type Inner = PassthroughManager;
-
-    fn inner(&self) -> &PassthroughManager {
+    fn inner(&self) -> &dyn MemoryManager {
         &self.inner
     }
 

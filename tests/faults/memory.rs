@@ -184,10 +184,10 @@ fn a_failed_allocation_names_the_largest_blocks_and_what_was_tried_and_changes_n
         table.disarm();
         let lines: Vec<_> = text.lines().map(str::trim).collect();
         assert_eq!(lines[0], "out of memory for 400000000 bytes of device memory: the device has none left");
-        assert!(lines.contains(&"held by:"), "{text}");
+        assert!(lines.contains(&"used by:"), "{text}");
         assert!(lines.contains(&"78.1 KiB  `weights`, f32 (1000, 20)"), "{text}");
         assert!(lines.contains(&"3 bytes  u8 (3,)"), "{text}");
-        assert!(lines.last().unwrap().starts_with("tried: free what is done (nothing to gain), wait"), "{text}");
+        assert!(lines.last().unwrap().starts_with("tried: free unused memory (gained nothing), wait"), "{text}");
         let counts = ctx.allocator().oom_counts();
         assert_eq!((counts.runs, counts.failed, counts.of(OomStep::Dedicated).helped), (1, 1, 0));
         // And the next one is as good as ever.

@@ -64,7 +64,7 @@ impl MemoryRecords {
     fn check_shape(&self, request: &AdaptorRequest, memory: &MemoryPointer) {
         let (size, kind, offset) = (memory.size(), memory.kind(), memory.offset());
         if size != request.size {
-            self.report(format!("expected a pointer to the {} bytes request for, and got {size}", request.size));
+            self.report(format!("expected a pointer to the {} bytes asked for, and got {size}", request.size));
         }
         if kind != request.kind {
             self.report(format!("expected {} memory, and got {kind}", request.kind));
@@ -108,10 +108,8 @@ pub(crate) struct CheckingAdaptor {
 
 // SAFETY: the manager inside is a field that nothing assigns to once the witness is made.
 unsafe impl Adaptor for CheckingAdaptor {
-    type Inner = Box<dyn MemoryManager>;
-
-    fn inner(&self) -> &Self::Inner {
-        &self.inner
+    fn inner(&self) -> &dyn MemoryManager {
+        &*self.inner
     }
 
     fn after(&self, request: &AdaptorRequest, given: Option<&MemoryPointer>) {

@@ -9,7 +9,7 @@ use crate::Faults;
 use crate::check_error::{CheckError, expect};
 use crate::checking_adaptor::{CheckingAdaptor, MemoryRecords};
 
-/// A check's own manager. Made when first request for.
+/// A check's own manager. Made when it is first used.
 pub(crate) struct CheckContext<'a> {
     allocator: OnceLock<(Arc<Allocator>, Usage)>,
     records: Arc<MemoryRecords>,

@@ -144,6 +144,10 @@ unsafe impl MemoryManager for Keeping {
         INTERFACE_VERSION + u32::from(self.wrong == Wrong::IsOfAnotherVersion)
     }
 
+    fn upstream(&self) -> Option<&dyn MemoryManager> {
+        Some(&self.inner)
+    }
+
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
         if self.wrong == Wrong::IsReadyOnce && self.device.get().is_some() {
             return Err(Error::NotInitialized);
@@ -240,10 +244,6 @@ unsafe impl MemoryManager for Keeping {
         counters
     }
 
-    fn try_flush(&self) -> Result<()> {
-        self.inner.try_flush()
-    }
-
     fn flush(&self) -> Result<()> {
         if !matches!(self.wrong, Wrong::NeverFrees | Wrong::Overlaps) {
             self.give_back();
@@ -259,10 +259,6 @@ unsafe impl MemoryManager for Keeping {
             _ => {}
         }
         usage
-    }
-
-    fn label(&self, memory: &MemoryPointer) -> Option<vkarray::memory::BlockLabel> {
-        self.inner.label(memory)
     }
 
     fn set_label(&self, memory: &MemoryPointer, label: vkarray::memory::BlockLabel) {

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ash::vk;
 use vkarray_allocator::{
-    DeferCleanup, Error, HostOnlyMemoryManager, HostOptions, HostPointer, INTERFACE_VERSION, MemoryInfo, MemoryKind,
-    MemoryManager, MemoryPointer, Owner, Request, Result, Usage,
+    DeferCleanup, Error, HostOnlyMemoryManager, HostOptions, HostPointer, INTERFACE_VERSION, MemoryKind, MemoryManager,
+    MemoryPointer, Owner, Request, Result, Usage,
 };
 use vkarray_driver::{Device, Error as DriverError, Owned, Point};
 
@@ -171,10 +171,6 @@ unsafe impl MemoryManager for PlainPlugin {
         if let Some(piece) = pieces.live.remove(&memory.tag()) {
             pieces.dropped.push((points, piece));
         }
-    }
-
-    fn get_memory_info(&self) -> Result<MemoryInfo> {
-        Err(Error::Unsupported { what: "counting free memory in the example" })
     }
 
     fn reset(&self) -> Result<()> {

@@ -19,7 +19,6 @@ use vkarray_driver::{Device, Direction, Label, Recorder, Stream};
 
 use crate::allocator::Block;
 use crate::error::{Error, Result};
-use crate::memory::MemoryKind;
 use crate::vulkan::check_same_device;
 
 pub use graph::{CopyNode, FillNode};
@@ -63,7 +62,7 @@ impl Block {
     /// Whether it lies on the host's side of the bus.
     #[must_use]
     pub fn is_in_host_memory(&self) -> bool {
-        matches!(self.kind(), MemoryKind::Pinned | MemoryKind::WriteCombined)
+        self.kind().is_in_host_memory()
     }
 
     /// Checks a copy to this block at `offset`; nothing if there is nothing to copy.

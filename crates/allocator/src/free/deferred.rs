@@ -149,18 +149,10 @@ impl<T> Deferred<T> {
         })
     }
 
-    /// How many entries wait, and for which streams.
+    /// How many entries wait, and their bytes by stream.
     pub(crate) fn pending_by_stream(&self) -> (usize, Vec<PendingOn>) {
-        let mut by_stream = BTreeMap::<Option<u64>, u64>::new();
         let queue = self.queue();
-        for (last_uses, bytes) in queue.iter() {
-            let streams: BTreeSet<_> = last_uses.iter().map(|last| last.timeline().stream_number()).collect();
-            for stream in streams {
-                *by_stream.entry(stream).or_default() += bytes;
-            }
-        }
-        let pending = by_stream.into_iter().map(|(stream, bytes)| PendingOn { stream, bytes });
-        (queue.iter().len(), pending.collect())
+        (queue.iter().len(), bytes_by_stream(queue.iter()))
     }
 
     /// Frees everything at last, also what is held back or what a device that has failed used, once it is done with it.
@@ -200,6 +192,18 @@ impl<T> Deferred<T> {
         // No caller's code runs under the lock.
         self.queue.lock()
     }
+}
+
+/// Sums bytes by the streams whose work may still use them. Bytes with uses on several streams count for each.
+pub(crate) fn bytes_by_stream(entries: impl Iterator<Item = (impl AsRef<[Point]>, u64)>) -> Vec<PendingOn> {
+    let mut by_stream = BTreeMap::<Option<u64>, u64>::new();
+    for (last_uses, bytes) in entries {
+        let streams: BTreeSet<_> = last_uses.as_ref().iter().map(|last| last.timeline().stream_number()).collect();
+        for stream in streams {
+            *by_stream.entry(stream).or_default() += bytes;
+        }
+    }
+    by_stream.into_iter().map(|(stream, bytes)| PendingOn { stream, bytes }).collect()
 }
 
 /// Frees all of them, also when freeing one panics, and then says so.

@@ -1,4 +1,4 @@
-//! What a memory manager counts, for people and for programs that watch it.
+//! The numbers that a memory manager counts, for monitoring.
 
 use crate::memory::MemoryKind;
 
@@ -6,16 +6,16 @@ use crate::memory::MemoryKind;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct KindCounters {
-    /// Of blocks that live, as large as they were made.
+    /// Of live blocks, rounded up as they were allocated.
     pub in_use: u64,
     /// Of dropped blocks that the device may still use.
     pub pending: u64,
-    /// The most that lived at a time: at least that. It is exact for one thread; for several it is the sum of what each
-    /// group of threads had at its own worst time.
+    /// The most that was in use at a time, never too low. Exact for one thread; for several it is the sum of the peaks of
+    /// each group of threads.
     pub peak: u64,
-    /// That lie ready for the next block of their size.
+    /// Cached for the next block of their size.
     pub ready: u64,
-    /// Of the rest that is free: ranges of chunks.
+    /// Of free ranges of chunks.
     pub free: u64,
     /// The largest of those ranges.
     pub largest_free: u64,
@@ -26,37 +26,52 @@ pub struct KindCounters {
 }
 
 impl KindCounters {
-    /// The part of the free bytes that is not one range, from 0 to 1: what a block as large as all that is free would
-    /// not find. Nothing is free: 0.
+    /// The part of the free bytes outside the largest free range, from 0 to 1. If nothing is free, 0.
     #[must_use]
     pub fn fragmentation(&self) -> f64 {
         if self.free == 0 {
             return 0.0;
         }
-        #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
+        #[expect(clippy::cast_precision_loss, reason = "a ratio to be read by people")]
         let whole = self.largest_free as f64 / self.free as f64;
         1.0 - whole
     }
 }
 
-/// What a memory manager counted since it began. Adding up takes no lock, so numbers may be of slightly different times.
+/// What a memory manager counted since it was created. It is read without a lock, so the numbers may be of slightly
+/// different moments.
+///
+/// ```
+/// use vkarray_allocator::{Allocator, MemoryKind};
+/// use vkarray_driver::{Device, Instance};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let allocator = Allocator::new(&device)?;
+/// let block = allocator.allocate(1 << 10, MemoryKind::Device)?;
+/// let counters = allocator.counters();
+/// assert_eq!((counters.n_in_use, counters.kind(MemoryKind::Device).in_use), (1, 1 << 10));
+/// assert!(counters.total(|kind| kind.reserved) >= 1 << 10);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Counters {
     kinds: [KindCounters; MemoryKind::ALL.len()],
-    /// Blocks that live.
+    /// Live blocks.
     pub n_in_use: u64,
     /// Dropped blocks that the device may still use.
     pub n_pending: u64,
     /// Blocks given out.
     pub allocations: u64,
-    /// Of them, those in memory that lay ready with no work to come after.
+    /// Of these, blocks in cached memory whose last uses were over.
     pub reused_ready: u64,
-    /// In memory of the same thread whose former work, on one stream, was not known to be over.
+    /// Blocks in memory of the same thread whose last uses, on one stream, were not known to be over.
     pub reused_pending: u64,
-    /// In memory that another thread used, or whose former work is on several streams and not known to be over.
+    /// Blocks in memory of another thread, or whose last uses are on several streams and not known to be over.
     pub reused_shared: u64,
-    /// Cut from a chunk.
+    /// Blocks cut from a chunk.
     pub carved: u64,
     /// Chunks taken from the driver.
     pub growths: u64,
@@ -67,7 +82,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Those of one kind.
+    /// The counters of one kind.
     #[must_use]
     pub fn kind(&self, kind: MemoryKind) -> &KindCounters {
         &self.kinds[kind.index()]
@@ -77,7 +92,7 @@ impl Counters {
         &mut self.kinds[kind.index()]
     }
 
-    /// The sum over all kinds, by a number of each.
+    /// The sum over all kinds of one of their numbers.
     #[must_use]
     pub fn total(&self, of: impl Fn(&KindCounters) -> u64) -> u64 {
         self.kinds.iter().map(of).sum()

@@ -1,18 +1,15 @@
-//! The half of a manager for those who own device memory and nothing else: host memory, pinning, cleanup.
+//! The host half of a manager, for plugins that provide device memory alone: host memory, pinning, cleanup.
 //!
-//! numba has a base class for this, here a plugin holds one and passes calls on. `examples/plugin/` of this crate is such
-//! a plugin, whole.
+//! In numba this is a base class; here a plugin has one as a field. `examples/plugin/` of this crate is such a plugin.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use vkarray_driver::Device;
 
-use super::{Counters, DeferCleanup, HostOptions, MemoryManager, PassthroughManager, Request, Usage};
+use super::{HostOptions, MemoryInfo, MemoryManager, PassthroughManager, Request};
 use crate::error::{Error, Result};
-use crate::manager::{MemoryInfo, Pending};
-use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
-use crate::oom::OomCounts;
+use crate::memory::{HostPointer, MemoryKind, MemoryPointer, Owner};
 
 /// Gives out host memory, pins that of the program, and refuses device memory.
 ///
@@ -20,6 +17,19 @@ use crate::oom::OomCounts;
 /// [`MemoryManager::memfree`] of what [`HostOnlyMemoryManager::owns`]; and, beside doing them itself for device memory,
 /// [`MemoryManager::reset`], [`MemoryManager::defer_cleanup`], [`MemoryManager::try_flush`], [`MemoryManager::flush`],
 /// [`MemoryManager::trim`], [`MemoryManager::usage`] and [`MemoryManager::pending`].
+///
+/// ```
+/// use vkarray_allocator::{Allocator, Error, HostOnlyMemoryManager, MemoryKind};
+/// use vkarray_driver::{Device, Instance};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let allocator = Allocator::with_manager(&device, Box::new(HostOnlyMemoryManager::new()))?;
+/// assert!(allocator.allocate(64, MemoryKind::Pinned)?.is_mapped());
+/// assert!(matches!(allocator.allocate(64, MemoryKind::Device), Err(Error::Unsupported { .. })));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Default)]
 pub struct HostOnlyMemoryManager<M = PassthroughManager> {
     host: M,
@@ -42,13 +52,8 @@ impl<M: MemoryManager> HostOnlyMemoryManager<M> {
     /// Whether the memory came from this half of a plugin: it is of a kind that only this half gives out.
     #[must_use]
     pub fn owns(&self, memory: &MemoryPointer) -> bool {
-        is_host(memory.kind())
+        memory.kind().is_in_host_memory()
     }
-}
-
-/// Whether memory of that kind is the host's.
-fn is_host(kind: MemoryKind) -> bool {
-    matches!(kind, MemoryKind::Pinned | MemoryKind::WriteCombined)
 }
 
 // SAFETY: all memory is that of the manager inside, a private field that nothing assigns to; it gets back what it gave
@@ -56,6 +61,10 @@ fn is_host(kind: MemoryKind) -> bool {
 unsafe impl<M: MemoryManager> MemoryManager for HostOnlyMemoryManager<M> {
     fn interface_version(&self) -> u32 {
         self.host.interface_version()
+    }
+
+    fn upstream(&self) -> Option<&dyn MemoryManager> {
+        Some(&self.host)
     }
 
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
@@ -85,57 +94,13 @@ unsafe impl<M: MemoryManager> MemoryManager for HostOnlyMemoryManager<M> {
     }
 
     fn memory_info_of(&self, kind: MemoryKind) -> Result<MemoryInfo> {
-        if is_host(kind) { self.host.memory_info_of(kind) } else { self.get_memory_info() }
-    }
-
-    fn reset(&self) -> Result<()> {
-        self.host.reset()
-    }
-
-    fn defer_cleanup(&self) -> DeferCleanup {
-        self.host.defer_cleanup()
-    }
-
-    fn try_flush(&self) -> Result<()> {
-        self.host.try_flush()
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.host.flush()
+        if kind.is_in_host_memory() { self.host.memory_info_of(kind) } else { self.get_memory_info() }
     }
 
     fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
-        if !is_host(kind) {
+        if !kind.is_in_host_memory() {
             return Err(Error::NoSuchMemory { kind });
         }
         self.host.reserve(bytes, kind)
-    }
-
-    fn trim(&self, keep: u64) -> Result<u64> {
-        self.host.trim(keep)
-    }
-
-    fn pending(&self) -> Pending {
-        self.host.pending()
-    }
-
-    fn usage(&self) -> Usage {
-        self.host.usage()
-    }
-
-    fn counters(&self) -> Counters {
-        self.host.counters()
-    }
-
-    fn label(&self, memory: &MemoryPointer) -> Option<BlockLabel> {
-        self.host.label(memory)
-    }
-
-    fn set_label(&self, memory: &MemoryPointer, label: BlockLabel) {
-        self.host.set_label(memory, label);
-    }
-
-    fn oom_counts(&self) -> OomCounts {
-        self.host.oom_counts()
     }
 }

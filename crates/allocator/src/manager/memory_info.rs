@@ -1,33 +1,33 @@
 //! How much memory a device has, and how much of it can still be had. Pure.
 //!
-//! The driver's estimate is asked for by the driver crate (`budget.rs` there); a manager says what it has given out.
+//! The driver crate asks for the driver's estimate; a manager adds what it has given out.
 
 use crate::oom::HeapUse;
 
-/// Bytes of device memory.
+/// Bytes of one memory heap, as [`Allocator::memory_info`](crate::Allocator::memory_info) returns them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryInfo {
-    /// That can still be had, as far as is known: from the driver, or because a manager keeps it for the next block. What
-    /// the device may still use is not free yet.
+    /// Bytes that can still be allocated, as far as is known: from the driver, or because the manager keeps them for the
+    /// next block. Memory that the device may still use is not free yet.
     pub free: u64,
-    /// That there are.
+    /// Bytes of the heap.
     pub total: u64,
-    /// How `free` is known.
+    /// How `free` was determined.
     pub confidence: Confidence,
 }
 
-/// How a [`MemoryInfo`] came about.
+/// How a [`MemoryInfo`] was determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confidence {
-    /// The driver says what this process may use and does use (`VK_EXT_memory_budget`). An estimate, which other
-    /// processes change at any time.
+    /// By the driver's budget and usage of this process (`VK_EXT_memory_budget`). An estimate, which other processes change
+    /// at any time.
     Budget,
-    /// The heap's size less what this manager has taken from it. Others on the device are not seen.
+    /// By the heap's size less what this manager has taken from it. Other users of the device are not counted.
     OwnUse,
 }
 
 impl MemoryInfo {
-    /// What is free on a heap of which a manager has taken `taken` bytes, of which `kept` lie ready for the next block.
+    /// What is free on a heap of which a manager has taken `taken` bytes and keeps `kept` of them for the next block.
     pub(crate) fn of(heap: HeapUse, taken: u64, kept: u64) -> Self {
         let total = heap.size;
         let (free, confidence) = match heap.budget {
@@ -38,7 +38,7 @@ impl MemoryInfo {
         Self { free: free.saturating_add(kept).min(total), total, confidence }
     }
 
-    /// The same, of a manager that may take `bytes` bytes more, and no others.
+    /// The same for a manager that may give out at most `bytes` bytes more.
     pub(crate) fn at_most(self, bytes: u64) -> Self {
         Self { free: self.free.min(bytes), ..self }
     }
@@ -51,12 +51,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_drivers_word_counts_before_our_own() {
+    fn the_drivers_budget_is_preferred_to_our_own_count() {
         // Budget and usage, taken and kept, free.
         let cases = [
             (Some((90, 30)), 50, 0, 60, Confidence::Budget),
-            (Some((90, 30)), 50, 20, 80, Confidence::Budget), // What is kept can be had, too.
-            (Some((90, 91)), 0, 0, 0, Confidence::Budget),    // More used than may be.
+            (Some((90, 30)), 50, 20, 80, Confidence::Budget), // Kept memory is free, too.
+            (Some((90, 91)), 0, 0, 0, Confidence::Budget),    // More is used than the budget.
             (Some((300, 0)), 0, 0, 100, Confidence::Budget),  // A budget larger than the heap.
             (None, 30, 0, 70, Confidence::OwnUse),
             (None, 30, 10, 80, Confidence::OwnUse),

@@ -1,8 +1,8 @@
-//! Which memory manager a new allocator gets: one that the program hands over, or one by name.
+//! Which memory manager a new allocator gets: one that the program passes, or one by name.
 //!
-//! A program registers names and sets the default for what is opened later; the environment sets it from outside. What
-//! is kept for the process is a list of functions that make managers, never a manager or a device. Every context gets
-//! a manager of its own, as numba's do. The choice is [`Registry`], plain data; the functions lock the one there is.
+//! A program registers names and sets the default for contexts that are opened later; an environment variable sets it from
+//! outside. The process keeps functions that make managers, never a manager or a device. Every context gets a manager of
+//! its own, as in numba. The choice is made by [`Registry`], plain data, of which the process has one behind a lock.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -15,46 +15,59 @@ use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use crate::error::{Error, Result};
 use crate::manager::{HostOnlyMemoryManager, INTERFACE_VERSION, MemoryManager, PassthroughManager, PoolManager};
 
-/// The variable that names the manager of contexts that name none.
+/// The variable that names the manager for contexts that choose none.
 pub(crate) const VARIABLE: &str = "VKARRAY_MEMORY_MANAGER";
 
-/// The name of what a program gets that chooses nothing.
+/// The name of the manager for programs that choose none.
 const DEFAULT: &str = "default";
 
 type Make = dyn Fn() -> Result<Box<dyn MemoryManager>> + Send + Sync;
 
-/// Makes memory managers: one for each context.
+/// Makes memory managers, one for each context.
+///
+/// ```
+/// use vkarray_allocator::{Allocator, ManagerFactory, PoolManager};
+/// use vkarray_driver::{Device, Instance};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let factory = ManagerFactory::new(|| Ok(Box::new(PoolManager::with_limit(1 << 30))));
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let allocator = Allocator::with_manager(&device, factory.make()?)?;
+/// assert!(ManagerFactory::named("no such manager").is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct ManagerFactory {
     make: Arc<Make>,
 }
 
 impl ManagerFactory {
-    /// Makes managers by calling `make`. To keep a hand on the manager, return an `Arc` of it.
+    /// Makes managers by calling `make`. To keep a handle to the manager, return an `Arc` of it.
     pub fn new(make: impl Fn() -> Result<Box<dyn MemoryManager>> + Send + Sync + 'static) -> Self {
         Self { make: Arc::new(make) }
     }
 
-    /// Makes managers of that name: `default`, `pool`, `passthrough`, `host-only`, and what
-    /// [`register_memory_manager`] added. `default` is the pool.
+    /// Makes managers of that name: `default`, `pool`, `passthrough`, `host-only`, or a name added by
+    /// [`register_memory_manager`]. `default` is the pool.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownManager`], with the names that there are.
+    /// [`Error::UnknownManager`], which lists the known names.
     pub fn named(name: &str) -> Result<Self> {
         registry().find(name, "the program")
     }
 
-    /// Makes what [`set_memory_manager`] set, else what `VKARRAY_MEMORY_MANAGER` names, else `default`.
+    /// The factory that [`set_memory_manager`] set, else the one that `VKARRAY_MEMORY_MANAGER` names, else `default`.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownManager`] if the variable names none.
+    /// [`Error::UnknownManager`] if the name in the variable is not known.
     pub fn chosen() -> Result<Self> {
         registry().choose(env::var_os(VARIABLE))
     }
 
-    /// Makes a manager that speaks this version of the interface.
+    /// Makes a manager and checks its interface version.
     ///
     /// # Errors
     ///
@@ -74,11 +87,21 @@ impl fmt::Debug for ManagerFactory {
 
 /// Adds a name for `VKARRAY_MEMORY_MANAGER` and [`ManagerFactory::named`], for as long as the process runs.
 ///
+/// ```
+/// use vkarray_allocator::{ManagerFactory, PassthroughManager, memory_manager_names, register_memory_manager};
+///
+/// # fn main() -> vkarray_allocator::Result<()> {
+/// register_memory_manager("plain", ManagerFactory::new(|| Ok(Box::new(PassthroughManager::new()))))?;
+/// assert!(memory_manager_names().contains(&"plain".to_owned()));
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 ///
-/// [`Error::ManagerNameTaken`]; a name stands for one thing.
+/// [`Error::ManagerNameTaken`] if the name is known already.
 pub fn register_memory_manager(name: impl Into<String>, factory: ManagerFactory) -> Result<()> {
-    registry().register(name.into(), &factory) // If it is refused, the factory is dropped without the lock.
+    registry().register(name.into(), &factory) // If the name is refused, the factory is dropped after the lock.
 }
 
 /// The names of all managers, sorted.
@@ -87,20 +110,30 @@ pub fn memory_manager_names() -> Vec<String> {
     registry().names()
 }
 
-/// Sets what contexts get that are opened later and choose nothing themselves. Wins over `VKARRAY_MEMORY_MANAGER`;
-/// contexts that are open keep what they have. Makes one manager to look at its version, and drops it.
+/// Sets the managers of contexts that are opened later and choose none themselves. Takes precedence over
+/// `VKARRAY_MEMORY_MANAGER`; open contexts keep the manager they have. Makes one manager to check its version, and drops it.
+///
+/// ```
+/// use vkarray_allocator::{ManagerFactory, set_memory_manager};
+///
+/// # fn main() -> vkarray_allocator::Result<()> {
+/// set_memory_manager(ManagerFactory::named("passthrough")?)?;
+/// assert!(format!("{:?}", ManagerFactory::chosen()?.make()?).starts_with("PassthroughManager"));
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 ///
 /// [`Error::InterfaceVersion`], and those of the factory; nothing is set then.
 pub fn set_memory_manager(factory: ManagerFactory) -> Result<()> {
-    factory.make()?; // Without the lock: the program's function may look at the names.
+    factory.make()?; // Without the lock: the program's function may read the names.
     let former = registry().set.replace(factory);
-    drop(former); // Without the lock too.
+    drop(former); // Without the lock, as above.
     Ok(())
 }
 
-/// Checks that a manager speaks this version of the interface.
+/// Checks that a manager was written for this version of the interface.
 pub(crate) fn check_version(manager: &dyn MemoryManager) -> Result<()> {
     let version = manager.interface_version();
     if version == INTERFACE_VERSION {
@@ -111,7 +144,7 @@ pub(crate) fn check_version(manager: &dyn MemoryManager) -> Result<()> {
 
 type MakeBuiltIn = fn() -> Box<dyn MemoryManager>;
 
-/// What ours are called. An arena is not among them: the program has to end its frames, and makes it therefore.
+/// The managers of this crate, by name. An arena has none, since the program must have a handle to end its frames.
 const BUILT_IN: [(&str, MakeBuiltIn); 4] = [
     (DEFAULT, || Box::new(PoolManager::new())),
     ("host-only", || Box::new(HostOnlyMemoryManager::new())),
@@ -119,7 +152,7 @@ const BUILT_IN: [(&str, MakeBuiltIn); 4] = [
     ("pool", || Box::new(PoolManager::new())),
 ];
 
-/// Names and the default of a process. Functions only.
+/// The names of a process and its default.
 #[derive(Debug)]
 struct Registry {
     registered: BTreeMap<String, ManagerFactory>,
@@ -129,7 +162,7 @@ struct Registry {
 static REGISTRY: Mutex<Registry> = Mutex::new(Rank::ManagerNames, Registry::new());
 
 fn registry() -> MutexGuard<'static, Registry> {
-    // Nothing of the program runs under the lock.
+    // No code of the program runs under the lock.
     REGISTRY.lock()
 }
 
@@ -161,7 +194,7 @@ impl Registry {
         self.registered.get(name).cloned().ok_or_else(unknown)
     }
 
-    /// An empty variable is as none.
+    /// An empty variable counts as unset.
     fn choose(&self, variable: Option<OsString>) -> Result<ManagerFactory> {
         match (&self.set, variable) {
             (Some(set), _) => Ok(set.clone()),
@@ -174,7 +207,7 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manager::fake::Fake;
+    use crate::manager::tests::fake::Fake;
 
     fn fake() -> ManagerFactory {
         ManagerFactory::new(|| Ok(Box::new(Fake::new())))
@@ -186,19 +219,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_wins_over_the_variable_and_that_over_the_default() {
+    fn a_set_factory_precedes_the_variable_and_the_variable_the_default() {
         let (plain, mut set) = (Registry::new(), Registry::new());
         set.set = Some(fake());
         let cases = [
             (&plain, None, "PoolManager"),
-            (&plain, Some(""), "PoolManager"), // As if it were not there.
+            (&plain, Some(""), "PoolManager"), // Counts as unset.
             (&plain, Some("default"), "PoolManager"),
             (&plain, Some("pool"), "PoolManager"),
             (&plain, Some("passthrough"), "PassthroughManager"),
             (&plain, Some("host-only"), "HostOnlyMemoryManager"),
             (&set, None, "Fake"),
             (&set, Some("host-only"), "Fake"),
-            (&set, Some("no such manager"), "Fake"), // Not asked.
+            (&set, Some("no such manager"), "Fake"), // Not read.
         ];
         for (registry, variable, name) in cases {
             assert_eq!(made(registry.choose(variable.map(OsString::from))), name, "{variable:?}");
@@ -206,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_refused_with_those_that_there_are() {
+    fn an_unknown_name_is_refused_with_the_known_names() {
         let mut registry = Registry::new();
         registry.register("mine".to_owned(), &fake()).unwrap();
         let cases = [
@@ -221,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stands_for_one_thing() {
+    fn a_known_name_cannot_be_registered_again() {
         let mut registry = Registry::new();
         registry.register("mine".to_owned(), &fake()).unwrap();
         for name in ["mine", "default", "passthrough", "pool"] {
@@ -233,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_refused_factory_holds_is_dropped_without_the_lock() {
+    fn a_refused_factory_is_dropped_without_the_lock() {
         struct Asks(std::sync::mpsc::Sender<Vec<String>>);
 
         impl Drop for Asks {
@@ -259,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_refused_when_it_is_set() {
+    fn a_factory_of_another_version_is_not_set() {
         let factory = ManagerFactory::new(|| Ok(Box::new(Fake::of_version(7))));
         let refused = set_memory_manager(factory).unwrap_err();
         assert!(matches!(refused, Error::InterfaceVersion { version: 7, expected: INTERFACE_VERSION }), "{refused}");

@@ -36,6 +36,12 @@ impl MemoryKind {
         !matches!(self, Self::Device)
     }
 
+    /// Whether memory of this kind lies on the host's side of the bus.
+    #[must_use]
+    pub fn is_in_host_memory(self) -> bool {
+        matches!(self, Self::Pinned | Self::WriteCombined)
+    }
+
     /// Chooses the memory type for this kind among those that `allowed` (a bit for each type) admits.
     ///
     /// Returns nothing if the device has no such memory: only [`MemoryKind::Shared`] may be missing. What the host reads is

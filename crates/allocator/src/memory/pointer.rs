@@ -218,6 +218,15 @@ impl AsRef<MemoryPointer> for HostPointer {
 }
 
 impl HostPointer {
+    /// Describes host memory, which kernels address or not.
+    ///
+    /// # Errors
+    ///
+    /// The pointer, if it has no mapping.
+    pub fn new(pointer: MemoryPointer, mapped: bool) -> Result<Self, MemoryPointer> {
+        if mapped { MappedMemory::new(pointer).map(Self::Mapped) } else { PinnedMemory::new(pointer).map(Self::Pinned) }
+    }
+
     /// The pointer.
     pub fn into_pointer(self) -> MemoryPointer {
         match self {

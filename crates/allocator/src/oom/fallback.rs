@@ -1,38 +1,42 @@
-//! What is tried when memory runs out, in which order. Pure: generic over what gives the memory.
+//! The steps that are tried when memory runs out, and their order. Pure: generic over what gives the memory.
 //!
-//! Each step is taken once, cheapest first, and memory is asked for again only after a step that relieved something.
-//! What a step does is its manager's; `manager/passthrough.rs` is the plain example. What a failed climb says of itself
-//! is in `out_of_memory.rs`.
+//! Each step is taken at most once, cheapest first. Memory is requested again only after a step that gained something.
+//! What a step does is the manager's; `manager/passthrough/fallback.rs` is the simplest example. The report of an
+//! allocation that failed in the end is `report.rs`.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-/// A step against running out, from the cheapest to the dearest.
+/// How long the steps of one allocation may wait in total.
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(10);
+
+/// A step against running out of memory, from the cheapest to the most expensive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OomStep {
-    /// Frees what was dropped and the device is done with.
+    /// Frees dropped memory that the device no longer uses.
     Reclaim,
-    /// Frees the same of what [`defer_cleanup`](crate::MemoryManager::defer_cleanup) holds back: running out is worse
-    /// than a late free.
+    /// Frees dropped memory that [`defer_cleanup`](crate::MemoryManager::defer_cleanup) holds back and that the device no
+    /// longer uses.
     HeldBack,
-    /// Waits, for a limited time, for the oldest dropped memory that is enough.
+    /// Waits, for a limited time, for as much of the oldest dropped memory as is needed.
     Wait,
     /// Waits, for a limited time, for all dropped memory.
     Drain,
-    /// Gives unused memory that the manager keeps back to the driver.
+    /// Gives unused memory of the manager back to the driver.
     Trim,
-    /// Gives up caches of other kinds.
+    /// Frees caches other than the manager's own.
     Caches,
-    /// Asks the driver for less at once than the manager usually does.
+    /// Requests a smaller chunk from the driver than usual.
     Smaller,
-    /// Asks for memory of its own for this allocation.
+    /// Requests memory from the driver for this allocation alone.
     Dedicated,
-    /// Asks the program to let go of something.
+    /// Asks the program to free something.
     Callback,
 }
 
 impl OomStep {
-    /// Every step, in the order in which they are taken.
+    /// Every step, in order.
     pub const ALL: [Self; 9] = [
         Self::Reclaim,
         Self::HeldBack,
@@ -49,119 +53,119 @@ impl OomStep {
 impl fmt::Display for OomStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Reclaim => "free what is done",
-            Self::HeldBack => "free what defer_cleanup holds back",
-            Self::Wait => "wait for the oldest that is enough",
-            Self::Drain => "wait for all that is dropped",
+            Self::Reclaim => "free unused memory",
+            Self::HeldBack => "free memory held back by defer_cleanup",
+            Self::Wait => "wait for the oldest dropped memory",
+            Self::Drain => "wait for all dropped memory",
             Self::Trim => "trim",
-            Self::Caches => "release caches",
+            Self::Caches => "free caches",
             Self::Smaller => "smaller chunks",
-            Self::Dedicated => "memory of its own",
+            Self::Dedicated => "dedicated memory",
             Self::Callback => "ask the program",
         })
     }
 }
 
-/// What came of taking a step.
+/// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StepOutcome {
-    /// The manager does not have it.
+    /// The manager does not have this step.
     Absent,
-    /// There was nothing to gain.
+    /// The step gained nothing.
     Nothing,
-    /// The wait was given up; work that never ends may hold the memory.
+    /// The wait ended without success; work that never ends may use the memory.
     TimedOut,
-    /// Something was gained, and yet the memory was not there.
+    /// The step gained something, but not enough.
     Relieved,
 }
 
 impl fmt::Display for StepOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Absent => "not there",
-            Self::Nothing => "nothing to gain",
-            Self::TimedOut => "given up after a while",
+            Self::Absent => "not available",
+            Self::Nothing => "gained nothing",
+            Self::TimedOut => "timed out",
             Self::Relieved => "not enough",
         })
     }
 }
 
-/// The steps of one climb and what came of each.
+/// The steps that were tried for one allocation and their outcomes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StepOutcomes([Option<StepOutcome>; OomStep::ALL.len()]);
 
 impl StepOutcomes {
-    /// Notes what came of a step.
-    pub fn note(&mut self, step: OomStep, taken: StepOutcome) {
-        self.0[step as usize] = Some(taken);
+    /// Records the outcome of a step.
+    pub fn record(&mut self, step: OomStep, outcome: StepOutcome) {
+        self.0[step as usize] = Some(outcome);
     }
 
-    /// What came of a step; nothing if it was not tried.
+    /// The outcome of a step; `None` if it was not reached.
     #[must_use]
     pub fn at(&self, step: OomStep) -> Option<StepOutcome> {
         self.0[step as usize]
     }
 
-    /// The steps that were there to be tried, in order.
+    /// The steps that were reached, in order.
     pub fn tried(&self) -> impl Iterator<Item = (OomStep, StepOutcome)> {
-        OomStep::ALL.into_iter().zip(self.0).filter_map(|(step, taken)| Some((step, taken?)))
+        OomStep::ALL.into_iter().zip(self.0).filter_map(|(step, outcome)| Some((step, outcome?)))
     }
 }
 
-/// Gives memory, and knows what may help when there is none.
+/// One allocation: how to attempt it, and what each step does.
 pub(crate) trait OomHandler {
-    /// What is wanted.
+    /// What is allocated.
     type Memory;
-    /// Why it cannot be had.
+    /// Why it fails.
     type Error;
 
-    /// Asks for the memory, in the way that the steps taken so far chose.
+    /// Requests the memory, as the steps taken so far have determined.
     fn attempt(&mut self) -> Result<Self::Memory, Self::Error>;
 
-    /// Whether this error is one that a step may help against.
-    fn ran_out(error: &Self::Error) -> bool;
+    /// Whether this error is a lack of memory, which a step may help against.
+    fn is_out_of_memory(error: &Self::Error) -> bool;
 
     /// Takes a step.
     fn take(&mut self, step: OomStep) -> Result<StepOutcome, Self::Error>;
 }
 
-/// Why a climb ended without memory.
+/// Why an allocation failed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FallbackError<E> {
-    /// It ran out on every step; the last refusal.
+    /// No step helped: the last error, and the outcome of each step.
     RanOut(E, StepOutcomes),
-    /// Something else went wrong.
+    /// Another error.
     Failed(E),
 }
 
-/// How often one step was taken.
+/// How often one step was taken, and how often it helped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OomStepCount {
-    /// Times it was taken, where the manager has it.
+    /// Times it was taken.
     pub taken: u64,
-    /// Times the memory was there right after it.
+    /// Times the allocation succeeded right after it.
     pub helped: u64,
 }
 
-/// How often memory ran out, and what helped.
+/// How often memory ran out, and which steps helped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OomCounts {
-    /// Times the first attempt ran out.
+    /// Allocations whose first attempt ran out of memory.
     pub runs: u64,
-    /// Times no step helped.
+    /// Allocations that no step helped.
     pub failed: u64,
     steps: [OomStepCount; OomStep::ALL.len()],
 }
 
 impl OomCounts {
-    /// How often that step was taken.
+    /// The counts of a step.
     #[must_use]
     pub fn of(&self, step: OomStep) -> OomStepCount {
         self.steps[step as usize]
     }
 }
 
-/// Climbs, and counts.
+/// Runs the steps and counts them.
 #[derive(Debug, Default)]
 pub(crate) struct OomFallback {
     runs: AtomicU64,
@@ -171,11 +175,11 @@ pub(crate) struct OomFallback {
 }
 
 impl OomFallback {
-    /// Asks for memory; when it runs out, takes one step after the other until it is there.
-    pub(crate) fn run<C: OomHandler>(&self, climber: &mut C) -> Result<C::Memory, FallbackError<C::Error>> {
-        match climber.attempt() {
+    /// Attempts an allocation. When memory runs out, takes one step after the other until an attempt succeeds.
+    pub(crate) fn run<C: OomHandler>(&self, allocation: &mut C) -> Result<C::Memory, FallbackError<C::Error>> {
+        match allocation.attempt() {
             Ok(memory) => Ok(memory),
-            Err(error) if C::ran_out(&error) => self.run_steps(climber, error),
+            Err(error) if C::is_out_of_memory(&error) => self.run_steps(allocation, error),
             Err(error) => Err(FallbackError::Failed(error)),
         }
     }
@@ -183,26 +187,26 @@ impl OomFallback {
     #[cold]
     fn run_steps<C: OomHandler>(
         &self,
-        climber: &mut C,
+        allocation: &mut C,
         mut last: C::Error,
     ) -> Result<C::Memory, FallbackError<C::Error>> {
         count(&self.runs);
         let mut steps = StepOutcomes::default();
         for step in OomStep::ALL {
-            let taken = climber.take(step).map_err(FallbackError::Failed)?;
-            steps.note(step, taken);
-            if taken != StepOutcome::Absent {
+            let outcome = allocation.take(step).map_err(FallbackError::Failed)?;
+            steps.record(step, outcome);
+            if outcome != StepOutcome::Absent {
                 count(&self.taken[step as usize]);
             }
-            if matches!(taken, StepOutcome::Absent | StepOutcome::Nothing) {
+            if matches!(outcome, StepOutcome::Absent | StepOutcome::Nothing) {
                 continue;
             }
-            match climber.attempt() {
+            match allocation.attempt() {
                 Ok(memory) => {
                     count(&self.helped[step as usize]);
                     return Ok(memory);
                 }
-                Err(error) if C::ran_out(&error) => last = error,
+                Err(error) if C::is_out_of_memory(&error) => last = error,
                 Err(error) => return Err(FallbackError::Failed(error)),
             }
         }
@@ -210,7 +214,7 @@ impl OomFallback {
         Err(FallbackError::RanOut(last, steps))
     }
 
-    /// How often so far. The numbers are taken one after the other.
+    /// The counts so far. They are read one after the other.
     pub(crate) fn counts(&self) -> OomCounts {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let steps = OomStep::ALL.map(|step| OomStepCount {

@@ -6,6 +6,6 @@
 mod fallback;
 mod report;
 
-pub(crate) use fallback::{FallbackError, OomFallback, OomHandler};
+pub(crate) use fallback::{MAX_WAIT, OomFallback, OomHandler};
 pub use fallback::{OomCounts, OomStep, OomStepCount, StepOutcome, StepOutcomes};
 pub use report::{HeapUse, LiveBlock, OutOfMemory, PendingOn, Shortage};

@@ -1,38 +1,39 @@
-//! The report of memory running out: what was asked, what there is, who holds it, what was tried.
+//! The report of memory running out: what was requested, what there is, which blocks are largest, what was tried.
 //!
-//! A source of memory fills in what it knows of the heap, its manager the holders and what is pending. Plain data; its
-//! text is in `out_of_memory/report.txt`, which a test compares. What is tried, in which order, is `ladder.rs`.
+//! The source of the memory fills in the heap, its manager the live and the pending blocks. Plain data. An example of the
+//! text is `report/report.txt`, which a test compares.
 
 use std::fmt;
 
 use vkarray_driver::HeapBudget;
 
+use super::fallback::{FallbackError, StepOutcome, StepOutcomes};
+use crate::error::Error;
 use crate::memory::{BlockLabel, Bytes, MemoryKind};
-use crate::oom::StepOutcomes;
 
-/// Holders that a report names.
+/// Live blocks that a report lists.
 const MAX_LISTED: usize = 10;
 
 /// What there was too little of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shortage {
-    /// Memory of the device: `VK_ERROR_OUT_OF_DEVICE_MEMORY`.
+    /// Device memory: `VK_ERROR_OUT_OF_DEVICE_MEMORY`.
     DeviceMemory,
     /// The driver's own memory on the host: `VK_ERROR_OUT_OF_HOST_MEMORY`.
     HostMemory,
-    /// Allocations that the driver can hold: `VK_ERROR_TOO_MANY_OBJECTS`.
+    /// Allocations, of which the driver allows a limited number: `VK_ERROR_TOO_MANY_OBJECTS`.
     Objects,
-    /// Room for the host's address of the memory: `VK_ERROR_MEMORY_MAP_FAILED`.
+    /// Addresses for mapping the memory to the host: `VK_ERROR_MEMORY_MAP_FAILED`.
     HostAddresses,
-    /// One allocation as large as that: the driver promises none above so many bytes (`maxMemoryAllocationSize`), and gave
-    /// none.
+    /// The size of one allocation: the driver promises none above so many bytes (`maxMemoryAllocationSize`), and refused
+    /// this one.
     AllocationSize(u64),
-    /// What the driver lets this process have of a scarce heap; it has so many bytes left.
+    /// The driver's budget of a scarce heap for this process, which leaves so many bytes.
     Budget(u64),
-    /// The heap itself, even when empty.
+    /// The heap itself, which is smaller even when empty.
     HeapSize,
-    /// What a manager allows, in bytes.
+    /// The limit of a memory manager, in bytes.
     Limit(u64),
 }
 
@@ -41,8 +42,8 @@ impl fmt::Display for Shortage {
         match self {
             Self::DeviceMemory => f.write_str("the device has none left"),
             Self::HostMemory => f.write_str("the host has none left for the driver"),
-            Self::Objects => f.write_str("the driver holds as many allocations as it can"),
-            Self::HostAddresses => f.write_str("the host has no addresses left for it"),
+            Self::Objects => f.write_str("the driver has reached its number of allocations"),
+            Self::HostAddresses => f.write_str("the host has no addresses left to map it"),
             Self::AllocationSize(limit) => write!(f, "the driver promises no allocation above {limit} bytes"),
             Self::Budget(left) => write!(f, "the driver's budget of the heap leaves {left} bytes"),
             Self::HeapSize => f.write_str("the heap is smaller"),
@@ -51,67 +52,67 @@ impl fmt::Display for Shortage {
     }
 }
 
-/// The heap that was to give the memory.
+/// A memory heap and its use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeapUse {
-    /// Its place among the device's heaps.
+    /// Its index among the device's heaps.
     pub index: u32,
     /// Its bytes.
     pub size: u64,
-    /// What the driver says of it, where it does.
+    /// The driver's budget and usage, where the driver reports them.
     pub budget: Option<HeapBudget>,
 }
 
-/// Live memory and who holds it.
+/// A live block in a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveBlock {
     /// Its bytes.
     pub bytes: u64,
-    /// Who.
+    /// Its label.
     pub label: BlockLabel,
 }
 
-/// Dropped memory that waits for work.
+/// Dropped memory that waits for the work of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PendingOn {
-    /// The stream whose work may still use it, by its number; nothing for work that no stream of ours does.
+    /// The number of the stream whose work may still use it; `None` for foreign work.
     pub stream: Option<u64>,
-    /// Its bytes. What waits for several streams counts for each.
+    /// Its bytes. Memory that waits for several streams counts for each.
     pub bytes: u64,
 }
 
-/// Memory that could not be had, and why. Sizes are bytes.
+/// An allocation that failed for lack of memory, and why. Sizes are bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OutOfMemory {
-    /// What was asked for.
+    /// Bytes that were requested.
     pub bytes: u64,
-    /// Where.
+    /// Their kind.
     pub kind: MemoryKind,
     /// What there was too little of.
     pub shortage: Shortage,
-    /// The heap.
+    /// The heap that they would have come from.
     pub heap: Option<HeapUse>,
-    /// Bytes of all kinds that live blocks and dropped ones hold.
+    /// Bytes of all kinds in live blocks and in dropped ones that are not freed.
     pub in_use: u64,
-    /// Bytes of all kinds that are taken from the driver.
+    /// Bytes of all kinds taken from the driver.
     pub reserved: u64,
-    /// The most that the manager could give without asking the driver, where it knows.
+    /// The largest allocation that the manager could serve without the driver, where it counts that.
     pub largest_free: Option<u64>,
-    /// The ten largest pieces of live memory, largest first; see [`OutOfMemory::set_live_blocks`].
+    /// The ten largest live blocks, largest first; see [`OutOfMemory::set_live_blocks`].
     pub largest: Vec<LiveBlock>,
-    /// How many live pieces there are.
+    /// How many live blocks there are.
     pub n_live: usize,
-    /// What is dropped and not freed, by stream.
+    /// Dropped memory that is not freed, by stream.
     pub pending: Vec<PendingOn>,
-    /// How many dropped pieces are not freed.
+    /// How many dropped blocks are not freed.
     pub n_pending: usize,
-    /// What was tried.
+    /// The steps that were tried.
     pub steps: StepOutcomes,
 }
 
 impl OutOfMemory {
-    /// Starts a report. The caller fills in what it knows.
+    /// Creates a report. The caller fills in the other fields.
     #[must_use]
     pub fn new(bytes: u64, kind: MemoryKind, shortage: Shortage) -> Self {
         Self {
@@ -130,7 +131,7 @@ impl OutOfMemory {
         }
     }
 
-    /// Notes who holds memory: counts all, keeps the ten largest.
+    /// Sets the live blocks: counts all of them, and keeps the ten largest.
     pub fn set_live_blocks<'a>(&mut self, all: impl Iterator<Item = (u64, &'a BlockLabel)>) {
         let mut all: Vec<_> = all.collect();
         self.n_live = all.len();
@@ -146,7 +147,7 @@ impl OutOfMemory {
             Some(HeapBudget { budget, usage }) => {
                 write!(f, "; this process may use {} and uses {}", Bytes(budget), Bytes(usage))
             }
-            None => f.write_str("; the driver does not tell how much of it is used"),
+            None => f.write_str("; the driver does not report how much of it is used"),
         }
     }
 
@@ -159,7 +160,7 @@ impl OutOfMemory {
             f.write_str(if i > 0 { ", " } else { "; " })?;
             match pending.stream {
                 Some(stream) => write!(f, "{} wait for stream {stream}", Bytes(pending.bytes))?,
-                None => write!(f, "{} wait for work of others", Bytes(pending.bytes))?,
+                None => write!(f, "{} wait for foreign work", Bytes(pending.bytes))?,
             }
         }
         Ok(())
@@ -170,8 +171,8 @@ impl OutOfMemory {
             return Ok(());
         }
         match self.n_live {
-            n if n == self.largest.len() => write!(f, "\n  held by:")?,
-            n => write!(f, "\n  held by {n}, of which the largest are:")?,
+            n if n == self.largest.len() => write!(f, "\n  used by:")?,
+            n => write!(f, "\n  used by {n} blocks, of which the largest are:")?,
         }
         for LiveBlock { bytes, label } in &self.largest {
             write!(f, "\n  {:>12}  {label}", Bytes(*bytes))?;
@@ -180,16 +181,16 @@ impl OutOfMemory {
     }
 
     fn write_steps(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tried = self.steps.tried().filter(|(_, taken)| *taken != crate::oom::StepOutcome::Absent);
-        for (i, (step, taken)) in tried.enumerate() {
+        let tried = self.steps.tried().filter(|(_, outcome)| *outcome != StepOutcome::Absent);
+        for (i, (step, outcome)) in tried.enumerate() {
             f.write_str(if i > 0 { ", " } else { "\n  tried: " })?;
-            write!(f, "{step} ({taken})")?;
+            write!(f, "{step} ({outcome})")?;
         }
         Ok(())
     }
 }
 
-/// The first line says it; the lines after it say why.
+/// One line, followed by indented lines with the details.
 impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "out of memory for {} bytes of {} memory: {}", self.bytes, self.kind, self.shortage)?;
@@ -205,6 +206,20 @@ impl fmt::Display for OutOfMemory {
 }
 
 impl std::error::Error for OutOfMemory {}
+
+impl FallbackError<Error> {
+    /// The error for the caller. If memory ran out on every step, `complete` adds to the report.
+    pub(crate) fn into_error(self, complete: impl FnOnce(&mut OutOfMemory)) -> Error {
+        match self {
+            Self::RanOut(Error::OutOfMemory(mut report), steps) => {
+                report.steps = steps;
+                complete(&mut report);
+                Error::OutOfMemory(report)
+            }
+            Self::RanOut(error, _) | Self::Failed(error) => error,
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests;

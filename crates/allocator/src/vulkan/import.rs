@@ -18,7 +18,7 @@ use vkarray_driver::{Device, DeviceInfo, Owned};
 use super::chunk::USAGE;
 use crate::error::{Error, Result};
 use crate::free::{DeferCount, Deferred, PendingLimits};
-use crate::memory::{HostPointer, MappedMemory, MemoryKind, MemoryPointer, Owner, PinnedMemory, coherent_types};
+use crate::memory::{HostPointer, MemoryKind, MemoryPointer, Owner, coherent_types};
 
 const EXTENSION: &str = "VK_EXT_external_memory_host";
 
@@ -94,12 +94,7 @@ impl Imports {
         let pointer_to = unsafe { MemoryPointer::new(raw, 0, size, MemoryKind::Pinned) };
         // SAFETY: the program's own address of the same pages; the type is coherent.
         let pointer_to = unsafe { pointer_to.with_mapping(pointer) }.with_owner(Box::new(import));
-        let is_mapped = "it was given a mapping";
-        Ok(if mapped {
-            HostPointer::Mapped(MappedMemory::new(pointer_to).expect(is_mapped))
-        } else {
-            HostPointer::Pinned(PinnedMemory::new(pointer_to).expect(is_mapped))
-        })
+        Ok(HostPointer::new(pointer_to, mapped).expect("it has a mapping"))
     }
 
     /// Ends the import that `memory` is, at once if its last uses are over; gives other memory back.

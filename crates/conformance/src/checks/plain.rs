@@ -63,7 +63,7 @@ pub(super) fn host_options(context: &CheckContext<'_>) -> Result<(), CheckError>
         // SAFETY: the manager gave the memory out just now, and nothing used it.
         unsafe { manager.memfree(memory.into_pointer()) };
         expect(is_mapped == mapped, || {
-            format!("expected mapped memory only where request for, and not for {options:?}")
+            format!("expected mapped memory only where asked for, and not for {options:?}")
         })?;
     }
     Ok(())

@@ -1,6 +1,6 @@
-//! Asks the program to let go of something when memory runs out, and tries again for as long as it does.
+//! Calls the program when memory runs out, and tries again as often as it answers [`Verdict::Retry`].
 //!
-//! The manager inside has done what it can by itself before the program is request: see `../ladder.rs`.
+//! The manager inside has taken all steps of its own before the program is asked: see `oom/fallback.rs`.
 
 use std::fmt;
 
@@ -11,26 +11,48 @@ use crate::manager::MemoryManager;
 /// What to do after memory ran out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Try again: something was let go of.
+    /// Try again: the program freed something.
     Retry,
-    /// Hand the failure on.
+    /// Return the error.
     GiveUp,
 }
 
 type Callback = dyn Fn(u64, u32) -> Verdict + Send + Sync;
 
 /// Calls the program when memory runs out.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+///
+/// use vkarray_allocator::{Allocator, FailureCallback, MemoryKind, PoolManager, Verdict};
+/// use vkarray_driver::{Device, Instance};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let cache = Arc::new(Mutex::new(None));
+/// let victim = Arc::clone(&cache);
+/// let manager = FailureCallback::new(PoolManager::with_limit(1 << 20), move |_bytes, attempt| {
+///     drop(victim.lock().unwrap().take()); // Frees the cached block.
+///     if attempt == 1 { Verdict::Retry } else { Verdict::GiveUp }
+/// });
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let allocator = Allocator::with_manager(&device, Box::new(manager))?;
+/// *cache.lock().unwrap() = Some(allocator.allocate(1 << 20, MemoryKind::Device)?);
+/// let block = allocator.allocate(1 << 20, MemoryKind::Device)?; // Fits once the cached block is gone.
+/// assert!(cache.lock().unwrap().is_none());
+/// # Ok(())
+/// # }
+/// ```
 pub struct FailureCallback<M> {
     callback: Box<Callback>,
     inner: M,
 }
 
 impl<M: MemoryManager> FailureCallback<M> {
-    /// Calls `callback` with the bytes request for and the number of the failed attempt, from one on, each time `inner`
-    /// runs out. Called on the thread that asks, without a lock: it may free, allocate, and wait for the device. An
-    /// allocation that it makes and that fails calls it again.
+    /// Calls `callback` with the bytes asked for and the number of the failed attempt, from one on, each time `inner`
+    /// runs out. Called on the thread that allocates, without a lock: it may free, allocate, and wait for the device. If
+    /// an allocation of its own fails, it is called again.
     ///
-    /// Other failures are not its business.
+    /// It is not called for other failures.
     pub fn new(inner: M, callback: impl Fn(u64, u32) -> Verdict + Send + Sync + 'static) -> Self {
         Self { callback: Box::new(callback), inner }
     }
@@ -38,9 +60,7 @@ impl<M: MemoryManager> FailureCallback<M> {
 
 // SAFETY: the manager inside is a private field that nothing assigns to.
 unsafe impl<M: MemoryManager> Adaptor for FailureCallback<M> {
-    type Inner = M;
-
-    fn inner(&self) -> &M {
+    fn inner(&self) -> &dyn MemoryManager {
         &self.inner
     }
 

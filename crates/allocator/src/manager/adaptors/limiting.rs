@@ -1,6 +1,6 @@
-//! A cap on the bytes that a manager gives out at a time.
+//! Limits the bytes that a manager gives out at a time.
 //!
-//! Counts what was request for and not yet given back, of every kind, and memory of the program that is pinned.
+//! Counts the bytes requested and not yet given back, of every kind, and memory of the program that is pinned.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,21 @@ use crate::manager::MemoryManager;
 use crate::memory::MemoryPointer;
 use crate::oom::{OutOfMemory, Shortage};
 
-/// Refuses what would go beyond a limit, as if memory had run out.
+/// Refuses allocations beyond a limit, as if memory had run out.
+///
+/// ```
+/// use vkarray_allocator::{Allocator, Error, Limiting, MemoryKind, PoolManager};
+/// use vkarray_driver::{Device, Instance};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let allocator = Allocator::with_manager(&device, Box::new(Limiting::new(PoolManager::new(), 1000)))?;
+/// let block = allocator.allocate(800, MemoryKind::Device)?;
+/// let refused = allocator.allocate(300, MemoryKind::Device).unwrap_err();
+/// assert!(refused.to_string().contains("the memory manager is limited to 1000 bytes"));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Limiting<M> {
     limit: u64,
     in_use: AtomicU64,
@@ -19,31 +33,31 @@ pub struct Limiting<M> {
 }
 
 impl<M: MemoryManager> Limiting<M> {
-    /// Lets `inner` give out `limit` bytes at a time.
+    /// Lets `inner` give out at most `limit` bytes at a time.
     pub fn new(inner: M, limit: u64) -> Self {
         Self { limit, in_use: AtomicU64::new(0), inner }
     }
 
-    /// The most bytes at a time.
+    /// The limit, in bytes.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Bytes request for and not given back, those of allocations under way included. Never more than the limit.
+    /// Bytes requested and not given back, including allocations in progress. Never more than the limit.
     #[must_use]
     pub fn in_use(&self) -> u64 {
         self.in_use.load(Ordering::Relaxed)
     }
 
-    /// Bytes that may still be request for.
+    /// Bytes that may still be requested.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.limit - self.in_use()
     }
 
     fn give_back(&self, bytes: u64) {
-        // Memory that came from elsewhere was never counted.
+        // Memory that is not of this manager was never counted.
         let less = |in_use: u64| Some(in_use.saturating_sub(bytes));
         self.in_use.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).expect("always some");
     }
@@ -51,13 +65,11 @@ impl<M: MemoryManager> Limiting<M> {
 
 // SAFETY: the manager inside is a private field that nothing assigns to.
 unsafe impl<M: MemoryManager> Adaptor for Limiting<M> {
-    type Inner = M;
-
-    fn inner(&self) -> &M {
+    fn inner(&self) -> &dyn MemoryManager {
         &self.inner
     }
 
-    /// Reserves in one step: two threads near the limit never refuse each other for what neither gets.
+    /// Reserves the bytes in one atomic step, so that two requests near the limit cannot both be refused.
     fn before(&self, request: &AdaptorRequest) -> Result<()> {
         let more = |in_use: u64| in_use.checked_add(request.size).filter(|&sum| sum <= self.limit);
         self.in_use.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map(drop).map_err(|in_use| {
@@ -74,7 +86,7 @@ unsafe impl<M: MemoryManager> Adaptor for Limiting<M> {
         }
     }
 
-    /// After the manager inside has it, so that it never gives out more than the limit.
+    /// Runs after the manager inside took the memory back, so that it never gives out more than the limit.
     fn freed(&self, bytes: u64) {
         self.give_back(bytes);
     }

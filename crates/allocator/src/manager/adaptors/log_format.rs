@@ -1,7 +1,7 @@
-//! Logs of memory: what `manager/logging.rs` writes and RMM writes too, read back.
+//! The format of memory logs, as `logging.rs` and RMM write them, and its reader.
 //!
-//! LogColumns are found by their names. A log without kinds, such as RMM's, is of device memory. Pointers are compared and
-//! not understood. What to do with a log is the reader's business; `vkarray bench replay` runs one again.
+//! Columns are found by their names. A log without kinds, such as RMM's, is of device memory. Pointers are only compared.
+//! `vkarray bench replay` runs a log again.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -12,7 +12,7 @@ use crate::memory::MemoryKind;
 /// The columns that are written.
 pub(crate) const COLUMNS: [&str; 7] = ["Thread", "Time", "Action", "Pointer", "Size", "Stream", "Kind"];
 
-/// What happened.
+/// What a line reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogAction {
     Allocate,
@@ -32,7 +32,7 @@ impl LogAction {
     }
 }
 
-/// A kind as logs have it.
+/// A kind, as logs spell it.
 pub(crate) fn kind_text(kind: MemoryKind) -> &'static str {
     match kind {
         MemoryKind::Device => "device",
@@ -42,36 +42,47 @@ pub(crate) fn kind_text(kind: MemoryKind) -> &'static str {
     }
 }
 
-/// A step of a log, for whoever repeats it.
+/// A step of a log that was read; see [`read_log`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogStep {
-    /// Memory was given out. Its number is how many were given out before it.
+    /// Memory was given out. Later steps refer to it by the number of allocations before it.
     Allocate {
         /// Bytes.
         size: u64,
-        /// What it was for.
+        /// The kind of memory.
         kind: MemoryKind,
     },
-    /// Memory could not be given out.
+    /// An allocation failed.
     Failure {
         /// Bytes.
         size: u64,
-        /// What it was to be for.
+        /// The kind of memory.
         kind: MemoryKind,
     },
-    /// The memory of that number was given back.
+    /// Memory was given back.
     Free {
-        /// Its place among the allocations, from zero on.
+        /// Which allocation it was, counted from zero.
         nth: usize,
     },
 }
 
 /// Reads a log.
 ///
+/// ```
+/// use vkarray_allocator::{LogStep, MemoryKind, read_log};
+///
+/// # fn main() -> vkarray_allocator::Result<()> {
+/// let log = "Action,Pointer,Size\nallocate,0x10,64\nfree,0x10,64\n";
+/// let steps = read_log(log.as_bytes())?;
+/// assert_eq!(steps, [LogStep::Allocate { size: 64, kind: MemoryKind::Device }, LogStep::Free { nth: 0 }]);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 ///
-/// [`Error::Log`] with the line: not CSV, a column that is missing, an action, size or kind that is none, a pointer that
-/// is freed and not live or given out twice.
+/// [`Error::Log`] with the line: text that is not CSV, a missing column, an unknown action or kind, a size that is not a
+/// number, a pointer that is freed while it is not live or given out while it is live.
 pub fn read_log(source: impl Read) -> Result<Vec<LogStep>> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(source);
     let headers = reader.headers().map_err(|error| refused(1, error.to_string()))?.clone();
@@ -103,7 +114,7 @@ pub fn read_log(source: impl Read) -> Result<Vec<LogStep>> {
 
 type LogColumns = (usize, usize, usize, Option<usize>);
 
-/// Reads a line, or says what is wrong with it.
+/// Reads a line, or returns what is wrong with it.
 fn fields(
     record: &csv::StringRecord,
     (action, pointer, size, kind): LogColumns,

@@ -1,6 +1,6 @@
-//! Writes down each allocation and free as a line of CSV, in the columns of RMM's logs and one more, the kind.
+//! Writes each allocation and free as a line of CSV, in the columns of RMM's logs and one more, the kind.
 //!
-//! What reads a log is `../log.rs`. A free stands in the log before the memory can be given out again.
+//! Logs are read by `log_format.rs`. A free is logged before the memory can be given out again.
 
 use std::cell::Cell;
 use std::fmt;
@@ -19,9 +19,26 @@ use crate::manager::adaptors::log_format::{COLUMNS, LogAction, kind_text};
 use crate::memory::{MemoryKind, MemoryPointer};
 
 /// Writes a log of what a manager gives out and takes back.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use vkarray_allocator::{Allocator, Logging, MemoryKind, PoolManager};
+/// use vkarray_driver::{Device, Instance};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let logging = Arc::new(Logging::new(PoolManager::new(), std::io::stderr()));
+/// let allocator = Allocator::with_manager(&device, Box::new(Arc::clone(&logging)))?;
+/// drop(allocator.allocate(100, MemoryKind::Device)?);
+/// logging.flush_log();
+/// assert!(logging.failure().is_none());
+/// # Ok(())
+/// # }
+/// ```
 pub struct Logging<M, W: Write> {
     log: Mutex<LogWriter<W>>,
-    /// Names the streams. Weak, so that a log does not keep a device open.
+    /// Looked up for the numbers of streams. Weak, so that a log does not keep a device open.
     device: OnceLock<Weak<Device>>,
     inner: M,
 }
@@ -31,7 +48,7 @@ struct LogWriter<W: Write> {
     failure: Option<Arc<csv::Error>>,
 }
 
-/// A line, but for thread and time.
+/// A line, except thread and time.
 struct LogLine<'a> {
     action: LogAction,
     memory: Option<&'a MemoryPointer>,
@@ -41,11 +58,9 @@ struct LogLine<'a> {
 }
 
 impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
-    /// Writes to `writer`, which is called under a lock: it must not allocate from this manager. Lines are gathered
-    /// and written in large pieces.
+    /// Writes to `writer`, which is called under a lock: it must not allocate from this manager. Lines are buffered.
     ///
-    /// When writing fails, nothing more is written and the memory is given out all the same; see
-    /// [`Logging::failure`].
+    /// When writing fails, nothing more is written. Memory is given out all the same; see [`Logging::failure`].
     pub fn new(inner: M, writer: W) -> Self {
         let writer = csv::WriterBuilder::new().has_headers(false).from_writer(writer);
         let mut log = LogWriter { writer, failure: None };
@@ -53,12 +68,12 @@ impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
         Self { log: Mutex::new(Rank::Log, log), device: OnceLock::new(), inner }
     }
 
-    /// Hands what was gathered to the writer.
+    /// Writes the buffered lines.
     pub fn flush_log(&self) {
         self.log().write(|writer| Ok(writer.flush()?));
     }
 
-    /// What ended the log early, if anything did.
+    /// The error that ended the log early, if there was one.
     #[must_use]
     pub fn failure(&self) -> Option<Arc<csv::Error>> {
         self.log().failure.clone()
@@ -71,17 +86,17 @@ impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
         let stream = line.stream.map_or_else(String::new, |number| number.to_string());
         let (thread, size) = (thread_number().to_string(), line.size.to_string());
         let mut log = self.log();
-        let time = time_text(SystemTime::now()); // Under the lock, so that times rise.
+        let time = time_text(SystemTime::now()); // Under the lock, so that times never decrease.
         let fields = [&thread, &time, line.action.text(), &pointer, &size, &stream, kind_text(line.kind)];
         log.write(|writer| writer.write_record(fields));
     }
 
     fn log(&self) -> MutexGuard<'_, LogWriter<W>> {
-        // A writer that panicked leaves a torn line at worst.
+        // A writer that panicked leaves an incomplete line at worst.
         self.log.lock()
     }
 
-    /// The stream that used the memory last, as far as there is one.
+    /// The number of the stream that used the memory last, if there is one.
     fn last_stream(&self, memory: &MemoryPointer) -> Option<u64> {
         let device = self.device.get()?.upgrade()?;
         device.points(memory.last_uses()).last()?.timeline().stream_number()
@@ -102,9 +117,7 @@ impl<W: Write> LogWriter<W> {
 
 // SAFETY: the manager inside is a private field that nothing assigns to.
 unsafe impl<M: MemoryManager, W: Write + Send> Adaptor for Logging<M, W> {
-    type Inner = M;
-
-    fn inner(&self) -> &M {
+    fn inner(&self) -> &dyn MemoryManager {
         &self.inner
     }
 
@@ -129,7 +142,7 @@ impl<M: fmt::Debug, W: Write> fmt::Debug for Logging<M, W> {
     }
 }
 
-/// The calling thread's number, from one on, in the order in which threads first log.
+/// The calling thread's number. Numbers start at 1, in the order in which threads first log.
 fn thread_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     thread_local!(static NUMBER: Cell<u64> = const { Cell::new(0) });

@@ -1,7 +1,7 @@
-//! Counts what a manager gives out: now, at most, and altogether; for the whole program and for parts of it.
+//! Counts what a manager gives out: now, at most, and in total; for the whole program and for scopes of it.
 //!
-//! Scopes nest as RMM's do: what happens is counted in the innermost one, and folded into the one around it when that
-//! ends. The counting is plain data in [`ScopeStack`]; the adaptor feeds it.
+//! Scopes nest as in RMM: an event is counted in the innermost scope, whose counts are added to the scope around it when
+//! it ends. The counting is plain data in [`ScopeStack`].
 
 use std::fmt;
 
@@ -13,14 +13,14 @@ use crate::error::{Error, Result};
 use crate::manager::MemoryManager;
 use crate::memory::MemoryPointer;
 
-/// One quantity. Negative where a scope gave back what was given out before it began.
+/// One quantity. Negative where a scope gave back memory from before it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counter {
     /// Given out and not given back.
     pub current: i64,
-    /// The largest that was.
+    /// The largest value of `current` so far.
     pub peak: i64,
-    /// Given out altogether.
+    /// Given out in total.
     pub total: i64,
 }
 
@@ -31,7 +31,7 @@ impl Counter {
         self.peak = self.peak.max(self.current);
     }
 
-    /// Takes in what happened in a scope since this counter last moved.
+    /// Adds the counts of an inner scope that ended.
     fn fold(&mut self, scope: Self) {
         self.peak = self.peak.max(self.current + scope.peak);
         self.current += scope.current;
@@ -39,10 +39,10 @@ impl Counter {
     }
 }
 
-/// What a scope counted.
+/// The counts of a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScopeCounters {
-    /// Bytes, as request for.
+    /// Bytes, as requested.
     pub bytes: Counter,
     /// Allocations.
     pub allocations: Counter,
@@ -65,7 +65,7 @@ impl ScopeCounters {
     }
 }
 
-/// Open scopes, the innermost last; the program's own is always there.
+/// The open scopes, innermost last, inside the scope of the whole program.
 #[derive(Debug, Default)]
 struct ScopeStack {
     program: ScopeCounters,
@@ -85,6 +85,24 @@ impl ScopeStack {
 }
 
 /// Counts bytes and allocations.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use vkarray_allocator::{Allocator, MemoryKind, PoolManager, Statistics};
+/// use vkarray_driver::{Device, Instance};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let statistics = Arc::new(Statistics::new(PoolManager::new()));
+/// let allocator = Allocator::with_manager(&device, Box::new(Arc::clone(&statistics)))?;
+/// let scope = statistics.scope();
+/// drop(allocator.allocate(100, MemoryKind::Device)?);
+/// let counted = scope.end()?;
+/// assert_eq!((counted.bytes.peak, counted.bytes.current, counted.allocations.total), (100, 0, 1));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Statistics<M> {
     stack: Mutex<ScopeStack>,
     origin: Origin,
@@ -97,28 +115,28 @@ impl<M: MemoryManager> Statistics<M> {
         Self { stack: Mutex::new(Rank::Statistics, ScopeStack::default()), origin: Origin::here(), inner }
     }
 
-    /// What the innermost scope has counted so far.
+    /// The counts of the innermost scope so far.
     #[must_use]
     pub fn counted(&self) -> ScopeCounters {
         *self.stack().innermost()
     }
 
-    /// Begins a scope, on all threads; see [`Statistics::scope`] for one that ends by itself.
+    /// Begins a scope for all threads. [`Statistics::scope`] begins one that ends with a guard.
     pub fn push(&self) {
         self.stack().scopes.push(ScopeCounters::default());
     }
 
-    /// Ends the innermost scope and returns what it counted, which now counts in the one around it.
+    /// Ends the innermost scope and returns its counts, which are added to the scope around it.
     ///
     /// # Errors
     ///
-    /// [`Error::NoOpenScope`] if only the program's own is left.
+    /// [`Error::NoOpenScope`] if no scope is open.
     pub fn pop(&self) -> Result<ScopeCounters> {
         self.stack().pop().ok_or(Error::NoOpenScope)
     }
 
-    /// Begins a scope that ends with the guard. Scopes are not of a thread: two threads that open some at a time count
-    /// into each other's.
+    /// Begins a scope that ends with the guard. Scopes are shared by all threads: if two threads have scopes open at the
+    /// same time, each counts into the innermost.
     #[must_use = "the scope ends with the guard"]
     pub fn scope(&self) -> StatisticsScope<'_, M> {
         let mut stack = self.stack();
@@ -127,16 +145,14 @@ impl<M: MemoryManager> Statistics<M> {
     }
 
     fn stack(&self) -> MutexGuard<'_, ScopeStack> {
-        // Nothing under the lock panics half-way.
+        // A panic under the lock leaves no half-made change.
         self.stack.lock()
     }
 }
 
 // SAFETY: the manager inside is a private field that nothing assigns to.
 unsafe impl<M: MemoryManager> Adaptor for Statistics<M> {
-    type Inner = M;
-
-    fn inner(&self) -> &M {
+    fn inner(&self) -> &dyn MemoryManager {
         &self.inner
     }
 
@@ -157,7 +173,7 @@ impl<M: fmt::Debug> fmt::Debug for Statistics<M> {
     }
 }
 
-/// A scope of [`Statistics`]. Ends, and ends those opened inside it, when dropped.
+/// A scope of [`Statistics`]. When dropped, it ends together with the scopes opened inside it.
 #[derive(Debug)]
 pub struct StatisticsScope<'a, M: MemoryManager> {
     depth: usize,
@@ -165,11 +181,11 @@ pub struct StatisticsScope<'a, M: MemoryManager> {
 }
 
 impl<M: MemoryManager> StatisticsScope<'_, M> {
-    /// Ends the scope and returns what it counted.
+    /// Ends the scope and returns its counts.
     ///
     /// # Errors
     ///
-    /// [`Error::NoOpenScope`] if [`Statistics::pop`] ended it before.
+    /// [`Error::NoOpenScope`] if [`Statistics::pop`] has ended it.
     pub fn end(self) -> Result<ScopeCounters> {
         self.close().ok_or(Error::NoOpenScope)
     }
@@ -185,14 +201,14 @@ impl<M: MemoryManager> StatisticsScope<'_, M> {
 
 impl<M: MemoryManager> Drop for StatisticsScope<'_, M> {
     fn drop(&mut self) {
-        // In a forked process the lock may stay locked for ever.
+        // In a forked process the lock may stay locked forever.
         if !self.statistics.origin.is_elsewhere() {
             self.close();
         }
     }
 }
 
-/// No sum of live sizes comes near the end of the type: addresses do not.
+/// Sums of live sizes stay far below the limit of the type, since they are bounded by the address space.
 fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }

@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use std::thread;
 
 use super::*;
-use crate::manager::Confidence;
 use crate::manager::adaptors::{FailureCallback, Limiting, Tracking, Verdict};
-use crate::manager::fake::{Failure, Fake, give_back};
+use crate::manager::tests::fake::{Failure, Fake, give_back};
+use crate::manager::{Confidence, MemoryInfo, Pending, Usage};
 use crate::oom::Shortage;
 
 const MIB: u64 = 1 << 20;
@@ -22,9 +22,7 @@ struct Nothing(Arc<Fake>);
 
 // SAFETY: the manager inside is a private field that nothing assigns to.
 unsafe impl Adaptor for Nothing {
-    type Inner = Arc<Fake>;
-
-    fn inner(&self) -> &Arc<Fake> {
+    fn inner(&self) -> &dyn MemoryManager {
         &self.0
     }
 }
@@ -36,7 +34,7 @@ fn what_an_adaptor_does_not_change_reaches_the_manager_inside() {
         [Box::new(Nothing(Arc::clone(&fakes[0]))), Box::new(Arc::clone(&fakes[1]))];
     for (manager, fake) in managers.into_iter().zip(fakes) {
         let boxed: Box<dyn MemoryManager> = Box::new(manager); // Through two boxes.
-        assert_eq!(boxed.interface_version(), super::super::INTERFACE_VERSION);
+        assert_eq!(boxed.interface_version(), crate::manager::INTERFACE_VERSION);
         let pointer = boxed.memalloc(&device(7)).unwrap();
         assert_eq!((pointer.size(), pointer.kind()), (7, MemoryKind::Device));
         boxed.set_label(&pointer, BlockLabel::new().with_name("somebody"));
@@ -62,7 +60,8 @@ fn what_an_adaptor_does_not_change_reaches_the_manager_inside() {
 #[test]
 fn a_pin_passes_through_with_its_owner() {
     let fake = Fake::new();
-    let limiting = Limiting::new(Tracking::new(Arc::clone(&fake)), 100);
+    let tracking = Arc::new(Tracking::new(Arc::clone(&fake)));
+    let limiting = Limiting::new(Arc::clone(&tracking), 100);
     let mut bytes = [0_u8; 60];
     let pointer = NonNull::new(bytes.as_mut_ptr()).unwrap();
     let pin = |size| {
@@ -71,13 +70,13 @@ fn a_pin_passes_through_with_its_owner() {
     };
     let pinned = pin(60).unwrap().into_pointer();
     assert_eq!(pinned.owner().unwrap().downcast_ref::<&str>(), Some(&"owner"));
-    assert_eq!((limiting.in_use(), limiting.inner().outstanding_bytes()), (60, 60));
+    assert_eq!((limiting.in_use(), tracking.outstanding_bytes()), (60, 60));
     pin(60).unwrap_err();
     fake.fail(1, Failure::Unsupported);
     pin(40).unwrap_err();
     assert_eq!((limiting.in_use(), fake.live()), (60, 1));
     give_back(&limiting, pinned);
-    assert_eq!((limiting.in_use(), limiting.inner().outstanding_bytes(), fake.live()), (0, 0, 0));
+    assert_eq!((limiting.in_use(), tracking.outstanding_bytes(), fake.live()), (0, 0, 0));
 }
 
 #[test]
@@ -137,9 +136,7 @@ fn memory_goes_back_also_when_an_adaptor_panics() {
 
     // SAFETY: the manager inside is a private field that nothing assigns to.
     unsafe impl Adaptor for Panics {
-        type Inner = Arc<Fake>;
-
-        fn inner(&self) -> &Arc<Fake> {
+        fn inner(&self) -> &dyn MemoryManager {
             &self.0
         }
 
@@ -223,8 +220,8 @@ fn tracking_lists_what_is_live() {
     fake.fail(1, Failure::OutOfMemory);
     tracking.memalloc(&device(1)).unwrap_err();
     give_back(&tracking, second);
-    let text = "allocation 0: 12 bytes of device memory, held by `x`, f32 (3,)\n\
-        allocation 2: 8 bytes of pinned host memory, held by `staging`\n";
+    let text = "allocation 0: 12 bytes of device memory, used by `x`, f32 (3,)\n\
+        allocation 2: 8 bytes of pinned host memory, used by `staging`\n";
     assert_eq!((tracking.report().as_str(), tracking.outstanding_bytes()), (text, 20));
     assert!(tracking.outstanding().iter().all(|entry| entry.backtrace.is_none()));
     let foreign = fake.memalloc(&device(5)).unwrap();

@@ -1,6 +1,6 @@
-//! Remembers what is given out and not given back, for who looks for a leak.
+//! Lists memory that was given out and not given back, to find leaks.
 //!
-//! An entry goes before the manager inside has the memory, since another thread may get the same memory at once.
+//! An entry is removed before the manager inside gets the memory back, since another thread may be given it at once.
 
 use std::backtrace::Backtrace;
 use std::collections::HashMap;
@@ -19,29 +19,48 @@ use crate::memory::{BlockLabel, MemoryKind, MemoryPointer};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Outstanding {
-    /// Its place among all allocations, from zero on.
+    /// Its number among all allocations, from zero on.
     pub nth: u64,
-    /// Bytes, as request for.
+    /// Bytes, as requested.
     pub bytes: u64,
-    /// What it is for.
+    /// The kind of memory.
     pub kind: MemoryKind,
-    /// Who holds it.
+    /// Its label.
     pub label: BlockLabel,
-    /// Where it was allocated, if the adaptor keeps that.
+    /// Where it was allocated, if the adaptor records that.
     pub backtrace: Option<Arc<Backtrace>>,
 }
 
-/// Buffer, offset and the manager's own number.
+/// Buffer, offset and tag.
 type PointerKey = (u64, u64, u64);
 
 #[derive(Debug, Default)]
 struct Entries {
     n_allocations: u64,
-    /// Several in one place only where they have no bytes.
+    /// Several entries have one key only where they have no bytes.
     live: HashMap<PointerKey, Vec<Outstanding>>,
 }
 
 /// Keeps a list of live memory.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use vkarray_allocator::{Allocator, MemoryKind, PoolManager, Tracking};
+/// use vkarray_driver::{Device, Instance};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let tracking = Arc::new(Tracking::new(PoolManager::new()));
+/// let allocator = Allocator::with_manager(&device, Box::new(Arc::clone(&tracking)))?;
+/// let block = allocator.allocate(100, MemoryKind::Device)?;
+/// block.set_label("weights");
+/// assert_eq!(tracking.report(), "allocation 0: 100 bytes of device memory, used by `weights`\n");
+/// drop(block);
+/// assert!(tracking.outstanding().is_empty());
+/// # Ok(())
+/// # }
+/// ```
 pub struct Tracking<M> {
     entries: Mutex<Entries>,
     with_backtraces: bool,
@@ -54,7 +73,7 @@ impl<M: MemoryManager> Tracking<M> {
         Self { entries: Mutex::new(Rank::Tracking, Entries::default()), with_backtraces: false, inner }
     }
 
-    /// Keeps where each allocation was made: slow, and of use with debug information only.
+    /// Records where each allocation is made. Slow, and useful only with debug information.
     #[must_use]
     pub fn with_backtraces(mut self) -> Self {
         self.with_backtraces = true;
@@ -69,19 +88,19 @@ impl<M: MemoryManager> Tracking<M> {
         all
     }
 
-    /// Bytes of live memory, as request for.
+    /// Bytes of live memory, as requested.
     #[must_use]
     pub fn outstanding_bytes(&self) -> u64 {
         self.entries().live.values().flatten().map(|entry| entry.bytes).sum()
     }
 
-    /// A line for each piece of live memory, with its backtrace below it; no text where there is none.
+    /// A line for each piece of live memory, with its backtrace below it; empty where there is none.
     #[must_use]
     pub fn report(&self) -> String {
         let mut text = String::new();
         for Outstanding { nth, bytes, kind, label, backtrace } in self.outstanding() {
             // Writing to a string does not fail.
-            let _ = writeln!(text, "allocation {nth}: {bytes} bytes of {kind} memory, held by {label}");
+            let _ = writeln!(text, "allocation {nth}: {bytes} bytes of {kind} memory, used by {label}");
             if let Some(backtrace) = backtrace {
                 let _ = writeln!(text, "{backtrace}");
             }
@@ -90,16 +109,14 @@ impl<M: MemoryManager> Tracking<M> {
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        // Nothing under the lock panics half-way.
+        // A panic under the lock leaves no half-made change.
         self.entries.lock()
     }
 }
 
 // SAFETY: the manager inside is a private field that nothing assigns to.
 unsafe impl<M: MemoryManager> Adaptor for Tracking<M> {
-    type Inner = M;
-
-    fn inner(&self) -> &M {
+    fn inner(&self) -> &dyn MemoryManager {
         &self.inner
     }
 
@@ -113,7 +130,7 @@ unsafe impl<M: MemoryManager> Adaptor for Tracking<M> {
         entries.live.entry(place(memory)).or_default().push(entry);
     }
 
-    fn held(&self, memory: &MemoryPointer, label: &BlockLabel) {
+    fn relabelled(&self, memory: &MemoryPointer, label: &BlockLabel) {
         if let Some(entry) = self.entries().live.get_mut(&place(memory)).and_then(|here| here.last_mut()) {
             entry.label = label.clone();
         }
@@ -121,7 +138,7 @@ unsafe impl<M: MemoryManager> Adaptor for Tracking<M> {
 
     fn freeing(&self, memory: &MemoryPointer) {
         if !self.entries().forget(place(memory)) {
-            tracing::error!(?memory, "memory was given back that was not tracked");
+            tracing::error!(?memory, "memory was given back that is not in the list");
         }
     }
 }

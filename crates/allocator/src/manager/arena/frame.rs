@@ -1,6 +1,6 @@
-//! A ring of frames: where in which frame memory lies, and when a frame may come round. Pure.
+//! A ring of frames: which bytes of which frame an allocation gets, and when a frame can be reused. Pure.
 //!
-//! Generic over what is remembered of the uses of a frame's memory. Read `../arena.rs` next.
+//! Generic over how the uses of a frame's memory are represented. The arena itself is in `mod.rs`.
 
 /// Memory of a frame starts at multiples of this.
 pub(super) const ALIGNMENT: u64 = 256;
@@ -11,9 +11,9 @@ struct Frame<U> {
     /// The next free byte.
     top: u64,
     n_live: usize,
-    /// Uses by blocks that have come back this time round.
+    /// Uses by blocks that came back since the frame began.
     uses: U,
-    /// Uses before this time round, which whoever gets memory now comes after.
+    /// Uses from before the frame began. New work in the frame comes after them.
     previous_uses: U,
 }
 
@@ -22,12 +22,12 @@ struct Frame<U> {
 pub(super) struct Ring<U> {
     frame_bytes: u64,
     frames: Vec<Frame<U>>,
-    /// Counted over all rounds.
+    /// Its number; the index is the remainder by the number of frames.
     current: u64,
 }
 
 impl<U: Default + Clone> Ring<U> {
-    /// A ring with a frame for each of `previous_uses`: what used its memory before.
+    /// A ring with a frame for each item of `previous_uses`, the uses of that frame's memory so far.
     pub(super) fn new(frame_bytes: u64, previous_uses: Vec<U>) -> Self {
         let frame = |previous_uses| Frame { top: 0, n_live: 0, uses: U::default(), previous_uses };
         Self { frame_bytes, frames: previous_uses.into_iter().map(frame).collect(), current: 0 }
@@ -42,9 +42,9 @@ impl<U: Default + Clone> Ring<U> {
         self.frame_bytes - self.frames[self.place(self.current)].top
     }
 
-    /// Gives out memory of the current frame: the frame's place and the first byte in it.
+    /// Gives out memory of the current frame: the frame's index and the first byte in it.
     ///
-    /// Memory of no bytes takes as much room as that of one: two blocks never start at the same byte.
+    /// An allocation of zero bytes takes as much room as one of a byte, so that two blocks never start at the same byte.
     pub(super) fn allocate(&mut self, size: u64) -> Option<(usize, u64)> {
         let place = self.place(self.current);
         let frame = &mut self.frames[place];
@@ -55,8 +55,8 @@ impl<U: Default + Clone> Ring<U> {
         Some((place, offset))
     }
 
-    /// Takes memory of that frame back. `note` adds its uses to the frame's. Returns `false`, and changes nothing, if all of the
-    /// frame's memory is back already.
+    /// Takes memory of that frame back. `note` adds its uses to the frame's. Returns `false`, and changes nothing, if all of
+    /// the frame's memory is back already.
     #[must_use]
     pub(super) fn free(&mut self, place: usize, note: impl FnOnce(&mut U)) -> bool {
         let frame = &mut self.frames[place];
@@ -77,7 +77,7 @@ impl<U: Default + Clone> Ring<U> {
         &mut self.frames[place].previous_uses
     }
 
-    /// Begins the next frame, or says which frame is in the way and how many of its blocks are held.
+    /// Begins the next frame. Fails with the number of the frame that still has live blocks, and how many.
     pub(super) fn advance(&mut self) -> Result<u64, (u64, usize)> {
         let (next, n_frames) = (self.current + 1, self.frames.len() as u64);
         let place = self.place(next);
@@ -85,7 +85,8 @@ impl<U: Default + Clone> Ring<U> {
         if frame.n_live > 0 {
             return Err((next - n_frames, frame.n_live));
         }
-        // What came back untouched brought the previous_uses uses back with it; a frame that gave nothing out keeps them.
+        // Blocks were given out with the previous uses and brought back those that are left. If nothing was given out, the
+        // previous uses stand.
         if frame.top > 0 {
             frame.previous_uses = std::mem::take(&mut frame.uses);
         }

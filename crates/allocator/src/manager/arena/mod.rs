@@ -1,8 +1,8 @@
-//! The arena: memory for one frame of work after the other, given out by moving a number and taken back all at once.
+//! The arena: a linear allocator for work in frames. Memory of a frame is taken back all at once.
 //!
-//! A ring of frames lies in memory of another manager, which also serves what is not for frames. Coming round to a frame
-//! waits for nobody: who gets its memory next is ordered on the device after those that had it before. The arithmetic
-//! is `arena/frame.rs`.
+//! A ring of frames lies in memory of another manager, which also serves requests that are not for frames. Reusing a frame
+//! never waits on the host: its next users are ordered on the device after its previous ones. The arithmetic is
+//! `frame.rs`.
 
 mod frame;
 
@@ -16,18 +16,34 @@ use vkarray_driver::hazard::{LastUses, absorb};
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
 use self::frame::Ring;
-use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, IpcHandle, MemoryManager, Request, Usage};
+use super::{Counters, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
-use crate::manager::{MemoryInfo, Pending};
 use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
-use crate::oom::{OomCounts, OutOfMemory, Shortage};
+use crate::oom::{OutOfMemory, Shortage};
 use crate::vulkan::check_same_device;
 
-/// Gives out device memory of the current frame. Clones are handles to the same arena: one goes to the allocator, and
-/// another stays with the program, to end frames with.
+/// Gives out device memory of the current frame. Clones are handles to the same arena: the allocator gets one, and the
+/// program keeps another, to end frames with.
 ///
-/// A block of a frame is a block like any other. It is kept alive as long as somebody holds it, and keeps its frame from
-/// coming round. Host memory and [`MemoryKind::Shared`] are the other manager's.
+/// A block of a frame behaves like any other block. While it is alive, its frame cannot be reused. Host memory and
+/// [`MemoryKind::Shared`] come from the other manager.
+///
+/// ```
+/// use vkarray_allocator::{Allocator, ArenaManager, Error, MemoryKind, PoolManager};
+/// use vkarray_driver::{Device, Instance};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let arena = ArenaManager::new(Box::new(PoolManager::new()), 2, 1 << 16)?; // Two frames of 64 KiB.
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let allocator = Allocator::with_manager(&device, Box::new(arena.clone()))?;
+/// let block = allocator.allocate(1000, MemoryKind::Device)?;
+/// arena.next_frame()?;
+/// assert!(matches!(arena.next_frame(), Err(Error::FrameInUse { frame: 0, n_blocks: 1 })));
+/// drop(block);
+/// assert_eq!(arena.next_frame()?, 2); // In the memory of frame 0.
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct ArenaManager {
     shared: Arc<ArenaShared>,
@@ -46,26 +62,27 @@ struct ArenaState {
     ring: Mutex<Ring<LastUses>>,
     /// Each frame's memory, in the ring's order.
     memory: Vec<MemoryPointer>,
-    /// Blocks of frames that were given out and that came back.
+    /// Blocks of frames that were given out.
     n_allocated: AtomicU64,
+    /// Blocks of frames that came back.
     n_freed: AtomicU64,
     device: Arc<Device>,
 }
 
 impl ArenaManager {
-    /// Makes an arena of `n_frames` frames of `frame_bytes` bytes each, in memory of `upstream`. Takes the memory when
+    /// Creates an arena of `n_frames` frames of `frame_bytes` bytes each, in memory of `upstream`. Takes the memory when
     /// it is initialised.
     ///
     /// # Errors
     ///
-    /// [`Error::BadArena`] without frames or bytes, or with more bytes than can be counted.
+    /// [`Error::BadArena`] without frames or bytes, or with more bytes than a `u64` can count.
     pub fn new(upstream: Box<dyn MemoryManager>, n_frames: usize, frame_bytes: u64) -> Result<Self> {
         let bytes = frame_bytes.checked_next_multiple_of(frame::ALIGNMENT).filter(|&bytes| bytes > 0 && n_frames > 0);
         let frame_bytes = bytes.ok_or(Error::BadArena { n_frames, frame_bytes })?;
         Ok(Self { shared: Arc::new(ArenaShared { upstream, frame_bytes, n_frames, state: OnceLock::new() }) })
     }
 
-    /// The number of the current frame, counted from 0 over all rounds.
+    /// The number of the current frame. Numbers start at 0 and go on when memory is reused.
     ///
     /// # Errors
     ///
@@ -76,12 +93,12 @@ impl ArenaManager {
         Ok(state.ring().current())
     }
 
-    /// Ends the current frame and begins the next, whose memory is that of the oldest. Returns its number. Never
-    /// blocks: work that still uses the memory is waited for on the device, by the work that comes to use it next.
+    /// Ends the current frame and begins the next, in the memory of the oldest. Returns its number. Never blocks: new work
+    /// in that memory waits on the device for the work that still uses it.
     ///
     /// # Errors
     ///
-    /// [`Error::FrameInUse`] if a block of the oldest frame is still held; the current frame goes on then.
+    /// [`Error::FrameInUse`] if a block of the oldest frame is still alive; the current frame goes on then.
     /// [`Error::NotInitialized`]; [`DeviceLost`](vkarray_driver::Error::DeviceLost).
     pub fn next_frame(&self) -> Result<u64> {
         let state = self.state()?;
@@ -89,11 +106,11 @@ impl ArenaManager {
         let mut ring = state.ring();
         let begun = ring.advance().map_err(|(frame, n_blocks)| Error::FrameInUse { frame, n_blocks })?;
         let mut previous_uses = ring.previous_uses().clone();
-        drop(ring); // The device's book is asked without it.
+        drop(ring); // The device's tracker is asked without the lock.
         if state.device.forget_complete(&mut previous_uses).is_ok() {
             let mut ring = state.ring();
             if ring.current() == begun {
-                *ring.previous_uses() = previous_uses; // Else it is remembered a round longer.
+                *ring.previous_uses() = previous_uses; // Otherwise the uses are kept until the frame is reused.
             }
         }
         Ok(begun)
@@ -103,20 +120,20 @@ impl ArenaManager {
         self.shared.state.get().ok_or(Error::NotInitialized)
     }
 
-    fn upstream(&self) -> &dyn MemoryManager {
+    fn source(&self) -> &dyn MemoryManager {
         &*self.shared.upstream
     }
 
-    /// Gives back frames of which nothing was given out, with the uses that they came with.
+    /// Gives frames back of which nothing was given out, with the uses that they came with.
     fn give_frames_back(&self, memory: Vec<MemoryPointer>, uses: Vec<LastUses>) {
         for (frame, uses) in memory.into_iter().zip(uses) {
             // SAFETY: `initialize` got the frame from the other manager, and nothing of it was given out since.
-            unsafe { self.upstream().memfree(frame.after(uses)) };
+            unsafe { self.source().memfree(frame.after(uses)) };
         }
     }
 
-    /// The frame of the ring that memory lies in, if it is the arena's.
-    fn place(&self, memory: &MemoryPointer) -> Option<usize> {
+    /// The index in the ring of the frame that memory lies in, if it is the arena's.
+    fn frame_of(&self, memory: &MemoryPointer) -> Option<usize> {
         let frames = &self.shared.state.get()?.memory;
         frames.iter().position(|frame| {
             let end = frame.offset() + frame.size();
@@ -154,7 +171,7 @@ impl ArenaManager {
 
 impl ArenaState {
     fn ring(&self) -> MutexGuard<'_, Ring<LastUses>> {
-        // Each change is whole before anything can panic.
+        // A panic under the lock leaves no half-made change.
         self.ring.lock()
     }
 }
@@ -172,11 +189,11 @@ impl Drop for ArenaShared {
         for (place, mut frame) in memory.into_iter().enumerate() {
             let n_live = ring.n_live(place);
             if n_live > 0 {
-                tracing::error!(n_live, "the frame of an arena is leaked: some of it was never given back");
+                tracing::error!(n_live, "a frame of an arena is leaked: some of its blocks were never given back");
                 continue;
             }
             frame.set_last_uses(ring.take_uses(place));
-            // SAFETY: the other manager gave the frame out. All of its blocks have come back, and these are their last uses.
+            // SAFETY: the other manager gave the frame out. All of its blocks came back, and these are their last uses.
             unsafe { self.upstream.memfree(frame) };
         }
     }
@@ -190,8 +207,12 @@ unsafe impl MemoryManager for ArenaManager {
         INTERFACE_VERSION
     }
 
+    fn upstream(&self) -> Option<&dyn MemoryManager> {
+        Some(&*self.shared.upstream)
+    }
+
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
-        self.upstream().initialize(device)?;
+        self.source().initialize(device)?;
         if let Some(state) = self.shared.state.get() {
             return check_same_device(&state.device, device);
         }
@@ -201,7 +222,7 @@ unsafe impl MemoryManager for ArenaManager {
         let mut memory: Vec<MemoryPointer> = Vec::new();
         let mut uses = Vec::new();
         for _ in 0..n_frames {
-            match self.upstream().memalloc(&request) {
+            match self.source().memalloc(&request) {
                 Ok(mut frame) => {
                     uses.push(frame.take_last_uses());
                     memory.push(frame);
@@ -215,7 +236,7 @@ unsafe impl MemoryManager for ArenaManager {
         let (ring, device) = (Mutex::new(Rank::ArenaFrames, Ring::new(frame_bytes, uses)), Arc::clone(device));
         let state = ArenaState { ring, memory, n_allocated: AtomicU64::new(0), n_freed: AtomicU64::new(0), device };
         if let Err(ArenaState { memory, ring, .. }) = self.shared.state.set(state) {
-            // Somebody else was quicker; theirs is as good.
+            // Another thread initialised the arena first; its frames serve as well.
             let mut ring = ring.into_inner();
             let uses = (0..memory.len()).map(|place| ring.take_uses(place)).collect();
             self.give_frames_back(memory, uses);
@@ -224,77 +245,48 @@ unsafe impl MemoryManager for ArenaManager {
     }
 
     fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
-        if request.kind == MemoryKind::Device { self.allocate(request.size) } else { self.upstream().memalloc(request) }
+        if request.kind == MemoryKind::Device { self.allocate(request.size) } else { self.source().memalloc(request) }
     }
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
-        self.upstream().memhostalloc(size, options)
+        self.source().memhostalloc(size, options)
     }
 
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
         // SAFETY: the caller keeps the same promises.
-        unsafe { self.upstream().mempin(owner, pointer, size, mapped) }
+        unsafe { self.source().mempin(owner, pointer, size, mapped) }
     }
 
     unsafe fn memfree(&self, mut memory: MemoryPointer) {
-        let (Some(place), Some(state)) = (self.place(&memory), self.shared.state.get()) else {
+        let (Some(place), Some(state)) = (self.frame_of(&memory), self.shared.state.get()) else {
             // SAFETY: the caller keeps this function's contract, and what lies in no frame is the other manager's.
-            return unsafe { self.upstream().memfree(memory) };
+            return unsafe { self.source().memfree(memory) };
         };
         let uses = memory.take_last_uses();
         if !state.ring().free(place, |held| uses.iter().for_each(|last| absorb(held, last))) {
-            return tracing::error!(?memory, "memory was given back to an arena that gave none of this frame out");
+            return tracing::error!(
+                ?memory,
+                "memory was given back to a frame of an arena of which all blocks are back"
+            );
         }
         state.n_freed.fetch_add(1, Ordering::Release);
     }
 
-    fn get_ipc_handle(&self, memory: &MemoryPointer) -> Result<IpcHandle> {
-        self.upstream().get_ipc_handle(memory)
-    }
-
-    fn get_memory_info(&self) -> Result<MemoryInfo> {
-        self.upstream().get_memory_info()
-    }
-
-    fn memory_info_of(&self, kind: MemoryKind) -> Result<MemoryInfo> {
-        self.upstream().memory_info_of(kind)
-    }
-
-    fn reset(&self) -> Result<()> {
-        self.upstream().reset()
-    }
-
-    fn defer_cleanup(&self) -> DeferCleanup {
-        self.upstream().defer_cleanup()
-    }
-
-    fn try_flush(&self) -> Result<()> {
-        self.upstream().try_flush()
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.upstream().flush()
-    }
-
-    /// Of kinds that are not for frames: those are there from the start.
+    /// Refuses device memory: the frames are allocated when the arena is initialised.
     fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
         if kind == MemoryKind::Device {
             return Err(Error::Unsupported { what: "taking more memory for the frames of an arena" });
         }
-        self.upstream().reserve(bytes, kind)
+        self.source().reserve(bytes, kind)
     }
 
-    fn trim(&self, keep: u64) -> Result<u64> {
-        self.upstream().trim(keep)
-    }
-
-    /// Blocks as given out here; bytes and chunks those of the other manager, for which each frame is a block. Nothing if
-    /// that does not count.
+    /// Counts blocks as given out here. Bytes and chunks are those of the other manager, for which each frame is a block.
+    /// All zero if that manager does not count.
     fn counters(&self) -> Counters {
-        let mut counters = self.upstream().counters();
+        let mut counters = self.source().counters();
         let state = self.shared.state.get().filter(|_| counters != Counters::default());
         if let Some(ArenaState { memory, n_allocated, n_freed, .. }) = state {
-            // Back first: what comes back was given out before.
+            // Read in this order, so that no more blocks came back than were given out.
             let (n_freed, n_frames) = (n_freed.load(Ordering::Acquire), memory.len() as u64);
             let n_allocated = n_allocated.load(Ordering::Acquire);
             counters.allocations = counters.allocations.saturating_sub(n_frames) + n_allocated;
@@ -303,28 +295,14 @@ unsafe impl MemoryManager for ArenaManager {
         counters
     }
 
-    /// That of the other manager, for which all frames are in use.
-    fn usage(&self) -> Usage {
-        self.upstream().usage()
-    }
-
-    /// That of the other manager: memory of a frame never waits to be freed, it goes with its frame.
-    fn pending(&self) -> Pending {
-        self.upstream().pending()
-    }
-
     fn label(&self, memory: &MemoryPointer) -> Option<BlockLabel> {
-        if self.place(memory).is_some() { None } else { self.upstream().label(memory) }
+        if self.frame_of(memory).is_some() { None } else { self.source().label(memory) }
     }
 
     fn set_label(&self, memory: &MemoryPointer, label: BlockLabel) {
-        // Memory of a frame goes with its frame, so nobody asks who holds it.
-        if self.place(memory).is_none() {
-            self.upstream().set_label(memory, label);
+        // Memory of a frame is never reported by itself.
+        if self.frame_of(memory).is_none() {
+            self.source().set_label(memory, label);
         }
-    }
-
-    fn oom_counts(&self) -> OomCounts {
-        self.upstream().oom_counts()
     }
 }

@@ -1,11 +1,11 @@
-//! What a plain manager counts, so that anyone can read it at any time without a lock.
+//! The counts of the passthrough manager, readable at any time without a lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::manager::counters::Counters;
 use crate::memory::MemoryKind;
 
-/// Bytes and pieces of one kind.
+/// Bytes and chunks of one kind.
 #[derive(Debug, Default)]
 struct PassthroughKindCounts {
     live: AtomicU64,
@@ -15,7 +15,7 @@ struct PassthroughKindCounts {
     n_pending: AtomicU64,
 }
 
-/// The pieces of a manager, each in one of two states: it lives, or it waits to be freed.
+/// The chunks of a manager. Each is live or waits to be freed.
 #[derive(Debug, Default)]
 pub(super) struct PassthroughCounts {
     kinds: [PassthroughKindCounts; MemoryKind::ALL.len()],
@@ -24,7 +24,7 @@ pub(super) struct PassthroughCounts {
 }
 
 impl PassthroughCounts {
-    /// A piece of so many bytes was made.
+    /// Counts a chunk of that many bytes that was made.
     pub(super) fn make(&self, kind: MemoryKind, bytes: u64) {
         let of = &self.kinds[kind.index()];
         let live = of.live.fetch_add(bytes, Ordering::Relaxed) + bytes;
@@ -33,7 +33,7 @@ impl PassthroughCounts {
         self.made.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// It was dropped.
+    /// Counts one that was dropped.
     pub(super) fn drop(&self, kind: MemoryKind, bytes: u64) {
         let of = &self.kinds[kind.index()];
         of.pending.fetch_add(bytes, Ordering::Relaxed);
@@ -42,7 +42,7 @@ impl PassthroughCounts {
         of.n_live.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// It was freed, having been dropped.
+    /// Counts one that was freed after it was dropped.
     pub(super) fn free(&self, kind: MemoryKind, bytes: u64) {
         let of = &self.kinds[kind.index()];
         of.pending.fetch_sub(bytes, Ordering::Relaxed);
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_piece_is_counted_where_it_is() {
+    fn a_chunk_is_counted_in_its_state() {
         let (counts, kind) = (PassthroughCounts::default(), MemoryKind::Pinned);
         let seen = || {
             let counters = counts.counters();
@@ -91,6 +91,6 @@ mod tests {
         assert_eq!(seen(), ([70, 120, 0, 70, 2], 2, 0));
         let counters = counts.counters();
         assert_eq!((counters.allocations, counters.growths, counters.returns), (3, 3, 1));
-        assert_eq!(counters.kind(MemoryKind::Device), &Default::default(), "the kinds are apart");
+        assert_eq!(counters.kind(MemoryKind::Device), &Default::default(), "other kinds are not counted");
     }
 }

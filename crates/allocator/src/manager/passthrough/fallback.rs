@@ -1,45 +1,34 @@
-//! What the plain manager tries when memory runs out. The order of the steps is `ladder.rs`.
+//! What the passthrough manager does in each step when memory runs out. The order of the steps is `oom/fallback.rs`.
 
 use std::time::{Duration, Instant};
 
 use super::PassthroughState;
 use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
-use crate::oom::{FallbackError, OomHandler, OomStep, OutOfMemory, StepOutcome};
+use crate::oom::{MAX_WAIT, OomHandler, OomStep, OutOfMemory, StepOutcome};
 use crate::vulkan::{Backing, Chunk};
 
-/// How long the waits for dropped memory may last in all.
-const MAX_WAIT: Duration = Duration::from_secs(10);
-
-/// One allocation on its way up the ladder.
+/// One allocation and its retries.
 struct PassthroughAttempt<'a> {
     state: &'a PassthroughState,
     size: u64,
     kind: MemoryKind,
     heap: usize,
     backing: Backing,
-    /// How long it may still wait.
-    patience: Duration,
+    /// How long the steps may still wait.
+    wait_left: Duration,
 }
 
 impl PassthroughState {
-    /// Makes a chunk; when memory runs out, does what helps.
+    /// Makes a chunk. When memory runs out, takes the steps until there is enough.
     pub(super) fn make(&self, size: u64, kind: MemoryKind) -> Result<Chunk> {
         let heap = self.heap(kind);
-        let mut wanted =
-            PassthroughAttempt { state: self, size, kind, heap, backing: Backing::Shared, patience: MAX_WAIT };
-        self.fallback.run(&mut wanted).map_err(|fall| match fall {
-            FallbackError::Failed(error) => error,
-            FallbackError::RanOut(Error::OutOfMemory(mut report), steps) => {
-                report.steps = steps;
-                self.complete(&mut report);
-                Error::OutOfMemory(report)
-            }
-            FallbackError::RanOut(error, _) => error,
-        })
+        let mut attempt =
+            PassthroughAttempt { state: self, size, kind, heap, backing: Backing::Shared, wait_left: MAX_WAIT };
+        self.fallback.run(&mut attempt).map_err(|error| error.into_error(|report| self.complete(report)))
     }
 
-    /// Adds what only the manager knows.
+    /// Adds live and pending blocks to the report.
     fn complete(&self, report: &mut OutOfMemory) {
         let live = self.live();
         report.set_live_blocks(live.iter().map(|live| (live.size, &live.label)));
@@ -56,7 +45,7 @@ impl OomHandler for PassthroughAttempt<'_> {
         self.state.source.make(self.size, self.kind, self.backing)
     }
 
-    fn ran_out(error: &Error) -> bool {
+    fn is_out_of_memory(error: &Error) -> bool {
         matches!(error, Error::OutOfMemory(_))
     }
 
@@ -64,18 +53,18 @@ impl OomHandler for PassthroughAttempt<'_> {
         let state = self.state;
         let (dropped, free) = (&state.dropped, |garbage| state.free(garbage));
         let begun = Instant::now();
-        let taken = match step {
+        let outcome = match step {
             OomStep::Reclaim => dropped.reclaim(false, free),
             OomStep::HeldBack => dropped.reclaim(true, free),
-            OomStep::Wait => dropped.wait_for_enough(self.heap, self.size, self.patience, free),
-            OomStep::Drain => dropped.wait_for_all(self.patience, free),
+            OomStep::Wait => dropped.wait_for_enough(self.heap, self.size, self.wait_left, free),
+            OomStep::Drain => dropped.wait_for_all(self.wait_left, free),
             OomStep::Dedicated => {
                 self.backing = Backing::Dedicated;
                 Ok(StepOutcome::Relieved)
             }
             OomStep::Trim | OomStep::Caches | OomStep::Smaller | OomStep::Callback => Ok(StepOutcome::Absent),
         };
-        self.patience = self.patience.saturating_sub(begun.elapsed());
-        taken
+        self.wait_left = self.wait_left.saturating_sub(begun.elapsed());
+        outcome
     }
 }

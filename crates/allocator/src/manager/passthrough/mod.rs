@@ -1,7 +1,7 @@
-//! The plain manager: every allocation is a buffer of its own, freed when the device is done with it and enough waits.
+//! The passthrough manager: every allocation is a buffer of its own, which is freed after its last uses.
 //!
-//! Nothing is given out twice, so what tools like the validation layer see is what the program did. What it does when
-//! memory runs out is `passthrough/climb.rs`.
+//! No buffer is reused, so the validation layer sees the allocations of the program as they are. What the manager does when
+//! memory runs out is `fallback.rs`.
 
 mod counts;
 mod fallback;
@@ -16,15 +16,29 @@ use vkarray_driver::Device;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
 use self::counts::PassthroughCounts;
-use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
+use super::{Counters, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
-use crate::free::{DeferCount, Deferred, PendingLimits};
+use crate::free::{DeferCleanup, DeferCount, Deferred, PendingLimits};
 use crate::manager::MemoryInfo;
-use crate::memory::{BlockLabel, HostPointer, MappedMemory, MemoryKind, MemoryPointer, Owner, PinnedMemory};
+use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
 use crate::oom::{OomCounts, OomFallback};
 use crate::vulkan::{Chunk, ChunkSource, Imports, check_same_device};
 
 /// Gives out every allocation as a buffer of its own.
+///
+/// ```
+/// use vkarray_allocator::{Allocator, MemoryKind, PassthroughManager, PendingLimits};
+/// use vkarray_driver::{Device, Instance};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let manager = PassthroughManager::new().with_pending_limits(PendingLimits::new(0, 0.0)); // Frees at once.
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let allocator = Allocator::with_manager(&device, Box::new(manager))?;
+/// drop(allocator.allocate(1000, MemoryKind::Device)?);
+/// assert_eq!(allocator.usage().in_use, 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Default)]
 pub struct PassthroughManager {
     limits: Option<PendingLimits>,
@@ -33,7 +47,7 @@ pub struct PassthroughManager {
 }
 
 struct PassthroughState {
-    /// What is given out.
+    /// Memory that is given out.
     live: Mutex<LiveChunks>,
     dropped: Deferred<Dropped>,
     counts: PassthroughCounts,
@@ -61,18 +75,18 @@ struct Live {
 struct LiveChunks(SlotMap<DefaultKey, Live>);
 
 impl LiveChunks {
-    /// Notes a chunk, and returns the tag of its pointer.
+    /// Adds a chunk and returns the tag of its pointer.
     fn insert(&mut self, live: Live) -> u64 {
         self.0.insert(live).data().as_ffi()
     }
 
-    /// The chunk that a pointer is to. Pointers of other managers may have the same tag, so buffer and offset are compared too.
+    /// The chunk of a pointer. Pointers of other managers may have the same tag, so buffer and offset are compared too.
     fn get_mut(&mut self, memory: &MemoryPointer) -> Option<&mut Live> {
         let live = self.0.get_mut(key(memory))?;
         ((live.chunk.buffer(), 0) == (memory.buffer(), memory.offset())).then_some(live)
     }
 
-    /// Takes out the chunk that a pointer is to. Nothing changes if it is to none of this manager.
+    /// Removes the chunk of a pointer. Nothing changes if the pointer is not of this manager.
     fn take(&mut self, memory: &MemoryPointer) -> Option<Live> {
         self.get_mut(memory)?;
         self.0.remove(key(memory))
@@ -124,7 +138,7 @@ unsafe impl MemoryManager for PassthroughManager {
             let live = Mutex::new(Rank::PassthroughLive, LiveChunks::default());
             let (counts, fallback) = (PassthroughCounts::default(), OomFallback::default());
             let state = PassthroughState { live, dropped, counts, imports, fallback, source };
-            // Somebody else may have been quicker; theirs is as good.
+            // Another thread may have set the state first; it serves as well.
             let _ = self.state.set(state);
         }
         check_same_device(self.state()?.source.device(), device)
@@ -136,12 +150,7 @@ unsafe impl MemoryManager for PassthroughManager {
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
         let pointer = self.state()?.allocate(size, options.kind(), BlockLabel::new())?;
-        let is_mapped = "memory of host kinds is mapped";
-        Ok(if options.mapped {
-            HostPointer::Mapped(MappedMemory::new(pointer).expect(is_mapped))
-        } else {
-            HostPointer::Pinned(PinnedMemory::new(pointer).expect(is_mapped))
-        })
+        Ok(HostPointer::new(pointer, options.mapped).expect("memory of host kinds is mapped"))
     }
 
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
@@ -159,7 +168,7 @@ unsafe impl MemoryManager for PassthroughManager {
         let (kind, bytes) = (memory.kind(), chunk.memory_size());
         state.counts.drop(kind, bytes);
         state.dropped.push(points, heap, bytes, Dropped { kind, chunk });
-        // An error is the device's loss: the next call that can report it does, and the entry stays.
+        // The error is the loss of the device, which the next call that returns errors reports. The entry stays.
         if let Err(error) = state.dropped.free_due(|dropped| state.free(dropped)) {
             tracing::warn!(%error, "dropped memory stays pending");
         }
@@ -246,7 +255,7 @@ impl PassthroughState {
         })
     }
 
-    /// The heap that memory of that kind counts against.
+    /// The heap of memory of that kind.
     fn heap(&self, kind: MemoryKind) -> usize {
         self.source.heap_index(kind).map_or(0, |heap| heap as usize)
     }
@@ -265,8 +274,7 @@ impl PassthroughState {
 
 impl Drop for PassthroughState {
     fn drop(&mut self) {
-        // What cannot be waited for is leaked, and so is what was never given back, with the source that made it: the
-        // source would free the memory of all chunks that there are.
+        // If a wait fails or memory was never given back, the source is leaked: it would free the memory of all chunks.
         let n_live = self.live.get_mut().iter().len();
         match self.dropped.drain(|dropped| self.free(dropped)) {
             Ok(()) if n_live > 0 => tracing::error!(n_live, "memory is leaked: it was never given back"),

@@ -1,6 +1,5 @@
-//! What a pool tries when memory runs out. The order of the steps is `ladder.rs`; what the report says of the pool.
+//! What a pool does in each step when memory runs out. The order of the steps is `oom/fallback.rs`.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -10,37 +9,27 @@ use super::sizing::Need;
 use super::state::PoolState;
 use super::uses;
 use crate::error::{Error, Result};
+use crate::free::bytes_by_stream;
 use crate::memory::PendingUses;
-use crate::oom::{FallbackError, OomHandler, OomStep, OutOfMemory, PendingOn, StepOutcome};
+use crate::oom::{MAX_WAIT, OomHandler, OomStep, OutOfMemory, StepOutcome};
 
-/// How long the waits for dropped memory may last in all.
-const MAX_WAIT: Duration = Duration::from_secs(10);
-
-/// One allocation on its way up the ladder.
+/// One allocation and its retries.
 struct PoolAttempt<'a> {
     state: &'a PoolState,
     need: &'a Need,
-    step: GrowthSize,
-    /// How long it may still wait.
-    patience: Duration,
+    size: GrowthSize,
+    /// How long the steps may still wait.
+    wait_left: Duration,
 }
 
 impl PoolState {
-    /// Finds memory when there seems to be none: takes what helps, one step after the other.
+    /// Takes the steps against running out, one after the other, until there is memory.
     pub(super) fn run_fallback(&self, need: &Need) -> Result<BufferRange> {
-        let mut wanted = PoolAttempt { state: self, need, step: GrowthSize::Usual, patience: MAX_WAIT };
-        self.fallback.run(&mut wanted).map_err(|fall| match fall {
-            FallbackError::Failed(error) => error,
-            FallbackError::RanOut(Error::OutOfMemory(mut report), steps) => {
-                report.steps = steps;
-                self.complete(&mut report, need);
-                Error::OutOfMemory(report)
-            }
-            FallbackError::RanOut(error, _) => error,
-        })
+        let mut attempt = PoolAttempt { state: self, need, size: GrowthSize::Usual, wait_left: MAX_WAIT };
+        self.fallback.run(&mut attempt).map_err(|error| error.into_error(|report| self.complete(report, need)))
     }
 
-    /// Adds what only the pool knows: what makes the chunks knows neither blocks nor limits.
+    /// Replaces the chunk source's figures by the pool's, and adds live and pending blocks.
     fn complete(&self, report: &mut OutOfMemory, need: &Need) {
         let counters = self.counters();
         report.bytes = need.size;
@@ -49,58 +38,47 @@ impl PoolState {
         report.largest_free = Some(counters.kind(need.kind).largest_free);
         let held: Vec<_> = self.caches.iter().flat_map(|shard| shard.lock().live()).collect();
         report.set_live_blocks(held.iter().map(|(bytes, label)| (*bytes, label)));
-        (report.n_pending, report.pending) = self.waiting();
-    }
-
-    /// How many ranges wait, and for which streams.
-    fn waiting(&self) -> (usize, Vec<PendingOn>) {
-        let mut by_stream = BTreeMap::<Option<u64>, u64>::new();
         let pending = self.pending();
-        for lying in &pending {
-            let points = self.device().points(&lying.uses);
-            let streams: BTreeSet<_> = points.iter().map(|point| point.timeline().stream_number()).collect();
-            for stream in streams {
-                *by_stream.entry(stream).or_default() += lying.bytes;
-            }
-        }
-        (pending.len(), by_stream.into_iter().map(|(stream, bytes)| PendingOn { stream, bytes }).collect())
+        let uses = pending.iter().map(|range| (self.device().points(&range.uses), range.bytes));
+        (report.n_pending, report.pending) = (pending.len(), bytes_by_stream(uses));
     }
 }
 
 impl PoolAttempt<'_> {
-    /// Waits for what lies ready, the oldest of each cache first, until some of it is enough or all of it is done.
+    /// Waits for the uses of cached ranges, oldest first in each cache; with `until_enough`, until a free range is large
+    /// enough.
     fn wait(&mut self, until_enough: bool) -> Result<StepOutcome> {
         let (state, need) = (self.state, self.need);
         let pool = &state.kinds[need.kind.index()];
         let pending = state.pending();
-        // All of it is sent first, so that the device works on what is waited for later.
-        pending.iter().try_for_each(|lying| uses::send(state.device(), &lying.uses))?;
-        let mut taken = StepOutcome::Nothing;
-        for lying in pending {
+        // All work is submitted first, so that the device goes on with it while the first uses are waited for.
+        pending.iter().try_for_each(|range| uses::send(state.device(), &range.uses))?;
+        let mut outcome = StepOutcome::Nothing;
+        for range in pending {
             let begun = Instant::now();
             state.waits.fetch_add(1, Ordering::Relaxed);
-            let is_over = uses::wait(state.device(), &lying.uses, Some(self.patience))?;
-            self.patience = self.patience.saturating_sub(begun.elapsed());
+            let is_over = uses::wait(state.device(), &range.uses, Some(self.wait_left))?;
+            self.wait_left = self.wait_left.saturating_sub(begun.elapsed());
             if !is_over {
                 return Ok(StepOutcome::TimedOut);
             }
-            let shard = &state.caches[lying.cache];
-            shard.lock().update_uses(lying.place, PendingUses::default(), &shard.gauges);
+            let shard = &state.caches[range.cache];
+            shard.lock().update_uses(range.id, PendingUses::default(), &shard.gauges);
             state.coalesce_ready(pool);
-            taken = StepOutcome::Relieved;
+            outcome = StepOutcome::Relieved;
             if until_enough && pool.largest_free() >= need.bytes() {
                 break;
             }
         }
-        Ok(taken)
+        Ok(outcome)
     }
 
-    fn step(&mut self, step: GrowthSize) -> StepOutcome {
+    fn set_growth(&mut self, size: GrowthSize) -> StepOutcome {
         let pool = &self.state.kinds[self.need.kind.index()];
         if pool.sizing.chunk(self.need, pool.reserved()) <= self.need.bytes() {
-            return StepOutcome::Nothing; // It has asked for no more already.
+            return StepOutcome::Nothing; // The usual chunk was no larger.
         }
-        self.step = step;
+        self.size = size;
         StepOutcome::Relieved
     }
 }
@@ -110,10 +88,10 @@ impl OomHandler for PoolAttempt<'_> {
     type Error = Error;
 
     fn attempt(&mut self) -> Result<BufferRange> {
-        self.state.grow(self.need, self.step)
+        self.state.grow(self.need, self.size)
     }
 
-    fn ran_out(error: &Error) -> bool {
+    fn is_out_of_memory(error: &Error) -> bool {
         super::growth::is_out_of_memory(error)
     }
 
@@ -123,10 +101,10 @@ impl OomHandler for PoolAttempt<'_> {
             OomStep::Reclaim => self.state.reclaim(self.need.kind).map(gained),
             OomStep::Wait => self.wait(true),
             OomStep::Drain => self.wait(false),
-            // Also what `defer_cleanup` holds back: running out is worse than a late free.
+            // Also while `defer_cleanup` holds frees back.
             OomStep::Trim => Ok(gained(self.state.return_all_empty(0))),
-            OomStep::Smaller => Ok(self.step(GrowthSize::Smaller)),
-            OomStep::Dedicated => Ok(self.step(GrowthSize::Exact)),
+            OomStep::Smaller => Ok(self.set_growth(GrowthSize::Smaller)),
+            OomStep::Dedicated => Ok(self.set_growth(GrowthSize::Exact)),
             OomStep::HeldBack | OomStep::Caches | OomStep::Callback => Ok(StepOutcome::Absent),
         }
     }

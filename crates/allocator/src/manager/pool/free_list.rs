@@ -1,22 +1,22 @@
-//! Chunks of one kind, and which of their ranges are free: found, split and joined in constant time. Pure.
+//! The free ranges of all chunks of one kind: found, split and coalesced in constant time. Pure.
 //!
-//! A two-level segregated fit: free ranges hang in a list for each [`Class`], a bit for each list says which are not
-//! empty. All chunks share the lists, so it makes no difference how many there are. Only ranges whose uses are over
-//! come here; those that lie ready with uses to be waited for are in `cache.rs`.
+//! A two-level segregated fit (TLSF): a linked list of free ranges for each [`Class`], and a bit for each list that is not
+//! empty. All chunks share the lists, so their number does not matter. Only ranges whose uses are over are here; ranges
+//! with pending uses are in `thread_cache.rs`.
 
 use slotmap::{SlotMap, new_key_type};
 
 use super::size_class::{Class, GRANULE};
 
 new_key_type! {
-    /// A chunk's place.
+    /// Identifies a chunk.
     pub(super) struct ChunkKey;
 }
 
-/// No node.
+/// Instead of the index of a node: none.
 const NONE: u32 = u32::MAX;
 
-/// How many ranges of the class that may be too small are looked at.
+/// How many ranges are tried of the class whose ranges may be too small.
 const LOOKED_AT: usize = 8;
 
 /// A range of a chunk, in granules.
@@ -28,17 +28,17 @@ pub(super) struct ChunkRange {
     node: u32,
 }
 
-/// A range and its neighbours.
+/// A range of a chunk and its neighbours.
 #[derive(Debug, Clone, Copy)]
 struct RangeNode {
     chunk: ChunkKey,
     offset: u64,
     granules: u64,
     is_free: bool,
-    /// The ranges before and behind it in the chunk.
-    before: u32,
-    behind: u32,
-    /// The ranges beside it in its class's list, while it is free.
+    /// The neighbours in the chunk.
+    previous: u32,
+    next: u32,
+    /// The neighbours in its class's list, while it is free.
     newer: u32,
     older: u32,
 }
@@ -48,24 +48,24 @@ struct ChunkEntry<C> {
     chunk: C,
     granules: u64,
     n_taken: u32,
-    /// Its first range: joining keeps the left node and splitting the left part, so it stays the same.
+    /// The node of its first range. It never changes: joining and splitting keep the left node.
     first: u32,
 }
 
-/// Chunks of one kind, by what is free in them.
+/// The chunks of one kind and their free ranges.
 #[derive(Debug)]
 pub(super) struct FreeList<C> {
     chunks: SlotMap<ChunkKey, ChunkEntry<C>>,
     nodes: Vec<RangeNode>,
-    /// Nodes that stand for nothing.
+    /// Unused nodes.
     vacant: Vec<u32>,
     /// The newest free range of each class.
     newest: [u32; Class::COUNT],
     /// A bit for each class that has a free range.
     occupied: [u64; Class::COUNT.div_ceil(64)],
-    /// Granules free.
+    /// Free granules.
     free: u64,
-    /// Granules of chunks.
+    /// Granules of all chunks.
     total: u64,
 }
 
@@ -92,8 +92,8 @@ impl<C> FreeList<C> {
             offset: 0,
             granules,
             is_free: false,
-            before: NONE,
-            behind: NONE,
+            previous: NONE,
+            next: NONE,
             newer: NONE,
             older: NONE,
         };
@@ -110,13 +110,17 @@ impl<C> FreeList<C> {
         self.unlist(found);
         let node = self.nodes[found as usize];
         if node.granules > granules {
-            let rest =
-                RangeNode { offset: node.offset + granules, granules: node.granules - granules, before: found, ..node };
+            let rest = RangeNode {
+                offset: node.offset + granules,
+                granules: node.granules - granules,
+                previous: found,
+                ..node
+            };
             let rest = self.add_node(rest);
-            if node.behind != NONE {
-                self.nodes[node.behind as usize].before = rest;
+            if node.next != NONE {
+                self.nodes[node.next as usize].previous = rest;
             }
-            self.nodes[found as usize].behind = rest;
+            self.nodes[found as usize].next = rest;
             self.nodes[found as usize].granules = granules;
             self.list(rest);
         }
@@ -124,25 +128,25 @@ impl<C> FreeList<C> {
         Some(ChunkRange { chunk: node.chunk, offset: node.offset, granules, node: found })
     }
 
-    /// Takes a range back, and joins it with its free neighbours.
+    /// Takes a range back, and joins it with free neighbours.
     pub(super) fn give(&mut self, chunk_range: ChunkRange) {
         let mut node = chunk_range.node;
         debug_assert!(!self.nodes[node as usize].is_free, "{chunk_range:?} was given back twice");
         self.chunks[chunk_range.chunk].n_taken -= 1;
-        let RangeNode { before, behind, .. } = self.nodes[node as usize];
-        if behind != NONE && self.nodes[behind as usize].is_free {
-            self.unlist(behind);
-            self.join(node, behind);
+        let RangeNode { previous, next, .. } = self.nodes[node as usize];
+        if next != NONE && self.nodes[next as usize].is_free {
+            self.unlist(next);
+            self.join(node, next);
         }
-        if before != NONE && self.nodes[before as usize].is_free {
-            self.unlist(before);
-            self.join(before, node);
-            node = before;
+        if previous != NONE && self.nodes[previous as usize].is_free {
+            self.unlist(previous);
+            self.join(previous, node);
+            node = previous;
         }
         self.list(node);
     }
 
-    /// Takes out chunks of which nothing is taken, the largest first, until what is free is at most `keep` granules.
+    /// Removes chunks of which nothing is given out, the largest first, until at most `keep` granules are free.
     pub(super) fn take_empty(&mut self, keep: u64) -> Vec<C> {
         let mut empty: Vec<_> = self
             .chunks
@@ -165,7 +169,7 @@ impl<C> FreeList<C> {
         taken
     }
 
-    /// Takes out every chunk, whatever is taken of it.
+    /// Removes every chunk, whatever is given out of it.
     pub(super) fn take_all(&mut self) -> Vec<C> {
         let free_list = std::mem::take(self);
         free_list.chunks.into_iter().map(|(_, entry)| entry.chunk).collect()
@@ -197,7 +201,7 @@ impl<C> FreeList<C> {
     fn find(&self, granules: u64) -> Option<u32> {
         let below = Class::at_most(granules);
         let fits = below.granules() == granules;
-        // In its own class a range may be too small, unless the size is the class's own.
+        // Ranges of this class may be too small, unless the class begins at the size itself.
         let mut node = self.newest[below.index()];
         for _ in 0..LOOKED_AT {
             if node == NONE {
@@ -211,7 +215,7 @@ impl<C> FreeList<C> {
         self.first_occupied(below.index() + 1).map(|class| self.newest[class])
     }
 
-    /// The first class from `class` on that has a free range.
+    /// The first class from `class` on with a free range.
     fn first_occupied(&self, class: usize) -> Option<usize> {
         let from = class / 64;
         let words = (from..).zip(self.occupied.get(from..)?);
@@ -229,18 +233,18 @@ impl<C> FreeList<C> {
         u32::try_from(self.nodes.len() - 1).expect("a range takes 256 bytes, so memory ends first")
     }
 
-    /// Joins a range with the one behind it.
+    /// Joins a range with the one next it.
     fn join(&mut self, left: u32, right: u32) {
-        let RangeNode { granules, behind, .. } = self.nodes[right as usize];
+        let RangeNode { granules, next, .. } = self.nodes[right as usize];
         self.nodes[left as usize].granules += granules;
-        self.nodes[left as usize].behind = behind;
-        if behind != NONE {
-            self.nodes[behind as usize].before = left;
+        self.nodes[left as usize].next = next;
+        if next != NONE {
+            self.nodes[next as usize].previous = left;
         }
         self.vacant.push(right);
     }
 
-    /// Hangs a range into its class's list.
+    /// Adds a range to its class's list.
     fn list(&mut self, idx: u32) {
         let granules = self.nodes[idx as usize].granules;
         let class = Class::at_most(granules).index();
@@ -254,7 +258,7 @@ impl<C> FreeList<C> {
         self.free += granules;
     }
 
-    /// Takes a range out of its class's list.
+    /// Removes a range from its class's list.
     fn unlist(&mut self, idx: u32) {
         let RangeNode { granules, newer, older, .. } = self.nodes[idx as usize];
         let class = Class::at_most(granules).index();

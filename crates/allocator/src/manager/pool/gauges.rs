@@ -1,7 +1,7 @@
-//! What a pool counts, so that anyone can read it at any time without a lock.
+//! What a thread cache counts, readable at any time without a lock.
 //!
-//! Each cache has a gauges, written under the cache's lock and read without it; the pool's own is written by whoever
-//! grows or shrinks it. A reader adds them up, so it sees each number as it was at some moment of the call.
+//! Each cache has its own [`CacheGauges`], written under the cache's lock. A reader adds them up, so it sees each number as
+//! it was at some moment of the call.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -45,12 +45,12 @@ struct KindGauges {
     ready: Gauge,
 }
 
-/// What one cache counts.
+/// The counts of one thread cache.
 #[derive(Debug, Default)]
 pub(super) struct CacheGauges {
     kinds: [KindGauges; MemoryKind::ALL.len()],
     n_live: Gauge,
-    /// Ranges that range_came to this cache and did not leave it: a block has them, or they lie here.
+    /// Ranges that belong to this cache: a block has them, or they are cached.
     n_held: Gauge,
     n_pending: Gauge,
     allocations: Gauge,
@@ -61,8 +61,8 @@ pub(super) struct CacheGauges {
 }
 
 impl CacheGauges {
-    /// Somebody got that many bytes.
-    pub(super) fn block_began(&self, kind: MemoryKind, bytes: u64) {
+    /// Counts a block that was allocated.
+    pub(super) fn block_allocated(&self, kind: MemoryKind, bytes: u64) {
         let gauges = &self.kinds[kind.index()];
         gauges.live.add(bytes);
         gauges.peak.raise(gauges.live.read());
@@ -70,30 +70,30 @@ impl CacheGauges {
         self.allocations.add(1);
     }
 
-    /// Gave them back.
-    pub(super) fn ended(&self, kind: MemoryKind, bytes: u64) {
+    /// Counts a block that was freed.
+    pub(super) fn block_freed(&self, kind: MemoryKind, bytes: u64) {
         self.kinds[kind.index()].live.subtract(bytes);
         self.n_live.subtract(1);
     }
 
-    /// A range range_came to this cache.
-    pub(super) fn range_came(&self) {
+    /// Counts a range that was added to this cache.
+    pub(super) fn range_added(&self) {
         self.n_held.add(1);
     }
 
-    /// It left, for another cache or for its chunk.
-    pub(super) fn range_left(&self) {
+    /// Counts a range that left for another cache or for its chunk.
+    pub(super) fn range_removed(&self) {
         self.n_held.subtract(1);
     }
 
-    /// Ranges that lie here, and their bytes of each kind: what was dropped and neither freed nor given out again.
-    pub(super) fn lying(&self) -> (u64, [u64; MemoryKind::ALL.len()]) {
+    /// The cached ranges and their bytes of each kind: memory that was dropped and neither freed nor given out again.
+    pub(super) fn cached(&self) -> (u64, [u64; MemoryKind::ALL.len()]) {
         let bytes = self.kinds.each_ref().map(|kind| kind.pending.read() + kind.ready.read());
-        // The two are read one after the other, so a block made in between may be missing in the first.
+        // The two are read one after the other, so a block allocated in between may be missing in the first.
         (self.n_held.read().saturating_sub(self.n_live.read()), bytes)
     }
 
-    /// What a block got had been used before.
+    /// Counts a block in cached memory.
     pub(super) fn reused(&self, found: RangeState) {
         match found {
             RangeState::Ready => &self.reused_ready,
@@ -103,13 +103,13 @@ impl CacheGauges {
         .add(1);
     }
 
-    /// What a block got was cut from a chunk.
-    pub(super) fn cut(&self) {
+    /// Counts a block that was cut from a chunk.
+    pub(super) fn carved(&self) {
         self.carved.add(1);
     }
 
-    /// A range range_came to lie here, with uses that may not be over or without.
-    pub(super) fn shard(&self, kind: MemoryKind, bytes: u64, is_pending: bool) {
+    /// Counts a range that is cached from now on; `is_pending` if its uses may not be over.
+    pub(super) fn add_cached(&self, kind: MemoryKind, bytes: u64, is_pending: bool) {
         let gauges = &self.kinds[kind.index()];
         if is_pending {
             gauges.pending.add(bytes);
@@ -119,7 +119,7 @@ impl CacheGauges {
         }
     }
 
-    /// It was taken from here.
+    /// Counts a range that is no longer cached.
     pub(super) fn remove_cached(&self, kind: MemoryKind, bytes: u64, was_pending: bool) {
         let gauges = &self.kinds[kind.index()];
         if was_pending {
@@ -130,17 +130,17 @@ impl CacheGauges {
         }
     }
 
-    /// Bytes of that kind that lie here with nothing to wait for.
+    /// Cached bytes of that kind whose uses are over.
     pub(super) fn ready(&self, kind: MemoryKind) -> u64 {
         self.kinds[kind.index()].ready.read()
     }
 
-    /// Ranges that lie here with uses that may not be over.
+    /// Cached ranges whose uses may not be over.
     pub(super) fn n_pending(&self) -> u64 {
         self.n_pending.read()
     }
 
-    /// Adds what it counted.
+    /// Adds these counts to `counters`.
     pub(super) fn add_to(&self, counters: &mut Counters) {
         for (kind, gauges) in MemoryKind::ALL.into_iter().zip(&self.kinds) {
             let sum = counters.kind_mut(kind);

@@ -1,6 +1,7 @@
-//! How a pool takes chunks from the driver and gives them back. When memory runs out, see `climb.rs`.
+//! How a pool takes chunks from the driver and gives them back.
 //!
-//! Growing takes milliseconds. No lock that a thread with enough memory needs is held meanwhile.
+//! Growing takes milliseconds. Threads that find memory in the pool do not wait for it: none of their locks is held
+//! meanwhile. What happens when memory runs out is `fallback.rs`.
 
 use std::sync::atomic::Ordering;
 
@@ -15,28 +16,28 @@ use crate::memory::{MemoryKind, PendingUses};
 use crate::oom::{OutOfMemory, Shortage};
 use crate::vulkan::{Backing, Chunk};
 
-/// Whether the error says that there is no memory now. What is larger than any chunk is refused before one is asked for.
+/// Whether the error says that there is no memory now. Requests larger than any chunk were refused earlier.
 pub(super) fn is_out_of_memory(error: &Error) -> bool {
-    // A driver's stated limit is often not its real one: more may be had when other memory has gone.
+    // A driver's stated limit is often not its real one: a smaller chunk, or a later attempt, may succeed.
     matches!(error, Error::OutOfMemory(_) | Error::TooLarge { .. })
 }
 
-/// How large a chunk is asked for.
+/// How large a chunk is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GrowthSize {
-    /// As large as is good for later.
+    /// Large enough for later allocations too.
     Usual,
-    /// Half of that, and half again, down to what is needed.
+    /// Half of the usual size, halved again until it succeeds, but not below what is needed.
     Smaller,
-    /// What is needed.
+    /// Only what is needed.
     Exact,
 }
 
-/// A range that lies on a cache with uses that may not be over.
+/// A cached range whose uses may not be over.
 #[derive(Debug)]
 pub(super) struct PendingRange {
     pub(super) cache: usize,
-    pub(super) place: SlotId,
+    pub(super) id: SlotId,
     pub(super) bytes: u64,
     pub(super) uses: PendingUses,
 }
@@ -49,23 +50,23 @@ impl KindPool {
 }
 
 impl PoolState {
-    /// Takes a chunk from the driver, and cuts what is needed out of it.
-    pub(super) fn grow(&self, need: &Need, step: GrowthSize) -> Result<BufferRange> {
+    /// Takes a chunk from the driver, and cuts the needed range out of it.
+    pub(super) fn grow(&self, need: &Need, size: GrowthSize) -> Result<BufferRange> {
         let pool = &self.kinds[need.kind.index()];
-        let _gate = pool.growing.lock();
-        // Whoever held the gate before may have grown it by enough.
+        let _growing = pool.growing.lock();
+        // The thread that held the lock before may have taken a chunk that is large enough.
         if let Some(range) = pool.carve(need) {
             return Ok(range);
         }
         let usual = pool.sizing.chunk(need, pool.reserved()) / GRANULE;
-        let mut granules = match step {
+        let mut granules = match size {
             GrowthSize::Usual => usual,
             GrowthSize::Smaller => (usual / 2).max(need.granules),
             GrowthSize::Exact => need.granules,
         };
         let chunk = loop {
             match self.make(pool, granules) {
-                Err(error) if is_out_of_memory(&error) && step == GrowthSize::Smaller && granules > need.granules => {
+                Err(error) if is_out_of_memory(&error) && size == GrowthSize::Smaller && granules > need.granules => {
                     granules = (granules / 2).max(need.granules);
                 }
                 made => break made?,
@@ -78,7 +79,7 @@ impl PoolState {
         }))
     }
 
-    /// Takes memory ahead of need: afterwards there is a free range of `bytes` bytes, or as many in as few as can be had.
+    /// Takes memory ahead of need: afterwards `bytes` bytes are free in one range, or in as few as the driver allows.
     pub(super) fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
         let pool = &self.kinds[kind.index()];
         let wanted = bytes.div_ceil(GRANULE).max(1);
@@ -89,7 +90,7 @@ impl PoolState {
         while left > 0 {
             let mut granules = left.min(most);
             if let Some(rounded) = Some(Class::round_up(granules)).filter(|rounded| *rounded <= most) {
-                granules = rounded; // So that any way of cutting it up is found.
+                granules = rounded; // So that the free list finds the range by its class.
             }
             match self.make(pool, granules) {
                 Ok(chunk) => {
@@ -103,9 +104,7 @@ impl PoolState {
         Ok(())
     }
 
-    /// Gives chunks that nothing lies in back to the driver, until what is free is at most `keep` bytes a kind.
-    ///
-    /// Returns the bytes that range_left.
+    /// Gives empty chunks back to the driver, until at most `keep` bytes a kind are free. Returns the bytes given back.
     pub(super) fn trim(&self, keep: u64) -> Result<u64> {
         if self.deferrals.is_active() {
             return Ok(0);
@@ -114,7 +113,7 @@ impl PoolState {
         Ok(self.return_all_empty(keep))
     }
 
-    /// Gives back, whether or not it is held back, what nothing lies in.
+    /// Gives empty chunks back to the driver, also while frees are held back.
     pub(super) fn return_all_empty(&self, keep: u64) -> u64 {
         let mut gone = 0;
         for pool in &self.kinds {
@@ -124,25 +123,25 @@ impl PoolState {
         gone
     }
 
-    /// Joins all of a kind that has nothing to wait for with the free ranges of its chunks. Returns its bytes.
+    /// Moves all cached ranges of a kind whose uses are over to the free list. Returns their bytes.
     pub(super) fn reclaim(&self, kind: MemoryKind) -> Result<u64> {
         self.update_all_uses()?;
         Ok(self.coalesce_ready(&self.kinds[kind.index()]))
     }
 
-    /// Forgets the uses that are over, of everything that lies on a cache. Never blocks.
+    /// Removes the uses that are over from all cached ranges. Never blocks.
     pub(super) fn update_all_uses(&self) -> Result<()> {
         let mut query = CompletionQuery::new(self.device());
-        for PendingRange { cache, place, mut uses, .. } in self.pending() {
+        for PendingRange { cache, id, mut uses, .. } in self.pending() {
             query.forget_complete(&mut uses)?;
             let shard = &self.caches[cache];
-            shard.lock().update_uses(place, uses, &shard.gauges);
+            shard.lock().update_uses(id, uses, &shard.gauges);
         }
         Ok(())
     }
 
-    /// Joins all dropped memory that nothing uses any more with the free ranges of its chunks. Where the amount that may
-    /// wait is limited, gives chunks that nothing lies in back to the driver. Never blocks for the device.
+    /// Moves all cached ranges whose uses are over to the free lists. Where the amount of waiting memory is limited, gives
+    /// empty chunks back to the driver. Never waits for the device.
     pub(super) fn free_dropped(&self) -> Result<()> {
         self.update_all_uses()?;
         if self.pending_limits.is_some() {
@@ -155,7 +154,7 @@ impl PoolState {
         Ok(())
     }
 
-    /// If more dropped memory waits than may, frees what the device is done with.
+    /// If the limits of waiting memory are exceeded, frees what the device no longer uses.
     #[cold]
     pub(super) fn free_due(&self) {
         let Some(limits) = &self.pending_limits else { return };
@@ -169,46 +168,46 @@ impl PoolState {
         if self.deferrals.is_active() || !limits.are_exceeded(usize::try_from(n_blocks).unwrap_or(usize::MAX), &heaps) {
             return;
         }
-        // An error is the device's loss, which the next call that can report it does.
+        // The error is the loss of the device, which the next call that returns errors reports.
         if let Err(error) = self.free_dropped() {
             tracing::warn!(%error, "dropped memory stays pending");
         }
     }
 
-    /// How many dropped ranges were neither freed nor given out again, and their bytes of each kind.
+    /// The number of cached ranges and their bytes of each kind.
     pub(super) fn dropped(&self) -> (u64, [u64; MemoryKind::ALL.len()]) {
-        self.caches.iter().map(|shard| shard.gauges.lying()).fold(Default::default(), |(n, kinds), (more, bytes)| {
+        self.caches.iter().map(|shard| shard.gauges.cached()).fold(Default::default(), |(n, kinds), (more, bytes)| {
             (n + more, std::array::from_fn(|at| kinds[at] + bytes[at]))
         })
     }
 
-    /// Waits until the uses of all that lies on a cache now are over.
+    /// Waits until the uses of all ranges that are cached now are over.
     pub(super) fn wait_for_all(&self) -> Result<()> {
-        for PendingRange { cache, place, uses, .. } in self.pending() {
+        for PendingRange { cache, id, uses, .. } in self.pending() {
             uses::wait(self.device(), &uses, None)?;
             let shard = &self.caches[cache];
-            shard.lock().update_uses(place, PendingUses::default(), &shard.gauges);
+            shard.lock().update_uses(id, PendingUses::default(), &shard.gauges);
         }
         Ok(())
     }
 
-    /// Whether the pool may take that many bytes more.
+    /// Whether the limit admits that many bytes more.
     pub(super) fn has_room(&self, bytes: u64) -> bool {
         self.claimed.load(Ordering::Relaxed).checked_add(bytes).is_some_and(|total| total <= self.limit)
     }
 
-    /// What lies on caches with uses that may not be over.
+    /// All cached ranges whose uses may not be over.
     pub(super) fn pending(&self) -> Vec<PendingRange> {
         let mut pending = Vec::new();
         for (cache, shard) in self.caches.iter().enumerate().filter(|(_, shard)| shard.gauges.n_pending() > 0) {
             let locked = shard.lock();
             let lying = locked.pending();
-            pending.extend(lying.map(|(place, bytes, uses)| PendingRange { cache, place, bytes, uses: uses.clone() }));
+            pending.extend(lying.map(|(id, bytes, uses)| PendingRange { cache, id, bytes, uses: uses.clone() }));
         }
         pending
     }
 
-    /// Joins what of a kind is known to have nothing to wait for with the free ranges. Returns its bytes.
+    /// Moves the cached ranges of a kind that are known to be ready to the free list. Returns their bytes.
     pub(super) fn coalesce_ready(&self, pool: &KindPool) -> u64 {
         let mut bytes = 0;
         for shard in self.caches.iter().filter(|shard| shard.gauges.ready(pool.kind) > 0) {
@@ -224,7 +223,7 @@ impl PoolState {
         let mut gone = 0;
         for chunk in empty {
             let bytes = chunk.size();
-            // SAFETY: made by this source; nothing is cut out of it, and what was has been done with.
+            // SAFETY: made by this source; no range of it is given out, and the uses of those that were are over.
             unsafe { self.source.free(chunk) };
             self.unclaim(bytes);
             pool.reserved.fetch_sub(bytes, Ordering::Relaxed);
@@ -248,7 +247,7 @@ impl PoolState {
         Ok(chunk)
     }
 
-    /// Counts bytes against the limit before they are taken, so that threads together never pass it.
+    /// Counts bytes against the limit before they are taken, so that threads together never exceed it.
     fn claim(&self, bytes: u64) -> bool {
         let add = |claimed: u64| claimed.checked_add(bytes).filter(|total| *total <= self.limit);
         self.claimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
@@ -258,7 +257,7 @@ impl PoolState {
         self.claimed.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// That the pool's own limit was reached.
+    /// The error of reaching the pool's own limit.
     fn limited(&self, bytes: u64, kind: MemoryKind) -> Error {
         let report = OutOfMemory::new(bytes, kind, Shortage::Limit(self.limit));
         Error::OutOfMemory(Box::new(OutOfMemory { heap: self.source.heap(kind), ..report }))

@@ -1,12 +1,13 @@
-//! The pool: few large chunks from the driver, cut into blocks that are used again and again.
+//! The pool: large chunks from the driver, cut into ranges that are reused without asking the driver.
 //!
-//! A dropped block's memory lies ready at once, with the work that may still use it: the next block comes after that
-//! work on the device, so neither waits on the host. Read `pool/state.rs` for the short way, `pool/cache.rs` for what
-//! lies ready, `pool/search.rs` for where else memory is looked for, `pool/free_list.rs` for how chunks are cut up, and
-//! `pool/growth.rs` for the driver's part, `pool/climb.rs` for when memory runs out; why it is so is in `docs/decisions/012-the-pool.md`.
+//! The memory of a dropped block can be reused at once: it carries the work that may still use it, and work of the next
+//! block comes after that on the device. Two levels: `thread_cache.rs` keeps freed ranges whole for the threads that freed
+//! them; `free_list.rs` cuts chunks into ranges and joins neighbours. `state.rs` has the fast paths, `search.rs` the order
+//! in which memory is searched, `growth.rs` the exchange with the driver, `fallback.rs` the steps when memory runs out.
+//! The reasons are in `docs/decisions/012-the-pool.md`.
 //!
-//! Blocks lie beside each other in one buffer. A kernel with checked indices stays in the range it was given; one that
-//! was built without the checks can reach its neighbours.
+//! Blocks are neighbours in one buffer. A kernel with checked indices stays in the range it was given; one that was built
+//! without the checks can reach the next block.
 
 mod buffer_range;
 mod fallback;
@@ -28,15 +29,30 @@ use std::sync::{Arc, OnceLock};
 use vkarray_driver::Device;
 
 use self::state::PoolState;
-use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, Request, Usage};
+use super::{Counters, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
-use crate::free::{DeferCount, PendingLimits};
+use crate::free::{DeferCleanup, DeferCount, PendingLimits};
 use crate::manager::Pending;
-use crate::memory::{BlockLabel, HostPointer, MappedMemory, MemoryKind, MemoryPointer, Owner, PinnedMemory};
+use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
 use crate::oom::OomCounts;
 use crate::vulkan::check_same_device;
 
-/// Keeps memory for the next block, up to a limit or for as long as the driver has any.
+/// Keeps memory for the next block, by default without a limit.
+///
+/// ```
+/// use vkarray_allocator::{Allocator, MemoryKind, PoolManager};
+/// use vkarray_driver::{Device, Instance};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let allocator = Allocator::with_manager(&device, Box::new(PoolManager::with_limit(64 << 20)))?;
+/// for _ in 0..100 {
+///     allocator.allocate(1 << 20, MemoryKind::Device)?; // Dropped at once.
+/// }
+/// assert_eq!(allocator.counters().growths, 1); // The driver was asked once.
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct PoolManager {
     state: OnceLock<PoolState>,
@@ -64,8 +80,8 @@ impl PoolManager {
         Self { state: OnceLock::new(), limit: bytes, pending_limits: None, deferrals: DeferCount::default() }
     }
 
-    /// Limits how much dropped memory may wait for the next block. When more waits, what the device is done with goes back
-    /// to the driver, as far as whole chunks are free. Takes precedence over the environment; see
+    /// Limits how much dropped memory may wait for the next block. When more waits, memory that the device no longer uses
+    /// goes back to the driver, as far as whole chunks are free. Takes precedence over the environment; see
     /// [`PendingLimits::from_environment`]. Without either, there is no limit.
     #[must_use]
     pub fn with_pending_limits(mut self, limits: PendingLimits) -> Self {
@@ -77,7 +93,7 @@ impl PoolManager {
         self.state.get().ok_or(Error::NotInitialized)
     }
 
-    /// The state, unless this is a forked process, where its locks may be held by threads that are not there.
+    /// The state, unless this is a forked process, where locks may be held by threads that it does not have.
     #[inline]
     fn checked_state(&self) -> Result<&PoolState> {
         match self.state.get() {
@@ -93,7 +109,7 @@ impl PoolManager {
         Ok(state)
     }
 
-    /// Takes memory back that has an owner: the program's, unless it is somebody else's.
+    /// Takes memory with an owner back. It is memory of the program, if this manager imported it.
     #[cold]
     fn free_owned(&self, memory: MemoryPointer) {
         let Ok(state) = self.checked_state() else { return };
@@ -103,8 +119,8 @@ impl PoolManager {
     }
 }
 
-// SAFETY: ranges are cut out of chunks of the device that the state was made for, so that no two overlap, and are in one
-// place at a time: with a block, on a cache, or free in their chunk. A range on a cache keeps its last uses, which go with
+// SAFETY: ranges are cut out of chunks of the device that the state was made for, so that no two overlap. Each is in one
+// place at a time: with a block, in a thread cache, or free in its chunk. A cached range keeps its last uses, which go with
 // it to the next block, and becomes free in its chunk when they are over. A chunk goes back to the driver when all of it is
 // free. Host memory is mapped. `Imports` does the same for memory of the program. A state with ranges that did not come
 // back leaks its chunks: see its `Drop`.
@@ -115,7 +131,7 @@ unsafe impl MemoryManager for PoolManager {
 
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
         if self.state.get().is_none() {
-            // Another thread may set the state first; it serves as well, if it is of the same device.
+            // Another thread may have set the state first; it serves as well, if it is of the same device.
             let limits =
                 self.pending_limits.map_or_else(PendingLimits::set_by_environment, |limits| Ok(Some(limits)))?;
             let state = PoolState::new(device, self.limit, limits, self.deferrals.clone())?;
@@ -129,14 +145,8 @@ unsafe impl MemoryManager for PoolManager {
     }
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
-        let kind = if options.wc { MemoryKind::WriteCombined } else { MemoryKind::Pinned };
-        let pointer = self.checked_state()?.allocate(size, kind, &BlockLabel::new())?;
-        let is_mapped = "memory of host kinds is mapped";
-        Ok(if options.mapped {
-            HostPointer::Mapped(MappedMemory::new(pointer).expect(is_mapped))
-        } else {
-            HostPointer::Pinned(PinnedMemory::new(pointer).expect(is_mapped))
-        })
+        let pointer = self.checked_state()?.allocate(size, options.kind(), &BlockLabel::new())?;
+        Ok(HostPointer::new(pointer, options.mapped).expect("memory of host kinds is mapped"))
     }
 
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
@@ -207,11 +217,11 @@ unsafe impl MemoryManager for PoolManager {
         }
     }
 
-    /// What lies ready for the next block, or will when the device is done with it.
+    /// All cached ranges, whether or not their uses are over.
     fn pending(&self) -> Pending {
         let Some(state) = self.state.get() else { return Pending { n_blocks: 0, bytes: 0 } };
         let (n_blocks, kinds) = state.dropped();
-        // In a forked process the lock may stay locked for ever.
+        // In a forked process the lock may stay locked forever.
         let is_forked = state.device().is_forked();
         let (n_imports, imports) = if is_forked { (0, 0) } else { state.imports.pending() };
         let n_blocks = usize::try_from(n_blocks).unwrap_or(usize::MAX).saturating_add(n_imports);

@@ -1,8 +1,8 @@
-//! Where a pool looks for memory when a thread's own cache has none that is good enough.
+//! Where a pool searches for memory when the thread's own cache has no suitable range.
 //!
-//! The order is a choice between bad things, so it is plain data, [`sources`], with the reasons in
-//! `docs/decisions/012-the-pool.md`: memory with nothing to wait for first; then more memory, while there is much; then
-//! memory that makes its next user wait on the device for work it has nothing to do with. The host waits last of all.
+//! The order is plain data, [`sources`]: memory whose uses are over first; then a new chunk, while much of the heap is left;
+//! then memory whose uses are not over, so that the next block's work waits on the device for unrelated work. Waiting on the
+//! host comes last. The reasons are in `docs/decisions/012-the-pool.md`.
 
 use super::growth::{GrowthSize, is_out_of_memory};
 use super::sizing::Need;
@@ -15,32 +15,32 @@ use crate::memory::MemoryPointer;
 /// A place where memory may be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MemorySource {
-    /// This thread's oldest range that fits, which may be done with by now.
+    /// The oldest suitable range of this thread's cache, whose uses may be over by now.
     OldestHere,
-    /// Other threads' ranges that have nothing to wait for.
+    /// Ranges of other threads' caches whose uses are over.
     ReadyElsewhere,
     /// The free ranges of chunks.
     FreeRanges,
-    /// The same, once all that has nothing to wait for has joined them.
+    /// The free ranges of chunks, after all cached ranges that are ready have joined them.
     Reclaimed,
     /// A new chunk.
     Growth,
-    /// This thread's ranges, whatever they wait for.
+    /// Ranges of this thread's cache, whatever their uses.
     PendingHere,
-    /// Other threads' ranges, whatever they wait for.
+    /// Ranges of other threads' caches, whatever their uses.
     PendingElsewhere,
 }
 
-/// What the order depends on.
+/// What the order of the search depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SearchConditions {
-    /// There is much memory yet.
+    /// So much of the heap is left that a new chunk is preferred to waiting.
     prefers_growth: bool,
-    /// Much of what was taken lies ready in other sizes.
+    /// As much is cached, ready, in other sizes as a new chunk would have.
     reclaims_first: bool,
 }
 
-/// Where to look, in that order.
+/// The places to search, in order.
 fn sources(conditions: SearchConditions) -> [MemorySource; 7] {
     use MemorySource::{FreeRanges, Growth, OldestHere, PendingElsewhere, PendingHere, ReadyElsewhere, Reclaimed};
     match conditions {
@@ -57,7 +57,7 @@ fn sources(conditions: SearchConditions) -> [MemorySource; 7] {
 }
 
 impl PoolState {
-    /// Finds memory that the thread's cache does not offer at once. Frees dropped memory if too much is left.
+    /// Finds memory for a request that the thread's cache cannot serve at once. Then frees dropped memory if too much waits.
     #[cold]
     pub(super) fn search(&self, need: &Need, caller: Caller<'_>) -> Result<MemoryPointer> {
         let found = self.find(need, caller);
@@ -98,20 +98,20 @@ impl PoolState {
         let ready: u64 = self.caches.iter().map(|shard| shard.gauges.ready(need.kind)).sum();
         SearchConditions {
             prefers_growth: pool.sizing.prefers_growth(reserved, more) && self.has_room(more),
-            // Reclaiming looks at everything that lies ready: worth it when that is as much as the new chunk.
+            // Reclaiming visits all cached ranges: worth it when they have as much as the new chunk.
             reclaims_first: ready >= more,
         }
     }
 
-    /// This thread's oldest range that fits, if its uses are over after all.
+    /// The oldest suitable range of this thread's cache, if its uses are over by now.
     fn oldest(&self, need: &Need, caller: Caller<'_>) -> Result<Option<MemoryPointer>> {
-        let shard = &self.caches[caller.cache_of];
-        let Some((place, mut uses)) = shard.lock().oldest_pending(need) else { return Ok(None) };
+        let shard = &self.caches[caller.cache];
+        let Some((id, mut uses)) = shard.lock().oldest_pending(need) else { return Ok(None) };
         CompletionQuery::new(self.device()).forget_complete(&mut uses)?;
         if !uses.is_empty() {
             return Ok(None);
         }
-        shard.lock().update_uses(place, uses, &shard.gauges);
+        shard.lock().update_uses(id, uses, &shard.gauges);
         Ok(self.take_cached(need, caller, ReusePolicy::Ready))
     }
 
@@ -120,14 +120,14 @@ impl PoolState {
         Some(self.admit(need, caller, CachedRange::new(range), true))
     }
 
-    /// Takes one range, never more, from another thread's cache; those at which somebody works are left in peace.
+    /// Takes one range from another thread's cache. Caches that are locked are skipped.
     fn elsewhere(&self, need: &Need, caller: Caller<'_>, policy: ReusePolicy) -> Option<MemoryPointer> {
-        let others = (1..self.caches.len()).map(|step| &self.caches[(caller.cache_of + step) % self.caches.len()]);
+        let others = (1..self.caches.len()).map(|step| &self.caches[(caller.cache + step) % self.caches.len()]);
         let mut taken = others
             .filter(|shard| shard.has_any(need.kind, policy))
             .find_map(|shard| shard.try_lock()?.take_away(need, policy, &shard.gauges))?;
         if taken.found == RangeState::Pending {
-            taken.found = RangeState::Shared; // With another thread.
+            taken.found = RangeState::Shared; // It is another thread's.
         }
         Some(self.admit(need, caller, taken, false))
     }
@@ -138,15 +138,15 @@ mod tests {
     use super::*;
 
     fn place(order: &[MemorySource], source: MemorySource) -> usize {
-        order.iter().position(|held| *held == source).unwrap_or_else(|| panic!("{source:?} is never looked at"))
+        order.iter().position(|held| *held == source).unwrap_or_else(|| panic!("{source:?} is never searched"))
     }
 
     #[test]
-    fn every_order_looks_everywhere_and_at_what_waits_last() {
+    fn every_order_searches_all_places_and_pending_memory_last() {
         for (prefers_growth, reclaims_first) in [(true, true), (true, false), (false, true), (false, false)] {
             let order = sources(SearchConditions { prefers_growth, reclaims_first });
             let at = |source| place(&order, source);
-            // Nothing to wait for comes first, wherever it is.
+            // Memory that is ready comes first, wherever it is.
             let waiting = [MemorySource::PendingHere, MemorySource::PendingElsewhere];
             for ready in [
                 MemorySource::OldestHere,
@@ -156,11 +156,11 @@ mod tests {
             ] {
                 assert!(waiting.iter().all(|source| at(ready) < at(*source)), "{order:?}");
             }
-            // One's own work is waited for rather than a stranger's.
+            // Memory of this thread comes before that of others.
             assert!(at(MemorySource::PendingHere) < at(MemorySource::PendingElsewhere), "{order:?}");
-            // With much memory left, more is taken before anybody waits; with little, after.
+            // With much memory left, the pool grows before work waits; with little, after.
             assert_eq!(at(MemorySource::Growth) < at(MemorySource::PendingHere), prefers_growth, "{order:?}");
-            // More is not taken while as much lies about.
+            // The pool does not grow while it has as much cached.
             assert_eq!(
                 at(MemorySource::Reclaimed) < at(MemorySource::Growth),
                 reclaims_first || !prefers_growth,

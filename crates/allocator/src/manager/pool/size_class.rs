@@ -1,16 +1,16 @@
 //! Size classes: how ranges of memory are sorted by size. Pure.
 //!
 //! Sizes are counted in granules. There are eight classes to each doubling, so a size rounded up to its class grows by
-//! less than an eighth; up to sixteen granules every size is a class of its own. The ranges that lie ready
-//! (`cache.rs`) and the free ranges of chunks (`free_list.rs`) are kept by class.
+//! less than an eighth; up to sixteen granules every size is a class of its own. Cached ranges (`thread_cache.rs`) and free
+//! ranges of chunks (`free_list.rs`) are kept by class.
 
-/// Bytes of a granule: every block starts at a multiple, which any device can bind.
+/// Bytes of a granule. Every range starts at a multiple, which any device can bind.
 pub(super) const GRANULE: u64 = 256;
 
 /// The largest size that has a class, in granules: 1 TiB.
 pub(super) const LARGEST: u64 = 1 << 32;
 
-/// Classes to a doubling, as a power of two.
+/// The logarithm of the number of classes to a doubling.
 const MANTISSA_BITS: u32 = 3;
 
 /// A class of sizes, in ascending order.
@@ -25,7 +25,7 @@ impl Class {
     pub(super) fn at_most(granules: u64) -> Self {
         debug_assert!((1..=LARGEST).contains(&granules), "{granules} granules");
         let highest = granules.ilog2();
-        // As a float of few mantissa bits, its leading one left out; small numbers are denormal, so exact.
+        // A floating-point number with few mantissa bits and an implied leading one; small sizes are denormal, hence exact.
         let (exponent, shift) = match highest.checked_sub(MANTISSA_BITS) {
             Some(shift) => (shift + 1, shift),
             None => (0, 0),
@@ -38,7 +38,7 @@ impl Class {
 
     /// The size of the smallest class that is not less than `granules`.
     pub(super) fn round_up(granules: u64) -> u64 {
-        // All bits below the mantissa: what is beyond it carries over, also into the next doubling.
+        // Adding the bits below the mantissa carries into it, also into the next doubling.
         let mask = (1 << granules.ilog2().saturating_sub(MANTISSA_BITS)) - 1;
         (granules + mask) & !mask
     }
@@ -52,7 +52,7 @@ impl Class {
         }
     }
 
-    /// Its place among all, for tables by class.
+    /// Its index, for tables by class.
     pub(super) fn index(self) -> usize {
         usize::from(self.0)
     }

@@ -1,7 +1,7 @@
-//! How large blocks and chunks are made, and how long a pool grows rather than share. Pure.
+//! The sizes of ranges and chunks, and up to which size a pool grows instead of reusing pending memory. Pure.
 //!
-//! Small blocks are rounded up to their size class, so that any of a class serves any other; they come out of common
-//! chunks, whose size grows with what is taken. Large blocks get what they ask for, in a chunk of their own at first.
+//! Small sizes are rounded up to their size class, so that ranges of a class are interchangeable. They are cut from common
+//! chunks, whose size grows with the pool. Large sizes are not rounded to a class; each gets a chunk of its own at first.
 
 use vkarray_driver::DeviceInfo;
 
@@ -9,57 +9,57 @@ use super::size_class::{Class, GRANULE, LARGEST};
 use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
 
-/// Bytes of the largest common chunk on the device: taking that much from a driver costs a few milliseconds.
+/// Bytes of the largest common chunk on the device. Taking as much from a driver costs a few milliseconds.
 const LARGEST_CHUNK: u64 = 256 << 20;
 
-/// The same in host memory, which is pinned page by page and costs ten times as much.
+/// Bytes of the largest common chunk in host memory, which is pinned page by page and costs ten times as much.
 const LARGEST_HOST_CHUNK: u64 = 64 << 20;
 
-/// Bytes of host memory up to which the host takes more rather than wait for the device.
+/// Bytes of host memory up to which a pool grows instead of waiting for the device.
 const HOST_GROWTH_LIMIT: u64 = 4 << 30;
 
-/// A common chunk is at most this part of its heap.
+/// A common chunk is at most its heap divided by this.
 const HEAP_SHARE: u64 = 16;
 
-/// The same of scarce memory.
+/// A common chunk of scarce memory is at most its heap divided by this.
 const SCARCE_SHARE: u64 = 64;
 
-/// The first chunk is this part of the largest, which is also what a block must be to be large.
+/// The first chunk is the largest divided by this. Sizes above the first chunk are large.
 const LARGE_SHARE: u64 = 8;
 
-/// What a caller needs.
+/// A request with its size rounded up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Need {
-    /// Bytes asked for.
+    /// Bytes requested.
     pub(super) size: u64,
     pub(super) kind: MemoryKind,
-    /// What it takes.
+    /// Granules that the range must have.
     pub(super) granules: u64,
 }
 
 impl Need {
-    /// Whether a range of that many granules serves, and wastes no more than an eighth of it.
+    /// Whether a range of that many granules is large enough and wastes at most an eighth.
     pub(super) fn is_met_by(&self, granules: u64) -> bool {
         granules >= self.granules && granules - self.granules <= self.granules / 8
     }
 
-    /// What it takes, in bytes.
+    /// Bytes that the range must have.
     pub(super) fn bytes(&self) -> u64 {
         self.granules * GRANULE
     }
 }
 
-/// The sizes that suit one kind of memory of one device, in bytes.
+/// The sizes for one kind of memory of one device, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sizing {
     kind: MemoryKind,
     first_chunk: u64,
     largest_chunk: u64,
-    /// Blocks from here on are large.
+    /// Sizes above this are large.
     large: u64,
-    /// Up to here a pool takes more rather than have work wait for other work's memory.
+    /// Below this, the pool grows instead of reusing memory with pending uses.
     growth_limit: u64,
-    /// No buffer is larger.
+    /// The largest buffer.
     limit: u64,
 }
 
@@ -67,22 +67,22 @@ impl Sizing {
     pub(super) fn new(kind: MemoryKind, device: &DeviceInfo) -> Self {
         let heap_idx = kind.memory_type(device, u32::MAX).map(|idx| device.memory_types[idx as usize].heap);
         let heap = heap_idx.and_then(|idx| device.memory_heaps.get(idx as usize)).map_or(0, |heap| heap.size);
-        let most = if is_host(kind) { LARGEST_HOST_CHUNK } else { LARGEST_CHUNK };
+        let most = if kind.is_in_host_memory() { LARGEST_HOST_CHUNK } else { LARGEST_CHUNK };
         let is_scarce = kind.is_scarce(device);
         let share = if is_scarce { SCARCE_SHARE } else { HEAP_SHARE };
         let part = (heap / share).checked_ilog2().map_or(0, |log| 1 << log);
         let limit = device.limits.max_buffer_size.min(LARGEST * GRANULE);
         let largest_chunk = part.clamp(1 << 20, most).min(limit / GRANULE * GRANULE);
         let growth_limit = match kind {
-            _ if is_host(kind) => (heap / 8).min(HOST_GROWTH_LIMIT),
-            _ if is_scarce => 0, // Waiting is better than to take what cannot be had again.
+            _ if kind.is_in_host_memory() => (heap / 8).min(HOST_GROWTH_LIMIT),
+            _ if is_scarce => 0, // Reuse is better than using up scarce memory.
             _ => heap / 2,
         };
         let first_chunk = largest_chunk / LARGE_SHARE;
         Self { kind, first_chunk, largest_chunk, large: first_chunk, growth_limit, limit }
     }
 
-    /// What `size` bytes take.
+    /// Rounds a request of `size` bytes up.
     ///
     /// # Errors
     ///
@@ -96,35 +96,30 @@ impl Sizing {
         Ok(Need { size, kind: self.kind, granules })
     }
 
-    /// The bytes of the chunk to take for a need, where the kind's chunks have `reserved` bytes already.
+    /// The bytes of the chunk to take for a request, where the chunks of the kind have `reserved` bytes already.
     pub(super) fn chunk(&self, need: &Need, reserved: u64) -> u64 {
         if need.size > self.large {
             return need.bytes();
         }
-        // As much again as there is, so that chunks stay few; and room for more than the one block.
+        // Doubling keeps the number of chunks small. A chunk has room for two such ranges at least.
         let doubled = reserved.clamp(self.first_chunk, self.largest_chunk).max(2 * need.bytes());
         doubled.checked_next_power_of_two().unwrap_or(doubled).min(self.largest_chunk.max(need.bytes()))
     }
 
-    /// Whether a kind that has `reserved` bytes grows by `more`, rather than have work wait for other work's memory.
+    /// Whether a kind with `reserved` bytes grows by `more` bytes instead of reusing memory with pending uses.
     pub(super) fn prefers_growth(&self, reserved: u64, more: u64) -> bool {
         reserved.checked_add(more).is_some_and(|total| total <= self.growth_limit)
     }
 
-    /// The granules of the smallest chunk that is taken ahead of need.
+    /// Granules of the smallest chunk that is taken ahead of need.
     pub(super) fn smallest(&self) -> u64 {
         self.first_chunk / GRANULE
     }
 
-    /// The most granules of one chunk.
+    /// Granules of the largest chunk.
     pub(super) fn limit(&self) -> u64 {
         self.limit / GRANULE
     }
-}
-
-/// Whether it lies in the host's memory, where the host is who writes or reads it.
-pub(super) fn is_host(kind: MemoryKind) -> bool {
-    matches!(kind, MemoryKind::Pinned | MemoryKind::WriteCombined)
 }
 
 #[cfg(test)]
@@ -145,13 +140,13 @@ mod tests {
         // Machine, kind, bytes asked for, reserved so far, bytes of the chunk.
         let cases = [
             (h100, MemoryKind::Device, 1, 0, 32 * MIB),            // The first.
-            (h100, MemoryKind::Device, 1, 96 * MIB, 128 * MIB),    // As much again, about.
+            (h100, MemoryKind::Device, 1, 96 * MIB, 128 * MIB),    // About double.
             (h100, MemoryKind::Device, 1, 1 << 40, 256 * MIB),     // Never more than the largest.
             (h100, MemoryKind::Device, 20 * MIB, 0, 64 * MIB),     // Room for more than one.
             (h100, MemoryKind::Device, 32 * MIB, 0, 64 * MIB),     // Just not large.
             (h100, MemoryKind::Device, 33 * MIB, 0, 33 * MIB),     // Large: its own.
             (h100, MemoryKind::Device, 1 << 30, 1 << 30, 1 << 30), // Likewise.
-            (h100, MemoryKind::Pinned, 1, 0, 8 * MIB),             // Pinning is dear.
+            (h100, MemoryKind::Pinned, 1, 0, 8 * MIB),             // Pinning is slow.
             (h100, MemoryKind::Pinned, 1, 1 << 30, 64 * MIB),
             (lavapipe, MemoryKind::Device, 1, 0, 16 * MIB), // A sixteenth of 2 GiB, and an eighth of that.
             (lavapipe, MemoryKind::Device, 1, 1 << 30, 128 * MIB),
@@ -172,7 +167,7 @@ mod tests {
         let sizing = sizing("h100_580.159", MemoryKind::Device);
         // Bytes, granules.
         let cases = [
-            (0, 1), // A block like any other.
+            (0, 1), // Zero bytes take one granule.
             (1, 1),
             (256, 1),
             (257, 2),
@@ -220,7 +215,7 @@ mod tests {
         for (size, reserved, chunk) in cases {
             assert_eq!(sizing.chunk(&sizing.need(size).unwrap(), reserved), chunk, "{size} bytes beside {reserved}");
         }
-        assert!(!sizing.prefers_growth(0, 1), "it grows only when nothing there can be had");
+        assert!(!sizing.prefers_growth(0, 1), "scarce memory grows only when nothing can be reused");
         let device = Sizing::new(MemoryKind::Device, &machine_with_window());
         assert!(device.prefers_growth(0, GIB), "the device's other memory is not scarce");
     }

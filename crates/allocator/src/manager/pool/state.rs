@@ -1,7 +1,7 @@
-//! A pool that is ready: its caches, its chunks, and the short way of a block out and back.
+//! The state of an initialised pool, and the fast paths of allocating and freeing.
 //!
-//! A block that meets a range on its own thread's cache takes one lock, once. All else goes through `search.rs`.
-//! Locks are taken one at a time: a cache's, a free_list's, or that of what makes chunks.
+//! An allocation that finds a range in its thread's cache takes one lock, once. All others go through `search.rs`. Locks
+//! are taken one at a time: a cache's, a free list's, or the chunk source's.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::memory::{BlockLabel, MemoryKind, MemoryPointer, PendingUses};
 use crate::oom::OomFallback;
 use crate::vulkan::{Chunk, ChunkSource, Imports};
 
-/// A cache alone on its cache lines: two that shared one would slow each other down.
+/// A thread cache behind its lock, aligned so that no two share a cache line.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct CacheShard {
@@ -41,23 +41,22 @@ impl Default for CacheShard {
 
 impl CacheShard {
     pub(super) fn lock(&self) -> MutexGuard<'_, ThreadCache<PendingUses>> {
-        // No caller's code runs under the lock.
-        self.cache.lock()
+        self.cache.lock() // No caller's code runs under the lock.
     }
 
-    #[inline(always)] // Into the short way; whoever searches has time.
+    #[inline(always)] // Into `allocate`.
     fn take(&self, need: &Need, label: &BlockLabel, policy: ReusePolicy) -> Option<(SlotId, CachedRange<PendingUses>)> {
         self.lock().take(need, policy, label, &self.gauges)
     }
 
-    /// The cache, unless somebody else is at it.
+    /// The cache, unless another thread has locked it.
     pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, ThreadCache<PendingUses>>> {
         self.cache.try_lock()
     }
 }
 
 impl CacheShard {
-    /// Whether it may have something of a kind that is good enough.
+    /// Whether it may have a range of a kind that the policy admits.
     pub(super) fn has_any(&self, kind: MemoryKind, policy: ReusePolicy) -> bool {
         self.gauges.ready(kind) > 0 || policy == ReusePolicy::Any && self.gauges.n_pending() > 0
     }
@@ -69,10 +68,11 @@ pub(super) struct KindPool {
     pub(super) kind: MemoryKind,
     pub(super) sizing: Sizing,
     free_list: Mutex<FreeList<Chunk>>,
-    /// Held by the thread that grows it, so that several in need do not all grow it.
+    /// Held by the thread that takes a chunk, so that several threads do not all take one.
     pub(super) growing: Mutex<()>,
-    /// Bytes of its chunks, and how many they are.
+    /// Bytes of its chunks.
     pub(super) reserved: AtomicU64,
+    /// How many chunks there are.
     pub(super) chunks: AtomicU64,
     free: AtomicU64,
     largest_free: AtomicU64,
@@ -92,10 +92,9 @@ impl KindPool {
         }
     }
 
-    /// Works on the chunks, and publishes what is free in them.
+    /// Works on the free list, and publishes how much is free.
     pub(super) fn with<R>(&self, work: impl FnOnce(&mut FreeList<Chunk>) -> R) -> R {
-        // No caller's code runs under the lock.
-        let mut free_list = self.free_list.lock();
+        let mut free_list = self.free_list.lock(); // No caller's code runs under the lock.
         let result = work(&mut free_list);
         self.free.store(free_list.free(), Ordering::Relaxed);
         self.largest_free.store(free_list.largest_free(), Ordering::Relaxed);
@@ -107,7 +106,7 @@ impl KindPool {
         self.largest_free.load(Ordering::Relaxed)
     }
 
-    /// Cuts a range out of the free ones.
+    /// Cuts a range from the free ones.
     pub(super) fn carve(&self, need: &Need) -> Option<BufferRange> {
         self.with(|free_list| {
             let chunk_range = free_list.take(need.granules)?;
@@ -117,28 +116,28 @@ impl KindPool {
 
     pub(super) fn range(&self, chunk: &Chunk, chunk_range: ChunkRange) -> BufferRange {
         let offset = chunk_range.offset * GRANULE;
-        // SAFETY: the free_list cuts ranges out of what the chunk holds, all of which is mapped, at multiples of 256 bytes.
+        // SAFETY: the free list cuts ranges out of the chunk, all of which is mapped, at multiples of 256 bytes.
         let mapping = chunk.mapping().map(|first| unsafe { first.after(offset) });
         BufferRange { buffer: chunk.buffer(), offset, mapping, kind: self.kind, chunk_range }
     }
 }
 
-/// Who asks for memory.
+/// The thread that asks for memory, and for what.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Caller<'a> {
-    /// The cache of its thread.
-    pub(super) cache_of: usize,
+    /// The index of its thread's cache.
+    pub(super) cache: usize,
     pub(super) label: &'a BlockLabel,
 }
 
-/// A pool of one device's memory.
+/// The pool of one device.
 #[derive(Debug)]
 pub(super) struct PoolState {
     pub(super) caches: [CacheShard; N_CACHES],
     pub(super) kinds: [KindPool; MemoryKind::ALL.len()],
-    /// The most bytes it takes from the driver.
+    /// The most bytes that it takes from the driver.
     pub(super) limit: u64,
-    /// Those it has, and those it is about to take.
+    /// Bytes that it has taken or is about to take.
     pub(super) claimed: AtomicU64,
     pub(super) growths: AtomicU64,
     pub(super) returns: AtomicU64,
@@ -147,13 +146,13 @@ pub(super) struct PoolState {
     /// How much dropped memory may wait, if that is limited.
     pub(super) pending_limits: Option<HeapLimits>,
     pub(super) fallback: OomFallback,
-    /// Memory of the program, which is no part of the pool.
+    /// Imported memory of the program, which is not part of the pool.
     pub(super) imports: Imports,
     pub(super) source: ManuallyDrop<ChunkSource>,
 }
 
 impl PoolState {
-    /// Takes at most `limit` bytes from the driver. `deferrals` holds frees back.
+    /// A pool that takes at most `limit` bytes from the driver. `deferrals` counts the guards that hold frees back.
     pub(super) fn new(
         device: &Arc<Device>,
         limit: u64,
@@ -181,29 +180,29 @@ impl PoolState {
         self.source.device()
     }
 
-    #[inline(always)] // Into each of the two ways to ask.
+    #[inline(always)] // Into `memalloc` and `memhostalloc`.
     pub(super) fn allocate(&self, size: u64, kind: MemoryKind, label: &BlockLabel) -> Result<MemoryPointer> {
         let need = self.kinds[kind.index()].sizing.need(size)?;
-        let caller = Caller { cache_of: stripe(), label };
-        match self.caches[caller.cache_of].take(&need, label, ReusePolicy::at_first(kind)) {
-            Some((place, taken)) => Ok(pointer(&need, caller.cache_of, place, taken)),
+        let caller = Caller { cache: stripe(), label };
+        match self.caches[caller.cache].take(&need, label, ReusePolicy::first(kind)) {
+            Some((id, taken)) => Ok(pointer(&need, caller.cache, id, taken)),
             None => self.search(&need, caller),
         }
     }
 
-    /// Takes a range from the caller's cache, if one is good enough.
+    /// Takes a range from the caller's cache, if the policy admits one.
     #[inline(never)]
     pub(super) fn take_cached(&self, need: &Need, caller: Caller<'_>, policy: ReusePolicy) -> Option<MemoryPointer> {
-        let (place, taken) = self.caches[caller.cache_of].take(need, caller.label, policy)?;
-        Some(pointer(need, caller.cache_of, place, taken))
+        let (id, taken) = self.caches[caller.cache].take(need, caller.label, policy)?;
+        Some(pointer(need, caller.cache, id, taken))
     }
 
-    #[inline(always)] // Once: what has an owner seldom comes here.
+    #[inline(always)] // Into `memfree`.
     pub(super) fn free(&self, memory: &mut MemoryPointer) {
-        let (cache_of, place) = untag(memory.tag());
+        let (cache, id) = untag(memory.tag());
         let at = (memory.buffer(), memory.offset());
-        let shard = &self.caches[cache_of];
-        let put = shard.lock().put(place, at, memory.last_uses_mut(), &shard.gauges);
+        let shard = &self.caches[cache];
+        let put = shard.lock().put(id, at, memory.last_uses_mut(), &shard.gauges);
         if let Err(error) = put {
             report(error, memory);
         }
@@ -212,7 +211,7 @@ impl PoolState {
         }
     }
 
-    /// Notes that a range from elsewhere is a block's of this thread from here on.
+    /// Adds a range from elsewhere to the caller's cache, for a block.
     pub(super) fn admit(
         &self,
         need: &Need,
@@ -220,27 +219,27 @@ impl PoolState {
         taken: CachedRange<PendingUses>,
         is_new: bool,
     ) -> MemoryPointer {
-        let shard = &self.caches[caller.cache_of];
+        let shard = &self.caches[caller.cache];
         let mut cache = shard.lock();
-        let place = cache.admit(taken.range, caller.label, &shard.gauges);
+        let id = cache.admit(taken.range, caller.label, &shard.gauges);
         if is_new {
-            shard.gauges.cut()
+            shard.gauges.carved()
         } else {
             shard.gauges.reused(taken.found)
         }
         drop(cache);
-        pointer(need, caller.cache_of, place, taken)
+        pointer(need, caller.cache, id, taken)
     }
 
-    /// Who holds live memory of this pool.
+    /// The label of live memory of this pool.
     pub(super) fn label(&self, memory: &MemoryPointer) -> Option<BlockLabel> {
-        let (cache_of, place) = untag(memory.tag());
-        self.caches[cache_of].lock().label_mut(place).cloned()
+        let (cache, id) = untag(memory.tag());
+        self.caches[cache].lock().label_mut(id).cloned()
     }
 
     pub(super) fn set_label(&self, memory: &MemoryPointer, label: BlockLabel) {
-        let (cache_of, place) = untag(memory.tag());
-        if let Some(held) = self.caches[cache_of].lock().label_mut(place) {
+        let (cache, id) = untag(memory.tag());
+        if let Some(held) = self.caches[cache].lock().label_mut(id) {
             *held = label;
         }
     }
@@ -261,7 +260,7 @@ impl PoolState {
         counters
     }
 
-    /// Free memory of the heap that a kind is taken from.
+    /// How much memory is free on the heap of a kind.
     pub(super) fn memory_info(&self, kind: MemoryKind) -> Result<MemoryInfo> {
         let heap = self.source.recent_heap(kind).ok_or(Error::NoSuchMemory { kind })?;
         let counters = self.counters();
@@ -273,7 +272,7 @@ impl PoolState {
         Ok(MemoryInfo::of(heap, taken, kept).at_most(untaken.saturating_add(kept)))
     }
 
-    /// Waits for everything that may still be in use, for a limited time; nothing if a block still has some.
+    /// Waits, for a limited time, until the uses of all cached ranges are over. Returns whether no block is left.
     fn drain(&self) -> Result<bool> {
         let last = Deferred::new(self.device(), PendingLimits::default(), DeferCount::default());
         let mut n_live = 0;
@@ -292,14 +291,14 @@ impl PoolState {
 impl Drop for PoolState {
     fn drop(&mut self) {
         if self.device().is_forked() {
-            return; // It is the parent's, and its locks may be held by threads that are not here.
+            return; // The memory is the parent's, and locks may be held by threads that this process does not have.
         }
-        // What cannot be waited for is leaked, and so is what was never given back, with all chunks and their source.
+        // If a wait fails or a block was never given back, all chunks and their source are leaked.
         match self.drain() {
             Ok(true) => {
                 for chunk in self.kinds.iter().flat_map(|pool| pool.with(FreeList::take_all)) {
-                    // SAFETY: made by this source and taken out once. Each of its ranges is back, since no cache knows a
-                    // live one, and `drain` has waited for the uses with which they range_came back.
+                    // SAFETY: made by this source and taken out once. Each of its ranges is back, since no cache has a
+                    // live one, and `drain` has waited for the uses with which they came back.
                     unsafe { self.source.free(chunk) };
                 }
                 // SAFETY: this is the end of the state, so nothing touches the source again.
@@ -320,13 +319,13 @@ fn report(error: FreeError, memory: &MemoryPointer) {
 }
 
 #[inline]
-fn pointer(need: &Need, cache_of: usize, place: SlotId, taken: CachedRange<PendingUses>) -> MemoryPointer {
+fn pointer(need: &Need, cache: usize, id: SlotId, taken: CachedRange<PendingUses>) -> MemoryPointer {
     let BufferRange { buffer, offset, mapping, .. } = taken.range;
     // SAFETY: the source made the chunk's buffer for every use, on this device. The range was cut out of it at a multiple
-    // of 256 bytes, is at least as long as what is needed and a multiple of 256, and lies in no other place: it was taken
-    // off its cache or out of its chunk, and its slot is live until `put`. The chunk stays until all of it is back and done.
+    // of 256 bytes, is a multiple of 256 long and as long as the request, and is given out once: it was taken from its cache
+    // or its chunk, and its slot is live until `put`. The chunk stays until all of it is back and its uses are over.
     let pointer = unsafe { MemoryPointer::new(buffer, offset, need.size, need.kind) };
-    let pointer = pointer.with_tag(tag(cache_of, place)).carrying(taken.uses);
+    let pointer = pointer.with_tag(tag(cache, id)).carrying(taken.uses);
     match mapping {
         // SAFETY: the chunk is mapped for as long as it lives, and says whether it is coherent.
         Some(mapping) => unsafe { pointer.with_mapping(mapping) },

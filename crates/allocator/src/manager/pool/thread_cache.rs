@@ -1,8 +1,8 @@
-//! A cache: ranges that blocks of a few threads have, and those that lie ready for the next block. Pure.
+//! The cache of a few threads: the ranges that their blocks have, and freed ranges for their next blocks. Pure.
 //!
-//! A range that comes back lies here whole, by kind and size class, with the uses that may not be over. Whoever takes
-//! it comes after them on the device, so nobody waits on the host. Which of several is taken is decided in
-//! [`ThreadCache::take`]; where a pool looks besides is in `../pool/search.rs`.
+//! A freed range is cached whole, by kind and size class, with the uses that may not be over. Work of the next block comes
+//! after them on the device, so the host never waits. [`ThreadCache::take`] decides which of several ranges is reused;
+//! where a pool looks otherwise is `search.rs`.
 
 use std::collections::VecDeque;
 
@@ -11,69 +11,70 @@ use ash::vk;
 use super::buffer_range::BufferRange;
 use super::gauges::CacheGauges;
 use super::size_class::{Class, GRANULE, LARGEST};
-use super::sizing::{Need, is_host};
+use super::sizing::Need;
 use super::tag::{SlotId, after};
 use crate::memory::{BlockLabel, MemoryKind};
 
-/// Work that may still use a range, as far as the choice between ranges depends on it.
+/// Work that may still use a range, as far as the choice between ranges depends on it. The lane is the driver crate's
+/// name for the order of one stream.
 pub(super) trait Uses: Clone + Default {
-    /// Names one stream's work.
+    /// Identifies a lane.
     type Lane: Copy + PartialEq;
 
-    /// Whether there is none.
+    /// Whether there is no such work.
     fn are_over(&self) -> bool;
 
-    /// The one lane that they are on, if it is one.
+    /// The lane of the uses, if all are on one.
     fn lane(&self) -> Option<Self::Lane>;
 }
 
-/// How many ranges of a class are looked at, newest first.
+/// How many ranges of a class are considered, newest first.
 const LOOKED_AT: usize = 4;
 
 /// How many ranges in a row must come back from the same lane for a thread to count as using one stream.
 const STEADY: u8 = 16;
 
-/// Which ranges are good enough.
+/// Which ranges may be reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReusePolicy {
-    /// Those whose uses are over.
+    /// Ranges whose uses are over.
     Ready,
-    /// Also those used on one stream alone, unless the threads here use several in turn: then the next block would
-    /// probably wait, on the device, for a stream that it has nothing to do with.
+    /// Also ranges used on one stream alone, unless the threads of this cache use several in turn: then work of the next
+    /// block would probably wait, on the device, for an unrelated stream.
     Likely,
-    /// All.
+    /// All ranges.
     Any,
 }
 
 impl ReusePolicy {
-    /// What is good enough before it is looked for elsewhere. The host writes its memory before the device has it, and
-    /// would itself have to wait.
-    pub(super) fn at_first(kind: MemoryKind) -> Self {
-        if is_host(kind) { Self::Ready } else { Self::Likely }
+    /// The policy of the first attempt, before memory is searched elsewhere. Host memory must be ready, since the host
+    /// writes it first and would itself have to wait.
+    pub(super) fn first(kind: MemoryKind) -> Self {
+        if kind.is_in_host_memory() { Self::Ready } else { Self::Likely }
     }
 }
 
-/// What was found.
+/// In which state a reused range was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RangeState {
     /// Its uses are over.
     Ready,
-    /// It is used on one stream.
+    /// They may not be over, and are on one stream.
     Pending,
-    /// It is used on several.
+    /// They may not be over, and are on several streams or of another thread.
     Shared,
 }
 
-/// Memory that was given back and cannot be.
+/// Why memory cannot be taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FreeError {
-    /// It never range_came from here.
+    /// It is not memory of this pool.
     Foreign,
-    /// It was given back before.
+    /// It has been given back before.
     Twice,
 }
 
-/// A range that was taken.
+/// A range on its way to a block.
 #[derive(Debug)]
 pub(super) struct CachedRange<U> {
     pub(super) range: BufferRange,
@@ -82,7 +83,7 @@ pub(super) struct CachedRange<U> {
 }
 
 impl<U: Uses> CachedRange<U> {
-    /// A range that has no uses to wait for.
+    /// A range without uses that are not over.
     pub(super) fn new(range: BufferRange) -> Self {
         Self { range, uses: U::default(), found: RangeState::Ready }
     }
@@ -90,28 +91,28 @@ impl<U: Uses> CachedRange<U> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SlotState {
-    /// Nothing is here.
+    /// The slot has no range.
     Vacant,
-    /// A block has it.
+    /// A block has the range.
     Live,
-    /// It lies ready.
+    /// The range is cached.
     Cached,
 }
 
 #[derive(Debug)]
 struct CacheSlot<U> {
-    /// Changes whenever the range changes hands.
+    /// Changes at each allocation and free.
     generation: u32,
-    /// Where it lies when it lies ready.
+    /// The bin of the range while it is cached.
     bin: u32,
     state: SlotState,
     range: BufferRange,
-    /// None while a block has it.
+    /// Empty while a block has the range.
     uses: U,
     label: BlockLabel,
 }
 
-/// What lanes ranges come back from.
+/// On which lanes freed ranges were used.
 #[derive(Debug, Clone)]
 struct LaneHistory<L> {
     lane: Option<L>,
@@ -137,12 +138,12 @@ impl<L: PartialEq> LaneHistory<L> {
     }
 }
 
-/// Ranges of a few threads' blocks.
+/// The ranges of a few threads.
 #[derive(Debug)]
 pub(super) struct ThreadCache<U: Uses> {
     slots: Vec<CacheSlot<U>>,
     vacant: Vec<u32>,
-    /// What lies ready, by kind and class, oldest first. Made when the first range comes back.
+    /// Cached ranges by kind and class, oldest first. Allocated at the first free.
     bins: Vec<VecDeque<u32>>,
     histories: [LaneHistory<U::Lane>; MemoryKind::ALL.len()],
 }
@@ -155,18 +156,18 @@ impl<U: Uses> Default for ThreadCache<U> {
 }
 
 impl<U: Uses> ThreadCache<U> {
-    /// Notes that a block has a range from here on.
+    /// Adds a range that a block has.
     #[must_use]
     pub(super) fn admit(&mut self, range: BufferRange, label: &BlockLabel, gauges: &CacheGauges) -> SlotId {
-        gauges.block_began(range.kind, bytes(&range));
-        gauges.range_came();
+        gauges.block_allocated(range.kind, bytes(&range));
+        gauges.range_added();
         let Some(idx) = self.vacant.pop() else {
-            // Of ranges of 256 bytes, so many are a tebibyte, and their list is half as large.
+            // So many ranges of 256 bytes are a tebibyte, and their slots half of that.
             let idx = u32::try_from(self.slots.len()).expect("2^32 slots need more memory than there is");
             let (uses, label) = (U::default(), label.clone());
             self.slots.push(CacheSlot {
                 generation: 0,
-                bin: cache_of(&range),
+                bin: bin_of(&range),
                 state: SlotState::Live,
                 range,
                 uses,
@@ -176,13 +177,13 @@ impl<U: Uses> ThreadCache<U> {
         };
         let slot = &mut self.slots[idx as usize];
         slot.generation = after(slot.generation);
-        (slot.state, slot.bin, slot.range) = (SlotState::Live, cache_of(&range), range);
+        (slot.state, slot.bin, slot.range) = (SlotState::Live, bin_of(&range), range);
         slot.label.clone_from(label);
         SlotId { slot: idx, generation: slot.generation }
     }
 
-    /// Takes a range that meets a need; a block of this cache has it from here on.
-    #[inline(always)] // A call would write down and read back all that is taken.
+    /// Takes a range that meets a need, for a block of this cache.
+    #[inline(always)] // A call would store and load the whole result.
     pub(super) fn take(
         &mut self,
         need: &Need,
@@ -195,13 +196,13 @@ impl<U: Uses> ThreadCache<U> {
         slot.generation = after(slot.generation);
         slot.state = SlotState::Live;
         slot.label.clone_from(label);
-        gauges.block_began(need.kind, bytes(&slot.range));
+        gauges.block_allocated(need.kind, bytes(&slot.range));
         gauges.reused(found);
         let taken = CachedRange { range: slot.range, uses: std::mem::take(&mut slot.uses), found };
         Some((SlotId { slot: idx, generation: slot.generation }, taken))
     }
 
-    /// Takes a range that meets a need away, for another cache.
+    /// Removes a range that meets a need, for another cache.
     pub(super) fn take_away(
         &mut self,
         need: &Need,
@@ -213,21 +214,21 @@ impl<U: Uses> ThreadCache<U> {
         Some(CachedRange { range: slot.range, uses: std::mem::take(&mut slot.uses), found })
     }
 
-    /// Takes back what a block had, and takes the uses that may not be over.
+    /// Caches the range of a block that was freed, and takes over the uses that may not be over.
     ///
     /// # Errors
     ///
-    /// What is wrong with it; nothing has changed then.
+    /// Why it cannot be taken back; nothing is changed then.
     #[inline(always)] // As `take`.
     pub(super) fn put(
         &mut self,
-        place: SlotId,
+        id: SlotId,
         at: (vk::Buffer, u64),
         uses: &mut U,
         gauges: &CacheGauges,
     ) -> Result<(), FreeError> {
-        let slot = self.slots.get_mut(place.slot as usize).ok_or(FreeError::Foreign)?;
-        if slot.generation != place.generation || slot.state != SlotState::Live {
+        let slot = self.slots.get_mut(id.slot as usize).ok_or(FreeError::Foreign)?;
+        if slot.generation != id.generation || slot.state != SlotState::Live {
             return Err(FreeError::Twice);
         }
         if (slot.range.buffer, slot.range.offset) != at {
@@ -240,16 +241,16 @@ impl<U: Uses> ThreadCache<U> {
             self.histories[kind.index()].note(lane);
         }
         slot.uses = std::mem::take(uses);
-        gauges.ended(kind, bytes);
-        gauges.shard(kind, bytes, is_pending);
+        gauges.block_freed(kind, bytes);
+        gauges.add_cached(kind, bytes, is_pending);
         if self.bins.is_empty() {
             self.bins.resize_with(Class::COUNT * MemoryKind::ALL.len(), VecDeque::new);
         }
-        self.bins[slot.bin as usize].push_back(place.slot);
+        self.bins[slot.bin as usize].push_back(id.slot);
         Ok(())
     }
 
-    /// The oldest range that would meet a need if its uses were over, and those.
+    /// The oldest pending range that would meet a need, and its uses.
     pub(super) fn oldest_pending(&self, need: &Need) -> Option<(SlotId, U)> {
         need_bins(need).find_map(|bin| {
             let pending = self.bins.get(bin)?.iter().map(|idx| (*idx, &self.slots[*idx as usize]));
@@ -259,7 +260,7 @@ impl<U: Uses> ThreadCache<U> {
         })
     }
 
-    /// Everything that lies here with uses that may not be over: its bytes, and those.
+    /// All cached ranges whose uses may not be over: bytes and uses.
     pub(super) fn pending(&self) -> impl Iterator<Item = (SlotId, u64, &U)> {
         (0..)
             .zip(&self.slots)
@@ -267,19 +268,19 @@ impl<U: Uses> ThreadCache<U> {
             .map(|(idx, slot)| (SlotId { slot: idx, generation: slot.generation }, bytes(&slot.range), &slot.uses))
     }
 
-    /// Notes which uses of a range are left, if it still lies as it did when it was asked about.
-    pub(super) fn update_uses(&mut self, place: SlotId, left: U, gauges: &CacheGauges) {
-        let Some(slot) = self.slots.get_mut(place.slot as usize) else { return };
-        if slot.generation != place.generation || slot.state != SlotState::Cached {
+    /// Replaces the uses of a cached range by those that are left, if it has not been reused since `id` was read.
+    pub(super) fn update_uses(&mut self, id: SlotId, left: U, gauges: &CacheGauges) {
+        let Some(slot) = self.slots.get_mut(id.slot as usize) else { return };
+        if slot.generation != id.generation || slot.state != SlotState::Cached {
             return;
         }
         let (kind, bytes, was_pending) = (slot.range.kind, bytes(&slot.range), !slot.uses.are_over());
         gauges.remove_cached(kind, bytes, was_pending);
-        gauges.shard(kind, bytes, !left.are_over());
+        gauges.add_cached(kind, bytes, !left.are_over());
         slot.uses = left;
     }
 
-    /// Takes out what lies here of a kind and has nothing to wait for.
+    /// Removes all cached ranges of a kind whose uses are over.
     pub(super) fn take_ready(&mut self, kind: MemoryKind, gauges: &CacheGauges) -> Vec<BufferRange> {
         let mut taken = Vec::new();
         let first = kind.index() * Class::COUNT;
@@ -301,19 +302,19 @@ impl<U: Uses> ThreadCache<U> {
         taken
     }
 
-    /// What blocks have: its bytes, and who holds it.
+    /// The ranges that blocks have: bytes and labels.
     pub(super) fn live(&self) -> Vec<(u64, BlockLabel)> {
         let live = self.slots.iter().filter(|slot| slot.state == SlotState::Live);
         live.map(|slot| (bytes(&slot.range), slot.label.clone())).collect()
     }
 
-    /// Who holds what a block has.
-    pub(super) fn label_mut(&mut self, place: SlotId) -> Option<&mut BlockLabel> {
-        let slot = self.slots.get_mut(place.slot as usize)?;
-        (slot.generation == place.generation && slot.state == SlotState::Live).then_some(&mut slot.label)
+    /// The label of a range that a block has.
+    pub(super) fn label_mut(&mut self, id: SlotId) -> Option<&mut BlockLabel> {
+        let slot = self.slots.get_mut(id.slot as usize)?;
+        (slot.generation == id.generation && slot.state == SlotState::Live).then_some(&mut slot.label)
     }
 
-    #[inline(always)] // As `take`, which is all that is short.
+    #[inline(always)] // As `take`, its only hot caller.
     fn pop(&mut self, need: &Need, policy: ReusePolicy, gauges: &CacheGauges) -> Option<(u32, RangeState)> {
         let (idx, found) = match self.pop_newest(need) {
             Some(idx) => (idx, RangeState::Ready),
@@ -323,8 +324,8 @@ impl<U: Uses> ThreadCache<U> {
         Some((idx, found))
     }
 
-    /// What [`ThreadCache::choose`] would choose, where that is the first it would look at: the newest range of the tightest
-    /// bin. Whoever makes and drops blocks of one size meets it again and again.
+    /// The first range that [`ThreadCache::choose`] would consider, if it would choose it: the newest of the tightest bin. A
+    /// program that makes and drops blocks of one size always gets this one.
     #[inline]
     fn pop_newest(&mut self, need: &Need) -> Option<u32> {
         let queue = self.bins.get_mut(bin(need.kind, Class::at_most(need.granules)))?;
@@ -339,8 +340,8 @@ impl<U: Uses> ThreadCache<U> {
         Some((idx, found))
     }
 
-    /// Finds a range in a bin: one whose uses are over among the newest and the oldest, else the newest that is good
-    /// enough.
+    /// Finds a range in a bin: one whose uses are over among the newest and the oldest, else the newest that the policy
+    /// admits.
     fn find(&self, bin: usize, need: &Need, policy: ReusePolicy) -> Option<(usize, usize, RangeState)> {
         let queue = self.bins.get(bin)?;
         let is_steady = self.histories[need.kind.index()].is_steady();
@@ -351,17 +352,17 @@ impl<U: Uses> ThreadCache<U> {
             if !need.is_met_by(slot.range.chunk_range.granules) {
                 continue;
             }
-            let (found, is_good_enough) = match (slot.uses.are_over(), slot.uses.lane()) {
+            let (found, is_admitted) = match (slot.uses.are_over(), slot.uses.lane()) {
                 (true, _) => return Some((bin, at, RangeState::Ready)),
                 (false, Some(_)) => {
                     (RangeState::Pending, policy == ReusePolicy::Any || policy == ReusePolicy::Likely && is_steady)
                 }
                 (false, None) => (RangeState::Shared, policy == ReusePolicy::Any),
             };
-            // Of two that are not over, what is on one stream is the sooner over.
+            // Of two that are not over, uses on one stream are likely over sooner.
             let is_better =
                 second.is_none_or(|(_, _, held)| held == RangeState::Shared && found == RangeState::Pending);
-            if is_good_enough && is_better {
+            if is_admitted && is_better {
                 second = Some((bin, at, found));
             }
         }
@@ -369,7 +370,7 @@ impl<U: Uses> ThreadCache<U> {
     }
 
     fn vacate(&mut self, idx: u32, gauges: &CacheGauges) -> &mut CacheSlot<U> {
-        gauges.range_left();
+        gauges.range_removed();
         self.vacant.push(idx);
         let slot = &mut self.slots[idx as usize];
         slot.generation = after(slot.generation);
@@ -378,7 +379,7 @@ impl<U: Uses> ThreadCache<U> {
     }
 }
 
-/// The bins whose ranges may meet a need, the tightest first.
+/// The bins whose ranges may meet a need, smallest ranges first.
 fn need_bins(need: &Need) -> impl Iterator<Item = usize> {
     let first = bin(need.kind, Class::at_most(need.granules));
     let last = bin(need.kind, Class::at_most((need.granules + need.granules / 8).min(LARGEST)));
@@ -390,7 +391,7 @@ fn bin(kind: MemoryKind, class: Class) -> usize {
 }
 
 /// The bin of a range.
-fn cache_of(range: &BufferRange) -> u32 {
+fn bin_of(range: &BufferRange) -> u32 {
     let idx = bin(range.kind, Class::at_most(range.chunk_range.granules));
     u32::try_from(idx).expect("there are less than a thousand")
 }

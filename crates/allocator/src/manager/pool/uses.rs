@@ -1,7 +1,7 @@
-//! Which of the work that may still use memory is over: asked for many ranges at once, and waited for.
+//! Queries and waits for the uses of cached ranges.
 //!
-//! No lock of the pool is held here. Whoever asks copies the uses first and hands back what is left of them, which
-//! counts only if the range still lies as it did.
+//! No lock of the pool is held here. Callers copy the uses of a range, and afterwards store what is left of them, which
+//! takes effect only if the range has not been reused meanwhile.
 
 use std::time::{Duration, Instant};
 
@@ -27,11 +27,11 @@ impl Uses for PendingUses {
     }
 }
 
-/// Asks what is over, without asking twice of a lane what one answer tells.
+/// Asks which uses are over. Lanes that were found busy are not asked again.
 #[derive(Debug)]
 pub(super) struct CompletionQuery<'a> {
     device: &'a Device,
-    /// Lanes with the lowest value that they are known not to have reached.
+    /// For each busy lane the lowest value that it is known not to have reached.
     busy: SmallVec<[(LaneId, u64); 8]>,
 }
 
@@ -40,11 +40,11 @@ impl<'a> CompletionQuery<'a> {
         Self { device, busy: SmallVec::new() }
     }
 
-    /// Forgets those of `uses` that are over. Never blocks.
+    /// Removes those of `uses` that are over. Never blocks.
     ///
     /// # Errors
     ///
-    /// The device's loss; the uses that could not be asked about stay.
+    /// The loss of the device; uses that could not be queried stay.
     pub(super) fn forget_complete(&mut self, uses: &mut PendingUses) -> Result<()> {
         let is_busy = |(lane, value): (LaneId, u64)| self.busy.iter().any(|held| held.0 == lane && held.1 <= value);
         if uses.iter().all(|last| is_busy((last.lane, last.value))) {
@@ -61,12 +61,12 @@ impl<'a> CompletionQuery<'a> {
     }
 }
 
-/// Sends the work up to the end of `uses`, if it is still being recorded. Does not wait.
+/// Submits the work of `uses` that is still being recorded. Does not wait.
 pub(super) fn send(device: &Device, uses: &PendingUses) -> Result<()> {
     Ok(device.points(uses).iter().try_for_each(|point| point.flush())?)
 }
 
-/// Waits until `uses` are over, or the time is; says whether they are.
+/// Waits until `uses` are over, or for `limit`. Returns whether they are over.
 pub(super) fn wait(device: &Device, uses: &PendingUses, limit: Option<Duration>) -> Result<bool> {
     let begun = Instant::now();
     let left = || limit.map(|limit| limit.saturating_sub(begun.elapsed()));

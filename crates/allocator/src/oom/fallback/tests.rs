@@ -4,11 +4,11 @@ use super::*;
 
 #[derive(Debug, PartialEq, Eq)]
 enum Refusal {
-    RanOut,
+    OutOfMemory,
     Broken,
 }
 
-/// Has memory from the n-th attempt on, and steps that do as they are told.
+/// Succeeds from the n-th attempt on; its steps have the given outcomes.
 struct Fake {
     attempts: Vec<Result<(), Refusal>>,
     steps: [Result<StepOutcome, Refusal>; OomStep::ALL.len()],
@@ -26,8 +26,8 @@ impl OomHandler for Fake {
         answer.map(|()| self.n_attempts)
     }
 
-    fn ran_out(error: &Refusal) -> bool {
-        *error == Refusal::RanOut
+    fn is_out_of_memory(error: &Refusal) -> bool {
+        *error == Refusal::OutOfMemory
     }
 
     fn take(&mut self, step: OomStep) -> Result<StepOutcome, Refusal> {
@@ -36,9 +36,9 @@ impl OomHandler for Fake {
     }
 }
 
-/// A climber whose steps yield these, the rest being absent.
+/// An allocation whose steps have these outcomes, the others being absent.
 fn fake(n_refusals: usize, steps: &[(OomStep, StepOutcome)]) -> Fake {
-    let mut attempts: Vec<_> = (0..n_refusals).map(|_| Err(Refusal::RanOut)).collect();
+    let mut attempts: Vec<_> = (0..n_refusals).map(|_| Err(Refusal::OutOfMemory)).collect();
     attempts.push(Ok(()));
     let yields = OomStep::ALL.map(|step| {
         let known = steps.iter().find(|(at, _)| *at == step);
@@ -48,40 +48,40 @@ fn fake(n_refusals: usize, steps: &[(OomStep, StepOutcome)]) -> Fake {
 }
 
 #[test]
-fn rungs_are_numbered_in_the_order_in_which_they_are_taken() {
+fn steps_are_numbered_in_the_order_in_which_they_are_taken() {
     for (i, step) in OomStep::ALL.into_iter().enumerate() {
         assert_eq!(step as usize, i, "{step}");
     }
 }
 
 #[test]
-fn memory_that_is_there_takes_no_rung() {
-    let (ladder, mut fake) = (OomFallback::default(), fake(0, &[]));
-    assert_eq!(ladder.run(&mut fake), Ok(1));
-    assert_eq!((fake.taken, ladder.counts()), (vec![], OomCounts::default()));
+fn an_allocation_that_succeeds_takes_no_step() {
+    let (fallback, mut fake) = (OomFallback::default(), fake(0, &[]));
+    assert_eq!(fallback.run(&mut fake), Ok(1));
+    assert_eq!((fake.taken, fallback.counts()), (vec![], OomCounts::default()));
 }
 
 #[test]
-fn every_rung_is_taken_once_and_in_order_until_one_saves() {
-    // With every step relieving, each in turn is the one that saves.
-    for (i, saving) in OomStep::ALL.into_iter().enumerate() {
-        let ladder = OomFallback::default();
+fn every_step_is_taken_once_and_in_order_until_one_helps() {
+    // Every step gains something; each in turn is the one that helps.
+    for (i, helping) in OomStep::ALL.into_iter().enumerate() {
+        let fallback = OomFallback::default();
         let relieving = OomStep::ALL.map(|step| (step, StepOutcome::Relieved));
         let mut fake = fake(i + 1, &relieving);
-        assert_eq!(ladder.run(&mut fake), Ok(i + 2), "{saving}");
-        assert_eq!(fake.taken, OomStep::ALL[..=i], "{saving}");
-        let counts = ladder.counts();
-        assert_eq!((counts.runs, counts.failed), (1, 0), "{saving}");
+        assert_eq!(fallback.run(&mut fake), Ok(i + 2), "{helping}");
+        assert_eq!(fake.taken, OomStep::ALL[..=i], "{helping}");
+        let counts = fallback.counts();
+        assert_eq!((counts.runs, counts.failed), (1, 0), "{helping}");
         for step in OomStep::ALL {
-            let expected = OomStepCount { taken: u64::from(step as usize <= i), helped: u64::from(step == saving) };
-            assert_eq!(counts.of(step), expected, "{step}, when {saving} saves");
+            let expected = OomStepCount { taken: u64::from(step as usize <= i), helped: u64::from(step == helping) };
+            assert_eq!(counts.of(step), expected, "{step}, when {helping} helps");
         }
     }
 }
 
 #[test]
-fn a_rung_that_gains_nothing_is_not_followed_by_an_attempt() {
-    let ladder = OomFallback::default();
+fn a_step_that_gains_nothing_is_not_followed_by_an_attempt() {
+    let fallback = OomFallback::default();
     let mut fake = fake(
         2,
         &[
@@ -91,16 +91,16 @@ fn a_rung_that_gains_nothing_is_not_followed_by_an_attempt() {
         ],
     );
     // The first attempt, one after the wait, which may have gained something, and one after the trim.
-    assert_eq!(ladder.run(&mut fake), Ok(3));
-    assert_eq!(ladder.counts().of(OomStep::Reclaim), OomStepCount { taken: 1, helped: 0 });
-    assert_eq!(ladder.counts().of(OomStep::HeldBack), OomStepCount::default(), "an absent step is not counted");
+    assert_eq!(fallback.run(&mut fake), Ok(3));
+    assert_eq!(fallback.counts().of(OomStep::Reclaim), OomStepCount { taken: 1, helped: 0 });
+    assert_eq!(fallback.counts().of(OomStep::HeldBack), OomStepCount::default(), "an absent step is not counted");
 }
 
 #[test]
-fn running_out_for_good_tells_what_came_of_each_rung() {
-    let ladder = OomFallback::default();
+fn a_failed_allocation_has_the_outcome_of_each_step() {
+    let fallback = OomFallback::default();
     let mut fake = fake(9, &[(OomStep::Reclaim, StepOutcome::Nothing), (OomStep::Trim, StepOutcome::Relieved)]);
-    let Err(FallbackError::RanOut(Refusal::RanOut, steps)) = ladder.run(&mut fake) else { panic!("it ran out") };
+    let Err(FallbackError::RanOut(Refusal::OutOfMemory, steps)) = fallback.run(&mut fake) else { panic!("it ran out") };
     for step in OomStep::ALL {
         let expected = match step {
             OomStep::Reclaim => StepOutcome::Nothing,
@@ -110,12 +110,12 @@ fn running_out_for_good_tells_what_came_of_each_rung() {
         assert_eq!(steps.at(step), Some(expected), "{step}");
     }
     assert_eq!(fake.n_attempts, 2);
-    assert_eq!((ladder.counts().runs, ladder.counts().failed), (1, 1));
+    assert_eq!((fallback.counts().runs, fallback.counts().failed), (1, 1));
     assert_eq!(StepOutcomes::default().tried().count(), 0);
 }
 
 #[test]
-fn what_is_no_lack_of_memory_ends_the_climb() {
+fn an_error_other_than_lack_of_memory_ends_the_steps() {
     // At the first attempt, at a step, at the attempt after it.
     let mut first = fake(0, &[]);
     first.attempts = vec![Err(Refusal::Broken)];

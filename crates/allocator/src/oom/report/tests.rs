@@ -17,11 +17,11 @@ fn full() -> OutOfMemory {
     report.n_pending = 3;
     report.pending = vec![PendingOn { stream: Some(2), bytes: 3 * GIB }, PendingOn { stream: None, bytes: 512 }];
     for step in OomStep::ALL {
-        report.steps.note(step, StepOutcome::Absent);
+        report.steps.record(step, StepOutcome::Absent);
     }
-    report.steps.note(OomStep::Reclaim, StepOutcome::Nothing);
-    report.steps.note(OomStep::Wait, StepOutcome::TimedOut);
-    report.steps.note(OomStep::Dedicated, StepOutcome::Relieved);
+    report.steps.record(OomStep::Reclaim, StepOutcome::Nothing);
+    report.steps.record(OomStep::Wait, StepOutcome::TimedOut);
+    report.steps.record(OomStep::Dedicated, StepOutcome::Relieved);
     report
 }
 
@@ -53,13 +53,13 @@ fn each_shortage_reads_differently() {
 }
 
 #[test]
-fn the_ten_largest_are_named_and_all_are_counted() {
+fn the_ten_largest_are_listed_and_all_are_counted() {
     for n in 0..=12 {
-        let holders: Vec<_> = (0..n).map(|i| (i as u64, BlockLabel::array("f32", &[i]))).collect();
+        let blocks: Vec<_> = (0..n).map(|i| (i as u64, BlockLabel::array("f32", &[i]))).collect();
         let mut report = OutOfMemory::new(1, MemoryKind::Device, Shortage::DeviceMemory);
-        report.set_live_blocks(holders.iter().map(|(bytes, label)| (*bytes, label)));
-        let named: Vec<_> = report.largest.iter().map(|holding| holding.bytes).collect();
+        report.set_live_blocks(blocks.iter().map(|(bytes, label)| (*bytes, label)));
+        let listed: Vec<_> = report.largest.iter().map(|block| block.bytes).collect();
         let expected: Vec<_> = (0..n as u64).rev().take(10).collect();
-        assert_eq!((report.n_live, named), (n, expected));
+        assert_eq!((report.n_live, listed), (n, expected));
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::manager::adaptors::log_format::{LogStep, read_log};
-use crate::manager::fake::{Failure, Fake, give_back};
+use crate::manager::tests::fake::{Failure, Fake, give_back};
 use crate::manager::{HostOptions, Request};
 
 /// Bytes that a test reads while they are written.

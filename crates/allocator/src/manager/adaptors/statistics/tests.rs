@@ -5,7 +5,7 @@ use std::thread;
 
 use super::*;
 use crate::manager::Request;
-use crate::manager::fake::{Failure, Fake, give_back};
+use crate::manager::tests::fake::{Failure, Fake, give_back};
 use crate::memory::MemoryKind;
 
 const MIB: i64 = 1 << 20;

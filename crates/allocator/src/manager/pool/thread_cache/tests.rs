@@ -50,8 +50,8 @@ impl Rig {
         (self.cache.admit(range, &BlockLabel::new(), &self.gauges), range)
     }
 
-    fn put(&mut self, (place, range): (SlotId, BufferRange), mut uses: Work) -> Result<(), FreeError> {
-        self.cache.put(place, (range.buffer, range.offset), &mut uses, &self.gauges)
+    fn put(&mut self, (id, range): (SlotId, BufferRange), mut uses: Work) -> Result<(), FreeError> {
+        self.cache.put(id, (range.buffer, range.offset), &mut uses, &self.gauges)
     }
 
     fn take(&mut self, granules: u64, policy: ReusePolicy) -> Option<(SlotId, CachedRange<Work>)> {
@@ -76,10 +76,10 @@ fn busy(lane: u8) -> Work {
 #[test]
 fn a_generation_begins_again_before_it_outgrows_a_tag() {
     let mut rig = Rig::new();
-    let (place, range) = rig.admit(4);
+    let (id, range) = rig.admit(4);
     rig.cache.slots[0].generation = LAST_GENERATION;
-    assert_eq!(rig.put((place, range), vec![]), Err(FreeError::Twice), "another generation has the range");
-    let last = SlotId { generation: LAST_GENERATION, ..place };
+    assert_eq!(rig.put((id, range), vec![]), Err(FreeError::Twice), "another generation has the range");
+    let last = SlotId { generation: LAST_GENERATION, ..id };
     assert_eq!(rig.put((last, range), vec![]), Ok(()));
     let (next, _) = rig.take(4, ReusePolicy::Ready).unwrap();
     assert_eq!(next, SlotId { slot: 0, generation: 1 }, "0 while the range lay ready");
@@ -96,20 +96,20 @@ fn what_lies_on_a_shelf_is_counted_as_it_comes_and_goes() {
         kinds
     };
     let (small, large) = (rig.admit(4), rig.admit(64));
-    assert_eq!(rig.gauges.lying(), (0, bytes(0)));
+    assert_eq!(rig.gauges.cached(), (0, bytes(0)));
     rig.put(small, vec![]).unwrap();
     rig.put(large, busy(1)).unwrap();
-    assert_eq!(rig.gauges.lying(), (2, bytes(68)), "ready or not");
+    assert_eq!(rig.gauges.cached(), (2, bytes(68)), "ready or not");
     let again = rig.take(4, ReusePolicy::Ready).unwrap();
-    assert_eq!(rig.gauges.lying(), (1, bytes(64)), "used again");
+    assert_eq!(rig.gauges.cached(), (1, bytes(64)), "used again");
     rig.put((again.0, again.1.range), vec![]).unwrap();
     rig.cache.take_away(&need(64), ReusePolicy::Any, &rig.gauges).unwrap();
-    assert_eq!(rig.gauges.lying(), (1, bytes(4)), "on another cache");
+    assert_eq!(rig.gauges.cached(), (1, bytes(4)), "on another cache");
     rig.cache.take_ready(KIND, &rig.gauges);
-    assert_eq!(rig.gauges.lying(), (0, bytes(0)), "back in its chunk");
-    let (place, range) = rig.admit(4); // In the slot that became vacant.
-    rig.put((place, range), vec![]).unwrap();
-    assert_eq!(rig.gauges.lying(), (1, bytes(4)));
+    assert_eq!(rig.gauges.cached(), (0, bytes(0)), "back in its chunk");
+    let (id, range) = rig.admit(4); // In the slot that became vacant.
+    rig.put((id, range), vec![]).unwrap();
+    assert_eq!(rig.gauges.cached(), (1, bytes(4)));
 }
 
 #[test]
@@ -154,19 +154,19 @@ fn threads_that_use_streams_in_turn_do_not_wait_for_each_others() {
     let mut held = rig.admit(4);
     for lane in [1, 1, 1] {
         rig.put(held, busy(lane)).unwrap();
-        let (place, taken) = rig.take(4, ReusePolicy::Likely).expect("one stream all along");
-        held = (place, taken.range);
+        let (id, taken) = rig.take(4, ReusePolicy::Likely).expect("one stream all along");
+        held = (id, taken.range);
     }
     rig.put(held, busy(2)).unwrap(); // Another stream: who knows which is next.
     assert!(rig.take(4, ReusePolicy::Likely).is_none());
-    let (place, taken) = rig.take(4, ReusePolicy::Any).unwrap();
-    held = (place, taken.range);
+    let (id, taken) = rig.take(4, ReusePolicy::Any).unwrap();
+    held = (id, taken.range);
     for n in 0..STEADY {
         rig.put(held, busy(2)).unwrap();
         let likely = rig.take(4, ReusePolicy::Likely);
         assert_eq!(likely.is_some(), n == STEADY - 1, "after {n} more on one stream");
-        let (place, taken) = likely.or_else(|| rig.take(4, ReusePolicy::Any)).unwrap();
-        held = (place, taken.range);
+        let (id, taken) = likely.or_else(|| rig.take(4, ReusePolicy::Any)).unwrap();
+        held = (id, taken.range);
     }
 }
 
@@ -181,7 +181,7 @@ fn what_is_given_back_twice_or_is_foreign_changes_nothing() {
     let cases = [
         (first, FreeError::Twice),
         ((never, second.1), FreeError::Foreign),
-        ((second.0, first.1), FreeError::Foreign), // Its place, and bytes of another.
+        ((second.0, first.1), FreeError::Foreign), // Its slot, and bytes of another.
         ((SlotId { generation: 9, ..second.0 }, second.1), FreeError::Twice),
     ];
     for (held, error) in cases {
@@ -189,10 +189,10 @@ fn what_is_given_back_twice_or_is_foreign_changes_nothing() {
         assert_eq!(rig.counters(), before, "{held:?}");
     }
     // After the range has a new label, the former one's name for it is still void.
-    let (place, taken) = rig.take(4, ReusePolicy::Ready).unwrap();
-    assert_eq!((place.slot, taken.range.offset), (first.0.slot, first.1.offset));
+    let (id, taken) = rig.take(4, ReusePolicy::Ready).unwrap();
+    assert_eq!((id.slot, taken.range.offset), (first.0.slot, first.1.offset));
     assert_eq!(rig.put(first, vec![]), Err(FreeError::Twice));
-    rig.put((place, taken.range), vec![]).unwrap();
+    rig.put((id, taken.range), vec![]).unwrap();
 }
 
 #[test]
@@ -202,8 +202,8 @@ fn an_answer_about_uses_counts_only_for_the_range_as_it_lay() {
     rig.put(held, busy(1)).unwrap();
     let (asked, _) = rig.cache.oldest_pending(&need(4)).unwrap();
     // Meanwhile the range is given out and comes back with other work.
-    let (place, taken) = rig.take(4, ReusePolicy::Any).unwrap();
-    rig.put((place, taken.range), busy(2)).unwrap();
+    let (id, taken) = rig.take(4, ReusePolicy::Any).unwrap();
+    rig.put((id, taken.range), busy(2)).unwrap();
     rig.cache.update_uses(asked, vec![], &rig.gauges);
     assert!(rig.take(4, ReusePolicy::Ready).is_none(), "work was forgotten that nobody asked about");
     let (asked, uses) = rig.cache.oldest_pending(&need(4)).unwrap();
@@ -246,8 +246,8 @@ fn random_programs_match_a_list() {
 
 impl Compared {
     fn admit(&mut self) {
-        let (place, range) = self.rig.admit(self.random.u64(1..40));
-        assert!(self.known.insert(range.offset, (Known::Live(place), range)).is_none(), "two have one range");
+        let (id, range) = self.rig.admit(self.random.u64(1..40));
+        assert!(self.known.insert(range.offset, (Known::Live(id), range)).is_none(), "two have one range");
     }
 
     fn put(&mut self) {
@@ -257,28 +257,28 @@ impl Compared {
             return;
         }
         let (_, (known, range)) = live.swap_remove(self.random.usize(..live.len()));
-        let Known::Live(place) = *known else { unreachable!("only those were collected") };
+        let Known::Live(id) = *known else { unreachable!("only those were collected") };
         let work: Work = (0..self.random.u8(0..3)).map(|lane| (lane, self.random.u64(1..9))).collect();
-        self.rig.put((place, *range), work.clone()).unwrap();
+        self.rig.put((id, *range), work.clone()).unwrap();
         *known = Known::SlotState(work);
     }
 
     fn take(&mut self) {
         let size = self.random.u64(1..40);
         let policy = [ReusePolicy::Ready, ReusePolicy::Likely, ReusePolicy::Any][self.random.usize(0..3)];
-        let Some((place, taken)) = self.rig.take(size, policy) else { return };
+        let Some((id, taken)) = self.rig.take(size, policy) else { return };
         assert!(need(size).is_met_by(taken.range.chunk_range.granules));
-        let former = self.known.insert(taken.range.offset, (Known::Live(place), taken.range)).unwrap().0;
+        let former = self.known.insert(taken.range.offset, (Known::Live(id), taken.range)).unwrap().0;
         assert_eq!(taken.found == RangeState::Ready, taken.uses.is_empty());
         assert!(policy != ReusePolicy::Ready || taken.uses.is_empty());
         assert_eq!(former, Known::SlotState(taken.uses), "uses were lost or invented");
     }
 
     fn update_uses(&mut self) {
-        let pending: Vec<_> = self.rig.cache.pending().map(|(place, _, uses)| (place, uses.clone())).collect();
-        for (place, mut uses) in pending {
+        let pending: Vec<_> = self.rig.cache.pending().map(|(id, _, uses)| (id, uses.clone())).collect();
+        for (id, mut uses) in pending {
             uses.pop();
-            self.rig.cache.update_uses(place, uses, &self.rig.gauges);
+            self.rig.cache.update_uses(id, uses, &self.rig.gauges);
         }
         for (known, _) in self.known.values_mut() {
             if let Known::SlotState(work) = known {

@@ -7,15 +7,16 @@ use std::sync::{Arc, Mutex};
 use ash::vk::{self, Handle};
 use vkarray_driver::Device;
 
-use super::{Counters, DeferCleanup, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
+use crate::free::DeferCleanup;
 use crate::manager::{Confidence, MemoryInfo, Pending};
+use crate::manager::{Counters, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
 use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner, PinnedMemory};
 use crate::oom::{OomCounts, OutOfMemory, Shortage};
 
 /// What a failing fake says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     OutOfMemory,
     Unsupported,
     Panic,
@@ -31,7 +32,7 @@ pub(crate) struct Fake {
     n_failures: AtomicU32,
     failure: Mutex<Option<Failure>>,
     /// What was last said to be held, by its size, and by whom.
-    pub(super) last_set: Mutex<Option<(u64, BlockLabel)>>,
+    pub(crate) last_set: Mutex<Option<(u64, BlockLabel)>>,
 }
 
 impl Fake {
@@ -53,12 +54,12 @@ impl Fake {
     }
 
     /// Makes the next `n` allocations fail.
-    pub(super) fn fail(&self, n: u32, failure: Failure) {
+    pub(crate) fn fail(&self, n: u32, failure: Failure) {
         *self.failure.lock().unwrap() = Some(failure);
         self.n_failures.store(n, Ordering::SeqCst);
     }
 
-    pub(super) fn live(&self) -> i64 {
+    pub(crate) fn live(&self) -> i64 {
         self.n_live.load(Ordering::SeqCst)
     }
 

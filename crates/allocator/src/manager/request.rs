@@ -1,0 +1,111 @@
+//! What a memory manager is asked for, and what it says about the memory that it has given out. Plain data.
+
+use crate::memory::{BlockLabel, MemoryKind};
+
+/// A request for device memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Request {
+    /// Bytes. Zero bytes are allowed.
+    pub size: u64,
+    /// [`MemoryKind::Device`] or [`MemoryKind::Shared`].
+    pub kind: MemoryKind,
+    /// What the memory is for, for the report of memory running out.
+    pub label: BlockLabel,
+}
+
+impl Request {
+    /// Asks for `size` bytes of that kind.
+    #[must_use]
+    pub fn new(size: u64, kind: MemoryKind) -> Self {
+        Self { size, kind, label: BlockLabel::new() }
+    }
+
+    /// Sets the label.
+    #[must_use]
+    pub fn with_label(mut self, label: BlockLabel) -> Self {
+        self.label = label;
+        self
+    }
+}
+
+/// What host memory is for.
+///
+/// ```
+/// use vkarray_allocator::{HostOptions, MemoryKind};
+///
+/// assert_eq!(HostOptions::default().kind(), MemoryKind::Pinned);
+/// assert_eq!(HostOptions::default().wc(true).kind(), MemoryKind::WriteCombined);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct HostOptions {
+    /// Kernels address it.
+    pub mapped: bool,
+    /// Other contexts may use it too. A manager may ignore this: memory of a Vulkan device belongs to that device, so the
+    /// managers of this crate give the same memory with and without, which other contexts reach by copies.
+    pub portable: bool,
+    /// Write-combined: the host writes it in order and does not read it.
+    pub wc: bool,
+}
+
+impl HostOptions {
+    /// Sets whether kernels address the memory.
+    #[must_use]
+    pub fn mapped(mut self, mapped: bool) -> Self {
+        self.mapped = mapped;
+        self
+    }
+
+    /// Sets whether other contexts may use the memory.
+    #[must_use]
+    pub fn portable(mut self, portable: bool) -> Self {
+        self.portable = portable;
+        self
+    }
+
+    /// Sets whether the memory is write-combined.
+    #[must_use]
+    pub fn wc(mut self, wc: bool) -> Self {
+        self.wc = wc;
+        self
+    }
+
+    /// The kind of memory for these options.
+    #[must_use]
+    pub fn kind(self) -> MemoryKind {
+        if self.wc { MemoryKind::WriteCombined } else { MemoryKind::Pinned }
+    }
+}
+
+/// A name under which another process finds memory.
+#[derive(Debug)]
+pub struct IpcHandle {
+    /// Bytes.
+    pub size: u64,
+    /// The first byte's position in the shared memory.
+    pub offset: u64,
+}
+
+/// Bytes in use and pending, at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Bytes of blocks that are live or wait to be freed.
+    pub in_use: u64,
+    /// Bytes taken from the driver.
+    pub reserved: u64,
+    /// Dropped blocks whose memory the next block cannot have yet: the device may still use it, or it waits to go back
+    /// to the driver.
+    pub n_pending: usize,
+    /// Bytes of those blocks.
+    pub pending: u64,
+}
+
+/// Dropped memory that was neither freed nor given out again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pending {
+    /// How many blocks.
+    pub n_blocks: usize,
+    /// Bytes of those blocks.
+    pub bytes: u64,
+}

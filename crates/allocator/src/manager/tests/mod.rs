@@ -1,0 +1,3 @@
+//! What the tests of managers share.
+
+pub(crate) mod fake;
