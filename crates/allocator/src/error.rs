@@ -1,7 +1,10 @@
 //! What can go wrong with memory.
 
+use std::fmt;
+
 use vkarray_driver as driver;
 
+#[cfg(feature = "dlpack")]
 use crate::interop::TensorError;
 use crate::memory::MemoryKind;
 use crate::oom::OutOfMemory;
@@ -11,7 +14,7 @@ use crate::usm::UsmType;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Everything the allocator crate refuses or suffers. Sizes are bytes.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Memory ran out, also after everything that was dropped and done is freed. The text names the largest holders.
@@ -227,12 +230,20 @@ pub enum Error {
         messages: Vec<String>,
     },
     /// The sub-allocator refused for a reason of its own.
-    #[error("the sub-allocator failed")]
-    SubAllocator(#[source] gpu_allocator::AllocationError),
+    #[error("the sub-allocator failed: {0}")]
+    SubAllocator(gpu_allocator::AllocationError),
     /// A tensor that cannot be made or taken.
+    #[cfg(feature = "dlpack")]
     #[error(transparent)]
     Tensor(#[from] TensorError),
     /// The driver refused or failed.
     #[error(transparent)]
     Driver(#[from] driver::Error),
+}
+
+/// The words of the message, which `main` prints if it returns the error.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

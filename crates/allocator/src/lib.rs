@@ -35,11 +35,14 @@ pub use allocator::{Allocator, Block, HostRead, HostWrite};
 pub use copy::{CopyNode, FillNode, Region, Registered, RegisteredPath};
 pub use error::{Error, Result};
 pub use free::{DeferCleanup, PendingLimits};
+#[cfg(feature = "dlpack")]
 pub use interop::{HostTensor, Tensor, TensorError, TensorShape, tensor_of_bytes};
 pub use manager::adaptors::{
-    Adaptor, AdaptorRequest, Counter, FailureCallback, Limiting, LogStep, Logging, Outstanding, ScopeCounters,
-    Statistics, StatisticsScope, Tracking, Verdict, read_log,
+    Adaptor, AdaptorRequest, Counter, FailureCallback, Limiting, Outstanding, ScopeCounters, Statistics,
+    StatisticsScope, Tracking, Verdict,
 };
+#[cfg(feature = "allocation-log")]
+pub use manager::adaptors::{LogStep, Logging, read_log};
 pub use manager::{
     ArenaManager, Confidence, Counters, HostOnlyMemoryManager, HostOptions, INTERFACE_VERSION, IpcHandle, KindCounters,
     ManagerFactory, MemoryInfo, MemoryManager, PassthroughManager, Pending, PoolManager, Request, Usage,

@@ -243,8 +243,8 @@ mod tests {
             DriverError::UnknownDevice { selector: "x".into(), origin: "the device argument", available: vec![] };
         let cases: Vec<(Error, u8)> = vec![
             (Error::Read { path: "x".into(), source: io_error() }, 2), // A file that the user named.
-            (FileError::Elements { name: "x".into(), source: io_error() }.into(), 2),
-            (FileError::WriteElements { source: io_error() }.into(), 1),
+            (FileError::Elements { name: "x".into(), reason: io_error() }.into(), 2),
+            (FileError::WriteElements { reason: io_error() }.into(), 1),
             (Error::Write { path: "x".into(), source: io_error().into() }, 1),
             (Error::Report { source: io_error() }, 1),
             (Error::Validation { messages: Vec::new() }, 1),
@@ -275,7 +275,7 @@ mod tests {
         let written = vec!["a".into(), "b".into()];
         let error = Error::Rename { path: "c".into(), written, source: io_error() };
         assert_eq!(error.paragraph(), "cannot put c in place (already in place: a, b): the reason");
-        let error: Error = FileError::Elements { name: "x.npy".into(), source: io_error() }.into();
+        let error: Error = FileError::Elements { name: "x.npy".into(), reason: io_error() }.into();
         assert_eq!(error.paragraph(), "x.npy: the elements are damaged: the reason"); // One level deeper.
     }
 }

@@ -3,6 +3,7 @@
 //! One enum for the crate. A variant carries the facts a caller can act on; a failing Vulkan call that nobody can
 //! act on keeps the call's name and code. The crates above wrap this as their `source()`.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use ash::vk;
@@ -11,7 +12,7 @@ use ash::vk;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Everything the driver crate refuses or suffers.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The Vulkan loader is not installed, or not where the system looks.
@@ -114,8 +115,8 @@ pub enum Error {
     #[error("the device is being traced already")]
     AlreadyTraced,
     /// A trace could not be written.
-    #[error("the trace could not be written")]
-    TraceNotWritten(#[source] std::sync::Arc<std::io::Error>),
+    #[error("the trace could not be written: {0}")]
+    TraceNotWritten(std::sync::Arc<std::io::Error>),
     /// A device was to be closed while something made from it is left.
     #[error("{device} cannot be closed: {holders} holders of it are left after {waited:?}")]
     StillHeld {
@@ -160,6 +161,13 @@ pub enum Error {
         /// Its result.
         code: vk::Result,
     },
+}
+
+/// The words of the message, which `main` prints if it returns the error.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl Error {

@@ -31,11 +31,14 @@ mod instance;
 mod lane;
 mod stream;
 mod sync;
+#[cfg_attr(not(feature = "trace"), allow(dead_code, unused_imports, reason = "only `Trace` starts a recording"))]
 mod trace;
 mod tracker;
 mod vulkan;
 
-pub use device::{Adopted, Device, ExternalQueue, Trace};
+#[cfg(feature = "trace")]
+pub use device::Trace;
+pub use device::{Adopted, Device, ExternalQueue};
 pub use error::{Error, Result};
 pub use graph::{Graph, GraphRecorder, Node, Step};
 pub use instance::{

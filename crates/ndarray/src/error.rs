@@ -1,11 +1,14 @@
 //! [`Error`]: why an operation on arrays is refused or fails.
 
+use std::fmt;
+
 use vkarray_allocator as allocator;
 use vkarray_driver as driver;
 use vkarray_kernel as kernel;
 use vkarray_kernel::{DType, ScalarValue};
 
 use crate::array::RangeProblem;
+#[cfg(feature = "npy")]
 use crate::io::FileError;
 use crate::io::InterfaceError;
 use crate::layout::{LayoutError, tuple};
@@ -14,7 +17,7 @@ use crate::layout::{LayoutError, tuple};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an operation on arrays is refused or fails.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A shape, a view or an index that is not possible.
@@ -87,6 +90,7 @@ pub enum Error {
         operation: &'static str,
     },
     /// A file that cannot be read or written.
+    #[cfg(feature = "npy")]
     #[error(transparent)]
     File(Box<FileError>),
     /// An array of another library that cannot be used.
@@ -119,6 +123,13 @@ pub enum Error {
     /// The driver refused a call or failed.
     #[error(transparent)]
     Driver(#[from] driver::Error),
+}
+
+/// The words of the message, which `main` prints if it returns the error.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl Error {
@@ -156,6 +167,14 @@ impl From<kernel::Error> for Error {
     }
 }
 
+#[cfg(feature = "dlpack")]
+impl From<allocator::TensorError> for Error {
+    fn from(error: allocator::TensorError) -> Self {
+        Self::Memory(error.into())
+    }
+}
+
+#[cfg(feature = "npy")]
 impl From<FileError> for Error {
     fn from(error: FileError) -> Self {
         Self::File(Box::new(error))

@@ -30,5 +30,6 @@ pub use error::{Error, Result};
 #[cfg(feature = "serde")]
 pub use io::ArraySeed;
 pub use io::{AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};
+#[cfg(feature = "npy")]
 pub use io::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
 pub use layout::{Index, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span, broadcast_shapes};

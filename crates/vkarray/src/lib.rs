@@ -54,6 +54,7 @@
 pub mod array;
 pub mod device;
 pub mod interop;
+#[cfg(feature = "npy")]
 pub mod io;
 pub mod kernel;
 pub mod memory;
@@ -67,9 +68,11 @@ pub use vkarray_driver::{Event, Graph, Stream};
 pub use vkarray_kernel::{DType, Element, Groups, Kernel, Source};
 pub use vkarray_ndarray::{Context, DeviceNDArray, Error, Index, Order, Result, s};
 
-pub use vkarray_kernel_macros::kernel;
+#[cfg(feature = "macros")]
+pub use vkarray_kernel_macros::{Element, kernel};
 
 /// Names for the code that macros write.
+#[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod private {
     pub use vkarray_kernel::{assert_field, assert_size};

@@ -96,7 +96,7 @@ impl Drop for HostWrite<'_> {
         }
         let Some(mapping) = self.block.mapping() else { return };
         if let Err(error) = mapping.flush(self.block.device(), &self.range) {
-            tracing::error!(%error, "the device does not see what the host wrote, and is kept off it");
+            log::error!("the device does not see what the host wrote, and is kept off it: {error}");
             std::mem::forget(self.hold.take());
         }
     }

@@ -122,7 +122,7 @@ impl<'a> Registered<'a> {
             Err(error @ Error::AlreadyPinned { .. }) => return Err(error),
             Err(error) => {
                 allocator.device().check_lost()?;
-                tracing::debug!(%error, "registered memory is staged");
+                log::debug!("registered memory is staged: {error}");
             }
         }
         Ok(registered)
@@ -314,7 +314,7 @@ impl<'a> Registered<'a> {
 impl Drop for Registered<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.end() {
-            tracing::error!(%error, "the end of a registration");
+            log::error!("the end of a registration: {error}");
         }
     }
 }

@@ -169,7 +169,9 @@ impl<T> Deferred<T> {
                     return free_each(all.into_iter(), free).map(drop);
                 }
                 Err(Error::Driver(refused)) if refused.is_out_of_memory() && !left.is_zero() => thread::sleep(PAUSE),
-                Err(error @ Error::CleanupPanicked { .. }) => tracing::error!(%error, "all the same, it is freed"),
+                Err(error @ Error::CleanupPanicked { .. }) => {
+                    log::error!("dropped memory was freed, but destructors panicked: {error}")
+                }
                 Err(error) => return Err(error),
                 Ok(StepOutcome::TimedOut) => return Err(DriverError::Timeout { waited: begun.elapsed() }.into()),
                 Ok(_) if self.pending().0 == 0 => return Ok(()),

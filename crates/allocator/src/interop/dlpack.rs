@@ -5,6 +5,7 @@
 //! is a [`TensorShape`], in DLPack's own numbers.
 
 use std::ffi::c_void;
+use std::fmt;
 use std::ops::Range;
 use std::ptr;
 use std::slice;
@@ -41,7 +42,7 @@ pub struct TensorShape {
 }
 
 /// Why a tensor cannot be made or taken.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
 pub enum TensorError {
@@ -55,8 +56,8 @@ pub enum TensorError {
     #[error("the block of {size} bytes lies in memory that is not coherent: copy it")]
     NotCoherent { size: u64 },
     /// A tensor that contradicts itself.
-    #[error("the tensor is damaged")]
-    Damaged { source: dlpark::tensor::Error },
+    #[error("the tensor is damaged: {reason}")]
+    Damaged { reason: dlpark::tensor::Error },
     /// Elements of several numbers, or of no whole number of bytes.
     #[error("elements of {lanes} times {bits} bits are no element type")]
     Element { bits: u8, lanes: u16 },
@@ -66,6 +67,12 @@ pub enum TensorError {
     /// More axes than a tensor can have.
     #[error("{ndim} axes with {n_strides} strides make no tensor")]
     Rank { ndim: usize, n_strides: usize },
+}
+
+impl fmt::Debug for TensorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl TensorShape {
@@ -191,7 +198,7 @@ unsafe fn tensor<K: OpaqueContext>(
         .set_device(device)
         .set_dtype(DLDataType::scalar(DLDataTypeCode(shape.code), shape.bits))
         .set_byte_offset(if is_empty { 0 } else { shape.offset });
-    tensor.set_flags(flags).map_err(|source| TensorError::Damaged { source })?;
+    tensor.set_flags(flags).map_err(|reason| TensorError::Damaged { reason })?;
     // SAFETY: the caller vouches for the data; lengths and strides lie in the tensor's own allocation.
     Ok(unsafe { tensor.finish() })
 }
@@ -225,7 +232,7 @@ impl HostTensor {
     /// The tensor's memory holds all the elements it says, with what lies between them initialised, and nobody writes
     /// it until the result is dropped.
     pub unsafe fn new(tensor: Tensor) -> Result<Self, TensorError> {
-        let says = tensor.validate().map_err(|source| TensorError::Damaged { source })?;
+        let says = tensor.validate().map_err(|reason| TensorError::Damaged { reason })?;
         let (device_type, dtype) = (says.device().device_type, says.dtype());
         if device_type != DLDeviceType::CPU {
             return Err(TensorError::NotOnHost { device_type: device_type.0 });
@@ -233,7 +240,7 @@ impl HostTensor {
         if dtype.lanes != 1 || dtype.bits % 8 != 0 {
             return Err(TensorError::Element { bits: dtype.bits, lanes: dtype.lanes });
         }
-        let strides = says.strides_or_compact().map_err(|source| TensorError::Damaged { source })?.to_vec();
+        let strides = says.strides_or_compact().map_err(|reason| TensorError::Damaged { reason })?.to_vec();
         // SAFETY: the descriptor is read and not written, here and by `validate`.
         let raw = unsafe { tensor.tensor() };
         let read_only = tensor.flags().contains(DlpackFlags::READ_ONLY);

@@ -100,7 +100,7 @@ fn n_threads(n_processors: usize) -> usize {
 
 fn start(n: usize) -> Option<ThreadPool> {
     let built = ThreadPoolBuilder::new().num_threads(n).thread_name(|i| format!("vkarray copy {i}")).build();
-    built.inspect_err(|error| tracing::warn!(%error, "large host copies go on with one thread")).ok()
+    built.inspect_err(|error| log::warn!("large host copies go on with one thread: {error}")).ok()
 }
 
 impl fmt::Debug for CopyThreads {

@@ -106,7 +106,7 @@ impl Imports {
         // Through the queue even if it is done: its owner is the program's, and may panic when it is dropped.
         self.dropped.push(points, 0, bytes, memory);
         if let Err(error) = self.try_flush() {
-            tracing::warn!(%error, "the end of pinned memory");
+            log::warn!("the end of pinned memory: {error}");
         }
         None
     }
@@ -191,7 +191,7 @@ impl Drop for Imports {
         match self.dropped.drain(drop) {
             // SAFETY: dropped here and never touched again.
             Ok(()) => unsafe { ManuallyDrop::drop(&mut self.dropped) },
-            Err(error) => tracing::error!(%error, "pinned memory stays pinned: its last use never ended"),
+            Err(error) => log::error!("pinned memory stays pinned: its last use never ended: {error}"),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! devices that somebody else opened, and `trace.rs` starts and ends recordings of what a device does.
 
 mod adopt;
+#[cfg(feature = "trace")]
 mod trace;
 
 use std::any::{Any, TypeId};
@@ -17,6 +18,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use smallvec::SmallVec;
 
 pub use self::adopt::{Adopted, ExternalQueue};
+#[cfg(feature = "trace")]
 pub use self::trace::Trace;
 use crate::error::Result;
 use crate::hazard::{BlockId, LaneId, LastUse, LastUses, Mode};

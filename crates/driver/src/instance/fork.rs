@@ -57,7 +57,7 @@ fn count_forks() {
         // SAFETY: the handler is a function of this program that touches one atomic, which is allowed after a fork.
         let code = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
         if code != 0 {
-            tracing::warn!(code, "a fork of this process will not be noticed");
+            log::warn!("a fork of this process will not be noticed: pthread_atfork returned {code}");
         }
     });
 }

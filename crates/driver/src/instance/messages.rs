@@ -76,7 +76,7 @@ unsafe extern "system" fn on_message(
     if is_about_settings(&id, &text) {
         return vk::FALSE;
     }
-    tracing::error!(target: "vkarray::validation", %id, "{text}");
+    log::error!(target: "vkarray::validation", "{id}: {text}");
     let message = ValidationMessage { id: id.into_owned(), text: text.into_owned() };
     messages.lock().push(message);
     vk::FALSE

@@ -150,7 +150,7 @@ impl Batch {
     pub(crate) fn trace_graph(&mut self, n_steps: usize) {
         if let Err(error) = self.record_epilogue(n_steps) {
             self.epilogue = None;
-            tracing::debug!(%error, "the end of a graph is left out of the trace");
+            log::debug!("the end of a graph is left out of the trace: {error}");
         }
     }
 

@@ -80,7 +80,7 @@ impl Drop for OpenOperation<'_> {
     fn drop(&mut self) {
         let Some(state) = self.state.take() else { return };
         if let Err(error) = self.lane.end_operation(state) {
-            tracing::debug!(%error, "the batch of a recording that panicked is not sent");
+            log::debug!("the batch of a recording that panicked is not sent: {error}");
         }
     }
 }

@@ -185,7 +185,7 @@ impl Lane {
             Ok(false) => {}
             Err(error) => {
                 self.device().check_lost()?;
-                tracing::debug!(%error, "recorded work is sent later");
+                log::debug!("recorded work is sent later: {error}");
             }
         }
         // Nobody may come back to this batch: the waiter sends it when it has grown old.
@@ -345,6 +345,7 @@ impl Submit for Lane {
         }
     }
 
+    #[cfg(feature = "trace")]
     fn settle(&self) -> Result<()> {
         self.flush()?;
         let value = self.timeline.submitted();

@@ -51,7 +51,7 @@ impl Lane {
         state.in_flight.extend(state.open.take());
         outcome?;
         if let Err(error) = self.prepare(state) {
-            tracing::debug!(%error, "the next batch is begun when it is needed");
+            log::debug!("the next batch is begun when it is needed: {error}");
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ impl Drop for Lane {
     fn drop(&mut self) {
         let mut state = mem::take(self.state.get_mut());
         if let Err(error) = self.finish(&mut state) {
-            tracing::error!(%error, "a stream was dropped before its work was done; what the work uses is leaked");
+            log::error!("a stream was dropped before its work was done; what the work uses is leaked: {error}");
             // The tracker goes on naming the timeline: what the work uses is never taken for done.
             mem::forget((state, Arc::clone(&self.timeline)));
             return;

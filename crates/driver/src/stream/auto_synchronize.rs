@@ -39,7 +39,7 @@ impl Drop for AutoSynchronize<'_> {
             return;
         }
         if let Err(error) = self.stream.synchronize() {
-            tracing::error!(%error, "a stream could not be waited for at the end of its scope");
+            log::error!("a stream could not be waited for at the end of its scope: {error}");
         }
     }
 }

@@ -71,7 +71,7 @@ impl Calibration {
             Ok((read, deviation_ns)) => {
                 self.samples.push(Sample { ticks: read[0], host_ns: read[1], deviation_ns });
             }
-            Err(code) => tracing::warn!(?code, "the device's time cannot be read"),
+            Err(code) => log::warn!("the device's time cannot be read: {code:?}"),
         }
     }
 }

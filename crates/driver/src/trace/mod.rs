@@ -5,6 +5,7 @@
 //! host's, `rows.rs` lays overlapping work out, and `chrome.rs` writes. Read them in this order. The room uses no queue,
 //! and of a device only its description and its clock.
 
+#[cfg(feature = "trace")]
 mod chrome;
 mod clock;
 mod rows;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 
+#[cfg(feature = "trace")]
 pub(crate) use self::chrome::write;
 pub(crate) use self::clock::{Calibration, now_ns};
 use crate::error::{Error, Result};
@@ -137,7 +139,7 @@ impl TraceRecording {
     }
 
     pub(crate) fn lost(&self, error: &Error) {
-        tracing::warn!(%error, "a batch is left out of the trace");
+        log::warn!("a batch is left out of the trace: {error}");
         self.n_lost.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -46,6 +46,7 @@ pub(crate) trait Submit: fmt::Debug + Send + Sync {
     fn flush_if_older(&self, before: Instant) -> Result<bool>;
 
     /// Blocks until everything recorded so far is done, and takes back its batches.
+    #[cfg(feature = "trace")]
     fn settle(&self) -> Result<()>;
 }
 
@@ -122,6 +123,7 @@ impl TrackerState {
     }
 
     /// The lanes that somebody still records on.
+    #[cfg(feature = "trace")]
     pub(crate) fn lanes(&self) -> Vec<Arc<dyn Submit>> {
         self.lanes.values().filter_map(|registered| registered.lane.upgrade()).collect()
     }

@@ -98,7 +98,7 @@ impl Waiter {
         match thread.spawn(move || waiter.run()) {
             Ok(_) => state.is_running = true,
             // Without the thread batches still go out when they are full or waited for.
-            Err(error) => tracing::error!(%error, "cannot start the thread that sends work nobody waits for"),
+            Err(error) => log::error!("cannot start the thread that sends work nobody waits for: {error}"),
         }
     }
 
@@ -108,7 +108,7 @@ impl Waiter {
         if let Some(wake) = &state.wake
             && let Err(error) = wake.raise()
         {
-            tracing::warn!(%error, "cannot wake the waiting thread");
+            log::warn!("cannot wake the waiting thread: {error}");
         }
     }
 
@@ -169,7 +169,7 @@ impl Waiter {
             let span = point.timeline().device().trace().span("callback", None);
             // A panic in a callback is the callback's own; the others still run.
             if catch_unwind(AssertUnwindSafe(|| callback(outcome))).is_err() {
-                tracing::error!("a stream's callback panicked");
+                log::error!("a stream's callback panicked");
             }
             drop(span);
             drop(point);
@@ -212,7 +212,7 @@ impl Waiter {
                 // next.
                 Err(error) => {
                     is_open |= lane.device().check_lost().is_ok();
-                    tracing::debug!(%error, "cannot send recorded work");
+                    log::debug!("cannot send recorded work: {error}");
                 }
             }
         }

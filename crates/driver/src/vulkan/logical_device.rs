@@ -208,7 +208,7 @@ impl Drop for LogicalDevice {
         }
         // Lanes waited for their work; this waits until the driver has let go of what the work used.
         if let Err(error) = self.wait_idle() {
-            tracing::warn!(%error, "the device is closed before it is idle");
+            log::warn!("the device is closed before it is idle: {error}");
         }
         for (semaphore, _) in self.semaphores.get_mut().drain(..) {
             // SAFETY: given back by its timeline, so in no use, and destroyed once.

@@ -6,8 +6,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Once;
 
-use etcetera::BaseStrategy;
-
 use super::trust;
 use crate::error::{Error, Result};
 
@@ -91,7 +89,7 @@ impl CacheSettings {
         if self.is_named {
             return Err(error);
         }
-        WARNED.call_once(|| tracing::warn!(%error, "the cache of kernels is off"));
+        WARNED.call_once(|| log::warn!("the cache of kernels is off: {error}"));
         Ok(Self::off())
     }
 
@@ -106,7 +104,7 @@ impl CacheSettings {
     ///
     /// [`Error::BadSetting`].
     pub fn from_environment() -> Result<Self> {
-        let caches = || etcetera::choose_base_strategy().ok().map(|user| user.cache_dir().join("vkarray"));
+        let caches = || Some(user_caches()?.join("vkarray"));
         Self::read(std::env::var_os, caches)
     }
 
@@ -131,6 +129,15 @@ impl CacheSettings {
         let is_named = named.is_some();
         Ok(named.or_else(of_user).map_or_else(Self::off, |directory| Self { mode, directory, max_bytes, is_named }))
     }
+}
+
+/// The folder of a user's caches: `$XDG_CACHE_HOME`, else `~/.cache`; on Windows `%LOCALAPPDATA%`.
+fn user_caches() -> Option<PathBuf> {
+    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    if cfg!(windows) {
+        return folder("LOCALAPPDATA");
+    }
+    folder("XDG_CACHE_HOME").or_else(|| Some(std::env::home_dir()?.join(".cache")))
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! Where a name is unknown, the names that exist follow, with the nearest one. What can be wrong with one argument is
 //! in `call/mismatch.rs`.
 
+use std::fmt;
+
 use crate::call::mismatch::Mismatch;
 use crate::signature::DType;
 use crate::spirv::malformed::Malformed;
@@ -24,7 +26,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// beside `limit`, what the device allows; sizes are in bytes.
 ///
 /// [`Source`]: crate::Source
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the messages, and the enum's text says what they hold")]
 pub enum Error {
@@ -51,6 +53,9 @@ pub enum Error {
     /// The shader parses, but breaks a rule of its language.
     #[error("{place}: the shader is not valid\n{report}")]
     Invalid { place: String, report: String },
+    /// A shader in GLSL, and the program is built without the feature that reads it.
+    #[error("{source_name}: GLSL is read if vkarray is built with its feature `glsl`")]
+    GlslIsOff { source_name: String },
     /// SPIR-V that is damaged, hostile, or not for Vulkan's compute kernels.
     #[error("{source_name}: SPIR-V word {word}: {problem}")]
     Malformed { source_name: String, word: usize, problem: Box<Malformed> },
@@ -121,12 +126,8 @@ pub enum Error {
     #[error("{source_name}: the shader compiler panicked: {reason}")]
     CompilerPanicked { source_name: String, reason: String },
     /// No thread could be started to compile in.
-    #[error("cannot start a thread to compile {source_name}")]
-    CompilerThread {
-        source_name: String,
-        #[source]
-        source: std::io::Error,
-    },
+    #[error("cannot start a thread to compile {source_name}: {reason}")]
+    CompilerThread { source_name: String, reason: std::io::Error },
 
     /// Too few or too many arguments.
     #[error("kernel `{kernel}` takes {expected} arguments ({names}), got {given}")]
@@ -260,6 +261,13 @@ pub enum Error {
     /// Numbers of workgroups that do not lie at a multiple of four bytes.
     #[error("kernel `{kernel}`: the numbers of workgroups lie {offset} bytes into their memory, no multiple of 4")]
     CountsMisaligned { kernel: String, offset: u64 },
+}
+
+/// The words of the message, which `main` prints if it returns the error.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 #[cfg(test)]

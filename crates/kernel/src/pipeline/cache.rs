@@ -183,7 +183,7 @@ impl KernelCache {
         let source_name = || source.name().to_owned();
         let pool = pool.map_err(|error| Error::CompilerThread {
             source_name: source_name(),
-            source: std::io::Error::other(error),
+            reason: std::io::Error::other(error),
         })?;
         Ok(self.builders.get_or_init(|| pool))
     }

@@ -195,7 +195,7 @@ fn contain<T: Send>(source_name: &str, work: impl FnOnce() -> Result<T> + Send) 
         let builder = thread::Builder::new().name("vkarray-compile".to_owned()).stack_size(STACK_BYTES);
         let worker = builder
             .spawn_scoped(scope, || std::panic::catch_unwind(AssertUnwindSafe(work)))
-            .map_err(|source| Error::CompilerThread { source_name: source_name.to_owned(), source })?;
+            .map_err(|reason| Error::CompilerThread { source_name: source_name.to_owned(), reason })?;
         worker.join().and_then(|result| result).map_err(panicked)?
     })
 }

@@ -66,7 +66,7 @@ impl Source {
         Self { name: Cow::Borrowed("shader.wgsl"), language: Language::Wgsl(text.into()), libraries: Vec::new() }
     }
 
-    /// A compute shader in GLSL, of the subset that naga translates.
+    /// A compute shader in GLSL, of the subset that naga translates. Reading it takes the feature `glsl`.
     ///
     /// Where the subset ends, the error says so; `glslangValidator -V` makes SPIR-V of the whole language.
     #[must_use]

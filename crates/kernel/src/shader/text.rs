@@ -4,6 +4,7 @@
 //! are checked here first, since naga rounds `1.5` to `1` for an integer without a word.
 //! Read next: `reflect.rs` for what the kernel takes, `emit.rs` for what is written.
 
+#[cfg(feature = "glsl")]
 mod adapt;
 mod directives;
 
@@ -11,9 +12,10 @@ use std::collections::BTreeMap;
 
 use naga::back::PipelineConstants;
 use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
+#[cfg(feature = "glsl")]
 use naga::front::glsl;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use naga::{AddressSpace, ShaderStage, Span};
+use naga::{AddressSpace, ShaderStage};
 
 use crate::error::{Error, Names, Result, nearest};
 use crate::sanitize;
@@ -56,7 +58,14 @@ impl Text {
         Self::validated(source_name, linked, module, false)
     }
 
+    /// Refuses a compute shader in GLSL, which this build cannot read.
+    #[cfg(not(feature = "glsl"))]
+    pub(crate) fn glsl(source_name: &str, _: &str) -> Result<Self> {
+        Err(Error::GlslIsOff { source_name: source_name.to_owned() })
+    }
+
     /// Parses and validates a compute shader in GLSL.
+    #[cfg(feature = "glsl")]
     pub(crate) fn glsl(source_name: &str, text: &str) -> Result<Self> {
         let adapted = adapt::adapt(text);
         let text = if adapted.is_longer { &adapted.text } else { text };
@@ -68,7 +77,7 @@ impl Text {
             Error::Parse { place: linked.place(first), report: format!("{}\n{GLSL_ADVICE}", report.trim_end()) }
         })?;
         adapted.finish(&mut module).map_err(|(at, problem)| {
-            let at = u32::try_from(at).map_or(Span::UNDEFINED, |at| Span::new(at, at));
+            let at = u32::try_from(at).map_or(naga::Span::UNDEFINED, |at| naga::Span::new(at, at));
             let place = linked.place(Some(at.location(text)));
             Error::Parse { place, report: format!("{problem}\n{GLSL_ADVICE}") }
         })?;

@@ -51,12 +51,12 @@ pub enum Unvalidated {
     TooOld { program: String, reason: String },
     /// There is no validator.
     #[error(
-        "{program} cannot be started, and without it no SPIR-V is given to a driver; install it (Debian, Ubuntu, Fedora, \
+        "{program} cannot be started ({reason}), and without it no SPIR-V is given to a driver; install it (Debian, Ubuntu, Fedora, \
          Arch, Homebrew: `spirv-tools`; elsewhere the Vulkan SDK), name it in VKARRAY_SPIRV_VAL, or answer for the module \
          yourself with the unsafe `Source::spirv_unchecked`"
     )]
     #[expect(missing_docs, reason = "the fields are those of the message above")]
-    Missing { program: String, source: io::Error },
+    Missing { program: String, reason: io::Error },
     /// The validator did not answer.
     #[error("{program} gave no answer: {reason}")]
     #[expect(missing_docs, reason = "the fields are those of the message above")]
@@ -104,7 +104,7 @@ impl Validator {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).stdin(module);
         command.stdout(answer.try_clone().map_err(failed)?).stderr(answer.try_clone().map_err(failed)?);
-        command.spawn().map_err(|source| Unvalidated::Missing { program: self.name(), source })
+        command.spawn().map_err(|reason| Unvalidated::Missing { program: self.name(), reason })
     }
 
     fn judged(&self, status: ExitStatus, answer: &str) -> Result<(), Unvalidated> {

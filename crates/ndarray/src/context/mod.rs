@@ -16,7 +16,7 @@ use std::array;
 use std::sync::Arc;
 
 use vkarray_allocator::{Allocator, MemoryContext};
-use vkarray_driver::{DefaultStreams, Device, DeviceInfo, Event, N_STRIPES, Stream, stripe};
+use vkarray_driver::{DefaultStreams, Device, DeviceInfo, Event, Graph, GraphRecorder, N_STRIPES, Stream, stripe};
 use vkarray_kernel::{CacheSettings, Kernel, KernelBuilder, KernelCache, Source};
 
 use crate::copy::{LibraryKernel, LibraryKernels};
@@ -216,6 +216,18 @@ impl Context {
     /// A builder for a kernel of this source; see [`KernelBuilder`].
     pub fn kernel(&self, source: Source) -> KernelBuilder {
         self.front.shared.kernels.kernel(source)
+    }
+
+    /// Records a graph: `record` adds operations, which run when the graph is replayed, on any stream of the device.
+    ///
+    /// What must be done once, such as sending constants to the device, goes to the default stream. Returns the graph and
+    /// what `record` returns, usually the nodes that will be changed.
+    ///
+    /// # Errors
+    ///
+    /// Those of `record`; [`Error::Driver`] if the driver is out of memory.
+    pub fn graph<R>(&self, record: impl FnOnce(&mut GraphRecorder) -> Result<R>) -> Result<(Graph, R)> {
+        Graph::record(self.default_stream(), record)
     }
 
     /// Blocks until all work of the default stream is complete.

@@ -5,6 +5,7 @@
 //! waits on the host, because the description names the point of a timeline at which the elements are written.
 //! [`DeviceArrayInterface::layout`] decides whether a description fits its memory. DLPack is in `dlpack.rs`.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -62,7 +63,7 @@ pub struct ReadyPoint {
 }
 
 /// Why a description is refused. Offsets and sizes are bytes.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
 pub enum InterfaceError {
@@ -90,6 +91,12 @@ pub enum InterfaceError {
     /// A shape, strides or an offset that no layout can have.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+}
+
+impl fmt::Debug for InterfaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl DeviceArrayInterface {

@@ -5,13 +5,16 @@
 //! but for `dlpack.rs`, which shares its error with `interface.rs`. Copies between host arrays and device arrays are not
 //! here but in `array/transfer.rs`. Read `npy/mod.rs` for files, `interface.rs` for arrays of other libraries.
 
+#[cfg(feature = "dlpack")]
 mod dlpack;
 mod interface;
+#[cfg(feature = "npy")]
 mod npy;
 #[cfg(feature = "serde")]
 mod serialize;
 
 pub use interface::{AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};
+#[cfg(feature = "npy")]
 pub use npy::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
 #[cfg(feature = "serde")]
 pub use serialize::ArraySeed;

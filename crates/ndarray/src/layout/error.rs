@@ -7,7 +7,7 @@ use std::fmt;
 use super::Order;
 
 /// Why a layout, or a view of one, is refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayoutError {
     /// More axes than [`MAX_NDIM`](super::MAX_NDIM).
@@ -260,6 +260,12 @@ pub enum LayoutError {
         /// The offset or stride, in present elements.
         elements: isize,
     },
+}
+
+impl fmt::Debug for LayoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// Prints numbers as a NumPy tuple: `()`, `(3,)`, `(2, 3)`.

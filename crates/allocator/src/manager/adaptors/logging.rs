@@ -109,7 +109,7 @@ impl<W: Write> LogWriter<W> {
             return;
         }
         if let Err(error) = write(&mut self.writer) {
-            tracing::warn!(%error, "the log of memory ends here");
+            log::warn!("the log of memory ends here: {error}");
             self.failure = Some(Arc::new(error));
         }
     }

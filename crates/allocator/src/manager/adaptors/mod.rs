@@ -5,7 +5,9 @@
 
 mod failure_callback;
 mod limiting;
+#[cfg(feature = "allocation-log")]
 mod log_format;
+#[cfg(feature = "allocation-log")]
 mod logging;
 mod statistics;
 mod tracking;
@@ -22,7 +24,9 @@ use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
 
 pub use self::failure_callback::{FailureCallback, Verdict};
 pub use self::limiting::Limiting;
+#[cfg(feature = "allocation-log")]
 pub use self::log_format::{LogStep, read_log};
+#[cfg(feature = "allocation-log")]
 pub use self::logging::Logging;
 pub use self::statistics::{Counter, ScopeCounters, Statistics, StatisticsScope};
 pub use self::tracking::{Outstanding, Tracking};

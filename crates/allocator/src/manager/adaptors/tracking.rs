@@ -138,7 +138,7 @@ unsafe impl<M: MemoryManager> Adaptor for Tracking<M> {
 
     fn freeing(&self, memory: &MemoryPointer) {
         if !self.entries().forget(place(memory)) {
-            tracing::error!(?memory, "memory was given back that is not in the list");
+            log::error!("memory was given back that is not in the list: {memory:?}");
         }
     }
 }

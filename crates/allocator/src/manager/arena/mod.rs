@@ -189,7 +189,7 @@ impl Drop for ArenaShared {
         for (place, mut frame) in memory.into_iter().enumerate() {
             let n_live = ring.n_live(place);
             if n_live > 0 {
-                tracing::error!(n_live, "a frame of an arena is leaked: some of its blocks were never given back");
+                log::error!("a frame of an arena is leaked: {n_live} of its blocks were never given back");
                 continue;
             }
             frame.set_last_uses(ring.take_uses(place));
@@ -264,9 +264,8 @@ unsafe impl MemoryManager for ArenaManager {
         };
         let uses = memory.take_last_uses();
         if !state.ring().free(place, |held| uses.iter().for_each(|last| absorb(held, last))) {
-            return tracing::error!(
-                ?memory,
-                "memory was given back to a frame of an arena of which all blocks are back"
+            return log::error!(
+                "memory was given back to a frame of an arena of which all blocks are back: {memory:?}"
             );
         }
         state.n_freed.fetch_add(1, Ordering::Release);

@@ -162,7 +162,7 @@ unsafe impl MemoryManager for PassthroughManager {
         let Some(state) = self.state.get() else { return };
         let Some(memory) = state.imports.end(memory) else { return };
         let Some(Live { chunk, heap, .. }) = state.live().take(&memory) else {
-            return tracing::error!(?memory, "memory was given back that is not this manager's");
+            return log::error!("memory was given back that is not this manager's: {memory:?}");
         };
         let points = state.source.device().points(memory.last_uses());
         let (kind, bytes) = (memory.kind(), chunk.memory_size());
@@ -170,7 +170,7 @@ unsafe impl MemoryManager for PassthroughManager {
         state.dropped.push(points, heap, bytes, Dropped { kind, chunk });
         // The error is the loss of the device, which the next call that returns errors reports. The entry stays.
         if let Err(error) = state.dropped.free_due(|dropped| state.free(dropped)) {
-            tracing::warn!(%error, "dropped memory stays pending");
+            log::warn!("dropped memory stays pending: {error}");
         }
     }
 
@@ -277,10 +277,10 @@ impl Drop for PassthroughState {
         // If a wait fails or memory was never given back, the source is leaked: it would free the memory of all chunks.
         let n_live = self.live.get_mut().iter().len();
         match self.dropped.drain(|dropped| self.free(dropped)) {
-            Ok(()) if n_live > 0 => tracing::error!(n_live, "memory is leaked: it was never given back"),
+            Ok(()) if n_live > 0 => log::error!("memory is leaked: {n_live} allocations were never given back"),
             // SAFETY: this is the end of the state, so nothing touches the source again.
             Ok(()) => unsafe { ManuallyDrop::drop(&mut self.source) },
-            Err(error) => tracing::error!(%error, "memory is leaked: its last use never ended"),
+            Err(error) => log::error!("memory is leaked: its last use never ended: {error}"),
         }
     }
 }

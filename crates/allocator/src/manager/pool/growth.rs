@@ -170,7 +170,7 @@ impl PoolState {
         }
         // The error is the loss of the device, which the next call that returns errors reports.
         if let Err(error) = self.free_dropped() {
-            tracing::warn!(%error, "dropped memory stays pending");
+            log::warn!("dropped memory stays pending: {error}");
         }
     }
 

@@ -304,8 +304,8 @@ impl Drop for PoolState {
                 // SAFETY: this is the end of the state, so nothing touches the source again.
                 unsafe { ManuallyDrop::drop(&mut self.source) };
             }
-            Ok(false) => tracing::error!("memory is leaked: some of it was never given back"),
-            Err(error) => tracing::error!(%error, "memory is leaked: its last use never ended"),
+            Ok(false) => log::error!("memory is leaked: some of it was never given back"),
+            Err(error) => log::error!("memory is leaked: its last use never ended: {error}"),
         }
     }
 }
@@ -313,8 +313,8 @@ impl Drop for PoolState {
 #[cold]
 fn report(error: FreeError, memory: &MemoryPointer) {
     match error {
-        FreeError::Foreign => tracing::error!(?memory, "memory was given back that is not this manager's"),
-        FreeError::Twice => tracing::error!(?memory, "memory was given back twice"),
+        FreeError::Foreign => log::error!("memory was given back that is not this manager's: {memory:?}"),
+        FreeError::Twice => log::error!("memory was given back twice: {memory:?}"),
     }
 }
 

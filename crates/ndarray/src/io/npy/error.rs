@@ -2,7 +2,7 @@
 //!
 //! A message starts with the file's path. An array in an archive is named `archive.npz: array`.
 
-use std::collections::TryReserveError;
+use std::fmt;
 use std::io;
 
 use ndarray_npy::npy::header::ReadHeaderError;
@@ -12,13 +12,13 @@ use zip::result::ZipError;
 use crate::layout::{LayoutError, tuple};
 
 /// Why a file of arrays cannot be read or written. `name` is the file's path.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
 pub enum FileError {
     /// The operating system refuses to open or read the file.
-    #[error("cannot read {name}")]
-    Read { name: String, source: io::Error },
+    #[error("cannot read {name}: {reason}")]
+    Read { name: String, reason: io::Error },
     /// A folder, a pipe or a device file.
     #[error("{name} is not a regular file")]
     NotAFile { name: String },
@@ -35,8 +35,8 @@ pub enum FileError {
     #[error("{name}: the .npy header has {n_brackets} brackets, more than the {limit} that are read")]
     HeaderNesting { name: String, n_brackets: usize, limit: usize },
     /// A header that is not a dictionary of type, order and shape.
-    #[error("{name}: the .npy header is damaged")]
-    Header { name: String, source: Box<ReadHeaderError> },
+    #[error("{name}: the .npy header is damaged: {reason}")]
+    Header { name: String, reason: Box<ReadHeaderError> },
     /// Elements of a type that arrays cannot have: strings, dates, structs with named fields.
     #[error(
         "{name}: elements of type {descriptor} cannot be read; expected bool, an integer, a float of 16 to 64 bits, a \
@@ -44,8 +44,8 @@ pub enum FileError {
     )]
     DType { name: String, descriptor: String },
     /// A shape that is too large, or has too many axes.
-    #[error("{name}: the .npy header has an invalid shape")]
-    Shape { name: String, source: LayoutError },
+    #[error("{name}: the .npy header has an invalid shape: {reason}")]
+    Shape { name: String, reason: LayoutError },
     /// A file whose length is not what its header requires.
     #[error(
         "{name}: the .npy header claims {dtype} of shape {}, which is {expected} bytes, but {found} bytes follow it",
@@ -56,35 +56,41 @@ pub enum FileError {
     #[error("{name} holds {found}, not {wanted}")]
     OtherDType { name: String, found: DType, wanted: DType },
     /// The elements end early or cannot be decompressed.
-    #[error("{name}: the elements are damaged")]
-    Elements { name: String, source: io::Error },
+    #[error("{name}: the elements are damaged: {reason}")]
+    Elements { name: String, reason: io::Error },
     /// A `bool` that is neither 0 nor 1.
     #[error("{name}: element {index} is the byte {byte}, which is not a bool")]
     TruthValue { name: String, index: usize, byte: u8 },
     /// More bytes than can be allocated on the host.
     #[error("{name}: out of host memory for {bytes} bytes")]
-    HostMemory { name: String, bytes: u64, source: TryReserveError },
+    HostMemory { name: String, bytes: u64 },
     /// The file is not an archive, or is a damaged one.
-    #[error("{name} is not a .npz archive, or is damaged")]
-    Archive { name: String, source: Box<ZipError> },
+    #[error("{name} is not a .npz archive, or is damaged: {reason}")]
+    Archive { name: String, reason: Box<ZipError> },
     /// The archive has no array of that name.
     #[error("{name} has no array `{array}`; it has {found}")]
     NoArray { name: String, array: String, found: Names },
     /// The operating system refuses to create or finish the file.
-    #[error("cannot write {name}")]
-    Create { name: String, source: io::Error },
+    #[error("cannot write {name}: {reason}")]
+    Create { name: String, reason: io::Error },
     /// The header cannot be written.
-    #[error("cannot write the .npy header")]
-    WriteHeader { source: io::Error },
+    #[error("cannot write the .npy header: {reason}")]
+    WriteHeader { reason: io::Error },
     /// The elements cannot be written.
-    #[error("cannot write the elements")]
-    WriteElements { source: io::Error },
+    #[error("cannot write the elements: {reason}")]
+    WriteElements { reason: io::Error },
     /// An array cannot be added to the archive.
-    #[error("cannot add `{array}` to the .npz archive")]
-    Add { array: String, source: Box<ZipError> },
+    #[error("cannot add `{array}` to the .npz archive: {reason}")]
+    Add { array: String, reason: Box<ZipError> },
     /// The archive cannot be finished.
-    #[error("cannot finish the .npz archive")]
-    Finish { source: Box<ZipError> },
+    #[error("cannot finish the .npz archive: {reason}")]
+    Finish { reason: Box<ZipError> },
+}
+
+impl fmt::Debug for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl FileError {

@@ -35,7 +35,7 @@ impl NpyFile {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_owned();
         let name = path.display().to_string();
-        let read_error = |source| FileError::Read { name: name.clone(), source };
+        let read_error = |reason| FileError::Read { name: name.clone(), reason };
         let file = File::open(&path).map_err(read_error)?;
         let metadata = file.metadata().map_err(read_error)?;
         if !metadata.is_file() {
@@ -68,7 +68,7 @@ impl NpyFile {
     pub fn read<T: Element>(&self) -> Result<ArrayD<T>> {
         let name = self.path.display().to_string();
         self.header.check_dtype::<T>(&name)?;
-        let read_error = |source| FileError::Read { name: name.clone(), source };
+        let read_error = |reason| FileError::Read { name: name.clone(), reason };
         let mut file = File::open(&self.path).map_err(read_error)?;
         file.seek(SeekFrom::Start(self.header.end)).map_err(read_error)?;
         read_elements(&name, &self.header, BufReader::new(file), self.header.size())
@@ -84,10 +84,10 @@ pub(super) fn read_elements<T: Element>(
     mut reader: impl Read,
     n_reserved: usize,
 ) -> Result<ArrayD<T>> {
-    let elements_error = |source| FileError::Elements { name: name.to_owned(), source };
+    let elements_error = |reason| FileError::Elements { name: name.to_owned(), reason };
     let mut values: Vec<T> = Vec::new();
     let n_elements = header.size();
-    let no_memory = |source| FileError::HostMemory { name: name.to_owned(), bytes: header.nbytes(), source };
+    let no_memory = |_| FileError::HostMemory { name: name.to_owned(), bytes: header.nbytes() };
     values.try_reserve_exact(n_reserved).map_err(no_memory)?;
     while values.len() < n_elements {
         let n_read = values.len();
@@ -129,7 +129,7 @@ where
     let is_f_order = !array.is_standard_layout() && array.t().is_standard_layout();
     let order = if is_f_order { Order::F } else { Order::C };
     let header = header_for::<T>(array.shape(), order);
-    writer.write_all(&header).map_err(|source| FileError::WriteHeader { source })?;
+    writer.write_all(&header).map_err(|reason| FileError::WriteHeader { reason })?;
     let oriented = if is_f_order { array.t() } else { array.view() };
     let packed = oriented.as_standard_layout();
     let bytes: &[u8] = bytemuck::cast_slice(packed.as_slice().expect("it is in standard layout"));
@@ -140,7 +140,7 @@ where
     } else {
         writer.write_all(bytes)
     };
-    written.map_err(|source| FileError::WriteElements { source })
+    written.map_err(|reason| FileError::WriteElements { reason })
 }
 
 #[cfg(test)]

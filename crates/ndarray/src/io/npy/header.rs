@@ -64,7 +64,7 @@ impl NpyHeader {
     pub(super) fn parse(name: &str, start: &[u8], len: u64) -> Result<Self> {
         let (end, text) = header_text(name, start)?;
         let header = Header::from_reader(&mut with_newline([start[6], start[7]], text).as_slice())
-            .map_err(|source| FileError::Header { name: name.to_owned(), source: Box::new(source) })?;
+            .map_err(|reason| FileError::Header { name: name.to_owned(), reason: Box::new(reason) })?;
         let (dtype, byte_order) = match &header.type_descriptor {
             PyValue::String(text) => DType::from_typestr(text),
             _ => None,
@@ -73,7 +73,7 @@ impl NpyHeader {
         let shape = header.shape;
         let expected = Layout::contiguous(&shape, Order::C)
             .and_then(|layout| layout.nbytes(dtype.itemsize() as usize))
-            .map_err(|source| FileError::Shape { name: name.to_owned(), source })?;
+            .map_err(|reason| FileError::Shape { name: name.to_owned(), reason })?;
         let found = len.saturating_sub(end);
         if expected != found {
             return Err(FileError::Length { name: name.to_owned(), dtype, shape, expected, found });

@@ -45,7 +45,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// if writing fails, after which the file may be incomplete.
     pub fn save_npy(&self, path: impl AsRef<Path>) -> Result<()> {
         let (path, host) = (path.as_ref(), self.copy_to_host()?);
-        let failed = |source| FileError::Create { name: path.display().to_string(), source };
+        let failed = |reason| FileError::Create { name: path.display().to_string(), reason };
         let mut writer = BufWriter::new(File::create(path).map_err(failed)?);
         write_npy(&mut writer, &host)?;
         Ok(writer.flush().map_err(failed)?)

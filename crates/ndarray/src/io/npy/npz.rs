@@ -37,14 +37,14 @@ impl NpzFile {
     /// [`FileError::Read`], [`FileError::NotAFile`], [`FileError::Archive`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let name = path.as_ref().display().to_string();
-        let read_error = |source| FileError::Read { name: name.clone(), source };
+        let read_error = |reason| FileError::Read { name: name.clone(), reason };
         let file = File::open(path.as_ref()).map_err(read_error)?;
         if !file.metadata().map_err(read_error)?.is_file() {
             return Err(FileError::NotAFile { name });
         }
         match ZipArchive::new(BufReader::new(file)) {
             Ok(archive) => Ok(Self { name, archive }),
-            Err(source) => Err(FileError::Archive { name, source: Box::new(source) }),
+            Err(reason) => Err(FileError::Archive { name, reason: Box::new(reason) }),
         }
     }
 
@@ -89,11 +89,11 @@ impl NpzFile {
             return Err(FileError::NoArray { name: self.name.clone(), array: array.to_owned(), found });
         };
         let name = format!("{}: {array}", self.name);
-        let damaged = |source| FileError::Archive { name: name.clone(), source: Box::new(source) };
+        let damaged = |reason| FileError::Archive { name: name.clone(), reason: Box::new(reason) };
         let mut file = self.archive.by_index(index).map_err(damaged)?;
         let len = file.size();
         let mut start = Vec::new();
-        let read_error = |source| FileError::Elements { name: name.clone(), source };
+        let read_error = |reason| FileError::Elements { name: name.clone(), reason };
         file.by_ref().take(MAX_HEADER_BYTES as u64 + 1).read_to_end(&mut start).map_err(read_error)?;
         let header = NpyHeader::parse(&name, &start, len)?;
         let header_len = usize::try_from(header.end).expect("a header is short");
@@ -138,7 +138,7 @@ impl<W: Write + Seek> NpzWriter<W> {
         let bytes = array.len() as u64 * size_of::<T>() as u64 + MAX_HEADER_BYTES as u64;
         let options = SimpleFileOptions::default().compression_method(self.method);
         let options = options.large_file(bytes > u64::from(u32::MAX));
-        let failed = |source: ZipError| FileError::Add { array: name.to_owned(), source: Box::new(source) };
+        let failed = |reason: ZipError| FileError::Add { array: name.to_owned(), reason: Box::new(reason) };
         self.archive.start_file(format!("{name}{SUFFIX}"), options).map_err(failed)?;
         write_npy(&mut self.archive, array)
     }
@@ -149,7 +149,7 @@ impl<W: Write + Seek> NpzWriter<W> {
     ///
     /// [`FileError::Finish`].
     pub fn finish(self) -> Result<W> {
-        self.archive.finish().map_err(|source| FileError::Finish { source: Box::new(source) })
+        self.archive.finish().map_err(|reason| FileError::Finish { reason: Box::new(reason) })
     }
 }
 
