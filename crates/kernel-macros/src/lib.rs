@@ -4,12 +4,14 @@
 //! arguments in `arguments.rs`, constants in `constants.rs` and the layout of structs in `structs.rs`).
 //! **Is not:** a reader of shaders. Parsing and reflection are those that run when a kernel is built, in `vkarray_kernel`.
 //!
-//! Use it as `vkarray::kernel!`, whose documentation is here.
+//! Beside it `#[derive(Element)]` (`element.rs`). Use them as `vkarray::kernel!` and `vkarray::Element`, whose documentation
+//! is here.
 //! **Start here:** `declaration.rs`.
 
 mod arguments;
 mod constants;
 mod declaration;
+mod element;
 mod expand;
 mod structs;
 
@@ -54,4 +56,28 @@ use proc_macro::TokenStream;
 pub fn kernel(input: TokenStream) -> TokenStream {
     let declaration = syn::parse_macro_input!(input as declaration::Declaration);
     expand::expand(&declaration).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Implements [`Element`](vkarray_kernel::Element) for a struct of plain data, so that arrays can be made of it.
+///
+/// The struct derives `bytemuck::Pod` too, which checks that it has no padding, and is `#[repr(C)]` or
+/// `#[repr(transparent)]`. A `#[repr(C)]` struct is a record of as many bytes as it has, 1 MiB at most; a
+/// `#[repr(transparent)]` struct of one field has the field's dtype. Size and alignment are checked where the struct is
+/// declared.
+///
+/// ```ignore
+/// use vkarray::prelude::*;
+///
+/// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable, Element)]
+/// #[repr(C)]
+/// struct Particle {
+///     position: [f32; 3],
+///     mass: f32,
+/// }
+/// assert_eq!(Particle::DTYPE, DType::Record(16));
+/// ```
+#[proc_macro_derive(Element)]
+pub fn derive_element(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    element::expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }

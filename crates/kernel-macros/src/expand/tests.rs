@@ -1,3 +1,5 @@
+//! What `kernel!` expands to, and what it refuses.
+
 use syn::parse::Parser;
 
 use super::*;
