@@ -1,4 +1,22 @@
-//! Arrays beyond [`DeviceNDArray`](crate::DeviceNDArray): layouts, element types, copies in flight and host access.
+//! Arrays beyond [`DeviceNDArray`]: layouts, element types, copies in flight and host access in place.
+//!
+//! A [`Layout`] is the shape, the strides and the offset of an array. It is plain data: views are computed on it without a
+//! device, with NumPy's rules.
+//!
+//! ```
+//! use vkarray::array::{Layout, broadcast_shapes};
+//! use vkarray::prelude::*;
+//!
+//! # fn main() -> vkarray::Result<()> {
+//! let layout = Layout::contiguous(&[4, 6], Order::C)?;
+//! let every_other = layout.slice(&s![.., ..;2])?;
+//! assert_eq!((every_other.shape(), every_other.strides()), (&[4, 3][..], &[6, 2][..]));
+//! assert_eq!(broadcast_shapes(&[&[4, 1], &[3]])?, [4, 3]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Read next: [`DeviceNDArray`] for what arrays do, [`Context`] for how they are made.
 
 pub use vkarray_kernel::{Bool, Complex32, Complex64};
 #[cfg(feature = "serde")]

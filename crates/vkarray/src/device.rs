@@ -1,4 +1,21 @@
 //! Devices: which there are, what each can do, and how one is chosen and opened.
+//!
+//! Most programs open a [`Context`](crate::Context) and never see these types. An [`Instance`] lists the devices of the
+//! machine; a [`DeviceInfo`] describes one in plain data that can be stored; a [`Selection`] is a choice by text, as in
+//! `VKARRAY_DEVICE`.
+//!
+//! ```
+//! use vkarray::device::Instance;
+//!
+//! # fn main() -> vkarray::Result<()> {
+//! let instance = Instance::new()?;
+//! for device in instance.devices()? {
+//!     println!("{}: Vulkan {}", device.info().name, device.info().api_version);
+//! }
+//! # assert!(!instance.devices()?.is_empty());
+//! # Ok(())
+//! # }
+//! ```
 
 pub use vkarray_driver::{
     Device, DeviceInfo, DeviceType, DriverInfo, Error, Features, Heap, HeapBudget, Instance, InstanceBuilder, Limits,

@@ -1,4 +1,21 @@
-//! Arrays of other libraries: the array interface and DLPack.
+//! Arrays of other libraries, without a copy: the array interface; and with the feature `dlpack`, DLPack tensors.
+//!
+//! A [`DeviceArrayInterface`] describes an array in plain data, as `__cuda_array_interface__` does in Python. A type that
+//! implements [`AsDeviceArray`] can be seen as an array of this library:
+//!
+//! ```
+//! use vkarray::prelude::*;
+//!
+//! # fn main() -> vkarray::Result<()> {
+//! let ctx = Context::open_default()?;
+//! let x = ctx.arange(0_u32, 6, 1)?.reshape([2, 3])?;
+//! let interface = x.device_array_interface()?;
+//! assert_eq!((interface.shape.as_slice(), interface.typestr.as_str()), (&[2, 3][..], "<u4"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Devices, queues and semaphores of other libraries are in [`vulkan`](crate::vulkan).
 
 #[cfg(feature = "dlpack")]
 pub use vkarray_allocator::{HostTensor, Tensor, TensorError, TensorShape};

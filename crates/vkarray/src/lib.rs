@@ -1,15 +1,16 @@
 //! Device arrays and compute kernels on any Vulkan driver.
 //!
-//! A [`Context`] is a device opened for work. Arrays come from host arrays or are made on the device; kernels come from
-//! WGSL and are checked against their arguments before anything runs. Nothing is ordered by hand: work that touches
-//! the same memory is ordered by the runtime, and the rest may overlap.
+//! A [`Context`] is a device opened for work. Arrays ([`DeviceNDArray`]) are made from host arrays or on the device. A
+//! [`Kernel`] is built from a shader in WGSL, GLSL or SPIR-V, and its arguments are checked against that shader before
+//! anything runs. The runtime orders the work: two operations that touch the same memory run one after the other, others
+//! may overlap, and memory is freed when the device is done with it.
 //!
 //! ```
 //! use vkarray::prelude::*;
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let ctx = Context::open_default()?; // VKARRAY_DEVICE, else the best device there is.
-//! let x = ctx.to_device(&ndarray::Array1::from_iter((0..1000).map(|i| i as f32)))?;
+//! # fn main() -> vkarray::Result<()> {
+//! let ctx = Context::open_default()?; // The best device there is, or the one that VKARRAY_DEVICE names.
+//! let x = ctx.arange(0.0_f32, 1000.0, 1.0)?;
 //! let y = ctx.full([1000], 1.0_f32)?;
 //! let saxpy = ctx
 //!     .kernel(Source::wgsl(
@@ -22,33 +23,48 @@
 //!     ))
 //!     .build()?;
 //! saxpy.dispatch(ctx.default_stream(), Groups::covering([1000]), (&x, &y, 2.0_f32))?;
-//! let back = y.reshape([10, 100])?.copy_to_host()?;
-//! assert_eq!(back[[9, 99]], 2.0 * 999.0 + 1.0);
+//! let table = y.reshape([10, 100])?.slice(&s![-1, ..;50])?; // Views of the same memory, as in NumPy.
+//! assert_eq!(format!("{table}"), "[1801. 1901.]");
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! | of CUDA, numba or NumPy | here |
-//! |---|---|
-//! | a CUDA context, a device | [`Context`] |
-//! | `cuda.device_array`, `cuda.to_device`, `copy_to_host` | [`Context::device_array`], [`Context::to_device`], [`DeviceNDArray::copy_to_host`] |
-//! | `np.reshape(list, shape)`, `a.ravel().tolist()` | [`Context::shaped_to_device`], [`DeviceNDArray::to_vec`] |
-//! | `np.arange`, `np.linspace`, `np.zeros_like` | [`Context::arange`], [`Context::linspace`], [`Context::zeros_like`] |
-//! | `a[2]`, `a[1:, ::-1]`, `for row in a`, `a.view(np.uint8)` | [`DeviceNDArray::index`], [`slice`](DeviceNDArray::slice), [`outer_iter`](DeviceNDArray::outer_iter), [`view`](DeviceNDArray::view) |
-//! | `np.load`, `np.save`, `np.savez` | [`Context::load_npy`], [`DeviceNDArray::save_npy`], [`NpzFile`](io::NpzFile), [`NpzWriter`](io::NpzWriter) |
-//! | `__cuda_array_interface__`, `cuda.as_cuda_array` | [`AsDeviceArray`](interop::AsDeviceArray), [`Context::as_device_array`] |
-//! | `np.from_dlpack`, `__dlpack__` | [`Context::dlpack_to_device`], [`DeviceNDArray::to_dlpack_host`] |
-//! | `print(a)` | `println!("{a}")` |
-//! | a stream, an event | [`Stream`], [`Event`] |
-//! | a kernel, a launch, a grid of blocks of threads | [`Kernel`], [`Kernel::dispatch`], [`Groups`] of workgroups of invocations |
-//! | a graph | [`Graph::record`], [`Kernel::record`], [`Graph::replay`] |
-//! | shared memory | `var<workgroup>` in the shader |
-//! | `cuda.const.array_like` | [`Context::const_array`] and `var<uniform>` |
-//! | scalar arguments, a struct of them | `var<immediate>`, push constants; [`Immediate`](kernel::Immediate) |
-//! | template parameters, closure constants | `override`, set with [`KernelBuilder::constant`](kernel::KernelBuilder::constant) |
+//! The guide in the repository's `docs/` teaches all of it, with pages for those who know numba, CuPy, dpctl, CUDA or
+//! wgpu. The programs in `examples/` are numbered in reading order. In this reference, start at [`Context`].
 //!
-//! The crates below, each usable alone: [`vkarray_driver`] (Vulkan objects), [`vkarray_allocator`] (memory),
-//! [`vkarray_kernel`] (shaders and dispatch), [`vkarray_ndarray`] (arrays).
+//! # Modules
+//!
+//! The names that most programs need are at the root and in the [`prelude`]. The others are grouped:
+//!
+//! | module | about |
+//! |---|---|
+//! | [`array`] | layouts, element types, copies in flight, host access in place |
+//! | [`kernel`](mod@kernel) | building, arguments, constants, signatures, the cache on disk |
+//! | [`stream`] | streams, events, graphs |
+//! | [`memory`] | kinds of memory, memory objects, memory managers and how to write one |
+//! | [`device`] | which devices there are, and what each can do |
+//! | [`sanitizer`] | what a kernel that was built with checks reports |
+//! | `io` (feature `npy`) | `.npy` and `.npz` files |
+//! | [`interop`] | arrays of other libraries |
+//! | [`vulkan`] | raw handles, and devices that another library opened |
+//!
+//! # Errors
+//!
+//! Every function that can fail returns an error that converts to [`Error`] with `?`. Its message contains the reason and
+//! names what is at fault, and `Debug` prints the message, so `fn main() -> vkarray::Result<()>` ends with readable text.
+//!
+//! # Features
+//!
+//! | feature | brings |
+//! |---|---|
+//! | `macros` (on by default) | `kernel!` and `#[derive(Element)]` |
+//! | `npy` | the module `io`: `.npy` and `.npz` files |
+//! | `glsl` | kernels in GLSL |
+//! | `dlpack` | DLPack tensors, in [`interop`] |
+//! | `serde` | arrays through serde |
+//! | `trace` | `stream::Trace`: what host and device do, for Perfetto |
+//! | `allocation-log` | `memory::Logging`: logs of allocations, written and read as CSV |
+//! | `full` | all of these |
 #![forbid(unsafe_code)]
 
 pub mod array;

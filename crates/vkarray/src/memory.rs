@@ -1,4 +1,26 @@
 //! Memory below arrays: blocks of bytes, memory objects, and the managers that memory comes from.
+//!
+//! A [`Block`] is bytes of one [`MemoryKind`] that the device tracks; arrays are typed views of blocks. A [`MemoryManager`]
+//! decides where memory comes from and when it goes back: the pool is the default, and adaptors such as [`Limiting`] or
+//! [`Statistics`] are put around any manager. Everything that a manager of your own needs is here and in
+//! [`vulkan`](crate::vulkan); the crate `vkarray-conformance` tests one.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use vkarray::memory::{ManagerFactory, PoolManager, Statistics};
+//! use vkarray::prelude::*;
+//!
+//! # fn main() -> vkarray::Result<()> {
+//! let statistics = Arc::new(Statistics::new(PoolManager::new()));
+//! let manager = Arc::clone(&statistics);
+//! let factory = ManagerFactory::new(move || Ok(Box::new(Arc::clone(&manager))));
+//! let ctx = Context::builder().memory_manager(factory).open()?;
+//! let array = ctx.zeros::<f32>([256])?;
+//! assert_eq!(statistics.counted().bytes.current, 1024);
+//! # drop(array);
+//! # Ok(())
+//! # }
+//! ```
 
 pub use vkarray_allocator::{
     Adaptor, AdaptorRequest, Allocator, ArenaManager, Block, BlockLabel, Bytes, Confidence, Counter, Counters,

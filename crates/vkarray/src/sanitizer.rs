@@ -1,3 +1,31 @@
-//! What the sanitizer found in a kernel that was built with [`KernelBuilder::sanitize`](crate::kernel::KernelBuilder::sanitize).
+//! What a kernel reports that was built with checks: out-of-range indices, divisions by zero, races and more.
+//!
+//! [`KernelBuilder::sanitize`](crate::kernel::KernelBuilder::sanitize) builds the checks in. A dispatch of such a kernel waits
+//! for its end and fails with the first [`Finding`], which names the line of the shader.
+//!
+//! ```
+//! use vkarray::kernel::Error;
+//! use vkarray::prelude::*;
+//! use vkarray::sanitizer::Fault;
+//!
+//! # fn main() -> vkarray::Result<()> {
+//! let ctx = Context::open_default()?;
+//! let shift = ctx
+//!     .kernel(Source::wgsl(
+//!         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+//!          @compute @workgroup_size(64) fn shift(@builtin(global_invocation_id) id: vec3<u32>) {
+//!              x[id.x] = x[id.x + 1];
+//!          }",
+//!     ))
+//!     .sanitize(true)
+//!     .build()?;
+//! let x = ctx.zeros::<u32>([64])?;
+//! let Err(Error::Found(finding)) = shift.dispatch(ctx.default_stream(), Groups::covering([64]), (&x,)) else {
+//!     panic!("the last invocation reads behind the array");
+//! };
+//! assert!(matches!(finding.fault, Fault::OutOfRange { .. }), "{finding}");
+//! # Ok(())
+//! # }
+//! ```
 
 pub use vkarray_kernel::{Fault, Finding, MemorySpan, OtherAccess, Sanitize, Sanitized, Site, Subject};

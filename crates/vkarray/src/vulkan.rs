@@ -1,4 +1,19 @@
-//! Vulkan itself: objects of other libraries to work on, and the raw handles of ours.
+//! Vulkan itself: raw handles, devices and queues that another library opened, and the parts that a memory manager of your
+//! own is made of.
+//!
+//! Objects are shown by `raw()`, as types of the re-exported crate [`ash`]. Reading a handle is safe; what is done with it is
+//! `unsafe`, and the functions that take handles of others say what their caller promises.
+//!
+//! ```
+//! use vkarray::vulkan::ash::vk;
+//!
+//! # fn main() -> vkarray::Result<()> {
+//! let ctx = vkarray::Context::open_default()?;
+//! let device: vk::Device = ctx.device().raw().handle();
+//! # assert_ne!(device, vk::Device::null());
+//! # Ok(())
+//! # }
+//! ```
 
 pub use ash;
 pub use vkarray_driver::hazard::{Access, BlockId, LastUse, LastUses, Mode, Stage, Stages};

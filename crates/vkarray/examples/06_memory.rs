@@ -1,0 +1,32 @@
+//! Memory: arrays that the host reads in place, what is in use, and what an error says when memory runs out.
+
+use std::sync::Arc;
+
+use vkarray::memory::{Limiting, ManagerFactory, PoolManager, Statistics};
+use vkarray::prelude::*;
+
+fn main() -> vkarray::Result<()> {
+    // A manager decides where memory comes from. Here: the pool, limited to 1 MiB, and counted.
+    let counted = Arc::new(Statistics::new(Limiting::new(PoolManager::new(), 1 << 20)));
+    let manager = Arc::clone(&counted);
+    let factory = ManagerFactory::new(move || Ok(Box::new(Arc::clone(&manager))));
+    let ctx = Context::builder().memory_manager(factory).open()?;
+
+    // Pinned memory is the host's, and the device reaches it. A guard keeps the two apart while the host uses it.
+    let pinned = ctx.pinned_array::<f32>([4])?;
+    pinned.write_on_host()?.view_mut().fill(2.5);
+    assert_eq!(pinned.to_vec()?, [2.5; 4]);
+
+    // Labels show who holds memory when it runs out.
+    let image = ctx.zeros::<f32>([256, 512])?.with_label("image");
+    println!("in use: {} bytes", counted.counted().bytes.current);
+    let error = ctx.zeros::<f32>([512, 512]).unwrap_err();
+    println!("refused: {error}");
+    assert!(error.to_string().contains("image"), "the label is in the message");
+
+    // Memory comes back when the last handle is dropped and the device is done with it.
+    drop(image);
+    let again = ctx.zeros::<f32>([256, 512])?;
+    assert_eq!(again.nbytes(), 1 << 19);
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! The sanitizer: a kernel that is built with checks reports the first fault with its line.
+
+use vkarray::kernel;
+use vkarray::prelude::*;
+
+/// Reads one element too far.
+const SHIFT: &str = "
+    @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    @compute @workgroup_size(64)
+    fn shift(@builtin(global_invocation_id) id: vec3<u32>) {
+        let next = x[id.x + 1];
+        x[id.x] = next;
+    }";
+
+fn main() -> vkarray::Result<()> {
+    let ctx = Context::open_default()?;
+    let x = ctx.arange(0_u32, 64, 1)?;
+    let source = Source::wgsl(SHIFT).named("shift.wgsl");
+
+    // Without checks, indices stay inside the array, and the fault is silent.
+    let shift = ctx.kernel(source.clone()).build()?;
+    shift.dispatch(ctx.default_stream(), Groups::covering([64]), (&x,))?;
+    ctx.synchronize()?;
+
+    // With checks, the dispatch waits for the kernel and fails.
+    let checked = ctx.kernel(source).sanitize(true).build()?;
+    match checked.dispatch(ctx.default_stream(), Groups::covering([64]), (&x,)) {
+        Err(kernel::Error::Found(finding)) => {
+            println!("{finding}");
+            assert!(finding.to_string().contains("shift.wgsl:5"), "the line of the index");
+            Ok(())
+        }
+        other => Ok(other?),
+    }
+}
