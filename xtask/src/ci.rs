@@ -34,7 +34,7 @@ pub(crate) fn run() -> Result<ExitCode> {
 }
 
 /// The quick ones first: a missing blank is told in a second.
-fn stages() -> [(&'static str, CommandLine); 4] {
+fn stages() -> [(&'static str, CommandLine); 5] {
     [
         ("format", CommandLine::new(["cargo", "fmt", "--all", "--check"])),
         ("clippy", CommandLine::new(["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
@@ -42,7 +42,8 @@ fn stages() -> [(&'static str, CommandLine); 4] {
             "documentation",
             CommandLine::new(["cargo", "doc", "--workspace", "--no-deps"]).with_env("RUSTDOCFLAGS", "-Dwarnings"),
         ),
-        ("guide", guide::command()),
+        ("guide", guide::build()),
+        ("guide: the checks themselves", guide::test()),
     ]
 }
 

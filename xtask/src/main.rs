@@ -80,7 +80,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Setup { tests } => setup::run(tests).map(|_| ExitCode::SUCCESS),
         Task::Test { args } => suite::run(&args),
         Task::Demo { image } => demo::run(image.as_deref()).map(|()| ExitCode::SUCCESS),
-        Task::Guide => guide::command().run().map(exit_code),
+        Task::Guide => guide::build().run().map(exit_code),
         Task::Ci => ci::run(),
         Task::Structure => structure::run(),
         Task::Probe { json } => probe::report(json).map(|()| ExitCode::SUCCESS),

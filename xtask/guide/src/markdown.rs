@@ -47,7 +47,7 @@ pub(crate) fn read(text: &str) -> Page {
     let mut page = Page::default();
     let mut heading: Option<String> = None;
     for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES).into_offset_iter() {
-        let line = text[..range.start].lines().count().max(1);
+        let line = text[..range.start].matches('\n').count() + 1;
         match event {
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                 page.links.push((line, dest_url.into_string()));

@@ -7,6 +7,7 @@ mod bench;
 mod damage;
 mod damaged;
 mod device;
+mod guide;
 mod inspect;
 mod refusals;
 
