@@ -1,11 +1,12 @@
 //! Builds the guide: `docs/` as pages, by mdBook, into `target/guide/`. `cargo xtask guide` runs it.
 //!
 //! Before that it reads every Markdown file of the repository (`markdown.rs`) and checks what the files refer to
-//! (`references.rs`, `variables.rs`): a link or a path that leads nowhere, a page whose code no test compiles, and an
-//! environment variable that is not documented end the build.
+//! (`references.rs`, `tested.rs`, `variables.rs`): a link or a path that leads nowhere, a page whose code no test compiles, a
+//! test that does not exist and an environment variable that is not documented end the build.
 
 mod markdown;
 mod references;
+mod tested;
 mod variables;
 
 use std::path::Path;
@@ -28,6 +29,7 @@ fn run() -> Result<ExitCode> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).context("xtask/guide is two folders deep")?;
     let pages = markdown::read_all(root)?;
     let mut objections = references::objections(root, &pages)?;
+    objections.extend(tested::objections(root, &pages)?);
     objections.extend(variables::objections(root)?);
     for objection in &objections {
         println!("{objection}");
