@@ -1,5 +1,6 @@
 //! Workgroup (shared) memory and barriers.
 
+use vkarray::kernel::{Module, Options};
 use vkarray::{Groups, Source};
 
 use super::kernel;
@@ -80,6 +81,62 @@ fn shared_memory_starts_as_zeros() {
     for _ in 0..3 {
         zeroed.dispatch(fixture.default_stream(), Groups::covering([64 * 50]), (&out,)).unwrap();
         assert_eq!(contents(&out), [0; 64 * 50]);
+    }
+}
+
+/// Every kind of type, zeroed by the driver and by the kernel's own code. Each workgroup leaves other values behind.
+#[test]
+fn shared_memory_of_every_type_starts_as_zeros() {
+    let fixture = Fixture::open();
+    let wgsl = "
+        override LEN: u32 = 70;
+        struct Inner { v: vec3<f32>, b: bool, turn: mat2x3<f32> }
+        struct Item { n: atomic<u32>, many: array<vec2<i32>, 37>, inner: Inner }
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        var<workgroup> items: array<Item, 3>;
+        var<workgroup> grid: array<array<u32, 11>, 13>;
+        var<workgroup> sized: array<atomic<i32>, LEN>;
+        var<workgroup> flag: bool;
+        var<workgroup> one: Inner;
+        @compute @workgroup_size(8, 4) fn leftovers(
+            @builtin(global_invocation_id) id: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>,
+            @builtin(local_invocation_index) local: u32,
+        ) {
+            var found = u32(flag) | u32(one.b) | u32(any(one.v != vec3(0.0))) | u32(one.turn[1].z != 0.0);
+            for (var i = local; i < 3u * 37u; i += 32u) {
+                found |= u32(any(items[i / 37u].many[i % 37u] != vec2(0)));
+            }
+            for (var i = local; i < 3u; i += 32u) {
+                found |= atomicLoad(&items[i].n) | u32(items[i].inner.b) | u32(items[i].inner.v.z != 0.0);
+                found |= u32(any(items[i].inner.turn[0] != vec3(0.0)));
+            }
+            for (var i = local; i < 143u; i += 32u) { found |= grid[i / 11u][i % 11u]; }
+            for (var i = local; i < LEN; i += 32u) { found |= u32(atomicLoad(&sized[i])); }
+            out[group.x * 32u + local] = found;
+            workgroupBarrier();
+            for (var i = local; i < 3u * 37u; i += 32u) { items[i / 37u].many[i % 37u] = vec2(-1, 7); }
+            for (var i = local; i < 3u; i += 32u) {
+                atomicStore(&items[i].n, 0xffffffffu);
+                items[i].inner = Inner(vec3(1.5), true, mat2x3<f32>(vec3(2.5), vec3(3.5)));
+            }
+            for (var i = local; i < 143u; i += 32u) { grid[i / 11u][i % 11u] = 0xdeadbeefu; }
+            for (var i = local; i < LEN; i += 32u) { atomicStore(&sized[i], -1); }
+            if local == 5u { flag = true; one = Inner(vec3(1.5), true, mat2x3<f32>(vec3(2.5), vec3(3.5))); }
+        }";
+    let module = Module::parse(&Source::wgsl(wgsl)).unwrap();
+    // The kernel's own code: SPIR-V whose shared memory declares no first value.
+    let by_kernel = |len: f64| {
+        let constants = [("LEN".to_owned(), len)].into();
+        let translated = module.translate(None, &constants, &Options::default()).unwrap();
+        fixture.kernel(Source::spirv_words(&translated.spirv)).build().unwrap()
+    };
+    let kernels = [kernel(&fixture, wgsl), by_kernel(70.0), by_kernel(1.0), by_kernel(2000.0)];
+    for (i, zeroed) in kernels.iter().enumerate() {
+        let out = fixture.full([32 * 40], 7_u32).unwrap();
+        for _ in 0..3 {
+            zeroed.dispatch(fixture.default_stream(), Groups::exact([40, 1, 1]), (&out,)).unwrap();
+            assert_eq!(contents(&out), [0; 32 * 40], "kernel {i}");
+        }
     }
 }
 

@@ -89,9 +89,9 @@ fn write_with(request: &EmitRequest<'_>, buffer_bounds: BufferBounds) -> std::re
             binding_array: BoundsCheckPolicy::Unchecked,
         },
         zero_initialize_workgroup_memory: match (options.assume_written, options.driver_zeroes) {
-            (true, _) => ZeroInitializeWorkgroupMemoryMode::None,
             (false, true) => ZeroInitializeWorkgroupMemoryMode::Native,
-            (false, false) => ZeroInitializeWorkgroupMemoryMode::Polyfill,
+            // `passes/zero_shared.rs` has added code that does, unless all is written first.
+            (true, _) | (false, false) => ZeroInitializeWorkgroupMemoryMode::None,
         },
         // `passes/loops.rs` does, where it is needed.
         force_loop_bounding: false,

@@ -17,7 +17,7 @@ pub struct Options {
     /// shared memory starts as zeros, as WGSL says.
     pub assume_written: bool,
     /// Whether the device is opened with `shaderZeroInitializeWorkgroupMemory`, and the driver zeroes shared memory.
-    /// Otherwise the first invocation of a workgroup does, and the others wait for it.
+    /// Otherwise the invocations of a workgroup do, before the kernel's first statement.
     pub driver_zeroes: bool,
     /// What is done about loops that may never end.
     pub loops: Loops,

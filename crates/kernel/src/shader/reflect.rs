@@ -154,7 +154,8 @@ fn shared_layout(module: &naga::Module, ty: Handle<Type>) -> (u64, u64) {
     }
 }
 
-fn array_len(module: &naga::Module, size: ArraySize) -> Option<u32> {
+/// The elements of an array, unless the length of a buffer decides.
+pub(crate) fn array_len(module: &naga::Module, size: ArraySize) -> Option<u32> {
     match size.resolve(module.to_ctx()) {
         Ok(naga::proc::IndexableLength::Known(len)) => Some(len),
         Ok(naga::proc::IndexableLength::Dynamic) | Err(_) => None,

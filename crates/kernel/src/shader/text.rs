@@ -22,7 +22,7 @@ use crate::sanitize;
 use crate::shader::linked::Linked;
 use crate::shader::options::{Loops, Options, Translated};
 use crate::shader::passes::pointers::{self, PointerError};
-use crate::shader::passes::{bounds, fold, large_constants, loops};
+use crate::shader::passes::{bounds, fold, large_constants, loops, zero_shared};
 use crate::shader::source::Library;
 use crate::shader::validate::validator;
 use crate::shader::{emit, reflect};
@@ -145,6 +145,9 @@ impl Text {
         let (module, info) = folded.as_ref().map_or((module, info), |(module, info)| (module, info));
         let bounded = if options.loops == Loops::Bounded { loops::bound(module, entry)? } else { None };
         let (module, info) = bounded.as_ref().map_or((module, info), |(module, info)| (module, info));
+        let is_zeroed_here = !options.assume_written && !options.driver_zeroes;
+        let zeroed = if is_zeroed_here { zero_shared::zero(module, info, index)? } else { None };
+        let (module, info) = zeroed.as_ref().map_or((module, info), |(module, info)| (module, info));
         let written = emit::write(&emit::EmitRequest {
             module,
             info,

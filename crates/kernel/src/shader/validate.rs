@@ -1,10 +1,24 @@
-//! What naga's validator lets a shader use: [`validator`].
+//! What naga's validator lets a shader use: [`validator`], and [`revalidated`] for a shader that a pass has changed.
 
-use naga::valid::{Capabilities, ValidationFlags, Validator};
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+
+use crate::error::{Error, Result};
 
 /// A validator of all that a compute kernel may use.
 pub(crate) fn validator() -> Validator {
     Validator::new(ValidationFlags::all(), supported())
+}
+
+/// Validates a module that was changed for an entry point. The error says that it is not valid with this `change`.
+///
+/// Uniform control flow is not asked for again: it was when the shader itself was validated, and naga does not see that the
+/// conditions that passes add are uniform where there are barriers.
+pub(crate) fn revalidated(module: &naga::Module, entry: &str, change: &str) -> Result<ModuleInfo> {
+    let flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
+    Validator::new(flags, supported()).validate(module).map_err(|error| Error::Spirv {
+        kernel: entry.to_owned(),
+        reason: format!("{change}, it is not valid: {:?}", error.into_inner()),
+    })
 }
 
 /// What a shader may use: all of what naga's SPIR-V writer knows that has a place in a compute kernel. Whether the device

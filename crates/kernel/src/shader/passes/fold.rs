@@ -5,16 +5,17 @@
 //! runs that was not asked for. The shader is put behind an entry point of ours that turns the three numbers back into
 //! one. `docs/decisions/028` says why it is done so. Called by `shader/text.rs`; when a launch is folded is `pipeline/variants.rs`'s.
 
-use naga::valid::{ModuleInfo, ValidationFlags, Validator};
+use naga::valid::ModuleInfo;
 use naga::{
-    BinaryOperator, Binding, BuiltIn, Expression, Function, FunctionArgument, Handle, Literal, Module, Range, Scalar,
-    Span, Statement, Type, TypeInner, VectorSize,
+    BinaryOperator, Binding, BuiltIn, Expression, Function, FunctionArgument, Handle, Module, Scalar, Span, Statement,
+    Type, TypeInner, VectorSize,
 };
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use crate::error::{Error, Result};
-use crate::shader::validate::supported;
+use super::block::{BlockBuilder, number};
+use crate::error::Result;
+use crate::shader::validate::revalidated;
 
 /// That a kernel is to run over several axes what it sees along one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -65,24 +66,27 @@ pub(crate) fn counts_workgroups(module: &Module, index: usize) -> bool {
 /// Puts an entry point behind one that unfolds its numbers. The module has its constants applied and is valid.
 pub(crate) fn fold(module: &Module, index: usize, fold: Fold) -> Result<(Module, ModuleInfo)> {
     let mut module = module.clone();
+    let inner = TypeInner::Vector { size: VectorSize::Tri, scalar: Scalar::U32 };
+    let vec3 = module.types.insert(Type { name: None, inner }, Span::UNDEFINED);
     let mut inside = std::mem::take(&mut module.entry_points[index].function);
-    let mut outside = FoldedEntry::new(&mut module, index, &inside, fold);
+    let (name, arguments) = (inside.name.clone(), inside.arguments.clone());
+    let mut entry = Function { name, arguments, ..Function::default() };
+    let size = module.entry_points[index].workgroup_size[0];
+    let mut outside = FoldedEntry { code: BlockBuilder::new(&mut entry), fold, vec3, size, workgroup: None };
     let arguments = (0..inside.arguments.len()).map(|i| outside.argument(&module, &inside.arguments[i], i)).collect();
     inside.arguments.iter_mut().for_each(|argument| argument.binding = None);
     let function = module.functions.append(inside, Span::UNDEFINED);
-    module.entry_points[index].function = outside.finish(Statement::Call { function, arguments, result: None });
-    // The shader was found to bring whole workgroups to its barriers when its numbers were built in.
-    let flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
-    let info = Validator::new(flags, supported()).validate(&module).map_err(|error| Error::Spirv {
-        kernel: module.entry_points[index].name.clone(),
-        reason: format!("folded over several axes, it is not valid: {:?}", error.into_inner()),
-    })?;
+    outside.code.push(Statement::Call { function, arguments, result: None });
+    outside.code.push(Statement::Return { value: None });
+    entry.body = outside.code.finish();
+    module.entry_points[index].function = entry;
+    let info = revalidated(&module, &module.entry_points[index].name, "folded over several axes")?;
     Ok((module, info))
 }
 
 /// The entry point that the device sees.
-struct FoldedEntry {
-    function: Function,
+struct FoldedEntry<'a> {
+    code: BlockBuilder<'a>,
     fold: Fold,
     vec3: Handle<Type>,
     /// Invocations of a workgroup along x.
@@ -91,26 +95,18 @@ struct FoldedEntry {
     workgroup: Option<Handle<Expression>>,
 }
 
-impl FoldedEntry {
-    fn new(module: &mut Module, index: usize, inside: &Function, fold: Fold) -> Self {
-        let inner = TypeInner::Vector { size: VectorSize::Tri, scalar: Scalar::U32 };
-        let vec3 = module.types.insert(Type { name: None, inner }, Span::UNDEFINED);
-        let (name, arguments) = (inside.name.clone(), inside.arguments.clone());
-        let function = Function { name, arguments, ..Function::default() };
-        Self { function, fold, vec3, size: module.entry_points[index].workgroup_size[0], workgroup: None }
-    }
-
+impl FoldedEntry<'_> {
     /// What the shader gets as its `i`-th argument.
     fn argument(&mut self, module: &Module, argument: &FunctionArgument, i: usize) -> Handle<Expression> {
-        let own = self.constant(Expression::FunctionArgument(number(i)));
+        let own = self.code.append(Expression::FunctionArgument(number(i)));
         match (&argument.binding, &module.types[argument.ty].inner) {
             (None, TypeInner::Struct { members, .. }) => {
                 let mut part = |at: usize| {
-                    let value = self.value(Expression::AccessIndex { base: own, index: number(at) });
+                    let value = self.code.append(Expression::AccessIndex { base: own, index: number(at) });
                     self.unfolded(module, &members[at].binding, value)
                 };
                 let components = (0..members.len()).map(&mut part).collect();
-                self.value(Expression::Compose { ty: argument.ty, components })
+                self.code.append(Expression::Compose { ty: argument.ty, components })
             }
             (binding, _) => self.unfolded(module, binding, own),
         }
@@ -123,23 +119,23 @@ impl FoldedEntry {
         binding: &Option<Binding>,
         value: Handle<Expression>,
     ) -> Handle<Expression> {
-        let (zero, one) = (self.literal(0), self.literal(1));
+        let (zero, one) = (self.code.literal(0), self.code.literal(1));
         let components = match binding {
             Some(Binding::BuiltIn(BuiltIn::NumWorkGroups)) => {
                 let n = self.fold.n_workgroups.expect("a kernel that asks for the number is folded for one number");
-                vec![self.literal(n), one, one]
+                vec![self.code.literal(n), one, one]
             }
             Some(Binding::BuiltIn(BuiltIn::WorkGroupId)) => vec![self.workgroup(module), zero, zero],
             Some(Binding::BuiltIn(BuiltIn::GlobalInvocationId)) => {
-                let local = self.built_in(module, BuiltIn::LocalInvocationId);
-                let (workgroup, size) = (self.workgroup(module), self.literal(self.size));
-                let first = self.binary(BinaryOperator::Multiply, workgroup, size);
-                let [x, y, z] = [0, 1, 2].map(|index| self.value(Expression::AccessIndex { base: local, index }));
-                vec![self.binary(BinaryOperator::Add, first, x), y, z]
+                let local = self.code.built_in(&module.types, BuiltIn::LocalInvocationId, self.vec3);
+                let (workgroup, size) = (self.workgroup(module), self.code.literal(self.size));
+                let first = self.code.binary(BinaryOperator::Multiply, workgroup, size);
+                let [x, y, z] = [0, 1, 2].map(|index| self.code.append(Expression::AccessIndex { base: local, index }));
+                vec![self.code.binary(BinaryOperator::Add, first, x), y, z]
             }
             _ => return value,
         };
-        self.value(Expression::Compose { ty: self.vec3, components })
+        self.code.append(Expression::Compose { ty: self.vec3, components })
     }
 
     /// `(z * rows + y) * row + x`.
@@ -147,70 +143,16 @@ impl FoldedEntry {
         if let Some(workgroup) = self.workgroup {
             return workgroup;
         }
-        let id = self.built_in(module, BuiltIn::WorkGroupId);
-        let [x, y, z] = [0, 1, 2].map(|index| self.value(Expression::AccessIndex { base: id, index }));
-        let [row, n_rows, _] = self.fold.axes.map(|axis| self.literal(axis));
-        let rows = self.binary(BinaryOperator::Multiply, z, n_rows);
-        let rows = self.binary(BinaryOperator::Add, rows, y);
-        let before = self.binary(BinaryOperator::Multiply, rows, row);
-        let workgroup = self.binary(BinaryOperator::Add, before, x);
+        let id = self.code.built_in(&module.types, BuiltIn::WorkGroupId, self.vec3);
+        let [x, y, z] = [0, 1, 2].map(|index| self.code.append(Expression::AccessIndex { base: id, index }));
+        let [row, n_rows, _] = self.fold.axes.map(|axis| self.code.literal(axis));
+        let rows = self.code.binary(BinaryOperator::Multiply, z, n_rows);
+        let rows = self.code.binary(BinaryOperator::Add, rows, y);
+        let before = self.code.binary(BinaryOperator::Multiply, rows, row);
+        let workgroup = self.code.binary(BinaryOperator::Add, before, x);
         self.workgroup = Some(workgroup);
         workgroup
     }
-
-    /// A built-in value, asked for if the shader does not; none may be asked for twice.
-    fn built_in(&mut self, module: &Module, wanted: BuiltIn) -> Handle<Expression> {
-        let is_wanted = |binding: &Option<Binding>| *binding == Some(Binding::BuiltIn(wanted));
-        for i in 0..self.function.arguments.len() {
-            let argument = &self.function.arguments[i];
-            if is_wanted(&argument.binding) {
-                return self.constant(Expression::FunctionArgument(number(i)));
-            }
-            let TypeInner::Struct { members, .. } = &module.types[argument.ty].inner else { continue };
-            if let Some(member) = members.iter().position(|member| is_wanted(&member.binding)) {
-                let base = self.constant(Expression::FunctionArgument(number(i)));
-                return self.value(Expression::AccessIndex { base, index: number(member) });
-            }
-        }
-        let binding = Some(Binding::BuiltIn(wanted));
-        self.function.arguments.push(FunctionArgument { name: None, ty: self.vec3, binding });
-        self.constant(Expression::FunctionArgument(number(self.function.arguments.len() - 1)))
-    }
-
-    fn binary(
-        &mut self,
-        op: BinaryOperator,
-        left: Handle<Expression>,
-        right: Handle<Expression>,
-    ) -> Handle<Expression> {
-        self.value(Expression::Binary { op, left, right })
-    }
-
-    fn literal(&mut self, value: u32) -> Handle<Expression> {
-        self.constant(Expression::Literal(Literal::U32(value)))
-    }
-
-    /// An expression that needs no evaluation.
-    fn constant(&mut self, expression: Expression) -> Handle<Expression> {
-        self.function.expressions.append(expression, Span::UNDEFINED)
-    }
-
-    /// A new expression, evaluated here.
-    fn value(&mut self, expression: Expression) -> Handle<Expression> {
-        let handle = self.function.expressions.append(expression, Span::UNDEFINED);
-        self.function.body.push(Statement::Emit(Range::new_from_bounds(handle, handle)), Span::UNDEFINED);
-        handle
-    }
-
-    fn finish(mut self, call: Statement) -> Function {
-        self.function.body.push(call, Span::UNDEFINED);
-        self.function.body.push(Statement::Return { value: None }, Span::UNDEFINED);
-        self.function
-    }
-}
-
-fn number(index: usize) -> u32 {
-    u32::try_from(index).expect("arguments and members are counted in 32 bits")
 }
 
 #[cfg(test)]

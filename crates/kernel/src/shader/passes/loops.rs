@@ -5,25 +5,20 @@
 //! that ends by what is written gets none: `for (var i = 0u; i < n; i++)`, where nothing else writes `i`.
 //! `docs/decisions/035` says why. Called by `shader/text.rs`.
 
-use naga::valid::{ModuleInfo, ValidationFlags, Validator};
+use naga::valid::ModuleInfo;
 use naga::{
-    BinaryOperator, Block, Expression, Function, Handle, Literal, LocalVariable, Module, Range, Scalar, ScalarKind,
-    Span, Statement, Type, TypeInner, UnaryOperator, VectorSize,
+    BinaryOperator, Block, Expression, Function, Handle, Literal, LocalVariable, Module, Scalar, ScalarKind, Span,
+    Statement, Type, TypeInner, UnaryOperator, VectorSize,
 };
 
-use crate::error::{Error, Result};
-use crate::shader::validate::supported;
+use super::block::BlockBuilder;
+use crate::error::Result;
+use crate::shader::validate::revalidated;
 
 /// The module of an entry point with counters where they are needed, if they are needed anywhere.
 pub(crate) fn bound(module: &Module, entry: &str) -> Result<Option<(Module, ModuleInfo)>> {
     let Some(module) = counted(module) else { return Ok(None) };
-    // The shader itself was validated with uniform control flow at its barriers. The counter is not uniform for naga, but
-    // never runs out in practice.
-    let flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
-    let info = Validator::new(flags, supported()).validate(&module).map_err(|error| Error::Spirv {
-        kernel: entry.to_owned(),
-        reason: format!("with bounded loops, it is not valid: {:?}", error.into_inner()),
-    })?;
+    let info = revalidated(&module, entry, "with bounded loops")?;
     Ok(Some((module, info)))
 }
 
@@ -84,39 +79,28 @@ impl Counting<'_> {
     fn count(&mut self) -> Block {
         use BinaryOperator as Op;
         self.n_counters += 1;
-        let mut out = Block::new();
-        let [zero, one, most] = [0, 1, u32::MAX].map(|value| self.append(Expression::Literal(Literal::U32(value))));
-        let init = Some(self.append(Expression::Compose { ty: self.pair, components: vec![most, most] }));
+        let mut code = BlockBuilder::new(self.function);
+        let [zero, one, most] = [0, 1, u32::MAX].map(|value| code.literal(value));
+        let init = Some(
+            code.function
+                .expressions
+                .append(Expression::Compose { ty: self.pair, components: vec![most, most] }, Span::UNDEFINED),
+        );
         let variable = LocalVariable { name: Some("rounds_left".to_owned()), ty: self.pair, init };
-        let variable = self.function.local_variables.append(variable, Span::UNDEFINED);
-        let pointer = self.append(Expression::LocalVariable(variable));
-        let left = self.append(Expression::Load { pointer });
-        let [high, low] = [0, 1].map(|index| self.append(Expression::AccessIndex { base: left, index }));
-        let either = self.binary(Op::InclusiveOr, high, low);
-        let is_over = self.binary(Op::Equal, either, zero);
-        out.push(Statement::Emit(Range::new_from_bounds(left, is_over)), Span::UNDEFINED);
-        let leave = Block::from_vec(vec![Statement::Break]);
-        out.push(Statement::If { condition: is_over, accept: leave, reject: Block::new() }, Span::UNDEFINED);
-        let condition = self.binary(Op::Equal, low, zero);
-        let carried = self.append(Expression::Select { condition, accept: one, reject: zero });
-        let components = vec![self.binary(Op::Subtract, high, carried), self.binary(Op::Subtract, low, one)];
-        let value = self.append(Expression::Compose { ty: self.pair, components });
-        out.push(Statement::Emit(Range::new_from_bounds(condition, value)), Span::UNDEFINED);
-        out.push(Statement::Store { pointer, value }, Span::UNDEFINED);
-        out
-    }
-
-    fn append(&mut self, expression: Expression) -> Handle<Expression> {
-        self.function.expressions.append(expression, Span::UNDEFINED)
-    }
-
-    fn binary(
-        &mut self,
-        op: BinaryOperator,
-        left: Handle<Expression>,
-        right: Handle<Expression>,
-    ) -> Handle<Expression> {
-        self.append(Expression::Binary { op, left, right })
+        let variable = code.function.local_variables.append(variable, Span::UNDEFINED);
+        let pointer = code.append(Expression::LocalVariable(variable));
+        let left = code.append(Expression::Load { pointer });
+        let [high, low] = [0, 1].map(|index| code.append(Expression::AccessIndex { base: left, index }));
+        let either = code.binary(Op::InclusiveOr, high, low);
+        let condition = code.binary(Op::Equal, either, zero);
+        let accept = Block::from_vec(vec![Statement::Break]);
+        code.push(Statement::If { condition, accept, reject: Block::new() });
+        let condition = code.binary(Op::Equal, low, zero);
+        let carried = code.append(Expression::Select { condition, accept: one, reject: zero });
+        let components = vec![code.binary(Op::Subtract, high, carried), code.binary(Op::Subtract, low, one)];
+        let value = code.append(Expression::Compose { ty: self.pair, components });
+        code.push(Statement::Store { pointer, value });
+        code.finish()
     }
 }
 
