@@ -162,7 +162,7 @@ fn fork_with_everything_held(busy: &Busy, nth: usize) {
     let (event, timed) = (busy.ctx.event(), busy.ctx.timed_event());
     event.record(&own).unwrap();
     own.add_callback(|_| ()).unwrap();
-    let (done, pending) = (own.async_done().unwrap(), busy.array.copy_to_host_async(&own).unwrap());
+    let (done, pending) = (own.async_done().unwrap(), busy.array.on(&own).copy_to_host_async().unwrap());
     let (read, mut write) = (blocks[0].read_on_host(0..260).unwrap(), blocks[1].write_on_host(4..68).unwrap());
     write[0] = 5;
     let scope = busy.statistics.scope();
@@ -206,7 +206,7 @@ fn wrong_answer(busy: &Busy) -> i32 {
         refusal(streams.legacy()),
         refusal(streams.per_thread()),
         refusal(table.update(stream, &[1_u32; 8])),
-        refusal(array.copy_to_host_async(stream)),
+        refusal(array.on(stream).copy_to_host_async()),
         refusal(array.copy_to_host()),
         refusal(array.fill(1)),
         refusal(array.astype::<f32>()),

@@ -19,6 +19,7 @@ mod pending;
 mod printing;
 mod ranks;
 mod refusals;
+mod view_methods;
 mod views;
 
 use ::ndarray::{ArrayD, IxDyn};

@@ -80,7 +80,7 @@ fn with_bytes(at: usize, bytes: &[u8]) -> Array1<u32> {
 
 const WRITES: [Write; 7] = [
     ("upload", |array, stream| {
-        array.copy_from_host_on(stream, &new()).unwrap();
+        array.on(stream).copy_from_host(&new()).unwrap();
         new()
     }),
     ("upload of three bytes", |array, stream| {
@@ -88,11 +88,11 @@ const WRITES: [Write; 7] = [
         with_bytes(5, &[7, 8, 9])
     }),
     ("fill", |array, stream| {
-        array.fill_on(stream, 9).unwrap();
+        array.on(stream).fill(9).unwrap();
         Array1::from_elem(N, 9)
     }),
     ("fill of a view", |array, stream| {
-        array.slice(&[Index::stepped(1.., 2)]).unwrap().fill_on(stream, 9).unwrap();
+        array.slice(&[Index::stepped(1.., 2)]).unwrap().on(stream).fill(9).unwrap();
         old().into_iter().enumerate().map(|(at, value)| if at % 2 == 1 { 9 } else { value }).collect()
     }),
     ("fill of odd bytes", |array, stream| {
@@ -104,7 +104,7 @@ const WRITES: [Write; 7] = [
         with_bytes(2, &[1, 2, 3, 1, 2, 3, 1, 2, 3])
     }),
     ("assign", |array, stream| {
-        array.assign_on(stream, &array.slice(&[Index::stepped(.., -1)]).unwrap()).unwrap();
+        array.on(stream).assign(&array.slice(&[Index::stepped(.., -1)]).unwrap()).unwrap();
         old().to_vec().into_iter().rev().collect()
     }),
 ];
@@ -145,7 +145,7 @@ fn an_array_made_on_a_stream_is_written_after_what_the_stream_waits_for() {
         Event::of(ctx.device(), semaphore.point(3)).unwrap().wait(&stream).unwrap();
         let long: Array1<u32> = (0..30_001).collect(); // More than goes through a small slot.
         let made = [ctx.to_device_on(&stream, &new()).unwrap(), ctx.to_device_on(&stream, &long).unwrap()];
-        let converted = made[0].astype_on::<f64>(&stream).unwrap();
+        let converted = made[0].on(&stream).astype::<f64>().unwrap();
         assert!(made.iter().all(is_written_later) && is_written_later(&converted), "{name}");
         // The default stream of this context waits too; single elements go there.
         ctx.default_stream().wait_for(&semaphore.point(3)).unwrap();
@@ -164,10 +164,10 @@ fn an_array_made_on_a_stream_is_written_after_what_the_stream_waits_for() {
 type Read = (&'static str, fn(&DeviceNDArray<u32>, &Stream) -> Vec<u32>);
 
 const READS: [Read; 3] = [
-    ("download", |array, stream| array.copy_to_host_on(stream).unwrap().into_iter().collect()),
+    ("download", |array, stream| array.on(stream).copy_to_host().unwrap().into_iter().collect()),
     ("download into an array", |array, stream| {
         let mut host = Array1::zeros(N);
-        array.copy_to_host_into_on(stream, &mut host).unwrap();
+        array.on(stream).copy_to_host_into(&mut host).unwrap();
         host.to_vec()
     }),
     ("download of bytes", |array, stream| {
@@ -227,15 +227,15 @@ fn two_streams_follow_each_other_through_an_event() {
             [&a, &b].iter().for_each(|array| array.copy_from_host(&old()).unwrap());
             let (semaphore, event) = (RaisedByHand::new(ctx.device()), ctx.event());
             from.wait_for(&semaphore.point(1)).unwrap();
-            a.copy_from_host_on(from, &new()).unwrap();
+            a.on(from).copy_from_host(&new()).unwrap();
             event.record(from).unwrap();
             event.wait(to).unwrap();
-            b.copy_from_host_on(to, &new()).unwrap();
+            b.on(to).copy_from_host(&new()).unwrap();
             assert!(is_written_later(&a) && is_written_later(&b), "{name}");
             assert!(!to.query().unwrap());
             semaphore.raise(1);
-            assert_eq!(a.copy_to_host_on(to).unwrap(), new().into_dyn(), "{name}");
-            assert_eq!(b.copy_to_host_on(from).unwrap(), new().into_dyn(), "{name}");
+            assert_eq!(a.on(to).copy_to_host().unwrap(), new().into_dyn(), "{name}");
+            assert_eq!(b.on(from).copy_to_host().unwrap(), new().into_dyn(), "{name}");
             [from, to].iter().for_each(|stream| stream.synchronize().unwrap());
         }
     }
@@ -259,19 +259,19 @@ fn the_legacy_stream_and_blocking_streams_wait_for_each_other() {
             array.copy_from_host(&old()).unwrap();
             first.wait_for(&semaphore.point(1)).unwrap();
             if has_work {
-                busy.fill_on(first, 1).unwrap();
+                busy.on(first).fill(1).unwrap();
             }
-            array.copy_from_host_on(later, &new()).unwrap();
+            array.on(later).copy_from_host(&new()).unwrap();
             assert!(is_written_later(&array), "{name}, with work: {has_work}");
             semaphore.raise(1);
-            assert_eq!(array.copy_to_host_on(later).unwrap(), new().into_dyn(), "{name}, with work: {has_work}");
+            assert_eq!(array.on(later).copy_to_host().unwrap(), new().into_dyn(), "{name}, with work: {has_work}");
             [first, later].iter().for_each(|stream| stream.synchronize().unwrap());
         }
     }
     for (name, first, later) in [("a legacy download", &own, &legacy), ("a blocking download", &legacy, &blocking)] {
         let semaphore = RaisedByHand::new(ctx.device());
         first.wait_for(&semaphore.point(1)).unwrap();
-        let read = || array.copy_to_host_on(later).unwrap().into_iter().collect();
+        let read = || array.on(later).copy_to_host().unwrap().into_iter().collect();
         let write = || array.copy_from_host(&values(7)).unwrap();
         let seen = watched("a late read", || read_late(later, &semaphore, read, write));
         assert_eq!(seen, values(7).to_vec(), "{name}");
@@ -288,15 +288,15 @@ fn copies_are_in_place_while_the_stream_waits_for_nothing() {
         let [stream, blocked] = [ctx.stream().unwrap(), ctx.stream().unwrap()];
         let semaphore = RaisedByHand::new(ctx.device());
         let goes_in_place = |first: u32, when: &str| {
-            array.copy_from_host_on(&stream, &values(first)).unwrap();
-            assert_eq!(array.copy_to_host_on(&stream).unwrap(), values(first).into_dyn(), "{name}: {when}");
+            array.on(&stream).copy_from_host(&values(first)).unwrap();
+            assert_eq!(array.on(&stream).copy_to_host().unwrap(), values(first).into_dyn(), "{name}: {when}");
             assert_eq!(ctx.allocator().staging_bytes(), 0, "{name}: {when}");
         };
         goes_in_place(1, "at first");
         // The stream's own work, which conflicts with the blocked stream's, is not what a copy of another array is for.
         blocked.wait_for(&semaphore.point(1)).unwrap();
-        other.fill_on(&blocked, 1).unwrap();
-        other.fill_on(&stream, 2).unwrap();
+        other.on(&blocked).fill(1).unwrap();
+        other.on(&stream).fill(2).unwrap();
         assert!(!stream.query().unwrap());
         goes_in_place(2, "beside work on another array");
         semaphore.raise(1);
@@ -315,7 +315,7 @@ fn a_pending_copy_does_not_wait_for_what_its_stream_waits_for_later() {
     let fixture = Fixture::open();
     let (stream, semaphore) = (fixture.stream().unwrap(), RaisedByHand::new(fixture.device()));
     let array = fixture.to_device(&old()).unwrap();
-    let [waited, awaited] = [(); 2].map(|()| array.copy_to_host_async(&stream).unwrap());
+    let [waited, awaited] = [(); 2].map(|()| array.on(&stream).copy_to_host_async().unwrap());
     stream.synchronize().unwrap();
     stream.wait_for(&semaphore.point(1)).unwrap();
     watched("a copy that has arrived", || {

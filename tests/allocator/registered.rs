@@ -126,9 +126,9 @@ fn copies_are_ordered_with_kernels() {
         let stream = ctx.stream().unwrap();
         ctx.register(&mut data, |mut registered| {
             for add in 0..20_u32 {
-                registered.copy_to_on(&stream, 0, &array).unwrap();
+                registered.on(&stream).copy_to(0, &array).unwrap();
                 step.dispatch(&stream, Groups::covering([10_000]), (&array, add)).unwrap();
-                registered.copy_from_on(&stream, 0, &array).unwrap();
+                registered.on(&stream).copy_from(0, &array).unwrap();
             }
         })
         .unwrap();

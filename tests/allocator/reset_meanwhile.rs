@@ -113,7 +113,7 @@ fn reset_meanwhile<R: Send>(
     let (stream, semaphore) = (ctx.stream().unwrap(), RaisedByHand::new(ctx.device()));
     ctx.synchronize().unwrap();
     stream.wait_for(&semaphore.point(1)).unwrap();
-    array.fill_on(&stream, 6).unwrap();
+    array.on(&stream).fill(6).unwrap();
     stream.flush().unwrap();
     let before = ctx.device().host_waits();
     watched("a call across a reset", || {
@@ -265,7 +265,7 @@ fn copies_on_their_way_arrive_across_a_reset() {
         ctx.synchronize().unwrap();
         stream.wait_for(&semaphore.point(1)).unwrap();
         // In staging memory, which the reset gives back while the device is still to read it.
-        array.copy_from_host_on(&stream, &values(2)).unwrap();
+        array.on(&stream).copy_from_host(&values(2)).unwrap();
         let (graph, _) = Graph::record(&stream, |graph| array.block().record_fill(graph, 7)).unwrap();
         stream.flush().unwrap();
         let later = watched("a reset behind a semaphore", || {

@@ -26,26 +26,26 @@ type Round<'a> = Box<dyn Fn(u32) -> Result<(), Error> + Send + 'a>;
 fn uploads_and_downloads(ctx: &Context, stream: &Stream, first: u32, n: usize) -> Result<(), Error> {
     let host: Array1<u32> = (first..).take(n).collect();
     let array = ctx.to_device_on(stream, &host)?;
-    assert_eq!(array.copy_to_host_on(stream)?, host.clone().into_dyn());
-    array.slice(&[Index::stepped(.., -1)])?.copy_from_host_on(stream, &host)?;
+    assert_eq!(array.on(stream).copy_to_host()?, host.clone().into_dyn());
+    array.slice(&[Index::stepped(.., -1)])?.on(stream).copy_from_host(&host)?;
     let turned: Array1<u32> = host.to_vec().into_iter().rev().collect();
-    assert_eq!(array.copy_to_host_on(stream)?, turned.into_dyn());
+    assert_eq!(array.on(stream).copy_to_host()?, turned.into_dyn());
     Ok(())
 }
 
 fn fills_and_copies(ctx: &Context, stream: &Stream, first: u32) -> Result<(), Error> {
     let array = ctx.full([N], first)?;
     let even = array.slice(&[Index::stepped(.., 2)])?;
-    even.fill_on(stream, first + 1)?;
+    even.on(stream).fill(first + 1)?;
     array.block().fill_range(stream, 4..7, &[1])?;
-    let copy = array.slice(&[Index::stepped(.., -1)])?.astype_on::<f64>(stream)?;
+    let copy = array.slice(&[Index::stepped(.., -1)])?.on(stream).astype::<f64>()?;
     let mut expected: Vec<u32> = (0..N).map(|at| first + u32::from(at % 2 == 0)).collect();
     bytemuck::cast_slice_mut::<u32, u8>(&mut expected)[4..7].fill(1);
-    let seen = copy.copy_to_host_on(stream)?;
+    let seen = copy.on(stream).copy_to_host()?;
     assert!(seen.iter().copied().eq(expected.iter().rev().copied().map(f64::from)));
     assert_eq!(array.get([1])?, expected[1]);
     array.set([0], 77)?;
-    assert_eq!(array.copy_to_host_async(stream)?.wait()?[[0]], 77);
+    assert_eq!(array.on(stream).copy_to_host_async()?.wait()?[[0]], 77);
     Ok(())
 }
 
@@ -70,12 +70,12 @@ fn registers(ctx: &Context, stream: &Stream, first: u32, n: usize) -> Result<(),
     let array = ctx.device_array::<u32>([n])?;
     let mut sums = vec![0_u32; n];
     ctx.register(&mut lent, |mut registered| {
-        registered.copy_to_on(stream, 0, &array)?;
+        registered.on(stream).copy_to(0, &array)?;
         ctx.register(&mut sums, |mut sums| {
-            sums.copy_from_on(stream, 0, &array)?;
+            sums.on(stream).copy_from(0, &array)?;
             assert_eq!(sums.read()?, host);
             sums.write()?.fill(5);
-            sums.copy_from_on(stream, 0, &array)
+            sums.on(stream).copy_from(0, &array)
         })?
     })??;
     assert!(lent == host && sums == host);
@@ -86,8 +86,8 @@ fn guards(ctx: &Context, stream: &Stream, first: u32) -> Result<(), Error> {
     let array = ctx.pinned_array::<u32>([N])?;
     array.write_on_host()?.view_mut().assign(&values(first).into_dyn());
     let copy = ctx.device_array::<u32>([N])?;
-    copy.copy_from_device_on(stream, &array)?;
-    array.copy_from_device_on(stream, &copy)?;
+    copy.on(stream).copy_from_device(&array)?;
+    array.on(stream).copy_from_device(&copy)?;
     let guard = array.read_on_host()?;
     assert!(guard.view().iter().eq(values(first).iter()));
     assert!(copy.copy_to_host()?.iter().eq(guard.view().iter()));

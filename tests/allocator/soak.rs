@@ -88,11 +88,11 @@ impl Held {
     }
 
     fn check(&self, stream: &Stream) {
-        let found = self.array.copy_to_host_on(stream).unwrap();
+        let found = self.array.on(stream).copy_to_host().unwrap();
         assert!(found.iter().eq(&self.expected), "an array of {} elements holds what is not its own", found.len());
         if let Some((view, range)) = self.views.last() {
             let back: Vec<_> = self.expected[range.clone()].iter().rev().step_by(3).collect();
-            let found = view.slice(&[Index::stepped(.., -3)]).unwrap().copy_to_host_on(stream).unwrap();
+            let found = view.slice(&[Index::stepped(.., -3)]).unwrap().on(stream).copy_to_host().unwrap();
             assert!(found.iter().eq(back), "a view of {range:?} holds what is not its own");
         }
     }

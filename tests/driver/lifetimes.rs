@@ -131,7 +131,7 @@ fn a_stream_outlives_its_context_and_is_still_usable() {
     drop(context);
     kernel.dispatch(&stream, Groups::covering([4]), (&array, 6_u32)).unwrap();
     drop(kernel);
-    assert_eq!(array.copy_to_host_on(&stream).unwrap().as_slice(), Some([6; 4].as_slice()));
+    assert_eq!(array.on(&stream).copy_to_host().unwrap().as_slice(), Some([6; 4].as_slice()));
 }
 
 #[test]

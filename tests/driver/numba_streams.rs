@@ -216,9 +216,9 @@ fn test_pinned_round_trips() {
     let (stream, step) = (fixture.stream().unwrap(), step(&fixture));
     let host: Vec<u32> = (0..3 << 20).collect(); // 12 MiB: beside the stream's other work, where there is a queue for it.
     let array = fixture.zeros::<u32>([host.len()]).unwrap();
-    array.copy_from_host_on(&stream, &ndarray::ArrayView1::from(&host)).unwrap();
+    array.on(&stream).copy_from_host(&ndarray::ArrayView1::from(&host)).unwrap();
     step.dispatch(&stream, Groups::covering([3 << 20]), (&array, 9_u32)).unwrap();
-    let back = array.copy_to_host_on(&stream).unwrap();
+    let back = array.on(&stream).copy_to_host().unwrap();
     assert!(back.iter().zip(&host).all(|(&back, &host)| back == stepped(host, 9)));
 }
 
@@ -231,7 +231,7 @@ fn test_manual_stream_with_500_launches_and_copies() {
     for _ in 0..500 {
         add.dispatch(&stream, Groups::covering([640]), (&array, 1_u32)).unwrap();
     }
-    let back = array.copy_to_host_on(&stream).unwrap();
+    let back = array.on(&stream).copy_to_host().unwrap();
     assert!(back.iter().zip(&host).all(|(&back, &host)| back == host + 500));
 }
 
@@ -278,7 +278,7 @@ fn test_ptds() {
                 for round in 0..50_u32 {
                     step.dispatch(&stream, Groups::covering([100]), (&array, round)).unwrap();
                 }
-                let back = array.copy_to_host_on(&stream).unwrap();
+                let back = array.on(&stream).copy_to_host().unwrap();
                 assert_eq!(back.as_slice(), Some([(0..50).fold(nth, stepped); 100].as_slice()), "thread {nth}");
             });
         }
@@ -297,7 +297,7 @@ fn test_select_device() {
             let stream = context.stream().unwrap();
             let array = context.slice_to_device(&[nth; 256]).unwrap();
             stream.synchronize().unwrap();
-            assert_eq!(array.copy_to_host_on(&stream).unwrap().as_slice(), Some([nth; 256].as_slice()));
+            assert_eq!(array.on(&stream).copy_to_host().unwrap().as_slice(), Some([nth; 256].as_slice()));
         });
         used.join().unwrap();
     }

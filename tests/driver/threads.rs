@@ -44,7 +44,7 @@ fn work_from_threads(fixture: &Fixture, stream: impl Fn(u32) -> Stream + Sync) {
                     step.dispatch(&stream, Groups::covering([65]), (&own, round)).unwrap();
                     add.dispatch(&stream, Groups::covering([130]), (shared, nth + round)).unwrap();
                 }
-                let back = own.copy_to_host_on(&stream).unwrap();
+                let back = own.on(&stream).copy_to_host().unwrap();
                 assert_eq!(back.as_slice(), Some([(0..N_ROUNDS).fold(nth, stepped); 65].as_slice()), "thread {nth}");
             });
         }

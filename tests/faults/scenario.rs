@@ -120,7 +120,7 @@ impl Run {
             self.attempt("wait for an event", || end.synchronize())?;
             self.attempt("ask for a time", || start.elapsed(end))?;
         }
-        let back = self.attempt("read x", || x.copy_to_host_on(&stream))?;
+        let back = self.attempt("read x", || x.on(&stream).copy_to_host())?;
         let replayed = |x| stepped(stepped(x, 7), 7);
         let expected: Vec<u32> = (0..N).map(|i| replayed(if i < 16 { in_y } else { in_x })).collect();
         assert_eq!(back.as_slice(), Some(expected.as_slice()), "x, after {:?}", self.errors);
@@ -150,7 +150,7 @@ impl Run {
             in_x = stepped(in_x, round);
             in_y = mixed(in_x, in_y, round);
         }
-        let back = self.attempt("read the sum", || y.copy_to_host_on(&blocking))?;
+        let back = self.attempt("read the sum", || y.on(&blocking).copy_to_host())?;
         assert_eq!(back.as_slice(), Some([in_y; N].as_slice()), "the sum, after {:?}", self.errors);
         Some(())
     }

@@ -112,8 +112,8 @@ fn streams_of_another_device_are_refused() {
     let name = &fixture.info().name;
     let message = format!("the array belongs to {name} and the stream to {name}: they were opened separately");
     let stream = foreign.default_stream();
-    assert_eq!(array.copy_to_host_on(stream).unwrap_err().to_string(), message);
-    assert_eq!(array.copy_from_host_on(stream, &counted(&[4])).unwrap_err().to_string(), message);
+    assert_eq!(array.on(stream).copy_to_host().unwrap_err().to_string(), message);
+    assert_eq!(array.on(stream).copy_from_host(&counted(&[4])).unwrap_err().to_string(), message);
     assert_eq!(fixture.to_device_on(stream, &counted(&[4])).unwrap_err().to_string(), message);
     assert_eq!(array.copy_to_host().unwrap(), ArrayD::from_elem(IxDyn(&[4]), 1));
 }

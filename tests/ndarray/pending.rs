@@ -18,7 +18,7 @@ fn a_pending_copy_brings_what_the_array_held_when_it_was_asked_for() {
     let stream = fixture.stream().unwrap();
     let array = fixture.slice_to_device(&[1_u32; 9]).unwrap();
     keep_busy(&stream, &spin(&fixture), &array);
-    let pending = array.copy_to_host_async(&stream).unwrap();
+    let pending = array.on(&stream).copy_to_host_async().unwrap();
     array.fill(3).unwrap();
     let expected = [kept_busy(1), 1, 1, 1, 1, 1, 1, 1, 1];
     assert_eq!(pending.wait().unwrap().as_slice(), Some(expected.as_slice()));
@@ -30,25 +30,25 @@ fn a_pending_copy_can_be_polled_awaited_and_dropped() {
     let fixture = Fixture::open();
     let (stream, host) = (fixture.default_stream(), counted(&[4, 6, 5]));
     let device = fixture.to_device(&host).unwrap();
-    let polled = device.copy_to_host_async(stream).unwrap();
+    let polled = device.on(stream).copy_to_host_async().unwrap();
     poll("the copy", || polled.is_complete().unwrap());
     assert_eq!(polled.wait().unwrap(), host);
     let turned = device.transpose(None).unwrap();
-    assert_eq!(block_on(turned.copy_to_host_async(stream).unwrap()).unwrap(), host.t());
+    assert_eq!(block_on(turned.on(stream).copy_to_host_async().unwrap()).unwrap(), host.t());
     let view = device.slice(&[Index::stepped(.., -1), Index::At(2)]).unwrap();
-    let pending = view.copy_to_host_async(stream).unwrap();
+    let pending = view.on(stream).copy_to_host_async().unwrap();
     drop((view, turned, device));
     assert_eq!(block_on(pending).unwrap(), host.slice(::ndarray::s![..;-1, 2, ..]).into_dyn());
     let empty = fixture.zeros::<f64>([0, 2]).unwrap();
-    assert_eq!(empty.copy_to_host_async(stream).unwrap().wait().unwrap().shape(), [0, 2]);
-    drop(fixture.zeros::<u8>([1 << 20]).unwrap().copy_to_host_async(stream).unwrap());
+    assert_eq!(empty.on(stream).copy_to_host_async().unwrap().wait().unwrap().shape(), [0, 2]);
+    drop(fixture.zeros::<u8>([1 << 20]).unwrap().on(stream).copy_to_host_async().unwrap());
 }
 
 #[test]
 fn a_pending_copy_across_a_reset_is_refused() {
     let fixture = Fixture::open();
     let array = fixture.to_device(&counted(&[4, 6])).unwrap();
-    let [waited, awaited] = [(); 2].map(|()| array.copy_to_host_async(fixture.default_stream()).unwrap());
+    let [waited, awaited] = [(); 2].map(|()| array.on(fixture.default_stream()).copy_to_host_async().unwrap());
     fixture.reset().unwrap();
     // The pinned memory that it owns is gone with the rest.
     for result in [waited.wait(), block_on(awaited)] {
@@ -63,8 +63,8 @@ fn copies_follow_the_work_of_other_streams() {
     let [a, b] = [1_u32, 2].map(|value| fixture.slice_to_device(&[value; 64]).unwrap());
     keep_busy(&streams[0], &spin(&fixture), &a);
     let every_other = |array: &vkarray::DeviceNDArray<u32>| array.slice(&[Index::stepped(.., 2)]).unwrap();
-    every_other(&b).copy_from_device_on(&streams[1], &every_other(&a)).unwrap();
-    a.fill_on(&streams[0], 0).unwrap();
+    every_other(&b).on(&streams[1]).copy_from_device(&every_other(&a)).unwrap();
+    a.on(&streams[0]).fill(0).unwrap();
     let mut expected: Vec<u32> = [[1, 2]; 32].concat();
     expected[0] = kept_busy(1);
     assert_eq!(contents(&b), expected);
@@ -126,10 +126,10 @@ fn arrays_and_streams_of_other_devices_are_refused() {
     let (own, other) = (fixture.full([4], 1_i32).unwrap(), foreign.full([4], 2_i32).unwrap());
     assert!(matches!(own.copy_from_device(&other), Err(Error::ForeignDevice { .. })));
     let stream = foreign.default_stream();
-    assert!(matches!(own.copy_from_device_on(stream, &own), Err(Error::ForeignDevice { .. })));
-    assert!(matches!(own.fill_on(stream, 5), Err(Error::ForeignDevice { .. })));
-    assert!(matches!(own.astype_on::<f32>(stream), Err(Error::ForeignDevice { .. })));
-    assert!(matches!(own.copy_to_host_async(stream), Err(Error::ForeignDevice { .. })));
+    assert!(matches!(own.on(stream).copy_from_device(&own), Err(Error::ForeignDevice { .. })));
+    assert!(matches!(own.on(stream).fill(5), Err(Error::ForeignDevice { .. })));
+    assert!(matches!(own.on(stream).astype::<f32>(), Err(Error::ForeignDevice { .. })));
+    assert!(matches!(own.on(stream).copy_to_host_async(), Err(Error::ForeignDevice { .. })));
     assert_eq!(contents(&own), [1; 4]);
 }
 

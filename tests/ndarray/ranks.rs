@@ -98,7 +98,7 @@ fn arrays_of_no_elements_are_taken_by_every_operation() {
         assert_eq!(empty.astype::<u8>().unwrap().copy_to_host().unwrap().shape(), shape);
         assert_eq!(empty.view::<u16>().map(|view| view.size()).unwrap_or(0), 0);
         assert_eq!(empty.to_vec().unwrap(), [0_i32; 0]);
-        assert_eq!(empty.copy_to_host_async(fixture.default_stream()).unwrap().wait().unwrap(), counted(shape));
+        assert_eq!(empty.on(fixture.default_stream()).copy_to_host_async().unwrap().wait().unwrap(), counted(shape));
     }
     // An empty slice of what is not empty, also one whose start lies past the end.
     let array = fixture.to_device(&counted(&[3, 4])).unwrap();

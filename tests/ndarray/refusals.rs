@@ -146,14 +146,14 @@ fn arrays_and_streams_of_another_device_change_nothing() {
     let refused: Refusals<'_> = vec![
         ("copy_from_device", ours.copy_from_device(&theirs)),
         ("assign", ours.assign(&theirs.index(&[0]).unwrap())),
-        ("copy_from_device_on", ours.copy_from_device_on(stream, &ours)),
-        ("assign_on", ours.assign_on(stream, &ours)),
-        ("fill_on", ours.fill_on(stream, 9)),
-        ("astype_on", nothing(ours.astype_on::<f32>(stream))),
-        ("to_contiguous_on", nothing(gaps.to_contiguous_on(stream, Order::C))),
-        ("reshape_copy_on", nothing(gaps.reshape_copy_on(stream, [2, 1], Order::C))),
-        ("copy_to_host_async", nothing(ours.copy_to_host_async(stream))),
-        ("copy_to_host_into_on", ours.copy_to_host_into_on(stream, &mut arr1(&[0; 4]))),
+        ("copy_from_device", ours.on(stream).copy_from_device(&ours)),
+        ("assign", ours.on(stream).assign(&ours)),
+        ("fill", ours.on(stream).fill(9)),
+        ("astype", nothing(ours.on(stream).astype::<f32>())),
+        ("to_contiguous", nothing(gaps.on(stream).to_contiguous(Order::C))),
+        ("reshape_copy", nothing(gaps.on(stream).reshape_copy([2, 1], Order::C))),
+        ("copy_to_host_async", nothing(ours.on(stream).copy_to_host_async())),
+        ("copy_to_host_into", ours.on(stream).copy_to_host_into(&mut arr1(&[0; 4]))),
     ];
     let name = &fixture.info().name;
     for (operation, result) in refused {
@@ -170,7 +170,10 @@ fn uses(ctx: &Context, array: &DeviceNDArray<i32>, fresh: &DeviceNDArray<i32>) -
     vec![
         ("copy_to_host", nothing(array.copy_to_host())),
         ("copy_to_host_into", array.copy_to_host_into(&mut counted(&[2, 4]))),
-        ("copy_to_host_async", nothing(array.copy_to_host_async(ctx.default_stream()).and_then(|copy| copy.wait()))),
+        (
+            "copy_to_host_async",
+            nothing(array.on(ctx.default_stream()).copy_to_host_async().and_then(|copy| copy.wait())),
+        ),
         ("to_vec", nothing(array.to_vec())),
         ("get", nothing(array.get([0, 0]))),
         ("set", array.set([0, 0], 9)),

@@ -31,6 +31,14 @@ pub enum Error {
         /// The device array's shape.
         device: Vec<usize>,
     },
+    /// A device array whose number of axes is not that of the host array asked for.
+    #[error("an array of shape {} has {} axes, not {expected}", tuple(shape), shape.len())]
+    RankMismatch {
+        /// Axes of the host array.
+        expected: usize,
+        /// The device array's shape.
+        shape: Vec<usize>,
+    },
     /// More or fewer values than the shape has elements.
     #[error("{given} values of {dtype} do not fill shape {}, which has {expected}", tuple(shape))]
     LengthMismatch {
@@ -139,8 +147,9 @@ impl Error {
     /// cannot be used, is another error.
     ///
     /// ```
-    /// # use vkarray_ndarray as vkarray;
-    /// let ctx = match vkarray::Context::open_default() {
+    /// use vkarray::Context;
+    ///
+    /// let ctx = match Context::open_default() {
     ///     Err(error) if error.is_no_device() => return Ok(()), // Nothing to test on.
     ///     other => other?,
     /// };

@@ -24,7 +24,9 @@ mod error;
 mod io;
 mod layout;
 
-pub use array::{DeviceNDArray, HostRead, HostWrite, Number, PendingCopy, RangeProblem, Registered};
+pub use array::{
+    DeviceNDArray, HostElements, HostRead, HostWrite, Number, OnStream, PendingCopy, RangeProblem, Registered,
+};
 pub use context::{Context, ContextBuilder};
 pub use error::{Error, Result};
 #[cfg(feature = "serde")]
@@ -32,4 +34,6 @@ pub use io::ArraySeed;
 pub use io::{AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};
 #[cfg(feature = "npy")]
 pub use io::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
-pub use layout::{Index, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span, broadcast_shapes};
+pub use layout::{
+    Index, IntoReshape, IntoShape, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span, broadcast_shapes,
+};

@@ -34,7 +34,7 @@ fn main() -> vkarray::Result<()> {
     assert_eq!((a.get([7])?, b.get([7])?), (81.0, 25.0));
 
     // A copy to the host can go on while the program does something else.
-    let pending = a.copy_to_host_async(&first)?;
+    let pending = a.on(&first).copy_to_host_async()?;
     assert_eq!(pending.wait()?[[0]], 81.0);
     Ok(())
 }

@@ -64,10 +64,10 @@ fn registered(bench: &Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
     let device = bench.ctx.zeros::<u8>([len])?;
     let mut host = vec![7_u8; len];
     bench.ctx.register(&mut host, |mut registered| {
-        let up = || Ok(registered.copy_to_on(stream, 0, &device)?);
+        let up = || Ok(registered.on(stream).copy_to(0, &device)?);
         each(bench, &format!("copy_up_registered_{size}"), stream, bytes, up)?;
         let down = || {
-            registered.copy_from_on(stream, 0, &device)?;
+            registered.on(stream).copy_from(0, &device)?;
             registered.read()?; // What is not in whole pages is staged.
             Ok(())
         };
@@ -95,7 +95,7 @@ fn on_device(bench: &Bench<'_>, stream: &Stream) -> Result<()> {
     let source = bench.ctx.full([n_words], 7_u32)?;
     let target = bench.ctx.zeros::<u32>([n_words])?;
     let (kernel, groups, size) = (kernels::copy(bench.ctx)?, kernels::covering(bytes / 16), size_text(bytes));
-    let by_array = || Ok(target.copy_from_device_on(stream, &source)?);
+    let by_array = || Ok(target.on(stream).copy_from_device(&source)?);
     let by_kernel = || Ok(kernel.dispatch(stream, groups, (&source, &target))?);
     let by_command = || Ok(target.block().copy_from_block(stream, 0, source.block(), 0..bytes)?);
     in_a_row(bench, &format!("copy_device_array_{size}"), stream, bytes, by_array)?;

@@ -61,15 +61,15 @@ fn copied<T: Element>(
     target: &DeviceNDArray<T>,
 ) -> Result<()> {
     let name = format!("view_{name}_{}", size_text(source.nbytes()));
-    in_a_row(bench, &name, stream, source.nbytes(), || Ok(target.copy_from_device_on(stream, source)?))
+    in_a_row(bench, &name, stream, source.nbytes(), || Ok(target.on(stream).copy_from_device(source)?))
 }
 
 /// Reports the rate of a conversion, which allocates its result.
 fn cast(bench: &Bench<'_>, stream: &Stream, source: &DeviceNDArray<f32>) -> Result<()> {
     let (from, size) = (source.nbytes(), size_text(source.nbytes()));
     // `in_a_row` counts a byte twice; of a `u8` one is written for four that are read.
-    let narrow = || source.astype_on::<u8>(stream).map(drop).map_err(Into::into);
+    let narrow = || source.on(stream).astype::<u8>().map(drop).map_err(Into::into);
     in_a_row(bench, &format!("view_cast_f32_u8_{size}"), stream, (from + from / 4) / 2, narrow)?;
-    let half = || source.astype_on::<half::f16>(stream).map(drop).map_err(Into::into);
+    let half = || source.on(stream).astype::<half::f16>().map(drop).map_err(Into::into);
     in_a_row(bench, &format!("view_cast_f32_f16_{size}"), stream, (from + from / 2) / 2, half)
 }

@@ -1,193 +1,141 @@
-//! Copies between device arrays: assignment, filling, packing, and reshaping where no view can be had.
+//! Copies on the device: assignment, filling, contiguous copies, and reshaping where there is no view.
 //!
-//! Every one is asynchronous: it returns when the work is recorded, and later work on the arrays comes after it. What
-//! moves is decided in `copy.rs` and its folder. Copies from and to the host are in `transfer.rs`.
+//! All are asynchronous: they return when the work is recorded, and later work on the arrays is ordered after it. What is
+//! copied how is decided in the room `copy/`. Copies between host and device are in `transfer.rs`.
 
 use std::sync::Arc;
 
 use vkarray_allocator::{Block, MemoryKind};
-use vkarray_driver::Stream;
 use vkarray_kernel::{DType, Element};
 
-use super::DeviceNDArray;
+use super::{DeviceNDArray, OnStream};
 use crate::context::BlockElements;
 use crate::error::{Error, Result};
-use crate::layout::{Layout, LayoutError, Order};
+use crate::layout::{IntoReshape, Layout, LayoutError, Order};
 
-/// Bytes of the pattern that a fill repeats: the widest that a kernel stores at a time.
+/// Bytes of the pattern that a fill repeats: as many as a kernel stores at a time.
 const PATTERN: usize = 16;
 
 impl<T: Element> DeviceNDArray<T> {
     /// Copies a device array of the same shape into this array, on the default stream. Returns at once.
     ///
+    /// Either side may have any strides; memory between this array's elements is not changed. The two may be views of one
+    /// array and share elements: as in NumPy, the result is as if the source were copied first.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let (x, y) = (ctx.arange(0, 4, 1)?, ctx.zeros::<i32>(4)?);
+    /// y.copy_from_device(&x.slice(&s![..;-1])?)?;
+    /// assert_eq!(y.to_vec()?, [3, 2, 1, 0]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// As [`DeviceNDArray::copy_from_device_on`].
+    /// [`Error::Layout`] if the shapes differ; [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements of this
+    /// array share memory; [`Error::ForeignDevice`]; [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if the copy
+    /// cannot be recorded.
     pub fn copy_from_device(&self, source: &Self) -> Result<()> {
-        self.copy_from_device_on(self.context().default_stream(), source)
+        self.on_default().copy_from_device(source)
     }
 
-    /// Copies a device array of the same shape into this array, in the order of `stream`. Returns at once.
+    /// Copies a device array that broadcasts to this array's shape into this array, on the default stream. Returns at once.
     ///
-    /// Either side may have any strides; what lies between this array's elements is not touched. The two may be views
-    /// of one array and share elements: as in NumPy, the result is as if the source were copied first.
+    /// NumPy's `a[...] = b`: axes that `source` lacks in front, and its axes of length one, are repeated; axes of length one
+    /// that `source` has in front of this array's axes are removed. Otherwise as [`DeviceNDArray::copy_from_device`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let (row, matrix) = (ctx.slice_to_device(&[1.0_f32, 2.0])?, ctx.zeros::<f32>([3, 2])?);
+    /// matrix.assign(&row)?;
+    /// assert_eq!(matrix.to_vec()?, [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Layout`] for shapes that differ; [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements of
-    /// this array share memory; [`Error::ForeignDevice`]; [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if the
-    /// copy cannot be recorded.
-    pub fn copy_from_device_on(&self, stream: &Stream, source: &Self) -> Result<()> {
-        if self.shape() != source.shape() {
-            let (from, to) = (source.shape().to_vec(), self.shape().to_vec());
-            return Err(LayoutError::ShapeMismatch { from, to }.into());
-        }
-        self.check_writable_on(stream)?;
-        source.context().check_stream(stream)?;
-        self.context().copy_elements(stream, source.elements(), self.elements(), size_of::<T>())
-    }
-
-    /// Copies a device array that broadcasts to this array's shape into this array, on the default stream.
-    ///
-    /// # Errors
-    ///
-    /// As [`DeviceNDArray::assign_on`].
+    /// Those of [`DeviceNDArray::copy_from_device`]; [`Error::Layout`] if `source` does not broadcast.
     pub fn assign(&self, source: &Self) -> Result<()> {
-        self.assign_on(self.context().default_stream(), source)
+        self.on_default().assign(source)
     }
 
-    /// Copies a device array that broadcasts to this array's shape into this array, in the order of `stream`.
+    /// Writes `value` to every element, on the default stream. Returns at once. Memory between the elements is not changed.
     ///
-    /// NumPy's `a[...] = b`: leading axes that `source` lacks, and its axes of length one, are repeated; leading axes of
-    /// length one that this array lacks are dropped. Otherwise as [`DeviceNDArray::copy_from_device_on`].
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<i32>(5)?;
+    /// x.slice(&s![1..;2])?.fill(7)?;
+    /// assert_eq!(x.to_vec()?, [0, 7, 0, 7, 0]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`DeviceNDArray::copy_from_device_on`]; [`Error::Layout`] if `source` does not broadcast.
-    pub fn assign_on(&self, stream: &Stream, source: &Self) -> Result<()> {
-        let n_extra = source.ndim().saturating_sub(self.ndim());
-        let extra: Vec<isize> = (0..).take(n_extra).collect();
-        let has_ones = source.shape()[..n_extra].iter().all(|&len| len == 1);
-        let dropped = if has_ones { source.layout().squeeze(Some(&extra))? } else { source.layout().clone() };
-        self.copy_from_device_on(stream, &source.with_layout(dropped.broadcast_to(self.shape())?))
-    }
-
-    /// Writes `value` to every element, on the default stream. Returns at once.
-    ///
-    /// # Errors
-    ///
-    /// As [`DeviceNDArray::fill_on`].
+    /// [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements share memory; [`Error::Memory`],
+    /// [`Error::Kernel`] or [`Error::Driver`] if the fill cannot be recorded.
     pub fn fill(&self, value: T) -> Result<()> {
-        self.fill_on(self.context().default_stream(), value)
+        self.on_default().fill(value)
     }
 
-    /// Writes `value` to every element, in the order of `stream`. Returns at once.
+    /// This array if its elements are contiguous in the given order, otherwise a contiguous copy, on the default stream.
+    /// Returns at once.
     ///
-    /// What lies between the elements is not touched.
+    /// `A` accepts C and F order and copies to C; `K` accepts any order of axes and copies with the order that they have.
+    /// Without a copy, the result shares this array's memory.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0, 6, 1)?.reshape([2, 3])?.t();
+    /// assert!(!x.is_c_contiguous());
+    /// let copy = x.to_contiguous(Order::C)?;
+    /// assert!(copy.is_c_contiguous());
+    /// assert_eq!(copy.to_vec()?, [0, 3, 1, 4, 2, 5]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements share memory; [`Error::ForeignDevice`];
-    /// [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if the fill cannot be recorded.
-    pub fn fill_on(&self, stream: &Stream, value: T) -> Result<()> {
-        self.check_writable_on(stream)?;
-        if self.size() == 0 {
-            return Ok(());
-        }
-        let bytes = bytemuck::bytes_of(&value);
-        let word = repeated_word(bytes);
-        match word {
-            Some(word) if self.is_whole_block() => return Ok(self.block().fill(stream, word)?),
-            _ => {}
-        }
-        if !PATTERN.is_multiple_of(bytes.len()) {
-            let one = self.pattern(stream, bytes, None)?;
-            let layout = Layout::contiguous(&[], Order::C)?.broadcast_to(self.shape())?;
-            let source = BlockElements { block: &one, layout: &layout };
-            return self.context().copy_elements(stream, source, self.elements(), bytes.len());
-        }
-        let pattern = self.pattern(stream, &bytes.repeat(PATTERN / bytes.len()), word)?;
-        self.context().repeat_pattern(stream, &pattern, self.elements(), bytes.len())
-    }
-
-    /// This array with its elements packed in the given order: itself if they are, else a copy. On the default stream.
-    ///
-    /// # Errors
-    ///
-    /// As [`DeviceNDArray::to_contiguous_on`].
+    /// [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if there is no memory for the copy or it cannot be
+    /// recorded.
     pub fn to_contiguous(&self, order: Order) -> Result<Self> {
-        self.to_contiguous_on(self.context().default_stream(), order)
+        self.on_default().to_contiguous(order)
     }
 
-    /// This array with its elements packed in the given order: itself if they are, else a copy. Returns at once.
+    /// Gives the elements, in the given order, another shape: a view where possible, otherwise a copy on the default stream.
+    /// Returns at once.
     ///
-    /// Packed in `A` means in either order, else copied to C; in `K`, in whatever order of axes, else copied with the
-    /// axes in the order they have. What is returned shares this array's memory where it is no copy.
+    /// NumPy's `reshape`; one length may be -1. [`DeviceNDArray::reshape`] never copies.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0, 6, 1)?.reshape([2, 3])?.t();
+    /// assert!(x.reshape(-1).is_err());
+    /// assert_eq!(x.reshape_copy(-1, Order::C)?.to_vec()?, [0, 3, 1, 4, 2, 5]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignDevice`]; [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if there is no room for the
-    /// copy or it cannot be recorded.
-    pub fn to_contiguous_on(&self, stream: &Stream, order: Order) -> Result<Self> {
-        self.context().check_stream(stream)?;
-        let layout = self.layout();
-        let is_packed = match order {
-            Order::C => layout.is_c_contiguous(),
-            Order::F => layout.is_f_contiguous(),
-            Order::A => layout.is_c_contiguous() || layout.is_f_contiguous(),
-            Order::K => layout.ravel(Order::K).is_ok(),
-        };
-        if is_packed {
-            return Ok(self.clone());
-        }
-        let copy = match order {
-            Order::K => self.context().device_array_like::<T, T>(self)?,
-            Order::F => self.context().device_array_with_order::<T>(self.shape(), Order::F)?,
-            Order::A | Order::C => self.context().device_array::<T>(self.shape())?,
-        };
-        copy.copy_from_device_on(stream, self)?;
-        Ok(copy)
-    }
-
-    /// The elements, in the given order, as `shape`: a view where there is one, else of a copy. On the default stream.
-    ///
-    /// # Errors
-    ///
-    /// As [`DeviceNDArray::reshape_copy_on`].
-    pub fn reshape_copy(&self, shape: impl AsRef<[isize]>, order: Order) -> Result<Self> {
-        self.reshape_copy_on(self.context().default_stream(), shape, order)
-    }
-
-    /// The elements, in the given order, as `shape`: a view where there is one, else of a copy. Returns at once.
-    ///
-    /// NumPy's `reshape`; one length may be -1. [`DeviceNDArray::reshape`] is the one that never copies.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Layout`] if the element counts differ or for order `K`; else as [`DeviceNDArray::to_contiguous_on`].
-    pub fn reshape_copy_on(&self, stream: &Stream, shape: impl AsRef<[isize]>, order: Order) -> Result<Self> {
-        self.context().check_stream(stream)?;
-        match self.layout().reshape(shape.as_ref(), order) {
-            Ok(layout) => Ok(self.with_layout(layout)),
-            // It says which order `A` came to.
-            Err(LayoutError::NeedsCopy { order, .. }) => {
-                self.to_contiguous_on(stream, order)?.reshape_with_order(shape, order)
-            }
-            Err(error) => Err(error.into()),
-        }
+    /// [`Error::Layout`] if the numbers of elements differ or for order `K`; those of [`DeviceNDArray::to_contiguous`].
+    pub fn reshape_copy(&self, shape: impl IntoReshape, order: Order) -> Result<Self> {
+        self.on_default().reshape_copy(shape, order)
     }
 
     pub(crate) fn elements(&self) -> BlockElements<'_> {
         BlockElements { block: self.block(), layout: self.layout() }
     }
 
-    /// Checks that the array can be written on the stream.
-    pub(crate) fn check_writable_on(&self, stream: &Stream) -> Result<()> {
-        self.context().check_stream(stream)?;
-        self.check_writable()
-    }
-
-    /// Checks that the array can be written, element by element.
+    /// Checks that each element can be written on its own.
     pub(crate) fn check_writable(&self) -> Result<()> {
         if !self.is_writable() {
             return Err(Error::ReadOnly { dtype: DType::of::<T>(), shape: self.shape().to_vec() });
@@ -201,19 +149,121 @@ impl<T: Element> DeviceNDArray<T> {
     fn is_whole_block(&self) -> bool {
         self.nbytes() == self.block().size() && self.layout().ravel(Order::K).is_ok()
     }
+}
 
-    /// A block of these bytes; of words that are all the same, without a word from the host.
-    fn pattern(&self, stream: &Stream, bytes: &[u8], word: Option<u32>) -> Result<Arc<Block>> {
-        let block = self.context().allocator().allocate(bytes.len() as u64, MemoryKind::Device)?;
+impl<T: Element> OnStream<'_, T> {
+    /// Copies a device array of the same shape into this array; see [`DeviceNDArray::copy_from_device`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeviceNDArray::copy_from_device`].
+    pub fn copy_from_device(&self, source: &DeviceNDArray<T>) -> Result<()> {
+        if self.array.shape() != source.shape() {
+            let (from, to) = (source.shape().to_vec(), self.array.shape().to_vec());
+            return Err(LayoutError::ShapeMismatch { from, to }.into());
+        }
+        self.check_writable()?;
+        source.on(self.stream).check()?;
+        self.array.context().copy_elements(self.stream, source.elements(), self.array.elements(), size_of::<T>())
+    }
+
+    /// Copies a device array that broadcasts to this array's shape into this array; see [`DeviceNDArray::assign`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeviceNDArray::assign`].
+    pub fn assign(&self, source: &DeviceNDArray<T>) -> Result<()> {
+        let n_extra = source.ndim().saturating_sub(self.array.ndim());
+        let extra: Vec<isize> = (0..).take(n_extra).collect();
+        let has_ones = source.shape()[..n_extra].iter().all(|&len| len == 1);
+        let squeezed = if has_ones { source.layout().squeeze(Some(&extra))? } else { source.layout().clone() };
+        self.copy_from_device(&source.with_layout(squeezed.broadcast_to(self.array.shape())?))
+    }
+
+    /// Writes `value` to every element; see [`DeviceNDArray::fill`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeviceNDArray::fill`]; [`Error::ForeignDevice`].
+    pub fn fill(&self, value: T) -> Result<()> {
+        self.check_writable()?;
+        let Self { array, stream } = *self;
+        if array.size() == 0 {
+            return Ok(());
+        }
+        let bytes = bytemuck::bytes_of(&value);
+        let word = repeated_word(bytes);
         match word {
-            Some(word) => block.fill(stream, word)?,
-            None => block.copy_from_host(stream, 0, bytes)?,
+            Some(word) if array.is_whole_block() => return Ok(array.block().fill(stream, word)?),
+            _ => {}
+        }
+        if !PATTERN.is_multiple_of(bytes.len()) {
+            let one = self.pattern(bytes, None)?;
+            let layout = Layout::contiguous(&[], Order::C)?.broadcast_to(array.shape())?;
+            let source = BlockElements { block: &one, layout: &layout };
+            return array.context().copy_elements(stream, source, array.elements(), bytes.len());
+        }
+        let pattern = self.pattern(&bytes.repeat(PATTERN / bytes.len()), word)?;
+        array.context().repeat_pattern(stream, &pattern, array.elements(), bytes.len())
+    }
+
+    /// This array if its elements are contiguous in the given order, otherwise a contiguous copy; see
+    /// [`DeviceNDArray::to_contiguous`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeviceNDArray::to_contiguous`]; [`Error::ForeignDevice`].
+    pub fn to_contiguous(&self, order: Order) -> Result<DeviceNDArray<T>> {
+        self.check()?;
+        let (array, layout) = (self.array, self.array.layout());
+        let is_contiguous = match order {
+            Order::C => layout.is_c_contiguous(),
+            Order::F => layout.is_f_contiguous(),
+            Order::A => layout.is_c_contiguous() || layout.is_f_contiguous(),
+            Order::K => layout.ravel(Order::K).is_ok(),
+        };
+        if is_contiguous {
+            return Ok(array.clone());
+        }
+        let copy = match order {
+            Order::K => array.context().device_array_like::<T, T>(array)?,
+            Order::F => array.context().device_array_with_order::<T>(array.shape(), Order::F)?,
+            Order::A | Order::C => array.context().device_array::<T>(array.shape())?,
+        };
+        copy.on(self.stream).copy_from_device(array)?;
+        Ok(copy)
+    }
+
+    /// Gives the elements another shape: a view where possible, otherwise a copy; see [`DeviceNDArray::reshape_copy`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeviceNDArray::reshape_copy`]; [`Error::ForeignDevice`].
+    pub fn reshape_copy(&self, shape: impl IntoReshape, order: Order) -> Result<DeviceNDArray<T>> {
+        self.check()?;
+        let shape = shape.into_reshape();
+        match self.array.layout().reshape(shape.as_slice(), order) {
+            Ok(layout) => Ok(self.array.with_layout(layout)),
+            // The error has the order that `A` stands for.
+            Err(LayoutError::NeedsCopy { order, .. }) => {
+                self.to_contiguous(order)?.reshape_with_order(shape.as_slice(), order)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A block with these bytes. Bytes that repeat a word are written by the device; others are copied from the host.
+    fn pattern(&self, bytes: &[u8], word: Option<u32>) -> Result<Arc<Block>> {
+        let block = self.array.context().allocator().allocate(bytes.len() as u64, MemoryKind::Device)?;
+        match word {
+            Some(word) => block.fill(self.stream, word)?,
+            None => block.copy_from_host(self.stream, 0, bytes)?,
         }
         Ok(block)
     }
 }
 
-/// The four-byte word that, repeated, gives the same bytes as the value repeated.
+/// The four-byte word whose repetition gives the same bytes as repetitions of the value.
 fn repeated_word(value: &[u8]) -> Option<u32> {
     let first = [0, 1, 2, 3].map(|i| value[i % value.len()]);
     let is_repeated = value.len().is_multiple_of(4) || 4_usize.is_multiple_of(value.len());
@@ -226,17 +276,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_a_word_when_its_bytes_repeat_every_four() {
+    fn a_value_whose_bytes_repeat_every_four_is_a_word() {
         // Bytes of the value, word.
         let cases: &[(&[u8], Option<[u8; 4]>)] = &[
             (&[7], Some([7; 4])),                            // One byte.
             (&[1, 2], Some([1, 2, 1, 2])),                   // Two.
             (&[1, 2, 3, 4], Some([1, 2, 3, 4])),             // A word itself.
             (&[1, 2, 3, 4, 1, 2, 3, 4], Some([1, 2, 3, 4])), // Two equal words.
-            (&[1, 2, 3, 4, 1, 2, 3, 5], None),               // Two words that differ.
-            (&[0; 12], Some([0; 4])),                        // Zero of a record.
+            (&[1, 2, 3, 4, 1, 2, 3, 5], None),               // Two different words.
+            (&[0; 12], Some([0; 4])),                        // A record of zeros.
             (&[0, 0, 0], None),                              // Three bytes do not divide a word.
-            (&[9, 9, 9, 9, 9, 9], None),                     // Six neither.
+            (&[9, 9, 9, 9, 9, 9], None),                     // Nor do six.
         ];
         for (value, word) in cases {
             assert_eq!(repeated_word(value), word.map(u32::from_ne_bytes), "{value:?}");

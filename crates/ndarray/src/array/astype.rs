@@ -1,85 +1,94 @@
 //! [`DeviceNDArray::astype`]: a copy with elements of another type.
 //!
-//! What a conversion means is decided in `copy/cast.rs`. Views of the same bytes as another type are no conversion.
+//! What a conversion gives is decided in `copy/cast.rs`. [`DeviceNDArray::view`] interprets the same bytes as another type
+//! and converts nothing.
 
-use vkarray_driver::Stream;
 use vkarray_kernel::{DType, Element, Groups};
 
-use super::DeviceNDArray;
+use super::{DeviceNDArray, OnStream};
 use crate::context::words;
 use crate::copy::LibraryKernel;
 use crate::copy::cast::Cast;
 use crate::error::{Error, Result};
 use crate::layout::Order;
 
-/// Items of a dispatch are a multiple of this, so that each begins at an aligned byte of the target.
-const CUT: u64 = 4096;
+/// The items of a dispatch are a multiple of this number, so that each dispatch starts at an aligned byte of the target.
+const ITEMS_MULTIPLE: u64 = 4096;
 
 impl<T: Element> DeviceNDArray<T> {
     /// Copies the array with its elements converted to another type, on the default stream. Returns at once.
     ///
-    /// # Errors
+    /// The copy is contiguous, with its axes in the order that they have in memory. Values are converted as NumPy converts
+    /// them:
     ///
-    /// As [`DeviceNDArray::astype_on`].
-    pub fn astype<U: Element>(&self) -> Result<DeviceNDArray<U>> {
-        self.astype_on(self.context().default_stream())
-    }
-
-    /// Copies the array with its elements converted to another type, in the order of `stream`. Returns at once.
+    /// - integers wrap around;
+    /// - conversions to floats round to the nearest, ties to even;
+    /// - floats lose their fraction;
+    /// - everything but zero is true, also NaN;
+    /// - complex numbers lose their imaginary part where the other type is real.
     ///
-    /// The copy is packed, with its axes in the order they have here. Values are converted as NumPy does: integers
-    /// wrap; to a float they round to the nearest, ties to even; a float loses its fraction; whatever is not zero, NaN
-    /// too, is true; a complex number loses its imaginary part where the other type is real. Where NumPy leaves the result to the processor, a float
-    /// out of an integer's range, it is the nearest integer there is, and 0 for NaN, as Rust's `as` has it. A NaN
-    /// that becomes another type of float keeps its sign and as many leading bits of its payload as fit, and becomes quiet;
-    /// one that keeps its type keeps all its bits. Every device converts every type, to the same bits. An array with gaps
-    /// is packed on the device first.
+    /// A float outside the range of an integer, for which NumPy's result depends on the processor, becomes the nearest
+    /// integer, and NaN becomes 0, as with Rust's `as`. A NaN that becomes another type of float keeps its sign and the
+    /// leading bits of its payload, and becomes quiet; one that keeps its type keeps all its bits. Every device converts
+    /// every type with the same result. An array that is not contiguous is copied on the device first.
     ///
     /// ```
-    /// # use vkarray_ndarray::Context;
+    /// use vkarray::prelude::*;
+    ///
     /// let ctx = Context::open_default()?;
     /// let x = ctx.slice_to_device(&[-1.5_f32, 300.0, f32::NAN])?;
     /// assert_eq!(x.astype::<u8>()?.to_vec()?, [0, 255, 0]);
-    /// # Ok::<(), vkarray_ndarray::Error>(())
+    /// # anyhow::Ok(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::NoConversion`] from and to records; [`Error::ForeignDevice`]; [`Error::Memory`], [`Error::Kernel`] or
-    /// [`Error::Driver`] if there is no room for the copy or it cannot be recorded.
-    pub fn astype_on<U: Element>(&self, stream: &Stream) -> Result<DeviceNDArray<U>> {
-        let ctx = self.context();
-        ctx.check_stream(stream)?;
+    /// [`Error::NoConversion`] from and to records; [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if there is no
+    /// memory for the copy or it cannot be recorded.
+    pub fn astype<U: Element>(&self) -> Result<DeviceNDArray<U>> {
+        self.on_default().astype()
+    }
+}
+
+impl<T: Element> OnStream<'_, T> {
+    /// Copies the array with its elements converted to another type; see [`DeviceNDArray::astype`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeviceNDArray::astype`]; [`Error::ForeignDevice`].
+    pub fn astype<U: Element>(&self) -> Result<DeviceNDArray<U>> {
+        self.check()?;
+        let ctx = self.array.context();
         let limits = ctx.copies().limits;
         let (from, to) = (DType::of::<T>(), DType::of::<U>());
         let (cast, n_parts) = Cast::new(from, to, limits.group).ok_or(Error::NoConversion { from, to })?;
-        let packed = self.to_contiguous_on(stream, Order::K)?;
-        let target = ctx.device_array_like::<U, T>(&packed)?;
+        let source = self.to_contiguous(Order::K)?;
+        let target = ctx.device_array_like::<U, T>(&source)?;
         let kernel = ctx.library_kernel(LibraryKernel::Cast(cast))?;
         let [from_bytes, to_bytes] = cast.item_bytes();
-        // A window of the source begins at an aligned byte, so a little before its first item.
-        let at_once = (limits.max_range - limits.alignment) / from_bytes.max(to_bytes).max(4) / CUT * CUT;
-        let (n_items, first_byte) = (n_parts * self.size() as u64, packed.byte_offset());
-        for first in (0..n_items).step_by(usize::try_from(at_once).expect("a window fits every host")) {
-            let count = at_once.min(n_items - first);
+        // The bound range of the source starts at an aligned byte, which may be before the first item.
+        let max_bytes = limits.max_range - limits.alignment;
+        let max_items = max_bytes / from_bytes.max(to_bytes).max(4) / ITEMS_MULTIPLE * ITEMS_MULTIPLE;
+        let (n_items, first_byte) = (n_parts * self.array.size() as u64, source.byte_offset());
+        for first in (0..n_items).step_by(usize::try_from(max_items).expect("a bound range fits every host")) {
+            let count = max_items.min(n_items - first);
             let start = first_byte + first * from_bytes;
             let aligned = start / limits.alignment * limits.alignment;
-            let source = aligned..(start + count * from_bytes).next_multiple_of(4);
-            let begin = first * to_bytes;
+            let target_start = first * to_bytes;
             let args = (
-                words(packed.block(), &source),
-                words(target.block(), &(begin..(begin + count * to_bytes).next_multiple_of(4))),
-                low((start - aligned) / from_bytes),
-                low(count),
+                words(source.block(), &(aligned..(start + count * from_bytes).next_multiple_of(4))),
+                words(target.block(), &(target_start..(target_start + count * to_bytes).next_multiple_of(4))),
+                to_u32((start - aligned) / from_bytes),
+                to_u32(count),
             );
             let [x, y] = limits.spread(count.div_ceil(cast.items_a_group()));
-            kernel.dispatch(stream, Groups::exact([x, y, 1]), args)?;
+            kernel.dispatch(self.stream, Groups::exact([x, y, 1]), args)?;
         }
         Ok(target)
     }
 }
 
-/// Counts inside a window, which has at most 2³² bytes.
-fn low(items: u64) -> u32 {
-    u32::try_from(items).expect("a window has less than 2^32 items")
+/// A number of items in a bound range, which has at most 2³² bytes.
+fn to_u32(items: u64) -> u32 {
+    u32::try_from(items).expect("a bound range has less than 2^32 items")
 }

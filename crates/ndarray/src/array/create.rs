@@ -1,4 +1,7 @@
-//! How arrays come to be: uninitialised, filled, or from host data.
+//! How arrays are created: uninitialised, filled, or from host arrays.
+//!
+//! Ranges of numbers are in `range/`, arrays from slices in `flat.rs`, arrays in memory that the host addresses in
+//! `host.rs`.
 
 use ndarray::{ArrayBase, Data, Dimension};
 use smallvec::SmallVec;
@@ -7,32 +10,49 @@ use vkarray_driver::Stream;
 use vkarray_kernel::{DType, Element};
 
 use super::DeviceNDArray;
+use super::range::Number;
 use crate::context::Context;
 use crate::error::Result;
-use crate::layout::{Layout, Order};
+use crate::layout::{IntoShape, Layout, Order};
 
 impl Context {
     /// Creates an array in C order. Its contents are undefined. Returns at once.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.device_array::<f32>([2, 3])?;
+    /// assert_eq!((x.shape(), x.nbytes()), (&[2, 3][..], 24));
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// [`Error::Layout`] if the shape cannot be addressed, [`Error::Memory`] if there is no room.
-    pub fn device_array<T: Element>(&self, shape: impl AsRef<[usize]>) -> Result<DeviceNDArray<T>> {
+    /// [`Error::Layout`](crate::Error::Layout) if the shape has too many elements or axes,
+    /// [`Error::Memory`](crate::Error::Memory) if there is not enough memory.
+    pub fn device_array<T: Element>(&self, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
         self.device_array_with_order(shape, Order::C)
     }
 
-    /// Creates an array in the given order. Its contents are undefined. Returns at once.
+    /// Creates an array in the given order, C or F. Its contents are undefined. Returns at once.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.device_array_with_order::<f32>([2, 3], Order::F)?;
+    /// assert_eq!(x.strides(), [1, 2]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`Context::device_array`].
-    pub fn device_array_with_order<T: Element>(
-        &self,
-        shape: impl AsRef<[usize]>,
-        order: Order,
-    ) -> Result<DeviceNDArray<T>> {
+    /// Those of [`Context::device_array`].
+    pub fn device_array_with_order<T: Element>(&self, shape: impl IntoShape, order: Order) -> Result<DeviceNDArray<T>> {
+        let shape = shape.into_shape();
         let shape = shape.as_ref();
-        // The usual case is one straight line, of which little is left where the compiler knows how many axes there are.
+        // The most common case has no loops or calls where the compiler knows the number of axes.
         if order == Order::C
             && let Some(layout) = Layout::inline_contiguous(shape)
         {
@@ -41,53 +61,113 @@ impl Context {
         self.allocate_any(Layout::contiguous(shape, order)?)
     }
 
-    /// Creates an array of the same shape, packed in the order of `like`'s strides: NumPy's order 'K'. Its contents are
-    /// undefined.
+    /// Creates an array of the same shape, contiguous, with its axes in the order of `like`'s strides: NumPy's order 'K'.
+    /// Its contents are undefined. Returns at once.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let like = ctx.zeros::<f32>([2, 3])?.t();
+    /// let x = ctx.device_array_like::<u8, _>(&like)?;
+    /// assert_eq!((x.shape(), x.strides()), (&[3, 2][..], &[1, 3][..]));
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`Context::device_array`].
+    /// Those of [`Context::device_array`].
     pub fn device_array_like<T: Element, U: Element>(&self, like: &DeviceNDArray<U>) -> Result<DeviceNDArray<T>> {
         self.allocate_any(like.layout().like())
     }
 
     /// Creates an array of zeros in C order, on the default stream. Returns at once.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.zeros::<i16>(3)?.to_vec()?, [0, 0, 0]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// As [`Context::device_array`].
-    pub fn zeros<T: Element>(&self, shape: impl AsRef<[usize]>) -> Result<DeviceNDArray<T>> {
+    /// Those of [`Context::device_array`] and [`DeviceNDArray::fill`].
+    pub fn zeros<T: Element>(&self, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
         self.full(shape, T::zeroed())
     }
 
-    /// Creates an array in C order that holds `value` everywhere, on the default stream.
+    /// Creates an array of ones in C order, on the default stream. Returns at once.
     ///
-    /// Returns at once.
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.ones::<f32>([1, 2])?.to_vec()?, [1.0, 1.0]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`Context::device_array`] and [`DeviceNDArray::fill`].
-    pub fn full<T: Element>(&self, shape: impl AsRef<[usize]>, value: T) -> Result<DeviceNDArray<T>> {
+    /// Those of [`Context::device_array`] and [`DeviceNDArray::fill`].
+    pub fn ones<T: Number>(&self, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
+        self.full(shape, T::one())
+    }
+
+    /// Creates an array in C order with `value` in every element, on the default stream. Returns at once.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.full([2, 2], 7_u64)?.to_vec()?, [7; 4]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Context::device_array`] and [`DeviceNDArray::fill`].
+    pub fn full<T: Element>(&self, shape: impl IntoShape, value: T) -> Result<DeviceNDArray<T>> {
         let array = self.device_array::<T>(shape)?;
         array.fill(value)?;
         Ok(array)
     }
 
-    /// Creates an array of zeros of the same shape, packed in the order of `like`'s strides, on the default stream.
+    /// Creates an array of zeros with the shape of `like` and its axes in the order of `like`'s strides, on the default
+    /// stream. Returns at once.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0, 6, 1)?.reshape([2, 3])?;
+    /// assert_eq!(ctx.zeros_like::<f32, _>(&x)?.to_vec()?, [0.0; 6]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`Context::full`].
+    /// Those of [`Context::full`].
     pub fn zeros_like<T: Element, U: Element>(&self, like: &DeviceNDArray<U>) -> Result<DeviceNDArray<T>> {
         self.full_like(like, T::zeroed())
     }
 
-    /// Creates an array of the same shape that holds `value` everywhere, packed in the order of `like`'s strides, on the
-    /// default stream. Returns at once.
+    /// Creates an array with `value` in every element, the shape of `like`, and its axes in the order of `like`'s strides,
+    /// on the default stream. Returns at once.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<f32>([2, 3])?;
+    /// assert_eq!(ctx.full_like(&x, 5_u8)?.shape(), [2, 3]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`Context::full`].
+    /// Those of [`Context::full`].
     pub fn full_like<T: Element, U: Element>(&self, like: &DeviceNDArray<U>, value: T) -> Result<DeviceNDArray<T>> {
         let array = self.device_array_like(like)?;
         array.fill(value)?;
@@ -96,11 +176,21 @@ impl Context {
 
     /// Copies a host array to the device, on the default stream. Returns when the host array has been read.
     ///
-    /// C and F order are kept; an array with gaps or reversed axes is packed in C order.
+    /// C and F order are kept; a host array that is not contiguous becomes one in C order.
+    ///
+    /// ```
+    /// use vkarray::ndarray::arr2;
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.to_device(&arr2(&[[1.0_f32, 2.0], [3.0, 4.0]]))?;
+    /// assert_eq!(x.get([1, 0])?, 3.0);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`Context::device_array`], and [`Error::Driver`] if sending fails.
+    /// Those of [`Context::device_array`] and [`DeviceNDArray::copy_from_host`].
     pub fn to_device<T, S, D>(&self, host: &ArrayBase<S, D>) -> Result<DeviceNDArray<T>>
     where
         T: Element,
@@ -110,11 +200,22 @@ impl Context {
         self.to_device_on(self.default_stream(), host)
     }
 
-    /// Copies a host array to the device, in the order of `stream`. Otherwise as [`Context::to_device`].
+    /// Copies a host array to the device, on `stream`. Otherwise as [`Context::to_device`].
+    ///
+    /// ```
+    /// use vkarray::ndarray::arr1;
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let stream = ctx.stream()?;
+    /// let x = ctx.to_device_on(&stream, &arr1(&[1, 2, 3]))?;
+    /// assert_eq!(x.to_vec()?, [1, 2, 3]); // On the default stream, after the copy.
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`Context::to_device`], and [`Error::ForeignDevice`].
+    /// Those of [`Context::to_device`]; [`Error::ForeignDevice`](crate::Error::ForeignDevice).
     pub fn to_device_on<T, S, D>(&self, stream: &Stream, host: &ArrayBase<S, D>) -> Result<DeviceNDArray<T>>
     where
         T: Element,
@@ -125,30 +226,21 @@ impl Context {
         let is_f_order = host.ndim() > 1 && !host.is_standard_layout() && host.t().is_standard_layout();
         let order = if is_f_order { Order::F } else { Order::C };
         let array = self.device_array_with_order::<T>(host.shape(), order)?;
-        array.copy_from_host_on(stream, host)?;
+        array.on(stream).copy_from_host(host)?;
         Ok(array)
     }
 
-    /// Copies values to a one-dimensional array on the device, on the default stream.
-    ///
-    /// # Errors
-    ///
-    /// As [`Context::to_device`].
-    pub fn slice_to_device<T: Element>(&self, values: &[T]) -> Result<DeviceNDArray<T>> {
-        self.to_device(&ndarray::ArrayView1::from(values))
-    }
-
-    /// Allocates what a packed layout takes.
+    /// Allocates memory for a contiguous layout.
     fn allocate_any<T: Element>(&self, layout: Layout) -> Result<DeviceNDArray<T>> {
         let (shape, is_contiguous) = (SmallVec::<[usize; 8]>::from_slice(layout.shape()), layout.is_c_contiguous());
         self.allocate(&shape, layout, is_contiguous)
     }
 
-    /// Allocates what a packed layout of that shape takes.
-    #[inline(always)] // It has two callers, and the one that matters knows the shape.
+    /// Allocates memory for a contiguous layout of this shape.
+    #[inline(always)] // For the caller that knows the length of the shape.
     fn allocate<T: Element>(&self, shape: &[usize], layout: Layout, is_contiguous: bool) -> Result<DeviceNDArray<T>> {
         let nbytes = layout.bytes(shape.iter().product(), size_of::<T>())?;
-        let (context, label) = (self.held(), BlockLabel::array(DType::of::<T>().short_name(), shape));
+        let (context, label) = (self.for_array(), BlockLabel::array(DType::of::<T>().short_name(), shape));
         let block = context.allocator().allocate_labelled(nbytes, MemoryKind::Device, label)?;
         Ok(DeviceNDArray::packed(context, block, layout, nbytes, is_contiguous))
     }

@@ -1,61 +1,114 @@
-//! Elements from and to slices and vectors, in C order.
+//! Copies between arrays and slices or vectors, in C order.
 //!
-//! A thin door to `transfer.rs`: the slice is seen as a host array of the device array's shape. One-dimensional arrays
-//! are made from slices in `create.rs`.
+//! A slice is treated as a host array of the device array's shape and copied by `transfer.rs`.
 
-use ndarray::{ArrayView, ArrayViewMut, IxDyn};
+use ndarray::{ArrayView, ArrayView1, ArrayViewMut, IxDyn};
 use vkarray_kernel::Element;
 
 use super::DeviceNDArray;
-use crate::context::Context;
-use crate::context::check_fills;
+use crate::context::{Context, check_fills};
 use crate::error::Result;
-use crate::layout::{Layout, Order};
+use crate::layout::{IntoShape, Layout, Order};
 
 const FILLS: &str = "there is one value for each element";
 
 impl Context {
-    /// Copies values, in C order, to a new array of that shape, on the default stream. Returns when they have been read.
+    /// Copies values to a one-dimensional array on the device, on the default stream. Returns when they have been read.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[1.0_f32, 2.0, 3.0])?;
+    /// assert_eq!((x.shape(), x.dtype()), (&[3][..], DType::F32));
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the values do not fill the shape; else as
+    /// Those of [`Context::to_device`].
+    pub fn slice_to_device<T: Element>(&self, values: &[T]) -> Result<DeviceNDArray<T>> {
+        self.to_device(&ArrayView1::from(values))
+    }
+
+    /// Copies values, in C order, to a new array of this shape, on the default stream. Returns when they have been read.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.shaped_to_device(&[1, 2, 3, 4, 5, 6], [2, 3])?;
+    /// assert_eq!(x.get([1, 0])?, 4);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the number of values is not that of the shape; those of
     /// [`Context::to_device`].
-    pub fn shaped_to_device<T: Element>(&self, values: &[T], shape: impl AsRef<[usize]>) -> Result<DeviceNDArray<T>> {
-        let shape = shape.as_ref();
-        check_fills(&Layout::contiguous(shape, Order::C)?, values)?;
-        self.to_device(&ArrayView::from_shape(IxDyn(shape), values).expect(FILLS))
+    pub fn shaped_to_device<T: Element>(&self, values: &[T], shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
+        let shape = shape.into_shape();
+        check_fills(&Layout::contiguous(shape.as_ref(), Order::C)?, values)?;
+        self.to_device(&ArrayView::from_shape(IxDyn(shape.as_ref()), values).expect(FILLS))
     }
 }
 
 impl<T: Element> DeviceNDArray<T> {
     /// Copies values, in C order, into this array, on the default stream. Returns when they have been read.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<u8>([2, 2])?;
+    /// x.copy_from_slice(&[1, 2, 3, 4])?;
+    /// assert_eq!(x.t().to_vec()?, [1, 3, 2, 4]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if they do not fill the array; else as
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the number of values is not that of the array; those of
     /// [`DeviceNDArray::copy_from_host`].
     pub fn copy_from_slice(&self, values: &[T]) -> Result<()> {
         check_fills(self.layout(), values)?;
         self.copy_from_host(&ArrayView::from_shape(IxDyn(self.shape()), values).expect(FILLS))
     }
 
-    /// Copies the elements, in C order, into a slice of as many values. Blocks until they are there.
+    /// Copies the elements, in C order, into a slice of as many values, on the default stream. Blocks until they are there.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let mut values = [0.0; 3];
+    /// ctx.full(3, 0.5_f32)?.copy_to_slice(&mut values)?;
+    /// assert_eq!(values, [0.5; 3]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the slice has more or fewer; else as
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the slice has another length; those of
     /// [`DeviceNDArray::copy_to_host`].
     pub fn copy_to_slice(&self, values: &mut [T]) -> Result<()> {
         check_fills(self.layout(), values)?;
         self.copy_to_host_into(&mut ArrayViewMut::from_shape(IxDyn(self.shape()), values).expect(FILLS))
     }
 
-    /// The elements, in C order. Blocks until they are there.
+    /// The elements in C order, copied on the default stream. Blocks until they are there.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.arange(5, 0, -2)?.to_vec()?, [5, 3, 1]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`DeviceNDArray::copy_to_host`].
+    /// Those of [`DeviceNDArray::copy_to_host`].
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut values = vec![T::zeroed(); self.size()];
         self.copy_to_slice(&mut values)?;

@@ -1,11 +1,12 @@
-//! Arrays in memory that the host addresses: how they are made, and how the host reads and writes them in place.
+//! Arrays in memory that the host addresses: how they are created, and how the host reads and writes them in place.
 //!
-//! Pinned, mapped and shared arrays are arrays like any other: they have views, kernels take them, copies to and from
-//! them need no staging. The guards here open them to the host; what keeps host and device apart is `host.rs` of the
-//! allocator crate.
+//! Pinned, mapped and shared arrays are used as all other arrays: they have views, kernels take them, and copies to and from
+//! them need no staging. The guards here give the host access to the elements; they hold those of the allocator crate
+//! (`allocator/host_guard.rs`), which keep the device from using the same bytes.
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 
 use ndarray::{ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, StrideShape};
 use vkarray_allocator::{self as allocator, HostOptions, MemoryKind};
@@ -14,76 +15,123 @@ use vkarray_kernel::Element;
 use super::DeviceNDArray;
 use crate::context::Context;
 use crate::error::Result;
-use crate::layout::{Layout, Order};
+use crate::layout::{IntoShape, Layout, Order};
 
-/// The elements of an array, read in place by the host. The device may read them too, and not write them.
-pub struct HostRead<'a, T: Element> {
-    bytes: allocator::HostRead<'a>,
+/// The elements of an array while the host has access to them in place, through the guard `B` of their bytes.
+///
+/// The device may not use them in a way that conflicts. See [`HostRead`] and [`HostWrite`].
+pub struct HostElements<'a, T: Element, B> {
+    bytes: B,
     layout: &'a Layout,
     element: PhantomData<T>,
 }
 
-/// The elements of an array, read and written in place by the host. The device uses none of them.
-pub struct HostWrite<'a, T: Element> {
-    bytes: allocator::HostWrite<'a>,
-    layout: &'a Layout,
-    element: PhantomData<T>,
-}
+/// The elements of an array while the host reads them in place. The device may read them too, but not write them. Made by
+/// [`DeviceNDArray::read_on_host`].
+pub type HostRead<'a, T> = HostElements<'a, T, allocator::HostRead<'a>>;
+
+/// The elements of an array while the host reads and writes them in place. The device may not use them. Made by
+/// [`DeviceNDArray::write_on_host`].
+pub type HostWrite<'a, T> = HostElements<'a, T, allocator::HostWrite<'a>>;
 
 impl Context {
-    /// Creates an array in C order in pinned host memory, which the device copies from and to at the full speed of the
-    /// bus and the host reads fast. Its contents are undefined. Returns at once.
+    /// Creates an array in C order in pinned host memory, which the device copies at the full speed of the bus and the host
+    /// reads fast. Its contents are undefined. Returns at once.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.pinned_array::<f32>(4)?;
+    /// x.write_on_host()?.view_mut().fill(1.5); // In place, without a copy.
+    /// assert_eq!(x.to_vec()?, [1.5; 4]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`Context::device_array`].
-    pub fn pinned_array<T: Element>(&self, shape: impl AsRef<[usize]>) -> Result<DeviceNDArray<T>> {
+    /// Those of [`Context::device_array`].
+    pub fn pinned_array<T: Element>(&self, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
         self.pinned_array_with_order(shape, Order::C)
     }
 
     /// Creates an array in the given order in pinned host memory. Otherwise as [`Context::pinned_array`].
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.pinned_array_with_order::<f32>([2, 3], Order::F)?;
+    /// assert!(x.is_f_contiguous());
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// As [`Context::device_array`].
-    pub fn pinned_array_with_order<T: Element>(
-        &self,
-        shape: impl AsRef<[usize]>,
-        order: Order,
-    ) -> Result<DeviceNDArray<T>> {
-        self.on_host(Layout::contiguous(shape.as_ref(), order)?, HostOptions::default())
+    /// Those of [`Context::device_array`].
+    pub fn pinned_array_with_order<T: Element>(&self, shape: impl IntoShape, order: Order) -> Result<DeviceNDArray<T>> {
+        self.on_host(Layout::contiguous(shape.into_shape().as_ref(), order)?, HostOptions::default())
     }
 
-    /// Creates a pinned array of the same shape, packed in the order of `like`'s strides. Its contents are undefined.
+    /// Creates a pinned array of the same shape, with its axes in the order of `like`'s strides. Its contents are undefined.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<f32>([2, 3])?;
+    /// let staging = ctx.pinned_array_like::<f32, _>(&x)?;
+    /// staging.copy_from_device(&x)?;
+    /// assert_eq!(staging.read_on_host()?.view().sum(), 0.0);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`Context::device_array`].
+    /// Those of [`Context::device_array`].
     pub fn pinned_array_like<T: Element, U: Element>(&self, like: &DeviceNDArray<U>) -> Result<DeviceNDArray<T>> {
         self.on_host(like.layout().like(), HostOptions::default())
     }
 
     /// Creates an array in C order in host memory that kernels address, over the bus. Its contents are undefined.
     ///
-    /// With [`HostOptions::wc`] it is written in order by the host and not read by it, which is then slow.
+    /// With [`HostOptions::wc`] the memory is write-combined: the host should write it in order and not read it, which is slow.
+    ///
+    /// ```
+    /// use vkarray::memory::HostOptions;
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.mapped_array::<i32>(3, HostOptions::default())?;
+    /// x.write_on_host()?.as_mut_slice().unwrap().copy_from_slice(&[1, 2, 3]);
+    /// assert_eq!(x.to_vec()?, [1, 2, 3]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`Context::device_array`]; [`Error::Memory`](crate::Error::Memory) if the memory manager does not do what
-    /// `options` ask for.
-    pub fn mapped_array<T: Element>(
-        &self,
-        shape: impl AsRef<[usize]>,
-        options: HostOptions,
-    ) -> Result<DeviceNDArray<T>> {
-        self.on_host(Layout::contiguous(shape.as_ref(), Order::C)?, options.mapped(true))
+    /// Those of [`Context::device_array`]; [`Error::Memory`](crate::Error::Memory) if the memory manager does not support
+    /// `options`.
+    pub fn mapped_array<T: Element>(&self, shape: impl IntoShape, options: HostOptions) -> Result<DeviceNDArray<T>> {
+        self.on_host(Layout::contiguous(shape.into_shape().as_ref(), Order::C)?, options.mapped(true))
     }
 
-    /// Creates a mapped array of the same shape, packed in the order of `like`'s strides. Its contents are undefined.
+    /// Creates a mapped array of the same shape, with its axes in the order of `like`'s strides. Its contents are undefined.
+    ///
+    /// ```
+    /// use vkarray::memory::HostOptions;
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<f32>([2, 3])?;
+    /// let mapped = ctx.mapped_array_like::<f32, _>(&x, HostOptions::default())?;
+    /// assert_eq!(mapped.shape(), [2, 3]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`Context::mapped_array`].
+    /// Those of [`Context::mapped_array`].
     pub fn mapped_array_like<T: Element, U: Element>(
         &self,
         like: &DeviceNDArray<U>,
@@ -94,13 +142,25 @@ impl Context {
 
     /// Creates an array in C order in device memory that the host addresses. Its contents are undefined.
     ///
-    /// Nothing migrates: it is the device's own memory, and the host reaches it over the bus, which is slow to read.
+    /// The memory does not migrate: it is the device's own, and the host reads it slowly over the bus.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// // Not every device has such memory.
+    /// if let Ok(x) = ctx.shared_array::<u32>(2) {
+    ///     x.write_on_host()?.view_mut().fill(7);
+    ///     assert_eq!(x.to_vec()?, [7, 7]);
+    /// }
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`Context::device_array`]; [`NoSuchMemory`](allocator::Error::NoSuchMemory) where the device has none.
-    pub fn shared_array<T: Element>(&self, shape: impl AsRef<[usize]>) -> Result<DeviceNDArray<T>> {
-        let layout = Layout::contiguous(shape.as_ref(), Order::C)?;
+    /// Those of [`Context::device_array`]; [`NoSuchMemory`](allocator::Error::NoSuchMemory) where the device has no such memory.
+    pub fn shared_array<T: Element>(&self, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
+        let layout = Layout::contiguous(shape.into_shape().as_ref(), Order::C)?;
         let block = self.allocator().allocate(layout.span_bytes(size_of::<T>())?, MemoryKind::Shared)?;
         DeviceNDArray::new(self, block, layout)
     }
@@ -112,33 +172,56 @@ impl Context {
 }
 
 impl<T: Element> DeviceNDArray<T> {
-    /// Opens the elements to be read in place by the host. Blocks until no work writes them.
+    /// Gives the host read access to the elements in place. Blocks until no work writes them.
     ///
-    /// While the guard lives, work that would write them is refused; so are bytes between the elements of a view with
-    /// gaps. A guard that is leaked keeps such work off for as long as the memory lives.
+    /// While the guard exists, work that would write them, or bytes between the elements of a view with gaps, is refused. If
+    /// the guard is leaked, such work is refused for as long as the memory exists.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.pinned_array::<f32>([2, 2])?;
+    /// x.fill(2.0)?;
+    /// let elements = x.read_on_host()?; // Waits for the fill.
+    /// assert_eq!(elements.view().sum(), 8.0);
+    /// assert!(x.fill(3.0).is_err()); // The host is reading.
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
     /// [`NotOnHost`](allocator::Error::NotOnHost) for an array in device memory;
-    /// [`HeldByHost`](vkarray_driver::Error::HeldByHost) while another guard writes elements; those of waiting.
+    /// [`HeldByHost`](vkarray_driver::Error::HeldByHost) while another guard can write them; those of waiting.
     pub fn read_on_host(&self) -> Result<HostRead<'_, T>> {
         let bytes = self.block().read_on_host(self.byte_extent())?;
-        Ok(HostRead { bytes, layout: self.layout(), element: PhantomData })
+        Ok(HostElements { bytes, layout: self.layout(), element: PhantomData })
     }
 
-    /// Opens the elements to be read and written in place by the host. Blocks until no work uses them.
+    /// Gives the host read and write access to the elements in place. Blocks until no work uses them.
     ///
-    /// While the guard lives, work that would use them is refused; see [`DeviceNDArray::read_on_host`].
+    /// While the guard exists, work that would use them is refused; see [`DeviceNDArray::read_on_host`].
+    ///
+    /// ```
+    /// use vkarray::ndarray::arr2;
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.pinned_array::<f32>([2, 2])?;
+    /// x.t().write_on_host()?.view_mut().assign(&arr2(&[[1.0, 2.0], [3.0, 4.0]]));
+    /// assert_eq!(x.to_vec()?, [1.0, 3.0, 2.0, 4.0]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`DeviceNDArray::read_on_host`], also while another guard reads elements;
+    /// Those of [`DeviceNDArray::read_on_host`], also while another guard reads elements;
     /// [`Error::ReadOnly`](crate::Error::ReadOnly); [`Error::SharedElements`](crate::Error::SharedElements) if several
     /// elements share memory.
     pub fn write_on_host(&self) -> Result<HostWrite<'_, T>> {
         self.check_writable()?;
         let bytes = self.block().write_on_host(self.byte_extent())?;
-        Ok(HostWrite { bytes, layout: self.layout(), element: PhantomData })
+        Ok(HostElements { bytes, layout: self.layout(), element: PhantomData })
     }
 
     fn byte_extent(&self) -> std::ops::Range<u64> {
@@ -147,78 +230,102 @@ impl<T: Element> DeviceNDArray<T> {
     }
 }
 
-impl<T: Element> HostRead<'_, T> {
+impl<T: Element, B: Deref<Target = [u8]>> HostElements<'_, T, B> {
     /// The elements.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.pinned_array::<f32>([2, 3])?;
+    /// x.fill(0.5)?;
+    /// assert_eq!(x.t().read_on_host()?.view().shape(), [3, 2]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn view(&self) -> ArrayViewD<'_, T> {
-        viewed(&self.bytes, self.layout)
+        let (shape, reversed) = with_positive_strides(self.layout);
+        let mut view = ArrayViewD::from_shape(shape, bytemuck::cast_slice(&self.bytes)).expect(FITS);
+        reversed.into_iter().for_each(|axis| view.invert_axis(axis));
+        view
     }
 
-    /// The elements in the order of memory, if there are no gaps between them.
+    /// The elements in the order of memory, if they are contiguous in C or F order.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.pinned_array::<i32>(4)?;
+    /// x.fill(3)?;
+    /// assert_eq!(x.read_on_host()?.as_slice(), Some(&[3; 4][..]));
+    /// assert_eq!(x.slice(&s![..;2])?.read_on_host()?.as_slice(), None); // Has gaps.
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn as_slice(&self) -> Option<&[T]> {
-        is_packed(self.layout).then(|| bytemuck::cast_slice(&self.bytes))
+        is_contiguous(self.layout).then(|| bytemuck::cast_slice(&self.bytes))
     }
 }
 
-impl<T: Element> HostWrite<'_, T> {
-    /// The elements.
-    #[must_use]
-    pub fn view(&self) -> ArrayViewD<'_, T> {
-        viewed(&self.bytes, self.layout)
-    }
-
-    /// The elements, to be written.
+impl<T: Element, B: DerefMut<Target = [u8]>> HostElements<'_, T, B> {
+    /// The elements, mutable.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.pinned_array::<i32>([2, 2])?;
+    /// x.write_on_host()?.view_mut()[[1, 0]] = 5;
+    /// assert_eq!(x.get([1, 0])?, 5);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn view_mut(&mut self) -> ArrayViewMutD<'_, T> {
-        let (shape, reversed) = walked_upwards(self.layout);
+        let (shape, reversed) = with_positive_strides(self.layout);
         let mut view = ArrayViewMutD::from_shape(shape, bytemuck::cast_slice_mut(&mut self.bytes)).expect(FITS);
         reversed.into_iter().for_each(|axis| view.invert_axis(axis));
         view
     }
 
-    /// The elements in the order of memory, to be written, if there are no gaps between them.
+    /// The elements in the order of memory, mutable, if they are contiguous in C or F order.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.pinned_array::<i32>(3)?;
+    /// x.write_on_host()?.as_mut_slice().unwrap().copy_from_slice(&[1, 2, 3]);
+    /// assert_eq!(x.to_vec()?, [1, 2, 3]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn as_mut_slice(&mut self) -> Option<&mut [T]> {
-        is_packed(self.layout).then(|| bytemuck::cast_slice_mut(&mut self.bytes))
+        is_contiguous(self.layout).then(|| bytemuck::cast_slice_mut(&mut self.bytes))
     }
 }
 
-const FITS: &str = "the guard holds the layout's extent";
+const FITS: &str = "the guard has the bytes of the layout's extent";
 
-/// The elements that a guard holds the bytes of.
-fn viewed<'a, T: Element>(bytes: &'a [u8], layout: &Layout) -> ArrayViewD<'a, T> {
-    let (shape, reversed) = walked_upwards(layout);
-    let mut view = ArrayViewD::from_shape(shape, bytemuck::cast_slice(bytes)).expect(FITS);
-    reversed.into_iter().for_each(|axis| view.invert_axis(axis));
-    view
-}
-
-fn is_packed(layout: &Layout) -> bool {
+fn is_contiguous(layout: &Layout) -> bool {
     layout.is_c_contiguous() || layout.is_f_contiguous()
 }
 
-/// The layout over its own extent with all strides positive, and the axes that are to be reversed then.
-fn walked_upwards(layout: &Layout) -> (StrideShape<IxDyn>, Vec<Axis>) {
+/// The layout within its own extent, with positive strides, and the axes that have to be reversed afterwards.
+fn with_positive_strides(layout: &Layout) -> (StrideShape<IxDyn>, Vec<Axis>) {
     let reversed =
         layout.strides().iter().enumerate().filter(|&(axis, &stride)| stride < 0 && layout.shape()[axis] > 1);
     let reversed = reversed.map(|(axis, _)| Axis(axis)).collect();
-    // Strides that mean nothing are not checked against the extent.
+    // Strides without a meaning may be outside the extent.
     let stride =
         |(&stride, &len): (&isize, &usize)| if len > 1 && layout.size() > 0 { stride.unsigned_abs() } else { 0 };
     let strides: Vec<usize> = layout.strides().iter().zip(layout.shape()).map(stride).collect();
     (IxDyn(layout.shape()).strides(IxDyn(&strides)), reversed)
 }
 
-impl<T: Element> fmt::Debug for HostRead<'_, T> {
+impl<T: Element, B> fmt::Debug for HostElements<'_, T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostRead").field("shape", &self.layout.shape()).finish_non_exhaustive()
-    }
-}
-
-impl<T: Element> fmt::Debug for HostWrite<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostWrite").field("shape", &self.layout.shape()).finish_non_exhaustive()
+        f.debug_struct("HostElements").field("shape", &self.layout.shape()).finish_non_exhaustive()
     }
 }
 
@@ -229,9 +336,9 @@ mod tests {
     use super::*;
     use crate::layout::Index;
 
-    /// Every layout that a few views of a small array give, against the layout's own walk.
+    /// Several views of a small array, against the offsets of their layouts.
     #[test]
-    fn a_view_of_the_host_visits_the_elements_that_the_layout_means() {
+    fn a_view_on_the_host_has_the_elements_of_the_layout() {
         let base = Layout::contiguous(&[2, 3, 4], Order::C).unwrap();
         let all = || Index::from(..);
         let layouts = [
@@ -240,14 +347,14 @@ mod tests {
             base.flip(None).unwrap(),
             base.slice(&[all(), Index::stepped(.., -2), Index::stepped(1.., 2)]).unwrap(),
             base.slice(&[Index::from(1), all(), Index::from(2)]).unwrap(),
-            base.slice(&[Index::from(1..1), Index::stepped(.., -1)]).unwrap(), // Nothing at all.
+            base.slice(&[Index::from(1..1), Index::stepped(.., -1)]).unwrap(), // No elements.
             base.slice(&[Index::from(1..), Index::from(2), Index::from(3)]).unwrap().broadcast_to(&[3, 1]).unwrap(),
             base.slice(&[Index::from(0)]).unwrap().broadcast_to(&[5, 3, 4]).unwrap(),
             Layout::contiguous(&[], Order::C).unwrap(),
         ];
         let elements: Vec<usize> = (0..24).collect();
         for layout in layouts {
-            let (shape, reversed) = walked_upwards(&layout);
+            let (shape, reversed) = with_positive_strides(&layout);
             let held = ArrayView1::from(&elements[layout.extent()]);
             let mut view = ArrayViewD::from_shape(shape, held.as_slice().unwrap()).expect(FITS);
             reversed.into_iter().for_each(|axis| view.invert_axis(axis));

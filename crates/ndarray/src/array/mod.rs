@@ -1,8 +1,18 @@
-//! `DeviceNDArray<T>`: a typed view of a block of device memory.
+//! [`DeviceNDArray`]: a typed view of a block of device memory, with everything that is done with one.
 //!
-//! A handle: clones and views share memory, and the last to be dropped frees it. An array is (context, block, layout);
-//! every view is born in `with_layout`. Which views there are is `views.rs`, how arrays come to be is `create.rs` and
-//! `ramp.rs`, how they are copied is `transfer.rs`, how they are printed is `display.rs`.
+//! An array is a handle: a context, a block and a layout. Clones and views share the block, and the last one that is dropped
+//! frees it. This room never calls Vulkan and decides nothing about layouts or about how elements are copied; the rooms
+//! `layout/` and `copy/` do. Start here, then read `create.rs`.
+//!
+//! | file | what it adds |
+//! |---|---|
+//! | `create.rs`, `range/`, `flat.rs`, `host.rs` | arrays that are filled, ranges, from slices, in memory that the host addresses |
+//! | `properties.rs` | shape, strides and sizes |
+//! | `views/` | views; each is made by `DeviceNDArray::with_layout` |
+//! | `transfer.rs`, `pending.rs`, `register.rs` | copies between host and device |
+//! | `assign.rs`, `astype.rs` | copies and conversions on the device |
+//! | `on_stream.rs` | the same on a stream of the caller's choice |
+//! | `display/` | printing |
 
 mod assign;
 mod astype;
@@ -10,7 +20,9 @@ mod create;
 mod display;
 mod flat;
 mod host;
+mod on_stream;
 mod pending;
+mod properties;
 mod range;
 mod register;
 mod transfer;
@@ -28,19 +40,30 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::layout::Layout;
 
-pub use host::{HostRead, HostWrite};
+pub use host::{HostElements, HostRead, HostWrite};
+pub use on_stream::OnStream;
 pub use pending::PendingCopy;
 pub use range::{Number, RangeProblem};
 pub use register::Registered;
 
-/// Whoever the memory belongs to besides its block: held, never looked at.
-pub(crate) type Owner = Arc<dyn Any + Send + Sync>;
+/// An object that owns the memory and is kept alive by the array.
+pub(crate) type KeepAlive = Arc<dyn Any + Send + Sync>;
 
 /// An n-dimensional array on a device.
 ///
-/// Shape, strides and contiguity are NumPy's, with strides counted in elements. Cloning it, and every view of it,
-/// shares its memory: writing through one is seen through all. Work on it is ordered by the runtime, on whatever
-/// stream it runs.
+/// Shape, strides and contiguity are NumPy's, with strides counted in elements. Clones and views share the memory: what is
+/// written through one is read through all. The library orders all work on the memory, on whatever streams it runs.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let x = ctx.arange(0, 12, 1)?.reshape([3, 4])?;
+/// let column = x.slice(&s![.., 1])?; // A view: no copy.
+/// column.fill(-1)?;
+/// assert_eq!(x.to_vec()?, [0, -1, 2, 3, 4, -1, 6, 7, 8, -1, 10, 11]);
+/// # anyhow::Ok(())
+/// ```
 pub struct DeviceNDArray<T: Element> {
     context: Context,
     block: Arc<Block>,
@@ -49,23 +72,23 @@ pub struct DeviceNDArray<T: Element> {
     label: Option<Arc<str>>,
     is_writable: bool,
     is_padded: bool,
-    owner: Option<Owner>,
+    owner: Option<KeepAlive>,
     element: PhantomData<fn() -> T>,
 }
 
-/// What every dispatch asks of a layout, worked out once.
+/// The properties of the layout that every dispatch needs, computed once.
 #[derive(Clone, Copy)]
 struct Extent {
     /// Bytes of all elements.
     nbytes: u64,
-    /// Bytes before the first.
+    /// Bytes before the first element.
     offset: u64,
     is_contiguous: bool,
 }
 
 impl Extent {
     fn new<T>(layout: &Layout) -> Self {
-        // A broadcast layout may have more elements than there are bytes to count.
+        // The bytes of a broadcast layout may exceed `u64`.
         let bytes = |n_elements: usize| (n_elements as u64).saturating_mul(size_of::<T>() as u64);
         let is_contiguous = layout.is_c_contiguous();
         Self { nbytes: bytes(layout.size()), offset: bytes(layout.offset()), is_contiguous }
@@ -73,11 +96,11 @@ impl Extent {
 }
 
 impl<T: Element> DeviceNDArray<T> {
-    /// An array in a block of which it is not known whether it holds the layout's extent.
+    /// An array in a block, which is checked to have all elements of the layout.
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`](crate::Error::Memory) if it does not.
+    /// [`Error::Memory`](crate::Error::Memory) if it has not.
     pub(crate) fn new(context: &Context, block: Arc<Block>, layout: Layout) -> Result<Self> {
         block.check_range(0, end_byte::<T>(&layout))?;
         Ok(Self::of_checked(context, block, layout))
@@ -85,10 +108,10 @@ impl<T: Element> DeviceNDArray<T> {
 
     fn of_checked(context: &Context, block: Arc<Block>, layout: Layout) -> Self {
         let extent = Extent::new::<T>(&layout);
-        Self::with_extent(context.held(), block, layout, extent)
+        Self::with_extent(context.for_array(), block, layout, extent)
     }
 
-    /// A new array: the layout is packed, and takes the whole block.
+    /// A new array, whose layout is contiguous and has the whole block.
     #[inline]
     pub(crate) fn packed(
         context: Context,
@@ -102,17 +125,17 @@ impl<T: Element> DeviceNDArray<T> {
 
     #[inline]
     fn with_extent(context: Context, block: Arc<Block>, layout: Layout, extent: Extent) -> Self {
-        let _ = DType::of::<T>(); // Every array is made here: of elements that are what they say, or not at all.
+        let _ = DType::of::<T>(); // Does not compile if the element type's size is not that of `T`.
         let (label, owner) = (None, None);
         Self { context, block, layout, extent, label, is_writable: true, is_padded: false, owner, element: PhantomData }
     }
 
-    /// Holds `owner` for as long as this array and its views live.
-    pub(crate) fn with_owner(self, owner: Owner) -> Self {
+    /// Keeps `owner` alive as long as this array and its views.
+    pub(crate) fn with_owner(self, owner: KeepAlive) -> Self {
         Self { owner: Some(owner), ..self }
     }
 
-    /// Views the same memory through another layout, as elements of another type. Every view is made here.
+    /// A view of the same memory with another layout and element type. Every view is made here.
     pub(crate) fn with_layout<U: Element>(&self, layout: Layout) -> DeviceNDArray<U> {
         assert!(end_byte::<U>(&layout) <= self.block.size(), "a view leaves its block: {layout:?}");
         let (label, owner) = (self.label.clone(), self.owner.clone());
@@ -121,16 +144,37 @@ impl<T: Element> DeviceNDArray<T> {
         DeviceNDArray { label, owner, is_writable, is_padded, ..view }
     }
 
-    /// The same array, of which nothing can be written: kernels that write it and copies into it are refused. So are
-    /// those through its views. Other arrays that share its memory are as they were, and so is the block itself.
+    /// The array as a read-only one: kernels that write it, and copies into it, are refused, also through its views. Other
+    /// arrays that share the memory are not affected.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<f32>(3)?;
+    /// let constant = x.clone().read_only();
+    /// assert!(constant.fill(1.0).is_err() && !constant.is_writable());
+    /// x.fill(1.0)?;
+    /// assert_eq!(constant.to_vec()?, [1.0; 3]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.is_writable = false;
         self
     }
 
-    /// The same array, which kernels may take as constant memory that is longer: what the array lacks reads as zero.
-    /// Otherwise an array that is shorter than a kernel's `var<uniform>` is refused. Its views are padded too.
+    /// The array as one that kernels accept for a longer `var<uniform>`, where the missing elements read as zero. Without
+    /// this, an array that is too short is refused. Its views are padded too.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let weights = ctx.slice_to_device(&[1.0_f32, 2.0, 3.0])?.padded(); // For an `array<vec4<f32>, 4>`.
+    /// assert_eq!(weights.slice(&s![1..])?.size(), 2);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn padded(mut self) -> Self {
         self.is_padded = true;
@@ -138,108 +182,97 @@ impl<T: Element> DeviceNDArray<T> {
     }
 
     /// Whether kernels and copies may write it.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert!(ctx.zeros::<f32>(3)?.is_writable());
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn is_writable(&self) -> bool {
         self.is_writable
     }
 
-    /// The context it was made from.
+    /// The context in which the array was created.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<f32>(3)?;
+    /// let y = x.context().zeros_like::<f32, _>(&x)?;
+    /// assert_eq!(y.shape(), [3]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// The memory it views.
+    /// The memory of the array.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<f32>(4)?;
+    /// assert_eq!(x.block().size(), 16);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn block(&self) -> &Arc<Block> {
         &self.block
     }
 
-    /// The name that the program gave it.
+    /// The label that the program gave the array.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<f32>(3)?.with_label("weights");
+    /// assert_eq!(x.label(), Some("weights"));
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn label(&self) -> Option<&str> {
         self.label.as_deref()
     }
 
-    /// Names the array in errors about kernel arguments, and its memory in the report of memory running out. Views made
-    /// later have the name too.
+    /// Labels the array in errors about kernel arguments, and its memory in the report of running out of memory. Views made
+    /// later have the label too.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let mut x = ctx.zeros::<f32>(3)?;
+    /// x.set_label("weights");
+    /// assert_eq!(x.slice(&s![1..])?.label(), Some("weights"));
+    /// # anyhow::Ok(())
+    /// ```
     pub fn set_label(&mut self, label: impl Into<Arc<str>>) {
         let label = label.into();
         self.block.set_label(Arc::clone(&label));
         self.label = Some(label);
     }
 
-    /// The array under a name; see [`DeviceNDArray::set_label`].
+    /// The array with a label; see [`DeviceNDArray::set_label`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<f32>(3)?.with_label("weights");
+    /// assert_eq!(x.label(), Some("weights"));
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn with_label(mut self, label: impl Into<Arc<str>>) -> Self {
         self.set_label(label);
         self
-    }
-
-    /// How its elements lie in the block.
-    #[must_use]
-    pub fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    /// Elements on each axis.
-    #[must_use]
-    pub fn shape(&self) -> &[usize] {
-        self.layout.shape()
-    }
-
-    /// From an element to the next on each axis, in elements.
-    #[must_use]
-    pub fn strides(&self) -> &[isize] {
-        self.layout.strides()
-    }
-
-    /// Where its first element lies in the block, in elements.
-    #[must_use]
-    pub fn offset(&self) -> usize {
-        self.layout.offset()
-    }
-
-    /// How many axes it has.
-    #[must_use]
-    pub fn ndim(&self) -> usize {
-        self.layout.ndim()
-    }
-
-    /// How many elements it has.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.layout.size()
-    }
-
-    /// Bytes of one element.
-    #[must_use]
-    pub fn itemsize(&self) -> usize {
-        size_of::<T>()
-    }
-
-    /// Bytes of all its elements, gaps between them not counted.
-    #[must_use]
-    pub fn nbytes(&self) -> u64 {
-        self.extent.nbytes
-    }
-
-    /// The type of its elements.
-    #[must_use]
-    pub fn dtype(&self) -> DType {
-        DType::of::<T>()
-    }
-
-    /// Whether walking the last axis fastest visits memory in order, without gaps. NumPy's rule.
-    #[must_use]
-    pub fn is_c_contiguous(&self) -> bool {
-        self.extent.is_contiguous
-    }
-
-    /// Whether walking the first axis fastest visits memory in order, without gaps. NumPy's rule.
-    #[must_use]
-    pub fn is_f_contiguous(&self) -> bool {
-        self.layout.is_f_contiguous()
     }
 }
 
@@ -249,7 +282,7 @@ impl<T: Element> Clone for DeviceNDArray<T> {
     }
 }
 
-/// Says what the array is. Does not read the device.
+/// Prints element type, shape, strides and device. Does not read the elements.
 impl<T: Element> fmt::Debug for DeviceNDArray<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DeviceNDArray")
@@ -277,7 +310,7 @@ impl<T: Element> AsArg for DeviceNDArray<T> {
     }
 }
 
-/// Where the bytes of the last element of a layout end.
+/// The offset at which the last element of a layout ends, in bytes.
 fn end_byte<T>(layout: &Layout) -> u64 {
     (layout.extent().end as u64).saturating_mul(size_of::<T>() as u64)
 }

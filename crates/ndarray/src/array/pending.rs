@@ -1,7 +1,7 @@
-//! [`PendingCopy`]: a copy to the host that goes on while the host does something else.
+//! [`PendingCopy`]: a copy to the host that runs while the host does something else.
 //!
-//! It owns the pinned memory that the device writes, so nothing of the caller's is written behind its back, whatever is
-//! dropped or forgotten. Blocking copies are in `transfer.rs`.
+//! It owns the pinned memory that the device writes, so no memory of the caller is written after the caller dropped or
+//! leaked the copy. Copies that block are in `transfer.rs`.
 
 use std::fmt;
 use std::future::Future;
@@ -12,17 +12,18 @@ use std::task::{Context as TaskContext, Poll, ready};
 
 use ndarray::ArrayD;
 use vkarray_allocator::{Block, MemoryKind};
-use vkarray_driver::{Done, Stream};
+use vkarray_driver::Done;
 use vkarray_kernel::{DType, Element};
 
-use super::DeviceNDArray;
 use super::transfer::host_array;
+use super::{DeviceNDArray, OnStream};
 use crate::error::Result;
 use crate::layout::Order;
 
-/// A copy on its way to the host. Made by [`DeviceNDArray::copy_to_host_async`].
+/// A copy to the host in progress. Made by [`DeviceNDArray::copy_to_host_async`].
 ///
-/// Awaiting it gives the array; so does [`PendingCopy::wait`]. Dropping it lets the copy run and forgets what it brings.
+/// It is a future of the host array; [`PendingCopy::wait`] blocks for it. If it is dropped, the copy runs to its end and its
+/// elements are discarded.
 pub struct PendingCopy<T: Element> {
     done: Done,
     staging: Arc<Block>,
@@ -32,27 +33,60 @@ pub struct PendingCopy<T: Element> {
 }
 
 impl<T: Element> DeviceNDArray<T> {
-    /// Starts to copy the array to the host, in the order of `stream`. Returns at once.
+    /// Starts to copy the array to the host, on the default stream. Returns at once.
     ///
-    /// The copy holds as much pinned memory as the array has bytes, until it is waited for or dropped. It brings what
-    /// the array holds at this point of the stream: later work on the array waits for it.
+    /// The copy has the elements as earlier work on the array leaves them; later work on the array runs after it. Until it
+    /// is waited for or dropped, it holds as many bytes of pinned memory as the array has.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.full(4, 2.0_f32)?;
+    /// let copy = x.copy_to_host_async()?;
+    /// x.fill(3.0)?; // Runs after the copy.
+    /// assert_eq!(copy.wait()?.sum(), 8.0); // In async code: copy.await?
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`DeviceNDArray::copy_to_host_on`].
-    pub fn copy_to_host_async(&self, stream: &Stream) -> Result<PendingCopy<T>> {
-        let order = self.host_order();
-        let packed = self.to_contiguous_on(stream, order)?;
-        let staging = self.context().allocator().allocate(self.nbytes(), MemoryKind::Pinned)?;
+    /// Those of [`DeviceNDArray::copy_to_host`].
+    pub fn copy_to_host_async(&self) -> Result<PendingCopy<T>> {
+        self.on_default().copy_to_host_async()
+    }
+}
+
+impl<T: Element> OnStream<'_, T> {
+    /// Starts to copy the array to the host; see [`DeviceNDArray::copy_to_host_async`]. Returns at once.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeviceNDArray::copy_to_host`]; [`Error::ForeignDevice`](crate::Error::ForeignDevice).
+    pub fn copy_to_host_async(&self) -> Result<PendingCopy<T>> {
+        let Self { array, stream } = *self;
+        let order = array.host_order();
+        let packed = self.to_contiguous(order)?;
+        let staging = array.context().allocator().allocate(array.nbytes(), MemoryKind::Pinned)?;
         let from = packed.byte_offset();
-        staging.copy_from_block(stream, 0, packed.block(), from..from + self.nbytes())?;
-        let shape = self.shape().to_vec();
+        staging.copy_from_block(stream, 0, packed.block(), from..from + array.nbytes())?;
+        let shape = array.shape().to_vec();
         Ok(PendingCopy { done: stream.async_done()?, staging, shape, order, element: PhantomData })
     }
 }
 
 impl<T: Element> PendingCopy<T> {
-    /// Whether the copy has arrived. Never blocks.
+    /// Whether the copy is complete. Never blocks.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let copy = ctx.zeros::<f32>(4)?.copy_to_host_async()?;
+    /// ctx.synchronize()?;
+    /// assert!(copy.is_complete()?);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -61,17 +95,31 @@ impl<T: Element> PendingCopy<T> {
         Ok(self.done.point().is_complete()?)
     }
 
-    /// Blocks until the copy has arrived, and returns it.
+    /// Blocks until the copy is complete, and returns the host array.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let copies = [1, 2].map(|value| ctx.full(3, value).and_then(|x| x.copy_to_host_async()));
+    /// let mut sum = 0;
+    /// for copy in copies {
+    ///     sum += copy?.wait()?.sum();
+    /// }
+    /// assert_eq!(sum, 9);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
     /// [`Error::Driver`](crate::Error::Driver) if waiting fails.
     pub fn wait(self) -> Result<ArrayD<T>> {
         self.done.point().wait(None)?;
-        self.arrived()
+        self.read()
     }
 
-    fn arrived(&self) -> Result<ArrayD<T>> {
+    /// The elements of a copy that is complete.
+    fn read(&self) -> Result<ArrayD<T>> {
         let mut values = vec![T::zeroed(); self.shape.iter().product()];
         self.staging.copy_to_host_in_place(0, bytemuck::cast_slice_mut(&mut values))?;
         Ok(host_array(&self.shape, self.order, values))
@@ -83,7 +131,7 @@ impl<T: Element> Future for PendingCopy<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<Self::Output> {
         ready!(Pin::new(&mut self.done).poll(context))?;
-        Poll::Ready(self.arrived())
+        Poll::Ready(self.read())
     }
 }
 

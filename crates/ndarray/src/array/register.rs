@@ -1,7 +1,7 @@
-//! Registered memory: a slice of the program that arrays are copied from and to without staging, for a while.
+//! Registered memory: a slice of the program that arrays are copied to and from without staging, during a call.
 //!
-//! Elements here, bytes in `register.rs` of the allocator crate, which says how the device reaches them and why
-//! nothing of it outlives the call.
+//! Here the slice has elements; the allocator crate's `copy/registered.rs` has the bytes, decides how the device reaches them
+//! and ensures that no copy outlives the call.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,118 +16,158 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::layout::Order;
 
-/// Runs of fewer bytes than this, if there are more than so many of them, are packed on the device.
-const SHORT: usize = 256 << 10;
-const MAX_SHORT: usize = 4;
+/// Runs shorter than this many bytes are packed on the device, if there are more than [`MAX_SHORT_RUNS`] of them.
+const SHORT_RUN: usize = 256 << 10;
+const MAX_SHORT_RUNS: usize = 4;
 
 /// A slice of the program that is registered for the length of a call; see [`Context::register`].
 pub struct Registered<'x, 'r, T: Element> {
     bytes: &'x mut allocator::Registered<'r>,
     context: &'x Context,
+    stream: &'x Stream,
     element: PhantomData<T>,
 }
 
 impl Context {
-    /// Lets the device copy from and to `data`, at any address, while `work` runs. [`Registered::path`] says how: whole
-    /// pages directly, what is before and after them through staging memory.
+    /// Lets the device copy to and from `data` while `work` runs, without staging. [`Registered::path`] tells how: whole
+    /// pages directly, the bytes before and after them through staging memory.
     ///
-    /// Registering costs more than it saves for a single copy. Blocks at the end until the device is done with the
-    /// slice, however long that takes, also when `work` panics.
+    /// Registering takes longer than it saves for a single copy. Blocks at the end until the device no longer uses the
+    /// slice, also when `work` panics.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0, 6, 1)?;
+    /// let mut data = vec![0; 10];
+    /// ctx.register(&mut data, |mut data| {
+    ///     data.copy_from(2, &x)?; // Elements 2 to 7 of the slice.
+    ///     data.copy_to(0, &x)
+    /// })??;
+    /// assert_eq!(data, [0, 0, 0, 1, 2, 3, 4, 5, 0, 0]);
+    /// assert_eq!(x.to_vec()?, [0, 0, 0, 1, 2, 3]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`] if some of the memory is pinned already; [`Error::Driver`] if waiting fails, when `work` has run.
+    /// [`Error::Memory`] if some of the memory is registered already; [`Error::Driver`] if waiting fails after `work` has run.
     pub fn register<T: Element, R>(
         &self,
         data: &mut [T],
         work: impl for<'x, 'r> FnOnce(Registered<'x, 'r, T>) -> R,
     ) -> Result<R> {
-        let _ = DType::of::<T>(); // The elements are what they say, or this does not compile.
-        let work =
-            |bytes: &mut allocator::Registered<'_>| work(Registered { bytes, context: self, element: PhantomData });
+        let _ = DType::of::<T>(); // Does not compile for a type whose size is not that of its elements.
+        let stream = self.default_stream();
+        let work = |bytes: &mut allocator::Registered<'_>| {
+            work(Registered { bytes, context: self, stream, element: PhantomData })
+        };
         Ok(self.allocator().register(bytemuck::cast_slice_mut(data), work)?)
     }
 }
 
-impl<T: Element> Registered<'_, '_, T> {
-    /// How many elements there are.
+impl<'r, T: Element> Registered<'_, 'r, T> {
+    /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len() / size_of::<T>()
     }
 
-    /// Whether there are none.
+    /// Whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// How the device reaches them. Its ranges are bytes.
+    /// How the device reaches the slice. Its ranges are bytes.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let mut data = [0_u8; 100];
+    /// let path = ctx.register(&mut data, |data| data.path())?;
+    /// println!("{path:?}"); // Which bytes the device reaches directly.
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn path(&self) -> RegisteredPath {
         self.bytes.path()
     }
 
-    /// Copies elements from `start` on to `target`, in its C order, on the default stream. Returns at once.
+    /// The slice with another stream than the context's default stream: `data.on(&stream).copy_to(0, &x)?`.
     ///
-    /// # Errors
+    /// ```
+    /// use vkarray::prelude::*;
     ///
-    /// [`Error::OutOfSlice`], [`Error::ReadOnly`], [`Error::SharedElements`]; [`Error::Memory`] or
-    /// [`Error::Driver`] if recording fails.
-    pub fn copy_to(&mut self, start: usize, target: &DeviceNDArray<T>) -> Result<()> {
-        self.copy_to_on(self.context.default_stream(), start, target)
+    /// let ctx = Context::open_default()?;
+    /// let (x, stream) = (ctx.zeros::<i32>(3)?, ctx.stream()?);
+    /// ctx.register(&mut [1, 2, 3], |mut data| data.on(&stream).copy_to(0, &x))??;
+    /// assert_eq!(x.to_vec()?, [1, 2, 3]);
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn on<'y>(&'y mut self, stream: &'y Stream) -> Registered<'y, 'r, T> {
+        Registered { bytes: self.bytes, context: self.context, stream, element: PhantomData }
     }
 
-    /// As [`Registered::copy_to`], in the order of `stream`.
+    /// Copies the elements of the slice from `start` on to `target`, in its C order. Returns at once.
     ///
     /// # Errors
     ///
-    /// As [`Registered::copy_to`], and [`Error::ForeignDevice`].
-    pub fn copy_to_on(&mut self, stream: &Stream, start: usize, target: &DeviceNDArray<T>) -> Result<()> {
-        self.context.check_stream(stream)?;
+    /// [`Error::OutOfSlice`], [`Error::ReadOnly`], [`Error::SharedElements`], [`Error::ForeignDevice`];
+    /// [`Error::Memory`] or [`Error::Driver`] if recording fails.
+    pub fn copy_to(&mut self, start: usize, target: &DeviceNDArray<T>) -> Result<()> {
+        self.context.check_stream(self.stream)?;
         target.check_writable()?;
         let runs = self.runs(start, target)?;
         if are_short(&runs) {
             let packed = self.context.device_array::<T>(target.shape())?;
-            self.copy_to_on(stream, start, &packed)?;
-            return target.copy_from_device_on(stream, &packed);
+            self.copy_to(start, &packed)?;
+            return target.on(self.stream).copy_from_device(&packed);
         }
         for (bytes, offset) in runs {
-            self.bytes.copy_to_block(stream, target.block(), offset, bytes)?;
+            self.bytes.copy_to_block(self.stream, target.block(), offset, bytes)?;
         }
         Ok(())
     }
 
-    /// Copies `source`, in its C order, to the elements from `start` on, on the default stream.
+    /// Copies `source`, in its C order, to the elements of the slice from `start` on.
     ///
     /// Returns at once unless many elements are staged. [`Registered::read`] and the end of the call wait for it.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfSlice`]; [`Error::Memory`] or [`Error::Driver`] if recording fails.
+    /// [`Error::OutOfSlice`], [`Error::ForeignDevice`]; [`Error::Memory`] or [`Error::Driver`] if recording fails.
     pub fn copy_from(&mut self, start: usize, source: &DeviceNDArray<T>) -> Result<()> {
-        self.copy_from_on(self.context.default_stream(), start, source)
-    }
-
-    /// As [`Registered::copy_from`], in the order of `stream`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Registered::copy_from`], and [`Error::ForeignDevice`].
-    pub fn copy_from_on(&mut self, stream: &Stream, start: usize, source: &DeviceNDArray<T>) -> Result<()> {
-        self.context.check_stream(stream)?;
+        self.context.check_stream(self.stream)?;
         let runs = self.runs(start, source)?;
         if are_short(&runs) {
-            return self.copy_from_on(stream, start, &source.to_contiguous_on(stream, Order::C)?);
+            let packed = source.on(self.stream).to_contiguous(Order::C)?;
+            return self.copy_from(start, &packed);
         }
         for (bytes, offset) in runs {
             let range = offset..offset + bytes.len() as u64;
-            self.bytes.copy_from_block(stream, bytes.start, source.block(), range)?;
+            self.bytes.copy_from_block(self.stream, bytes.start, source.block(), range)?;
         }
         Ok(())
     }
 
     /// The elements. Blocks until no copy writes them.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let (x, mut data) = (ctx.full(3, 4_u8)?, [0; 3]);
+    /// ctx.register(&mut data, |mut data| -> anyhow::Result<()> {
+    ///     data.copy_from(0, &x)?;
+    ///     assert_eq!(data.read()?, [4, 4, 4]); // Waits for the copy.
+    ///     Ok(())
+    /// })??;
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -136,7 +176,21 @@ impl<T: Element> Registered<'_, '_, T> {
         Ok(bytemuck::cast_slice(self.bytes.read()?))
     }
 
-    /// The elements, to be written. Blocks until no copy uses them.
+    /// The elements, mutable. Blocks until no copy uses them.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let (x, mut data) = (ctx.zeros::<u8>(3)?, [0; 3]);
+    /// ctx.register(&mut data, |mut data| -> anyhow::Result<()> {
+    ///     data.write()?.fill(7);
+    ///     data.copy_to(0, &x)?;
+    ///     Ok(())
+    /// })??;
+    /// assert_eq!(x.to_vec()?, [7; 3]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -145,32 +199,27 @@ impl<T: Element> Registered<'_, '_, T> {
         Ok(bytemuck::cast_slice_mut(self.bytes.write()?))
     }
 
-    /// Which bytes of the slice go with which bytes of the array's block, run by run.
+    /// For each contiguous run of the array: its bytes in the slice, and its offset in the array's block.
     fn runs(&self, start: usize, array: &DeviceNDArray<T>) -> Result<Vec<(Range<usize>, u64)>> {
         let (len, itemsize) = (array.size(), size_of::<T>());
         if start.checked_add(len).is_none_or(|end| end > self.len()) {
             return Err(Error::OutOfSlice { start, len, size: self.len() });
         }
-        let layout = array.layout();
-        let packed = layout.is_c_contiguous().then(|| (layout.offset(), len));
-        let gaps = packed.is_none().then(|| layout.runs());
         let mut at = start * itemsize;
-        let runs = packed.into_iter().chain(gaps.into_iter().flatten()).filter(|&(_, len)| len > 0);
-        Ok(runs
-            .map(|(offset, len)| {
-                let bytes = at..at + len * itemsize;
-                at = bytes.end;
-                (bytes, (offset * itemsize) as u64)
-            })
-            .collect())
+        let runs = array.layout().runs().map(|(offset, len)| {
+            let bytes = at..at + len * itemsize;
+            at = bytes.end;
+            (bytes, (offset * itemsize) as u64)
+        });
+        Ok(runs.collect())
     }
 }
 
-/// Whether runs are so many and short that they are packed on the device, and cross the bus as one: a copy of its own
-/// costs each some microseconds, in which 256 KiB pass the bus.
+/// Whether there are so many short runs that packing them on the device is faster than a copy for each: a copy takes some
+/// microseconds, in which 256 KiB cross the bus.
 fn are_short(runs: &[(Range<usize>, u64)]) -> bool {
     let bytes: usize = runs.iter().map(|(bytes, _)| bytes.len()).sum();
-    runs.len() > MAX_SHORT && bytes / runs.len() < SHORT
+    runs.len() > MAX_SHORT_RUNS && bytes / runs.len() < SHORT_RUN
 }
 
 impl<T: Element> fmt::Debug for Registered<'_, '_, T> {
@@ -185,9 +234,15 @@ mod tests {
 
     #[test]
     fn many_short_runs_are_packed_on_the_device() {
-        // How many runs of how many bytes, and whether they are.
-        let cases =
-            [(0, 0, false), (1, 8, false), (4, 8, false), (5, 8, true), (5, SHORT - 1, true), (5, SHORT, false)];
+        // The number of runs, their bytes, whether they are packed.
+        let cases = [
+            (0, 0, false),
+            (1, 8, false),
+            (4, 8, false),
+            (5, 8, true),
+            (5, SHORT_RUN - 1, true),
+            (5, SHORT_RUN, false),
+        ];
         for (n, bytes, expected) in cases {
             assert_eq!(are_short(&vec![(0..bytes, 0); n]), expected, "{n} runs of {bytes}");
         }

@@ -1,174 +1,174 @@
 //! Copies between host arrays and device arrays.
 //!
-//! What crosses the bus is packed: a view with gaps is gathered to a packed array on the device first, and scattered
-//! from one after, so that the elements between are neither sent nor written. A host array with gaps is packed on the
-//! host. Copies that do not block are in `pending.rs`; copies on the device in `assign.rs`.
+//! Only contiguous elements cross the bus. A device array that is not contiguous is copied to a contiguous one on the device
+//! before it is sent, and filled from one after it is received, so that memory between its elements is neither sent nor
+//! written. A host array that is not contiguous is packed on the host. Copies that do not block are in `pending.rs`;
+//! copies on the device in `assign.rs`; slices and vectors in `flat.rs`.
 
 use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, Data, DataMut, Dimension, IxDyn, ShapeBuilder};
-use vkarray_driver::Stream;
 use vkarray_kernel::Element;
 
-use super::DeviceNDArray;
+use super::{DeviceNDArray, OnStream};
 use crate::error::{Error, Result};
 use crate::layout::Order;
 
+const IS_STANDARD: &str = "the array is in standard layout";
+const IS_FULL: &str = "there is one value for each element";
+
 impl<T: Element> DeviceNDArray<T> {
-    /// Copies the array to the host, on the default stream. Blocks until it is there.
+    /// Copies the array to the host, on the default stream. Blocks until the elements are on the host.
     ///
-    /// The host array is in F order if this array is F-contiguous and not C-contiguous, else in C order.
+    /// The host array is in F order if this array is F-contiguous and not C-contiguous, otherwise in C order. Its number of
+    /// axes is known only at run time; see [`DeviceNDArray::copy_to_host_as`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0, 6, 1)?.reshape([2, 3])?;
+    /// let host = x.copy_to_host()?;
+    /// assert_eq!(host.shape(), [2, 3]);
+    /// assert_eq!(host[[1, 2]], 5);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`DeviceNDArray::copy_to_host_on`].
+    /// [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if copying, staging or waiting fails.
     pub fn copy_to_host(&self) -> Result<ArrayD<T>> {
-        self.copy_to_host_on(self.context().default_stream())
+        self.on_default().copy_to_host()
     }
 
-    /// Copies the array to the host, in the order of `stream`. Otherwise as [`DeviceNDArray::copy_to_host`].
+    /// Copies the array to a host array whose number of axes the compiler knows, on the default stream. Blocks until the
+    /// elements are on the host. Otherwise as [`DeviceNDArray::copy_to_host`].
+    ///
+    /// ```
+    /// use vkarray::ndarray::Ix2;
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0.0_f32, 4.0, 1.0)?.reshape([2, 2])?;
+    /// let host = x.copy_to_host_as::<Ix2>()?; // An `Array2<f32>`.
+    /// assert_eq!(host.dot(&host)[(1, 0)], 6.0);
+    /// assert!(x.copy_to_host_as::<vkarray::ndarray::Ix1>().is_err());
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignDevice`]; [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if packing, staging or waiting
-    /// fails.
-    pub fn copy_to_host_on(&self, stream: &Stream) -> Result<ArrayD<T>> {
-        let order = self.host_order();
-        let mut values = vec![T::zeroed(); self.size()];
-        self.read(stream, order, &mut values)?;
-        Ok(host_array(self.shape(), order, values))
+    /// [`Error::RankMismatch`] if the array has another number of axes than `D`; those of
+    /// [`DeviceNDArray::copy_to_host`].
+    pub fn copy_to_host_as<D: Dimension>(&self) -> Result<Array<T, D>> {
+        self.on_default().copy_to_host_as()
     }
 
-    /// Copies the array into a host array of the same shape, on the default stream. Blocks until it is there.
+    /// Copies the array into a host array of the same shape, on the default stream. Blocks until the elements are there.
+    ///
+    /// Either side may have any strides; memory between the host array's elements is not changed. A host array that is not
+    /// contiguous is filled from a contiguous copy on the host.
+    ///
+    /// ```
+    /// use vkarray::ndarray::Array2;
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let mut host = Array2::zeros([3, 2]);
+    /// ctx.full([3, 2], 1.5_f64)?.copy_to_host_into(&mut host)?;
+    /// assert_eq!(host.sum(), 9.0);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`DeviceNDArray::copy_to_host_into_on`].
+    /// [`Error::ShapeMismatch`]; those of [`DeviceNDArray::copy_to_host`].
     pub fn copy_to_host_into<S, D>(&self, host: &mut ArrayBase<S, D>) -> Result<()>
     where
         S: DataMut<Elem = T>,
         D: Dimension,
     {
-        self.copy_to_host_into_on(self.context().default_stream(), host)
-    }
-
-    /// Copies the array into a host array of the same shape, in the order of `stream`. Blocks until it is there.
-    ///
-    /// Either side may have gaps or reversed axes; what lies between the host array's elements is not touched. A host
-    /// array with gaps costs a packed copy on the host.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ShapeMismatch`]; else as [`DeviceNDArray::copy_to_host_on`].
-    pub fn copy_to_host_into_on<S, D>(&self, stream: &Stream, host: &mut ArrayBase<S, D>) -> Result<()>
-    where
-        S: DataMut<Elem = T>,
-        D: Dimension,
-    {
-        self.check_host_shape(host.shape())?;
-        if let Some(values) = host.as_slice_mut() {
-            return self.read(stream, Order::C, values);
-        }
-        let mut turned = host.view_mut().reversed_axes();
-        if let Some(values) = turned.as_slice_mut() {
-            return self.read(stream, Order::F, values);
-        }
-        let mut values = vec![T::zeroed(); self.size()];
-        self.read(stream, Order::C, &mut values)?;
-        let packed = ArrayViewD::from_shape(self.shape(), &values).expect("one value was made for each element");
-        host.view_mut().into_dyn().assign(&packed);
-        Ok(())
+        self.on_default().copy_to_host_into(host)
     }
 
     /// Copies a host array of the same shape into this array, on the default stream. Returns when it has been read.
     ///
+    /// Either side may have any strides; memory between this array's elements is not changed.
+    ///
+    /// ```
+    /// use vkarray::ndarray::arr2;
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<u32>([2, 2])?;
+    /// x.copy_from_host(&arr2(&[[1, 2], [3, 4]]))?;
+    /// assert_eq!(x.to_vec()?, [1, 2, 3, 4]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// As [`DeviceNDArray::copy_from_host_on`].
+    /// [`Error::ReadOnly`]; [`Error::ShapeMismatch`]; [`Error::SharedElements`] if several elements of this array share
+    /// memory; [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if staging or submitting fails.
     pub fn copy_from_host<S, D>(&self, host: &ArrayBase<S, D>) -> Result<()>
     where
         S: Data<Elem = T>,
         D: Dimension,
     {
-        self.copy_from_host_on(self.context().default_stream(), host)
+        self.on_default().copy_from_host(host)
     }
 
-    /// Copies a host array of the same shape into this array, in the order of `stream`. Returns when it has been read.
+    /// Reads one element; negative indices count from the end. Blocks until all work on it is complete.
     ///
-    /// Either side may have gaps or reversed axes; what lies between this array's elements is not touched.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ReadOnly`]; [`Error::ShapeMismatch`]; [`Error::SharedElements`] if several elements of this array share
-    /// memory; [`Error::ForeignDevice`]; [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if staging or sending fails.
-    pub fn copy_from_host_on<S, D>(&self, stream: &Stream, host: &ArrayBase<S, D>) -> Result<()>
-    where
-        S: Data<Elem = T>,
-        D: Dimension,
-    {
-        self.check_host_shape(host.shape())?;
-        self.check_writable_on(stream)?;
-        if self.is_f_contiguous() && !self.is_c_contiguous() {
-            let transposed = host.t();
-            let packed = transposed.as_standard_layout();
-            return self.write(stream, packed.as_slice().expect("it is in standard layout"));
-        }
-        let packed = host.as_standard_layout();
-        let values = packed.as_slice().expect("it is in standard layout");
-        if self.is_c_contiguous() {
-            return self.write(stream, values);
-        }
-        let between = self.context().device_array::<T>(self.shape())?;
-        between.write(stream, values)?;
-        self.copy_from_device_on(stream, &between)
-    }
-
-    /// Reads one element; negative indices count from the end. Blocks until all work on it is done.
-    ///
-    /// Slow: each call waits for the device and crosses the bus. Read a whole array with
+    /// Each call waits for the device and crosses the bus, which takes microseconds. Read many elements with
     /// [`DeviceNDArray::copy_to_host`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0, 6, 1)?.reshape([2, 3])?;
+    /// assert_eq!(x.get([1, -1])?, 5);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
     /// [`Error::Layout`] for too many or too few indices and for one out of range; [`Error::Memory`] or
     /// [`Error::Driver`] if staging or waiting fails.
     pub fn get(&self, index: impl AsRef<[isize]>) -> Result<T> {
-        let (at, mut value) = (self.layout().offset_of(index.as_ref())?, T::zeroed());
-        self.block().copy_to_host(
-            self.context().default_stream(),
-            bytes::<T>(at),
-            bytemuck::bytes_of_mut(&mut value),
-        )?;
+        let (offset, mut value) = (self.layout().offset_of(index.as_ref())?, T::zeroed());
+        let stream = self.context().default_stream();
+        self.block().copy_to_host(stream, bytes::<T>(offset), bytemuck::bytes_of_mut(&mut value))?;
         Ok(value)
     }
 
     /// Writes one element; negative indices count from the end. Returns when the value has been read.
     ///
-    /// Slow: each call is a copy of its own. Write many elements with [`DeviceNDArray::copy_from_host`], or with
+    /// Each call is a copy of its own. Write many elements with [`DeviceNDArray::copy_from_host`], or with
     /// [`DeviceNDArray::fill`] if they are equal.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<i32>([2, 2])?;
+    /// x.set([0, -1], 9)?;
+    /// assert_eq!(x.to_vec()?, [0, 9, 0, 0]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`DeviceNDArray::get`]; [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements share memory.
+    /// Those of [`DeviceNDArray::get`]; [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements share memory.
     pub fn set(&self, index: impl AsRef<[isize]>, value: T) -> Result<()> {
-        let (at, stream) = (self.layout().offset_of(index.as_ref())?, self.context().default_stream());
-        self.check_writable_on(stream)?;
-        Ok(self.block().copy_from_host(stream, bytes::<T>(at), bytemuck::bytes_of(&value))?)
+        let offset = self.layout().offset_of(index.as_ref())?;
+        self.check_writable()?;
+        let stream = self.context().default_stream();
+        Ok(self.block().copy_from_host(stream, bytes::<T>(offset), bytemuck::bytes_of(&value))?)
     }
 
-    /// The order in which the array goes to the host without being turned.
-    pub(crate) fn host_order(&self) -> Order {
+    /// The order in which the elements are copied to the host.
+    pub(super) fn host_order(&self) -> Order {
         if self.is_f_contiguous() && !self.is_c_contiguous() { Order::F } else { Order::C }
-    }
-
-    /// Reads all elements in the given order, C or F.
-    fn read(&self, stream: &Stream, order: Order, values: &mut [T]) -> Result<()> {
-        let packed = self.to_contiguous_on(stream, order)?;
-        packed.block().copy_to_host(stream, packed.byte_offset(), bytemuck::cast_slice_mut(values))?;
-        Ok(())
-    }
-
-    /// Writes all elements in the order in which they are packed.
-    fn write(&self, stream: &Stream, values: &[T]) -> Result<()> {
-        Ok(self.block().copy_from_host(stream, self.byte_offset(), bytemuck::cast_slice(values))?)
     }
 
     fn check_host_shape(&self, host: &[usize]) -> Result<()> {
@@ -183,10 +183,104 @@ impl<T: Element> DeviceNDArray<T> {
     }
 }
 
+impl<T: Element> OnStream<'_, T> {
+    /// Copies the array to the host; see [`DeviceNDArray::copy_to_host`]. Blocks until the elements are there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeviceNDArray::copy_to_host`]; [`Error::ForeignDevice`].
+    pub fn copy_to_host(&self) -> Result<ArrayD<T>> {
+        let order = self.array.host_order();
+        let mut values = vec![T::zeroed(); self.array.size()];
+        self.read(order, &mut values)?;
+        Ok(host_array(self.array.shape(), order, values))
+    }
+
+    /// Copies the array to a host array of known rank; see [`DeviceNDArray::copy_to_host_as`]. Blocks until the elements are
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeviceNDArray::copy_to_host_as`]; [`Error::ForeignDevice`].
+    pub fn copy_to_host_as<D: Dimension>(&self) -> Result<Array<T, D>> {
+        let shape = self.array.shape();
+        match D::NDIM {
+            Some(expected) if expected != shape.len() => Err(Error::RankMismatch { expected, shape: shape.to_vec() }),
+            _ => Ok(self.copy_to_host()?.into_dimensionality().expect("the number of axes is checked")),
+        }
+    }
+
+    /// Copies the array into a host array of the same shape; see [`DeviceNDArray::copy_to_host_into`]. Blocks until the
+    /// elements are there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeviceNDArray::copy_to_host_into`]; [`Error::ForeignDevice`].
+    pub fn copy_to_host_into<S, D>(&self, host: &mut ArrayBase<S, D>) -> Result<()>
+    where
+        S: DataMut<Elem = T>,
+        D: Dimension,
+    {
+        self.array.check_host_shape(host.shape())?;
+        if let Some(values) = host.as_slice_mut() {
+            return self.read(Order::C, values);
+        }
+        let mut transposed = host.view_mut().reversed_axes();
+        if let Some(values) = transposed.as_slice_mut() {
+            return self.read(Order::F, values);
+        }
+        let mut values = vec![T::zeroed(); self.array.size()];
+        self.read(Order::C, &mut values)?;
+        let packed = ArrayViewD::from_shape(self.array.shape(), &values).expect(IS_FULL);
+        host.view_mut().into_dyn().assign(&packed);
+        Ok(())
+    }
+
+    /// Copies a host array of the same shape into this array; see [`DeviceNDArray::copy_from_host`]. Returns when it has
+    /// been read.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeviceNDArray::copy_from_host`]; [`Error::ForeignDevice`].
+    pub fn copy_from_host<S, D>(&self, host: &ArrayBase<S, D>) -> Result<()>
+    where
+        S: Data<Elem = T>,
+        D: Dimension,
+    {
+        let array = self.array;
+        array.check_host_shape(host.shape())?;
+        self.check_writable()?;
+        if array.is_f_contiguous() && !array.is_c_contiguous() {
+            let transposed = host.t();
+            return self.write(transposed.as_standard_layout().as_slice().expect(IS_STANDARD));
+        }
+        let packed = host.as_standard_layout();
+        let values = packed.as_slice().expect(IS_STANDARD);
+        if array.is_c_contiguous() {
+            return self.write(values);
+        }
+        let temporary = array.context().device_array::<T>(array.shape())?;
+        temporary.on(self.stream).write(values)?;
+        self.copy_from_device(&temporary)
+    }
+
+    /// Reads all elements in the given order, C or F.
+    fn read(&self, order: Order, values: &mut [T]) -> Result<()> {
+        let packed = self.to_contiguous(order)?;
+        packed.block().copy_to_host(self.stream, packed.byte_offset(), bytemuck::cast_slice_mut(values))?;
+        Ok(())
+    }
+
+    /// Writes all elements of a contiguous array, in the order of its memory.
+    fn write(&self, values: &[T]) -> Result<()> {
+        Ok(self.array.block().copy_from_host(self.stream, self.array.byte_offset(), bytemuck::cast_slice(values))?)
+    }
+}
+
 /// A host array of values in the given order, one for each element.
-pub(crate) fn host_array<T>(shape: &[usize], order: Order, values: Vec<T>) -> ArrayD<T> {
+pub(super) fn host_array<T>(shape: &[usize], order: Order, values: Vec<T>) -> ArrayD<T> {
     let shape = IxDyn(shape).set_f(order == Order::F);
-    Array::from_shape_vec(shape, values).expect("one value was made for each element")
+    Array::from_shape_vec(shape, values).expect(IS_FULL)
 }
 
 /// Bytes of `n` elements.

@@ -8,6 +8,14 @@ use super::Context;
 use crate::error::Result;
 
 /// Options for a [`Context`].
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::builder().validation(false).open()?;
+/// assert_eq!(ctx.ones::<f32>(2)?.to_vec()?, [1.0, 1.0]);
+/// # anyhow::Ok(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct ContextBuilder {
     selector: Option<String>,
@@ -18,6 +26,16 @@ pub struct ContextBuilder {
 
 impl ContextBuilder {
     /// Selects the device: an index, a kind, a part of its name, or `uuid:…`. Overrides `VKARRAY_DEVICE`.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let name = Context::open_default()?.info().name.clone();
+    /// let ctx = Context::builder().device(name.clone()).open()?;
+    /// assert_eq!(ctx.info().name, name);
+    /// assert!(Context::builder().device("no such device").open().is_err());
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn device(mut self, selector: impl Into<String>) -> Self {
         self.selector = Some(selector.into());
@@ -33,6 +51,16 @@ impl ContextBuilder {
 
     /// Takes memory from a manager that only this context uses. Overrides
     /// [`set_memory_manager`](vkarray_allocator::set_memory_manager) and `VKARRAY_MEMORY_MANAGER`.
+    ///
+    /// ```
+    /// use vkarray::memory::ManagerFactory;
+    /// use vkarray::prelude::*;
+    ///
+    /// let passthrough = ManagerFactory::named("passthrough")?; // Every array is an allocation of the driver.
+    /// let ctx = Context::builder().memory_manager(passthrough).open()?;
+    /// assert_eq!(ctx.ones::<f32>(2)?.to_vec()?, [1.0, 1.0]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn memory_manager(mut self, factory: ManagerFactory) -> Self {
         self.memory_manager = Some(factory);
@@ -41,6 +69,15 @@ impl ContextBuilder {
 
     /// Settings of the cache of kernels on disk. Overrides the variables that [`CacheSettings::from_environment`] reads,
     /// such as `VKARRAY_CACHE`.
+    ///
+    /// ```
+    /// use vkarray::kernel::CacheSettings;
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::builder().kernel_cache(CacheSettings::from_environment()?).open()?;
+    /// assert_eq!(ctx.ones::<f32>(2)?.to_vec()?, [1.0, 1.0]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn kernel_cache(mut self, settings: CacheSettings) -> Self {
         self.kernel_cache = Some(settings);

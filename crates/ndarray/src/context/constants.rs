@@ -4,12 +4,22 @@ use vkarray_kernel::{ConstArray, DType, Element};
 
 use super::Context;
 use crate::error::{Error, Result};
-use crate::layout::{Layout, Order};
+use crate::layout::{IntoShape, Layout, Order};
 
 impl Context {
     /// Copies a host array to constant memory, for kernels that read it through `var<uniform>`.
     ///
     /// C and F order are kept; an array with gaps or reversed axes is packed in C order.
+    ///
+    /// ```
+    /// use vkarray::ndarray::arr1;
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let weights = ctx.const_array_like(&arr1(&[0.25_f32, 0.5, 0.25]))?;
+    /// # let _ = weights;
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -33,12 +43,31 @@ impl Context {
     /// Copies `values` to constant memory of this shape, for kernels that read it through `var<uniform>`. It can be updated,
     /// and its clones share it: see [`ConstArray`].
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let weights = ctx.const_array(&[1.0_f32, 2.0, 3.0, 4.0], 4)?;
+    /// let scale = ctx
+    ///     .kernel(Source::wgsl(
+    ///         "@group(0) @binding(0) var<uniform> weights: vec4<f32>;
+    ///          @group(0) @binding(1) var<storage, read_write> y: array<f32, 4>;
+    ///          @compute @workgroup_size(4) fn scale(@builtin(local_invocation_index) i: u32) { y[i] *= weights[i]; }",
+    ///     ))
+    ///     .build()?;
+    /// let y = ctx.full(4, 10.0_f32)?;
+    /// scale.dispatch(ctx.default_stream(), Groups::exact([1, 1, 1]), (&weights, &y))?;
+    /// assert_eq!(y.to_vec()?, [10.0, 20.0, 30.0, 40.0]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::LengthMismatch`], [`Error::Layout`].
-    pub fn const_array<T: Element>(&self, values: &[T], shape: &[usize]) -> Result<ConstArray> {
-        check_fills(&Layout::contiguous(shape, Order::C)?, values)?;
-        Ok(ConstArray::new(self.allocator(), values, shape))
+    pub fn const_array<T: Element>(&self, values: &[T], shape: impl IntoShape) -> Result<ConstArray> {
+        let shape = shape.into_shape();
+        check_fills(&Layout::contiguous(shape.as_ref(), Order::C)?, values)?;
+        Ok(ConstArray::new(self.allocator(), values, shape.as_ref()))
     }
 }
 

@@ -38,6 +38,15 @@ impl<T: Element> DeviceNDArray<T> {
     /// The tensor's data pointer is the `VkBuffer` and its offset is that of the array. It keeps the array alive. Take from
     /// [`device_array_interface`](super::AsDeviceArray::device_array_interface) when the elements are written.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let tensor = ctx.zeros::<f32>(3)?.to_dlpack_vulkan()?;
+    /// drop(tensor); // Or hand it to another library.
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`InterfaceError::NoTensor`] for records, which DLPack cannot describe.
@@ -49,6 +58,15 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// Where the array is in coherent memory that the host addresses, the tensor shares it and keeps the array alive; the
     /// user of the tensor must not read it while the device writes it. Otherwise the tensor is a read-only copy.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let tensor = ctx.arange(0, 3, 1)?.to_dlpack_host()?;
+    /// drop(tensor); // Or hand it to another library.
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -22,6 +22,19 @@ use crate::layout::{Layout, LayoutError, Order};
 const VERSION: u32 = 3;
 
 /// An array on a device, in plain data.
+///
+/// ```
+/// use vkarray::interop::AsDeviceArray;
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let x = ctx.zeros::<f32>([2, 3])?.t();
+/// let described = x.device_array_interface()?;
+/// assert_eq!((described.shape.as_slice(), described.typestr.as_str()), (&[3, 2][..], "<f4"));
+/// assert_eq!(described.strides, Some(vec![4, 12])); // In bytes.
+/// assert!(!described.read_only);
+/// # anyhow::Ok(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceArrayInterface {
     /// The length of each axis.
@@ -204,6 +217,14 @@ impl<T: Element> AsDeviceArray for DeviceNDArray<T> {
 
 impl Context {
     /// Whether [`Context::as_device_array`] would take the object as an array of its own element type.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert!(ctx.is_device_array(&ctx.zeros::<f32>(3)?));
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     #[doc(alias = "is_cuda_array")]
     pub fn is_device_array(&self, object: &impl AsDeviceArray) -> bool {
@@ -216,6 +237,34 @@ impl Context {
     ///
     /// The array and its views keep `object` alive. They are read-only if the description is. Later work on the memory
     /// waits, on the device, until the elements are written.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use vkarray::interop::{AsDeviceArray, DeviceArrayInterface};
+    /// use vkarray::memory::Block;
+    /// use vkarray::prelude::*;
+    ///
+    /// /// An image of another library, in memory of this one.
+    /// struct Image(DeviceNDArray<f32>);
+    ///
+    /// impl AsDeviceArray for Image {
+    ///     fn device_array_interface(&self) -> vkarray::Result<DeviceArrayInterface> {
+    ///         self.0.device_array_interface()
+    ///     }
+    ///
+    ///     fn memory(&self) -> &Arc<Block> {
+    ///         self.0.block()
+    ///     }
+    /// }
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let pixels = ctx.full([2, 2], 0.5_f32)?;
+    /// let x = ctx.as_device_array::<f32, _>(Image(pixels.clone()))?;
+    /// x.fill(1.0)?;
+    /// assert_eq!(pixels.to_vec()?, [1.0; 4]); // The same memory.
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///

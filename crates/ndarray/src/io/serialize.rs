@@ -29,6 +29,17 @@ pub struct ArraySeed<'a, T> {
 
 impl Context {
     /// A seed that deserializes an array of `T` into this context, on its default stream.
+    ///
+    /// ```
+    /// use serde::de::DeserializeSeed;
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let text = serde_json::to_string(&ctx.arange(0, 4, 1)?)?;
+    /// let x = ctx.array_seed::<i32>().deserialize(&mut serde_json::Deserializer::from_str(&text))?;
+    /// assert_eq!(x.to_vec()?, [0, 1, 2, 3]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn array_seed<T: Element>(&self) -> ArraySeed<'_, T> {
         ArraySeed { context: self, element: PhantomData }

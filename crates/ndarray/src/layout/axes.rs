@@ -12,6 +12,14 @@ type Axes = SmallVec<[usize; 4]>;
 impl Layout {
     /// Permutes the axes: axis `k` of the result is axis `axes[k]` of this layout. `None` reverses their order.
     ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.transpose(None)?.strides(), [1, 3]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`LayoutError::AxisCount`] unless every axis is named, [`LayoutError::AxisOutOfRange`],
@@ -92,6 +100,39 @@ impl Layout {
         let shape: SmallVec<[usize; 4]> = expanded.flatten().collect();
         checked_size(&shape)?;
         self.reshape_to(&shape, Order::C)
+    }
+
+    /// Views with at least one axis: one element gets shape `(1,)`. NumPy's `atleast_1d`.
+    #[must_use]
+    pub fn atleast_1d(&self) -> Self {
+        if self.ndim() == 0 { self.with_unit_axes(&[0]) } else { self.clone() }
+    }
+
+    /// Views with at least two axes: new ones are inserted in front. NumPy's `atleast_2d`.
+    #[must_use]
+    pub fn atleast_2d(&self) -> Self {
+        match self.ndim() {
+            0 => self.with_unit_axes(&[0, 1]),
+            1 => self.with_unit_axes(&[0]),
+            _ => self.clone(),
+        }
+    }
+
+    /// Views with at least three axes: shape `(n,)` becomes `(1, n, 1)`, and `(m, n)` becomes `(m, n, 1)`. NumPy's
+    /// `atleast_3d`.
+    #[must_use]
+    pub fn atleast_3d(&self) -> Self {
+        match self.ndim() {
+            0 => self.with_unit_axes(&[0, 1, 2]),
+            1 => self.with_unit_axes(&[0, 2]),
+            2 => self.with_unit_axes(&[2]),
+            _ => self.clone(),
+        }
+    }
+
+    /// Inserts axes of length one where the result has few axes, so nothing can fail.
+    fn with_unit_axes(&self, axes: &[isize]) -> Self {
+        self.expand_dims(axes).expect("the result has at most three axes, each named once")
     }
 
     /// The chosen axes, in this order. The others must have length one.

@@ -12,6 +12,14 @@ impl Layout {
     ///
     /// As in NumPy, every axis of length one gets stride 0, even where its length remains one.
     ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.broadcast_to(&[4, 2, 3])?.strides(), [0, 3, 1]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`LayoutError::BroadcastMismatch`] if a length is neither one nor that of `shape`, or `shape` has fewer axes;
@@ -30,15 +38,16 @@ impl Layout {
         }
         Ok(self.view(SmallVec::from_slice(shape), strides, self.offset))
     }
-
-    /// Whether an axis longer than one has stride 0, in a layout with elements.
-    #[must_use]
-    pub fn is_broadcast(&self) -> bool {
-        self.size() != 0 && self.shape.iter().zip(&self.strides).any(|(&len, &stride)| len > 1 && stride == 0)
-    }
 }
 
 /// The shape that all these shapes broadcast to; `()` for no shapes.
+///
+/// ```
+/// use vkarray::array::broadcast_shapes;
+///
+/// assert_eq!(broadcast_shapes(&[&[2, 1], &[3]])?, [2, 3]);
+/// # anyhow::Ok(())
+/// ```
 ///
 /// # Errors
 ///

@@ -20,6 +20,15 @@ impl Layout {
     /// Merges axes that one stride can step through and removes those of length one. The elements keep their C order.
     ///
     /// The result has no axes for one element, and shape `(0,)` for none.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.coalesce().shape(), [6]);
+    /// assert_eq!(x.transpose(None)?.coalesce().shape(), [3, 2]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn coalesce(&self) -> Self {
         self.rebuilt(&merge(self.axes_with(self)), 0, self.offset)

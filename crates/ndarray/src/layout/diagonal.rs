@@ -10,6 +10,14 @@ impl Layout {
     ///
     /// A negative `shift` takes a diagonal below the main one. A shift beyond the corner leaves no elements.
     ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.diagonal(1, 0, 1)?.offsets().collect::<Vec<_>>(), [1, 5]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`LayoutError::DiagonalRank`] with fewer than two axes, [`LayoutError::AxisOutOfRange`],

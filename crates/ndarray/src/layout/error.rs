@@ -260,6 +260,41 @@ pub enum LayoutError {
         /// The offset or stride, in present elements.
         elements: isize,
     },
+    /// A field that ends outside its record.
+    #[error("a field of {size} bytes at byte {at} ends outside a record of {record} bytes")]
+    FieldOutOfBounds {
+        /// Where the field starts in the record, in bytes.
+        at: usize,
+        /// Bytes of the field.
+        size: usize,
+        /// Bytes of the record.
+        record: usize,
+    },
+    /// A field that does not start at a multiple of its size.
+    #[error("the first field starts at byte {at} of the memory, which is not a multiple of its size of {size} bytes")]
+    FieldMisaligned {
+        /// Where the first field starts in the memory, in bytes.
+        at: usize,
+        /// Bytes of the field.
+        size: usize,
+    },
+    /// A view with elements outside the array's memory.
+    #[error(
+        "shape {} with strides {} from element {offset} ends at element {end}, outside memory of {len} elements",
+        tuple(.shape), tuple(.strides)
+    )]
+    OutsideMemory {
+        /// The shape asked for.
+        shape: Vec<usize>,
+        /// The strides asked for, in elements.
+        strides: Vec<isize>,
+        /// Where the view starts in the memory, in elements.
+        offset: usize,
+        /// Where its elements end, in elements.
+        end: usize,
+        /// Elements of the memory.
+        len: u64,
+    },
 }
 
 impl fmt::Debug for LayoutError {

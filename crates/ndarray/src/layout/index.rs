@@ -10,6 +10,17 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 use ndarray::SliceInfoElem;
 
 /// What to take of one axis, or where to put a new one.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let x = ctx.arange(0, 6, 1)?.reshape([2, 3])?;
+/// let reversed = Index::Range { start: None, stop: None, step: -1 };
+/// assert_eq!(x.slice(&[Index::At(1), reversed])?.to_vec()?, [5, 4, 3]);
+/// assert_eq!(x.slice(&s![1, ..;-1])?.to_vec()?, [5, 4, 3]); // The same.
+/// # anyhow::Ok(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Index {
     /// One position of the axis, which is removed. Negative positions count from the end.
@@ -114,12 +125,12 @@ impl From<SliceInfoElem> for Index {
 /// `NewAxis` are in scope inside.
 ///
 /// ```
-/// use vkarray_ndarray::{Layout, Order, s};
+/// use vkarray::array::{Layout, Order, s};
 ///
 /// let layout = Layout::contiguous(&[2, 3, 10], Order::C)?;
 /// let view = layout.slice(&s![-1, Ellipsis, NewAxis, 8..2;-3])?;
 /// assert_eq!((view.shape(), view.strides(), view.offset()), ([3, 1, 2].as_slice(), [10, 0, -3].as_slice(), 38));
-/// # Ok::<(), vkarray_ndarray::LayoutError>(())
+/// # anyhow::Ok(())
 /// ```
 #[macro_export]
 macro_rules! s {

@@ -16,6 +16,7 @@ mod order;
 mod overlap;
 mod reshape;
 mod runs;
+mod shape;
 mod slice;
 mod split;
 mod view;
@@ -34,6 +35,7 @@ pub use index::{Index, Span};
 pub use offsets::Offsets;
 pub use order::Order;
 pub use runs::Runs;
+pub use shape::{IntoReshape, IntoShape};
 
 /// The most axes a layout may have.
 pub const MAX_NDIM: usize = 32;
@@ -53,12 +55,12 @@ type Result<T> = std::result::Result<T, LayoutError>;
 /// Strides of axes of length one, and of layouts without elements, have no meaning and may have any value.
 ///
 /// ```
-/// use vkarray_ndarray::{Layout, Order, s};
+/// use vkarray::array::{Layout, Order, s};
 ///
 /// let image = Layout::contiguous(&[4, 6], Order::C)?;
 /// let mirrored = image.slice(&s![.., ..;-1])?;
 /// assert_eq!((mirrored.strides(), mirrored.offset()), ([6, -1].as_slice(), 5));
-/// # Ok::<(), vkarray_ndarray::LayoutError>(())
+/// # anyhow::Ok(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Layout {
@@ -71,6 +73,14 @@ impl Layout {
     /// A contiguous layout of `shape` from offset 0, in C order (the last axis has stride 1) or F order (the first has).
     ///
     /// Without elements all strides are 0, as in a new NumPy array.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::F)?;
+    /// assert_eq!(x.strides(), [1, 2]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -112,6 +122,14 @@ impl Layout {
     /// A layout with these strides, in elements, whose first element is element `offset` of the block.
     ///
     /// The caller checks that the block is long enough, with [`Layout::extent`].
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let every_other = Layout::with_strides(&[3], &[2], 1)?;
+    /// assert_eq!(every_other.offsets().collect::<Vec<_>>(), [1, 3, 5]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -178,12 +196,28 @@ impl Layout {
     }
 
     /// The smallest range of the block, in elements, that holds every element. Without elements it is `offset..offset`.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.slice(&s![1, ..2])?.extent(), 3..5);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn extent(&self) -> Range<usize> {
         checked_extent(&self.shape, &self.strides, self.offset).expect("every constructor checks the extent")
     }
 
     /// The offset of one element in the block, in elements. Negative indices count from the end.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.offset_of(&[1, -1])?, 5);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -205,6 +239,14 @@ impl Layout {
 
     /// Bytes of all elements. A broadcast layout counts an element as often as it repeats it, so this may exceed the size of
     /// the block.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.nbytes(4)?, 24);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -10,6 +10,16 @@ use smallvec::SmallVec;
 use super::{Layout, LayoutError, Strides};
 
 /// An order of elements, by NumPy's four letters.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let x = ctx.device_array_with_order::<f32>([2, 3], Order::F)?;
+/// assert_eq!(x.strides(), [1, 2]);
+/// assert_eq!(x.to_contiguous(Order::C)?.strides(), [3, 1]);
+/// # anyhow::Ok(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Order {
     /// The last axis varies fastest.
@@ -39,6 +49,14 @@ impl Layout {
     ///
     /// NumPy's order `'K'`: C stays C, F stays F, and otherwise axes are sorted by the magnitude of their strides, equal
     /// ones in C order. Offset, gaps, negative strides and broadcasting are not kept.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.slice(&s![.., ..;2])?.transpose(None)?.like().strides(), [1, 2]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn like(&self) -> Self {
         let fresh = if self.size() == 0 {

@@ -15,6 +15,15 @@ impl Layout {
     ///
     /// `false` is always proven. `true` is exact too, except for rare layouts of several axes whose strides make the bounded
     /// search give up.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// let (even, odd) = (x.slice(&s![.., ..;2])?, x.slice(&s![.., 1..;2])?);
+    /// assert!(x.overlaps(&odd) && !even.overlaps(&odd));
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let (a, b) = (self.extent(), other.extent());
@@ -33,6 +42,15 @@ impl Layout {
     /// Whether two indices may mean the same element, so that it is undefined what writing to both leaves there.
     ///
     /// `false` is always proven; `true` has the same exception as in [`Layout::overlaps`].
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert!(!x.has_internal_overlap());
+    /// assert!(Layout::with_strides(&[3, 3], &[1, 1], 0)?.has_internal_overlap());
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn has_internal_overlap(&self) -> bool {
         if self.size() < 2 {

@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use super::order::packed_strides;
-use super::{Layout, LayoutError, Order, Result, Shape, Strides, checked_size, scaled};
+use super::{IntoReshape, Layout, LayoutError, Order, Result, Shape, Strides, checked_size, scaled};
 
 impl Layout {
     /// Gives the elements another shape: they are read in `order` and fill the new shape in the same order.
@@ -14,18 +14,28 @@ impl Layout {
     /// One length may be -1 and is computed. There is a view exactly where NumPy returns one. Negative lengths other than
     /// -1 are refused, although NumPy treats them as -1.
     ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.reshape([-1, 2], Order::C)?.shape(), [3, 2]);
+    /// assert!(x.transpose(None)?.reshape(6, Order::C).is_err()); // Needs a copy.
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`LayoutError::NeedsCopy`] if no strides exist; [`LayoutError::ReshapeMismatch`],
     /// [`LayoutError::RepeatedUnknown`], [`LayoutError::NegativeLength`]; [`LayoutError::OrderNotAllowed`] for `K`;
     /// [`LayoutError::RankTooLarge`], [`LayoutError::Overflow`].
-    pub fn reshape(&self, to: &[isize], order: Order) -> Result<Self> {
+    pub fn reshape(&self, to: impl IntoReshape, order: Order) -> Result<Self> {
+        let to = to.into_reshape();
         let order = self.resolve_order(order, "reshape")?;
         let is_same = to.len() == self.ndim() && to.iter().zip(&self.shape).all(|(&to, &len)| to == len as isize);
         if is_same {
             return Ok(self.clone());
         }
-        self.reshape_to(&self.resolve_shape(to)?, order)
+        self.reshape_to(&self.resolve_shape(&to)?, order)
     }
 
     /// Puts all elements on one axis.

@@ -19,6 +19,14 @@ impl Layout {
     /// Iterates over the elements in C order, as the longest runs of elements that are contiguous in the block.
     ///
     /// No run is empty, and the lengths add up to the size. A C-contiguous layout is one run.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.slice(&s![.., 1..])?.runs().collect::<Vec<_>>(), [(1, 2), (4, 2)]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn runs(&self) -> Runs {
         let mut outer = self.coalesce();

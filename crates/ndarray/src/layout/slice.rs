@@ -11,6 +11,15 @@ use super::{Index, Layout, LayoutError, MAX_NDIM, Result, Shape, Strides, advanc
 impl Layout {
     /// Takes part of the elements: an [`Index`] for each axis. Axes without one are taken whole.
     ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// let reversed = x.slice(&s![1, ..;-1])?;
+    /// assert_eq!((reversed.strides(), reversed.offset()), (&[-1][..], 5));
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`LayoutError::TooManyIndices`], [`LayoutError::RepeatedEllipsis`], [`LayoutError::IndexOutOfRange`],

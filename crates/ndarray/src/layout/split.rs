@@ -24,6 +24,15 @@ impl Layout {
     /// Splits an axis into this many parts. If the length is not a multiple, the first parts are one longer.
     /// NumPy's `array_split` with a number.
     ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// let lens: Vec<_> = x.array_split(2, 1)?.iter().map(|part| part.shape()[1]).collect();
+    /// assert_eq!(lens, [2, 1]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`LayoutError::AxisOutOfRange`], [`LayoutError::ZeroSplit`].

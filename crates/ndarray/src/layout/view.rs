@@ -1,4 +1,4 @@
-//! [`Layout::view_as`]: the same bytes as elements of another size.
+//! [`Layout::view_as`] and [`Layout::field`]: the same bytes as elements of another size.
 //!
 //! NumPy counts strides in bytes and this crate in elements. So a view whose elements would not lie at multiples of their
 //! size, which NumPy allows, is an error here.
@@ -7,6 +7,14 @@ use super::{Layout, LayoutError, Result, Strides};
 
 impl Layout {
     /// Interprets elements of `from` bytes as elements of `to` bytes. The length of the last axis changes accordingly.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.view_as(4, 2)?.shape(), [2, 6]); // From `f32` to `u16`.
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -54,6 +62,47 @@ impl Layout {
             return Err(LayoutError::ViewMisaligned { from, to, elements: self.offset as isize });
         }
         Self::with_strides(&shape, &strides, offset_bytes / to).map_err(|_| overflow())
+    }
+
+    /// Views one field of records of `from` bytes: elements of `to` bytes that start `at` bytes after each record. NumPy's
+    /// `a["field"]`.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// let y = x.field(12, 4, 8)?; // The last of three `f32`.
+    /// assert_eq!((y.strides(), y.offset()), (&[9, 3][..], 2));
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::FieldOutOfBounds`] if the field ends outside the record; [`LayoutError::ViewMisaligned`] if the
+    /// stride of an axis longer than one is not a multiple of the field's size; [`LayoutError::FieldMisaligned`] if the
+    /// offset of the first field is not; [`LayoutError::ZeroItemSize`], [`LayoutError::Overflow`].
+    pub fn field(&self, from: usize, to: usize, at: usize) -> Result<Self> {
+        if from == 0 || to == 0 {
+            return Err(LayoutError::ZeroItemSize { from, to });
+        }
+        if at.checked_add(to).is_none_or(|end| end > from) {
+            return Err(LayoutError::FieldOutOfBounds { at, size: to, record: from });
+        }
+        let misaligned = |elements: isize| LayoutError::ViewMisaligned { from, to, elements };
+        let mut strides = Strides::new();
+        for (&len, &stride) in self.shape.iter().zip(&self.strides) {
+            let is_used = self.size() != 0 && len > 1;
+            match whole_elements(stride, from, to) {
+                None if is_used => return Err(misaligned(stride)),
+                scaled => strides.push(scaled.unwrap_or(0)),
+            }
+        }
+        let overflow = || LayoutError::Overflow { shape: self.shape.to_vec(), itemsize: from };
+        let start = self.offset.checked_mul(from).and_then(|bytes| bytes.checked_add(at)).ok_or_else(overflow)?;
+        if !start.is_multiple_of(to) {
+            return Err(LayoutError::FieldMisaligned { at: start, size: to });
+        }
+        Self::with_strides(&self.shape, &strides, start / to).map_err(|_| overflow())
     }
 }
 

@@ -213,6 +213,11 @@ fn non_finite_text(value: f64, shows_plus: bool) -> String {
     }
 }
 
+/// A float with this many digits after the point.
+pub(super) fn rounded(value: f64, precision: usize) -> String {
+    if value.is_finite() { format!("{value:.precision$}") } else { non_finite_text(value, false) }
+}
+
 /// The floats of an array as text, all of the same width.
 pub(super) fn float_words(values: &[f64], kind: FloatKind, shows_plus: bool) -> Vec<String> {
     let columns = FloatColumn::new(values, kind, shows_plus);

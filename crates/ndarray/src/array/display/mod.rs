@@ -22,13 +22,25 @@ use format::{EDGE_ITEMS, THRESHOLD, format_array};
 /// Prints the elements as NumPy's `print` does. Blocks until they are copied to the host.
 ///
 /// Of more than a thousand elements it reads and prints the first three and the last three on each axis. If the device
-/// cannot be read, it prints the error.
+/// cannot be read, it prints the error. With a precision, as in `{:.2}`, floats have exactly so many digits after the point;
+/// a width, as in `{:8}`, is the least width of each element.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let x = ctx.shaped_to_device(&[1.0_f32, 2.5, -3.25, 10.0], [2, 2])?;
+/// assert_eq!(x.to_string(), "[[ 1.    2.5 ]\n [-3.25 10.  ]]");
+/// assert_eq!(format!("{x:.1}"), "[[ 1.0  2.5]\n [-3.2 10.0]]");
+/// assert_eq!(format!("{:4}", ctx.arange(0, 3, 1)?), "[   0    1    2]");
+/// # anyhow::Ok(())
+/// ```
 impl<T: Element> fmt::Display for DeviceNDArray<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.corners() {
             Ok(corners) => {
                 let values: Vec<T> = corners.iter().copied().collect();
-                f.write_str(&text(self.shape(), &values))
+                f.write_str(&text(self.shape(), &values, ElementFormat::of(f)))
             }
             Err(error) => write!(f, "<{} of shape {}, cannot be read: {error}>", DType::of::<T>(), tuple(self.shape())),
         }
@@ -61,10 +73,44 @@ impl<T: Element> DeviceNDArray<T> {
     }
 }
 
+/// The precision and the width of a format such as `{:8.2}`.
+#[derive(Debug, Clone, Copy, Default)]
+struct ElementFormat {
+    precision: Option<usize>,
+    width: usize,
+}
+
+impl ElementFormat {
+    fn of(f: &fmt::Formatter<'_>) -> Self {
+        Self { precision: f.precision(), width: f.width().unwrap_or(0) }
+    }
+}
+
 /// The text of an array of this shape, given the values that are printed.
-fn text<T: Element>(shape: &[usize], values: &[T]) -> String {
-    let words = words::<T>(values, shape.is_empty());
+fn text<T: Element>(shape: &[usize], values: &[T], format: ElementFormat) -> String {
+    let ElementFormat { precision, width } = format;
+    let rounded = precision.and_then(|precision| rounded_words(values, precision));
+    let words = rounded.unwrap_or_else(|| words(values, shape.is_empty()));
+    let words: Vec<String> = words.into_iter().map(|word| format!("{word:>width$}")).collect();
     format_array(shape, &words)
+}
+
+/// Each float with this many digits after the point, all of the same width. `None` for other types.
+fn rounded_words<T: Element>(values: &[T], precision: usize) -> Option<Vec<String>> {
+    let rounded = |value: f64| float::rounded(value, precision);
+    let pair = |[re, im]: [f64; 2]| {
+        let sign = if im.is_sign_negative() && !im.is_nan() { "" } else { "+" };
+        format!("{}{sign}{}j", rounded(re), rounded(im))
+    };
+    Some(aligned(match DType::of::<T>() {
+        DType::F16 => each(values, |value: f16| rounded(value.to_f64())),
+        DType::BF16 => each(values, |value: bf16| rounded(value.to_f64())),
+        DType::F32 => each(values, |value: f32| rounded(f64::from(value))),
+        DType::F64 => each(values, rounded),
+        DType::Complex32 => each(values, |value: Complex32| pair([value.re, value.im].map(f64::from))),
+        DType::Complex64 => each(values, |value: Complex64| pair([value.re, value.im])),
+        _ => return None,
+    }))
 }
 
 /// Each value as text. All have the same width, except for a scalar.

@@ -51,7 +51,7 @@ fn print<T: Element>(shape: &[usize], bytes: &[u8]) -> String {
         shape.iter().enumerate().all(|(axis, &len)| !is_large || len <= 6 || at[axis] < 3 || at[axis] >= len - 3)
     };
     let shown: Vec<T> = array.indexed_iter().filter(|(at, _)| is_shown(at)).map(|(_, &value)| value).collect();
-    text(shape, &shown)
+    text(shape, &shown, ElementFormat::default())
 }
 
 #[test]
@@ -60,4 +60,24 @@ fn bf16_prints_its_shortest_digits() {
     let words = |values: &[f32]| words(&values.iter().map(|&value| bf16::from_f32(value)).collect::<Vec<_>>(), false);
     assert_eq!(words(&[1.0, 0.1, -2.5]), [" 1. ", " 0.1", "-2.5"]);
     assert_eq!(words(&[100.0, 1.0]), ["1.e+02", "1.e+00"]);
+}
+
+#[test]
+fn precision_and_width_apply_to_each_element() {
+    fn printed<T: Element>(values: &[T], precision: Option<usize>, width: usize) -> String {
+        text(&[values.len()], values, ElementFormat { precision, width })
+    }
+    assert_eq!(printed(&[1.0_f32, -2.345, 100.0], Some(2), 0), "[  1.00  -2.35 100.00]");
+    assert_eq!(printed(&[0.5_f64, 1.5, 2.5], Some(0), 0), "[0 2 2]"); // Ties to even, as Rust rounds.
+    assert_eq!(printed(&[1e9_f32, 1.0], Some(1), 0), "[1000000000.0          1.0]"); // Never scientific.
+    assert_eq!(printed(&[f64::NAN, f64::INFINITY, -f64::INFINITY, 1.0], Some(1), 0), "[ nan  inf -inf  1.0]");
+    assert_eq!(printed(&[f16::from_f32(0.1)], Some(3), 8), "[   0.100]");
+    assert_eq!(printed(&[bf16::from_f32(0.1)], Some(3), 0), "[0.100]"); // 0.10009765625.
+    let complex = [Complex32 { re: 1.0, im: -2.0 }, Complex32 { re: -10.0, im: 0.25 }];
+    assert_eq!(printed(&complex, Some(1), 0), "[  1.0-2.0j -10.0+0.2j]");
+    assert_eq!(printed(&[7_i32, -12], Some(2), 5), "[    7   -12]"); // A precision has no effect on integers.
+    assert_eq!(printed(&[Bool::from(true)], None, 6), "[  True]");
+    assert_eq!(printed::<f32>(&[], Some(2), 4), "[]");
+    assert_eq!(text(&[], &[2.0_f32], ElementFormat { precision: Some(2), width: 6 }), "  2.00");
+    assert_eq!(text(&[2, 1], &[1.0_f32, -1.0], ElementFormat { precision: Some(1), width: 0 }), "[[ 1.0]\n [-1.0]]");
 }

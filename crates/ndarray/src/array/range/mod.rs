@@ -55,6 +55,15 @@ impl Context {
     /// Long ranges of integers of 32 and 64 bits, and of `f32` where no value is rounded, are computed on the device, and the
     /// call returns at once. All others are computed on the host and copied.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.arange(0, 5, 2)?.to_vec()?, [0, 2, 4]);
+    /// assert_eq!(ctx.arange(1.0_f32, 0.0, -0.25)?.to_vec()?, [1.0, 0.75, 0.5, 0.25]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Range`] for a step of zero, or a length that is not a number or too large; those of
@@ -82,6 +91,15 @@ impl Context {
     /// them, or without `endpoint` the one after the last. Returns when the values are copied to staging memory.
     ///
     /// NumPy's rules: floats are computed in their own type, integers in `f64` and rounded down.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.linspace(0.0_f64, 1.0, 3, true)?.to_vec()?, [0.0, 0.5, 1.0]);
+    /// assert_eq!(ctx.linspace(0.0_f64, 1.0, 4, false)?.to_vec()?, [0.0, 0.25, 0.5, 0.75]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -14,6 +14,10 @@ type Result<T> = std::result::Result<T, RangeProblem>;
 ///
 /// It cannot be implemented outside this crate, and its methods are not public.
 pub trait Number: Element + Into<ScalarValue> + sealed::Sealed {
+    /// The number one.
+    #[doc(hidden)]
+    fn one() -> Self;
+
     /// The length of the range from `start` to `stop`, which is not in it.
     #[doc(hidden)]
     fn range_len(start: Self, stop: Self, step: Self) -> Result<usize>;
@@ -77,6 +81,10 @@ macro_rules! integers {
         impl sealed::Sealed for $ty {}
 
         impl Number for $ty {
+            fn one() -> Self {
+                1
+            }
+
             fn range_len(start: Self, stop: Self, step: Self) -> Result<usize> {
                 integer_len(start.into(), stop.into(), step.into())
             }
@@ -138,6 +146,10 @@ macro_rules! floats {
         impl sealed::Sealed for $ty {}
 
         impl Number for $ty {
+            fn one() -> Self {
+                $narrow(1.0)
+            }
+
             fn range_len(start: Self, stop: Self, step: Self) -> Result<usize> {
                 let distance = stop - start;
                 float_len(f64::from(distance), f64::from(step), f64::from(distance / step))

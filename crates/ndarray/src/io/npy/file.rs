@@ -20,6 +20,21 @@ const STEP: usize = 1 << 20;
 type Result<T> = std::result::Result<T, FileError>;
 
 /// A `.npy` file that has the length its header requires.
+///
+/// ```
+/// use vkarray::io::{NpyFile, write_npy};
+/// use vkarray::DType;
+/// use vkarray::ndarray::arr2;
+///
+/// let path = std::env::temp_dir().join(format!("vkarray-{}-file.npy", std::process::id()));
+/// write_npy(std::fs::File::create(&path)?, &arr2(&[[1.0_f32, 2.0, 3.0]]))?;
+/// let file = NpyFile::open(&path)?;
+/// assert_eq!((file.header().dtype(), file.header().shape()), (DType::F32, &[1, 3][..]));
+/// assert_eq!(file.read::<f32>()?[[0, 2]], 3.0);
+/// assert!(file.read::<f64>().is_err()); // Nothing is converted.
+/// # std::fs::remove_file(&path)?;
+/// # anyhow::Ok(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct NpyFile {
     path: PathBuf,
@@ -116,6 +131,16 @@ pub(super) fn read_elements<T: Element>(
 /// F-contiguous and not C-contiguous, otherwise in C order.
 ///
 /// `bf16` is written as two opaque bytes, because NumPy has no type for it.
+///
+/// ```
+/// use vkarray::io::write_npy;
+/// use vkarray::ndarray::arr1;
+///
+/// let mut bytes = Vec::new();
+/// write_npy(&mut bytes, &arr1(&[1_u8, 2, 3]))?;
+/// assert!(bytes.starts_with(b"\x93NUMPY") && bytes.ends_with(&[1, 2, 3]));
+/// # anyhow::Ok(())
+/// ```
 ///
 /// # Errors
 ///

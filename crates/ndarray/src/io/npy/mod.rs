@@ -27,6 +27,18 @@ pub use npz::{NpzFile, NpzWriter};
 impl Context {
     /// Reads a `.npy` file into a new array on the device, on the default stream. C and F order are kept.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let path = std::env::temp_dir().join(format!("vkarray-{}-load.npy", std::process::id()));
+    /// ctx.arange(0, 6, 1)?.reshape([2, 3])?.save_npy(&path)?;
+    /// let x = ctx.load_npy::<i32>(&path)?;
+    /// assert_eq!((x.shape(), x.to_vec()?), (&[2, 3][..], vec![0, 1, 2, 3, 4, 5]));
+    /// # std::fs::remove_file(&path)?;
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::File`](crate::Error::File) if the file is damaged, has another length than its header claims, or holds elements of another type; otherwise as
@@ -38,6 +50,17 @@ impl Context {
 
 impl<T: Element> DeviceNDArray<T> {
     /// Writes the array to a `.npy` file, which is replaced if it exists. Blocks until the file is written.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let path = std::env::temp_dir().join(format!("vkarray-{}-save.npy", std::process::id()));
+    /// ctx.linspace(0.0_f64, 1.0, 5, true)?.save_npy(&path)?;
+    /// assert_eq!(ctx.load_npy::<f64>(&path)?.get([4])?, 1.0);
+    /// # std::fs::remove_file(&path)?;
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///

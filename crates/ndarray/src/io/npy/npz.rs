@@ -24,6 +24,24 @@ const SUFFIX: &str = ".npy";
 type Result<T> = std::result::Result<T, FileError>;
 
 /// An archive of arrays, open for reading.
+///
+/// ```
+/// use vkarray::io::{NpzFile, NpzWriter};
+/// use vkarray::ndarray::arr1;
+///
+/// let path = std::env::temp_dir().join(format!("vkarray-{}-read.npz", std::process::id()));
+/// let mut writer = NpzWriter::compressed(std::fs::File::create(&path)?);
+/// writer.add("x", &arr1(&[1.0_f32, 2.0]))?;
+/// writer.add("n", &arr1(&[7_i64]))?;
+/// writer.finish()?;
+///
+/// let mut archive = NpzFile::open(&path)?;
+/// assert_eq!(archive.names(), ["n", "x"]);
+/// assert_eq!(archive.header("x")?.shape(), [2]);
+/// assert_eq!(archive.read::<i64>("n")?[[0]], 7);
+/// # std::fs::remove_file(&path)?;
+/// # anyhow::Ok(())
+/// ```
 pub struct NpzFile {
     name: String,
     archive: ZipArchive<BufReader<File>>,
@@ -108,6 +126,17 @@ impl fmt::Debug for NpzFile {
 }
 
 /// Writes arrays to a new archive.
+///
+/// ```
+/// use vkarray::io::NpzWriter;
+/// use vkarray::ndarray::arr1;
+///
+/// let mut writer = NpzWriter::new(std::io::Cursor::new(Vec::new()));
+/// writer.add("x", &arr1(&[1.0_f32, 2.0]))?;
+/// let bytes = writer.finish()?.into_inner();
+/// assert!(bytes.starts_with(b"PK"));
+/// # anyhow::Ok(())
+/// ```
 pub struct NpzWriter<W: Write + Seek> {
     archive: ZipWriter<W>,
     method: CompressionMethod,

@@ -1,0 +1,167 @@
+//! The properties of an array: shape, strides, sizes, element type and contiguity.
+
+use vkarray_kernel::{DType, Element};
+
+use super::DeviceNDArray;
+use crate::layout::Layout;
+
+impl<T: Element> DeviceNDArray<T> {
+    /// The shape, strides and offset of the array.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let (x, y) = (ctx.zeros::<f32>([2, 3])?, ctx.zeros::<u8>([2, 3])?);
+    /// assert_eq!(x.layout(), y.layout());
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The length of each axis.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.zeros::<f32>([2, 3])?.shape(), [2, 3]);
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    /// The stride of each axis, in elements.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<f32>([2, 3])?;
+    /// assert_eq!(x.strides(), [3, 1]);
+    /// assert_eq!(x.flip(None)?.strides(), [-3, -1]);
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn strides(&self) -> &[isize] {
+        self.layout.strides()
+    }
+
+    /// The offset of the first element in the block, in elements.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.zeros::<f32>(5)?.slice(&s![2..])?.offset(), 2);
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        self.layout.offset()
+    }
+
+    /// The number of axes.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.zeros::<f32>([2, 3])?.ndim(), 2);
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn ndim(&self) -> usize {
+        self.layout.ndim()
+    }
+
+    /// The number of elements.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.zeros::<f32>([2, 3])?.size(), 6);
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.layout.size()
+    }
+
+    /// Bytes of one element.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.zeros::<f64>(3)?.itemsize(), 8);
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn itemsize(&self) -> usize {
+        size_of::<T>()
+    }
+
+    /// Bytes of all elements, without gaps between them.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.zeros::<f64>(3)?.nbytes(), 24);
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn nbytes(&self) -> u64 {
+        self.extent.nbytes
+    }
+
+    /// The type of its elements.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.zeros::<i16>(3)?.dtype(), DType::I16);
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn dtype(&self) -> DType {
+        DType::of::<T>()
+    }
+
+    /// Whether the elements are contiguous in C order. NumPy's rule.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<f32>([2, 3])?;
+    /// assert!(x.is_c_contiguous() && !x.t().is_c_contiguous());
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn is_c_contiguous(&self) -> bool {
+        self.extent.is_contiguous
+    }
+
+    /// Whether the elements are contiguous in F order. NumPy's rule.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<f32>([2, 3])?;
+    /// assert!(!x.is_f_contiguous() && x.t().is_f_contiguous());
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn is_f_contiguous(&self) -> bool {
+        self.layout.is_f_contiguous()
+    }
+}

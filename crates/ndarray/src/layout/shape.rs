@@ -1,0 +1,126 @@
+//! [`IntoShape`] and [`IntoReshape`]: what may be written where a shape is meant.
+//!
+//! A shape is one number or a list of them: `5`, `[2, 3]`, a slice, a `Vec`. A new shape for existing elements may also be
+//! signed, because one length of it may be -1.
+
+use smallvec::SmallVec;
+
+/// The lengths that a reshape is given.
+pub(super) type ReshapeLengths = SmallVec<[isize; 4]>;
+
+/// A shape: the length of each axis. One number is a shape of one axis.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let x = ctx.zeros::<f32>(5)?;
+/// assert_eq!(x.shape(), [5]);
+/// let matrix = ctx.zeros::<f32>([2, 3])?;
+/// let same = ctx.zeros::<f32>(matrix.shape())?;
+/// assert_eq!(same.shape(), [2, 3]);
+/// # anyhow::Ok(())
+/// ```
+pub trait IntoShape {
+    /// A list of lengths.
+    type Lengths: AsRef<[usize]>;
+
+    /// The length of each axis.
+    fn into_shape(self) -> Self::Lengths;
+}
+
+impl IntoShape for usize {
+    type Lengths = [usize; 1];
+
+    #[inline]
+    fn into_shape(self) -> [usize; 1] {
+        [self]
+    }
+}
+
+/// Lists of lengths are their own shapes.
+macro_rules! shape_from_list {
+    ($([$($generic:tt)*] $list:ty),* $(,)?) => { $(
+        impl<$($generic)*> IntoShape for $list {
+            type Lengths = Self;
+
+            #[inline]
+            fn into_shape(self) -> Self {
+                self
+            }
+        }
+    )* };
+}
+
+shape_from_list! {
+    [const N: usize] [usize; N],
+    [const N: usize] &[usize; N],
+    [] &[usize],
+    [] Vec<usize>,
+    [] &Vec<usize>,
+}
+
+/// A new shape for existing elements, of which one length may be -1. See [`Layout::reshape`](crate::Layout::reshape).
+///
+/// The lengths may be `usize`, as those of another array's shape, or `isize` or `i32`, which can be -1.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let x = ctx.arange(0, 6, 1)?;
+/// let matrix = x.reshape([2, -1])?;
+/// assert_eq!(matrix.shape(), [2, 3]);
+/// assert_eq!(x.reshape(matrix.shape())?.shape(), [2, 3]);
+/// assert_eq!(matrix.reshape(-1)?.shape(), [6]);
+/// # anyhow::Ok(())
+/// ```
+pub trait IntoReshape {
+    /// The length of each axis, or -1. A length that does not fit `isize` becomes `isize::MAX`, which is too long for any
+    /// array.
+    fn into_reshape(self) -> SmallVec<[isize; 4]>;
+}
+
+/// One length, an array, a slice or a vector of lengths of this type.
+macro_rules! reshape_from {
+    ($($integer:ty)*) => { $(
+        impl IntoReshape for $integer {
+            fn into_reshape(self) -> ReshapeLengths {
+                [self].into_reshape()
+            }
+        }
+
+        impl<const N: usize> IntoReshape for [$integer; N] {
+            fn into_reshape(self) -> ReshapeLengths {
+                self.as_slice().into_reshape()
+            }
+        }
+
+        impl<const N: usize> IntoReshape for &[$integer; N] {
+            fn into_reshape(self) -> ReshapeLengths {
+                self.as_slice().into_reshape()
+            }
+        }
+
+        impl IntoReshape for &[$integer] {
+            #[allow(clippy::unnecessary_fallible_conversions, reason = "one of the types is `isize` itself")]
+            fn into_reshape(self) -> ReshapeLengths {
+                self.iter().map(|&len| isize::try_from(len).unwrap_or(isize::MAX)).collect()
+            }
+        }
+
+        impl IntoReshape for Vec<$integer> {
+            fn into_reshape(self) -> ReshapeLengths {
+                self.as_slice().into_reshape()
+            }
+        }
+
+        impl IntoReshape for &Vec<$integer> {
+            fn into_reshape(self) -> ReshapeLengths {
+                self.as_slice().into_reshape()
+            }
+        }
+    )* };
+}
+
+reshape_from!(usize isize i32);
