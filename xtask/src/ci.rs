@@ -1,7 +1,8 @@
-//! `cargo xtask ci`: the gate that every change passes, the same at home and in `.ci/run`.
+//! `cargo xtask ci`: the gate that every change must pass.
 //!
-//! Here is the list of stages; the last one is `suite.rs`. Miri runs where the nightly toolchain has it.
-//! The first stage that fails ends the run, and its exit code is the gate's.
+//! This file has the list of stages; the last one, the tests, is in `suite.rs`.
+//! Miri runs if the nightly toolchain has it.
+//! The first stage that fails ends the run, and its exit code is that of the gate.
 
 use std::process::{ExitCode, Stdio};
 use std::time::Instant;
@@ -14,27 +15,27 @@ use crate::{guide, suite};
 /// Runs the gate.
 pub(crate) fn run() -> Result<ExitCode> {
     let start = Instant::now();
-    let has_miri = is_there(&nightly(&["miri", "--version"]));
+    let has_miri = runs_successfully(&nightly(&["miri", "--version"]));
     if !has_miri {
         println!(
-            "miri: left out, since the nightly toolchain does not have it; `rustup component add --toolchain nightly miri` brings it"
+            "miri: skipped, the nightly toolchain does not have it; `rustup component add --toolchain nightly miri` installs it"
         );
     }
-    for (title, command) in stages().into_iter().chain(miri().into_iter().filter(|_| has_miri)) {
-        let status = timed(title, || command.run())?;
+    for (title, command) in stages().chain(miri().filter(|_| has_miri)) {
+        let status = timed(&title, || command.run())?;
         if !status.success() {
-            println!("the gate stops: {title} failed");
+            println!("the gate failed: {title}");
             return Ok(exit_code(status));
         }
     }
     let code = timed("tests", || suite::run(&[]))?;
-    let verdict = if code == ExitCode::SUCCESS { "the gate is passed" } else { "the gate stops: tests failed" };
-    println!("{verdict} ({:.1} s in all)", start.elapsed().as_secs_f64());
+    let verdict = if code == ExitCode::SUCCESS { "the gate passed" } else { "the gate failed: tests" };
+    println!("{verdict} ({:.1} s in total)", start.elapsed().as_secs_f64());
     Ok(code)
 }
 
-/// The quick ones first: a missing blank is told in a second.
-fn stages() -> [(&'static str, CommandLine); 5] {
+/// The stages before Miri and the tests, the fastest first.
+fn stages() -> impl Iterator<Item = (String, CommandLine)> {
     [
         ("format", CommandLine::new(["cargo", "fmt", "--all", "--check"])),
         ("clippy", CommandLine::new(["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
@@ -45,20 +46,27 @@ fn stages() -> [(&'static str, CommandLine); 5] {
         ("guide", guide::build()),
         ("guide: the checks themselves", guide::test()),
     ]
+    .into_iter()
+    .map(|(title, command)| (title.to_owned(), command))
 }
 
-/// The pure cores, under an interpreter that finds undefined behaviour and races. A stage for each crate.
-fn miri() -> [(&'static str, CommandLine); 3] {
-    let stage = |package: &str, filters: &[&str]| {
-        let test = nightly(&["miri", "test", "-p", package, "--lib", "--"]);
-        // Threads' identities and the clock are asked for; nothing else of the machine is.
-        test.with_args(filters.iter().copied()).with_env("MIRIFLAGS", "-Zmiri-disable-isolation")
-    };
-    [
-        ("miri: driver", stage("vkarray-driver", &["lock::", "released::", "hold::", "label::"])),
-        ("miri: allocator", stage("vkarray-allocator", &["cleanup::", "deferred::", "hold::", "frame::"])),
-        ("miri: ndarray", stage("vkarray-ndarray", &["layout::"])),
-    ]
+/// The modules whose unit tests run under Miri, by the folder of their crate.
+/// Their tests open no device and cover all code with `unsafe`, locks or atomics that needs none.
+const MIRI_MODULES: [(&str, &[&str]); 3] = [
+    ("driver", &["lock", "released", "hold", "label"]),
+    ("allocator", &["defer_guard", "cleanup_queue", "deferred", "frame"]),
+    ("ndarray", &["layout"]),
+];
+
+/// One stage for each crate that has tests for Miri, an interpreter that finds undefined behaviour and data races.
+fn miri() -> impl Iterator<Item = (String, CommandLine)> {
+    MIRI_MODULES.into_iter().map(|(folder, modules)| {
+        let test = nightly(&["miri", "test", "-p", &format!("vkarray-{folder}"), "--lib", "--"]);
+        let filters = modules.iter().map(|module| format!("{module}::"));
+        // Isolated from the machine, the tests could not read thread identifiers and the clock.
+        let command = test.with_args(filters).with_env("MIRIFLAGS", "-Zmiri-disable-isolation");
+        (format!("miri: {folder}"), command)
+    })
 }
 
 /// A command of the nightly toolchain's cargo.
@@ -66,8 +74,8 @@ fn nightly(words: &[&str]) -> CommandLine {
     CommandLine::new(["rustup", "run", "nightly", "cargo"]).with_args(words.iter().copied())
 }
 
-/// Whether the command can be run, and ends well.
-fn is_there(command: &CommandLine) -> bool {
+/// Whether the command starts and ends successfully.
+fn runs_successfully(command: &CommandLine) -> bool {
     let status = command.process().stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }
@@ -82,21 +90,45 @@ fn timed<T>(title: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
+    use crate::structure::SourceFacts;
+    use crate::workspace_root;
 
     #[test]
-    fn what_is_not_there_is_found_missing() {
-        assert!(is_there(&CommandLine::new(["cargo", "--version"])));
-        assert!(!is_there(&CommandLine::new(["cargo", "no-such-command"])));
-        assert!(!is_there(&CommandLine::new(["no-such-program-anywhere"])));
+    fn a_missing_program_or_subcommand_is_found_missing() {
+        assert!(runs_successfully(&CommandLine::new(["cargo", "--version"])));
+        assert!(!runs_successfully(&CommandLine::new(["cargo", "no-such-command"])));
+        assert!(!runs_successfully(&CommandLine::new(["no-such-program-anywhere"])));
     }
 
     #[test]
     fn miri_runs_on_the_nightly_toolchain() {
-        let commands = miri().map(|(_, command)| command.to_string());
-        let first = "MIRIFLAGS=-Zmiri-disable-isolation rustup run nightly cargo miri test -p vkarray-driver --lib -- \
-                     lock:: released:: hold:: label::";
-        assert_eq!(commands[0], first);
-        assert!(commands.iter().all(|command| command.contains("rustup run nightly cargo miri test -p vkarray-")));
+        let (title, command) = miri().last().unwrap();
+        let shown = "MIRIFLAGS=-Zmiri-disable-isolation rustup run nightly cargo miri test -p vkarray-ndarray --lib -- \
+                     layout::";
+        assert_eq!((title.as_str(), command.to_string().as_str()), ("miri: ndarray", shown));
+    }
+
+    #[test]
+    fn every_miri_filter_matches_a_module_with_tests() {
+        // A filter that matches no test would pass without running anything.
+        for (folder, modules) in MIRI_MODULES {
+            let source = Path::new("crates").join(folder).join("src");
+            let files = SourceFacts::read(&source).unwrap().files;
+            for module in modules {
+                let mut of_module = files.iter().filter(|file| {
+                    let path = file.path.with_extension("");
+                    path.iter().any(|part| part == *module)
+                });
+                let has_tests = of_module.any(|file| {
+                    let path = workspace_root().join(&source).join(&file.path);
+                    fs::read_to_string(path).unwrap().contains("#[test]")
+                });
+                assert!(has_tests, "no test in a module `{module}` of {}", source.display());
+            }
+        }
     }
 }

@@ -1,8 +1,7 @@
 //! One command line: printed as a user would type it, then run.
 //!
-//! Here is how a command is shown, started and judged.
-//! Which commands there are is decided in `plan.rs`, `suite.rs`, `demo.rs` and `ci.rs`.
-//! Read `setup.rs` next for the first user.
+//! The commands themselves are in `plan.rs`, `suite.rs`, `demo.rs` and `ci.rs`.
+//! Read `setup.rs` next, the first user of this type.
 
 use std::env;
 use std::fmt;
@@ -39,7 +38,7 @@ impl CommandLine {
 
     /// The process to start, in the root of the workspace.
     pub(crate) fn process(&self) -> Command {
-        // The cargo that started us is the one to go on with, whatever PATH says.
+        // `CARGO` is the cargo that started xtask, which need not be the first one on PATH.
         let program = match self.words[0].as_str() {
             "cargo" => env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
             other => other.into(),
@@ -55,7 +54,7 @@ impl CommandLine {
         self.process().status().with_context(|| format!("cannot start `{self}`"))
     }
 
-    /// Runs the command; an unsuccessful end is an error that names it.
+    /// Runs the command; if it ends unsuccessfully, the error names it.
     pub(crate) fn run_to_success(&self) -> Result<()> {
         let status = self.run()?;
         if !status.success() {
@@ -77,23 +76,23 @@ impl fmt::Display for CommandLine {
     }
 }
 
-/// `word` as a POSIX shell reads it back.
+/// `word`, quoted for a POSIX shell.
 fn quoted(word: &str) -> String {
-    // shlex would quote every `=` too, which is special in a command's first word only.
+    // shlex would also quote every word with a `=`, which is special in a command's first word only.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=@%+:,./".contains(c);
     if !word.is_empty() && !word.starts_with('=') && word.chars().all(is_plain) {
         return word.to_owned();
     }
-    // Quoting fails for a nul byte only, which no argument of a process can hold.
+    // Quoting fails for a nul byte only, which no argument of a process can contain.
     shlex::try_quote(word).map_or_else(|_| word.escape_debug().to_string(), Into::into)
 }
 
-/// The code to end with when `status` is how the work ended; 1 for an end by signal.
+/// The exit code of `status`; 1 if a signal ended the process.
 pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
     status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// Where Homebrew keeps the loader: macOS does not search there by itself.
+/// The variable that makes programs find Homebrew's Vulkan loader, since macOS does not search Homebrew's folder.
 fn loader_path() -> Option<(&'static str, String)> {
     const NAME: &str = "DYLD_FALLBACK_LIBRARY_PATH";
     let homebrew = "/opt/homebrew/lib:/usr/local/lib:/usr/lib";
@@ -108,12 +107,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_shown_as_a_shell_reads_it() {
+    fn a_command_is_shown_quoted_for_a_shell() {
         for (words, shown) in [
             (&["cargo", "test"][..], "cargo test"), // Plain words stay plain.
             (&["x", "width=512"], "x width=512"),   // A value stays readable.
-            (&["x", "=ls"], "x '=ls'"),             // zsh would look for the program.
-            (&["x", "a=$HOME;b"], "x 'a=$HOME;b'"), // Nothing is expanded or ended.
+            (&["x", "=ls"], "x '=ls'"),             // zsh replaces `=ls` by the program's path.
+            (&["x", "a=$HOME;b"], "x 'a=$HOME;b'"), // No variable is expanded and no command ended.
             (&["x", "zeros:f32[512,512]"], "x 'zeros:f32[512,512]'"), // Brackets are patterns to a shell.
             (&["x", "source=@my picture.png"], "x 'source=@my picture.png'"), // A space would split the word.
             (&["x", ""], "x ''"),                   // An empty word is a word.
@@ -128,13 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_comes_first() {
+    fn environment_variables_are_shown_before_the_command() {
         let command = CommandLine::new(["cargo", "doc"]).with_env("RUSTDOCFLAGS", "-D warnings");
         assert_eq!(command.to_string(), "RUSTDOCFLAGS='-D warnings' cargo doc");
     }
 
     #[test]
-    fn a_command_that_ends_badly_is_an_error_that_names_it() {
+    fn the_error_of_an_unsuccessful_command_names_it() {
         let error = CommandLine::new(["cargo", "no-such-subcommand-of-cargo"]).run_to_success().unwrap_err();
         assert!(error.to_string().contains("`cargo no-such-subcommand-of-cargo` ended with"), "{error}");
         let error = CommandLine::new(["no-such-program-anywhere"]).run_to_success().unwrap_err();

@@ -1,8 +1,8 @@
-//! `cargo xtask demo`: draw a picture (or take the user's), blur it and sharpen it, all on the device.
+//! `cargo xtask demo`: draws a picture (or takes the user's), blurs it and sharpens it, all on the device.
 //!
-//! The pipeline is a list of `vkarray run` commands, made by a pure function and printed before each is run, so that
-//! a reader learns the command from it.
-//! The filters are in `weights.rs`; the shaders in `shaders/samples/`.
+//! The pipeline is a list of `vkarray run` commands, made by a pure function. Each is printed before it runs, so that
+//! a reader can repeat and change it.
+//! The filters are in `weights.rs`, the shaders in `shaders/samples/`.
 
 use std::env;
 use std::fs;
@@ -17,10 +17,10 @@ use crate::command::CommandLine;
 use crate::weights::Weights;
 use crate::{setup, workspace_root};
 
-/// Where pictures go, from the root of the workspace.
+/// The folder of the pictures, from the root of the workspace.
 const FOLDER: &str = "demo-out";
 
-/// Runs the demo on `image`, or on a Julia set where none is given.
+/// Runs the demo on `image`, or on a Julia set if none is given.
 pub(crate) fn run(image: Option<&Path>) -> Result<()> {
     let given = image.map(Picture::open).transpose()?;
     setup::run(false)?;
@@ -37,7 +37,7 @@ pub(crate) fn run(image: Option<&Path>) -> Result<()> {
         CommandLine::new([vkarray.as_str()]).with_args(run.words()).run_to_success()?;
         let path = workspace_root().join(&run.picture);
         if !path.is_file() {
-            bail!("`vkarray run` ended well, but did not write {}", path.display());
+            bail!("`vkarray run` succeeded, but did not write {}", path.display());
         }
     }
     println!("\npictures:");
@@ -47,7 +47,7 @@ pub(crate) fn run(image: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// Removes the picture of an earlier demo, which would pass for one of this.
+/// Removes the picture of an earlier run, so that a picture found afterwards is from this run.
 fn remove_old(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -61,7 +61,7 @@ fn remove_old(path: &Path) -> Result<()> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Picture {
     path: String,
-    /// What the names of pictures made from it begin with.
+    /// The start of the names of pictures made from it.
     stem: String,
     width: u32,
     height: u32,
@@ -72,15 +72,15 @@ impl Picture {
     fn open(path: &Path) -> Result<Self> {
         let (width, height) =
             image::image_dimensions(path).with_context(|| format!("cannot read the picture {}", path.display()))?;
-        // Commands run in the root of the workspace, which need not be where the user is.
-        let path = env::current_dir().context("cannot tell the current folder")?.join(path);
+        // Commands run in the root of the workspace, which need not be the user's current folder.
+        let path = env::current_dir().context("cannot find the current folder")?.join(path);
         let text = |part: Option<&std::ffi::OsStr>| {
             part.and_then(|part| part.to_str()).map(str::to_owned).context("the path of the picture is not UTF-8")
         };
         Ok(Self { path: text(Some(path.as_os_str()))?, stem: text(path.file_stem())?, width, height })
     }
 
-    /// Where the picture made from this one by `verb` goes.
+    /// The path of the picture that the filter `verb` makes of this one.
     fn made_by(&self, verb: &str) -> String {
         format!("{FOLDER}/{}-{verb}.png", self.stem)
     }
@@ -94,13 +94,13 @@ struct Run {
     /// Shader parameters and their values.
     args: Vec<(&'static str, String)>,
     constants: Vec<(&'static str, u32)>,
-    /// The parameter that becomes the picture.
+    /// The parameter that is written as the picture.
     out: &'static str,
-    /// Where the picture goes, from the root of the workspace.
+    /// The path of the picture, from the root of the workspace.
     picture: String,
-    /// Invocations wanted along x and y.
+    /// The least number of invocations along x and y.
     covering: (u32, u32),
-    /// Weights to write before the run, and where.
+    /// Weights to write before the run, with the path of their file.
     filter: Option<(String, Weights)>,
 }
 
@@ -120,7 +120,7 @@ impl Run {
     }
 }
 
-/// Draw unless a picture is given, then blur, then sharpen.
+/// The runs: draw unless a picture is given, blur, sharpen.
 fn pipeline(given: Option<&Picture>) -> Vec<Run> {
     let drawn = Picture { path: format!("{FOLDER}/julia.png"), stem: "julia".to_owned(), width: 512, height: 512 };
     let first = given.is_none().then(|| draw(&drawn));
@@ -180,7 +180,7 @@ fn convolve(from: &Picture, filter: (&'static str, &str, Weights), to: String) -
     }
 }
 
-/// A picture of zeros of the same size: rows × columns × (red, green, blue, opacity).
+/// The argument for a picture of zeros of the same size: rows × columns × (red, green, blue, opacity).
 fn empty(like: &Picture) -> String {
     format!("zeros:f32[{},{},4]", like.height, like.width)
 }
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_picture_one_is_drawn_first() {
+    fn a_picture_is_drawn_first_if_none_is_given() {
         assert_eq!(
             lines(None),
             [
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_given_picture_keeps_its_size_and_its_name() {
-        // Wider than high, so that swapped sides show.
+        // Wider than high, so that a swap of width and height fails the test.
         let given =
             Picture { path: "/home/ada/my cat.jpg".to_owned(), stem: "my cat".to_owned(), width: 640, height: 480 };
         let lines = lines(Some(&given));
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_is_written_where_the_command_reads_it() {
+    fn a_filter_is_written_to_the_path_that_the_command_reads() {
         for run in pipeline(None).into_iter().skip(1) {
             let (file, weights) = run.filter.clone().expect("a filter");
             assert!(run.args.contains(&("weights", format!("@{file}"))), "{run:?}");
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_measured_by_its_header() {
+    fn the_size_and_name_of_a_picture_are_read_from_its_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("seen.png");
         image::RgbaImage::new(7, 3).save(&path).unwrap();
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_executable_is_the_one_cargo_names() {
+    fn the_path_of_the_executable_is_read_from_cargos_messages() {
         let messages = concat!(
             r#"{"reason":"compiler-artifact","target":{"name":"vkarray"},"executable":null}"#, // The library.
             "\nnot json\n",

@@ -1,7 +1,7 @@
-//! What is on this machine: a snapshot in plain data, taken once before each decision.
+//! A snapshot of this machine as plain data, taken before each decision.
 //!
-//! Here is what set-up looks at: Vulkan (through `probe.rs`), tools on PATH, package manager, rights.
-//! What follows from it is decided in `plan.rs`, which reads nothing but this snapshot.
+//! It covers what set-up depends on: Vulkan (through `probe.rs`), tools on PATH, package manager, rights.
+//! `plan.rs` decides from this snapshot alone.
 
 use std::env;
 use std::fmt;
@@ -12,7 +12,7 @@ use anyhow::Result;
 
 use crate::probe::{self, Device};
 
-/// The machine as set-up sees it.
+/// The state of this machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     /// Version of the Vulkan loader.
@@ -21,19 +21,19 @@ pub(crate) struct Found {
     pub(crate) devices: Vec<Device>,
     pub(crate) validation_layer: bool,
     pub(crate) spirv_val: bool,
-    /// What the loader or a driver said about anything that is not there.
+    /// Messages of the loader or a driver about what could not be found.
     pub(crate) notes: Vec<String>,
-    /// The variable that tells the loader which drivers to look at, as `NAME=value`.
+    /// The variable that restricts the loader to certain drivers, as `NAME=value`.
     pub(crate) driver_override: Option<String>,
     pub(crate) package_manager: Option<PackageManager>,
-    /// The package manager has lists of packages already; a fresh container has none.
+    /// Whether the package manager has package lists; a fresh container has none.
     pub(crate) has_lists: bool,
     pub(crate) is_root: bool,
     pub(crate) has_sudo: bool,
 }
 
 impl Found {
-    /// Looks at this machine.
+    /// Takes a snapshot of this machine.
     pub(crate) fn look() -> Result<Self> {
         let vulkan = probe::ask()?;
         let package_manager = PackageManager::detect(env::consts::OS, on_path);
@@ -51,12 +51,12 @@ impl Found {
         })
     }
 
-    /// The devices that vkarray can work on.
+    /// The devices that vkarray can use.
     pub(crate) fn usable(&self) -> impl Iterator<Item = &Device> {
         self.devices.iter().filter(|device| device.refused.is_none())
     }
 
-    /// The usable device that is likely the fastest; the first of equals.
+    /// The usable device of the kind that is likely the fastest; among several, the first.
     pub(crate) fn best(&self) -> Option<&Device> {
         self.usable().min_by_key(|device| device.kind)
     }
@@ -72,7 +72,7 @@ impl fmt::Display for Found {
         for device in &self.devices {
             writeln!(f, "device: {device}")?;
         }
-        let present = |there| if there { "found" } else { "not found" };
+        let present = |is_found| if is_found { "found" } else { "not found" };
         writeln!(f, "validation layer: {}", present(self.validation_layer))?;
         write!(f, "spirv-val: {}", present(self.spirv_val))?;
         for note in &self.notes {
@@ -82,7 +82,7 @@ impl fmt::Display for Found {
     }
 }
 
-/// A package manager that set-up knows how to ask.
+/// A package manager that set-up supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PackageManager {
     Apt,
@@ -92,9 +92,9 @@ pub(crate) enum PackageManager {
 }
 
 impl PackageManager {
-    /// The manager of the system `os` (as in `std::env::consts::OS`), of those that `has` says are on PATH.
+    /// The package manager of the system `os` (as in `std::env::consts::OS`); `has` returns whether a program is on PATH.
     fn detect(os: &str, has: impl Fn(&str) -> bool) -> Option<Self> {
-        // Homebrew on Linux has no drivers, so there it is no answer.
+        // Homebrew is left out on Linux, where it has no drivers.
         let known: &[Self] = match os {
             "linux" => &[Self::Apt, Self::Dnf, Self::Pacman],
             "macos" => &[Self::Brew],
@@ -117,7 +117,7 @@ impl PackageManager {
         match self {
             Self::Apt => any_file("/var/lib/apt/lists", "Packages"),
             Self::Pacman => any_file("/var/lib/pacman/sync", ".db"),
-            // These fetch their lists themselves.
+            // These fetch their lists by themselves.
             Self::Dnf | Self::Brew => true,
         }
     }
@@ -147,7 +147,7 @@ fn is_root() -> bool {
 
 #[cfg(test)]
 impl Found {
-    /// A Debian machine with root's rights and package lists, and nothing else: each test adds what it is about.
+    /// A Debian machine with root's rights and package lists, and nothing else; each test adds what it needs.
     pub(crate) fn bare() -> Self {
         Self {
             loader: None,
@@ -170,18 +170,18 @@ mod tests {
     use crate::probe::Kind;
 
     #[test]
-    fn the_package_manager_is_the_systems_own() {
+    fn the_package_manager_of_the_system_is_detected() {
         use PackageManager::{Apt, Brew, Dnf, Pacman};
         for (os, programs, manager) in [
             ("linux", &["apt-get", "sudo"][..], Some(Apt)),
             ("linux", &["dnf"], Some(Dnf)),
             ("linux", &["pacman"], Some(Pacman)),
             ("linux", &["brew"], None),             // Linuxbrew has no drivers.
-            ("linux", &["brew", "dnf"], Some(Dnf)), // The system's own, not the added one.
+            ("linux", &["brew", "dnf"], Some(Dnf)), // The system's own manager.
             ("linux", &[], None),
             ("macos", &["brew"], Some(Brew)),
-            ("macos", &["apt-get"], None),  // Fink's apt-get knows no Vulkan.
-            ("windows", &["pacman"], None), // MSYS2's packages are not the system's driver.
+            ("macos", &["apt-get"], None),  // Fink's apt-get has no Vulkan packages.
+            ("windows", &["pacman"], None), // MSYS2 has no drivers.
         ] {
             assert_eq!(PackageManager::detect(os, |name| programs.contains(&name)), manager, "{os} {programs:?}");
         }
@@ -189,23 +189,17 @@ mod tests {
 
     #[test]
     fn the_best_device_is_the_first_usable_one_of_the_fastest_kind() {
-        let device = |name: &str, kind, refused: Option<&str>| Device {
-            name: name.to_owned(),
-            kind,
-            api: "1.3.0".to_owned(),
-            refused: refused.map(str::to_owned),
-        };
-        let cpu = device("cpu", Kind::Cpu, None);
-        let integrated = device("integrated", Kind::Integrated, None);
-        let first = device("first", Kind::Discrete, None);
-        let second = device("second", Kind::Discrete, None);
-        let old = device("old", Kind::Discrete, Some("Vulkan 1.1"));
+        let cpu = Device::example("cpu", Kind::Cpu, None);
+        let integrated = Device::example("integrated", Kind::Integrated, None);
+        let first = Device::example("first", Kind::Discrete, None);
+        let second = Device::example("second", Kind::Discrete, None);
+        let old = Device::example("old", Kind::Discrete, Some("Vulkan 1.1"));
         for (devices, best) in [
             (vec![], None),
             (vec![cpu.clone()], Some("cpu")),
             (vec![cpu.clone(), integrated.clone()], Some("integrated")),
-            (vec![cpu.clone(), first.clone(), second], Some("first")), // The driver's order decides between equals.
-            (vec![old.clone(), cpu], Some("cpu")),                     // A refused device is none.
+            (vec![cpu.clone(), first.clone(), second], Some("first")), // Of one kind, the first that the driver lists.
+            (vec![old.clone(), cpu], Some("cpu")),                     // A refused device is not usable.
             (vec![old], None),
         ] {
             let found = Found { devices: devices.clone(), ..Found::bare() };

@@ -1,7 +1,7 @@
 //! `cargo xtask guide`: builds the guide of `docs/` and checks the links of all Markdown files.
 //!
-//! The work is done by a program of a workspace of its own, `xtask/guide`, since mdBook brings a hundred dependencies
-//! that nothing else needs. The code of the guide is run by `cargo test -p vkarray-guide`.
+//! The work is done by the program in `xtask/guide`, a workspace of its own, since mdBook has a hundred dependencies that
+//! nothing else needs. `cargo test -p vkarray-guide` runs the code of the guide.
 
 use crate::command::CommandLine;
 

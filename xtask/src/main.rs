@@ -1,9 +1,10 @@
-//! `cargo xtask`: set up a machine, run the demo, run the tests, run the gate.
+//! `cargo xtask`: sets up a machine, runs the demo, the tests, the gate and the check of the source tree.
 //!
-//! Here is only the command line.
-//! Each task is a file of its own: `setup.rs`, `suite.rs` (the tests), `demo.rs`, `guide.rs` and `ci.rs`.
-//! What a task decides is plain data made by a pure function (`plan.rs`, `demo.rs`); running it is a loop.
-//! Nothing here links to vkarray, so that a broken library cannot break the way to mend it.
+//! This file has only the command line.
+//! Each task has a file of its own: `setup.rs`, `suite.rs` (the tests), `demo.rs`, `guide.rs`, `ci.rs` and
+//! `structure.rs`.
+//! The decisions of a task are plain data made by pure functions (`plan.rs`, `demo.rs`); running them is a loop.
+//! xtask does not link to vkarray, so it still builds when the library does not.
 //! Read `plan.rs` next.
 
 mod ci;
@@ -25,7 +26,7 @@ use clap::{Parser, Subcommand};
 
 use crate::command::exit_code;
 
-/// Sets up, shows and tests vkarray.
+/// Sets up, demonstrates and tests vkarray.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Cli {
@@ -35,9 +36,9 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Looks for a Vulkan loader and a device; installs the CPU driver where there is none
+    /// Looks for a Vulkan loader and a device; installs the CPU driver if there is none
     Setup {
-        /// Also wants what the tests judge by: the Khronos validation layer and spirv-val
+        /// Also requires what the tests use: the Khronos validation layer and spirv-val
         #[arg(long)]
         tests: bool,
     },
@@ -47,21 +48,21 @@ enum Task {
         #[arg(last = true)]
         args: Vec<String>,
     },
-    /// Sets up, builds the `vkarray` command and filters a picture with it; results go to demo-out/
+    /// Sets up, builds the `vkarray` command and filters a picture with it; results are written to demo-out/
     Demo {
-        /// A PNG or JPEG picture; a Julia set is drawn where none is given
+        /// A PNG or JPEG picture; without one, a Julia set is drawn
         image: Option<PathBuf>,
     },
     /// Builds the guide of docs/ into target/guide/, and checks the links of all Markdown files
     Guide,
-    /// Runs the gate of every change: format, clippy, documentation, guide, tests
+    /// Runs the gate that every change must pass: format, clippy, documentation, guide, tests
     Ci,
-    /// Checks the source tree: rooms without circles, one type a name, files that introduce themselves
+    /// Checks the source tree: no cycles between rooms, no two types of one name, `//!` at the head of files, their length
     Structure,
-    /// Reports what Vulkan offers in this process; a process of its own, since drivers can crash
+    /// Reports which devices and layers this process finds; `setup` runs it as a child, since a driver may crash
     #[command(hide = true)]
     Probe {
-        /// One line for `setup` to read, not text for people
+        /// Prints one line of JSON for `setup`
         #[arg(long)]
         json: bool,
     },
@@ -69,7 +70,7 @@ enum Task {
 
 fn main() -> ExitCode {
     run(Cli::parse().task).unwrap_or_else(|error| {
-        // Not `Result` from `main`: a missing package is no bug here, and a backtrace would bury the instructions.
+        // `main` does not return a `Result`, because its backtrace would hide the instructions for a missing package.
         eprintln!("error: {error:#}");
         ExitCode::FAILURE
     })
@@ -87,7 +88,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The folder of the workspace: where `cargo` runs and where `demo-out/` is.
+/// The folder of the workspace, in which `cargo` runs and `demo-out/` lies.
 fn workspace_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace")
 }

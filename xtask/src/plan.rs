@@ -1,7 +1,7 @@
-//! What set-up does: from a snapshot of the machine to a list of steps.
+//! Decides what set-up does: it turns a snapshot of the machine into a list of steps.
 //!
-//! Everything here is pure, so that every package manager and every case is tested on any machine.
-//! The snapshot is taken in `found.rs`; the steps are run in `setup.rs`.
+//! All functions here are pure, so that every package manager and every case is tested on any machine.
+//! `found.rs` takes the snapshot; `setup.rs` runs the steps.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::found::{Found, PackageManager};
 #[cfg(test)]
 mod tests;
 
-/// Something vkarray or its tests cannot do without.
+/// Something that vkarray or its tests need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     Loader,
@@ -34,11 +34,11 @@ impl fmt::Display for Need {
 /// One thing to do, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Fetch the lists of packages.
+    /// Fetch the package lists.
     Refresh(CommandLine),
-    /// Install packages; where that fails and `refresh` is given, run it and try once more.
+    /// Install packages; if that fails and `refresh` is given, run `refresh` and install once more.
     Install { command: CommandLine, refresh: Option<CommandLine> },
-    /// Nothing set-up may do itself: stop, and tell the user what to do.
+    /// Stop with instructions for the user, because set-up cannot do the rest.
     Stop(String),
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn missing(found: &Found, tests: bool) -> Vec<Need> {
     .collect()
 }
 
-/// The steps that bring what is missing; none where nothing is.
+/// The steps that install what is missing.
 pub(crate) fn plan(found: &Found, tests: bool) -> Vec<Step> {
     let needs = missing(found, tests);
     if needs.is_empty() {
@@ -63,7 +63,7 @@ pub(crate) fn plan(found: &Found, tests: bool) -> Vec<Step> {
     }
     if let (true, Some(setting)) = (needs.contains(&Need::Device) && found.loader.is_some(), &found.driver_override) {
         return vec![Step::Stop(format!(
-            "{setting} hides every driver but those it names, and they bring no usable device; \
+            "{setting} restricts Vulkan to the drivers it names, and these have no usable device; \
              unset it or name a working driver, and run this again"
         ))];
     }
@@ -79,7 +79,7 @@ pub(crate) fn plan(found: &Found, tests: bool) -> Vec<Step> {
             let command = as_allowed(install);
             match refresh {
                 Some(first) if !found.has_lists => vec![Step::Refresh(first), Step::Install { command, refresh: None }],
-                // Half-refreshed lists break a pacman system, so there a stale list is the user's to mend.
+                // With pacman, lists newer than the installed packages can break the system, so old lists are left alone.
                 refresh => vec![Step::Install { command, refresh: refresh.filter(|_| manager == PackageManager::Apt) }],
             }
         }
@@ -95,9 +95,9 @@ pub(crate) fn plan(found: &Found, tests: bool) -> Vec<Step> {
 
 /// Whether set-up may call the package manager.
 enum Rights {
-    /// Yes, behind these words.
+    /// Yes, with these words before the command.
     As(&'static [&'static str]),
-    /// No; this is who may.
+    /// No; the text says as which user to run it.
     Wrong(&'static str),
 }
 
@@ -111,7 +111,7 @@ fn rights(found: &Found, manager: PackageManager) -> Rights {
 }
 
 impl PackageManager {
-    /// The package that brings `need`.
+    /// The package that provides `need`.
     fn package(self, need: Need) -> &'static str {
         match (need, self) {
             (Need::Loader, Self::Apt) => "libvulkan1",
@@ -126,7 +126,7 @@ impl PackageManager {
         }
     }
 
-    /// The words that install what is needed, without questions and without packages nobody asked for.
+    /// The command that installs what is needed, without questions and without optional packages.
     fn install(self, needs: &[Need]) -> Vec<&'static str> {
         let words: &[&str] = match self {
             Self::Apt => {
@@ -139,7 +139,7 @@ impl PackageManager {
         words.iter().copied().chain(needs.iter().map(|&need| self.package(need))).collect()
     }
 
-    /// The words that fetch the lists of packages, for a manager that does not do so by itself.
+    /// The command that fetches the package lists, for a manager that does not do so by itself.
     fn refresh(self) -> Option<Vec<&'static str>> {
         match self {
             Self::Apt => Some(vec!["apt-get", "update"]),
@@ -149,10 +149,10 @@ impl PackageManager {
     }
 }
 
-/// What to install where there is no package manager we know.
+/// Instructions for a system without a supported package manager.
 fn by_hand(needs: &[Need]) -> String {
-    let mut text = format!("missing: {}; no package manager that set-up knows is here.\n", listed(needs));
-    text += "Install these by the means of your system, then try again:";
+    let mut text = format!("missing: {}; found no package manager that set-up supports.\n", listed(needs));
+    text += "Install these yourself, then try again:";
     for &need in needs {
         let package = |manager: PackageManager| manager.package(need);
         text += &format!(

@@ -1,9 +1,9 @@
-//! What Vulkan offers on this machine, asked in a process of its own.
+//! Lists the Vulkan devices and layers of this machine, in a child process.
 //!
-//! `probe` loads the loader, makes an instance and lists devices; it is the only file here that calls Vulkan.
-//! `ask` runs it in a child process: a driver that crashes or hangs ends the child only, and a driver installed
-//! a moment ago is seen, because the child loads everything anew.
-//! What is missing, and what to do about it, is decided in `plan.rs`.
+//! This is the only file of xtask that calls Vulkan: it loads the loader, creates an instance and lists devices.
+//! `ask` does so in a child process, so that a driver that crashes or hangs ends the child only, and a driver that was
+//! just installed is found, because the child loads everything again.
+//! `plan.rs` decides what is missing and what to do about it.
 
 use std::env;
 use std::fmt;
@@ -18,13 +18,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::CommandLine;
 
-/// How long listing the devices may take; the slowest drivers need a few seconds to start.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The time limit for listing the devices; the slowest drivers need a few seconds to start.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// vkarray stands on timeline semaphores and `vkQueueSubmit2`; 1.3 made the latter part of Vulkan itself.
-const LEAST_API: (u32, u32) = (1, 3);
+/// The lowest version of Vulkan that vkarray supports; `vkQueueSubmit2` is part of Vulkan since 1.3.
+const MIN_API: (u32, u32) = (1, 3);
 
-/// What one process sees of Vulkan.
+/// The Vulkan loader, devices and layers that a process finds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Vulkan {
     /// Version of the loader.
@@ -32,7 +32,7 @@ pub(crate) struct Vulkan {
     pub(crate) devices: Vec<Device>,
     /// Whether `VK_LAYER_KHRONOS_validation` can be turned on.
     pub(crate) validation_layer: bool,
-    /// Why something is not there, in the loader's words.
+    /// Errors of the loader for what could not be found.
     pub(crate) notes: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Device {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) api: String,
-    /// Why vkarray cannot work on it.
+    /// Why vkarray cannot use it; `None` if it can.
     pub(crate) refused: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl fmt::Display for Device {
     }
 }
 
-/// The kinds of device, the likely fastest first.
+/// The kinds of device, the one that is likely the fastest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Discrete,
@@ -87,67 +87,67 @@ impl From<vk::PhysicalDeviceType> for Kind {
     }
 }
 
-/// Prints what this process sees: the body of the hidden `probe` task.
+/// Prints what this process finds; the hidden `probe` task.
 pub(crate) fn report(json: bool) -> Result<()> {
     let vulkan = probe();
     if json {
-        println!("{}", serde_json::to_string(&vulkan).context("cannot write the probe's answer")?);
+        println!("{}", serde_json::to_string(&vulkan).context("cannot write the probe's output")?);
     } else {
         println!("{vulkan:#?}");
     }
     Ok(())
 }
 
-/// Asks a child process what it sees.
+/// Runs `probe` in a child process and returns what it finds.
 pub(crate) fn ask() -> Result<Vulkan> {
     let exe = env::current_exe().context("cannot find xtask's own executable")?;
     let exe = exe.to_str().context("the path of xtask's executable is not UTF-8")?;
     let mut process = CommandLine::new([exe, "probe", "--json"]).process();
-    let answer = answer_of(&mut process, PATIENCE)?;
-    // Layers and drivers may print as well; the answer is the last line.
-    let line = answer.lines().last().context("the Vulkan probe gave no answer")?;
-    serde_json::from_str(line).with_context(|| format!("cannot read the Vulkan probe's answer `{line}`"))
+    let output = output_of(&mut process, TIME_LIMIT)?;
+    // Layers and drivers may print too; the probe's own line is the last.
+    let line = output.lines().last().context("the Vulkan probe printed nothing")?;
+    serde_json::from_str(line).with_context(|| format!("cannot parse the Vulkan probe's output `{line}`"))
 }
 
-/// What `process` prints before it ends well.
-fn answer_of(process: &mut Command, patience: Duration) -> Result<String> {
+/// The standard output of `process`, which must end successfully and in time.
+fn output_of(process: &mut Command, limit: Duration) -> Result<String> {
     let mut child = process.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start the probe")?;
-    let status = wait(&mut child, patience)?;
-    let mut answer = String::new();
+    let status = wait(&mut child, limit)?;
+    let mut output = String::new();
     let mut stdout = child.stdout.take().expect("stdout is piped, and taken once");
-    stdout.read_to_string(&mut answer).context("cannot read the probe's answer")?;
+    stdout.read_to_string(&mut output).context("cannot read the probe's output")?;
     if !status.success() {
         bail!(
             "the Vulkan loader or a driver crashed while the devices were listed ({status}); \
              name the drivers to load in VK_DRIVER_FILES, or remove the broken one, and run this again"
         );
     }
-    Ok(answer)
+    Ok(output)
 }
 
-fn wait(child: &mut Child, patience: Duration) -> Result<std::process::ExitStatus> {
+fn wait(child: &mut Child, limit: Duration) -> Result<std::process::ExitStatus> {
     let start = Instant::now();
     loop {
         if let Some(status) = child.try_wait().context("cannot wait for the probe")? {
             return Ok(status);
         }
-        if start.elapsed() > patience {
+        if start.elapsed() > limit {
             child.kill().context("cannot end the probe")?;
             child.wait().context("cannot wait for the probe")?;
             bail!(
                 "the Vulkan loader or a driver hung for {} s while the devices were listed; \
                  name the drivers to load in VK_DRIVER_FILES, or remove the broken one, and run this again",
-                patience.as_secs()
+                limit.as_secs()
             );
         }
         thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// Looks at Vulkan from this process.
+/// Lists what this process finds.
 fn probe() -> Vulkan {
-    // SAFETY: loading runs the initialisers of the system's own Vulkan loader; the caller runs us in a process of
-    // its own, with no other thread that they could disturb.
+    // SAFETY: loading runs the initialisers of the system's own Vulkan loader; the caller runs this in a process of
+    // its own, with no other thread that they could interfere with.
     let entry = match unsafe { Entry::load() } {
         Ok(entry) => entry,
         Err(error) => return Vulkan { notes: vec![error.to_string()], ..Vulkan::default() },
@@ -156,7 +156,7 @@ fn probe() -> Vulkan {
     let version = unsafe { entry.try_enumerate_instance_version() }.ok().flatten().unwrap_or(vk::API_VERSION_1_0);
     let mut vulkan = Vulkan { loader: Some(version_text(version)), ..Vulkan::default() };
     match has_validation_layer(&entry) {
-        Ok(there) => vulkan.validation_layer = there,
+        Ok(is_found) => vulkan.validation_layer = is_found,
         Err(error) => vulkan.notes.push(format!("cannot list the layers: {error}")),
     }
     match list_devices(&entry, version) {
@@ -175,7 +175,7 @@ fn has_validation_layer(entry: &Entry) -> Result<bool, vk::Result> {
 fn list_devices(entry: &Entry, version: u32) -> Result<Vec<Device>, vk::Result> {
     // SAFETY: `entry` is loaded and lives through the call.
     let extensions = unsafe { entry.enumerate_instance_extension_properties(None) }?;
-    // MoltenVK shows itself only to those who ask for incomplete drivers too.
+    // The loader lists MoltenVK only to instances that accept incomplete implementations.
     let portability = ash::khr::portability_enumeration::NAME;
     let is_known = extensions.iter().any(|extension| extension.extension_name_as_c_str() == Ok(portability));
     let (names, flags) = if is_known {
@@ -191,7 +191,7 @@ fn list_devices(entry: &Entry, version: u32) -> Result<Vec<Device>, vk::Result> 
     // SAFETY: `instance` is alive until the call after the next.
     let devices = unsafe { instance.enumerate_physical_devices() };
     let devices = devices.map(|devices| devices.into_iter().map(|device| describe(&instance, device)).collect());
-    // SAFETY: nothing made from `instance` outlives this line; physical devices are described, not kept.
+    // SAFETY: no object of `instance` is used after this line; of the physical devices only descriptions are kept.
     unsafe { instance.destroy_instance(None) };
     devices
 }
@@ -210,11 +210,11 @@ fn describe(instance: &Instance, device: vk::PhysicalDevice) -> Device {
     }
 }
 
-/// Why a device of this version, with or without a compute queue, is of no use.
+/// Why vkarray cannot use a device of this version, with or without a compute queue.
 fn refusal(api: u32, has_compute: bool) -> Option<String> {
-    let (major, minor) = LEAST_API;
-    if (vk::api_version_major(api), vk::api_version_minor(api)) < LEAST_API {
-        Some(format!("its driver speaks Vulkan {}, vkarray needs {major}.{minor}", version_text(api)))
+    let (major, minor) = MIN_API;
+    if (vk::api_version_major(api), vk::api_version_minor(api)) < MIN_API {
+        Some(format!("its driver supports Vulkan {}, vkarray needs {major}.{minor}", version_text(api)))
     } else if !has_compute {
         Some("it has no compute queue".to_owned())
     } else {
@@ -228,17 +228,25 @@ fn version_text(version: u32) -> String {
 }
 
 #[cfg(test)]
+impl Device {
+    /// A device of Vulkan 1.3 for tests.
+    pub(crate) fn example(name: &str, kind: Kind, refused: Option<&str>) -> Self {
+        Self { name: name.to_owned(), kind, api: "1.3.0".to_owned(), refused: refused.map(str::to_owned) }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_device_is_refused_for_its_version_or_its_queues() {
         for (version, has_compute, why) in [
-            ((1, 0, 3), true, Some("its driver speaks Vulkan 1.0.3, vkarray needs 1.3")),
-            ((1, 2, 999), true, Some("its driver speaks Vulkan 1.2.999, vkarray needs 1.3")), // One before the least.
-            ((1, 3, 0), true, None),                                                          // The least.
+            ((1, 0, 3), true, Some("its driver supports Vulkan 1.0.3, vkarray needs 1.3")),
+            ((1, 2, 999), true, Some("its driver supports Vulkan 1.2.999, vkarray needs 1.3")), // Just too old.
+            ((1, 3, 0), true, None),                                                            // The oldest.
             ((1, 4, 300), true, None),
-            ((2, 0, 0), true, None), // A minor of zero is not old.
+            ((2, 0, 0), true, None), // The major version counts before the minor one.
             ((1, 3, 0), false, Some("it has no compute queue")),
         ] {
             let api = vk::make_api_version(0, version.0, version.1, version.2);
@@ -248,22 +256,22 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_probe_that_crashes_or_hangs_is_an_error_that_says_so() {
+    fn a_probe_that_crashes_or_hangs_is_reported_as_an_error() {
         let long = Duration::from_secs(60);
-        for (script, patience, said) in [
+        for (script, limit, message) in [
             ("kill -SEGV $$", long, "crashed while the devices were listed (signal: 11"),
             ("exit 3", long, "crashed while the devices were listed (exit status: 3)"),
             ("exec sleep 60", Duration::ZERO, "hung for 0 s"),
         ] {
-            let error = answer_of(Command::new("sh").args(["-c", script]), patience).unwrap_err().to_string();
-            assert!(error.contains(said), "{script}: {error}");
+            let error = output_of(Command::new("sh").args(["-c", script]), limit).unwrap_err().to_string();
+            assert!(error.contains(message), "{script}: {error}");
         }
-        let answer = answer_of(Command::new("sh").args(["-c", "echo one; echo two"]), long).unwrap();
-        assert_eq!(answer, "one\ntwo\n");
+        let output = output_of(Command::new("sh").args(["-c", "echo one; echo two"]), long).unwrap();
+        assert_eq!(output, "one\ntwo\n");
     }
 
     #[test]
-    fn the_answer_survives_its_way_between_processes() {
+    fn the_output_is_one_line_of_json_that_parses_back() {
         let vulkan = Vulkan {
             loader: Some("1.3.239".to_owned()),
             devices: vec![Device {
@@ -276,7 +284,7 @@ mod tests {
             notes: vec!["first".to_owned()],
         };
         let line = serde_json::to_string(&vulkan).unwrap();
-        assert_eq!(line.lines().count(), 1, "the answer is one line: {line}");
+        assert_eq!(line.lines().count(), 1, "{line}");
         assert_eq!(serde_json::from_str::<Vulkan>(&line).unwrap(), vulkan);
     }
 }

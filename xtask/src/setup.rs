@@ -1,14 +1,14 @@
-//! `cargo xtask setup`: a machine that can run vkarray.
+//! `cargo xtask setup`: installs what vkarray needs and this machine lacks.
 //!
-//! Look, decide (`plan.rs`), act, look again.
-//! A machine that has a loader and a usable device is left alone.
+//! It takes a snapshot of the machine (`found.rs`), decides (`plan.rs`), acts, and takes a second snapshot.
+//! On a machine that has a loader and a usable device it changes nothing.
 
 use anyhow::{Result, bail};
 
 use crate::found::Found;
 use crate::plan::{Step, listed, missing, plan};
 
-/// Brings what is missing, and returns the machine as it is then.
+/// Installs what is missing, and returns the machine's state after that.
 pub(crate) fn run(tests: bool) -> Result<Found> {
     let found = Found::look()?;
     println!("{found}");
@@ -23,7 +23,7 @@ pub(crate) fn run(tests: bool) -> Result<Found> {
     println!("{found}");
     let still = missing(&found, tests);
     if !still.is_empty() {
-        bail!("the packages are installed, and {} cannot be found all the same; see the notes above", listed(&still));
+        bail!("the packages are installed, but {} still cannot be found; see the notes above", listed(&still));
     }
     println!("set-up: installed and found");
     Ok(found)
@@ -37,7 +37,7 @@ fn act(step: &Step) -> Result<()> {
             if command.run()?.success() {
                 return Ok(());
             }
-            println!("set-up: that failed, perhaps because the lists of packages are old; fetching them");
+            println!("set-up: that failed, possibly because the package lists are old; fetching them");
             refresh.run_to_success()?;
             command.run_to_success()
         }
@@ -56,16 +56,16 @@ mod tests {
     }
 
     #[test]
-    fn stale_lists_are_fetched_once_and_the_install_tried_again() {
+    fn after_a_failed_install_package_lists_are_fetched_once_and_the_install_is_repeated() {
         let folder = tempfile::tempdir().unwrap();
         let (lists, tries) = (folder.path().join("lists"), folder.path().join("tries"));
         let install = shell(&format!("echo try >> {} && test -e {}", tries.display(), lists.display()));
         for (refresh, ends_well, n_tries) in [
-            (None, false, 1),                                      // No second try without fresh lists.
-            (Some("exit 1".to_owned()), false, 1),                 // The mirror cannot be reached.
-            (Some("exit 0".to_owned()), false, 2),                 // Fresh lists that do not help: give up.
+            (None, false, 1),                                      // No second install without fresh lists.
+            (Some("exit 1".to_owned()), false, 1),                 // The lists cannot be fetched.
+            (Some("exit 0".to_owned()), false, 2),                 // The install fails with fresh lists too.
             (Some(format!("touch {}", lists.display())), true, 2), // The lists were old.
-            (Some("exit 1".to_owned()), true, 1),                  // Lists are there now: no refresh is run.
+            (Some("exit 1".to_owned()), true, 1),                  // The install succeeds at once: no refresh.
         ] {
             let step = Step::Install { command: install.clone(), refresh: refresh.as_deref().map(shell) };
             assert_eq!(act(&step).is_ok(), ends_well, "{step:?}");
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instruction_ends_the_set_up() {
+    fn a_stop_step_is_an_error_with_its_instructions() {
         assert_eq!(act(&Step::Stop("do it yourself".to_owned())).unwrap_err().to_string(), "do it yourself");
     }
 }

@@ -1,34 +1,40 @@
-//! `cargo xtask structure`: checks that the source tree keeps the rules a newcomer relies on to find a place.
+//! `cargo xtask structure`: checks the rules of the source tree that help a newcomer to find a place in it.
 //!
-//! A room is a file or folder directly in a crate's `src/`. The rules, for every crate in `crates/`:
-//! a crate has at most [`MAX_ROOMS`] rooms, rooms do not import each other in a circle, no two types of a crate share a
-//! name, and a file opens with `//!` and has at most [`MAX_LINES`] lines.
+//! A room is a file or folder directly in a crate's `src/`. For every crate in `crates/` the rules are:
+//! a crate has at most [`MAX_ROOMS`] rooms, the rooms do not import each other in a cycle, no two types of a crate share
+//! a name, and a file opens with `//!` and has at most [`MAX_LINES`] lines.
+//! For the files in [`OTHER_FOLDERS`] only the last two rules hold: the opening and the length.
 //!
-//! `structure/facts.rs` reads the source with `syn`, `structure/rules.rs` judges what was read. Here is only the command.
+//! `structure/facts.rs` reads the source with `syn`, and `structure/rules.rs` compares it with the rules.
+//! This file has only the command.
 
 mod facts;
 mod rules;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 
 use crate::workspace_root;
-use facts::CrateFacts;
+pub(crate) use facts::SourceFacts;
 
-/// How many entries `src/` may show.
+/// The most entries that `src/` may have.
 const MAX_ROOMS: usize = 12;
-/// How long a file may be, tests included.
+/// The most lines that a file may have, tests included.
 const MAX_LINES: usize = 400;
+/// The folders whose files are checked one by one, without the rules for rooms and names.
+const OTHER_FOLDERS: [&str; 4] = ["benches/src", "shaders/src", "tests", "xtask/src"];
 
-/// Prints what breaks a rule; the exit code is a failure if anything does.
+/// Prints each broken rule; the exit code is a failure if there is one.
 pub(crate) fn run() -> Result<ExitCode> {
     let mut objections = Vec::new();
-    for folder in crate_folders()? {
-        let facts = CrateFacts::read(&folder)?;
-        objections.extend(rules::objections(&facts));
+    for folder in crate_sources()? {
+        objections.extend(rules::of_crate(&SourceFacts::read(&folder)?));
+    }
+    for folder in OTHER_FOLDERS {
+        objections.extend(rules::of_files(&SourceFacts::read(Path::new(folder))?));
     }
     for objection in &objections {
         println!("{objection}");
@@ -37,12 +43,17 @@ pub(crate) fn run() -> Result<ExitCode> {
     Ok(if objections.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The folders in `crates/`, in alphabetical order.
-fn crate_folders() -> Result<Vec<PathBuf>> {
-    let root = workspace_root().join("crates");
-    let entries = fs::read_dir(&root).with_context(|| format!("cannot list {}", root.display()))?;
-    let mut folders: Vec<PathBuf> =
-        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.join("src").is_dir()).collect();
+/// The `src` folders in `crates/`, from the root of the workspace, in alphabetical order.
+fn crate_sources() -> Result<Vec<PathBuf>> {
+    let crates = Path::new("crates");
+    let entries = fs::read_dir(workspace_root().join(crates)).context("cannot list crates")?;
+    let mut folders = Vec::new();
+    for entry in entries {
+        let folder = crates.join(entry?.file_name()).join("src");
+        if workspace_root().join(&folder).is_dir() {
+            folders.push(folder);
+        }
+    }
     folders.sort();
     Ok(folders)
 }

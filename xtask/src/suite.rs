@@ -1,6 +1,6 @@
-//! `cargo xtask test`: set up, then run every test under the validation layer.
+//! `cargo xtask test`: sets up, then runs every test under the validation layer.
 //!
-//! Here is the command and the line it ends with.
+//! This file builds the command, and reports skipped tests and the device after it.
 //! The tests themselves are in the crates and in `tests/`; set-up is in `setup.rs`.
 
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     let found = setup::run(true)?;
     let skips = skips_file()?;
     let status = command(args).with_env(skips::FILE_VARIABLE, &skips.to_string_lossy()).run()?;
-    // Only a run of all tests knows which of them were not skipped.
+    // Only a run of all tests shows which lines of the table are no longer needed.
     let is_stale = report_skips(&fs::read_to_string(&skips)?, status.success() && args.is_empty())?;
     let is_good = status.success() && !is_stale;
     let verdict = if is_good { "passed" } else { "FAILED" };
@@ -37,7 +37,7 @@ fn skips_file() -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Prints what the tests skipped. Returns whether all ran and some line of the table was not needed.
+/// Prints the skipped tests. Returns whether all tests ran and no test needed some line of the table.
 fn report_skips(file: &str, is_whole: bool) -> Result<bool> {
     let table = skips::table().map_err(Error::msg)?;
     let summary = Summary::new(&table, file);
@@ -51,7 +51,7 @@ fn report_skips(file: &str, is_whole: bool) -> Result<bool> {
 }
 
 fn command(args: &[String]) -> CommandLine {
-    // cargo takes `--workspace` over `--package`, and would run everything where one crate was asked for.
+    // If both `--workspace` and `--package` are given, cargo tests the whole workspace.
     let names_package = args
         .iter()
         .take_while(|arg| *arg != "--")
@@ -60,7 +60,7 @@ fn command(args: &[String]) -> CommandLine {
     CommandLine::new(words.iter().copied()).with_env("VKARRAY_VALIDATION", "1").with_args(args)
 }
 
-/// The device of the tests: what the user chose in `VKARRAY_DEVICE`, else the best one.
+/// The device of the tests: the user's choice in `VKARRAY_DEVICE`, otherwise the best one.
 fn device_line(found: &Found, choice: Option<&str>) -> String {
     match (choice, found.best()) {
         (Some(choice), _) => {
@@ -78,7 +78,7 @@ mod tests {
     use crate::probe::{Device, Kind};
 
     #[test]
-    fn all_crates_are_tested_unless_one_is_named() {
+    fn all_crates_are_tested_unless_a_package_is_given() {
         for (args, shown) in [
             (&[][..], "VKARRAY_VALIDATION=1 cargo test --workspace"),
             (&["reshape"], "VKARRAY_VALIDATION=1 cargo test --workspace reshape"),
@@ -94,8 +94,8 @@ mod tests {
     }
 
     #[test]
-    fn only_a_whole_run_says_which_lines_are_not_needed() {
-        // A driver with a line that is always needed, where nothing was skipped.
+    fn only_a_run_of_all_tests_reports_unneeded_lines() {
+        // A driver with a line that is always needed, and a run in which nothing was skipped.
         let line = skips::table().unwrap().into_iter().find(|line| line.is_certain).unwrap();
         let file = format!("driver\t{} 1\n", line.driver);
         assert!(report_skips(&file, true).unwrap());
@@ -104,11 +104,11 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_names_the_device() {
-        let device = |name: &str, kind| Device { name: name.to_owned(), kind, api: "1.3.0".to_owned(), refused: None };
+    fn the_last_line_names_the_device_or_the_choice() {
+        let device = |name, kind| Device::example(name, kind, None);
         let two = vec![device("soft", Kind::Cpu), device("fast", Kind::Discrete)];
         for (devices, choice, line) in [
-            (two.clone(), None, "fast (discrete GPU, Vulkan 1.3.0)"), // As the library chooses.
+            (two.clone(), None, "fast (discrete GPU, Vulkan 1.3.0)"), // The library's choice.
             (
                 two,
                 Some("cpu"),

@@ -1,15 +1,14 @@
 //! Filters for the demo: the weights that `shaders/samples/convolve.wgsl` reads from constant memory.
 //!
-//! A filter is square, `2 × radius + 1` weights a side, row by row, and its weights sum to one, so that neither
-//! brightness nor opacity changes.
-//! How the demo uses them is in `demo.rs`.
+//! A filter is a square of `2 × radius + 1` rows and columns, stored row by row. Its weights sum to one, so that neither
+//! brightness nor opacity changes. `demo.rs` uses them.
 
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use ndarray::Array1;
 
-/// The shader's constant block: 256 × `vec4<f32>`.
+/// The number of weights in the shader's constant block, 256 × `vec4<f32>`.
 const CAPACITY: usize = 1024;
 
 /// A square filter.
@@ -20,7 +19,7 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    /// A Gaussian bell of standard deviation `sigma` pixels: blurs.
+    /// A Gaussian of standard deviation `sigma` pixels, which blurs.
     pub(crate) fn gaussian(radius: u8, sigma: f32) -> Self {
         let bell = |offset: i16| (-f32::from(offset * offset) / (2.0 * sigma * sigma)).exp();
         let offsets = || -i16::from(radius)..=i16::from(radius);
@@ -29,7 +28,7 @@ impl Weights {
         Self { radius, rows: rows.into_iter().map(|weight| weight / sum).collect() }
     }
 
-    /// The picture minus its Laplacian: sharpens.
+    /// The picture minus its Laplacian, which sharpens.
     pub(crate) fn sharpen() -> Self {
         #[rustfmt::skip]
         let rows = vec![
@@ -40,7 +39,7 @@ impl Weights {
         Self { radius: 1, rows }
     }
 
-    /// Writes the weights as a `.npy` of f32, shape (1024), the room behind them filled with zeros.
+    /// Writes the weights to a `.npy` file of f32, shape (1024), padded with zeros.
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
         let mut block = Array1::<f32>::zeros(CAPACITY);
         block.iter_mut().zip(&self.rows).for_each(|(to, from)| *to = *from);
@@ -54,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_gaussian_has_the_published_weights() {
-        // The 3 × 3 table of every image-processing text for a standard deviation of 1.
+        // The 3 × 3 table for a standard deviation of 1, as textbooks of image processing print it.
         let published = [
             0.075_113_61,
             0.123_841_4,
@@ -74,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_fit_their_radius_and_sum_to_one() {
+    fn filters_have_the_size_of_their_radius_and_sum_to_one() {
         for weights in
             [Weights::gaussian(0, 1.0), Weights::gaussian(4, 2.0), Weights::gaussian(15, 5.0), Weights::sharpen()]
         {
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_holds_the_weights_first_and_zeros_behind() {
+    fn the_file_contains_the_weights_followed_by_zeros() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sharpen.npy");
         Weights::sharpen().write(&path).unwrap();

@@ -1,4 +1,4 @@
-//! Every package manager, every set of rights and every set of missing things, without touching the machine.
+//! Tests of the plan for every package manager, set of rights and set of missing things; they change nothing here.
 
 use super::*;
 use crate::probe::{Device, Kind};
@@ -7,12 +7,7 @@ const MANAGERS: [PackageManager; 4] =
     [PackageManager::Apt, PackageManager::Dnf, PackageManager::Pacman, PackageManager::Brew];
 
 fn device(refused: Option<&str>) -> Device {
-    Device {
-        name: "device".to_owned(),
-        kind: Kind::Discrete,
-        api: "1.3.0".to_owned(),
-        refused: refused.map(str::to_owned),
-    }
+    Device::example("device", Kind::Discrete, refused)
 }
 
 /// A machine that lacks `needs` and nothing else.
@@ -26,7 +21,7 @@ fn lacking(needs: &[Need]) -> Found {
     }
 }
 
-/// The steps as a user sees them.
+/// The steps as text.
 fn shown(found: &Found, tests: bool) -> Vec<String> {
     plan(found, tests)
         .iter()
@@ -40,7 +35,7 @@ fn shown(found: &Found, tests: bool) -> Vec<String> {
 }
 
 #[test]
-fn nothing_missing_means_no_step_whatever_the_machine() {
+fn a_machine_that_lacks_nothing_needs_no_step() {
     for manager in MANAGERS.map(Some).into_iter().chain([None]) {
         for (is_root, has_lists, has_override) in [(true, true, false), (false, false, true)] {
             let found = Found {
@@ -57,7 +52,7 @@ fn nothing_missing_means_no_step_whatever_the_machine() {
 }
 
 #[test]
-fn every_manager_installs_by_its_own_names() {
+fn every_package_manager_has_its_own_command_and_package_names() {
     use Need::{Device, Loader, SpirvVal, ValidationLayer};
     use PackageManager::{Apt, Brew, Dnf, Pacman};
     const APT: &str = "env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends";
@@ -65,8 +60,8 @@ fn every_manager_installs_by_its_own_names() {
     const PACMAN: &str = "pacman -S --needed --noconfirm";
     for (manager, needs, command) in [
         (Apt, &[Loader, Device][..], format!("{APT} libvulkan1 mesa-vulkan-drivers | apt-get update")),
-        (Apt, &[Device], format!("{APT} mesa-vulkan-drivers | apt-get update")), // The loader is there: leave it.
-        (Apt, &[ValidationLayer], format!("{APT} vulkan-validationlayers | apt-get update")), // A GPU is there.
+        (Apt, &[Device], format!("{APT} mesa-vulkan-drivers | apt-get update")), // The loader is installed.
+        (Apt, &[ValidationLayer], format!("{APT} vulkan-validationlayers | apt-get update")), // So is a driver.
         (Apt, &[SpirvVal], format!("{APT} spirv-tools | apt-get update")),
         (Dnf, &[Loader, Device], format!("{DNF} vulkan-loader mesa-vulkan-drivers")),
         (Dnf, &[ValidationLayer], format!("{DNF} vulkan-validation-layers")),
@@ -85,7 +80,7 @@ fn every_manager_installs_by_its_own_names() {
 }
 
 #[test]
-fn what_only_tests_want_is_installed_for_tests_only() {
+fn the_validation_layer_and_spirv_val_are_needed_for_tests_only() {
     use Need::{Device, Loader, SpirvVal, ValidationLayer};
     for (needs, without, with) in [
         (&[ValidationLayer][..], &[][..], &[ValidationLayer][..]),
@@ -99,16 +94,16 @@ fn what_only_tests_want_is_installed_for_tests_only() {
 }
 
 #[test]
-fn a_device_that_is_refused_counts_as_none() {
+fn a_refused_device_does_not_meet_the_need_for_a_device() {
     let mut found = lacking(&[]);
-    found.devices = vec![device(Some("its driver speaks Vulkan 1.0"))];
+    found.devices = vec![device(Some("its driver supports Vulkan 1.0"))];
     assert_eq!(missing(&found, false), [Need::Device]);
     found.devices.push(device(None));
     assert_eq!(missing(&found, false), []);
 }
 
 #[test]
-fn rights_decide_who_runs_the_command() {
+fn root_sudo_and_homebrew_decide_whether_and_how_the_command_is_run() {
     use PackageManager::{Apt, Brew, Dnf, Pacman};
     for (manager, is_root, has_sudo, start) in [
         (Apt, true, true, "install: env DEBIAN_FRONTEND=noninteractive apt-get install"), // Root needs no sudo.
@@ -132,13 +127,13 @@ fn rights_decide_who_runs_the_command() {
 }
 
 #[test]
-fn lists_are_fetched_first_where_there_are_none() {
+fn missing_package_lists_are_fetched_first() {
     use PackageManager::{Apt, Brew, Dnf, Pacman};
     for (manager, has_sudo, is_root, first) in [
         (Apt, true, false, Some("refresh: sudo apt-get update")),
         (Apt, false, true, Some("refresh: apt-get update")),
         (Pacman, false, true, Some("refresh: pacman -Sy")),
-        (Dnf, false, true, None), // Fetches its lists itself.
+        (Dnf, false, true, None), // Fetches its lists by itself.
         (Brew, false, false, None),
     ] {
         let found = Found {
@@ -156,12 +151,12 @@ fn lists_are_fetched_first_where_there_are_none() {
         assert!(!install.contains('|'), "fresh lists are not fetched twice: {steps:?}");
     }
     let found = Found { has_lists: false, is_root: false, ..lacking(&[Need::SpirvVal]) };
-    let told = &shown(&found, true)[0];
-    assert!(told.contains("\n  apt-get update && env DEBIAN_FRONTEND"), "the user is told both commands: {told}");
+    let text = &shown(&found, true)[0];
+    assert!(text.contains("\n  apt-get update && env DEBIAN_FRONTEND"), "the instructions have both commands: {text}");
 }
 
 #[test]
-fn without_a_package_manager_the_user_gets_the_names() {
+fn without_a_package_manager_the_instructions_name_the_packages() {
     let needs = [Need::Loader, Need::Device, Need::ValidationLayer, Need::SpirvVal];
     let found = Found { package_manager: None, ..lacking(&needs) };
     let [Step::Stop(text)] = &plan(&found, true)[..] else { panic!("one instruction, not {:?}", plan(&found, true)) };
@@ -175,18 +170,18 @@ fn without_a_package_manager_the_user_gets_the_names() {
 }
 
 #[test]
-fn a_hidden_driver_is_not_cured_by_installing() {
+fn a_driver_override_without_a_usable_device_is_reported_and_nothing_is_installed() {
     let setting = "VK_DRIVER_FILES=/nonexistent";
     let hidden = Found { driver_override: Some(setting.to_owned()), ..lacking(&[Need::Device]) };
     let steps = shown(&hidden, false);
-    assert!(steps.len() == 1 && steps[0].starts_with(&format!("stop: {setting} hides")), "{steps:?}");
-    // Without a loader nobody has read the variable yet, so there is something to install.
+    assert!(steps.len() == 1 && steps[0].starts_with(&format!("stop: {setting} restricts")), "{steps:?}");
+    // Without a loader the variable has had no effect, so the loader and a driver are installed.
     let found = Found { driver_override: Some(setting.to_owned()), ..lacking(&[Need::Loader, Need::Device]) };
     assert!(shown(&found, false)[0].starts_with("install: "), "{:?}", shown(&found, false));
 }
 
 #[test]
-fn a_list_reads_as_a_sentence_does() {
+fn needs_are_listed_with_commas_and_an_and() {
     for (needs, text) in [
         (&[][..], "nothing"),
         (&[Need::SpirvVal], "spirv-val"),

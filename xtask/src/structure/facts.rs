@@ -1,7 +1,7 @@
-//! What the rules need to know of a crate: its files, the types they define and the modules they refer to.
+//! The facts of a folder of source files that the rules are about: its files, their types and the modules they refer to.
 //!
-//! Read with `syn`, so comments and strings do not count. Test modules are left out: a test may refer to any room.
-//! References inside macro calls are found among their tokens, as far as they start with `crate`.
+//! The files are parsed with `syn`, so comments and strings do not count. Test modules are left out, since a test may
+//! refer to any room. References inside macro calls are found among their tokens if they start with `crate`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,12 +12,14 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree};
 
-/// A crate's source.
+use crate::workspace_root;
+
+/// A folder of source files; of a crate, its `src/`.
 #[derive(Debug, Default)]
-pub(crate) struct CrateFacts {
-    /// The crate's folder, as messages name it.
-    pub(crate) name: String,
-    /// Every file below `src/`.
+pub(crate) struct SourceFacts {
+    /// The folder's path from the root of the workspace.
+    pub(crate) folder: PathBuf,
+    /// Every Rust file in it and in the folders below.
     pub(crate) files: Vec<FileFacts>,
     /// The room of each name that the crate's root re-exports.
     pub(crate) reexports: BTreeMap<String, String>,
@@ -26,17 +28,17 @@ pub(crate) struct CrateFacts {
 /// One file.
 #[derive(Debug, Default)]
 pub(crate) struct FileFacts {
-    /// Its path below `src/`.
+    /// Its path below the folder.
     pub(crate) path: PathBuf,
-    /// How many lines it has.
+    /// The number of its lines.
     pub(crate) n_lines: usize,
     /// Whether its first line starts with `//!`.
     pub(crate) is_introduced: bool,
-    /// Whether it holds tests alone.
+    /// Whether it contains nothing but tests.
     pub(crate) is_test: bool,
     /// The types that it defines, with their lines.
     pub(crate) types: Vec<(String, usize)>,
-    /// The first names behind `crate::`, with the lines that use them.
+    /// The first names after `crate::`, with the lines that use them.
     pub(crate) references: Vec<(String, usize)>,
 }
 
@@ -47,30 +49,29 @@ impl FileFacts {
         first.strip_suffix(".rs").unwrap_or(first)
     }
 
-    /// Whether it is the crate's root, which names every room.
+    /// Whether it is the crate's root, which declares every room.
     pub(crate) fn is_root(&self) -> bool {
         matches!(self.path.to_str(), Some("lib.rs" | "main.rs"))
     }
 
-    /// Whether its references count: the crate's root and its error enum may name every room.
+    /// Whether it may refer to every room: the crate's root, its error enum and tests may.
     pub(crate) fn is_free(&self) -> bool {
         self.is_root() || self.room() == "error" || self.is_test
     }
 }
 
-impl CrateFacts {
-    /// Reads the crate in `folder`.
+impl SourceFacts {
+    /// Reads the files of `folder`, a path from the root of the workspace.
     pub(crate) fn read(folder: &Path) -> Result<Self> {
-        let source = folder.join("src");
+        let full = workspace_root().join(folder);
         let mut texts = Vec::new();
-        collect(&source, &source, &mut texts)?;
-        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Self::of(name, texts)
+        collect(&full, &full, &mut texts)?;
+        Self::of(folder, texts)
     }
 
-    /// The facts of files given as paths below `src/` and texts.
-    pub(crate) fn of(name: String, texts: Vec<(PathBuf, String)>) -> Result<Self> {
-        let mut facts = Self { name, ..Self::default() };
+    /// The facts of files given as paths below `folder` and texts.
+    pub(crate) fn of(folder: &Path, texts: Vec<(PathBuf, String)>) -> Result<Self> {
+        let mut facts = Self { folder: folder.to_owned(), ..Self::default() };
         for (path, text) in texts {
             let file = syn::parse_file(&text).with_context(|| format!("cannot parse {}", path.display()))?;
             let mut reader = Reader::new(path, &text);
@@ -136,10 +137,10 @@ fn flatten(tree: &UseTree, path: &mut Vec<String>, leaves: &mut Vec<(Vec<String>
     }
 }
 
-/// Walks through one file.
+/// Collects the facts of one file from its syntax tree.
 struct Reader {
     facts: FileFacts,
-    /// The module that is walked through, from the crate's root.
+    /// The path of the module that is being read, from the crate's root.
     module: Vec<String>,
 }
 
@@ -155,12 +156,12 @@ impl Reader {
         Self { facts: FileFacts { path, n_lines, is_introduced, is_test, ..FileFacts::default() }, module }
     }
 
-    /// Notes a path of names, if it leads into the crate.
+    /// Adds a path of names to the references if it refers to a room of the crate.
     fn note(&mut self, names: &[String], span: Span) {
         let n_up = names.iter().take_while(|name| *name == "super").count();
         let first = match names.first().map(String::as_str) {
             Some("crate") => names.get(1).cloned(),
-            // Behind `super`s that end in the crate's root comes the name of a room.
+            // After as many `super`s as lead to the crate's root, the next name is that of a room.
             Some("super") if n_up == self.module.len() => names.get(n_up).cloned(),
             _ => None,
         };
@@ -169,7 +170,7 @@ impl Reader {
         }
     }
 
-    /// Finds `crate :: name` among the tokens of a macro call.
+    /// Adds each `crate :: name` among the tokens of a macro call to the references.
     fn note_tokens(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         for window in tokens.windows(4) {
@@ -230,7 +231,7 @@ impl<'ast> Visit<'ast> for Reader {
     }
 
     fn visit_block(&mut self, block: &'ast syn::Block) {
-        // A type inside a function is a detail of it.
+        // A type inside a function is not visible outside it.
         let n_types = self.facts.types.len();
         visit::visit_block(self, block);
         self.facts.types.truncate(n_types);

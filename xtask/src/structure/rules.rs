@@ -1,27 +1,29 @@
-//! Judges a crate's facts: what breaks a rule, in words, with the file and line to look at.
+//! Compares the facts of source files with the rules. Each broken rule is a message with the file and the line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::CrateFacts;
+use super::facts::SourceFacts;
 use super::{MAX_LINES, MAX_ROOMS};
 
-/// What breaks a rule in a crate.
-pub(crate) fn objections(facts: &CrateFacts) -> Vec<String> {
-    [too_many_rooms(facts), bad_files(facts), shared_names(facts), circles(facts)].concat()
+/// The rules that a crate breaks.
+pub(crate) fn of_crate(facts: &SourceFacts) -> Vec<String> {
+    [too_many_rooms(facts), of_files(facts), shared_names(facts), cycles(facts)].concat()
 }
 
-fn too_many_rooms(facts: &CrateFacts) -> Vec<String> {
+fn too_many_rooms(facts: &SourceFacts) -> Vec<String> {
     let entries: BTreeSet<_> = facts.files.iter().filter_map(|file| file.path.iter().next()).collect();
     if entries.len() <= MAX_ROOMS {
         return Vec::new();
     }
-    vec![format!("crates/{}/src: {} entries, at most {MAX_ROOMS} are allowed", facts.name, entries.len())]
+    vec![format!("{}: {} entries, at most {MAX_ROOMS} are allowed", facts.folder.display(), entries.len())]
 }
 
-fn bad_files(facts: &CrateFacts) -> Vec<String> {
+/// The rules that single files break.
+pub(crate) fn of_files(facts: &SourceFacts) -> Vec<String> {
     let mut bad = Vec::new();
     for file in &facts.files {
-        let place = format!("crates/{}/src/{}", facts.name, file.path.display());
+        let path = facts.folder.join(&file.path);
+        let place = path.display();
         if !file.is_introduced {
             bad.push(format!("{place}: does not open with `//!`"));
         }
@@ -32,7 +34,7 @@ fn bad_files(facts: &CrateFacts) -> Vec<String> {
     bad
 }
 
-fn shared_names(facts: &CrateFacts) -> Vec<String> {
+fn shared_names(facts: &SourceFacts) -> Vec<String> {
     let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for file in facts.files.iter().filter(|file| !file.is_test) {
         for (name, line) in &file.types {
@@ -43,16 +45,17 @@ fn shared_names(facts: &CrateFacts) -> Vec<String> {
     places
         .iter()
         .map(|(name, places)| {
-            format!("crates/{}/src: {} types are named `{name}`: {}", facts.name, places.len(), places.join(", "))
+            let folder = facts.folder.display();
+            format!("{folder}: {} types are named `{name}`: {}", places.len(), places.join(", "))
         })
         .collect()
 }
 
-/// A use of one room by another, as a message shows it.
+/// For each pair of rooms of which the first uses the second: one such use, as a message shows it.
 type Uses<'a> = BTreeMap<(&'a str, &'a str), String>;
 
-/// Circles among the rooms, each with one use for every step.
-fn circles(facts: &CrateFacts) -> Vec<String> {
+/// Cycles among the rooms, each with one use for every step.
+fn cycles(facts: &SourceFacts) -> Vec<String> {
     let uses = uses(facts);
     let mut next: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for &(from, to) in uses.keys() {
@@ -61,19 +64,19 @@ fn circles(facts: &CrateFacts) -> Vec<String> {
     let mut rest: BTreeSet<&str> = next.keys().copied().collect();
     let mut found = Vec::new();
     while let Some(start) = rest.pop_first() {
-        if let Some(circle) = shortest_circle(&next, start) {
-            let steps = circle.windows(2).map(|step| format!("  {}", uses[&(step[0], step[1])]));
+        if let Some(cycle) = shortest_cycle(&next, start) {
+            let steps = cycle.windows(2).map(|step| format!("  {}", uses[&(step[0], step[1])]));
             let title =
-                format!("crates/{}/src: rooms import each other in a circle: {}", facts.name, circle.join(" → "));
+                format!("{}: rooms import each other in a cycle: {}", facts.folder.display(), cycle.join(" → "));
             found.push([title].into_iter().chain(steps).collect::<Vec<_>>().join("\n"));
-            rest.retain(|room| !circle.contains(room));
+            rest.retain(|room| !cycle.contains(room));
         }
     }
     found
 }
 
-/// Which room uses which, and where first.
-fn uses(facts: &CrateFacts) -> Uses<'_> {
+/// Which room uses which other room, and where it does so first.
+fn uses(facts: &SourceFacts) -> Uses<'_> {
     let rooms: BTreeSet<&str> = facts.files.iter().map(|file| file.room()).collect();
     let mut uses = Uses::new();
     for file in facts.files.iter().filter(|file| !file.is_free()) {
@@ -93,56 +96,58 @@ fn uses(facts: &CrateFacts) -> Uses<'_> {
     uses
 }
 
-/// The shortest way from a room back to itself, both ends included.
-fn shortest_circle<'a>(next: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a str) -> Option<Vec<&'a str>> {
-    let mut ways = vec![vec![start]];
+/// The shortest path from a room back to itself, both ends included.
+fn shortest_cycle<'a>(next: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a str) -> Option<Vec<&'a str>> {
+    let mut paths = vec![vec![start]];
     let mut seen = BTreeSet::new();
-    while !ways.is_empty() {
+    while !paths.is_empty() {
         let mut longer = Vec::new();
-        for way in ways {
-            let last = way.last().copied()?;
+        for path in paths {
+            let last = path.last().copied()?;
             for &room in next.get(last).into_iter().flatten() {
-                let way: Vec<&str> = way.iter().copied().chain([room]).collect();
+                let path: Vec<&str> = path.iter().copied().chain([room]).collect();
                 if room == start {
-                    return Some(way);
+                    return Some(path);
                 }
                 if seen.insert(room) {
-                    longer.push(way);
+                    longer.push(path);
                 }
             }
         }
-        ways = longer;
+        paths = longer;
     }
     None
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
-    /// The objections to a crate `c` of these files, `lib.rs` among them.
-    fn judged(files: &[(&str, &str)]) -> Vec<String> {
+    /// The rules that a crate `c` of these files breaks.
+    fn objections(files: &[(&str, &str)]) -> Vec<String> {
         let texts = files.iter().map(|(path, text)| (path.into(), format!("//! Text.\n{text}"))).collect();
-        objections(&CrateFacts::of("c".to_owned(), texts).unwrap())
+        of_crate(&SourceFacts::of(Path::new("crates/c/src"), texts).unwrap())
     }
 
     #[test]
-    fn a_circle_between_rooms_is_named_with_its_uses() {
+    fn a_cycle_between_rooms_is_reported_with_its_uses() {
         let root = ("lib.rs", "mod a; mod b; mod d; pub use b::deep::Thing;");
-        let circle = judged(&[
+        let found = objections(&[
             root,
             ("a.rs", "fn f(_: &crate::Thing) {}"),
             ("b/mod.rs", "mod deep;"),
             ("b/deep.rs", "pub struct Thing; use super::super::d::G;"),
             ("d.rs", "pub struct G;\nfn g() { h!(crate::a::f()) }"),
         ]);
-        let expected = "crates/c/src: rooms import each other in a circle: a → b → d → a\n  a.rs:2 uses `Thing` of b\n  \
+        let expected = "crates/c/src: rooms import each other in a cycle: a → b → d → a\n  a.rs:2 uses `Thing` of b\n  \
                         b/deep.rs:2 uses `d` of d\n  d.rs:3 uses `a` of a";
-        assert_eq!(circle, [expected]);
+        assert_eq!(found, [expected]);
     }
 
     #[test]
-    fn imports_one_way_inside_a_room_and_from_tests_are_no_circle() {
+    fn acyclic_imports_imports_within_a_room_and_imports_from_tests_are_accepted() {
         let files = [
             ("lib.rs", "mod a; mod b; pub use a::Thing; use b::Other;"),
             (
@@ -152,21 +157,21 @@ mod tests {
             ("a/tests.rs", "use crate::b::Other;"),
             ("b.rs", "pub struct Other; use crate::{a, Thing}; fn f() { super::a::g() } // crate::b"),
         ];
-        assert!(judged(&files).is_empty(), "{:?}", judged(&files));
+        assert!(objections(&files).is_empty(), "{:?}", objections(&files));
     }
 
     #[test]
-    fn a_name_stands_for_one_type() {
+    fn two_types_of_one_name_are_reported() {
         let files = [
             ("lib.rs", "mod a; mod b;"),
             ("a.rs", "struct Plan; fn f() { struct Local; }\n#[cfg(test)] mod tests { struct Plan; }"),
             ("b.rs", "fn f() { struct Local; }\nenum Plan { A }"),
         ];
-        assert_eq!(judged(&files), ["crates/c/src: 2 types are named `Plan`: a.rs:2, b.rs:3"]);
+        assert_eq!(objections(&files), ["crates/c/src: 2 types are named `Plan`: a.rs:2, b.rs:3"]);
     }
 
     #[test]
-    fn files_and_rooms_are_counted() {
+    fn too_many_rooms_too_long_files_and_files_without_an_opening_are_reported() {
         let long = "\n".repeat(MAX_LINES);
         let names: Vec<String> = (0..MAX_ROOMS).map(|n| format!("m{n}.rs")).collect();
         let files: Vec<(&str, &str)> =
@@ -175,8 +180,9 @@ mod tests {
             format!("crates/c/src: {} entries, at most {MAX_ROOMS} are allowed", MAX_ROOMS + 1),
             format!("crates/c/src/lib.rs: {} lines, at most {MAX_LINES} are allowed", MAX_LINES + 1),
         ];
-        assert_eq!(judged(&files), expected);
-        let bare = CrateFacts::of("c".to_owned(), vec![("lib.rs".into(), "// Not for readers.".to_owned())]).unwrap();
-        assert_eq!(objections(&bare), ["crates/c/src/lib.rs: does not open with `//!`"]);
+        assert_eq!(objections(&files), expected);
+        let bare =
+            SourceFacts::of(Path::new("tests"), vec![("a.rs".into(), "// No documentation.".to_owned())]).unwrap();
+        assert_eq!(of_files(&bare), ["tests/a.rs: does not open with `//!`"]);
     }
 }
