@@ -1,8 +1,8 @@
-// barrier_count(i, p) = the number of invocations of the workgroup for which p; _and = all of them, _or = any of them.
+// barrier_count(i, p) = the number of invocations in the workgroup for which p holds; _and = all hold; _or = any holds.
 //
-// Each is a barrier as well, as CUDA's __syncthreads_count is: every invocation of the workgroup calls it, with its
-// local_invocation_index. What an invocation wrote before the call, in shared memory and in buffers, the others of its
-// workgroup read after it. Costs four barriers and four bytes of shared memory.
+// Each function is also a barrier, like CUDA's __syncthreads_count: every invocation of the workgroup must call it, with
+// its local_invocation_index. What an invocation writes to shared memory and buffers before the call is visible to the
+// other invocations of its workgroup after it. A call costs four barriers and four bytes of shared memory.
 
 var<workgroup> barrier_votes: atomic<u32>;
 
@@ -17,7 +17,7 @@ fn barrier_count(index: u32, predicate: bool) -> u32 {
     }
     workgroupBarrier();
     let count = atomicLoad(&barrier_votes);
-    workgroupBarrier(); // All have read it before the next call begins again.
+    workgroupBarrier(); // All invocations have read the count before the next call resets it.
     return count;
 }
 

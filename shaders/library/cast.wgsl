@@ -1,9 +1,9 @@
 // target[i] = convert(source[i])
 //
-// An invocation writes one word of the target, or one item of two or four words. Before it stand `numbers.wgsl`, `GROUP`
-// invocations a workgroup, the bytes of an item on both sides, `FROM` and `TO`, and
-// `fn convert(item: vec4<u32>) -> vec2<u32>`, from the bits of an item to those of another, the low word first. The words
-// of an item of 16 bytes behind the first two are zero: the imaginary part of a complex number.
+// An invocation writes one word of the target, or one item of two or four words. The text before this file defines
+// `numbers.wgsl`, the workgroup size `GROUP`, the bytes of an item on both sides, `FROM` and `TO`, and
+// `fn convert(item: vec4<u32>) -> vec2<u32>`, which converts the bits of an item, the low word first. In a target item of
+// 16 bytes the last two words are zero: the imaginary part of a complex number.
 
 struct Items {
     first: u32,
@@ -13,7 +13,7 @@ struct Items {
 @group(0) @binding(1) var<storage, read_write> target_: array<u32>;
 var<immediate> items: Items;
 
-// Items in a word of each side, of those that share one.
+// Items per word on each side, if items are smaller than a word.
 const FROM_IN_WORD = 4u / min(FROM, 4u);
 const TO_IN_WORD = 4u / min(TO, 4u);
 
@@ -57,7 +57,7 @@ fn cast_items(
         }
         return;
     }
-    // The target is new: what its last word has beyond the last item is nobody's.
+    // The target is new, so the rest of its last word, after the last item, may be overwritten.
     let mask = (1u << ((TO % 4u) * 8u)) - 1u;
     let first = place * TO_IN_WORD;
     if first >= items.count {

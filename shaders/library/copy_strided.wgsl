@@ -1,6 +1,6 @@
-// target[target_at(i)] = source[source_at(i)], four units of a row an invocation
+// target[target_at(i)] = source[source_at(i)], four units of a row per invocation
 //
-// Before it stand `walk.wgsl` and: `alias Unit`, `GROUP` invocations a workgroup, of which `LANES` go along a row.
+// The text before this file defines `walk.wgsl`, `alias Unit`, the workgroup size `GROUP`, and `LANES` of it along a row.
 
 @group(0) @binding(0) var<storage, read> source: array<Unit>;
 @group(0) @binding(1) var<storage, read_write> target_: array<Unit>;
@@ -20,7 +20,7 @@ fn copy_strided(
     let step = vec2(walk.source_strides[0], walk.target_strides[0]);
     let first = (tile % walk.n_tiles) * (4u * LANES) + lane % LANES;
     if first + 3u * LANES < walk.lengths[0] {
-        // All loads before the first store, so that they are in flight together.
+        // All loads come before the first store, so that their latencies overlap.
         let i0 = at + first * step;
         let i1 = at + (first + LANES) * step;
         let i2 = at + (first + 2u * LANES) * step;

@@ -1,16 +1,16 @@
 // target[target_at(i)] = source[source_at(i)], through a tile that is read along axis 1 and written along axis 0
 //
-// Before it stand `walk.wgsl` and: `alias Unit`, `GROUP` invocations a workgroup, `TILE_S` and `TILE_T` units of the
-// tile along the source's fastest axis and the target's.
+// The text before this file defines `walk.wgsl`, `alias Unit`, the workgroup size `GROUP`, and `TILE_S` and `TILE_T`, the
+// tile's lengths along the source's fastest axis and the target's.
 
 @group(0) @binding(0) var<storage, read> source: array<Unit>;
 @group(0) @binding(1) var<storage, read_write> target_: array<Unit>;
 
-// One unit of padding a row, so that neither way through it meets one bank again and again.
+// One unit of padding per row avoids bank conflicts both along rows and along columns.
 const PITCH = TILE_S + 1u;
 var<workgroup> tile: array<Unit, TILE_T * PITCH>;
 
-// Units of the tile, and how many of them an invocation has: a number that is known when the loops are compiled.
+// Units of the tile, and how many of them an invocation copies: a constant, so that the loops can be unrolled.
 const UNITS = TILE_S * TILE_T;
 const PER_LANE = (UNITS + GROUP - 1u) / GROUP;
 

@@ -1,13 +1,13 @@
 // target[target_at(i)] = source[source_at(i)], through a tile that is read along axis 1 and written along axis 0
 //
-// Units of four bytes, four at a time: a quad lies packed along axis 1 in the source and along axis 0 in the target.
-// Before it stand `walk.wgsl` and: `GROUP` invocations a workgroup, `TILE` units along either edge of the tile, so that
-// an invocation has four quads.
+// Units of four bytes are copied four at a time: a quad is contiguous along axis 1 in the source and axis 0 in the target.
+// The text before this file defines `walk.wgsl`, the workgroup size `GROUP`, and `TILE`, the units along an edge of the
+// tile; an invocation copies four quads.
 
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> target_: array<vec4<u32>>;
 
-// One unit of padding a row: two invocations of a subgroup meet in a bank, either way through it, and no more.
+// One unit of padding per row: at most two invocations of a subgroup use the same bank, along rows and along columns.
 const PITCH = TILE + 1u;
 var<workgroup> tile: array<u32, TILE * PITCH>;
 
@@ -55,7 +55,7 @@ fn copy_tile_quads(
     let at = row_start(row, 2u);
     let room = select(vec2(0u), vec2(walk.lengths[1] - s, walk.lengths[0] - t), row < walk.n_rows);
     let from_at = at.x + s + t * walk.source_strides[0];
-    // All loads before the first is used, so that they are in flight together.
+    // All loads come before the first use of one, so that their latencies overlap.
     let a = fetch(from_at, lane, room);
     let b = fetch(from_at, lane + GROUP, room);
     let c = fetch(from_at, lane + 2u * GROUP, room);

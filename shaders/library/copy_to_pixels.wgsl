@@ -1,15 +1,15 @@
 // pixels[i][c] = planes[c][i]
 //
-// Axis 0 is i, packed in the planes; axis 1 is c, packed in the pixels, which lie packed themselves. As many items of
-// pixels are made of an item of each plane. They change invocations on a stage and are written in the order of memory.
-// Before it stand `walk.wgsl`, and what `channels.rs` writes: constants, `Items` and functions on them.
+// Axis 0 is i, contiguous in the planes; axis 1 is c, contiguous in the pixels, as are the pixels themselves. One item of
+// each plane gives as many items of pixels. They pass through workgroup memory and are written in the order of memory.
+// The text before this file is `walk.wgsl` and what `channels.rs` writes: constants, `Items` and functions on them.
 
 @group(0) @binding(0) var<storage, read> source: array<Item>;
 @group(0) @binding(1) var<storage, read_write> target_: array<Item>;
 
 var<workgroup> stage: array<Item, STAGE>;
 
-// One item is left out behind each round of the banks, so that those that stand `CHANNELS` apart are in different ones.
+// One item is skipped after every `PAD`, so that items `CHANNELS` apart lie in different banks.
 fn slot(i: u32) -> u32 {
     return i + i / PAD;
 }
@@ -25,7 +25,7 @@ fn copy_to_pixels(
     let along = lane % LANES;
     let n_blocks = walk.lengths[0] / ITEM_UNITS;
     let first = (tile % walk.n_tiles) * (LANES * BLOCKS);
-    // What is past the end is read from the last item, and not written.
+    // Past the end the last item is read again and nothing is written.
     let at = row_start(min(row, walk.n_rows - 1u), 2u);
     let planes = load_planes(at.x, walk.source_strides[1], first + along, n_blocks - 1u);
     let stage_at = (lane - along) * (BLOCKS * CHANNELS);

@@ -1,10 +1,10 @@
-// target[target_at(i)] = source[source_at(i)], one word of the target an invocation
+// target[target_at(i)] = source[source_at(i)], one word of the target per invocation
 //
-// The innermost `n_run` axes lie packed in the target, `run_length` units in all; an invocation gathers the units of
-// one word of that. Before it stand `walk.wgsl`, `words.wgsl`, and `GROUP` invocations a workgroup, of which `LANES`
-// go along a run.
+// The innermost `n_run` axes are contiguous in the target: a run of `run_length` units. An invocation gathers the units of
+// one word of it. The text before this file defines `walk.wgsl`, `words.wgsl`, the workgroup size `GROUP`, and `LANES` of
+// it along a run.
 
-// Where axes 1 to `n_run` put index `outer` in the source, from the start of the run.
+// The offset in the source of index `outer` of axes 1 to `n_run`, from the start of the run.
 fn run_offset(outer: u32) -> u32 {
     var rest = outer;
     var at = 0u;

@@ -1,18 +1,18 @@
 // target[target_at(i)] = source[source_at(i)], through a tile that is read along axis 1 and written along axis 0
 //
-// Axis 0 lies packed in the target, of which an invocation writes a word. Before it stand `walk.wgsl`, `words.wgsl`,
-// and `GROUP` invocations a workgroup, `TILE_S` and `TILE_T` units of the tile along the source's fastest axis and the
-// target's.
+// Axis 0 is contiguous in the target, of which an invocation writes a word. The text before this file defines `walk.wgsl`,
+// `words.wgsl`, the workgroup size `GROUP`, and `TILE_S` and `TILE_T`, the tile's lengths along the source's fastest axis
+// and the target's.
 
-// One unit of padding a row, so that neither way through it meets one bank again and again.
+// One unit of padding per row avoids bank conflicts both along rows and along columns.
 const PITCH = TILE_S + 1u;
 var<workgroup> tile: array<u32, TILE_T * PITCH>;
 
-// Words that a row of the tile may touch, wherever it begins: of the target, and of the source.
+// The most words that a row of the tile can touch at any alignment: of the target, and of the source.
 const ROW_WORDS = (TILE_T + 2u * UNITS - 2u) / UNITS;
 const FROM_WORDS = (TILE_S + 2u * UNITS - 2u) / UNITS;
 
-// Takes the units of word `k` of the tile's rows apart, of rows of `room.x` units that begin at `from_at` in the source.
+// Loads word `k` of the tile's rows and stores its units separately; rows of `room.x` units begin at `from_at` in the source.
 fn fetch(from_at: u32, k: u32, room: vec2<u32>) {
     let t = k / FROM_WORDS;
     if t >= room.y {

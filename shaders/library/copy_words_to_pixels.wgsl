@@ -1,13 +1,13 @@
 // pixels[i][c] = planes[c][i]
 //
-// Units smaller than a word, at any place. Axis 0 is i, axis 1 is c. The words that planes lie in wait on a stage for the
-// pixels' words to be put together. Before it stand `walk.wgsl`, `words.wgsl`, and `GROUP` invocations a workgroup,
-// `CHANNELS`, `TILE_WORDS` words of pixels, `PLANE_WORDS` words of each plane that these are in, and `LOADS` words that
-// an invocation brings.
+// For units smaller than a word, at any alignment. Axis 0 is i, axis 1 is c. The planes' words are loaded into workgroup
+// memory, from which the pixels' words are assembled. The text before this file defines `walk.wgsl`, `words.wgsl`, the
+// workgroup size `GROUP`, `CHANNELS`, `TILE_WORDS` words of pixels per workgroup, `PLANE_WORDS` words of each plane that
+// these need, and `LOADS` words that an invocation loads.
 
 var<workgroup> stage: array<u32, LOADS * GROUP * 33u / 32u + 1u>;
 
-// One word is left out behind each round of the banks, so that planes begin in different ones.
+// One word is skipped after every 32, so that planes begin in different banks.
 fn slot(i: u32) -> u32 {
     return i + i / 32u;
 }
@@ -22,7 +22,7 @@ fn copy_words_to_pixels(
     let row = tile / walk.n_tiles;
     let n_units = walk.lengths[0] * CHANNELS;
     let at = row_start(min(row, walk.n_rows - 1u), 2u);
-    // Pixels begin anywhere in a word, so a tile has some of the units before its own.
+    // Pixels may begin inside a word, so a tile also loads some of the units before its own.
     let first = (tile % walk.n_tiles) * (TILE_WORDS * UNITS);
     let low = (max(first, UNITS - 1u) - (UNITS - 1u)) / CHANNELS;
     let high = (min(first + TILE_WORDS * UNITS, n_units) - 1u) / CHANNELS;
@@ -37,7 +37,7 @@ fn copy_words_to_pixels(
         var value = 0u;
         var mask = 0u;
         for (var u = 0u; u < UNITS; u++) {
-            // Before the first unit the number has wrapped.
+            // Before the first unit the index has wrapped to a large number.
             if unit + u < n_units {
                 let c = (unit + u) % CHANNELS;
                 let plane_at = at.x + c * walk.source_strides[1];

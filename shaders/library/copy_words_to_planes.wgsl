@@ -1,13 +1,13 @@
 // planes[c][i] = pixels[i][c]
 //
-// Units smaller than a word, at any place. Axis 0 is i, axis 1 is c, and `PIXEL` units are from one pixel to the next. The
-// words that pixels lie in wait on a stage for the planes' words to be put together. Before it stand `walk.wgsl`,
-// `words.wgsl`, and `GROUP` invocations a workgroup, `CHANNELS`, `TILE_WORDS` words of each plane, and `LOADS` words that
-// an invocation brings.
+// For units smaller than a word, at any alignment. Axis 0 is i, axis 1 is c; pixels are `PIXEL` units apart. The pixels'
+// words are loaded into workgroup memory, from which the planes' words are assembled. The text before this file defines
+// `walk.wgsl`, `words.wgsl`, the workgroup size `GROUP`, `CHANNELS`, `TILE_WORDS` words of each plane per workgroup, and
+// `LOADS` words that an invocation loads.
 
 var<workgroup> stage: array<u32, LOADS * GROUP * 33u / 32u + 1u>;
 
-// One word is left out behind each round of the banks, so that those that stand `PIXEL` apart are in different ones.
+// One word is skipped after every 32, so that words `PIXEL` apart lie in different banks.
 fn slot(i: u32) -> u32 {
     return i + i / 32u;
 }
@@ -22,7 +22,7 @@ fn copy_words_to_planes(
     let row = tile / walk.n_tiles;
     let n = walk.lengths[0];
     let at = row_start(min(row, walk.n_rows - 1u), 2u);
-    // Planes begin anywhere in a word, so a tile has some of the pixels before its own.
+    // Planes may begin inside a word, so a tile also loads some of the pixels before its own.
     let first = (tile % walk.n_tiles) * (TILE_WORDS * UNITS);
     let low = max(first, UNITS - 1u) - (UNITS - 1u);
     let high = min(first + TILE_WORDS * UNITS, n) - 1u;
@@ -40,7 +40,7 @@ fn copy_words_to_planes(
         var value = 0u;
         var mask = 0u;
         for (var u = 0u; u < UNITS; u++) {
-            // Before the first pixel the number has wrapped.
+            // Before the first pixel the index has wrapped to a large number.
             if pixel + u < n {
                 let unit = at.x + (pixel + u) * PIXEL + c;
                 let word = stage[slot(unit / UNITS - from_word)];

@@ -1,7 +1,7 @@
-// ARRAY_add(i, v): ARRAY[i] = ARRAY[i] + v, at once; returns what was there. ARRAY_min and ARRAY_max likewise.
+// ARRAY_add(i, v): atomically ARRAY[i] = ARRAY[i] + v; returns the old value. ARRAY_min and ARRAY_max likewise.
 //
-// ARRAY is a storage array<atomic<u32>> that holds the bits of f32. A float that another invocation changes in between is
-// tried again. A NaN never wins a comparison.
+// ARRAY is a storage array<atomic<u32>> with the bits of f32 values. The operation is repeated if another invocation
+// changed the value in between. ARRAY_min and ARRAY_max do not store a NaN.
 
 fn ARRAY_add(i: u32, value: f32) -> f32 {
     var old = atomicLoad(&ARRAY[i]);

@@ -17,7 +17,7 @@ fn unravel3(index: u32, shape: vec3<u32>) -> vec3<u32> {
     return vec3(index % shape.x, row % shape.y, row / shape.y);
 }
 
-// The least number of parts of that size that hold n.
+// n / size, rounded up.
 fn div_ceil(n: u32, size: u32) -> u32 {
     return n / size + u32(n % size != 0u);
 }

@@ -1,8 +1,8 @@
-// float = (-1)^sign * 1.mantissa * 2^(exponent - bias), nearest and ties to even where it must round
+// float = (-1)^sign * 1.mantissa * 2^(exponent - bias), rounded to the nearest, ties to even
 //
-// Shared by the conversions: every format of floating-point numbers by its bits alone, so that the result is the same
-// on every device, also where it has no such type and where it flushes subnormal numbers. Numbers of 64 bits are pairs,
-// the low word first. `odd` rounds to odd, so that rounding once more, to fewer bits, is as if it were done once.
+// Conversions between floating-point formats, computed on their bits, so that the result is the same on every device,
+// including those without the type and those that flush subnormal numbers. Numbers of 64 bits are pairs, the low word
+// first. `odd` rounds to odd; a second rounding, to fewer bits, then gives the result of a single rounding.
 
 fn f16_to_f32(bits: u32) -> u32 {
     let sign = (bits & 0x8000u) << 16u;
@@ -46,7 +46,7 @@ fn f32_to_bf16(bits: u32) -> u32 {
     return (bits + 0x7fffu + ((bits >> 16u) & 1u)) >> 16u;
 }
 
-// `value` / 2^by for 1 <= by <= 31, to nearest; `is_more` if there is a fraction below it.
+// `value` / 2^by for 1 <= by <= 31, rounded to the nearest; `is_more` if `value` has further bits set below these.
 fn shift_to_nearest(value: u32, by: u32, is_more: bool) -> u32 {
     let quotient = value >> by;
     let rest = value & ((1u << by) - 1u);
@@ -55,13 +55,13 @@ fn shift_to_nearest(value: u32, by: u32, is_more: bool) -> u32 {
     return quotient + u32(is_up);
 }
 
-// A NaN becomes quiet, as in all other conversions.
+// A NaN becomes a quiet NaN, as in all other conversions.
 fn bf16_to_f32(bits: u32) -> u32 {
     let value = bits << 16u;
     return value | select(0u, 0x400000u, (value & 0x7fffffffu) > 0x7f800000u);
 }
 
-// To a whole number between `low` and `high`, towards zero; the nearer of the two beyond them, and zero for NaN.
+// Truncates to an integer and clamps it to `low` and `high`; zero for NaN.
 fn f32_to_i32(bits: u32, low: i32, high: i32) -> u32 {
     let rest = bits & 0x7fffffffu;
     if rest > 0x7f800000u {

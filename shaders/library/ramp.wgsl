@@ -1,8 +1,8 @@
 // out[i] = start + i * step
 //
-// One kernel a width: 32-bit integers of either sign, which wrap alike; 64-bit ones as two words, low word first, on
-// any device; and floats, for ramps whose every value and product is exact, so that fusing the two changes nothing.
-// Dispatch one invocation an element: covering (length of the array).
+// There is a kernel for 32-bit integers, signed or not, one for 64-bit integers as two words, the low one first, which
+// runs on any device, and one for floats. The last is used only if every value and product is exact, so that a fused
+// multiply-add gives the same result. Dispatch one invocation per element: covering (length of the array).
 
 struct Words { start: u32, step: u32 }
 struct Pairs { start: vec2<u32>, step: vec2<u32> }
@@ -22,7 +22,7 @@ fn ramp_words(@builtin(global_invocation_id) at: vec3<u32>) {
     }
 }
 
-// The 64 bits of a product of two words, from the four products of their halves.
+// The 64-bit product of two words, from the four products of their halves.
 fn wide_product(a: u32, b: u32) -> vec2<u32> {
     let low = (a & 0xffff) * (b & 0xffff);
     let left = (a & 0xffff) * (b >> 16);

@@ -1,7 +1,7 @@
 // source_at = source_base + Σ index[axis] * source_strides[axis], target_at likewise
 //
-// Shared by the copies: what is walked, and where a row of it begins. Axes are innermost first, strides and bases in
-// units, and all sums wrap, so that a negative stride is a large number.
+// The parameters of the strided copies, and the start of a row. Axes are listed innermost first; strides and bases are in
+// units. All sums wrap, so that a negative stride is a large number.
 
 struct Walk {
     source_base: u32,
@@ -17,7 +17,7 @@ struct Walk {
 }
 var<immediate> walk: Walk;
 
-// Where the outer axes, from `first` on, put row `row`: in the source, and in the target.
+// The position of row `row` in the source and in the target; rows are counted over the axes from `first` on.
 fn row_start(row: u32, first: u32) -> vec2<u32> {
     var rest = row;
     var at = vec2(walk.source_base, walk.target_base);

@@ -1,6 +1,6 @@
 // value = low + 2^32 * high
 //
-// Conversions that pass through 64 bits, after `numbers.wgsl`.
+// Conversions from and to 64 bits. The text before this file defines `numbers.wgsl`.
 
 fn f32_to_f64(bits: u32) -> vec2<u32> {
     let sign = bits & 0x80000000u;
@@ -59,7 +59,7 @@ fn is_negative(value: vec2<u32>, is_signed: bool) -> bool {
     return is_signed && value.y >= 0x80000000u;
 }
 
-// The magnitude, moved up until its highest bit is the highest of the pair, and by how much.
+// The magnitude, shifted left until its highest bit is set, and the number of bits it was shifted by.
 fn normal(value: vec2<u32>, is_signed: bool) -> vec3<u32> {
     let size = select(value, negated(value), is_negative(value, is_signed));
     if size.y == 0u {
@@ -99,7 +99,7 @@ fn integer_to_f64(value: vec2<u32>, is_signed: bool) -> vec2<u32> {
     return vec2(low + u32(is_up), sign | (((1085u - size.z) << 20u) + (size.y >> 11u) + carry));
 }
 
-// To a whole number of at most `high`, or at least minus `low`, towards zero; the nearer beyond them, zero for NaN.
+// Truncates to an integer and clamps it to minus `low` and `high`; zero for NaN.
 fn f64_to_integer(bits: vec2<u32>, low: vec2<u32>, high: vec2<u32>) -> vec2<u32> {
     let rest = bits.y & 0x7fffffffu;
     let exponent = rest >> 20u;

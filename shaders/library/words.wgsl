@@ -1,8 +1,8 @@
 // unit u = bits (u % UNITS) * BITS of word u / UNITS
 //
-// Shared by the copies of units smaller than a word. A word that is theirs alone is stored; of any other word only
-// their own bits are changed, atomically, so that nobody's neighbours are disturbed, whoever writes them meanwhile.
-// Before it stand `UNITS` a word and `BITS` a unit.
+// For copies of units smaller than a word. A word that lies entirely in the target is stored; of any other word only the
+// target's bits are changed, atomically, so that concurrent writes to the other bits are kept.
+// The text before this file defines `UNITS` per word and `BITS` per unit.
 
 const UNIT_MASK = (1u << BITS) - 1u;
 

@@ -1,7 +1,7 @@
-// workgroup_sum(i, v) = the sum of v over the workgroup, in every invocation; without subgroups.
+// workgroup_sum(i, v) = the sum of v over the workgroup, in every invocation; without subgroup operations.
 //
-// T and GROUP stand before this: a number type, and the invocations of the workgroup. Every invocation calls it, with its
-// local_invocation_index. The order of additions is the same in every run, so sums of floats are too.
+// The text before this file defines T, a number type, and GROUP, the workgroup size. Every invocation must call it, with
+// its local_invocation_index. The order of additions is fixed, so sums of floats are reproducible.
 
 var<workgroup> workgroup_parts: array<T, GROUP>;
 
@@ -18,6 +18,6 @@ fn workgroup_sum(index: u32, value: T) -> T {
     }
     workgroupBarrier();
     let sum = workgroup_parts[0];
-    workgroupBarrier(); // All have read it before the next call begins.
+    workgroupBarrier(); // All invocations have read the sum before the next call begins.
     return sum;
 }

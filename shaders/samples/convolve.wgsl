@@ -1,12 +1,12 @@
 // target_image[y, x] = sum over j, i of weights[j, i] * source[y + radius_y - j, x + radius_x - i]
 //
-// A true convolution, as `scipy.signal.convolve2d(source, weights, mode="same")` has it, on four channels at once:
-// pixels outside the image count as zero, and the filter is flipped. For a correlation, hand in flipped weights.
+// A convolution like `scipy.signal.convolve2d(source, weights, mode="same")`, on four channels at once: pixels outside
+// the image count as zero, and the filter is flipped. For a correlation, pass flipped weights.
 //
-// `source` and `target_image` hold height x width pixels, row by row; `weights` holds (2 radius_y + 1) rows of
-// (2 radius_x + 1) taps without gaps. Dispatch one invocation a pixel: covering (width, height).
-// A radius above HALO, or above 15, is taken as that bound: the shared tile has no room for more, and 31 x 31 taps
-// are what the constant memory holds.
+// `source` and `target_image` have height x width pixels, row by row; `weights` has (2 radius_y + 1) rows of
+// (2 radius_x + 1) taps without gaps. Dispatch one invocation per pixel: covering (width, height).
+// A radius above HALO or above 15 is reduced to that limit: the shared tile is no larger, and the constant memory has
+// room for 31 x 31 taps.
 
 struct Params {
     width: u32,
@@ -16,7 +16,7 @@ struct Params {
 }
 
 override TILE: u32 = 16; // Side of a workgroup, in pixels.
-override HALO: u32 = 4; // Largest radius that the shared tile has room for.
+override HALO: u32 = 4; // The largest radius for which the shared tile has room.
 
 @group(0) @binding(0) var<storage, read> source: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read_write> target_image: array<vec4<f32>>;
@@ -26,7 +26,7 @@ var<immediate> params: Params;
 var<workgroup> tile: array<vec4<f32>, (TILE + 2 * HALO) * (TILE + 2 * HALO)>;
 
 // The pixel at column x and row y, zero outside the image. A coordinate left of or above the image has wrapped
-// around to a huge number, so one comparison an axis covers all four borders.
+// around to a large number, so one comparison per axis is enough for all four borders.
 fn pixel(x: u32, y: u32) -> vec4<f32> {
     if x >= params.width || y >= params.height {
         return vec4<f32>();
@@ -48,7 +48,7 @@ fn convolve(
     }
     workgroupBarrier();
 
-    // Only now: every invocation has to reach the barrier, those outside the image too.
+    // The return comes after the barrier, which every invocation must reach, also those outside the image.
     let at = group.xy * TILE + local.xy;
     if at.x >= params.width || at.y >= params.height {
         return;

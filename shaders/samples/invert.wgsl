@@ -1,6 +1,6 @@
-// image[i].rgb = 1 - image[i].rgb; the fourth channel stays.
+// image[i].rgb = 1 - image[i].rgb; the fourth channel is unchanged.
 //
-// A negative, in place. Dispatch one invocation a pixel: covering (number of pixels).
+// The negative of an image, in place. Dispatch one invocation per pixel: covering (number of pixels).
 
 @group(0) @binding(0) var<storage, read_write> image: array<vec4<f32>>;
 

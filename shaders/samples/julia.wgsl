@@ -1,7 +1,7 @@
 // image[y, x] = colour(n), where n counts the steps z <- z * z + c that keep |z| small, from z = scale * (x, y) around
-// the middle of the image. Points that never leave are black.
+// the middle of the image. Points for which |z| stays small are black.
 //
-// `scale` is half the height of the view: 1.2 shows all of the set. Dispatch one invocation a pixel: covering
+// `scale` is half the height of the view: 1.2 shows the whole set. Dispatch one invocation per pixel: covering
 // (width, height). Try c = -0.8 + 0.156i.
 
 struct Params {
@@ -17,11 +17,11 @@ override MAX_ITER: u32 = 256;
 @group(0) @binding(0) var<storage, read_write> image: array<vec4<f32>>;
 var<immediate> params: Params;
 
-// |z|^2 beyond which a point is gone for good; large, so that the fractional step count below is smooth.
+// |z|^2 above which the iteration diverges; large, so that the fractional step count below is smooth.
 const ESCAPE: f32 = 65536.0;
 
 fn palette(t: f32) -> vec3<f32> {
-    // One cosine a channel, each with its own pace and phase: white, blue, night, gold.
+    // One cosine per channel with its own frequency and phase: white, blue, dark, gold.
     return 0.5 - 0.5 * cos(6.2831853 * (t * vec3(1.0, 0.9, 0.7) + vec3(0.0, 0.07, 0.17)));
 }
 
@@ -32,7 +32,7 @@ fn julia(@builtin(global_invocation_id) at: vec3<u32>) {
     }
     let size = vec2(f32(params.width), f32(params.height));
     var z = params.scale * (2.0 * vec2<f32>(at.xy) + 1.0 - size) / size.y;
-    z.y = -z.y; // The imaginary axis points up, rows count down.
+    z.y = -z.y; // The imaginary axis points up; rows are counted downwards.
 
     var n = 0u;
     while n < MAX_ITER && dot(z, z) <= ESCAPE {
@@ -41,7 +41,7 @@ fn julia(@builtin(global_invocation_id) at: vec3<u32>) {
     }
     var colour = vec3<f32>();
     if dot(z, z) > ESCAPE {
-        // |z| squares at each step, so the second logarithm counts steps; it makes up for overshooting.
+        // |z| is squared in each step, so its double logarithm gives the fraction of a step beyond the limit.
         let steps = max(f32(n) + 4.0 - log2(log2(dot(z, z))), 0.0);
         colour = palette(0.05 + 0.3 * log2(1.0 + 0.2 * steps));
     }

@@ -1,6 +1,6 @@
 // y[i] = a * x[i] + y[i]
 //
-// Dispatch one invocation an element: covering (length of y). Elements that only one of the arrays has are left alone.
+// Dispatch one invocation per element: covering (length of y). If the lengths differ, the shorter one counts.
 
 override WORKGROUP: u32 = 256;
 

@@ -1,10 +1,9 @@
-//! [`Channels`] and [`ChannelWords`]: kernels that copy pixels, whose channels lie together, to planes of one channel
-//! each, and back.
+//! [`Channels`] and [`ChannelWords`]: kernels that copy interleaved pixels to planes of one channel each, and back.
 //!
-//! In the first, units are moved about inside registers, which no loop does well: which bits go where is known when the kernel is
-//! written, so it is written out here. What is always the same is in `library/copy_to_planes.wgsl` and
-//! `library/copy_to_pixels.wgsl`. The second is for bytes and pairs of bytes at places that are no whole words. When such
-//! a kernel runs is `vkarray-ndarray`'s to know.
+//! The kernels of [`Channels`] rearrange units in registers. This code is unrolled here, because the source of every bit
+//! is known when the kernel is written and a loop would be slow. The part that all variants share is in
+//! `library/copy_to_planes.wgsl` and `library/copy_to_pixels.wgsl`. [`ChannelWords`] is for units of one or two bytes
+//! that are not aligned to words. `vkarray-ndarray` decides when such a kernel runs.
 
 use std::fmt::Write as _;
 
@@ -15,39 +14,39 @@ const WORDS: &str = include_str!("../library/words.wgsl");
 const WORDS_TO_PLANES: &str = include_str!("../library/copy_words_to_planes.wgsl");
 const WORDS_TO_PIXELS: &str = include_str!("../library/copy_words_to_pixels.wgsl");
 
-/// Which side has the pixels.
+/// Whether the copy interleaves the channels of planes or separates those of pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChannelDirection {
-    /// The source has pixels, the target planes.
+    /// From interleaved pixels to planes.
     ToPlanes,
-    /// The source has planes, the target pixels.
+    /// From planes to interleaved pixels.
     ToPixels,
 }
 
-/// A variant of the two kernels. Entry `copy_to_planes` or `copy_to_pixels`.
+/// A variant of the two kernels for aligned units. Entry `copy_to_planes` or `copy_to_pixels`.
 ///
-/// Memory is read and written by items of 4, 8 or 16 bytes. A block is as many pixels as an item of a plane has units: an
-/// item of each plane, and as many items of the pixels.
+/// A unit is the value of one channel in one pixel. Memory is read and written in items of 4, 8 or 16 bytes. A block is
+/// as many pixels as an item has units, so it is one item of each plane and as many items of the pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Channels {
-    /// Which side has the pixels.
+    /// The direction of the copy.
     pub direction: ChannelDirection,
     /// Bytes of a unit: 1, 2, 4, 8 or 16.
     pub unit_bytes: u32,
-    /// Bytes of an item, as many as a unit at least.
+    /// Bytes of an item, at least those of a unit.
     pub item_bytes: u32,
     /// Units of a pixel.
     pub channels: u32,
-    /// Blocks that an invocation moves.
+    /// Blocks that an invocation copies.
     pub blocks: u32,
     /// Invocations of a workgroup.
     pub group: u32,
-    /// How many of them go along a row.
+    /// The number of them that lie along a row.
     pub lanes: u32,
 }
 
 impl Channels {
-    /// Units of an item, which is pixels of a block.
+    /// Units of an item, which is also the number of pixels of a block.
     #[must_use]
     pub fn item_units(&self) -> u32 {
         self.item_bytes / self.unit_bytes
@@ -66,7 +65,8 @@ impl Channels {
         [&self.constants(), &self.accesses(), &self.arranged(), WALK, body].concat()
     }
 
-    /// Items that follow each other go to all banks before any is met again; one is left out then.
+    /// Items after which all banks of workgroup memory have been used once; the stage skips one item there, so that
+    /// items at a fixed distance lie in different banks.
     fn pad(&self) -> u32 {
         128 / self.item_bytes
     }
@@ -76,7 +76,7 @@ impl Channels {
         items + items / self.pad()
     }
 
-    /// Items that an invocation moves.
+    /// Items that an invocation copies.
     fn n_items(&self) -> u32 {
         self.blocks * self.channels
     }
@@ -103,8 +103,8 @@ impl Channels {
         text
     }
 
-    /// The items of an invocation, and how they are read and written: of pixels in the order of memory, `LANES` apart; of
-    /// planes block by block; and on the stage either way.
+    /// The type of an invocation's items, and the functions that load and store them: items of pixels in the order of
+    /// memory, `LANES` apart; items of planes block by block; items on the stage in either order.
     fn accesses(&self) -> String {
         let items = 0..self.n_items();
         let fields: String = items.clone().map(|i| format!("    i{i}: Item,\n")).collect();
@@ -157,7 +157,7 @@ impl Channels {
         text
     }
 
-    /// `arranged`: items of planes from those of pixels, or back.
+    /// The function `arranged`, which computes items of planes from those of pixels, or the reverse.
     fn arranged(&self) -> String {
         let item = |i: u32| {
             let words: Vec<String> = (0..self.item_bytes / 4).map(|word| self.word(i, word)).collect();
@@ -167,7 +167,7 @@ impl Channels {
         format!("fn arranged(from_: Items) -> Items {{\n    return Items(\n{items}    );\n}}\n")
     }
 
-    /// A word of an arranged item, from those words that its units are in.
+    /// The expression of a word of an arranged item, from the words that contain its units.
     fn word(&self, item: u32, word: u32) -> String {
         let bytes = self.unit_bytes;
         if bytes >= 4 {
@@ -190,7 +190,7 @@ impl Channels {
         (0..units_a_word).map(piece).collect::<Vec<_>>().join(" | ")
     }
 
-    /// Where the unit of an arranged item comes from: which item, and which unit of it.
+    /// The source of a unit of an arranged item: the item, and the unit in it.
     fn origin(&self, item: u32, unit: u32) -> (u32, u32) {
         let (channels, units) = (self.channels, self.item_units());
         let (block, within) = (item / channels * channels, item % channels);
@@ -212,18 +212,18 @@ impl Channels {
     }
 }
 
-/// A variant for units smaller than a word, at any place. Entry `copy_words_to_planes` or `copy_words_to_pixels`.
+/// A variant for units smaller than a word, at any alignment. Entry `copy_words_to_planes` or `copy_words_to_pixels`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ChannelWords {
-    /// Which side has the pixels.
+    /// The direction of the copy.
     pub direction: ChannelDirection,
     /// Bytes of a unit: 1 or 2.
     pub unit_bytes: u32,
     /// Units of a pixel that are copied.
     pub channels: u32,
-    /// Units from one pixel to the next; of a target as many as are copied.
+    /// Units from one pixel to the next; in a target this is `channels`.
     pub pixel: u32,
-    /// Words of each plane, or of the pixels, that a workgroup puts together.
+    /// Words of each plane, or of the pixels, that a workgroup writes.
     pub tile_words: u32,
     /// Invocations of a workgroup.
     pub group: u32,
@@ -260,14 +260,14 @@ impl ChannelWords {
         [&constants, WALK, WORDS, body].concat()
     }
 
-    /// Words of a plane that the pixels of a tile may be in, wherever these and the plane begin.
+    /// The most words of a plane that the pixels of a tile can touch, at any alignment of both.
     fn plane_words(&self) -> u32 {
         let units = self.word_units();
         let pixels = (self.tile_words * units + units - 1).div_ceil(self.channels) + 1;
         pixels.div_ceil(units) + 1
     }
 
-    /// Words that an invocation brings to the stage.
+    /// Words that an invocation loads to the stage.
     fn loads(&self) -> u32 {
         let units = self.word_units();
         let words = match self.direction {

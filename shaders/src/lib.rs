@@ -1,9 +1,9 @@
-//! WGSL sources, as text.
+//! WGSL sources as text.
 //!
-//! Is: the sample shaders of `samples/`, one kernel a file, each with its formula in the first comment; and [`library`],
-//! the variants of the kernels that the array crate runs.
-//! Is not: a compiler, or anything that runs them; that is `vkarray-kernel`.
-//! Start here: [`SAMPLES`] lists all of them, `samples/invert.wgsl` is the shortest to read.
+//! The crate has the sample shaders of `samples/`, one kernel a file with its formula in the first comment, and
+//! [`library`] and [`channels`], which write the variants of the kernels that the array crate runs.
+//! It does not compile or run shaders; `vkarray-kernel` does.
+//! [`SAMPLES`] lists the samples; `samples/invert.wgsl` is the shortest and the one to read first.
 
 pub mod channels;
 pub mod library;
@@ -25,10 +25,10 @@ pub const INVERT: &str = include_str!("../samples/invert.wgsl");
 /// Covers (width, height).
 pub const JULIA: &str = include_str!("../samples/julia.wgsl");
 
-/// Counts: `out[i] = start + i * step`, for `arange`.
+/// Computes `out[i] = start + i * step`, for `arange`.
 ///
-/// Entries `ramp_words` and `ramp_floats` (one word an element), `ramp_pairs` (two, low word first), each with the
-/// immediates `start` and `step`. Covers (number of elements).
+/// Entries `ramp_words` and `ramp_floats` (one word per element) and `ramp_pairs` (two words, the low one first), each
+/// with the immediates `start` and `step`. Covers (number of elements).
 pub const RAMP: &str = include_str!("../library/ramp.wgsl");
 
 /// Computes `y = a * x + y` on vectors.

@@ -1,14 +1,16 @@
-//! Library kernels: bodies of `library/`, put together with the few lines that make a variant of them; and functions that
-//! any shader may take along, with `vkarray_kernel::Source::with`: [`BARRIER`], [`INDEX`], [`float_atomics`], [`workgroup_sum`].
+//! Library kernels, and functions that any shader can include.
 //!
-//! A body needs types and constants that stand before it; the functions here write those lines. What the variants are
-//! for, and when which one runs, is `vkarray-ndarray`'s to know.
+//! A library kernel is a file of `library/` behind the types and constants that make a variant of it; the functions here
+//! write these lines. `vkarray-ndarray` decides which variant runs when.
+//! [`BARRIER`], [`INDEX`], [`float_atomics`] and [`workgroup_sum`] are functions for other shaders, which include them
+//! with `vkarray_kernel::Source::with`.
 
-/// Barriers that count, and those that say whether a condition holds for all or for any: `barrier_count`, `barrier_and`,
+/// Barriers that return for how many, for all or for any invocations a condition holds: `barrier_count`, `barrier_and`,
 /// `barrier_or`.
 pub const BARRIER: &str = include_str!("../library/barrier.wgsl");
 
-/// Places in arrays of two and three axes, and division upwards: `ravel2`, `unravel2`, `ravel3`, `unravel3`, `div_ceil`.
+/// Flat indices of arrays of two and three axes, and division that rounds up: `ravel2`, `unravel2`, `ravel3`, `unravel3`,
+/// `div_ceil`.
 pub const INDEX: &str = include_str!("../library/index.wgsl");
 
 const FLOAT_ATOMICS: &str = include_str!("../library/float_atomics.wgsl");
@@ -24,10 +26,10 @@ const NUMBERS: &str = include_str!("../library/numbers.wgsl");
 const WIDE_NUMBERS: &str = include_str!("../library/wide_numbers.wgsl");
 const CAST: &str = include_str!("../library/cast.wgsl");
 
-/// Copies any strides to any strides. Units of 4, 8 or 16 bytes are loaded and stored whole; of 1 or 2, words are put
-/// together.
+/// Copies from any strides to any strides. Units of 4, 8 or 16 bytes are loaded and stored whole; units of 1 or 2 bytes
+/// are combined into words.
 ///
-/// `group` invocations a workgroup, of which `lanes` go along a row. Entry `copy_strided` or `copy_words`.
+/// A workgroup has `group` invocations, of which `lanes` lie along a row. Entry `copy_strided` or `copy_words`.
 #[must_use]
 pub fn copy_strided(unit_bytes: u32, group: u32, lanes: u32) -> String {
     let constants = format!("const GROUP = {group}u;\nconst LANES = {lanes}u;\n");
@@ -37,9 +39,11 @@ pub fn copy_strided(unit_bytes: u32, group: u32, lanes: u32) -> String {
     }
 }
 
-/// Copies what lies along one axis in the source and along another in the target, through workgroup memory.
+/// Copies elements that are contiguous along one axis in the source and along another in the target, through a tile in
+/// workgroup memory.
 ///
-/// `tile` is its lengths along the source's fastest axis and the target's. Entry `copy_tile` or `copy_words_tile`.
+/// `tile` is the tile's lengths along the source's fastest axis and the target's. Entry `copy_tile` or
+/// `copy_words_tile`.
 #[must_use]
 pub fn copy_tile(unit_bytes: u32, group: u32, tile: [u32; 2]) -> String {
     let [s, t] = tile;
@@ -50,16 +54,16 @@ pub fn copy_tile(unit_bytes: u32, group: u32, tile: [u32; 2]) -> String {
     }
 }
 
-/// Copies units of four bytes as [`copy_tile`] does, four at a time, where they lie packed and aligned along both axes.
+/// Copies units of four bytes as [`copy_tile`] does, four at a time; they must be contiguous and aligned along both axes.
 ///
-/// The tile has `4 * group` quads, so its edges are four times the root of `group`. Entry `copy_tile_quads`.
+/// The tile has `4 * group` quads, so its edge is four times the square root of `group`. Entry `copy_tile_quads`.
 #[must_use]
 pub fn copy_tile_quads(group: u32) -> String {
     let constants = format!("const GROUP = {group}u;\nconst TILE = {}u;\n", quads_edge(group));
     [&constants, WALK, TILE_QUADS].concat()
 }
 
-/// Units along either edge of the tile of [`copy_tile_quads`], for a `group` that is a square.
+/// Units along an edge of the tile of [`copy_tile_quads`], for a `group` that is a square number.
 #[must_use]
 pub fn quads_edge(group: u32) -> u32 {
     4 * group.isqrt()
@@ -67,9 +71,8 @@ pub fn quads_edge(group: u32) -> u32 {
 
 /// Converts items of one size to items of another, each of 1, 2, 4, 8 or 16 bytes.
 ///
-/// `convert` is an expression of `item`, the bits of an item as `vec4<u32>`, and of `value`, the first two of its words, in
-/// the functions of `numbers.wgsl` and, if
-/// `is_wide`, of `wide_numbers.wgsl`. Entry `cast_items`.
+/// `convert` is a WGSL expression of `item`, the bits of an item as `vec4<u32>`, and `value`, the first two of its words.
+/// It may call the functions of `numbers.wgsl` and, if `is_wide`, of `wide_numbers.wgsl`. Entry `cast_items`.
 #[must_use]
 pub fn cast(bytes: [u32; 2], group: u32, is_wide: bool, convert: &str) -> String {
     let [from, to] = bytes;
@@ -82,14 +85,15 @@ pub fn cast(bytes: [u32; 2], group: u32, is_wide: bool, convert: &str) -> String
 
 /// Atomic operations on the floats of a storage array called `array`, declared as `array<atomic<u32>>`.
 ///
-/// Functions `…_add`, `…_min` and `…_max`, with the array's name before them. WGSL has none, and a device that has them
-/// is rare; these try again until nobody came in between.
+/// Functions `…_add`, `…_min` and `…_max`, with the array's name before them. WGSL has no atomic floats and few devices
+/// do; these functions repeat a compare-and-exchange until it succeeds.
 #[must_use]
 pub fn float_atomics(array: &str) -> String {
     FLOAT_ATOMICS.replace("ARRAY", array)
 }
 
-/// The sum over a workgroup of `group` invocations, of numbers of type `ty`: `workgroup_sum`. Needs no subgroups.
+/// The function `workgroup_sum`: the sum of numbers of type `ty` over a workgroup of `group` invocations, without
+/// subgroup operations.
 #[must_use]
 pub fn workgroup_sum(ty: &str, group: u32) -> String {
     [format!("alias T = {ty};\nconst GROUP = {group}u;\n").as_str(), WORKGROUP_SUM].concat()
@@ -137,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_are_short_and_begin_with_their_formula() {
+    fn library_files_are_short_and_begin_with_their_formula() {
         for (name, body) in [
             ("walk", WALK),
             ("words", WORDS),
@@ -154,7 +158,7 @@ mod tests {
             ("float_atomics", FLOAT_ATOMICS),
             ("workgroup_sum", WORKGROUP_SUM),
         ] {
-            // The two that hold functions alone may be longer.
+            // The two files that have only functions may be longer.
             assert!(body.lines().count() <= if name.contains("numbers") { 150 } else { 80 }, "{name}");
             let first = body.lines().next().unwrap();
             assert!(first.starts_with("// ") && first.contains(" = "), "{name}: {first}");

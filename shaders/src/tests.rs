@@ -1,6 +1,6 @@
-//! What a sample promises its reader: it is listed, it has the documented names, and it becomes SPIR-V for every
-//! value of its constants that we name. The same of the kernels that are written for each number of channels. That they
-//! compute the right thing is tested where a device is.
+//! Tests of the shader texts without a device: every sample is listed, has the documented names and compiles to SPIR-V
+//! for several values of its constants; so do the generated kernels for channels. What the shaders compute is tested on a
+//! device, in `tests/`.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use super::SAMPLES;
 use super::channels::{ChannelDirection, ChannelWords, Channels};
 
-/// Parses and validates one sample, and panics with naga's excerpt if it is wrong.
+/// Parses and validates one shader; panics with naga's message if it is invalid.
 fn module(name: &str, source: &str) -> (naga::Module, ModuleInfo) {
     let module = naga::front::wgsl::parse_str(source).unwrap_or_else(|e| panic!("{}", e.emit_to_string(source)));
     let validated = Validator::new(ValidationFlags::all(), Capabilities::IMMEDIATES).validate(&module);
@@ -19,7 +19,7 @@ fn module(name: &str, source: &str) -> (naga::Module, ModuleInfo) {
 }
 
 #[test]
-fn every_file_is_listed_and_every_listed_entry_exists() {
+fn every_sample_file_is_listed_and_has_one_entry_point_of_its_name() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/samples");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let listed = SAMPLES.iter().map(|(name, _)| format!("{name}.wgsl"));
@@ -32,8 +32,8 @@ fn every_file_is_listed_and_every_listed_entry_exists() {
 }
 
 #[test]
-fn names_are_the_documented_ones() {
-    // Sample, globals that a caller binds, constants. These names are what the command line takes.
+fn samples_have_the_documented_parameters_and_constants() {
+    // Sample, parameters, constants. The command line refers to these names.
     let cases: &[(&str, &[&str], &[&str])] = &[
         ("invert", &["image"], &[]),
         ("saxpy", &["x", "y", "a"], &["WORKGROUP"]),
@@ -54,7 +54,7 @@ fn names_are_the_documented_ones() {
     }
 }
 
-/// Bound globals by name, an immediate struct by its members.
+/// The names of the bound globals; for an immediate struct, those of its members.
 fn argument_names(module: &naga::Module) -> Vec<&str> {
     let mut names = Vec::new();
     for (_, global) in module.global_variables.iter().filter(|(_, g)| g.space != naga::AddressSpace::WorkGroup) {
@@ -69,7 +69,7 @@ fn argument_names(module: &naga::Module) -> Vec<&str> {
 }
 
 #[test]
-fn every_sample_becomes_spirv() {
+fn every_sample_compiles_to_spirv() {
     // Sample, constants, workgroup size, bytes of workgroup memory.
     type Case<'a> = (&'a str, &'a [(&'a str, f64)], [u32; 3], u32);
     let cases: &[Case<'_>] = &[
@@ -78,8 +78,8 @@ fn every_sample_becomes_spirv() {
         ("saxpy", &[("WORKGROUP", 1.0)], [1, 1, 1], 0),
         ("julia", &[("MAX_ITER", 1000.0)], [16, 16, 1], 0),
         ("convolve", &[], [16, 16, 1], 24 * 24 * 16),
-        ("convolve", &[("TILE", 1.0), ("HALO", 0.0)], [1, 1, 1], 16), // Smallest tile there is.
-        ("convolve", &[("TILE", 7.0), ("HALO", 3.0)], [7, 7, 1], 13 * 13 * 16), // No power of two.
+        ("convolve", &[("TILE", 1.0), ("HALO", 0.0)], [1, 1, 1], 16), // The smallest tile.
+        ("convolve", &[("TILE", 7.0), ("HALO", 3.0)], [7, 7, 1], 13 * 13 * 16), // Not a power of two.
         ("convolve", &[("TILE", 32.0), ("HALO", 15.0)], [32, 32, 1], 62 * 62 * 16),
     ];
     for (name, constants, workgroup_size, shared) in cases {
@@ -110,7 +110,7 @@ fn samples_are_short_and_begin_with_their_formula() {
 }
 
 #[test]
-fn kernels_are_written_for_any_number_of_channels() {
+fn kernels_for_any_number_of_channels_are_valid() {
     let check = |name: &str, text: &str, entry: &str, shared: u32| {
         let (module, _) = module(name, text);
         let entries: Vec<&str> = module.entry_points.iter().map(|entry| entry.name.as_str()).collect();
