@@ -16,7 +16,7 @@ use vkarray::kernel::ConstArray;
 use vkarray::memory::{Block, MemoryKind, PoolManager, Statistics};
 use vkarray::stream::{DefaultStreams, GraphRecorder};
 use vkarray::{Context, DeviceNDArray, Event, Graph, Groups, Kernel, Source, Stream};
-use vkarray_driver::Term;
+use vkarray_driver::HostAccessKind;
 use vkarray_driver::hazard::Mode;
 
 use crate::table::{N_DESTROYED, Table};
@@ -219,7 +219,7 @@ fn wrong_answer(busy: &Busy) -> i32 {
         refusal(vkarray::stream::Trace::start(ctx.device())),
         refusal(ctx.device().physical().instance().devices()),
         refusal(block.read_on_host(0..4)),
-        refusal(ctx.device().hold(block.id(), 0..4, Mode::Read, Term::Lasting)),
+        refusal(ctx.device().begin_host_access(block.id(), 0..4, Mode::Read, HostAccessKind::Lasting)),
     ];
     // Answers without an error: nothing is known there.
     let _ = (ctx.allocator().usage(), ctx.allocator().pending(), block.label(), ctx.kernel_cache().len());

@@ -14,7 +14,7 @@ use pollster::block_on;
 use vkarray::device::{Device, Error as DriverError};
 use vkarray::vulkan::ExternalQueue;
 use vkarray::{Context, Groups, Stream};
-use vkarray_driver::Done;
+use vkarray_driver::Completion;
 
 use crate::fixture::{Fixture, contents, poll, skipped};
 use crate::kernels::{keep_busy, kept_busy, spin, step, stepped};
@@ -83,7 +83,7 @@ fn test_multiple_async_done() {
     let fixture = Fixture::open();
     let (step, stream) = (step(&fixture), fixture.stream().unwrap());
     let array = fixture.slice_to_device(&[1_u32; 8]).unwrap();
-    let done: Vec<Done> = (0..10_u32)
+    let done: Vec<Completion> = (0..10_u32)
         .map(|round| {
             step.dispatch(&stream, Groups::covering([8]), (&array, round)).unwrap();
             stream.async_done().unwrap()
@@ -331,7 +331,7 @@ fn test_multithreaded_downloads_of_one_array() {
 }
 
 /// Ready when all of them are.
-struct All(Vec<Done>);
+struct All(Vec<Completion>);
 
 impl Future for All {
     type Output = ();

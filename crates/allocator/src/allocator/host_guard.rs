@@ -10,7 +10,7 @@ use std::ops::{Deref, DerefMut, Range};
 use std::slice;
 
 use vkarray_driver::hazard::Mode;
-use vkarray_driver::{HostHold, Term};
+use vkarray_driver::{HostAccess, HostAccessKind};
 
 use crate::allocator::Block;
 use crate::error::{Error, Result};
@@ -19,13 +19,13 @@ use crate::memory::{HostIntent, Mapping};
 /// Bytes of a block that the host reads in place. The device and others may read them too.
 pub struct HostRead<'a> {
     bytes: &'a [u8],
-    _hold: HostHold<'a>,
+    _hold: HostAccess<'a>,
 }
 
 /// Bytes of a block that the host reads and writes in place, alone.
 pub struct HostWrite<'a> {
     bytes: &'a mut [u8],
-    hold: Option<HostHold<'a>>, // StepOutcome if the bytes must stay the host's.
+    hold: Option<HostAccess<'a>>, // StepOutcome if the bytes must stay the host's.
     block: &'a Block,
     range: Range<u64>,
 }
@@ -62,7 +62,7 @@ impl Block {
         Ok(HostWrite { bytes, hold: Some(hold), block: self, range })
     }
 
-    fn hold_on_host(&self, range: &Range<u64>, mode: Mode) -> Result<(*mut u8, usize, HostHold<'_>)> {
+    fn hold_on_host(&self, range: &Range<u64>, mode: Mode) -> Result<(*mut u8, usize, HostAccess<'_>)> {
         let Range { start, end } = *range;
         let len = end.checked_sub(start).ok_or(Error::ReversedRange { start, end })?;
         let range = self.check_range(start, len)?;
@@ -71,7 +71,7 @@ impl Block {
         let mapping = mapping.ok_or(Error::NotOnHost { kind: self.kind() })?;
         self.device().check_lost()?;
         let atoms = mapping.atoms(self.device(), range.clone());
-        let (hold, uses) = self.device().hold(self.id(), atoms, mode, Term::Lasting)?;
+        let (hold, uses) = self.device().begin_host_access(self.id(), atoms, mode, HostAccessKind::Lasting)?;
         uses.iter().try_for_each(|last| last.wait(None))?;
         mapping.invalidate(self.device(), &range, HostIntent::Access)?;
         let len = usize::try_from(len).expect("a mapping is smaller than the address space");

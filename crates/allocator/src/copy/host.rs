@@ -14,7 +14,7 @@ use std::sync::Arc;
 use ash::vk;
 use vkarray_driver::hazard::{Mode, Stage};
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
-use vkarray_driver::{Direction, DropLater, Stream, Term};
+use vkarray_driver::{Direction, DeferDrops, Stream, HostAccessKind};
 
 use super::chunking::{ChunkPlan, SMALL, n_threads};
 use super::{BlockCopy, len};
@@ -188,7 +188,7 @@ impl Block {
     /// Writes through the mapping if nothing on the device, sent or not, uses the bytes. Returns whether it did.
     fn write_if_idle(&self, mapping: Mapping, range: &Range<u64>, source: &[u8]) -> Result<bool> {
         let atoms = mapping.atoms(self.device(), range.clone());
-        let (_hold, uses) = self.device().hold(self.id(), atoms, Mode::Write, Term::Brief)?;
+        let (_hold, uses) = self.device().begin_host_access(self.id(), atoms, Mode::Write, HostAccessKind::Brief)?;
         for point in uses {
             if !point.is_complete()? {
                 return Ok(false);
@@ -209,7 +209,7 @@ impl Block {
         // Most of the wait is without the hold, which others may have to wait for.
         let atoms = mapping.atoms(self.device(), range.clone());
         self.wait_for_uses(&atoms, Mode::Read)?;
-        let (_hold, uses) = self.device().hold(self.id(), atoms, Mode::Read, Term::Brief)?;
+        let (_hold, uses) = self.device().begin_host_access(self.id(), atoms, Mode::Read, HostAccessKind::Brief)?;
         uses.iter().try_for_each(|last| last.wait(None))?;
         // SAFETY: the writes were waited for, and the hold refuses later ones.
         unsafe { self.read_mapped(mapping, range.start, target) }
@@ -313,7 +313,7 @@ impl<'a, C: Iterator + Send> ParallelCopy<'a, C> {
     /// Threads want to at the same time, and one that sleeps for its turn is woken some 50 µs late, while sending takes
     /// ten: so they try for as long as all others may take.
     fn send<T>(&self, send: impl FnOnce() -> Result<T>) -> Result<T> {
-        let _later = DropLater::begin(); // Until the turn is over: it ends last.
+        let _later = DeferDrops::begin(); // Until the turn is over: it ends last.
         let turn = (0..MAX_SPINS).find_map(|_| {
             let turn = self.turn.try_lock();
             if turn.is_none() {

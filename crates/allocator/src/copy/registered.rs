@@ -324,7 +324,7 @@ fn until_idle(block: &Block) -> Result<()> {
     loop {
         let device = block.device();
         let Err(error) = block.wait_for_uses(&(0..block.size()), Mode::Write) else { return Ok(()) };
-        if device.check_lost().is_err() && device.settle().is_ok() {
+        if device.check_lost().is_err() && device.drain_after_loss().is_ok() {
             return Err(error);
         }
         thread::sleep(PAUSE);

@@ -164,7 +164,7 @@ impl<T> Deferred<T> {
             let left = DRAIN_TIMEOUT.saturating_sub(begun.elapsed());
             match self.wait_for_all(left, &mut free) {
                 Err(_) if !self.device.is_forked() && self.device.check_lost().is_err() => {
-                    self.device.settle()?;
+                    self.device.drain_after_loss()?;
                     let all = self.queue().take_all();
                     return free_each(all.into_iter(), free).map(drop);
                 }

@@ -112,7 +112,7 @@ impl StagingSlot {
 
     /// As [`StagingSlot::wait_for_uses`], for copies that are on their way.
     pub(crate) fn wait_for_copies(&self, part: Range<u64>, mode: Mode) -> Result<()> {
-        Ok(self.uses(part, mode).iter().try_for_each(Point::wait_soon)?)
+        Ok(self.uses(part, mode).iter().try_for_each(Point::wait_polling)?)
     }
 
     /// As [`StagingSlot::wait_until_idle`], for copies that are on their way.

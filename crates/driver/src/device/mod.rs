@@ -25,7 +25,7 @@ use crate::hazard::{BlockId, LaneId, LastUse, LastUses, Mode};
 use crate::instance::{DeviceInfo, DevicePlan, DeviceRequest, Instance, PhysicalDevice, Selection};
 use crate::lane::Lane;
 use crate::lock::{Mutex, Rank};
-use crate::tracker::{HostHold, Point, Term, Tracker, Waiter};
+use crate::tracker::{HostAccess, Point, HostAccessKind, Tracker, Waiter};
 use crate::vulkan::{LogicalDevice, QueueIndex};
 
 /// A device opened for work.
@@ -40,7 +40,7 @@ pub struct Device {
     /// Streams numbered so far.
     n_numbered: AtomicU64,
     /// Streams that were dealt queues so far; those on queues of their own are not counted.
-    n_dealt: AtomicUsize,
+    n_assigned: AtomicUsize,
     /// What the rooms above keep for each device, one value of a type.
     extensions: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
@@ -74,19 +74,19 @@ impl Device {
     /// [`Unsuitable`](crate::Error::Unsuitable) if the plan refuses it, [`Vulkan`](crate::Error::Vulkan) if the driver does;
     /// [`Forked`](crate::Error::Forked).
     pub fn open_with(physical: &PhysicalDevice, request: &DeviceRequest) -> Result<Arc<Self>> {
-        physical.instance().origin().check()?;
+        physical.instance().process().check()?;
         let plan = DevicePlan::new(physical.info(), request)?;
         Ok(Self::new(LogicalDevice::open(physical, plan)?))
     }
 
     fn new(logical: Arc<LogicalDevice>) -> Arc<Self> {
-        let tracker = Arc::new(Tracker::new(logical.origin()));
+        let tracker = Arc::new(Tracker::new(logical.process()));
         Arc::new(Self {
             logical,
             waiter: Waiter::new(Arc::clone(&tracker)),
             tracker,
             n_numbered: AtomicU64::new(0),
-            n_dealt: AtomicUsize::new(0),
+            n_assigned: AtomicUsize::new(0),
             extensions: Mutex::new(Rank::DeviceExtensions, HashMap::new()),
         })
     }
@@ -123,7 +123,7 @@ impl Device {
     ///
     /// # Safety
     ///
-    /// `block` is an id that this device gave out, and this is its last use. No [`HostHold`](crate::HostHold) of the block is
+    /// `block` is an id that this device gave out, and this is its last use. No [`HostAccess`](crate::HostAccess) of the block is
     /// relied on any more. From here on, the bytes are neither used by new work nor read or written by the host, except as
     /// another block that comes after the uses that are returned.
     #[must_use]
@@ -159,22 +159,22 @@ impl Device {
     }
 
     /// Takes the bytes `range` of a block for the host, to read or to write, and names the points to wait for before
-    /// it does: the uses so far. Later uses, of any stream or thread, wait for the hold's end or are refused, as `term`
+    /// it does: the uses so far. Later uses, of any stream or thread, wait for the hold's end or are refused, as `kind`
     /// says. Blocks only for brief holds of other threads.
     ///
     /// # Errors
     ///
     /// [`Error::HeldByHost`](crate::Error::HeldByHost) if the host holds some of the bytes already, in another guard;
     /// [`Error::Forked`](crate::Error::Forked).
-    pub fn hold(
+    pub fn begin_host_access(
         &self,
         block: BlockId,
         range: Range<u64>,
         mode: Mode,
-        term: Term,
-    ) -> Result<(HostHold<'_>, SmallVec<[Point; 2]>)> {
+        kind: HostAccessKind,
+    ) -> Result<(HostAccess<'_>, SmallVec<[Point; 2]>)> {
         self.check_process()?;
-        self.tracker.hold(block, range, mode, term)
+        self.tracker.begin_host_access(block, range, mode, kind)
     }
 
     /// Blocks until the driver is done with all that was sent to a device that has failed; for a limited time.
@@ -184,20 +184,20 @@ impl Device {
     /// # Errors
     ///
     /// [`Error::Timeout`](crate::Error::Timeout) if some of it still runs; [`Error::Forked`](crate::Error::Forked); [`Error::Vulkan`](crate::Error::Vulkan) if the driver will not say.
-    pub fn settle(&self) -> Result<()> {
+    pub fn drain_after_loss(&self) -> Result<()> {
         debug_assert!(self.check_lost().is_err(), "only a device that has failed gets no more work");
         self.check_process()?;
         for queue in self.queues() {
             drop(queue.lock()); // Whoever was just sending has sent; nobody sends after.
         }
         let timelines = self.tracker.lock().timelines(); // The lock is given back: waiting takes time.
-        timelines.iter().try_for_each(|timeline| timeline.settle(timeline.submitted()))?;
+        timelines.iter().try_for_each(|timeline| timeline.drain(timeline.submitted()))?;
         if self.is_submission_unsure() { self.wait_idle() } else { Ok(()) }
     }
 
     /// The queues for the next stream: for its work, and where there are such for its transfers in each direction.
-    pub(crate) fn deal_queues(&self) -> (QueueIndex, Option<[QueueIndex; 2]>) {
-        let n = self.n_dealt.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn assign_queues(&self) -> (QueueIndex, Option<[QueueIndex; 2]>) {
+        let n = self.n_assigned.fetch_add(1, Ordering::Relaxed);
         let n_compute = self.plan().compute.count as usize;
         let transfer = self.plan().transfer.map(|queues| {
             let first = n_compute;
@@ -215,7 +215,7 @@ impl Device {
     /// Keeps the waiter from taking hold of these lanes from here on, and returns when it holds none of them.
     pub(crate) fn unwatch(&self, lanes: impl Iterator<Item = LaneId>) {
         lanes.for_each(|lane| self.tracker.lock().unwatch(lane));
-        self.waiter.let_go();
+        self.waiter.wait_until_lanes_released();
     }
 
     /// Runs `callback` on the waiter's thread once `point` is reached, or with the error that keeps it from being. The

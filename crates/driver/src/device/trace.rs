@@ -45,19 +45,19 @@ impl Trace {
     /// [`Error::Forked`](crate::Error::Forked); [`Error::TraceNotWritten`](crate::Error::TraceNotWritten), whatever else happens; those of waiting for the work, after the rest is written.
     pub fn finish(self, out: impl Write) -> Result<()> {
         self.device.check_process()?;
-        let settled = self.settle();
+        let synchronized = self.synchronize();
         self.device.trace().take();
         self.recording.calibrate();
         trace::write(self.device.info(), &self.recording, out)?;
-        settled
+        synchronized
     }
 
-    fn settle(&self) -> Result<()> {
+    fn synchronize(&self) -> Result<()> {
         self.device.check_lost()?;
         let lanes = self.device.tracker.lock().lanes();
         // All are sent before the first is waited for.
         lanes.iter().try_for_each(|lane| lane.flush())?;
-        lanes.iter().try_for_each(|lane| lane.settle())
+        lanes.iter().try_for_each(|lane| lane.synchronize())
     }
 }
 

@@ -21,7 +21,7 @@ use crate::hazard::{Access, Repeatable};
 use crate::lane::{GraphCommands, Recorder, StepCommands};
 use crate::lock::{Mutex, MutexGuard, Rank};
 use crate::stream::Stream;
-use crate::sync::KeptList;
+use crate::sync::KeepAliveList;
 use crate::vulkan::Queue;
 
 /// One operation of a graph: what it touches, and how it is recorded.
@@ -261,7 +261,7 @@ impl Graph {
     /// The nodes as they are, recorded for queues such as `queue`.
     fn recording(&self, queue: &Queue) -> Result<Arc<GraphCommands>> {
         self.device().check_lost()?;
-        let mut released = KeptList::new(); // Dropped without the lock.
+        let mut released = KeepAliveList::new(); // Dropped without the lock.
         let mut recorded = self.recorded();
         if let Some(current) = recorded.current.iter().find(|current| current.family() == queue.family()) {
             return Ok(Arc::clone(current));

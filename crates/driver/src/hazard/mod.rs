@@ -29,7 +29,7 @@ use self::uses::{Interval, Uses};
 
 pub use self::access::{Access, BlockId, Mode, Stage, Stages};
 pub use self::lane_order::LaneId;
-pub use self::plan::{AccessPlan, Barrier, LanePoint, LastUse, LastUses, Points, absorb};
+pub use self::plan::{AccessPlan, Barrier, LanePoint, LastUse, LastUses, Points, merge_last_use};
 pub use self::repeat::Repeatable;
 
 /// The lanes and blocks of one device, and which uses are not yet known to be complete.

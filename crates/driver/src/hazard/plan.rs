@@ -86,7 +86,7 @@ impl LastUse {
     }
 
     /// Extends to a use of the same lane, which may be earlier or later.
-    pub(super) fn absorb(&mut self, other: &Self) {
+    pub(super) fn merge_last_use(&mut self, other: &Self) {
         debug_assert_eq!(self.lane, other.lane);
         self.value = self.value.max(other.value);
         self.seq = self.seq.max(other.seq);
@@ -98,9 +98,9 @@ impl LastUse {
 pub type LastUses = SmallVec<[LastUse; 2]>;
 
 /// Adds a use to those of the same memory: one that comes after both uses of a lane comes after their union.
-pub fn absorb(last_uses: &mut LastUses, last: &LastUse) {
+pub fn merge_last_use(last_uses: &mut LastUses, last: &LastUse) {
     match last_uses.iter_mut().find(|held| held.lane == last.lane) {
-        Some(held) => held.absorb(last),
+        Some(held) => held.merge_last_use(last),
         None => last_uses.push(*last),
     }
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::access::{Access, Mode};
-use super::plan::{LastUse, LastUses, absorb};
+use super::plan::{LastUse, LastUses, merge_last_use};
 
 /// How many intervals are kept apart: eight of a writer and a reader each.
 const MAX_EXACT: usize = 16;
@@ -67,7 +67,7 @@ impl Interval {
     fn merge(&mut self, other: &Self) {
         self.start = self.start.min(other.start);
         self.end = self.end.max(other.end);
-        self.last.absorb(&other.last);
+        self.last.merge_last_use(&other.last);
     }
 }
 
@@ -87,7 +87,7 @@ impl Uses {
     pub(super) fn after(former: &[LastUse]) -> Self {
         let mut uses = Self::default();
         for last in former {
-            absorb(&mut uses.former, last);
+            merge_last_use(&mut uses.former, last);
         }
         uses
     }
@@ -119,7 +119,7 @@ impl Uses {
         if self.unordered.len() >= MAX_EXACT {
             self.unordered.retain(|held| !is_complete(held));
         }
-        absorb(&mut self.unordered, last);
+        merge_last_use(&mut self.unordered, last);
     }
 
     /// Records a use whose conflicts are ordered. `last_barrier` gives the lane's last position behind a barrier from
@@ -161,7 +161,7 @@ impl Uses {
         (is_only && (held.start, held.end) == (new.start, new.end)).then_some(at)
     }
 
-    /// Kept out of line, so that the usual case is small enough to be inlined.
+    /// KeepAlive out of line, so that the usual case is small enough to be inlined.
     #[inline(never)]
     fn record_among(&mut self, new: Interval, last_barrier: u64, is_complete: impl Fn(&LastUse) -> bool) {
         self.cut(&new);
@@ -227,7 +227,7 @@ impl Uses {
         let mut last_uses = LastUses::new();
         let ordered = self.intervals.iter().map(|interval| &interval.last);
         for last in ordered.chain(&self.unordered).chain(&self.former).filter(|last| !is_complete(last)) {
-            absorb(&mut last_uses, last);
+            merge_last_use(&mut last_uses, last);
         }
         last_uses
     }

@@ -1,8 +1,7 @@
-//! What a device says of itself, copied out as plain data.
+//! A device's properties, limits and features as plain data.
 //!
-//! A [`DeviceInfo`] is immutable, comparable and serialisable. Every choice the runtime makes (which device, which
-//! queues, which memory type) is a pure function of it, so that those choices are tested on snapshots of machines
-//! that are not here. `query.rs` fills it in; `plan.rs` and `select.rs` read it.
+//! A [`DeviceInfo`] is immutable, comparable and serialisable. Which device, queues and memory types the runtime uses are
+//! pure functions of it, which are tested on recorded snapshots of real machines. `query.rs` fills it in; `plan.rs` and `select.rs` read it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::MatrixShape;
 
-/// The kind of a device, as `VkPhysicalDeviceType`.
+/// The kind of a device, as in `VkPhysicalDeviceType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceType {
@@ -119,7 +118,7 @@ pub struct Limits {
 
 macro_rules! features {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// What the device can do, of what the runtime or its kernels may use.
+        /// The features that the runtime or its kernels may use.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default)] // A snapshot may be older than a feature.
         pub struct Features {
@@ -139,15 +138,15 @@ macro_rules! features {
 }
 
 features! {
-    /// Timeline semaphores. Needed.
+    /// Timeline semaphores. Required.
     timeline_semaphore,
-    /// `vkQueueSubmit2` and the barriers that go with it. Needed.
+    /// `vkQueueSubmit2` and its barriers. Required.
     synchronization2,
     /// Out-of-range buffer accesses are defined.
     robust_buffer_access,
     /// Out-of-range buffer accesses read zero and write nothing, by the range that is bound.
     robust_buffer_access_2,
-    /// A pipeline can do without robust access, or with.
+    /// Robust access can be chosen for each pipeline.
     pipeline_robustness,
     /// `f64` in shaders.
     shader_float64,
@@ -246,7 +245,7 @@ pub struct MemoryType {
     pub host_coherent: bool,
     /// Host reads are cached, so fast.
     pub host_cached: bool,
-    /// Only for protected submissions, or only on demand: not for arrays.
+    /// Protected, lazily allocated or otherwise special memory, which arrays do not use.
     pub special: bool,
 }
 
@@ -259,13 +258,13 @@ pub struct QueueFamily {
     pub graphics: bool,
     /// Takes compute work.
     pub compute: bool,
-    /// Takes copies. Compute and graphics families always do.
+    /// Takes copies, as compute and graphics families always do.
     pub transfer: bool,
     /// Meaningful bits of its timestamps; 0 for none.
     pub timestamp_valid_bits: u32,
 }
 
-/// Everything the runtime reads of one device.
+/// Everything that the runtime reads of one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceInfo {
     /// The device's name.
@@ -316,7 +315,7 @@ impl DeviceInfo {
     }
 }
 
-/// The snapshot of a real machine, as `vkarray devices --json` prints it.
+/// The recorded snapshot of a real machine, as `vkarray devices --json` prints it.
 #[cfg(test)]
 pub(crate) fn machine(name: &str) -> DeviceInfo {
     let path = format!("{}/../../tests/snapshots/{name}.json", env!("CARGO_MANIFEST_DIR"));

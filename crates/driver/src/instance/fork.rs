@@ -1,50 +1,57 @@
 //! Whether the process that uses Vulkan objects is the one that made them.
 //!
-//! A forked child has the handles, and neither the driver's threads nor ours; on some drivers it even shares the
-//! memory behind them with its parent. There every call checks the process before it takes a lock, with
+//! A forked child has copies of the handles, but no thread of the driver or of this library; on some drivers it shares the
+//! memory behind the handles with its parent. So every call checks the process before it takes a lock, with
 //! [`Device::check_process`](crate::Device::check_process) or `check_lost`: a thread that held the lock at the fork does not
-//! exist in the child. The call is refused, or returns what it returns for an object without any work. What is dropped is
-//! left as it is. A handler of `pthread_atfork` counts forks, so that the check costs one load.
+//! exist in the child. In a child the call is refused, or returns what it returns for an object without any work, and drops
+//! destroy nothing. A handler of `pthread_atfork` counts forks, so that the check costs one load.
 
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::{Error, Result};
 
-/// How many forks lie between the process that started and this one. Concerns the process, not any device.
+/// How many forks lie between the process in which counting began and this one. State of the process, not of a device.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// The process that made something.
+/// The process that created an object, to be compared with the process that uses it.
+///
+/// ```
+/// use vkarray_driver::ProcessId;
+///
+/// let opened_by = ProcessId::current();
+/// assert!(!opened_by.is_forked()); // Still the same process.
+/// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Origin {
+pub struct ProcessId {
     forks: u32,
     process: u32,
 }
 
-impl Origin {
+impl ProcessId {
     /// This process.
     #[must_use]
-    pub fn here() -> Self {
+    pub fn current() -> Self {
         count_forks();
         Self { forks: FORKS.load(Ordering::Relaxed), process: process::id() }
     }
 
-    /// Whether this is another process by now.
+    /// Whether the calling process is a fork of this one.
     #[must_use]
     #[inline]
-    pub fn is_elsewhere(self) -> bool {
+    pub fn is_forked(self) -> bool {
         FORKS.load(Ordering::Relaxed) != self.forks
     }
 
     pub(crate) fn check(self) -> Result<()> {
-        if self.is_elsewhere() {
+        if self.is_forked() {
             return Err(Error::Forked { opened_by: self.process, used_by: process::id() });
         }
         Ok(())
     }
 }
 
-/// Has the system count from here on, once.
+/// Registers, once, the handler that counts forks.
 #[cfg(unix)]
 fn count_forks() {
     use std::sync::Once;

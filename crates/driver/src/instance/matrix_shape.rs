@@ -1,6 +1,6 @@
 //! Cooperative matrices that a device multiplies: [`MatrixShape`], as `VK_KHR_cooperative_matrix` lists them.
 //!
-//! Read by `query.rs`; whether a kernel's matrices are among them is the kernel crate's to check.
+//! Read by `query.rs`; the kernel crate checks a kernel's matrices against them.
 
 use std::fmt;
 

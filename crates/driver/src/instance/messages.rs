@@ -1,4 +1,4 @@
-//! What the validation layer says, and how it is asked to look at what shaders touch.
+//! The validation layer's messages, and the setting that makes it check the accesses of shaders.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, c_void};
@@ -9,10 +9,10 @@ use ash::vk;
 use super::VALIDATION_LAYER;
 use crate::lock::Mutex;
 
-/// Whether synchronisation validation looks at what shaders touch, which layers since the middle of 2024 do on request only.
+/// The setting that makes synchronisation validation check the accesses of shaders. Layers since the middle of 2024 need it.
 ///
-/// Every layer is asked, since the version that a manifest states need not be the layer's own. One that does not know such
-/// requests looks in any case, and its message about the request is left out: see [`is_about_settings`].
+/// The setting is sent to every layer, since the version in a manifest may differ from the layer's own. Older layers check
+/// these accesses anyway and report the setting as an unknown structure; [`is_about_settings`] finds that message.
 const SHADER_ACCESSES: &CStr = c"syncval_shader_accesses_heuristic";
 
 /// One message of the validation layer.
@@ -20,7 +20,7 @@ const SHADER_ACCESSES: &CStr = c"syncval_shader_accesses_heuristic";
 pub struct ValidationMessage {
     /// The rule broken, such as `VUID-vkCmdDispatch-None-08114`; empty where the layer names none.
     pub id: String,
-    /// What the layer says.
+    /// The message.
     pub text: String,
 }
 
@@ -30,10 +30,10 @@ impl fmt::Display for ValidationMessage {
     }
 }
 
-/// What the validation layer has said so far. Boxed, because the layer holds its address.
+/// The messages of the validation layer so far. Boxed, because the layer holds their address.
 pub(super) type Messages = Mutex<Vec<ValidationMessage>>;
 
-/// The request for [`SHADER_ACCESSES`].
+/// The setting [`SHADER_ACCESSES`].
 pub(super) fn shader_accesses(on: &vk::Bool32) -> vk::LayerSettingEXT<'_> {
     let setting = vk::LayerSettingEXT::default()
         .layer_name(VALIDATION_LAYER)
@@ -43,7 +43,7 @@ pub(super) fn shader_accesses(on: &vk::Bool32) -> vk::LayerSettingEXT<'_> {
     vk::LayerSettingEXT { value_count: 1, p_values: std::ptr::from_ref(on).cast(), ..setting }
 }
 
-/// Asks for warnings and errors of validation and performance. The loader's general messages say nothing of this program.
+/// Asks for warnings and errors of validation and performance, and not for the loader's general messages.
 pub(super) fn messenger_info(messages: &Messages) -> vk::DebugUtilsMessengerCreateInfoEXT<'_> {
     use vk::{DebugUtilsMessageSeverityFlagsEXT as Severity, DebugUtilsMessageTypeFlagsEXT as Type};
     vk::DebugUtilsMessengerCreateInfoEXT::default()
@@ -82,7 +82,7 @@ unsafe extern "system" fn on_message(
     vk::FALSE
 }
 
-/// Whether a layer says only that it does not know the structure that [`SHADER_ACCESSES`] is sent in.
+/// Whether a message only reports the structure of [`SHADER_ACCESSES`] as unknown.
 fn is_about_settings(id: &str, text: &str) -> bool {
     let structure = vk::StructureType::LAYER_SETTINGS_CREATE_INFO_EXT.as_raw();
     id == "VUID-VkInstanceCreateInfo-pNext-pNext" && text.contains(&format!("unknown VkStructureType ({structure})"))
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_complaint_of_our_own_request_is_set_aside() {
+    fn only_the_message_about_the_own_setting_is_ignored() {
         let text =
             |structure| format!("pNext chain includes a structure with unknown VkStructureType ({structure}); …");
         let id = "VUID-VkInstanceCreateInfo-pNext-pNext";

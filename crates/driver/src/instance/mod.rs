@@ -28,7 +28,7 @@ pub(crate) use self::device_info::machine;
 pub use self::device_info::{
     DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,
 };
-pub use self::fork::Origin;
+pub use self::fork::ProcessId;
 pub use self::matrix_shape::{MatrixShape, scope_name};
 pub use self::messages::ValidationMessage;
 use self::messages::{Messages, messenger_info, shader_accesses};
@@ -41,7 +41,7 @@ const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 /// The first release that knows [`COOPERATIVE_MATRIX`].
 const COOPERATIVE_MATRIX_SINCE: u32 = vk::make_api_version(0, 1, 3, 255);
 
-/// Given the name and the address of an entry point of the instance, returns the address to call in its place.
+/// A function that gets the name and address of an entry point and returns the address to call in its place.
 pub type Intercept = fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction;
 
 /// Options for an [`Instance`].
@@ -88,23 +88,23 @@ impl InstanceBuilder {
             raw = intercepted(&entry, &raw, intercept);
         }
         // From here on `Instance::drop` cleans up.
-        let mut instance = Instance { entry, raw, debug: None, messages, is_adopted: false, origin: Origin::here() };
-        instance.listen()?;
+        let mut instance = Instance { entry, raw, debug: None, messages, is_adopted: false, process: ProcessId::current() };
+        instance.create_messenger()?;
         Ok(Arc::new(instance))
     }
 }
 
 /// A loaded Vulkan, from which devices are listed and opened.
 ///
-/// Holds nothing of any device; each device holds its instance.
+/// HostAccesses nothing of any device; each device holds its instance.
 pub struct Instance {
     entry: ash::Entry,
     raw: ash::Instance,
     debug: Option<(ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
     messages: Option<Box<Messages>>,
-    /// Whether somebody else created the instance and destroys it.
+    /// Whether other code created the instance and destroys it.
     is_adopted: bool,
-    origin: Origin,
+    process: ProcessId,
 }
 
 impl Instance {
@@ -123,9 +123,9 @@ impl Instance {
         InstanceBuilder { validation: std::env::var("VKARRAY_VALIDATION").is_ok_and(|v| v == "1"), intercept: None }
     }
 
-    /// Takes over an instance that somebody else created, and goes on to. It is never destroyed from here.
+    /// Uses an instance that other code created and goes on using. This library never destroys it.
     ///
-    /// Validation is its owner's concern: [`Instance::take_messages`] stays empty.
+    /// Validation is up to the code that created it: [`Instance::take_messages`] returns nothing.
     ///
     /// # Safety
     ///
@@ -133,7 +133,7 @@ impl Instance {
     /// every device of it are gone; see [`Device::close`](crate::Device::close).
     #[must_use]
     pub unsafe fn adopt(entry: ash::Entry, raw: ash::Instance) -> Arc<Self> {
-        Arc::new(Self { entry, raw, debug: None, messages: None, is_adopted: true, origin: Origin::here() })
+        Arc::new(Self { entry, raw, debug: None, messages: None, is_adopted: true, process: ProcessId::current() })
     }
 
     /// Lists the devices, in the loader's order. Every device is listed, also those that cannot be opened.
@@ -144,7 +144,7 @@ impl Instance {
     ///
     /// [`Error::NoDevice`] if there is none; [`Error::Vulkan`] if the driver fails; [`Error::Forked`].
     pub fn devices(self: &Arc<Self>) -> Result<Vec<PhysicalDevice>> {
-        self.origin.check()?;
+        self.process.check()?;
         // SAFETY: `raw` is a live instance, owned by `self`.
         let handles = unsafe { self.raw.enumerate_physical_devices() };
         let handles = match handles {
@@ -155,11 +155,11 @@ impl Instance {
             }
             Err(code) => return Err(Error::from_call("vkEnumeratePhysicalDevices")(code)),
         };
-        // A layer that is older than an extension complains of it, and takes its features from the device's creation.
-        let judges_matrices = !self.is_validating() || layer_version(&self.entry)? >= Some(COOPERATIVE_MATRIX_SINCE);
+        // A layer that is older than the extension reports errors about it and removes its features from device creation.
+        let supports_matrices = !self.is_validating() || layer_version(&self.entry)? >= Some(COOPERATIVE_MATRIX_SINCE);
         let describe = |raw| {
             let mut info = query::device_info(&self.raw, raw)?;
-            if !judges_matrices {
+            if !supports_matrices {
                 info.extensions.remove(COOPERATIVE_MATRIX);
                 info.features.cooperative_matrix = false;
                 info.features.cooperative_matrix_robust_buffers = false;
@@ -171,16 +171,16 @@ impl Instance {
         handles.into_iter().map(describe).collect()
     }
 
-    /// Returns what the validation layer has said since the last call, oldest first. Empty without validation.
+    /// Returns the messages of the validation layer since the last call, oldest first. Empty without validation.
     #[must_use]
     pub fn take_messages(&self) -> Vec<ValidationMessage> {
         match &self.messages {
-            Some(messages) if !self.origin.is_elsewhere() => std::mem::take(&mut *messages.lock()),
+            Some(messages) if !self.process.is_forked() => std::mem::take(&mut *messages.lock()),
             _ => Vec::new(),
         }
     }
 
-    /// Whether the validation layer listens.
+    /// Whether the validation layer is loaded and its messages are kept.
     #[must_use]
     pub fn is_validating(&self) -> bool {
         self.messages.is_some()
@@ -190,7 +190,7 @@ impl Instance {
         &self.entry
     }
 
-    /// The function table. Using it is up to the caller's `unsafe`.
+    /// The instance's function table. Its calls are `unsafe`.
     #[must_use]
     pub fn raw(&self) -> &ash::Instance {
         &self.raw
@@ -198,11 +198,11 @@ impl Instance {
 
     /// The process that loaded it.
     #[inline]
-    pub(crate) fn origin(&self) -> Origin {
-        self.origin
+    pub(crate) fn process(&self) -> ProcessId {
+        self.process
     }
 
-    fn listen(&mut self) -> Result<()> {
+    fn create_messenger(&mut self) -> Result<()> {
         let Some(messages) = &self.messages else { return Ok(()) };
         let table = ext::debug_utils::Instance::new(&self.entry, &self.raw);
         let info = messenger_info(messages);
@@ -217,8 +217,8 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        if self.origin.is_elsewhere() {
-            // The instance is the parent's, and the layer may go on writing messages until the child ends.
+        if self.process.is_forked() {
+            // The instance belongs to the parent process, and the layer may write messages until the child ends.
             std::mem::forget(self.messages.take());
             return;
         }
@@ -239,7 +239,7 @@ impl fmt::Debug for Instance {
     }
 }
 
-/// A device that is listed and not opened.
+/// A device that is listed but not opened.
 #[derive(Debug, Clone)]
 pub struct PhysicalDevice {
     instance: Arc<Instance>,
@@ -248,7 +248,7 @@ pub struct PhysicalDevice {
 }
 
 impl PhysicalDevice {
-    /// What the device says of itself.
+    /// The device's properties, limits and features, as plain data.
     #[must_use]
     pub fn info(&self) -> &Arc<DeviceInfo> {
         &self.info
@@ -312,7 +312,7 @@ fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instan
     }
 }
 
-/// The same instance, behind a table of which `intercept` has seen every entry.
+/// The same instance with a function table whose entries `intercept` has replaced.
 fn intercepted(entry: &ash::Entry, raw: &ash::Instance, intercept: Intercept) -> ash::Instance {
     let load = |name: &CStr| {
         // SAFETY: the instance is live, and the name ends with NUL.

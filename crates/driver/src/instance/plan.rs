@@ -1,6 +1,6 @@
-//! From what a device says to how it is opened: queues, extensions, features. Pure.
+//! How a device is opened: which queues, extensions and features. Pure.
 //!
-//! [`DevicePlan::new`] refuses a device with a sentence for the user. `vulkan/create.rs` carries a plan out.
+//! [`DevicePlan::new`] decides, or refuses the device with a message for the user. `vulkan/create.rs` carries a plan out.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,13 +10,13 @@ use crate::error::{Error, Result};
 /// The Vulkan version a device must speak. Timeline semaphores and `vkQueueSubmit2` are core there.
 pub const MINIMUM_VERSION: Version = Version { major: 1, minor: 3, patch: 0 };
 
-/// Of the feature `robust_buffer_access_2`.
+/// The extension of the feature `robust_buffer_access_2`.
 const ROBUSTNESS: &str = "VK_EXT_robustness2";
 
-/// Of the feature `pipeline_robustness`.
+/// The extension of the feature `pipeline_robustness`.
 const PIPELINE_ROBUSTNESS: &str = "VK_EXT_pipeline_robustness";
 
-/// Extensions the runtime uses where a device has them; none is needed.
+/// Extensions that the runtime uses where a device has them; none is required.
 const USEFUL_EXTENSIONS: [&str; 8] = [
     "VK_KHR_push_descriptor",
     "VK_EXT_memory_budget",
@@ -31,7 +31,7 @@ const USEFUL_EXTENSIONS: [&str; 8] = [
 
 pub(crate) const COOPERATIVE_MATRIX: &str = "VK_KHR_cooperative_matrix";
 
-/// Streams beyond this many share queues: a GPU runs few at once, and each costs the driver a channel.
+/// More streams than this share queues: a GPU runs few at once, and each queue costs the driver a channel.
 const MAX_COMPUTE_QUEUES: u32 = 4;
 
 /// One queue for each direction.
@@ -46,14 +46,14 @@ pub struct QueuePlan {
     pub count: u32,
 }
 
-/// What a program asks of a device beyond the least.
+/// What a program requires of a device beyond the minimum.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceRequest {
     /// Features that must be there.
     pub features: Features,
     /// Extensions that must be there; they are enabled.
     pub extensions: Vec<String>,
-    /// Extensions that are not enabled, also where they are useful.
+    /// Extensions that are not enabled even if they are useful.
     pub without: Vec<String>,
     /// The most compute queues to create; 0 leaves the choice to the plan.
     pub max_compute_queues: u32,
@@ -62,9 +62,9 @@ pub struct DeviceRequest {
 /// How a device is opened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DevicePlan {
-    /// The queues that run kernels and copies. Streams are dealt out over them.
+    /// The queues that run kernels and copies. Streams are distributed over them.
     pub compute: QueuePlan,
-    /// The queues that run large copies beside compute, where the device has such and memory of its own.
+    /// The queues that run large copies at the same time as compute work, if the device has such queues and its own memory.
     pub transfer: Option<QueuePlan>,
     /// Extensions to enable.
     pub extensions: Vec<String>,
@@ -75,7 +75,7 @@ pub struct DevicePlan {
 }
 
 impl DevicePlan {
-    /// Plans how to open `device` for `request`. What is merely useful is used where it is there.
+    /// Plans how to open `device` for `request`. Useful features and extensions are enabled where the device has them.
     ///
     /// # Errors
     ///
@@ -131,7 +131,7 @@ impl DevicePlan {
     }
 }
 
-/// A family without graphics first: on an H100 a submit and wait there takes 30 µs, against 44 with graphics.
+/// Prefers a family without graphics: on an H100 a submission and a wait take 30 µs there, against 44 µs with graphics.
 fn compute_family(families: &[QueueFamily]) -> Option<u32> {
     let usable = |f: &QueueFamily| f.compute && f.count > 0;
     let position =
@@ -139,7 +139,7 @@ fn compute_family(families: &[QueueFamily]) -> Option<u32> {
     u32::try_from(position).ok()
 }
 
-/// A family for copies alone. Where host and device share their memory there is nothing to carry beside compute.
+/// A family for copies alone. Without memory of the device's own, copies at the same time as compute work gain nothing.
 fn transfer(device: &DeviceInfo) -> Option<QueuePlan> {
     let has_own_memory = device.memory_types.iter().any(|kind| kind.device_local && !kind.host_visible);
     let only_copies = |f: &QueueFamily| f.transfer && !f.compute && !f.graphics && f.count > 0;

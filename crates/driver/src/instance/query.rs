@@ -1,4 +1,4 @@
-//! Fills a [`DeviceInfo`] from the driver. Nothing is decided here.
+//! Reads a [`DeviceInfo`] from the driver.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
@@ -9,13 +9,13 @@ use super::MatrixShape;
 use super::{DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version};
 use crate::error::{Error, Result};
 
-/// Copies out everything the runtime reads of one device.
+/// Reads everything that the runtime uses of one device.
 pub(crate) fn device_info(instance: &ash::Instance, device: vk::PhysicalDevice) -> Result<DeviceInfo> {
     let extensions = extensions(instance, device)?;
     // SAFETY: `device` was enumerated from this live `instance`.
     let base = unsafe { instance.get_physical_device_properties(device) };
     let api_version = version(base.api_version);
-    let mut facts = Facts::default();
+    let mut facts = QueriedStructs::default();
     if api_version >= (Version { major: 1, minor: 3, patch: 0 }) {
         facts.fill(instance, device, &extensions);
     }
@@ -59,7 +59,7 @@ pub(crate) fn matrix_shapes(
 
 /// The structures of Vulkan 1.3 and its extensions, as the driver fills them.
 #[derive(Default)]
-struct Facts {
+struct QueriedStructs {
     driver: vk::PhysicalDeviceDriverProperties<'static>,
     id: vk::PhysicalDeviceIDProperties<'static>,
     maintenance3: vk::PhysicalDeviceMaintenance3Properties<'static>,
@@ -78,7 +78,7 @@ struct Facts {
     pipelines: vk::PhysicalDevicePipelineRobustnessFeaturesEXT<'static>,
 }
 
-impl Facts {
+impl QueriedStructs {
     fn fill(&mut self, instance: &ash::Instance, device: vk::PhysicalDevice, extensions: &BTreeSet<String>) {
         let mut properties = vk::PhysicalDeviceProperties2::default()
             .push_next(&mut self.driver)
@@ -114,7 +114,7 @@ impl Facts {
         // SAFETY: `device` belongs to `instance`; the chain holds structures of Vulkan 1.3 and of extensions it has.
         unsafe { instance.get_physical_device_features2(device, &mut features) };
         self.core = features.features;
-        // The chains point into this value, which may move: cut them.
+        // The chains point into this value, which may move: clear the pointers.
         let core = [&mut self.v11.p_next, &mut self.v12.p_next, &mut self.v13.p_next];
         for next in core.into_iter().chain([&mut self.cooperative_matrix.p_next]) {
             *next = std::ptr::null_mut();
@@ -175,7 +175,7 @@ impl Facts {
     }
 }
 
-fn limits(base: &vk::PhysicalDeviceLimits, facts: &Facts) -> Limits {
+fn limits(base: &vk::PhysicalDeviceLimits, facts: &QueriedStructs) -> Limits {
     Limits {
         max_compute_work_group_count: base.max_compute_work_group_count,
         max_compute_work_group_size: base.max_compute_work_group_size,
@@ -259,7 +259,7 @@ fn version(raw: u32) -> Version {
     Version { major: vk::api_version_major(raw), minor: vk::api_version_minor(raw), patch: vk::api_version_patch(raw) }
 }
 
-/// Decodes a fixed, NUL-terminated array of the Vulkan API; text without a terminator is taken whole.
+/// Decodes a fixed-size, NUL-terminated array; without a terminator the whole array is the text.
 fn text(raw: &[std::ffi::c_char]) -> String {
     let bytes: Vec<u8> = raw.iter().map(|&c| c.to_ne_bytes()[0]).collect();
     match CStr::from_bytes_until_nul(&bytes) {

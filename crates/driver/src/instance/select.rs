@@ -9,7 +9,7 @@
 use super::{DeviceInfo, DeviceType};
 use crate::error::{Error, Result};
 
-/// What was asked for, and by whom. Empty texts count as absent.
+/// The selectors that were given, and where. Empty texts count as absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// A selector given in the program or on the command line; wins over `device_variable`.

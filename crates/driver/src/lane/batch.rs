@@ -10,11 +10,11 @@ use std::time::Instant;
 use ash::vk;
 use smallvec::SmallVec;
 
-use super::bind_cache::Bound;
+use super::bind_cache::BindCache;
 use super::descriptors::DescriptorArena;
 use super::timestamps::BatchTrace;
 use crate::error::Result;
-use crate::sync::{Kept, KeptList};
+use crate::sync::{KeepAlive, KeepAliveList};
 use crate::trace::{BatchId, TraceRecording};
 use crate::vulkan::LogicalDevice;
 use crate::vulkan::Timeline;
@@ -22,7 +22,7 @@ use crate::vulkan::{Owned, Queue, QueueIndex};
 
 pub(crate) struct Batch {
     /// What the batch's commands refer to. First: dropped while the pool they were recorded from still stands.
-    pub(crate) keep: Vec<Kept>,
+    pub(crate) keep: Vec<KeepAlive>,
     /// Points on other timelines that the batch starts after.
     pub(crate) waits: SmallVec<[(Arc<Timeline>, u64); 4]>,
     pub(crate) descriptors: DescriptorArena,
@@ -36,7 +36,7 @@ pub(crate) struct Batch {
     /// When its first operation was recorded.
     pub(crate) opened: Option<Instant>,
     /// What its commands have bound.
-    pub(crate) bound: Bound,
+    pub(crate) bind_cache: BindCache,
     /// Whether the host will read what the batch writes.
     pub(crate) host_reads: bool,
     /// Its timestamps, while a trace is on.
@@ -74,7 +74,7 @@ impl Batch {
             n_ops: 0,
             followed_by: None,
             opened: None,
-            bound: Bound::default(),
+            bind_cache: BindCache::default(),
             host_reads: false,
             trace: None,
             timestamps: None,
@@ -183,14 +183,14 @@ impl Batch {
     }
 
     /// Makes the batch new again, and moves what it kept alive to `released`. Its work is done, or was never submitted.
-    pub(crate) fn recycle(&mut self, released: &mut KeptList) -> Result<()> {
+    pub(crate) fn recycle(&mut self, released: &mut KeepAliveList) -> Result<()> {
         self.read_trace();
         released.extend(self.keep.drain(..));
         self.waits.clear();
         self.n_ops = 0;
         self.followed_by = None;
         self.opened = None;
-        self.bound.clear();
+        self.bind_cache.clear();
         self.host_reads = false;
         self.is_ended = false;
         if mem::take(&mut self.is_bare) {

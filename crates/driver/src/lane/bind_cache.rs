@@ -9,13 +9,13 @@ use smallvec::SmallVec;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct Bound {
+pub(crate) struct BindCache {
     pipeline: vk::Pipeline,
     buffers: SmallVec<[vk::DescriptorBufferInfo; 8]>,
     push_constants: SmallVec<[u8; 64]>,
 }
 
-impl Bound {
+impl BindCache {
     /// Nothing is bound any more.
     pub(crate) fn clear(&mut self) {
         self.switch(vk::Pipeline::null());
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_new_batch_has_nothing_bound() {
-        let mut bound = Bound::default();
+        let mut bound = BindCache::default();
         assert!(bound.switch(pipeline(1)) && bound.switch_push_constants(&[0; 4]));
         assert!(!bound.has_buffers(&[buffer(1, 0, 4)]));
         bound.set_buffers(&[buffer(1, 0, 4)]);
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_same_again_is_bound_and_anything_else_is_not() {
-        let mut bound = Bound::default();
+        let mut bound = BindCache::default();
         let first = [buffer(1, 0, 64), buffer(2, 0, 64)];
         assert!(bound.switch(pipeline(1)) && bound.switch_push_constants(&[1, 2, 3, 4]));
         bound.set_buffers(&first);
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn another_pipeline_has_nothing_of_the_first() {
-        let mut bound = Bound::default();
+        let mut bound = BindCache::default();
         let buffers = [buffer(1, 0, 64)];
         for n in [1, 2, 1] {
             assert!(bound.switch(pipeline(n)), "{n}");

@@ -11,7 +11,7 @@ use super::batch::Batch;
 use super::{Lane, LaneState, opened};
 use crate::error::Result;
 use crate::lock::MutexGuard;
-use crate::sync::drop_kept;
+use crate::sync::drop_kept_alive;
 
 /// A lane's state, locked.
 pub(super) struct Locked<'a> {
@@ -48,7 +48,7 @@ impl Drop for Locked<'_> {
         // SAFETY: dropped here and never touched again.
         unsafe { ManuallyDrop::drop(&mut self.state) };
         if let Some(mut released) = released {
-            drop_kept(&mut released);
+            drop_kept_alive(&mut released);
         }
     }
 }

@@ -30,7 +30,7 @@ pub use self::recorder::Recorder;
 use crate::error::Result;
 use crate::hazard::{Access, LaneId};
 use crate::lock::{Mutex, Rank};
-use crate::sync::KeptList;
+use crate::sync::KeepAliveList;
 use crate::trace::BatchId;
 use crate::tracker::{Point, RegisteredLane, Submit, Tracker, Waiter};
 use crate::vulkan::{Label, LogicalDevice, Queue, QueueIndex, Timeline};
@@ -60,11 +60,11 @@ struct LaneState {
     begun: Option<Box<Batch>>,
     /// Sent and perhaps not done, oldest first.
     in_flight: VecDeque<Box<Batch>>,
-    /// Done and ready to be recorded again.
+    /// Completion and ready to be recorded again.
     #[expect(clippy::vec_box, reason = "a batch keeps its box for as long as it lives")]
     spare: Vec<Box<Batch>>,
     /// What batches that are done kept alive, until the lock is given back.
-    released: KeptList,
+    released: KeepAliveList,
     /// The number of the newest batch ever opened.
     newest: u64,
     /// Up to which batch the hazard table knows that they are done.
@@ -346,7 +346,7 @@ impl Submit for Lane {
     }
 
     #[cfg(feature = "trace")]
-    fn settle(&self) -> Result<()> {
+    fn synchronize(&self) -> Result<()> {
         self.flush()?;
         let value = self.timeline.submitted();
         self.timeline.wait(value, None)?;

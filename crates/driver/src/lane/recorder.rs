@@ -9,7 +9,7 @@ use ash::vk;
 
 use super::batch::Batch;
 use crate::error::Result;
-use crate::sync::Kept;
+use crate::sync::KeepAlive;
 use crate::vulkan::Label;
 use crate::vulkan::LogicalDevice;
 
@@ -48,7 +48,7 @@ impl<'a> Recorder<'a> {
 
     /// Keeps something alive until the operation is done. It is dropped on some thread that uses the stream or waits for
     /// it, without a lock, so what it does then may use the stream too.
-    pub fn keep(&mut self, kept: Kept) {
+    pub fn keep(&mut self, kept: KeepAlive) {
         self.batch.keep.push(kept);
     }
 
@@ -64,8 +64,8 @@ impl<'a> Recorder<'a> {
     ///
     /// `pipeline` is a compute pipeline of this device that `owner` keeps alive.
     #[inline]
-    pub unsafe fn bind_pipeline(&mut self, pipeline: vk::Pipeline, owner: impl FnOnce() -> Kept) {
-        if !self.batch.bound.switch(pipeline) {
+    pub unsafe fn bind_pipeline(&mut self, pipeline: vk::Pipeline, owner: impl FnOnce() -> KeepAlive) {
+        if !self.batch.bind_cache.switch(pipeline) {
             return;
         }
         self.batch.keep.push(owner());
@@ -78,13 +78,13 @@ impl<'a> Recorder<'a> {
     #[inline]
     #[must_use]
     pub fn has_buffers(&self, buffers: &[vk::DescriptorBufferInfo]) -> bool {
-        self.batch.bound.has_buffers(buffers)
+        self.batch.bind_cache.has_buffers(buffers)
     }
 
     /// Notes that these buffers are bound to the bindings of the pipeline bound last, in the order of its own.
     #[inline]
     pub fn note_buffers(&mut self, buffers: &[vk::DescriptorBufferInfo]) {
-        self.batch.bound.set_buffers(buffers);
+        self.batch.bind_cache.set_buffers(buffers);
     }
 
     /// Sets the whole block of push constants of the pipeline bound last, if it does not hold these bytes already.
@@ -94,7 +94,7 @@ impl<'a> Recorder<'a> {
     /// `layout` is that of the pipeline bound last, which declares so many bytes for compute shaders.
     #[inline]
     pub unsafe fn push_constants(&mut self, layout: vk::PipelineLayout, bytes: &[u8]) {
-        if bytes.is_empty() || !self.batch.bound.switch_push_constants(bytes) {
+        if bytes.is_empty() || !self.batch.bind_cache.switch_push_constants(bytes) {
             return;
         }
         let (commands, stages) = (self.batch.commands, vk::ShaderStageFlags::COMPUTE);

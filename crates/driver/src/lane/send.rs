@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::batch::Batch;
 use super::{Lane, LaneState};
 use crate::error::{Error, Result};
-use crate::sync::drop_kept;
+use crate::sync::drop_kept_alive;
 
 impl Lane {
     pub(super) fn send(&self, state: &mut LaneState) -> Result<()> {
@@ -75,13 +75,13 @@ impl Lane {
 
     fn drain(&self, state: &mut LaneState) -> Result<()> {
         let sent = self.timeline.submitted();
-        self.timeline.settle(sent)?;
+        self.timeline.drain(sent)?;
         if state.in_flight.back().is_some_and(|batch| batch.value > sent) {
             self.device().wait_idle()?; // The driver may have taken it when the submission failed.
         }
         for mut batch in state.in_flight.drain(..) {
             batch.read_trace();
-            drop_kept(&mut mem::take(&mut batch.keep).into());
+            drop_kept_alive(&mut mem::take(&mut batch.keep).into());
         }
         Ok(())
     }

@@ -91,7 +91,7 @@ impl DefaultStreams {
 }
 
 thread_local! {
-    /// Lets go of the thread's streams when the thread ends. Holds none itself.
+    /// Lets go of the thread's streams when the thread ends. HostAccesses none itself.
     static ENDS: RefCell<ThreadEnd> = const { RefCell::new(ThreadEnd { sets: Vec::new() }) };
 }
 

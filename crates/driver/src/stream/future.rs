@@ -14,7 +14,7 @@ use crate::tracker::Point;
 /// Ready when the device has passed a point, with the error that kept it from doing so if there was one.
 ///
 /// The device's waiting thread wakes whoever polled last. Dropping it costs nothing and cancels nothing.
-pub struct Done {
+pub struct Completion {
     device: Arc<Device>,
     point: Point,
     waiting: Option<Arc<Mutex<Waiting>>>, // There once polled before the point was reached.
@@ -26,7 +26,7 @@ struct Waiting {
     waker: Option<Waker>,
 }
 
-impl Done {
+impl Completion {
     pub(super) fn new(device: &Arc<Device>, point: Point) -> Self {
         Self { device: Arc::clone(device), point, waiting: None }
     }
@@ -56,7 +56,7 @@ impl Done {
     }
 }
 
-impl Future for Done {
+impl Future for Completion {
     type Output = Result<()>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -84,8 +84,8 @@ impl Future for Done {
     }
 }
 
-impl fmt::Debug for Done {
+impl fmt::Debug for Completion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Done").field("point", &self.point).finish_non_exhaustive()
+        f.debug_struct("Completion").field("point", &self.point).finish_non_exhaustive()
     }
 }

@@ -16,18 +16,18 @@ use crate::tracker::Point;
 
 /// What part a stream takes in the legacy ordering.
 #[derive(Debug)]
-pub(super) enum Part {
+pub(super) enum LegacyRole {
     /// None.
     Ordinary,
     /// It waits for the legacy stream and is waited for.
-    Blocking(Arc<LegacyOrder>, Seen),
+    Blocking(Arc<LegacyOrder>, LegacyProgress),
     /// It is the legacy stream.
     Legacy(Arc<LegacyOrder>),
 }
 
 /// How far each side has waited for the other.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct LegacyProgress {
     /// Operations of the legacy stream that the blocking stream starts after.
     legacy: AtomicU64,
     /// The newest batch of the blocking stream that the legacy stream starts after.
@@ -57,7 +57,7 @@ impl Stream {
     /// As [`Stream::new`].
     pub fn blocking(device: &Arc<Device>) -> Result<Self> {
         let order = device.extension::<LegacyOrder>();
-        let stream = Self::with_part(device, Part::Blocking(Arc::clone(&order), Seen::default()))?;
+        let stream = Self::with_part(device, LegacyRole::Blocking(Arc::clone(&order), LegacyProgress::default()))?;
         let mut streams = order.streams();
         streams.blocking.retain(|stream| stream.strong_count() > 0);
         streams.blocking.push(Arc::downgrade(&stream.shared));
@@ -68,7 +68,7 @@ impl Stream {
     /// Creates the legacy stream. There is one at a time.
     pub(super) fn legacy(device: &Arc<Device>) -> Result<Self> {
         let order = device.extension::<LegacyOrder>();
-        let stream = Self::with_part(device, Part::Legacy(Arc::clone(&order)))?;
+        let stream = Self::with_part(device, LegacyRole::Legacy(Arc::clone(&order)))?;
         order.streams().legacy = Arc::downgrade(&stream.shared);
         Ok(stream)
     }
@@ -77,8 +77,8 @@ impl Stream {
     #[inline]
     pub(super) fn join_legacy(&self) -> Result<()> {
         match &self.shared.part {
-            Part::Ordinary => Ok(()),
-            Part::Blocking(order, seen) => {
+            LegacyRole::Ordinary => Ok(()),
+            LegacyRole::Blocking(order, seen) => {
                 self.device().check_lost()?; // Before any lock is taken.
                 // Concurrent recording is unordered, so relaxed loads suffice.
                 if seen.legacy.load(Ordering::Relaxed) == order.n_legacy.load(Ordering::Relaxed) {
@@ -86,7 +86,7 @@ impl Stream {
                 }
                 order.wait_for_legacy(self, seen)
             }
-            Part::Legacy(order) => {
+            LegacyRole::Legacy(order) => {
                 self.device().check_lost()?; // Before any lock is taken.
                 order.wait_for_blocking(self)
             }
@@ -96,7 +96,7 @@ impl Stream {
     /// Notes that the stream has recorded an operation, perhaps in part, if it is the legacy stream.
     #[inline]
     pub(super) fn note_legacy(&self) {
-        if let Part::Legacy(order) = &self.shared.part {
+        if let LegacyRole::Legacy(order) = &self.shared.part {
             order.n_legacy.fetch_add(1, Ordering::Release);
         }
     }
@@ -114,7 +114,7 @@ impl LegacyOrder {
         self.blocking().into_iter().flat_map(|stream| stream.own_points())
     }
 
-    fn wait_for_legacy(&self, stream: &Stream, seen: &Seen) -> Result<()> {
+    fn wait_for_legacy(&self, stream: &Stream, seen: &LegacyProgress) -> Result<()> {
         // Read before the point is taken, which so contains all that was counted.
         let n_legacy = self.n_legacy.load(Ordering::Acquire);
         let legacy = self.streams().legacy.upgrade().map(|shared| Stream { shared });
@@ -128,7 +128,7 @@ impl LegacyOrder {
 
     fn wait_for_blocking(&self, legacy: &Stream) -> Result<()> {
         for stream in self.blocking() {
-            let Part::Blocking(_, seen) = &stream.shared.part else { continue };
+            let LegacyRole::Blocking(_, seen) = &stream.shared.part else { continue };
             let point = stream.joined_point()?;
             // Waiting again for what is waited for already would end the legacy stream's batch each time.
             if seen.blocking.load(Ordering::Acquire) < point.value() {

@@ -3,7 +3,7 @@
 //! [`Stream::record`] is the one way work enters. It asks the hazard table what must be ordered, records at most one
 //! barrier, and lets the caller record its commands. Several streams share a queue; what one of them has to wait for
 //! another is a wait on the device, never on the host. `waits.rs` is what a stream is asked to wait for. The room `lane`
-//! has the batches behind it. Beside streams, this room has what is made of their work: events, futures, default streams.
+//! has the batches behind it. TransferLane streams, this room has what is made of their work: events, futures, default streams.
 
 mod auto_synchronize;
 mod default_streams;
@@ -23,8 +23,8 @@ use smallvec::SmallVec;
 pub use self::auto_synchronize::AutoSynchronize;
 pub use self::default_streams::DefaultStreams;
 pub use self::event::Event;
-pub use self::future::Done;
-use self::legacy::Part;
+pub use self::future::Completion;
+use self::legacy::LegacyRole;
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::Access;
@@ -47,9 +47,9 @@ pub struct Stream {
 #[derive(Debug)]
 struct Shared {
     work: Arc<Lane>,
-    part: Part,
-    /// Beside it, large copies to and from the device; made when first needed.
-    transfers: Option<[Beside; 2]>,
+    part: LegacyRole,
+    /// TransferLane it, large copies to and from the device; made when first needed.
+    transfers: Option<[TransferLane; 2]>,
     /// The newest batch of `work` that begins with a wait which the stream was asked for; 0 at first.
     waiting: AtomicU64,
     device: Arc<Device>, // Last: the lanes end before it.
@@ -57,7 +57,7 @@ struct Shared {
 
 /// A lane on a transfer queue that carries part of a stream's work.
 #[derive(Debug)]
-struct Beside {
+struct TransferLane {
     queue: QueueIndex,
     lane: OnceLock<Arc<Lane>>,
     /// The newest of its batches that the stream's own lane waits for.
@@ -83,7 +83,7 @@ const MAX_SMALL: u64 = 256 << 10;
 
 /// Whether a copy rides a transfer queue: a large one, and a small one to the host, which somebody waits for, if it is
 /// `alone`.
-fn rides_beside(direction: Direction, bytes: u64, alone: impl FnOnce() -> bool) -> bool {
+fn uses_transfer_queue(direction: Direction, bytes: u64, alone: impl FnOnce() -> bool) -> bool {
     bytes >= MIN_BESIDE || bytes <= MAX_SMALL && direction == Direction::ToHost && alone()
 }
 
@@ -94,21 +94,21 @@ impl Stream {
     ///
     /// [`Error::Vulkan`](crate::Error::Vulkan) if the driver cannot make another semaphore.
     pub fn new(device: &Arc<Device>) -> Result<Self> {
-        Self::with_part(device, Part::Ordinary)
+        Self::with_part(device, LegacyRole::Ordinary)
     }
 
-    fn with_part(device: &Arc<Device>, part: Part) -> Result<Self> {
-        let (queue, transfer) = device.deal_queues();
-        let beside = |queue| Beside { queue, lane: OnceLock::new(), joined: AtomicU64::new(0) };
+    fn with_part(device: &Arc<Device>, part: LegacyRole) -> Result<Self> {
+        let (queue, transfer) = device.assign_queues();
+        let beside = |queue| TransferLane { queue, lane: OnceLock::new(), joined: AtomicU64::new(0) };
         Self::on_queues(device, part, queue, transfer.map(|queues| queues.map(beside)))
     }
 
     /// A stream that keeps to one queue.
     fn on_queue(device: &Arc<Device>, queue: QueueIndex) -> Result<Self> {
-        Self::on_queues(device, Part::Ordinary, queue, None)
+        Self::on_queues(device, LegacyRole::Ordinary, queue, None)
     }
 
-    fn on_queues(device: &Arc<Device>, part: Part, queue: QueueIndex, transfers: Option<[Beside; 2]>) -> Result<Self> {
+    fn on_queues(device: &Arc<Device>, part: LegacyRole, queue: QueueIndex, transfers: Option<[TransferLane; 2]>) -> Result<Self> {
         let (work, device) = (device.new_lane(queue)?, Arc::clone(device));
         Ok(Self { shared: Arc::new(Shared { work, part, transfers, waiting: AtomicU64::new(0), device }) })
     }
@@ -176,7 +176,7 @@ impl Stream {
         self.device().check_lost()?; // Before a lock is taken.
         self.join_legacy()?;
         let recorded = match &self.shared.transfers {
-            Some(transfers) if rides_beside(direction, bytes, || self.is_alone(&transfers[direction as usize])) => {
+            Some(transfers) if uses_transfer_queue(direction, bytes, || self.is_alone(&transfers[direction as usize])) => {
                 let lane = transfers[direction as usize].lane(&self.shared.work)?;
                 lane.record(accesses, commands)
             }
@@ -187,7 +187,7 @@ impl Stream {
     }
 
     /// Whether there is nothing that a copy beside would have to wait for on this stream, or to stand behind there.
-    fn is_alone(&self, beside: &Beside) -> bool {
+    fn is_alone(&self, beside: &TransferLane) -> bool {
         self.shared.work.is_idle() && self.device().queue(beside.queue).is_idle()
     }
 
@@ -287,10 +287,10 @@ impl Stream {
     /// # Errors
     ///
     /// Those of the submission.
-    pub fn async_done(&self) -> Result<Done> {
+    pub fn async_done(&self) -> Result<Completion> {
         let point = self.point()?;
         point.flush()?;
-        Ok(Done::new(self.device(), point))
+        Ok(Completion::new(self.device(), point))
     }
 
     /// Sends what a graph recorded for the stream's family of queues, as one operation.
@@ -314,7 +314,7 @@ impl Stream {
     /// The ends of everything recorded so far, on the legacy stream also of what it would wait for.
     fn points(&self) -> SmallVec<[Point; 3]> {
         let mut points = self.own_points();
-        if let Part::Legacy(order) = &self.shared.part {
+        if let LegacyRole::Legacy(order) = &self.shared.part {
             points.extend(order.blocking_points());
         }
         points
@@ -324,7 +324,7 @@ impl Stream {
         self.beside().map(|(_, lane)| lane.point()).chain([self.shared.work.point()]).collect()
     }
 
-    fn beside(&self) -> impl Iterator<Item = (&Beside, &Arc<Lane>)> {
+    fn beside(&self) -> impl Iterator<Item = (&TransferLane, &Arc<Lane>)> {
         self.shared.transfers.iter().flatten().filter_map(|beside| Some((beside, beside.lane.get()?)))
     }
 }
@@ -341,7 +341,7 @@ impl Drop for Shared {
     }
 }
 
-impl Beside {
+impl TransferLane {
     /// The lane. A new one starts after what the stream itself was told to start after.
     fn lane(&self, work: &Arc<Lane>) -> Result<&Arc<Lane>> {
         if let Some(lane) = self.lane.get() {
@@ -370,8 +370,8 @@ mod tests {
             (Direction::ToDevice, 4, true, false),           // What follows would.
         ];
         for (direction, bytes, alone, expected) in cases {
-            assert_eq!(rides_beside(direction, bytes, || alone), expected, "{direction:?}, {bytes}, {alone}");
+            assert_eq!(uses_transfer_queue(direction, bytes, || alone), expected, "{direction:?}, {bytes}, {alone}");
         }
-        assert!(rides_beside(Direction::ToHost, MIN_BESIDE, || unreachable!("asked without need")));
+        assert!(uses_transfer_queue(Direction::ToHost, MIN_BESIDE, || unreachable!("asked without need")));
     }
 }

@@ -1,7 +1,8 @@
-//! Dropping what batches kept alive. That is code of the program, so it runs under none of our locks.
+//! Dropping the objects that batches kept alive. Such a drop runs code of the program, so it must not happen under a lock
+//! of this library.
 //!
-//! A lane drops it after its own lock was given back. A thread that holds another lock while it records says so with
-//! [`DropLater`].
+//! A lane drops these objects after its own lock is released. A thread that holds another lock while it records creates a
+//! [`DeferDrops`] first, which postpones the drops to its own end.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -13,46 +14,58 @@ use smallvec::SmallVec;
 
 use crate::lock::assert_none_held;
 
-/// Something that must live until the batch is done.
-pub type Kept = Arc<dyn Any + Send + Sync>;
+/// An object that must live until the batch that uses it is complete.
+pub type KeepAlive = Arc<dyn Any + Send + Sync>;
 
-/// What batches that are done kept alive, to be dropped without a lock. A batch of steady work keeps one pipeline or one
-/// graph, which needs no allocation here.
-pub(crate) type KeptList = SmallVec<[Kept; 4]>;
+/// Objects that completed batches kept alive, to be dropped without a lock. In steady work a batch keeps one pipeline or
+/// one graph, so the list rarely allocates.
+pub(crate) type KeepAliveList = SmallVec<[KeepAlive; 4]>;
 
+/// The postponed drops of one thread.
 #[derive(Default)]
-struct Later {
+struct PostponedDrops {
     n_scopes: usize,
-    kept: Vec<Kept>,
+    kept: Vec<KeepAlive>,
 }
 
 thread_local! {
-    static LATER: RefCell<Later> = RefCell::default();
+    static POSTPONED: RefCell<PostponedDrops> = RefCell::default();
 }
 
-/// A scope: while it lives, what batches kept alive is not dropped on this thread, but at the end of the scope. Made before
-/// a lock is taken.
+/// A scope that postpones drops: objects that batches kept alive and that this thread would drop are dropped at the end of
+/// the scope. Begin it before a lock is taken, so that it ends after the lock is released.
+///
+/// ```
+/// use std::sync::Mutex;
+/// use vkarray_driver::DeferDrops;
+///
+/// let lock = Mutex::new(0);
+/// let _defer = DeferDrops::begin();
+/// let mut guard = lock.lock().unwrap();
+/// *guard += 1; // Streams used here drop nothing of the program under `lock`.
+/// # assert_eq!(*guard, 1);
+/// ```
 #[derive(Debug)]
-#[must_use = "it counts until it is dropped"]
-pub struct DropLater {
+#[must_use = "drops are postponed only while this lives"]
+pub struct DeferDrops {
     _of_this_thread: PhantomData<*const ()>,
 }
 
-impl DropLater {
+impl DeferDrops {
     /// Begins the scope. Scopes nest: the outermost drops everything.
     pub fn begin() -> Self {
-        let _ = LATER.try_with(|later| later.borrow_mut().n_scopes += 1);
+        let _ = POSTPONED.try_with(|postponed| postponed.borrow_mut().n_scopes += 1);
         Self { _of_this_thread: PhantomData }
     }
 }
 
-impl Drop for DropLater {
+impl Drop for DeferDrops {
     fn drop(&mut self) {
         // A thread that is ending has no scopes: everything is dropped at once.
-        let kept = LATER.try_with(|later| {
-            let mut later = later.borrow_mut();
-            later.n_scopes -= 1;
-            if later.n_scopes == 0 { mem::take(&mut later.kept) } else { Vec::new() }
+        let kept = POSTPONED.try_with(|postponed| {
+            let mut postponed = postponed.borrow_mut();
+            postponed.n_scopes -= 1;
+            if postponed.n_scopes == 0 { mem::take(&mut postponed.kept) } else { Vec::new() }
         });
         let mut kept = kept.unwrap_or_default();
         if kept.is_empty() {
@@ -61,24 +74,24 @@ impl Drop for DropLater {
         assert_none_held("the drop of what a batch kept");
         kept.clear();
         // The list's memory is kept for the next time.
-        let _ = LATER.try_with(|later| {
-            let mut later = later.borrow_mut();
-            if later.kept.capacity() == 0 {
-                later.kept = kept;
+        let _ = POSTPONED.try_with(|postponed| {
+            let mut postponed = postponed.borrow_mut();
+            if postponed.kept.capacity() == 0 {
+                postponed.kept = kept;
             }
         });
     }
 }
 
-/// Drops all of it, now or at the end of this thread's scope.
-pub(crate) fn drop_kept(kept: &mut KeptList) {
-    let moved = LATER.try_with(|later| {
-        let mut later = later.borrow_mut();
-        let is_later = later.n_scopes > 0;
-        if is_later {
-            later.kept.extend(kept.drain(..));
+/// Drops the objects, now or at the end of this thread's outermost [`DeferDrops`].
+pub(crate) fn drop_kept_alive(kept: &mut KeepAliveList) {
+    let moved = POSTPONED.try_with(|postponed| {
+        let mut postponed = postponed.borrow_mut();
+        let is_postponed = postponed.n_scopes > 0;
+        if is_postponed {
+            postponed.kept.extend(kept.drain(..));
         }
-        is_later
+        is_postponed
     });
     if !kept.is_empty() && !moved.unwrap_or(false) {
         assert_none_held("the drop of what a batch kept");
@@ -101,8 +114,8 @@ mod tests {
         fn drop(&mut self) {
             self.0.fetch_add(1, Ordering::Relaxed);
             if let Some(inner) = self.1.take() {
-                let _scope = DropLater::begin();
-                drop_kept(&mut smallvec![Arc::new(*inner) as Kept]);
+                let _scope = DeferDrops::begin();
+                drop_kept_alive(&mut smallvec![Arc::new(*inner) as KeepAlive]);
             }
         }
     }
@@ -110,19 +123,19 @@ mod tests {
     #[test]
     fn the_outermost_scope_drops_everything() {
         let count = Arc::new(AtomicU32::new(0));
-        let kept = |inner| -> KeptList { smallvec![Arc::new(Counted(Arc::clone(&count), inner)) as Kept] };
+        let kept = |inner| -> KeepAliveList { smallvec![Arc::new(Counted(Arc::clone(&count), inner)) as KeepAlive] };
         let dropped = || count.load(Ordering::Relaxed);
-        drop_kept(&mut kept(None));
+        drop_kept_alive(&mut kept(None));
         assert_eq!(dropped(), 1, "without a scope, at once");
-        let outer = DropLater::begin();
-        let inner = DropLater::begin();
-        drop_kept(&mut kept(None));
+        let outer = DeferDrops::begin();
+        let inner = DeferDrops::begin();
+        drop_kept_alive(&mut kept(None));
         drop(inner);
-        drop_kept(&mut kept(Some(Box::new(Counted(Arc::clone(&count), None)))));
+        drop_kept_alive(&mut kept(Some(Box::new(Counted(Arc::clone(&count), None)))));
         assert_eq!(dropped(), 1, "not before the outer scope ends");
         drop(outer);
         assert_eq!(dropped(), 4, "with what was dropped meanwhile");
-        drop_kept(&mut kept(None));
+        drop_kept_alive(&mut kept(None));
         assert_eq!(dropped(), 5, "the scope is over");
     }
 }

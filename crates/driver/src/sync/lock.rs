@@ -1,20 +1,30 @@
-//! Mutexes with ranks. A thread takes them in the order of [`Rank`] alone, so no two threads wait for each other.
+//! Mutexes with ranks. A thread takes them only in the order of [`Rank`], so threads cannot deadlock.
 //!
 //! The table of ranks is the order of all locks of the workspace, outermost first. Builds with `debug_assertions` panic
-//! at the first lock that is taken out of order, and where code of the program is called under a lock; others carry
-//! neither ranks nor checks. A lock that a panic left is taken as it is: each place says why its data is whole.
+//! when a lock is taken out of order, and when code of the program is called under a lock; other builds have neither
+//! ranks nor checks. A poisoned lock is taken anyway: where a panic is possible under a lock, a comment says why its data
+//! stays consistent.
+//!
+//! ```
+//! use vkarray_driver::lock::{Mutex, Rank};
+//!
+//! let (event, lane) = (Mutex::new(Rank::Event, 1), Mutex::new(Rank::Lane, 2));
+//! let outer = event.lock();
+//! let inner = lane.lock(); // In the order of the table. The other way round would panic in debug builds.
+//! assert_eq!(*outer + *inner, 3);
+//! ```
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{self, PoisonError, TryLockError};
 use std::time::Duration;
 
-// With the locks, so that a model can replace all of them.
+// Exported with the locks, so that `tests/loom` can replace all of them.
 pub(crate) use std::sync::atomic::AtomicBool;
 
 macro_rules! ranks {
     ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
-        /// What a mutex guards. While a thread holds one, it takes only those further down.
+        /// What a mutex guards. A thread that holds one takes only mutexes further down in this list.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Rank {
             $($(#[doc = $doc])+ $name,)+
@@ -26,7 +36,7 @@ macro_rules! ranks {
 }
 
 ranks! {
-    /// The names of memory managers.
+    /// The registry of memory managers.
     ManagerNames,
     /// The building of one kernel: those who want the same kernel wait.
     KernelBuild,
@@ -42,7 +52,7 @@ ranks! {
     Constant,
     /// The block of a memory object.
     MemoryObject,
-    /// Held by the one thread of a host copy that sends work.
+    /// HeldRank by the one thread of a host copy that sends work.
     CopyTurn,
     /// The chunks of a host copy that no thread has taken yet.
     CopyProgress,
@@ -50,13 +60,13 @@ ranks! {
     DefaultStreamSet,
     /// The streams of such a set.
     DefaultStreams,
-    /// What was recorded for a graph.
+    /// The command buffers of a graph.
     Graph,
-    /// What an event captured.
+    /// The point that an event captured.
     Event,
     /// The streams that take part in the legacy order.
     LegacyStreams,
-    /// Held by the waiting thread while it holds lanes.
+    /// HeldRank by the waiting thread while it holds lanes.
     WaiterLanes,
     /// The open batch of a lane and those in flight. No thread holds two.
     Lane,
@@ -92,17 +102,17 @@ ranks! {
     Queue,
     /// The newest submission to a queue.
     QueueNewest,
-    /// What the waiting thread is to do.
+    /// The tasks of the waiting thread.
     Waiter,
     /// The hazard table of a device, and the bytes that the host holds.
     Tracker,
-    /// What a future waits for.
+    /// The state of a future.
     Future,
     /// The recording that is in progress on a device.
     TraceSlot,
-    /// What was recorded.
+    /// The contents of a trace.
     Trace,
-    /// What the rooms above a device keep for each device.
+    /// The values that higher modules store in a device.
     DeviceExtensions,
     /// The spare semaphores of a device.
     Semaphores,
@@ -121,14 +131,14 @@ pub struct Mutex<T> {
 
 /// A locked [`Mutex`].
 #[derive(Debug)]
-#[must_use = "the lock is given back when the guard is dropped"]
+#[must_use = "the lock is released when the guard is dropped"]
 pub struct MutexGuard<'a, T> {
     inner: sync::MutexGuard<'a, T>,
-    held: Held, // Behind the guard: it ends later.
+    held: HeldRank, // Declared after the guard, so dropped after it.
 }
 
 impl<T> Mutex<T> {
-    /// Makes one that nobody holds.
+    /// Creates an unlocked mutex.
     pub const fn new(rank: Rank, value: T) -> Self {
         let _ = rank;
         Self {
@@ -138,14 +148,14 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// Blocks until no other thread holds it.
+    /// Blocks until no other thread holds the lock, and takes it.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         let held = self.held();
         MutexGuard { inner: self.inner.lock().unwrap_or_else(PoisonError::into_inner), held }
     }
 
-    /// Takes it if no other thread holds it.
+    /// Takes the lock if no other thread holds it.
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         let held = self.held();
@@ -167,11 +177,11 @@ impl<T> Mutex<T> {
     }
 
     #[inline]
-    fn held(&self) -> Held {
+    fn held(&self) -> HeldRank {
         #[cfg(debug_assertions)]
-        return Held::new(self.rank);
+        return HeldRank::new(self.rank);
         #[cfg(not(debug_assertions))]
-        Held()
+        HeldRank()
     }
 }
 
@@ -197,27 +207,27 @@ impl<T: fmt::Debug> fmt::Debug for Mutex<T> {
     }
 }
 
-/// A condition variable for [`Mutex`]. A thread that waits keeps the rank, and takes nothing meanwhile.
+/// A condition variable for [`Mutex`]. A waiting thread keeps the rank, since it takes no other lock while it waits.
 #[derive(Debug, Default)]
 pub struct Condvar {
     inner: sync::Condvar,
 }
 
 impl Condvar {
-    /// Gives the lock back, blocks until notified, and takes it again.
+    /// Releases the lock, blocks until notified, and takes the lock again.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         let MutexGuard { inner, held } = guard;
         MutexGuard { inner: self.inner.wait(inner).unwrap_or_else(PoisonError::into_inner), held }
     }
 
-    /// As [`Condvar::wait`], for `timeout` at most.
+    /// As [`Condvar::wait`], but blocks for `timeout` at most.
     pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: Duration) -> MutexGuard<'a, T> {
         let MutexGuard { inner, held } = guard;
         let (inner, _) = self.inner.wait_timeout(inner, timeout).unwrap_or_else(PoisonError::into_inner);
         MutexGuard { inner, held }
     }
 
-    /// Wakes all who wait.
+    /// Wakes all waiting threads.
     pub fn notify_all(&self) {
         self.inner.notify_all();
     }
@@ -228,14 +238,14 @@ impl Condvar {
 pub fn assert_none_held(code: &str) {
     let _ = code;
     #[cfg(debug_assertions)]
-    if let Some(held) = Held::innermost() {
+    if let Some(held) = HeldRank::innermost() {
         panic!("{code} is called under the lock `{held:?}`");
     }
 }
 
-/// That this thread holds a lock, or is about to. Of no size where nothing is checked.
+/// Records that this thread holds a lock or is about to take it. Has no size in builds without checks.
 #[derive(Debug)]
-struct Held(#[cfg(debug_assertions)] Rank);
+struct HeldRank(#[cfg(debug_assertions)] Rank);
 
 #[cfg(debug_assertions)]
 thread_local! {
@@ -244,7 +254,7 @@ thread_local! {
 }
 
 #[cfg(debug_assertions)]
-impl Held {
+impl HeldRank {
     fn new(rank: Rank) -> Self {
         if let Some(innermost) = Self::innermost().filter(|innermost| *innermost >= rank) {
             panic!("the lock `{rank:?}` is taken under the lock `{innermost:?}`, and the table of ranks has it first");
@@ -253,14 +263,14 @@ impl Held {
         Self(rank)
     }
 
-    /// Of the locks that this thread holds, the one that is last in the table.
+    /// The rank that is last in the table among those that this thread holds.
     fn innermost() -> Option<Rank> {
         HELD.get().checked_ilog2().map(|bit| RANKS[bit as usize])
     }
 }
 
 #[cfg(debug_assertions)]
-impl Drop for Held {
+impl Drop for HeldRank {
     fn drop(&mut self) {
         HELD.set(HELD.get() & !(1 << self.0 as u32));
     }
@@ -275,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_map_lists_the_ranks_in_their_order() {
+    fn the_architecture_lists_the_ranks_in_their_order() {
         let map: Vec<_> = include_str!("../../../../ARCHITECTURE.md").split_whitespace().collect();
         let order: Vec<_> = RANKS.iter().map(|rank| format!("`{rank:?}`")).collect();
         assert!(map.join(" ").contains(&order.join(" → ")), "{}", order.join(" → "));
@@ -331,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_waits_has_the_lock_again() {
+    fn a_thread_that_waited_holds_the_lock_again() {
         let shared = Arc::new((Mutex::new(Rank::Waiter, false), Condvar::default()));
         let theirs = Arc::clone(&shared);
         let other = thread::spawn(move || {
@@ -350,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_panic_left_is_taken_as_it_is() {
+    fn a_poisoned_lock_is_taken() {
         let mutex = Mutex::new(Rank::Lane, 1);
         panics(|| {
             *mutex.lock() = 2;

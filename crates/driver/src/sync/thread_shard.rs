@@ -1,35 +1,42 @@
-//! Threads dealt to a few stripes, so that what many of them do at once is counted apart.
+//! Threads assigned to a few shards, so that each thread changes counters that few others touch.
 //!
-//! A count that eight threads raise and lower at a time costs each of them half a microsecond; one that is a thread's
-//! own costs a few nanoseconds. Whoever keeps such counts keeps [`N_STRIPES`] of them, on cache lines of their own.
+//! A counter that eight threads change at the same time costs each of them half a microsecond; one that only one thread
+//! changes costs a few nanoseconds. A sharded counter has [`N_THREAD_SHARDS`] parts, on cache lines of their own.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many stripes there are.
-pub const N_STRIPES: usize = 16;
+/// How many shards there are.
+pub const N_THREAD_SHARDS: usize = 16;
 
-/// The stripe of the calling thread, below [`N_STRIPES`]. Threads are dealt to stripes in turn, so few share one.
+/// The shard of the calling thread, below [`N_THREAD_SHARDS`]. Threads are assigned to shards in turn, so few share one.
+///
+/// ```
+/// use vkarray_driver::{N_THREAD_SHARDS, thread_shard};
+///
+/// assert!(thread_shard() < N_THREAD_SHARDS);
+/// assert_eq!(thread_shard(), thread_shard()); // A thread keeps its shard.
+/// ```
 #[inline]
 #[must_use]
-pub fn stripe() -> usize {
+pub fn thread_shard() -> usize {
     thread_local! {
-        static OWN: Cell<usize> = const { Cell::new(N_STRIPES) };
+        static OWN: Cell<usize> = const { Cell::new(N_THREAD_SHARDS) };
     }
-    let dealt = OWN.get();
-    if dealt < N_STRIPES {
-        return dealt;
+    let assigned = OWN.get();
+    if assigned < N_THREAD_SHARDS {
+        return assigned;
     }
-    let next = deal();
+    let next = assign();
     OWN.set(next);
     next
 }
 
 #[cold]
-fn deal() -> usize {
+fn assign() -> usize {
     /// Threads seen so far.
     static N_THREADS: AtomicUsize = AtomicUsize::new(0);
-    N_THREADS.fetch_add(1, Ordering::Relaxed) % N_STRIPES
+    N_THREADS.fetch_add(1, Ordering::Relaxed) % N_THREAD_SHARDS
 }
 
 #[cfg(test)]
@@ -40,11 +47,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_keeps_its_stripe_and_others_get_others() {
-        let own = stripe();
-        assert!(own < N_STRIPES && (0..3).all(|_| stripe() == own));
-        // One after the other, so that they are dealt in turn whatever other tests do: at most those take one away.
-        let dealt: HashSet<_> = (0..4).map(|_| thread::spawn(stripe).join().expect("it does not panic")).collect();
-        assert!(dealt.len() > 1, "{dealt:?}");
+    fn a_thread_keeps_its_shard_and_others_get_others() {
+        let own = thread_shard();
+        assert!(own < N_THREAD_SHARDS && (0..3).all(|_| thread_shard() == own));
+        // One after the other, so that they are assigned in turn even while other tests start threads.
+        let assigned: HashSet<_> = (0..4).map(|_| thread::spawn(thread_shard).join().expect("it does not panic")).collect();
+        assert!(assigned.len() > 1, "{assigned:?}");
     }
 }

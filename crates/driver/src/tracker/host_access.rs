@@ -1,10 +1,10 @@
-//! Holds: bytes of a block that the host reads or writes in place, and that the device keeps off meanwhile.
+//! HostAccesses: bytes of a block that the host reads or writes in place, and that the device keeps off meanwhile.
 //!
 //! The tracker knows the holds beside the uses, so taking one and recording an operation are each one step under
 //! the tracker's lock: neither slips in between the other's question and its answer. A hold is state in the tracker, not a
 //! promise of its guard: a guard that is leaked keeps the device off until the block is retired.
 //!
-//! [`Holds`] is pure; [`Term`] says which accesses wait and which are refused; how threads wait is in `gate.rs`.
+//! [`HostAccesses`] is pure; [`HostAccessKind`] says which accesses wait and which are refused; how threads wait is in `gate.rs`.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::hazard::{Access, BlockId, Mode};
 
 /// How long a hold may last, and so what becomes of those that it is in the way of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Term {
+pub enum HostAccessKind {
     /// For the length of a copy: they wait.
     Brief,
     /// For as long as the caller likes: they are refused.
@@ -25,22 +25,22 @@ pub enum Term {
 
 /// Bytes of a block that belong to the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct HeldRange {
+struct HeldBytes {
     id: u64,
     block: BlockId,
     range: Range<u64>,
     mode: Mode,
-    term: Term,
+    kind: HostAccessKind,
 }
 
 /// The holds of one device.
 #[derive(Debug, Default)]
-pub(crate) struct Holds {
-    held: Vec<HeldRange>,
+pub(crate) struct HostAccesses {
+    held: Vec<HeldBytes>,
     n_made: u64,
 }
 
-impl Holds {
+impl HostAccesses {
     /// Whether there are none, as nearly always.
     pub(crate) fn is_empty(&self) -> bool {
         self.held.is_empty()
@@ -66,7 +66,7 @@ impl Holds {
             if !shares || (held.mode == Mode::Read && mode == Mode::Read) {
                 continue;
             }
-            if held.term == Term::Lasting {
+            if held.kind == HostAccessKind::Lasting {
                 return Err(Error::HeldByHost { range: held.range.clone(), mode: held.mode });
             }
             is_any = true;
@@ -75,9 +75,9 @@ impl Holds {
     }
 
     /// Adds a hold that nothing is in the way of, and names it.
-    fn add(&mut self, block: BlockId, range: Range<u64>, mode: Mode, term: Term) -> u64 {
+    fn add(&mut self, block: BlockId, range: Range<u64>, mode: Mode, kind: HostAccessKind) -> u64 {
         self.n_made += 1;
-        self.held.push(HeldRange { id: self.n_made, block, range, mode, term });
+        self.held.push(HeldBytes { id: self.n_made, block, range, mode, kind });
         self.n_made
     }
 
@@ -97,14 +97,14 @@ impl Holds {
 /// Bytes that belong to the host until this is dropped. Leaked, it lasts until the block is retired.
 #[derive(Debug)]
 #[must_use = "the bytes belong to the host only while this lives"]
-pub struct HostHold<'a> {
+pub struct HostAccess<'a> {
     tracker: &'a Tracker,
     id: u64,
 }
 
-impl Drop for HostHold<'_> {
+impl Drop for HostAccess<'_> {
     fn drop(&mut self) {
-        if self.tracker.origin.is_elsewhere() {
+        if self.tracker.process.is_forked() {
             return; // In a forked process the lock may stay locked for ever.
         }
         self.tracker.host_access.end(&self.tracker.state, |state| state.holds.end(self.id));
@@ -114,19 +114,19 @@ impl Drop for HostHold<'_> {
 impl Tracker {
     /// Takes the bytes `range` of a block for the host, and names the points to wait for before it touches them. Blocks
     /// only for brief holds of other threads.
-    pub(crate) fn hold(
+    pub(crate) fn begin_host_access(
         &self,
         block: BlockId,
         range: Range<u64>,
         mode: Mode,
-        term: Term,
-    ) -> Result<(HostHold<'_>, SmallVec<[Point; 2]>)> {
+        kind: HostAccessKind,
+    ) -> Result<(HostAccess<'_>, SmallVec<[Point; 2]>)> {
         let is_held = |state: &TrackerState| state.holds.is_in_the_way(block, &range, mode);
         let mut state = self.host_access.pass(&self.state, is_held)?;
         let points = state.uses(block, range.clone(), mode);
-        let id = state.holds.add(block, range, mode, term);
+        let id = state.holds.add(block, range, mode, kind);
         drop(state);
-        Ok((HostHold { tracker: self, id }, points))
+        Ok((HostAccess { tracker: self, id }, points))
     }
 
     /// Blocks until no brief hold is in the way of these accesses.
@@ -155,30 +155,30 @@ mod tests {
         use Answer::{Free, Refused, Wait};
         let mut table = HazardTable::new();
         let (block, other) = (table.add_block(), table.add_block());
-        // HeldRange mode and term, then block, bytes and mode of the access, and what becomes of it.
+        // HeldBytes mode and kind, then block, bytes and mode of the access, and what becomes of it.
         let cases = [
-            (Mode::Read, Term::Lasting, block, 0..100, Mode::Read, Free),
-            (Mode::Read, Term::Lasting, block, 0..100, Mode::Write, Refused),
-            (Mode::Write, Term::Lasting, block, 0..100, Mode::Read, Refused),
-            (Mode::Write, Term::Lasting, block, 0..100, Mode::Write, Refused),
-            (Mode::Write, Term::Brief, block, 0..100, Mode::Read, Wait),
-            (Mode::Read, Term::Brief, block, 0..100, Mode::Write, Wait),
-            (Mode::Write, Term::Lasting, other, 0..100, Mode::Write, Free), // Another block.
-            (Mode::Write, Term::Lasting, block, 0..10, Mode::Write, Free),  // Up to the held bytes.
-            (Mode::Write, Term::Lasting, block, 20..u64::MAX, Mode::Write, Free), // From their end on.
-            (Mode::Write, Term::Lasting, block, 19..u64::MAX, Mode::Write, Refused), // The last of them.
-            (Mode::Write, Term::Lasting, block, 15..15, Mode::Write, Refused), // Nothing, but in their midst.
+            (Mode::Read, HostAccessKind::Lasting, block, 0..100, Mode::Read, Free),
+            (Mode::Read, HostAccessKind::Lasting, block, 0..100, Mode::Write, Refused),
+            (Mode::Write, HostAccessKind::Lasting, block, 0..100, Mode::Read, Refused),
+            (Mode::Write, HostAccessKind::Lasting, block, 0..100, Mode::Write, Refused),
+            (Mode::Write, HostAccessKind::Brief, block, 0..100, Mode::Read, Wait),
+            (Mode::Read, HostAccessKind::Brief, block, 0..100, Mode::Write, Wait),
+            (Mode::Write, HostAccessKind::Lasting, other, 0..100, Mode::Write, Free), // Another block.
+            (Mode::Write, HostAccessKind::Lasting, block, 0..10, Mode::Write, Free),  // Up to the held bytes.
+            (Mode::Write, HostAccessKind::Lasting, block, 20..u64::MAX, Mode::Write, Free), // From their end on.
+            (Mode::Write, HostAccessKind::Lasting, block, 19..u64::MAX, Mode::Write, Refused), // The last of them.
+            (Mode::Write, HostAccessKind::Lasting, block, 15..15, Mode::Write, Refused), // Nothing, but in their midst.
         ];
-        for (held, term, block_of, range, mode, expected) in cases {
-            let mut holds = Holds::default();
-            let id = holds.add(block, 10..20, held, term);
+        for (held, kind, block_of, range, mode, expected) in cases {
+            let mut holds = HostAccesses::default();
+            let id = holds.add(block, 10..20, held, kind);
             let access = Access { block: block_of, range: range.clone(), mode, stage: Stage::Compute, ordered: false };
             let answer = match holds.are_in_the_way(slice::from_ref(&access)) {
                 Ok(false) => Free,
                 Ok(true) => Wait,
                 Err(_) => Refused,
             };
-            assert_eq!(answer, expected, "{held:?} {term:?}, {range:?} {mode:?}");
+            assert_eq!(answer, expected, "{held:?} {kind:?}, {range:?} {mode:?}");
             holds.end(id);
             assert!(holds.is_empty() && !holds.are_in_the_way(&[access]).unwrap());
         }
@@ -188,9 +188,9 @@ mod tests {
     fn a_retired_block_takes_its_holds_along() {
         let mut table = HazardTable::new();
         let (block, other) = (table.add_block(), table.add_block());
-        let mut holds = Holds::default();
-        let leaked = holds.add(block, 0..1, Mode::Write, Term::Lasting);
-        let kept = holds.add(other, 0..1, Mode::Write, Term::Lasting);
+        let mut holds = HostAccesses::default();
+        let leaked = holds.add(block, 0..1, Mode::Write, HostAccessKind::Lasting);
+        let kept = holds.add(other, 0..1, Mode::Write, HostAccessKind::Lasting);
         holds.retire(block);
         holds.end(leaked); // The guard of a block that is gone.
         assert_eq!(holds.held.iter().map(|held| held.id).collect::<Vec<_>>(), [kept]);

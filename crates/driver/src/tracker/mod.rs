@@ -21,13 +21,13 @@ use std::time::Instant;
 use smallvec::SmallVec;
 
 use self::gate::Gate;
-use self::host_access::Holds;
-pub use self::host_access::{HostHold, Term};
+use self::host_access::HostAccesses;
+pub use self::host_access::{HostAccess, HostAccessKind};
 pub use self::point::Point;
 pub(crate) use self::waiter::Waiter;
 use crate::error::Result;
 use crate::hazard::{BlockId, HazardTable, LaneId, LastUse, LastUses, Mode};
-use crate::instance::Origin;
+use crate::instance::ProcessId;
 use crate::lock::{Mutex, MutexGuard, Rank};
 use crate::vulkan::{LogicalDevice, Timeline};
 
@@ -47,7 +47,7 @@ pub(crate) trait Submit: fmt::Debug + Send + Sync {
 
     /// Blocks until everything recorded so far is done, and takes back its batches.
     #[cfg(feature = "trace")]
-    fn settle(&self) -> Result<()>;
+    fn synchronize(&self) -> Result<()>;
 }
 
 /// A lane as its device knows it.
@@ -64,13 +64,13 @@ pub(crate) struct RegisteredLane {
 pub(crate) struct Tracker {
     state: Mutex<TrackerState>,
     host_access: Gate,
-    origin: Origin,
+    process: ProcessId,
 }
 
 impl Tracker {
-    /// Tracks nothing yet. `origin` is the process that opened the device.
-    pub(crate) fn new(origin: Origin) -> Self {
-        Self { state: Mutex::new(Rank::Tracker, TrackerState::default()), host_access: Gate::default(), origin }
+    /// Tracks nothing yet. `process` is the process that opened the device.
+    pub(crate) fn new(process: ProcessId) -> Self {
+        Self { state: Mutex::new(Rank::Tracker, TrackerState::default()), host_access: Gate::default(), process }
     }
 
     #[inline]
@@ -83,7 +83,7 @@ impl Tracker {
 #[derive(Default)]
 pub(crate) struct TrackerState {
     pub(crate) hazards: HazardTable,
-    pub(crate) holds: Holds,
+    pub(crate) holds: HostAccesses,
     lanes: HashMap<LaneId, RegisteredLane>,
 }
 
@@ -97,7 +97,7 @@ impl TrackerState {
         for implied in self.hazards.completed(lane, value) {
             // A lane that is gone was seen to be done.
             if let Some(registered) = self.lanes.get(&implied.lane) {
-                registered.timeline.show_reached(implied.value);
+                registered.timeline.confirm_to_validation(implied.value);
             }
         }
     }

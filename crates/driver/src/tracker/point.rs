@@ -86,7 +86,7 @@ impl Point {
     /// # Errors
     ///
     /// As [`Point::wait`].
-    pub fn wait_soon(&self) -> Result<()> {
+    pub fn wait_polling(&self) -> Result<()> {
         self.flush()?;
         let poll = self.timeline.device().poll();
         self.timeline.wait_polling(self.value, None, if poll.is_zero() { poll } else { poll.max(SOON) })

@@ -25,10 +25,10 @@ impl<S> Signal<S> {
         self.is_armed.load(Ordering::Acquire)
     }
 
-    /// Makes the thread look for batches: `rouse` wakes it if it does not. Costs one load while it looks already.
-    pub(crate) fn arm(&self, rouse: impl FnOnce(&mut S)) {
+    /// Makes the thread look for batches: `wake` wakes it if it does not. Costs one load while it looks already.
+    pub(crate) fn arm(&self, wake: impl FnOnce(&mut S)) {
         if !self.is_armed() && !self.is_armed.swap(true, Ordering::AcqRel) {
-            self.change(rouse);
+            self.change(wake);
         }
     }
 
@@ -55,7 +55,7 @@ impl<S> Signal<S> {
     }
 
     /// Pauses, unless the state is not `quiet`, until it changes or `limit` has passed.
-    pub(crate) fn nap(&self, limit: Duration, is_quiet: impl FnOnce(&S) -> bool) {
+    pub(crate) fn sleep_for(&self, limit: Duration, is_quiet: impl FnOnce(&S) -> bool) {
         let state = self.state.lock();
         if is_quiet(&state) {
             drop(self.changed.wait_timeout(state, limit));

@@ -20,7 +20,7 @@ use super::signal::Signal;
 use super::{Point, Tracker};
 use crate::error::{Error, Result};
 use crate::lock::{Mutex, Rank, assert_none_held};
-use crate::sync::DropLater;
+use crate::sync::DeferDrops;
 use crate::vulkan::{Timeline, wait_any};
 
 /// How long recorded work may stay unsent when nobody asks for it.
@@ -66,7 +66,7 @@ impl Waiter {
 
     /// Makes the thread look for batches to send. Costs one load while it looks already.
     pub(crate) fn arm(self: &Arc<Self>) {
-        self.signal.arm(|state| self.rouse(state));
+        self.signal.arm(|state| self.wake(state));
     }
 
     /// Runs `callback` on the waiter's thread once `point` is reached, or with the error that keeps it from being.
@@ -79,7 +79,7 @@ impl Waiter {
                 state.wake = Some(Arc::new(Timeline::new(&device, 0)?));
             }
             state.callbacks.extend(added.take());
-            self.rouse(state);
+            self.wake(state);
             Ok(())
         })
     }
@@ -103,7 +103,7 @@ impl Waiter {
     }
 
     /// Starts the thread, or wakes it where it waits for the device. The signal wakes it where it sleeps.
-    fn rouse(self: &Arc<Self>, state: &mut WaiterState) {
+    fn wake(self: &Arc<Self>, state: &mut WaiterState) {
         self.ensure_running(state);
         if let Some(wake) = &state.wake
             && let Err(error) = wake.raise()
@@ -113,7 +113,7 @@ impl Waiter {
     }
 
     /// Returns when the thread holds no lane that it was kept from before the call.
-    pub(crate) fn let_go(&self) {
+    pub(crate) fn wait_until_lanes_released(&self) {
         if !IS_WAITER.get() {
             drop(self.holding.lock());
         }
@@ -133,7 +133,7 @@ impl Waiter {
             if has_callbacks {
                 self.wait_for_callbacks();
             } else if self.signal.is_armed() {
-                self.signal.nap(FLUSH_DELAY, |state| !state.is_stopping && state.callbacks.is_empty());
+                self.signal.sleep_for(FLUSH_DELAY, |state| !state.is_stopping && state.callbacks.is_empty());
             }
         }
     }
@@ -201,7 +201,7 @@ impl Waiter {
     /// Sends the batches that have grown old. Returns whether any work is still being recorded.
     fn flush_old(&self) -> bool {
         let before = Instant::now().checked_sub(FLUSH_DELAY).unwrap_or_else(Instant::now);
-        let _later = DropLater::begin(); // Until the lock is given back: it ends last.
+        let _later = DeferDrops::begin(); // Until the lock is given back: it ends last.
         let _holding = self.holding.lock();
         let lanes = self.tracker.lock().watched_lanes();
         let mut is_open = false;

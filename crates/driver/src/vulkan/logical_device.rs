@@ -11,10 +11,10 @@ use std::time::Duration;
 use ash::{khr, vk};
 
 use super::create;
-use super::loss::Loss;
+use super::loss::DeviceLoss;
 use super::queue::{Queue, QueueIndex};
 use crate::error::Result;
-use crate::instance::{DeviceInfo, DevicePlan, DeviceType, Origin, PhysicalDevice};
+use crate::instance::{DeviceInfo, DevicePlan, DeviceType, ProcessId, PhysicalDevice};
 use crate::lock::{Mutex, Rank};
 use crate::trace::TraceSlot;
 
@@ -29,7 +29,7 @@ pub struct LogicalDevice {
     push_descriptor: Option<khr::push_descriptor::Device>,
     /// Those for compute first, then those for transfers, then those that external streams brought.
     queues: Mutex<Vec<Arc<Queue>>>,
-    pub(super) loss: Loss,
+    pub(super) loss: DeviceLoss,
     trace: TraceSlot,
     /// Timeline semaphores that nobody uses now, and the values they stand at.
     semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
@@ -37,7 +37,7 @@ pub struct LogicalDevice {
     n_host_waits: AtomicU64,
     plan: DevicePlan,
     /// The process that loaded Vulkan.
-    origin: Origin,
+    process: ProcessId,
     /// Whether somebody else created the device and destroys it.
     is_adopted: bool,
     physical: PhysicalDevice, // Last: holds the instance, which must outlive the device.
@@ -70,7 +70,7 @@ impl LogicalDevice {
         Self {
             push_descriptor,
             queues: Mutex::new(Rank::QueueList, queues.into_iter().map(Arc::new).collect()),
-            loss: Loss::default(),
+            loss: DeviceLoss::default(),
             trace: TraceSlot::default(),
             semaphores: Mutex::new(Rank::Semaphores, Vec::new()),
             // On a CPU driver a polling thread takes a core from the work it waits for.
@@ -78,7 +78,7 @@ impl LogicalDevice {
             n_host_waits: AtomicU64::new(0),
             raw,
             plan,
-            origin: instance.origin(),
+            process: instance.process(),
             is_adopted: false,
             physical: physical.clone(),
         }
@@ -142,18 +142,18 @@ impl LogicalDevice {
     /// [`Error::Forked`](crate::Error::Forked).
     #[inline]
     pub fn check_process(&self) -> Result<()> {
-        self.origin.check()
+        self.process.check()
     }
 
     /// Whether this is not the process that opened the device. Nothing of it is destroyed then: it is the parent's.
     #[must_use]
     #[inline]
     pub fn is_forked(&self) -> bool {
-        self.origin.is_elsewhere()
+        self.process.is_forked()
     }
 
-    pub(crate) fn origin(&self) -> Origin {
-        self.origin
+    pub(crate) fn process(&self) -> ProcessId {
+        self.process
     }
 
     pub(crate) fn queue(&self, index: QueueIndex) -> Arc<Queue> {

@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// What a device remembers of its end.
 #[derive(Debug, Default)]
-pub(crate) struct Loss {
+pub(crate) struct DeviceLoss {
     first: OnceLock<Error>,
     /// Whether a submission failed in such a way that the driver may have taken it.
     is_unsure: AtomicBool,
@@ -97,7 +97,7 @@ impl LogicalDevice {
 }
 
 /// Repeats a wait that is refused for lack of memory, and takes a loss for success.
-pub(crate) fn persist(mut wait: impl FnMut() -> VkResult<()>) -> VkResult<()> {
+pub(crate) fn retry_wait(mut wait: impl FnMut() -> VkResult<()>) -> VkResult<()> {
     let begun = Instant::now();
     loop {
         match wait() {
@@ -122,7 +122,7 @@ mod tests {
         type Case<'a> = (&'a [Option<R>], usize, Option<R>);
         let cases: [Case<'_>; 5] = [
             // Answers, how many are asked for, what comes of it.
-            (&[None], 1, None),                                                            // Done.
+            (&[None], 1, None),                                                            // Completion.
             (&[Some(R::ERROR_DEVICE_LOST)], 1, None),                                      // Nothing is in use.
             (&[Some(R::ERROR_OUT_OF_HOST_MEMORY), None], 2, None),                         // Asked again.
             (&[Some(R::ERROR_OUT_OF_DEVICE_MEMORY), Some(R::ERROR_DEVICE_LOST)], 2, None), // Asked again.
@@ -130,7 +130,7 @@ mod tests {
         ];
         for (answers, n_asked, expected) in cases {
             let mut left = answers.iter();
-            let outcome = persist(|| left.next().expect("no more was to be asked").map_or(Ok(()), Err));
+            let outcome = retry_wait(|| left.next().expect("no more was to be asked").map_or(Ok(()), Err));
             assert_eq!((answers.len() - left.len(), outcome.err()), (n_asked, expected), "{answers:?}");
         }
     }

@@ -83,7 +83,7 @@ impl Queue {
     pub(crate) fn wait_idle(&self, device: &ash::Device) -> Result<()> {
         let queue = self.lock();
         // SAFETY: the lock gives exclusive access to the queue, which is one of `device`.
-        let idle = loss::persist(|| unsafe { device.queue_wait_idle(queue.raw) });
+        let idle = loss::retry_wait(|| unsafe { device.queue_wait_idle(queue.raw) });
         idle.map_err(Error::from_call("vkQueueWaitIdle"))
     }
 }

@@ -235,7 +235,7 @@ impl Timeline {
     /// A host that sees one timeline's value may rely on all that the device did before, on any queue. The layer takes
     /// only the work of that timeline's own queue for done, so it is shown the others. Without validation nothing is asked,
     /// and nothing of a device that has failed: what was lost there is forgotten and never reached.
-    pub(crate) fn show_reached(&self, value: u64) {
+    pub(crate) fn confirm_to_validation(&self, value: u64) {
         if self.last_seen() < value && self.device.is_validating() && self.device.check_lost().is_ok() {
             let shown = self.call_wait(value, Some(Duration::ZERO));
             debug_assert_ne!(shown, Err(vk::Result::TIMEOUT), "what waited for the value {value} was done before it");
@@ -244,12 +244,12 @@ impl Timeline {
 
     /// Blocks, for a limited time, until the device uses nothing of the work up to `value` any more: it is done, or
     /// lost with the device.
-    pub(crate) fn settle(&self, value: u64) -> Result<()> {
+    pub(crate) fn drain(&self, value: u64) -> Result<()> {
         if self.last_seen() >= value {
             return Ok(());
         }
         let begun = Instant::now();
-        loss::persist(|| self.call_wait(value, Some(DRAIN_TIMEOUT))).map_err(|code| match code {
+        loss::retry_wait(|| self.call_wait(value, Some(DRAIN_TIMEOUT))).map_err(|code| match code {
             vk::Result::TIMEOUT => Error::Timeout { waited: begun.elapsed() },
             code => Error::from_call("vkWaitSemaphores")(code),
         })

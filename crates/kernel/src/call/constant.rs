@@ -12,7 +12,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use vkarray_allocator::{Allocator, Block, MemoryKind};
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
-use vkarray_driver::{DropLater, Stream};
+use vkarray_driver::{DeferDrops, Stream};
 
 use crate::call::packing::Placement;
 use crate::call::shape::ArrayShape;
@@ -164,7 +164,7 @@ impl ConstArray {
         allocator.device().check_process()?;
         let mut staged: SmallVec<[(ConstantLayout, Arc<Block>); 1]> = SmallVec::new();
         loop {
-            let later = DropLater::begin(); // Ends after the lock is released.
+            let later = DeferDrops::begin(); // Ends after the lock is released.
             let dead; // Dropped without the lock.
             let mut held = self.lock();
             dead = held.take_dead();
@@ -215,7 +215,7 @@ impl ConstArray {
             };
             let block = allocator.allocate(size, MemoryKind::Device)?;
             let memory = self.stage(&values.bytes, &form)?;
-            let _later = DropLater::begin(); // Until the lock is given back: it ends last.
+            let _later = DeferDrops::begin(); // Until the lock is given back: it ends last.
             let dead; // Dropped without the lock.
             let mut held = self.lock();
             dead = held.take_dead();

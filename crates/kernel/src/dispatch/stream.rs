@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use ash::vk;
-use vkarray_driver::{Kept, Recorder, Result as DriverResult, Stream};
+use vkarray_driver::{KeepAlive, Recorder, Result as DriverResult, Stream};
 
 use crate::call::args::{Arguments, NamedArg};
 use crate::call::groups::{Extent, Groups};
@@ -97,7 +97,7 @@ impl Kernel {
         let pipeline = &self.pipeline;
         recorder.label(pipeline.label);
         // SAFETY: the pipeline is of the recorder's device, as was checked, and the owner holds it.
-        unsafe { recorder.bind_pipeline(pipeline.raw.raw(), || Arc::clone(pipeline) as Kept) };
+        unsafe { recorder.bind_pipeline(pipeline.raw.raw(), || Arc::clone(pipeline) as KeepAlive) };
         bind_buffers(recorder, pipeline, &launch.buffers)?;
         // SAFETY: the layout is the pipeline's, which was bound just now, and the launch has as many bytes as it declares:
         // both are the size in the signature.

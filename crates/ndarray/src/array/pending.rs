@@ -12,7 +12,7 @@ use std::task::{Context as TaskContext, Poll, ready};
 
 use ndarray::ArrayD;
 use vkarray_allocator::{Block, MemoryKind};
-use vkarray_driver::Done;
+use vkarray_driver::Completion;
 use vkarray_kernel::{DType, Element};
 
 use super::transfer::host_array;
@@ -25,7 +25,7 @@ use crate::layout::Order;
 /// It is a future of the host array; [`PendingCopy::wait`] blocks for it. If it is dropped, the copy runs to its end and its
 /// elements are discarded.
 pub struct PendingCopy<T: Element> {
-    done: Done,
+    done: Completion,
     staging: Arc<Block>,
     shape: Vec<usize>,
     order: Order,

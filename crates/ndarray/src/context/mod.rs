@@ -17,7 +17,7 @@ use std::array;
 use std::sync::Arc;
 
 use vkarray_allocator::{Allocator, MemoryContext};
-use vkarray_driver::{DefaultStreams, Device, DeviceInfo, N_STRIPES, Stream, stripe};
+use vkarray_driver::{DefaultStreams, Device, DeviceInfo, N_THREAD_SHARDS, Stream, thread_shard};
 use vkarray_kernel::{CacheSettings, Kernel, KernelBuilder, KernelCache, Source};
 
 use crate::copy::{LibraryKernel, LibraryKernels};
@@ -42,7 +42,7 @@ pub struct Context {
     /// The shard that an array holds, or the first of all.
     shard: Arc<ContextShard>,
     /// The shards of all threads; `None` in an array, which uses `shard` on every thread.
-    shards: Option<Arc<[Arc<ContextShard>; N_STRIPES]>>,
+    shards: Option<Arc<[Arc<ContextShard>; N_THREAD_SHARDS]>>,
 }
 
 /// What has reference counts of its own for each group of threads.
@@ -180,7 +180,7 @@ impl Context {
     /// The shard of the calling thread.
     #[inline]
     fn of_this_thread(&self) -> &Arc<ContextShard> {
-        self.shards.as_ref().map_or(&self.shard, |shards| &shards[stripe()])
+        self.shards.as_ref().map_or(&self.shard, |shards| &shards[thread_shard()])
     }
 
     /// The context for an array that the calling thread creates.

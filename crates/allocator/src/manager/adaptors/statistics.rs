@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use vkarray_driver::Origin;
+use vkarray_driver::ProcessId;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
 use super::{Adaptor, AdaptorRequest};
@@ -105,14 +105,14 @@ impl ScopeStack {
 /// ```
 pub struct Statistics<M> {
     stack: Mutex<ScopeStack>,
-    origin: Origin,
+    process: ProcessId,
     inner: M,
 }
 
 impl<M: MemoryManager> Statistics<M> {
     /// Counts what `inner` gives out from here on.
     pub fn new(inner: M) -> Self {
-        Self { stack: Mutex::new(Rank::Statistics, ScopeStack::default()), origin: Origin::here(), inner }
+        Self { stack: Mutex::new(Rank::Statistics, ScopeStack::default()), process: ProcessId::current(), inner }
     }
 
     /// The counts of the innermost scope so far.
@@ -202,7 +202,7 @@ impl<M: MemoryManager> StatisticsScope<'_, M> {
 impl<M: MemoryManager> Drop for StatisticsScope<'_, M> {
     fn drop(&mut self) {
         // In a forked process the lock may stay locked forever.
-        if !self.statistics.origin.is_elsewhere() {
+        if !self.statistics.process.is_forked() {
             self.close();
         }
     }

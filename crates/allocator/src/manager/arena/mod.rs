@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use vkarray_driver::Device;
-use vkarray_driver::hazard::{LastUses, absorb};
+use vkarray_driver::hazard::{LastUses, merge_last_use};
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
 use self::frame::Ring;
@@ -263,7 +263,7 @@ unsafe impl MemoryManager for ArenaManager {
             return unsafe { self.source().memfree(memory) };
         };
         let uses = memory.take_last_uses();
-        if !state.ring().free(place, |held| uses.iter().for_each(|last| absorb(held, last))) {
+        if !state.ring().free(place, |held| uses.iter().for_each(|last| merge_last_use(held, last))) {
             return log::error!(
                 "memory was given back to a frame of an arena of which all blocks are back: {memory:?}"
             );

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
-use vkarray_driver::{Device, stripe};
+use vkarray_driver::{Device, thread_shard};
 
 use super::buffer_range::BufferRange;
 use super::free_list::{ChunkRange, FreeList};
@@ -183,7 +183,7 @@ impl PoolState {
     #[inline(always)] // Into `memalloc` and `memhostalloc`.
     pub(super) fn allocate(&self, size: u64, kind: MemoryKind, label: &BlockLabel) -> Result<MemoryPointer> {
         let need = self.kinds[kind.index()].sizing.need(size)?;
-        let caller = Caller { cache: stripe(), label };
+        let caller = Caller { cache: thread_shard(), label };
         match self.caches[caller.cache].take(&need, label, ReusePolicy::first(kind)) {
             Some((id, taken)) => Ok(pointer(&need, caller.cache, id, taken)),
             None => self.search(&need, caller),

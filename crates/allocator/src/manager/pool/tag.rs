@@ -2,10 +2,10 @@
 //!
 //! A tag is, from its lowest bit: the index of the cache, the slot, and the slot's generation.
 
-use vkarray_driver::N_STRIPES;
+use vkarray_driver::N_THREAD_SHARDS;
 
-/// The number of thread caches: one for each stripe of threads.
-pub(super) const N_CACHES: usize = N_STRIPES;
+/// The number of thread caches: one for each shard of threads.
+pub(super) const N_CACHES: usize = N_THREAD_SHARDS;
 
 /// Bits of a tag for the index of the cache.
 const CACHE_BITS: u32 = N_CACHES.ilog2();

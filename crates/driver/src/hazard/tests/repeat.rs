@@ -13,16 +13,16 @@ enum Event {
     /// An operation that conflicts with the first repeatable one, on a lane.
     Other(usize),
     /// The lane's batch is sent and complete.
-    Done(usize),
+    Completion(usize),
     /// The lane's batch is sent.
     Sent(usize),
     /// The host looks at a block.
     Look,
 }
 
-use Event::{Done, Look, Other, Repeat, Sent};
+use Event::{Completion, Look, Other, Repeat, Sent};
 
-const EVENTS: [Event; 8] = [Repeat(0, 0), Repeat(0, 1), Repeat(1, 0), Other(0), Other(1), Done(0), Sent(0), Look];
+const EVENTS: [Event; 8] = [Repeat(0, 0), Repeat(0, 1), Repeat(1, 0), Other(0), Other(1), Completion(0), Sent(0), Look];
 
 /// Long enough for something before, three in a row, and something after.
 const LEN: u32 = 5;
@@ -74,7 +74,7 @@ fn compare(events: &[Event]) -> usize {
                 let access = [plain.access(&(1, 6..10, Write, Compute)), plain.access(&(0, 4..5, Read, Compute))];
                 assert_eq!(run(&mut plain, lane, &access), run(&mut short, lane, &access), "event {at} of {events:?}");
             }
-            Done(lane) => {
+            Completion(lane) => {
                 for rig in [&mut plain, &mut short] {
                     let value = rig.submit(lane);
                     rig.complete(lane, value);
