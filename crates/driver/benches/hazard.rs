@@ -1,4 +1,4 @@
-//! What does ordering one operation cost on the host? AccessPlan and commit together, in nanoseconds an operation.
+//! What does ordering one operation cost on the host? In nanoseconds an operation.
 //!
 //! `cargo bench -p vkarray-driver --bench hazard`. Each row is the best and the median of many rounds; a round is
 //! long enough to hide the clock. Nothing here opens a device.
@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use vkarray_driver::hazard::{Access, BlockId, HazardTable, LaneId, Stage};
+use vkarray_driver::hazard::{Access, BlockId, HazardTable, LaneId, Operation, Order, Stage};
 
 const ROUNDS: usize = 201;
 const OPERATIONS_A_ROUND: u64 = 10_000;
@@ -15,7 +15,7 @@ const BATCH: u64 = 64;
 const N_BYTES: u64 = 1 << 20;
 
 fn main() {
-    println!("{:<62} {:>8} {:>8}", "plan + commit, ns an operation", "best", "median");
+    println!("{:<62} {:>8} {:>8}", "order, ns an operation", "best", "median");
     report("3 reads", one_lane(|blocks, _| reads(blocks, [0, 1, 2])));
     report("2 reads, 1 write, nothing conflicting", one_lane(|blocks, i| map(blocks, 0, 1, 2 + turn(i, BATCH))));
     report("2 reads, 1 write, a barrier each", one_lane(|blocks, i| map(blocks, turn(i, 2), 2, turn(i + 1, 2))));
@@ -119,6 +119,11 @@ fn recycled() -> impl FnMut(u64) {
 
 fn record(table: &mut HazardTable, lane: LaneId, value: u64, accesses: &[Access]) {
     let accesses = black_box(accesses);
-    let plan = table.plan(lane, accesses);
-    table.commit(black_box(&plan), value, accesses);
+    match table.order(lane, value, Operation::Once(accesses)) {
+        Order::Ready(barrier) => _ = black_box(barrier),
+        Order::Wait(waits) => {
+            waits.iter().for_each(|&point| table.waited(lane, value, point));
+            _ = black_box(table.order(lane, value, Operation::Once(accesses)));
+        }
+    }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use ash::vk;
 use vkarray_driver::hazard::{Mode, Stage};
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
-use vkarray_driver::{Direction, DeferDrops, Stream, HostAccessKind};
+use vkarray_driver::{DeferDrops, Direction, HostAccessKind, Stream};
 
 use super::chunking::{ChunkPlan, SMALL, n_threads};
 use super::{BlockCopy, len};

@@ -52,7 +52,7 @@ impl Deref for PendingUses {
 
 #[cfg(test)]
 mod tests {
-    use vkarray_driver::hazard::{Access, HazardTable, Stage};
+    use vkarray_driver::hazard::{Access, HazardTable, Operation, Order, Stage};
 
     use super::*;
 
@@ -61,8 +61,7 @@ mod tests {
         let mut table = HazardTable::new();
         let (lane, block) = (table.add_lane(0), table.add_block());
         let access = [Access::write(block, 0..4, Stage::Transfer)];
-        let plan = table.plan(lane, &access);
-        table.commit(&plan, 1, &access);
+        assert_eq!(table.order(lane, 1, Operation::Once(&access)), Order::Ready(None));
         table.retire_block(block)
     }
 

@@ -25,7 +25,7 @@ use crate::hazard::{BlockId, LaneId, LastUse, LastUses, Mode};
 use crate::instance::{DeviceInfo, DevicePlan, DeviceRequest, Instance, PhysicalDevice, Selection};
 use crate::lane::Lane;
 use crate::lock::{Mutex, Rank};
-use crate::tracker::{HostAccess, Point, HostAccessKind, Tracker, Waiter};
+use crate::tracker::{HostAccess, HostAccessKind, Point, Tracker, Waiter};
 use crate::vulkan::{LogicalDevice, QueueIndex};
 
 /// A device opened for work.
@@ -132,7 +132,7 @@ impl Device {
             return LastUses::default();
         }
         let mut tracker = self.tracker.lock();
-        tracker.holds.retire(block);
+        tracker.host_accesses.retire(block);
         tracker.hazards.retire_block(block)
     }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::hazard::{Access, Barrier, BlockId, HazardTable, Mode, Stage};
+use crate::hazard::{Access, Barrier, BlockId, HazardTable, Mode, Operation, Order, Stage};
 
 /// Ranges of one block, stage and mode that are kept apart; more become one range that spans them.
 const MAX_EXACT: usize = 4;
@@ -26,9 +26,10 @@ pub(super) fn barriers<'a>(steps: impl Iterator<Item = &'a [Access]>) -> Vec<Opt
         let mut own = |block| *blocks.entry(block).or_insert_with(|| table.add_block());
         let accesses: SmallVec<[Access; 8]> =
             accesses.iter().map(|access| Access { block: own(access.block), ..access.clone() }).collect();
-        let plan = table.plan(lane, &accesses);
-        table.commit(&plan, REPLAY, &accesses);
-        plan.barrier
+        match table.order(lane, REPLAY, Operation::Once(&accesses)) {
+            Order::Ready(barrier) => barrier,
+            Order::Wait(_) => unreachable!("the table has one lane"),
+        }
     });
     barriers.collect()
 }

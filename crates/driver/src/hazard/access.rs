@@ -1,8 +1,7 @@
 //! What one operation does to memory: block, bytes, mode and pipeline stage.
 //!
-//! Plain values only. How uses are remembered is `uses.rs`; how they are compared is `mod.rs`.
-//! A stage stands for the pipeline stage and the access masks that go with it; turning it into Vulkan flags is the
-//! recorder's work.
+//! Plain values only. `uses.rs` remembers uses, `mod.rs` compares them. A stage stands for a pipeline stage and its access
+//! masks; `lane/barrier.rs` turns it into Vulkan's flags.
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign, Range};
@@ -24,10 +23,10 @@ pub enum Stage {
     Compute,
     /// Copies, fills and updates.
     Transfer,
-    /// Compute shaders, reading constant memory. Another cache holds it than storage, and a barrier for storage alone need
-    /// not empty that one.
+    /// Compute shaders, reading constant memory, which has another cache than storage. A barrier for storage alone need not
+    /// invalidate it.
     Constant,
-    /// The device itself, reading how many workgroups to launch.
+    /// Indirect dispatches, reading the number of workgroups.
     Indirect,
 }
 
@@ -81,7 +80,7 @@ impl Stages {
         Stage::ALL.into_iter().filter(move |&stage| self.contains(stage))
     }
 
-    /// The stages of the set that `keep` accepts, of which it is asked about every one: that takes no branch.
+    /// The stages of the set that `keep` accepts. `keep` is called for every stage, which avoids branches.
     #[inline]
     pub(super) fn filtered(self, keep: impl Fn(Stage) -> bool) -> Self {
         let bit = |stage| u8::from(keep(stage)) << stage as u8;
@@ -159,8 +158,8 @@ impl Access {
         Self { block, range, mode: Mode::Write, stage, ordered: true }
     }
 
-    /// Opts out of ordering: no barrier and no wait on account of this access, neither now nor when a later operation
-    /// touches the same bytes. The block still outlives it.
+    /// Opts out of ordering: this access causes no barrier and no wait, neither now nor when a later operation touches the
+    /// same bytes. The block still outlives it.
     #[must_use]
     pub const fn unordered(mut self) -> Self {
         self.ordered = false;

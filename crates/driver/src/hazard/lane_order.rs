@@ -1,6 +1,6 @@
 //! One lane: which of its own uses are behind a barrier, and what it has waited for on other lanes.
 //!
-//! Knows nothing of memory: which uses conflict is decided in `mod.rs`, which hands them in one at a time.
+//! Independent of memory: `mod.rs` decides which uses conflict and passes them in one at a time.
 //! Positions inside a lane are sequence numbers, one an operation; batches are the values of the lane's timeline.
 //! Read `uses.rs` next.
 
@@ -8,7 +8,7 @@ use slotmap::new_key_type;
 use smallvec::SmallVec;
 
 use super::access::{Stage, Stages};
-use super::plan::{Barrier, LanePoint, LastUse, Points, latest};
+use super::order::{Barrier, LanePoint, LastUse, Points, latest};
 
 new_key_type! {
     /// A stream's ordered recording onto one queue, known to a [`HazardTable`](super::HazardTable).
@@ -17,29 +17,30 @@ new_key_type! {
     pub struct LaneId;
 }
 
-/// How many waits a lane remembers. Forgetting one costs a needless wait, never a missed one.
-const MAX_KNOWN: usize = 32;
+/// How many waits a lane remembers. A forgotten one can cause a redundant wait, never a missing one.
+const MAX_WAITS: usize = 32;
 
 /// From the batch `since` on, everything of the lane runs after `point`.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct WaitedFor {
     point: LanePoint,
     since: u64,
 }
 
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(super) struct LaneOrder {
     pub(super) queue: u32,
     /// The newest batch that holds an operation.
     last_value: u64,
     completed: u64,
-    /// Own batches up to here run before whatever is recorded from now on: they are complete, or a wait for another
-    /// lane that had waited for them stands in between.
-    settled: u64,
+    /// Own batches up to here run before everything that is recorded from now on: they are complete, or the lane has waited
+    /// for another lane that had waited for them.
+    ordered_up_to: u64,
     next_seq: u64,
-    /// `clean[dst][src]`: own uses on `src` with a lower sequence number need no barrier before a use on `dst`.
-    clean: [[u64; Stage::COUNT]; Stage::COUNT],
-    known: SmallVec<[Known; 4]>,
+    /// `behind_barrier[dst][src]`: own uses on `src` with a lower sequence number need no barrier before a use on `dst`.
+    behind_barrier: [[u64; Stage::COUNT]; Stage::COUNT],
+    waits: SmallVec<[WaitedFor; 4]>,
     pub(super) is_removed: bool,
 }
 
@@ -49,20 +50,26 @@ impl LaneOrder {
             queue,
             last_value: 0,
             completed: 0,
-            settled: 0,
+            ordered_up_to: 0,
             next_seq: 0,
-            clean: [[0; Stage::COUNT]; Stage::COUNT],
-            known: SmallVec::new(),
+            behind_barrier: [[0; Stage::COUNT]; Stage::COUNT],
+            waits: SmallVec::new(),
             is_removed: false,
         }
     }
 
-    pub(super) const fn settled(&self) -> u64 {
-        self.settled
+    pub(super) const fn ordered_up_to(&self) -> u64 {
+        self.ordered_up_to
     }
 
     pub(super) const fn has_completed(&self, value: u64) -> bool {
         value <= self.completed
+    }
+
+    /// A batch that takes operations and waits.
+    #[cfg(test)]
+    pub(super) fn next_value(&self) -> u64 {
+        self.last_value.max(self.completed) + 1
     }
 
     /// Whether every operation recorded so far is complete.
@@ -70,41 +77,40 @@ impl LaneOrder {
         self.last_value <= self.completed
     }
 
-    /// Returns the stages of an own use that need a barrier before a use on `dst`, given that batches up to `settled`
-    /// need none.
+    /// Returns the stages of an own use that need a barrier before a use on `dst`.
     #[inline]
-    pub(super) fn unclean(&self, last_use: &LastUse, dst: Stage, settled: u64) -> Stages {
-        if last_use.value <= settled {
+    pub(super) fn stages_without_barrier(&self, last_use: &LastUse, dst: Stage) -> Stages {
+        if last_use.value <= self.ordered_up_to {
             return Stages::NONE;
         }
-        let clean = &self.clean[dst.index()];
-        last_use.stages.filtered(|src| last_use.seq >= clean[src.index()])
+        let behind_barrier = &self.behind_barrier[dst.index()];
+        last_use.stages.filtered(|src| last_use.seq >= behind_barrier[src.index()])
     }
 
-    /// The first position without a barrier from `src` since, to whatever stage.
+    /// The position of the last barrier from `src` to any stage.
     pub(super) fn last_barrier_from(&self, src: Stage) -> u64 {
-        self.clean.iter().fold(0, |last, clean| last.max(clean[src.index()]))
+        self.behind_barrier.iter().fold(0, |last, of_dst| last.max(of_dst[src.index()]))
     }
 
-    /// Whether whatever is recorded from now on runs after `point` of another lane.
-    pub(super) fn knows(&self, point: LanePoint) -> bool {
-        self.known.iter().any(|known| known.point.lane == point.lane && known.point.value >= point.value)
+    /// Whether everything that is recorded from now on runs after `point` of another lane.
+    pub(super) fn has_waited_for(&self, point: LanePoint) -> bool {
+        self.waits.iter().any(|known| known.point.lane == point.lane && known.point.value >= point.value)
     }
 
     /// Iterates over what the batch `value` has waited for, directly or through others.
-    pub(super) fn known_at(&self, value: u64) -> impl Iterator<Item = LanePoint> {
-        self.known.iter().filter(move |known| known.since <= value).map(|known| known.point)
+    pub(super) fn waited_for_at(&self, value: u64) -> impl Iterator<Item = LanePoint> {
+        self.waits.iter().filter(move |known| known.since <= value).map(|known| known.point)
     }
 
     /// Remembers that the batch `since` and later ones run after `point`.
-    pub(super) fn learn(&mut self, point: LanePoint, since: u64) {
-        if self.knows(point) {
+    pub(super) fn note_wait(&mut self, point: LanePoint, since: u64) {
+        if self.has_waited_for(point) {
             return;
         }
-        if self.known.len() == MAX_KNOWN {
-            self.known.remove(0);
+        if self.waits.len() == MAX_WAITS {
+            self.waits.remove(0);
         }
-        self.known.push(Known { point, since });
+        self.waits.push(WaitedFor { point, since });
     }
 
     /// Panics unless the batch `value` can still begin with a wait.
@@ -112,20 +118,20 @@ impl LaneOrder {
         assert!(value > self.last_value, "batch {value} cannot wait: the lane holds work up to {}", self.last_value);
     }
 
-    /// Remembers that own batches up to `value` run before whatever is recorded from now on.
-    pub(super) fn settle(&mut self, value: u64) {
-        self.settled = self.settled.max(value);
+    /// Remembers that own batches up to `value` run before everything that is recorded from now on.
+    pub(super) fn order_up_to(&mut self, value: u64) {
+        self.ordered_up_to = self.ordered_up_to.max(value);
     }
 
-    /// Takes note that the timeline reached `value`, and returns what must therefore be complete on other lanes.
+    /// Records that the timeline reached `value`, and returns the points on other lanes that must therefore be complete.
     pub(super) fn complete(&mut self, value: u64) -> Points {
         if value <= self.completed {
             return Points::new();
         }
         self.completed = value;
-        self.settle(value);
-        let implied = latest(self.known_at(value));
-        self.known.retain(|known| known.since > value);
+        self.order_up_to(value);
+        let implied = latest(self.waited_for_at(value));
+        self.waits.retain(|known| known.since > value);
         implied
     }
 
@@ -143,21 +149,21 @@ impl LaneOrder {
         self.next_seq - 1
     }
 
-    /// Takes note of a barrier right before the operation `seq`.
+    /// Records a barrier right before the operation `seq`.
     pub(super) fn apply(&mut self, barrier: Barrier, seq: u64) {
         for dst in barrier.dst_stages.iter() {
-            // What was already clean for one of the barrier's sources is now, through it, clean for its destinations.
+            // Barriers are transitive: what was ordered before one of the sources is now ordered before the destinations.
             for via in barrier.src_stages.iter().filter(|&via| via != dst) {
                 for src in Stage::ALL {
-                    let through = self.clean[via.index()][src.index()];
-                    let clean = &mut self.clean[dst.index()][src.index()];
-                    *clean = through.max(*clean);
+                    let through = self.behind_barrier[via.index()][src.index()];
+                    let own = &mut self.behind_barrier[dst.index()][src.index()];
+                    *own = through.max(*own);
                 }
             }
         }
         for dst in barrier.dst_stages.iter() {
             for src in barrier.src_stages.iter() {
-                self.clean[dst.index()][src.index()] = seq;
+                self.behind_barrier[dst.index()][src.index()] = seq;
             }
         }
     }

@@ -1,40 +1,40 @@
-//! The operation committed last, once more: what a graph replayed again and again asks for, in constant time.
+//! Repeating the operation that was committed last, as repeated replays of a graph do, in constant time.
 //!
-//! Nothing was committed in between, so whatever the operation had to wait for it has waited for, and it conflicts with
-//! nothing but itself. The barrier that takes is known beforehand. The blocks' uses are brought up to date only when
-//! somebody asks about a block: until then the table remembers the operation whole.
+//! Nothing was committed in between, so the operation has waited for everything it must wait for, and conflicts only with
+//! itself. The barrier for that conflict is computed once. The blocks' uses are updated only when a block's uses are read:
+//! until then the table remembers the operation as a whole.
 
 use std::sync::Arc;
 
 use super::access::{Access, Mode};
-use super::plan::{AccessPlan, Barrier};
-use super::{HazardTable, LaneId, NO_BARRIER, widen};
+use super::order::Barrier;
+use super::{HazardTable, LaneId, NO_BARRIER, extend_barrier};
 
-/// The accesses of an operation that is likely to come again, right after itself.
+/// The accesses of an operation that is likely to be repeated right after itself.
 #[derive(Clone, Debug)]
 pub struct Repeatable {
-    accesses: Vec<Access>, // By block.
-    /// What orders the operation after itself; of no stages, if nothing need.
+    accesses: Vec<Access>, // Sorted by block.
+    /// The barrier that orders the operation after itself; without stages if it does not conflict with itself.
     barrier: Barrier,
 }
 
 impl Repeatable {
-    /// Finds out how the operation conflicts with itself.
+    /// Computes how the operation conflicts with itself.
     pub fn new(mut accesses: Vec<Access>) -> Self {
         accesses.sort_by_key(|access| access.block);
         let mut barrier = NO_BARRIER;
         for of_block in accesses.chunk_by(|a, b| a.block == b.block) {
-            order_behind_itself(&mut barrier, of_block);
+            order_after_itself(&mut barrier, of_block);
         }
         Self { accesses, barrier }
     }
 
-    /// What orders the operation after itself, if it conflicts with itself.
+    /// The barrier that orders the operation after itself, if it conflicts with itself.
     pub fn barrier(&self) -> Option<Barrier> {
         self.barrier.needed()
     }
 
-    /// What the operation does to memory.
+    /// The accesses of the operation, sorted by block.
     pub fn accesses(&self) -> &[Access] {
         &self.accesses
     }
@@ -42,52 +42,44 @@ impl Repeatable {
 
 /// The last committed operation, if it is a repeatable one.
 #[derive(Debug)]
-pub(super) struct Last {
+#[cfg_attr(test, derive(Clone))]
+pub(super) struct LastOperation {
     operation: Arc<Repeatable>,
     lane: LaneId,
     value: u64,
     seq: u64,
-    /// Whether the blocks know of a repetition less.
+    /// Whether the operation was repeated since the blocks' uses were updated.
     is_ahead: bool,
 }
 
-impl HazardTable {
-    /// Commits an operation that may be repeated; otherwise as [`HazardTable::commit`].
-    ///
-    /// # Panics
-    ///
-    /// As [`HazardTable::commit`].
-    pub fn commit_repeatable(&mut self, plan: &AccessPlan, value: u64, operation: &Arc<Repeatable>) {
-        let seq = self.commit_operation(plan, value, operation.accesses());
-        let operation = Arc::clone(operation);
-        self.last = Some(Last { operation, lane: plan.lane, value, seq, is_ahead: false });
+impl LastOperation {
+    pub(super) fn new(operation: &Arc<Repeatable>, lane: LaneId, value: u64, seq: u64) -> Self {
+        Self { operation: Arc::clone(operation), lane, value, seq, is_ahead: false }
     }
+}
 
-    /// Plans and commits, into the batch `value`, the operation that was committed last, if that was
-    /// [repeatable](Self::commit_repeatable), on the same lane.
-    ///
-    /// Returns nothing if it was not, and changes nothing then; else the barrier to record before it, if one is needed.
-    /// It has no waits.
-    ///
-    /// # Panics
-    ///
-    /// If the batch is older than one that holds operations or is complete.
-    pub fn repeat(&mut self, lane: LaneId, value: u64, operation: &Arc<Repeatable>) -> Option<Option<Barrier>> {
-        let last = self.last.as_ref()?;
-        if last.lane != lane || !Arc::ptr_eq(&last.operation, operation) {
-            return None;
-        }
-        let is_settled = last.value <= self.lanes[lane].settled();
-        let barrier = operation.barrier.needed().filter(|_| !is_settled);
+impl HazardTable {
+    /// Commits `operation` to the batch `value` if the operation committed last is the same one on the same lane, and
+    /// returns its barrier. Otherwise changes nothing and returns `None`.
+    #[inline]
+    pub(super) fn repeat(&mut self, lane: LaneId, value: u64, operation: &Arc<Repeatable>) -> Option<Option<Barrier>> {
+        let last = self.last.as_ref().filter(|_| self.is_repeated(lane, operation))?;
+        let is_ordered = last.value <= self.lanes[lane].ordered_up_to();
+        let barrier = operation.barrier.needed().filter(|_| !is_ordered);
         let seq = self.begin_operation(lane, value, barrier);
         let last = self.last.as_mut()?;
         (last.value, last.seq, last.is_ahead) = (value, seq, true);
         Some(barrier)
     }
 
-    /// Brings the blocks' uses up to date. Everything that looks at a block calls this first.
+    /// Whether the operation committed last is this one, on this lane.
+    pub(super) fn is_repeated(&self, lane: LaneId, operation: &Arc<Repeatable>) -> bool {
+        self.last.as_ref().is_some_and(|last| last.lane == lane && Arc::ptr_eq(&last.operation, operation))
+    }
+
+    /// Records the last repetition in the blocks' uses. Everything that reads a block's uses calls this first.
     #[inline]
-    pub(super) fn catch_up(&mut self) {
+    pub(super) fn apply_repetition(&mut self) {
         if self.last.as_ref().is_some_and(|last| last.is_ahead) {
             self.record_repetition();
         }
@@ -101,13 +93,13 @@ impl HazardTable {
     }
 }
 
-/// Adds to `barrier` what orders accesses of one block after the same of the operation before.
-fn order_behind_itself(barrier: &mut Barrier, of_block: &[Access]) {
+/// Extends `barrier` so that it orders these accesses of one block after the same accesses of the operation before.
+fn order_after_itself(barrier: &mut Barrier, of_block: &[Access]) {
     let hazards = || of_block.iter().filter(|access| access.is_hazard());
     for (before, after) in hazards().flat_map(|before| hazards().map(move |after| (before, after))) {
         let overlaps = before.range.start < after.range.end && after.range.start < before.range.end;
         if overlaps && (before.mode == Mode::Write || after.mode == Mode::Write) {
-            widen(barrier, before.stage.into(), after.stage);
+            extend_barrier(barrier, before.stage.into(), after.stage);
         }
     }
 }

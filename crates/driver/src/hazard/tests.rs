@@ -1,4 +1,4 @@
-//! Tests of the planner: one rule a test here; random programs against a weakly ordered machine in `tests/oracle.rs`.
+//! Tests of the hazard table: one rule a test here; random programs against a weakly ordered machine in `tests/oracle.rs`.
 
 mod between;
 mod inside;
@@ -11,10 +11,41 @@ mod verdict;
 
 use std::ops::Range;
 
-use super::{Access, AccessPlan, BlockId, HazardTable, LaneId, Mode, Stage, Stages};
+use super::{Access, Barrier, BlockId, HazardTable, LaneId, Mode, Operation, Order, Points, Stage, Stages};
 
 use Mode::{Read, Write};
 use Stage::{Compute, Constant, Transfer};
+
+/// What must happen before an operation: the waits first, then the barrier.
+#[derive(Clone, Debug, PartialEq)]
+struct AccessPlan {
+    barrier: Option<Barrier>,
+    waits: Points,
+    lane: LaneId,
+}
+
+impl HazardTable {
+    /// How an operation would be ordered, without ordering it.
+    fn plan(&self, lane: LaneId, accesses: &[Access]) -> AccessPlan {
+        let mut copy = self.clone();
+        let value = copy.lane(lane).next_value();
+        let waits = match copy.order(lane, value, Operation::Once(accesses)) {
+            Order::Ready(barrier) => return AccessPlan { barrier, waits: Points::new(), lane },
+            Order::Wait(waits) => waits,
+        };
+        waits.iter().for_each(|&point| copy.waited(lane, value, point));
+        match copy.order(lane, value, Operation::Once(accesses)) {
+            Order::Ready(barrier) => AccessPlan { barrier, waits, lane },
+            Order::Wait(again) => panic!("waits for {again:?} after {waits:?}"),
+        }
+    }
+
+    /// Orders an operation as planned.
+    fn commit(&mut self, plan: &AccessPlan, value: u64, operation: Operation<'_>) {
+        plan.waits.iter().for_each(|&point| self.waited(plan.lane, value, point));
+        assert_eq!(self.order(plan.lane, value, operation), Order::Ready(plan.barrier), "{plan:?}");
+    }
+}
 
 /// A table with lanes and blocks to name by number.
 struct Rig {
@@ -53,7 +84,7 @@ impl Rig {
         if !plan.waits.is_empty() {
             self.open[lane] += 1;
         }
-        self.table.commit(&plan, self.open[lane], accesses);
+        self.table.commit(&plan, self.open[lane], Operation::Once(accesses));
         plan
     }
 

@@ -1,29 +1,29 @@
 //! The uses of one block that later operations may have to be ordered after, as byte intervals.
 //!
-//! Exact up to [`MAX_EXACT`] intervals; from there on a new use is merged with its nearest like into one bounding
-//! range, which can order too much and never too little. A write replaces the uses it covers: it runs after them, so
-//! whoever runs after it runs after them too. Whether a use still matters to a given lane is for `lane_order.rs` to say.
+//! Exact up to [`MAX_EXACT`] intervals; further uses are merged with the nearest similar one into a bounding range, which
+//! can order too much and never too little. A write replaces the uses that it covers: it runs after them, so everything
+//! ordered after the write is ordered after them too. `lane_order.rs` decides whether a use still matters to a lane.
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use super::access::{Access, Mode};
-use super::plan::{LastUse, LastUses, merge_last_use};
+use super::order::{LastUse, LastUses, merge_last_use};
 
-/// How many intervals are kept apart: eight of a writer and a reader each.
+/// How many intervals are kept separately: enough for eight of a writer and eight of a reader.
 const MAX_EXACT: usize = 16;
 
 /// Bytes of a block, and the last operation of a lane that touched them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Interval {
+pub(super) struct UseInterval {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) mode: Mode,
     pub(super) last: LastUse,
 }
 
-impl Interval {
+impl UseInterval {
     /// Whether an access of `range` in `mode` has to be ordered against this use.
     pub(super) fn conflicts(&self, range: &Range<u64>, mode: Mode) -> bool {
         self.overlaps(range.start, range.end) && (self.mode == Mode::Write || mode == Mode::Write)
@@ -48,8 +48,8 @@ impl Interval {
         }
     }
 
-    /// Whether both uses are alike in all but their bytes, so that touching ones make one interval without loss:
-    /// same lane, batch, mode and stages, and no barrier from these stages between them.
+    /// Whether the uses differ only in their bytes, so that adjacent ones can become one interval without loss: same lane,
+    /// batch, mode and stages, and no barrier from these stages between them.
     fn is_like(&self, old: &Self, last_barrier: u64) -> bool {
         self.mode == old.mode
             && self.last.lane == old.last.lane
@@ -67,27 +67,28 @@ impl Interval {
     fn merge(&mut self, other: &Self) {
         self.start = self.start.min(other.start);
         self.end = self.end.max(other.end);
-        self.last.merge_last_use(&other.last);
+        self.last.merge(&other.last);
     }
 }
 
-/// What is remembered of one block.
+/// The uses of one block.
 #[derive(Debug, Default)]
-pub(super) struct Uses {
-    intervals: SmallVec<[Interval; 4]>,
+#[cfg_attr(test, derive(Clone))]
+pub(super) struct BlockUses {
+    intervals: SmallVec<[UseInterval; 4]>,
     /// Uses that order nothing, at most one a lane.
     unordered: LastUses,
-    /// Uses of the same memory under another owner, at most one a lane. Whoever touches the block is ordered after
-    /// them, an unordered access too: its author cannot know of them. Hence no write replaces them.
-    former: LastUses,
+    /// Pending uses by the memory's previous blocks, at most one a lane. Every access waits for them, unordered ones too, so
+    /// no write replaces them.
+    inherited: LastUses,
 }
 
-impl Uses {
-    /// Starts with former uses of the same memory.
+impl BlockUses {
+    /// Starts with inherited uses of the same memory.
     pub(super) fn after(former: &[LastUse]) -> Self {
         let mut uses = Self::default();
         for last in former {
-            merge_last_use(&mut uses.former, last);
+            merge_last_use(&mut uses.inherited, last);
         }
         uses
     }
@@ -98,7 +99,7 @@ impl Uses {
         if access.range.is_empty() {
             return;
         }
-        for last in &self.former {
+        for last in &self.inherited {
             f(last);
         }
         if access.ordered {
@@ -111,7 +112,7 @@ impl Uses {
     /// Iterates over the uses that the host has to wait for before it touches `range`.
     pub(super) fn before_host<'a>(&'a self, range: &'a Range<u64>, mode: Mode) -> impl Iterator<Item = &'a LastUse> {
         let conflicts = self.intervals.iter().filter(move |interval| interval.conflicts(range, mode));
-        self.former.iter().chain(&self.unordered).chain(conflicts.map(|interval| &interval.last))
+        self.inherited.iter().chain(&self.unordered).chain(conflicts.map(|interval| &interval.last))
     }
 
     /// Records a use that orders nothing.
@@ -127,34 +128,34 @@ impl Uses {
     #[inline]
     pub(super) fn record(
         &mut self,
-        new: Interval,
+        new: UseInterval,
         last_barrier: impl FnOnce() -> u64,
         is_complete: impl Fn(&LastUse) -> bool,
     ) {
-        if !self.former.is_empty() {
-            self.former.retain(|held| !is_complete(held));
+        if !self.inherited.is_empty() {
+            self.inherited.retain(|held| !is_complete(held));
         }
-        let is_past = |held: &Interval| new.covers(held) && new.replaces(held) || is_complete(&held.last);
-        // The usual cases: all that was touched before once more, or the first use.
+        let is_superseded = |held: &UseInterval| new.covers(held) && new.replaces(held) || is_complete(&held.last);
+        // The usual cases: a use that replaces all earlier ones, or the first use.
         if let [held] = &mut self.intervals[..]
-            && is_past(held)
+            && is_superseded(held)
         {
             *held = new;
-        } else if self.intervals.iter().all(is_past) {
+        } else if self.intervals.iter().all(is_superseded) {
             self.intervals.clear();
             self.intervals.push(new);
-        } else if let Some(at) = self.again(&new) {
+        } else if let Some(at) = self.repeated_at(&new) {
             self.intervals[at] = new;
         } else {
             self.record_among(new, last_barrier(), is_complete);
         }
     }
 
-    /// The use that `new` is once more, if that is the only one it replaces: an array that was written once and is read
-    /// again and again.
+    /// The position of the use of the same bytes that `new` replaces, if it replaces no other: an array that was written once
+    /// and is read again and again.
     #[inline]
-    fn again(&self, new: &Interval) -> Option<usize> {
-        let is_replaced = |held: &&Interval| held.overlaps(new.start, new.end) && new.replaces(held);
+    fn repeated_at(&self, new: &UseInterval) -> Option<usize> {
+        let is_replaced = |held: &&UseInterval| held.overlaps(new.start, new.end) && new.replaces(held);
         let at = self.intervals.iter().position(|held| is_replaced(&held))?;
         let held = &self.intervals[at];
         let is_only = !self.intervals[at + 1..].iter().any(|later| is_replaced(&later));
@@ -163,9 +164,9 @@ impl Uses {
 
     /// KeepAlive out of line, so that the usual case is small enough to be inlined.
     #[inline(never)]
-    fn record_among(&mut self, new: Interval, last_barrier: u64, is_complete: impl Fn(&LastUse) -> bool) {
+    fn record_among(&mut self, new: UseInterval, last_barrier: u64, is_complete: impl Fn(&LastUse) -> bool) {
         self.cut(&new);
-        let touches = |held: &Interval| held.end == new.start || held.start == new.end;
+        let touches = |held: &UseInterval| held.end == new.start || held.start == new.end;
         if let Some(held) = self.intervals.iter_mut().find(|held| touches(held) && new.is_like(held, last_barrier)) {
             held.merge(&new);
             return;
@@ -187,7 +188,7 @@ impl Uses {
     }
 
     /// Takes the bytes of `new` from the uses that it replaces.
-    fn cut(&mut self, new: &Interval) {
+    fn cut(&mut self, new: &UseInterval) {
         let mut at = 0;
         while at < self.intervals.len() {
             let old = &self.intervals[at];
@@ -205,7 +206,7 @@ impl Uses {
                 (false, true) => self.intervals[at].start = new.end,
                 (true, true) => {
                     self.intervals[at].end = new.start;
-                    self.intervals.push(Interval { start: new.end, ..old });
+                    self.intervals.push(UseInterval { start: new.end, ..old });
                 }
             }
             at += 1;
@@ -214,9 +215,9 @@ impl Uses {
 
     /// Merges `new` with the nearest interval of its lane and mode. Without one it is added: there are at most two such
     /// additions a lane.
-    fn coarsen(&mut self, new: &Interval) {
-        let is_kin = |held: &&mut Interval| held.last.lane == new.last.lane && held.mode == new.mode;
-        match self.intervals.iter_mut().filter(is_kin).min_by_key(|held| held.gap(new)) {
+    fn coarsen(&mut self, new: &UseInterval) {
+        let is_mergeable = |held: &&mut UseInterval| held.last.lane == new.last.lane && held.mode == new.mode;
+        match self.intervals.iter_mut().filter(is_mergeable).min_by_key(|held| held.gap(new)) {
             Some(nearest) => nearest.merge(new),
             None => self.intervals.push(*new),
         }
@@ -226,7 +227,7 @@ impl Uses {
     pub(super) fn last_uses(&self, is_complete: impl Fn(&LastUse) -> bool) -> LastUses {
         let mut last_uses = LastUses::new();
         let ordered = self.intervals.iter().map(|interval| &interval.last);
-        for last in ordered.chain(&self.unordered).chain(&self.former).filter(|last| !is_complete(last)) {
+        for last in ordered.chain(&self.unordered).chain(&self.inherited).filter(|last| !is_complete(last)) {
             merge_last_use(&mut last_uses, last);
         }
         last_uses

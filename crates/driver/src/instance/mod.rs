@@ -88,7 +88,8 @@ impl InstanceBuilder {
             raw = intercepted(&entry, &raw, intercept);
         }
         // From here on `Instance::drop` cleans up.
-        let mut instance = Instance { entry, raw, debug: None, messages, is_adopted: false, process: ProcessId::current() };
+        let mut instance =
+            Instance { entry, raw, debug: None, messages, is_adopted: false, process: ProcessId::current() };
         instance.create_messenger()?;
         Ok(Arc::new(instance))
     }

@@ -1,13 +1,12 @@
-//! A barrier of the hazard table's, as Vulkan takes it.
+//! The hazard table's barriers as Vulkan's.
 
 use ash::vk;
 
-use super::batch::Batch;
 use crate::hazard::{Barrier, Stage};
 use crate::vulkan::LogicalDevice;
 
-/// Records a barrier into a batch that is being recorded.
-pub(crate) fn record_barrier(device: &LogicalDevice, batch: &Batch, barrier: Barrier) {
+/// Records a barrier into a command buffer that is being recorded, by a batch that this thread holds.
+pub(super) fn record_barrier(device: &LogicalDevice, commands: vk::CommandBuffer, barrier: Barrier) {
     let (src, dst) = (barrier.src_stages.bits(), barrier.dst_stages.bits());
     let memory = [vk::MemoryBarrier2::default()
         .src_stage_mask(vk::PipelineStageFlags2::from_raw(STAGES[src]))
@@ -15,12 +14,12 @@ pub(crate) fn record_barrier(device: &LogicalDevice, batch: &Batch, barrier: Bar
         .dst_stage_mask(vk::PipelineStageFlags2::from_raw(STAGES[dst]))
         .dst_access_mask(vk::AccessFlags2::from_raw(WRITES[dst] | READS[dst]))];
     let info = vk::DependencyInfo::default().memory_barriers(&memory);
-    // SAFETY: the batch is recording, which its holder's lock or ownership keeps to one thread; `info` borrows the barrier.
-    unsafe { device.raw().cmd_pipeline_barrier2(batch.commands, &info) };
+    // SAFETY: the buffer is recording, by one thread, which holds its batch; `info` borrows the barrier.
+    unsafe { device.raw().cmd_pipeline_barrier2(commands, &info) };
 }
 
-/// A mask for each set of stages: barriers between dispatches are many, and a look-up is cheap. What the host needs is
-/// another barrier's, at the end of a batch.
+/// A mask for each set of stages: barriers between dispatches are many, and a look-up is cheap. Visibility for the host is
+/// left to another barrier, at the end of a batch.
 type Masks = [u64; 1 << Stage::ALL.len()];
 
 const STAGES: Masks = masks([
@@ -40,7 +39,7 @@ const READS: Masks = masks([
     vk::AccessFlags2::INDIRECT_COMMAND_READ.as_raw(),
 ]);
 
-/// From the masks of single stages, in the order of [`Stage::ALL`].
+/// Combines the masks of single stages, in the order of [`Stage::ALL`].
 const fn masks(of_stages: [u64; Stage::ALL.len()]) -> Masks {
     let mut masks = [0; 1 << Stage::ALL.len()];
     let mut set = 0;
@@ -63,7 +62,7 @@ mod tests {
     use crate::hazard::Stages;
 
     #[test]
-    fn a_set_s_mask_is_that_of_its_stages() {
+    fn the_mask_of_a_set_joins_those_of_its_stages() {
         for set in 0..STAGES.len() {
             let stages: Stages = Stage::ALL.into_iter().filter(|&stage| set >> stage as usize & 1 == 1).collect();
             assert_eq!(stages.bits(), set);

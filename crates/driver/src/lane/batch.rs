@@ -1,67 +1,81 @@
-//! A batch: one command buffer being recorded or in flight, and what it keeps alive.
+//! A batch: one command buffer from recording to completion, and the objects that it keeps alive.
 //!
-//! Batches are recycled: a stream in steady work allocates none. `mod.rs` decides when a batch opens and closes.
+//! [`BatchState`] is the state of the command buffer; its transitions are the methods `begin`, `start_operation`, `end` and
+//! `recycle`, all in this file. Batches are recycled, so a stream in steady work creates none. `mod.rs` decides when a batch
+//! opens, and `send.rs` submits it.
 
 use std::fmt;
-use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
 use ash::vk;
 use smallvec::SmallVec;
 
+use super::GraphCommands;
+use super::barrier::record_barrier;
 use super::bind_cache::BindCache;
 use super::descriptors::DescriptorArena;
 use super::timestamps::BatchTrace;
 use crate::error::Result;
+use crate::hazard::{Barrier, Operation};
 use crate::sync::{KeepAlive, KeepAliveList};
 use crate::trace::{BatchId, TraceRecording};
-use crate::vulkan::LogicalDevice;
-use crate::vulkan::Timeline;
-use crate::vulkan::{Owned, Queue, QueueIndex};
+use crate::tracker::Point;
+use crate::vulkan::{LogicalDevice, Owned, Queue, QueueIndex, Timeline};
 
-pub(crate) struct Batch {
-    /// What the batch's commands refer to. First: dropped while the pool they were recorded from still stands.
-    pub(crate) keep: Vec<KeepAlive>,
+/// The state of a batch's own command buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BatchState {
+    /// New or reset.
+    Initial,
+    /// Recording; `is_empty` while it holds no command.
+    Recording { is_empty: bool },
+    /// Recorded: to be submitted, or submitted.
+    Ended,
+    /// To be submitted, or submitted, as a graph's commands alone. The own command buffer is still recording and holds no
+    /// command, so the next use of the batch need not begin it again.
+    EndedEmpty,
+}
+
+pub(super) struct Batch {
+    /// The objects that the commands refer to. Declared first: dropped before the command pool.
+    keep: Vec<KeepAlive>,
     /// Points on other timelines that the batch starts after.
-    pub(crate) waits: SmallVec<[(Arc<Timeline>, u64); 4]>,
-    pub(crate) descriptors: DescriptorArena,
-    pub(crate) commands: vk::CommandBuffer,
+    pub(super) waits: SmallVec<[(Arc<Timeline>, u64); 4]>,
+    pub(super) descriptors: DescriptorArena,
+    pub(super) commands: vk::CommandBuffer,
     pool: Owned<vk::CommandPool>,
-    /// What the lane's timeline reaches when the batch is done.
-    pub(crate) value: u64,
-    pub(crate) n_ops: u32,
-    /// Commands recorded elsewhere that follow the batch's own.
-    pub(crate) followed_by: Option<vk::CommandBuffer>,
-    /// When its first operation was recorded.
-    pub(crate) opened: Option<Instant>,
-    /// What its commands have bound.
-    pub(crate) bind_cache: BindCache,
+    state: BatchState,
+    /// The value of the lane's timeline when the batch is complete.
+    pub(super) value: u64,
+    pub(super) n_ops: u32,
+    /// A graph's commands, submitted behind the batch's own.
+    followed_by: Option<vk::CommandBuffer>,
+    /// When the batch was left to the waiting thread, which submits it when it has grown old.
+    pub(super) watched_since: Option<Instant>,
+    /// The pipeline, buffers and push constants that its commands have bound.
+    pub(super) bind_cache: BindCache,
     /// Whether the host will read what the batch writes.
-    pub(crate) host_reads: bool,
+    pub(super) host_reads: bool,
     /// Its timestamps, while a trace is on.
-    pub(crate) trace: Option<Box<BatchTrace>>,
-    /// The pool of its timestamps, between two batches that are traced.
+    pub(super) trace: Option<Box<BatchTrace>>,
+    /// A pool of timestamp queries for the next trace.
     timestamps: Option<Owned<vk::QueryPool>>,
-    /// For the timestamp behind commands recorded elsewhere; made when first needed.
+    /// The command buffer for the timestamp behind a graph's commands; made when first needed.
     epilogue: Option<vk::CommandBuffer>,
-    /// Whether it is recorded and was not sent yet: the driver refused it for lack of memory.
-    pub(crate) is_ended: bool,
+    /// Whether its queue runs kernels.
     computes: bool,
-    /// Whether its own command buffer holds no command, and never will: it is what follows that is sent.
-    pub(crate) is_bare: bool,
-    is_begun: bool,
 }
 
 impl Batch {
-    pub(crate) fn new(device: &Arc<LogicalDevice>, queue: &Queue) -> Result<Self> {
+    pub(super) fn new(device: &Arc<LogicalDevice>, queue: &Queue) -> Result<Self> {
         let info = vk::CommandPoolCreateInfo::default()
             .queue_family_index(queue.family())
             .flags(vk::CommandPoolCreateFlags::TRANSIENT);
         // SAFETY: the family is one the device was opened with.
         let raw =
             unsafe { device.raw().create_command_pool(&info, None) }.map_err(device.failed("vkCreateCommandPool"))?;
-        // SAFETY: just created; a lane drops a batch only when its work is done, or leaks it.
+        // SAFETY: just created; a lane drops a batch only when its work is complete, or leaks it.
         let pool = unsafe { Owned::new(raw, device) };
         let commands = allocate(&pool)?;
         Ok(Self {
@@ -70,137 +84,180 @@ impl Batch {
             descriptors: DescriptorArena::default(),
             commands,
             pool,
+            state: BatchState::Initial,
             value: 0,
             n_ops: 0,
             followed_by: None,
-            opened: None,
+            watched_since: None,
             bind_cache: BindCache::default(),
             host_reads: false,
             trace: None,
             timestamps: None,
             epilogue: None,
-            is_ended: false,
             computes: queue.computes(),
-            is_bare: false,
-            is_begun: false,
         })
     }
 
-    /// Starts recording, to be sent once; nothing is to be done if it is recording already, for its last turn was bare.
-    pub(crate) fn begin(&mut self) -> Result<()> {
-        if self.is_begun {
-            return Ok(());
+    /// Begins to record commands for `usage`, unless the command buffer is already recording.
+    pub(super) fn begin(&mut self, usage: vk::CommandBufferUsageFlags) -> Result<()> {
+        if self.state == BatchState::Initial {
+            begin(&self.pool, self.commands, usage)?;
+            self.state = BatchState::Recording { is_empty: true };
         }
-        self.begin_for(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)?;
-        self.is_begun = true;
         Ok(())
     }
 
-    pub(crate) fn begin_for(&mut self, usage: vk::CommandBufferUsageFlags) -> Result<()> {
-        let info = vk::CommandBufferBeginInfo::default().flags(usage);
-        // SAFETY: the buffer is fresh or was reset with its pool, and only this batch records it.
-        unsafe { self.pool.device().raw().begin_command_buffer(self.commands, &info) }
-            .map_err(self.pool.device().failed("vkBeginCommandBuffer"))
+    /// Whether recording has ended, so that the batch takes no more operations: it was refused for lack of memory, and is
+    /// submitted again.
+    #[inline]
+    pub(super) fn is_ended(&self) -> bool {
+        matches!(self.state, BatchState::Ended | BatchState::EndedEmpty)
     }
 
-    /// Ends recording. What the batch wrote to memory the host reads is made visible to it.
-    pub(crate) fn end(&mut self) -> Result<()> {
-        if self.is_bare {
-            self.is_ended = true; // It goes on recording, next time.
-            return Ok(());
+    /// Starts an operation behind `barrier`.
+    #[inline]
+    pub(super) fn start_operation(&mut self, barrier: Option<Barrier>, operation: Operation<'_>) {
+        if let Some(barrier) = barrier {
+            record_barrier(self.pool.device(), self.commands, barrier);
         }
-        let device = self.pool.device().raw();
-        if self.host_reads {
-            let mut stages = vk::PipelineStageFlags2::ALL_TRANSFER;
-            let mut writes = vk::AccessFlags2::TRANSFER_WRITE;
-            if self.computes {
-                stages |= vk::PipelineStageFlags2::COMPUTE_SHADER;
-                writes |= vk::AccessFlags2::SHADER_STORAGE_WRITE;
-            }
-            let barrier = [vk::MemoryBarrier2::default()
-                .src_stage_mask(stages)
-                .src_access_mask(writes)
-                .dst_stage_mask(vk::PipelineStageFlags2::HOST)
-                .dst_access_mask(vk::AccessFlags2::HOST_READ)];
-            let info = vk::DependencyInfo::default().memory_barriers(&barrier);
-            // SAFETY: the buffer is recording, and `info` borrows the barrier.
-            unsafe { device.cmd_pipeline_barrier2(self.commands, &info) };
+        // A replayed graph has a command buffer of its own.
+        if barrier.is_some() || matches!(operation, Operation::Once(_)) {
+            self.state = BatchState::Recording { is_empty: false };
         }
-        // SAFETY: the buffer is recording, in this batch alone.
-        unsafe { device.end_command_buffer(self.commands) }.map_err(self.pool.device().failed("vkEndCommandBuffer"))?;
-        (self.is_ended, self.is_begun) = (true, false);
-        Ok(())
+        // Counted before it is recorded: a batch that holds the first commands of a failed operation is still submitted.
+        self.n_ops += 1;
+        if let Some(trace) = &mut self.trace {
+            trace.begin_op(self.pool.device().raw(), self.commands, barrier.as_ref(), operation.accesses());
+        }
     }
 
-    /// The command buffers to send, in order.
-    pub(crate) fn commands(&self) -> impl Iterator<Item = vk::CommandBuffer> {
-        let own = (!self.is_bare).then_some(self.commands);
-        own.into_iter().chain(self.followed_by).chain(self.epilogue())
+    /// Ends the operation that was started last.
+    #[inline]
+    pub(super) fn end_operation(&mut self) {
+        if let Some(trace) = &mut self.trace {
+            trace.end_op(self.pool.device().raw(), self.commands);
+        }
     }
 
-    /// Makes the batch, which was just begun on that queue, part of a recording.
-    pub(crate) fn begin_trace(&mut self, recording: Arc<TraceRecording>, queue: (QueueIndex, &Queue), id: BatchId) {
-        let (device, commands) = (self.pool.device(), self.commands);
-        self.trace = BatchTrace::begin(recording, device, queue, (commands, self.timestamps.take()), id);
-    }
-
-    /// Times what follows the batch's own commands, if a trace is on: its end is noted in a buffer behind it.
-    ///
-    /// If that fails, the batch is as it was, and the trace finds a timestamp missing.
-    pub(crate) fn trace_graph(&mut self, n_steps: usize) {
-        if let Err(error) = self.record_epilogue(n_steps) {
+    /// Makes the operation that was started last the replay of a graph, and the batch's last one.
+    pub(super) fn follow_with(&mut self, graph: &Arc<GraphCommands>) {
+        self.followed_by = Some(graph.commands());
+        self.keep.push(Arc::clone(graph) as _);
+        // If that fails, the batch is as it was, and the trace lacks a timestamp.
+        if let Err(error) = self.record_epilogue(graph.n_steps()) {
             self.epilogue = None;
             log::debug!("the end of a graph is left out of the trace: {error}");
         }
     }
 
+    /// Keeps an object alive until the batch is complete.
+    #[inline]
+    pub(super) fn keep(&mut self, object: KeepAlive) {
+        self.keep.push(object);
+    }
+
+    /// Makes the batch start after `point`.
+    pub(super) fn wait_for(&mut self, point: &Point) {
+        match self.waits.iter_mut().find(|(timeline, _)| Arc::ptr_eq(timeline, point.timeline())) {
+            Some((_, value)) => *value = (*value).max(point.value()),
+            None => self.waits.push((Arc::clone(point.timeline()), point.value())),
+        }
+    }
+
+    /// Ends recording, unless it has ended. What the batch wrote to memory that the host reads is made visible to it.
+    pub(super) fn end(&mut self) -> Result<()> {
+        match self.state {
+            BatchState::Ended | BatchState::EndedEmpty => return Ok(()),
+            BatchState::Recording { is_empty: true } if self.followed_by.is_some() => {
+                self.state = BatchState::EndedEmpty;
+                return Ok(());
+            }
+            BatchState::Initial | BatchState::Recording { .. } => {}
+        }
+        if self.host_reads {
+            self.record_host_barrier();
+        }
+        end(&self.pool, self.commands)?;
+        self.state = BatchState::Ended;
+        Ok(())
+    }
+
+    fn record_host_barrier(&self) {
+        let mut stages = vk::PipelineStageFlags2::ALL_TRANSFER;
+        let mut writes = vk::AccessFlags2::TRANSFER_WRITE;
+        if self.computes {
+            stages |= vk::PipelineStageFlags2::COMPUTE_SHADER;
+            writes |= vk::AccessFlags2::SHADER_STORAGE_WRITE;
+        }
+        let barrier = [vk::MemoryBarrier2::default()
+            .src_stage_mask(stages)
+            .src_access_mask(writes)
+            .dst_stage_mask(vk::PipelineStageFlags2::HOST)
+            .dst_access_mask(vk::AccessFlags2::HOST_READ)];
+        let info = vk::DependencyInfo::default().memory_barriers(&barrier);
+        // SAFETY: the buffer is recording, and `info` borrows the barrier.
+        unsafe { self.pool.device().raw().cmd_pipeline_barrier2(self.commands, &info) };
+    }
+
+    /// The command buffers to submit, in order. Recording has ended.
+    pub(super) fn submission(&self) -> impl Iterator<Item = vk::CommandBuffer> {
+        let own = (self.state != BatchState::EndedEmpty).then_some(self.commands);
+        let epilogue = self.trace.as_ref().filter(|trace| trace.has_graph()).and(self.epilogue);
+        own.into_iter().chain(self.followed_by).chain(epilogue)
+    }
+
+    /// Makes the batch, which was just begun on that queue, part of a trace.
+    pub(super) fn begin_trace(&mut self, recording: Arc<TraceRecording>, queue: (QueueIndex, &Queue), id: BatchId) {
+        self.state = BatchState::Recording { is_empty: false }; // Timestamps are commands.
+        let commands = (self.commands, self.timestamps.take());
+        self.trace = BatchTrace::begin(recording, self.pool.device(), queue, commands, id);
+    }
+
+    /// Records the timestamp behind a graph's commands, if a trace is on.
     fn record_epilogue(&mut self, n_steps: usize) -> Result<()> {
         let Some(trace) = &mut self.trace else { return Ok(()) };
         let commands = match self.epilogue {
             Some(commands) => commands,
             None => *self.epilogue.insert(allocate(&self.pool)?),
         };
-        let owner = self.pool.device();
-        let device = owner.raw();
-        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
-        // SAFETY: the buffer is fresh or was reset with its pool, and only this batch records it.
-        unsafe { device.begin_command_buffer(commands, &info) }.map_err(owner.failed("vkBeginCommandBuffer"))?;
-        trace.end_graph(device, commands, n_steps);
-        // SAFETY: the buffer is recording, in this batch alone.
-        unsafe { device.end_command_buffer(commands) }.map_err(owner.failed("vkEndCommandBuffer"))
+        begin(&self.pool, commands, vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)?;
+        trace.end_graph(self.pool.device().raw(), commands, n_steps);
+        end(&self.pool, commands)
     }
 
-    /// What is sent behind the batch's commands and those that follow them.
-    fn epilogue(&self) -> Option<vk::CommandBuffer> {
-        self.trace.as_ref().filter(|trace| trace.has_graph()).and(self.epilogue)
-    }
-
-    /// Hands its timestamps to the trace, if one is on. Its work is done.
-    pub(crate) fn read_trace(&mut self) {
+    /// Passes its timestamps to the trace, if one is on. Its work is complete.
+    pub(super) fn read_trace(&mut self) {
         if let Some(trace) = self.trace.take() {
             self.timestamps = (*trace).done();
         }
     }
 
-    /// Makes the batch new again, and moves what it kept alive to `released`. Its work is done, or was never submitted.
-    pub(crate) fn recycle(&mut self, released: &mut KeepAliveList) -> Result<()> {
-        self.read_trace();
+    /// Moves the objects that it kept alive to `released`.
+    pub(super) fn release(&mut self, released: &mut KeepAliveList) {
         released.extend(self.keep.drain(..));
+    }
+
+    /// Makes the batch ready to begin again, and moves the objects that it kept alive to `released`. Its work is complete, or
+    /// was never submitted.
+    pub(super) fn recycle(&mut self, released: &mut KeepAliveList) -> Result<()> {
+        self.read_trace();
+        self.release(released);
         self.waits.clear();
         self.n_ops = 0;
         self.followed_by = None;
-        self.opened = None;
+        self.watched_since = None;
         self.bind_cache.clear();
         self.host_reads = false;
-        self.is_ended = false;
-        if mem::take(&mut self.is_bare) {
-            return Ok(()); // Nothing was recorded.
+        if self.state == BatchState::EndedEmpty {
+            self.state = BatchState::Recording { is_empty: true };
+            return Ok(());
         }
-        self.is_begun = false;
         self.descriptors.reset()?;
         // SAFETY: no command buffer of the pool is pending, as the caller promises.
         unsafe { self.pool.device().raw().reset_command_pool(self.pool.raw(), vk::CommandPoolResetFlags::empty()) }
-            .map_err(self.pool.device().failed("vkResetCommandPool"))
+            .map_err(self.pool.device().failed("vkResetCommandPool"))?;
+        self.state = BatchState::Initial;
+        Ok(())
     }
 }
 
@@ -211,8 +268,20 @@ fn allocate(pool: &Owned<vk::CommandPool>) -> Result<vk::CommandBuffer> {
     Ok(buffers.map_err(pool.device().failed("vkAllocateCommandBuffers"))?[0])
 }
 
+fn begin(pool: &Owned<vk::CommandPool>, commands: vk::CommandBuffer, usage: vk::CommandBufferUsageFlags) -> Result<()> {
+    let info = vk::CommandBufferBeginInfo::default().flags(usage);
+    // SAFETY: the buffer is fresh or was reset with its pool, and only its batch records it.
+    unsafe { pool.device().raw().begin_command_buffer(commands, &info) }
+        .map_err(pool.device().failed("vkBeginCommandBuffer"))
+}
+
+fn end(pool: &Owned<vk::CommandPool>, commands: vk::CommandBuffer) -> Result<()> {
+    // SAFETY: the buffer is recording, in its batch alone.
+    unsafe { pool.device().raw().end_command_buffer(commands) }.map_err(pool.device().failed("vkEndCommandBuffer"))
+}
+
 impl fmt::Debug for Batch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Batch").field("value", &self.value).field("n_ops", &self.n_ops).finish_non_exhaustive()
+        f.debug_struct("Batch").field("state", &self.state).field("value", &self.value).finish_non_exhaustive()
     }
 }

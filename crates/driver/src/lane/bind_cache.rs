@@ -18,12 +18,12 @@ pub(crate) struct BindCache {
 impl BindCache {
     /// Nothing is bound any more.
     pub(crate) fn clear(&mut self) {
-        self.switch(vk::Pipeline::null());
+        self.bind_pipeline(vk::Pipeline::null());
     }
 
     /// Notes that the pipeline is bound. Returns whether it was not.
     #[inline]
-    pub(crate) fn switch(&mut self, pipeline: vk::Pipeline) -> bool {
+    pub(crate) fn bind_pipeline(&mut self, pipeline: vk::Pipeline) -> bool {
         if self.pipeline == pipeline {
             return false;
         }
@@ -49,7 +49,7 @@ impl BindCache {
 
     /// Notes the whole block of push constants. Returns whether it held something else.
     #[inline]
-    pub(crate) fn switch_push_constants(&mut self, bytes: &[u8]) -> bool {
+    pub(crate) fn set_push_constants(&mut self, bytes: &[u8]) -> bool {
         if self.push_constants[..] == *bytes {
             return false;
         }
@@ -75,22 +75,24 @@ mod tests {
 
     #[test]
     fn a_new_batch_has_nothing_bound() {
-        let mut bound = BindCache::default();
-        assert!(bound.switch(pipeline(1)) && bound.switch_push_constants(&[0; 4]));
-        assert!(!bound.has_buffers(&[buffer(1, 0, 4)]));
-        bound.set_buffers(&[buffer(1, 0, 4)]);
-        bound.clear();
-        assert!(bound.switch(pipeline(1)) && bound.switch_push_constants(&[0; 4]));
-        assert!(!bound.has_buffers(&[buffer(1, 0, 4)]));
+        let mut cache = BindCache::default();
+        assert!(cache.bind_pipeline(pipeline(1)) && cache.set_push_constants(&[0; 4]));
+        assert!(!cache.has_buffers(&[buffer(1, 0, 4)]));
+        cache.set_buffers(&[buffer(1, 0, 4)]);
+        cache.clear();
+        assert!(cache.bind_pipeline(pipeline(1)) && cache.set_push_constants(&[0; 4]));
+        assert!(!cache.has_buffers(&[buffer(1, 0, 4)]));
     }
 
     #[test]
     fn the_same_again_is_bound_and_anything_else_is_not() {
-        let mut bound = BindCache::default();
+        let mut cache = BindCache::default();
         let first = [buffer(1, 0, 64), buffer(2, 0, 64)];
-        assert!(bound.switch(pipeline(1)) && bound.switch_push_constants(&[1, 2, 3, 4]));
-        bound.set_buffers(&first);
-        assert!(!bound.switch(pipeline(1)) && !bound.switch_push_constants(&[1, 2, 3, 4]) && bound.has_buffers(&first));
+        assert!(cache.bind_pipeline(pipeline(1)) && cache.set_push_constants(&[1, 2, 3, 4]));
+        cache.set_buffers(&first);
+        assert!(
+            !cache.bind_pipeline(pipeline(1)) && !cache.set_push_constants(&[1, 2, 3, 4]) && cache.has_buffers(&first)
+        );
         for other in [
             &[buffer(2, 0, 64), buffer(1, 0, 64)][..], // Swapped.
             &[buffer(1, 0, 64), buffer(3, 0, 64)],     // Another buffer,
@@ -98,21 +100,21 @@ mod tests {
             &[buffer(1, 0, 64), buffer(2, 0, 60)],     // another length.
             &first[..1],                               // Fewer.
         ] {
-            assert!(!bound.has_buffers(other), "{other:?}");
+            assert!(!cache.has_buffers(other), "{other:?}");
         }
-        assert!(bound.switch_push_constants(&[1, 2, 3, 5]));
-        assert!(!bound.switch_push_constants(&[1, 2, 3, 5]));
-        assert!(bound.switch_push_constants(&[1, 2, 3, 4])); // Only what stands there last counts.
+        assert!(cache.set_push_constants(&[1, 2, 3, 5]));
+        assert!(!cache.set_push_constants(&[1, 2, 3, 5]));
+        assert!(cache.set_push_constants(&[1, 2, 3, 4])); // Only what stands there last counts.
     }
 
     #[test]
     fn another_pipeline_has_nothing_of_the_first() {
-        let mut bound = BindCache::default();
+        let mut cache = BindCache::default();
         let buffers = [buffer(1, 0, 64)];
         for n in [1, 2, 1] {
-            assert!(bound.switch(pipeline(n)), "{n}");
-            assert!(!bound.has_buffers(&buffers) && bound.switch_push_constants(&[7; 8]), "{n}");
-            bound.set_buffers(&buffers);
+            assert!(cache.bind_pipeline(pipeline(n)), "{n}");
+            assert!(!cache.has_buffers(&buffers) && cache.set_push_constants(&[7; 8]), "{n}");
+            cache.set_buffers(&buffers);
         }
     }
 }

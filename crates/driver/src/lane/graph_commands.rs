@@ -1,8 +1,8 @@
-//! A graph's steps, recorded: a command buffer that can be sent any number of times, also while it is running.
+//! A graph's recorded commands: a command buffer that can be submitted any number of times, also while it is running.
 //!
-//! It begins with the barrier that orders it after itself, so that a replay behind another, which is the usual case,
-//! takes no command of its own. A recording is never changed while anybody holds it. Batches in flight hold theirs; a graph that was changed makes
-//! another, out of one that nobody holds any more where there is such. `graph/plan.rs` plans the barriers in it.
+//! It begins with the barrier that orders it after itself, so that a replay right after another one, which is the usual
+//! case, needs no command of its own. It never changes while it is shared: batches in flight hold theirs, and a graph that
+//! was changed records another. `graph/plan.rs` plans the barriers in it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) type StepCommands = dyn Fn(&mut Recorder<'_>) -> Result<()> + Send + 
 
 /// See the module.
 pub(crate) struct GraphCommands {
-    /// The command buffer and what it refers to. It belongs to no lane, and its number means nothing.
+    /// The command buffer and the objects it refers to. It belongs to no lane, and its number has no meaning.
     batch: Batch,
     family: u32,
     operation: Arc<Repeatable>,
@@ -42,9 +42,9 @@ impl GraphCommands {
         self.family
     }
 
-    /// Records the steps, each behind its barrier, in place of those it held, and moves what those kept alive to
-    /// `released`. `operation` is what all of the steps do to memory. Nothing sent still uses it, since it is borrowed
-    /// alone.
+    /// Records the steps, each behind its barrier, in place of those that it holds, and moves the objects that those kept
+    /// alive to `released`. `operation` has the accesses of all steps together. No submitted work uses it, since the
+    /// reference is exclusive.
     pub(crate) fn record<'a>(
         &mut self,
         device: &Arc<LogicalDevice>,
@@ -53,14 +53,14 @@ impl GraphCommands {
         released: &mut KeepAliveList,
     ) -> Result<()> {
         self.batch.recycle(released)?;
-        self.batch.begin_for(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE)?;
+        self.batch.begin(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE)?;
         if let Some(barrier) = operation.barrier() {
-            record_barrier(device, &self.batch, barrier);
+            record_barrier(device, self.batch.commands, barrier);
         }
         let mut n_steps = 0;
         for (barrier, commands) in steps {
             if let Some(barrier) = barrier {
-                record_barrier(device, &self.batch, barrier);
+                record_barrier(device, self.batch.commands, barrier);
             }
             commands(&mut Recorder::new(device, &mut self.batch))?;
             n_steps += 1;

@@ -1,31 +1,30 @@
-//! A lane's lock, and what is done when it is given back.
+//! A lane's locked state, and what happens when the lock is released.
 //!
-//! What batches that are done kept alive is code of the program when it is dropped: it may use this stream, or drop
-//! another, which waits for the device's waiting thread. So it is dropped after the lock was given back.
+//! The objects that completed batches kept alive run code of the program when they are dropped. That code may use this
+//! stream, or drop another one, which waits for the device's waiting thread. So they are dropped after the lock is released.
 
-use std::fmt;
 use std::mem::{self, ManuallyDrop};
 use std::ops::{Deref, DerefMut};
 
 use super::batch::Batch;
-use super::{Lane, LaneState, opened};
+use super::{Lane, LaneState};
 use crate::error::Result;
 use crate::lock::MutexGuard;
 use crate::sync::drop_kept_alive;
 
-/// A lane's state, locked.
-pub(super) struct Locked<'a> {
+/// A lane's locked state.
+pub(super) struct LockedLane<'a> {
     state: ManuallyDrop<MutexGuard<'a, LaneState>>,
 }
 
-impl<'a> Locked<'a> {
+impl<'a> LockedLane<'a> {
     #[inline]
     pub(super) fn new(state: MutexGuard<'a, LaneState>) -> Self {
         Self { state: ManuallyDrop::new(state) }
     }
 }
 
-impl Deref for Locked<'_> {
+impl Deref for LockedLane<'_> {
     type Target = LaneState;
 
     #[inline]
@@ -34,14 +33,14 @@ impl Deref for Locked<'_> {
     }
 }
 
-impl DerefMut for Locked<'_> {
+impl DerefMut for LockedLane<'_> {
     #[inline]
     fn deref_mut(&mut self) -> &mut LaneState {
         &mut self.state
     }
 }
 
-impl Drop for Locked<'_> {
+impl Drop for LockedLane<'_> {
     #[inline]
     fn drop(&mut self) {
         let released = (!self.state.released.is_empty()).then(|| mem::take(&mut self.state.released));
@@ -53,21 +52,21 @@ impl Drop for Locked<'_> {
     }
 }
 
-/// An operation that is being recorded. It is ended also when its recording panics: the batch may hold part of it.
+/// An operation that is being recorded. It also ends when its recording panics, since the batch may hold part of it.
 pub(super) struct OpenOperation<'a> {
     lane: &'a Lane,
-    state: Option<Locked<'a>>,
+    state: Option<LockedLane<'a>>,
 }
 
 impl<'a> OpenOperation<'a> {
     #[inline]
-    pub(super) fn new(lane: &'a Lane, state: Locked<'a>) -> Self {
+    pub(super) fn new(lane: &'a Lane, state: LockedLane<'a>) -> Self {
         Self { lane, state: Some(state) }
     }
 
     #[inline]
     pub(super) fn batch(&mut self) -> &mut Batch {
-        opened(self.state.as_mut().expect("taken only at its end"))
+        self.state.as_mut().expect("taken only when the operation ends").open_batch()
     }
 
     #[inline]
@@ -80,13 +79,7 @@ impl Drop for OpenOperation<'_> {
     fn drop(&mut self) {
         let Some(state) = self.state.take() else { return };
         if let Err(error) = self.lane.end_operation(state) {
-            log::debug!("the batch of a recording that panicked is not sent: {error}");
+            log::debug!("the batch of a recording that panicked is not submitted: {error}");
         }
-    }
-}
-
-impl fmt::Debug for LaneState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LaneState").field("open", &self.open).field("newest", &self.newest).finish_non_exhaustive()
     }
 }

@@ -1,11 +1,12 @@
-//! The mechanics of a stream: its open batch, the batches in flight, and its timeline.
+//! A lane: one ordered recording onto one queue. It has an open batch, batches in flight, and a timeline.
 //!
-//! No thread holds two lanes: work of another lane that must be sent first is sent before this lane is locked, and the
-//! question is asked again. The order of locks is the table in `sync/lock.rs`.
-//! How an operation finds its place in a batch is in `order.rs`; how a batch is sent, and how a lane ends, in
-//! `send.rs`; what happens when the lock is released, in `locked.rs`. Read them in this order; `recorder.rs` is what the
-//! crates above record with.
-//! Batches are numbered on from where the timeline stands, and the lane's timeline reaches a batch's number when it is done.
+//! A stream has one lane, and further ones for its transfers. Batches are numbered, starting from the timeline's value, and
+//! the timeline reaches a batch's number when the batch is complete. No thread holds two lanes: work of another lane that must
+//! be submitted first is submitted before this lane is locked, and the operation is ordered again.
+//!
+//! The room never decides which operations conflict. Here is how an operation is recorded and when its batch is submitted;
+//! `order.rs` finds its place in a batch, `batch.rs` is the batch with its states, `submit.rs` submits it and ends a lane,
+//! `locked.rs` is a locked lane. `recorder.rs` is what operations are recorded with.
 
 mod barrier;
 mod batch;
@@ -15,37 +16,39 @@ mod graph_commands;
 mod locked;
 mod order;
 mod recorder;
-mod send;
+mod submit;
 mod timestamps;
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
+use ash::vk;
+
 use self::batch::Batch;
 pub(crate) use self::graph_commands::{GraphCommands, StepCommands};
-use self::locked::{Locked, OpenOperation};
-use self::order::Operation;
+use self::locked::{LockedLane, OpenOperation};
 pub use self::recorder::Recorder;
 use crate::error::Result;
-use crate::hazard::{Access, LaneId};
+use crate::hazard::{Access, LaneId, Operation};
 use crate::lock::{Mutex, Rank};
 use crate::sync::KeepAliveList;
 use crate::trace::BatchId;
 use crate::tracker::{Point, RegisteredLane, Submit, Tracker, Waiter};
 use crate::vulkan::{Label, LogicalDevice, Queue, QueueIndex, Timeline};
 
-/// A batch of this many operations is sent whatever the device does.
+/// A batch of this many operations is submitted even if the device is busy.
 const MAX_OPS: u32 = 128;
 
-/// In a burst, a batch sent early holds at most this many operations.
+/// The most operations that [`Lane::should_submit`] asks for before it submits to an idle device.
 const MAX_EAGER_OPS: u32 = 64;
 
 #[derive(Debug)]
 pub(crate) struct Lane {
     id: LaneId,
-    queue: QueueIndex,
-    on: Arc<Queue>,
+    queue_index: QueueIndex,
+    queue: Arc<Queue>,
     tracker: Arc<Tracker>,
     waiter: Arc<Waiter>,
     state: Mutex<LaneState>,
@@ -54,28 +57,37 @@ pub(crate) struct Lane {
 
 #[derive(Default)]
 struct LaneState {
-    /// The batch being recorded.
-    open: Option<Box<Batch>>, // Boxed once in its life, since it goes round all four.
-    /// The batch to be recorded next, already begun.
+    /// The batch that operations are recorded into.
+    open: Option<Box<Batch>>, // Boxed so that a batch moves between these four places as a pointer.
+    /// The next batch, already begun.
     begun: Option<Box<Batch>>,
-    /// Sent and perhaps not done, oldest first.
+    /// Submitted and perhaps not complete, oldest first.
     in_flight: VecDeque<Box<Batch>>,
-    /// Completion and ready to be recorded again.
+    /// Complete, and ready to be recorded again.
     #[expect(clippy::vec_box, reason = "a batch keeps its box for as long as it lives")]
     spare: Vec<Box<Batch>>,
-    /// What batches that are done kept alive, until the lock is given back.
+    /// Objects that completed batches kept alive, to be dropped when the lock is released.
     released: KeepAliveList,
     /// The number of the newest batch ever opened.
     newest: u64,
-    /// Up to which batch the hazard table knows that they are done.
-    told: u64,
-    /// Operations a batch must hold before an idle device is a reason to send it; see [`Lane::should_send`].
+    /// The newest batch that the hazard table knows to be complete.
+    reported: u64,
+    /// How many operations a batch must hold to be submitted to an idle device; see [`Lane::should_submit`].
     eager_ops: u32,
 }
 
-/// The open batch, where one was opened before.
-fn opened(state: &mut LaneState) -> &mut Batch {
-    state.open.as_mut().expect("a batch is opened before an operation is recorded")
+impl LaneState {
+    /// The open batch. One was opened before.
+    #[inline]
+    fn open_batch(&mut self) -> &mut Batch {
+        self.open.as_mut().expect("a batch is opened before an operation is recorded")
+    }
+}
+
+impl fmt::Debug for LaneState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LaneState").field("open", &self.open).field("newest", &self.newest).finish_non_exhaustive()
+    }
 }
 
 impl Lane {
@@ -84,16 +96,16 @@ impl Lane {
         device: &Arc<LogicalDevice>,
         tracker: &Arc<Tracker>,
         waiter: &Arc<Waiter>,
-        queue: QueueIndex,
+        queue_index: QueueIndex,
         stream: u64,
     ) -> Result<Arc<Self>> {
         let timeline = Timeline::new(device, stream)?;
         let state = LaneState { newest: timeline.submitted(), ..LaneState::default() };
-        let on = device.queue(queue);
-        let id = tracker.lock().hazards.add_lane(queue.number());
+        let queue = device.queue(queue_index);
+        let id = tracker.lock().hazards.add_lane(queue_index.number());
         let (state, timeline) = (Mutex::new(Rank::Lane, state), Arc::new(timeline.of_lane(id)));
         let (tracker, waiter) = (Arc::clone(tracker), Arc::clone(waiter));
-        let lane = Arc::new(Self { id, queue, on, tracker, waiter, state, timeline });
+        let lane = Arc::new(Self { id, queue_index, queue, tracker, waiter, state, timeline });
         let submit: Weak<dyn Submit> = Arc::<Self>::downgrade(&lane);
         let registered = RegisteredLane { timeline: Arc::clone(&lane.timeline), lane: submit, is_watched: true };
         lane.tracker.lock().register(lane.id, registered);
@@ -115,11 +127,11 @@ impl Lane {
     }
 
     pub(crate) fn queue_index(&self) -> QueueIndex {
-        self.queue
+        self.queue_index
     }
 
     pub(crate) fn queue(&self) -> &Queue {
-        &self.on
+        &self.queue
     }
 
     pub(crate) fn id(&self) -> LaneId {
@@ -137,11 +149,13 @@ impl Lane {
         Point::new(Arc::clone(&self.timeline), lane, value)
     }
 
-    /// The largest batch number that the device is known to have reached. Does not ask the driver, so it may lag.
+    /// The largest batch number that the device is known to have reached. Does not call the driver, so it may lag.
     pub(crate) fn last_seen(&self) -> u64 {
         self.timeline.last_seen()
     }
 
+    /// Records an operation into the open batch, and submits the batch if it is time.
+    #[inline]
     pub(crate) fn record<R, E: From<crate::Error>>(
         &self,
         accesses: &[Access],
@@ -149,71 +163,66 @@ impl Lane {
     ) -> Result<R, E> {
         let mut operation = OpenOperation::new(self, self.begin_operation(Operation::Once(accesses))?);
         let recorded = commands(&mut Recorder::new(self.device(), operation.batch()));
-        // Also when the operation failed: the batch may hold part of it, and memory waits for the batch.
-        let kept = operation.end();
+        // Also when recording failed: the batch may hold part of the operation, and memory waits for the batch.
+        let ended = operation.end();
         let recorded = recorded?;
-        kept?;
+        ended?;
         Ok(recorded)
     }
 
-    /// Sends the batch that an operation was recorded into, if it is time, or sees to it that somebody will.
-    fn end_operation(&self, mut state: Locked<'_>) -> Result<()> {
-        let batch = opened(&mut state);
-        if let Some(trace) = &mut batch.trace {
-            trace.end_op(self.device().raw(), batch.commands);
-        }
-        let (n_ops, is_watched) = (batch.n_ops, batch.opened.is_some());
-        let sent = match self.should_send(&mut state, n_ops) {
-            Ok(false) if is_watched => return Ok(()),
+    /// Ends an operation. Its batch is submitted now, or the waiting thread watches it.
+    fn end_operation(&self, mut state: LockedLane<'_>) -> Result<()> {
+        let batch = state.open_batch();
+        batch.end_operation();
+        let (n_ops, is_watched) = (batch.n_ops, batch.watched_since.is_some());
+        let submitted = match self.should_submit(&mut state, n_ops) {
+            Ok(false) if is_watched => return Ok(()), // The batch's first operation armed the waiting thread.
             Ok(true) => {
                 state.eager_ops = (state.eager_ops * 2).clamp(1, MAX_EAGER_OPS);
-                self.send(&mut state).map(|()| true)
+                self.submit(&mut state).map(|()| true)
             }
             other => other,
         };
-        self.keep_watched(state, sent, !is_watched)
+        self.keep_watched(state, submitted, !is_watched)
     }
 
-    /// Sees to it that somebody sends the open batch, if it was not sent and nobody watches it.
+    /// Makes the waiting thread watch the open batch, if it was not submitted and is not watched.
     ///
-    /// What is recorded will run, so that it cannot be sent just now is no error of the operation, which would be
-    /// repeated: whoever waits for it hears of that. Only a device that has failed is an error.
-    fn keep_watched(&self, mut state: Locked<'_>, sent: Result<bool>, is_first: bool) -> Result<()> {
-        match sent {
+    /// A batch that cannot be submitted now is no error of the operation, which is recorded and will run: the error is
+    /// returned to the thread that waits for it. Only a device that has failed is an error here.
+    fn keep_watched(&self, mut state: LockedLane<'_>, submitted: Result<bool>, is_first: bool) -> Result<()> {
+        match submitted {
             Ok(true) => return Ok(()),
             Ok(false) if !is_first => return Ok(()),
             Ok(false) => {}
             Err(error) => {
                 self.device().check_lost()?;
-                log::debug!("recorded work is sent later: {error}");
+                log::debug!("recorded work is submitted later: {error}");
             }
         }
-        // Nobody may come back to this batch: the waiter sends it when it has grown old.
+        // The program may record nothing more here: the waiting thread submits the batch when it has grown old.
         if let Some(batch) = &mut state.open {
-            batch.opened.get_or_insert_with(Instant::now);
+            batch.watched_since.get_or_insert_with(Instant::now);
         }
         drop(state);
         self.waiter.arm();
         Ok(())
     }
 
-    /// Sends what is open, and behind it, as one operation more, what a graph recorded.
-    pub(crate) fn replay(&self, recording: &Arc<GraphCommands>) -> Result<()> {
-        if recording.is_empty() {
+    /// Submits the open batch with a graph's commands behind it, as one more operation.
+    pub(crate) fn replay(&self, graph: &Arc<GraphCommands>) -> Result<()> {
+        if graph.is_empty() {
             return self.device().check_lost();
         }
-        let mut state = self.begin_operation(Operation::Replay(recording.operation()))?;
-        let batch = opened(&mut state);
-        batch.followed_by = Some(recording.commands());
-        batch.keep.push(Arc::clone(recording) as _);
-        batch.trace_graph(recording.n_steps());
-        self.device().labels().note(Label::replay(recording.n_steps()));
-        let sent = self.send(&mut state).map(|()| true);
-        self.keep_watched(state, sent, false)
+        let mut state = self.begin_operation(Operation::Repeatable(graph.operation()))?;
+        state.open_batch().follow_with(graph);
+        self.device().labels().note(Label::replay(graph.n_steps()));
+        let submitted = self.submit(&mut state).map(|()| true);
+        self.keep_watched(state, submitted, false)
     }
 
-    /// Makes what is recorded later start after `point`. Returns the number of the batch that waits; nothing if there
-    /// is nothing to wait for.
+    /// Makes later operations start after `point`. Returns the number of the batch that waits, or nothing if `point` is
+    /// complete or of this lane.
     pub(crate) fn wait_for(&self, point: &Point) -> Result<Option<u64>> {
         if Arc::ptr_eq(point.timeline(), &self.timeline) || point.is_complete()? {
             return Ok(None);
@@ -221,58 +230,58 @@ impl Lane {
         point.flush()?;
         let mut state = self.state();
         let waiting = self.start_after(&mut state, std::slice::from_ref(point))?;
-        // A wait is work too: whoever only asks whether it is over must see it end.
+        // The batch is submitted even without operations, so that its completion can be queried.
         self.keep_watched(state, Ok(false), true)?;
         Ok(Some(waiting))
     }
 
-    /// Whether all that was recorded is done, as far as is known without waiting.
+    /// Whether everything recorded is complete. Never blocks.
     pub(crate) fn is_idle(&self) -> bool {
-        // An open batch without operations may have been told to start after something.
+        // An open batch without operations may still have waits.
         let is_open = self.state().open.as_ref().is_some_and(|batch| batch.n_ops > 0 || !batch.waits.is_empty());
         !is_open && self.timeline.has_reached(self.timeline.submitted())
     }
 
     #[inline]
     fn open_batch<'a>(&self, state: &'a mut LaneState) -> Result<&'a mut Batch> {
-        if state.open.as_ref().is_none_or(|batch| batch.is_ended) {
+        if state.open.as_ref().is_none_or(|batch| batch.is_ended()) {
             self.open_next(state)?;
         }
-        Ok(opened(state))
+        Ok(state.open_batch())
     }
 
     fn open_next(&self, state: &mut LaneState) -> Result<()> {
         if state.open.is_some() {
-            self.send(state)?; // It was refused before, and takes no more work.
+            self.submit(state)?; // It was refused for lack of memory, and takes no more operations.
         }
         if state.begun.is_none() {
             self.prepare(state)?;
         }
-        self.tell_completed(state);
+        self.report_completed(state);
         let mut batch = state.begun.take().expect("prepared above");
         state.newest += 1;
         batch.value = state.newest;
         if let Some(recording) = self.device().trace().recording() {
             let id = BatchId::new(self.timeline.handle(), batch.value);
-            batch.begin_trace(recording, (self.queue, self.queue()), id);
+            batch.begin_trace(recording, (self.queue_index, self.queue()), id);
         }
         state.open = Some(batch);
         Ok(())
     }
 
-    /// Begins the next batch. After a submission, which is when the host has time: the device is busy.
+    /// Begins the next batch. Called after a submission, when the device is busy and the host has time.
     fn prepare(&self, state: &mut LaneState) -> Result<()> {
         self.collect(state)?;
         let mut batch = match state.spare.pop() {
             Some(batch) => batch,
             None => Box::new(Batch::new(self.device(), self.queue())?),
         };
-        batch.begin()?;
+        batch.begin(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)?;
         state.begun = Some(batch);
         Ok(())
     }
 
-    /// Takes back the batches that are done.
+    /// Recycles the batches that are complete.
     fn collect(&self, state: &mut LaneState) -> Result<()> {
         let Some(oldest) = state.in_flight.front() else { return Ok(()) };
         let reached = if self.timeline.last_seen() >= oldest.value {
@@ -281,29 +290,28 @@ impl Lane {
             self.timeline.reached()?
         };
         while state.in_flight.front().is_some_and(|batch| batch.value <= reached) {
-            let mut batch = state.in_flight.pop_front().expect("its front was looked at");
+            let mut batch = state.in_flight.pop_front().expect("the loop's condition found it");
             batch.recycle(&mut state.released)?;
             state.spare.push(batch);
         }
-        self.tell_completed(state);
+        self.report_completed(state);
         Ok(())
     }
 
-    /// Tells the hazard table what is known to be done, so that nothing is ordered after it any more.
-    fn tell_completed(&self, state: &mut LaneState) {
+    /// Reports to the hazard table which batches are complete, so that nothing is ordered after them any more.
+    fn report_completed(&self, state: &mut LaneState) {
         let seen = self.timeline.last_seen();
-        if seen > state.told {
-            state.told = seen;
+        if seen > state.reported {
+            state.reported = seen;
             self.tracker.lock().completed(self.id, seen);
         }
     }
 
-    /// Sends a full batch, and one that has enough in it while the device has nothing to do.
+    /// Whether the open batch is submitted now: if it is full, or if it holds enough operations and the device is idle.
     ///
-    /// What is enough doubles with every batch sent early, and is one operation again when somebody has waited. So a
-    /// single operation goes out at once, and in a burst on a device that is faster than its host the cost of sending
-    /// is shared by many.
-    fn should_send(&self, state: &mut LaneState, n_ops: u32) -> Result<bool> {
+    /// The number that is enough doubles with each batch submitted early, and returns to one after a thread has waited. So a
+    /// single operation is submitted at once, and in a burst on a fast device many operations share a submission's cost.
+    fn should_submit(&self, state: &mut LaneState, n_ops: u32) -> Result<bool> {
         if n_ops >= MAX_OPS {
             return Ok(true);
         }
@@ -317,9 +325,9 @@ impl Lane {
         Ok(self.timeline.last_seen() >= submitted || self.timeline.reached()? >= submitted)
     }
 
-    fn state(&self) -> Locked<'_> {
-        // A panic in a caller's recording leaves a batch that is still recordable.
-        Locked::new(self.state.lock())
+    fn state(&self) -> LockedLane<'_> {
+        // A panic while an operation is recorded leaves a batch that can still be recorded.
+        LockedLane::new(self.state.lock())
     }
 }
 
@@ -329,19 +337,19 @@ impl Submit for Lane {
     }
 
     fn flush(&self) -> Result<()> {
-        self.send(&mut self.state())
+        self.submit(&mut self.state())
     }
 
     fn flush_up_to(&self, value: u64) -> Result<()> {
         let mut state = self.state();
-        if self.timeline.submitted() >= value { Ok(()) } else { self.send(&mut state) }
+        if self.timeline.submitted() >= value { Ok(()) } else { self.submit(&mut state) }
     }
 
     fn flush_if_older(&self, before: Instant) -> Result<bool> {
         let mut state = self.state();
-        match state.open.as_ref().and_then(|batch| batch.opened) {
-            Some(opened) if opened <= before => self.send(&mut state).map(|()| false),
-            opened => Ok(opened.is_some()),
+        match state.open.as_ref().and_then(|batch| batch.watched_since) {
+            Some(since) if since <= before => self.submit(&mut state).map(|()| false),
+            since => Ok(since.is_some()),
         }
     }
 

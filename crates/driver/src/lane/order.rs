@@ -1,179 +1,121 @@
-//! Ordering an operation: its place in the open batch, behind what it must come after.
+//! Ordering an operation: the place in the open batch where it comes after everything that it conflicts with.
 //!
-//! Most operations wait for no other lane and are ordered under one taking of the tracker's lock. For the others, work of
-//! other lanes is sent, and a new batch starts after it. What must come after what is decided in the room `hazard`.
-
-use std::sync::Arc;
+//! Most operations wait for no other lane and are ordered while the tracker is locked once. For the others, work of other
+//! lanes is submitted, and a new batch starts after it. The room `hazard` decides what comes after what.
 
 use smallvec::SmallVec;
 
-use super::barrier::record_barrier;
-use super::locked::Locked;
-use super::{Lane, LaneState, opened};
+use super::locked::LockedLane;
+use super::{Lane, LaneState};
 use crate::error::Result;
-use crate::hazard::{Access, Barrier, LanePoint, Repeatable};
-use crate::tracker::Point;
+use crate::hazard::{Barrier, LanePoint, Operation, Order};
+use crate::tracker::{Point, TrackerState};
 
-/// What a batch must start after.
+/// The points that a batch must start after.
 type Waits = SmallVec<[Point; 4]>;
 
-/// What an operation does to memory.
-#[derive(Clone, Copy)]
-pub(super) enum Operation<'a> {
-    Once(&'a [Access]),
-    /// Likely to come again, and right after itself. Its commands begin with the barrier that this takes.
-    Replay(&'a Arc<Repeatable>),
-}
-
-impl Operation<'_> {
-    fn accesses(&self) -> &[Access] {
-        match self {
-            Self::Once(accesses) => accesses,
-            Self::Replay(operation) => operation.accesses(),
-        }
-    }
-
-    /// Whether its commands begin with all that `barrier` does.
-    fn brings(&self, barrier: Barrier) -> bool {
-        match self {
-            Self::Once(_) => false,
-            Self::Replay(operation) => operation.barrier().is_some_and(|own| own.covers(barrier)),
-        }
-    }
-}
-
-/// Where an operation stands.
-enum Ordered {
-    /// It belongs to the open batch, behind this barrier.
+/// How an operation was ordered.
+enum OperationOrder {
+    /// It is committed to the open batch, behind this barrier.
     Ready(Option<Barrier>),
     /// It belongs to a batch that starts after these points.
     After(Waits),
-    /// The host is copying what it would touch.
-    Held,
+    /// It must wait until a host access ends.
+    AfterHostAccess,
 }
 
 impl Lane {
-    /// Makes the open batch one that the operation can be recorded into: what it must come after is
-    /// sent and waited for, or stands before a barrier that is recorded here.
-    pub(super) fn begin_operation(&self, operation: Operation<'_>) -> Result<Locked<'_>> {
+    /// Starts an operation in the open batch: behind a barrier, or in a new batch that starts after other work.
+    #[inline]
+    pub(super) fn begin_operation(&self, operation: Operation<'_>) -> Result<LockedLane<'_>> {
         self.device().check_lost()?;
         let mut state = self.state();
-        let value = self.open_batch(&mut state)?.value;
-        let barrier = match self.commit_at_once(value, operation) {
-            Some(barrier) => barrier,
-            None => {
-                let committed = self.commit_after_waits(state, operation)?;
-                state = committed.0;
-                committed.1
-            }
+        let barrier = loop {
+            let value = self.open_batch(&mut state)?.value;
+            state = match self.order(value, operation)? {
+                OperationOrder::Ready(barrier) => break barrier,
+                OperationOrder::After(waits) => self.prepare_wait(state, &waits)?,
+                OperationOrder::AfterHostAccess => {
+                    drop(state); // Other threads can record meanwhile.
+                    self.tracker.wait_for_host_accesses(operation.accesses())?;
+                    self.state()
+                }
+            };
         };
-        let barrier = barrier.filter(|barrier| !operation.brings(*barrier));
-        let batch = opened(&mut state);
-        if let Some(barrier) = barrier {
-            record_barrier(self.device(), batch, barrier);
-        }
-        batch.is_bare =
-            matches!(operation, Operation::Replay(_)) && barrier.is_none() && batch.n_ops == 0 && batch.trace.is_none();
-        // Counted before it is recorded: a batch that holds a failed operation's first commands is still sent.
-        batch.n_ops += 1;
-        if let Some(trace) = &mut batch.trace {
-            trace.begin_op(self.device().raw(), batch.commands, barrier.as_ref(), operation.accesses());
-        }
+        // A replayed graph's commands begin with a barrier of their own.
+        let barrier = barrier.filter(|barrier| match operation {
+            Operation::Once(_) => true,
+            Operation::Repeatable(graph) => graph.barrier().is_none_or(|own| !own.covers(*barrier)),
+        });
+        state.open_batch().start_operation(barrier, operation);
         Ok(state)
     }
 
-    /// Commits the operation to the open batch, if it waits for no other lane and, to come again, came last.
-    fn commit_at_once(&self, value: u64, operation: Operation<'_>) -> Option<Option<Barrier>> {
-        let mut tracker = self.tracker.lock();
-        if !tracker.holds.is_empty() && !matches!(tracker.holds.are_in_the_way(operation.accesses()), Ok(false)) {
-            return None;
-        }
-        match operation {
-            Operation::Once(accesses) => tracker.hazards.order(self.id, value, accesses),
-            Operation::Replay(again) => tracker.hazards.repeat(self.id, value, again),
-        }
-    }
-
-    /// As [`Lane::commit_at_once`], when that was refused: sends and waits for what it takes.
-    #[cold]
-    fn commit_after_waits<'a>(
-        &'a self,
-        mut state: Locked<'a>,
-        operation: Operation<'_>,
-    ) -> Result<(Locked<'a>, Option<Barrier>)> {
-        loop {
-            self.open_batch(&mut state)?;
-            let waits = match self.order(&mut state, operation)? {
-                Ordered::Ready(barrier) => return Ok((state, barrier)),
-                Ordered::After(waits) => waits,
-                Ordered::Held => {
-                    drop(state); // Others go on meanwhile.
-                    self.tracker.wait_for_holds(operation.accesses())?;
-                    state = self.state();
-                    continue;
-                }
-            };
-            match waits.iter().find(|p| p.timeline().submitted() < p.value()) {
-                Some(behind) => {
-                    drop(state); // Never two lanes at once.
-                    behind.flush()?;
-                    state = self.state();
-                }
-                None => {
-                    self.start_after(&mut state, &waits)?;
-                }
-            }
-        }
-    }
-
-    /// Asks the hazard table, and commits the operation to the open batch if nothing foreign is to be waited for.
+    /// Commits the operation to the batch `value`, or says what it must wait for first.
     ///
-    /// Asking and committing are one step under the tracker's lock: no other lane slips in between.
-    fn order(&self, state: &mut LaneState, operation: Operation<'_>) -> Result<Ordered> {
-        let batch = opened(state);
+    /// This is one step under the tracker's lock, so that no other lane commits an operation between question and answer.
+    #[inline]
+    fn order(&self, value: u64, operation: Operation<'_>) -> Result<OperationOrder> {
         let mut tracker = self.tracker.lock();
-        if tracker.holds.are_in_the_way(operation.accesses())? {
-            return Ok(Ordered::Held);
+        if !tracker.host_accesses.is_empty() && tracker.host_accesses.conflict(operation.accesses())? {
+            return Ok(OperationOrder::AfterHostAccess);
         }
         loop {
-            let plan = tracker.hazards.plan(self.id, operation.accesses());
-            if plan.waits.is_empty() {
-                match operation {
-                    Operation::Once(accesses) => tracker.hazards.commit(&plan, batch.value, accesses),
-                    Operation::Replay(again) => tracker.hazards.commit_repeatable(&plan, batch.value, again),
-                }
-                return Ok(Ordered::Ready(plan.barrier));
-            }
-            let mut waits = Waits::new();
-            for &LanePoint { lane, value } in &plan.waits {
-                match tracker.point(lane, value) {
-                    Some(point) if !point.is_complete()? => waits.push(point),
-                    _ => tracker.completed(lane, value),
+            match tracker.hazards.order(self.id, value, operation) {
+                Order::Ready(barrier) => return Ok(OperationOrder::Ready(barrier)),
+                Order::Wait(points) => {
+                    if let Some(waits) = pending(&mut tracker, &points)? {
+                        return Ok(OperationOrder::After(waits));
+                    }
                 }
             }
-            if waits.len() == plan.waits.len() {
-                return Ok(Ordered::After(waits));
-            }
-            // What is done needs no order: ask again.
         }
     }
 
-    /// Makes the next operation start after `points`, all of them sent. What is recorded already does not wait. Returns
-    /// the number of the batch that does.
+    /// Makes the open batch start after `waits`, if all of them are submitted. Otherwise submits one of them, with this
+    /// lane unlocked; the operation is then ordered again.
+    #[cold]
+    fn prepare_wait<'a>(&'a self, mut state: LockedLane<'a>, waits: &Waits) -> Result<LockedLane<'a>> {
+        match waits.iter().find(|point| point.timeline().submitted() < point.value()) {
+            Some(unsubmitted) => {
+                drop(state); // No thread locks two lanes.
+                unsubmitted.flush()?;
+                Ok(self.state())
+            }
+            None => {
+                self.start_after(&mut state, waits)?;
+                Ok(state)
+            }
+        }
+    }
+
+    /// Makes the next operation start after `points`, all of them submitted. Operations that are already recorded do not
+    /// wait. Returns the number of the batch that does.
     pub(super) fn start_after(&self, state: &mut LaneState, points: &[Point]) -> Result<u64> {
         if state.open.as_ref().is_some_and(|batch| batch.n_ops > 0) {
-            self.send(state)?;
+            self.submit(state)?;
         }
         let batch = self.open_batch(state)?;
         for point in points {
             if let Some(place) = point.place() {
                 self.tracker.lock().hazards.waited(self.id, batch.value, place);
             }
-            match batch.waits.iter_mut().find(|(timeline, _)| Arc::ptr_eq(timeline, point.timeline())) {
-                Some((_, value)) => *value = (*value).max(point.value()),
-                None => batch.waits.push((Arc::clone(point.timeline()), point.value())),
-            }
+            batch.wait_for(point);
         }
         Ok(batch.value)
     }
+}
+
+/// The points to wait for, if all of them are pending. Otherwise records the complete ones, and the operation is ordered
+/// again.
+#[cold]
+fn pending(tracker: &mut TrackerState, points: &[LanePoint]) -> Result<Option<Waits>> {
+    let mut waits = Waits::new();
+    for &LanePoint { lane, value } in points {
+        match tracker.point(lane, value) {
+            Some(point) if !point.is_complete()? => waits.push(point),
+            _ => tracker.completed(lane, value),
+        }
+    }
+    Ok((waits.len() == points.len()).then_some(waits))
 }

@@ -21,7 +21,7 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    pub(crate) fn new(device: &'a Arc<LogicalDevice>, batch: &'a mut Batch) -> Self {
+    pub(super) fn new(device: &'a Arc<LogicalDevice>, batch: &'a mut Batch) -> Self {
         Self { device, batch }
     }
 
@@ -49,7 +49,7 @@ impl<'a> Recorder<'a> {
     /// Keeps something alive until the operation is done. It is dropped on some thread that uses the stream or waits for
     /// it, without a lock, so what it does then may use the stream too.
     pub fn keep(&mut self, kept: KeepAlive) {
-        self.batch.keep.push(kept);
+        self.batch.keep(kept);
     }
 
     /// Notes that the host will read what the operation writes, so that its writes are made visible there.
@@ -65,10 +65,10 @@ impl<'a> Recorder<'a> {
     /// `pipeline` is a compute pipeline of this device that `owner` keeps alive.
     #[inline]
     pub unsafe fn bind_pipeline(&mut self, pipeline: vk::Pipeline, owner: impl FnOnce() -> KeepAlive) {
-        if !self.batch.bind_cache.switch(pipeline) {
+        if !self.batch.bind_cache.bind_pipeline(pipeline) {
             return;
         }
-        self.batch.keep.push(owner());
+        self.batch.keep(owner());
         let bind_point = vk::PipelineBindPoint::COMPUTE;
         // SAFETY: the buffer is recording; the caller vouches for the pipeline, and the batch now keeps its owner.
         unsafe { self.device.raw().cmd_bind_pipeline(self.batch.commands, bind_point, pipeline) };
@@ -94,7 +94,7 @@ impl<'a> Recorder<'a> {
     /// `layout` is that of the pipeline bound last, which declares so many bytes for compute shaders.
     #[inline]
     pub unsafe fn push_constants(&mut self, layout: vk::PipelineLayout, bytes: &[u8]) {
-        if bytes.is_empty() || !self.batch.bind_cache.switch_push_constants(bytes) {
+        if bytes.is_empty() || !self.batch.bind_cache.set_push_constants(bytes) {
             return;
         }
         let (commands, stages) = (self.batch.commands, vk::ShaderStageFlags::COMPUTE);

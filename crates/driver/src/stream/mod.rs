@@ -108,7 +108,12 @@ impl Stream {
         Self::on_queues(device, LegacyRole::Ordinary, queue, None)
     }
 
-    fn on_queues(device: &Arc<Device>, part: LegacyRole, queue: QueueIndex, transfers: Option<[TransferLane; 2]>) -> Result<Self> {
+    fn on_queues(
+        device: &Arc<Device>,
+        part: LegacyRole,
+        queue: QueueIndex,
+        transfers: Option<[TransferLane; 2]>,
+    ) -> Result<Self> {
         let (work, device) = (device.new_lane(queue)?, Arc::clone(device));
         Ok(Self { shared: Arc::new(Shared { work, part, transfers, waiting: AtomicU64::new(0), device }) })
     }
@@ -176,7 +181,9 @@ impl Stream {
         self.device().check_lost()?; // Before a lock is taken.
         self.join_legacy()?;
         let recorded = match &self.shared.transfers {
-            Some(transfers) if uses_transfer_queue(direction, bytes, || self.is_alone(&transfers[direction as usize])) => {
+            Some(transfers)
+                if uses_transfer_queue(direction, bytes, || self.is_alone(&transfers[direction as usize])) =>
+            {
                 let lane = transfers[direction as usize].lane(&self.shared.work)?;
                 lane.record(accesses, commands)
             }

@@ -51,7 +51,8 @@ mod tests {
         let own = thread_shard();
         assert!(own < N_THREAD_SHARDS && (0..3).all(|_| thread_shard() == own));
         // One after the other, so that they are assigned in turn even while other tests start threads.
-        let assigned: HashSet<_> = (0..4).map(|_| thread::spawn(thread_shard).join().expect("it does not panic")).collect();
+        let assigned: HashSet<_> =
+            (0..4).map(|_| thread::spawn(thread_shard).join().expect("it does not panic")).collect();
         assert!(assigned.len() > 1, "{assigned:?}");
     }
 }

@@ -15,10 +15,10 @@ impl Gate {
     pub(crate) fn pass<'a, T, E>(
         &self,
         holds: &'a Mutex<T>,
-        is_in_the_way: impl Fn(&T) -> Result<bool, E>,
+        conflicts: impl Fn(&T) -> Result<bool, E>,
     ) -> Result<MutexGuard<'a, T>, E> {
         let mut locked = holds.lock();
-        while is_in_the_way(&locked)? {
+        while conflicts(&locked)? {
             locked = self.ended.wait(locked);
         }
         Ok(locked)

@@ -51,15 +51,15 @@ impl HostAccesses {
     /// # Errors
     ///
     /// [`Error::HeldByHost`] if one that need not end soon is.
-    pub(crate) fn are_in_the_way(&self, accesses: &[Access]) -> Result<bool> {
+    pub(crate) fn conflict(&self, accesses: &[Access]) -> Result<bool> {
         let mut is_any = false;
         for access in accesses {
-            is_any |= self.is_in_the_way(access.block, &access.range, access.mode)?;
+            is_any |= self.conflicts(access.block, &access.range, access.mode)?;
         }
         Ok(is_any)
     }
 
-    fn is_in_the_way(&self, block: BlockId, range: &Range<u64>, mode: Mode) -> Result<bool> {
+    fn conflicts(&self, block: BlockId, range: &Range<u64>, mode: Mode) -> Result<bool> {
         let mut is_any = false;
         for held in &self.held {
             let shares = held.block == block && held.range.start < range.end && range.start < held.range.end;
@@ -107,7 +107,7 @@ impl Drop for HostAccess<'_> {
         if self.tracker.process.is_forked() {
             return; // In a forked process the lock may stay locked for ever.
         }
-        self.tracker.host_access.end(&self.tracker.state, |state| state.holds.end(self.id));
+        self.tracker.host_access.end(&self.tracker.state, |state| state.host_accesses.end(self.id));
     }
 }
 
@@ -121,18 +121,18 @@ impl Tracker {
         mode: Mode,
         kind: HostAccessKind,
     ) -> Result<(HostAccess<'_>, SmallVec<[Point; 2]>)> {
-        let is_held = |state: &TrackerState| state.holds.is_in_the_way(block, &range, mode);
-        let mut state = self.host_access.pass(&self.state, is_held)?;
+        let conflicts = |state: &TrackerState| state.host_accesses.conflicts(block, &range, mode);
+        let mut state = self.host_access.pass(&self.state, conflicts)?;
         let points = state.uses(block, range.clone(), mode);
-        let id = state.holds.add(block, range, mode, kind);
+        let id = state.host_accesses.add(block, range, mode, kind);
         drop(state);
         Ok((HostAccess { tracker: self, id }, points))
     }
 
     /// Blocks until no brief hold is in the way of these accesses.
-    pub(crate) fn wait_for_holds(&self, accesses: &[Access]) -> Result<()> {
-        let are_held = |state: &TrackerState| state.holds.are_in_the_way(accesses);
-        self.host_access.pass(&self.state, are_held).map(drop)
+    pub(crate) fn wait_for_host_accesses(&self, accesses: &[Access]) -> Result<()> {
+        let conflicts = |state: &TrackerState| state.host_accesses.conflict(accesses);
+        self.host_access.pass(&self.state, conflicts).map(drop)
     }
 }
 
@@ -173,14 +173,14 @@ mod tests {
             let mut holds = HostAccesses::default();
             let id = holds.add(block, 10..20, held, kind);
             let access = Access { block: block_of, range: range.clone(), mode, stage: Stage::Compute, ordered: false };
-            let answer = match holds.are_in_the_way(slice::from_ref(&access)) {
+            let answer = match holds.conflict(slice::from_ref(&access)) {
                 Ok(false) => Free,
                 Ok(true) => Wait,
                 Err(_) => Refused,
             };
             assert_eq!(answer, expected, "{held:?} {kind:?}, {range:?} {mode:?}");
             holds.end(id);
-            assert!(holds.is_empty() && !holds.are_in_the_way(&[access]).unwrap());
+            assert!(holds.is_empty() && !holds.conflict(&[access]).unwrap());
         }
     }
 

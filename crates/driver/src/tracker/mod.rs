@@ -83,7 +83,7 @@ impl Tracker {
 #[derive(Default)]
 pub(crate) struct TrackerState {
     pub(crate) hazards: HazardTable,
-    pub(crate) holds: HostAccesses,
+    pub(crate) host_accesses: HostAccesses,
     lanes: HashMap<LaneId, RegisteredLane>,
 }
 

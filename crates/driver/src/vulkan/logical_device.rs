@@ -14,7 +14,7 @@ use super::create;
 use super::loss::DeviceLoss;
 use super::queue::{Queue, QueueIndex};
 use crate::error::Result;
-use crate::instance::{DeviceInfo, DevicePlan, DeviceType, ProcessId, PhysicalDevice};
+use crate::instance::{DeviceInfo, DevicePlan, DeviceType, PhysicalDevice, ProcessId};
 use crate::lock::{Mutex, Rank};
 use crate::trace::TraceSlot;
 

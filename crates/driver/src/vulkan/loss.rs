@@ -122,11 +122,11 @@ mod tests {
         type Case<'a> = (&'a [Option<R>], usize, Option<R>);
         let cases: [Case<'_>; 5] = [
             // Answers, how many are asked for, what comes of it.
-            (&[None], 1, None),                                                            // Completion.
-            (&[Some(R::ERROR_DEVICE_LOST)], 1, None),                                      // Nothing is in use.
-            (&[Some(R::ERROR_OUT_OF_HOST_MEMORY), None], 2, None),                         // Asked again.
+            (&[None], 1, None),                                    // Completion.
+            (&[Some(R::ERROR_DEVICE_LOST)], 1, None),              // Nothing is in use.
+            (&[Some(R::ERROR_OUT_OF_HOST_MEMORY), None], 2, None), // Asked again.
             (&[Some(R::ERROR_OUT_OF_DEVICE_MEMORY), Some(R::ERROR_DEVICE_LOST)], 2, None), // Asked again.
-            (&[Some(R::ERROR_UNKNOWN), None], 1, Some(R::ERROR_UNKNOWN)),                  // Anything may be in use.
+            (&[Some(R::ERROR_UNKNOWN), None], 1, Some(R::ERROR_UNKNOWN)), // Anything may be in use.
         ];
         for (answers, n_asked, expected) in cases {
             let mut left = answers.iter();

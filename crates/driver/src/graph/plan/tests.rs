@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{MAX_EXACT, barriers, merged};
-use crate::hazard::{Access, BlockId, HazardTable, Mode, Stage, Stages};
+use crate::hazard::{Access, BlockId, HazardTable, Mode, Operation, Stage, Stages};
 
 /// Ids as a device's table hands them out: not those of a table that has seen no block yet.
 fn blocks<const N: usize>() -> [BlockId; N] {
@@ -83,8 +83,7 @@ fn what_is_only_kept_alive_stays_alive_and_orders_nothing() {
         let lane = table.add_lane(0);
         let own = table.add_block();
         let access = left.iter().find(|access| access.block == block).expect("both are kept");
-        let plan = table.plan(lane, &[]);
-        table.commit(&plan, 1, &[Access { block: own, ..access.clone() }]);
+        let _order = table.order(lane, 1, Operation::Once(&[Access { block: own, ..access.clone() }]));
         assert_eq!(table.retire_block(own).len(), 1, "{block:?} could be freed under the replay");
     }
 }

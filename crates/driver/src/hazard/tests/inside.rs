@@ -219,7 +219,7 @@ fn one_interval_too_many_joins_the_nearest() {
                 rig.barrier(0, &[(X, at * 1000 + 500..at * 1000 + 501, Read, Compute)]);
             }
             rig.barrier(0, &[(X, new..new + 1, Read, Compute)]);
-            let mut needs_barrier = |byte| {
+            let needs_barrier = |byte| {
                 let write = [Access::write(rig.blocks[X], byte..byte + 1, Compute)];
                 rig.table.plan(rig.lanes[0], &write).barrier.is_some()
             };

@@ -6,8 +6,9 @@
 
 use std::ops::Range;
 
+use super::AccessPlan;
 use super::program::{Program, Step, Touch};
-use crate::hazard::{Access, AccessPlan, Barrier, BlockId, HazardTable, LaneId, LanePoint, Mode, Points, Stage};
+use crate::hazard::{Access, Barrier, BlockId, HazardTable, LaneId, LanePoint, Mode, Operation, Points, Stage};
 
 /// A set of accesses, by number. Programs are cut off at 64.
 pub(super) type Set = u64;
@@ -196,23 +197,9 @@ impl Machine {
             let since = self.lanes[lane].open;
             self.lanes[lane].waits.push((since, on, value));
         }
-        self.commit(lane, &plan, &accesses)?;
+        self.table.commit(&plan, self.lanes[lane].open, Operation::Once(&accesses));
         self.counts.waits += waits.len() as u64;
         self.record(lane, touches, plan.barrier);
-        Ok(())
-    }
-
-    /// Commits as planned, or at once where that is possible, which must come to the same.
-    fn commit(&mut self, lane: usize, plan: &AccessPlan, accesses: &[Access]) -> Result<(), String> {
-        let (id, value) = (self.lanes[lane].id, self.lanes[lane].open);
-        let is_turn = !self.nodes.len().is_multiple_of(3); // Both ways are gone, in turns of no pattern.
-        if !plan.waits.is_empty() {
-            fail_if(self.table.order(id, value, accesses).is_some(), || "ordered at once what must wait".into())?;
-        } else if is_turn {
-            let at_once = self.table.order(id, value, accesses);
-            return fail_if(at_once != Some(plan.barrier), || format!("{at_once:?} at once, planned {plan:?}"));
-        }
-        self.table.commit(plan, value, accesses);
         Ok(())
     }
 

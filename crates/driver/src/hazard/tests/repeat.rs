@@ -1,9 +1,9 @@
-//! An operation repeated in constant time, against the same operation planned and committed each time.
+//! An operation repeated in constant time, against the same operation ordered afresh each time.
 
 use std::sync::Arc;
 
-use super::super::Repeatable;
 use super::{Access, AccessPlan, Compute, Mode, Read, Rig, Transfer, Write};
+use crate::hazard::{Operation, Repeatable};
 
 /// What may happen next.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ fn operations(rig: &Rig) -> [Vec<Access>; 2] {
 }
 
 #[test]
-fn repeating_is_planning_and_committing_again() {
+fn a_repeated_operation_is_ordered_as_any_other() {
     let mut n_repeated = 0;
     for number in 0..EVENTS.len().pow(LEN) {
         let digit = |at: u32| number / EVENTS.len().pow(at) % EVENTS.len();
@@ -47,7 +47,7 @@ fn repeating_is_planning_and_committing_again() {
     assert!(n_repeated > 5_000, "{n_repeated}: nothing was repeated");
 }
 
-/// Runs the events on both tables. Returns how often the short way was taken.
+/// Runs the events on both tables. Returns how often an operation was repeated in constant time.
 fn compare(events: &[Event]) -> usize {
     let (mut plain, mut short) = (Rig::new(2, N_BLOCKS), Rig::new(2, N_BLOCKS));
     let [a, b] = operations(&plain);
@@ -57,18 +57,9 @@ fn compare(events: &[Event]) -> usize {
         match event {
             Repeat(nth, lane) => {
                 let plan = run(&mut plain, lane, [&a, &b][nth]);
-                match short.table.repeat(short.lanes[lane], short.open[lane], &repeatable[nth]) {
-                    Some(barrier) => {
-                        n_repeated += 1;
-                        assert_eq!((barrier, 0), (plan.barrier, plan.waits.len()), "event {at} of {events:?}");
-                    }
-                    None => {
-                        let long = short.table.plan(short.lanes[lane], repeatable[nth].accesses());
-                        send(&mut short, lane, &long);
-                        short.table.commit_repeatable(&long, short.open[lane], &repeatable[nth]);
-                        assert_eq!(long, plan, "event {at} of {events:?}");
-                    }
-                }
+                send(&mut short, lane, &plan);
+                n_repeated += usize::from(short.table.is_repeated(short.lanes[lane], &repeatable[nth]));
+                short.table.commit(&plan, short.open[lane], Operation::Repeatable(&repeatable[nth]));
             }
             Other(lane) => {
                 let access = [plain.access(&(1, 6..10, Write, Compute)), plain.access(&(0, 4..5, Read, Compute))];
@@ -104,7 +95,7 @@ fn compare(events: &[Event]) -> usize {
 fn run(rig: &mut Rig, lane: usize, accesses: &[Access]) -> AccessPlan {
     let plan = rig.table.plan(rig.lanes[lane], accesses);
     send(rig, lane, &plan);
-    rig.table.commit(&plan, rig.open[lane], accesses);
+    rig.table.commit(&plan, rig.open[lane], Operation::Once(accesses));
     plan
 }
 
@@ -136,20 +127,23 @@ fn what_was_retired_or_ended_in_between_is_not_repeated() {
     let operation = Arc::new(Repeatable::new(operations(&rig)[0].clone()));
     let run = |rig: &mut Rig| {
         let plan = rig.table.plan(rig.lanes[0], operation.accesses());
-        rig.table.commit_repeatable(&plan, rig.open[0], &operation);
+        rig.table.commit(&plan, rig.open[0], Operation::Repeatable(&operation));
     };
-    assert!(rig.table.repeat(rig.lanes[0], 1, &operation).is_none(), "it was never committed");
+    let is_repeated = |rig: &Rig, lane: usize| rig.table.is_repeated(rig.lanes[lane], &operation);
+    assert!(!is_repeated(&rig, 0), "it was never committed");
     run(&mut rig);
     let twin = Arc::new(Repeatable::clone(&operation));
-    assert!(rig.table.repeat(rig.lanes[0], 1, &twin).is_none(), "another operation");
-    assert!(rig.table.repeat(rig.lanes[1], 1, &operation).is_none(), "another lane");
-    assert!(rig.table.repeat(rig.lanes[0], 1, &operation).is_some());
+    assert!(!rig.table.is_repeated(rig.lanes[0], &twin), "another operation");
+    assert!(!is_repeated(&rig, 1), "another lane");
+    assert!(is_repeated(&rig, 0));
+    run(&mut rig);
     let unrelated = rig.table.add_block();
     assert!(rig.table.retire_block(unrelated).is_empty());
-    assert!(rig.table.repeat(rig.lanes[0], 1, &operation).is_none(), "its blocks may be gone");
+    assert!(!is_repeated(&rig, 0), "its blocks may be gone");
     // A lane that ends takes its repetitions along.
     run(&mut rig);
-    assert!(rig.table.repeat(rig.lanes[0], 1, &operation).is_some());
+    assert!(is_repeated(&rig, 0));
+    run(&mut rig);
     rig.table.remove_lane(rig.lanes[0]);
     rig.complete(0, 1);
     assert!(rig.table.retire_block(rig.blocks[1]).is_empty());

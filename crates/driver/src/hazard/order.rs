@@ -1,11 +1,14 @@
-//! What the planner asks of the recorder: one barrier, and points to wait for.
+//! How an operation is ordered: behind one barrier, or after points to wait for.
 //!
-//! Plain values only; they are computed in `mod.rs` and turned into Vulkan calls by the stream that records.
+//! Plain values only. They are computed in `mod.rs` and turned into Vulkan calls by the lane that records.
+
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::access::Stages;
+use super::access::{Access, Stages};
 use super::lane_order::LaneId;
+use super::repeat::Repeatable;
 
 /// A point on a lane's timeline: reached when the batch of that value, and so every earlier one, is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,27 +46,38 @@ impl Barrier {
     }
 }
 
-/// What must happen before an operation is recorded. Made by [`HazardTable::plan`](super::HazardTable::plan).
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use = "an operation recorded without its barrier and waits is a data race"]
-pub struct AccessPlan {
-    /// The barrier to record right before the operation, in the same batch, if one is needed.
-    pub barrier: Option<Barrier>,
-    /// Points on other lanes that the operation's batch must wait for when it begins.
-    ///
-    /// If there are any, a batch that already holds operations is submitted first and the operation opens the next
-    /// one. A point may belong to a batch that is still open: that one is submitted before the batch that waits.
-    pub waits: Points,
-    pub(super) lane: LaneId,
-    /// How many operations the table held when the plan was made.
-    pub(super) made_at: u64,
+/// What an operation does to memory.
+#[derive(Clone, Copy, Debug)]
+pub enum Operation<'a> {
+    /// An operation that need not come again.
+    Once(&'a [Access]),
+    /// The replay of a graph, likely to come again right after itself. Its commands start with the barrier that orders it
+    /// after itself.
+    Repeatable(&'a Arc<Repeatable>),
 }
 
-impl AccessPlan {
-    /// The lane that the plan was made for.
-    pub const fn lane(&self) -> LaneId {
-        self.lane
+impl Operation<'_> {
+    /// The accesses of the operation.
+    #[inline]
+    #[must_use]
+    pub fn accesses(&self) -> &[Access] {
+        match self {
+            Self::Once(accesses) => accesses,
+            Self::Repeatable(operation) => operation.accesses(),
+        }
     }
+}
+
+/// How an operation is ordered. Returned by [`HazardTable::order`](super::HazardTable::order).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "an operation recorded without its barrier and waits is a data race"]
+pub enum Order {
+    /// The operation is committed to its batch. This barrier, if there is one, is recorded right before it.
+    Ready(Option<Barrier>),
+    /// The operation's batch must wait for these points on other lanes when it starts. Nothing is committed.
+    ///
+    /// A point may belong to a batch that is still open: that one is submitted before the batch that waits.
+    Wait(Points),
 }
 
 /// The last use of a retired block on one lane.
@@ -73,8 +87,8 @@ pub struct LastUse {
     pub lane: LaneId,
     /// The value its timeline must reach before the memory may be freed.
     pub value: u64,
-    /// Where in the lane the use stands and on which stages, so that the same lane can reuse the memory behind a
-    /// barrier instead of a wait.
+    /// The use's position in the lane and its stages, so that the same lane can reuse the memory behind a barrier instead
+    /// of a wait.
     pub(super) seq: u64,
     pub(super) stages: Stages,
 }
@@ -85,8 +99,8 @@ impl LastUse {
         LanePoint { lane: self.lane, value: self.value }
     }
 
-    /// Extends to a use of the same lane, which may be earlier or later.
-    pub(super) fn merge_last_use(&mut self, other: &Self) {
+    /// Extends this use to stand for another one of the same lane too.
+    pub(super) fn merge(&mut self, other: &Self) {
         debug_assert_eq!(self.lane, other.lane);
         self.value = self.value.max(other.value);
         self.seq = self.seq.max(other.seq);
@@ -97,16 +111,16 @@ impl LastUse {
 /// The last uses of a retired block, at most one a lane, without those known to be complete.
 pub type LastUses = SmallVec<[LastUse; 2]>;
 
-/// Adds a use to those of the same memory: one that comes after both uses of a lane comes after their union.
+/// Adds a use to those of the same memory. Two uses of one lane become one that stands for both.
 pub fn merge_last_use(last_uses: &mut LastUses, last: &LastUse) {
     match last_uses.iter_mut().find(|held| held.lane == last.lane) {
-        Some(held) => held.merge_last_use(last),
+        Some(held) => held.merge(last),
         None => last_uses.push(*last),
     }
 }
 
 /// Adds `point`, keeping the later of two points of one lane.
-pub(super) fn raise(points: &mut Points, point: LanePoint) {
+pub(super) fn add_point(points: &mut Points, point: LanePoint) {
     match points.iter_mut().find(|held| held.lane == point.lane) {
         Some(held) => held.value = held.value.max(point.value),
         None => points.push(point),
@@ -116,7 +130,7 @@ pub(super) fn raise(points: &mut Points, point: LanePoint) {
 /// Collects the latest of the points on each lane.
 pub(super) fn latest(points: impl Iterator<Item = LanePoint>) -> Points {
     let mut latest = Points::new();
-    points.for_each(|point| raise(&mut latest, point));
+    points.for_each(|point| add_point(&mut latest, point));
     latest
 }
 

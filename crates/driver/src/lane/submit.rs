@@ -1,0 +1,121 @@
+//! Submitting a batch, what happens when that fails, and the end of a lane.
+//!
+//! A batch that is refused for lack of memory stays open and is submitted again. When a batch's work is lost the device
+//! fails, since other work may wait for it; `vulkan/loss.rs` says what follows from that.
+
+use std::mem;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ash::vk;
+use smallvec::SmallVec;
+
+use super::batch::Batch;
+use super::{Lane, LaneState};
+use crate::error::{Error, Result};
+use crate::sync::{KeepAliveList, drop_kept_alive};
+
+impl Lane {
+    /// Submits the open batch, if there is one, and begins the next.
+    pub(super) fn submit(&self, state: &mut LaneState) -> Result<()> {
+        let Some(batch) = &mut state.open else { return Ok(()) };
+        // An unsent batch of a failed device may use objects that are already freed, so it is not even ended.
+        let ended = self.device().check_lost().and_then(|()| batch.end());
+        let queue = self.queue().lock();
+        // Checked again under the queue's lock: after a failed device's queue was locked once, nothing more is submitted.
+        if let Err(error) = ended.and_then(|()| self.device().check_lost()) {
+            drop(queue);
+            if let Some(mut lost) = state.open.take() {
+                lost.release(&mut state.released);
+            }
+            return Err(self.device().fail(error)); // The work is lost, and other threads may wait for it.
+        }
+        let span = batch.trace.as_mut().and_then(|trace| trace.submit(self.device()));
+        let submitted = self.queue_submit(queue.raw, batch);
+        drop(span);
+        if let Err(error) = &submitted
+            && error.is_out_of_memory()
+        {
+            // The specification guarantees that nothing has changed: the batch stays, to be submitted again.
+            batch.watched_since = Some(Instant::now());
+            return submitted;
+        }
+        let outcome = submitted.map_err(|error| self.device().fail_unsure(error));
+        if outcome.is_ok() {
+            self.timeline.set_submitted(batch.value);
+            self.queue().note_newest(&self.timeline, batch.value);
+        }
+        drop(queue);
+        // Also after a failure: the driver may have taken the batch, so it is freed when the device is known to be idle.
+        state.in_flight.extend(state.open.take());
+        outcome?;
+        if let Err(error) = self.prepare(state) {
+            log::debug!("the next batch is begun when it is needed: {error}");
+        }
+        Ok(())
+    }
+
+    fn queue_submit(&self, queue: vk::Queue, batch: &Batch) -> Result<()> {
+        let all = vk::PipelineStageFlags2::ALL_COMMANDS;
+        let at =
+            |semaphore, value| vk::SemaphoreSubmitInfo::default().semaphore(semaphore).value(value).stage_mask(all);
+        let waits: SmallVec<[_; 4]> = batch.waits.iter().map(|(timeline, value)| at(timeline.raw(), *value)).collect();
+        let signals = [at(self.timeline.raw(), batch.value)];
+        let commands =
+            batch.submission().map(|commands| vk::CommandBufferSubmitInfo::default().command_buffer(commands));
+        let commands: SmallVec<[_; 2]> = commands.collect();
+        let info = vk::SubmitInfo2::default()
+            .wait_semaphore_infos(&waits)
+            .command_buffer_infos(&commands)
+            .signal_semaphore_infos(&signals);
+        // SAFETY: the caller holds the queue's lock. The batch is recorded and goes to `in_flight`, which keeps it and
+        // its timelines until it is complete; batch numbers grow; every value waited for was submitted before.
+        unsafe { self.device().raw().queue_submit2(queue, &[info], vk::Fence::null()) }
+            .map_err(Error::from_call("vkQueueSubmit2"))
+    }
+
+    /// Submits the open batch and waits until the device uses nothing of the lane's work any more.
+    fn finish(&self, state: &mut LaneState) -> Result<()> {
+        if self.device().is_forked() {
+            return self.device().check_lost();
+        }
+        if let Err(refused) = self.submit(state)
+            && state.open.is_some()
+        {
+            // Completed work frees memory for the batch that was refused.
+            let again = self.drain(state).and_then(|()| self.submit(state));
+            if again.is_err() && state.open.take().is_some() {
+                self.device().fail(refused); // Its work is lost, and other threads may wait for it.
+            }
+        }
+        self.drain(state)
+    }
+
+    fn drain(&self, state: &mut LaneState) -> Result<()> {
+        let submitted = self.timeline.submitted();
+        self.timeline.drain(submitted)?;
+        if state.in_flight.back().is_some_and(|batch| batch.value > submitted) {
+            self.device().wait_idle()?; // The driver may have taken it although the submission failed.
+        }
+        for mut batch in state.in_flight.drain(..) {
+            batch.read_trace();
+            let mut released = KeepAliveList::new();
+            batch.release(&mut released);
+            drop_kept_alive(&mut released);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        let mut state = mem::take(self.state.get_mut());
+        if let Err(error) = self.finish(&mut state) {
+            log::error!("a stream was dropped before its work was complete; what the work uses is leaked: {error}");
+            // The tracker keeps naming the timeline, so what the work uses is never considered complete.
+            mem::forget((state, Arc::clone(&self.timeline)));
+            return;
+        }
+        self.tracker.lock().forget(self.id, state.newest);
+    }
+}
