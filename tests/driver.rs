@@ -1,4 +1,15 @@
-//! The driver crate on a device: streams, events, devices, threads, and every order of dropping them.
+//! Tests of the driver crate on a device.
+//!
+//! | file | behaviour |
+//! |---|---|
+//! | `streams.rs`, `events.rs` | order of work within and between streams, waits, timestamps; read these first |
+//! | `stream_kinds.rs` | legacy and per-thread default streams, external queues and semaphores, waits for several events |
+//! | `graphs.rs` | recording, replay and changes of graphs |
+//! | `lifetimes.rs`, `locks.rs` | dropping objects in use, code of the program that runs while the library works |
+//! | `threads.rs`, `stress.rs` | use from many threads |
+//! | `devices.rs`, `adoption.rs` | several devices; devices that the program created with raw Vulkan |
+//! | `traces.rs` | the trace file |
+//! | `numba_streams.rs` | numba's tests of streams, ported |
 
 mod adoption;
 mod devices;

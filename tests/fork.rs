@@ -1,8 +1,10 @@
-//! A forked process: every call is refused, none hangs, nothing of the parent's is destroyed.
+//! The binary `fork`: in a forked child process every call is refused, none hangs, and no object is destroyed.
 //!
-//! A binary of its own, so that the threads of other tests, and their devices, are not in the child. Its tests take turns.
+//! It is a binary of its own, so that no threads and devices of other tests exist at the fork; its tests run one at a
+//! time. Run it with `cargo test -p vkarray-tests --test fork`. It needs a device and the validation layer, and runs on
+//! Unix only. Read the first test first.
 #![cfg(all(unix, test))]
-#![expect(clippy::unwrap_used, reason = "all of it is tests, also what is no test function")]
+#![expect(clippy::unwrap_used, reason = "all functions here are tests or helpers of tests")]
 
 use std::error::Error;
 use std::process;
@@ -21,7 +23,7 @@ use vkarray_driver::hazard::Mode;
 
 use crate::table::{N_DESTROYED, Table};
 
-#[expect(dead_code, reason = "made for the tests of failing calls; here it counts what is destroyed")]
+#[expect(dead_code, reason = "shared with the tests of failing calls; used here to count destroyed objects")]
 #[path = "faults/table.rs"]
 mod table;
 
@@ -32,10 +34,10 @@ const STEP: &str = "
         if id.x < arrayLength(&x) { x[id.x] = x[id.x] * 5u + add; }
     }";
 
-/// What the child ends with if it destroyed anything.
+/// The child's exit code if it destroyed an object.
 const DESTROYED: i32 = 99;
 
-/// What the parent made.
+/// The objects of the parent.
 struct Inherited {
     ctx: Context,
     stream: Stream,
@@ -44,7 +46,7 @@ struct Inherited {
 }
 
 #[test]
-fn a_forked_process_is_refused_and_its_parent_goes_on() {
+fn calls_in_a_forked_process_are_refused_and_the_parent_continues() {
     let table = Table::take();
     let instance = table.instance();
     let device = Device::open_selected(&instance, None).unwrap();
@@ -54,7 +56,7 @@ fn a_forked_process_is_refused_and_its_parent_goes_on() {
     let inherited = Inherited { ctx, stream, kernel, array };
     dispatch(&inherited, 1).unwrap();
     inherited.stream.synchronize().unwrap();
-    // Some of this is sent and some is still being recorded.
+    // Some of these dispatches are submitted and some are still in an open batch.
     (2..5).for_each(|add| dispatch(&inherited, add).unwrap());
     let parent = process::id();
     let Some(child) = fork() else {
@@ -73,7 +75,7 @@ fn a_forked_process_is_refused_and_its_parent_goes_on() {
     assert_eq!(instance.take_messages(), []);
 }
 
-/// What a program may hold at a fork, and the locks of the device are held by other threads.
+/// Objects of the parent that other threads use at the fork, so that locks may be held in the child.
 struct Busy {
     ctx: Context,
     stream: Stream,
@@ -88,7 +90,7 @@ struct Busy {
     statistics: Arc<Statistics<PoolManager>>,
 }
 
-/// One turn of a thread of the parent: each takes other locks, as often as it can.
+/// Takes locks of the library in a thread of the parent, depending on `which`.
 fn take_locks(busy: &Busy, which: usize) {
     match which {
         0 | 1 => {
@@ -112,7 +114,7 @@ fn take_locks(busy: &Busy, which: usize) {
 }
 
 #[test]
-fn a_child_that_drops_everything_never_waits_for_a_lock_of_its_parent() {
+fn a_child_that_drops_everything_does_not_wait_for_locks_of_its_parent() {
     const FORKS: usize = 40;
     let table = Table::take();
     let instance = table.instance();
@@ -128,7 +130,7 @@ fn a_child_that_drops_everything_never_waits_for_a_lock_of_its_parent() {
                 }
             });
         }
-        // Ends the threads also when a child hangs, which panics.
+        // Ends the threads also if this thread panics because a child hangs.
         let _end = OnDrop(|| is_over.store(true, Ordering::Relaxed));
         (0..FORKS).for_each(|nth| fork_with_everything_held(&busy, nth));
     });
@@ -221,13 +223,13 @@ fn wrong_answer(busy: &Busy) -> i32 {
         refusal(block.read_on_host(0..4)),
         refusal(ctx.device().begin_host_access(block.id(), 0..4, Mode::Read, HostAccessKind::Lasting)),
     ];
-    // Answers without an error: nothing is known there.
+    // These calls return no error; they must not wait.
     let _ = (ctx.allocator().usage(), ctx.allocator().pending(), block.label(), ctx.kernel_cache().len());
     block.set_label("in the child");
     let _ = (event.point(), DefaultStreams::of(ctx.device()), ctx.device().kernel_label("step"));
     let _ = (ctx.device().track_block(), ctx.device().block_uses(block.id(), 0..4, Mode::Write));
     let _ = (ctx.device().points(&[]), ctx.device().host_waits());
-    // SAFETY: a forked process has no access to the device, and the block's own end retires nothing there.
+    // SAFETY: a forked process has no access to the device, and dropping the block there retires nothing.
     let _ = unsafe { ctx.device().retire_block(block.id()) };
     let wrong = refused.iter().position(|text| text.as_ref().is_none_or(|text| !text.contains("forked from it")));
     wrong.map_or(0, |position| i32::try_from(position + 1).unwrap_or(i32::MAX))
@@ -269,7 +271,7 @@ fn refused_calls(inherited: Inherited, parent: u32) -> i32 {
         refusal(ctx.allocator().flush()),
         refusal(Device::open(ctx.device().physical())),
     ];
-    // Dropping is quick and touches nothing.
+    // Dropping destroys no object and does not wait.
     drop(inherited);
     let wrong = outcomes.iter().position(|outcome| outcome.as_ref() != Some(&text));
     wrong.map_or(0, |position| i32::try_from(position + 1).unwrap_or(i32::MAX))
@@ -279,7 +281,7 @@ fn refusal<T, E: Error>(outcome: Result<T, E>) -> Option<String> {
     outcome.err().map(|error| error.to_string())
 }
 
-/// Starts a child, and returns its number to the parent and nothing to the child.
+/// Forks. Returns the child's process id in the parent, and `None` in the child.
 fn fork() -> Option<libc::pid_t> {
     // SAFETY: the child allocates at most, which the C library allows there, and ends with `exit`.
     match unsafe { libc::fork() } {
@@ -289,13 +291,13 @@ fn fork() -> Option<libc::pid_t> {
     }
 }
 
-/// Ends the child at once, without what the parent has left to do at its end.
+/// Ends the child at once, without exit handlers and buffered output inherited from the parent.
 fn exit(code: i32) -> ! {
-    // SAFETY: the process has no other thread, and nothing is to be done at its end.
+    // SAFETY: the process has no other thread, and no exit handler has to run.
     unsafe { libc::_exit(code) }
 }
 
-/// Waits for the child, for twenty seconds at most, and returns the code it ended with.
+/// Waits for the child, for twenty seconds at most, and returns its exit code.
 fn exit_code(child: libc::pid_t) -> Option<i32> {
     let begun = Instant::now();
     loop {

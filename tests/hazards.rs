@@ -1,10 +1,10 @@
-//! Random programs over several streams, judged by running them in order on the host.
+//! Random programs over several streams, compared with a sequential execution on the host.
 //!
-//! The runtime promises that whatever streams the operations of a program are given to, memory ends as if they had run
-//! one after the other. A program reads, writes and accumulates overlapping parts of a few blocks by kernels, copies,
-//! fills and host copies; its streams and blocks come and go. The validation layer judges the order too, and finds
-//! what the bytes do not show. `program.rs` makes a program from a seed, `machine.rs` runs it on the device,
-//! `reference.rs` on the host. `graphs.rs` mixes in replays of graphs.
+//! The library guarantees that the results do not depend on the streams to which operations are given: memory ends as if
+//! the operations had run one after the other. A program reads, writes and accumulates overlapping parts of a few blocks
+//! with kernels, copies, fills and host copies, and creates and drops streams and blocks. The validation layer also checks
+//! the order, and reports errors that do not change the bytes. `program.rs` makes a program from a seed, `machine.rs`
+//! runs it on the device, `reference.rs` on the host. `graphs.rs` adds replays of graphs.
 
 mod graphs;
 mod machine;
@@ -19,18 +19,18 @@ use self::program::Program;
 use self::reference::Reference;
 use crate::fixture::Fixture;
 
-/// Programs run unless `VKARRAY_TEST_PROGRAMS` says otherwise.
+/// The number of programs unless `VKARRAY_TEST_PROGRAMS` is set.
 const N_PROGRAMS: u64 = 400;
 
 #[test]
-fn programs_on_many_streams_end_as_if_run_in_order() {
+fn random_programs_on_many_streams_give_the_results_of_running_in_order() {
     let n_programs = n_programs(N_PROGRAMS);
     let fixture = Fixture::for_round_trips();
     let machine = Machine::new(&fixture);
     for seed in 0..n_programs {
         let run = || {
-            judge(&machine, &Program::random(seed));
-            fixture.assert_silent("the program");
+            compare(&machine, &Program::random(seed));
+            fixture.assert_no_messages("the program");
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
             eprintln!("failed: seed {seed} of {n_programs}");
@@ -43,8 +43,8 @@ fn n_programs(default: u64) -> u64 {
     env::var("VKARRAY_TEST_PROGRAMS").map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// Runs the program on both, and compares all memory and all that the host read on the way.
-fn judge(machine: &Machine<'_>, program: &Program) {
+/// Runs the program on the device and on the host, and compares all memory and all host reads.
+fn compare(machine: &Machine<'_>, program: &Program) {
     let seen = machine.run(program);
     let expected = Reference::run(program);
     assert_eq!(seen.read.len(), expected.read.len());
@@ -61,9 +61,9 @@ fn assert_same(what: &str, seen: &[u8], expected: &[u8], program: &Program) {
     assert!(seen.len() == expected.len() && differs.is_none(), "{what} differs at byte {differs:?} after {program:#?}");
 }
 
-/// The programs are worth what they hold: each kind of operation must occur, and conflicts across streams.
+/// Checks the generator: each kind of operation and each number of streams must occur often.
 #[test]
-fn random_programs_hold_everything_they_should() {
+fn random_programs_contain_every_kind_of_operation() {
     let programs: Vec<_> = (0..N_PROGRAMS).map(Program::random).collect();
     let count = |is: fn(&program::Op) -> bool| programs.iter().flat_map(|p| &p.ops).filter(|op| is(op)).count();
     use program::Op as O;
@@ -83,5 +83,9 @@ fn random_programs_hold_everything_they_should() {
     for n_streams in 2..=4 {
         assert!(programs.iter().filter(|program| program.n_streams == n_streams).count() >= 50);
     }
-    assert_eq!(format!("{:?}", Program::random(7)), format!("{:?}", Program::random(7)), "a seed is a program");
+    assert_eq!(
+        format!("{:?}", Program::random(7)),
+        format!("{:?}", Program::random(7)),
+        "a seed determines its program"
+    );
 }

@@ -1,3 +1,3 @@
-//! What tests of every crate share: the table of tests that may be skipped. The tests that open a device are in `main.rs`.
+//! The table of tests that may be skipped, for the tests of every crate. The tests that open a device are in `main.rs`.
 
 pub mod skips;

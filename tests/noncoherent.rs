@@ -1,22 +1,22 @@
-//! The tests of memory once more, on a device whose cached memory is not coherent.
+//! The tests of memory, run again on a device whose cached memory is not coherent.
 //!
-//! The layer of `noncoherent/` shows the host bytes of its own, which become those of the memory only by a flush and
-//! those of the device only by an invalidation: where one is missing, or is not of whole atoms, results are wrong. By
-//! hand: the variables of [`Layer::command`], and then any test.
+//! The layer in `noncoherent/` gives the host a copy of mapped memory. A flush copies the host's bytes to the memory, an
+//! invalidation copies them back; if one is missing, or does not cover whole atoms, results are wrong. To run any test on
+//! the layer, set the environment variables of [`Layer::command`].
 #![cfg(target_os = "linux")]
 
 use vkarray::memory::MemoryKind;
 use vkarray_driver::MemoryType;
 use vkarray_noncoherent::{LAYER_NAME, manifest};
 
+use crate::fixture::layer::{Layer, assert_tests_pass};
 use crate::fixture::{Fixture, contents};
-use crate::layered::{Layer, assert_passed};
 
 const LAYER: Layer = Layer { name: LAYER_NAME, folder: "noncoherent", library: "libvkarray_noncoherent.so", manifest };
 
-/// What is run, by the beginnings of names.
-const SUITES: [&str; 7] = [
-    "noncoherent::the_device_has_cached_memory_that_is_not_coherent",
+/// The tests that run, by the start of their names.
+const INCLUDED: [&str; 7] = [
+    "noncoherent::the_layer_makes_cached_memory_non_coherent",
     "noncoherent::",
     "allocator::",
     "ndarray::copies",
@@ -25,9 +25,9 @@ const SUITES: [&str; 7] = [
     "ndarray::views",
 ];
 
-/// What is left out: those that run this program again, and what takes gibibytes or long, and says nothing new.
-const LEFT_OUT: [&str; 5] = [
-    "noncoherent::suites_pass",
+/// The tests that do not run: those that start further processes, and those that take long or gibibytes of memory.
+const EXCLUDED: [&str; 5] = [
+    "noncoherent::tests_pass",
     "allocator::exhaustion",
     "allocator::managers",
     "allocator::soak",
@@ -35,38 +35,35 @@ const LEFT_OUT: [&str; 5] = [
 ];
 
 #[test]
-fn suites_pass_on_memory_that_is_not_coherent() {
-    let mut tests = LAYER.command();
-    tests.args(SUITES).arg("--include-ignored").args(LEFT_OUT.iter().flat_map(|name| ["--skip", name]));
-    assert_passed(tests, SUITES[0]);
+fn tests_pass_on_non_coherent_memory() {
+    assert_tests_pass(LAYER.command(), &INCLUDED, &EXCLUDED);
 }
 
 #[test]
-#[ignore = "true only where `suites_pass_on_memory_that_is_not_coherent` runs it"]
-fn the_device_has_cached_memory_that_is_not_coherent() {
+#[ignore = "passes only on the layer, on which `tests_pass_on_non_coherent_memory` runs it"]
+fn the_layer_makes_cached_memory_non_coherent() {
     let fixture = Fixture::open();
     let info = fixture.device().info();
     let of_kind = |kind: MemoryKind| info.memory_types[kind.memory_type(info, u32::MAX).unwrap() as usize];
-    let as_wanted =
-        |kind: MemoryType, is_coherent| kind.host_coherent == is_coherent && kind.host_cached != is_coherent;
-    assert!(as_wanted(of_kind(MemoryKind::Pinned), false));
-    let shared = of_kind(MemoryKind::Shared); // A GPU's own is not cached by the host.
+    let is = |kind: MemoryType, is_coherent| kind.host_coherent == is_coherent && kind.host_cached != is_coherent;
+    assert!(is(of_kind(MemoryKind::Pinned), false));
+    let shared = of_kind(MemoryKind::Shared); // On a GPU the host does not cache it.
     assert!(!(shared.host_cached && shared.host_coherent));
-    assert!(as_wanted(of_kind(MemoryKind::WriteCombined), true));
+    assert!(is(of_kind(MemoryKind::WriteCombined), true));
     assert!(!fixture.pinned_array::<u8>([1]).unwrap().block().is_coherent());
 }
 
-/// Whatever writes some bytes of an atom, the others stay as they were, on both sides.
+/// A write of some bytes of an atom, by the host or the device, leaves the other bytes unchanged on both sides.
 #[test]
-fn bytes_that_share_an_atom_are_not_lost() {
+fn a_write_keeps_the_other_bytes_of_an_atom() {
     let fixture = Fixture::open();
     let (n, stream) = (700, fixture.default_stream());
     let array = fixture.pinned_array::<u8>([n]).unwrap();
     let (block, all) = (array.block(), 0..n as u64);
-    let mut before = 0; // What the device wrote last; never the same, so that what is stale shows.
+    let mut before = 0; // The value that the device wrote last; it always changes, so that stale bytes differ.
     for (start, len) in [(0, 1), (3, 250), (100, 156), (255, 2), (256, 256), (250, 300), (511, 189), (699, 1)] {
         let (from, to) = (start as u64, (start + len) as u64);
-        // The host in place, the host by a copy, and the device.
+        // Written by the host in place, by the host with a copy, and by the device.
         let writes: [&dyn Fn(); 3] = [
             &|| block.write_on_host(from..to).unwrap().fill(200),
             &|| block.copy_from_host(stream, from, &vec![200; len]).unwrap(),
@@ -75,7 +72,7 @@ fn bytes_that_share_an_atom_are_not_lost() {
         for (way, write) in writes.iter().enumerate() {
             before += 1;
             block.fill_range(stream, all.clone(), &[before]).unwrap();
-            stream.synchronize().unwrap(); // So that a copy of the host finds it idle.
+            stream.synchronize().unwrap(); // The host copies in place only if the block is idle.
             write();
             let is_written = |at: usize| (start..start + len).contains(&at);
             let expected: Vec<u8> = (0..n).map(|at| if is_written(at) { 200 } else { before }).collect();

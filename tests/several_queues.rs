@@ -1,65 +1,65 @@
-//! The tests of streams, events, graphs, host copies and random programs once more, on a device that has several queues.
+//! The tests of streams, events, graphs, host copies and random programs, run again on a device with several queues.
 //!
-//! CPU drivers have one. The layer of `many_queues/` makes it look like seven, below the validation layer, which so
-//! judges the order between queues. A loader reads its settings from the environment, so this binary runs itself. By
-//! hand: the variables of [`Layer::command`], and then any test.
+//! CPU drivers have one queue. The layer in `many_queues/` reports seven, below the validation layer, which then checks
+//! the order between them. To run any test on the layer, set the environment variables of [`Layer::command`].
 #![cfg(target_os = "linux")]
 
 use vkarray_many_queues::{LAYER_NAME, WORKGROUPS_VARIABLE, manifest};
 
+use crate::fixture::layer::{Layer, assert_tests_pass};
 use crate::fixture::{Fixture, skipped};
-use crate::layered::{Layer, assert_passed};
 
 const LAYER: Layer = Layer { name: LAYER_NAME, folder: "many_queues", library: "libvkarray_many_queues.so", manifest };
 
-/// What is run, by the beginnings of names; each part in few programs.
-const SUITES: [&str; 10] = [
-    "several_queues::the_device_has_several_queues",
+/// The tests that run, by the start of their names; those of random programs with few programs.
+const INCLUDED: [&str; 10] = [
+    "several_queues::the_layer_reports_several_queues",
     "allocator::host_order::two_streams",
-    "allocator::host_order::what_a_stream_writes",
+    "allocator::host_order::writes_of_a_stream",
     "allocator::ring",
     "driver::events",
     "driver::graphs",
     "driver::stream_kinds",
     "driver::streams",
-    "hazards::programs",
-    "hazards::graphs::programs",
+    "hazards::random_programs_on_many_streams",
+    "hazards::graphs::random_programs_with_graphs",
 ];
 const N_PROGRAMS: &str = "100";
 
-/// What is left out: the layer 1.3.239, on a slow driver, waits ten seconds for its own note of a semaphore that the host
-/// raises while a queue waits for it, and then says "This is most likely a validation bug".
-const LEFT_OUT: &str = "driver::stream_kinds::callbacks_wait_for_a_semaphore_from_outside";
+/// The test that does not run. If the host signals a semaphore while a queue waits for it, on a slow driver, the
+/// validation layer 1.3.239 waits ten seconds and then says "This is most likely a validation bug".
+const EXCLUDED: &str = "driver::stream_kinds::callbacks_wait_for_an_external_semaphore";
 
 #[test]
-fn suites_pass_on_several_queues() {
+fn tests_pass_on_several_queues() {
     let device = Fixture::open();
     if device.device().plan().compute.count > 1 {
-        return skipped("suites_pass_on_several_queues", "a device of one queue");
+        return skipped("tests_pass_on_several_queues", "a device of one queue");
     }
     drop(device);
-    let mut tests = LAYER.command();
-    tests.args(SUITES).args(["--include-ignored", "--skip", LEFT_OUT]).env("VKARRAY_TEST_PROGRAMS", N_PROGRAMS);
-    assert_passed(tests, SUITES[0]);
+    let mut program = LAYER.command();
+    program.env("VKARRAY_TEST_PROGRAMS", N_PROGRAMS);
+    assert_tests_pass(program, &INCLUDED, &[EXCLUDED]);
 }
 
-/// Launches along one axis, on a device whose axes are short. Lavapipe and SwiftShader allow 65,535, NVIDIA 2^31 - 1.
+/// Launches along one axis, on a device with short axes. Lavapipe and SwiftShader allow 65,535 workgroups, NVIDIA 2^31 - 1.
 #[test]
-fn long_launches_are_folded_on_short_axes() {
+fn launches_beyond_the_axis_limit_are_folded() {
     let device = Fixture::open();
     if device.device().plan().compute.count > 1 {
-        return skipped("long_launches_are_folded_on_short_axes", "a device of one queue");
+        return skipped("launches_beyond_the_axis_limit_are_folded", "a device of one queue");
     }
     drop(device);
-    let mut tests = LAYER.command();
-    tests.args(["kernel::folding", "kernel::launch::saxpy_is_right", "kernel::indirect::more_than"]);
-    tests.env(WORKGROUPS_VARIABLE, "7,5,500");
-    assert_passed(tests, "kernel::folding::every_workgroup_runs_once_and_sees_one_axis");
+    let mut program = LAYER.command();
+    program.env(WORKGROUPS_VARIABLE, "7,5,500");
+    let folding = "kernel::folding::every_workgroup_runs_once_and_sees_one_axis";
+    let included = [folding, "kernel::folding", "kernel::launch::saxpy_is_right", "kernel::indirect::more_than"];
+    assert_tests_pass(program, &included, &[]);
 }
 
 #[test]
-#[ignore = "true only where `suites_pass_on_several_queues` runs it"]
-fn the_device_has_several_queues() {
+#[ignore = "passes only on the layer, on which `tests_pass_on_several_queues` runs it"]
+fn the_layer_reports_several_queues() {
     let fixture = Fixture::open();
     let queues: Vec<_> = fixture.device().plan().families();
     assert_eq!(queues, [1, 2], "kernels on one family of queues, copies on another");

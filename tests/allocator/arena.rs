@@ -7,7 +7,7 @@ use vkarray::memory::{Allocator, ArenaManager, Block, Error as MemoryError, Memo
 
 use super::pattern;
 use crate::fixture::Fixture;
-use crate::raised::RaisedByHand;
+use crate::fixture::host_semaphore::HostSemaphore;
 
 const FRAME: u64 = 64 << 10;
 
@@ -28,11 +28,11 @@ fn read(block: &Arc<Block>, stream: &Stream) -> Vec<u8> {
 }
 
 #[test]
-fn frames_come_round_without_waiting_and_in_order_on_the_device() {
+fn a_frame_is_reused_without_a_host_wait_and_in_order_on_the_device() {
     let fixture = Fixture::open();
     let (arena, allocator) = arena(&fixture, 2);
     let (slow, quick) = (fixture.stream().unwrap(), fixture.stream().unwrap());
-    let semaphore = RaisedByHand::new(fixture.device());
+    let semaphore = HostSemaphore::new(fixture.device());
     let first = block(&allocator, 4096);
     let place = (first.buffer(), first.buffer_offset());
     slow.wait_for(&semaphore.point(1)).unwrap();
@@ -44,13 +44,13 @@ fn frames_come_round_without_waiting_and_in_order_on_the_device() {
     assert_eq!((second.buffer(), second.buffer_offset()), place, "the same bytes");
     second.fill(&quick, 2).unwrap();
     assert_eq!(fixture.device().host_waits(), waits, "the host waited");
-    semaphore.raise(1);
+    semaphore.signal(1);
     assert_eq!(read(&second, &quick), [2, 0, 0, 0].repeat(1024), "the older work came later");
     drop((second, slow, quick));
 }
 
 #[test]
-fn a_held_block_is_kept_alive_and_keeps_its_frame_from_coming_round() {
+fn a_live_block_keeps_its_memory_and_its_frame_from_being_reused() {
     let fixture = Fixture::open();
     let (arena, allocator) = arena(&fixture, 2);
     let held = block(&allocator, 300);
@@ -69,7 +69,7 @@ fn a_held_block_is_kept_alive_and_keeps_its_frame_from_coming_round() {
 }
 
 #[test]
-fn a_full_frame_is_out_of_memory_until_the_next() {
+fn a_full_frame_is_out_of_memory_until_the_next_frame() {
     let fixture = Fixture::open();
     let (arena, allocator) = arena(&fixture, 2);
     let most = block(&allocator, FRAME - 1000);
@@ -84,7 +84,7 @@ fn a_full_frame_is_out_of_memory_until_the_next() {
 }
 
 #[test]
-fn what_is_not_for_frames_is_the_other_managers() {
+fn other_kinds_of_memory_come_from_the_upstream_manager() {
     let fixture = Fixture::open();
     let (arena, allocator) = arena(&fixture, 1);
     let stream = fixture.default_stream();

@@ -11,7 +11,7 @@ use crate::fixture::Fixture;
 const SIZES: [usize; 10] = [0, 1, 3, 4, 5, 15, 16, 17, 251, (1 << 20) + 1];
 
 #[test]
-fn bytes_come_back_from_blocks_of_every_size_and_kind() {
+fn blocks_of_every_size_and_kind_return_the_bytes_written() {
     let fixture = Fixture::open();
     for kind in kinds(&fixture) {
         for size in SIZES {
@@ -26,7 +26,7 @@ fn bytes_come_back_from_blocks_of_every_size_and_kind() {
 }
 
 #[test]
-fn a_fill_reaches_the_last_byte_and_no_other_block() {
+fn a_fill_writes_every_byte_of_its_block_and_no_other_block() {
     let fixture = Fixture::open();
     let word = 0x0403_0201_u32;
     for size in SIZES {

@@ -3,11 +3,11 @@
 use vkarray::memory::{MemoryKind, Usage};
 
 use super::pattern;
+use crate::fixture::kernels::{keep_busy, spin};
 use crate::fixture::{Fixture, contents, poll};
-use crate::kernels::{keep_busy, spin};
 
 #[test]
-fn memory_dropped_in_use_is_not_given_out_early() {
+fn memory_dropped_in_use_is_not_reused_before_its_last_use() {
     let fixture = Fixture::open();
     let (spin, stream) = (spin(&fixture), fixture.stream().unwrap());
     for round in 0..4 {
@@ -25,7 +25,7 @@ fn memory_dropped_in_use_is_not_given_out_early() {
 }
 
 #[test]
-fn memory_dropped_before_its_work_is_sent_is_not_given_out_early() {
+fn memory_dropped_before_its_work_is_submitted_is_not_reused_before_its_last_use() {
     let fixture = Fixture::open();
     let (spin, stream) = (spin(&fixture), fixture.stream().unwrap());
     let front = fixture.zeros::<u32>([1]).unwrap();
@@ -43,7 +43,7 @@ fn memory_dropped_before_its_work_is_sent_is_not_given_out_early() {
 }
 
 #[test]
-fn usage_counts_what_lives_and_what_waits() {
+fn usage_counts_live_and_pending_blocks() {
     let fixture = Fixture::open();
     let (allocator, spin) = (fixture.allocator(), spin(&fixture));
     let nothing = Usage { in_use: 0, reserved: 0, n_pending: 0, pending: 0 };
@@ -70,7 +70,7 @@ fn usage_counts_what_lives_and_what_waits() {
 }
 
 #[test]
-fn what_is_done_is_freed_without_waiting() {
+fn completed_blocks_are_freed_while_others_are_in_use() {
     let fixture = Fixture::open();
     let spin = spin(&fixture);
     let (slow, quick) = (fixture.stream().unwrap(), fixture.stream().unwrap());

@@ -16,7 +16,7 @@ const SIZE: usize = 300;
 const PARTS: [(usize, usize); 9] = [(0, 0), (0, 1), (1, 1), (3, 2), (5, 7), (1, 299), (299, 1), (300, 0), (128, 129)];
 
 #[test]
-fn host_copies_of_parts_touch_those_parts_alone() {
+fn host_copies_of_parts_change_only_these_bytes() {
     let fixture = Fixture::open();
     for kind in [MemoryKind::Device, MemoryKind::Pinned] {
         for (offset, len) in PARTS {
@@ -31,7 +31,7 @@ fn host_copies_of_parts_touch_those_parts_alone() {
 }
 
 #[test]
-fn device_copies_of_parts_touch_those_parts_alone() {
+fn device_copies_of_parts_change_only_these_bytes() {
     let fixture = Fixture::open();
     let source = filled(&fixture, MemoryKind::Device, 1);
     for (from, len) in PARTS {
@@ -48,7 +48,7 @@ fn device_copies_of_parts_touch_those_parts_alone() {
 }
 
 #[test]
-fn a_copy_inside_a_block_may_touch_but_not_overlap() {
+fn a_copy_within_a_block_may_be_adjacent_but_not_overlap() {
     let fixture = Fixture::open();
     let block = filled(&fixture, MemoryKind::Device, 1);
     // From, to, length, message. Neighbours are fine, and so is nothing at all.
@@ -73,7 +73,7 @@ fn a_copy_inside_a_block_may_touch_but_not_overlap() {
 }
 
 #[test]
-fn what_does_not_lie_in_the_block_is_refused() {
+fn ranges_outside_the_block_are_refused() {
     let fixture = Fixture::open();
     let (block, other) = (filled(&fixture, MemoryKind::Device, 1), filled(&fixture, MemoryKind::Device, 2));
     let stream = fixture.default_stream();
@@ -101,7 +101,7 @@ fn what_does_not_lie_in_the_block_is_refused() {
 }
 
 #[test]
-fn memory_and_streams_of_two_devices_do_not_mix() {
+fn memory_and_streams_of_two_devices_are_refused() {
     let fixture = Fixture::open();
     let foreign = Context::on(&Device::open(fixture.device().physical()).unwrap()).unwrap();
     let (own, other) = (filled(&fixture, MemoryKind::Device, 1), filled(&foreign, MemoryKind::Device, 2));

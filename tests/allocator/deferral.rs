@@ -13,8 +13,8 @@ use vkarray::memory::{
 };
 
 use crate::fixture::Fixture;
-use crate::raised::RaisedByHand;
-use crate::watchdog::watched;
+use crate::fixture::host_semaphore::HostSemaphore;
+use crate::fixture::watchdog::watched;
 
 const NONE: Pending = Pending { n_blocks: 0, bytes: 0 };
 
@@ -47,7 +47,7 @@ fn drop_some(allocator: &Arc<Allocator>, n: usize) {
 }
 
 /// A block whose last use is done when the semaphore reaches 1.
-fn busy(allocator: &Arc<Allocator>, stream: &Stream, semaphore: &RaisedByHand) -> Arc<Block> {
+fn busy(allocator: &Arc<Allocator>, stream: &Stream, semaphore: &HostSemaphore) -> Arc<Block> {
     let block = block(allocator, 1000);
     stream.wait_for(&semaphore.point(1)).unwrap();
     block.fill(stream, 1).unwrap();
@@ -55,7 +55,7 @@ fn busy(allocator: &Arc<Allocator>, stream: &Stream, semaphore: &RaisedByHand) -
 }
 
 #[test]
-fn ten_wait_and_the_eleventh_frees_all_eleven() {
+fn ten_freed_blocks_are_pending_and_the_eleventh_frees_all() {
     let fixture = Fixture::open();
     for (name, allocator) in allocators(&fixture, 10, 0.2) {
         // All made at first: a pool makes the next of memory that waits.
@@ -70,7 +70,7 @@ fn ten_wait_and_the_eleventh_frees_all_eleven() {
 }
 
 #[test]
-fn a_pool_gives_back_what_is_over_its_limits_and_else_keeps_it() {
+fn a_pool_returns_memory_to_the_driver_only_above_its_limits() {
     let fixture = Fixture::open();
     let make = |pool| Allocator::with_manager(fixture.device(), Box::new(pool)).unwrap();
     let unlimited = make(PoolManager::new());
@@ -105,7 +105,7 @@ fn a_count_of_zero_frees_at_once() {
 }
 
 #[test]
-fn bytes_over_the_ratio_are_freed_at_once_of_every_kind() {
+fn memory_above_the_ratio_is_freed_at_once_for_every_kind() {
     let fixture = Fixture::open();
     let heap = fixture.info().memory_heaps.iter().map(|heap| heap.size).max().unwrap();
     // 200 KB of lavapipe's heap, 8 MB of an H100's.
@@ -120,7 +120,7 @@ fn bytes_over_the_ratio_are_freed_at_once_of_every_kind() {
 }
 
 #[test]
-fn limits_of_an_arena_are_those_of_the_other_manager() {
+fn an_arena_has_the_limits_of_its_upstream_manager() {
     let fixture = Fixture::open();
     let limits = PendingLimits::new(2, 1.0);
     let managers: [Box<dyn MemoryManager>; 2] = [
@@ -143,16 +143,16 @@ fn limits_of_an_arena_are_those_of_the_other_manager() {
 }
 
 #[test]
-fn what_is_due_and_in_use_waits_for_its_work_and_holds_back_nothing() {
+fn a_due_block_in_use_waits_for_its_work_and_delays_no_other() {
     let fixture = Fixture::open();
     for (name, allocator) in allocators(&fixture, 0, 1.0) {
         let stream = fixture.stream().unwrap();
-        let semaphore = RaisedByHand::new(fixture.device());
+        let semaphore = HostSemaphore::new(fixture.device());
         drop(busy(&allocator, &stream, &semaphore));
         assert_eq!(allocator.pending().n_blocks, 1, "{name}");
         drop(block(&allocator, 100));
         assert_eq!(allocator.pending().n_blocks, 1, "{name}: the other one is freed");
-        semaphore.raise(1);
+        semaphore.signal(1);
         stream.synchronize().unwrap();
         assert_eq!(allocator.pending().n_blocks, 1, "{name}: waiting for a stream frees nothing");
         drop(block(&allocator, 100)); // This finds that too much waits.
@@ -161,13 +161,13 @@ fn what_is_due_and_in_use_waits_for_its_work_and_holds_back_nothing() {
 }
 
 #[test]
-fn what_is_due_is_freed_by_the_next_allocation() {
+fn due_blocks_are_freed_by_the_next_allocation() {
     let fixture = Fixture::open();
     for (name, allocator) in allocators(&fixture, 0, 1.0) {
         let stream = fixture.stream().unwrap();
-        let semaphore = RaisedByHand::new(fixture.device());
+        let semaphore = HostSemaphore::new(fixture.device());
         drop(busy(&allocator, &stream, &semaphore));
-        semaphore.raise(1);
+        semaphore.signal(1);
         stream.synchronize().unwrap();
         let _next = block(&allocator, 100);
         assert_eq!(allocator.pending(), NONE, "{name}");
@@ -195,7 +195,7 @@ fn only_the_outermost_guard_ends_the_deferral_and_frees_nothing_itself() {
 }
 
 #[test]
-fn while_frees_are_held_back_a_flush_frees_nothing() {
+fn a_flush_frees_nothing_while_frees_are_deferred() {
     let fixture = Fixture::open();
     let unlimited = Allocator::with_manager(fixture.device(), Box::new(PoolManager::new())).unwrap();
     let limited = allocators(&fixture, 10, 0.2);
@@ -299,7 +299,7 @@ fn a_panic_under_a_guard_ends_the_deferral() {
 }
 
 #[test]
-fn a_leaked_guard_loses_no_memory() {
+fn memory_is_freed_with_its_allocator_although_a_defer_guard_was_leaked() {
     let fixture = Fixture::open();
     let allocator = allocator(&fixture, 0, 1.0);
     std::mem::forget(allocator.defer_cleanup());
@@ -309,7 +309,7 @@ fn a_leaked_guard_loses_no_memory() {
 }
 
 #[test]
-fn a_guard_holds_back_the_frees_of_all_threads() {
+fn a_guard_defers_the_frees_of_all_threads() {
     let fixture = Fixture::open();
     let (one, other) = (allocator(&fixture, 0, 1.0), allocator(&fixture, 0, 1.0));
     let guard = one.defer_cleanup();
@@ -352,28 +352,28 @@ fn blocks_are_dropped_from_any_thread_while_others_flush() {
 }
 
 #[test]
-fn a_flush_frees_what_waits_whether_due_or_not() {
+fn a_flush_frees_pending_blocks_that_are_not_due() {
     let fixture = Fixture::open();
     let (allocator, stream) = (allocator(&fixture, 10, 0.2), fixture.stream().unwrap());
-    let semaphore = RaisedByHand::new(fixture.device());
+    let semaphore = HostSemaphore::new(fixture.device());
     drop(busy(&allocator, &stream, &semaphore));
     drop_some(&allocator, 2);
     allocator.try_flush().unwrap();
     assert_eq!(allocator.pending().n_blocks, 1, "what is in use stays");
-    semaphore.raise(1);
+    semaphore.signal(1);
     allocator.flush().unwrap();
     assert_eq!(allocator.pending(), NONE);
 }
 
 #[test]
-fn an_allocator_does_not_wait_for_ever_for_work_that_does_not_end() {
+fn dropping_an_allocator_stops_waiting_for_work_that_does_not_end() {
     let mut fixture = Fixture::open();
     let stream = fixture.stream().unwrap();
     let allocator = allocator(&fixture, 10, 0.2);
-    let semaphore = RaisedByHand::new(fixture.device());
+    let semaphore = HostSemaphore::new(fixture.device());
     drop(busy(&allocator, &stream, &semaphore));
     watched("ending an allocator whose memory is in use", || drop(allocator)); // Ten seconds.
-    semaphore.raise(1);
+    semaphore.signal(1);
     stream.synchronize().unwrap();
     drop((semaphore, stream));
     // The memory is leaked, and with it what it needs. Freed under the device's feet, it would be a silent error.

@@ -11,8 +11,8 @@ use vkarray::memory::{
 };
 
 use super::pattern;
+use crate::fixture::kernels::{keep_busy, spin};
 use crate::fixture::{Fixture, skipped};
-use crate::kernels::{keep_busy, spin};
 
 /// Bytes of each block while memory is used up: few blocks, and each of them within every device's limit.
 const LARGE: u64 = 192 << 20;
@@ -34,10 +34,13 @@ fn a_block_beyond_the_limit_is_refused_with_both_numbers() {
 }
 
 #[test]
-fn memory_that_runs_out_comes_back() {
+fn memory_can_be_allocated_again_after_it_ran_out() {
     let fixture = Fixture::open();
     let Some(heap) = small_memory(&fixture) else {
-        return skipped("memory_that_runs_out_comes_back", "a small heap that is all memory, as CPU drivers have");
+        return skipped(
+            "memory_can_be_allocated_again_after_it_ran_out",
+            "a small heap that is all memory, as CPU drivers have",
+        );
     };
     let mut blocks = Vec::new();
     let error = loop {
@@ -46,7 +49,7 @@ fn memory_that_runs_out_comes_back() {
             Err(error) => break error,
         }
         if blocks.len() as u64 * LARGE > 2 * heap {
-            return skipped("memory_that_runs_out_comes_back", BOUNDLESS);
+            return skipped("memory_can_be_allocated_again_after_it_ran_out", BOUNDLESS);
         }
     };
     let usage = fixture.allocator().usage();
@@ -76,11 +79,11 @@ fn memory_that_runs_out_comes_back() {
 /// By hand, alone: `device --ignored the_memory_of_a_gpu`.
 #[test]
 #[ignore = "takes all memory of the GPU, which other tests and programs may want"]
-fn the_memory_of_a_gpu_runs_out_and_comes_back() {
+fn the_memory_of_a_gpu_can_be_allocated_again_after_it_ran_out() {
     const GIB: u64 = 1 << 30;
     let fixture = Fixture::open();
     if fixture.is_cpu() {
-        return skipped("the_memory_of_a_gpu_runs_out_and_comes_back", "a GPU");
+        return skipped("the_memory_of_a_gpu_can_be_allocated_again_after_it_ran_out", "a GPU");
     }
     let (allocator, stream) = (fixture.allocator(), fixture.default_stream());
     let before = allocator.memory_info().unwrap();
@@ -114,8 +117,8 @@ fn the_memory_of_a_gpu_runs_out_and_comes_back() {
 }
 
 #[test]
-fn memory_in_use_by_the_device_is_waited_for_when_it_runs_out() {
-    let test = "memory_in_use_by_the_device_is_waited_for_when_it_runs_out";
+fn running_out_waits_for_memory_that_the_device_still_uses() {
+    let test = "running_out_waits_for_memory_that_the_device_still_uses";
     let Some(mut held) = used_up(test, Box::new(PassthroughManager::new())) else { return };
     let (fixture, allocator) = (&held.fixture, &held.allocator);
     drop(held.busy.pop());
@@ -126,8 +129,8 @@ fn memory_in_use_by_the_device_is_waited_for_when_it_runs_out() {
 }
 
 #[test]
-fn pooled_memory_in_use_is_given_out_after_its_work_and_waited_for_in_another_size() {
-    let test = "pooled_memory_in_use_is_given_out_after_its_work_and_waited_for_in_another_size";
+fn pooled_memory_in_use_is_reused_in_order_and_waited_for_in_another_size() {
+    let test = "pooled_memory_in_use_is_reused_in_order_and_waited_for_in_another_size";
     let Some(mut held) = used_up(test, Box::new(PoolManager::new())) else { return };
     let (fixture, allocator) = (&held.fixture, &held.allocator);
     let waits = fixture.device().host_waits();
@@ -210,18 +213,21 @@ fn used_up(test: &str, manager: Box<dyn MemoryManager>) -> Option<UsedUp> {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn memory_runs_out_where_the_system_bounds_it() {
+fn tests_of_running_out_pass_in_a_bounded_address_space() {
     let fixture = Fixture::open();
     if !fixture.is_cpu() {
-        return skipped("memory_runs_out_where_the_system_bounds_it", "a device whose memory is the system's");
+        return skipped(
+            "tests_of_running_out_pass_in_a_bounded_address_space",
+            "a device whose memory is the system's",
+        );
     }
     drop(fixture);
     // KiB of address space: the drivers' own needs, and less than twice a small heap, where the tests would give up.
     let bounded = "ulimit -v 3600000 && exec \"$0\" \"$@\"";
     let tests = [
-        "memory_that_runs_out_comes_back",
-        "memory_in_use_by_the_device_is_waited_for_when_it_runs_out",
-        "pooled_memory_in_use_is_given_out_after_its_work_and_waited_for_in_another_size",
+        "memory_can_be_allocated_again_after_it_ran_out",
+        "running_out_waits_for_memory_that_the_device_still_uses",
+        "pooled_memory_in_use_is_reused_in_order_and_waited_for_in_another_size",
     ]
     .map(|test| format!("allocator::exhaustion::{test}"));
     let output = Command::new("sh")
@@ -235,7 +241,7 @@ fn memory_runs_out_where_the_system_bounds_it() {
     assert!(output.status.success(), "{}: {text}", output.status);
     if text.contains(BOUNDLESS) {
         // lavapipe 25 grows a file and maps it, and reports no error if the system refuses either.
-        return skipped("memory_runs_out_where_the_system_bounds_it", BOUNDLESS);
+        return skipped("tests_of_running_out_pass_in_a_bounded_address_space", BOUNDLESS);
     }
     assert!(text.contains("3 passed") && !text.contains("SKIPPED"), "{text}");
 }

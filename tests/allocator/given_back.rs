@@ -10,7 +10,7 @@ use vkarray::memory::{
 use vkarray_allocator::{HostOptions, MemoryPointer, Request};
 
 use crate::fixture::Fixture;
-use crate::raised::RaisedByHand;
+use crate::fixture::host_semaphore::HostSemaphore;
 
 type Make = fn() -> Box<dyn MemoryManager>;
 
@@ -62,7 +62,7 @@ fn memory_of_another_manager_is_refused_and_frees_nothing() {
 }
 
 #[test]
-fn memory_that_never_comes_back_stays_when_its_manager_goes() {
+fn memory_that_is_never_freed_outlives_its_manager() {
     for (name, make) in OURS {
         let mut fixture = Fixture::open();
         let manager = make();
@@ -76,7 +76,7 @@ fn memory_that_never_comes_back_stays_when_its_manager_goes() {
 }
 
 /// Memory from `upstream` that the device still uses, by work that waits for the semaphore.
-fn drop_busy(fixture: &Fixture, upstream: &Arc<PoolManager>, semaphore: &RaisedByHand, bytes: u64) -> Stream {
+fn drop_busy(fixture: &Fixture, upstream: &Arc<PoolManager>, semaphore: &HostSemaphore, bytes: u64) -> Stream {
     let allocator = vkarray::memory::Allocator::with_manager(fixture.device(), Box::new(Arc::clone(upstream))).unwrap();
     let stream = fixture.stream().unwrap();
     let block = allocator.allocate(bytes, MemoryKind::Device).unwrap();
@@ -86,10 +86,10 @@ fn drop_busy(fixture: &Fixture, upstream: &Arc<PoolManager>, semaphore: &RaisedB
 }
 
 #[test]
-fn an_arena_that_cannot_begin_loses_no_uses() {
+fn an_arena_that_fails_to_initialize_returns_its_memory_with_the_last_uses() {
     const FRAME: u64 = 40_960;
     let fixture = Fixture::open();
-    let semaphore = RaisedByHand::new(fixture.device());
+    let semaphore = HostSemaphore::new(fixture.device());
     let pool = Arc::new(PoolManager::new());
     let stream = drop_busy(&fixture, &pool, &semaphore, FRAME);
     // Room for one frame of two: the first is given back as it came, with the work that still uses it.
@@ -99,7 +99,7 @@ fn an_arena_that_cannot_begin_loses_no_uses() {
     let n_uses = memory.last_uses().len();
     // SAFETY: the pool gave it out just now, with those uses.
     unsafe { pool.memfree(memory) };
-    semaphore.raise(1);
+    semaphore.signal(1);
     stream.synchronize().unwrap();
     pool.flush().unwrap();
     begun.unwrap_err();

@@ -6,9 +6,9 @@ use ndarray::Array2;
 use vkarray::memory::{Error as MemoryError, HostOptions, MemoryKind};
 use vkarray::{Context, DeviceNDArray, Error, Graph, Groups, Index};
 
+use crate::fixture::kernels::{mix, mixed, step, stepped};
+use crate::fixture::watchdog::watched;
 use crate::fixture::{Fixture, contents};
-use crate::kernels::{mix, mixed, step, stepped};
-use crate::watchdog::watched;
 
 const N: usize = 70;
 
@@ -46,7 +46,7 @@ fn is_held<T>(outcome: Result<T, impl std::error::Error>) -> bool {
 }
 
 #[test]
-fn host_and_device_take_turns_at_the_same_bytes() {
+fn host_and_device_write_the_same_bytes_in_turn() {
     let fixture = Fixture::open();
     let step = step(&fixture);
     for (name, array) in arrays(&fixture) {
@@ -64,7 +64,7 @@ fn host_and_device_take_turns_at_the_same_bytes() {
 }
 
 #[test]
-fn work_on_held_bytes_is_refused_and_changes_nothing() {
+fn work_on_bytes_under_a_host_guard_is_refused_and_changes_nothing() {
     let fixture = Fixture::open();
     let (stream, step, mix) = (fixture.default_stream(), step(&fixture), mix(&fixture));
     let other = fixture.to_device(&ndarray::Array1::from(numbers(9))).unwrap();
@@ -97,7 +97,7 @@ fn work_on_held_bytes_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_leaked_guard_keeps_the_device_off_for_good() {
+fn a_leaked_host_guard_refuses_device_work_forever() {
     let fixture = Fixture::open();
     let (stream, step) = (fixture.default_stream(), step(&fixture));
     let array = fixture.pinned_array::<u32>([N]).unwrap();
@@ -113,7 +113,7 @@ fn a_leaked_guard_keeps_the_device_off_for_good() {
 }
 
 #[test]
-fn guards_of_separate_bytes_do_not_meet() {
+fn guards_of_disjoint_bytes_are_independent() {
     let fixture = Fixture::open();
     // Where memory is not coherent, what shares an atom meets; else nothing but the bytes themselves.
     let is_coherent = fixture.pinned_array::<u32>([1]).unwrap().block().is_coherent();
@@ -136,7 +136,7 @@ fn guards_of_separate_bytes_do_not_meet() {
 }
 
 #[test]
-fn a_guard_waits_for_what_runs() {
+fn a_guard_waits_for_running_work() {
     let fixture = Fixture::open();
     let step = step(&fixture);
     let streams = [fixture.stream().unwrap(), fixture.stream().unwrap()];
@@ -156,7 +156,7 @@ fn a_guard_waits_for_what_runs() {
 }
 
 #[test]
-fn views_with_gaps_and_reversed_axes_are_seen_in_place() {
+fn strided_and_reversed_views_are_accessed_in_place() {
     let fixture = Fixture::open();
     let array = fixture.pinned_array::<u32>([6, 8]).unwrap();
     let host = Array2::from_shape_vec((6, 8), (0..48_u32).collect()).unwrap();
@@ -175,7 +175,7 @@ fn views_with_gaps_and_reversed_axes_are_seen_in_place() {
 }
 
 #[test]
-fn device_memory_is_not_opened_to_the_host() {
+fn device_memory_has_no_host_guard() {
     let fixture = Fixture::open();
     let array = fixture.zeros::<u32>([N]).unwrap(); // Mapped or not: a program that relied on it would fail elsewhere.
     let message = "the host does not address device memory: copy it, or ask for pinned, mapped or shared memory";

@@ -17,10 +17,10 @@ use vkarray::{Context, DeviceNDArray, Error, Event, Index, Stream};
 use vkarray_driver::hazard::Mode;
 
 use super::unmapped::Unmapped;
+use crate::fixture::host_semaphore::HostSemaphore;
+use crate::fixture::peek::Peek;
+use crate::fixture::watchdog::watched;
 use crate::fixture::{Fixture, contents, poll, skipped};
-use crate::peek::Peek;
-use crate::raised::RaisedByHand;
-use crate::watchdog::watched;
 
 const N: usize = 71;
 
@@ -110,7 +110,7 @@ const WRITES: [Write; 7] = [
 ];
 
 #[test]
-fn what_a_stream_writes_comes_after_what_it_waits_for() {
+fn writes_of_a_stream_come_after_its_waits() {
     let fixture = Fixture::open();
     for (ctx_name, ctx) in contexts(&fixture) {
         for (kind, array) in arrays(&ctx) {
@@ -119,7 +119,7 @@ fn what_a_stream_writes_comes_after_what_it_waits_for() {
             for (what, write) in WRITES {
                 array.copy_from_host(&old()).unwrap();
                 ctx.synchronize().unwrap();
-                let (stream, semaphore) = (ctx.stream().unwrap(), RaisedByHand::new(ctx.device()));
+                let (stream, semaphore) = (ctx.stream().unwrap(), HostSemaphore::new(ctx.device()));
                 stream.wait_for(&semaphore.point(1)).unwrap();
                 let expected = write(&array, &stream);
                 stream.flush().unwrap();
@@ -128,7 +128,7 @@ fn what_a_stream_writes_comes_after_what_it_waits_for() {
                     assert_eq!(peek.words(), old().to_vec(), "{name}: before the semaphore is raised");
                 }
                 assert!(is_written_later(&array), "{name}");
-                semaphore.raise(1);
+                semaphore.signal(1);
                 stream.synchronize().unwrap();
                 assert_eq!(contents(&array), expected.to_vec(), "{name}");
             }
@@ -137,10 +137,10 @@ fn what_a_stream_writes_comes_after_what_it_waits_for() {
 }
 
 #[test]
-fn an_array_made_on_a_stream_is_written_after_what_the_stream_waits_for() {
+fn an_array_created_on_a_stream_is_written_after_the_waits_of_the_stream() {
     let fixture = Fixture::open();
     for (name, ctx) in contexts(&fixture) {
-        let (stream, semaphore) = (ctx.stream().unwrap(), RaisedByHand::new(ctx.device()));
+        let (stream, semaphore) = (ctx.stream().unwrap(), HostSemaphore::new(ctx.device()));
         ctx.synchronize().unwrap();
         Event::of(ctx.device(), semaphore.point(3)).unwrap().wait(&stream).unwrap();
         let long: Array1<u32> = (0..30_001).collect(); // More than goes through a small slot.
@@ -152,7 +152,7 @@ fn an_array_made_on_a_stream_is_written_after_what_the_stream_waits_for() {
         let full = ctx.full([N], 5_u32).unwrap();
         full.set([3], 8).unwrap();
         assert!(is_written_later(&full), "{name}");
-        semaphore.raise(3);
+        semaphore.signal(3);
         assert_eq!(contents(&made[0]), new().to_vec(), "{name}");
         assert_eq!(contents(&made[1]), long.to_vec(), "{name}");
         assert_eq!(contents(&converted), new().mapv(f64::from).to_vec(), "{name}");
@@ -181,7 +181,7 @@ const READS: [Read; 3] = [
 /// Returns what was read: in the order of the stream, that is what was written.
 fn read_late(
     stream: &Stream,
-    semaphore: &RaisedByHand,
+    semaphore: &HostSemaphore,
     read: impl FnOnce() -> Vec<u32> + Send,
     write: impl FnOnce(),
 ) -> Vec<u32> {
@@ -196,7 +196,7 @@ fn read_late(
         // A wait for the stream's work sends that work first.
         poll("the reader", || reader.is_finished() || waiting.timeline().submitted() >= waiting.value());
         write();
-        semaphore.raise(1);
+        semaphore.signal(1);
         reader.join().unwrap()
     })
 }
@@ -204,12 +204,12 @@ fn read_late(
 /// Few at a time: beside a thread that waits, the layer 1.3.239 now and then takes ten seconds to note a semaphore that
 /// the host raised.
 #[test]
-fn what_a_stream_reads_is_read_after_what_it_waits_for() {
+fn reads_of_a_stream_come_after_its_waits() {
     let fixture = Fixture::open();
     let mapped: Vec<_> = arrays(&fixture).into_iter().filter(|(_, array)| array.block().is_mapped()).collect();
     assert!(mapped.len() >= READS.len(), "pinned, mapped and write-combined memory is mapped everywhere");
     for ((kind, array), (what, read)) in mapped.iter().zip(READS.into_iter().cycle()) {
-        let (stream, semaphore) = (fixture.stream().unwrap(), RaisedByHand::new(fixture.device()));
+        let (stream, semaphore) = (fixture.stream().unwrap(), HostSemaphore::new(fixture.device()));
         stream.wait_for(&semaphore.point(1)).unwrap();
         let write = || array.copy_from_host(&new()).unwrap();
         let seen = watched("a late read", || read_late(&stream, &semaphore, || read(array, &stream), write));
@@ -218,14 +218,14 @@ fn what_a_stream_reads_is_read_after_what_it_waits_for() {
 }
 
 #[test]
-fn two_streams_follow_each_other_through_an_event() {
+fn two_streams_are_ordered_by_an_event() {
     let fixture = Fixture::open();
     for (name, ctx) in contexts(&fixture) {
         let [first, second] = [ctx.stream().unwrap(), ctx.stream().unwrap()];
         let [a, b] = [(); 2].map(|()| ctx.pinned_array::<u32>([N]).unwrap());
         for (from, to) in [(&first, &second), (&second, &first)] {
             [&a, &b].iter().for_each(|array| array.copy_from_host(&old()).unwrap());
-            let (semaphore, event) = (RaisedByHand::new(ctx.device()), ctx.event());
+            let (semaphore, event) = (HostSemaphore::new(ctx.device()), ctx.event());
             from.wait_for(&semaphore.point(1)).unwrap();
             a.on(from).copy_from_host(&new()).unwrap();
             event.record(from).unwrap();
@@ -233,7 +233,7 @@ fn two_streams_follow_each_other_through_an_event() {
             b.on(to).copy_from_host(&new()).unwrap();
             assert!(is_written_later(&a) && is_written_later(&b), "{name}");
             assert!(!to.query().unwrap());
-            semaphore.raise(1);
+            semaphore.signal(1);
             assert_eq!(a.on(to).copy_to_host().unwrap(), new().into_dyn(), "{name}");
             assert_eq!(b.on(from).copy_to_host().unwrap(), new().into_dyn(), "{name}");
             [from, to].iter().for_each(|stream| stream.synchronize().unwrap());
@@ -255,7 +255,7 @@ fn the_legacy_stream_and_blocking_streams_wait_for_each_other() {
         ("a thread's stream after the legacy one", &legacy, &own),
     ] {
         for has_work in [false, true] {
-            let semaphore = RaisedByHand::new(ctx.device());
+            let semaphore = HostSemaphore::new(ctx.device());
             array.copy_from_host(&old()).unwrap();
             first.wait_for(&semaphore.point(1)).unwrap();
             if has_work {
@@ -263,13 +263,13 @@ fn the_legacy_stream_and_blocking_streams_wait_for_each_other() {
             }
             array.on(later).copy_from_host(&new()).unwrap();
             assert!(is_written_later(&array), "{name}, with work: {has_work}");
-            semaphore.raise(1);
+            semaphore.signal(1);
             assert_eq!(array.on(later).copy_to_host().unwrap(), new().into_dyn(), "{name}, with work: {has_work}");
             [first, later].iter().for_each(|stream| stream.synchronize().unwrap());
         }
     }
     for (name, first, later) in [("a legacy download", &own, &legacy), ("a blocking download", &legacy, &blocking)] {
-        let semaphore = RaisedByHand::new(ctx.device());
+        let semaphore = HostSemaphore::new(ctx.device());
         first.wait_for(&semaphore.point(1)).unwrap();
         let read = || array.on(later).copy_to_host().unwrap().into_iter().collect();
         let write = || array.copy_from_host(&values(7)).unwrap();
@@ -281,12 +281,12 @@ fn the_legacy_stream_and_blocking_streams_wait_for_each_other() {
 }
 
 #[test]
-fn copies_are_in_place_while_the_stream_waits_for_nothing() {
+fn copies_are_made_in_place_while_the_stream_waits_for_nothing() {
     let fixture = Fixture::open();
     for (name, ctx) in contexts(&fixture) {
         let (array, other) = (ctx.pinned_array::<u32>([N]).unwrap(), ctx.pinned_array::<u32>([N]).unwrap());
         let [stream, blocked] = [ctx.stream().unwrap(), ctx.stream().unwrap()];
-        let semaphore = RaisedByHand::new(ctx.device());
+        let semaphore = HostSemaphore::new(ctx.device());
         let goes_in_place = |first: u32, when: &str| {
             array.on(&stream).copy_from_host(&values(first)).unwrap();
             assert_eq!(array.on(&stream).copy_to_host().unwrap(), values(first).into_dyn(), "{name}: {when}");
@@ -299,11 +299,11 @@ fn copies_are_in_place_while_the_stream_waits_for_nothing() {
         other.on(&stream).fill(2).unwrap();
         assert!(!stream.query().unwrap());
         goes_in_place(2, "beside work on another array");
-        semaphore.raise(1);
+        semaphore.signal(1);
         stream.wait_for(&semaphore.point(1)).unwrap();
         goes_in_place(3, "after a wait that was over already");
         stream.wait_for(&semaphore.point(2)).unwrap();
-        semaphore.raise(2);
+        semaphore.signal(2);
         stream.synchronize().unwrap();
         goes_in_place(4, "after a wait that is over");
         assert_eq!(contents(&other), [2; N]);
@@ -311,9 +311,9 @@ fn copies_are_in_place_while_the_stream_waits_for_nothing() {
 }
 
 #[test]
-fn a_pending_copy_does_not_wait_for_what_its_stream_waits_for_later() {
+fn a_pending_copy_does_not_wait_for_later_waits_of_its_stream() {
     let fixture = Fixture::open();
-    let (stream, semaphore) = (fixture.stream().unwrap(), RaisedByHand::new(fixture.device()));
+    let (stream, semaphore) = (fixture.stream().unwrap(), HostSemaphore::new(fixture.device()));
     let array = fixture.to_device(&old()).unwrap();
     let [waited, awaited] = [(); 2].map(|()| array.on(&stream).copy_to_host_async().unwrap());
     stream.synchronize().unwrap();
@@ -322,15 +322,15 @@ fn a_pending_copy_does_not_wait_for_what_its_stream_waits_for_later() {
         assert_eq!(waited.wait().unwrap(), old().into_dyn());
         assert_eq!(pollster::block_on(awaited).unwrap(), old().into_dyn());
     });
-    semaphore.raise(1);
+    semaphore.signal(1);
     stream.synchronize().unwrap();
 }
 
 #[test]
-fn memory_objects_keep_to_the_order_of_their_stream() {
+fn memory_objects_follow_the_order_of_their_stream() {
     let fixture = Fixture::open();
     for (name, ctx) in contexts(&fixture) {
-        let (stream, semaphore) = (ctx.stream().unwrap(), RaisedByHand::new(ctx.device()));
+        let (stream, semaphore) = (ctx.stream().unwrap(), HostSemaphore::new(ctx.device()));
         let place = (Arc::clone(ctx.allocator()), stream.clone());
         let (device, host) = (DeviceMemory::new(&place, 43).unwrap(), HostMemory::new(&place, 43).unwrap());
         device.copy_from_host(&[1; 43]).unwrap();
@@ -348,7 +348,7 @@ fn memory_objects_keep_to_the_order_of_their_stream() {
         for peek in peeks.iter().flatten() {
             assert_eq!(peek.words(), [0x0101_0101; 10], "{name}: before the semaphore is raised");
         }
-        semaphore.raise(1);
+        semaphore.signal(1);
         let mut on_device = vec![1; 43];
         on_device[1..6].fill(2);
         on_device[7..42].fill(3);
@@ -362,11 +362,11 @@ fn memory_objects_keep_to_the_order_of_their_stream() {
 
 /// The stream of the target comes first, as it does where both lie on one device.
 #[test]
-fn memory_of_another_device_is_read_after_what_the_stream_waits_for() {
+fn memory_of_another_device_is_read_after_the_waits_of_the_stream() {
     let fixture = Fixture::open();
     let other = Device::open(fixture.device().physical()).unwrap();
     let other = Context::on(&other).unwrap();
-    let (stream, semaphore) = (fixture.stream().unwrap(), RaisedByHand::new(fixture.device()));
+    let (stream, semaphore) = (fixture.stream().unwrap(), HostSemaphore::new(fixture.device()));
     let target = HostMemory::new(&(Arc::clone(fixture.allocator()), stream.clone()), 4 * N as u64).unwrap();
     let source = HostMemory::new(&other, 4 * N as u64).unwrap();
     source.copy_from_host(bytemuck::cast_slice(old().as_slice().unwrap())).unwrap();

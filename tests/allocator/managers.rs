@@ -21,8 +21,8 @@ use vkarray_conformance::{Conformance, Outcome, Report};
 
 use self::plain::PlainPlugin;
 use self::wrong::Wrong;
+use crate::fixture::kernels::{keep_busy, spin};
 use crate::fixture::{Fixture, contents};
-use crate::kernels::{keep_busy, spin};
 
 fn judged<M: MemoryManager + 'static>(fixture: &Fixture, make: impl Fn() -> M + Send + Sync + 'static) -> Report {
     let factory = ManagerFactory::new(move || Ok(Box::new(make())));
@@ -132,7 +132,7 @@ const WRONG: &[(Wrong, &str, &str)] = &[
 
 /// Without the layer, which would have its own say on what they do.
 #[test]
-fn wrong_managers_are_caught() {
+fn wrong_managers_are_detected() {
     let instance = Instance::builder().validation(false).build().unwrap();
     let device = Device::open_selected(&instance, None).unwrap();
     let mut missed = Vec::new();
@@ -148,7 +148,7 @@ fn wrong_managers_are_caught() {
 }
 
 #[test]
-fn every_check_catches_something() {
+fn every_check_detects_a_wrong_manager() {
     let fixture = Fixture::open();
     let report = judged(&fixture, HostOnlyMemoryManager::new);
     // The first wants a large device, the others a table of calls that fail, which is `faults/managers.rs`.
@@ -160,13 +160,13 @@ fn every_check_catches_something() {
 }
 
 #[test]
-fn a_right_manager_of_the_same_making_is_not_caught() {
+fn the_wrong_managers_conform_without_their_fault() {
     // What the wrong ones do with one thing wrong each: so it is that which is caught.
     assert_conforms(|| Wrong::Nothing.manager(), &["counters"]);
 }
 
 #[test]
-fn a_context_takes_its_manager_from_its_builder() {
+fn a_context_uses_the_manager_of_its_builder() {
     let statistics = Arc::new(Statistics::new(PassthroughManager::new()));
     let shared = Arc::clone(&statistics);
     let factory = ManagerFactory::new(move || Ok(Box::new(Arc::clone(&shared))));
@@ -180,7 +180,7 @@ fn a_context_takes_its_manager_from_its_builder() {
 }
 
 #[test]
-fn one_manager_serves_one_device() {
+fn a_manager_cannot_be_initialized_for_a_second_device() {
     let (first, second) = (Fixture::open(), Fixture::open());
     let arena = ArenaManager::new(Box::new(PoolManager::new()), 1, 1).unwrap();
     let managers: [Box<dyn MemoryManager>; 3] =
@@ -215,7 +215,7 @@ fn a_log_names_the_stream_that_used_memory_last() {
 
 /// Runs in a process of its own, where the variable is set.
 #[test]
-fn the_environment_names_the_manager() {
+fn an_environment_variable_chooses_the_manager() {
     const MARK: &str = "VKARRAY_TEST_NAMED_MANAGER";
     if std::env::var_os(MARK).is_some() {
         let fixture = Fixture::open(); // Its context has no use of memory so far.
@@ -231,7 +231,7 @@ fn the_environment_names_the_manager() {
     }
     let run = |name: &str| {
         let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "--nocapture", "allocator::managers::the_environment_names_the_manager"])
+            .args(["--exact", "--nocapture", "allocator::managers::an_environment_variable_chooses_the_manager"])
             .envs([(MARK, "1"), ("VKARRAY_MEMORY_MANAGER", name)])
             .output()
             .unwrap();

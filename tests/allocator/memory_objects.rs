@@ -67,7 +67,7 @@ fn every_kind_is_copied_to_every_kind() {
 }
 
 #[test]
-fn a_fill_changes_its_bytes_and_no_other() {
+fn a_fill_changes_only_its_bytes() {
     let fixture = Fixture::open();
     let patterns: [&[u8]; 10] = [
         &[7],
@@ -101,7 +101,7 @@ fn a_fill_changes_its_bytes_and_no_other() {
 }
 
 #[test]
-fn overlapping_bytes_of_one_allocation_arrive_as_they_were() {
+fn overlapping_copies_within_an_allocation_keep_the_source_bytes() {
     let fixture = Fixture::open();
     for (from, to, len) in [(0, 1, 50), (1, 0, 50), (0, 50, 50), (7, 7, 20), (3, 40, 60), (40, 3, 60)] {
         let memory = DeviceMemory::new(&*fixture, 100).unwrap();
@@ -176,7 +176,7 @@ fn sizes_alignments_and_ranges_are_checked() {
 }
 
 #[test]
-fn kinds_are_told_apart_and_only_a_copy_changes_them() {
+fn memory_is_converted_to_another_kind_only_by_a_copy() {
     let fixture = Fixture::open();
     let ctx = &*fixture;
     let foreign = Context::on(&Device::open(fixture.device().physical()).unwrap()).unwrap();
@@ -199,7 +199,7 @@ fn kinds_are_told_apart_and_only_a_copy_changes_them() {
 }
 
 #[test]
-fn a_state_makes_the_same_memory_again() {
+fn a_serialized_state_restores_the_memory() {
     let fixture = Fixture::open();
     let memory = HostMemory::builder(77).alignment(512).allocate(&*fixture).unwrap();
     memory.copy_from_host(&bytes(2, 77)).unwrap();
@@ -211,7 +211,7 @@ fn a_state_makes_the_same_memory_again() {
 }
 
 #[test]
-fn a_mirror_shows_what_the_other_side_wrote() {
+fn mirrored_memory_has_the_writes_of_both_sides() {
     let fixture = Fixture::open();
     let mirror = MirroredMemory::new(&*fixture, 33).unwrap();
     mirror.write(|bytes| bytes.copy_from_slice(&pattern(4, 33))).unwrap();

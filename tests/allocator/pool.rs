@@ -8,13 +8,13 @@ use vkarray::Groups;
 use vkarray::memory::{Allocator, Error as MemoryError, MemoryKind, PoolManager};
 
 use super::pattern;
+use crate::fixture::kernels::{mix, mixed};
 use crate::fixture::{Fixture, contents};
-use crate::kernels::{mix, mixed};
 
 const MIB: u64 = 1 << 20;
 
 #[test]
-fn reuse_in_flight_keeps_the_results_of_every_program() {
+fn reuse_of_memory_in_flight_keeps_results_correct() {
     let fixture = Fixture::open();
     let (mix, streams) = (mix(&fixture), [fixture.stream().unwrap(), fixture.stream().unwrap()]);
     for seed in 0..6 {
@@ -47,7 +47,7 @@ fn reuse_in_flight_keeps_the_results_of_every_program() {
 }
 
 #[test]
-fn a_million_blocks_come_out_of_what_the_first_took() {
+fn a_million_blocks_are_allocated_without_growth() {
     let fixture = Fixture::open();
     let allocator = fixture.allocator();
     let sizes = [1, 300, 70_000, MIB, 3 * MIB];
@@ -61,7 +61,7 @@ fn a_million_blocks_come_out_of_what_the_first_took() {
 }
 
 #[test]
-fn threads_never_share_memory_at_a_time() {
+fn threads_never_have_the_same_memory_at_once() {
     let fixture = Fixture::open();
     thread::scope(|scope| {
         for first in 0..6_u8 {
@@ -93,7 +93,7 @@ fn threads_never_share_memory_at_a_time() {
 }
 
 #[test]
-fn trim_gives_back_what_nobody_has() {
+fn trim_returns_unused_memory_to_the_driver() {
     let fixture = Fixture::open();
     let allocator = Allocator::new(fixture.device()).unwrap();
     let reserved = || allocator.counters().kind(MemoryKind::Device).reserved;
@@ -118,7 +118,7 @@ fn trim_gives_back_what_nobody_has() {
 }
 
 #[test]
-fn a_capped_pool_reaches_its_cap_in_one_block_and_never_passes_it() {
+fn a_limited_pool_can_allocate_its_limit_as_one_block_and_no_more() {
     let fixture = Fixture::open();
     let cap = 40 * MIB;
     let allocator = Allocator::with_manager(fixture.device(), Box::new(PoolManager::with_limit(cap))).unwrap();
@@ -142,7 +142,7 @@ fn a_capped_pool_reaches_its_cap_in_one_block_and_never_passes_it() {
 }
 
 #[test]
-fn fragmentation_shows_and_goes_when_neighbours_do() {
+fn fragmentation_is_reported_and_ends_when_neighbours_are_freed() {
     let fixture = Fixture::open();
     let allocator = Allocator::new(fixture.device()).unwrap();
     let device = || {
@@ -163,7 +163,7 @@ fn fragmentation_shows_and_goes_when_neighbours_do() {
 }
 
 #[test]
-fn an_allocator_that_ends_under_work_waits_for_it() {
+fn an_allocator_dropped_in_use_waits_for_its_work() {
     let fixture = Fixture::open();
     let source = fixture.zeros::<u32>([64]).unwrap();
     for _ in 0..20 {

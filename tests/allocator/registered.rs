@@ -12,7 +12,7 @@ use vkarray_driver::DeviceRequest;
 
 use super::pattern;
 use crate::fixture::Fixture;
-use crate::kernels::{step, stepped};
+use crate::fixture::kernels::{step, stepped};
 
 const PAGE: usize = 4096;
 
@@ -94,7 +94,7 @@ fn every_address_and_length_is_copied_to_the_byte() {
 }
 
 #[test]
-fn parts_of_the_slice_go_to_views_with_gaps() {
+fn parts_of_the_slice_are_copied_to_strided_views() {
     let fixture = Fixture::open();
     for (name, ctx) in both(&fixture) {
         let mut data: Vec<u32> = (0..5000).collect();

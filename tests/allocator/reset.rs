@@ -5,8 +5,8 @@ use vkarray::memory::{
 };
 use vkarray::{Context, DType, Graph, Groups};
 
+use crate::fixture::kernels::{step, stepped};
 use crate::fixture::{Fixture, contents};
-use crate::kernels::{step, stepped};
 
 const ONE: Groups = Groups::exact([1, 1, 1]);
 

@@ -15,10 +15,10 @@ use vkarray::{Context, DeviceNDArray, Error, Graph, Groups};
 use super::pattern;
 use super::registered::both;
 use super::unmapped::Unmapped;
+use crate::fixture::host_semaphore::HostSemaphore;
+use crate::fixture::kernels::{step, stepped};
+use crate::fixture::watchdog::watched;
 use crate::fixture::{Fixture, contents, poll};
-use crate::kernels::{step, stepped};
-use crate::raised::RaisedByHand;
-use crate::watchdog::watched;
 
 const N: usize = 1003;
 
@@ -110,7 +110,7 @@ fn reset_meanwhile<R: Send>(
     array: &DeviceNDArray<u32>,
     wait: impl FnOnce(&DeviceNDArray<u32>) -> R + Send,
 ) -> R {
-    let (stream, semaphore) = (ctx.stream().unwrap(), RaisedByHand::new(ctx.device()));
+    let (stream, semaphore) = (ctx.stream().unwrap(), HostSemaphore::new(ctx.device()));
     ctx.synchronize().unwrap();
     stream.wait_for(&semaphore.point(1)).unwrap();
     array.on(&stream).fill(6).unwrap();
@@ -121,7 +121,7 @@ fn reset_meanwhile<R: Send>(
             let waiter = scope.spawn(|| wait(array));
             poll("the call", || waiter.is_finished() || ctx.device().host_waits() > before);
             ctx.reset().unwrap();
-            semaphore.raise(1);
+            semaphore.signal(1);
             waiter.join().unwrap()
         })
     })
@@ -167,7 +167,7 @@ fn calls_that_wait_while_memory_is_reset_succeed() {
 }
 
 #[test]
-fn guards_and_tensors_outlive_a_reset() {
+fn guards_and_tensors_stay_valid_after_a_reset() {
     let fixture = Fixture::open();
     for (name, ctx) in contexts(&fixture) {
         let [written, read, shown] = [(); 3].map(|()| {
@@ -237,7 +237,7 @@ fn memory_objects_and_exchanged_arrays_end_with_a_reset() {
 }
 
 #[test]
-fn nodes_of_a_graph_refuse_memory_that_has_ended() {
+fn graph_nodes_refuse_memory_that_a_reset_ended() {
     let fixture = Fixture::open();
     let step = step(&fixture);
     let [recorded, other] = [1, 2].map(|first| fixture.to_device(&values(first)).unwrap());
@@ -257,10 +257,10 @@ fn nodes_of_a_graph_refuse_memory_that_has_ended() {
 }
 
 #[test]
-fn copies_on_their_way_arrive_across_a_reset() {
+fn copies_in_flight_complete_despite_a_reset() {
     let fixture = Fixture::open();
     for (name, ctx) in contexts(&fixture) {
-        let (stream, semaphore) = (ctx.stream().unwrap(), RaisedByHand::new(ctx.device()));
+        let (stream, semaphore) = (ctx.stream().unwrap(), HostSemaphore::new(ctx.device()));
         let array = ctx.to_device(&values(1)).unwrap();
         ctx.synchronize().unwrap();
         stream.wait_for(&semaphore.point(1)).unwrap();
@@ -273,7 +273,7 @@ fn copies_on_their_way_arrive_across_a_reset() {
                 let reset = scope.spawn(|| ctx.reset().unwrap()); // Waits for what is dropped.
                 poll("the end of the blocks", || !array.block().is_alive());
                 let later = ctx.to_device(&values(9)).unwrap(); // Not through the same memory yet.
-                semaphore.raise(1);
+                semaphore.signal(1);
                 reset.join().unwrap();
                 later
             })

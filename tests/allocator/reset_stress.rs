@@ -11,8 +11,8 @@ use vkarray::{Context, Error, Graph, Groups, Index, Kernel, Source, Stream};
 
 use super::reset_meanwhile::{Refusal, contexts};
 use crate::fixture::Fixture;
-use crate::kernels::{step, stepped};
-use crate::watchdog::watched;
+use crate::fixture::kernels::{step, stepped};
+use crate::fixture::watchdog::watched;
 
 const N: usize = 1003;
 
@@ -127,7 +127,7 @@ fn constants(ctx: &Context, stream: &Stream, (reader, table): (&Kernel, &ConstAr
 
 /// Every path at once. Which of the outcomes comes is chance, but which there are is not.
 #[test]
-fn whatever_a_reset_meets_succeeds_or_is_refused() {
+fn concurrent_calls_succeed_or_are_refused_by_a_reset() {
     const ROUNDS: u32 = 60;
     let fixture = Fixture::open();
     let contexts = contexts(&fixture);

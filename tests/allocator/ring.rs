@@ -33,7 +33,7 @@ fn read(block: &Arc<Block>, stream: &Stream, offset: usize, len: usize) -> Vec<u
 }
 
 #[test]
-fn copies_of_every_size_arrive_whole_and_touch_nothing_else() {
+fn copies_of_every_size_write_exactly_their_bytes() {
     let fixture = Fixture::open();
     let stream = fixture.default_stream();
     // Around what goes through a small slot, one chunk, and two of each thread; and no whole number of chunks.
@@ -104,7 +104,7 @@ fn small_copies_in_steady_work_take_nothing_from_the_heap() {
 }
 
 #[test]
-fn copies_of_several_threads_and_streams_do_not_meet() {
+fn copies_of_several_threads_and_streams_do_not_mix() {
     let fixture = Fixture::open();
     let allocator = allocator(&fixture, 3);
     thread::scope(|scope| {
@@ -123,7 +123,7 @@ fn copies_of_several_threads_and_streams_do_not_meet() {
 }
 
 #[test]
-fn a_copy_does_with_the_slots_that_there_is_memory_for() {
+fn a_copy_works_with_as_few_slots_as_there_is_memory_for() {
     let fixture = Fixture::open();
     let stream = fixture.default_stream();
     let len = 8 * MIB;
@@ -179,9 +179,9 @@ fn kept_slots_go_back_when_memory_is_trimmed_reset_or_short() {
 fn small_uploads_to_a_busy_block_wait_for_nothing() {
     let fixture = Fixture::open();
     let allocator = allocator(&fixture, 1);
-    let (spin, other) = (crate::kernels::spin(&fixture), fixture.stream().unwrap());
+    let (spin, other) = (crate::fixture::kernels::spin(&fixture), fixture.stream().unwrap());
     let array = fixture.zeros::<u32>([8]).unwrap();
-    crate::kernels::keep_busy(&other, &spin, &array);
+    crate::fixture::kernels::keep_busy(&other, &spin, &array);
     other.flush().unwrap();
     // On the same stream, so behind that work: nothing of it is done before.
     let (block, stream) = (block(&allocator, 100 * 4096), &other);

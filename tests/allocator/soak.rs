@@ -20,7 +20,7 @@ use vkarray::memory::MemoryKind;
 use vkarray::{Context, DeviceNDArray, Groups, Index, Kernel, Stream};
 
 use crate::fixture::Fixture;
-use crate::kernels::{step, stepped};
+use crate::fixture::kernels::{step, stepped};
 
 const VARIABLE: &str = "VKARRAY_TEST_SOAK_STEPS";
 const DEFAULT_STEPS: usize = 24_000;
@@ -171,7 +171,7 @@ impl Soak<'_> {
 }
 
 #[test]
-fn everything_for_long_leaves_nothing_behind() {
+fn a_long_random_run_leaks_nothing() {
     let asked = env::var(VARIABLE).ok().map(|text| text.parse::<usize>().expect("a number of steps"));
     let n_steps = asked.unwrap_or(DEFAULT_STEPS) / (N_THREADS * N_ROUNDS);
     let fixture = Fixture::open();

@@ -4,14 +4,14 @@ use vkarray::Groups;
 use vkarray::memory::MemoryKind;
 
 use super::pattern;
+use crate::fixture::kernels::{keep_busy, kept_busy, spin, step, stepped};
 use crate::fixture::{Fixture, contents};
-use crate::kernels::{keep_busy, kept_busy, spin, step, stepped};
 
 /// More than the four chunks of 16 MiB that are on their way at once, and not a whole number of them.
 const LARGE: usize = (70 << 20) + 3;
 
 #[test]
-fn large_copies_arrive_whole() {
+fn large_copies_are_complete() {
     let fixture = Fixture::open();
     let block = fixture.allocator().allocate(LARGE as u64, MemoryKind::Device).unwrap();
     let bytes = pattern(3, LARGE);
@@ -22,7 +22,7 @@ fn large_copies_arrive_whole() {
 }
 
 #[test]
-fn a_large_copy_to_a_busy_array_comes_after_its_work() {
+fn a_large_copy_to_an_array_in_use_comes_after_its_work() {
     let fixture = Fixture::open();
     let (spin, step) = (spin(&fixture), step(&fixture));
     let array = fixture.zeros::<u32>([LARGE / 4]).unwrap();
@@ -39,7 +39,7 @@ fn a_large_copy_to_a_busy_array_comes_after_its_work() {
 }
 
 #[test]
-fn a_copy_to_a_busy_array_waits_on_the_device_and_not_on_the_host() {
+fn a_copy_to_an_array_in_use_waits_on_the_device_not_on_the_host() {
     let fixture = Fixture::open();
     let (spin, other) = (spin(&fixture), fixture.stream().unwrap());
     let array = fixture.slice_to_device(&[9_u32; 8]).unwrap();

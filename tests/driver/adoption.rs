@@ -1,4 +1,5 @@
-//! Adoption: an instance, a device and a queue made with raw Vulkan, lent to the library, used again and destroyed here.
+//! Adopted devices: the test creates an instance, a device and a queue with raw Vulkan, lends them to the library, and
+//! uses and destroys them afterwards.
 
 use std::ffi::{CStr, c_void};
 use std::sync::mpsc::{self, TryRecvError};
@@ -11,12 +12,12 @@ use vkarray::vulkan::{Adopted, ExternalQueue, QueueLock};
 use vkarray::{Context, Groups, Stream};
 
 use crate::fixture::contents;
-use crate::kernels::{keep_busy, kept_busy, spin, step, stepped};
+use crate::fixture::kernels::{keep_busy, kept_busy, spin, step, stepped};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
 #[test]
-fn an_adopted_device_works_and_is_left_to_its_owner() {
+fn an_adopted_device_works_and_is_not_destroyed() {
     let owner = Owner::new();
     let device = owner.lend(None);
     {
@@ -34,7 +35,7 @@ fn an_adopted_device_works_and_is_left_to_its_owner() {
 }
 
 #[test]
-fn dropping_a_busy_adopted_device_waits_for_its_work() {
+fn closing_a_busy_adopted_device_waits_for_its_work() {
     let (sender, receiver) = mpsc::channel();
     let owner = Owner::new();
     let device = owner.lend(None);
@@ -53,7 +54,7 @@ fn dropping_a_busy_adopted_device_waits_for_its_work() {
 }
 
 #[test]
-fn both_sides_use_one_queue_under_its_lock() {
+fn owner_and_library_share_a_queue_under_its_lock() {
     let owner = Owner::new();
     let lock = QueueLock::default();
     let device = owner.lend(Some(Arc::clone(&lock)));
@@ -75,7 +76,7 @@ fn both_sides_use_one_queue_under_its_lock() {
 }
 
 #[test]
-fn a_device_in_use_is_not_closed() {
+fn closing_a_device_in_use_is_an_error() {
     let owner = Owner::new();
     let device = owner.lend(None);
     let ctx = Context::on(&device).unwrap();
@@ -89,7 +90,7 @@ fn a_device_in_use_is_not_closed() {
 }
 
 #[test]
-fn a_device_opened_without_what_is_needed_is_refused() {
+fn adopting_a_device_without_a_needed_feature_or_queue_family_is_refused() {
     let owner = Owner::new();
     let instance = owner.instance();
     let physical = instance.devices().unwrap().into_iter().find(|device| device.raw() == owner.physical).unwrap();
@@ -107,7 +108,7 @@ fn a_device_opened_without_what_is_needed_is_refused() {
     owner.end();
 }
 
-/// Somebody else's instance, device and queue, under validation.
+/// An instance, a device and a queue of the program, under validation.
 struct Owner {
     entry: ash::Entry,
     instance: ash::Instance,
@@ -144,7 +145,7 @@ impl Owner {
     }
 
     fn instance(&self) -> Arc<Instance> {
-        // SAFETY: created through this entry for Vulkan 1.3; each test drops what it makes of it before `end`.
+        // SAFETY: created through this entry for Vulkan 1.3; each test drops the adopted instance before `end`.
         unsafe { Instance::adopt(self.entry.clone(), self.instance.clone()) }
     }
 
@@ -163,15 +164,15 @@ impl Owner {
         unsafe { Device::adopt(Adopted { physical, device, queues, extensions: Vec::new(), features }) }.unwrap()
     }
 
-    /// Sends nothing, and waits for it.
+    /// Submits an empty batch and waits for it.
     fn use_queue(&self) {
-        // SAFETY: no one else uses the queue now, as the callers see to.
+        // SAFETY: the callers ensure that nothing else uses the queue now.
         unsafe { self.device.queue_submit2(self.queue, &[vk::SubmitInfo2::default()], vk::Fence::null()) }.unwrap();
         // SAFETY: as above.
         unsafe { self.device.queue_wait_idle(self.queue) }.unwrap();
     }
 
-    /// Destroys everything, and fails if validation has said anything. It would list what was left behind.
+    /// Destroys everything; fails if validation has reported anything, such as objects that were not destroyed.
     fn end(self) {
         // SAFETY: a live device, and no thread uses its queue.
         unsafe { self.device.device_wait_idle() }.unwrap();
@@ -182,7 +183,7 @@ impl Owner {
         // SAFETY: as above.
         unsafe { self.instance.destroy_instance(None) };
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
-        messages.retain(|message| !message.contains("VideoEncode")); // As `fixture::is_not_about_us` says.
+        messages.retain(|message| !message.contains("VideoEncode")); // See `fixture/validation.rs`.
         assert!(messages.is_empty(), "validation:\n{}", messages.join("\n"));
     }
 }

@@ -1,12 +1,12 @@
-//! Devices: the list, opening one twice, and that what belongs to one is refused by another.
+//! Devices: listing and selecting them, opening one twice, and refusing objects of another device.
 
 use std::sync::Arc;
 
 use vkarray::device::{Device, Error as DriverError};
 use vkarray::{Context, Event, Groups, Stream};
 
+use crate::fixture::kernels::{mix, mixed, step, stepped};
 use crate::fixture::{Fixture, contents, poll};
-use crate::kernels::{mix, mixed, step, stepped};
 
 #[test]
 fn every_device_is_listed_and_described() {
@@ -26,7 +26,7 @@ fn every_device_is_listed_and_described() {
 }
 
 #[test]
-fn a_selector_finds_the_device_and_a_wrong_one_lists_what_there_is() {
+fn a_selector_finds_the_device_and_an_unknown_one_lists_all_devices() {
     let fixture = Fixture::open();
     let selector = format!("uuid:{}", fixture.info().uuid);
     let same = Device::open_selected(fixture.instance(), Some(&selector)).unwrap();
@@ -54,7 +54,7 @@ fn two_contexts_on_one_device_see_each_others_work() {
 }
 
 #[test]
-fn one_context_outlives_the_other() {
+fn an_array_outlives_the_context_that_made_it() {
     let fixture = Fixture::open();
     let array = {
         let short = Context::on(fixture.device()).unwrap();
@@ -67,7 +67,7 @@ fn one_context_outlives_the_other() {
 }
 
 #[test]
-fn events_and_points_do_not_cross_devices() {
+fn events_and_points_of_another_device_are_refused() {
     let fixture = Fixture::open();
     let other = Device::open(fixture.device().physical()).unwrap();
     let (own, foreign) = (fixture.stream().unwrap(), Stream::new(&other).unwrap());
@@ -79,7 +79,7 @@ fn events_and_points_do_not_cross_devices() {
     assert!(matches!(foreign.wait_for(&own.point().unwrap()), Err(DriverError::DifferentDevices)));
     assert!(matches!(event.wait(&foreign), Err(DriverError::DifferentDevices)));
     assert!(matches!(event.record(&foreign), Err(DriverError::DifferentDevices)));
-    event.synchronize().unwrap(); // The refused record left the capture alone.
+    event.synchronize().unwrap(); // The refused record did not change the event.
     if let (Ok(here), Ok(there)) = (fixture.timed_event(), Event::with_timing(&other)) {
         assert!(matches!(here.record(&foreign), Err(DriverError::DifferentDevices)));
         here.record(&own).unwrap();
@@ -89,5 +89,5 @@ fn events_and_points_do_not_cross_devices() {
         assert!(matches!(here.elapsed(&there), Err(DriverError::DifferentDevices)));
     }
     drop(foreign);
-    poll("letting go of the second device", || Arc::strong_count(&other) == 1);
+    poll("the release of the second device", || Arc::strong_count(&other) == 1);
 }

@@ -1,12 +1,12 @@
-//! Events: what they capture, that waiting for one orders streams, and the times they note.
+//! Events: the work that they capture, waits for them on the host and on streams, and elapsed times.
 
 use std::time::{Duration, Instant};
 
 use vkarray::device::Error as DriverError;
 use vkarray::{Event, Groups};
 
+use crate::fixture::kernels::{keep_busy, kept_busy, spin, step, stepped};
 use crate::fixture::{Fixture, contents, poll, skipped};
-use crate::kernels::{keep_busy, kept_busy, spin, step, stepped};
 
 #[test]
 fn an_event_that_was_never_recorded_is_complete() {
@@ -19,7 +19,7 @@ fn an_event_that_was_never_recorded_is_complete() {
 }
 
 #[test]
-fn an_event_captures_what_the_stream_holds_and_no_more() {
+fn an_event_captures_the_work_recorded_before_it() {
     let fixture = Fixture::open();
     let (spin, stream, event) = (spin(&fixture), fixture.stream().unwrap(), fixture.event());
     let array = fixture.slice_to_device(&[1_u32]).unwrap();
@@ -49,7 +49,7 @@ fn recording_again_replaces_the_capture() {
 }
 
 #[test]
-fn a_wait_is_for_the_capture_of_that_moment() {
+fn a_wait_uses_the_capture_at_the_time_of_the_call() {
     let fixture = Fixture::open();
     let (spin, step, event) = (spin(&fixture), step(&fixture), fixture.event());
     let (first, second) = (fixture.stream().unwrap(), fixture.stream().unwrap());
@@ -61,7 +61,7 @@ fn a_wait_is_for_the_capture_of_that_moment() {
     event.record(&first).unwrap();
     step.dispatch(&second, Groups::exact([1, 1, 1]), (&quick, 3_u32)).unwrap();
     second.synchronize().unwrap();
-    // On one queue, and a processor's are one, the busy work may have been sent first, and then it is done first.
+    // On a single queue, as CPU drivers have, the busy work may have been submitted first, and then it is done first.
     if fixture.device().plan().compute.count > 1 && !fixture.is_cpu() {
         assert!(!event.query().unwrap(), "the wait followed the event to its new capture");
     }
@@ -85,9 +85,9 @@ fn waiting_for_an_event_orders_streams_that_share_nothing() {
 }
 
 #[test]
-fn timed_events_measure_what_lies_between_them() {
+fn timed_events_measure_the_work_between_them() {
     let fixture = Fixture::open();
-    let Some([start, end]) = timed(&fixture, "timed_events_measure_what_lies_between_them") else { return };
+    let Some([start, end]) = timed(&fixture, "timed_events_measure_the_work_between_them") else { return };
     let (spin, stream) = (spin(&fixture), fixture.stream().unwrap());
     let array = fixture.slice_to_device(&[1_u32]).unwrap();
     let begun = Instant::now();
@@ -95,13 +95,13 @@ fn timed_events_measure_what_lies_between_them() {
     keep_busy(&stream, &spin, &array);
     end.record(&stream).unwrap();
     let early = start.elapsed(&end);
-    // A host that was held up may come after the work.
+    // On a busy host the work may be done already.
     assert!(matches!(early, Err(DriverError::NotReady)) || end.query().unwrap(), "{early:?} of work that is not done");
     end.synchronize().unwrap();
     let host = begun.elapsed();
     let device = start.elapsed(&end).unwrap();
-    // No processor makes 46 million dependent rounds in a millisecond; the host's clock ran before and after.
-    assert!(device > Duration::from_millis(1), "{device:?} for what keeps it busy");
+    // No device computes 46 million dependent rounds in a millisecond; the host's measurement encloses the device's.
+    assert!(device > Duration::from_millis(1), "{device:?} for the busy work");
     assert!(device <= host + host / 100, "{device:?} on the device, {host:?} on the host");
     assert_eq!(end.elapsed(&start).unwrap(), Duration::ZERO, "time ran backwards");
     assert_eq!(start.elapsed(&start).unwrap(), Duration::ZERO);
@@ -127,13 +127,15 @@ fn timed_events_can_be_recorded_again_while_they_are_read() {
 }
 
 #[test]
-fn an_event_without_a_time_says_why() {
+fn elapsed_time_without_a_timestamp_is_a_specific_error() {
     let fixture = Fixture::open();
     let plain = [fixture.event(), fixture.event()];
     plain.iter().for_each(|event| event.record(fixture.default_stream()).unwrap());
     let error = plain[0].elapsed(&plain[1]).unwrap_err();
     assert!(matches!(error, DriverError::TimingOff), "{error}");
-    let Some([recorded, never]) = timed(&fixture, "an_event_without_a_time_says_why") else { return };
+    let Some([recorded, never]) = timed(&fixture, "elapsed_time_without_a_timestamp_is_a_specific_error") else {
+        return;
+    };
     recorded.record(fixture.default_stream()).unwrap();
     fixture.synchronize().unwrap();
     for (start, end) in [(&recorded, &never), (&never, &recorded), (&never, &never)] {
@@ -156,7 +158,7 @@ fn timed(fixture: &Fixture, test: &str) -> Option<[Event; 2]> {
 }
 
 #[test]
-fn a_stream_that_only_waits_ends_when_the_wait_does() {
+fn a_stream_that_only_waits_is_done_when_the_wait_ends() {
     let fixture = Fixture::open();
     let (spin, event) = (spin(&fixture), fixture.event());
     let (busy, waiting) = (fixture.stream().unwrap(), fixture.stream().unwrap());
@@ -164,7 +166,7 @@ fn a_stream_that_only_waits_ends_when_the_wait_does() {
     keep_busy(&busy, &spin, &array);
     event.record(&busy).unwrap();
     event.wait(&waiting).unwrap();
-    // Nobody sends or waits: asking is enough to see it end.
+    // Nothing is submitted or waited for; `query` alone finds that the stream is done.
     poll("a stream that only waits", || waiting.query().unwrap());
-    assert!(event.query().unwrap(), "the wait ended before what it was for");
+    assert!(event.query().unwrap(), "the wait ended before the event");
 }

@@ -1,4 +1,4 @@
-//! Graphs: what a replay computes, changes between replays, refusals, many in flight, drops at every time.
+//! Graphs: results of replays, changes between replays, refused recordings and changes, replays in flight, and drops.
 
 use vkarray::device::{Device, Error as DriverError};
 use vkarray::kernel::{ConstArray, Error as KernelError};
@@ -7,8 +7,8 @@ use vkarray::stream::{DispatchNode, GraphRecorder};
 use vkarray::{Context, DeviceNDArray, Graph, Groups, Kernel, Source, Stream};
 use vkarray_driver::hazard::Mode;
 
+use crate::fixture::kernels::{keep_busy, kept_busy, mix, mixed, spin, spun, step, stepped};
 use crate::fixture::{Fixture, contents, poll};
-use crate::kernels::{keep_busy, kept_busy, mix, mixed, spin, spun, step, stepped};
 
 /// Adds constant memory to an array.
 const ADD_TABLE: &str = "
@@ -31,7 +31,7 @@ fn step_graph(stream: &Stream, step: &Kernel, array: &DeviceNDArray<u32>, add: u
 }
 
 #[test]
-fn a_thousand_nodes_compute_what_a_stream_computes() {
+fn a_graph_of_a_thousand_nodes_gives_the_results_of_a_stream() {
     let fixture = Fixture::open();
     let (mix, step, stream) = (mix(&fixture), step(&fixture), fixture.stream().unwrap());
     let arrays = || -> Vec<_> { (0..8_u32).map(|i| fixture.slice_to_device(&[i; 70]).unwrap()).collect() };
@@ -68,7 +68,7 @@ fn a_thousand_nodes_compute_what_a_stream_computes() {
 }
 
 #[test]
-fn a_hundred_replays_follow_each_other() {
+fn a_hundred_replays_run_in_order_with_one_submission_each() {
     let fixture = Fixture::open();
     let (step, stream) = (step(&fixture), fixture.stream().unwrap());
     let array = fixture.slice_to_device(&[1_u32; 5]).unwrap();
@@ -143,7 +143,7 @@ fn copies_and_fills_change_between_replays() {
     copy.set(&mut graph, (c.block(), 0), b.block(), 12..16).unwrap();
     graph.replay(&stream).unwrap();
     assert_eq!((contents(&a), contents(&c)), (vec![8; 4], vec![32, 13, 23, 33]));
-    // Refused: past the end, overlapping, empty is fine.
+    // A copy past the end and one that overlaps are refused; an empty one is accepted below.
     let block = b.block();
     assert!(copy.set(&mut graph, (block, 4), c.block(), 0..16).is_err());
     assert!(copy.set(&mut graph, (block, 4), block, 0..8).is_err());
@@ -167,7 +167,7 @@ fn a_refused_change_changes_nothing() {
     let (mut other, _) = Graph::record(&stream, record).unwrap();
     let mut sum = 2;
     for round in 0..2 {
-        // What is refused, and words of the message.
+        // The refused change, and a part of the message.
         let cases = [
             (node.set(&mut graph, "add", 5_i32), "`add` is u32"),
             (node.set(&mut graph, "sub", 5_u32), "no argument `sub`"),
@@ -191,7 +191,7 @@ fn a_refused_change_changes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_refused_and_leaves_no_node() {
+fn a_refused_recording_adds_no_node() {
     let fixture = Fixture::open();
     let (step, stream) = (step(&fixture), fixture.stream().unwrap());
     let array = fixture.slice_to_device(&[1_u32; 5]).unwrap();
@@ -210,7 +210,7 @@ fn what_cannot_be_recorded_is_refused_and_leaves_no_node() {
 }
 
 #[test]
-fn devices_are_not_mixed() {
+fn graphs_and_memory_of_another_device_are_refused() {
     let fixture = Fixture::open();
     let foreign = Context::on(&Device::open(fixture.device().physical()).unwrap()).unwrap();
     let (step, array) = (step(&fixture), fixture.slice_to_device(&[1_u32; 5]).unwrap());
@@ -221,7 +221,7 @@ fn devices_are_not_mixed() {
     assert!(matches!(refused, Err(KernelError::ForeignDevice { what: "the graph", .. })));
     let fill = Graph::record(foreign.default_stream(), |graph| array.block().record_fill(graph, 1));
     assert!(fill.is_err());
-    // A step that was made for its own device, and then handed to a graph of another.
+    // A step of one device, added to a graph of another.
     let step = || array.block().fill_step(fixture.device(), 1).unwrap();
     let refused = Graph::record(foreign.default_stream(), |graph| graph.add((), step()));
     assert!(matches!(refused, Err(DriverError::ForeignStep { .. })));
@@ -232,7 +232,7 @@ fn devices_are_not_mixed() {
 }
 
 #[test]
-fn replays_in_flight_keep_what_they_were_recorded_with() {
+fn replays_in_flight_keep_their_arguments_when_a_node_changes() {
     let fixture = Fixture::open();
     let (spin, step, stream) = (spin(&fixture), step(&fixture), fixture.stream().unwrap());
     let (slow, array) = (fixture.slice_to_device(&[1_u32]).unwrap(), fixture.slice_to_device(&[1_u32; 5]).unwrap());
@@ -251,7 +251,7 @@ fn replays_in_flight_keep_what_they_were_recorded_with() {
 }
 
 #[test]
-fn replays_on_several_streams_and_their_other_work_are_ordered() {
+fn replays_and_other_work_on_several_streams_are_ordered() {
     let fixture = Fixture::open();
     let (mix, step) = (mix(&fixture), step(&fixture));
     let streams: Vec<_> = (0..3).map(|_| fixture.stream().unwrap()).collect();
@@ -280,7 +280,7 @@ fn replays_on_several_streams_and_their_other_work_are_ordered() {
 }
 
 #[test]
-fn a_graph_keeps_what_it_uses_and_drops_in_flight() {
+fn a_graph_keeps_its_arrays_and_kernels_until_its_replays_end() {
     let fixture = Fixture::open();
     let out = fixture.slice_to_device(&[3_u32; 5]).unwrap();
     let (mut expected, recording) = (3, fixture.stream().unwrap());
@@ -294,7 +294,7 @@ fn a_graph_keeps_what_it_uses_and_drops_in_flight() {
             mix.record(graph, one(), (&source, &out, 1_u32)).map(drop)
         })
         .unwrap();
-        drop((spin, mix, slow, source)); // The graph holds them now.
+        drop((spin, mix, slow, source)); // Now only the graph keeps them alive.
         for _ in 0..3 {
             graph.replay(&stream).unwrap();
             expected = mixed(round, expected, 1);
@@ -311,7 +311,7 @@ fn a_graph_keeps_what_it_uses_and_drops_in_flight() {
 }
 
 #[test]
-fn a_swapped_array_is_let_go() {
+fn a_replaced_array_is_released() {
     let fixture = Fixture::open();
     let (step, stream) = (step(&fixture), fixture.stream().unwrap());
     let [a, b] = [1_u32, 2].map(|i| fixture.slice_to_device(&[i; 5]).unwrap());
@@ -326,7 +326,7 @@ fn a_swapped_array_is_let_go() {
 }
 
 #[test]
-fn the_host_reads_what_a_replay_wrote_to_pinned_memory() {
+fn the_host_reads_pinned_memory_after_the_replay_that_wrote_it() {
     let fixture = Fixture::open();
     let stream = fixture.stream().unwrap();
     let array = fixture.slice_to_device(&[1_u32, 2, 3]).unwrap();
@@ -352,7 +352,7 @@ fn the_host_reads_what_a_replay_wrote_to_pinned_memory() {
 }
 
 #[test]
-fn constant_memory_is_sent_once_and_short_arrays_are_copied_by_each_replay() {
+fn constant_memory_is_uploaded_once_and_short_arrays_are_copied_by_each_replay() {
     let fixture = Fixture::open();
     let (stream, kernel) = (fixture.stream().unwrap(), fixture.kernel(Source::wgsl(ADD_TABLE)).build().unwrap());
     let x = fixture.slice_to_device(&[1_u32; 8]).unwrap();

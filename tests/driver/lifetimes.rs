@@ -1,4 +1,4 @@
-//! Every order of dropping: whatever goes first, work in flight finishes, nothing is freed early, nothing is left.
+//! Lifetimes: objects in use are dropped in every order. Their work finishes, and the device is released afterwards.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use std::time::Duration;
 use vkarray::memory::MemoryKind;
 use vkarray::{Context, Groups};
 
+use crate::fixture::kernels::{spin, spun, step, stepped};
 use crate::fixture::{Fixture, poll};
-use crate::kernels::{spin, spun, step, stepped};
 
-/// Long enough to be still running when its objects are dropped, short enough for every permutation.
+/// Long enough for work to run still when its objects are dropped, short enough to repeat for every permutation.
 const ITERATIONS: u32 = 5_000;
 
 #[test]
-fn objects_drop_in_every_order() {
+fn objects_in_use_can_be_dropped_in_every_order() {
     const N: usize = 5;
     let fixture = Fixture::open();
     let before = Arc::strong_count(fixture.device());
@@ -26,7 +26,7 @@ fn objects_drop_in_every_order() {
             objects[position] = Box::new(());
         }
         let order = permutation(nth, N);
-        let what = format!("letting go of the device after dropping in the order {order:?}");
+        let what = format!("the release of the device after drops in the order {order:?}");
         poll(&what, || Arc::strong_count(fixture.device()) == before);
     }
 }
@@ -54,7 +54,7 @@ fn permutation(mut nth: usize, n: usize) -> Vec<usize> {
 }
 
 #[test]
-fn whoever_drops_a_stream_is_its_last_holder() {
+fn dropping_a_stream_releases_the_device_at_once() {
     let fixture = Fixture::open();
     let block = fixture.allocator().allocate(256, MemoryKind::Device).unwrap();
     let before = Arc::strong_count(fixture.device());
@@ -62,7 +62,7 @@ fn whoever_drops_a_stream_is_its_last_holder() {
         let stream = fixture.stream().unwrap();
         block.fill(&stream, 1).unwrap();
         block.fill(&stream, 2).unwrap();
-        // The device's thread looks at batches that are 200 microseconds old.
+        // The device's waiting thread handles batches after 200 microseconds, so the delays lie around that time.
         thread::sleep(Duration::from_micros(50 + nth));
         drop(stream);
         assert_eq!(Arc::strong_count(fixture.device()), before, "after stream {nth}");
@@ -135,13 +135,13 @@ fn a_stream_outlives_its_context_and_is_still_usable() {
 }
 
 #[test]
-fn streams_come_and_go_while_others_wait_for_them() {
+fn streams_can_be_dropped_while_others_wait_for_them() {
     let fixture = Fixture::open();
     let step = step(&fixture);
     let array = fixture.slice_to_device(&[1_u32; 8]).unwrap();
     let mut expected = 1;
     for round in 0..5000_u32 {
-        // The second waits on the device for the first, and both end as soon as the host knows that they are done.
+        // The second stream waits for the first on the device.
         let streams = [fixture.stream().unwrap(), fixture.stream().unwrap()];
         for (stream, add) in streams.iter().zip([round, 1]) {
             step.dispatch(stream, Groups::covering([8]), (&array, add)).unwrap();

@@ -1,7 +1,8 @@
-//! Code of the program runs under none of the library's locks, and a recording that panics leaves no lock or work behind.
+//! Locks: the library holds none while it runs code of the program, and a recording that panics leaves none locked and no
+//! work unsubmitted.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -12,10 +13,10 @@ use vkarray_driver::Recorder;
 use vkarray_driver::hazard::{Mode, Stage};
 
 use crate::fixture::Fixture;
-use crate::kernels::{keep_busy, spin};
-use crate::watchdog::watched;
+use crate::fixture::kernels::{keep_busy, spin};
+use crate::fixture::watchdog::watched;
 
-/// Uses its stream, its device and its memory when it is dropped, and then drops a stream of its own.
+/// When it is dropped, it uses its stream, its device and its memory, and drops another stream.
 struct UsesAll {
     stream: Stream,
     other: Option<Stream>,
@@ -42,7 +43,7 @@ impl Drop for UsesAll {
     }
 }
 
-/// Records an operation that touches nothing and keeps `kept`.
+/// Records an operation without commands that keeps `kept` alive until its batch is done.
 fn keep(stream: &Stream, kept: UsesAll) {
     let kept = Arc::new(Mutex::new(kept));
     let commands = |recorder: &mut Recorder<'_>| -> Result<(), DriverError> {
@@ -53,8 +54,18 @@ fn keep(stream: &Stream, kept: UsesAll) {
     unsafe { stream.record(&[], commands) }.unwrap();
 }
 
+/// Fills the block until so many kept objects have been dropped, which happens when later batches begin.
+fn fill_until_dropped(stream: &Stream, block: &Arc<Block>, outcomes: &Receiver<Result<(), String>>, n: usize) {
+    let mut n_dropped = 0;
+    while n_dropped < n {
+        block.fill(stream, 9).unwrap();
+        stream.synchronize().unwrap();
+        n_dropped += outcomes.try_iter().map(Result::unwrap).count();
+    }
+}
+
 #[test]
-fn what_a_batch_kept_may_use_the_stream_and_the_device_when_it_is_dropped() {
+fn an_object_kept_by_a_batch_may_use_the_stream_and_the_device_in_its_drop() {
     const ROUNDS: usize = 67;
     let fixture = Fixture::open();
     watched("dropping what batches kept", || {
@@ -68,16 +79,7 @@ fn what_a_batch_kept_may_use_the_stream_and_the_device_when_it_is_dropped() {
             stream.synchronize().unwrap();
         }
         drop(dropped);
-        // Each batch is taken back when a later one is begun. The drops have recorded work too.
-        let mut n_dropped = 0;
-        while n_dropped < ROUNDS {
-            block.fill(&stream, 9).unwrap();
-            stream.synchronize().unwrap();
-            for outcome in outcomes.try_iter() {
-                outcome.unwrap();
-                n_dropped += 1;
-            }
-        }
+        fill_until_dropped(&stream, &block, &outcomes, ROUNDS);
         let mut bytes = vec![0; 260];
         block.copy_to_host(&stream, 0, &mut bytes).unwrap();
         let words: Vec<_> = bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
@@ -86,8 +88,8 @@ fn what_a_batch_kept_may_use_the_stream_and_the_device_when_it_is_dropped() {
 }
 
 #[test]
-fn what_is_kept_is_dropped_while_other_threads_send_and_wait() {
-    const ROUNDS: u32 = 41;
+fn kept_objects_are_dropped_while_other_threads_submit_and_wait() {
+    const ROUNDS: usize = 41;
     let fixture = Fixture::open();
     let use_a_stream = || {
         let stream = fixture.stream().unwrap();
@@ -96,27 +98,19 @@ fn what_is_kept_is_dropped_while_other_threads_send_and_wait() {
         for round in 0..ROUNDS {
             let (other, dropped) = (Some(fixture.stream().unwrap()), dropped.clone());
             keep(&stream, UsesAll { stream: stream.clone(), other, block: Arc::clone(&block), dropped });
-            // Now and then it is left to the device's waiting thread to send it.
+            // In every third round the device's waiting thread submits the batch.
             if round % 3 != 0 {
                 stream.synchronize().unwrap();
             }
         }
-        let mut n_dropped = 0;
-        while n_dropped < ROUNDS {
-            block.fill(&stream, 9).unwrap();
-            stream.synchronize().unwrap();
-            for outcome in outcomes.try_iter() {
-                outcome.unwrap();
-                n_dropped += 1;
-            }
-        }
+        fill_until_dropped(&stream, &block, &outcomes, ROUNDS);
     };
     watched("dropping what batches of several threads kept", || {
         thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(use_a_stream))));
     });
 }
 
-/// Has work on the device, so that what is recorded next is not sent at once.
+/// A stream with work on the device, so that the next batch is not submitted at once.
 fn busy(ctx: &Context) -> Stream {
     let (spin, stream) = (spin(ctx), ctx.stream().unwrap());
     let array = ctx.slice_to_device(&[1_u32]).unwrap();
@@ -126,7 +120,7 @@ fn busy(ctx: &Context) -> Stream {
 }
 
 #[test]
-fn the_batch_of_a_recording_that_panicked_is_sent_without_a_flush() {
+fn a_batch_is_submitted_although_its_recording_panicked() {
     let fixture = Fixture::open();
     for is_followed in [false, true] {
         watched("memory that a recording was to use that panicked", || {
@@ -142,9 +136,9 @@ fn the_batch_of_a_recording_that_panicked_is_sent_without_a_flush() {
             if is_followed {
                 next.fill(&stream, 5).unwrap();
             }
-            // Nobody waits, flushes or records: the points are reached all the same.
+            // The points are reached although nothing waits, flushes or records.
             let uses = fixture.device().block_uses(block.id(), 0..68, Mode::Write);
-            assert!(!uses.is_empty(), "the operation counts as recorded");
+            assert!(!uses.is_empty(), "the operation is not among the uses of its block");
             while !uses.iter().all(|point| point.is_complete().unwrap()) {
                 thread::yield_now();
             }

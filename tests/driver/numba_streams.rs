@@ -16,8 +16,8 @@ use vkarray::vulkan::ExternalQueue;
 use vkarray::{Context, Groups, Stream};
 use vkarray_driver::Completion;
 
+use crate::fixture::kernels::{keep_busy, kept_busy, spin, step, stepped};
 use crate::fixture::{Fixture, contents, poll, skipped};
-use crate::kernels::{keep_busy, kept_busy, spin, step, stepped};
 
 const ONE: Groups = Groups::exact([1, 1, 1]);
 
@@ -30,7 +30,7 @@ fn test_add_callback() {
 }
 
 #[test]
-fn a_callback_comes_after_the_work_before_it_and_a_panic_in_one_stays_there() {
+fn a_callback_runs_after_earlier_work_and_a_panic_in_one_does_not_stop_others() {
     let fixture = Fixture::open();
     let (spin, stream, (send, receive)) = (spin(&fixture), fixture.stream().unwrap(), channel());
     let array = fixture.slice_to_device(&[1_u32]).unwrap();
@@ -89,7 +89,7 @@ fn test_multiple_async_done() {
             stream.async_done().unwrap()
         })
         .collect();
-    // The last first: each is ready whatever became of the others.
+    // Awaited in reverse order: each future completes independently of the others.
     for done in done.into_iter().rev() {
         block_on(done).unwrap();
     }
@@ -117,7 +117,7 @@ fn test_cancelled_future() {
     let array = fixture.slice_to_device(&[1_u32]).unwrap();
     keep_busy(&stream, &spin, &array);
     let (mut first, second) = (Box::pin(stream.async_done().unwrap()), stream.async_done().unwrap());
-    // Dropped after it was polled: the waiting thread knows of it.
+    // Dropped after it was polled, when its waker is registered.
     let polled = first.as_mut().poll(&mut TaskContext::from_waker(Waker::noop()));
     assert!(polled.is_pending());
     drop(first);
@@ -138,7 +138,7 @@ fn test_cuda_driver_stream_operations() {
     assert_eq!(contents(&array), (0..100).map(|x| stepped(x, 5)).collect::<Vec<u32>>());
 }
 
-/// Numba leaves the work running when the body raises; here the wait is in `drop`.
+/// Numba does not wait if the body raises; here `drop` waits.
 #[test]
 fn auto_synchronize_waits_when_a_panic_unwinds() {
     let fixture = Fixture::open();
@@ -195,7 +195,7 @@ fn test_event_elapsed_on_every_kind_of_stream() {
             (Ok(start), Ok(end)) => (start, end),
             (Err(error), _) | (_, Err(error)) => {
                 eprintln!("{error}");
-                return skipped("test_event_elapsed", "timestamps");
+                return skipped("test_event_elapsed_on_every_kind_of_stream", "timestamps");
             }
         };
         start.record(&stream).unwrap();
@@ -209,12 +209,12 @@ fn test_event_elapsed_on_every_kind_of_stream() {
     }
 }
 
-/// Numba tells pinned from pageable memory; here every upload is staged or mapped as suits the device.
+/// Numba distinguishes pinned from pageable memory; here the library stages or maps an upload depending on the device.
 #[test]
 fn test_pinned_round_trips() {
     let fixture = Fixture::open();
     let (stream, step) = (fixture.stream().unwrap(), step(&fixture));
-    let host: Vec<u32> = (0..3 << 20).collect(); // 12 MiB: beside the stream's other work, where there is a queue for it.
+    let host: Vec<u32> = (0..3 << 20).collect(); // 12 MiB, enough for a transfer queue if there is one.
     let array = fixture.zeros::<u32>([host.len()]).unwrap();
     array.on(&stream).copy_from_host(&ndarray::ArrayView1::from(&host)).unwrap();
     step.dispatch(&stream, Groups::covering([3 << 20]), (&array, 9_u32)).unwrap();
@@ -225,7 +225,7 @@ fn test_pinned_round_trips() {
 #[test]
 fn test_manual_stream_with_500_launches_and_copies() {
     let fixture = Fixture::open();
-    let (add, stream) = (crate::kernels::add(&fixture), fixture.stream().unwrap());
+    let (add, stream) = (crate::fixture::kernels::add(&fixture), fixture.stream().unwrap());
     let host: Vec<u32> = (0..640).collect();
     let array = fixture.slice_to_device(&host).unwrap();
     for _ in 0..500 {
@@ -241,7 +241,7 @@ fn test_mempool_amd_example() {
     let (step, spin) = (step(&fixture), spin(&fixture));
     let array = fixture.slice_to_device(&[1_u32]).unwrap();
     let events = [fixture.event(), fixture.event()];
-    // Two threads chain their work by an event that travels between them; a third waits for the end.
+    // The second thread's stream waits for an event that the first thread records.
     let (send, receive) = channel();
     thread::scope(|scope| {
         scope.spawn(|| {

@@ -1,4 +1,5 @@
-//! Streams with a part in the legacy ordering, the default streams, and what comes from outside.
+//! Kinds of streams: blocking and default streams in the legacy ordering, external queues and semaphores, and waits for
+//! several events.
 
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -9,9 +10,9 @@ use vkarray::vulkan::ExternalQueue;
 use vkarray::{Context, Event, Groups, Stream};
 use vkarray_driver::{DefaultStreams, Device};
 
+use crate::fixture::host_semaphore::HostSemaphore;
+use crate::fixture::kernels::{keep_busy, kept_busy, spin, step, stepped};
 use crate::fixture::{Fixture, contents, poll};
-use crate::kernels::{keep_busy, kept_busy, spin, step, stepped};
-use crate::raised::RaisedByHand;
 
 const ONE: Groups = Groups::exact([1, 1, 1]);
 
@@ -53,14 +54,14 @@ fn blocking_streams_wait_for_earlier_legacy_work() {
     }
     for stream in &streams {
         stream.synchronize().unwrap();
-        // Not the stream itself: asking it is asking the other blocking streams too.
+        // The event is queried, since a query of the legacy stream would include the blocking streams.
         assert!(event.query().unwrap(), "a blocking stream did not wait for legacy work");
     }
     assert_eq!(contents(&slow), [kept_busy(1)]);
 }
 
 #[test]
-fn waits_of_the_legacy_order_are_made_once() {
+fn waits_of_the_legacy_ordering_are_not_repeated() {
     let fixture = Fixture::open();
     let (spin, step, legacy) = (spin(&fixture), step(&fixture), fixture.legacy_default_stream().unwrap());
     let (blocking, ordinary) = (fixture.blocking_stream().unwrap(), fixture.stream().unwrap());
@@ -69,7 +70,7 @@ fn waits_of_the_legacy_order_are_made_once() {
     let batches = |stream: &Stream| stream.point().unwrap().value();
     step.dispatch(&legacy, ONE, (&arrays[1], 1_u32)).unwrap();
     let after_first = batches(&blocking);
-    // While nothing new comes on the other side, neither side has anything to send or to wait for.
+    // As long as the blocking stream records nothing new, legacy work needs no further submission or wait.
     for round in 0..100_u32 {
         step.dispatch(&legacy, ONE, (&arrays[1], round)).unwrap();
     }
@@ -78,12 +79,12 @@ fn waits_of_the_legacy_order_are_made_once() {
         step.dispatch(&ordinary, ONE, (&arrays[2], round)).unwrap();
     }
     legacy.synchronize().unwrap();
-    assert!(blocking.query().unwrap(), "waiting for the legacy stream is waiting for what it waits for");
+    assert!(blocking.query().unwrap(), "synchronizing the legacy stream did not wait for the blocking stream");
     ordinary.synchronize().unwrap();
 }
 
 #[test]
-fn the_legacy_order_holds_over_many_rounds_and_threads() {
+fn the_legacy_ordering_holds_for_many_rounds_and_threads() {
     let fixture = Fixture::for_round_trips();
     let step = step(&fixture);
     let legacy = fixture.legacy_default_stream().unwrap();
@@ -106,7 +107,7 @@ fn the_legacy_order_holds_over_many_rounds_and_threads() {
 }
 
 #[test]
-fn there_is_one_legacy_stream_a_device_and_one_default_stream_a_thread() {
+fn each_device_has_one_legacy_stream_and_each_thread_one_default_stream() {
     let fixture = Fixture::open();
     let step = step(&fixture);
     let same = |a: &Stream, b: &Stream| Arc::ptr_eq(a.point().unwrap().timeline(), b.point().unwrap().timeline());
@@ -127,7 +128,7 @@ fn there_is_one_legacy_stream_a_device_and_one_default_stream_a_thread() {
     assert!(!same(&elsewhere.per_thread().unwrap(), &mine));
     drop(elsewhere);
     opened_twice.close(Duration::from_secs(2)).unwrap();
-    // It takes part in the legacy ordering.
+    // The per-thread stream takes part in the legacy ordering.
     let array = fixture.slice_to_device(&[1_u32]).unwrap();
     step.dispatch(&mine, ONE, (&array, 1_u32)).unwrap();
     fixture.legacy_default_stream().unwrap().synchronize().unwrap();
@@ -135,13 +136,12 @@ fn there_is_one_legacy_stream_a_device_and_one_default_stream_a_thread() {
 }
 
 #[test]
-fn a_threads_stream_goes_with_the_thread() {
+fn a_per_thread_stream_is_released_when_its_thread_ends() {
     let fixture = Fixture::open();
-    let (spin, before) = (spin(&fixture), Arc::strong_count(fixture.device()));
+    let spin = spin(&fixture);
     let arrays: Vec<_> = (0..8_u32).map(|_| fixture.slice_to_device(&[1_u32]).unwrap()).collect();
     fixture.synchronize().unwrap();
-    let with_arrays = Arc::strong_count(fixture.device());
-    assert!(with_arrays >= before);
+    let before = Arc::strong_count(fixture.device());
     let threads: Vec<_> = arrays
         .iter()
         .map(|array| {
@@ -155,28 +155,28 @@ fn a_threads_stream_goes_with_the_thread() {
     for thread in threads {
         thread.join().unwrap();
     }
-    poll("letting go of the threads' streams", || Arc::strong_count(fixture.device()) <= with_arrays);
+    poll("the release of the threads' streams", || Arc::strong_count(fixture.device()) <= before);
 }
 
 #[test]
-fn a_wait_on_the_legacy_stream_is_work_there() {
+fn a_wait_on_the_legacy_stream_orders_blocking_streams() {
     let fixture = Fixture::open();
     let (step, legacy) = (step(&fixture), fixture.legacy_default_stream().unwrap());
     let [first, second] = [(); 2].map(|()| fixture.blocking_stream().unwrap());
     let [a, b] = [(); 2].map(|()| fixture.slice_to_device(&[1_u32]).unwrap());
     fixture.synchronize().unwrap();
-    let semaphores = [(); 2].map(|()| RaisedByHand::new(fixture.device()));
+    let semaphores = [(); 2].map(|()| HostSemaphore::new(fixture.device()));
     first.wait_for(&semaphores[0].point(1)).unwrap();
     step.dispatch(&first, ONE, (&a, 2_u32)).unwrap();
     legacy.wait_for(&semaphores[1].point(1)).unwrap();
-    // Another array, another stream: only the legacy stream puts it after the two semaphores.
+    // This work has its own array and stream, so only the legacy ordering puts it after the two semaphores.
     step.dispatch(&second, ONE, (&b, 2_u32)).unwrap();
     second.flush().unwrap();
     let wait = second.pending_wait().unwrap().expect("the legacy stream waits, so the blocking one does");
     assert!(!second.query().unwrap() && !wait.is_complete().unwrap());
-    semaphores[1].raise(1);
+    semaphores[1].signal(1);
     assert!(!second.query().unwrap(), "the legacy stream's wait comes after the first stream's work");
-    semaphores[0].raise(1);
+    semaphores[0].signal(1);
     second.synchronize().unwrap();
     assert!(first.query().unwrap() && wait.is_complete().unwrap() && second.pending_wait().unwrap().is_none());
     assert_eq!((contents(&a), contents(&b)), (vec![stepped(1, 2)], vec![stepped(1, 2)]));
@@ -184,9 +184,9 @@ fn a_wait_on_the_legacy_stream_is_work_there() {
 }
 
 #[test]
-fn an_event_follows_a_semaphore_that_the_host_raises() {
+fn an_event_completes_when_the_host_signals_its_semaphore() {
     let fixture = Fixture::open();
-    let semaphore = RaisedByHand::new(fixture.device());
+    let semaphore = HostSemaphore::new(fixture.device());
     let (step, stream) = (step(&fixture), fixture.stream().unwrap());
     let array = fixture.slice_to_device(&[1_u32]).unwrap();
     fixture.synchronize().unwrap();
@@ -199,9 +199,9 @@ fn an_event_follows_a_semaphore_that_the_host_raises() {
     step.dispatch(&stream, ONE, (&array, 2_u32)).unwrap();
     stream.flush().unwrap();
     assert!(!stream.query().unwrap(), "the stream ran ahead of the semaphore");
-    semaphore.raise(4);
+    semaphore.signal(4);
     assert!(!stream.query().unwrap(), "the stream did not wait for the value");
-    semaphore.raise(5);
+    semaphore.signal(5);
     stream.synchronize().unwrap();
     event.synchronize().unwrap();
     assert_eq!(contents(&array), [stepped(1, 2)]);
@@ -209,23 +209,23 @@ fn an_event_follows_a_semaphore_that_the_host_raises() {
 }
 
 #[test]
-fn callbacks_wait_for_a_semaphore_from_outside() {
+fn callbacks_wait_for_an_external_semaphore() {
     let fixture = Fixture::open();
-    let (semaphore, stream) = (RaisedByHand::new(fixture.device()), fixture.stream().unwrap());
+    let (semaphore, stream) = (HostSemaphore::new(fixture.device()), fixture.stream().unwrap());
     stream.wait_for(&semaphore.point(1)).unwrap();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let note = Arc::clone(&seen);
     stream.add_callback(move |outcome| note.lock().unwrap().push(outcome.is_ok())).unwrap();
     assert!(seen.lock().unwrap().is_empty());
-    semaphore.raise(1);
+    semaphore.signal(1);
     poll("the callback", || !seen.lock().unwrap().is_empty());
     assert_eq!(*seen.lock().unwrap(), [true]);
 }
 
 #[test]
-fn the_first_and_the_last_of_several_events_are_waited_for() {
+fn wait_any_and_wait_all_wait_for_the_first_and_the_last_event() {
     let fixture = Fixture::open();
-    let semaphores = [(); 3].map(|()| RaisedByHand::new(fixture.device()));
+    let semaphores = [(); 3].map(|()| HostSemaphore::new(fixture.device()));
     let events = semaphores.each_ref().map(|semaphore| Event::of(fixture.device(), semaphore.point(1)).unwrap());
     let events = events.each_ref();
     let brief = Duration::from_millis(2);
@@ -235,12 +235,12 @@ fn the_first_and_the_last_of_several_events_are_waited_for() {
     };
     timed_out(Event::wait_any(&events, Some(brief)).map(|_| ()));
     timed_out(Event::wait_all(&events, Some(brief)));
-    semaphores[1].raise(1);
+    semaphores[1].signal(1);
     assert_eq!(Event::wait_any(&events, Some(brief)).unwrap(), 1);
     timed_out(Event::wait_all(&events, Some(brief)));
-    semaphores[0].raise(1);
+    semaphores[0].signal(1);
     assert_eq!(Event::wait_any(&events, None).unwrap(), 0);
-    semaphores[2].raise(1);
+    semaphores[2].signal(1);
     Event::wait_all(&events, None).unwrap();
     let never = fixture.event();
     assert_eq!(Event::wait_any(&[events[0], &never], Some(brief)).unwrap(), 0);
@@ -255,7 +255,7 @@ fn the_first_and_the_last_of_several_events_are_waited_for() {
 }
 
 #[test]
-fn waiting_for_several_events_sends_their_work() {
+fn waiting_for_several_events_submits_their_work() {
     let fixture = Fixture::open();
     let (spin, step) = (spin(&fixture), step(&fixture));
     let streams = [(); 4].map(|()| fixture.stream().unwrap());
@@ -274,13 +274,13 @@ fn waiting_for_several_events_sends_their_work() {
 }
 
 #[test]
-fn an_external_stream_keeps_to_its_queue() {
+fn an_external_stream_uses_its_queue_and_an_unknown_family_is_refused() {
     let fixture = Fixture::open();
     let family = fixture.device().plan().compute.family;
     // SAFETY: the device was opened with a queue of this family.
     let raw = unsafe { fixture.device().raw().get_device_queue(family, 0) };
     let step = step(&fixture);
-    // SAFETY: the queue is the device's own, and nobody beside the device uses it.
+    // SAFETY: the queue is the device's own, and only the device uses it.
     let stream = unsafe { Stream::external(fixture.device(), ExternalQueue { raw, family, lock: None }) }.unwrap();
     let array = fixture.slice_to_device(&[1_u32; 9]).unwrap();
     for round in 0..200_u32 {

@@ -1,4 +1,4 @@
-//! Streams: order inside one and between several, waiting with and without a limit, errors that leave them usable.
+//! Streams: the order of work within a stream and between streams, waits with and without a time limit, failed recordings.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use vkarray::Groups;
 use vkarray::device::Error as DriverError;
 use vkarray_driver::Recorder;
 
+use crate::fixture::kernels::{keep_busy, kept_busy, mix, mixed, spin, step, stepped};
 use crate::fixture::{Fixture, contents, poll};
-use crate::kernels::{keep_busy, kept_busy, mix, mixed, spin, step, stepped};
 
 #[test]
 fn a_new_stream_has_nothing_to_wait_for() {
@@ -49,7 +49,7 @@ fn ten_thousand_small_dispatches_run_in_order() {
     stream.synchronize().unwrap();
     assert_eq!(contents(&array), [(0..10_000).fold(1, stepped); 64]);
     let batches = stream.point().unwrap().value();
-    assert!((1..10_000).contains(&batches), "{batches} batches: dispatches were not gathered");
+    assert!((1..10_000).contains(&batches), "{batches} batches: dispatches were not combined into batches");
 }
 
 #[test]
@@ -88,11 +88,11 @@ fn a_wait_with_a_limit_gives_up_and_can_be_tried_again() {
 }
 
 #[test]
-fn flushed_work_is_done_without_anybody_waiting() {
+fn flushed_work_completes_without_a_wait() {
     let fixture = Fixture::open();
     let (step, stream) = (step(&fixture), fixture.stream().unwrap());
     let array = fixture.slice_to_device(&[9_u32; 3]).unwrap();
-    // Three, since a batch looks at the device at each power of two: the last of them is left open.
+    // Three, since a batch may be submitted after each power of two of operations: so the last one stays unsubmitted.
     for round in 0..3_u32 {
         step.dispatch(&stream, Groups::covering([3]), (&array, round)).unwrap();
     }
@@ -117,17 +117,17 @@ fn waiting_for_a_point_orders_streams_that_share_nothing() {
 }
 
 #[test]
-fn streams_that_share_nothing_do_not_wait_for_each_other() {
+fn a_wait_for_completed_work_opens_no_batch() {
     let fixture = Fixture::open();
     let (step, stream) = (step(&fixture), fixture.stream().unwrap());
     let array = fixture.slice_to_device(&[0_u32; 8]).unwrap();
-    // A stream that waits for itself or for what is done has nothing to wait for.
+    // A wait for the stream itself or for completed work adds nothing.
     step.dispatch(&stream, Groups::exact([1, 1, 1]), (&array, 1_u32)).unwrap();
     stream.wait_for(&stream.point().unwrap()).unwrap();
     stream.synchronize().unwrap();
     let other = fixture.stream().unwrap();
     other.wait_for(&stream.point().unwrap()).unwrap();
-    assert_eq!(other.point().unwrap().value(), 0, "a wait for what is done opened a batch");
+    assert_eq!(other.point().unwrap().value(), 0, "a wait for completed work opened a batch");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Sixteen threads do everything at once, on streams and arrays of their own and of all, and drop it whenever.
+//! Stress test: sixteen threads use, share and drop streams, arrays, events and callbacks in random order.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,26 +6,26 @@ use std::thread;
 
 use vkarray::{DeviceNDArray, Groups, Kernel, Stream};
 
+use crate::fixture::kernels::{add, step, stepped};
+use crate::fixture::watchdog::watched;
 use crate::fixture::{Fixture, contents, poll};
-use crate::kernels::{add, step, stepped};
-use crate::watchdog::watched;
 
 const N_THREADS: u32 = 16;
 const N_ROUNDS: u32 = 120;
 const N: usize = 67;
 
-/// What all threads use.
+/// The objects that all threads use.
 struct Common<'a> {
     fixture: &'a Fixture,
     streams: [Stream; 3],
     sum: DeviceNDArray<u32>,
-    /// What `sum` should be.
+    /// The expected value of each element of `sum`.
     expected: AtomicU32,
     n_called: Arc<AtomicU32>,
     n_callbacks: AtomicU32,
 }
 
-/// What one thread uses.
+/// The objects of one thread.
 struct Own<'a> {
     common: &'a Common<'a>,
     random: fastrand::Rng,
@@ -33,7 +33,7 @@ struct Own<'a> {
     step: Kernel,
     stream: Stream,
     array: DeviceNDArray<u32>,
-    /// What each element of `array` should be.
+    /// The expected value of each element of `array`.
     value: u32,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Own<'a> {
         assert_eq!(contents(&self.array), [self.value; N]);
     }
 
-    /// Its own stream or one of all: work on one array is ordered wherever it goes.
+    /// The thread's own stream or a shared one; work on one array is ordered on any of them.
     fn any_stream(&mut self) -> Stream {
         let common = self.common;
         common.streams.get(self.random.usize(..5)).unwrap_or(&self.stream).clone()
@@ -103,7 +103,7 @@ impl<'a> Own<'a> {
         self.common.expected.fetch_add(round, Ordering::SeqCst);
     }
 
-    /// The old array is dropped while the copy out of it goes on.
+    /// Copies the array to a new one, and drops the old one while the copy may still run.
     fn move_to_a_new_array(&mut self) {
         let (stream, new) = (self.any_stream(), self.common.fixture.device_array::<u32>([N]).unwrap());
         new.block().copy_from_block(&stream, 0, self.array.block(), 0..N as u64 * 4).unwrap();

@@ -1,11 +1,11 @@
-//! Many threads at once: on one stream, on a stream each, and sharing arrays between them.
+//! Many threads on one stream and on a stream each, with shared arrays.
 
 use std::thread;
 
 use vkarray::{Groups, Stream};
 
+use crate::fixture::kernels::{add, step, stepped};
 use crate::fixture::{Fixture, contents};
-use crate::kernels::{add, step, stepped};
 
 const N_THREADS: u32 = 8;
 const N_ROUNDS: u32 = 150;
@@ -30,7 +30,7 @@ fn eight_threads_take_turns_on_three_streams() {
     work_from_threads(&fixture, |thread| streams[thread as usize % 3].clone());
 }
 
-/// Each thread works on an array of its own, and adds to one that all share.
+/// Each thread works on an array of its own and adds to a shared one.
 fn work_from_threads(fixture: &Fixture, stream: impl Fn(u32) -> Stream + Sync) {
     let shared = fixture.zeros::<u32>([130]).unwrap();
     thread::scope(|scope| {
@@ -64,7 +64,7 @@ fn threads_make_and_drop_arrays_at_once() {
                 for round in 0..60_u32 {
                     let array = fixture.slice_to_device(&vec![nth; 1 + (round as usize * 37) % 500]).unwrap();
                     step.dispatch(&stream, Groups::covering([500]), (&array, round)).unwrap();
-                    // Every other one is dropped while the device still works on it.
+                    // Every second array is dropped while the device still works on it.
                     if round % 2 == 0 {
                         assert_eq!(contents(&array), vec![stepped(nth, round); array.size()], "thread {nth}");
                     }

@@ -1,4 +1,4 @@
-//! Traces: what the file says of work whose order and place in time the test knows.
+//! Traces: the file's spans for work whose order in time the test knows.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -8,10 +8,10 @@ use vkarray::device::Error as DriverError;
 use vkarray::stream::{GraphRecorder, Trace};
 use vkarray::{Graph, Groups};
 
+use crate::fixture::kernels::{keep_busy, kept_busy, mix, spin, step, stepped};
 use crate::fixture::{Fixture, contents, skipped};
-use crate::kernels::{keep_busy, kept_busy, mix, spin, step, stepped};
 
-/// Drivers round to nanoseconds, and the calibrated clock is off by as much as the trace says.
+/// Drivers round to nanoseconds. The deviation of the calibrated clock is in the trace.
 const ROUNDING_US: f64 = 0.002;
 
 #[test]
@@ -26,16 +26,16 @@ fn device_spans_lie_between_submission_and_the_end_of_the_wait() {
         step.dispatch(&stream, Groups::exact([1, 1, 1]), (&array, round)).unwrap();
         stream.synchronize().unwrap();
     }
-    let picture = Picture::of(trace);
-    let slack = picture.slack_us();
-    let (mut n_waited, batches) = (0, picture.named("batch "));
+    let trace = ParsedTrace::of(trace);
+    let slack = trace.slack_us();
+    let (mut n_waited, batches) = (0, trace.named("batch "));
     assert!(batches.len() >= 4, "{} batches", batches.len());
     for batch in &batches {
-        let submit = picture.host("submit", |span| span.id() == batch.id());
+        let submit = trace.host("submit", |span| span.id() == batch.id());
         let [submit] = submit.as_slice() else { panic!("{} submissions of {batch:?}", submit.len()) };
         assert!(batch.begin() >= submit.begin() - slack, "{batch:?} began before {submit:?}");
         let later = |span: &Span| span.id().0 == batch.id().0 && span.id().1 >= batch.id().1;
-        for wait in picture.host("wait", |span| later(span) && span.end() > submit.begin()) {
+        for wait in trace.host("wait", |span| later(span) && span.end() > submit.begin()) {
             assert!(batch.end() <= wait.end() + slack, "{batch:?} was not done when {wait:?} ended");
             n_waited += 1;
         }
@@ -59,14 +59,14 @@ fn spans_of_a_track_nest_and_tracks_have_names() {
         step(&fixture).dispatch(stream, Groups::covering([500]), (own, round)).unwrap();
     }
     let _ = contents(&arrays[3]);
-    let picture = Picture::of(trace);
+    let trace = ParsedTrace::of(trace);
     let mut tracks = HashMap::<_, Vec<&Span>>::new();
-    for span in &picture.spans {
+    for span in &trace.spans {
         assert!(span.end() >= span.begin() && span.end() - span.begin() < 60e6, "{span:?}");
         tracks.entry(span.track()).or_default().push(span);
     }
     for (track, mut spans) in tracks {
-        assert!(picture.track_names.contains_key(&track), "track {track:?} has no name");
+        assert!(trace.track_names.contains_key(&track), "track {track:?} has no name");
         spans.sort_by(|a, b| a.begin().total_cmp(&b.begin()).then(b.end().total_cmp(&a.end())));
         let mut open: Vec<&Span> = Vec::new();
         for span in spans {
@@ -80,14 +80,14 @@ fn spans_of_a_track_nest_and_tracks_have_names() {
             open.push(span);
         }
     }
-    let queue = picture.track_names.iter().filter(|((pid, _), name)| *pid == 2 && name.starts_with("queue "));
-    assert!(queue.count() >= 1, "{:?}", picture.track_names);
+    let queue = trace.track_names.iter().filter(|((pid, _), name)| *pid == 2 && name.starts_with("queue "));
+    assert!(queue.count() >= 1, "{:?}", trace.track_names);
 }
 
 #[test]
-fn order_in_time_follows_dependencies() {
+fn dependent_dispatches_do_not_overlap_in_time() {
     let fixture = Fixture::open();
-    let test = "order_in_time_follows_dependencies";
+    let test = "dependent_dispatches_do_not_overlap_in_time";
     if fixture.timed_event().is_err() {
         return skipped(test, "timestamps");
     }
@@ -96,21 +96,21 @@ fn order_in_time_follows_dependencies() {
     fixture.synchronize().unwrap();
     let trace = Trace::start(fixture.device()).unwrap();
     for round in 0..40_u32 {
-        // Two kernels take turns, each waiting for the other.
+        // Two kernels in turn, each dependent on the one before.
         spin.dispatch(&stream, Groups::exact([1, 1, 1]), (&array, 500_u32)).unwrap();
         step.dispatch(&stream, Groups::exact([1, 1, 1]), (&array, round)).unwrap();
     }
     let _ = fixture.zeros::<u32>([64]).unwrap();
     let _ = contents(&array);
-    let picture = Picture::of(trace);
-    let mut dispatches: Vec<_> = picture.spans.iter().filter(|span| span.category == "dispatch").collect();
+    let trace = ParsedTrace::of(trace);
+    let mut dispatches: Vec<_> = trace.spans.iter().filter(|span| span.category == "dispatch").collect();
     dispatches.sort_by(|a, b| a.begin().total_cmp(&b.begin()));
     assert_eq!(dispatches.len(), 80);
     for (pair, names) in dispatches.windows(2).zip([["spin", "step"], ["step", "spin"]].iter().cycle()) {
         assert_eq!([pair[0].name.as_str(), pair[1].name.as_str()], *names);
         assert!(pair[1].begin() >= pair[0].end() - ROUNDING_US, "{:?} overlaps {:?}", pair[1], pair[0]);
     }
-    assert!(picture.spans.iter().any(|span| span.category == "copy"), "no fill in the trace");
+    assert!(trace.spans.iter().any(|span| span.category == "copy"), "no fill in the trace");
 }
 
 #[test]
@@ -129,12 +129,12 @@ fn a_replayed_graph_is_one_span() {
     for _ in 0..5 {
         graph.replay(&stream).unwrap();
     }
-    let picture = Picture::of(trace);
+    let trace = ParsedTrace::of(trace);
     assert_eq!(contents(&array), [(0..5).flat_map(|_| 0..7).fold(1, stepped); 8]);
     if fixture.timed_event().is_err() {
         return skipped("a_replayed_graph_is_one_span", "timestamps");
     }
-    let mut replays: Vec<_> = picture.spans.iter().filter(|span| span.category == "graph").collect();
+    let mut replays: Vec<_> = trace.spans.iter().filter(|span| span.category == "graph").collect();
     replays.sort_by(|a, b| a.begin().total_cmp(&b.begin()));
     assert_eq!(replays.len(), 5);
     assert!(replays.iter().all(|span| span.name == "graph of 7 steps" && span.end() > span.begin()), "{replays:?}");
@@ -142,7 +142,7 @@ fn a_replayed_graph_is_one_span() {
 }
 
 #[test]
-fn arrows_lead_from_each_submission_to_its_batch() {
+fn each_submission_is_linked_to_its_batch() {
     let fixture = Fixture::open();
     let (step, stream) = (step(&fixture), fixture.stream().unwrap());
     let array = fixture.slice_to_device(&[1_u32; 8]).unwrap();
@@ -151,19 +151,18 @@ fn arrows_lead_from_each_submission_to_its_batch() {
         step.dispatch(&stream, Groups::covering([8]), (&array, round)).unwrap();
         stream.flush().unwrap();
     }
-    let picture = Picture::of(trace);
+    let trace = ParsedTrace::of(trace);
     let ends = |ph| {
-        let mut ids: Vec<_> =
-            picture.events.iter().filter(|event| event["ph"] == ph).map(|e| e["id"].clone()).collect();
+        let mut ids: Vec<_> = trace.events.iter().filter(|event| event["ph"] == ph).map(|e| e["id"].clone()).collect();
         ids.sort_by_key(ToString::to_string);
         ids
     };
     assert_eq!(ends("s"), ends("f"));
-    assert_eq!(ends("s").len(), picture.named("batch ").len());
+    assert_eq!(ends("s").len(), trace.named("batch ").len());
 }
 
 #[test]
-fn callbacks_are_in_the_trace_and_what_came_before_is_not() {
+fn a_trace_has_callbacks_and_no_work_from_before_its_start() {
     let fixture = Fixture::open();
     let (step, stream) = (step(&fixture), fixture.stream().unwrap());
     let array = fixture.slice_to_device(&[1_u32; 8]).unwrap();
@@ -172,15 +171,15 @@ fn callbacks_are_in_the_trace_and_what_came_before_is_not() {
     let (send, receive) = std::sync::mpsc::channel();
     stream.add_callback(move |outcome| send.send(outcome.is_ok()).unwrap()).unwrap();
     assert!(receive.recv().unwrap());
-    // The callback's span ends after the callback, on the waiting thread: the next callback is behind it.
+    // The waiting thread ends the callback's span after the callback, and then runs the next callback.
     let (send, receive) = std::sync::mpsc::channel();
     stream.add_callback(move |_| send.send(()).unwrap()).unwrap();
     receive.recv().unwrap();
-    let picture = Picture::of(trace);
-    let callbacks = picture.host("callback", |_| true);
+    let trace = ParsedTrace::of(trace);
+    let callbacks = trace.host("callback", |_| true);
     assert!(!callbacks.is_empty());
-    assert_eq!(picture.track_names[&callbacks[0].track()], "vkarray-waiter");
-    assert!(picture.spans.iter().all(|span| span.category != "dispatch"), "work from before the trace is in it");
+    assert_eq!(trace.track_names[&callbacks[0].track()], "vkarray-waiter");
+    assert!(trace.spans.iter().all(|span| span.category != "dispatch"), "work from before the trace is in it");
 }
 
 #[test]
@@ -196,10 +195,10 @@ fn a_device_has_one_trace_at_a_time() {
         for round in 0..n_operations {
             step.dispatch(fixture.default_stream(), Groups::covering([8]), (&array, round)).unwrap();
         }
-        let picture = Picture::of(trace);
-        let timed = picture.named("batch ").iter().map(|batch| batch.args["operations"].as_u64().unwrap()).sum::<u64>();
+        let trace = ParsedTrace::of(trace);
+        let timed = trace.named("batch ").iter().map(|batch| batch.args["operations"].as_u64().unwrap()).sum::<u64>();
         assert_eq!(timed, u64::from(n_operations));
-        assert_eq!(picture.about["lost_batches"], 0);
+        assert_eq!(trace.about["lost_batches"], 0);
     }
 }
 
@@ -213,13 +212,13 @@ fn streams_dropped_before_the_end_are_in_the_trace() {
     for round in 0..5_u32 {
         step.dispatch(&fixture.stream().unwrap(), Groups::covering([8]), (&array, round)).unwrap();
     }
-    let picture = Picture::of(trace);
-    let timed = picture.named("batch ").iter().map(|batch| batch.args["operations"].as_u64().unwrap()).sum::<u64>();
+    let trace = ParsedTrace::of(trace);
+    let timed = trace.named("batch ").iter().map(|batch| batch.args["operations"].as_u64().unwrap()).sum::<u64>();
     assert_eq!(timed, 5);
 }
 
 #[test]
-fn a_trace_that_cannot_be_written_says_why() {
+fn a_failed_write_of_a_trace_is_reported_with_its_cause() {
     struct Full;
     impl Write for Full {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
@@ -237,8 +236,8 @@ fn a_trace_that_cannot_be_written_says_why() {
     drop(Trace::start(fixture.device()).unwrap());
 }
 
-/// A finished trace, read back.
-struct Picture {
+/// A finished trace, parsed.
+struct ParsedTrace {
     events: Vec<Value>,
     spans: Vec<Span>,
     track_names: HashMap<(u64, u64), String>,
@@ -268,14 +267,14 @@ impl Span {
         self.track
     }
 
-    /// The batch it is about: timeline and value; a made-up one if it is about none.
+    /// The timeline and value of the span's batch; two times the largest number if it has none.
     fn id(&self) -> (u64, u64) {
         let number = |key: &str| self.args[key].as_u64().unwrap_or(u64::MAX);
         (number("timeline"), number("value"))
     }
 }
 
-impl Picture {
+impl ParsedTrace {
     fn of(trace: Trace) -> Self {
         let mut text = Vec::new();
         trace.finish(&mut text).unwrap();
@@ -305,7 +304,7 @@ impl Picture {
         self.spans.iter().filter(|span| span.track.0 == 1 && span.name == name && is_meant(span)).collect()
     }
 
-    /// How far a device time may be off. Anchored times keep to their bounds.
+    /// The largest error of a time on the device.
     fn slack_us(&self) -> f64 {
         let deviation_ns = self.about["max_deviation_ns"].as_f64().unwrap_or(0.0);
         let is_calibrated = self.about["clock"].as_str().unwrap().starts_with("calibrated");

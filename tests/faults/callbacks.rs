@@ -1,4 +1,4 @@
-//! Waits of the device's waiting thread that fail: a callback gets the error of its own work, and of no other work.
+//! Failing waits of the device's waiting thread: a callback gets an error only for its own work.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
@@ -9,38 +9,38 @@ use ash::vk;
 use vkarray::device::Error as DriverError;
 use vkarray::{Context, Stream};
 
-use crate::raised::RaisedByHand;
+use crate::host_semaphore::HostSemaphore;
 use crate::refused::{on_device, refuse};
 use crate::table::Fault;
 
-/// What a callback is given.
+/// The argument of a callback.
 type Outcome = Result<(), DriverError>;
 
-/// Fails so many waits from here on.
+/// A fault that makes the next `times` waits fail.
 fn fail_waits(times: u32) -> Fault {
     Fault { call: "vkWaitSemaphores", nth: 1, times, code: vk::Result::ERROR_UNKNOWN }
 }
 
-/// A stream whose work waits for `hand`, and what its callback will be given.
-fn held_up(ctx: &Context, hand: &RaisedByHand) -> (Stream, Receiver<Outcome>) {
+/// A stream whose work waits for `semaphore`, and the receiver of its callback's argument.
+fn held_up(ctx: &Context, semaphore: &HostSemaphore) -> (Stream, Receiver<Outcome>) {
     let stream = ctx.stream().unwrap();
-    stream.wait_for(&hand.point(1)).unwrap();
+    stream.wait_for(&semaphore.point(1)).unwrap();
     (stream.clone(), outcome_of(&stream))
 }
 
 fn outcome_of(stream: &Stream) -> Receiver<Outcome> {
-    let (told, outcome) = mpsc::channel();
-    stream.add_callback(move |outcome| told.send(outcome).unwrap()).unwrap();
+    let (sender, outcome) = mpsc::channel();
+    stream.add_callback(move |outcome| sender.send(outcome).unwrap()).unwrap();
     outcome
 }
 
-/// Two streams are held up, `fault` comes, and the waiting thread is woken by a third stream, which has nothing to do.
-/// Returns what the callbacks of the two are given.
+/// Holds up two streams, arms `fault`, and wakes the waiting thread with a callback of a third, idle stream.
+/// Returns the arguments of the two streams' callbacks.
 fn outcomes(fault: Fault) -> [Outcome; 2] {
-    let (given, outcome) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     on_device("callbacks of a device that fails waits", move |table, ctx| {
-        let hand = RaisedByHand::new(ctx.device());
-        let streams = [held_up(&ctx, &hand), held_up(&ctx, &hand)];
+        let semaphore = HostSemaphore::new(ctx.device());
+        let streams = [held_up(&ctx, &semaphore), held_up(&ctx, &semaphore)];
         let idle = ctx.stream().unwrap();
         table.arm(fault);
         outcome_of(&idle).recv().unwrap().unwrap();
@@ -48,18 +48,18 @@ fn outcomes(fault: Fault) -> [Outcome; 2] {
         while table.n_failed() < fault.times && begun.elapsed() < Duration::from_secs(10) {
             thread::yield_now();
         }
-        hand.raise(1);
+        semaphore.signal(1);
         let outcomes = streams.each_ref().map(|(_, outcome)| outcome.recv().unwrap());
         assert_eq!(table.disarm(), fault.times);
         streams.iter().for_each(|(stream, _)| stream.synchronize().unwrap());
-        given.send(outcomes).unwrap();
-        drop(hand);
+        sender.send(outcomes).unwrap();
+        drop(semaphore);
     });
-    outcome.recv().unwrap()
+    receiver.recv().unwrap()
 }
 
 #[test]
-fn a_wait_that_is_refused_for_lack_of_memory_is_tried_again() {
+fn a_wait_that_fails_for_lack_of_memory_is_repeated() {
     for times in [1, 2, 7] {
         let outcomes = outcomes(refuse("vkWaitSemaphores", times));
         assert!(matches!(outcomes, [Ok(()), Ok(())]), "refused {times} times: {outcomes:?}");
@@ -67,31 +67,31 @@ fn a_wait_that_is_refused_for_lack_of_memory_is_tried_again() {
 }
 
 #[test]
-fn a_failed_wait_for_all_fails_no_callback_whose_own_wait_succeeds() {
+fn a_failed_joint_wait_fails_no_callback_whose_own_wait_succeeds() {
     let outcomes = outcomes(fail_waits(1));
     assert!(matches!(outcomes, [Ok(()), Ok(())]), "{outcomes:?}");
 }
 
 #[test]
-fn a_failed_wait_is_reported_to_its_own_callback_alone() {
-    // The wait for all, and that for the first alone.
+fn a_failed_wait_is_reported_only_to_its_own_callback() {
+    // The joint wait fails, and then the wait for the first callback alone.
     let [first, second] = outcomes(fail_waits(2));
     assert_eq!(first.unwrap_err().to_string(), "vkWaitSemaphores returned ERROR_UNKNOWN");
     assert!(second.is_ok(), "{second:?}");
 }
 
 #[test]
-fn a_counter_that_cannot_be_read_for_lack_of_memory_is_read_again() {
-    on_device("a callback whose point cannot be asked about", |table, ctx| {
-        let hand = RaisedByHand::new(ctx.device());
-        let (stream, outcome) = held_up(&ctx, &hand);
+fn a_semaphore_value_that_cannot_be_read_for_lack_of_memory_is_read_again() {
+    on_device("a callback whose semaphore value cannot be read", |table, ctx| {
+        let semaphore = HostSemaphore::new(ctx.device());
+        let (stream, outcome) = held_up(&ctx, &semaphore);
         let device = Arc::clone(ctx.device());
         table.arm(refuse("vkGetSemaphoreCounterValue", 3));
         outcome_of(&ctx.stream().unwrap()).recv().unwrap().unwrap();
-        hand.raise(1);
+        semaphore.signal(1);
         outcome.recv().unwrap().unwrap();
         table.disarm();
         stream.synchronize().unwrap();
-        drop((hand, device));
+        drop((semaphore, device));
     });
 }

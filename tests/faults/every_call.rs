@@ -1,4 +1,4 @@
-//! Each call of the program in `scenario.rs` fails once, in each way: the n-th, for every n that comes.
+//! Makes each call of the program in `scenario.rs` fail once: each occurrence, with each error code.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,10 +12,10 @@ use crate::watchdog::watched;
 const CODES: [vk::Result; 3] =
     [vk::Result::ERROR_OUT_OF_HOST_MEMORY, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, vk::Result::ERROR_DEVICE_LOST];
 
-/// Of calls that are made often, every n up to here fails, and then every tenth.
+/// Of the occurrences of a call, each up to this number fails in a run of its own, and then every tenth.
 const DENSE: u32 = 12;
 
-/// Calls that the program makes only on some devices, or only when something has gone wrong.
+/// Calls that the program makes only on some devices or after an error.
 const RARE: [&str; 4] =
     ["vkQueueWaitIdle", "vkDeviceWaitIdle", "vkFlushMappedMemoryRanges", "vkInvalidateMappedMemoryRanges"];
 
@@ -31,21 +31,21 @@ fn the_program_succeeds_when_nothing_fails() {
 }
 
 #[test]
-fn every_call_may_run_out_of_host_memory() {
+fn each_call_can_run_out_of_host_memory() {
     fail_every_call(CODES[0]);
 }
 
 #[test]
-fn every_call_may_run_out_of_device_memory() {
+fn each_call_can_run_out_of_device_memory() {
     fail_every_call(CODES[1]);
 }
 
 #[test]
-fn every_call_may_lose_the_device() {
+fn each_call_can_lose_the_device() {
     fail_every_call(CODES[2]);
 }
 
-/// Calls of the instance, which is made before anything that could be lost, or which knows of no device.
+/// Calls on the instance, for which `table.rs` has no trampolines.
 const OF_THE_INSTANCE: [&str; 9] = [
     "vkCreateInstance",
     "vkCreateDebugUtilsMessengerEXT",
@@ -59,19 +59,19 @@ const OF_THE_INSTANCE: [&str; 9] = [
 ];
 
 #[test]
-fn every_call_whose_failure_the_sources_name_is_failed() {
+fn every_call_whose_failure_the_sources_handle_is_tested() {
     let known: Vec<&str> = names().chain(OF_THE_INSTANCE).collect();
     let mut n_named = 0;
     for file in ["driver", "allocator", "kernel", "ndarray"].iter().flat_map(|part| sources(part)) {
         let text = fs::read_to_string(&file).unwrap();
-        // The text after each opening of a converter, up to the end of the call's name.
+        // The names of calls are the first arguments of these two functions.
         let named = ["from_call(\"", "failed(\""].into_iter().flat_map(|opening| text.split(opening).skip(1));
         for call in named.map(|rest| rest.split('"').next().unwrap()).filter(|call| call.starts_with("vk")) {
             n_named += 1;
             assert!(known.contains(&call), "{call} of {} is missing from table.rs", file.display());
         }
     }
-    assert!(n_named > 20, "only {n_named} calls found: the sources are elsewhere");
+    assert!(n_named > 20, "found only {n_named} calls in the sources");
 }
 
 fn sources(part: &str) -> Vec<PathBuf> {
@@ -106,19 +106,19 @@ fn fail_every_call(code: vk::Result) {
             let has_failed = table.disarm() > 0;
             assert_eq!(table.live(), [], "left after {fault:?}, {:?}", run.errors);
             assert_eq!(instance.take_messages(), [], "{fault:?}, {:?}", run.errors);
-            assert!(has_failed || run.errors.is_empty(), "{fault:?} never came, and {:?}", run.errors);
-            judge(fault, &run);
+            assert!(has_failed || run.errors.is_empty(), "{fault:?} did not occur, but {:?}", run.errors);
+            check_errors(fault, &run);
             if !has_failed {
                 break;
             }
             n_hit += 1;
         }
         eprintln!("{code:?}: {n_hit} of {call}");
-        assert!(n_hit > 0 || RARE.contains(&call), "{call} is never made");
+        assert!(n_hit > 0 || RARE.contains(&call), "the program does not call {call}");
     }
 }
 
-/// The specification lets no allocation or mapping lose the device.
+/// Whether the specification allows the call to return this code: no allocation or mapping reports a lost device.
 fn may_return(call: &str, code: vk::Result) -> bool {
     code != vk::Result::ERROR_DEVICE_LOST
         || ![
@@ -131,8 +131,8 @@ fn may_return(call: &str, code: vk::Result) -> bool {
         .contains(&call)
 }
 
-/// One error at most, which names the call; and what it means for the device.
-fn judge(fault: Fault, run: &Run) {
+/// Checks that there is at most one error, that it names the call, and that only some failures end the device.
+fn check_errors(fault: Fault, run: &Run) {
     let Fault { call, code, .. } = fault;
     assert!(run.errors.len() <= 1, "one failing call, {:?}", run.errors);
     let lost = code == vk::Result::ERROR_DEVICE_LOST;

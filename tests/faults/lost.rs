@@ -1,4 +1,4 @@
-//! A lost device: what the error says, who hears of it, what is left.
+//! Lost devices: the error's text, the calls that report it, and what can be dropped afterwards.
 
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -23,15 +23,8 @@ fn open(instance: &Arc<Instance>) -> (Arc<Device>, Context) {
     (device, ctx)
 }
 
-/// Closes the device and looks for what is left.
-fn close(table: &Table, instance: &Instance, device: Arc<Device>) {
-    device.close(Duration::from_secs(20)).unwrap();
-    assert_eq!(table.live(), []);
-    assert_eq!(instance.take_messages(), []);
-}
-
 #[test]
-fn the_error_names_the_last_sixteen_operations() {
+fn the_error_of_a_lost_device_names_its_last_sixteen_operations() {
     let table = Table::take();
     let instance = table.instance();
     let (device, ctx) = open(&instance);
@@ -51,7 +44,7 @@ fn the_error_names_the_last_sixteen_operations() {
         // The graph's own operation was recorded before the replay.
         expected.extend(["step".to_owned(), "replay of 1 steps".to_owned()]);
         table.arm(lose_at("vkWaitSemaphores", u32::MAX));
-        // Asking without waiting sees the work done, or not: both are no loss.
+        // A query does not wait, so it does not find the device lost.
         stream.query().unwrap();
         let lost = device.failed("vkWaitSemaphores")(vk::Result::ERROR_DEVICE_LOST);
         let DriverError::DeviceLost { call, labels } = &lost else { panic!("{lost}") };
@@ -65,11 +58,11 @@ fn the_error_names_the_last_sixteen_operations() {
         table.disarm();
     });
     drop(ctx);
-    close(&table, &instance, device);
+    table.close(device);
 }
 
 #[test]
-fn everybody_who_waits_is_told() {
+fn threads_callbacks_futures_and_points_report_the_lost_device() {
     let table = Table::take();
     let instance = table.instance();
     let (device, ctx) = open(&instance);
@@ -87,7 +80,7 @@ fn everybody_who_waits_is_told() {
         let sticky = device.check_lost().unwrap_err().to_string();
         assert!(sticky.starts_with("device lost during vkWaitSemaphores; last work: "), "{sticky}");
         assert!(sticky.ends_with("spin, spin"), "{sticky}");
-        // Whoever came too late to wait was told at once.
+        // What was added after the loss failed at once.
         let told = added.and_then(|()| callback.recv().unwrap());
         let woken = done.and_then(block_on);
         let pointed = point.and_then(|point| point.wait(None));
@@ -97,11 +90,11 @@ fn everybody_who_waits_is_told() {
         table.disarm();
     });
     drop(ctx);
-    close(&table, &instance, device);
+    table.close(device);
 }
 
 #[test]
-fn who_waits_for_a_lost_batch_is_told() {
+fn waiting_for_a_batch_lost_at_submission_is_an_error() {
     let table = Table::take();
     let instance = table.instance();
     let (device, ctx) = open(&instance);
@@ -118,17 +111,17 @@ fn who_waits_for_a_lost_batch_is_told() {
         for outcome in [first, second] {
             assert_eq!(outcome.unwrap_err().to_string(), sticky);
         }
-        // The work is gone, and its result with it: what lies in memory is not handed out for it.
+        // The work did not run, so its result cannot be read.
         drop((stream, other));
         assert_eq!(array.copy_to_host().unwrap_err().to_string(), sticky);
         table.disarm();
     });
     drop(ctx);
-    close(&table, &instance, device);
+    table.close(device);
 }
 
 #[test]
-fn what_is_lost_drops_in_any_order_and_a_new_device_works() {
+fn objects_of_a_lost_device_drop_in_any_order_and_a_new_device_works() {
     let table = Table::take();
     let instance = table.instance();
     for order in 0..6 {
@@ -149,12 +142,12 @@ fn what_is_lost_drops_in_any_order_and_a_new_device_works() {
             parts.into_iter().for_each(drop);
             drop((step, spin));
         });
-        close(&table, &instance, device);
+        table.close(device);
     }
     let (device, ctx) = open(&instance);
     let array = ctx.slice_to_device(&[2_u32]).unwrap();
     step(&ctx).dispatch(ctx.default_stream(), Groups::exact([1, 1, 1]), (&array, 3_u32)).unwrap();
     assert_eq!(array.copy_to_host().unwrap().first(), Some(&stepped(2, 3)));
     drop((array, ctx));
-    close(&table, &instance, device);
+    table.close(device);
 }

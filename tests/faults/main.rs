@@ -1,18 +1,28 @@
-//! Tests of what happens when a call fails: any call, in any way, at any time.
+//! The binary `faults`: tests in which Vulkan calls fail.
 //!
-//! A binary of its own, because the function table that makes calls fail is one for the process. `table.rs` holds the
-//! table, `scenario.rs` a program that uses everything; `every_call.rs` fails each of its calls in turn, `lost.rs`,
-//! `refused.rs`, `callbacks.rs` and `memory.rs` look closer at lost devices, at submissions and waits that are refused,
-//! and at memory that is;
-//! `managers.rs` lets memory managers be judged while their calls fail.
+//! It is a binary of its own, because the table of functions that makes calls fail exists once per process; its tests run
+//! one at a time. Run it with `cargo test -p vkarray-tests --test faults FILTER`. It needs a device and the validation
+//! layer.
+//!
+//! | file | content |
+//! |---|---|
+//! | `table.rs` | the table: it counts calls, makes the n-th fail, and counts objects; read this first |
+//! | `scenario.rs`, `every_call.rs` | a program that uses everything, run once for each failure of each of its calls |
+//! | `lost.rs` | lost devices |
+//! | `refused.rs`, `callbacks.rs` | submissions and waits that fail |
+//! | `memory.rs` | allocations that fail, and each step of the fallback |
+//! | `managers.rs` | the conformance checks of memory managers with failing calls |
 
 #[cfg(test)]
 mod callbacks;
 #[cfg(test)]
 mod every_call;
 #[cfg(test)]
-#[expect(dead_code, reason = "shared with the other tests, which use what is not used here")]
-#[path = "../kernels.rs"]
+#[path = "../fixture/host_semaphore.rs"]
+mod host_semaphore;
+#[cfg(test)]
+#[expect(dead_code, reason = "shared with the binary `device`, which uses the rest")]
+#[path = "../fixture/kernels.rs"]
 mod kernels;
 #[cfg(test)]
 mod lost;
@@ -21,14 +31,11 @@ mod managers;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
-#[path = "../raised.rs"]
-mod raised;
-#[cfg(test)]
 mod refused;
 #[cfg(test)]
 mod scenario;
 #[cfg(test)]
 mod table;
 #[cfg(test)]
-#[path = "../watchdog.rs"]
+#[path = "../fixture/watchdog.rs"]
 mod watchdog;

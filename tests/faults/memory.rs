@@ -1,5 +1,5 @@
-//! Memory that the driver refuses: each code told apart, and each step of the fallback where it is the one that helps.
-//! The plain manager's: it asks the driver for each block. What the pool does is in `refused.rs`.
+//! Allocations that the driver refuses: the report for each error code, and each step of the fallback as the one that
+//! helps. The manager is `PassthroughManager`, which asks the driver for each block; `refused.rs` has tests of the pool.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,24 +12,20 @@ use vkarray::memory::{
 };
 use vkarray::{Context, Stream};
 
-use crate::raised::RaisedByHand;
+use crate::host_semaphore::HostSemaphore;
+use crate::refused;
 use crate::table::{Fault, Table};
 use crate::watchdog::watched;
 
-/// Too large for the sub-allocator to put into memory that it has, and untouched, so that it costs nothing.
+/// Larger than the sub-allocator's chunks, so that the driver is asked for it. Most of it is never touched.
 const LARGE: u64 = 300 << 20;
 
+/// Runs a test with a context that allocates with `PassthroughManager`.
 fn on_device(what: &str, test: impl FnOnce(&Table, &Context) + Send) {
-    let table = Table::take();
-    let instance = table.instance();
-    let device = Device::open(&instance.devices().unwrap()[0]).unwrap();
-    let allocator = Allocator::with_manager(&device, Box::new(PassthroughManager::new())).unwrap();
-    watched(what, || test(&table, &Context::with_allocator(&allocator).unwrap()));
-    drop(allocator);
-    table.disarm();
-    device.close(Duration::from_secs(20)).unwrap();
-    assert_eq!(table.live(), []);
-    assert_eq!(instance.take_messages(), []);
+    refused::on_device(what, |table, ctx| {
+        let allocator = Allocator::with_manager(ctx.device(), Box::new(PassthroughManager::new())).unwrap();
+        test(table, &Context::with_allocator(&allocator).unwrap());
+    });
 }
 
 fn refuse(times: u32) -> Fault {
@@ -41,27 +37,27 @@ fn report(error: MemoryError) -> Box<OutOfMemory> {
     report
 }
 
-/// Drops a block whose last use is done when the semaphore reaches that value.
-fn drop_busy(allocator: &Arc<Allocator>, stream: &Stream, semaphore: &RaisedByHand, value: u64) {
+/// Drops a block whose last use is done when the semaphore reaches `value`.
+fn drop_busy(allocator: &Arc<Allocator>, stream: &Stream, semaphore: &HostSemaphore, value: u64) {
     let block = allocator.allocate(LARGE, MemoryKind::Device).unwrap();
     stream.wait_for(&semaphore.point(value)).unwrap();
     block.fill(stream, 1).unwrap();
 }
 
-/// Raises the semaphore once a thread waits for the device, and once more for each of the `n` waits after `before`.
-fn raise_when_waited_for(device: &Arc<Device>, before: u64, semaphore: &RaisedByHand, n: u64) {
+/// Signals the semaphore once for each of `n` waits of host threads, counted from `before`.
+fn signal_when_waited_for(device: &Arc<Device>, before: u64, semaphore: &HostSemaphore, n: u64) {
     for value in 1..=n {
         while device.host_waits() < before + value {
             thread::sleep(Duration::from_millis(1));
         }
-        semaphore.raise(value);
+        semaphore.signal(value);
     }
 }
 
 #[test]
-fn every_code_of_a_refusal_is_told_apart() {
+fn each_vulkan_error_is_reported_as_its_own_shortage() {
     use vk::Result as R;
-    // Call, code, what there is too little of.
+    // Call, code, reported shortage.
     let cases = [
         ("vkAllocateMemory", R::ERROR_OUT_OF_DEVICE_MEMORY, Shortage::DeviceMemory),
         ("vkAllocateMemory", R::ERROR_OUT_OF_HOST_MEMORY, Shortage::HostMemory),
@@ -85,7 +81,7 @@ fn every_code_of_a_refusal_is_told_apart() {
 }
 
 #[test]
-fn a_refusal_that_is_no_lack_of_memory_is_passed_on_at_once() {
+fn an_error_other_than_out_of_memory_is_returned_without_fallback() {
     on_device("memory that is refused for another reason", |table, ctx| {
         table.arm(Fault { call: "vkAllocateMemory", nth: 1, times: 1000, code: vk::Result::ERROR_UNKNOWN });
         let error = ctx.allocator().allocate(LARGE, MemoryKind::Device).unwrap_err();
@@ -106,7 +102,7 @@ fn what_is_done_is_freed_first() {
 }
 
 #[test]
-fn what_is_held_back_is_freed_before_an_allocation_fails() {
+fn deferred_blocks_are_freed_before_an_allocation_fails() {
     on_device("memory that is held back", |table, ctx| {
         let guard = ctx.defer_cleanup();
         drop(ctx.allocator().allocate(LARGE, MemoryKind::Device).unwrap());
@@ -121,35 +117,35 @@ fn what_is_held_back_is_freed_before_an_allocation_fails() {
 }
 
 #[test]
-fn what_is_in_use_is_waited_for_no_longer_than_is_enough() {
+fn only_the_oldest_block_in_use_is_waited_for_if_that_is_enough() {
     on_device("memory that is in use", |table, ctx| {
-        let semaphore = RaisedByHand::new(ctx.device());
+        let semaphore = HostSemaphore::new(ctx.device());
         let (allocator, streams) = (ctx.allocator(), [(); 2].map(|()| ctx.stream().unwrap()));
         drop_busy(allocator, &streams[0], &semaphore, 1);
         drop_busy(allocator, &streams[1], &semaphore, 2);
         table.arm(refuse(1));
         let before = ctx.device().host_waits();
         thread::scope(|scope| {
-            scope.spawn(|| raise_when_waited_for(ctx.device(), before, &semaphore, 1));
+            scope.spawn(|| signal_when_waited_for(ctx.device(), before, &semaphore, 1));
             allocator.allocate(LARGE, MemoryKind::Device).unwrap();
         });
         assert_eq!(allocator.oom_counts().of(OomStep::Wait).helped, 1);
-        semaphore.raise(2);
+        semaphore.signal(2);
         drop(streams);
     });
 }
 
 #[test]
-fn all_that_is_in_use_is_waited_for_when_the_oldest_is_not_enough() {
+fn all_blocks_in_use_are_waited_for_if_the_oldest_is_not_enough() {
     on_device("memory that is in use on two streams", |table, ctx| {
-        let semaphore = RaisedByHand::new(ctx.device());
+        let semaphore = HostSemaphore::new(ctx.device());
         let (allocator, streams) = (ctx.allocator(), [(); 2].map(|()| ctx.stream().unwrap()));
         drop_busy(allocator, &streams[0], &semaphore, 1);
         drop_busy(allocator, &streams[1], &semaphore, 2);
         table.arm(refuse(2));
         let before = ctx.device().host_waits();
         let _block = thread::scope(|scope| {
-            scope.spawn(|| raise_when_waited_for(ctx.device(), before, &semaphore, 2));
+            scope.spawn(|| signal_when_waited_for(ctx.device(), before, &semaphore, 2));
             allocator.allocate(LARGE, MemoryKind::Device).unwrap()
         });
         let counts = allocator.oom_counts();
@@ -160,10 +156,10 @@ fn all_that_is_in_use_is_waited_for_when_the_oldest_is_not_enough() {
 }
 
 #[test]
-fn memory_of_its_own_is_the_last_resort() {
+fn a_dedicated_allocation_is_the_last_fallback() {
     on_device("a chunk that is too large to be had", |table, ctx| {
         table.arm(refuse(1));
-        // Small: the first attempt asks for a whole chunk to carve it from.
+        // For a small block the first attempt allocates a whole chunk.
         let block = ctx.allocator().allocate(1000, MemoryKind::Device).unwrap();
         let counts = ctx.allocator().oom_counts();
         assert_eq!((counts.runs, counts.of(OomStep::Dedicated).helped), (1, 1));
@@ -175,7 +171,7 @@ fn memory_of_its_own_is_the_last_resort() {
 }
 
 #[test]
-fn a_failed_allocation_names_the_largest_blocks_and_what_was_tried_and_changes_nothing() {
+fn a_failed_allocation_reports_the_largest_blocks_and_the_steps_and_changes_nothing() {
     on_device("memory that cannot be had", |table, ctx| {
         let array = ctx.zeros::<f32>([1000, 20]).unwrap().with_label("weights");
         let other = ctx.zeros::<u8>([3]).unwrap();
@@ -190,7 +186,7 @@ fn a_failed_allocation_names_the_largest_blocks_and_what_was_tried_and_changes_n
         assert!(lines.last().unwrap().starts_with("tried: free unused memory (gained nothing), wait"), "{text}");
         let counts = ctx.allocator().oom_counts();
         assert_eq!((counts.runs, counts.failed, counts.of(OomStep::Dedicated).helped), (1, 1, 0));
-        // And the next one is as good as ever.
+        // The next allocation succeeds.
         ctx.device_array::<f64>([5_000_000, 10]).unwrap();
         assert_eq!(array.copy_to_host().unwrap()[[999, 19]], 0.0);
         drop(other);
@@ -198,9 +194,9 @@ fn a_failed_allocation_names_the_largest_blocks_and_what_was_tried_and_changes_n
 }
 
 #[test]
-fn pending_memory_is_told_by_stream_when_its_work_does_not_end() {
+fn the_report_lists_pending_memory_by_stream_if_its_work_does_not_end() {
     on_device("memory whose work does not end", |table, ctx| {
-        let semaphore = RaisedByHand::new(ctx.device());
+        let semaphore = HostSemaphore::new(ctx.device());
         let stream = ctx.stream().unwrap();
         drop_busy(ctx.allocator(), &stream, &semaphore, 1);
         table.arm(refuse(1000));
@@ -210,7 +206,7 @@ fn pending_memory_is_told_by_stream_when_its_work_does_not_end() {
         let [pending] = report.pending[..] else { panic!("{report}") };
         assert!(pending.stream == Some(stream.number()) && pending.bytes >= LARGE, "{report}");
         assert_eq!(report.steps.at(OomStep::Wait), Some(StepOutcome::TimedOut));
-        semaphore.raise(1);
+        semaphore.signal(1);
         stream.synchronize().unwrap();
         assert!(ctx.allocator().allocate(LARGE, MemoryKind::Device).is_ok());
         drop(stream);

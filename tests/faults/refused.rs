@@ -1,4 +1,4 @@
-//! Submissions that are refused for lack of memory: nothing is lost, nothing runs twice, and nobody waits for ever.
+//! Submissions and other calls that fail for lack of memory: no work is lost or runs twice, and no call waits forever.
 
 use std::sync::Arc;
 use std::thread;
@@ -20,20 +20,17 @@ pub(crate) fn refuse(call: &'static str, times: u32) -> Fault {
     Fault { call, nth: 1, times, code: vk::Result::ERROR_OUT_OF_HOST_MEMORY }
 }
 
-/// Runs a test on a new device, and looks for what is left.
+/// Runs a test on a new device with a time limit, and checks that it leaves no objects and messages.
 pub(crate) fn on_device(what: &str, test: impl FnOnce(&Table, Context) + Send) {
     let table = Table::take();
-    let instance: Arc<Instance> = table.instance();
-    let device = Device::open(&instance.devices().unwrap()[0]).unwrap();
+    let device = Device::open(&table.instance().devices().unwrap()[0]).unwrap();
     watched(what, || test(&table, Context::on(&device).unwrap()));
     table.disarm();
-    device.close(Duration::from_secs(20)).unwrap();
-    assert_eq!(table.live(), []);
-    assert_eq!(instance.take_messages(), []);
+    table.close(device);
 }
 
 #[test]
-fn an_operation_that_is_refused_never_runs_and_one_that_is_not_runs_once() {
+fn a_refused_operation_never_runs_and_an_accepted_one_runs_once() {
     for times in 1..=20 {
         on_device("work on a device that refuses submissions", |table, ctx| {
             let (step, stream) = (step(&ctx), ctx.stream().unwrap());
@@ -54,11 +51,11 @@ fn an_operation_that_is_refused_never_runs_and_one_that_is_not_runs_once() {
 }
 
 #[test]
-fn refused_work_is_sent_later_without_anybody_asking() {
+fn a_refused_submission_is_repeated_without_a_call_of_the_program() {
     on_device("work that nobody waits for", |table, ctx| {
         let (step, stream) = (step(&ctx), ctx.stream().unwrap());
         let array = ctx.slice_to_device(&[1_u32]).unwrap();
-        // More often than the waiting thread looks in vain before it stops.
+        // More failures than attempts of the waiting thread before it pauses.
         table.arm(refuse("vkQueueSubmit2", 30));
         step.dispatch(&stream, Groups::exact([1, 1, 1]), (&array, 1_u32)).unwrap();
         let point = stream.point().unwrap();
@@ -71,7 +68,7 @@ fn refused_work_is_sent_later_without_anybody_asking() {
 }
 
 #[test]
-fn work_that_can_never_be_sent_is_an_error_for_whoever_needs_it() {
+fn work_that_can_never_be_submitted_is_an_error_for_calls_that_need_it() {
     on_device("work of a stream that is gone", |table, ctx| {
         let (step, stream, other) = (step(&ctx), ctx.stream().unwrap(), ctx.stream().unwrap());
         let array = ctx.slice_to_device(&[1_u32]).unwrap();
@@ -90,27 +87,27 @@ fn work_that_can_never_be_sent_is_an_error_for_whoever_needs_it() {
 }
 
 #[test]
-fn a_callback_is_not_told_of_work_that_is_not_done() {
-    on_device("a callback whose point cannot be asked about", |table, ctx| {
+fn a_callback_does_not_report_success_before_its_work_is_done() {
+    on_device("a callback whose semaphore value cannot be read", |table, ctx| {
         let (spin, stream) = (spin(&ctx), ctx.stream().unwrap());
         let array = ctx.slice_to_device(&[1_u32]).unwrap();
         keep_busy(&stream, &spin, &array);
         stream.flush().unwrap();
-        let (told, outcome) = std::sync::mpsc::channel();
+        let (sender, outcome) = std::sync::mpsc::channel();
         let device = Arc::clone(ctx.device());
         let point = stream.point().unwrap();
         stream
             .add_callback(move |outcome| {
                 drop(device);
-                told.send((outcome, point.is_complete())).unwrap();
+                sender.send((outcome, point.is_complete())).unwrap();
             })
             .unwrap();
-        // From here on the waiting thread alone asks; and is woken by a second callback, to ask about both.
+        // From here on only the waiting thread reads the value; the second callback wakes it.
         table.arm(refuse("vkGetSemaphoreCounterValue", 1));
         stream.add_callback(|_| ()).unwrap();
         let (outcome, is_complete) = outcome.recv().unwrap();
         match outcome {
-            Ok(()) => assert!(is_complete.unwrap(), "told that the work is done before it was"),
+            Ok(()) => assert!(is_complete.unwrap(), "the callback reported success before the work was done"),
             Err(error) => assert!(error.is_out_of_memory(), "{error}"),
         }
         stream.synchronize().unwrap();
@@ -118,11 +115,11 @@ fn a_callback_is_not_told_of_work_that_is_not_done() {
 }
 
 #[test]
-fn the_batch_of_an_operation_that_failed_to_record_is_sent() {
+fn a_batch_is_submitted_although_an_operation_failed_to_record() {
     on_device("memory that a failed operation was to use", |_, ctx| {
         let (spin, stream) = (spin(&ctx), ctx.stream().unwrap());
         let array = ctx.slice_to_device(&[1_u32]).unwrap();
-        // The device is busy, so that the next batch is not sent at once.
+        // While the device is busy the next batch is not submitted at once.
         keep_busy(&stream, &spin, &array);
         stream.flush().unwrap();
         let block = ctx.allocator().allocate(64, MemoryKind::Device).unwrap();
@@ -130,7 +127,7 @@ fn the_batch_of_an_operation_that_failed_to_record_is_sent() {
         // SAFETY: nothing is recorded.
         unsafe { stream.record(&[block.write(0..64, Stage::Transfer)], fail) }.unwrap_err();
         drop(block);
-        // Nobody waits, flushes or records: the memory comes back all the same.
+        // The memory is freed although nothing waits, flushes or records.
         while ctx.allocator().usage().n_pending > 0 {
             ctx.allocator().try_flush().unwrap();
             thread::yield_now();
@@ -139,8 +136,8 @@ fn the_batch_of_an_operation_that_failed_to_record_is_sent() {
 }
 
 #[test]
-fn memory_that_runs_out_is_tried_for_again() {
-    // A pool asks for less and less before it gives up; the plain manager, once more.
+fn a_failed_allocation_is_repeated() {
+    // A pool asks for smaller and smaller chunks before it fails; `PassthroughManager` asks once more.
     let refusals = [vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, vk::Result::ERROR_OUT_OF_HOST_MEMORY];
     for (code, times, pools) in refusals.into_iter().flat_map(|code| {
         [(1, false), (2, false), (1, true), (2, true), (u32::MAX, true)].map(|(times, pools)| (code, times, pools))
@@ -164,11 +161,11 @@ fn memory_that_runs_out_is_tried_for_again() {
 }
 
 #[test]
-fn what_is_reserved_is_allocated_without_the_driver() {
+fn reserved_memory_is_allocated_without_driver_calls() {
     on_device("memory taken ahead of need", |table, ctx| {
         let allocator = Allocator::new(ctx.device()).unwrap();
         allocator.reserve(64 << 20, MemoryKind::Device).unwrap();
-        // From here on the driver gives none.
+        // From here on the driver refuses all allocations.
         let code = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
         table.arm(Fault { call: "vkAllocateMemory", nth: 1, times: u32::MAX, code });
         drop(allocator.allocate(64 << 20, MemoryKind::Device).unwrap());
@@ -185,7 +182,7 @@ fn what_is_reserved_is_allocated_without_the_driver() {
 }
 
 #[test]
-fn a_kernel_that_the_driver_does_not_compile_is_named_and_can_be_tried_again() {
+fn a_kernel_that_the_driver_fails_to_compile_is_named_and_can_be_built_again() {
     on_device("a kernel that is not compiled", |table, ctx| {
         let wgsl = "@compute @workgroup_size(1) fn too_much() {}";
         let build = || ctx.kernel(Source::wgsl(wgsl)).build();

@@ -1,7 +1,7 @@
 //! A program that uses everything: memory, kernels, copies, streams, events, graphs, callbacks, futures.
 //!
-//! Each operation is one [`Run::attempt`], which judges how it fails. The operations do not commute and are not
-//! idempotent, so that one that was lost, or that ran although it was refused, shows in the results.
+//! Each operation is one [`Run::attempt`], which checks how it fails. The operations do not commute and are not
+//! idempotent, so that a lost operation, or one that ran although it was refused, changes the results.
 
 use std::error::Error;
 use std::future::Future;
@@ -22,7 +22,7 @@ use crate::kernels::{STEP, mixed, stepped};
 
 const N: usize = 70;
 
-/// As `mix` of the other tests, with its arrays in two groups: those are not pushed, but allocated from pools.
+/// As `mix` in `kernels.rs`, but with its arrays in two groups: such descriptors are not pushed but allocated from pools.
 const MIX_IN_TWO_GROUPS: &str = "
     @group(0) @binding(0) var<storage, read> source: array<u32>;
     @group(1) @binding(0) var<storage, read_write> sum: array<u32>;
@@ -31,17 +31,17 @@ const MIX_IN_TWO_GROUPS: &str = "
         if id.x < arrayLength(&sum) { sum[id.x] = source[id.x] * 3u + sum[id.x] * 5u + add; }
     }";
 
-/// One pass through the program.
+/// One run of the program.
 pub(crate) struct Run {
     device: Option<Arc<Device>>,
-    /// What failed, each with its causes.
+    /// The errors, each with its causes.
     pub(crate) errors: Vec<String>,
-    /// The error that stays.
+    /// The device's permanent error, if it has one.
     pub(crate) sticky: Option<String>,
 }
 
 impl Run {
-    /// Runs the program on the first device, to the end or until an error stays.
+    /// Runs the program on the first device, to the end or until the device has a permanent error.
     pub(crate) fn new(instance: &Arc<Instance>) -> Self {
         let mut run = Self { device: None, errors: Vec::new(), sticky: None };
         run.program(instance);
@@ -55,8 +55,8 @@ impl Run {
         }
     }
 
-    /// Runs an operation. Refused once, it must succeed when it is tried again; unless the error stays, which ends
-    /// the program.
+    /// Runs an operation. After an error it must succeed when it is repeated, unless the device has a permanent error,
+    /// which ends the program.
     fn attempt<T, E: Error>(&mut self, what: &str, mut operation: impl FnMut() -> Result<T, E>) -> Option<T> {
         let error = match operation() {
             Ok(value) => return Some(value),
@@ -134,7 +134,7 @@ impl Run {
         self.attempt("wait for the end", || stream.synchronize())
     }
 
-    /// On the streams that order each other, with waits between, so that what was used is used again.
+    /// Work on the default streams, with waits in between, so that batches are reused.
     fn with_defaults(&mut self, ctx: &Context, step: &Kernel) -> Option<()> {
         let groups = Groups::covering([N as u64]);
         let mix = self.attempt("build it again", || ctx.kernel(Source::wgsl(MIX_IN_TWO_GROUPS)).build())?;
@@ -161,30 +161,30 @@ impl Run {
             self.attempt("record a graph", || Graph::record(stream, |graph| step.record(graph, groups, (x, 7_u32))))?;
         let trace = self.attempt("start a trace", || Trace::start(stream.device()))?;
         self.attempt("replay", || graph.replay(stream))?;
-        let told = trace.finish(std::io::sink());
-        self.told(told)?;
+        let finished = trace.finish(std::io::sink());
+        self.once(finished)?;
         self.attempt("replay again", || graph.replay(stream))
     }
 
     fn callbacks(&mut self, stream: &Stream) -> Option<()> {
-        let (told, outcome) = mpsc::channel();
+        let (sender, outcome) = mpsc::channel();
         let n_calls = Arc::new(AtomicU32::new(0));
         self.attempt("add a callback", || {
-            let (told, n_calls) = (told.clone(), Arc::clone(&n_calls));
+            let (sender, n_calls) = (sender.clone(), Arc::clone(&n_calls));
             stream.add_callback(move |outcome| {
                 n_calls.fetch_add(1, Ordering::SeqCst);
-                told.send(outcome).unwrap();
+                sender.send(outcome).unwrap();
             })
         })?;
-        // It is told the error if there is one; the watchdog barks if it is told nothing.
-        self.told(outcome.recv().unwrap())?;
+        // The callback is called with an error if there is one; if it is not called, the time limit ends the test.
+        self.once(outcome.recv().unwrap())?;
         assert_eq!(n_calls.load(Ordering::SeqCst), 1);
         let done = self.attempt("make a future", || stream.async_done())?;
-        self.told(block_on(done))
+        self.once(block_on(done))
     }
 
-    /// Judges what was told once and cannot be asked again.
-    fn told(&mut self, outcome: Result<(), DriverError>) -> Option<()> {
+    /// Checks a result of an operation that cannot be repeated.
+    fn once(&mut self, outcome: Result<(), DriverError>) -> Option<()> {
         let Err(error) = outcome else { return Some(()) };
         self.errors.push(chain(&error));
         let device = self.device.as_ref().unwrap();
@@ -194,7 +194,7 @@ impl Run {
         None
     }
 
-    /// Every later call returns the same.
+    /// Checks that every later call returns the permanent error.
     fn everything_fails(&mut self, ctx: &Context) {
         let sticky = self.sticky.clone().unwrap();
         let stream = ctx.default_stream();

@@ -1,30 +1,31 @@
-//! Every call that can fail, behind a trampoline that counts it and makes the n-th one fail.
+//! [`Table`]: trampolines for all Vulkan calls that can fail. They count the calls and make the n-th one fail.
 //!
-//! The trampolines stand above the validation layer, which so never hears of a call that was made to fail. They are
-//! reached through [`InstanceBuilder::intercept`](vkarray::device::InstanceBuilder::intercept). Each test takes the table for
-//! itself with [`Table::take`]; `scenario.rs` is what the calls are made by.
+//! The trampolines lie above the validation layer, so a call that fails here does not reach it. They are installed with
+//! [`InstanceBuilder::intercept`](vkarray::device::InstanceBuilder::intercept). One test at a time uses the table, which it
+//! gets from [`Table::take`]. Read `scenario.rs` next.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::transmute;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use ash::vk::{self, Handle};
-use vkarray::device::Instance;
+use vkarray::device::{Device, Instance};
 
-/// What is to go wrong.
+/// Calls that shall fail.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fault {
     pub(crate) call: &'static str,
-    /// From which call on, counted from one.
+    /// The first call that fails, counted from one.
     pub(crate) nth: u32,
-    /// How many in a row.
+    /// The number of calls in a row that fail.
     pub(crate) times: u32,
     pub(crate) code: vk::Result,
 }
 
-/// What the trampolines know, for the one test that runs.
+/// The state of the trampolines.
 #[derive(Default)]
 struct Calls {
     real: BTreeMap<&'static str, usize>,
@@ -37,13 +38,13 @@ struct Calls {
 
 static CALLS: Mutex<Option<Calls>> = Mutex::new(None);
 
-/// Objects destroyed. Read without a lock, also after a fork.
+/// The number of destroyed objects. It is read without a lock, so that it can be read after a fork.
 pub(crate) static N_DESTROYED: AtomicU32 = AtomicU32::new(0);
 
-/// Held by the test that runs.
+/// Locked by the test that runs.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Held while a queue is used: the driver's own locks are above us, and a loss looks at all queues.
+/// Locked while a queue is used, since simulating a lost device waits for all queues.
 static QUEUES: Mutex<()> = Mutex::new(());
 
 /// The trampolines, for one test.
@@ -59,14 +60,14 @@ impl Table {
         Self { _turn: turn }
     }
 
-    /// Loads Vulkan behind the trampolines, under validation.
+    /// An instance whose calls go through the trampolines, under validation.
     pub(crate) fn instance(&self) -> Arc<Instance> {
         let builder = Instance::builder().validation(true);
-        // SAFETY: each trampoline does what the call does, or nothing and fails, which every call may.
+        // SAFETY: each trampoline either makes the call or returns an error that the call may return.
         unsafe { builder.intercept(replaced) }.build().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Counts anew, with this fault to come.
+    /// Resets the counts and sets the fault.
     pub(crate) fn arm(&self, fault: Fault) {
         with(|calls| {
             calls.counted.clear();
@@ -75,7 +76,7 @@ impl Table {
         });
     }
 
-    /// Lets everything succeed from here on, and says how many calls were made to fail.
+    /// Removes the fault, and returns how many calls failed because of it.
     pub(crate) fn disarm(&self) -> u32 {
         with(|calls| {
             calls.fault = None;
@@ -83,12 +84,20 @@ impl Table {
         })
     }
 
-    /// How many calls were made to fail since the fault was armed.
+    /// How many calls have failed since the fault was set.
     pub(crate) fn n_failed(&self) -> u32 {
         with(|calls| calls.n_failed)
     }
 
-    /// The objects that were created and not destroyed, by kind.
+    /// Closes the device; fails if objects are left or the validation layer has reported anything.
+    pub(crate) fn close(&self, device: Arc<Device>) {
+        let instance = Arc::clone(device.physical().instance());
+        device.close(Duration::from_secs(20)).unwrap();
+        assert_eq!(self.live(), []);
+        assert_eq!(instance.take_messages(), []);
+    }
+
+    /// The number of objects that were created and not destroyed, by kind.
     pub(crate) fn live(&self) -> Vec<(&'static str, i64)> {
         with(|calls| calls.live.iter().filter(|(_, n)| **n != 0).map(|(kind, n)| (*kind, *n)).collect())
     }
@@ -103,7 +112,7 @@ fn with<R>(look: impl FnOnce(&mut Calls) -> R) -> R {
     look(CALLS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
 
-/// Counts a call, and says whether and how it is to fail.
+/// Counts a call, and returns the error if it shall fail.
 fn counted(call: &'static str) -> Option<vk::Result> {
     let failed = with(|calls| {
         let n = calls.counted.entry(call).or_default();
@@ -115,12 +124,12 @@ fn counted(call: &'static str) -> Option<vk::Result> {
     });
     let (code, device) = failed?;
     if code == vk::Result::ERROR_DEVICE_LOST && !device.is_null() {
-        // A lost device does nothing any more.
+        // After its loss a device does no more work, so its work is finished first.
         let _queues = QUEUES.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the address was loaded for this name, and this is its type.
         let wait: vk::PFN_vkDeviceWaitIdle = unsafe { transmute(real("vkDeviceWaitIdle")) };
         // SAFETY: the device is live, and its queues are locked.
-        unsafe { wait(device) }.result().expect("the device itself is well");
+        unsafe { wait(device) }.result().expect("the device is not really lost");
     }
     Some(code)
 }
@@ -254,7 +263,7 @@ unsafe extern "system" fn vkDestroyDevice(device: vk::Device, allocator: Allocat
     note_live("vkDestroyDevice", -1);
 }
 
-/// Finds the trampoline for an entry point, and remembers what stands behind it.
+/// Returns the trampoline for an entry point if there is one, and stores the real address.
 fn replaced(name: &CStr, real: vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction {
     let own = [("vkGetDeviceProcAddr", device_address as *const c_void), ("vkDestroyDevice", vkDestroyDevice as _)];
     let mut trampolines = FALLIBLE.iter().chain(DESTROYING).chain(&own);
@@ -263,11 +272,11 @@ fn replaced(name: &CStr, real: vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction
     };
     let address = real? as usize;
     with(|calls| calls.real.insert(call, address));
-    // SAFETY: a function's address, of the type that the name stands for.
+    // SAFETY: the address of a function with the type of this entry point.
     Some(unsafe { transmute::<*const c_void, unsafe extern "system" fn()>(*trampoline) })
 }
 
-/// In the place of `vkGetDeviceProcAddr`.
+/// The trampoline of `vkGetDeviceProcAddr`.
 unsafe extern "system" fn device_address(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
     with(|calls| calls.device = device);
     // SAFETY: the address was loaded for this name, and this is its type.

@@ -1,5 +1,5 @@
-//! Random programs in which part of the work is in graphs: replayed on any stream, changed in between, refused changes
-//! among them, mixed with work on the same memory that is recorded as it comes.
+//! Random programs with graphs: replays on any stream, changes of graphs, refused changes, and other work on the same
+//! memory in between.
 
 use fastrand::Rng;
 use vkarray::stream::{CopyNode, DispatchNode, FillNode, GraphRecorder};
@@ -11,27 +11,27 @@ use super::reference::Reference;
 use super::{assert_same, n_programs};
 use crate::fixture::Fixture;
 
-/// Programs run unless `VKARRAY_TEST_PROGRAMS` says otherwise, and graphs of each.
+/// The number of programs unless `VKARRAY_TEST_PROGRAMS` is set, and the number of graphs in each.
 const N_PROGRAMS: u64 = 200;
 const N_GRAPHS: usize = 3;
 
 /// Invocations of a workgroup of the kernels.
 const WORKGROUP: usize = 64;
 
-/// What happens next.
+/// A step of a script.
 #[derive(Debug, Clone)]
-enum Move {
+enum ScriptStep {
     /// An operation on a stream.
     Plain(Op),
     /// A replay.
     Replay { graph: usize, stream: usize },
-    /// Another operation of the same kind in place of one of a graph's.
+    /// A node's operation is replaced by another one of the same kind.
     Change { graph: usize, node: usize, op: Op },
-    /// The dispatch covers so many items and no more.
+    /// A dispatch gets another size.
     Resize { graph: usize, node: usize, items: usize },
     /// Changes that must be refused.
     Refused { graph: usize, node: usize },
-    /// Drops a graph, with whatever it still does, and records it once more.
+    /// Drops a graph, whose replays may still run, and records it again.
     Renew { graph: usize },
 }
 
@@ -39,10 +39,10 @@ enum Move {
 struct Script {
     program: Program,
     graphs: Vec<Vec<Op>>,
-    moves: Vec<Move>,
+    steps: Vec<ScriptStep>,
 }
 
-/// A graph's operation on the host: what it does, and how many items the dispatch covers.
+/// The reference for a node: its operation, and the number of items that the dispatch covers.
 struct Planned {
     op: Op,
     items: usize,
@@ -60,7 +60,7 @@ struct Recorded {
 }
 
 #[test]
-fn programs_with_graphs_end_as_if_run_in_order() {
+fn random_programs_with_graphs_give_the_results_of_running_in_order() {
     let fixture = Fixture::for_round_trips();
     let machine = Machine::new(&fixture);
     for seed in 0..n_programs(N_PROGRAMS) {
@@ -74,24 +74,24 @@ fn programs_with_graphs_end_as_if_run_in_order() {
         for (nth, (seen, expected)) in seen.blocks.iter().zip(&expected.blocks).enumerate() {
             assert_same(&format!("seed {seed}, {script:#?}: block {nth}"), seen, expected, &script.program);
         }
-        fixture.assert_silent(&format!("program {seed}"));
+        fixture.assert_no_messages(&format!("program {seed}"));
     }
 }
 
 #[test]
-fn scripts_hold_everything_they_should() {
+fn random_scripts_contain_every_kind_of_step() {
     let scripts: Vec<_> = (0..N_PROGRAMS).map(Script::random).collect();
-    let count = |is: fn(&Move) -> bool| scripts.iter().flat_map(|s| &s.moves).filter(|each| is(each)).count();
+    let count = |is: fn(&ScriptStep) -> bool| scripts.iter().flat_map(|s| &s.steps).filter(|each| is(each)).count();
     let counts = [
-        count(|each| matches!(each, Move::Plain(_))),
-        count(|each| matches!(each, Move::Replay { .. })),
-        count(|each| matches!(each, Move::Change { op: Op::Mix { .. }, .. })),
-        count(|each| matches!(each, Move::Change { op: Op::Step { .. }, .. })),
-        count(|each| matches!(each, Move::Change { op: Op::Copy { .. }, .. })),
-        count(|each| matches!(each, Move::Change { op: Op::Fill { .. }, .. })),
-        count(|each| matches!(each, Move::Resize { .. })),
-        count(|each| matches!(each, Move::Refused { .. })),
-        count(|each| matches!(each, Move::Renew { .. })),
+        count(|each| matches!(each, ScriptStep::Plain(_))),
+        count(|each| matches!(each, ScriptStep::Replay { .. })),
+        count(|each| matches!(each, ScriptStep::Change { op: Op::Mix { .. }, .. })),
+        count(|each| matches!(each, ScriptStep::Change { op: Op::Step { .. }, .. })),
+        count(|each| matches!(each, ScriptStep::Change { op: Op::Copy { .. }, .. })),
+        count(|each| matches!(each, ScriptStep::Change { op: Op::Fill { .. }, .. })),
+        count(|each| matches!(each, ScriptStep::Resize { .. })),
+        count(|each| matches!(each, ScriptStep::Refused { .. })),
+        count(|each| matches!(each, ScriptStep::Renew { .. })),
     ];
     assert!(counts.iter().all(|&n| n >= 50), "{counts:?}");
     let n_nodes: usize = scripts.iter().flat_map(|script| &script.graphs).map(Vec::len).sum();
@@ -102,46 +102,46 @@ impl Script {
     fn random(seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed ^ 0x6772_6170_6873);
         let mut program = Program::random(seed);
-        let (mut graphs, mut moves) = (vec![Vec::new(); N_GRAPHS], Vec::new());
-        // A graph goes on using a block that a program has replaced, so blocks stay.
+        let (mut graphs, mut steps) = (vec![Vec::new(); N_GRAPHS], Vec::new());
+        // A graph would still use a block that the program has replaced, so blocks are not replaced.
         for op in program.ops.drain(..).filter(|op| !matches!(op, Op::NewBlock { .. })) {
             let fits = matches!(op, Op::Mix { .. } | Op::Step { .. } | Op::Copy { .. } | Op::Fill { .. });
             if fits && rng.bool() {
                 graphs[rng.usize(..N_GRAPHS)].push(op);
             } else {
-                moves.push(Move::Plain(op));
+                steps.push(ScriptStep::Plain(op));
             }
         }
         for _ in 0..rng.usize(10..40) {
-            let at = rng.usize(..=moves.len());
+            let at = rng.usize(..=steps.len());
             let graph = rng.usize(..N_GRAPHS);
-            moves.insert(at, Move::Replay { graph, stream: rng.usize(..program.n_streams) });
+            steps.insert(at, ScriptStep::Replay { graph, stream: rng.usize(..program.n_streams) });
         }
         for _ in 0..rng.usize(5..20) {
-            // In any order: a change keeps the kind of the operation and the length of its views.
-            let (graph, at) = (rng.usize(..N_GRAPHS), rng.usize(..=moves.len()));
+            // Changes may come in any order, since each keeps the kind of the operation and the length of its views.
+            let (graph, at) = (rng.usize(..N_GRAPHS), rng.usize(..=steps.len()));
             let Some(next) = change(&mut rng, graph, &graphs[graph], program.n_blocks) else { continue };
-            moves.insert(at, Move::Replay { graph, stream: rng.usize(..program.n_streams) });
-            moves.insert(at, next);
+            steps.insert(at, ScriptStep::Replay { graph, stream: rng.usize(..program.n_streams) });
+            steps.insert(at, next);
         }
-        Self { program, graphs, moves }
+        Self { program, graphs, steps }
     }
 }
 
-fn change(rng: &mut Rng, graph: usize, ops: &[Op], n_blocks: usize) -> Option<Move> {
+fn change(rng: &mut Rng, graph: usize, ops: &[Op], n_blocks: usize) -> Option<ScriptStep> {
     if ops.is_empty() || rng.u32(..10) == 0 {
-        return Some(Move::Renew { graph });
+        return Some(ScriptStep::Renew { graph });
     }
     let node = rng.usize(..ops.len());
     let is_dispatch = matches!(ops[node], Op::Mix { .. } | Op::Step { .. });
     match rng.u32(..10) {
-        0..2 => Some(Move::Refused { graph, node }),
-        2..4 if is_dispatch => Some(Move::Resize { graph, node, items: rng.usize(..=WORDS) }),
-        _ => Some(Move::Change { graph, node, op: other(rng, &ops[node], n_blocks)? }),
+        0..2 => Some(ScriptStep::Refused { graph, node }),
+        2..4 if is_dispatch => Some(ScriptStep::Resize { graph, node, items: rng.usize(..=WORDS) }),
+        _ => Some(ScriptStep::Change { graph, node, op: other(rng, &ops[node], n_blocks)? }),
     }
 }
 
-/// An operation of the same kind and length on other memory, if the dice find one.
+/// An operation of the same kind and length on other memory; `None` if the random choice overlaps.
 fn other(rng: &mut Rng, op: &Op, n_blocks: usize) -> Option<Op> {
     let mut moved = |view: &View| {
         let start = rng.usize(..=(WORDS - view.words.len()) / STEP) * STEP;
@@ -174,15 +174,17 @@ fn run(machine: &Machine<'_>, script: &Script) -> Reference {
     let mut state = machine.begin(&script.program);
     let mut planned: Vec<Vec<Planned>> = script.graphs.iter().map(|ops| ops.iter().map(planned).collect()).collect();
     let mut graphs: Vec<_> = planned.iter().map(|ops| record(machine, &state, ops)).collect();
-    for next in &script.moves {
+    for next in &script.steps {
         follow(&mut planned, next);
         match next {
-            Move::Plain(op) => machine.apply(&mut state, op),
-            Move::Replay { graph, stream } => graphs[*graph].graph.replay(&state.streams[*stream]).unwrap(),
-            Move::Change { graph, node, op } => graphs[*graph].change(*node, op, planned[*graph][*node].items, &state),
-            Move::Resize { graph, node, items } => graphs[*graph].resize(*node, *items),
-            Move::Refused { graph, node } => graphs[*graph].refuse(*node, &state),
-            Move::Renew { graph } => graphs[*graph] = record(machine, &state, &planned[*graph]),
+            ScriptStep::Plain(op) => machine.apply(&mut state, op),
+            ScriptStep::Replay { graph, stream } => graphs[*graph].graph.replay(&state.streams[*stream]).unwrap(),
+            ScriptStep::Change { graph, node, op } => {
+                graphs[*graph].change(*node, op, planned[*graph][*node].items, &state)
+            }
+            ScriptStep::Resize { graph, node, items } => graphs[*graph].resize(*node, *items),
+            ScriptStep::Refused { graph, node } => graphs[*graph].refuse(*node, &state),
+            ScriptStep::Renew { graph } => graphs[*graph] = record(machine, &state, &planned[*graph]),
         }
     }
     drop(graphs);
@@ -192,11 +194,13 @@ fn run(machine: &Machine<'_>, script: &Script) -> Reference {
 fn reference(script: &Script) -> Reference {
     let mut planned: Vec<Vec<Planned>> = script.graphs.iter().map(|ops| ops.iter().map(planned).collect()).collect();
     let mut reference = Reference::begin(&script.program);
-    for next in &script.moves {
+    for next in &script.steps {
         follow(&mut planned, next);
         match next {
-            Move::Plain(op) => reference.apply(op),
-            Move::Replay { graph, .. } => planned[*graph].iter().for_each(|each| reference.apply(&each.covered())),
+            ScriptStep::Plain(op) => reference.apply(op),
+            ScriptStep::Replay { graph, .. } => {
+                planned[*graph].iter().for_each(|each| reference.apply(&each.covered()))
+            }
             _ => {}
         }
     }
@@ -207,11 +211,11 @@ fn planned(op: &Op) -> Planned {
     Planned { op: op.clone(), items: WORDS }
 }
 
-/// Changes a graph's operations as the program says.
-fn follow(planned: &mut [Vec<Planned>], next: &Move) {
+/// Applies a step of the script to the reference's nodes.
+fn follow(planned: &mut [Vec<Planned>], next: &ScriptStep) {
     match next {
-        Move::Change { graph, node, op } => planned[*graph][*node].op = op.clone(),
-        Move::Resize { graph, node, items } => planned[*graph][*node].items = *items,
+        ScriptStep::Change { graph, node, op } => planned[*graph][*node].op = op.clone(),
+        ScriptStep::Resize { graph, node, items } => planned[*graph][*node].items = *items,
         _ => {}
     }
 }
@@ -298,7 +302,7 @@ impl Recorded {
                 node.set(graph, "add", 1.5_f32).unwrap_err();
                 node.set(graph, "nothing", 1_u32).unwrap_err();
                 node.set_groups(graph, Groups::exact([u32::MAX; 3])).unwrap_err();
-                // The first change alone would do.
+                // The size alone would be accepted; the argument has the wrong type.
                 node.update(graph, Groups::exact([1, 1, 1]), [("add", 7_i64)]).unwrap_err();
             }
             Node::Copy(node) => {

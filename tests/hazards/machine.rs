@@ -1,10 +1,10 @@
-//! A program run on the device, over streams, with nothing said about order.
+//! Runs a program on the device, on its streams, without any explicit ordering.
 
 use vkarray::{Context, DeviceNDArray, Groups, Index, Kernel, Stream};
 
 use super::program::{Op, Program, View, WORDS, counted};
 use super::reference::{Reference, first_contents};
-use crate::kernels::{mix, step};
+use crate::fixture::kernels::{mix, step};
 
 /// The device and the kernels that programs call.
 pub(super) struct Machine<'a> {
@@ -72,7 +72,7 @@ impl<'a> Machine<'a> {
             Op::Flush { stream } => streams[*stream].flush().unwrap(),
             Op::NewStream { stream } => streams[*stream] = self.ctx.stream().unwrap(),
             Op::NewBlock { stream, block, first } => {
-                // The old block goes first, so that its memory is at hand for the new one.
+                // The old block is dropped first, so that its memory can be reused for the new one.
                 let stand_in = blocks[(*block + 1) % blocks.len()].clone();
                 drop(std::mem::replace(&mut blocks[*block], stand_in));
                 blocks[*block] = self.block(&streams[*stream], &counted(*first, WORDS * 4));
@@ -92,7 +92,7 @@ impl<'a> Machine<'a> {
 }
 
 impl State {
-    /// What memory holds at the end.
+    /// Reads all memory at the end.
     pub(super) fn finish(self) -> Reference {
         let stream = self.streams.last().expect("a program has streams");
         let blocks = self.blocks.iter().map(|block| download(stream, block, 0, WORDS * 4)).collect();

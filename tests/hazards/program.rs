@@ -1,13 +1,13 @@
-//! A random program: a list of operations on numbered blocks, given to numbered streams.
+//! Random programs: lists of operations on numbered blocks, each with the number of its stream.
 
 use std::ops::Range;
 
 use fastrand::Rng;
 
-/// Words of each block: small, so that ranges overlap often; several bindings' alignments long, so that views differ.
+/// Words of each block: few, so that ranges overlap often, but several times the alignment of bindings.
 pub(super) const WORDS: usize = 512;
 
-/// Views start at multiples of this: 256 bytes, the most that a device asks for.
+/// Views start at multiples of this number of words: 256 bytes, the largest alignment that a device requires.
 pub(super) const STEP: usize = 64;
 
 /// One operation. Words and bytes are counted from the start of the block.
@@ -19,19 +19,19 @@ pub(super) enum Op {
     Step { stream: usize, view: View, add: u32 },
     /// Copies bytes to the block `to` at `offset`.
     Copy { stream: usize, source: usize, bytes: Range<usize>, to: usize, offset: usize },
-    /// Writes a word over all of a block.
+    /// Fills a block with a word.
     Fill { stream: usize, block: usize, word: u32 },
     /// Copies `len` bytes from the host, counting up from `first`.
     Upload { stream: usize, block: usize, offset: usize, len: usize, first: u8 },
     /// Copies bytes to the host.
     Download { stream: usize, block: usize, bytes: Range<usize> },
-    /// Makes a stream wait for another, by a point or by an event.
+    /// Makes a stream wait for another, through a point or an event.
     Wait { stream: usize, other: usize, by_event: bool },
-    /// Sends what a stream holds.
+    /// Submits a stream's pending batch.
     Flush { stream: usize },
-    /// Drops a stream, with whatever it still does, and takes a new one.
+    /// Replaces a stream, whose work may still run, by a new one.
     NewStream { stream: usize },
-    /// Drops a block, whatever still uses it, and takes a new one, which the host fills with `first`.
+    /// Replaces a block, which may be in use, by a new one with bytes that count up from `first`.
     NewBlock { stream: usize, block: usize, first: u8 },
 }
 
@@ -106,7 +106,7 @@ impl Maker {
         start..self.rng.usize(start + 1..=WORDS * 4)
     }
 
-    /// Two views of the same length that do not overlap: a kernel refuses those that do.
+    /// Two views of the same length that do not overlap, since a kernel refuses overlapping arguments.
     fn mix(&mut self, stream: usize) -> Op {
         loop {
             let (mut source, mut sum) = (self.view(), self.view());
@@ -119,7 +119,7 @@ impl Maker {
         }
     }
 
-    /// Likewise for copies, which may start and end at any byte.
+    /// A copy between ranges of bytes that do not overlap.
     fn copy(&mut self, stream: usize) -> Op {
         loop {
             let (source, to, mut bytes, target) = (self.block(), self.block(), self.bytes(), self.bytes());

@@ -1,9 +1,9 @@
-//! A program run one operation after the other, on the host.
+//! Runs a program on the host, one operation after the other.
 
 use super::program::{Op, Program, View, WORDS, counted};
-use crate::kernels::{mixed, stepped};
+use crate::fixture::kernels::{mixed, stepped};
 
-/// What memory holds at the end, and what the host read on the way.
+/// All memory at the end, and all host reads.
 #[derive(Default)]
 pub(super) struct Reference {
     pub(super) blocks: Vec<Vec<u8>>,
@@ -64,7 +64,7 @@ impl Reference {
     }
 }
 
-/// What the block `nth` holds before the first operation.
+/// The bytes of the block `nth` before the first operation.
 pub(super) fn first_contents(nth: usize) -> Vec<u8> {
     counted(u8::try_from(nth * 60).expect("few blocks"), WORDS * 4)
 }

@@ -4,8 +4,8 @@ use vkarray::kernel::{ArgList, AsArg, Error as KernelError};
 use vkarray::{Context, DeviceNDArray, Groups};
 
 use super::kernel;
+use crate::fixture::kernels::{step, stepped};
 use crate::fixture::{Fixture, contents, skipped};
-use crate::kernels::{step, stepped};
 
 #[test]
 fn bindings_may_have_gaps_and_any_order() {

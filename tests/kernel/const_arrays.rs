@@ -9,8 +9,8 @@ use vkarray::memory::{Allocator, Block, FailureCallback, Limiting, MemoryKind, P
 use vkarray::{Context, DType, Element, Graph, Groups, Kernel, Stream};
 
 use super::{kernel, spirv};
+use crate::fixture::watchdog::watched;
 use crate::fixture::{Fixture, contents, skipped};
-use crate::watchdog::watched;
 
 const ONE: Groups = Groups::exact([1, 1, 1]);
 

@@ -116,7 +116,7 @@ fn a_process_uses_any_folder() {
     let folder = env::var_os(FOLDER).map_or_else(|| own.path().to_owned(), PathBuf::from);
     let fixture = Fixture::open();
     run_all(&on_disk(&fixture, CacheSettings::at(folder)));
-    fixture.assert_silent("a process of its own");
+    fixture.assert_no_messages("a process of its own");
 }
 
 fn process(folder: &Path) -> Child {

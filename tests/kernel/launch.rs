@@ -3,8 +3,8 @@
 use vkarray::{Groups, Source};
 
 use super::kernel;
+use crate::fixture::kernels::{SAXPY, saxpy};
 use crate::fixture::{Fixture, contents};
-use crate::kernels::{SAXPY, saxpy};
 
 /// Around the workgroup's 64, a prime, and a million and three.
 const SIZES: [usize; 9] = [1, 2, 63, 64, 65, 127, 128, 251, 1_000_003];

@@ -5,8 +5,8 @@ use vkarray::kernel::{Arg, AsArg};
 use vkarray::{Context, Groups, Index, Source};
 
 use super::kernel;
+use crate::fixture::kernels::{SAXPY, saxpy};
 use crate::fixture::{Fixture, contents};
-use crate::kernels::{SAXPY, saxpy};
 
 type Args<'a> = Vec<(&'a str, Arg<'a>)>;
 

@@ -6,7 +6,7 @@
 use vkarray::Groups;
 
 use crate::fixture::Fixture;
-use crate::kernels;
+use crate::fixture::kernels;
 
 /// Dispatches of a round: several full batches.
 const DISPATCHES: usize = 500;

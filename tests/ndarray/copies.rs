@@ -8,7 +8,7 @@ use vkarray::{Context, Element, Index, Order};
 
 use super::counted;
 use crate::fixture::Fixture;
-use crate::kernels::{keep_busy, kept_busy, spin};
+use crate::fixture::kernels::{keep_busy, kept_busy, spin};
 
 #[test]
 fn a_copy_into_a_view_never_touches_the_gaps() {

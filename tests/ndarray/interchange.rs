@@ -11,8 +11,8 @@ use vkarray::stream::Point;
 use vkarray::{DeviceNDArray, Element, Error, Index, Order, Result};
 
 use super::counted;
+use crate::fixture::host_semaphore::HostSemaphore;
 use crate::fixture::{Fixture, contents};
-use crate::raised::RaisedByHand;
 
 /// Another library's array, in memory of ours.
 struct Foreign {
@@ -134,7 +134,7 @@ fn an_imported_array_keeps_its_owner_alive_and_stays_read_only() {
 #[test]
 fn work_on_an_imported_array_waits_until_it_is_ready() {
     let fixture = Fixture::open();
-    let semaphore = RaisedByHand::new(fixture.device());
+    let semaphore = HostSemaphore::new(fixture.device());
     let array = fixture.to_device(&counted(&[8])).unwrap();
     fixture.synchronize().unwrap();
     let mut foreign = Foreign::new(array.clone());
@@ -148,7 +148,7 @@ fn work_on_an_imported_array_waits_until_it_is_ready() {
     // Whoever asks now is told when: at a point that covers all of that.
     let interface = array.device_array_interface().unwrap();
     assert!(interface.ready.is_some_and(|point| point.semaphore != 0 && point.value != 0));
-    semaphore.raise(3);
+    semaphore.signal(3);
     assert_eq!(contents(&array), [9; 8]);
     stream.synchronize().unwrap();
     fixture.synchronize().unwrap();

@@ -3,8 +3,8 @@
 use vkarray::{Context, Index};
 
 use super::counted;
+use crate::fixture::kernels::{keep_busy, spin};
 use crate::fixture::{Fixture, contents};
-use crate::kernels::{keep_busy, spin};
 
 #[test]
 fn a_view_keeps_the_memory_of_an_array_that_is_gone() {

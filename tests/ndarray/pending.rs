@@ -9,8 +9,8 @@ use vkarray::memory::Error as MemoryError;
 use vkarray::{Context, Error, Index, Order};
 
 use super::counted;
+use crate::fixture::kernels::{keep_busy, kept_busy, spin};
 use crate::fixture::{Fixture, contents, poll, skipped};
-use crate::kernels::{keep_busy, kept_busy, spin};
 
 #[test]
 fn a_pending_copy_brings_what_the_array_held_when_it_was_asked_for() {

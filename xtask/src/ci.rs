@@ -53,7 +53,7 @@ fn stages() -> impl Iterator<Item = (String, CommandLine)> {
 /// The modules whose unit tests run under Miri, by the folder of their crate.
 /// Their tests open no device and cover all code with `unsafe`, locks or atomics that needs none.
 const MIRI_MODULES: [(&str, &[&str]); 3] = [
-    ("driver", &["lock", "released", "hold", "label"]),
+    ("driver", &["lock", "drop_later", "host_access", "label"]),
     ("allocator", &["defer_guard", "cleanup_queue", "deferred", "frame"]),
     ("ndarray", &["layout"]),
 ];
