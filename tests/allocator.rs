@@ -1,4 +1,18 @@
-//! The allocator crate on a device: blocks of every size and kind, copies, running out, and when memory is freed.
+//! Tests of the allocator crate on a device.
+//!
+//! | file | behaviour |
+//! |---|---|
+//! | `blocks.rs`, `copies.rs` | blocks of every size and kind, copies of parts; read these first |
+//! | `staging.rs`, `ring.rs` | host copies through staging memory |
+//! | `host_order.rs`, `host_guards.rs`, `registered.rs` | order of host copies, guards of mapped memory, registered slices |
+//! | `cleanup.rs`, `deferral.rs` | when dropped memory is freed, limits of pending memory, deferred frees |
+//! | `pool.rs`, `arena.rs`, `managers.rs`, `given_back.rs` | the memory managers, wrong managers, memory freed to the wrong one |
+//! | `exhaustion.rs` | running out of memory |
+//! | `reset.rs`, `reset_meanwhile.rs`, `reset_stress.rs` | resets, also during other calls |
+//! | `memory_objects.rs` | device, host and shared memory objects |
+//! | `soak.rs` | a long random run |
+//!
+//! `unmapped.rs` has a manager for tests whose device memory the host cannot address.
 
 mod arena;
 mod blocks;
@@ -21,7 +35,48 @@ mod soak;
 mod staging;
 mod unmapped;
 
-/// Bytes that differ from their neighbours, from word to word and from call to call.
+use std::sync::Arc;
+
+use vkarray::memory::{Allocator, Block, Error as MemoryError, HostOptions, MemoryKind, PoolManager};
+use vkarray::{Context, DeviceNDArray, Error, Stream};
+
+use self::unmapped::Unmapped;
+use crate::fixture::Fixture;
+
+/// A context as the device offers it, and one whose device memory the host cannot address.
+fn contexts(fixture: &Fixture) -> [(&'static str, Context); 2] {
+    let hidden = Allocator::with_manager(fixture.device(), Box::new(Unmapped(PoolManager::new()))).unwrap();
+    [("as it is", Context::on(fixture.device()).unwrap()), ("unmapped", Context::with_allocator(&hidden).unwrap())]
+}
+
+/// An array of each kind of memory that the device has and the host can address.
+fn host_arrays(ctx: &Context, n: usize) -> Vec<(&'static str, DeviceNDArray<u32>)> {
+    let options = HostOptions::default();
+    let mut arrays = vec![
+        ("pinned", ctx.pinned_array([n]).unwrap()),
+        ("mapped", ctx.mapped_array([n], options).unwrap()),
+        ("portable", ctx.mapped_array([n], options.portable(true)).unwrap()),
+        ("write-combined", ctx.mapped_array([n], options.wc(true)).unwrap()),
+    ];
+    match ctx.shared_array([n]) {
+        Ok(shared) => arrays.push(("shared", shared)),
+        Err(Error::Memory(MemoryError::NoSuchMemory { kind: MemoryKind::Shared })) => {
+            let has = MemoryKind::Shared.memory_type(ctx.info(), u32::MAX).is_some();
+            assert!(!has, "the device has shared memory, which was refused");
+        }
+        Err(error) => panic!("{error}"),
+    }
+    arrays
+}
+
+/// The bytes of a block, copied to the host on a stream.
+fn read(block: &Arc<Block>, stream: &Stream) -> Vec<u8> {
+    let mut bytes = vec![0xEE; usize::try_from(block.size()).unwrap()];
+    block.copy_to_host(stream, 0, &mut bytes).unwrap();
+    bytes
+}
+
+/// Bytes that differ from their neighbours and, by `first`, between calls.
 fn pattern(first: u8, len: usize) -> Vec<u8> {
     (0..251).cycle().take(len).map(|i| first.wrapping_add(i)).collect()
 }

@@ -27,7 +27,8 @@ use vkarray::device::{Device, DeviceType, Instance, ValidationMessage};
 use vkarray::{Context, DeviceNDArray, Element};
 use vkarray_tests::skips;
 
-use self::validation::{is_false_report, is_hazard_within_one_queue};
+pub(crate) use self::validation::is_false_report;
+use self::validation::is_hazard_within_one_queue;
 
 /// A device and a context on it, checked when they are closed.
 pub(crate) struct Fixture {

@@ -1,4 +1,16 @@
-//! The kernel crate on a device: what kernels compute, how their arguments reach them, and which calls are refused.
+//! Tests of the kernel crate on a device.
+//!
+//! | file | behaviour |
+//! |---|---|
+//! | `launch.rs`, `indirect.rs`, `folding.rs` | sizes of launches, read from the host or the device; read the first one first |
+//! | `bindings.rs`, `push.rs`, `constants.rs`, `const_arrays.rs`, `layouts.rs` | how arguments reach a kernel |
+//! | `refusals.rs`, `forged.rs`, `trust.rs`, `bounds.rs` | refused calls, forged arguments, hostile modules, indices out of range |
+//! | `language.rs`, `pointers.rs`, `shared.rs`, `local.rs`, `atomics.rs`, `capabilities.rs`, `subgroups.rs` | what WGSL computes |
+//! | `glsl.rs`, `spirv.rs`, `compilers.rs`, `collection.rs`, `inference.rs`, `renderer.rs` | shaders of other languages, compilers and authors |
+//! | `library.rs`, `typed.rs` | the shader library, `kernel!` |
+//! | `cache.rs`, `disk.rs`, `steady.rs` | caches, and dispatches without allocations |
+//! | `sanitizer.rs` | kernels with planted faults |
+//! | `numba_shared.rs` | numba's tests of shared and local memory, ported |
 
 mod atomics;
 mod bindings;

@@ -1,7 +1,14 @@
-//! The ndarray crate on a device: every dtype and order there and back, views, copies into views, lifetimes.
+//! Tests of the ndarray crate on a device. The results are compared with those of the `ndarray` crate on the host.
 //!
-//! The oracle is the `ndarray` crate on the host. That views have the right shapes and strides is tested without a
-//! device, in the crate itself; here they are read and written.
+//! | file | behaviour |
+//! |---|---|
+//! | `dtypes.rs`, `creation.rs`, `printing.rs` | arrays of every dtype, ranges, printing; read the first one first |
+//! | `views.rs`, `more_views.rs`, `view_methods.rs`, `ranks.rs` | views, whose shapes and strides the crate's unit tests check |
+//! | `copies.rs`, `assignment.rs`, `assigned_views.rs`, `channels.rs`, `large.rs`, `pending.rs` | copies between arrays and to the host |
+//! | `conversions.rs` | `astype` |
+//! | `interchange.rs` | files, DLPack and foreign arrays |
+//! | `lifetimes.rs`, `refusals.rs` | shared memory of clones and views, refused calls |
+//! | `peer_defects.rs` | defects of numba's device arrays |
 
 mod assigned_views;
 mod assignment;

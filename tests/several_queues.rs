@@ -53,7 +53,7 @@ fn launches_beyond_the_axis_limit_are_folded() {
     let mut program = LAYER.command();
     program.env(WORKGROUPS_VARIABLE, "7,5,500");
     let folding = "kernel::folding::every_workgroup_runs_once_and_sees_one_axis";
-    let included = [folding, "kernel::folding", "kernel::launch::saxpy_is_right", "kernel::indirect::more_than"];
+    let included = [folding, "kernel::folding", "kernel::launch::saxpy_is_correct", "kernel::indirect::more_than"];
     assert_tests_pass(program, &included, &[]);
 }
 

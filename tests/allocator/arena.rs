@@ -1,11 +1,11 @@
-//! Memory by the frame: reuse that is ordered on the device, frames that do not come round, and what is not for frames.
+//! Arenas: frames whose memory is reused in order on the device, frames that cannot be reused yet, and memory of other
+//! kinds.
 
 use std::sync::Arc;
 
-use vkarray::Stream;
 use vkarray::memory::{Allocator, ArenaManager, Block, Error as MemoryError, MemoryKind, PassthroughManager};
 
-use super::pattern;
+use super::{pattern, read};
 use crate::fixture::Fixture;
 use crate::fixture::host_semaphore::HostSemaphore;
 
@@ -19,12 +19,6 @@ fn arena(fixture: &Fixture, n_frames: usize) -> (ArenaManager, Arc<Allocator>) {
 
 fn block(allocator: &Arc<Allocator>, bytes: u64) -> Arc<Block> {
     allocator.allocate(bytes, MemoryKind::Device).unwrap()
-}
-
-fn read(block: &Arc<Block>, stream: &Stream) -> Vec<u8> {
-    let mut bytes = vec![0; usize::try_from(block.size()).unwrap()];
-    block.copy_to_host(stream, 0, &mut bytes).unwrap();
-    bytes
 }
 
 #[test]
@@ -41,11 +35,11 @@ fn a_frame_is_reused_without_a_host_wait_and_in_order_on_the_device() {
     let waits = fixture.device().host_waits();
     assert_eq!((arena.next_frame().unwrap(), arena.next_frame().unwrap()), (1, 2));
     let second = block(&allocator, 4096);
-    assert_eq!((second.buffer(), second.buffer_offset()), place, "the same bytes");
+    assert_eq!((second.buffer(), second.buffer_offset()), place, "the frame's memory was not reused");
     second.fill(&quick, 2).unwrap();
     assert_eq!(fixture.device().host_waits(), waits, "the host waited");
     semaphore.signal(1);
-    assert_eq!(read(&second, &quick), [2, 0, 0, 0].repeat(1024), "the older work came later");
+    assert_eq!(read(&second, &quick), [2, 0, 0, 0].repeat(1024), "the work of the dropped block came later");
     drop((second, slow, quick));
 }
 
@@ -59,7 +53,7 @@ fn a_live_block_keeps_its_memory_and_its_frame_from_being_reused() {
     let error = arena.next_frame().unwrap_err();
     assert_eq!(error.to_string(), "frame 0 of the arena cannot be used again: 1 of its blocks are still held");
     assert!(matches!(error, MemoryError::FrameInUse { frame: 0, n_blocks: 1 }));
-    assert_eq!(arena.frame().unwrap(), 1, "the current frame goes on");
+    assert_eq!(arena.frame().unwrap(), 1, "the current frame has changed");
     let other = block(&allocator, 300);
     other.fill(fixture.default_stream(), 0).unwrap();
     assert_eq!(read(&held, fixture.default_stream()), pattern(3, 300));

@@ -1,4 +1,4 @@
-//! Blocks of odd sizes and of every kind: what is written is read back, to the last byte.
+//! Blocks of odd sizes and of every kind: all bytes written are read back.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use vkarray::memory::{Block, Error as MemoryError, MemoryKind};
 use super::pattern;
 use crate::fixture::Fixture;
 
-/// Around words and granules, a prime, and one past a power of two.
+/// Sizes around words and granules, a prime, and one more than a power of two.
 const SIZES: [usize; 10] = [0, 1, 3, 4, 5, 15, 16, 17, 251, (1 << 20) + 1];
 
 #[test]
@@ -69,7 +69,7 @@ fn blocks_of_one_allocator_do_not_overlap() {
     }
 }
 
-/// The kinds of memory that the device has; `a_kind_that_the_device_lacks_is_refused` is about the others.
+/// The kinds of memory that the device has; `a_kind_that_the_device_lacks_is_refused` tests the others.
 fn kinds(fixture: &Fixture) -> Vec<MemoryKind> {
     let has = |kind: &MemoryKind| kind.memory_type(fixture.info(), u32::MAX).is_some();
     MemoryKind::ALL.into_iter().filter(has).collect()
@@ -80,7 +80,5 @@ fn block(fixture: &Fixture, size: usize, kind: MemoryKind) -> Arc<Block> {
 }
 
 fn read(fixture: &Fixture, block: &Arc<Block>) -> Vec<u8> {
-    let mut bytes = vec![0; usize::try_from(block.size()).unwrap()];
-    block.copy_to_host(fixture.default_stream(), 0, &mut bytes).unwrap();
-    bytes
+    super::read(block, fixture.default_stream())
 }

@@ -1,4 +1,4 @@
-//! When dropped memory is freed: not before the device is done with it, and then all of it.
+//! Dropped memory: it is not reused or freed before the device's last use, and all of it is freed after that.
 
 use vkarray::memory::{MemoryKind, Usage};
 
@@ -15,7 +15,7 @@ fn memory_dropped_in_use_is_not_reused_before_its_last_use() {
         keep_busy(&stream, &spin, &busy);
         stream.flush().unwrap();
         drop(busy);
-        // Were the memory given out again, the running calls would write into one of these.
+        // If the memory were reused, the running calls would write into one of these arrays.
         let arrays: Vec<_> = (0..40_u32).map(|i| fixture.slice_to_device(&[i + round; 1000]).unwrap()).collect();
         stream.synchronize().unwrap();
         for (array, i) in arrays.iter().zip(0..) {
@@ -32,7 +32,7 @@ fn memory_dropped_before_its_work_is_submitted_is_not_reused_before_its_last_use
     keep_busy(&stream, &spin, &front);
     stream.flush().unwrap();
     let late = fixture.device_array::<u32>([1000]).unwrap();
-    keep_busy(&stream, &spin, &late); // Not sent: the device is busy.
+    keep_busy(&stream, &spin, &late); // Not submitted, since the device is busy.
     drop(late);
     assert_eq!(fixture.allocator().usage().n_pending, 1);
     let arrays: Vec<_> = (0..40_u32).map(|i| fixture.slice_to_device(&[i; 1000]).unwrap()).collect();
@@ -53,7 +53,7 @@ fn usage_counts_live_and_pending_blocks() {
     let held = allocator.usage();
     assert!(held.in_use >= 4500 && held.reserved >= held.in_use, "{held:?}");
     assert_eq!((held.n_pending, held.pending), (0, 0));
-    drop(block); // Never used: ready for the next at once.
+    drop(block); // It was never used, so it is free at once.
     let without = allocator.usage();
     assert!(without.in_use < held.in_use && without.n_pending == 0, "{without:?}");
     keep_busy(fixture.default_stream(), &spin, &array);
@@ -80,11 +80,11 @@ fn completed_blocks_are_freed_while_others_are_in_use() {
     quick.flush().unwrap();
     keep_busy(&slow, &spin, &long);
     slow.flush().unwrap();
-    drop((long, short)); // The long one first: it must not hold back the other.
+    drop((long, short)); // The block with the longer work is dropped first and must not delay the other.
     poll("the short work", || quick.query().unwrap());
     fixture.allocator().try_flush().unwrap();
     assert_eq!(fixture.allocator().usage().n_pending, 1);
-    assert!(!slow.query().unwrap(), "flushing what is ready waited for what is not");
+    assert!(!slow.query().unwrap(), "try_flush waited for a block in use");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Copies of parts: odd offsets and lengths, between blocks and inside one, and what is refused.
+//! Copies of parts of blocks: odd offsets and lengths, between blocks and within one, and refused copies.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::fixture::Fixture;
 
 const SIZE: usize = 300;
 
-/// Starts and lengths around words, and the two ends.
+/// Offsets and lengths around words and at both ends.
 const PARTS: [(usize, usize); 9] = [(0, 0), (0, 1), (1, 1), (3, 2), (5, 7), (1, 299), (299, 1), (300, 0), (128, 129)];
 
 #[test]
@@ -51,7 +51,7 @@ fn device_copies_of_parts_change_only_these_bytes() {
 fn a_copy_within_a_block_may_be_adjacent_but_not_overlap() {
     let fixture = Fixture::open();
     let block = filled(&fixture, MemoryKind::Device, 1);
-    // From, to, length, message. Neighbours are fine, and so is nothing at all.
+    // From, to, length, message. Adjacent ranges and empty ones are accepted.
     let cases = [
         (0, 100, 100, None),
         (100, 0, 100, None),
@@ -81,7 +81,7 @@ fn ranges_outside_the_block_are_refused() {
     let cases = [
         (300, 1, "bytes 300..301 are outside a block of 300 bytes"),
         (0, 301, "bytes 0..301 are outside a block of 300 bytes"),
-        (301, 0, "bytes 301..301 are outside a block of 300 bytes"), // Nothing, but nowhere.
+        (301, 0, "bytes 301..301 are outside a block of 300 bytes"), // An empty range that starts past the end.
         (u64::MAX, 2, "bytes 18446744073709551615..18446744073709551617 are outside a block of 300 bytes"),
     ];
     for (offset, len, message) in cases {

@@ -1,7 +1,7 @@
-//! When dropped memory is due, and how frees are held back: numba's rules, one by one, on each manager that has limits.
+//! Limits of pending memory and deferred frees: numba's rules, one by one, on each manager that has limits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::Command;
+
 use std::sync::Arc;
 use std::thread;
 
@@ -12,19 +12,19 @@ use vkarray::memory::{
     Pending, PendingLimits, PoolManager, Statistics,
 };
 
-use crate::fixture::Fixture;
 use crate::fixture::host_semaphore::HostSemaphore;
 use crate::fixture::watchdog::watched;
+use crate::fixture::{Fixture, child};
 
 const NONE: Pending = Pending { n_blocks: 0, bytes: 0 };
 
-/// An allocator with those limits.
+/// An allocator of a `PassthroughManager` with these limits.
 fn allocator(fixture: &Fixture, max_count: usize, max_ratio: f64) -> Arc<Allocator> {
     let manager = PassthroughManager::new().with_pending_limits(PendingLimits::new(max_count, max_ratio));
     Allocator::with_manager(fixture.device(), Box::new(manager)).unwrap()
 }
 
-/// One for each of our managers that gives out device memory and has limits, and the same inside of adaptors.
+/// Allocators with these limits: of each built-in manager that has limits, and of one inside adaptors.
 fn allocators(fixture: &Fixture, max_count: usize, max_ratio: f64) -> [(&'static str, Arc<Allocator>); 3] {
     let limits = PendingLimits::new(max_count, max_ratio);
     let pool = || PoolManager::new().with_pending_limits(limits);
@@ -58,7 +58,7 @@ fn busy(allocator: &Arc<Allocator>, stream: &Stream, semaphore: &HostSemaphore) 
 fn ten_freed_blocks_are_pending_and_the_eleventh_frees_all() {
     let fixture = Fixture::open();
     for (name, allocator) in allocators(&fixture, 10, 0.2) {
-        // All made at first: a pool makes the next of memory that waits.
+        // All blocks are allocated first, since a pool would reuse pending memory.
         let mut blocks: Vec<_> = (0..11).map(|_| block(&allocator, 100)).collect();
         for n in 1..=10 {
             drop(blocks.pop());
@@ -76,21 +76,21 @@ fn a_pool_returns_memory_to_the_driver_only_above_its_limits() {
     let unlimited = make(PoolManager::new());
     drop_some(&unlimited, 20);
     let reserved = unlimited.usage().reserved;
-    assert_eq!(unlimited.pending().n_blocks, 20, "they wait for the next block");
+    assert_eq!(unlimited.pending().n_blocks, 20, "freed blocks are pending");
     assert!(reserved > 0 && unlimited.counters().returns == 0);
     unlimited.flush().unwrap();
-    assert_eq!((unlimited.pending(), unlimited.usage().reserved), (NONE, reserved), "freed, and the pool's own");
+    assert_eq!((unlimited.pending(), unlimited.usage().reserved), (NONE, reserved), "the pool keeps the memory");
     let limited = make(PoolManager::new().with_pending_limits(PendingLimits::new(4, 1.0)));
     drop_some(&limited, 4);
     assert_eq!(limited.pending().n_blocks, 4);
     assert!(limited.usage().reserved > 0);
     let again = block(&limited, 100);
-    assert_eq!(limited.pending().n_blocks, 3, "one of them was given out again");
+    assert_eq!(limited.pending().n_blocks, 3, "a pending block was reused");
     drop_some(&limited, 5);
-    assert!(limited.usage().reserved > 0, "one block lives");
+    assert!(limited.usage().reserved > 0, "one block is in use");
     drop(again);
     drop_some(&limited, 5);
-    assert_eq!((limited.pending(), limited.usage().reserved), (NONE, 0), "all of it is the driver's again");
+    assert_eq!((limited.pending(), limited.usage().reserved), (NONE, 0), "all memory was returned to the driver");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn memory_above_the_ratio_is_freed_at_once_for_every_kind() {
             drop(allocator.allocate(100, kind).unwrap());
             assert_eq!(allocator.pending().n_blocks, 1, "{name}, {kind}");
             drop(allocator.allocate(heap / 1000, kind).unwrap());
-            assert_eq!(allocator.pending().n_blocks, 0, "{name}, {kind}: one over the limit takes all with it");
+            assert_eq!(allocator.pending().n_blocks, 0, "{name}, {kind}: a block above the limit frees all");
         }
     }
 }
@@ -131,7 +131,7 @@ fn an_arena_has_the_limits_of_its_upstream_manager() {
         let arena = ArenaManager::new(upstream, 2, 1 << 16).unwrap();
         let allocator = Allocator::with_manager(fixture.device(), Box::new(arena.clone())).unwrap();
         drop_some(&allocator, 5);
-        assert_eq!(allocator.pending(), NONE, "memory of a frame goes with its frame");
+        assert_eq!(allocator.pending(), NONE, "memory of a frame is never pending");
         let make = || allocator.allocate(100, MemoryKind::Pinned).unwrap();
         let blocks = [make(), make(), make()];
         for (n, block) in [1, 2, 0].into_iter().zip(blocks) {
@@ -151,11 +151,11 @@ fn a_due_block_in_use_waits_for_its_work_and_delays_no_other() {
         drop(busy(&allocator, &stream, &semaphore));
         assert_eq!(allocator.pending().n_blocks, 1, "{name}");
         drop(block(&allocator, 100));
-        assert_eq!(allocator.pending().n_blocks, 1, "{name}: the other one is freed");
+        assert_eq!(allocator.pending().n_blocks, 1, "{name}: the other block is freed");
         semaphore.signal(1);
         stream.synchronize().unwrap();
         assert_eq!(allocator.pending().n_blocks, 1, "{name}: waiting for a stream frees nothing");
-        drop(block(&allocator, 100)); // This finds that too much waits.
+        drop(block(&allocator, 100)); // This free exceeds the limit.
         assert_eq!(allocator.pending(), NONE, "{name}");
     }
 }
@@ -186,7 +186,7 @@ fn only_the_outermost_guard_ends_the_deferral_and_frees_nothing_itself() {
         assert_eq!(allocator.pending().n_blocks, 20, "{name}");
         drop(inner);
         drop(more);
-        assert_eq!(allocator.pending().n_blocks, 25, "{name}: frees are still held back");
+        assert_eq!(allocator.pending().n_blocks, 25, "{name}: frees are still deferred");
         drop(outer);
         assert_eq!(allocator.pending().n_blocks, 25, "{name}: the end of a guard frees nothing");
         drop(last);
@@ -212,7 +212,7 @@ fn a_flush_frees_nothing_while_frees_are_deferred() {
     }
 }
 
-/// Limits that the program sets take precedence, and the variables are not read.
+/// Limits that the program sets take precedence over the environment variables.
 fn limits_that_the_program_sets_take_precedence(device: &Arc<Device>) {
     let limits = PendingLimits::new(1, 1.0);
     let managers: [Box<dyn MemoryManager>; 2] = [
@@ -226,11 +226,10 @@ fn limits_that_the_program_sets_take_precedence(device: &Arc<Device>) {
     }
 }
 
-/// Runs in a process of its own, where the variables are set.
+/// Runs again in a child process, in which the variables are set.
 #[test]
 fn every_manager_reads_its_limits_from_the_environment_or_refuses_them() {
-    const MARK: &str = "VKARRAY_TEST_LIMITS";
-    if let Some(expected) = std::env::var_os(MARK) {
+    if let Some(expected) = child::argument() {
         let instance = Instance::builder().validation(true).build().unwrap();
         let device = Device::open_selected(&instance, None).unwrap();
         let arena = |upstream| ArenaManager::new(upstream, 1, 1 << 16).unwrap();
@@ -245,7 +244,7 @@ fn every_manager_reads_its_limits_from_the_environment_or_refuses_them() {
         for manager in managers {
             let text = format!("{manager:?}");
             match Allocator::with_manager(&device, manager) {
-                Err(error) => assert_eq!(error.to_string(), expected.to_string_lossy(), "{text}"),
+                Err(error) => assert_eq!(error.to_string(), expected, "{text}"),
                 Ok(allocator) => {
                     assert_eq!(expected, "a count of 0", "{text}");
                     for _ in 0..3 {
@@ -273,13 +272,8 @@ fn every_manager_reads_its_limits_from_the_environment_or_refuses_them() {
     ];
     for (variable, value, expected) in cases {
         let test = "allocator::deferral::every_manager_reads_its_limits_from_the_environment_or_refuses_them";
-        let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "--nocapture", test])
-            .envs([(MARK, expected), (variable, value)])
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && text.contains("1 passed"), "{variable}={value}: {text}");
+        let (has_passed, text) = child::run(test, expected, &[(variable, value)]);
+        assert!(has_passed, "{variable}={value}: {text}");
     }
 }
 
@@ -305,7 +299,7 @@ fn memory_is_freed_with_its_allocator_although_a_defer_guard_was_leaked() {
     std::mem::forget(allocator.defer_cleanup());
     drop_some(&allocator, 30);
     assert_eq!(allocator.pending().n_blocks, 30);
-    drop(allocator); // All of it goes with the allocator: the fixture looks for what is left.
+    drop(allocator); // This frees all memory; otherwise the fixture would report it.
 }
 
 #[test]
@@ -317,7 +311,7 @@ fn a_guard_defers_the_frees_of_all_threads() {
         scope.spawn(|| drop_some(&one, 3));
         scope.spawn(|| drop_some(&other, 3));
     });
-    assert_eq!((one.pending().n_blocks, other.pending().n_blocks), (3, 0), "the other allocator is not held");
+    assert_eq!((one.pending().n_blocks, other.pending().n_blocks), (3, 0), "the guard affects another allocator");
     drop(guard);
 }
 
@@ -359,7 +353,7 @@ fn a_flush_frees_pending_blocks_that_are_not_due() {
     drop(busy(&allocator, &stream, &semaphore));
     drop_some(&allocator, 2);
     allocator.try_flush().unwrap();
-    assert_eq!(allocator.pending().n_blocks, 1, "what is in use stays");
+    assert_eq!(allocator.pending().n_blocks, 1, "a block in use was freed");
     semaphore.signal(1);
     allocator.flush().unwrap();
     assert_eq!(allocator.pending(), NONE);
@@ -376,7 +370,7 @@ fn dropping_an_allocator_stops_waiting_for_work_that_does_not_end() {
     semaphore.signal(1);
     stream.synchronize().unwrap();
     drop((semaphore, stream));
-    // The memory is leaked, and with it what it needs. Freed under the device's feet, it would be a silent error.
-    let complaints = fixture.close();
-    assert!(complaints.len() == 1 && complaints[0].starts_with("leak: "), "{complaints:?}");
+    // The memory is leaked on purpose, since freeing memory that the device uses would be undefined behaviour.
+    let problems = fixture.close();
+    assert!(problems.len() == 1 && problems[0].starts_with("leak: "), "{problems:?}");
 }

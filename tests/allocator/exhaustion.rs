@@ -1,7 +1,7 @@
-//! Asking for too much: one block beyond the device's limit, and all memory there is.
+//! Running out of memory: a block beyond the device's limit, and blocks until no memory is left.
 //!
-//! The CPU drivers give out more than their heap holds, for as long as the system does. So one test runs the others
-//! again in a process of its own, whose address space is bounded.
+//! CPU drivers allocate more than their heap size as long as the system grants it. So one test runs the others again in a
+//! child process with a bounded address space.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use super::pattern;
 use crate::fixture::kernels::{keep_busy, spin};
 use crate::fixture::{Fixture, skipped};
 
-/// Bytes of each block while memory is used up: few blocks, and each of them within every device's limit.
+/// Bytes of each block while memory is used up: within every device's limit, and large, so that there are few blocks.
 const LARGE: u64 = 192 << 20;
 
-/// Why a test cannot run on some drivers.
+/// The feature that drivers lack which allocate more than their heap size.
 const BOUNDLESS: &str = "a driver that gives out no more than its heap holds";
 
 #[test]
@@ -62,7 +62,7 @@ fn memory_can_be_allocated_again_after_it_ran_out() {
     assert_eq!((report.in_use, report.reserved), (usage.in_use, usage.reserved));
     assert_eq!((report.n_live, report.largest.len()), (blocks.len(), blocks.len().min(10)));
     assert_eq!(usage.in_use, blocks.len() as u64 * LARGE);
-    // What is held is untouched, and what is dropped can be had again.
+    // Live blocks are unchanged, and the memory of a dropped one can be allocated again.
     let last = blocks.pop().unwrap();
     last.copy_from_host(fixture.default_stream(), LARGE - 50, &pattern(4, 50)).unwrap();
     drop(blocks.pop());
@@ -76,9 +76,9 @@ fn memory_can_be_allocated_again_after_it_ran_out() {
     assert_eq!(fixture.allocator().usage().in_use, 0);
 }
 
-/// By hand, alone: `device --ignored the_memory_of_a_gpu`.
+/// To be run alone: `cargo test -p vkarray-tests --test device -- --ignored the_memory_of_a_gpu`.
 #[test]
-#[ignore = "takes all memory of the GPU, which other tests and programs may want"]
+#[ignore = "takes all memory of the GPU, which other tests and programs may need"]
 fn the_memory_of_a_gpu_can_be_allocated_again_after_it_ran_out() {
     const GIB: u64 = 1 << 30;
     let fixture = Fixture::open();
@@ -100,7 +100,7 @@ fn the_memory_of_a_gpu_can_be_allocated_again_after_it_ran_out() {
     assert_eq!((report.bytes, report.shortage), (GIB, Shortage::DeviceMemory));
     assert_eq!((report.n_live, report.in_use), (blocks.len(), blocks.len() as u64 * GIB));
     assert!(blocks.len() as u64 * GIB > before.free / 10 * 9, "{} GiB of {before:?}", blocks.len());
-    // What is held is untouched, and what is dropped can be had again.
+    // Live blocks are unchanged, and the memory of a dropped one can be allocated again.
     let last = blocks.pop().unwrap();
     last.copy_from_host(stream, GIB - 50, &pattern(4, 50)).unwrap();
     drop(blocks.pop());
@@ -124,7 +124,7 @@ fn running_out_waits_for_memory_that_the_device_still_uses() {
     drop(held.busy.pop());
     assert_eq!(allocator.usage().n_pending, 1);
     let again = allocator.allocate(LARGE, MemoryKind::Device).unwrap();
-    assert!(fixture.default_stream().query().unwrap(), "memory was given out while the device still used it");
+    assert!(fixture.default_stream().query().unwrap(), "memory was reused while the device still used it");
     drop(again);
 }
 
@@ -144,39 +144,39 @@ fn pooled_memory_in_use_is_reused_in_order_and_waited_for_in_another_size() {
     assert_eq!(fixture.device().host_waits(), waits, "the host waited for the device");
     let mut first = [0; 4];
     again.copy_to_host(&other, 0, &mut first).unwrap();
-    assert_eq!(first, [7; 4], "the former work came after the new");
-    // More than any one of them: both must be over, and go back to the driver.
+    assert_eq!(first, [7; 4], "the work of the dropped block came later");
+    // The larger block needs memory of both blocks in use, so their work must end and they return to the driver.
     held.busy.clear();
     drop(again);
     let larger = allocator.allocate(LARGE + LARGE / 2, MemoryKind::Device).unwrap();
-    assert!(fixture.default_stream().query().unwrap(), "memory went while the device still used it");
+    assert!(fixture.default_stream().query().unwrap(), "memory was freed while the device still used it");
     assert!(allocator.oom_counts().runs > 0 && allocator.counters().returns > 0, "{:?}", allocator.counters());
     drop(larger);
 }
 
-/// Bytes of the memory that there is, if it is a CPU driver's and so little that a test can take all of it.
+/// Bytes of the device's memory, if it is a CPU driver's and so small that a test can use all of it.
 ///
-/// lavapipe since 23.1 has all of the system's memory as its heap, so there the process's bound counts.
+/// The heap of lavapipe since 23.1 is the system's memory, so there the process's limit counts.
 fn small_memory(fixture: &Fixture) -> Option<u64> {
     let heap = fixture.info().device_memory_bytes().min(address_space());
     (fixture.is_cpu() && heap <= 4 << 30).then_some(heap)
 }
 
-/// Bytes of addresses that the process may use.
+/// The limit of the process's address space in bytes.
 fn address_space() -> u64 {
     #[cfg(unix)]
     {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: `limit` is a whole `rlimit`, which the call fills.
         let result = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
-        assert_eq!(result, 0, "the limit of the address space cannot be asked for");
+        assert_eq!(result, 0, "the limit of the address space cannot be read");
         limit.rlim_cur
     }
     #[cfg(not(unix))]
     u64::MAX
 }
 
-/// A device whose memory is all taken.
+/// A device whose memory is used up.
 struct UsedUp {
     /// Two blocks that the device still uses.
     busy: Vec<Arc<Block>>,
@@ -222,7 +222,7 @@ fn tests_of_running_out_pass_in_a_bounded_address_space() {
         );
     }
     drop(fixture);
-    // KiB of address space: the drivers' own needs, and less than twice a small heap, where the tests would give up.
+    // KiB of address space: enough for the driver itself, and less than twice a small heap, at which the tests stop.
     let bounded = "ulimit -v 3600000 && exec \"$0\" \"$@\"";
     let tests = [
         "memory_can_be_allocated_again_after_it_ran_out",
@@ -240,7 +240,7 @@ fn tests_of_running_out_pass_in_a_bounded_address_space() {
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {text}", output.status);
     if text.contains(BOUNDLESS) {
-        // lavapipe 25 grows a file and maps it, and reports no error if the system refuses either.
+        // lavapipe 25 grows and maps a file, and reports no error if the system refuses that.
         return skipped("tests_of_running_out_pass_in_a_bounded_address_space", BOUNDLESS);
     }
     assert!(text.contains("3 passed") && !text.contains("SKIPPED"), "{text}");

@@ -1,4 +1,4 @@
-//! What comes back to a manager that did not give it out, and what never comes back: nothing is freed that lives.
+//! Memory freed to the wrong manager, and memory that is never freed: no manager frees memory that is in use.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::fixture::host_semaphore::HostSemaphore;
 
 type Make = fn() -> Box<dyn MemoryManager>;
 
-/// Every manager of ours, with adaptors too.
-const OURS: [(&str, Make); 6] = [
+/// The built-in managers, and adaptors around one.
+const BUILT_IN: [(&str, Make); 6] = [
     ("passthrough", || Box::new(PassthroughManager::new())),
     ("pool", || Box::new(PoolManager::new())),
     ("an arena over a pool", || Box::new(ArenaManager::new(Box::new(PoolManager::new()), 2, 1 << 16).unwrap())),
@@ -26,7 +26,7 @@ const OURS: [(&str, Make); 6] = [
     ("adaptors", || Box::new(Statistics::new(Limiting::new(PassthroughManager::new(), 1 << 30)))),
 ];
 
-/// Device memory, or host memory where there is none.
+/// Device memory, if the manager has it, and host memory.
 fn allocate(manager: &dyn MemoryManager) -> Vec<MemoryPointer> {
     let device = manager.memalloc(&Request::new(700, MemoryKind::Device));
     let host = manager.memhostalloc(700, HostOptions::default()).unwrap().into_pointer();
@@ -36,42 +36,46 @@ fn allocate(manager: &dyn MemoryManager) -> Vec<MemoryPointer> {
 #[test]
 fn memory_of_another_manager_is_refused_and_frees_nothing() {
     let mut fixture = Fixture::open();
-    for (name, make) in OURS {
+    for (name, make) in BUILT_IN {
         let (one, other) = (make(), make());
         one.initialize(fixture.device()).unwrap();
         other.initialize(fixture.device()).unwrap();
         let (of_one, of_other) = (allocate(&*one), allocate(&*other));
         for (foreign, own) in of_one.into_iter().zip(of_other) {
-            assert_eq!(foreign.tag(), own.tag(), "{name}: the tag alone does not tell");
+            assert_eq!(foreign.tag(), own.tag(), "{name}: the tags differ, so the test proves nothing");
             let before = (other.usage(), other.pending());
-            // SAFETY: not kept, to see what becomes of it: nothing, if the manager looks. Nothing uses the memory.
+            // SAFETY: deliberately violated: the manager must notice that the memory is not its own. Nothing uses it.
             unsafe { other.memfree(foreign) };
             other.flush().unwrap();
             assert_eq!((other.usage(), other.pending()), before, "{name}");
-            // SAFETY: the manager gave it out, and nothing used it.
+            // SAFETY: the manager allocated it, and nothing used it.
             unsafe { other.memfree(own) };
             other.flush().unwrap();
             let after = other.usage();
             assert!(after.in_use < before.0.in_use || name.starts_with("an arena"), "{name}: {after:?}, {before:?}");
         }
     }
-    // Memory that was given to the wrong manager never comes back to the right one, which therefore stays alive; the layer
-    // reports nothing.
-    let complaints = fixture.close();
-    assert!(complaints.len() == 1 && complaints[0].starts_with("leak: "), "{complaints:?}");
+    // Memory freed to the wrong manager is never freed by the right one, which therefore stays alive; the layer reports
+    // nothing.
+    assert_only_a_leak(&mut fixture, "memory of the other manager");
+}
+
+/// Closes the fixture and expects that the device is still held, and nothing else.
+fn assert_only_a_leak(fixture: &mut Fixture, name: &str) {
+    let problems = fixture.close();
+    assert!(problems.len() == 1 && problems[0].starts_with("leak: "), "{name}: {problems:?}");
 }
 
 #[test]
 fn memory_that_is_never_freed_outlives_its_manager() {
-    for (name, make) in OURS {
+    for (name, make) in BUILT_IN {
         let mut fixture = Fixture::open();
         let manager = make();
         manager.initialize(fixture.device()).unwrap();
         allocate(&*manager).into_iter().for_each(std::mem::forget);
         drop(manager);
-        // Freed, its buffers would be listed by the layer when the device is closed; kept, they keep the device open.
-        let complaints = fixture.close();
-        assert!(complaints.len() == 1 && complaints[0].starts_with("leak: "), "{name}: {complaints:?}");
+        // The memory keeps the device open. If the manager had freed it, the layer would report that.
+        assert_only_a_leak(&mut fixture, name);
     }
 }
 
@@ -92,12 +96,12 @@ fn an_arena_that_fails_to_initialize_returns_its_memory_with_the_last_uses() {
     let semaphore = HostSemaphore::new(fixture.device());
     let pool = Arc::new(PoolManager::new());
     let stream = drop_busy(&fixture, &pool, &semaphore, FRAME);
-    // Room for one frame of two: the first is given back as it came, with the work that still uses it.
+    // There is memory for one frame of two. The first is freed again, with the work that still uses it.
     let arena = ArenaManager::new(Box::new(Limiting::new(Arc::clone(&pool), FRAME + 1)), 2, FRAME).unwrap();
     let begun = arena.initialize(fixture.device());
     let memory = pool.memalloc(&Request::new(FRAME, MemoryKind::Device)).unwrap();
     let n_uses = memory.last_uses().len();
-    // SAFETY: the pool gave it out just now, with those uses.
+    // SAFETY: the pool allocated it just now, with these uses.
     unsafe { pool.memfree(memory) };
     semaphore.signal(1);
     stream.synchronize().unwrap();

@@ -1,11 +1,13 @@
-//! Memory that host and device share: guards see what the device wrote, and keep it off while they live.
+//! Host guards: access to memory that host and device share. A guard sees the device's writes and refuses new work on its
+//! bytes.
 
 use std::thread;
 
 use ndarray::Array2;
-use vkarray::memory::{Error as MemoryError, HostOptions, MemoryKind};
-use vkarray::{Context, DeviceNDArray, Error, Graph, Groups, Index};
+use vkarray::memory::HostOptions;
+use vkarray::{Graph, Groups, Index};
 
+use super::host_arrays;
 use crate::fixture::kernels::{mix, mixed, step, stepped};
 use crate::fixture::watchdog::watched;
 use crate::fixture::{Fixture, contents};
@@ -14,26 +16,6 @@ const N: usize = 70;
 
 fn all() -> Groups<'static> {
     Groups::covering([N as u64])
-}
-
-/// An array of each kind that the host addresses and the device has.
-fn arrays(ctx: &Context) -> Vec<(&'static str, DeviceNDArray<u32>)> {
-    let options = HostOptions::default();
-    let mut arrays = vec![
-        ("pinned", ctx.pinned_array([N]).unwrap()),
-        ("mapped", ctx.mapped_array([N], options).unwrap()),
-        ("portable", ctx.mapped_array([N], options.portable(true)).unwrap()),
-        ("write-combined", ctx.mapped_array([N], options.wc(true)).unwrap()),
-    ];
-    match ctx.shared_array([N]) {
-        Ok(shared) => arrays.push(("shared", shared)),
-        Err(Error::Memory(MemoryError::NoSuchMemory { kind: MemoryKind::Shared })) => {
-            let has = MemoryKind::Shared.memory_type(ctx.info(), u32::MAX).is_some();
-            assert!(!has, "the device has shared memory, which was refused");
-        }
-        Err(error) => panic!("{error}"),
-    }
-    arrays
 }
 
 fn numbers(first: u32) -> Vec<u32> {
@@ -49,7 +31,7 @@ fn is_held<T>(outcome: Result<T, impl std::error::Error>) -> bool {
 fn host_and_device_write_the_same_bytes_in_turn() {
     let fixture = Fixture::open();
     let step = step(&fixture);
-    for (name, array) in arrays(&fixture) {
+    for (name, array) in host_arrays(&fixture, N) {
         array.write_on_host().unwrap().as_mut_slice().unwrap().copy_from_slice(&numbers(1));
         step.dispatch(fixture.default_stream(), all(), (&array, 3_u32)).unwrap();
         let expected: Vec<u32> = numbers(1).into_iter().map(|x| stepped(x, 3)).collect();
@@ -68,7 +50,7 @@ fn work_on_bytes_under_a_host_guard_is_refused_and_changes_nothing() {
     let fixture = Fixture::open();
     let (stream, step, mix) = (fixture.default_stream(), step(&fixture), mix(&fixture));
     let other = fixture.to_device(&ndarray::Array1::from(numbers(9))).unwrap();
-    for (name, array) in arrays(&fixture) {
+    for (name, array) in host_arrays(&fixture, N) {
         array.copy_from_host(&ndarray::Array1::from(numbers(1))).unwrap();
         let (graph, _) = Graph::record(stream, |graph| step.record(graph, all(), (&array, 1_u32))).unwrap();
         let guard = array.write_on_host().unwrap();
@@ -84,7 +66,7 @@ fn work_on_bytes_under_a_host_guard_is_refused_and_changes_nothing() {
         assert_eq!((contents(&array), contents(&other)), (numbers(1), numbers(9)), "{name}");
         let guard = array.read_on_host().unwrap();
         let second = array.clone();
-        assert_eq!(second.read_on_host().unwrap().as_slice(), guard.as_slice(), "{name}: reads share");
+        assert_eq!(second.read_on_host().unwrap().as_slice(), guard.as_slice(), "{name}: a second read guard");
         mix.dispatch(stream, all(), (&array, &other, 1_u32)).unwrap();
         assert!(is_held(step.dispatch(stream, all(), (&array, 1_u32))), "{name}: write under a read");
         assert!(is_held(array.write_on_host()), "{name}: write guard under a read");
@@ -109,13 +91,13 @@ fn a_leaked_host_guard_refuses_device_work_forever() {
         assert!(is_held(handle.read_on_host()));
     }
     stream.synchronize().unwrap();
-    // The fixture sees to it that nothing is left of the array when it ends.
+    // The fixture checks that the array's memory is freed.
 }
 
 #[test]
 fn guards_of_disjoint_bytes_are_independent() {
     let fixture = Fixture::open();
-    // Where memory is not coherent, what shares an atom meets; else nothing but the bytes themselves.
+    // Guards of non-coherent memory cover whole atoms; others cover only their bytes.
     let is_coherent = fixture.pinned_array::<u32>([1]).unwrap().block().is_coherent();
     let middle = if is_coherent { 30 } else { 64 };
     let array = fixture.pinned_array::<u32>([N]).unwrap();
@@ -177,7 +159,7 @@ fn strided_and_reversed_views_are_accessed_in_place() {
 #[test]
 fn device_memory_has_no_host_guard() {
     let fixture = Fixture::open();
-    let array = fixture.zeros::<u32>([N]).unwrap(); // Mapped or not: a program that relied on it would fail elsewhere.
+    let array = fixture.zeros::<u32>([N]).unwrap(); // Also if it is mapped, since it would not be on another device.
     let message = "the host does not address device memory: copy it, or ask for pinned, mapped or shared memory";
     assert_eq!(array.read_on_host().unwrap_err().to_string(), message);
     assert_eq!(array.write_on_host().unwrap_err().to_string(), message);
@@ -210,9 +192,9 @@ fn threads_that_copy_in_place_wait_for_each_other() {
             });
         });
     });
-    // The last copy was of one number everywhere, and up to fifty steps came after it.
+    // All elements come from one of the copies, followed by at most fifty steps.
     let last = contents(&array);
     let steps = |from: u32| std::iter::successors(Some(from), |x| Some(stepped(*x, 1))).take(51);
-    assert!((0..=3).flat_map(steps).any(|x| x == last[0]), "{} is no copied number and no step from one", last[0]);
+    assert!((0..=3).flat_map(steps).any(|x| x == last[0]), "{} is not a copied number after up to 50 steps", last[0]);
     assert_eq!(last, [last[0]; 4096]);
 }

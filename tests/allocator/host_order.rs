@@ -1,8 +1,8 @@
-//! Host copies happen in the order of their stream, on every kind of memory: after all that the stream waits for.
+//! Host copies on every kind of memory happen in the order of their stream, after everything that the stream waits for.
 //!
-//! Streams here wait for a semaphore that the test raises. Until then nothing of a later copy may show in the mapped
-//! bytes, which are looked at directly. A CPU driver's one queue stands still meanwhile, so before the semaphore is
-//! raised no test waits for other work of the device.
+//! Streams here wait for a semaphore that the test signals. Until then no later copy may have changed the mapped bytes,
+//! which the test reads directly. The single queue of a CPU driver is blocked until then, so before it signals, no test
+//! waits for other work of the device.
 
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -10,17 +10,15 @@ use std::thread;
 
 use ndarray::Array1;
 use vkarray::device::Device;
-use vkarray::memory::{
-    Allocator, DeviceMemory, Error as MemoryError, HostMemory, HostOptions, MemoryKind, PoolManager,
-};
-use vkarray::{Context, DeviceNDArray, Error, Event, Index, Stream};
+use vkarray::memory::{DeviceMemory, HostMemory};
+use vkarray::{Context, DeviceNDArray, Event, Index, Stream};
 use vkarray_driver::hazard::Mode;
 
-use super::unmapped::Unmapped;
+use super::{contexts, host_arrays};
 use crate::fixture::host_semaphore::HostSemaphore;
 use crate::fixture::peek::Peek;
 use crate::fixture::watchdog::watched;
-use crate::fixture::{Fixture, contents, poll, skipped};
+use crate::fixture::{Fixture, contents, poll};
 
 const N: usize = 71;
 
@@ -36,40 +34,22 @@ fn new() -> Array1<u32> {
     values(50_000)
 }
 
-/// A context that has device memory as the device has it, and one whose device memory the host does not reach.
-fn contexts(fixture: &Fixture) -> [(&'static str, Context); 2] {
-    let hidden = Allocator::with_manager(fixture.device(), Box::new(Unmapped(PoolManager::new()))).unwrap();
-    [("as it is", Context::on(fixture.device()).unwrap()), ("unmapped", Context::with_allocator(&hidden).unwrap())]
-}
-
 /// An array of each kind of memory that the device has, with the old values.
 fn arrays(ctx: &Context) -> Vec<(&'static str, DeviceNDArray<u32>)> {
-    let options = HostOptions::default();
-    let mut arrays = vec![
-        ("device", ctx.device_array([N]).unwrap()),
-        ("pinned", ctx.pinned_array([N]).unwrap()),
-        ("mapped", ctx.mapped_array([N], options).unwrap()),
-        ("write-combined", ctx.mapped_array([N], options.wc(true)).unwrap()),
-    ];
-    match ctx.shared_array([N]) {
-        Ok(shared) => arrays.push(("shared", shared)),
-        Err(Error::Memory(MemoryError::NoSuchMemory { kind: MemoryKind::Shared })) => {
-            skipped("allocator::host_order", "the device has no shared memory");
-        }
-        Err(error) => panic!("{error}"),
-    }
+    let mut arrays = host_arrays(ctx, N);
+    arrays.push(("device", ctx.device_array([N]).unwrap()));
     arrays.iter().for_each(|(_, array)| array.copy_from_host(&old()).unwrap());
     ctx.synchronize().unwrap();
     arrays
 }
 
-/// Whether work that is not done writes the array.
+/// Whether pending work writes the array.
 fn is_written_later<T: vkarray::Element>(array: &DeviceNDArray<T>) -> bool {
     let uses = array.block().device().block_uses(array.block().id(), 0..array.block().size(), Mode::Read);
     uses.iter().any(|point| !point.is_complete().unwrap())
 }
 
-/// A way to write an array on a stream, and what is in the array then.
+/// A way to write an array on a stream, which returns the expected elements.
 type Write = (&'static str, fn(&DeviceNDArray<u32>, &Stream) -> Array1<u32>);
 
 fn with_bytes(at: usize, bytes: &[u8]) -> Array1<u32> {
@@ -143,11 +123,11 @@ fn an_array_created_on_a_stream_is_written_after_the_waits_of_the_stream() {
         let (stream, semaphore) = (ctx.stream().unwrap(), HostSemaphore::new(ctx.device()));
         ctx.synchronize().unwrap();
         Event::of(ctx.device(), semaphore.point(3)).unwrap().wait(&stream).unwrap();
-        let long: Array1<u32> = (0..30_001).collect(); // More than goes through a small slot.
+        let long: Array1<u32> = (0..30_001).collect(); // More than a small staging slot holds.
         let made = [ctx.to_device_on(&stream, &new()).unwrap(), ctx.to_device_on(&stream, &long).unwrap()];
         let converted = made[0].on(&stream).astype::<f64>().unwrap();
         assert!(made.iter().all(is_written_later) && is_written_later(&converted), "{name}");
-        // The default stream of this context waits too; single elements go there.
+        // The default stream waits too; single elements are copied there.
         ctx.default_stream().wait_for(&semaphore.point(3)).unwrap();
         let full = ctx.full([N], 5_u32).unwrap();
         full.set([3], 8).unwrap();
@@ -177,8 +157,8 @@ const READS: [Read; 3] = [
     }),
 ];
 
-/// Reads an array, on a thread, on a stream that waits for `semaphore`, and writes it by the host once that thread waits.
-/// Returns what was read: in the order of the stream, that is what was written.
+/// Reads an array in a thread, on a stream that waits for `semaphore`; writes it from the host once that thread waits, and
+/// signals the semaphore. Returns what was read, which must be what was written.
 fn read_late(
     stream: &Stream,
     semaphore: &HostSemaphore,
@@ -193,7 +173,7 @@ fn read_late(
             read()
         });
         started.recv().unwrap();
-        // A wait for the stream's work sends that work first.
+        // A wait for the stream's work submits that work first.
         poll("the reader", || reader.is_finished() || waiting.timeline().submitted() >= waiting.value());
         write();
         semaphore.signal(1);
@@ -201,8 +181,7 @@ fn read_late(
     })
 }
 
-/// Few at a time: beside a thread that waits, the layer 1.3.239 now and then takes ten seconds to note a semaphore that
-/// the host raised.
+/// Few cases, since with a waiting thread the layer 1.3.239 sometimes takes ten seconds to see a signalled semaphore.
 #[test]
 fn reads_of_a_stream_come_after_its_waits() {
     let fixture = Fixture::open();
@@ -293,7 +272,7 @@ fn copies_are_made_in_place_while_the_stream_waits_for_nothing() {
             assert_eq!(ctx.allocator().staging_bytes(), 0, "{name}: {when}");
         };
         goes_in_place(1, "at first");
-        // The stream's own work, which conflicts with the blocked stream's, is not what a copy of another array is for.
+        // The stream waits because its work conflicts with that of the blocked stream; a copy of another array does not.
         blocked.wait_for(&semaphore.point(1)).unwrap();
         other.on(&blocked).fill(1).unwrap();
         other.on(&stream).fill(2).unwrap();
@@ -360,7 +339,7 @@ fn memory_objects_follow_the_order_of_their_stream() {
     }
 }
 
-/// The stream of the target comes first, as it does where both lie on one device.
+/// As on one device, the copy waits for the stream of the target.
 #[test]
 fn memory_of_another_device_is_read_after_the_waits_of_the_stream() {
     let fixture = Fixture::open();

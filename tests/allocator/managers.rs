@@ -1,13 +1,13 @@
-//! Memory managers under the judge: ours, adaptors around them, the example plugin, and wrong ones, which it must catch.
-//!
-//! The wrong ones are `managers/wrong.rs`. Failing calls are in `../faults/managers.rs`, which has the table for them.
+//! The conformance checks of memory managers: of the built-in ones, of adaptors, of the example plugin, and of wrong
+//! managers (`managers/wrong.rs`), whose faults the checks must detect. Checks with failing calls are in
+//! `../faults/managers.rs`.
 
 #[path = "../../crates/allocator/examples/plugin/plain.rs"]
 mod plain;
 mod wrong;
 
 use std::io;
-use std::process::Command;
+
 use std::sync::Arc;
 
 use vkarray::Context;
@@ -22,9 +22,9 @@ use vkarray_conformance::{Conformance, Outcome, Report};
 use self::plain::PlainPlugin;
 use self::wrong::Wrong;
 use crate::fixture::kernels::{keep_busy, spin};
-use crate::fixture::{Fixture, contents};
+use crate::fixture::{Fixture, child, contents};
 
-fn judged<M: MemoryManager + 'static>(fixture: &Fixture, make: impl Fn() -> M + Send + Sync + 'static) -> Report {
+fn report_on<M: MemoryManager + 'static>(fixture: &Fixture, make: impl Fn() -> M + Send + Sync + 'static) -> Report {
     let factory = ManagerFactory::new(move || Ok(Box::new(make())));
     Conformance::new(fixture.device(), factory).run()
 }
@@ -32,7 +32,7 @@ fn judged<M: MemoryManager + 'static>(fixture: &Fixture, make: impl Fn() -> M + 
 /// Judges a manager; `skipped` is what may be skipped, beside what depends on the device.
 fn assert_conforms<M: MemoryManager + 'static>(make: impl Fn() -> M + Send + Sync + 'static, skipped: &[&str]) {
     let fixture = Fixture::open();
-    let report = judged(&fixture, make);
+    let report = report_on(&fixture, make);
     assert!(report.is_conforming(), "{report}");
     let allowed = [skipped, &["beyond-4-gib", "ipc", "mempin", "failing-start", "failing-calls"]].concat();
     for (name, outcome) in &report.checks {
@@ -103,7 +103,7 @@ fn the_example_plugin_conforms() {
     assert_conforms(PlainPlugin::new, &["labels", "memory-info", "counters"]);
 }
 
-/// What is wrong, and the check that says so, with a part of what it says.
+/// Faults of managers, each with the check that detects it and a part of that check's message.
 const WRONG: &[(Wrong, &str, &str)] = &[
     (Wrong::IsOfAnotherVersion, "interface-version", "speaks version 2 of the interface"),
     (Wrong::PanicsUnready, "before-initialize", "panicked"),
@@ -130,7 +130,7 @@ const WRONG: &[(Wrong, &str, &str)] = &[
     (Wrong::Panics, "too-large", "panicked"),
 ];
 
-/// Without the layer, which would have its own say on what they do.
+/// Runs without the validation layer, which would report some of these faults too.
 #[test]
 fn wrong_managers_are_detected() {
     let instance = Instance::builder().validation(false).build().unwrap();
@@ -150,8 +150,8 @@ fn wrong_managers_are_detected() {
 #[test]
 fn every_check_detects_a_wrong_manager() {
     let fixture = Fixture::open();
-    let report = judged(&fixture, HostOnlyMemoryManager::new);
-    // The first wants a large device, the others a table of calls that fail, which is `faults/managers.rs`.
+    let report = report_on(&fixture, HostOnlyMemoryManager::new);
+    // The first needs a large device; the others need failing calls and are in `faults/managers.rs`.
     let elsewhere = ["beyond-4-gib", "failing-start", "failing-calls"];
     for (name, _) in report.checks {
         let catches = WRONG.iter().any(|(_, check, _)| *check == name);
@@ -161,7 +161,7 @@ fn every_check_detects_a_wrong_manager() {
 
 #[test]
 fn the_wrong_managers_conform_without_their_fault() {
-    // What the wrong ones do with one thing wrong each: so it is that which is caught.
+    // Without their fault the wrong managers conform, so the checks detect the faults and nothing else.
     assert_conforms(|| Wrong::Nothing.manager(), &["counters"]);
 }
 
@@ -213,33 +213,28 @@ fn a_log_names_the_stream_that_used_memory_last() {
     assert_eq!(2 * n_freed, steps.len(), "{text}");
 }
 
-/// Runs in a process of its own, where the variable is set.
+/// Runs again in a child process, in which the variable is set.
 #[test]
 fn an_environment_variable_chooses_the_manager() {
-    const MARK: &str = "VKARRAY_TEST_NAMED_MANAGER";
-    if std::env::var_os(MARK).is_some() {
-        let fixture = Fixture::open(); // Its context has no use of memory so far.
+    if child::argument().is_some() {
+        let fixture = Fixture::open();
         let refused = fixture.allocator().allocate(16, MemoryKind::Device).unwrap_err().to_string();
         assert_eq!(refused, "device memory from a manager of host memory only is not supported here");
         fixture.allocator().allocate(16, MemoryKind::Pinned).unwrap();
-        // What is set wins, for what is opened later.
+        // A manager that the program sets takes precedence for contexts that are created later.
         vkarray::memory::set_memory_manager(ManagerFactory::named("passthrough").unwrap()).unwrap();
         let later = Context::on(fixture.device()).unwrap();
         later.allocator().allocate(16, MemoryKind::Device).unwrap();
-        assert!(fixture.allocator().allocate(16, MemoryKind::Device).is_err(), "what is open keeps what it has");
+        assert!(
+            fixture.allocator().allocate(16, MemoryKind::Device).is_err(),
+            "an existing context has changed its manager"
+        );
         return;
     }
-    let run = |name: &str| {
-        let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "--nocapture", "allocator::managers::an_environment_variable_chooses_the_manager"])
-            .envs([(MARK, "1"), ("VKARRAY_MEMORY_MANAGER", name)])
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        (output.status.success(), text.into_owned())
-    };
-    let (is_good, text) = run("host-only");
-    assert!(is_good && text.contains("1 passed"), "{text}");
-    let (is_good, text) = run("no-such");
-    assert!(!is_good && text.contains("VKARRAY_MEMORY_MANAGER names the memory manager `no-such`"), "{text}");
+    let test = "allocator::managers::an_environment_variable_chooses_the_manager";
+    let run = |name: &str| child::run(test, "", &[("VKARRAY_MEMORY_MANAGER", name)]);
+    let (has_passed, text) = run("host-only");
+    assert!(has_passed, "{text}");
+    let (has_passed, text) = run("no-such");
+    assert!(!has_passed && text.contains("VKARRAY_MEMORY_MANAGER names the memory manager `no-such`"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Device, host and shared memory objects: every method, every pairing of kinds, every length, and what is refused.
+//! Device, host and shared memory objects: every method, copies between all kinds, many lengths, and refused calls.
 
 use vkarray::Context;
 use vkarray::device::Device;

@@ -1,4 +1,5 @@
-//! The pool on a device: reuse while work is in flight, by several streams and threads, and what it gives back.
+//! The pool: reuse of memory while work is in flight, by several streams and threads, and memory that it returns to the
+//! driver.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ fn reuse_of_memory_in_flight_keeps_results_correct() {
         let sums = expected.map(|zero| fixture.slice_to_device(&[zero; 64]).unwrap());
         let mut held = VecDeque::new();
         for round in 0..150 {
-            // A temporary is written by one stream, read by it or the other, and dropped now or a little later.
+            // A temporary array is written on one stream, read on one of the two, and dropped now or a few rounds later.
             let (writer, reader) = (&streams[random.usize(0..2)], &streams[random.usize(0..2)]);
             let (value, sum) = (random.u32(1..1000), random.usize(0..4));
             let temporary = fixture.device_array::<u32>([64]).unwrap();
@@ -103,18 +104,18 @@ fn trim_returns_unused_memory_to_the_driver() {
     assert_eq!(reserved(), common + 100 * MIB, "a large block takes no more than it asks for");
     drop(large);
     let held = allocator.defer_cleanup();
-    assert_eq!(allocator.trim(0).unwrap(), 0, "held back");
+    assert_eq!(allocator.trim(0).unwrap(), 0, "frees are deferred");
     drop(held);
-    assert_eq!(allocator.trim(u64::MAX).unwrap(), 0, "all may be kept");
+    assert_eq!(allocator.trim(u64::MAX).unwrap(), 0, "the pool may keep all memory");
     assert_eq!(allocator.trim(0).unwrap(), 100 * MIB);
-    assert_eq!(reserved(), common, "a block lies in the rest");
+    assert_eq!(reserved(), common, "the rest has a live block");
     drop(block);
     assert_eq!(allocator.trim(0).unwrap(), common);
     assert_eq!((reserved(), allocator.counters().growths, allocator.counters().returns), (0, 2, 2));
     allocator.reserve(10 * MIB, MemoryKind::Device).unwrap();
     assert!((10 * MIB..12 * MIB).contains(&reserved()), "{}", reserved());
     allocator.reserve(9 * MIB, MemoryKind::Device).unwrap();
-    assert_eq!(allocator.counters().growths, 3, "it was there already");
+    assert_eq!(allocator.counters().growths, 3, "memory was reserved twice");
 }
 
 #[test]
@@ -123,7 +124,7 @@ fn a_limited_pool_can_allocate_its_limit_as_one_block_and_no_more() {
     let cap = 40 * MIB;
     let allocator = Allocator::with_manager(fixture.device(), Box::new(PoolManager::with_limit(cap))).unwrap();
     let reserved = || allocator.counters().total(|kind| kind.reserved);
-    // All sorts of sizes first, of two kinds, so that chunks of either take the room.
+    // Blocks of many sizes and two kinds come first, so that chunks of both kinds use up the limit.
     let small: Vec<_> = (1..60_u64)
         .map(|n| {
             let kind = if n % 2 == 0 { MemoryKind::Device } else { MemoryKind::Pinned };
@@ -146,7 +147,7 @@ fn fragmentation_is_reported_and_ends_when_neighbours_are_freed() {
     let fixture = Fixture::open();
     let allocator = Allocator::new(fixture.device()).unwrap();
     let device = || {
-        allocator.trim(u64::MAX).unwrap(); // Joins what is free, and gives nothing back.
+        allocator.trim(u64::MAX).unwrap(); // Coalesces free ranges and returns nothing to the driver.
         *allocator.counters().kind(MemoryKind::Device)
     };
     assert!(device().fragmentation().abs() < f64::EPSILON);
@@ -170,8 +171,8 @@ fn an_allocator_dropped_in_use_waits_for_its_work() {
         let allocator = Allocator::new(fixture.device()).unwrap();
         let block = allocator.allocate(256, MemoryKind::Device).unwrap();
         block.copy_from_block(fixture.default_stream(), 0, source.block(), 0..256).unwrap();
-        assert_eq!(Arc::strong_count(&allocator), 2, "the block holds it");
+        assert_eq!(Arc::strong_count(&allocator), 2, "the block does not keep its allocator alive");
         drop(allocator);
-        drop(block); // The last holder: chunks go once the copy is done, which the validation layer judges.
+        drop(block); // The last reference. The validation layer reports chunks that are freed before the copy is done.
     }
 }

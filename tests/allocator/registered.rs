@@ -1,4 +1,4 @@
-//! Registered memory: any address and length, imported or staged, to the byte; and nothing outlives the call.
+//! Registered slices of the host: any address and length, imported or staged, and no use of a slice after its call.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
@@ -24,7 +24,7 @@ pub(super) fn both(fixture: &Fixture) -> [(&'static str, Context); 2] {
     [("as opened", Context::clone(fixture)), ("without the extension", Context::on(&staged).unwrap())]
 }
 
-/// `len` bytes that start `offset` bytes after a page does, and room around them.
+/// `len` bytes that start `offset` bytes after the start of a page, with other bytes around them.
 struct Lent {
     bytes: Vec<u8>,
     start: usize,
@@ -49,7 +49,7 @@ impl Lent {
     }
 }
 
-/// What must be the path: by the pages, counted one by one.
+/// The expected path, computed page by page.
 fn expected_path(ctx: &Context, offset: usize, len: usize) -> RegisteredPath {
     let imports = ctx.device().plan().extensions.iter().any(|name| name == "VK_EXT_external_memory_host");
     let is_whole = |page: &usize| page * PAGE >= offset && (page + 1) * PAGE <= offset + len;
@@ -77,14 +77,14 @@ fn every_address_and_length_is_copied_to_the_byte() {
             ctx.register(lent.slice(), |mut registered| {
                 assert_eq!((registered.len(), registered.path()), (len, path), "{what}");
                 registered.copy_from(0, &source).unwrap();
-                registered.copy_to(0, &target).unwrap(); // What has just come, also in staging memory.
+                registered.copy_to(0, &target).unwrap(); // The bytes just copied, which may be in staging memory.
                 assert_eq!(registered.read().unwrap(), pattern(3, len), "{what}");
                 registered.write().unwrap().copy_from_slice(&pattern(77, len));
                 registered.copy_to(0, &source).unwrap();
                 registered.copy_from(0, &target).unwrap();
             })
             .unwrap();
-            // Nobody asked for the last copy: the end of the call waited for it.
+            // The end of the call waited for the last copy.
             assert_eq!(lent.slice(), pattern(3, len), "{what}");
             lent.assert_untouched(&what);
             assert_eq!(target.copy_to_host().unwrap().as_slice().unwrap(), pattern(3, len), "{what}");

@@ -1,7 +1,7 @@
-//! A reset in the midst of other calls: each succeeds, with the right bytes, or is refused with `DeadMemory`.
+//! Resets during other calls: each call succeeds with the right bytes or is refused with `DeadMemory`.
 //!
-//! Each path by itself, with the reset at a moment that the test chooses. All of them at the same time, against a thread
-//! that resets, are `reset_stress.rs`.
+//! Each test has one kind of call and a reset at a chosen time. `reset_stress.rs` runs all kinds of calls at the same time
+//! as a thread that resets.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
@@ -9,12 +9,11 @@ use std::thread;
 use ndarray::Array1;
 use vkarray::interop::{AsDeviceArray, HostTensor, TensorShape};
 use vkarray::kernel::Error as KernelError;
-use vkarray::memory::{Allocator, DeviceMemory, Error as MemoryError, HostMemory, PoolManager};
+use vkarray::memory::{DeviceMemory, Error as MemoryError, HostMemory};
 use vkarray::{Context, DeviceNDArray, Error, Graph, Groups};
 
-use super::pattern;
 use super::registered::both;
-use super::unmapped::Unmapped;
+use super::{contexts, pattern};
 use crate::fixture::host_semaphore::HostSemaphore;
 use crate::fixture::kernels::{step, stepped};
 use crate::fixture::watchdog::watched;
@@ -22,7 +21,7 @@ use crate::fixture::{Fixture, contents, poll};
 
 const N: usize = 1003;
 
-fn values(first: u32) -> Array1<u32> {
+pub(super) fn values(first: u32) -> Array1<u32> {
     (0..).map(|i: u32| first.wrapping_add(i * 13)).take(N).collect()
 }
 
@@ -55,12 +54,6 @@ impl Refusal for Error {
 
 fn assert_dead<T: std::fmt::Debug>(what: &str, outcome: Result<T, impl Refusal>) {
     assert!(matches!(&outcome, Err(error) if error.is_dead()), "{what}: {outcome:?}");
-}
-
-/// A context of its own, and one whose device memory the host does not reach.
-pub(super) fn contexts(fixture: &Fixture) -> [(&'static str, Context); 2] {
-    let hidden = Allocator::with_manager(fixture.device(), Box::new(Unmapped(PoolManager::new()))).unwrap();
-    [("as it is", Context::on(fixture.device()).unwrap()), ("unmapped", Context::with_allocator(&hidden).unwrap())]
 }
 
 #[test]

@@ -9,18 +9,15 @@ use vkarray::kernel::ConstArray;
 use vkarray::memory::{DeviceMemory, HostMemory};
 use vkarray::{Context, Error, Graph, Groups, Index, Kernel, Source, Stream};
 
-use super::reset_meanwhile::{Refusal, contexts};
+use super::contexts;
+use super::reset_meanwhile::{Refusal, values};
 use crate::fixture::Fixture;
 use crate::fixture::kernels::{step, stepped};
 use crate::fixture::watchdog::watched;
 
 const N: usize = 1003;
 
-fn values(first: u32) -> Array1<u32> {
-    (0..).map(|i: u32| first.wrapping_add(i * 13)).take(N).collect()
-}
-
-/// What one thread does over and over: whether it was refused for a reset.
+/// A round of one thread. It returns an error if a reset refused one of its calls.
 type Round<'a> = Box<dyn Fn(u32) -> Result<(), Error> + Send + 'a>;
 
 fn uploads_and_downloads(ctx: &Context, stream: &Stream, first: u32, n: usize) -> Result<(), Error> {
@@ -125,7 +122,7 @@ fn constants(ctx: &Context, stream: &Stream, (reader, table): (&Kernel, &ConstAr
     Ok(())
 }
 
-/// Every path at once. Which of the outcomes comes is chance, but which there are is not.
+/// Runs all kinds of calls at once. Which of the two allowed outcomes a call has depends on timing.
 #[test]
 fn concurrent_calls_succeed_or_are_refused_by_a_reset() {
     const ROUNDS: u32 = 60;

@@ -1,4 +1,4 @@
-//! Host copies through kept staging memory, by one thread and by several, on memory that the host does not reach.
+//! Host copies through cached staging slots, with one copy thread and several, on memory that the host cannot address.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,7 +12,7 @@ use crate::fixture::Fixture;
 
 const MIB: usize = 1 << 20;
 
-/// Bytes of a large slot, which a copy has at least one of.
+/// Bytes of a large slot; a large copy uses at least one.
 const SLOT: usize = 2 * MIB;
 
 fn allocator(fixture: &Fixture, n_threads: usize) -> Arc<Allocator> {
@@ -36,7 +36,7 @@ fn read(block: &Arc<Block>, stream: &Stream, offset: usize, len: usize) -> Vec<u
 fn copies_of_every_size_write_exactly_their_bytes() {
     let fixture = Fixture::open();
     let stream = fixture.default_stream();
-    // Around what goes through a small slot, one chunk, and two of each thread; and no whole number of chunks.
+    // Sizes around a small slot, one chunk, and two chunks for each thread, and sizes that are not multiples of a chunk.
     let lens = [1, 4096, 65_536, 65_537, 512 << 10, (512 << 10) + 1, 3 * MIB + 7, 4 * MIB, 11 * MIB + 3];
     for (n_threads, first) in [(1, 1), (2, 2), (5, 5)] {
         let allocator = allocator(&fixture, n_threads);
@@ -68,7 +68,7 @@ fn steady_copies_allocate_nothing() {
                 block.copy_from_host(stream, 0, &bytes).unwrap();
                 block.copy_to_host(stream, 0, &mut back).unwrap();
             };
-            // How many slots are in use at once is up to the device's speed, and so is when the last of them is made.
+            // The number of slots in use at once depends on the device's speed, so it may take some rounds to settle.
             let mut held = (0, 0);
             let settled = (0..40).any(|_| {
                 let before = held;
@@ -84,7 +84,7 @@ fn steady_copies_allocate_nothing() {
     }
 }
 
-/// What a batch needs is made when more are in flight than ever before; see `kernel/steady.rs`.
+/// Batches are allocated when more are in flight than before, so some rounds allocate; see `kernel/steady.rs`.
 #[test]
 fn small_copies_in_steady_work_take_nothing_from_the_heap() {
     let fixture = Fixture::open();
@@ -127,7 +127,7 @@ fn a_copy_works_with_as_few_slots_as_there_is_memory_for() {
     let fixture = Fixture::open();
     let stream = fixture.default_stream();
     let len = 8 * MIB;
-    // Slots that there is room for beside the block: uploads and downloads have slots of their own.
+    // The number of slots for which there is memory beside the block; uploads and downloads have separate slots.
     for (n_slots, n_threads) in [(0, 3), (1, 1), (1, 3), (2, 3), (3, 3), (5, 3)] {
         let manager = Unmapped(PoolManager::with_limit((len + n_slots * SLOT) as u64));
         let allocator = Allocator::with_copy_threads(fixture.device(), Box::new(manager), n_threads).unwrap();

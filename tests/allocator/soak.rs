@@ -27,7 +27,7 @@ const DEFAULT_STEPS: usize = 24_000;
 const N_THREADS: usize = 8;
 const N_STREAMS: usize = 4;
 
-/// After each of them everything is dropped, and what is kept is looked at.
+/// After each round everything is dropped and the memory that is left is checked.
 const N_ROUNDS: usize = 4;
 
 /// Arrays of a thread at a time, and elements of each.
@@ -37,16 +37,16 @@ const MAX_LEN: usize = 1 << 16;
 /// Elements at whose multiples a view can be an argument on every device: 256 bytes.
 const GRANULE: usize = 64;
 
-/// More than all threads can have live at a time, with what rounding and the smallest chunk of each kind add.
+/// More than all threads can use at a time, including rounding and the smallest chunk of each kind.
 const MAX_RESERVED: u64 = 256 << 20;
 
-/// How much more may be resident after the second half of a long run.
+/// The most that resident memory may grow in the second half of a long run.
 const MAX_GROWTH: u64 = 64 << 20;
 
-/// How much more may be in use: tables that never were as full before. A byte a step would be more.
+/// The most that memory in use may grow, since tables may grow; a leak of a byte per step would be more.
 const MAX_IN_USE_GROWTH: usize = 1 << 20;
 
-/// An array, views of it, and what it holds.
+/// An array, views of it, and its expected elements.
 struct Held {
     array: DeviceNDArray<u32>,
     views: Vec<(DeviceNDArray<u32>, Range<usize>)>,
@@ -68,7 +68,7 @@ impl Held {
         self.views.push((self.array.slice(&[Index::from(start..end)]).unwrap(), start..end));
     }
 
-    /// Changes what the whole, or a view, holds.
+    /// Runs a kernel on the array or on one of its views.
     fn dispatch(&mut self, kernel: &Kernel, stream: &Stream, random: &mut Rng) {
         let whole = (&self.array, 0..self.expected.len());
         let views = self.views.iter().map(|(view, range)| (view, range.clone()));
@@ -78,7 +78,7 @@ impl Held {
         self.expected[range].iter_mut().for_each(|x| *x = stepped(*x, add));
     }
 
-    /// Lets go of the array, and goes on with its last view alone.
+    /// Drops the array and keeps its last view.
     fn keep_view(&mut self) {
         if let Some((view, range)) = self.views.pop() {
             self.views.clear();
@@ -89,21 +89,21 @@ impl Held {
 
     fn check(&self, stream: &Stream) {
         let found = self.array.on(stream).copy_to_host().unwrap();
-        assert!(found.iter().eq(&self.expected), "an array of {} elements holds what is not its own", found.len());
+        assert!(found.iter().eq(&self.expected), "an array of {} elements has wrong elements", found.len());
         if let Some((view, range)) = self.views.last() {
             let back: Vec<_> = self.expected[range.clone()].iter().rev().step_by(3).collect();
             let found = view.slice(&[Index::stepped(.., -3)]).unwrap().on(stream).copy_to_host().unwrap();
-            assert!(found.iter().eq(back), "a view of {range:?} holds what is not its own");
+            assert!(found.iter().eq(back), "a view of {range:?} has wrong elements");
         }
     }
 }
 
-/// What all threads work with.
+/// The objects of all threads.
 struct Soak<'a> {
     ctx: &'a Context,
     kernel: Kernel,
     streams: Vec<Stream>,
-    /// Handed from one thread to another.
+    /// Arrays that one thread passes to another.
     passed: Mutex<Vec<Held>>,
 }
 
@@ -130,7 +130,7 @@ impl Soak<'_> {
         held.iter().for_each(|held| held.check(&self.streams[0]));
     }
 
-    /// Every eighth array goes to another thread in the place of one from there.
+    /// Drops the array, or in one of eight cases passes it to another thread in exchange for an array from there.
     fn drop_or_pass(&self, gone: Held, held: &mut Vec<Held>, random: &mut Rng) {
         if random.u8(0..8) > 0 {
             return;
@@ -149,7 +149,7 @@ impl Soak<'_> {
         block.fill(stream, 7).unwrap();
     }
 
-    /// Runs a round, lets go of everything, and returns what is kept then: bytes before and after giving it back.
+    /// Runs a round and drops everything. Returns the bytes that the allocator still reserves, before and after a trim.
     fn round(&self, nth: usize, n_steps: usize) -> (u64, u64) {
         thread::scope(|scope| {
             for thread in 0..N_THREADS {
@@ -181,7 +181,7 @@ fn a_long_random_run_leaks_nothing() {
     for nth in 0..N_ROUNDS {
         let (before, after) = soak.round(nth, n_steps);
         assert!(before <= MAX_RESERVED, "round {nth}: {before} bytes are reserved");
-        assert_eq!(after, 0, "round {nth}: what nobody has goes back");
+        assert_eq!(after, 0, "round {nth}: memory is reserved after a trim");
         sizes.extend(resident_bytes());
         in_use.extend(malloc_bytes());
         let (resident, held) = (sizes.last(), in_use.last());
@@ -190,7 +190,7 @@ fn a_long_random_run_leaks_nothing() {
             begun.elapsed()
         );
     }
-    // Other tests are in the same process, unless this one was asked for.
+    // Without the variable, other tests run in the same process, and its memory says nothing.
     if let (Some(_), [.., half, _, whole]) = (asked, &*sizes) {
         assert!(whole.saturating_sub(*half) <= MAX_GROWTH, "the process grew from {half} to {whole} bytes");
     }
@@ -199,14 +199,14 @@ fn a_long_random_run_leaks_nothing() {
     }
 }
 
-/// The process's memory, where the system tells.
+/// The process's resident memory, if the system reports it.
 fn resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let n_pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
     Some(n_pages * 4096)
 }
 
-/// What program, driver and layers have from `malloc` and did not free, where that tells.
+/// The bytes that program, driver and layers have allocated with `malloc` and not freed, if the C library reports it.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn malloc_bytes() -> Option<usize> {
     // SAFETY: the function takes nothing and returns numbers.

@@ -1,5 +1,5 @@
-//! A pool whose device memory the host does not reach, as on a GPU: copies to and from it take the way they take there.
-//! It knows no write-combined memory.
+//! A pool whose device memory the host cannot address, as on a GPU, so that host copies take the same path as there. It
+//! has no write-combined memory.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ unsafe impl MemoryManager for Unmapped {
     }
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer, MemoryError> {
-        self.0.memhostalloc(size, options.wc(false)) // Staged uploads so go through what is not coherent, if any is.
+        self.0.memhostalloc(size, options.wc(false)) // So staged uploads use non-coherent memory if the device has it.
     }
 
     unsafe fn mempin(

@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
 
 use ash::vk;
 use vkarray::device::{Device, Error as DriverError, Instance};

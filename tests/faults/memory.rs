@@ -15,7 +15,6 @@ use vkarray::{Context, Stream};
 use crate::host_semaphore::HostSemaphore;
 use crate::refused;
 use crate::table::{Fault, Table};
-use crate::watchdog::watched;
 
 /// Larger than the sub-allocator's chunks, so that the driver is asked for it. Most of it is never touched.
 const LARGE: u64 = 300 << 20;

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
 use ash::vk;
-use vkarray::device::{Device, Error as DriverError, Instance};
+use vkarray::device::{Device, Error as DriverError};
 use vkarray::kernel::Error as KernelError;
 use vkarray::memory::{Allocator, Error as MemoryError, MemoryKind, MemoryManager, PassthroughManager, PoolManager};
 use vkarray::{Context, Groups, Source};

@@ -20,7 +20,7 @@ const ATOMICS: &str = "
     }";
 
 #[test]
-fn a_shader_has_several_kernels_and_each_takes_what_it_uses() {
+fn each_entry_point_of_a_shader_takes_only_the_bindings_it_uses() {
     let fixture = Fixture::open();
     let build = |entry: &str| fixture.kernel(Source::wgsl(ATOMICS)).entry(entry).build().unwrap();
     let (histogram, range) = (build("histogram"), build("range"));
@@ -41,7 +41,7 @@ fn a_shader_has_several_kernels_and_each_takes_what_it_uses() {
 }
 
 #[test]
-fn the_entry_point_is_named_where_there_are_several() {
+fn a_shader_with_several_entry_points_needs_the_name_of_one() {
     let fixture = Fixture::open();
     let source = || Source::wgsl(ATOMICS).named("atomics.wgsl");
     let cases = [
@@ -59,7 +59,7 @@ fn the_entry_point_is_named_where_there_are_several() {
 }
 
 #[test]
-fn exchange_and_compare_hand_out_each_ticket_once() {
+fn atomic_exchange_and_compare_exchange_return_each_value_once() {
     let fixture = Fixture::open();
     let wgsl = "
         @group(0) @binding(0) var<storage, read_write> next: atomic<u32>;

@@ -24,7 +24,7 @@ fn bindings_may_have_gaps_and_any_order() {
 }
 
 #[test]
-fn groups_may_be_several_and_have_gaps() {
+fn bind_groups_may_be_several_with_gaps_between_them() {
     let fixture = Fixture::open();
     let wgsl = "
         @group(0) @binding(1) var<storage, read> a: array<u32>;
@@ -80,12 +80,15 @@ fn more_buffers_than_can_be_pushed_are_bound_by_sets() {
 }
 
 #[test]
-fn as_many_buffers_as_the_device_has_and_one_more() {
+fn the_largest_number_of_buffers_is_accepted_and_one_more_refused() {
     let fixture = Fixture::open();
     let limit = fixture.info().limits.max_per_stage_descriptor_storage_buffers;
     if limit > 200 {
         assert_eq!(sum_of_buffers(&fixture, 200).unwrap(), expected_sum(200));
-        return skipped("as_many_buffers_as_the_device_has_and_one_more", "a limit of buffers below 200");
+        return skipped(
+            "the_largest_number_of_buffers_is_accepted_and_one_more_refused",
+            "a limit of buffers below 200",
+        );
     }
     assert_eq!(sum_of_buffers(&fixture, limit).unwrap(), expected_sum(limit));
     let refused = sum_of_buffers(&fixture, limit + 1);
@@ -127,7 +130,7 @@ const ADD: &str = "
     }";
 
 #[test]
-fn views_that_start_anywhere_are_bound() {
+fn views_at_unaligned_offsets_are_bound() {
     let fixture = Fixture::open();
     let (add, stream) = (kernel(&fixture, ADD), fixture.default_stream());
     let numbers: Vec<f32> = (0..300_u16).map(f32::from).collect();
@@ -153,7 +156,7 @@ fn views_that_start_anywhere_are_bound() {
 }
 
 #[test]
-fn replays_bind_views_that_start_anywhere() {
+fn replays_bind_views_at_unaligned_offsets() {
     let fixture = Fixture::open();
     let (add, stream) = (kernel(&fixture, ADD), fixture.stream().unwrap());
     let (x, y) = (fixture.full([100], 2.0_f32).unwrap(), fixture.zeros::<f32>([100]).unwrap());
@@ -170,7 +173,7 @@ fn replays_bind_views_that_start_anywhere() {
 }
 
 #[test]
-fn arguments_come_as_tuples_slices_and_by_name() {
+fn arguments_are_given_as_tuples_slices_or_by_name() {
     let fixture = Fixture::open();
     let (add, stream) = (kernel(&fixture, ADD), fixture.default_stream());
     let (x, y) = (fixture.full([2], 2.0_f32).unwrap(), fixture.zeros::<f32>([2]).unwrap());

@@ -38,7 +38,7 @@ fn reads_out_of_range_give_zero_and_writes_do_nothing() {
 }
 
 #[test]
-fn a_surplus_of_invocations_leaves_the_last_element_alone() {
+fn surplus_invocations_do_not_change_the_last_element() {
     let fixture = Fixture::open();
     let wgsl = "
         @group(0) @binding(0) var<storage, read_write> x: array<u32>;
@@ -52,7 +52,7 @@ fn a_surplus_of_invocations_leaves_the_last_element_alone() {
 }
 
 #[test]
-fn an_index_into_a_fixed_array_is_bounded_too() {
+fn an_index_into_an_array_of_fixed_length_is_bounded() {
     let fixture = Fixture::open();
     let wgsl = "
         @group(0) @binding(0) var<storage, read_write> x: array<u32, 5>;
@@ -74,11 +74,11 @@ fn an_index_into_a_fixed_array_is_bounded_too() {
 }
 
 #[test]
-fn the_device_bounds_what_is_bound_to_the_byte() {
+fn the_device_bounds_accesses_to_the_exact_byte() {
     let fixture = Fixture::open();
     let is_exact = fixture.info().limits.robust_storage_buffer_access_size_alignment == 1;
     if !fixture.device().plan().features.robust_buffer_access_2 || !is_exact {
-        return skipped("the_device_bounds_what_is_bound_to_the_byte", "robustBufferAccess2 to the byte");
+        return skipped("the_device_bounds_accesses_to_the_exact_byte", "robustBufferAccess2 to the byte");
     }
     let wgsl = "
         @group(0) @binding(0) var<storage, read_write> x: array<atomic<u32>>;

@@ -31,7 +31,7 @@ fn is_same(a: &Kernel, b: &Kernel) -> bool {
 }
 
 #[test]
-fn the_same_source_and_constants_are_the_same_kernel() {
+fn the_same_source_and_constants_give_the_same_kernel() {
     let fixture = Fixture::open();
     let kernel = build(&fixture, Some(3), None);
     assert!(is_same(&kernel, &build(&fixture, Some(3), None)));
@@ -45,7 +45,7 @@ fn the_same_source_and_constants_are_the_same_kernel() {
 }
 
 #[test]
-fn constants_have_their_values() {
+fn kernels_have_the_values_of_their_constants() {
     let fixture = Fixture::open();
     // Factor, offset, what they make of 10.
     let cases = [
@@ -64,7 +64,7 @@ fn constants_have_their_values() {
 }
 
 #[test]
-fn a_constant_that_cannot_be_is_refused() {
+fn a_constant_of_an_invalid_value_is_refused() {
     let fixture = Fixture::open();
     let cases = [
         ("FACTOR", -1.0, "kernel `scale`: constant `FACTOR` is u32 and cannot be -1: "),

@@ -11,7 +11,7 @@ use vkarray_kernel::Capability;
 use crate::fixture::{Fixture, contents};
 
 #[test]
-fn numbers_wider_and_narrower_than_32_bits() {
+fn numbers_of_8_16_and_64_bits_compute_or_are_refused() {
     let fixture = Fixture::open();
     let features = fixture.info().features;
     let has_f16 = features.shader_float16 && features.storage_buffer_16bit;
@@ -94,7 +94,7 @@ fn more_push_constants_than_fit_are_refused() {
 }
 
 #[test]
-fn packed_integers_are_multiplied() {
+fn packed_integer_dot_products_are_computed() {
     let fixture = Fixture::open();
     let wgsl = "
         @group(0) @binding(0) var<storage, read> pairs: array<vec2<u32>>;
@@ -164,7 +164,7 @@ fn assert_matrices_are_refused(fixture: &Fixture) {
 }
 
 #[test]
-fn matrices_are_multiplied_by_a_subgroup_together_or_refused() {
+fn cooperative_matrices_are_multiplied_or_refused() {
     let fixture = Fixture::open();
     let Some(ctx) = with_matrices(&fixture) else { return assert_matrices_are_refused(&fixture) };
     let module = Module::parse(&Source::wgsl(MATRICES)).unwrap();

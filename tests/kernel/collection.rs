@@ -66,7 +66,7 @@ fn check_bindings(shader: &ComputeShader<'_>, signature: &Signature) {
 }
 
 #[test]
-fn a_renderer_s_shaders_become_kernels_that_bind_what_it_says() {
+fn shaders_of_a_renderer_have_the_bindings_that_it_lists() {
     let fixture = Fixture::open();
     let limits = &fixture.info().limits;
     let is_small =
@@ -94,7 +94,7 @@ fn a_renderer_s_shaders_become_kernels_that_bind_what_it_says() {
 }
 
 #[test]
-fn a_renderer_s_shaders_read_back_from_spirv_are_the_same() {
+fn shaders_of_a_renderer_are_unchanged_by_a_round_trip_through_spirv() {
     for shader in vello() {
         let options = Options { debug_info: true, ..Options::default() };
         let Ok(by_naga) = Module::parse(&source(&shader)).unwrap().translate(None, &BTreeMap::new(), &options) else {
@@ -127,7 +127,7 @@ fn config(width_in_tiles: u32, n_path: u32) -> [u32; 22] {
 }
 
 #[test]
-fn a_renderer_s_shaders_run() {
+fn shaders_of_a_renderer_compute_the_results_of_the_host() {
     let fixture = Fixture::open();
     let build = |shader: ComputeShader<'_>| fixture.kernel(source(&shader)).build().unwrap_or_else(|e| panic!("{e}"));
     let stream = fixture.default_stream();
@@ -180,7 +180,7 @@ fn read(path: &Path) -> Option<Source> {
 }
 
 #[test]
-fn shaders_of_a_folder_become_kernels_or_are_refused() {
+fn shaders_of_a_folder_build_or_are_refused() {
     let ours = concat!(env!("CARGO_MANIFEST_DIR"), "/shaders");
     let folder = std::env::var_os("VKARRAY_SHADERS").unwrap_or_else(|| ours.into());
     let fixture = Fixture::open();

@@ -69,7 +69,7 @@ fn by_rspirv() -> Vec<u32> {
 }
 
 #[test]
-fn each_computes_the_same() {
+fn the_output_of_each_compiler_computes_the_same() {
     let fixture = Fixture::open();
     let cases = [
         ("naga's WGSL", Source::wgsl(WGSL)),
@@ -89,7 +89,7 @@ fn each_computes_the_same() {
 }
 
 #[test]
-fn parameters_without_names_are_called_by_their_place() {
+fn parameters_without_names_are_named_by_their_position() {
     let module = Module::parse(&Source::spirv_words(&by_rspirv())).unwrap();
     let signature = module.translate(None, &BTreeMap::new(), &Options::default()).unwrap().signature;
     let names: Vec<&str> = signature.params.iter().map(|param| param.name.as_str()).collect();

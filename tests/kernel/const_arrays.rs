@@ -38,7 +38,7 @@ fn fours(ctx: &Context, len: usize) -> Kernel {
 }
 
 #[test]
-fn an_update_is_seen_by_all_who_share_the_constant() {
+fn an_update_changes_every_clone_of_the_constant() {
     let fixture = Fixture::open();
     let (two, three) = (fours(&fixture, 2), fours(&fixture, 3));
     let table = fixture.const_array(&[1_u32, 2, 3, 4, 5], &[5]).unwrap().padded();
@@ -81,7 +81,7 @@ fn threads_share_a_constant_while_it_is_updated() {
 }
 
 #[test]
-fn replays_of_a_graph_read_what_the_constant_is_now() {
+fn replays_of_a_graph_read_the_current_constant() {
     let fixture = Fixture::open();
     let (copy, table) = (fours(&fixture, 2), fixture.const_array(&[1_u32; 8], &[8]).unwrap());
     let (stream, out) = (fixture.stream().unwrap(), fixture.zeros::<u32>([8]).unwrap());
@@ -94,7 +94,7 @@ fn replays_of_a_graph_read_what_the_constant_is_now() {
 }
 
 #[test]
-fn an_update_with_other_values_is_refused() {
+fn an_update_of_another_type_or_length_is_refused() {
     let (fixture, other) = (Fixture::open(), Fixture::open());
     let table = fixture.const_array(&[1_u32, 2, 3], &[3]).unwrap().padded();
     let stream = fixture.default_stream();
@@ -109,7 +109,7 @@ fn an_update_with_other_values_is_refused() {
 }
 
 #[test]
-fn more_than_constant_memory_is_storage() {
+fn constants_beyond_constant_memory_are_read_from_storage() {
     let fixture = Fixture::open();
     let limit = fixture.info().limits.max_uniform_buffer_range;
     for (len, kind) in
@@ -162,7 +162,7 @@ fn spirv_with_more_than_constant_memory_is_refused() {
 }
 
 #[test]
-fn an_empty_constant_that_is_padded_is_zero() {
+fn an_empty_padded_constant_is_zero() {
     let fixture = Fixture::open();
     let table = fixture.const_array::<u32>(&[], &[0]).unwrap().padded();
     assert_eq!(words(&fixture, &fours(&fixture, 2), &table, 8), [0; 8]);
@@ -196,7 +196,7 @@ fn lights(ctx: &Context) -> Kernel {
 }
 
 #[test]
-fn structs_of_the_host_are_laid_out_as_the_shader_s() {
+fn structs_of_the_host_are_laid_out_as_in_the_shader() {
     let fixture = Fixture::open();
     let light = |i: u32| Light { position: [i, i + 1, i + 2], color: [i + 3, i + 4, i + 5], kind: i + 6 };
     let table = fixture.const_array(&[light(10), light(17)], &[2]).unwrap();
@@ -206,7 +206,7 @@ fn structs_of_the_host_are_laid_out_as_the_shader_s() {
 }
 
 #[test]
-fn rows_without_padding_and_complex_numbers_fit() {
+fn unpadded_rows_and_complex_numbers_are_accepted() {
     let fixture = Fixture::open();
     let points = "@group(0) @binding(0) var<uniform> table: array<vec3<u32>, 3>;";
     let points = copier(&fixture, points, "table[i / 3u][i % 3u]", 9);
@@ -224,7 +224,7 @@ fn rows_without_padding_and_complex_numbers_fit() {
 }
 
 #[test]
-fn a_host_array_keeps_its_order_and_is_packed() {
+fn a_host_array_is_stored_contiguously_in_its_order() {
     let fixture = Fixture::open();
     let copy = fours(&fixture, 2);
     let host = ndarray::arr2(&[[1_u32, 2, 3], [4, 5, 6]]);
@@ -239,7 +239,7 @@ fn a_host_array_keeps_its_order_and_is_packed() {
 }
 
 #[test]
-fn truth_values_and_numbers_of_std140_are_spread() {
+fn booleans_and_numbers_get_the_strides_of_std140() {
     let fixture = Fixture::open();
     let flags = fixture.const_array(&[true, false, true, false].map(Bool::from), &[4]).unwrap().padded();
     assert_eq!(words(&fixture, &fours(&fixture, 2), &flags, 8), [1, 0, 1, 0, 0, 0, 0, 0]);
@@ -251,11 +251,11 @@ fn truth_values_and_numbers_of_std140_are_spread() {
 }
 
 #[test]
-fn bytes_do_not_move_the_doubles_behind_them() {
+fn doubles_after_bytes_are_aligned() {
     let fixture = Fixture::open();
     let features = fixture.info().features;
     if !features.uniform_buffer_8bit || !features.shader_int8 || !features.shader_float64 {
-        return skipped("bytes_do_not_move_the_doubles_behind_them", "bytes in constant memory, and doubles");
+        return skipped("doubles_after_bytes_are_aligned", "bytes in constant memory, and doubles");
     }
     let align = fixture.kernel(spirv::source("const_align.spv")).build().unwrap();
     let small = fixture.const_array(&[1_u8, 200, 3], &[3]).unwrap();
@@ -303,7 +303,7 @@ impl Relief {
 }
 
 #[test]
-fn a_failure_callback_may_touch_the_constant_that_memory_runs_out_for() {
+fn a_failure_callback_may_use_the_constant_whose_allocation_failed() {
     const LIMIT: u64 = 4 << 20;
     let fixture = Fixture::open();
     let relief: Arc<Relief> = Arc::default();

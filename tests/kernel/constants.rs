@@ -15,7 +15,7 @@ fn continued(values: &[u32]) -> Vec<u32> {
 }
 
 #[test]
-fn a_padded_constant_is_zero_behind_its_values() {
+fn a_padded_constant_is_zero_after_its_values() {
     let fixture = Fixture::open();
     let copy = kernel(&fixture, TAPS);
     for n in [1, 3, 4, 5, 15, 16] {
@@ -45,7 +45,7 @@ fn a_constant_is_a_snapshot() {
 }
 
 #[test]
-fn an_array_serves_as_constant_memory() {
+fn an_array_is_bound_as_constant_memory() {
     let fixture = Fixture::open();
     let copy = kernel(&fixture, TAPS);
     for n in [1, 7, 16] {
@@ -61,7 +61,7 @@ fn an_array_serves_as_constant_memory() {
 }
 
 #[test]
-fn one_constant_serves_kernels_that_declare_other_sizes() {
+fn one_constant_is_bound_by_kernels_with_different_sizes() {
     let fixture = Fixture::open();
     let wgsl = |n: u32| {
         format!(
@@ -83,7 +83,7 @@ fn one_constant_serves_kernels_that_declare_other_sizes() {
 }
 
 #[test]
-fn what_is_shorter_than_constant_memory_is_refused_unless_it_is_padded() {
+fn a_short_constant_is_refused_unless_it_is_padded() {
     let fixture = Fixture::open();
     // A table of 256 entries.
     let look_up = kernel(

@@ -9,7 +9,7 @@ use vkarray::kernel::CacheSettings;
 use vkarray::memory::Allocator;
 use vkarray::{Context, Groups, Source};
 
-use crate::fixture::{Fixture, is_not_about_us};
+use crate::fixture::{Fixture, is_false_report};
 
 /// Names the folder for a test that runs as another one's child.
 const FOLDER: &str = "VKARRAY_TEST_CACHE_FOLDER";
@@ -53,7 +53,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_next_run_finds_what_the_first_one_made() {
+fn a_second_run_loads_the_kernels_of_the_first() {
     let fixture = Fixture::open();
     let folder = tempfile::tempdir().unwrap();
     let first = on_disk(&fixture, CacheSettings::at(folder.path()));
@@ -73,7 +73,7 @@ fn the_next_run_finds_what_the_first_one_made() {
 }
 
 #[test]
-fn a_damaged_folder_is_a_slow_one() {
+fn damaged_files_are_ignored_and_written_again() {
     let fixture = Fixture::open();
     let folder = tempfile::tempdir().unwrap();
     run_all(&on_disk(&fixture, CacheSettings::at(folder.path())));
@@ -98,7 +98,7 @@ fn a_damaged_folder_is_a_slow_one() {
 }
 
 #[test]
-fn a_kernel_that_was_fetched_ahead_is_the_kernel() {
+fn a_prefetched_kernel_is_the_same_kernel() {
     let fixture = Fixture::open();
     let builders: Vec<_> = (0..N_KERNELS).map(|i| fixture.kernel(Source::wgsl(kernel(i)))).collect();
     builders.iter().for_each(|builder| builder.clone().prefetch().unwrap());
@@ -111,7 +111,7 @@ fn a_kernel_that_was_fetched_ahead_is_the_kernel() {
 
 /// Also what the processes of the next test run.
 #[test]
-fn a_process_uses_any_folder() {
+fn a_process_can_use_several_folders() {
     let own = tempfile::tempdir().unwrap();
     let folder = env::var_os(FOLDER).map_or_else(|| own.path().to_owned(), PathBuf::from);
     let fixture = Fixture::open();
@@ -121,7 +121,7 @@ fn a_process_uses_any_folder() {
 
 fn process(folder: &Path) -> Child {
     Command::new(env::current_exe().unwrap())
-        .args(["--exact", "kernel::disk::a_process_uses_any_folder"])
+        .args(["--exact", "kernel::disk::a_process_can_use_several_folders"])
         .env(FOLDER, folder)
         .stdout(Stdio::null())
         .spawn()
@@ -158,7 +158,7 @@ fn processes_share_a_folder_and_may_be_killed() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_is_no_error() {
+fn a_folder_that_cannot_be_created_is_not_an_error() {
     let fixture = Fixture::open();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
@@ -193,11 +193,11 @@ fn a_named_folder_that_others_can_write_is_refused() {
 }
 
 #[test]
-fn a_builder_is_told_where() {
+fn a_builder_sets_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     let context = Context::builder().validation(true).kernel_cache(CacheSettings::at(folder.path())).open().unwrap();
     run_all(&context);
     assert!(files(folder.path()).len() >= N_KERNELS as usize);
     let instance: &Instance = context.device().physical().instance();
-    assert!(instance.take_messages().iter().all(is_not_about_us));
+    assert!(instance.take_messages().iter().all(is_false_report));
 }

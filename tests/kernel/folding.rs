@@ -94,9 +94,9 @@ fn sums(fixture: &Fixture, sum: &Kernel, n: u32) {
 }
 
 #[test]
-fn barriers_and_checks_fold() {
+fn kernels_with_barriers_and_checks_are_folded() {
     let fixture = Fixture::open();
-    let Some((row, plane)) = axes(&fixture, "barriers_and_checks_fold") else { return };
+    let Some((row, plane)) = axes(&fixture, "kernels_with_barriers_and_checks_are_folded") else { return };
     let builder = || fixture.kernel(Source::wgsl(SUM));
     let sum = builder().build().unwrap();
     lengths(row, plane).for_each(|n| sums(&fixture, &sum, n));
@@ -107,13 +107,13 @@ fn barriers_and_checks_fold() {
 }
 
 #[test]
-fn glsl_folds() {
+fn kernels_of_glsl_are_folded() {
     let fixture = Fixture::open();
-    let Some((row, _)) = axes(&fixture, "glsl_folds") else { return };
+    let Some((row, _)) = axes(&fixture, "kernels_of_glsl_are_folded") else { return };
     let saxpy = fixture.kernel(source("saxpy.comp")).build().unwrap();
     let n = 64 * row as usize + 7;
     if n > 1 << 20 {
-        return skipped("glsl_folds", "a row of less than a million items");
+        return skipped("kernels_of_glsl_are_folded", "a row of less than a million items");
     }
     let (x, y) = (fixture.full([n], 2.0_f32).unwrap(), fixture.full([n], 1.0_f32).unwrap());
     saxpy.dispatch(fixture.default_stream(), Groups::covering([n as u64]), (&x, &y, 3.0_f32)).unwrap();
@@ -121,9 +121,9 @@ fn glsl_folds() {
 }
 
 #[test]
-fn graphs_fold() {
+fn dispatches_in_graphs_are_folded() {
     let fixture = Fixture::open();
-    let Some((row, _)) = axes(&fixture, "graphs_fold") else { return };
+    let Some((row, _)) = axes(&fixture, "dispatches_in_graphs_are_folded") else { return };
     let note = kernel(&fixture, NOTE);
     let n = row + 3;
     let visits = fixture.zeros::<u32>([2 * n as usize]).unwrap();
@@ -141,7 +141,7 @@ fn graphs_fold() {
 }
 
 #[test]
-fn what_does_not_fold_is_refused_with_both_numbers() {
+fn launches_that_cannot_be_folded_are_refused_with_both_numbers() {
     let fixture = Fixture::open();
     let [x, y, z] = fixture.info().limits.max_compute_work_group_count;
     let note = kernel(&fixture, NOTE);
@@ -203,7 +203,7 @@ fn a_launch_of_more_than_32_bits_of_invocations_is_refused() {
 }
 
 #[test]
-fn spirv_is_not_folded_and_says_so() {
+fn long_launches_of_spirv_are_refused() {
     let fixture = Fixture::open();
     let limit = fixture.info().limits.max_compute_work_group_count[0];
     let saxpy = fixture.kernel(source("saxpy.spv")).build().unwrap();

@@ -44,7 +44,7 @@ fn assert_outside(error: &KernelError, (offset, nbytes): (u64, u64)) {
 }
 
 #[test]
-fn a_forged_array_is_refused_by_every_way_to_run_a_kernel() {
+fn a_forged_array_is_refused_by_every_call_that_runs_a_kernel() {
     let fixture = Fixture::open();
     let overwrite = kernel(&fixture, OVERWRITE);
     let stream = fixture.default_stream();
@@ -70,7 +70,7 @@ fn a_forged_array_is_refused_by_every_way_to_run_a_kernel() {
 }
 
 #[test]
-fn a_forged_array_does_not_reach_what_the_host_holds() {
+fn a_forged_array_does_not_reach_bytes_under_a_host_guard() {
     let fixture = Fixture::open();
     let overwrite = kernel(&fixture, OVERWRITE);
     let pinned: Vec<_> = (0..8).map(|_| fixture.pinned_array::<u32>([64]).unwrap()).collect();
@@ -116,7 +116,7 @@ impl AsArg for Fickle<'_> {
 }
 
 #[test]
-fn an_argument_is_asked_once_for_a_call() {
+fn an_argument_is_described_once_per_call() {
     let fixture = Fixture::open();
     let overwrite = kernel(&fixture, OVERWRITE);
     let stream = fixture.default_stream();
@@ -132,7 +132,7 @@ fn an_argument_is_asked_once_for_a_call() {
 }
 
 #[test]
-fn numbers_of_workgroups_lie_in_their_memory() {
+fn indirect_sizes_must_lie_within_their_memory() {
     struct Counts<'a>(&'a DeviceNDArray<u32>, u64, u64);
     impl AsArg for Counts<'_> {
         fn as_arg(&self) -> Arg<'_> {

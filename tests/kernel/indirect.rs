@@ -40,7 +40,7 @@ fn ways(counts: &DeviceNDArray<u32>, first: u64) -> [Groups<'_>; 2] {
 }
 
 #[test]
-fn what_a_kernel_wrote_is_launched() {
+fn the_size_that_a_kernel_wrote_is_launched() {
     let fixture = Fixture::open();
     let (set, count) = (kernel(&fixture, SET), kernel(&fixture, COUNT));
     let stream = fixture.default_stream();
@@ -61,7 +61,7 @@ fn what_a_kernel_wrote_is_launched() {
 }
 
 #[test]
-fn a_part_of_an_array_holds_the_numbers() {
+fn the_size_can_be_read_from_a_view() {
     let fixture = Fixture::open();
     let count = kernel(&fixture, COUNT);
     let host: Vec<u32> = (1..=200).map(|i| i % 5 + 1).collect();
@@ -78,7 +78,7 @@ fn a_part_of_an_array_holds_the_numbers() {
 }
 
 #[test]
-fn more_than_the_device_allows_launches_nothing() {
+fn more_than_the_device_allows_launches_no_workgroup() {
     let fixture = Fixture::open();
     let count = kernel(&fixture, COUNT);
     let limits = fixture.info().limits.max_compute_work_group_count;
@@ -102,7 +102,7 @@ const LARGE: &str = "
     @compute @workgroup_size(1, SIZE) fn count() { atomicAdd(&seen[0], 1u); }";
 
 #[test]
-fn more_invocations_than_32_bits_number_launch_nothing() {
+fn more_than_32_bits_of_invocations_launch_no_workgroup() {
     let fixture = Fixture::open();
     let limits = &fixture.info().limits;
     let size = limits.max_compute_work_group_size[1].min(limits.max_compute_work_group_invocations);
@@ -125,7 +125,7 @@ fn more_invocations_than_32_bits_number_launch_nothing() {
 }
 
 #[test]
-fn streams_are_ordered() {
+fn an_indirect_launch_waits_for_the_stream_that_writes_its_size() {
     let fixture = Fixture::open();
     let (set, count) = (kernel(&fixture, SET), kernel(&fixture, COUNT));
     let counts = fixture.zeros::<u32>([3]).unwrap();
@@ -147,7 +147,7 @@ fn record(graph: &mut GraphRecorder, count: &Kernel, groups: Groups<'_>, seen: &
 }
 
 #[test]
-fn graphs_read_the_numbers_at_each_replay() {
+fn each_replay_of_a_graph_reads_the_size_again() {
     let fixture = Fixture::open();
     let (set, count) = (kernel(&fixture, SET), kernel(&fixture, COUNT));
     let stream = fixture.default_stream();
@@ -177,7 +177,7 @@ fn graphs_read_the_numbers_at_each_replay() {
 }
 
 #[test]
-fn a_node_can_go_over_to_numbers_on_the_device() {
+fn a_graph_node_can_change_to_an_indirect_size() {
     let fixture = Fixture::open();
     let count = kernel(&fixture, COUNT);
     let stream = fixture.default_stream();
@@ -194,7 +194,7 @@ fn a_node_can_go_over_to_numbers_on_the_device() {
 }
 
 #[test]
-fn checks_wait_for_the_numbers() {
+fn a_kernel_with_checks_waits_for_the_indirect_size() {
     let fixture = Fixture::open();
     let count = fixture.kernel(Source::wgsl(COUNT)).sanitize(true).build().unwrap();
     let stream = fixture.default_stream();
@@ -211,7 +211,7 @@ fn checks_wait_for_the_numbers() {
 }
 
 #[test]
-fn numbers_that_cannot_be_read_are_refused() {
+fn arrays_that_cannot_be_an_indirect_size_are_refused() {
     let fixture = Fixture::open();
     let count = kernel(&fixture, COUNT);
     let stream = fixture.stream().unwrap();

@@ -85,7 +85,7 @@ fn one_source_is_compiled_for_another_type() {
 }
 
 #[test]
-fn rows_become_shares_of_one() {
+fn softmax_of_rows_is_computed() {
     let fixture = Fixture::open();
     let x = wave(5 * 130);
     let array = fixture.slice_to_device(&x).unwrap();
@@ -105,7 +105,7 @@ fn rows_become_shares_of_one() {
 }
 
 #[test]
-fn rows_are_normalised_also_by_an_optimised_module() {
+fn layer_norm_is_computed_also_by_an_optimised_module() {
     let fixture = Fixture::open();
     let x = wave(4 * 77);
     let affine: Vec<[f32; 2]> = (0..77).map(|j| [1.0 + small(j) * 0.01, small(j) - 38.0]).collect();
@@ -128,7 +128,7 @@ fn rows_are_normalised_also_by_an_optimised_module() {
 }
 
 #[test]
-fn the_order_of_each_row() {
+fn argsort_of_each_row_is_computed() {
     let fixture = Fixture::open();
     let x = wave(7 * 50);
     let array = fixture.slice_to_device(&x).unwrap();
@@ -152,7 +152,7 @@ fn the_order_of_each_row() {
 }
 
 #[test]
-fn classes_are_counted_by_atomics() {
+fn classes_are_counted_with_atomics() {
     let fixture = Fixture::open();
     let classes: Vec<u32> = (0..9 * 211).map(|i| i * i % 67).collect(); // Some are past the 64 that are counted.
     let kernel = built(builder(&fixture, "count_classes"));
@@ -164,7 +164,7 @@ fn classes_are_counted_by_atomics() {
 }
 
 #[test]
-fn numbers_of_four_bits_are_unpacked() {
+fn numbers_of_four_bits_are_dequantised() {
     let fixture = Fixture::open();
     // A block is a scale and an offset in halves, then 32 numbers of four bits, the lowest first.
     let affine = |block: usize| (f16::from_f32(0.25 + small(block)), f16::from_f32(small(block) * 3.0 - 20.0));
@@ -190,7 +190,7 @@ fn numbers_of_four_bits_are_unpacked() {
 }
 
 #[test]
-fn tiles_of_matrices_are_multiplied_also_without_names() {
+fn matrices_are_multiplied_also_by_a_module_without_names() {
     let fixture = Fixture::open();
     let [rows, columns, terms] = [13, 21, 34];
     let (a, b) = (wave(rows * terms), wave(terms * columns + 5)[5..].to_vec());
@@ -215,7 +215,7 @@ fn tiles_of_matrices_are_multiplied_also_without_names() {
 }
 
 #[test]
-fn windows_of_an_image_also_by_a_module_made_small() {
+fn windows_of_an_image_are_pooled_also_by_a_module_optimised_for_size() {
     let fixture = Fixture::open();
     // 9 × 7 pixels, windows of 3 × 2 every 2 × 3, one pixel of padding on the left.
     let (width, height, x) = (9_i32, 7_i32, wave(63));

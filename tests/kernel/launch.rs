@@ -10,7 +10,7 @@ use crate::fixture::{Fixture, contents};
 const SIZES: [usize; 9] = [1, 2, 63, 64, 65, 127, 128, 251, 1_000_003];
 
 #[test]
-fn saxpy_is_right_at_every_size() {
+fn saxpy_is_correct_at_every_size() {
     let fixture = Fixture::open();
     let saxpy = saxpy(&fixture);
     for n in SIZES {
@@ -26,7 +26,7 @@ fn saxpy_is_right_at_every_size() {
 }
 
 #[test]
-fn a_launch_of_nothing_runs_nothing() {
+fn an_empty_launch_runs_no_workgroup() {
     let fixture = Fixture::open();
     let saxpy = saxpy(&fixture);
     let (x, y) = (fixture.full([10], 1.0_f32).unwrap(), fixture.full([10], 2.0_f32).unwrap());
@@ -44,7 +44,7 @@ fn a_launch_of_nothing_runs_nothing() {
 }
 
 #[test]
-fn axes_and_workgroups_are_numbered_as_they_are_launched() {
+fn workgroup_and_invocation_indices_match_the_launch() {
     let fixture = Fixture::open();
     let wgsl = "
         @group(0) @binding(0) var<storage, read_write> seen: array<u32>;
@@ -86,7 +86,7 @@ fn exact_groups_are_workgroups_not_items() {
 }
 
 #[test]
-fn arguments_go_by_position_or_by_name() {
+fn arguments_are_matched_by_position_or_by_name() {
     let fixture = Fixture::open();
     let kernel = fixture.kernel(Source::wgsl(SAXPY)).entry("saxpy").build().unwrap();
     let (x, y) = (fixture.full([70], 2.0_f32).unwrap(), fixture.full([70], 1.0_f32).unwrap());

@@ -59,7 +59,7 @@ fn numbered(bytes: usize, offsets: &[usize]) -> Vec<u8> {
 }
 
 #[test]
-fn structs_of_wgsl_are_read_from_where_its_rules_put_them() {
+fn structs_of_wgsl_are_read_at_the_offsets_of_its_layout_rules() {
     let fixture = Fixture::open();
     // By hand, from the table of alignments in the specification of WGSL.
     let leaf = |at: usize| [at, at + 4, at + 8, at + 12, at + 16, at + 20];

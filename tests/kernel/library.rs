@@ -11,7 +11,7 @@ fn kernel(ctx: &Context, text: String, with: Library) -> Kernel {
 }
 
 #[test]
-fn barriers_count() {
+fn barrier_count_counts_true_predicates() {
     let fixture = Fixture::open();
     for group in [1_u32, 7, 64, 128] {
         let text = format!(
@@ -42,7 +42,7 @@ fn barriers_count() {
 }
 
 #[test]
-fn barriers_that_count_order_buffers() {
+fn barrier_count_orders_accesses_to_buffers() {
     let fixture = Fixture::open();
     // Before each call every invocation writes its own element, after it reads one that another wrote; and in between it
     // sees to it that nobody still reads what is written next.
@@ -100,7 +100,7 @@ fn floats_are_added_and_compared_atomically() {
 }
 
 #[test]
-fn a_workgroup_sums_without_subgroups() {
+fn workgroup_sum_works_without_subgroups() {
     let fixture = Fixture::open();
     for group in [1_u32, 2, 5, 64, 100, 128] {
         let text = format!(
@@ -124,7 +124,7 @@ fn a_workgroup_sums_without_subgroups() {
 }
 
 #[test]
-fn places_and_their_inverses() {
+fn ravel_and_unravel_are_inverse() {
     let fixture = Fixture::open();
     let text = "@group(0) @binding(0) var<storage, read_write> out: array<vec4<u32>>;
         @compute @workgroup_size(64) fn places(@builtin(global_invocation_id) id: vec3<u32>) {

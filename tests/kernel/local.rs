@@ -23,7 +23,7 @@ const REVERSE: &str = "
     }";
 
 #[test]
-fn a_length_is_a_constant_that_a_library_declares() {
+fn the_length_of_local_memory_is_a_constant_of_a_library() {
     let fixture = Fixture::open();
     // More than registers hold. NVIDIA's driver takes 12,000 bytes an invocation and refuses 16,000; these are 10,000.
     for n in [1_u32, 7, 500] {
@@ -39,7 +39,7 @@ fn a_length_is_a_constant_that_a_library_declares() {
 }
 
 #[test]
-fn an_index_out_of_local_memory_stays_in_it() {
+fn an_index_out_of_local_memory_is_bounded() {
     let fixture = Fixture::open();
     let wgsl = "
         @group(0) @binding(0) var<storage, read_write> at: array<u32>;
@@ -54,7 +54,7 @@ fn an_index_out_of_local_memory_stays_in_it() {
 }
 
 #[test]
-fn a_length_that_is_chosen_later_or_is_none_is_refused() {
+fn a_missing_or_late_length_of_local_memory_is_refused() {
     let fixture = Fixture::open();
     let build = |constant: &str| {
         let lengths = Library::new("lengths.wgsl", constant.to_owned());

@@ -16,7 +16,7 @@ fn run(fixture: &Fixture, wgsl: &str, x: &[i32], groups: u32) -> Vec<i32> {
 
 /// test_simple_smem: one invocation fills, all read.
 #[test]
-fn one_fills_and_all_read_behind_a_barrier() {
+fn all_invocations_read_what_one_wrote_before_a_barrier() {
     let fixture = Fixture::open();
     let wgsl = "
         var<workgroup> tile: array<i32, 100>;
@@ -46,7 +46,7 @@ fn a_tile_of_two_axes_is_transposed() {
 
 /// test_dynshared_slice_* (8): parts of one tile by offset, overlap, gap, step and turned around; the rest stays.
 #[test]
-fn parts_of_a_tile_that_is_sized_at_dispatch() {
+fn parts_of_a_tile_sized_at_dispatch_are_separate() {
     let fixture = Fixture::open();
     let wgsl = "
         override LEN: u32 = 1;
@@ -82,7 +82,7 @@ fn parts_of_a_tile_that_is_sized_at_dispatch() {
 
 /// test_shared_bool, test_shared_recarray: truth values, and structs with members of several sizes.
 #[test]
-fn truth_values_and_structs_are_shared() {
+fn booleans_and_structs_are_stored_in_shared_memory() {
     let fixture = Fixture::open();
     let wgsl = "
         struct Item { odd: bool, value: vec2<i32>, last: i32 }
@@ -108,7 +108,7 @@ fn truth_values_and_structs_are_shared() {
 
 /// test_issue_953: a function that a kernel calls has shared memory of its own.
 #[test]
-fn the_shared_memory_of_a_function_is_its_own() {
+fn shared_memory_of_functions_does_not_overlap() {
     let fixture = Fixture::open();
     let wgsl = "
         var<workgroup> outer: array<i32, 16>;
@@ -130,7 +130,7 @@ fn the_shared_memory_of_a_function_is_its_own() {
 
 /// test_local_array (1000 integers, which no registers hold), test_local_array_complex.
 #[test]
-fn local_memory_is_each_invocations_own() {
+fn each_invocation_has_its_own_local_memory() {
     let fixture = Fixture::open();
     let wgsl = "
         @compute @workgroup_size(8) fn copy(@builtin(global_invocation_id) id: vec3<u32>) {
@@ -148,7 +148,7 @@ fn local_memory_is_each_invocations_own() {
 
 /// test_useless_syncthreads, test_threadfence_block: barriers that nothing needs, and one for memory of buffers.
 #[test]
-fn barriers_order_buffers_inside_a_workgroup_too() {
+fn barriers_order_accesses_to_buffers_within_a_workgroup() {
     let fixture = Fixture::open();
     let wgsl = "
         @compute @workgroup_size(64) fn turn(@builtin(global_invocation_id) id: vec3<u32>) {

@@ -7,7 +7,7 @@ use super::kernel;
 use crate::fixture::{Fixture, contents, skipped};
 
 #[test]
-fn every_32_bit_type_arrives_in_its_place() {
+fn push_constants_of_every_32_bit_type_are_passed() {
     let fixture = Fixture::open();
     // Offsets 0, 16, 28, 32, 40, 44, 48, 64, 76: with gaps before the vectors.
     let wgsl = "
@@ -45,7 +45,7 @@ fn every_32_bit_type_arrives_in_its_place() {
 }
 
 #[test]
-fn matrices_and_arrays_arrive_column_by_column() {
+fn push_constant_matrices_are_passed_column_by_column() {
     let fixture = Fixture::open();
     let wgsl = "
         struct Params { m: mat2x3<f32>, n: array<vec2<u32>, 2> }
@@ -65,7 +65,7 @@ fn matrices_and_arrays_arrive_column_by_column() {
 }
 
 #[test]
-fn each_call_keeps_its_own_numbers() {
+fn each_call_has_its_own_push_constants() {
     let fixture = Fixture::open();
     let wgsl = "
         struct Params { at: u32, value: u32 }
@@ -80,12 +80,12 @@ fn each_call_keeps_its_own_numbers() {
 }
 
 #[test]
-fn numbers_of_64_bits_arrive_where_the_device_has_them() {
+fn push_constants_of_64_bits_are_passed_or_refused() {
     let fixture = Fixture::open();
     let features = fixture.info().features;
     if !features.shader_int64 {
         // `capabilities` tests the refusal.
-        return skipped("numbers_of_64_bits_arrive_where_the_device_has_them", "64-bit integers");
+        return skipped("push_constants_of_64_bits_are_passed_or_refused", "64-bit integers");
     }
     let out = unpack_wide(&fixture, "i64", -0x0123_4567_89ab_cdef_i64);
     assert_eq!(out, [7, 0x89ab_cdef_u32.wrapping_neg(), !0x0123_4567, 11]);
@@ -170,7 +170,7 @@ const WHOLE: &str = "
     }";
 
 #[test]
-fn a_struct_of_the_host_is_the_whole_block() {
+fn a_struct_of_the_host_is_passed_as_the_whole_block() {
     let fixture = Fixture::open();
     let (unpack, one, stream) = (kernel(&fixture, WHOLE), Groups::exact([1, 1, 1]), fixture.default_stream());
     let push = unpack.signature().push_constants.as_ref().unwrap();
@@ -224,7 +224,7 @@ fn a_struct_that_is_not_the_block_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_graph_keeps_a_struct_and_takes_another() {
+fn a_struct_in_a_graph_can_be_replaced() {
     let fixture = Fixture::open();
     let (unpack, one, stream) = (kernel(&fixture, WHOLE), Groups::exact([1, 1, 1]), fixture.default_stream());
     let outs = [(); 2].map(|()| fixture.zeros::<f32>([13]).unwrap());

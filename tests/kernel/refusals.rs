@@ -153,7 +153,7 @@ fn parts_of_one_block_alias_only_where_they_overlap() {
 }
 
 #[test]
-fn objects_of_two_devices_do_not_mix() {
+fn objects_of_two_devices_are_refused() {
     let fixture = Fixture::open();
     let foreign = Context::on(&Device::open(fixture.device().physical()).unwrap()).unwrap();
     let own = (fixture.zeros::<f32>([4]).unwrap(), fixture.zeros::<f32>([4]).unwrap());

@@ -136,7 +136,7 @@ fn discs_are_blended_over_pixels() {
 }
 
 #[test]
-fn wgsl_of_before_const_is_refused_with_its_line() {
+fn outdated_wgsl_is_refused_with_its_line() {
     let fixture = Fixture::open();
     let error = fixture.kernel(source("before_const.wgsl")).build().expect_err("`let` in a module");
     assert_eq!(error.to_string().lines().next(), Some("before_const.wgsl:2:1: the shader does not parse"));

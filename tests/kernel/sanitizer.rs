@@ -133,7 +133,7 @@ fn divisions_without_a_result_are_found() {
 }
 
 #[test]
-fn reads_of_shared_memory_that_nobody_wrote_are_found() {
+fn reads_of_uninitialised_shared_memory_are_found() {
     let uninitialised = |expected: &'static str| move |fault: &Fault| matches!(fault, Fault::Uninitialised { variable } if variable.starts_with(expected));
     check(
         UNINITIALISED,
@@ -172,7 +172,7 @@ fn races_on_shared_memory_are_found() {
 }
 
 #[test]
-fn a_race_on_memory_that_starts_as_zero_is_one_as_well() {
+fn races_on_zero_initialised_shared_memory_are_found() {
     let fixture = Fixture::open();
     let builder = zeroed(&fixture, RACES, "first_round");
     let error = Arrays::new(&fixture).run(builder, 1).unwrap_err();
@@ -207,7 +207,7 @@ fn races_on_buffers_are_found() {
 }
 
 #[test]
-fn barriers_that_not_all_come_to_are_found() {
+fn divergent_barriers_are_found() {
     let arrived = |n: u32| move |fault: &Fault| *fault == Fault::DivergentBarrier { arrived: n, expected: 64 };
     check(
         DIVERGENCE,
@@ -252,7 +252,7 @@ const CORRECT_KERNELS: [&str; 28] = [
 ];
 
 #[test]
-fn kernels_without_a_fault_compute_what_they_compute_without_checks() {
+fn correct_kernels_give_the_same_results_with_checks() {
     let fixture = Fixture::open();
     assert_eq!(CORRECT.matches("@compute").count(), CORRECT_KERNELS.len());
     for entry in CORRECT_KERNELS {
@@ -269,7 +269,7 @@ fn kernels_without_a_fault_compute_what_they_compute_without_checks() {
 }
 
 #[test]
-fn shared_memory_that_starts_as_zero_can_be_read_before_it_is_written() {
+fn reads_of_zero_initialised_shared_memory_are_not_reported() {
     let fixture = Fixture::open();
     let x = (0..64).collect::<Vec<i32>>();
     let expected: [(&str, Vec<i32>); 4] = [
@@ -290,7 +290,7 @@ fn shared_memory_that_starts_as_zero_can_be_read_before_it_is_written() {
 }
 
 #[test]
-fn a_buffer_whose_notes_do_not_fit_is_not_looked_at() {
+fn a_buffer_too_large_for_race_records_is_not_checked() {
     let fixture = Fixture::open();
     // The notes take twice the bytes of a buffer; one binding of this device must hold them.
     let n = usize::try_from(fixture.info().limits.max_storage_buffer_range.min(1 << 30) / 8).unwrap();
@@ -312,7 +312,7 @@ fn a_buffer_whose_notes_do_not_fit_is_not_looked_at() {
 }
 
 #[test]
-fn notes_that_do_not_fit_into_shared_memory_are_kept_in_a_buffer() {
+fn race_records_too_large_for_shared_memory_are_kept_in_a_buffer() {
     let fixture = Fixture::open();
     let n = Limits::from(fixture.info()).max_shared_bytes / 4 - 64;
     // Each workgroup has a part of the array, so that one that takes another's notes for its own shows.

@@ -142,7 +142,7 @@ fn shared_memory_of_every_type_starts_as_zeros() {
 
 /// Three kernels that read shared memory first, which is right since it starts as zeros.
 #[test]
-fn a_counter_needs_no_first_value() {
+fn an_atomic_counter_in_shared_memory_starts_at_zero() {
     let fixture = Fixture::open();
     let wgsl = "
         @group(0) @binding(0) var<storage, read_write> out: array<u32>;
@@ -198,7 +198,7 @@ fn two_shared_arrays_do_not_overlap() {
 
 /// Shared memory is laid out by the device and buffers by the shader, so a whole value changes its layout on the way.
 #[test]
-fn whole_structs_travel_between_buffers_and_shared_memory() {
+fn structs_are_copied_between_buffers_and_shared_memory() {
     let fixture = Fixture::open();
     let wgsl = "
         struct Item { first: u32, pairs: array<vec3<u32>, 2>, last: u32 } // At 0, 16 and 32, 48; 64 bytes in all.
@@ -242,7 +242,7 @@ const REVERSE: &str = "
     }";
 
 #[test]
-fn shared_memory_has_the_length_that_a_dispatch_says() {
+fn a_dispatch_sets_the_length_of_shared_memory() {
     let fixture = Fixture::open();
     let reverse = fixture.kernel(Source::wgsl(REVERSE)).build().unwrap();
     for len in [1_u32, 31, 64, 100, 4000, 100] {
@@ -262,7 +262,7 @@ fn shared_memory_has_the_length_that_a_dispatch_says() {
 }
 
 #[test]
-fn a_length_is_built_once_and_outlives_its_context() {
+fn a_variant_for_a_length_is_built_once_and_outlives_its_context() {
     let mut fixture = Fixture::open();
     let reverse = fixture.kernel(Source::wgsl(REVERSE)).shared("tile", 8).build().unwrap();
     let is_same = |a: &vkarray::Kernel, b: &vkarray::Kernel| std::ptr::eq(a.signature(), b.signature());
@@ -306,7 +306,7 @@ fn all_shared_memory_of_the_device_can_be_used_and_no_more() {
 }
 
 #[test]
-fn a_workgroup_has_the_size_that_its_builder_says() {
+fn a_builder_sets_the_workgroup_size() {
     let fixture = Fixture::open();
     let wgsl = "
         override W: u32 = 4;

@@ -32,7 +32,7 @@ fn float(i: usize) -> f32 {
 }
 
 #[test]
-fn saxpy_is_saxpy_in_every_version() {
+fn saxpy_is_correct_in_every_version_of_spirv() {
     let fixture = Fixture::open();
     for file in ["saxpy.spv", "saxpy_vulkan10.spv", "saxpy.comp"] {
         let saxpy = kernel(&fixture, file);
@@ -49,10 +49,10 @@ fn saxpy_is_saxpy_in_every_version() {
 }
 
 #[test]
-fn blocks_lie_as_the_compiler_laid_them() {
+fn block_layouts_of_the_compiler_are_kept() {
     let fixture = Fixture::open();
     if !fixture.info().features.scalar_block_layout {
-        return skipped("blocks_lie_as_the_compiler_laid_them", "scalar layout");
+        return skipped("block_layouts_of_the_compiler_are_kept", "scalar layout");
     }
     // Each block's word `i` holds `base + i`: where a number lies is what it reads.
     let words = |base: usize, n: usize| values(n, |i| (base + i).to_string().parse::<f32>().unwrap());
@@ -114,7 +114,7 @@ fn build_if(fixture: &Fixture, test: &str, file: &str, needs: &[(Capability, boo
 }
 
 #[test]
-fn small_numbers_are_read_where_the_device_has_them() {
+fn numbers_of_8_and_16_bits_are_read_or_refused() {
     let fixture = Fixture::open();
     let has = fixture.info().features;
     let needs = [
@@ -123,7 +123,7 @@ fn small_numbers_are_read_where_the_device_has_them() {
         (Capability::Storage8, has.storage_buffer_8bit),
         (Capability::Storage16, has.storage_buffer_16bit),
     ];
-    let Some(sum) = build_if(&fixture, "small_numbers_are_read_where_the_device_has_them", "small_numbers.spv", &needs)
+    let Some(sum) = build_if(&fixture, "numbers_of_8_and_16_bits_are_read_or_refused", "small_numbers.spv", &needs)
     else {
         return;
     };
@@ -136,12 +136,11 @@ fn small_numbers_are_read_where_the_device_has_them() {
 }
 
 #[test]
-fn wide_numbers_are_read_where_the_device_has_them() {
+fn numbers_of_64_bits_are_read_or_refused() {
     let fixture = Fixture::open();
     let has = fixture.info().features;
     let needs = [(Capability::Float64, has.shader_float64), (Capability::Int64, has.shader_int64)];
-    let Some(wide) = build_if(&fixture, "wide_numbers_are_read_where_the_device_has_them", "wide_numbers.spv", &needs)
-    else {
+    let Some(wide) = build_if(&fixture, "numbers_of_64_bits_are_read_or_refused", "wide_numbers.spv", &needs) else {
         return;
     };
     let run = |wide: &Kernel| {
@@ -156,11 +155,11 @@ fn wide_numbers_are_read_where_the_device_has_them() {
 }
 
 #[test]
-fn a_subgroup_sums() {
+fn a_subgroup_sum_is_computed() {
     let fixture = Fixture::open();
     let has = |bit: u32| fixture.info().subgroup.in_compute && fixture.info().subgroup.operations & bit != 0;
     let needs = [(Capability::Subgroup, has(1)), (Capability::SubgroupArithmetic, has(4))];
-    let Some(sum) = build_if(&fixture, "a_subgroup_sums", "subgroup_sum.spv", &needs) else { return };
+    let Some(sum) = build_if(&fixture, "a_subgroup_sum_is_computed", "subgroup_sum.spv", &needs) else { return };
     let values: Vec<u32> = (1..=1000).collect();
     let total = fixture.full([1], 5_u32).unwrap();
     let x = fixture.slice_to_device(&values).unwrap();
@@ -169,7 +168,7 @@ fn a_subgroup_sums() {
 }
 
 #[test]
-fn a_histogram_counts() {
+fn a_histogram_is_computed() {
     let fixture = Fixture::open();
     let elements = values(5000, |i| u32::try_from(i * i % 256).unwrap());
     let x = fixture.slice_to_device(&elements).unwrap();
@@ -191,7 +190,7 @@ impl Element for Record {
 }
 
 #[test]
-fn records_and_push_constants_with_gaps_reach_a_function() {
+fn structs_and_push_constants_with_gaps_are_passed_to_a_function() {
     let fixture = Fixture::open();
     let count = f32::from_bits(2);
     let list = [

@@ -31,6 +31,6 @@ fn dispatches_in_steady_work_allocate_nothing() {
 
 /// The counter sees what it is meant to see.
 #[test]
-fn an_allocation_is_counted() {
+fn the_allocation_counter_counts_an_allocation() {
     assert_eq!(allocation_counter::measure(|| drop(std::hint::black_box(Box::new(1)))).count_total, 1);
 }

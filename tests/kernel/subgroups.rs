@@ -22,11 +22,11 @@ fn look(fixture: &Fixture) -> KernelBuilder {
 }
 
 #[test]
-fn a_kernel_runs_with_the_size_it_asks_for() {
+fn a_kernel_runs_with_the_subgroup_size_that_it_requires() {
     let fixture = Fixture::open();
     let subgroup = fixture.info().subgroup;
     if !fixture.info().features.subgroup_size_control || !subgroup.required_in_compute || subgroup.operations & 4 == 0 {
-        return skipped("a_kernel_runs_with_the_size_it_asks_for", "a choice of the subgroup's size");
+        return skipped("a_kernel_runs_with_the_subgroup_size_that_it_requires", "a choice of the subgroup's size");
     }
     let mut size = subgroup.min_size;
     while size <= subgroup.max_size {
@@ -50,7 +50,7 @@ fn a_kernel_runs_with_the_size_it_asks_for() {
 }
 
 #[test]
-fn a_size_that_the_device_has_not_is_refused() {
+fn a_subgroup_size_that_the_device_lacks_is_refused() {
     let fixture = Fixture::open();
     let subgroup = fixture.info().subgroup;
     let refused = |builder: KernelBuilder| builder.build().map(drop).map_err(|error| error.to_string()).unwrap_err();

@@ -49,7 +49,7 @@ fn unchecked(wgsl: &str) -> Vec<u32> {
 const FAR: [u32; 8] = [0, 3, 4, 5, 1000, 1 << 20, 1 << 29, u32::MAX];
 
 #[test]
-fn words_that_lost_their_checks_get_them_back_for_shared_memory() {
+fn removed_bounds_checks_of_shared_memory_are_restored() {
     let fixture = Fixture::open();
     let words = unchecked(
         "@group(0) @binding(0) var<storage, read> at: array<u32>;
@@ -73,7 +73,7 @@ fn words_that_lost_their_checks_get_them_back_for_shared_memory() {
 }
 
 #[test]
-fn words_that_lost_their_checks_get_them_back_for_private_memory() {
+fn removed_bounds_checks_of_private_memory_are_restored() {
     let fixture = Fixture::open();
     let words = unchecked(
         "@group(0) @binding(0) var<storage, read> at: array<u32>;
@@ -98,7 +98,7 @@ fn words_that_lost_their_checks_get_them_back_for_private_memory() {
 
 /// On a device that bounds buffers to the byte, and on one that only keeps accesses in the memory that arrays share.
 #[test]
-fn words_that_lost_their_checks_reach_no_other_array() {
+fn a_module_without_bounds_checks_reaches_no_other_array() {
     let fixture = Fixture::open();
     let words = unchecked(
         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
@@ -119,7 +119,7 @@ fn words_that_lost_their_checks_reach_no_other_array() {
 }
 
 #[test]
-fn a_module_that_breaks_a_rule_is_not_shown_to_the_driver() {
+fn an_invalid_module_is_not_passed_to_the_driver() {
     const F_MUL: u32 = 133;
     const I_MUL: u32 = 132;
     let fixture = Fixture::open();
@@ -148,7 +148,7 @@ fn an_extension_that_the_device_lacks_is_named() {
 }
 
 #[test]
-fn a_module_is_validated_once_and_a_disk_remembers_it() {
+fn a_module_is_validated_once_and_the_disk_cache_stores_that() {
     let fixture = Fixture::open();
     let folder = tempfile::tempdir().unwrap();
     let open = || {

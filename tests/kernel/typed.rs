@@ -76,7 +76,7 @@ vkarray::kernel! {
 }
 
 #[test]
-fn a_typed_kernel_runs_as_its_shader_says() {
+fn a_typed_kernel_has_the_entry_point_and_arguments_of_its_shader() {
     let fixture = Fixture::open();
     let item = |key: u32| Item { key, value: key as f32 };
     let items: Vec<Item> = (0..50).map(item).collect();

@@ -187,7 +187,7 @@ fn large_views_are_copied() {
 }
 
 #[test]
-fn fills_touch_their_elements_alone() {
+fn fills_change_only_their_elements() {
     fn fills<T: Element>(fixture: &Fixture, value: T) {
         let mut rng = Rng::with_seed(size_of::<T>() as u64);
         for program in 0..n_programs() / 3 {

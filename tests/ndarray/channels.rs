@@ -38,7 +38,7 @@ fn bytes_of_any_number_of_channels_are_copied() {
 }
 
 #[test]
-fn longer_elements_are_copied() {
+fn channels_of_longer_elements_are_copied() {
     let fixture = Fixture::open();
     for channels in [2, 3, 4, 7, 16] {
         both_ways(&fixture, channels, |i| u16::try_from(i % 65_521).unwrap());

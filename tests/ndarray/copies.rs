@@ -11,7 +11,7 @@ use crate::fixture::Fixture;
 use crate::fixture::kernels::{keep_busy, kept_busy, spin};
 
 #[test]
-fn a_copy_into_a_view_never_touches_the_gaps() {
+fn a_copy_into_a_view_keeps_the_elements_in_the_gaps() {
     let fixture = Fixture::open();
     let part = |start, end, step| SliceInfoElem::Slice { start, end, step };
     let whole = part(0, None, 1);
@@ -39,7 +39,7 @@ fn a_copy_into_a_view_never_touches_the_gaps() {
 }
 
 #[test]
-fn a_copy_into_a_view_of_a_busy_array_comes_after_its_work() {
+fn a_copy_into_a_view_of_an_array_in_use_comes_after_its_work() {
     let fixture = Fixture::open();
     let array = fixture.slice_to_device(&[1_u32; 9]).unwrap();
     keep_busy(fixture.default_stream(), &spin(&fixture), &array);
@@ -50,7 +50,7 @@ fn a_copy_into_a_view_of_a_busy_array_comes_after_its_work() {
 }
 
 #[test]
-fn orders_mix_without_moving_an_element() {
+fn copies_between_c_and_f_order_keep_every_element() {
     let fixture = Fixture::open();
     let host = counted(&[3, 4, 5]);
     let hosts = [host.clone(), ArrayD::from_shape_fn(IxDyn(&[3, 4, 5]).f(), |at| host[at])];
@@ -95,7 +95,7 @@ fn shapes_that_differ_are_refused_with_both() {
 }
 
 #[test]
-fn shapes_that_cannot_be_are_refused_before_memory_is_asked_for() {
+fn impossible_shapes_are_refused_before_an_allocation() {
     let fixture = Fixture::open();
     for shape in [vec![usize::MAX, 2], vec![1 << 40, 1 << 40], vec![1; 65]] {
         let error = fixture.zeros::<f64>(&shape).unwrap_err();

@@ -20,7 +20,7 @@ fn check<T: Number + PartialEq + Debug>(fixture: &Fixture, (start, stop, step): 
 }
 
 #[test]
-fn short_ranges_are_numpys() {
+fn short_ranges_equal_those_of_numpy() {
     let fixture = Fixture::open();
     check(&fixture, (0, 5, 2), &[0_i32, 2, 4]);
     check(&fixture, (5, -1, -3), &[5_i8, 2]);
@@ -37,7 +37,7 @@ fn short_ranges_are_numpys() {
 }
 
 #[test]
-fn long_ranges_are_the_hosts() {
+fn long_ranges_equal_those_of_the_host() {
     let fixture = Fixture::open();
     // From the shortest that the device makes, with odd lengths; more than a dispatch makes; all kinds of wrapping.
     for len in [(1 << 16) - 1, 1 << 16, (1 << 16) + 1, (1 << 23) + 13] {
@@ -61,7 +61,7 @@ fn long_ranges_are_the_hosts() {
 }
 
 #[test]
-fn the_largest_dispatch_joins_its_neighbours() {
+fn ranges_longer_than_one_dispatch_are_continuous() {
     let fixture = Fixture::open();
     let array = fixture.arange(0_i64, 3 << 23, 1).unwrap();
     for border in [1_isize << 23, 2 << 23] {
@@ -91,7 +91,7 @@ fn ranges_without_a_length_are_refused() {
 }
 
 #[test]
-fn arrays_like_others_keep_their_order_and_nothing_else() {
+fn arrays_like_others_have_their_order_and_new_memory() {
     let fixture = Fixture::open();
     let base = fixture.zeros::<i32>([4, 5, 6]).unwrap();
     let f_order = fixture.device_array_with_order::<i32>([4, 5], Order::F).unwrap();

@@ -23,7 +23,7 @@ impl Element for Record {
 }
 
 #[test]
-fn every_dtype_comes_back() {
+fn every_dtype_is_uploaded_and_read_back() {
     let fixture = Fixture::open();
     round_trip(&fixture, |i| i.cast_signed());
     round_trip(&fixture, |i| i);
@@ -66,7 +66,7 @@ fn round_trip<T: Element + PartialEq + std::fmt::Debug>(fixture: &Fixture, value
 }
 
 #[test]
-fn arrays_without_axes_and_without_elements_come_back() {
+fn arrays_without_axes_or_elements_are_uploaded_and_read_back() {
     let fixture = Fixture::open();
     let scalar = fixture.to_device(&arr0(42_i32)).unwrap();
     assert_eq!((scalar.ndim(), scalar.size(), scalar.nbytes()), (0, 1, 4));

@@ -79,7 +79,7 @@ impl AsDeviceArray for Fickle {
 }
 
 #[test]
-fn memory_that_changes_between_two_questions_is_asked_for_once() {
+fn the_memory_of_a_foreign_array_is_read_once() {
     let fixture = Fixture::open();
     let (large, small) = (fixture.full([16_384], 1_i32).unwrap(), fixture.full([64], 2_i32).unwrap());
     let fickle = |n_asked| Fickle { arrays: [large.clone(), small.clone()], n_asked: AtomicUsize::new(n_asked) };
@@ -156,7 +156,7 @@ fn work_on_an_imported_array_waits_until_it_is_ready() {
 }
 
 #[test]
-fn descriptions_that_do_not_fit_are_refused() {
+fn inconsistent_array_interfaces_are_refused() {
     let fixture = Fixture::open();
     let changes: [fn(&mut DeviceArrayInterface); 7] = [
         |interface| interface.version = 2,
@@ -198,7 +198,7 @@ fn files_keep_elements_and_order() {
 }
 
 #[test]
-fn serde_copies_what_the_host_would_write() {
+fn serde_writes_the_same_as_for_a_host_array() {
     let fixture = Fixture::open();
     let host: ArrayD<i32> = counted(&[2, 3]);
     let device = fixture.device_array_with_order([2, 3], Order::F).unwrap();
@@ -233,7 +233,7 @@ fn tensors_on_the_host_keep_elements_and_layout() {
 }
 
 #[test]
-fn tensors_on_the_device_are_its_buffer() {
+fn device_tensors_share_the_arrays_buffer() {
     let fixture = Fixture::open();
     let array = fixture.to_device(&counted(&[4, 6])).unwrap().read_only();
     let column = array.slice(&[Index::from(..), Index::At(2)]).unwrap();

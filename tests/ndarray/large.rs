@@ -8,9 +8,9 @@ use crate::fixture::{Fixture, contents, skipped};
 
 /// Places past 2^32, in bytes and in elements.
 #[test]
-fn arrays_past_four_gibibytes_are_copied_whole() {
+fn arrays_beyond_four_gibibytes_are_copied_completely() {
     const SIX_GIB: usize = 6 << 30;
-    let (fixture, test) = (Fixture::open(), "arrays_past_four_gibibytes_are_copied_whole");
+    let (fixture, test) = (Fixture::open(), "arrays_beyond_four_gibibytes_are_copied_completely");
     reversed_and_checked::<u8>(&fixture, 70_001);
     let free = fixture.allocator().memory_info().unwrap().free;
     let limit = fixture.info().limits.max_buffer_size;
@@ -23,9 +23,10 @@ fn arrays_past_four_gibibytes_are_copied_whole() {
 
 /// The same places filled, sliced, converted and transposed.
 #[test]
-fn arrays_past_two_to_the_32_elements_are_filled_sliced_and_converted() {
+fn arrays_of_more_than_two_to_the_32_elements_are_filled_sliced_and_converted() {
     const N: usize = (1 << 32) + 70_001;
-    let (fixture, test) = (Fixture::open(), "arrays_past_two_to_the_32_elements_are_filled_sliced_and_converted");
+    let (fixture, test) =
+        (Fixture::open(), "arrays_of_more_than_two_to_the_32_elements_are_filled_sliced_and_converted");
     filled_sliced_and_converted(&fixture, 70_001);
     let free = fixture.allocator().memory_info().unwrap().free;
     let limit = fixture.info().limits.max_buffer_size;
@@ -76,12 +77,12 @@ fn assert_holds<T: Element + PartialEq + Sync>(array: &DeviceNDArray<T>, expecte
 
 /// A host array of 1 GiB, up and down: what a copy by several threads does most.
 #[test]
-fn a_gibibyte_of_words_arrives_whole_both_ways() {
+fn a_gibibyte_is_uploaded_and_downloaded_completely() {
     const N: u32 = 1 << 28;
     let fixture = Fixture::open();
     let free = fixture.allocator().memory_info().unwrap().free;
     if free < 4 << 30 || fixture.is_cpu() {
-        return skipped("a_gibibyte_of_words_arrives_whole_both_ways", "4 GiB of a GPU's memory");
+        return skipped("a_gibibyte_is_uploaded_and_downloaded_completely", "4 GiB of a GPU's memory");
     }
     let values: Vec<u32> = (0..N).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
     let array = fixture.slice_to_device(&values).unwrap();
@@ -92,9 +93,9 @@ fn a_gibibyte_of_words_arrives_whole_both_ways() {
 
 /// What a kernel reads through one binding of more than 2 GiB, from both ends to the middle; or that it is refused.
 #[test]
-fn a_binding_past_two_gibibytes_is_read_where_it_says() {
+fn a_binding_beyond_two_gibibytes_is_read_at_its_end() {
     const N: u32 = 805_306_368; // 3 GiB of words.
-    let (fixture, test) = (Fixture::open(), "a_binding_past_two_gibibytes_is_read_where_it_says");
+    let (fixture, test) = (Fixture::open(), "a_binding_beyond_two_gibibytes_is_read_at_its_end");
     let free = fixture.allocator().memory_info().unwrap().free;
     let longest = fixture.info().limits.max_storage_buffer_range;
     if free < 4 << 30 || u64::from(longest) < u64::from(N) * 4 {

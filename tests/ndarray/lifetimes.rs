@@ -7,7 +7,7 @@ use crate::fixture::kernels::{keep_busy, spin};
 use crate::fixture::{Fixture, contents};
 
 #[test]
-fn a_view_keeps_the_memory_of_an_array_that_is_gone() {
+fn a_view_keeps_the_memory_of_a_dropped_array() {
     let fixture = Fixture::open();
     let array = fixture.to_device(&counted(&[4, 6])).unwrap();
     let view = array.reshape([3, 8]).unwrap().slice(&[Index::At(1)]).unwrap();
@@ -52,7 +52,7 @@ fn an_array_keeps_its_context() {
 }
 
 #[test]
-fn debug_says_what_an_array_is_without_waiting_for_it() {
+fn debug_shows_an_array_without_waiting_for_its_work() {
     let fixture = Fixture::open();
     let array = fixture.zeros::<u32>([2, 3]).unwrap();
     keep_busy(fixture.default_stream(), &spin(&fixture), &array.reshape([6]).unwrap());

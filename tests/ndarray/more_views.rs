@@ -9,7 +9,7 @@ use super::counted;
 use crate::fixture::{Fixture, contents};
 
 #[test]
-fn broadcasts_repeat_what_the_host_repeats() {
+fn broadcasts_equal_those_of_the_host() {
     let fixture = Fixture::open();
     let host = counted(&[3, 1, 4]);
     let device = fixture.to_device(&host).unwrap();
@@ -29,7 +29,7 @@ fn broadcasts_repeat_what_the_host_repeats() {
 }
 
 #[test]
-fn axes_come_and_go() {
+fn axes_are_inserted_and_removed() {
     let fixture = Fixture::open();
     let host = counted(&[1, 3, 1, 4]);
     let device = fixture.to_device(&host).unwrap();
@@ -49,7 +49,7 @@ fn axes_come_and_go() {
 }
 
 #[test]
-fn pieces_are_the_hosts_pieces() {
+fn splits_equal_those_of_the_host() {
     let fixture = Fixture::open();
     let host = counted(&[11]);
     let device = fixture.to_device(&host).unwrap();
@@ -66,7 +66,7 @@ fn pieces_are_the_hosts_pieces() {
 }
 
 #[test]
-fn one_element_is_an_array_without_axes() {
+fn indexing_all_axes_gives_an_array_without_axes() {
     let fixture = Fixture::open();
     let host = counted(&[3, 4]);
     let device = fixture.to_device(&host).unwrap();
@@ -97,7 +97,7 @@ fn iteration_walks_the_first_axis() {
 }
 
 #[test]
-fn other_types_see_the_same_bytes() {
+fn views_of_another_element_type_have_the_same_bytes() {
     let fixture = Fixture::open();
     let host = counted(&[3, 4]).mapv(|value| i16::try_from(value * 1000).unwrap());
     let device = fixture.to_device(&host).unwrap();
@@ -121,7 +121,7 @@ fn other_types_see_the_same_bytes() {
 }
 
 #[test]
-fn nothing_writes_a_read_only_array() {
+fn work_that_writes_a_read_only_array_is_refused() {
     let fixture = Fixture::open();
     let shared = fixture.to_device(&counted(&[4])).unwrap();
     let frozen = shared.clone().read_only();
@@ -145,7 +145,7 @@ fn nothing_writes_a_read_only_array() {
 }
 
 #[test]
-fn every_way_to_write_refuses_a_read_only_array() {
+fn every_writing_method_refuses_a_read_only_array() {
     let fixture = Fixture::open();
     let host = counted(&[4]);
     let pinned = fixture.pinned_array::<i32>([4]).unwrap();

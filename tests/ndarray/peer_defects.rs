@@ -14,7 +14,7 @@ fn back() -> Index {
 
 /// numba/numba#3553: a download into a strided host target overwrote what lies between its elements.
 #[test]
-fn a_download_into_a_strided_target_leaves_the_gaps_alone() {
+fn a_download_into_a_strided_target_keeps_the_gaps() {
     let fixture = Fixture::open();
     let device = fixture.to_device(&counted(&[4, 3])).unwrap();
     let mut host = Array2::from_elem((8, 9), -1);
@@ -28,7 +28,7 @@ fn a_download_into_a_strided_target_leaves_the_gaps_alone() {
 
 /// An upload into a strided device view is refused by numba, after it once copied the wrong bytes (#2663).
 #[test]
-fn an_upload_into_a_strided_view_leaves_the_gaps_alone() {
+fn an_upload_into_a_strided_view_keeps_the_gaps() {
     let fixture = Fixture::open();
     let device = fixture.full([6, 8], -1_i16).unwrap();
     let odd = device.slice(&[Index::stepped(1.., 2), Index::stepped(.., 2)]).unwrap();
@@ -58,7 +58,7 @@ fn a_reshape_across_orders_copies_the_right_elements() {
 
 /// A reshape of what is not packed ends in `NotImplementedError`.
 #[test]
-fn a_reshape_of_a_view_with_gaps_views_where_it_can_and_copies_where_it_must() {
+fn a_reshape_of_a_view_with_gaps_copies_only_if_it_must() {
     let fixture = Fixture::open();
     let host = counted(&[4, 8]);
     let device = fixture.to_device(&host).unwrap();
@@ -193,7 +193,7 @@ fn assignment_broadcasts() {
 
 /// A source without elements is copied unchecked.
 #[test]
-fn what_has_no_elements_is_still_checked() {
+fn copies_of_empty_arrays_are_still_checked() {
     let fixture = Fixture::open();
     let empty = fixture.zeros::<f32>([0, 3]).unwrap();
     let full = fixture.full([2, 3], 1.5_f32).unwrap();

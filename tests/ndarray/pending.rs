@@ -13,7 +13,7 @@ use crate::fixture::kernels::{keep_busy, kept_busy, spin};
 use crate::fixture::{Fixture, contents, poll, skipped};
 
 #[test]
-fn a_pending_copy_brings_what_the_array_held_when_it_was_asked_for() {
+fn a_pending_copy_returns_the_elements_at_the_time_of_the_call() {
     let fixture = Fixture::open();
     let stream = fixture.stream().unwrap();
     let array = fixture.slice_to_device(&[1_u32; 9]).unwrap();
@@ -106,7 +106,7 @@ fn host_targets_of_any_strides_are_filled() {
 }
 
 #[test]
-fn packed_arrays_are_not_copied_to_be_packed() {
+fn contiguous_arrays_are_not_copied_to_make_them_contiguous() {
     let fixture = Fixture::open();
     let array = fixture.to_device(&counted(&[2, 3, 4])).unwrap();
     let axes = array.transpose(Some(&[1, 0, 2])).unwrap();
@@ -134,11 +134,11 @@ fn arrays_and_streams_of_other_devices_are_refused() {
 }
 
 #[test]
-fn what_one_binding_cannot_hold_is_copied_in_windows() {
+fn arrays_larger_than_one_binding_are_copied_in_windows() {
     let fixture = Fixture::open();
     let limit = usize::try_from(Limits::from(fixture.info()).max_storage_buffer_range).unwrap();
     if limit > 256 << 20 {
-        return skipped("what_one_binding_cannot_hold_is_copied_in_windows", "a limit of bindings below 256 MiB");
+        return skipped("arrays_larger_than_one_binding_are_copied_in_windows", "a limit of bindings below 256 MiB");
     }
     let n = limit / 4 + 1_000_003;
     let values: Vec<u32> = (0..u32::try_from(n).unwrap()).collect();

@@ -7,7 +7,7 @@ use super::counted;
 use crate::fixture::Fixture;
 
 #[test]
-fn small_arrays_print_whole() {
+fn small_arrays_are_printed_completely() {
     let fixture = Fixture::open();
     let array = fixture.to_device(&counted(&[2, 3])).unwrap();
     assert_eq!(array.to_string(), "[[0 1 2]\n [3 4 5]]");
@@ -20,7 +20,7 @@ fn small_arrays_print_whole() {
 }
 
 #[test]
-fn large_arrays_print_their_corners() {
+fn large_arrays_are_printed_as_their_corners() {
     let fixture = Fixture::open();
     let line = fixture.arange(0_i32, 2000, 1).unwrap();
     assert_eq!(line.to_string(), "[   0    1    2 ... 1997 1998 1999]");

@@ -36,7 +36,7 @@ fn thirty_two_axes_are_copied_viewed_and_converted() {
 }
 
 #[test]
-fn a_thirty_third_axis_is_refused_by_whatever_makes_axes() {
+fn a_thirty_third_axis_is_refused_by_every_method_that_adds_axes() {
     let fixture = Fixture::open();
     let device = fixture.full([1; MAX_NDIM], 7_u8).unwrap();
     let before = fixture.allocator().usage();

@@ -56,7 +56,7 @@ fn shapes_that_cannot_be_counted_take_no_memory() {
 }
 
 #[test]
-fn lengths_that_differ_are_named_with_the_shape() {
+fn lengths_that_differ_are_reported_with_the_shape() {
     let fixture = Fixture::open();
     let array = fixture.shaped_to_device(&[1_i32, 2, 3, 4, 5, 6], [2, 3]).unwrap();
     assert_eq!((array.shape(), array.to_vec().unwrap()), ([2, 3].as_slice(), vec![1, 2, 3, 4, 5, 6]));
@@ -81,7 +81,7 @@ fn lengths_that_differ_are_named_with_the_shape() {
 }
 
 #[test]
-fn indices_that_miss_are_named_with_the_axis() {
+fn indices_out_of_range_are_reported_with_the_axis() {
     let fixture = Fixture::open();
     let array = fixture.to_device(&counted(&[2, 3])).unwrap();
     let view = array.transpose(None).unwrap(); // (3, 2)
@@ -111,7 +111,7 @@ fn indices_that_miss_are_named_with_the_axis() {
 }
 
 #[test]
-fn element_types_that_differ_are_both_named() {
+fn element_types_that_differ_are_both_reported() {
     let fixture = Fixture::open();
     let array = fixture.to_device(&counted(&[4])).unwrap();
     let text = "@group(0) @binding(0) var<storage, read_write> x: array<f32>;
@@ -191,7 +191,7 @@ fn uses(ctx: &Context, array: &DeviceNDArray<i32>, fresh: &DeviceNDArray<i32>) -
 }
 
 #[test]
-fn nothing_is_done_with_an_array_after_a_reset() {
+fn every_method_refuses_an_array_after_a_reset() {
     let fixture = Fixture::open();
     let array = fixture.to_device(&counted(&[2, 4])).unwrap();
     fixture.reset().unwrap();

@@ -7,7 +7,7 @@ use super::counted;
 use crate::fixture::Fixture;
 
 #[test]
-fn every_slice_of_two_axes_reads_what_the_host_reads() {
+fn every_slice_of_two_axes_equals_that_of_the_host() {
     let fixture = Fixture::open();
     let host = counted(&[4, 5]);
     let f_order = ArrayD::from_shape_fn(IxDyn(&[4, 5]).f(), |at| host[at]);
@@ -37,7 +37,7 @@ fn slices(len: isize) -> Vec<SliceInfoElem> {
 }
 
 #[test]
-fn views_of_views_read_what_the_host_reads() {
+fn views_of_views_equal_those_of_the_host() {
     let fixture = Fixture::open();
     let host = counted(&[6, 7, 8]);
     let device = fixture.to_device(&host).unwrap();
@@ -75,7 +75,7 @@ fn reshapes_read_the_elements_in_the_order_asked_for() {
 }
 
 #[test]
-fn transposes_read_what_the_host_reads() {
+fn transposes_equal_those_of_the_host() {
     let fixture = Fixture::open();
     let host = counted(&[2, 3, 4]);
     let device = fixture.to_device(&host).unwrap();

@@ -1,7 +1,7 @@
-//! Managers with one thing wrong, for the judge to find; and the same with nothing wrong, for it not to.
+//! Managers with one fault each, which the conformance checks must detect, and the same manager without a fault.
 //!
-//! Each keeps what is freed and gives it out again to who asks for as much of the same kind: never back to the manager
-//! inside while it may be in use, so what is wrong does no harm to the driver.
+//! Each keeps freed memory and reuses it for requests of the same size and kind. It never frees memory to its inner
+//! manager while the memory may be in use, so no fault causes undefined behaviour in the driver.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use vkarray_allocator::{
     Owner, PinnedMemory, Request, Result,
 };
 
-/// What is wrong.
+/// The fault of a manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrong {
     Nothing,
@@ -126,7 +126,7 @@ fn whole(mut memory: MemoryPointer) -> MemoryPointer {
 
 /// A second pointer to a part of the same bytes.
 fn again(memory: &MemoryPointer, skip: u64, size: u64) -> MemoryPointer {
-    // SAFETY: not kept, which is the point: the bytes are somebody's. The judge uses them as it would others, on
+    // SAFETY: deliberately violated: the bytes are in use. The checks use them as they use others, on
     // buffers that live, and the drivers do not mind who wrote what.
     let pointer = unsafe { MemoryPointer::new(memory.buffer(), memory.offset() + skip, size, memory.kind()) };
     let pointer = pointer.with_tag(memory.tag());
@@ -137,7 +137,7 @@ fn again(memory: &MemoryPointer, skip: u64, size: u64) -> MemoryPointer {
     unsafe { pointer.with_mapping(mapping) }
 }
 
-// SAFETY: deliberately not kept, for the judge to find. The judge makes no host reference to memory that was given out
+// SAFETY: deliberately violated, for the checks to detect. They make no host reference to memory that was allocated
 // twice, and nothing relies on what such memory holds on the device.
 unsafe impl MemoryManager for Keeping {
     fn interface_version(&self) -> u32 {
