@@ -43,6 +43,12 @@ fn stages() -> impl Iterator<Item = (String, CommandLine)> {
             "documentation",
             CommandLine::new(["cargo", "doc", "--workspace", "--no-deps"]).with_env("RUSTDOCFLAGS", "-Dwarnings"),
         ),
+        // Everything else is built with all features.
+        (
+            "facade without features",
+            CommandLine::new(["cargo", "check", "--package", "vkarray", "--no-default-features"]),
+        ),
+        ("facade with all features", CommandLine::new(["cargo", "check", "--package", "vkarray", "--all-features"])),
         ("guide", guide::build()),
         ("guide: the checks themselves", guide::test()),
     ]

@@ -1,7 +1,7 @@
-//! What the user typed: flags and their raw text, and the help page.
+//! The command line: flags with their text, and the help page.
 //!
-//! Nothing here looks at files, shaders or devices, and nothing is judged beyond what clap itself can: an argument's
-//! text is read in `run/value.rs`, and made sense of, against the shader, in `run/plan.rs`.
+//! Nothing is checked here but what clap checks. `run/value.rs` parses the text of arguments, and `run/plan.rs` compares
+//! them with the shader.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub(crate) struct CommandLine {
     pub(crate) command: Command,
 }
 
-/// The end of every help page; `docs/command.md` has the same table, and a test compares the two.
+/// The end of every help page. A test compares it with the table in `docs/command.md`.
 const EXIT_CODES: &str = "\
 Exit codes:
   0  success
@@ -24,16 +24,16 @@ Exit codes:
   2  the input is wrong: flags, files, shaders, arguments, or the choice of a device; no output was written
   3  no device: this machine has no Vulkan loader or no driver";
 
-/// The commands there are.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the Vulkan devices of this machine, and what each can do
+    /// List the Vulkan devices of this machine
     Devices(DevicesArgs),
     /// Run a compute shader on arrays, images and numbers
     Run(RunArgs),
-    /// Show what a compute shader takes and needs; no device is opened
+    /// Show the arguments and requirements of a compute shader; no device is opened
     Inspect(InspectArgs),
-    /// Measure what launches, copies and allocations cost on a device
+    /// Measure the cost of launches, copies and allocations on a device
     Bench(BenchArgs),
 }
 
@@ -50,13 +50,13 @@ const VALUES: &str = "\
 Values of --arg:
   @x.npy                        an array from a NumPy file
   @photo.png, @photo.jpg        an image, as f32 in 0..1: height x width if it is grey, else height x width x 4;
-                                four channels also where the shader's elements are vec4<f32>
+                                four channels also if the shader's elements are vec4<f32>
   @photo.png,channels=3         the same with 1 channel (height x width), 3 or 4
   zeros:f32[512,512,4]          zeros
   full:f32[100],value=2.5       one value everywhere
   arange:u32[1000]              0, 1, 2, ...
   random:f32[64,64],seed=7      uniform: 0 <= x < 1 for floats, the full range for integers; the seed is 0 if left out
-  padded:@x.npy                 any of these arrays for constant memory that is longer, which is zero behind it
+  padded:@x.npy                 any of these arrays, filled up with zeros to the length of constant memory
   2.5                           a number, for a push constant
   0.5,1,2                       the numbers of a push constant that is a vector
 Element types: bool i8 u8 i16 u16 f16 i32 u32 f32 i64 u64 f64
@@ -81,7 +81,7 @@ pub(crate) struct RunArgs {
     /// Value of a shader parameter, by its name in the shader
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub(crate) values: Vec<String>,
-    /// File (.npy, .png) that takes what a parameter holds after the run
+    /// File (.npy, .png) to write a parameter to after the run
     #[arg(long = "out", value_name = "NAME=FILE")]
     pub(crate) outputs: Vec<String>,
     /// Invocations wanted along x, y, z; rounded up to whole workgroups
@@ -96,16 +96,16 @@ pub(crate) struct RunArgs {
     /// Device: an index, a part of its name, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
     #[arg(long, value_name = "SELECTOR")]
     pub(crate) device: Option<String>,
-    /// Dispatch this many times and report the spread; arrays keep what the run before left in them
+    /// Dispatch this many times and report the spread; arrays are not reset in between
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) repeat: NonZeroU32,
     /// Allow written arrays with fewer elements than --covering has invocations
     #[arg(long)]
     pub(crate) allow_small: bool,
-    /// Find out-of-range indices, divisions by zero and faults of shared memory; the first ends the run with its line
+    /// Find out-of-range indices, divisions by zero and data races; the first one ends the run and names its line
     #[arg(long)]
     pub(crate) sanitize: bool,
-    /// Record what host and device do, for Perfetto or chrome://tracing; else VKARRAY_TRACE names the file
+    /// Record a timeline of host and device for Perfetto or chrome://tracing; VKARRAY_TRACE is the default
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     /// Print the report as JSON
@@ -125,7 +125,7 @@ pub(crate) struct InspectArgs {
     /// Entry point; all of them if left out
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
-    /// Value of a constant, on which sizes may depend
+    /// Value of a constant; sizes of arrays and workgroups may depend on it
     #[arg(long = "const", value_name = "NAME=VALUE")]
     pub(crate) constants: Vec<String>,
     /// Print everything as JSON
@@ -164,16 +164,16 @@ pub(crate) struct BenchArgs {
     /// Memory manager by name, such as `pool` or `passthrough`; else the one that VKARRAY_MEMORY_MANAGER names
     #[arg(long, value_name = "NAME")]
     pub(crate) manager: Option<String>,
-    /// Print a JSON object a line: the device first, then a figure each
+    /// Print JSON lines: the device, then one figure in each line
     #[arg(long)]
     pub(crate) json: bool,
     /// Device: an index, a part of its name, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
     #[arg(long, value_name = "SELECTOR")]
     pub(crate) device: Option<String>,
-    /// Be the process that `bench startup` measures, with this folder for its kernels
+    /// Run as the process that `bench startup` measures, with this folder as the kernel cache
     #[arg(long, value_name = "FOLDER", hide = true)]
     pub(crate) one_start: Option<PathBuf>,
-    /// Runs of which each figure is the median
+    /// Number of runs; each figure is their median
     #[arg(long, value_name = "N", default_value = "9")]
     pub(crate) runs: NonZeroU32,
 }
@@ -187,8 +187,8 @@ pub(crate) enum Suite {
     Copy,
     /// Allocations
     Memory,
-    /// Allocations and frees as a program logged them
+    /// Allocations and frees that a program logged
     Replay,
-    /// Kernels built by a fresh process, with nothing on disk and with what is kept there
+    /// Kernels built by a new process, with an empty and with a filled cache on disk
     Startup,
 }

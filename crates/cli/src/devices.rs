@@ -1,7 +1,7 @@
-//! `vkarray devices`: one line a device, or everything as JSON.
+//! `vkarray devices`: one line for each device, or everything as JSON.
 //!
-//! The numbers are those that `--device` and `VKARRAY_DEVICE` take, so devices hidden by `VKARRAY_VISIBLE_DEVICES` are
-//! not listed. Nothing is opened.
+//! The numbers are those that `--device` and `VKARRAY_DEVICE` take, so devices that `VKARRAY_VISIBLE_DEVICES` hides are not
+//! listed. No device is opened.
 
 use std::io::{self, Write};
 
@@ -15,13 +15,13 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 ///
-/// [`Error::Array`] without a loader, without a device, or if `VKARRAY_VISIBLE_DEVICES` makes no sense.
+/// [`Error::Array`] without a loader, without a device, or if `VKARRAY_VISIBLE_DEVICES` is malformed.
 pub(crate) fn list(args: &DevicesArgs) -> Result<()> {
     let physical = Instance::new().and_then(|instance| instance.devices())?;
     let devices: Vec<DeviceInfo> = physical.iter().map(|device| DeviceInfo::clone(device.info())).collect();
     let selection = Selection::from_environment(None);
     let visible: Vec<&DeviceInfo> = selection.visible(&devices)?.into_iter().map(|index| &devices[index]).collect();
-    // A selector that fits nothing is an error of `run`; here the list is the answer to it.
+    // A selector that matches no device is an error of `run`. Here the list shows which selectors match.
     let chosen = selection.choose(&devices).ok().map(|index| &devices[index]);
 
     let mut text = if args.json {
@@ -33,7 +33,7 @@ pub(crate) fn list(args: &DevicesArgs) -> Result<()> {
     print(&text)
 }
 
-/// Prints on standard output. A reader that has gone away, such as `head`, is no error.
+/// Prints on standard output. A pipe that its reader has closed, as `head` does, is not an error.
 ///
 /// # Errors
 ///
@@ -41,11 +41,11 @@ pub(crate) fn list(args: &DevicesArgs) -> Result<()> {
 pub(crate) fn print(text: &str) -> Result<()> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(|source| Error::Report { source }),
+        written => written.map_err(|reason| Error::Report { reason }),
     }
 }
 
-/// An aligned line a device; a star marks the one that is used where none is named.
+/// One aligned line for each device. A star marks the one that is used if none is named.
 fn table(devices: &[&DeviceInfo], chosen: Option<&DeviceInfo>) -> String {
     let rows: Vec<[String; 6]> = devices
         .iter()

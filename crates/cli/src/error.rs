@@ -1,10 +1,9 @@
-//! What can go wrong, in the user's words, and which exit code it is.
+//! [`Error`]: why a command fails, and with which exit code.
 //!
-//! Every variant is the user's to mend, and nothing has been written, except the few that [`Error::exit_code`] names:
-//! those are the machine's. What is wrong with a shader, its arguments or a device is said by the library; its texts
-//! pass through unchanged, and [`is_world`] sorts them.
+//! Most variants are wrong input: the user can correct them, and no output was written. [`Error::exit_code`] lists the
+//! others, which are failures of the machine. Errors of the library keep their messages; [`is_machine_failure`] tells the
+//! two kinds apart. Every message contains its reason.
 
-use std::collections::TryReserveError;
 use std::error::Error as StdError;
 use std::io;
 use std::path::PathBuf;
@@ -12,16 +11,15 @@ use std::path::PathBuf;
 use vkarray::DType;
 use vkarray::device::{Error as DriverError, ValidationMessage};
 use vkarray::io::FileError;
-use vkarray::kernel::Error as KernelError;
+use vkarray::kernel::{Error as KernelError, Names};
 use vkarray::memory::Error as MemoryError;
-use vkarray_kernel::Names;
 
 use crate::array::shape_text;
 
-/// Result with this crate's error.
+/// A result with this crate's error.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-/// Reasons why a command ends without success.
+/// Why a command fails.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum Error {
@@ -33,17 +31,15 @@ pub(crate) enum Error {
     InputExtension { name: String, path: PathBuf },
     #[error("argument `{name}`: an array of {dtype}{} overflows the address space", shape_text(.shape))]
     ShapeOverflow { name: String, shape: Vec<usize>, dtype: DType },
-    #[error("argument `{name}`")]
-    FullValue { name: String, source: Box<KernelError> },
-    #[error("argument `{name}`")]
-    Number { name: String, source: Box<KernelError> },
+    #[error("argument `{name}`: {reason}")]
+    Number { name: String, reason: Box<KernelError> },
     #[error("argument `{name}`: {dtype} cannot count to {last}")]
     ArangeRange { name: String, last: u64, dtype: DType },
     #[error("`{flag} {text}`: {reason}")]
     Grid { flag: &'static str, text: String, reason: &'static str },
 
-    #[error("cannot read {}", .path.display())]
-    Read { path: PathBuf, source: io::Error },
+    #[error("cannot read {}: {reason}", .path.display())]
+    Read { path: PathBuf, reason: io::Error },
     #[error("{}: a shader is .wgsl, .comp, .glsl or .spv", .path.display())]
     ShaderExtension { path: PathBuf },
     #[error("{}: elements of type {dtype} cannot be read; expected bool, an integer or a float of 16 to 64 bits",
@@ -53,8 +49,8 @@ pub(crate) enum Error {
     File(Box<FileError>),
     #[error("{} holds neither a PNG nor a JPEG image", .path.display())]
     PictureFormat { path: PathBuf },
-    #[error("cannot decode {}", .path.display())]
-    Picture { path: PathBuf, source: Box<image::ImageError> },
+    #[error("cannot decode {}: {reason}", .path.display())]
+    Picture { path: PathBuf, reason: Box<image::ImageError> },
     #[error("cannot decode {}: its decoder failed: {reason}", .path.display())]
     PictureDecoder { path: PathBuf, reason: String },
     #[error("{}: {width} x {height} pixels are more than the {limit} that are read", .path.display())]
@@ -63,13 +59,13 @@ pub(crate) enum Error {
         .path.display(), shape_text(.before), shape_text(.after))]
     PictureChanged { path: PathBuf, before: Vec<usize>, after: Vec<usize> },
 
-    #[error("cannot replay {}", .path.display())]
-    Log { path: PathBuf, source: MemoryError },
+    #[error("cannot replay {}: {reason}", .path.display())]
+    Log { path: PathBuf, reason: MemoryError },
     #[error("{} is a log, which only `bench replay` reads", .path.display())]
     UnwantedLog { path: PathBuf },
 
-    #[error("cannot start this program again to measure it")]
-    Start { source: io::Error },
+    #[error("cannot start this program again to measure it: {reason}")]
+    Start { reason: io::Error },
 
     #[error("`--const {text}`: expected a number, true or false")]
     ConstantValue { text: String },
@@ -107,46 +103,31 @@ pub(crate) enum Error {
     #[error("the validation layer objects, which is a defect of this program or of the driver: {}", joined(.messages))]
     Validation { messages: Vec<ValidationMessage> },
     #[error("out of host memory for an array of {bytes} bytes")]
-    HostMemory { bytes: usize, source: TryReserveError },
-    #[error("cannot write {}", .path.display())]
-    Write { path: PathBuf, source: Box<dyn StdError + Send + Sync> },
-    #[error("cannot put {} in place{}", .path.display(), already(.written))]
-    Rename { path: PathBuf, written: Vec<PathBuf>, source: io::Error },
+    HostMemory { bytes: usize },
+    #[error("cannot write {}: {reason}", .path.display())]
+    Write { path: PathBuf, reason: Box<dyn StdError + Send + Sync> },
+    #[error("cannot rename the finished file to {}{}: {reason}", .path.display(), already(.written))]
+    Rename { path: PathBuf, written: Vec<PathBuf>, reason: io::Error },
     #[error("this program has a defect: {reason}")]
     Defect { reason: String },
-    #[error("cannot print the report")]
-    Report { source: io::Error },
+    #[error("cannot print the report: {reason}")]
+    Report { reason: io::Error },
 }
 
 impl Error {
-    /// The codes of `docs/command.md`: 3 where there is no device, 2 where the input is wrong, 1 for the rest.
+    /// The codes of `docs/command.md`: 3 if there is no device, 2 for wrong input, 1 for the rest.
     pub(crate) fn exit_code(&self) -> u8 {
         if matches!(self, Self::Array(error) if error.is_no_device()) {
             return 3;
         }
-        let is_world = match self {
+        let is_machine = match self {
             Self::Validation { .. } | Self::Defect { .. } | Self::HostMemory { .. } | Self::Start { .. } => true,
             Self::Write { .. } | Self::Rename { .. } | Self::Report { .. } => true,
-            Self::Array(error) => is_world(error),
+            Self::Array(error) => is_machine_failure(error),
             Self::File(error) => !error.is_input(),
             _ => false,
         };
-        if is_world { 1 } else { 2 }
-    }
-
-    /// The message and those of its causes, in one paragraph. Some libraries repeat a cause in the message itself.
-    pub(crate) fn paragraph(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            let reason = error.to_string();
-            if !text.ends_with(&reason) {
-                text.push_str(": ");
-                text.push_str(&reason);
-            }
-            cause = error.source();
-        }
-        text
+        if is_machine { 1 } else { 2 }
     }
 }
 
@@ -180,8 +161,8 @@ impl From<MemoryError> for Error {
     }
 }
 
-/// Whether another input could not have helped. What the library does not say of itself is an input that was refused.
-fn is_world(error: &vkarray::Error) -> bool {
+/// Whether no other input would have succeeded. Most errors of the library are refused input.
+fn is_machine_failure(error: &vkarray::Error) -> bool {
     match error {
         vkarray::Error::Driver(error) => is_driver_failure(error),
         vkarray::Error::Memory(error) => is_memory_failure(error),
@@ -195,13 +176,13 @@ fn is_world(error: &vkarray::Error) -> bool {
 fn is_memory_failure(error: &MemoryError) -> bool {
     match error {
         MemoryError::Driver(error) => is_driver_failure(error),
-        MemoryError::TooLarge { .. } => false, // Than any buffer of this device: free memory would not help.
-        MemoryError::UnknownManager { .. } => false,
+        // Larger than any buffer of this device: free memory would not help.
+        MemoryError::TooLarge { .. } | MemoryError::UnknownManager { .. } => false,
         _ => true,
     }
 }
 
-/// A device that is not among those there are, or cannot do the work, is a wrong choice of device.
+/// A device that does not exist, or cannot do the work, is a wrong choice of device, which is input.
 fn is_driver_failure(error: &DriverError) -> bool {
     !matches!(
         error,
@@ -221,7 +202,7 @@ fn already(written: &[PathBuf]) -> String {
         return String::new();
     }
     let paths: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
-    format!(" (already in place: {})", paths.join(", "))
+    format!(" (already written: {})", paths.join(", "))
 }
 
 #[cfg(test)]
@@ -235,23 +216,23 @@ mod tests {
     }
 
     #[test]
-    fn the_code_says_whose_fault_it_is() {
+    fn exit_codes_tell_wrong_input_from_a_failing_machine() {
         let lost = || DriverError::DeviceLost { call: "vkQueueSubmit2", labels: Vec::new() };
         let report = OutOfMemory::new(1, MemoryKind::Device, Shortage::DeviceMemory);
         let group_count = KernelError::GroupCount { axis: 'x', wanted: 70000, limit: 65535, advice: "" };
         let unknown =
             DriverError::UnknownDevice { selector: "x".into(), origin: "the device argument", available: vec![] };
         let cases: Vec<(Error, u8)> = vec![
-            (Error::Read { path: "x".into(), source: io_error() }, 2), // A file that the user named.
+            (Error::Read { path: "x".into(), reason: io_error() }, 2), // A file that the user named.
             (FileError::Elements { name: "x".into(), reason: io_error() }.into(), 2),
             (FileError::WriteElements { reason: io_error() }.into(), 1),
-            (Error::Write { path: "x".into(), source: io_error().into() }, 1),
-            (Error::Report { source: io_error() }, 1),
+            (Error::Write { path: "x".into(), reason: io_error().into() }, 1),
+            (Error::Report { reason: io_error() }, 1),
             (Error::Validation { messages: Vec::new() }, 1),
             (Error::Defect { reason: String::new() }, 1),
             (Error::PictureDecoder { path: "x".into(), reason: String::new() }, 2),
             (lost().into(), 1),
-            (KernelError::from(lost()).into(), 1), // However deep it lies.
+            (KernelError::from(lost()).into(), 1), // At any depth.
             (vkarray::Error::from(MemoryError::from(lost())).into(), 1),
             (KernelError::from(MemoryError::from(lost())).into(), 1),
             (unknown.into(), 2),
@@ -269,13 +250,13 @@ mod tests {
     }
 
     #[test]
-    fn causes_follow_in_one_paragraph_and_only_once() {
-        let error = Error::Read { path: "x.npy".into(), source: io_error() };
-        assert_eq!(error.paragraph(), "cannot read x.npy: the reason");
+    fn a_message_contains_its_reason() {
+        let error = Error::Read { path: "x.npy".into(), reason: io_error() };
+        assert_eq!(error.to_string(), "cannot read x.npy: the reason");
         let written = vec!["a".into(), "b".into()];
-        let error = Error::Rename { path: "c".into(), written, source: io_error() };
-        assert_eq!(error.paragraph(), "cannot put c in place (already in place: a, b): the reason");
+        let error = Error::Rename { path: "c".into(), written, reason: io_error() };
+        assert_eq!(error.to_string(), "cannot rename the finished file to c (already written: a, b): the reason");
         let error: Error = FileError::Elements { name: "x.npy".into(), reason: io_error() }.into();
-        assert_eq!(error.paragraph(), "x.npy: the elements are damaged: the reason"); // One level deeper.
+        assert_eq!(error.to_string(), "x.npy: the elements are damaged: the reason"); // One level deeper.
     }
 }

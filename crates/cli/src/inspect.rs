@@ -1,13 +1,15 @@
-//! `vkarray inspect`: what a shader takes and needs, for people and as JSON. No device is opened.
+//! `vkarray inspect`: the arguments and requirements of a shader, as text or as JSON. No device is opened.
 //!
-//! A kernel's first lines are [`Signature`]'s own; the block of push constants and the layouts of its structs follow, each once, by field and offset.
+//! For each kernel [`Signature`] prints the first lines. The block of push constants and each struct follow, by field and
+//! offset.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
-use vkarray::kernel::{Bounds, ElementType, Error as KernelError, Module, Options, Signature, Translated};
-use vkarray_kernel::{Capability, PushConstants};
+use vkarray::kernel::{
+    Bounds, Capability, ElementType, Error as KernelError, Module, Options, PushConstants, Signature, Translated,
+};
 
 use crate::args::InspectArgs;
 use crate::devices::print;
@@ -38,7 +40,7 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<()> {
     let entries: Vec<Option<&str>> = match &args.entry {
         Some(entry) => vec![Some(entry)],
         None if module.entry_points().next().is_some() => module.entry_points().map(Some).collect(),
-        None => vec![None], // The library says what is missing.
+        None => vec![None], // The library reports that there is none.
     };
     let kernels = entries.into_iter().map(|entry| kernel(&module, entry, &constants)).collect::<Result<Vec<_>>>()?;
     if args.json {
@@ -50,8 +52,8 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<()> {
 }
 
 fn kernel(module: &Module, entry: Option<&str>, constants: &BTreeMap<String, f64>) -> Result<Inspected> {
-    // As the device's own instruction would be used where there is one, so that nothing it could need is left out. The code
-    // is given to no driver, so it needs no bounds.
+    // Dot products are translated to the device's instruction, so that its capability is listed. No driver gets the code,
+    // so it needs no bounds.
     let options = Options { integer_dot_product: true, bounds: Bounds::Unchecked, ..Options::default() };
     let translate = |constants: &BTreeMap<String, f64>| module.translate(entry, constants, &options);
     let (translated, instead) = match translate(constants) {
@@ -63,8 +65,8 @@ fn kernel(module: &Module, entry: Option<&str>, constants: &BTreeMap<String, f64
     Ok(Inspected { signature, uses_subgroups, instead })
 }
 
-/// What a shader takes that is not valid at its defaults: as if one constant that is not set, the first with which it is
-/// valid, were 1.
+/// The translation of a shader that is not valid with its default constants: the first unset constant with which it is
+/// valid is taken as 1.
 fn valid_instead(
     module: &Module,
     constants: &BTreeMap<String, f64>,
@@ -77,7 +79,7 @@ fn valid_instead(
     })
 }
 
-/// Says what is not as the shader has it.
+/// The line about a constant whose value is not the shader's default.
 fn note(kernel: &Inspected) -> String {
     let note =
         |name: &String| format!("  with `{name}` = 1: the kernel is not valid at its default, so it must be set\n");
@@ -92,16 +94,17 @@ fn described(signature: &Signature) -> String {
     signature.params.iter().map(|param| &param.ty).chain(members).for_each(|ty| collect(ty, &mut structs));
     if let Some(push) = signature.push_constants.as_ref().filter(|push| push.members.len() > 1) {
         let PushConstants { name, ty, bytes, .. } = push;
-        writeln!(text, "  {name}: {ty}, {bytes} bytes of push constants").expect("a string takes all");
+        writeln!(text, "  {name}: {ty}, {bytes} bytes of push constants").expect("writing to a string cannot fail");
     }
     for ty in structs {
         let ElementType::Struct { name, fields, bytes } = ty else { continue };
         let end = if ty.runtime_array().is_some() { " with one element" } else { "" };
-        writeln!(text, "  {name}: {bytes} bytes{end}").expect("a string takes all");
+        writeln!(text, "  {name}: {bytes} bytes{end}").expect("writing to a string cannot fail");
         let width = fields.iter().map(|field| field.name.chars().count()).max().unwrap_or(0);
         for field in fields {
             let (offset, spelled) = (format!("+{}", field.offset), spelled(&field.ty));
-            writeln!(text, "    {offset:6}  {:width$}  {spelled}", field.name).expect("a string takes all");
+            writeln!(text, "    {offset:6}  {:width$}  {spelled}", field.name)
+                .expect("writing to a string cannot fail");
         }
     }
     text
@@ -119,19 +122,19 @@ fn collect<'a>(ty: &'a ElementType, found: &mut Vec<&'a ElementType>) {
     }
 }
 
-/// A type with the distances that it leaves open.
+/// A type with the strides that its name does not show.
 fn spelled(ty: &ElementType) -> String {
     let mut text = ty.to_string();
     let mut inside = ty;
     loop {
         match inside {
             ElementType::Array { element, stride, .. } => {
-                write!(text, ", {stride} bytes apart").expect("a string takes all");
+                write!(text, ", {stride} bytes apart").expect("writing to a string cannot fail");
                 inside = element;
             }
             ElementType::Matrix { stride, is_row_major, .. } => {
                 let lines = if *is_row_major { "rows" } else { "columns" };
-                write!(text, ", {lines} {stride} bytes apart").expect("a string takes all");
+                write!(text, ", {lines} {stride} bytes apart").expect("writing to a string cannot fail");
                 return text;
             }
             _ => return text,

@@ -1,17 +1,16 @@
 //! The `vkarray` command.
 //!
-//! `args.rs` is what the user typed; `devices.rs`, `run.rs`, `inspect.rs` and `bench.rs` are the commands;
-//! `shader.rs` and `array.rs` are what they read. An error
-//! ends the program with one paragraph on standard error and a code that says whose fault it is (`error.rs`).
-//! Start at `run.rs`.
+//! `args.rs` is the command line; `devices.rs`, `run/`, `inspect.rs` and `bench/` are the commands; `shader.rs` and
+//! `array/` read their files. An error ends the program with its message on standard error and an exit code that tells
+//! wrong input from a failure of the machine (`error.rs`). Start at `run/mod.rs`.
 
 mod args;
 mod array;
 mod bench;
-mod contain;
 mod devices;
 mod error;
 mod inspect;
+mod panics;
 mod run;
 mod shader;
 
@@ -24,8 +23,8 @@ use crate::error::Error;
 
 fn main() -> ExitCode {
     let command = CommandLine::parse().command;
-    contain::silence();
-    let result = contain::contain(|| match command {
+    panics::silence();
+    let result = panics::catch_panic(|| match command {
         Command::Devices(args) => devices::list(&args),
         Command::Run(args) => run::run(&args),
         Command::Inspect(args) => inspect::inspect(&args),
@@ -34,7 +33,7 @@ fn main() -> ExitCode {
     match result.unwrap_or_else(|reason| Err(Error::Defect { reason })) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", error.paragraph());
+            eprintln!("error: {error}");
             ExitCode::from(error.exit_code())
         }
     }

@@ -1,6 +1,6 @@
 //! Shaders from files: the file's extension says the language.
 //!
-//! What is in the file is the library's to judge; this file only reads it.
+//! The file is only read here. The library parses it.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 ///
 /// [`Error::ShaderExtension`]; [`Error::Read`] if there is no such file, or it should be text and is not.
 pub(crate) fn read_shader(path: &Path) -> Result<Source> {
-    let cannot_read = |source| Error::Read { path: path.to_owned(), source };
+    let cannot_read = |reason| Error::Read { path: path.to_owned(), reason };
     let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
     let source = match extension.as_deref() {
         Some("wgsl") => Source::wgsl(fs::read_to_string(path).map_err(cannot_read)?),

@@ -21,7 +21,7 @@ const CASES: [(&str, &str); 4] = [
          ┌─ saxpy.wgsl:1:32\n  \
          │\n\
          1 │ fn saxpy() -> f32 { var x = 2 +; }\n  \
-         │                                ^ expected expression\n\n",
+         │                                ^ expected expression\n",
     ),
     ("file", "Error: cannot read missing.npy: No such file or directory (os error 2)\n"),
     ("layout", "Error: cannot reshape an array of 6 elements, of shape (2, 3), to (4,)\n"),

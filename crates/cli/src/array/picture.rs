@@ -12,13 +12,13 @@ use image::{ExtendedColorType, ImageDecoder, ImageEncoder, ImageError, ImageForm
 use ndarray::ArrayD;
 
 use super::HostArray;
-use crate::contain::contain;
 use crate::error::{Error, Result};
+use crate::panics::catch_panic;
 
 /// Most pixels of an image that is read: 2 GiB as an array.
 const MAX_PIXELS: u64 = 1 << 27;
 
-/// An image file whose size is known and bearable.
+/// An image file whose size was read and is within [`MAX_PIXELS`].
 #[derive(Debug, Clone)]
 pub(crate) struct Picture {
     pub(crate) path: PathBuf,
@@ -27,7 +27,8 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    /// Reads the size, and refuses what would not fit. Without `channels` a grey image has one and any other four.
+    /// Reads the size, and refuses an image that is too large. Without `channels`, a grey image has one channel and any
+    /// other four.
     ///
     /// # Errors
     ///
@@ -52,12 +53,12 @@ impl Picture {
     /// # Errors
     ///
     /// [`Error::Read`], [`Error::Picture`] and [`Error::PictureDecoder`], if the file is damaged;
-    /// [`Error::PictureChanged`] if it is another than when it was opened.
+    /// [`Error::PictureChanged`] if its size is not the one that [`Picture::open`] read.
     pub(crate) fn read(&self) -> Result<HostArray> {
         let channels = self.shape.get(2).copied().unwrap_or(1);
-        // The conversion to floats ends the process where there is no memory for them.
+        // Without memory for the floats, their conversion would abort the process.
         let n_values = self.shape.iter().product();
-        let no_memory = |source| Error::HostMemory { bytes: n_values * size_of::<f32>(), source };
+        let no_memory = |_| Error::HostMemory { bytes: n_values * size_of::<f32>() };
         Vec::<f32>::new().try_reserve_exact(n_values).map_err(no_memory)?;
         let (width, height, values) = decoded(&self.path, |reader| {
             let picture = reader.decode()?;
@@ -84,12 +85,12 @@ fn shape_of(width: u32, height: u32, channels: usize) -> Vec<usize> {
     shape
 }
 
-/// What `decode` makes of the image at `path`. A decoder that panics ends in an error.
+/// The result of `decode` for the image at `path`. A panic of the decoder is an error.
 fn decoded<T>(path: &Path, decode: impl FnOnce(Reader) -> std::result::Result<T, ImageError>) -> Result<T> {
     let reader = reader(path)?;
-    match contain(|| decode(reader)) {
+    match catch_panic(|| decode(reader)) {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(source)) => Err(Error::Picture { path: path.to_owned(), source: Box::new(source) }),
+        Ok(Err(reason)) => Err(Error::Picture { path: path.to_owned(), reason: Box::new(reason) }),
         Err(reason) => Err(Error::PictureDecoder { path: path.to_owned(), reason }),
     }
 }
@@ -97,8 +98,8 @@ fn decoded<T>(path: &Path, decode: impl FnOnce(Reader) -> std::result::Result<T,
 type Reader = ImageReader<BufReader<File>>;
 
 fn reader(path: &Path) -> Result<Reader> {
-    let read_error = |source| Error::Read { path: path.to_owned(), source };
-    // Not `ImageReader::open`: what counts is how the file begins, not what it is called.
+    let read_error = |reason| Error::Read { path: path.to_owned(), reason };
+    // Not `ImageReader::open`, which decides by the file's extension: the first bytes decide.
     let file = File::open(path).map_err(read_error)?;
     let mut reader = ImageReader::new(BufReader::new(file)).with_guessed_format().map_err(read_error)?;
     if !matches!(reader.format(), Some(ImageFormat::Png | ImageFormat::Jpeg)) {
@@ -124,7 +125,7 @@ pub(crate) fn png_channels(shape: &[usize]) -> Option<usize> {
 ///
 /// # Errors
 ///
-/// What the writer reports.
+/// Those of the writer.
 ///
 /// # Panics
 ///

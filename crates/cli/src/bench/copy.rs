@@ -1,7 +1,7 @@
-//! What a copy costs: up and down, from pinned, pageable and registered memory, and on the device.
+//! The cost of a copy: to the device and back, from pinned, pageable and registered memory, and on the device.
 //!
-//! A copy between host and device is timed alone, up to the end of the wait for it. Copies on the device are timed in
-//! a row, and count each byte twice: read and written.
+//! A copy between host and device is timed alone, with the wait for it. Copies on the device are timed in a row without
+//! waits, and count each byte twice: read and written.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use crate::error::Result;
 /// Bytes of the copies between host and device.
 const SIZES: [u64; 5] = [4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20];
 
-/// Bytes that the copies of one size move in a run, and at most how many there are.
+/// Bytes that the copies of one size move in a run, and the most copies of a run.
 const RUN_BYTES: u64 = 256 << 20;
 const MAX_COPIES: u64 = 100;
 
-/// Bytes of a copy on the device, where it has room.
+/// Bytes of a copy on the device, if it has enough memory.
 const DEVICE_BYTES: u64 = 1 << 30;
 /// Copies on the device in a row.
 const IN_A_ROW: u64 = 10;
@@ -58,7 +58,7 @@ fn pageable(bench: &Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
     each(bench, &format!("copy_down_pageable_{size}"), stream, bytes, down)
 }
 
-/// Memory of the program, which is registered once, and that is not timed.
+/// Memory of the program. It is registered once, before the time is measured.
 fn registered(bench: &Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
     let (size, len) = (size_text(bytes), usize::try_from(bytes).expect("a size that fits every host"));
     let device = bench.ctx.zeros::<u8>([len])?;
@@ -68,14 +68,14 @@ fn registered(bench: &Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
         each(bench, &format!("copy_up_registered_{size}"), stream, bytes, up)?;
         let down = || {
             registered.on(stream).copy_from(0, &device)?;
-            registered.read()?; // What is not in whole pages is staged.
+            registered.read()?; // Waits, and copies the bytes outside whole pages from the staging buffer.
             Ok(())
         };
         each(bench, &format!("copy_down_registered_{size}"), stream, bytes, down)
     })?
 }
 
-/// Reports the rate of copies that are waited for one by one.
+/// Prints the rate of copies that are waited for one by one.
 fn each(
     bench: &Bench<'_>,
     name: &str,
@@ -88,7 +88,7 @@ fn each(
     bench.rate(name, &bench.runs(|| timed(&mut run))?, bytes * n)
 }
 
-/// As arrays are copied, by a kernel, and by the driver's own command.
+/// Copies on the device: between arrays, by a kernel, and by `vkCmdCopyBuffer`.
 fn on_device(bench: &Bench<'_>, stream: &Stream) -> Result<()> {
     let bytes = device_bytes(bench);
     let n_words = usize::try_from(bytes / 4).expect("a size that fits every host");
@@ -103,14 +103,14 @@ fn on_device(bench: &Bench<'_>, stream: &Stream) -> Result<()> {
     in_a_row(bench, &format!("copy_device_command_{size}"), stream, bytes, by_command)
 }
 
-/// The largest power of two that a kernel can bind and that leaves the device half of its memory.
+/// The largest power of two that a kernel can bind, and of which two take at most half of the device's memory.
 fn device_bytes(bench: &Bench<'_>) -> u64 {
     let info = bench.ctx.info();
     let limit = Limits::from(info).max_storage_buffer_range.min(info.device_memory_bytes() / 4);
     DEVICE_BYTES.min((limit / 2 + 1).next_power_of_two())
 }
 
-/// Reports the rate of copies that follow each other without a wait.
+/// Prints the rate of copies that follow each other without a wait.
 pub(super) fn in_a_row(
     bench: &Bench<'_>,
     name: &str,

@@ -1,6 +1,6 @@
-//! A figure, and the two ways it is printed: an aligned line, or a JSON object a line.
+//! Figures, printed as aligned lines or as JSON lines.
 //!
-//! Nothing here measures. Each line is printed when it is known, so that a bench that is cut short has told what it has.
+//! Each line is printed as soon as its figure is known, so an interrupted bench has printed all figures so far.
 
 use std::time::SystemTime;
 
@@ -10,7 +10,7 @@ use vkarray::device::DeviceInfo;
 use crate::devices::print;
 use crate::error::Result;
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) enum Unit {
     /// Microseconds.
@@ -42,7 +42,7 @@ impl Unit {
     }
 }
 
-/// Where and when figures were taken.
+/// The device and the time of the measurements.
 #[derive(Debug, Serialize)]
 pub(super) struct Header {
     device: String,
@@ -105,7 +105,7 @@ impl Printer {
         self.line(&Figure { name, spread, unit }, text)
     }
 
-    /// Says that a figure is left out, and why.
+    /// Prints that a figure is left out, with the reason.
     pub(super) fn skipped(&self, name: &str, reason: &str) -> Result<()> {
         self.line(&Skipped { skipped: name, reason }, || format!("{name:<32} skipped: {reason}"))
     }

@@ -1,7 +1,7 @@
-//! What a graph costs: a thousand small dispatches recorded once, replayed back to back, then a wait.
+//! The cost of a graph: a thousand small dispatches recorded once, replayed back to back, then a wait.
 //!
-//! The nodes are those of `launch.rs`: a chain on one pair of arrays, or 64 pairs in turn. Replays of one graph touch
-//! the same arrays, so that each follows the one before; within a replay the nodes of different pairs may overlap.
+//! The nodes are those of `launch.rs`: a chain on one pair of arrays, or 64 pairs in turn. Replays of one graph use
+//! the same arrays, so they run one after the other; within a replay, nodes of different pairs may overlap.
 
 use vkarray::kernel::Error as KernelError;
 use vkarray::stream::GraphRecorder;
@@ -31,7 +31,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A graph of dispatches that go round the pairs.
+/// A graph of dispatches that use the pairs in turn.
 fn record(stream: &Stream, kernel: &Kernel, pairs: &[Pair]) -> Result<Graph> {
     let nodes = |graph: &mut GraphRecorder| -> std::result::Result<(), KernelError> {
         for Pair { x, y } in pairs.iter().cycle().take(NODES as usize) {

@@ -7,13 +7,13 @@ use crate::error::Result;
 /// Elements of the arrays of small launches.
 pub(super) const N: u32 = 1024;
 
-/// `axpy`: `x = a y + x`. `nop`: nothing, but as far as anyone can tell from outside it writes `x`.
+/// `axpy`: `x = a y + x`. `nop` does nothing, but its signature says that it writes `x`.
 const SMALL: &str = include_str!("small.wgsl");
 
-/// Sixteen bytes an invocation, in rows of workgroups.
+/// Copies sixteen bytes in each invocation. Workgroups are in rows.
 const COPY: &str = include_str!("copy.wgsl");
 
-/// `n` xorshift rounds on each element: work that takes as long as one likes.
+/// `n` xorshift rounds on each element, so that `n` chooses how long the kernel runs.
 const SPIN: &str = "
 @group(0) @binding(0) var<storage, read_write> x: array<u32>;
 var<immediate> n: u32;
@@ -46,7 +46,7 @@ pub(super) fn spin(ctx: &Context) -> Result<Kernel> {
     Ok(ctx.kernel(Source::wgsl(SPIN)).build()?)
 }
 
-/// One invocation of [`copy`] or [`spin`] for each of so many items, in rows where they are many.
+/// Groups with one invocation of [`copy`] or [`spin`] for each item, in rows if there are many.
 pub(super) fn covering(items: u64) -> Groups<'static> {
     let groups = items.div_ceil(128);
     let row = groups.min(ROW);
@@ -65,13 +65,13 @@ impl Pair {
         Ok(Self { x: ctx.zeros([N as usize])?, y: ctx.full([N as usize], 1.0)? })
     }
 
-    /// Launches a kernel of [`SMALL`] on so many workgroups.
+    /// Launches a kernel of [`SMALL`] on `n_groups` workgroups.
     pub(super) fn launch(&self, kernel: &Kernel, stream: &Stream, n_groups: u32) -> Result<()> {
         Ok(kernel.dispatch(stream, Groups::exact([n_groups, 1, 1]), (&self.x, &self.y, N, 0.5_f32))?)
     }
 }
 
-/// So many pairs.
+/// Makes `n` pairs.
 pub(super) fn pairs(ctx: &Context, n: u32) -> Result<Vec<Pair>> {
     (0..n).map(|_| Pair::new(ctx)).collect()
 }

@@ -1,7 +1,6 @@
-//! What a small dispatch costs: in a chain of dependent ones, among independent ones, and with a wait.
+//! The cost of a small dispatch: in a chain of dependent ones, among independent ones, and with a wait.
 //!
-//! The same definitions as the CUDA and wgpu programs that the figures are compared with: 16 workgroups of 64, 1,024
-//! numbers. Graphs of the same dispatches are in `graph.rs`.
+//! The CUDA and wgpu programs in `benches/` measure the same: 16 workgroups of 64 invocations, 1,024 numbers. Graphs of the same dispatches are in `graph.rs`.
 
 use std::time::{Duration, Instant};
 
@@ -14,10 +13,10 @@ use crate::error::Result;
 /// Dispatches of a chain.
 const CHAIN: u32 = 2000;
 
-/// Dispatches that are waited for, one by one.
+/// Dispatches that are waited for one by one.
 const WAITS: u32 = 301;
 
-/// Pairs of arrays between which the independent dispatches go round.
+/// Pairs of arrays that the independent dispatches use in turn.
 pub(super) const PAIRS: u32 = 64;
 
 pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
@@ -35,18 +34,18 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
     let launch = |i: u32| pairs[(i % PAIRS) as usize].launch(&kernel, &stream, 16);
     let times = bench.runs(|| chain(&stream, CHAIN, launch))?;
     report(bench, "independent", "host_independent", "axpy16", &times)?;
-    // A dispatch of no workgroups is checked like any other, by the same code, and then not recorded. So this is all that a
-    // dispatch does before it takes the stream's lock: the arguments described, checked against the signature and against
-    // each other, and put down as they are bound and ordered. Two arrays and two numbers.
+    // A dispatch of no workgroups is checked by the same code as any other, and then not recorded. So this measures what a
+    // dispatch does before it takes the stream's lock: two arrays and two numbers are described, checked against the signature
+    // and each other, and listed as bindings and accesses.
     let times = bench.runs(|| timed(|| (0..CHAIN).try_for_each(|_| pairs[0].launch(&kernel, &stream, 0))))?;
     bench.micros("host_checks", &times, CHAIN)
 }
 
-/// What a burst of dispatches took.
+/// The times of a burst of operations.
 pub(super) struct Burst {
-    /// Until all were recorded.
+    /// Until all are recorded.
     pub(super) host: Duration,
-    /// Until all were done.
+    /// Until all are complete.
     pub(super) total: Duration,
 }
 

@@ -1,7 +1,7 @@
-//! What it costs to make an array and drop it again, once memory has been taken from the driver.
+//! The cost of making an array and dropping it, when the pool has memory from the driver already.
 //!
-//! Figures are the time of one array: alone, with a small use in between (whose own cost is `use_small`), and for each
-//! of several threads that do so at once.
+//! Figures are the time of one array: alone, with a small copy in between (whose own time is `use_small`), and for each
+//! of several threads at once.
 
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -15,10 +15,10 @@ use crate::error::Result;
 /// Allocations of a run.
 const IN_A_ROW: u32 = 2000;
 
-/// Allocations of a run with a use in between: few enough for what is in flight.
+/// Allocations of a run with a use in between. Few, since memory in flight is not free.
 const USED_IN_A_ROW: u32 = 200;
 
-/// Threads at once, where more than one is measured.
+/// Number of threads.
 const N_THREADS: usize = 8;
 
 pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
@@ -39,7 +39,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
     each(bench, "alloc_pinned_64MiB", IN_A_ROW, pinned)
 }
 
-/// Reports the time of one allocation, or that the device has no room for it.
+/// Prints the time of one allocation, or that the device has too little memory for it.
 fn each(bench: &Bench<'_>, name: &str, n: u32, allocate: impl Fn() -> vkarray::Result<()>) -> Result<()> {
     if let Err(vkarray::Error::Memory(error)) = allocate() {
         return bench.printer.skipped(name, &error.to_string());
@@ -52,13 +52,13 @@ fn each(bench: &Bench<'_>, name: &str, n: u32, allocate: impl Fn() -> vkarray::R
     bench.micros(name, &bench.runs(run)?, n)
 }
 
-/// Reports the time of one allocation while several threads make theirs.
+/// Prints the time of one allocation while several threads allocate.
 fn at_once(bench: &Bench<'_>, name: &str, allocate: impl Fn() -> vkarray::Result<()> + Sync) -> Result<()> {
     let run = || {
         let start = Barrier::new(N_THREADS);
         let one = || -> vkarray::Result<Duration> {
             let warm = (0..IN_A_ROW / 10).try_for_each(|_| allocate());
-            start.wait(); // Also by a thread that failed, so that none waits for ever.
+            start.wait(); // Also after a failure, since the others wait for this thread.
             warm?;
             let begun = Instant::now();
             (0..IN_A_ROW).try_for_each(|_| allocate())?;

@@ -1,11 +1,11 @@
-//! Do an upload, a kernel and a download on three streams go on at once?
+//! Whether an upload, a kernel and a download on three streams run at the same time.
 //!
-//! Thirty-two chunks go up, through a kernel, and down, twice over. First the kernel is the longest stage, as in a
-//! pipeline worth the device: longer than both copies together. `overlap_ratio` is the time of all over that of the
-//! longest stage alone; 1 is perfect. Then the kernel is shorter than a copy, so that the link to the host is what
-//! holds the work up: `overlap_link_ratio` is the time of all over that of uploads and downloads at once without the
-//! kernel, since on many machines both ways share one link. Neither can be much below 1; the first chunk's upload and
-//! the last one's download, during which nothing else goes on, cost a few hundredths.
+//! Thirty-two chunks are uploaded, changed by a kernel and downloaded, in two measurements. In the first, the kernel takes
+//! longer than both copies together; `overlap_ratio` is the time of all stages over that of the kernel alone, and 1 is
+//! perfect. In the second, the kernel is shorter than a copy, so the link to the host is the bottleneck;
+//! `overlap_link_ratio` is the time of all stages over that of uploads and downloads at the same time without the kernel,
+//! since on many machines both directions share one link. Nothing overlaps the first upload and the last download, which
+//! adds a few hundredths to both ratios.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,12 +20,12 @@ const CHUNKS: usize = 32;
 const CHUNK_BYTES: u64 = 8 << 20;
 const CHUNK_WORDS: u64 = CHUNK_BYTES / 4;
 
-/// Rounds of the kernel at most: some drivers end an invocation's loop after 65,535.
+/// The most rounds of the kernel: some drivers end a loop after 65,535.
 const MAX_ROUNDS: u32 = 60_000;
 
-/// The kernel's time over that of both copies, where the kernel is to be the longest stage.
+/// The kernel's time over that of both copies, in the first measurement.
 const LONGEST: f64 = 1.4;
-/// And where the link is: shorter than either copy.
+/// The same in the second measurement: shorter than either copy.
 const SHORTEST: f64 = 0.25;
 
 pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
@@ -51,7 +51,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
     together(bench, &pipeline, "overlap_link", link)
 }
 
-/// Reports the time of the three stages at once, and over the `least` it could be.
+/// Prints the time of the three stages together, and its ratio to `least`, the shortest possible time.
 fn together(bench: &Bench<'_>, pipeline: &Pipeline, name: &str, least: Duration) -> Result<()> {
     let times = bench.runs(|| pipeline.all(Pipeline::stages))?;
     bench.micros(&format!("{name}_together"), &times, 1)?;
@@ -105,7 +105,7 @@ impl Pipeline {
         Ok(self.targets[i].copy_from_block(&self.streams[2], 0, self.arrays[i].block(), 0..CHUNK_BYTES)?)
     }
 
-    /// The upload of one chunk and, at once, the download of another.
+    /// The upload of one chunk, and the download of another at the same time.
     fn copies(&self, i: usize) -> Result<()> {
         self.up(i)?;
         self.down((i + CHUNKS / 2) % CHUNKS)
@@ -117,7 +117,7 @@ impl Pipeline {
         self.down(i)
     }
 
-    /// The time until all streams are done with the stage's part of every chunk.
+    /// The time of a stage for all chunks, with the wait for all streams.
     fn all(&self, stage: impl Fn(&Self, usize) -> Result<()>) -> Result<Duration> {
         timed(|| {
             (0..CHUNKS).try_for_each(|i| stage(self, i))?;

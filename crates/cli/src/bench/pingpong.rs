@@ -1,7 +1,7 @@
-//! Two streams that take turns: a kernel on one, a copy of its result on the other, and again.
+//! Two streams in turn: a kernel on one, a copy of its result on the other.
 //!
-//! The runtime orders the two streams on the device. How often a host thread had to wait while the steps were
-//! recorded is counted, and must be zero.
+//! The runtime orders the two streams on the device. The number of waits of the host while the steps are recorded is
+//! counted; it must be zero.
 
 use super::kernels::{N, Pair, small};
 use super::launch::chain;

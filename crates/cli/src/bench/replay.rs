@@ -1,7 +1,7 @@
-//! What a log of memory costs a manager: the allocations and frees of a program, again, without the program.
+//! The cost of a program's allocations and frees, repeated from a log without the program.
 //!
-//! Steps run in the log's order on one thread, without work on the device in between. What failed in the log is left
-//! out. Times are of runs that look at nothing; what is counted on the way is of a run of its own.
+//! Steps run in the log's order on one thread, without work on the device in between. Allocations that failed in the log
+//! are left out. Memory is counted in a run of its own, so that counting does not change the times.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -20,8 +20,8 @@ use crate::error::{Error, Result};
 ///
 /// [`Error::Read`], [`Error::Log`].
 pub(super) fn read(path: &Path) -> Result<Vec<LogStep>> {
-    let file = File::open(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    read_log(BufReader::new(file)).map_err(|source| Error::Log { path: path.to_owned(), source })
+    let file = File::open(path).map_err(|reason| Error::Read { path: path.to_owned(), reason })?;
+    read_log(BufReader::new(file)).map_err(|reason| Error::Log { path: path.to_owned(), reason })
 }
 
 pub(super) fn measure(bench: &Bench<'_>, log: &[LogStep]) -> Result<()> {
@@ -31,22 +31,22 @@ pub(super) fn measure(bench: &Bench<'_>, log: &[LogStep]) -> Result<()> {
     let run = || timed(|| Ok(replay(allocator, log, |_| {}).map(drop)?));
     bench.micros("replay_first", &[run()?], n)?;
     bench.micros("replay_step", &bench.runs(run)?, n)?;
-    // From nothing again, so that what is reserved is for this log alone.
+    // All memory goes back first, so that only this log's memory is counted.
     allocator.flush()?;
     allocator.trim(0)?;
-    let mut seen = Seen::default();
-    let n_refused = replay(allocator, log, |allocator| seen.look(allocator))?;
+    let mut peaks = Peaks::default();
+    let n_refused = replay(allocator, log, |allocator| peaks.update(allocator))?;
     let one = |name, unit, value: f64| bench.printer.figure(name, unit, [value].into_iter());
     one("replay_live", Unit::Mebibytes, mebibytes(most_live(log)))?;
-    one("replay_reserved", Unit::Mebibytes, mebibytes(seen.reserved))?;
-    match seen.fragmentation {
+    one("replay_reserved", Unit::Mebibytes, mebibytes(peaks.reserved))?;
+    match peaks.fragmentation {
         Some(fragmentation) => one("replay_fragmentation", Unit::Ratio, fragmentation)?,
         None => bench.printer.skipped("replay_fragmentation", "the memory manager does not count what is free")?,
     }
     one("replay_refused", Unit::Count, f64::from(n_refused))
 }
 
-/// Takes every step, and returns how many allocations were refused.
+/// Runs every step, and returns how many allocations were refused.
 fn replay(
     allocator: &Arc<Allocator>,
     log: &[LogStep],
@@ -71,7 +71,7 @@ fn replay(
     Ok(n_refused)
 }
 
-/// The most bytes, as asked for, that are live at a time.
+/// The largest sum of sizes that are live at the same time.
 fn most_live(log: &[LogStep]) -> u64 {
     let (mut sizes, mut live, mut most) = (Vec::new(), 0, 0);
     for step in log {
@@ -88,15 +88,15 @@ fn most_live(log: &[LogStep]) -> u64 {
     most
 }
 
-/// The worst of what was seen between steps.
+/// The largest values between steps.
 #[derive(Debug, Default)]
-struct Seen {
+struct Peaks {
     reserved: u64,
     fragmentation: Option<f64>,
 }
 
-impl Seen {
-    fn look(&mut self, allocator: &Allocator) {
+impl Peaks {
+    fn update(&mut self, allocator: &Allocator) {
         self.reserved = self.reserved.max(allocator.usage().reserved);
         let counters = allocator.counters();
         if counters.total(|kind| kind.reserved) > 0 {
@@ -122,9 +122,9 @@ mod tests {
         let cases: &[(&[LogStep], u64)] = &[
             (&[], 0),
             (&[give(3), give(4)], 7),                                    // Never freed.
-            (&[give(3), LogStep::Free { nth: 0 }, give(4)], 4),          // Not at a time.
+            (&[give(3), LogStep::Free { nth: 0 }, give(4)], 4),          // Not at the same time.
             (&[give(3), give(4), LogStep::Free { nth: 1 }, give(2)], 7), // Before the last.
-            (&[LogStep::Failure { size: 9, kind }, give(1)], 1),         // Was never live, and has no number.
+            (&[LogStep::Failure { size: 9, kind }, give(1)], 1),         // Never live, and not numbered.
         ];
         for &(log, most) in cases {
             assert_eq!(most_live(log), most, "{log:?}");

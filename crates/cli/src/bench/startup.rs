@@ -1,10 +1,9 @@
-//! What a program waits for its kernels: twenty different ones, in a process of its own, with nothing on disk and then
-//! with what that process left there.
+//! The time to build twenty different kernels in a new process, with an empty cache on disk and with the cache that the
+//! first process filled.
 //!
-//! The drivers' own caches on disk are turned off where that can be said by a variable, else a first start would find
-//! what an earlier bench made. The process that is measured is this program again, with a flag that its help does not
-//! show; it prints its times, and the one that started it makes figures of them. The kernels are in `startup.wgsl`, whose
-//! words in capitals are replaced.
+//! The drivers' own caches are turned off by environment variables if they have one, so that the first process finds
+//! nothing of an earlier bench. The measured process is this program with a hidden flag. It prints its times, and the
+//! process that started it prints the figures. The kernels are in `startup.wgsl`, with `TYPE` and `FUNCTION` replaced.
 
 use std::env;
 use std::path::Path;
@@ -21,18 +20,18 @@ use crate::args::BenchArgs;
 use crate::devices::print;
 use crate::error::{Error, Result};
 
-/// A tile that is sorted, one that is summed, and three neighbours and a matrix.
+/// Kernels that map, sum, filter, multiply and sort.
 const SHADER: &str = include_str!("startup.wgsl");
 
-/// What differs: the entry points, and for each of them so many types and functions.
+/// The entry points, and the types and functions that each is built with.
 const ENTRIES: [&str; 5] = ["map", "sum", "stencil", "product", "sort"];
 const VARIANTS: [(&str, &str); 4] =
     [("f32", "a * b + a"), ("i32", "a * b - b"), ("u32", "(a ^ b) * 3u"), ("f32", "max(a, b) - a")];
 
-/// What the caches of drivers are turned off by: NVIDIA's and Mesa's.
-const DRIVERS_OWN: [(&str, &str); 2] = [("__GL_SHADER_DISK_CACHE", "0"), ("MESA_SHADER_CACHE_DISABLE", "true")];
+/// The variables that turn off the caches of NVIDIA's and Mesa's drivers.
+const DRIVER_CACHES_OFF: [(&str, &str); 2] = [("__GL_SHADER_DISK_CACHE", "0"), ("MESA_SHADER_CACHE_DISABLE", "true")];
 
-/// One start, in seconds.
+/// The times of one process, in seconds.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 struct Start {
     open: f64,
@@ -42,7 +41,7 @@ struct Start {
 pub(super) fn measure(bench: &Bench<'_>, args: &BenchArgs) -> Result<()> {
     let (mut cold, mut warm) = (Vec::new(), Vec::new());
     for _ in 0..bench.runs {
-        let folder = tempfile::tempdir().map_err(|source| Error::Start { source })?;
+        let folder = tempfile::tempdir().map_err(|reason| Error::Start { reason })?;
         cold.push(start(args, folder.path())?);
         warm.push(start(args, folder.path())?);
     }
@@ -56,18 +55,18 @@ pub(super) fn measure(bench: &Bench<'_>, args: &BenchArgs) -> Result<()> {
     bench.printer.figure("startup_ratio", Unit::Ratio, ratios)
 }
 
-/// Runs this program again, on that folder.
+/// Runs this program again, with `folder` as its kernel cache.
 fn start(args: &BenchArgs, folder: &Path) -> Result<Start> {
-    let program = env::current_exe().map_err(|source| Error::Start { source })?;
+    let program = env::current_exe().map_err(|reason| Error::Start { reason })?;
     let mut command = Command::new(program);
-    command.args(["bench", "startup", "--one-start"]).arg(folder).envs(DRIVERS_OWN).stderr(Stdio::inherit());
+    command.args(["bench", "startup", "--one-start"]).arg(folder).envs(DRIVER_CACHES_OFF).stderr(Stdio::inherit());
     command.args(args.device.iter().flat_map(|device| ["--device", device]));
-    let output = command.output().map_err(|source| Error::Start { source })?;
-    let start = serde_json::from_slice(&output.stdout).map_err(|error| Error::Start { source: error.into() })?;
+    let output = command.output().map_err(|reason| Error::Start { reason })?;
+    let start = serde_json::from_slice(&output.stdout).map_err(|error| Error::Start { reason: error.into() })?;
     Ok(start)
 }
 
-/// The start that is measured.
+/// The work of the measured process.
 pub(super) fn one(args: &BenchArgs, folder: &Path) -> Result<()> {
     let begin = Instant::now();
     let mut builder = Context::builder().kernel_cache(CacheSettings::at(folder));

@@ -1,7 +1,7 @@
-//! What copies of views cost: packed, transposed, every other element, backwards, channels; and a conversion.
+//! The cost of copying views: packed, transposed, every other element, reversed, channels; and of a conversion.
 //!
-//! Copies go on in a row, as those of `copy.rs`, and count each byte of an element twice, read and written; what lies
-//! between elements counts nothing.
+//! Copies are timed in a row, as in `copy.rs`. Each byte of an element counts twice, read and written; gaps between
+//! elements do not count.
 
 use vkarray::device::DeviceType;
 use vkarray::{DeviceNDArray, Element, Index, Stream};
@@ -13,7 +13,7 @@ use crate::error::Result;
 /// Elements along an edge of the square that is copied: 1 GiB of `f32`.
 const EDGE: usize = 16_384;
 
-/// The same on a CPU driver, which is no faster for more.
+/// The same on a CPU driver, whose rates do not grow with the size.
 const CPU_EDGE: usize = 1024;
 
 /// Channels of a picture.
@@ -52,7 +52,7 @@ fn channels<T: Element>(bench: &Bench<'_>, name: &str, stream: &Stream, edge: us
     copied(bench, &format!("channels_last_{name}"), stream, &first, &to_first)
 }
 
-/// Reports the rate of a copy from one view to another.
+/// Prints the rate of a copy from one view to another.
 fn copied<T: Element>(
     bench: &Bench<'_>,
     name: &str,
@@ -64,10 +64,10 @@ fn copied<T: Element>(
     in_a_row(bench, &name, stream, source.nbytes(), || Ok(target.on(stream).copy_from_device(source)?))
 }
 
-/// Reports the rate of a conversion, which allocates its result.
+/// Prints the rate of a conversion, which allocates its result.
 fn cast(bench: &Bench<'_>, stream: &Stream, source: &DeviceNDArray<f32>) -> Result<()> {
     let (from, size) = (source.nbytes(), size_text(source.nbytes()));
-    // `in_a_row` counts a byte twice; of a `u8` one is written for four that are read.
+    // `in_a_row` counts a byte twice. Here one byte is written for four that are read.
     let narrow = || source.on(stream).astype::<u8>().map(drop).map_err(Into::into);
     in_a_row(bench, &format!("view_cast_f32_u8_{size}"), stream, (from + from / 4) / 2, narrow)?;
     let half = || source.on(stream).astype::<half::f16>().map(drop).map_err(Into::into);

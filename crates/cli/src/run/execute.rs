@@ -1,7 +1,7 @@
-//! Does what a [`Plan`] says: opens the device, uploads, dispatches, downloads, and takes the times.
+//! Runs a [`Plan`]: opens the device, uploads, dispatches, downloads, and measures times.
 //!
-//! The one file of `vkarray run` that sees a device. Limits are checked before the first array is loaded; nothing is
-//! written here, since results go to files only once all of them are there (`output.rs`).
+//! The only file of `vkarray run` that uses a device. Limits are checked before the first array is loaded. Results are
+//! written by `output.rs`, when all of them are complete.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,12 @@ use vkarray::kernel::{Arg, AsArg, Limits, ScalarValue};
 use vkarray::{Context, DeviceNDArray, Event, Kernel};
 
 use super::plan::Plan;
-use super::report::{Clock, Dispatches, Report, Step, Written, moved};
-use super::traced::TraceFile;
+use super::report::{Clock, Dispatches, Report, Step, Written, bytes_accessed};
+use super::trace::TraceFile;
 use crate::array::{HostArray, HostElement, with_array};
 use crate::error::{Error, Result};
 
-/// What a run leaves: arrays by name, for the outputs, and the report.
+/// The result of a run: arrays by name, for the outputs, and the report.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) arrays: Vec<(String, HostArray)>,
@@ -27,7 +27,7 @@ pub(crate) struct Outcome {
 ///
 /// # Errors
 ///
-/// [`Error::Array`] for all that the device refuses or suffers; what loading an input says; what writing a trace says;
+/// [`Error::Array`] for errors of the device; those of [`Input::load`](super::input::Input::load) and of writing a trace;
 /// [`Error::Validation`].
 pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
     let progress = progress(plan, is_quiet);
@@ -44,7 +44,7 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
 
     let bytes = plan.signature.params.iter().filter_map(|param| {
         let array = plan.arrays.iter().find(|array| array.name == param.name)?;
-        Some(moved(param, array.input.nbytes()))
+        Some(bytes_accessed(param, array.input.nbytes()))
     });
     let outputs = plan.outputs.iter().filter_map(|output| {
         let input = &plan.arrays.iter().find(|array| array.name == output.name)?.input;
@@ -64,13 +64,13 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
     Ok(Outcome { arrays: results, report })
 }
 
-/// Fails if the validation layer was loaded (`VKARRAY_VALIDATION=1`) and has something to say.
+/// Fails if the validation layer was loaded (`VKARRAY_VALIDATION=1`) and reported anything.
 fn check_validation(ctx: &Context) -> Result<()> {
     let messages = ctx.device().physical().instance().take_messages();
     if messages.is_empty() { Ok(()) } else { Err(Error::Validation { messages }) }
 }
 
-/// An array on the device, its element type forgotten.
+/// An array on the device of any element type.
 trait DeviceArray: AsArg {
     fn download(&self) -> vkarray::Result<HostArray>;
 }
@@ -84,7 +84,7 @@ impl<T: HostElement> DeviceArray for DeviceNDArray<T> {
 /// In the order of the plan's arrays.
 type DeviceArrays = Vec<Box<dyn DeviceArray>>;
 
-/// A bar on standard error: one tick an upload, dispatch and download. Shown only on a terminal.
+/// A bar on standard error, with one step for each upload, dispatch and download. Shown only on a terminal.
 fn progress(plan: &Plan, is_quiet: bool) -> ProgressBar {
     if is_quiet {
         return ProgressBar::hidden();
@@ -163,7 +163,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Dispatches as often as asked for, and waits each time, so that no dispatch hides in another's time.
+    /// Dispatches as often as asked for, and waits each time, so that the times of dispatches do not overlap.
     fn repeat(&self, progress: &ProgressBar) -> Result<(Clock, Vec<Duration>)> {
         progress.set_message(format!("running {}", self.plan.signature.entry));
         let arguments = self.arguments();
@@ -188,7 +188,7 @@ impl Run<'_> {
         Ok((if events.is_some() { Clock::Device } else { Clock::Host }, times))
     }
 
-    /// Two events on the device's clock, or `None` if it has no clock.
+    /// Two events on the device's clock, or `None` if the device has no timestamps.
     fn events(&self) -> Result<Option<(Event, Event)>> {
         match (self.ctx.timed_event(), self.ctx.timed_event()) {
             (Ok(before), Ok(after)) => Ok(Some((before, after))),

@@ -1,24 +1,24 @@
-//! Arrays made from a description: zeros, one value, a count, or random numbers that are the same everywhere.
+//! Arrays made from a description: zeros, one value, 0, 1, 2, …, or random numbers that a seed determines.
 //!
-//! A description is checked before anything is allocated; `value.rs` reads it from text.
+//! A description is checked before anything is allocated. `value.rs` parses it.
 
 use half::f16;
 use ndarray::ArrayD;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use vkarray::array::Bool;
 use vkarray::kernel::ScalarValue;
 use vkarray::{DType, Element};
-use vkarray_kernel::Bool;
 
 use crate::array::{HostArray, HostElement, nbytes, with_type};
 use crate::error::{Error, Result};
 
-/// What the elements are.
+/// The values of the elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fill {
     /// Zero, or false.
     Zeros,
-    /// One value, still as text.
+    /// One value, as text until its type is known.
     Full(String),
     /// 0, 1, 2, … in C order.
     Arange,
@@ -29,7 +29,7 @@ pub(crate) enum Fill {
     },
 }
 
-/// An array by description.
+/// The description of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Generated {
     pub(crate) fill: Fill,
@@ -38,11 +38,11 @@ pub(crate) struct Generated {
 }
 
 impl Generated {
-    /// Checks that the array can be made; `name` is for the error.
+    /// Checks that the array can be made. The error contains `name`.
     ///
     /// # Errors
     ///
-    /// [`Error::ShapeOverflow`]; [`Error::FullValue`] and [`Error::ArangeRange`] if the type cannot hold the values.
+    /// [`Error::ShapeOverflow`]; [`Error::Number`] and [`Error::ArangeRange`] if the type cannot hold the values.
     pub(crate) fn check(&self, name: &str) -> Result<()> {
         let (name, dtype) = (name.to_owned(), self.dtype);
         if nbytes(&self.shape, dtype).is_none() {
@@ -51,7 +51,7 @@ impl Generated {
         with_type!(dtype, T => match &self.fill {
             Fill::Full(text) => match ScalarValue::parse(text, dtype) {
                 Ok(_) => Ok(()),
-                Err(source) => Err(Error::FullValue { name, source: Box::new(source) }),
+                Err(reason) => Err(Error::Number { name, reason: Box::new(reason) }),
             },
             Fill::Arange if T::nth(self.last()).is_none() => {
                 Err(Error::ArangeRange { name, last: self.last(), dtype })
@@ -75,7 +75,7 @@ impl Generated {
         let n_elements: usize = self.shape.iter().product();
         let mut elements: Vec<T> = Vec::new();
         let bytes = n_elements * size_of::<T>();
-        elements.try_reserve_exact(n_elements).map_err(|source| Error::HostMemory { bytes, source })?;
+        elements.try_reserve_exact(n_elements).map_err(|_| Error::HostMemory { bytes })?;
         match &self.fill {
             Fill::Zeros => elements.resize(n_elements, T::nth(0).expect(CHECKED)),
             Fill::Full(text) => elements.resize(n_elements, T::parse(text).expect(CHECKED)),
@@ -88,13 +88,13 @@ impl Generated {
         Ok(HostArray::new(ArrayD::from_shape_vec(&self.shape[..], elements).expect("as many as the shape has")))
     }
 
-    /// The last number of a count.
+    /// The last value of `arange`.
     fn last(&self) -> u64 {
         (self.shape.iter().product::<usize>() as u64).saturating_sub(1)
     }
 }
 
-/// How an element type is made from text, from an index and from random bits.
+/// An element type whose values are made from text, from an index and from random bits.
 trait Generate: HostElement {
     fn parse(text: &str) -> Option<Self>;
     fn nth(index: u64) -> Option<Self>;
@@ -122,7 +122,7 @@ macro_rules! generate {
     )*};
 }
 
-/// An index as a whole number of a type that may be too small for it.
+/// An index as an integer of type `T`; `None` if it does not fit.
 fn whole<T: TryFrom<u64>>(index: u64) -> Option<T> {
     index.try_into().ok()
 }
@@ -137,7 +137,7 @@ generate! {
     U32(u32): whole, RngExt::random;
     I64(i64): whole, RngExt::random;
     U64(u64): Some, RngExt::random;
-    // Above 2^24 and 2^53 floats round, as NumPy's do; above 65504 an f16 would be infinite.
+    // f32 rounds above 2^24 and f64 above 2^53, as in NumPy; an f16 above 65504 would be infinite.
     F16(f16): |index| Some(f16::from_f64(index as f64)).filter(|value| value.is_finite()), random_f16;
     F32(f32): |index| Some(index as f32), RngExt::random;
     F64(f64): |index| Some(index as f64), RngExt::random;

@@ -1,7 +1,7 @@
-//! Where an array argument comes from. Type and shape are known at once, elements only after [`Input::load`]: so every
-//! check is made before memory is spent, and arrays go to the device one at a time.
+//! [`Input`]: the source of an array argument. Its type and shape are known at once, its elements after [`Input::load`].
+//! So everything is checked before memory is allocated, and only one array at a time is in host memory.
 //!
-//! The text is read in `value.rs`, files in `crate::array`, descriptions in `generate.rs`.
+//! `value.rs` parses the text, `array/` reads images, `generate.rs` makes arrays from descriptions.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub(crate) enum Input {
     Npy(NpyFile),
     /// From an image.
     Picture(Picture),
-    /// By description.
+    /// From a description.
     Generated(Generated),
 }
 
@@ -64,7 +64,7 @@ impl Input {
     ///
     /// # Errors
     ///
-    /// What the file or the memory has to say; shape and type were checked before.
+    /// Those of reading the file, and [`Error::HostMemory`]. Shape and type were checked before.
     pub(crate) fn load(&self) -> Result<HostArray> {
         match self {
             Self::Npy(file) => with_type!(self.dtype(), T => Ok(HostArray::new(file.read::<T>()?)))

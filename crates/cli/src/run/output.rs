@@ -1,7 +1,7 @@
-//! Files of `--out`: which format, whether the array fits it, and writing all of them or none.
+//! Files of `--out`: their format, whether it can hold the array, and writing all of them or none.
 //!
-//! Everything that can be known beforehand is checked before a device is opened. [`write_all`] writes each file beside
-//! its target under another name, and renames only when all are complete: a full disk leaves every target as it was.
+//! Paths and formats are checked before a device is opened. [`write_all`] writes each file under a temporary name in the
+//! target's folder, and renames only when all are complete: a full disk leaves every target unchanged.
 
 use std::error::Error as StdError;
 use std::fs::File;
@@ -15,7 +15,7 @@ use vkarray::io::write_npy;
 use crate::array::{HostArray, picture, with_array};
 use crate::error::{Error, Result};
 
-/// What kind of file an output is.
+/// The format of an output file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     /// Any array.
@@ -24,14 +24,14 @@ pub(crate) enum Format {
     Png,
 }
 
-/// A file that takes an array after the run.
+/// A file that an array is written to after the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Output {
     /// The shader's name of the array.
     pub(crate) name: String,
-    /// Where it goes.
+    /// The path of the file.
     pub(crate) path: PathBuf,
-    /// By the path's extension.
+    /// The format, by the path's extension.
     pub(crate) format: Format,
 }
 
@@ -82,16 +82,16 @@ impl Output {
     }
 }
 
-/// Writes every array to its file: all of them, or none unless a rename fails between two that worked.
+/// Writes every array to its file: all of them, or none unless a rename fails after others succeeded.
 ///
 /// # Errors
 ///
-/// [`Error::Write`]; [`Error::Rename`] says which files were already in place.
+/// [`Error::Write`]; [`Error::Rename`] names the files that were already renamed.
 pub(crate) fn write_all(outputs: &[(&Output, &HostArray)]) -> Result<()> {
     let mut files = Vec::with_capacity(outputs.len());
     for (output, array) in outputs {
-        let write_error = |source| Error::Write { path: output.path.clone(), source };
-        let file = temporary(folder(&output.path)).map_err(|source| write_error(source.into()))?;
+        let write_error = |reason| Error::Write { path: output.path.clone(), reason };
+        let file = temporary(folder(&output.path)).map_err(|reason| write_error(reason.into()))?;
         output.write(array, file.as_file()).map_err(write_error)?;
         files.push((file, &output.path));
     }
@@ -99,13 +99,13 @@ pub(crate) fn write_all(outputs: &[(&Output, &HostArray)]) -> Result<()> {
     for (file, path) in files {
         match file.persist(path) {
             Ok(_) => written.push(path.clone()),
-            Err(error) => return Err(Error::Rename { path: path.clone(), written, source: error.error }),
+            Err(error) => return Err(Error::Rename { path: path.clone(), written, reason: error.error }),
         }
     }
     Ok(())
 }
 
-/// Checks that a file may come to be at `path`: in a folder that exists, and none itself.
+/// Checks that a file can be created at `path`: its folder exists, and it is not a folder.
 ///
 /// # Errors
 ///
@@ -120,7 +120,7 @@ pub(super) fn check_target(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A file that is deleted unless it gets its name; in the same folder, so that the rename stays on one file system.
+/// A temporary file, deleted unless it is renamed. It is in the target's folder, so that renaming stays on one file system.
 pub(super) fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".vkarray-");

@@ -1,29 +1,28 @@
-//! A run that makes sense: everything that can be checked without a device has been.
+//! [`Plan`]: a run of which everything is checked that can be checked without a device.
 //!
-//! [`Plan::new`] turns [`RunArgs`] into a [`Plan`]: it reads the shader and what the files say of themselves, and holds
-//! the arguments, outputs and grid against the shader's signature. What stays open is what only a device knows: whether
-//! it exists, and its limits. `execute.rs` does what is planned here.
+//! [`Plan::new`] reads the shader and the headers of the input files, and compares arguments, outputs and grid with the
+//! shader's signature. Whether the device exists, and its limits, are checked later by [`Plan::check_limits`].
+//! `execute.rs` runs the plan.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use vkarray::kernel::{
-    Access, ArgShape, ArrayShape, Bounds, Error as KernelError, Limits, Module, Options, Param, ParamKind, Parameter,
-    ScalarValue, Signature,
+    Access, ArgShape, Argument, ArrayShape, Bounds, Error as KernelError, Limits, Module, Names, Options, Param,
+    ParamKind, Parameter, ScalarValue, Signature, check,
 };
 use vkarray::{DType, Groups, Source};
-use vkarray_kernel::{Argument, Names, check};
 
 use super::input::Input;
 use super::output::Output;
-use super::traced;
+use super::trace;
 use super::value::{Value, parse_counts, split_pair};
 use crate::args::RunArgs;
 use crate::array::picture::Picture;
 use crate::error::{Error, Result};
 use crate::shader::read_shader;
 
-/// No limits: the device has the last word on its own.
+/// No limits. Those of the device are checked when it is open.
 const NO_LIMITS: Limits = Limits {
     max_storage_buffer_range: u64::MAX,
     max_uniform_buffer_range: u64::MAX,
@@ -44,23 +43,23 @@ const NO_LIMITS: Limits = Limits {
 pub(crate) struct ArrayArgument {
     pub(crate) name: String,
     pub(crate) input: Input,
-    /// Whether constant memory that is longer reads zeros behind it.
+    /// Whether constant memory that is longer is filled up with zeros.
     pub(crate) is_padded: bool,
 }
 
-/// A push constant's numbers: one, or those of a vector.
+/// The value of a push constant: one number, or those of a vector.
 #[derive(Debug, PartialEq)]
 pub(crate) struct ScalarArgument {
     pub(crate) name: String,
     pub(crate) values: Vec<ScalarValue>,
 }
 
-/// What to run, on what, and where the results go.
+/// The kernel to run, its arguments, and the files of the results.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) source: Source,
     pub(crate) constants: BTreeMap<String, f64>,
-    /// What the chosen entry point takes, with the constants applied.
+    /// The signature of the chosen entry point, with the constants applied.
     pub(crate) signature: Signature,
     pub(crate) arrays: Vec<ArrayArgument>,
     pub(crate) scalars: Vec<ScalarArgument>,
@@ -68,23 +67,23 @@ pub(crate) struct Plan {
     pub(crate) grid: Groups<'static>,
     pub(crate) device: Option<String>,
     pub(crate) repeat: u32,
-    /// Whether the kernel is built with checks; `None` where the environment says.
+    /// Whether the kernel is built with checks; `None` if the environment decides.
     pub(crate) sanitize: Option<bool>,
-    /// The file that takes a trace of the run.
+    /// The file of the run's trace.
     pub(crate) trace: Option<PathBuf>,
 }
 
 impl Plan {
-    /// Checks all that needs no device.
+    /// Checks everything that needs no device.
     ///
     /// # Errors
     ///
-    /// Whatever is wrong first: the shader, its constants, the arguments, the outputs, the grid.
+    /// The first error in the shader, its constants, the arguments, the outputs or the grid.
     pub(crate) fn new(args: &RunArgs) -> Result<Self> {
         let source = read_shader(&args.shader)?;
         let constants = parse_constants(&args.constants)?;
         let module = Module::parse(&source)?;
-        // Only the signature is used: the kernel is built anew for its device.
+        // Only the signature is used: the kernel is built again for its device.
         let options = Options { bounds: Bounds::Unchecked, ..Options::default() };
         let signature = module.translate(args.entry.as_deref(), &constants, &options)?.signature;
         let grid = Grid::parse(args)?;
@@ -96,13 +95,13 @@ impl Plan {
             check_lengths(&signature, &arrays, invocations)?;
         }
         let outputs = parse_outputs(&args.outputs, &signature, &arrays)?;
-        let trace = traced::wanted(args.trace.as_ref())?;
+        let trace = trace::path(args.trace.as_ref())?;
         let (grid, device, repeat) = (grid.groups, args.device.clone(), args.repeat.get());
         let sanitize = args.sanitize.then_some(true);
         Ok(Self { source, constants, signature, arrays, scalars, outputs, grid, device, repeat, sanitize, trace })
     }
 
-    /// Checks what only a device can say, before any array is loaded, and returns the workgroups to dispatch.
+    /// Checks the device's limits, before any array is loaded, and returns the workgroups to dispatch.
     ///
     /// # Errors
     ///
@@ -111,7 +110,7 @@ impl Plan {
         check_arguments(&self.signature, &self.arrays, &self.scalars, limits)?;
         let size = self.signature.workgroup_size;
         let workgroups = match self.grid.resolve(size, limits) {
-            // A dispatch folds it, or says why not.
+            // A dispatch folds a long x axis, or fails with the reason why it cannot.
             Err(KernelError::GroupCount { axis: 'x', .. }) => self.grid.resolve(size, &NO_LIMITS)?,
             resolved => resolved?,
         };
@@ -123,7 +122,7 @@ impl Plan {
 ///
 /// # Errors
 ///
-/// The first that is no number, or names a constant again.
+/// For the first that is no number, or names a constant again.
 pub(crate) fn parse_constants(texts: &[String]) -> Result<BTreeMap<String, f64>> {
     let mut constants = BTreeMap::new();
     for text in texts {
@@ -140,7 +139,7 @@ pub(crate) fn parse_constants(texts: &[String]) -> Result<BTreeMap<String, f64>>
     Ok(constants)
 }
 
-/// How much to run.
+/// The size of the launch.
 struct Grid {
     groups: Groups<'static>,
     /// Invocations asked for by `--covering`.
@@ -149,7 +148,7 @@ struct Grid {
 
 impl Grid {
     fn parse(args: &RunArgs) -> Result<Self> {
-        // clap lets one of the two through, and not both.
+        // clap accepts exactly one of the two flags.
         if let Some(text) = &args.covering {
             let counts = three(&parse_counts("--covering", text)?);
             let invocations = counts.iter().map(|&count| u128::from(count)).try_fold(1, u128::checked_mul);
@@ -164,7 +163,7 @@ impl Grid {
     }
 }
 
-/// Fills up with ones.
+/// Three counts, where missing ones are 1.
 fn three(counts: &[u64]) -> [u64; 3] {
     [0, 1, 2].map(|axis| counts.get(axis).copied().unwrap_or(1))
 }
@@ -177,7 +176,7 @@ fn parse_arguments(texts: &[String], signature: &Signature) -> Result<(Vec<Array
         let input = match Value::parse(name, padded.unwrap_or(value))? {
             Value::Npy(path) => Input::npy(&path)?,
             Value::Picture(path, channels) => {
-                // Pixels of four numbers in the shader take four, also of a grey image.
+                // Elements of 16 bytes are pixels of four channels, also of a grey image.
                 let is_of_four = signature.params.iter().any(|param| param.name == name && param.stride == Some(16));
                 Input::Picture(Picture::open(&path, channels.or(is_of_four.then_some(4)))?)
             }
@@ -197,7 +196,8 @@ fn parse_arguments(texts: &[String], signature: &Signature) -> Result<(Vec<Array
     Ok((arrays, scalars))
 }
 
-/// Reads numbers as what the push constant of that name holds. Where there is none, as anything: the check will say so.
+/// Parses numbers as the types of the push constant of that name. If there is none, the check of the arguments fails
+/// later, so the type does not matter.
 fn parse_numbers(name: &str, numbers: &[String], signature: &Signature) -> Result<Vec<ScalarValue>> {
     let member = signature.arguments().find_map(|parameter| match parameter {
         Parameter::Scalar(member) if member.name == name => Some(member),
@@ -207,12 +207,12 @@ fn parse_numbers(name: &str, numbers: &[String], signature: &Signature) -> Resul
     let dtype = |index: usize| leaves.get(index).map_or(DType::F64, |&(_, dtype)| dtype);
     let parse = |(index, text): (usize, &String)| {
         ScalarValue::parse(text, dtype(index))
-            .map_err(|source| Error::Number { name: name.to_owned(), source: Box::new(source) })
+            .map_err(|reason| Error::Number { name: name.to_owned(), reason: Box::new(reason) })
     };
     numbers.iter().enumerate().map(parse).collect()
 }
 
-/// The kernel crate's own check, on what is known of each argument so far.
+/// The library's own check of arguments, on the types and shapes that are known before arrays are loaded.
 fn check_arguments(
     signature: &Signature,
     arrays: &[ArrayArgument],
@@ -240,7 +240,7 @@ fn check_arguments(
     Ok(())
 }
 
-/// Holds what the kernel writes against the number of invocations: one element each is what a user means, nearly always.
+/// Refuses arrays that the kernel writes with fewer elements than invocations: nearly always a mistake in `--covering`.
 fn check_lengths(signature: &Signature, arrays: &[ArrayArgument], invocations: u128) -> Result<()> {
     for param in signature.params.iter().filter(|param| param.writes) {
         let Some((element, stride)) = param.ty.runtime_array() else { continue };
@@ -271,7 +271,7 @@ fn parse_outputs(texts: &[String], signature: &Signature, arrays: &[ArrayArgumen
     Ok(outputs)
 }
 
-/// Whether `name` is an array that the kernel may have changed.
+/// Checks that `name` is an array that the kernel may write.
 fn check_output(name: &str, path: PathBuf, signature: &Signature) -> Result<()> {
     let is_output = |param: &&Param| param.kind == ParamKind::Storage && param.access != Access::Read;
     let name = name.to_owned();

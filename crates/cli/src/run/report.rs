@@ -1,7 +1,7 @@
-//! What a run has to say for itself: the device, the kernel, what moved, and how long it took; as text or as JSON.
+//! [`Report`]: the device, the kernel, the bytes moved and the times of a run, as text or as JSON.
 //!
-//! Plain data, filled by `execute.rs`. Bandwidths are in GB/s of 10⁹ bytes; the kernel's counts every array once for each
-//! way the shader declares to go through it, which is what a kernel without reuse has to move.
+//! Plain data, filled by `execute.rs`. Bandwidths are in units of 10⁹ bytes per second. For the kernel's, an array that the
+//! shader reads counts once and one that it writes once more: the least that a kernel must move.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use vkarray::kernel::{Param, Signature};
 
 use crate::array::shape_text;
 
-/// One run, all of it.
+/// All about one run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) device: String,
@@ -40,7 +40,7 @@ pub(crate) struct Step {
 pub(crate) enum Clock {
     /// The device's own timestamps.
     Device,
-    /// The host's, around dispatch and wait, where the device has no timestamps.
+    /// The host's, around dispatch and wait, if the device has no timestamps.
     Host,
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum Clock {
 pub(crate) struct Dispatches {
     pub(crate) clock: Clock,
     pub(crate) count: usize,
-    /// Of one dispatch; see the module's comment.
+    /// Of one dispatch, as the module's text defines it.
     pub(crate) bytes: u64,
     pub(crate) min_seconds: f64,
     pub(crate) median_seconds: f64,
@@ -80,8 +80,8 @@ impl Dispatches {
     }
 }
 
-/// Bytes a dispatch moves if it goes through an array of `nbytes` once for each way declared.
-pub(crate) fn moved(param: &Param, nbytes: u64) -> u64 {
+/// Bytes that a dispatch moves if it reads and writes an array of `nbytes` once, as far as the shader does either.
+pub(crate) fn bytes_accessed(param: &Param, nbytes: u64) -> u64 {
     nbytes * (u64::from(param.reads) + u64::from(param.writes))
 }
 
@@ -101,7 +101,7 @@ impl fmt::Display for Dispatches {
         f.write_str(&rate(self.bytes, self.median_seconds))?;
         match self.clock {
             Clock::Device => Ok(()),
-            Clock::Host => f.write_str(", by the host's clock: the device has none"),
+            Clock::Host => f.write_str(", measured by the host: the device has no timestamps"),
         }
     }
 }
@@ -128,14 +128,14 @@ fn time(seconds: f64) -> String {
     format!("{:.3?}", Duration::from_secs_f64(seconds))
 }
 
-/// `, 12.3 GB/s`, or nothing where there is nothing to divide.
+/// `, 12.3 GB/s`, or nothing without bytes or time.
 fn rate(bytes: u64, seconds: f64) -> String {
     if bytes == 0 || seconds == 0.0 {
         return String::new();
     }
     #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
     let rate = bytes as f64 / seconds / 1e9;
-    // Three digits that mean something, on a CPU driver too.
+    // Three significant digits, also of the small rates of a CPU driver.
     let decimals = if rate >= 100.0 {
         0
     } else if rate >= 10.0 {
@@ -176,7 +176,7 @@ mod tests {
             (2_500_000, 0.001, ", 2.50 GB/s"),
             (1234, 0.01, ", 0.0001 GB/s"),
             (0, 1.0, ""),  // Nothing moved.
-            (10, 0.0, ""), // A clock too coarse.
+            (10, 0.0, ""), // Less than the clock can measure.
         ];
         for (bytes, seconds, expected) in cases {
             assert_eq!(rate(bytes, seconds), expected);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_has_a_line_a_step() {
+    fn the_text_has_a_line_for_each_step() {
         let report = Report {
             device: "llvmpipe".to_owned(),
             driver: "Mesa".to_owned(),

@@ -1,7 +1,7 @@
-//! The text of `--arg NAME=VALUE` and its kin, taken apart: pure, without a look at files or at the shader.
+//! Parsing of `--arg NAME=VALUE` and similar flags, without reading files or the shader.
 //!
-//! The grammar is the one that `vkarray run --help` shows. What a value means for a parameter is decided in `plan.rs`;
-//! a [`Generated`] array is made in `generate.rs`.
+//! `vkarray run --help` shows the grammar. `plan.rs` matches values with the shader's parameters; `generate.rs` makes a
+//! [`Generated`] array.
 
 use std::path::{Path, PathBuf};
 
@@ -11,16 +11,16 @@ use crate::error::{Error, Result};
 use vkarray::DType;
 use vkarray::kernel::ScalarValue;
 
-/// What stands after the `=` of `--arg`.
+/// The value of an `--arg`, after the `=`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     /// `@x.npy`.
     Npy(PathBuf),
     /// `@x.png`, `@x.jpg`, and the channels of `@x.png,channels=3`.
     Picture(PathBuf, Option<usize>),
-    /// `zeros:f32[2,3]` and its kin.
+    /// `zeros:f32[2,3]`, `full:`, `arange:` or `random:`.
     Generated(Generated),
-    /// A number, or those of a vector; read once the type of their push constant is known.
+    /// A number, or those of a vector. They are parsed when the type of their push constant is known.
     Numbers(Vec<String>),
 }
 
@@ -29,7 +29,7 @@ impl Value {
     ///
     /// # Errors
     ///
-    /// [`Error::Value`], [`Error::InputExtension`] and what [`Generated::check`] reports; `name` is for them.
+    /// [`Error::Value`], [`Error::InputExtension`] and those of [`Generated::check`], which contain `name`.
     pub(crate) fn parse(name: &str, text: &str) -> Result<Self> {
         if let Some(file) = text.strip_prefix('@') {
             return parse_file(name, file);
@@ -39,7 +39,7 @@ impl Value {
             generated.check(name)?;
             return Ok(Self::Generated(generated));
         }
-        // The type is the shader's to say, so the text is kept; this only asks whether any type could read it.
+        // The shader decides the type, so the text is kept. This only checks that some type could read it.
         let readable = [DType::F64, DType::I64, DType::U64, DType::Bool];
         let is_number = |text: &str| readable.iter().any(|&dtype| ScalarValue::parse(text, dtype).is_ok());
         let numbers: Vec<String> = text.split(',').map(|number| number.trim().to_owned()).collect();
@@ -55,7 +55,7 @@ fn value_error(name: &str, text: &str, reason: String) -> Error {
     Error::Value { name: name.to_owned(), text: text.to_owned(), reason }
 }
 
-/// Splits `NAME=VALUE` at the first `=`; `flag` is for the error.
+/// Splits `NAME=VALUE` at the first `=`. The error names `flag`.
 ///
 /// # Errors
 ///
@@ -108,7 +108,7 @@ fn parse_channels(name: &str, text: &str, channels: &str) -> Result<usize> {
     }
 }
 
-/// Reads what follows `zeros:` and its kin: a type, a shape, options.
+/// Parses the text after `zeros:`, `full:`, `arange:` or `random:`: a type, a shape, an option.
 fn parse_generated(fill: &str, rest: &str) -> std::result::Result<Generated, String> {
     const FORM: &str = "expected a type and a shape, such as `f32[512,512]`";
     let (dtype, rest) = rest.split_once('[').ok_or(FORM)?;
@@ -128,7 +128,7 @@ fn parse_generated(fill: &str, rest: &str) -> std::result::Result<Generated, Str
         ("zeros", None) => Fill::Zeros,
         ("arange", None) => Fill::Arange,
         ("full", Some(("value", value))) => Fill::Full(value.to_owned()),
-        ("full", _) => return Err("`full:` wants one option, such as `,value=2.5`".to_owned()),
+        ("full", _) => return Err("`full:` takes one option, such as `,value=2.5`".to_owned()),
         ("random", None) => Fill::Random { seed: 0 },
         ("random", Some(("seed", seed))) => {
             let seed = seed.parse().map_err(|_| format!("`{seed}` is not a seed: expected a whole number"))?;

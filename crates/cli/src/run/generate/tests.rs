@@ -1,3 +1,5 @@
+//! Arrays made from descriptions.
+
 use std::collections::BTreeSet;
 
 use super::*;

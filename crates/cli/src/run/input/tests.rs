@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::contain::contain;
+use crate::panics::catch_panic;
 
 #[path = "../../../tests/cli/damage.rs"]
 mod damage;
@@ -36,7 +36,7 @@ fn damaged_files_are_read_or_refused_as_input() {
             let input = if seed.0 == "npy" { Input::npy(&path)? } else { Input::Picture(Picture::open(&path, None)?) };
             input.load()
         };
-        let outcome = match contain(read) {
+        let outcome = match catch_panic(read) {
             Ok(Ok(_)) => "read",
             Ok(Err(Error::PictureDecoder { .. })) => "refused, a decoder panicked",
             Ok(Err(error)) => {

@@ -1,3 +1,5 @@
+//! Outputs that are written, and outputs that are refused.
+
 use std::fs;
 use std::path::Path;
 
@@ -29,7 +31,7 @@ fn paths_that_cannot_work_are_refused_beforehand() {
     for (path, expected) in cases {
         let path = folder.path().join(path);
         let error = Output::new("x", path.to_str().unwrap()).unwrap_err();
-        assert_eq!(error.paragraph().replace(&format!("{}/", folder.path().display()), ""), expected);
+        assert_eq!(error.to_string().replace(&format!("{}/", folder.path().display()), ""), expected);
         assert_eq!(error.exit_code(), 2);
     }
     assert_eq!(Output::new("x", "bare.PNG").unwrap().format, Format::Png); // In the current folder.
@@ -50,7 +52,7 @@ fn a_png_takes_only_what_it_can_hold() {
             "x.png: `x` is {dtype}{}; a .png holds f32 of shape h x w or h x w x 1, 3 or 4, a .npy any array",
             crate::array::shape_text(shape)
         );
-        assert_eq!(error.paragraph().replace(&format!("{}/", folder.path().display()), ""), expected);
+        assert_eq!(error.to_string().replace(&format!("{}/", folder.path().display()), ""), expected);
         npy.check(*dtype, shape).unwrap();
     }
 }
@@ -101,7 +103,7 @@ fn a_failed_rename_says_what_is_already_in_place() {
     fs::create_dir(&second.path).unwrap(); // A folder has taken the name since the plan.
     let array = HostArray::F32(ArrayD::zeros(vec![1]));
     let error = write_all(&[(&first, &array), (&second, &array)]).unwrap_err();
-    let text = error.paragraph().replace(&format!("{}/", folder.path().display()), "");
-    assert!(text.starts_with("cannot put y.npy in place (already in place: x.npy): "), "{text}");
+    let text = error.to_string().replace(&format!("{}/", folder.path().display()), "");
+    assert!(text.starts_with("cannot rename the finished file to y.npy (already written: x.npy): "), "{text}");
     assert_eq!(names(folder.path()), ["x.npy", "y.npy"]);
 }

@@ -1,3 +1,5 @@
+//! Plans of whole command lines, and the messages of wrong ones.
+
 use clap::Parser;
 use tempfile::TempDir;
 use vkarray_shaders::{CONVOLVE, INVERT, JULIA, SAXPY};
@@ -31,7 +33,7 @@ impl Bench {
     fn message(&self, line: &str) -> String {
         let error = self.plan(line).unwrap_err();
         assert_eq!(error.exit_code(), 2, "{line}");
-        error.paragraph().replace(&format!("{}/", self.0.path().display()), "")
+        error.to_string().replace(&format!("{}/", self.0.path().display()), "")
     }
 }
 

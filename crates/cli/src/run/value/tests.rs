@@ -1,3 +1,5 @@
+//! Values that are parsed, and the messages of those that are not.
+
 use super::*;
 
 fn generated(fill: Fill, dtype: DType, shape: &[usize]) -> Value {
@@ -69,8 +71,8 @@ fn bad_values_say_what_is_wrong() {
         ("zeros:f32[2],seed=1", cannot("zeros:f32[2],seed=1", "`zeros:` has no option `seed`")),
         ("zeros:f32[2]x", cannot("zeros:f32[2]x", "expected `,option=value` after the shape, found `x`")),
         ("ones:f32[2]", cannot("ones:f32[2]", "`ones:` is not one of `zeros:`, `full:`, `arange:`, `random:`")),
-        ("full:f32[2]", cannot("full:f32[2]", "`full:` wants one option, such as `,value=2.5`")),
-        ("full:f32[2],seed=1", cannot("full:f32[2],seed=1", "`full:` wants one option, such as `,value=2.5`")),
+        ("full:f32[2]", cannot("full:f32[2]", "`full:` takes one option, such as `,value=2.5`")),
+        ("full:f32[2],seed=1", cannot("full:f32[2],seed=1", "`full:` takes one option, such as `,value=2.5`")),
         ("random:f32[2],value=1", cannot("random:f32[2],value=1", "`random:` has no option `value`, only `seed`")),
         ("random:f32[2],seed=-1", cannot("random:f32[2],seed=-1", "`-1` is not a seed: expected a whole number")),
         ("arange:u8[257]", "argument `x`: u8 cannot count to 256".to_owned()),
@@ -87,13 +89,13 @@ fn bad_values_say_what_is_wrong() {
     ];
     for (text, expected) in cases {
         let error = Value::parse("x", text).unwrap_err();
-        assert_eq!(error.paragraph(), expected, "{text}");
+        assert_eq!(error.to_string(), expected, "{text}");
         assert_eq!(error.exit_code(), 2);
     }
     // What a type can hold is the kernel crate's to say.
     for text in ["full:u8[2],value=256", "full:u8[2],value=-1", "full:i32[2],value=1.5", "full:f32[2],value=1e39"] {
         let error = Value::parse("x", text).unwrap_err();
-        assert!(matches!(error, Error::FullValue { .. }), "{text}: {error}");
+        assert!(matches!(error, Error::Number { .. }), "{text}: {error}");
     }
 }
 
@@ -107,7 +109,7 @@ fn pairs_split_at_the_first_equals_sign() {
         ("--out", "x", "`--out x`: expected NAME=FILE"),
     ];
     for (flag, text, expected) in cases {
-        assert_eq!(split_pair(flag, text).unwrap_err().paragraph(), expected);
+        assert_eq!(split_pair(flag, text).unwrap_err().to_string(), expected);
     }
 }
 
@@ -128,6 +130,6 @@ fn grids_have_one_to_three_counts() {
         ("18446744073709551616", "`--groups 18446744073709551616`: expected whole numbers, separated by commas"),
     ];
     for (text, expected) in cases {
-        assert_eq!(parse_counts("--groups", text).unwrap_err().paragraph(), expected);
+        assert_eq!(parse_counts("--groups", text).unwrap_err().to_string(), expected);
     }
 }

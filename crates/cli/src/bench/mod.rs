@@ -1,9 +1,8 @@
-//! `vkarray bench`: what the runtime costs on a device, in figures that can be laid beside those of others.
+//! `vkarray bench`: the cost of the runtime on a device, in figures that can be compared with those of other libraries.
 //!
-//! `launch.rs`, `graph.rs`, `pingpong.rs`, `copy.rs`, `views.rs`, `overlap.rs`, `memory.rs`, `replay.rs` and
-//! `startup.rs` each hold a measurement's
-//! definition; times are the host's, around whole bursts that end in a wait. `figure.rs` is how a figure is printed, `kernels.rs`
-//! what runs. The programs that measure other libraries the same way live outside the workspace, in `benches/`.
+//! `launch.rs`, `graph.rs`, `pingpong.rs`, `copy.rs`, `views.rs`, `overlap.rs`, `memory.rs`, `replay.rs` and `startup.rs`
+//! each define measurements. Times are measured on the host, around bursts of work that end with a wait. `figure.rs` prints
+//! figures, `kernels.rs` has the kernels. The programs that measure other libraries in the same way are in `benches/`.
 
 mod copy;
 mod figure;
@@ -30,8 +29,8 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 ///
-/// [`Error::Array`] for all that the device refuses or suffers; [`Error::Validation`]; [`Error::Report`];
-/// [`Error::Start`] for a process that cannot be started; [`Error::Read`], [`Error::Log`] and [`Error::UnwantedLog`] for the log, before a device is looked for.
+/// [`Error::Array`] for errors of the device; [`Error::Validation`]; [`Error::Report`]; [`Error::Start`] for a process that
+/// cannot be started; [`Error::Read`], [`Error::Log`] and [`Error::UnwantedLog`] for the log, before a device is opened.
 pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     if let Some(folder) = &args.one_start {
         return startup::one(args, folder);
@@ -71,7 +70,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     if messages.is_empty() { Ok(()) } else { Err(Error::Validation { messages }) }
 }
 
-/// What every measurement stands on.
+/// What every measurement uses.
 #[derive(Debug)]
 struct Bench<'a> {
     ctx: &'a Context,
@@ -80,23 +79,23 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Runs once to warm up, then as often as asked for, and returns what the runs gave.
+    /// Runs once to warm up, then as often as asked for, and returns the results of those runs.
     fn runs<R>(&self, run: impl FnMut() -> Result<R>) -> Result<Vec<R>> {
         self.samples(self.runs, run)
     }
 
-    /// As [`Bench::runs`], `n` times.
+    /// [`Bench::runs`], with `n` runs.
     fn samples<R>(&self, n: u32, mut run: impl FnMut() -> Result<R>) -> Result<Vec<R>> {
         run()?;
         (0..n).map(|_| run()).collect()
     }
 
-    /// Prints the microseconds of one of `n` operations, from times of all `n`.
+    /// Prints the microseconds of one of `n` operations. `times` are of all `n`.
     fn micros(&self, name: &str, times: &[Duration], n: u32) -> Result<()> {
         self.printer.figure(name, Unit::Micros, times.iter().map(|time| time.as_secs_f64() * 1e6 / f64::from(n)))
     }
 
-    /// Prints a rate, from times in which `bytes` were moved.
+    /// Prints a rate. `bytes` were moved in each of the times.
     fn rate(&self, name: &str, times: &[Duration], bytes: u64) -> Result<()> {
         #[expect(clippy::cast_precision_loss, reason = "a rate is printed with four digits")]
         let giga = bytes as f64 / 1e9;

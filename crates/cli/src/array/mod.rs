@@ -1,19 +1,19 @@
-//! Host arrays whose element type is known at run time, and the two macros that go from that type to a Rust type.
+//! Host arrays whose element type is known at run time, and two macros that name the Rust type of an element type.
 //!
-//! `.npy` files are the library's, images are read and written in `array/picture.rs`; arrays made from a description are in
-//! `run/generate.rs`. A [`HostArray`] is always in C order without gaps: that is what a shader sees.
+//! The library reads and writes `.npy` files, `picture.rs` images; `run/generate.rs` makes arrays from a description. A
+//! [`HostArray`] is always in C order without gaps, as shaders see arrays.
 
 use half::f16;
 use ndarray::ArrayD;
 
+use vkarray::array::Bool;
 use vkarray::{DType, Element};
-use vkarray_kernel::Bool;
 
 pub(crate) mod picture;
 
 /// An element type of host arrays.
 pub(crate) trait HostElement: Element {
-    /// Forgets the element type.
+    /// Wraps an array of this type.
     fn wrap(array: ArrayD<Self>) -> HostArray;
 }
 
@@ -74,7 +74,7 @@ macro_rules! with_type {
             }};
         }
         match $dtype {
-            DType::Bool => arm!(vkarray_kernel::Bool),
+            DType::Bool => arm!(vkarray::array::Bool),
             DType::I8 => arm!(i8),
             DType::U8 => arm!(u8),
             DType::I16 => arm!(i16),

@@ -1,6 +1,6 @@
-//! The trace of a run: where it goes, and writing it when the device has done everything.
+//! The trace of a run: the path of its file, and writing it when the device's work is complete.
 //!
-//! The path is checked with the plan, before a device is opened. What is in a trace is the driver crate's business.
+//! The path is checked with the plan, before a device is opened. The library records and formats the trace.
 
 use std::env;
 use std::io::BufWriter;
@@ -12,15 +12,15 @@ use vkarray::stream::Trace;
 use super::output::{check_target, folder, temporary};
 use crate::error::{Error, Result};
 
-/// Names the file where the command line does not.
+/// The variable that names the file if the command line does not.
 const VARIABLE: &str = "VKARRAY_TRACE";
 
-/// The file that takes the trace, if one is wanted.
+/// The path of the trace's file: that of the flag, else of the environment.
 ///
 /// # Errors
 ///
 /// [`Error::OutputFolder`], [`Error::OutputIsFolder`].
-pub(crate) fn wanted(flag: Option<&PathBuf>) -> Result<Option<PathBuf>> {
+pub(crate) fn path(flag: Option<&PathBuf>) -> Result<Option<PathBuf>> {
     let from_environment = || env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     let path = flag.cloned().or_else(from_environment);
     path.as_deref().map_or(Ok(()), check_target)?;
@@ -40,19 +40,19 @@ impl TraceFile {
         Ok(Self { trace, path })
     }
 
-    /// Writes the file: all of it, or nothing.
+    /// Writes the whole file, or none if that fails.
     ///
     /// # Errors
     ///
     /// [`Error::Write`], [`Error::Rename`].
     pub(crate) fn finish(self) -> Result<()> {
         let Self { trace, path } = self;
-        let write_error = |source| Error::Write { path: path.clone(), source };
+        let write_error = |reason| Error::Write { path: path.clone(), reason };
         let file = temporary(folder(&path)).map_err(|error| write_error(error.into()))?;
         trace.finish(BufWriter::new(file.as_file())).map_err(|error| write_error(error.into()))?;
         match file.persist(&path) {
             Ok(_) => Ok(()),
-            Err(error) => Err(Error::Rename { path, written: Vec::new(), source: error.error }),
+            Err(error) => Err(Error::Rename { path, written: Vec::new(), reason: error.error }),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! `vkarray run`: a plan, then its execution, then the files and the report.
 //!
-//! `value.rs` → `plan.rs` → `execute.rs` is the way of a run; `input.rs` and `output.rs` are its two ends. Up to the
-//! plan nothing is opened, and up to the very end nothing is written.
+//! `value.rs` parses arguments, `plan.rs` checks them against the shader, `execute.rs` runs the plan; `input.rs` loads
+//! arrays and `output.rs` writes them. No device is opened before the plan is complete, and no file is written before the
+//! run has succeeded.
 
 mod execute;
 mod generate;
@@ -9,7 +10,7 @@ mod input;
 mod output;
 pub(crate) mod plan;
 mod report;
-mod traced;
+mod trace;
 mod value;
 
 use crate::args::RunArgs;
@@ -20,7 +21,7 @@ use crate::error::Result;
 ///
 /// # Errors
 ///
-/// Whatever is wrong first; see [`crate::error::Error`].
+/// The first error of the plan, the run or the files.
 pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let plan = plan::Plan::new(args)?;
     let outcome = execute::execute(&plan, args.quiet)?;

@@ -1,18 +1,17 @@
-//! Panics of what the command calls, turned into errors.
+//! Panics of the libraries that the command calls, as errors: [`catch_panic`].
 //!
-//! Decoders may panic on hostile files. The command then reports a damaged file, without the output of a panic or a
-//! backtrace.
+//! A decoder may panic on a damaged file. The command then reports that file, without a backtrace.
 
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 
 thread_local! {
-    /// Where this thread last panicked.
+    /// The place in the source of this thread's last panic.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Stops panics from being printed. Those that matter reach [`contain`], or the library's own errors.
+/// Stops panics from being printed. [`catch_panic`] and the library make errors of them.
 pub(crate) fn silence() {
     set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string);
@@ -20,10 +19,10 @@ pub(crate) fn silence() {
     }));
 }
 
-/// Runs `work`; a panic becomes its message and its place in the source.
+/// Runs `work`. If it panics, returns the panic's message and its place in the source.
 ///
-/// What `work` was changing when it panicked must not be used again, so callers give it values that they do not use after.
-pub(crate) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+/// Values that `work` was changing when it panicked may be half changed, so callers do not use them afterwards.
+pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let reason = message(payload.as_ref());
         match PLACE.with(RefCell::take) {
@@ -44,9 +43,12 @@ mod tests {
 
     #[test]
     fn a_panic_becomes_its_message() {
-        assert_eq!(contain(|| 3), Ok(3));
+        assert_eq!(catch_panic(|| 3), Ok(3));
         let zero = std::hint::black_box(0_usize);
-        assert_eq!(contain(|| [1, 2][zero + 2]).unwrap_err(), "index out of bounds: the len is 2 but the index is 2");
-        assert_eq!(contain(|| panic!("words")), Err::<(), _>("words".to_owned()));
+        assert_eq!(
+            catch_panic(|| [1, 2][zero + 2]).unwrap_err(),
+            "index out of bounds: the len is 2 but the index is 2"
+        );
+        assert_eq!(catch_panic(|| panic!("words")), Err::<(), _>("words".to_owned()));
     }
 }
