@@ -1,4 +1,4 @@
-//! How buffers reach a kernel: groups, gaps between numbers, and more bindings than can be pushed.
+//! Bindings: several groups, gaps between binding numbers, and more buffers than push descriptors hold.
 
 use vkarray::kernel::{ArgList, AsArg, Error as KernelError};
 use vkarray::{Context, DeviceNDArray, Groups};
@@ -38,7 +38,7 @@ fn bind_groups_may_be_several_with_gaps_between_them() {
     let gather = kernel(&fixture, wgsl);
     assert_eq!(names(&gather), ["a", "b", "c", "out"]);
     let c = fixture.const_array(&[7_u32, 8, 9, 1], &[4]).unwrap();
-    // Many calls in one batch, so that sets come from more than one pool.
+    // Many calls in one batch, so that descriptor sets are allocated from more than one pool.
     let outs: Vec<DeviceNDArray<u32>> = (0..600).map(|_| fixture.zeros([4]).unwrap()).collect();
     let (a, b) =
         (fixture.slice_to_device(&[1_u32, 2, 3, 4]).unwrap(), fixture.slice_to_device(&[5_u32, 6, 7, 8]).unwrap());
@@ -56,7 +56,7 @@ fn a_kernel_without_buffers_runs() {
     let idle = kernel(&fixture, "@compute @workgroup_size(8) fn idle() {}");
     assert_eq!(names(&idle), [""; 0]);
     let (step, array) = (step(&fixture), fixture.slice_to_device(&[3_u32; 9]).unwrap());
-    // Between two calls of another kernel, whose buffers and numbers it leaves bound.
+    // It is called between two calls of another kernel, whose bindings must stay.
     for add in [5_u32, 7] {
         step.dispatch(fixture.default_stream(), Groups::covering([9]), (&array, add)).unwrap();
         idle.dispatch(fixture.default_stream(), Groups::exact([2, 2, 2]), ()).unwrap();
@@ -95,7 +95,7 @@ fn the_largest_number_of_buffers_is_accepted_and_one_more_refused() {
     assert!(refused.is_err(), "{} storage buffers were accepted, the device binds {limit}", limit + 1);
 }
 
-/// Binds `n` buffers, the last of which gets the weighted sum of the others.
+/// Binds `n` buffers and writes the weighted sum of all others to the last.
 fn sum_of_buffers(ctx: &Context, n: u32) -> Result<u32, KernelError> {
     let declared: String =
         (0..n - 1).map(|i| format!("@group(0) @binding({i}) var<storage, read> x{i}: array<u32>;\n")).collect();
@@ -146,7 +146,7 @@ fn views_at_unaligned_offsets_are_bound() {
         assert_eq!(contents(&y), (0..300).map(sum).collect::<Vec<_>>(), "{from_x} {from_y}");
         assert_eq!(contents(&x), numbers);
     }
-    // Parts of one array, each copied and copied back.
+    // Parts of one array, each of which is copied to an aligned buffer and back.
     let both = fixture.slice_to_device(&numbers).unwrap();
     let part = |from: usize| both.slice(&[(from..from + 64).into()]).unwrap();
     add.dispatch(stream, Groups::covering([64]), (&part(1), &part(65))).unwrap();

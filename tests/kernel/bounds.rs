@@ -19,14 +19,14 @@ fn reads_out_of_range_give_zero_and_writes_do_nothing() {
             y[id.x] = x[id.x + shift] + 1000u;
         }";
     let shifted = kernel(&fixture, wgsl);
-    // One block, so that what lies behind each array is known: the next one.
+    // All arrays are parts of one block, so that each is followed by the next one.
     let align = 64;
     let all = fixture.full([4 * align], 7_u32).unwrap();
     let part = |from: usize, len: usize| all.slice(&[(from..from + len).into()]).unwrap();
     for (len, shift) in [(10, 0), (10, 3), (10, 10), (10, 60), (1, u32::MAX), (64, u32::MAX / 8)] {
         all.block().fill(fixture.default_stream(), 7).unwrap();
         let (x, y) = (part(0, len), part(2 * align, len));
-        // Far more invocations than elements: their writes would reach the rest of the block.
+        // Far more invocations than elements; unchecked, their writes would reach the rest of the block.
         shifted.dispatch(fixture.default_stream(), Groups::covering([200]), (&x, &y, shift)).unwrap();
         let mut expected = vec![7; 4 * align];
         for (i, y) in (0_u32..).zip(&mut expected[2 * align..2 * align + len]) {
@@ -63,7 +63,7 @@ fn an_index_into_an_array_of_fixed_length_is_bounded() {
         (fixture.zeros::<u32>([5]).unwrap(), fixture.slice_to_device(&[5_u32, u32::MAX, 2, 1 << 29]).unwrap());
     poke.dispatch(fixture.default_stream(), Groups::exact([4, 1, 1]), (&x, &at)).unwrap();
     assert_eq!(contents(&x), [0, 0, 3, 0, 0]);
-    // Behind 4 GiB the device may count from the start of the range again (decision 016), but never leaves it.
+    // Past 4 GiB an index may wrap to the start of the range (decision 016), but never leaves it.
     let all = fixture.full([256], 7_u32).unwrap();
     let x = all.slice(&[(64..69).into()]).unwrap();
     at.copy_from_slice(&[1 << 30, (1 << 30) + 3, (1 << 31) + 7, 3 << 30]).unwrap();

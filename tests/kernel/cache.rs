@@ -1,4 +1,4 @@
-//! The kernel cache: the same things give the same kernel, anything else another.
+//! The kernel cache: the same source, constants and device give the same kernel, and any difference another one.
 
 use std::ptr;
 use std::thread;
@@ -47,7 +47,7 @@ fn the_same_source_and_constants_give_the_same_kernel() {
 #[test]
 fn kernels_have_the_values_of_their_constants() {
     let fixture = Fixture::open();
-    // Factor, offset, what they make of 10.
+    // Factor, offset, their result for 10.
     let cases = [
         (None, None, 20),
         (Some(3), None, 30),

@@ -1,4 +1,4 @@
-//! What only some devices can do: right where the device has it, a typed error where it has not.
+//! Optional features of devices: correct results on devices that have them, and typed errors on the others.
 
 use std::collections::BTreeMap;
 
@@ -104,7 +104,7 @@ fn packed_integer_dot_products_are_computed() {
             dots[id.x] = vec2(bitcast<u32>(dot4I8Packed(pair.x, pair.y)), dot4U8Packed(pair.x, pair.y));
         }";
     let kernel = fixture.kernel(Source::wgsl(wgsl)).build().unwrap();
-    // The device's instruction where it has one, and other code elsewhere.
+    // The device's own instruction if it has one, otherwise other code.
     let uses = kernel.signature().capabilities.contains(&Capability::IntegerDotProduct);
     assert_eq!(uses, fixture.info().features.integer_dot_product);
     let pairs: Vec<u32> =
@@ -139,7 +139,7 @@ const MATRICES: &str = "
         coopStore(sum, &d[0], 16u);
     }";
 
-/// A context that has cooperative matrices, if the machine has: under the layer, or without it where it is too old.
+/// A context with cooperative matrices, if the device has them; without the validation layer if the layer is too old.
 fn with_matrices(fixture: &Fixture) -> Option<Context> {
     if fixture.info().features.cooperative_matrix {
         return Some(Context::clone(fixture));

@@ -1,8 +1,8 @@
-//! Shaders that nobody here wrote: each becomes a kernel, or is refused for a reason that is stated.
+//! Shaders of other authors: each builds, or is refused with a reason.
 //!
-//! Those of `vello_shaders` come with a list of what they bind, made by its own build script: reflection is held against
-//! it, and two of them are run. `VKARRAY_SHADERS` names a folder (.wgsl, .comp, .spv; else `tests/shaders`), of which every
-//! kernel is built, and the outcome listed. What has been tried is in `docs/shaders.md`.
+//! The crate `vello_shaders` lists the bindings of its shaders; reflection is compared with that list, and two of the
+//! shaders are run. Then every kernel in the folder that `VKARRAY_SHADERS` names (.wgsl, .comp, .spv; otherwise
+//! `tests/shaders`) is built, and the results are printed. `docs/shaders.md` lists the collections that have been tried.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -82,14 +82,14 @@ fn shaders_of_a_renderer_have_the_bindings_that_it_lists() {
             Err(KernelError::Unsupported { what, .. }) if has_image => {
                 assert!(["a texture", "a storage texture"].contains(&what), "{}: {what}", shader.name);
             }
-            // A device of few buffers to a stage, or of small workgroups.
+            // The device has few buffers per stage, or small workgroups.
             Err(error @ (KernelError::BufferCount { .. } | KernelError::WorkgroupInvocations { .. })) => {
                 assert!(is_small, "{}: {error}", shader.name);
             }
             Err(error) => panic!("{}: {error}", shader.name),
         }
     }
-    // All but those that paint.
+    // All shaders but those that write images.
     assert!(n_built == 20 || is_small, "{n_built}");
 }
 
@@ -113,13 +113,13 @@ fn shaders_of_a_renderer_are_unchanged_by_a_round_trip_through_spirv() {
         };
         assert_eq!(shapes(&ours), shapes(&theirs), "{}", shader.name);
         for (our, their) in ours.params.iter().zip(&theirs.params) {
-            // naga counts a write to what is only passed on; what we leave out must not be written.
+            // naga reports a write to memory that is only passed to a function; reflection must report all real writes.
             assert!(our.writes <= their.writes && our.reads <= their.reads, "{}: {}", shader.name, our.name);
         }
     }
 }
 
-/// The renderer's `Config`: 22 numbers, of which some count.
+/// The renderer's `Config`: 22 numbers, of which these shaders use some.
 fn config(width_in_tiles: u32, n_path: u32) -> [u32; 22] {
     let mut config = [0; 22];
     (config[0], config[6]) = (width_in_tiles, n_path);
@@ -132,7 +132,7 @@ fn shaders_of_a_renderer_compute_the_results_of_the_host() {
     let build = |shader: ComputeShader<'_>| fixture.kernel(source(&shader)).build().unwrap_or_else(|e| panic!("{e}"));
     let stream = fixture.default_stream();
 
-    // Boxes of no points: nothing is left of the least and right of the largest number. A box is four and two numbers.
+    // Empty boxes: from the largest to the smallest number. A box is four numbers and two more.
     let clear = build(SHADERS.bbox_clear);
     let boxes = fixture.slice_to_device(&[7_u8; 24 * 300]).unwrap();
     let config_array = fixture.slice_to_device(bytemuck::bytes_of(&config(0, 299))).unwrap();
@@ -188,7 +188,7 @@ fn shaders_of_a_folder_build_or_are_refused() {
     for source in files(Path::new(&folder)).iter().filter_map(|path| read(path)) {
         let entries: Vec<Option<String>> = match Module::parse(&source) {
             Ok(module) => module.entry_points().map(|entry| Some(entry.to_owned())).collect(),
-            Err(_) => vec![None], // The builder says it again.
+            Err(_) => vec![None], // The builder reports the same error.
         };
         for entry in entries {
             let builder = fixture.kernel(source.clone());
@@ -208,7 +208,7 @@ fn shaders_of_a_folder_build_or_are_refused() {
             }
         }
     }
-    // What breaks a rule inside its functions is the author's; `spirv-val` would have said it.
+    // A module that breaks a rule within its functions is the author's error, which `spirv-val` reports too.
     fixture.instance().take_messages().iter().for_each(|message| println!("{message}"));
     assert_eq!(crashes, [""; 0]);
     assert!(n_built > 0, "no shader of the folder was built");

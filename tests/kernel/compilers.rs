@@ -1,6 +1,5 @@
-//! One computation as several compilers write it: naga's WGSL, the SPIR-V that naga makes of it, and SPIR-V assembled by
-//! rspirv without any name, as a code generator would. Modules of glslang and spirv-opt are in `inference.rs` and
-//! `spirv.rs`.
+//! One computation from several compilers: WGSL, naga's SPIR-V of it, and SPIR-V without names as a code generator might
+//! write it, assembled with rspirv. Modules of glslang and spirv-opt are in `inference.rs` and `spirv.rs`.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +78,7 @@ fn the_output_of_each_compiler_computes_the_same() {
     for (what, source) in cases {
         let kernel = fixture.kernel(source).build().unwrap_or_else(|error| panic!("{what}: {error}"));
         assert_eq!(kernel.signature().workgroup_size, [32, 1, 1], "{what}");
-        // Three workgroups whole, so that no invocation is outside.
+        // The size is a multiple of the workgroup's, so that no invocation lies outside the array.
         let values: Vec<f32> = (0..96_u8).map(|i| f32::from(i) * 0.5 - 7.0).collect();
         let x = fixture.slice_to_device(&values).unwrap();
         kernel.dispatch(fixture.default_stream(), Groups::exact([3, 1, 1]), (&x,)).unwrap();

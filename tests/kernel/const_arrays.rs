@@ -1,4 +1,4 @@
-//! Constants that are updated, shared, longer than constant memory, or laid out otherwise than the host has them.
+//! Constants that are updated, shared, longer than constant memory, or laid out differently than on the host.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -54,7 +54,7 @@ fn an_update_changes_every_clone_of_the_constant() {
     let [before, same, after, last] = outs.each_ref().map(contents);
     assert_eq!((before, same), (vec![1, 2, 3, 4, 5, 0, 0, 0], vec![1, 2, 3, 4, 5, 0, 0, 0]));
     assert_eq!((after, last), (vec![9, 8, 7, 6, 5, 0, 0, 0], vec![9, 8, 7, 6, 5, 0, 0, 0]));
-    // A form that nobody asked for before.
+    // A layout that no kernel has used before.
     assert_eq!(words(&fixture, &fours(&fixture, 4), &table, 8), [9, 8, 7, 6, 5, 0, 0, 0]);
 }
 
@@ -265,7 +265,7 @@ fn doubles_after_bytes_are_aligned() {
     assert_eq!(contents(&out), [1.5, 1e300, 0.75]);
 }
 
-/// What the callback of a failing allocation has: memory to let go of, and a constant to update.
+/// The state of the callback for failed allocations: memory that it can free, and a constant that it updates.
 #[derive(Default)]
 struct Relief {
     hoard: Mutex<Vec<Arc<Block>>>,
@@ -275,7 +275,7 @@ struct Relief {
 }
 
 impl Relief {
-    /// Once for each hoard, makes room and updates the constant.
+    /// Frees memory and updates the constant, once for each set of blocks.
     fn come(&self) -> Verdict {
         if !self.is_on.swap(false, Ordering::Relaxed) {
             return Verdict::GiveUp;
@@ -287,7 +287,7 @@ impl Relief {
         Verdict::Retry
     }
 
-    /// Takes all memory there is, so that the next allocation calls back.
+    /// Allocates all memory, so that the next allocation calls the callback.
     fn take_all(&self, allocator: &Arc<Allocator>, most: u64) {
         allocator.release_staging();
         allocator.flush().unwrap();

@@ -52,7 +52,7 @@ fn an_array_is_bound_as_constant_memory() {
         let values: Vec<u32> = (50..50 + n).collect();
         let (taps, out) = (fixture.slice_to_device(&values).unwrap().padded(), fixture.full([16], 9_u32).unwrap());
         copy.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&taps, &out)).unwrap();
-        // What is written later is not seen by the call before.
+        // Later writes do not affect the call before.
         taps.block().fill(fixture.default_stream(), 1).unwrap();
         assert_eq!(contents(&out), continued(&values), "{n} values");
         copy.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&taps, &out)).unwrap();
@@ -121,7 +121,7 @@ fn a_short_constant_is_refused_unless_it_is_padded() {
             assert_eq!(contents(&out), [expected], "{n} of 256");
         }
     }
-    // A whole one needs no word.
+    // A constant of full length needs no padding.
     let table = fixture.slice_to_device(&values).unwrap();
     look_up.dispatch(stream, Groups::exact([1, 1, 1]), (&table, &out)).unwrap();
     assert_eq!(contents(&out), [101]);

@@ -1,4 +1,4 @@
-//! Kernels on disk: the next run finds them, and neither damage nor other processes nor their death do harm.
+//! The disk cache of kernels: later runs load from it, and damaged files and concurrent or killed processes do no harm.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,10 +11,10 @@ use vkarray::{Context, Groups, Source};
 
 use crate::fixture::{Fixture, is_false_report};
 
-/// Names the folder for a test that runs as another one's child.
+/// The environment variable with the folder for a test that runs as a child process.
 const FOLDER: &str = "VKARRAY_TEST_CACHE_FOLDER";
 const N_KERNELS: u32 = 6;
-/// The longest that is waited for another process, in steps of 10 ms.
+/// The longest wait for another process, in steps of 10 ms.
 const STEPS: u32 = 6000;
 
 /// The `i`-th of kernels that differ: it computes `(x + i)²`, through shared memory.
@@ -43,7 +43,7 @@ fn run_all(context: &Context) {
     }
 }
 
-/// A context of its own on the fixture's device, as another run of the program would have it.
+/// A new context on the fixture's device, as in another run of the program.
 fn on_disk(fixture: &Fixture, settings: CacheSettings) -> Context {
     Context::with_kernel_cache(&Allocator::new(fixture.device()).unwrap(), settings).unwrap()
 }
@@ -64,10 +64,10 @@ fn a_second_run_loads_the_kernels_of_the_first() {
     run_all(&second);
     let found = second.kernel_cache().counters();
     assert_eq!((found.translations.hits, found.translations.misses), (6, 0), "{found:?}");
-    // Some drivers keep nothing.
+    // Some drivers store nothing.
     assert_eq!(found.pipelines.hits, made.pipelines.written, "{found:?}");
     assert_eq!((found.translations.written, found.pipelines.written), (0, 0));
-    // In one run nothing is looked for twice.
+    // Within one run no file is looked up twice.
     run_all(&second);
     assert_eq!(second.kernel_cache().counters(), found);
 }
@@ -131,7 +131,7 @@ fn process(folder: &Path) -> Child {
 #[test]
 fn processes_share_a_folder_and_may_be_killed() {
     let folder = tempfile::tempdir().unwrap();
-    // Killed as soon as there are so many files: while it writes the next, most likely.
+    // The process is killed as soon as there are so many files, most likely while it writes the next.
     for n_files in [1, 3, 5] {
         let mut children = [process(folder.path()), process(folder.path())];
         for _ in 0..STEPS {
@@ -142,7 +142,7 @@ fn processes_share_a_folder_and_may_be_killed() {
             thread::sleep(std::time::Duration::from_millis(10));
         }
         for mut child in children {
-            let _ = child.kill(); // Refused if it is over.
+            let _ = child.kill(); // Fails if the process has ended.
             child.wait().unwrap();
         }
     }

@@ -1,7 +1,8 @@
-//! Launches along one axis that are longer than the device allows: folded, and the kernel sees one axis.
+//! Folded launches: a launch along one axis that is longer than the device allows is spread over several axes, and the
+//! kernel still sees one axis.
 //!
-//! Where the axes are as long as on a graphics card this is out of reach; `several_queues.rs` runs these tests on a
-//! device whose axes are short.
+//! On devices with long axes such launches would take too long; `several_queues.rs` runs these tests on a layer with short
+//! axes.
 
 use vkarray::kernel::Error as KernelError;
 use vkarray::stream::GraphRecorder;
@@ -14,7 +15,7 @@ use crate::fixture::{Fixture, contents, skipped};
 /// More workgroups than this are not launched here.
 const MOST: u32 = 150_000;
 
-/// Each workgroup of four notes its number and what it sees.
+/// Each workgroup of four invocations records its index and the built-in values that it sees.
 const NOTE: &str = "
     @group(0) @binding(0) var<storage, read_write> visits: array<atomic<u32>>;
     @group(0) @binding(1) var<storage, read_write> wrong: array<atomic<u32>>;
@@ -29,7 +30,7 @@ const NOTE: &str = "
         if id.x < arrayLength(&visits) { atomicAdd(&visits[id.x], 1u + 2u * id.y); }
     }";
 
-/// Workgroups in a row, and in a plane of rows, if a launch can be longer here.
+/// Workgroups in a row and in a plane of rows, if a longer launch is possible on this device.
 fn axes(fixture: &Fixture, test: &str) -> Option<(u32, u32)> {
     let [row, n_rows, _] = fixture.info().limits.max_compute_work_group_count;
     if row >= MOST {
@@ -100,7 +101,7 @@ fn kernels_with_barriers_and_checks_are_folded() {
     let builder = || fixture.kernel(Source::wgsl(SUM));
     let sum = builder().build().unwrap();
     lengths(row, plane).for_each(|n| sums(&fixture, &sum, n));
-    // Checks built in ask for the number of workgroups, whatever the kernel does.
+    // Instrumented kernels read the number of workgroups even if the kernel itself does not.
     let checked = builder().sanitize(true).build().unwrap();
     sums(&fixture, &checked, row + 1);
     sums(&fixture, &checked, row + 2);
@@ -134,7 +135,7 @@ fn dispatches_in_graphs_are_folded() {
     graph.replay(stream).unwrap();
     graph.replay(stream).unwrap();
     assert_eq!((contents(&visits), contents(&wrong)), (vec![8; 2 * n as usize], vec![0]));
-    // From folded to plain.
+    // The node's launch is changed from a folded to a plain one.
     node.update(&mut graph, Groups::exact([1, 1, 1]), [("n", 1_u32)]).unwrap();
     graph.replay(stream).unwrap();
     assert_eq!((contents(&visits)[..3].to_vec(), contents(&wrong)), (vec![12, 12, 8], vec![0]));

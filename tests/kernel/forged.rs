@@ -17,7 +17,7 @@ const OVERWRITE: &str = "
         if id.x < arrayLength(&y) { y[id.x] = 7u; }
     }";
 
-/// Where the bytes are said to start, how many there are said to be.
+/// Forged descriptions: the offset and the number of bytes.
 const OUTSIDE: &[(u64, u64)] = &[
     (0, 16_384 * 4),        // The three arrays behind it, and more.
     (256, 256),             // The next array, where arrays are packed.
@@ -103,7 +103,7 @@ fn an_argument_of_a_read_only_array_stays_read_only() {
     assert_eq!(contents(&array), [5; 64]);
 }
 
-/// Shows one of two arrays, then the other.
+/// An argument that describes one of two arrays, and then the other.
 struct Fickle<'a> {
     arrays: [&'a DeviceNDArray<u32>; 2],
     n_asked: AtomicUsize,

@@ -1,4 +1,4 @@
-//! GLSL in the styles of OpenGL and OpenGL ES: it computes what it computes there.
+//! GLSL in the styles of OpenGL and OpenGL ES, with the same results as there.
 
 use vkarray::{Groups, Source};
 

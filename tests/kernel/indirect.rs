@@ -1,4 +1,4 @@
-//! Launches whose size another kernel writes: read by the device, in order, and never more than it allows.
+//! Indirect launches: the device reads the size, which another kernel writes; a size above the limits launches nothing.
 
 use vkarray::kernel::Error as KernelError;
 use vkarray::stream::GraphRecorder;
@@ -51,7 +51,7 @@ fn the_size_that_a_kernel_wrote_is_launched() {
                 let seen = fixture.zeros::<u32>([4]).unwrap();
                 set.dispatch(stream, ONE, (&counts, first, x, y, z)).unwrap();
                 count.dispatch(stream, groups, (&seen,)).unwrap();
-                // Written again at once: the launch has read them before.
+                // The numbers are overwritten at once; the launch has read them before.
                 set.dispatch(stream, ONE, (&counts, first, 7_u32, 1_u32, 1_u32)).unwrap();
                 let expected = if x * y * z == 0 { [0; 4] } else { [x * y * z, x, y, z] };
                 assert_eq!(contents(&seen), expected, "{x}, {y}, {z} from {first}: {groups:?}");

@@ -1,8 +1,9 @@
-//! What kernels of WGSL compute, against references on the host, in every mode: bounded, unchecked, and with checks.
+//! Results of WGSL kernels compared with references on the host, in every mode: with bounds checks, unchecked, and with
+//! the sanitizer.
 //!
-//! The kernels are in `language/`, several a file; each is an entry point that makes the words `y` from the words `x`. The
-//! references stand beside them in `language/*.rs`. Where a driver is wrong, [`WRONG`] says so; an entry that is no longer
-//! wrong fails the test, so the table can only shrink.
+//! The kernels are in `language/*.wgsl`; each is an entry point that computes the words `y` from the words `x`. The
+//! references are in `language/*.rs`. [`WRONG`] lists the kernels that a driver computes wrongly; an entry that is no
+//! longer wrong fails the test.
 #![expect(clippy::cast_possible_truncation, reason = "indices of short arrays are words of the kernels")]
 #![expect(clippy::cast_sign_loss, reason = "the kernels convert in the same way")]
 #![expect(clippy::too_many_lines, reason = "each function is a table, a kernel an entry")]
@@ -134,7 +135,7 @@ fn builder(ctx: &Context, text: &str, case: &Case, mode: Mode) -> KernelBuilder 
     }
 }
 
-/// Runs the kernel once, and says what is wrong.
+/// Runs the kernel once, and returns a description of a wrong result.
 fn run(fixture: &Fixture, text: &str, case: &Case, mode: Mode) -> Result<(), String> {
     let fault = |what: String| format!("{}, {mode:?}: {what}", case.entry);
     let kernel = builder(fixture, text, case, mode).build().map_err(|error| fault(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! Launches: every size around a workgroup's, one to three axes, and none at all.
+//! Launches: sizes around a multiple of the workgroup size, one to three axes, and empty launches.
 
 use vkarray::{Groups, Source};
 
@@ -6,7 +6,7 @@ use super::kernel;
 use crate::fixture::kernels::{SAXPY, saxpy};
 use crate::fixture::{Fixture, contents};
 
-/// Around the workgroup's 64, a prime, and a million and three.
+/// Sizes around the workgroup size of 64, a prime, and a million and three.
 const SIZES: [usize; 9] = [1, 2, 63, 64, 65, 127, 128, 251, 1_000_003];
 
 #[test]
@@ -18,7 +18,7 @@ fn saxpy_is_correct_at_every_size() {
         let y: Vec<f32> = (0..n).map(|i| (i % 777) as f32 + 0.5).collect();
         let (dx, dy) = (fixture.slice_to_device(&x).unwrap(), fixture.slice_to_device(&y).unwrap());
         saxpy.dispatch(fixture.default_stream(), Groups::covering([n as u64]), (&dx, &dy, 3.0_f32)).unwrap();
-        // Small integers and halves: exact in any rounding, fused or not.
+        // The values are small integers and halves, so that the results are exact also with a fused multiply-add.
         let expected: Vec<f32> = x.iter().zip(&y).map(|(x, y)| 3.0 * x + y).collect();
         assert!(contents(&dy) == expected, "{n} elements");
         assert!(contents(&dx) == x, "{n} elements: the input changed");

@@ -1,4 +1,4 @@
-//! Structs, nested arrays and matrices of WGSL, read on the device from where the rules of the language put them.
+//! Structs, nested arrays and matrices of WGSL: the device reads them at the offsets of the language's layout rules.
 
 use vkarray::Groups;
 

@@ -1,4 +1,4 @@
-//! The functions of `shaders/library` that any shader may take along, against what a loop on the host computes.
+//! The functions of `shaders/library` that any shader may include, compared with loops on the host.
 
 use vkarray::kernel::Library;
 use vkarray::{Context, Groups, Kernel, Source};
@@ -44,8 +44,8 @@ fn barrier_count_counts_true_predicates() {
 #[test]
 fn barrier_count_orders_accesses_to_buffers() {
     let fixture = Fixture::open();
-    // Before each call every invocation writes its own element, after it reads one that another wrote; and in between it
-    // sees to it that nobody still reads what is written next.
+    // Every invocation reads an element that another wrote before the last call, and then writes its own. A second call in
+    // between ensures that no invocation still reads what is written next.
     let calls = ["u32(barrier_and(i, n == 64u))", "u32(barrier_or(i, i == 3u))", "barrier_count(i, i < 9u)"];
     for (call, counted) in calls.into_iter().zip([1_u32, 1, 9]) {
         let text = format!(

@@ -1,11 +1,11 @@
-//! Local memory: arrays of one invocation, whose length the author of the shader or of the program says.
+//! Local memory: arrays of one invocation, whose length the shader or the program sets.
 
 use vkarray::kernel::{Error as KernelError, Library};
 use vkarray::{Groups, Source};
 
 use crate::fixture::{Fixture, contents};
 
-/// Reverses each row of `N` numbers through an array of its invocation's own.
+/// Reverses each row of `N` numbers through a local array of its invocation.
 const REVERSE: &str = "
     struct Item { key: u32, z: vec2<f32> }
     @group(0) @binding(0) var<storage, read_write> rows: array<u32>;

@@ -1,5 +1,5 @@
-//! Numba's tests of shared and local memory and of barriers, as far as they ask for behaviour; `docs/conformance/kernels.md`
-//! has the whole list.
+//! Numba's tests of shared and local memory and of barriers, ported by behaviour; `docs/conformance/kernels.md` lists all
+//! of them.
 
 use vkarray::{Groups, Source};
 

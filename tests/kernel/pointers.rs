@@ -1,4 +1,4 @@
-//! Pointers as arguments of functions: what they point to is read and written there, in every mode.
+//! Pointers as arguments of functions, which read and write through them, in every mode.
 
 use vkarray::kernel::KernelBuilder;
 use vkarray::{Groups, Source};

@@ -1,4 +1,4 @@
-//! Push constants of every type, one by one and as a whole struct, with the padding that the shader's layout asks for.
+//! Push constants of every type, passed one by one and as a struct, with the padding of the shader's layout.
 
 use vkarray::kernel::{ArgList, AsArg, Error as KernelError, Immediate};
 use vkarray::{Context, Graph, Groups};
@@ -150,7 +150,7 @@ impl Tight {
         Padded { n, room: [9; 3], by: [x, y, z, 77.0], shift: [u, v, 77.0, 77.0], turn, last, end: [9; 3] }
     }
 
-    /// What the shader writes down.
+    /// The words that the shader writes.
     fn numbers(&self) -> Vec<f32> {
         let numbers = [&[self.n as f32], &self.by[..], &self.shift, self.turn.as_flattened(), &[self.last as f32]];
         numbers.concat()
@@ -176,7 +176,7 @@ fn a_struct_of_the_host_is_passed_as_the_whole_block() {
     let push = unpack.signature().push_constants.as_ref().unwrap();
     let offsets: Vec<_> = push.members.iter().map(|member| member.offset).collect();
     assert_eq!((push.name.as_str(), push.bytes, offsets.as_slice()), ("params", 96, &[0, 16, 32, 48, 80][..]));
-    // Again and again, with and without padding, in every form of arguments: each call has its own numbers.
+    // Several calls, with and without padding, in every form of arguments; each has its own numbers.
     let outs: Vec<_> = (0..40).map(|_| fixture.zeros::<f32>([13]).unwrap()).collect();
     for (n, out) in (0..).zip(&outs) {
         let (tight, padded) = (Tight::new(n), Tight::new(n).padded());

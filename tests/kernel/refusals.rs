@@ -1,4 +1,4 @@
-//! Calls that are refused: with what words, and that a refused call changes nothing.
+//! Refused calls: their messages, and that they change nothing.
 
 use vkarray::device::Device;
 use vkarray::kernel::{Arg, AsArg};
@@ -139,7 +139,7 @@ fn parts_of_one_block_alias_only_where_they_overlap() {
     assert_eq!(refused.unwrap_err().to_string(), message);
     let expected: Vec<f32> = (0..512).map(|i| if (128..256).contains(&i) { 3.0 } else { 1.0 }).collect();
     assert_eq!(contents(&all), expected);
-    // Two readers may share.
+    // Two read-only arguments may overlap.
     let wgsl = "
         @group(0) @binding(0) var<storage, read> a: array<f32>;
         @group(0) @binding(1) var<storage, read> b: array<f32>;

@@ -1,7 +1,7 @@
-//! The sanitizer: planted faults are found where they are, and kernels without one run as ever.
+//! The sanitizer: it reports planted faults with their lines, and does not change the results of correct kernels.
 //!
-//! The shaders are in `sanitizer/`, a kernel an entry point. A comment `//~ name` marks the line where the kernel of that
-//! name goes wrong, so that no line number is written twice.
+//! The shaders are in `sanitizer/`, one entry point per kernel. A comment `//~ name` marks the faulty line of the kernel
+//! of that name, so that the tests need no line numbers.
 
 use vkarray::kernel::{Error as KernelError, KernelBuilder, Limits};
 use vkarray::sanitizer::{Fault, Finding, OtherAccess};
@@ -40,7 +40,7 @@ impl Arrays {
     }
 }
 
-/// A kernel whose workgroup memory starts with whatever is there.
+/// A kernel whose workgroup memory is not initialised.
 fn builder(ctx: &Context, text: &'static str, entry: &str) -> KernelBuilder {
     // SAFETY: what the kernels read without having written it decides no address.
     unsafe { zeroed(ctx, text, entry).assume_written() }
@@ -51,7 +51,7 @@ fn zeroed(ctx: &Context, text: &'static str, entry: &str) -> KernelBuilder {
     ctx.kernel(Source::wgsl(text).named("planted.wgsl")).entry(entry).sanitize(true)
 }
 
-/// What the sanitizer says of the kernel.
+/// The sanitizer's reports about the kernel.
 fn finding(ctx: &Context, text: &'static str, entry: &str) -> Finding {
     match Arrays::new(ctx).run(builder(ctx, text, entry), 1) {
         Err(KernelError::Found(finding)) => *finding,
@@ -71,7 +71,7 @@ fn marked(text: &str, entry: &str) -> u32 {
 /// A kernel, and whether a fault is the one planted in it.
 type Planted<'a> = (&'a str, &'a dyn Fn(&Fault) -> bool);
 
-/// Checks that every kernel of the shader is found faulty where it is.
+/// Checks that the fault of every kernel of the shader is reported at its line.
 fn check(text: &'static str, cases: &[Planted<'_>]) {
     let fixture = Fixture::open();
     let marks = text.lines().filter(|line| line.contains("//~")).count();
@@ -292,7 +292,7 @@ fn reads_of_zero_initialised_shared_memory_are_not_reported() {
 #[test]
 fn a_buffer_too_large_for_race_records_is_not_checked() {
     let fixture = Fixture::open();
-    // The notes take twice the bytes of a buffer; one binding of this device must hold them.
+    // The race records take twice the bytes of the buffer and must fit into one binding of this device.
     let n = usize::try_from(fixture.info().limits.max_storage_buffer_range.min(1 << 30) / 8).unwrap();
     let text = "
         @group(0) @binding(0) var<storage, read_write> large: array<u32>;
@@ -315,7 +315,7 @@ fn a_buffer_too_large_for_race_records_is_not_checked() {
 fn race_records_too_large_for_shared_memory_are_kept_in_a_buffer() {
     let fixture = Fixture::open();
     let n = Limits::from(fixture.info()).max_shared_bytes / 4 - 64;
-    // Each workgroup has a part of the array, so that one that takes another's notes for its own shows.
+    // Each workgroup uses a part of the array, so that records mixed up between workgroups change the reports.
     let text = |barrier: &str| {
         format!(
             "@group(0) @binding(0) var<storage, read_write> x: array<u32>;

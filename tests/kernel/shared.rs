@@ -84,7 +84,7 @@ fn shared_memory_starts_as_zeros() {
     }
 }
 
-/// Every kind of type, zeroed by the driver and by the kernel's own code. Each workgroup leaves other values behind.
+/// Every kind of type, zeroed by the driver and by code in the kernel. Each workgroup overwrites its memory at the end.
 #[test]
 fn shared_memory_of_every_type_starts_as_zeros() {
     let fixture = Fixture::open();
@@ -196,7 +196,7 @@ fn two_shared_arrays_do_not_overlap() {
     assert_eq!(contents(&out), expected);
 }
 
-/// Shared memory is laid out by the device and buffers by the shader, so a whole value changes its layout on the way.
+/// The device lays out shared memory and the shader lays out buffers, so a copied value changes its layout.
 #[test]
 fn structs_are_copied_between_buffers_and_shared_memory() {
     let fixture = Fixture::open();
@@ -214,7 +214,7 @@ fn structs_are_copied_between_buffers_and_shared_memory() {
             kept.last *= 2u;
             items[i] = kept;
         }";
-    // Words 1 to 3, 7, 11, 13 to 15 of an item are no member's: what is written there is anybody's choice.
+    // Words 1 to 3, 7, 11 and 13 to 15 of an item are padding, which may have any value.
     let members = [0, 4, 5, 6, 8, 9, 10, 12];
     let x: Vec<u32> = (0..8 * 16).map(|i| i * i + 3).collect();
     let array = fixture.slice_to_device(&x).unwrap();
@@ -228,7 +228,7 @@ fn structs_are_copied_between_buffers_and_shared_memory() {
     }
 }
 
-/// Reverses tiles of a length that is the launcher's to choose.
+/// Reverses tiles of a length that the dispatch sets.
 const REVERSE: &str = "
     override LEN: u32 = 64;
     @group(0) @binding(0) var<storage, read_write> x: array<u32>;
@@ -269,7 +269,7 @@ fn a_variant_for_a_length_is_built_once_and_outlives_its_context() {
     let other = reverse.shared("tile", 16).unwrap();
     assert!(is_same(&other, &reverse.shared("tile", 16).unwrap()));
     assert!(is_same(&reverse, &other.shared("tile", 8).unwrap()));
-    // More lengths than are remembered beside the kernel.
+    // More lengths than the kernel's own cache of variants holds.
     for len in 1..40 {
         assert_eq!(reverse.shared("tile", len).unwrap().signature().shared_bytes, u64::from(len) * 4);
     }

@@ -1,4 +1,4 @@
-//! SPIR-V that glslang made of `tests/shaders/*.comp`: what it computes, with its constants set.
+//! SPIR-V that glslang compiled from `tests/shaders/*.comp`: its results, with specialisation constants set.
 
 use half::f16;
 use vkarray::kernel::{AsArg, Error as KernelError};

@@ -1,7 +1,7 @@
-//! Dispatches in steady work take nothing from the heap.
+//! Dispatches in steady work allocate nothing on the heap.
 //!
-//! A batch that is opened while more are in flight than ever before is made anew, and when batches are sent depends on
-//! the device's speed. So some round is looked for that allocates nothing; a dispatch that allocates spoils every round.
+//! A batch is allocated if more are in flight than ever before, which depends on the device's speed. So the test needs one
+//! round without an allocation; a dispatch that allocates would do so in every round.
 
 use vkarray::Groups;
 
@@ -29,7 +29,7 @@ fn dispatches_in_steady_work_allocate_nothing() {
     assert!(counts.contains(&0), "allocations in each round of {DISPATCHES} dispatches: {counts:?}");
 }
 
-/// The counter sees what it is meant to see.
+/// Checks the counter itself.
 #[test]
 fn the_allocation_counter_counts_an_allocation() {
     assert_eq!(allocation_counter::measure(|| drop(std::hint::black_box(Box::new(1)))).count_total, 1);

@@ -1,4 +1,4 @@
-//! Kernels that ask for their subgroups: they run with these, or are refused with both sides.
+//! Kernels that require a subgroup size: they run with it, or are refused with both sizes in the message.
 
 use vkarray::kernel::{Error as KernelError, KernelBuilder};
 use vkarray::{Groups, Source};

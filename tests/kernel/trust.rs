@@ -1,5 +1,5 @@
-//! SPIR-V that may be damaged or hostile: whatever safe calls make of it, memory of others stays as it is, and the driver is
-//! given no module that a validator has not passed.
+//! Damaged or hostile SPIR-V: no safe call with such a module changes memory that it was not given, and only validated
+//! modules reach the driver.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Kernels as Rust types: what is made of a shader at build time runs as the shader says.
+//! Kernels as Rust types (`kernel!`): the type's arguments and results are those of the shader.
 
 use vkarray::{DType, Element, Groups};
 

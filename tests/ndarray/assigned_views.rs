@@ -1,7 +1,7 @@
-//! `a[index] = value` as numba's tests have it: the view is taken, then assigned to with broadcasting.
+//! `a[index] = value` as in numba's tests: assignment to a view, with broadcasting.
 //!
-//! The oracle is the `ndarray` crate. Copies between generated views, which also judge the gaps, are in
-//! `assignment.rs`.
+//! Results are compared with the `ndarray` crate. `assignment.rs` has copies between generated views, and also checks the
+//! bytes in the gaps.
 
 use ::ndarray::{ArrayD, SliceInfoElem};
 use vkarray::array::LayoutError;

@@ -1,6 +1,6 @@
-//! Copies between generated views of every item size: every byte of the target is compared, gaps and all.
+//! Copies between generated views of every item size; every byte of the target's block is compared, including the gaps.
 //!
-//! The oracle walks both layouts on the host, element by element; that layouts are NumPy's is tested in the crate.
+//! The reference copies element by element on the host. Unit tests of the crate compare the layouts with NumPy's.
 //! `VKARRAY_TEST_PROGRAMS` sets how many programs run for each item size.
 
 use bytemuck::{Pod, Zeroable};

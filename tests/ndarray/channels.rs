@@ -1,6 +1,6 @@
-//! Pixels to planes and planes to pixels: every number of channels and item size, with tails, gaps and odd places.
+//! Copies between interleaved pixels and planes: many numbers of channels and item sizes, with tails, gaps and odd offsets.
 //!
-//! The oracle is the `ndarray` crate on the host. Which kernel a copy takes is tested without a device, in the crate.
+//! Results are compared with the `ndarray` crate. Unit tests of the crate check which kernel a copy uses.
 
 use std::fmt::Debug;
 

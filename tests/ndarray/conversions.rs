@@ -1,7 +1,7 @@
-//! `astype` between all types: every bit pattern of the short ones, corners and noise of the long ones.
+//! `astype` between all types: every bit pattern of the short types, edge cases and random values of the long ones.
 //!
-//! The oracle is Rust's `as`, which rounds once and saturates; for the 16-bit floats, which `as` does not know, the
-//! nearest of the neighbours of a guess.
+//! Results are compared with Rust's `as`, which rounds once and saturates; for 16-bit floats, which `as` does not have,
+//! with the nearest among the neighbours of an estimate.
 
 #![expect(
     clippy::cast_possible_truncation,

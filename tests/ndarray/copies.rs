@@ -1,4 +1,4 @@
-//! Copies into views, which leave the elements between alone, and what copies refuse.
+//! Copies into views, which keep the elements in the gaps, and refused copies.
 
 use std::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! Ranges and arrays like others, made on the device or sent there: what is read back is what the host computes.
+//! Ranges and arrays like others, computed on the device or uploaded: their elements equal those of the host.
 
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ use vkarray_ndarray::{LayoutError, Number, RangeProblem};
 
 use crate::fixture::{Fixture, contents};
 
-/// Reads a range back and holds it against the host's own.
+/// Reads a range back and compares it with the host's.
 fn check<T: Number + PartialEq + Debug>(fixture: &Fixture, (start, stop, step): (T, T, T), expected: &[T]) {
     let array = fixture.arange(start, stop, step).unwrap();
     assert_eq!((array.shape(), array.dtype()), (&[expected.len()][..], T::DTYPE));

@@ -1,4 +1,4 @@
-//! Arrays to and from others: descriptions of device arrays, files, serde.
+//! Exchange of arrays: the device array interface, DLPack, files, serde.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -62,7 +62,7 @@ fn views<T: Element>(base: &DeviceNDArray<T>) -> [DeviceNDArray<T>; 6] {
     ]
 }
 
-/// Describes the larger of two arrays, and shows the memory of either, in turns.
+/// Describes the larger of two arrays, and returns the memory of the two in turn.
 struct Fickle {
     arrays: [DeviceNDArray<i32>; 2],
     n_asked: AtomicUsize,
@@ -140,12 +140,12 @@ fn work_on_an_imported_array_waits_until_it_is_ready() {
     let mut foreign = Foreign::new(array.clone());
     foreign.ready = Some(semaphore.point(3));
     let taken = fixture.as_device_array::<i32, _>(foreign).unwrap();
-    // On a stream that was never told.
+    // On a stream that does not wait for the array's work.
     let stream = fixture.stream().unwrap();
     taken.block().fill(&stream, 9).unwrap();
     stream.flush().unwrap();
     assert!(!stream.query().unwrap(), "the stream did not wait");
-    // Whoever asks now is told when: at a point that covers all of that.
+    // The interface now returns a point that covers all of that work.
     let interface = array.device_array_interface().unwrap();
     assert!(interface.ready.is_some_and(|point| point.semaphore != 0 && point.value != 0));
     semaphore.signal(3);

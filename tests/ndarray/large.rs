@@ -1,5 +1,5 @@
-//! Arrays of gibibytes, where the device has the memory: copies through many windows and by many threads, and bindings
-//! whose bytes 31 bits do not count.
+//! Arrays of gibibytes, if the device has the memory: copies in many windows and by many threads, and bindings of more
+//! than 2^31 bytes.
 
 use vkarray::kernel::Limits;
 use vkarray::{Context, DeviceNDArray, Element, Groups, Index, Order, Source};
@@ -56,7 +56,7 @@ fn filled_sliced_and_converted(ctx: &Context, n: usize) {
     assert_holds(&turned.ravel(Order::C).unwrap(), |at| value(at % rows * columns + at / rows));
 }
 
-/// Compares all elements with what they should be, a part at a time and each part by several threads.
+/// Compares all elements with the expected ones, a part at a time and each part in several threads.
 fn assert_holds<T: Element + PartialEq + Sync>(array: &DeviceNDArray<T>, expected: impl Fn(usize) -> T + Sync) {
     const PART: usize = 1 << 28;
     const PIECE: usize = 1 << 24;

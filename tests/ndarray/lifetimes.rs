@@ -1,4 +1,4 @@
-//! Arrays are handles: what shares memory, and when it is freed.
+//! Arrays are handles: clones and views share memory, and the last one frees it.
 
 use vkarray::{Context, Index};
 
@@ -12,7 +12,7 @@ fn a_view_keeps_the_memory_of_a_dropped_array() {
     let array = fixture.to_device(&counted(&[4, 6])).unwrap();
     let view = array.reshape([3, 8]).unwrap().slice(&[Index::At(1)]).unwrap();
     drop(array);
-    // Were the memory free, one of these would have it.
+    // If the memory were free, one of these arrays would reuse it.
     let others: Vec<_> = (0..50).map(|_| fixture.full([24], -1_i32).unwrap()).collect();
     assert_eq!(contents(&view), (8..16).collect::<Vec<_>>());
     drop(others);

@@ -1,4 +1,5 @@
-//! Views beyond slices: broadcast, axes in and out, splits, other element types, iteration, and read-only arrays.
+//! Views other than slices: broadcasts, inserted and removed axes, splits, other element types, iteration, and read-only
+//! arrays.
 
 use ::ndarray::{Axis, IxDyn, Slice};
 use vkarray::kernel::Error as KernelError;
@@ -168,7 +169,7 @@ fn every_writing_method_refuses_a_read_only_array() {
         assert!(matches!(&error, Error::ReadOnly { dtype: DType::I32, shape } if *shape == [4]), "{name}: {error}");
     }
     assert_eq!(contents(&pinned), [0, 1, 2, 3]);
-    // Reading is not refused, nor is what becomes of a copy.
+    // Reads are accepted, and so are writes to a copy.
     assert_eq!(frozen.read_on_host().unwrap().view(), host);
     let copy = frozen.astype::<f32>().unwrap();
     copy.fill(1.0).unwrap();

@@ -1,6 +1,5 @@
-//! What numba's device arrays get wrong or refuse when they are copied, one test each.
-//!
-//! The oracle is the `ndarray` crate on the host.
+//! Defects of numba's device arrays: one test for each wrong result or refusal. Results are compared with the `ndarray`
+//! crate.
 
 use ::ndarray::{Array2, ArrayD, Axis, IxDyn, ShapeBuilder, arr1, s};
 use vkarray::{DeviceNDArray, Error, Index, Order};

@@ -50,7 +50,7 @@ fn a_pending_copy_across_a_reset_is_refused() {
     let array = fixture.to_device(&counted(&[4, 6])).unwrap();
     let [waited, awaited] = [(); 2].map(|()| array.on(fixture.default_stream()).copy_to_host_async().unwrap());
     fixture.reset().unwrap();
-    // The pinned memory that it owns is gone with the rest.
+    // The reset has also ended the pinned memory of the pending copy.
     for result in [waited.wait(), block_on(awaited)] {
         assert!(matches!(result, Err(Error::Memory(MemoryError::DeadMemory { .. }))), "{result:?}");
     }

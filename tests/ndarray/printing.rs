@@ -1,4 +1,4 @@
-//! Printing: what NumPy prints, of which only what is shown is read.
+//! Printing: the text is NumPy's, and only the elements that are shown are read.
 
 use ::ndarray::{Array1, arr0};
 use vkarray::{DeviceNDArray, Index};

@@ -1,4 +1,4 @@
-//! Arrays of no axes, of no elements, and of as many axes as there may be: every operation takes them.
+//! Arrays without axes, without elements, and with the largest number of axes: every operation accepts them.
 
 use ::ndarray::{ArrayD, Axis, IxDyn, arr0};
 use vkarray::array::LayoutError;

@@ -1,7 +1,7 @@
-//! What arrays refuse: each with a typed error that names both sides, and without touching memory or elements.
+//! Refused calls on arrays: each returns a typed error that names both sides, and changes nothing.
 //!
-//! Read-only arrays are in `more_views.rs`, targets whose elements share memory in `peer_defects.rs`, files and
-//! descriptions that lie in the array crate and in `interchange.rs`.
+//! Read-only arrays are in `more_views.rs`, targets with overlapping elements in `peer_defects.rs`, invalid files and
+//! array interfaces in the array crate and in `interchange.rs`.
 
 use ::ndarray::arr1;
 use vkarray::array::LayoutError;
@@ -13,7 +13,7 @@ use vkarray_kernel::DType;
 use super::counted;
 use crate::fixture::{Fixture, contents};
 
-/// What was refused, under a name.
+/// The refused calls, with names.
 type Refusals<'a> = Vec<(&'a str, Result<()>)>;
 
 fn nothing<T>(result: Result<T>) -> Result<()> {
@@ -47,7 +47,7 @@ fn shapes_that_cannot_be_counted_take_no_memory() {
             assert!(is_meant, "{name} of {shape:?}: {error:?}");
         }
     }
-    // Views are no way around it.
+    // Views of such shapes are refused too.
     let views = [small.broadcast_to([1 << 40, 1 << 40, 3]), small.reshape([isize::MAX, 2]), small.reshape([0, -1, 0])];
     assert!(views.into_iter().all(|view| matches!(view, Err(Error::Layout(_)))));
     assert!(matches!(fixture.arange(0_u64, u64::MAX, 1), Err(Error::Layout(_) | Error::Range { .. })));
@@ -165,7 +165,7 @@ fn arrays_and_streams_of_another_device_change_nothing() {
     assert_eq!((contents(&ours), contents(&theirs)), (vec![0, 1, 2, 3], vec![0, 1, 2, 3]));
 }
 
-/// Everything an array can be asked to do with its elements. Views and facts are of the handle, and go on.
+/// All methods that access an array's elements. Views and properties of the handle still work.
 fn uses(ctx: &Context, array: &DeviceNDArray<i32>, fresh: &DeviceNDArray<i32>) -> Refusals<'static> {
     vec![
         ("copy_to_host", nothing(array.copy_to_host())),

@@ -1,4 +1,4 @@
-//! Views: read back equal to the host's own, for every slice of a small array and many reshapes.
+//! Views: their elements equal those of the host's views, for every slice of a small array and many reshapes.
 
 use ::ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder, SliceInfoElem};
 use vkarray::{DeviceNDArray, Index, Order};
@@ -41,7 +41,7 @@ fn views_of_views_equal_those_of_the_host() {
     let fixture = Fixture::open();
     let host = counted(&[6, 7, 8]);
     let device = fixture.to_device(&host).unwrap();
-    // Reversed, then a part of that, then its axes turned: numba gets the second step wrong.
+    // Reversed, then sliced, then transposed; numba gets the second step wrong.
     let back = Index::stepped(.., -1);
     let reversed = device.slice(&[back, (..).into(), back]).unwrap();
     let part = reversed.slice(&[(1..5).into(), Index::At(2), Index::stepped(.., 3)]).unwrap();
@@ -68,7 +68,7 @@ fn reshapes_read_the_elements_in_the_order_asked_for() {
     assert_same(&c.reshape([3, -1]).unwrap(), host.to_shape((3, 8)).unwrap().into_dyn().view());
     assert_same(&c.ravel(Order::C).unwrap(), host.flatten().into_dyn().view());
     assert_same(&f.ravel(Order::F).unwrap(), host.t().flatten().into_dyn().view());
-    // What no view can say is an error, never the wrong order.
+    // A reshape that no view can express is an error, never a wrong order.
     for refused in [f.reshape([24]), f.ravel(Order::C), c.ravel(Order::F), c.reshape([5, 5]), c.reshape([7, -1])] {
         assert!(matches!(refused, Err(vkarray::Error::Layout(_))));
     }

@@ -1,10 +1,10 @@
-//! Models of what vkarray's threads share, under [loom](https://docs.rs/loom), which runs every order of their steps.
+//! Models of code that vkarray's threads share, under [loom](https://docs.rs/loom), which runs every interleaving of them.
 //!
-//! The code is the driver crate's own: two of its files are compiled here with loom's locks in the place of its own. A
-//! wake-up that is lost leaves a model with threads that all wait, which loom reports. Devices have no part in it.
+//! The code is the driver crate's: two of its files are compiled here with loom's locks. If a wake-up is lost, all threads
+//! of a model wait, which loom reports as a deadlock. No device is needed; run it with `cargo test -p vkarray-loom`.
 #![cfg(test)]
 
-#[expect(dead_code, reason = "the models need no pauses and look at no state from outside")]
+#[expect(dead_code, reason = "the models do not pause and do not read the state from outside")]
 #[path = "../../../crates/driver/src/tracker/signal.rs"]
 mod signal;
 
@@ -25,25 +25,25 @@ use crate::gate::Gate;
 use crate::lock::{Condvar, Mutex};
 use crate::signal::Signal;
 
-/// Runs every order in which threads are interrupted at most three times where they need not be.
+/// Runs every interleaving with at most three preemptions.
 fn model(run: impl Fn() + Send + Sync + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(3);
     builder.check(run);
 }
 
-/// What the waiting thread is to do.
+/// The work of the waiting thread.
 #[derive(Default)]
 struct Tasks {
     n_callbacks: u32,
     is_stopping: bool,
 }
 
-/// A lane as the waiting thread sees it.
+/// The part of a lane that the waiting thread uses.
 #[derive(Default)]
 struct Lane {
     has_open_batch: bool,
-    /// A batch is sent at the second look: at the first it is too young.
+    /// A batch is submitted when the waiting thread checks it a second time; the first time it is too new.
     is_old: bool,
 }
 
@@ -95,7 +95,7 @@ impl Shared {
         }
     }
 
-    /// Blocks until the open batch is sent: for ever, if nobody sends it.
+    /// Blocks until the open batch is submitted.
     fn wait_until_sent(&self) {
         let mut lane = self.lane.lock();
         while lane.has_open_batch {
@@ -110,7 +110,7 @@ fn a_batch_is_sent_whenever_it_is_opened() {
         let shared = Shared::new();
         let theirs = Arc::clone(&shared);
         let waiter = thread::spawn(move || theirs.run());
-        // The second comes while the thread may be about to stop looking.
+        // The second batch may be opened while the waiting thread is about to sleep.
         for _ in 0..2 {
             shared.record();
             shared.wait_until_sent();
@@ -130,7 +130,7 @@ fn a_callback_and_a_batch_of_two_threads_are_both_seen_to() {
         shared.record();
         shared.wait_until_sent();
         other.join().unwrap();
-        // It ends when the callback was seen to: what is stopped leaves none behind, since each holds the device.
+        // The waiting thread ends after the callback has run, since a stopped thread leaves no callback behind.
         while *shared.n_called.lock() == 0 {
             thread::yield_now();
         }

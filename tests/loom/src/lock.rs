@@ -1,4 +1,4 @@
-//! The driver's `lock.rs` over loom: what the models need of it, without ranks.
+//! The part of the driver's `sync/lock.rs` that the models need, on loom's locks and without ranks.
 
 use std::fmt;
 use std::time::Duration;
@@ -28,7 +28,7 @@ impl Condvar {
         self.0.wait(guard).expect("no model panics under a lock")
     }
 
-    /// Without a limit: in a model, time does not pass.
+    /// Waits without a limit, since a model has no time.
     pub(crate) fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, _: Duration) -> MutexGuard<'a, T> {
         self.wait(guard)
     }

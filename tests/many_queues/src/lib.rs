@@ -1,16 +1,16 @@
-//! A Vulkan layer that makes a device of one queue look like one of several.
+//! A Vulkan layer that reports several queues on a device that has one.
 //!
-//! CPU drivers have one queue that does everything, so what a program does over several queues is never judged there.
-//! Below the validation layer, this one reports several families of several queues, and a type of memory that the host
-//! cannot see, as a graphics card has; `shape.rs` says which. Everything goes to the driver's one queue, in the order
-//! it is sent: the layer above judges the order that was asked for, not the one that happened. A program that makes
-//! one queue wait for work that is sent later, to another, hangs.
+//! CPU drivers have one queue, so the validation layer cannot check there how a program uses several queues. Below the
+//! validation layer, this layer reports several families with several queues, and a type of memory that the host cannot
+//! see, as on a GPU; `shape.rs` defines them. All work is submitted to the driver's one queue in the order of the calls;
+//! the validation layer checks the order that the program requires, not the one that happened. A program in which one
+//! queue waits for work that is later submitted to another queue hangs.
 //!
-//! On request it lowers the number of workgroups that a dispatch may have, too.
+//! An environment variable also lowers the number of workgroups that a dispatch may have.
 //!
-//! Not for use with swapchains, images, or debug labels on queues. `loader.rs` is what the loader and a layer say to
-//! each other, `instances.rs` which instances there are; `instance.rs`, `device.rs`, `queue.rs` and `memory.rs` are the
-//! calls that are answered here.
+//! It does not support swapchains, images, or debug labels on queues. `loader.rs` has the interface between the loader
+//! and a layer, `instances.rs` the list of instances; `instance.rs`, `device.rs`, `queue.rs` and `memory.rs` have the
+//! calls that the layer handles. Read `shape.rs` first.
 
 mod device;
 mod instance;
@@ -25,7 +25,7 @@ use ash::vk;
 use crate::loader::Negotiation;
 pub use crate::shape::WORKGROUPS_VARIABLE;
 
-/// The name to put into `VK_INSTANCE_LAYERS`, behind the validation layer's.
+/// The layer's name for `VK_INSTANCE_LAYERS`, after that of the validation layer.
 pub const LAYER_NAME: &str = "VK_LAYER_VKARRAY_many_queues";
 
 /// Describes the layer to the loader, which looks for such a file in the folders of `VK_ADD_LAYER_PATH`.

@@ -1,9 +1,9 @@
-//! What the Vulkan loader and a layer say to each other: the version both speak, and who is next in the chain.
-//! The layer of `noncoherent/` has this file too.
+//! The interface between the Vulkan loader and a layer: its version, and the next layer in the chain. The layer of
+//! `noncoherent/` uses this file too.
 //!
-//! The structures are those of the loader's header `vk_layer.h`, which ash does not have. Handles that can be called
-//! upon begin with a pointer to the loader's table for them; it is the same for an instance and its physical devices,
-//! so it serves as the key for what is known of them.
+//! The structures are those of the loader's header `vk_layer.h`, which ash does not have. Dispatchable handles point to
+//! objects that begin with a pointer to the loader's dispatch table. It is the same for an instance and its physical
+//! devices, so it is the key for their state.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -154,7 +154,7 @@ unsafe extern "system" fn get_instance_proc_addr(
 unsafe extern "system" fn get_device_proc_addr(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
     let next = device::find(device)?.next;
     // SAFETY: handed on as it came.
-    let theirs = unsafe { next(device, name) }?; // What the driver does not have is not to be had here either.
+    let theirs = unsafe { next(device, name) }?; // The layer has only functions that the driver has.
     // SAFETY: names are NUL-terminated.
     Some(device::own(unsafe { CStr::from_ptr(name) }, get_device_proc_addr).unwrap_or(theirs))
 }

@@ -1,7 +1,7 @@
-//! What the device is made to look like. Pure.
+//! The properties that the layer reports, computed by pure functions.
 //!
-//! Families as on a graphics card: one for everything, one for kernels and copies, one for copies alone. And in front
-//! of the driver's types of memory one more, which is the driver's first, except that the host cannot see it.
+//! The families are those of a GPU: one for all work, one for kernels and copies, one for copies alone. Before the
+//! driver's types of memory there is one more: a copy of the driver's first type that the host cannot see.
 
 use ash::vk::{self, MemoryPropertyFlags, QueueFlags};
 
@@ -51,7 +51,7 @@ pub(crate) fn real_type(reported: u32) -> u32 {
     reported.saturating_sub(1)
 }
 
-/// The variable of the environment that says, as `7,5,300`, how many workgroups fit each axis; the driver's own without.
+/// The environment variable with the largest number of workgroups on each axis, such as `7,5,300`.
 pub const WORKGROUPS_VARIABLE: &str = "VKARRAY_MANY_QUEUES_WORKGROUPS";
 
 /// Lets a dispatch have no more workgroups than the text says. A driver that takes more does not notice.

@@ -1,13 +1,13 @@
 //! A Vulkan layer that makes cached memory non-coherent, as it is on many mobile GPUs.
 //!
-//! Where a program maps such memory it is given bytes of the layer's. They go to the driver's memory in
-//! `vkFlushMappedMemoryRanges` alone, and come from there in `vkInvalidateMappedMemoryRanges` alone, so what was not
-//! flushed or invalidated is wrong on every run, and not once in a while. A range that is not whole atoms, or not
-//! mapped, ends the program. One type of memory is coherent, as Vulkan guarantees, and not cached; `shape.rs` says which.
+//! A program that maps such memory gets a copy of its bytes. Only `vkFlushMappedMemoryRanges` copies them to the driver's
+//! memory, and only `vkInvalidateMappedMemoryRanges` copies them back, so a missing flush or invalidation gives wrong
+//! results in every run. A range that does not consist of whole atoms, or is not mapped, ends the program. One type of
+//! memory is coherent and not cached, as Vulkan guarantees; `shape.rs` defines it.
 //!
-//! Not for use with images, or `vkMapMemory2`. `shadow.rs` are the bytes, `memory.rs`, `instance.rs` and `device.rs` the
-//! calls that are answered here; what the loader and a layer say to each other, and the list of instances, are shared
-//! with `many_queues`.
+//! It does not support images or `vkMapMemory2`. `shadow.rs` has the copies of the bytes; `memory.rs`, `instance.rs` and
+//! `device.rs` have the calls that the layer handles. The interface to the loader and the list of instances are shared
+//! with `many_queues`. Read `shadow.rs` first.
 
 mod device;
 mod instance;
@@ -23,7 +23,7 @@ use ash::vk;
 
 use crate::loader::Negotiation;
 
-/// The name to put into `VK_INSTANCE_LAYERS`, behind the validation layer's.
+/// The layer's name for `VK_INSTANCE_LAYERS`, after that of the validation layer.
 pub const LAYER_NAME: &str = "VK_LAYER_VKARRAY_noncoherent";
 
 /// Describes the layer to the loader, which looks for such a file in the folders of `VK_ADD_LAYER_PATH`.

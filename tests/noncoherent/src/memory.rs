@@ -1,4 +1,4 @@
-//! The calls that name a type of memory, map memory, or say that host or device are to see each other's bytes.
+//! The calls that name a type of memory, or map, flush or invalidate memory.
 
 use std::ffi::c_void;
 
@@ -120,7 +120,7 @@ unsafe fn each(
             known.shadow.as_mut().map_or_else(|| Err("the memory is not mapped".to_owned()), |it| work(it, range));
         if let Err(reason) = outcome {
             eprintln!("{call}: {reason}");
-            std::process::abort(); // Nobody looks at a result of these calls as at a message of the validation layer.
+            std::process::abort(); // A returned error might be ignored.
         }
     }
 }

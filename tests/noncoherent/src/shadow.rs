@@ -1,4 +1,4 @@
-//! The bytes that a program sees of memory that is not coherent, and when they become those of the memory.
+//! The program's copy of the bytes of non-coherent memory, and its copies to and from the memory.
 
 use std::ops::Range;
 use std::ptr;
@@ -7,7 +7,7 @@ use ash::vk;
 
 use crate::shape::ATOM;
 
-/// What bytes are that were never invalidated.
+/// The value of bytes that were never invalidated.
 const UNKNOWN: u8 = 0xA5;
 
 /// As aligned as any program may expect.
@@ -36,7 +36,7 @@ impl Shadow {
         Self { real, pages: vec![Page([UNKNOWN; 4096]); n_pages], size, mapped }
     }
 
-    /// What the program is given.
+    /// The address that the program gets.
     pub(crate) fn address(&mut self) -> *mut u8 {
         self.at(self.mapped.start)
     }

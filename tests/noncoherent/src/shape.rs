@@ -1,11 +1,11 @@
-//! What the device's memory is made to look like. Pure.
+//! The types of memory that the layer reports, computed by pure functions.
 //!
-//! The driver's types that the host sees are no longer coherent. Behind them all is one more, which is the driver's
-//! first coherent one without its cache.
+//! The driver's host-visible types are reported as non-coherent. After the driver's types there is one more: a copy of its
+//! first coherent type that is not cached.
 
 use ash::vk::{self, MemoryPropertyFlags};
 
-/// What flushes and invalidations are to be multiples of: as much as Vulkan allows.
+/// The size of an atom for flushes and invalidations: the largest that Vulkan allows.
 pub(crate) const ATOM: u64 = 256;
 
 /// The types to report, and the driver's names of them.
