@@ -1,14 +1,14 @@
-//! Figures, and the lines that carry them: a JSON object each, first where, then what.
+//! Figures, and the lines of JSON with which programs print them: first a header, then a figure per line.
 //!
-//! Every program here prints such lines, `vkarray bench --json` does, and so do the scripts that measure others. Nothing
-//! here measures. Each line is printed when it is known. Read next: `merge.rs`.
+//! Every program here, `vkarray bench --json` and the scripts for other libraries print such lines, each as soon as it is
+//! measured. Read `merge.rs` next.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// With this a program exits that has said it is [`Line::Absent`].
+/// The exit code of a program that has printed [`Line::Absent`].
 pub const ABSENT: u8 = 2;
 
 /// A median and its extremes.
@@ -27,7 +27,7 @@ pub struct Figure {
     pub unit: String,
 }
 
-/// A figure of a script, which may leave the extremes out.
+/// A figure as printed by a script, possibly without the extremes.
 #[derive(Deserialize)]
 struct PrintedFigure {
     name: String,
@@ -44,7 +44,7 @@ impl From<PrintedFigure> for Figure {
     }
 }
 
-/// What a program's line says.
+/// A line that a program printed.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Line {
@@ -57,17 +57,17 @@ pub enum Line {
         /// Why.
         reason: String,
     },
-    /// The program cannot measure here, which is no failure.
+    /// The program cannot measure on this machine, which is not a failure.
     Absent {
         /// Why.
         absent: String,
     },
-    /// Something else: where and when, or a failure that a script survived.
+    /// Any other object: a header, or a script's remark.
     Remark(serde_json::Map<String, Value>),
 }
 
 impl Line {
-    /// Reads a line. None if it is no JSON object.
+    /// Parses a line. `None` if it is not a JSON object.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         serde_json::from_str(line).ok()
@@ -77,12 +77,12 @@ impl Line {
 /// Prints one program's figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
-    /// Runs of which a figure is the median, after one that is not counted.
+    /// The number of runs of which a figure is the median, after a warm-up run.
     pub runs: u32,
 }
 
 impl Report {
-    /// Prints where figures are taken.
+    /// Prints the header: the device and the library.
     pub fn header(self, device: &str, library: &str) {
         println!("{}", json!({"device": device, "library": library}));
     }
@@ -97,17 +97,17 @@ impl Report {
         figure(name, "GB/s", times.iter().map(|time| bytes as f64 / 1e9 / time.as_secs_f64()));
     }
 
-    /// Says that a figure is left out, and why.
+    /// Prints that a figure is left out, and why.
     pub fn skipped(self, name: &str, reason: &str) {
         println!("{}", json!({"skipped": name, "reason": reason}));
     }
 
-    /// Says that nothing can be measured here, and why.
+    /// Prints that the program cannot measure on this machine, and why.
     pub fn absent(self, reason: &str) {
         println!("{}", json!({"absent": reason}));
     }
 
-    /// Runs once to warm up, then as often as asked for, and returns what the runs gave.
+    /// Runs once to warm up and then `runs` times, and returns the results.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_told_apart() {
+    fn each_kind_of_line_is_parsed() {
         let remark = |line| Line::Remark(serde_json::from_str(line).unwrap());
         let cases = [
             (r#"{"name":"a","value":2.0,"min":1.0,"max":4,"unit":"us"}"#, Some(figure(2.0, [1.0, 4.0]))),

@@ -1,8 +1,8 @@
-//! vkarray, wgpu, CUDA, the driver and others on one device, one after the other in the same run, with the same definitions.
+//! Shared parts of the programs that measure vkarray, raw Vulkan, wgpu and CUDA with the same definitions.
 //!
-//! A program in `bin/` measures one side and prints lines (`figure.rs`): `floor` the driver alone, `peer` wgpu, `cuda` CUDA; our
-//! own side is the command `vkarray bench`. `compare` runs them in turns. `merge.rs` makes rows of all their lines, and
-//! `table.rs` a table of the rows. `settings.rs` is what all of them are told.
+//! A program in `bin/` measures one side and prints figures as lines (`figure.rs`): `floor` raw Vulkan, `peer` wgpu, `cuda`
+//! CUDA; vkarray is measured by the command `vkarray bench`. `compare` runs them in turns. `merge.rs` turns their lines
+//! into rows, and `table.rs` the rows into a table. `settings.rs` is the command line of all of them.
 
 mod figure;
 mod merge;

@@ -1,7 +1,7 @@
-//! Rows out of many programs' figures: one row a figure, one cell a program, the median of its rounds.
+//! Merges the figures of many programs into rows: a row per figure, and a cell per program with the median of its rounds.
 //!
-//! Plain data, no program is run here. The names are those of `vkarray bench`; what scripts of others call the same
-//! thing is translated. Read next: `table.rs`.
+//! All functions are pure. The names are those of `vkarray bench`; other names that scripts use are translated. Read
+//! `table.rs` next.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::figure::{Figure, median};
 
-/// How names of others begin, and how ours do.
+/// Starts of names that scripts use, and the starts of the names here.
 const NAMES: &[(&str, &str)] = &[
     ("graph_host_", "host_graph_dependent_"),
     ("graph_axpy", "graph_dependent_axpy"),
@@ -18,7 +18,7 @@ const NAMES: &[(&str, &str)] = &[
     ("d2h_", "copy_down_"),
 ];
 
-/// Our name of a figure.
+/// The name that `vkarray bench` uses for a figure.
 #[must_use]
 pub fn canonical(name: &str) -> String {
     let renamed = |&(theirs, ours): &(&str, &str)| name.strip_prefix(theirs).map(|rest| format!("{ours}{rest}"));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_others_become_ours() {
+    fn names_of_scripts_are_translated() {
         let cases = [
             ("graph_axpy16", "graph_dependent_axpy16"), // A captured stream is a chain.
             ("graph_nop1", "graph_dependent_nop1"),
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_become_a_median_and_the_extremes_of_all() {
+    fn a_cell_is_the_median_of_its_rounds_with_the_extremes_of_all() {
         let samples = [
             sample("vkarray", "sync", "us", [13.0, 12.0, 20.0]),
             sample("cuda", "sync", "us", [10.0, 10.0, 10.0]),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_is_the_best_of_those_asked_for() {
+    fn the_best_value_is_chosen_among_the_given_programs() {
         let samples = [("floor", 1.0), ("wgpu", 7.0), ("cuda", 5.0)];
         let samples = |unit| samples.map(|(source, value)| sample(source, "x", unit, [value; 3]));
         let [wgpu, cuda, none] = ["wgpu", "cuda", "none"].map(str::to_owned);

@@ -1,4 +1,4 @@
-//! What every program here is told on its command line: the suite, the device, how often.
+//! The command line of every program here: the suite, the device, the number of runs.
 
 use std::num::NonZeroU32;
 

@@ -1,13 +1,13 @@
-//! A Markdown table of rows: ours, the floor, the others, and two ratios.
+//! Formats rows as a Markdown table: vkarray, the floor, the others, and two ratios.
 //!
-//! Plain text out of plain data. "of floor" is how many times our figure is the driver's own, 1 being all that can be
-//! had; "of best" how many times better ours is than the best of the others, more than 1 being good.
+//! "of floor" is how many times worse vkarray's figure is than that of raw Vulkan; "of best" is how many times better it
+//! is than the best of the others.
 
 use crate::merge::Row;
 
-/// Our column.
+/// The column of vkarray.
 const OURS: &str = "vkarray";
-/// The driver's.
+/// The column of raw Vulkan.
 const FLOOR: &str = "floor";
 
 /// Makes a table of rows. `others` are the columns behind ours and the floor's.
@@ -54,7 +54,7 @@ mod tests {
     use crate::merge::{Sample, merge};
 
     #[test]
-    fn a_table_has_the_ratios_the_right_way_round() {
+    fn both_ratios_are_computed_for_times_and_rates() {
         let sample = |source: &str, name: &str, unit: &str, value| {
             let (name, unit) = (name.to_owned(), unit.to_owned());
             Sample { source: source.to_owned(), figure: Figure { name, value, min: value, max: value, unit } }

@@ -1,7 +1,7 @@
-//! How does vkarray stand beside the driver's own floor, beside wgpu, and beside others, on this machine today?
+//! How does vkarray compare with raw Vulkan, wgpu, CUDA and other programs on this machine?
 //!
 //! Runs `vkarray bench`, `floor`, `peer`, `cuda` and any other commands in turns, several rounds, and prints a Markdown table of
-//! the medians. `program.rs` runs one; what is made of their lines is in the library, `merge.rs` and `table.rs`.
+//! the medians. `program.rs` runs one of them; the library's `merge.rs` and `table.rs` evaluate their lines.
 
 mod program;
 
@@ -30,7 +30,7 @@ struct Args {
     /// Runs in a turn of which each figure is the median
     #[arg(long, value_name = "N", default_value = "9")]
     runs: NonZeroU32,
-    /// One round of one run, to see whether everything works
+    /// One round of one run, to check that everything works
     #[arg(long, conflicts_with_all = ["rounds", "runs"])]
     quick: bool,
     /// Also write the table here, after every round
@@ -81,7 +81,7 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// Ours first: the others are told which device that was.
+    /// Runs vkarray first, since the others get the name of its device.
     fn suite(&mut self, suite: Suite, runs: u32) -> Result<()> {
         self.run(Program::ours(suite.name(), runs)?)?;
         let header = self.header.clone().context("vkarray bench has printed nothing")?;

@@ -1,7 +1,7 @@
-//! The programs that are compared, and what one run of one of them printed.
+//! Runs one of the programs that are compared, and parses its output.
 //!
-//! `floor`, `peer`, `cuda` and, if it was put there, `vkarray` lie beside this program, so that a folder of them can be carried
-//! to a machine without a compiler. Nothing here knows what a figure means.
+//! `floor`, `peer`, `cuda` and possibly `vkarray` lie beside this program, so that a folder of them can be copied to a
+//! machine without a compiler.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -17,7 +17,7 @@ pub(crate) struct Program {
     command: Command,
 }
 
-/// What a run printed, and how it failed if it did.
+/// The output of a run, and the failure if it failed.
 #[derive(Debug)]
 pub(crate) struct Printed {
     pub(crate) lines: Vec<Line>,
@@ -25,7 +25,8 @@ pub(crate) struct Printed {
 }
 
 impl Program {
-    /// Our side of a suite: what `VKARRAY_COMMAND` names, else a `vkarray` beside this program, else the folder above.
+    /// vkarray's side of a suite: the command in `VKARRAY_COMMAND`, otherwise `vkarray` beside this program, otherwise built
+    /// from the folder above.
     pub(crate) fn ours(suite: &str, runs: u32) -> Result<Self> {
         let mut command = match std::env::var_os("VKARRAY_COMMAND").map(PathBuf::from) {
             Some(path) => Command::new(path),
@@ -38,7 +39,7 @@ impl Program {
         Ok(Self { source: "vkarray".to_owned(), command })
     }
 
-    /// A program of this package, for a suite, on the device that ours names.
+    /// A program of this package, for a suite, on the device that vkarray used.
     pub(crate) fn measuring(source: &str, program: &str, suite: &str, settings: (u32, &str)) -> Result<Self> {
         let path = beside(program)?;
         ensure!(path.exists(), "{} is not built: run `cargo build --release`", path.display());
@@ -55,7 +56,7 @@ impl Program {
         Self { source: source.to_owned(), command }
     }
 
-    /// Runs to the end. What it printed before it failed counts.
+    /// Runs the program. Figures that it printed before a failure count.
     pub(crate) fn run(mut self) -> Result<Printed> {
         let output = self.command.stderr(Stdio::inherit()).output();
         let output = output.with_context(|| format!("running {:?}", self.command))?;
@@ -68,7 +69,7 @@ impl Program {
             parsed
         });
         let lines: Vec<_> = lines.collect();
-        // The status alone is also that of a command line which is not understood.
+        // An invalid command line has the same exit code, so the line is needed too.
         let is_absent = output.status.code() == Some(ABSENT.into()) && matches!(lines[..], [.., Line::Absent { .. }]);
         let failed = || format!("{} failed ({}): {:?}", self.source, output.status, self.command);
         Ok(Printed { lines, failure: (!output.status.success() && !is_absent).then(failed) })
@@ -113,7 +114,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_was_printed_before_a_failure_counts() {
+    fn figures_printed_before_a_failure_count() {
         let script = r#"echo '{"name":"a","value":1,"unit":"us"}'; echo hello; echo '{"gpu":"g"}'; exit 3"#;
         let printed = Program::also(&format!("x={script}")).run().unwrap();
         assert!(matches!(&printed.lines[..], [Line::Figure(_), Line::Remark(_)]), "{printed:?}");
@@ -123,7 +124,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn who_is_absent_has_not_failed() {
+    fn an_absent_program_has_not_failed() {
         // Script, whether it failed.
         let cases = [
             (r#"echo '{"absent":"no driver"}'; exit 2"#, false),

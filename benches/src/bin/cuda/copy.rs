@@ -1,7 +1,7 @@
-//! How fast bytes go up, down, and from place to place on the device with CUDA.
+//! The speed of uploads, downloads and copies on the device with CUDA.
 //!
-//! In the sizes and the numbers of `vkarray bench copy`. Pinned and registered memory is copied in the order of a stream
-//! and waited for; pageable memory by the plain copies, which wait themselves.
+//! Sizes and repetitions are those of `vkarray bench copy`. Pinned and registered memory is copied asynchronously on a
+//! stream, followed by a wait; pageable memory with the plain copies, which wait themselves.
 
 use std::ffi::c_void;
 use std::ptr;

@@ -94,7 +94,7 @@ functions! {
 impl Functions {
     /// Loads the driver; an error if this machine has none.
     pub(crate) fn load() -> Result<Self, libloading::Error> {
-        // SAFETY: what the driver does when it is loaded is its own affair, as it is in every program that uses CUDA.
+        // SAFETY: loading runs the initialisers of the system's CUDA driver, as in every program that uses CUDA.
         Self::of(unsafe { Library::new(LIBRARY) }?)
     }
 

@@ -1,7 +1,6 @@
-//! A graph of small launches, made once and sent as often as one likes.
+//! A graph of small launches, which is created once and launched many times; used by `launch.rs`.
 //!
-//! Each launch waits for the one before on the same pair of arrays, and for nothing else: the least that is right. Used
-//! by `launch.rs`.
+//! Each launch depends only on the one before it on the same pair of arrays.
 
 use std::ptr;
 

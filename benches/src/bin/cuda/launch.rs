@@ -1,7 +1,7 @@
 //! What a small launch costs with CUDA: in a chain, on several streams, in a graph, and with a wait.
 //!
-//! Work of one CUDA stream never overlaps, so its users write independent work to several streams; eight are as many as
-//! gain anything. A graph knows what depends on what.
+//! Work of one CUDA stream never overlaps, so its users put independent work on several streams; more than eight gain
+//! nothing. A graph has its dependencies as edges.
 
 use std::ffi::{CStr, c_void};
 use std::time::{Duration, Instant};

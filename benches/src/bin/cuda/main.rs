@@ -1,8 +1,8 @@
-//! What does a CUDA programmer get from the same device?
+//! What does the same work cost with CUDA?
 //!
-//! The same work as `vkarray bench`, with the same names, by the CUDA driver itself, without a library between. It is
-//! loaded when the program runs: where there is none the program says so and exits with 2. `functions.rs` is the
-//! driver's interface, `gpu.rs` opens the device; `launch.rs`, `copy.rs` and `memory.rs` measure.
+//! The work and the names are those of `vkarray bench`, with calls of the CUDA driver. The driver is loaded when the
+//! program runs; without one the program prints that it is absent and exits with 2. `functions.rs` is the driver's
+//! interface, `gpu.rs` opens the device; `launch.rs`, `copy.rs` and `memory.rs` measure.
 
 #![expect(unsafe_code, reason = "the CUDA driver is a C library")]
 

@@ -1,7 +1,7 @@
-//! What it costs with CUDA to take memory and give it back.
+//! The cost of allocating and freeing memory with CUDA.
 //!
-//! `alloc_…` is the device's own pool, in the order of a stream, told to keep what was freed: CUDA's best. `alloc_plain_…`
-//! is what takes memory from the driver and gives it back each time. Each of several threads has a stream of its own.
+//! `alloc_…` is the device's stream-ordered pool, set to keep freed memory, which is CUDA's fastest way. `alloc_plain_…`
+//! allocates from the driver each time. Each of several threads has its own stream.
 
 use std::sync::Barrier;
 use std::thread;

@@ -1,4 +1,4 @@
-//! What the driver takes to copy between pinned memory and the device: a recorded copy submitted and asked for.
+//! The cost of copies between pinned memory and the device in raw Vulkan: a recorded copy is submitted and polled.
 //!
 //! On the compute queue, in the sizes and the numbers of `vkarray bench copy`.
 

@@ -1,8 +1,7 @@
-//! What the driver takes for small dispatches: recorded, run, submitted, waited for, and handed from queue to queue.
+//! The cost of small dispatches in raw Vulkan: recording, running, submitting, waiting, and ordering between queues.
 //!
-//! Each figure has the name of that of ours for which it is the floor, and its definition, less the runtime. A chain's
-//! floor is the device's alone: it is recorded before the clock starts, since a runtime records while the device works.
-//! `submit_empty` and `hop` are the driver's own.
+//! Each figure has the name and definition of the figure of `vkarray bench` for which it is the floor. A chain is recorded
+//! before the clock starts, since a runtime can record while the device works. `submit_empty` and `hop` exist here only.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
-//! What does the driver itself allow, without a runtime of ours?
+//! What does the driver itself allow, without a runtime?
 //!
-//! The floor under `vkarray bench`: the same work by raw Vulkan, as little of it as can be. No runtime above this driver
-//! is faster by the same means. `gpu.rs` opens the device, `commands.rs` records, `launch.rs` and `copy.rs` measure.
+//! The floor for `vkarray bench`: the same work in raw Vulkan with as few calls as possible. No runtime on this driver is
+//! faster with the same method. `gpu.rs` opens the device, `commands.rs` records, `launch.rs` and `copy.rs` measure.
 
 #![expect(unsafe_code, reason = "raw Vulkan is what is measured")]
 
@@ -32,6 +32,6 @@ fn main() -> Result<()> {
     match suite {
         Suite::Launch => launch::measure(&gpu, report),
         Suite::Copy => copy::measure(&gpu, report),
-        Suite::Memory => bail!("the driver's own allocations are no floor: ours are kept and used again"),
+        Suite::Memory => bail!("the driver's own allocations are not a floor: vkarray's are cached"),
     }
 }

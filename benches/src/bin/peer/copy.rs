@@ -1,4 +1,4 @@
-//! How fast bytes go up, down, and from place to place on the device.
+//! The speed of uploads, downloads and copies on the device with wgpu.
 //!
 //! What wgpu's users write is `write_buffer`, and a copy to a mapped buffer and out of it: both are pageable copies.
 //! Its nearest to pinned memory is a mapped buffer whose bytes are made and used in place. The device must not have it

@@ -1,6 +1,6 @@
-//! What does a Rust programmer pay who picks wgpu?
+//! What does the same work cost with wgpu?
 //!
-//! The same work as `vkarray bench`, with the same names, the way wgpu's users write it. `peer.rs` opens the device;
+//! The work and the names are those of `vkarray bench`, written as wgpu's users write it. `peer.rs` opens the device;
 //! `launch.rs`, `copy.rs` and `memory.rs` measure.
 
 mod copy;

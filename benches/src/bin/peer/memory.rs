@@ -1,6 +1,6 @@
 //! What it costs to make a buffer and drop it again.
 //!
-//! wgpu frees a destroyed buffer at its next poll, which is inside the time, as our frees are inside ours.
+//! wgpu frees a destroyed buffer at its next poll, which is part of the measured time, as vkarray's frees are.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! wgpu on Vulkan, opened on the device that our side used, and what its users write to use it.
+//! wgpu on Vulkan, opened on the device that vkarray used, and the calls that its users write.
 
 use std::time::Duration;
 
