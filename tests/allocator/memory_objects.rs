@@ -3,7 +3,7 @@
 use vkarray::Context;
 use vkarray::device::Device;
 use vkarray::memory::{
-    DeviceMemory, Error as MemoryError, HostMemory, MemoryKind, MemoryObject, MemoryState, MirroredMemory,
+    DeviceMemory, Error as MemoryError, HostMemory, MemoryKind, MemoryState, MirroredMemory, OnDevice, OnHost,
     SharedMemory, UsmType,
 };
 
@@ -183,7 +183,7 @@ fn memory_is_converted_to_another_kind_only_by_a_copy() {
     let (device, host) = (DeviceMemory::new(ctx, 8).unwrap(), HostMemory::new(ctx, 8).unwrap());
     assert_eq!((device.usm_type_in(ctx), device.usm_type_in(&foreign)), (Some(UsmType::Device), None));
     assert_eq!(message(DeviceMemory::from_memory(&host)), "host memory cannot be shared as device memory: copy it");
-    assert_eq!(MemoryObject::usm_type(&HostMemory::copy_of(ctx, &device).unwrap()), UsmType::Host);
+    assert_eq!(HostMemory::copy_of(ctx, &device).unwrap().usm_type(), UsmType::Host);
     assert!(device.reference().is_none());
     let array = ctx.slice_to_device(&[1_u32, 2, 3]).unwrap();
     let owner = std::sync::Arc::new(array.clone());
@@ -206,8 +206,8 @@ fn a_serialized_state_restores_the_memory() {
     let text = serde_json::to_string(&memory.state().unwrap()).unwrap();
     let state: MemoryState = serde_json::from_str(&text).unwrap();
     assert_eq!(state.device_uuid, fixture.info().uuid);
-    assert_eq!(state.restore_host(&*fixture).unwrap().to_bytes().unwrap(), bytes(2, 77));
-    assert!(matches!(state.restore_device(&*fixture), Err(MemoryError::OtherUsmType { .. })));
+    assert_eq!(state.restore::<OnHost>(&*fixture).unwrap().to_bytes().unwrap(), bytes(2, 77));
+    assert!(matches!(state.restore::<OnDevice>(&*fixture), Err(MemoryError::OtherUsmType { .. })));
 }
 
 #[test]

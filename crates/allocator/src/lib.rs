@@ -55,6 +55,6 @@ pub use oom::{
     HeapUse, LiveBlock, OomCounts, OomStep, OomStepCount, OutOfMemory, PendingOn, Shortage, StepOutcome, StepOutcomes,
 };
 pub use usm::{
-    DeviceMemory, HostMemory, MemoryBuilder, MemoryContext, MemoryObject, MemoryState, MirroredMemory, Reference,
-    SharedMemory, UsmType,
+    DeviceMemory, HostMemory, HostVisible, MemoryBuilder, MemoryContext, MemoryState, MirroredMemory, OnBoth, OnDevice,
+    OnHost, Reference, SharedMemory, UsmKind, UsmMemory, UsmType,
 };

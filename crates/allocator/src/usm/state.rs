@@ -1,52 +1,64 @@
-//! The state of a memory object, to be written down and made again: its kind, its device, its bytes.
+//! The state of a memory object, to be stored and restored: its kind, its device, its bytes.
 
 use serde::{Deserialize, Serialize};
 
-use super::range::MemoryRange;
-use super::{DeviceMemory, HostMemory, MemoryContext, SharedMemory, UsmType};
+use super::{MemoryContext, UsmKind, UsmMemory, UsmType};
 use crate::error::{Error, Result};
 
-/// What a memory object holds, apart from any device.
+/// The contents of a memory object, independent of any device.
+///
+/// ```
+/// use vkarray_allocator::{Allocator, DeviceMemory, MemoryState};
+/// use vkarray_driver::{Device, Instance, Stream};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let context = (Allocator::new(&device)?, Stream::new(&device)?);
+/// let memory = DeviceMemory::new(&context, 4)?;
+/// memory.copy_from_host(&[1, 2, 3, 4])?;
+/// let text = serde_json::to_string(&memory.state()?)?;
+/// let state: MemoryState = serde_json::from_str(&text)?;
+/// let restored: DeviceMemory = state.restore(&context)?;
+/// assert_eq!(restored.copy_to_host()?, [1, 2, 3, 4]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryState {
     /// The kind.
     pub usm_type: UsmType,
-    /// The alignment that was asked for; 0 for none.
+    /// The requested alignment; 0 for none.
     pub alignment: u64,
-    /// The device it lay on, as [`DeviceInfo`](vkarray_driver::DeviceInfo) names it: whoever loads it can find that one.
+    /// The UUID of the device it was on, as in [`DeviceInfo`](vkarray_driver::DeviceInfo).
     pub device_uuid: String,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-macro_rules! restore {
-    ($($restore:ident, $name:ident, $usm:ident;)*) => {$(
-        /// Makes the memory again.
-        ///
-        /// # Errors
-        ///
-        /// [`Error::OtherUsmType`] for the state of another kind; those of allocating and copying.
-        pub fn $restore(&self, context: &impl MemoryContext) -> Result<$name> {
-            let (held, wanted) = (self.usm_type, UsmType::$usm);
-            if held != wanted {
-                return Err(Error::OtherUsmType { held, wanted });
-            }
-            let memory = $name::builder(self.bytes.len() as u64).alignment(self.alignment).allocate(context)?;
-            memory.copy_from_host(&self.bytes)?;
-            Ok(memory)
-        }
-    )*};
+impl<K: UsmKind> UsmMemory<K> {
+    /// The state, from which the same memory can be made again, here or in another process. Blocks until it is copied.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`UsmMemory::copy_to_host`].
+    pub fn state(&self) -> Result<MemoryState> {
+        let device_uuid = self.stream().device().info().uuid.clone();
+        Ok(MemoryState { usm_type: K::TYPE, alignment: self.alignment(), device_uuid, bytes: self.copy_to_host()? })
+    }
 }
 
 impl MemoryState {
-    pub(super) fn of(range: &MemoryRange, usm_type: UsmType) -> Result<Self> {
-        let device_uuid = range.stream().device().info().uuid.clone();
-        Ok(Self { usm_type, alignment: range.alignment(), device_uuid, bytes: range.to_bytes()? })
-    }
-
-    restore! {
-        restore_device, DeviceMemory, Device;
-        restore_host, HostMemory, Host;
-        restore_shared, SharedMemory, Shared;
+    /// Allocates memory of the stored kind and copies the stored bytes to it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OtherUsmType`] for the state of another kind; those of allocating and copying.
+    pub fn restore<K: UsmKind>(&self, context: &impl MemoryContext) -> Result<UsmMemory<K>> {
+        if self.usm_type != K::TYPE {
+            return Err(Error::OtherUsmType { held: self.usm_type, wanted: K::TYPE });
+        }
+        let memory = UsmMemory::builder(self.bytes.len() as u64).alignment(self.alignment).allocate(context)?;
+        memory.copy_from_host(&self.bytes)?;
+        Ok(memory)
     }
 }

@@ -1,0 +1,425 @@
+//! [`UsmMemory`]: a range of an allocation that can be freed while clones and views of it exist.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use vkarray_driver::Stream;
+use vkarray_driver::lock::{Mutex, Rank};
+
+use super::{HostVisible, MemoryContext, Reference, UsmKind, UsmType};
+use crate::allocator::Block;
+use crate::error::{Error, Result};
+use crate::memory::MemoryKind;
+use crate::vulkan::check_same_device;
+
+/// The alignment of blocks in their buffers, and so the least alignment of an object.
+const BLOCK_ALIGNMENT: u64 = 256;
+
+/// Bytes of one piece of a copy between devices, which goes through the host.
+const HOST_PIECE: u64 = 16 << 20;
+
+/// Bytes of one kind of memory; see [`DeviceMemory`](super::DeviceMemory), [`HostMemory`](super::HostMemory) and
+/// [`SharedMemory`](super::SharedMemory). Clones and views share the allocation.
+///
+/// ```
+/// use vkarray_allocator::{Allocator, DeviceMemory, HostMemory};
+/// use vkarray_driver::{Device, Instance, Stream};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let context = (Allocator::new(&device)?, Stream::new(&device)?); // Or a `Context` of the ndarray crate.
+/// let memory = DeviceMemory::new(&context, 8)?;
+/// memory.copy_from_host(b"somewhat")?;
+/// memory.view(0..4)?.memset(b'x')?;
+/// let host = HostMemory::copy_of(&context, &memory)?;
+/// assert_eq!(host.copy_to_host()?, b"xxxxwhat");
+/// # Ok(())
+/// # }
+/// ```
+pub struct UsmMemory<K> {
+    /// Empty once it was freed.
+    allocation: Arc<Mutex<Option<Arc<Block>>>>,
+    range: Range<u64>,
+    alignment: u64,
+    stream: Stream,
+    reference: Option<Reference>,
+    kind: PhantomData<fn() -> K>,
+}
+
+/// Describes a memory object to be allocated; see [`UsmMemory::builder`].
+#[derive(Debug, Clone, Copy)]
+#[must_use = "nothing is allocated before `allocate`"]
+pub struct MemoryBuilder<K> {
+    nbytes: u64,
+    alignment: u64,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K: UsmKind> MemoryBuilder<K> {
+    /// Starts the memory at a multiple of `bytes`, a power of two: of the address where the host has one, else of the
+    /// position in the buffer. With zero, the default, it starts at a multiple of 256 at least.
+    pub fn alignment(mut self, bytes: u64) -> Self {
+        self.alignment = bytes;
+        self
+    }
+
+    /// Allocates the memory, uninitialised.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidSize`], [`Error::InvalidAlignment`]; those of [`Allocator::allocate`](crate::Allocator::allocate).
+    pub fn allocate(self, context: &impl MemoryContext) -> Result<UsmMemory<K>> {
+        let Self { nbytes, alignment, .. } = self;
+        if nbytes == 0 {
+            return Err(Error::InvalidSize);
+        }
+        if alignment != 0 && !alignment.is_power_of_two() {
+            return Err(Error::InvalidAlignment { alignment });
+        }
+        let stream = context.stream();
+        let limit = stream.device().info().limits.max_buffer_size;
+        let room = if alignment > BLOCK_ALIGNMENT { alignment } else { 0 };
+        let bytes = nbytes.checked_add(room).ok_or(Error::TooLarge { bytes: nbytes, limit })?;
+        let block = context.allocator().allocate(bytes, K::TYPE.memory_kind())?;
+        let first = block.mapped().map_or(block.buffer_offset(), |address| address.addr().get() as u64);
+        let start = if room > 0 { first.next_multiple_of(alignment) - first } else { 0 };
+        Ok(UsmMemory::of(stream, block, start..start + nbytes, alignment))
+    }
+}
+
+impl<K: UsmKind> UsmMemory<K> {
+    /// Allocates `nbytes` bytes, uninitialised.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidSize`] for zero bytes; those of [`Allocator::allocate`](crate::Allocator::allocate).
+    pub fn new(context: &impl MemoryContext, nbytes: u64) -> Result<Self> {
+        Self::builder(nbytes).allocate(context)
+    }
+
+    /// Describes `nbytes` bytes, for memory with an alignment of its own.
+    ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, HostMemory};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let context = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// let memory = HostMemory::builder(100).alignment(4096).allocate(&context)?;
+    /// assert_eq!(memory.write(|bytes| bytes.as_ptr().addr() % 4096)?, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn builder(nbytes: u64) -> MemoryBuilder<K> {
+        MemoryBuilder { nbytes, alignment: 0, kind: PhantomData }
+    }
+
+    /// Shares the memory of another object of the same kind, without a copy.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OtherUsmType`]: only a copy changes the kind; see [`UsmMemory::copy_of`].
+    pub fn from_memory<J: UsmKind>(other: &UsmMemory<J>) -> Result<Self> {
+        if J::TYPE != K::TYPE {
+            return Err(Error::OtherUsmType { held: J::TYPE, wanted: K::TYPE });
+        }
+        let UsmMemory { allocation, range, alignment, stream, reference, .. } = other.clone();
+        Ok(Self { allocation, range, alignment, stream, reference, kind: PhantomData })
+    }
+
+    /// Allocates as many bytes as `other` has and copies them, whatever its kind and device.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`UsmMemory::new`] and [`UsmMemory::copy_from_device`].
+    pub fn copy_of<J: UsmKind>(context: &impl MemoryContext, other: &UsmMemory<J>) -> Result<Self> {
+        let copy = Self::builder(other.nbytes()).alignment(other.alignment).allocate(context)?;
+        copy.copy_from_device(other)?;
+        Ok(copy)
+    }
+
+    /// Refers to bytes of a block of this kind. `reference` is kept alive with them, for memory that another library owns.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OtherKind`] for a block of another kind; [`Error::OutOfBounds`], [`Error::ReversedRange`],
+    /// [`Error::ForeignDevice`].
+    pub fn from_block(
+        context: &impl MemoryContext,
+        block: &Arc<Block>,
+        range: Range<u64>,
+        reference: Reference,
+    ) -> Result<Self> {
+        let wanted = K::TYPE.memory_kind();
+        if block.kind() != wanted {
+            return Err(Error::OtherKind { held: block.kind(), wanted });
+        }
+        let stream = context.stream();
+        check_same_device(block.device(), stream.device())?;
+        let range = subrange(&(0..block.size()), range)?;
+        Ok(Self { reference: Some(reference), ..Self::of(stream, Arc::clone(block), range, 0) })
+    }
+
+    fn of(stream: &Stream, block: Arc<Block>, range: Range<u64>, alignment: u64) -> Self {
+        let allocation = Arc::new(Mutex::new(Rank::MemoryObject, Some(block)));
+        Self { allocation, range, alignment, stream: stream.clone(), reference: None, kind: PhantomData }
+    }
+
+    /// The number of bytes, as requested. It stays the same after a free.
+    #[must_use]
+    pub fn nbytes(&self) -> u64 {
+        self.range.end - self.range.start
+    }
+
+    /// The same as [`UsmMemory::nbytes`].
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.nbytes()
+    }
+
+    /// The kind of memory.
+    #[must_use]
+    pub fn usm_type(&self) -> UsmType {
+        K::TYPE
+    }
+
+    /// The kind of memory in `context`; `None` if that is of another device, which cannot address it.
+    #[must_use]
+    pub fn usm_type_in(&self, context: &impl MemoryContext) -> Option<UsmType> {
+        Arc::ptr_eq(self.stream.device(), context.stream().device()).then_some(K::TYPE)
+    }
+
+    /// The owner of foreign memory; `None` for memory that was allocated here.
+    #[must_use]
+    pub fn reference(&self) -> Option<&Reference> {
+        self.reference.as_ref()
+    }
+
+    /// The bytes `range`, which share the allocation.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`], [`Error::ReversedRange`], [`Error::UsedAfterFree`].
+    pub fn view(&self, range: Range<u64>) -> Result<Self> {
+        self.block()?;
+        Ok(Self { range: subrange(&self.range, range)?, alignment: 0, ..self.clone() })
+    }
+
+    /// Copies all bytes to the host. Blocks until they are there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UsedAfterFree`]; those of [`Block::copy_to_host`].
+    pub fn copy_to_host(&self) -> Result<Vec<u8>> {
+        let (block, range) = self.block()?;
+        let too_large = |_| Error::TooLarge { bytes: self.nbytes(), limit: usize::MAX as u64 };
+        let mut bytes = vec![0; usize::try_from(self.nbytes()).map_err(too_large)?];
+        block.copy_to_host(&self.stream, range.start, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The same as [`UsmMemory::copy_to_host`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`UsmMemory::copy_to_host`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.copy_to_host()
+    }
+
+    /// Copies all bytes to the beginning of `target`. Blocks until they are there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SizeMismatch`] if `target` is smaller; those of [`UsmMemory::copy_to_host`].
+    pub fn copy_to_host_into(&self, target: &mut [u8]) -> Result<()> {
+        let (block, range) = self.block()?;
+        let target_size = target.len() as u64;
+        let fits = usize::try_from(self.nbytes()).ok().and_then(|len| target.get_mut(..len));
+        let target = fits.ok_or(Error::SizeMismatch { source_size: self.nbytes(), target_size })?;
+        block.copy_to_host(&self.stream, range.start, target)
+    }
+
+    /// Copies `source` to the beginning. Returns when it has been read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SizeMismatch`] if `source` is larger; [`Error::UsedAfterFree`]; those of [`Block::copy_from_host`].
+    pub fn copy_from_host(&self, source: &[u8]) -> Result<()> {
+        let (block, range) = self.block()?;
+        self.check_holds(source.len() as u64)?;
+        block.copy_from_host(&self.stream, range.start, source)
+    }
+
+    /// Copies all of `source` to the beginning, whatever its kind. Returns at once on the same device; memory of another
+    /// device goes through the host. Overlapping ranges of one allocation are copied as if through a temporary.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SizeMismatch`] if `source` is larger; [`Error::UsedAfterFree`]; those of copying.
+    pub fn copy_from_device<J: UsmKind>(&self, source: &UsmMemory<J>) -> Result<()> {
+        let ((to, at), (from, range)) = (self.block()?, source.block()?);
+        let len = source.nbytes();
+        self.check_holds(len)?;
+        if !Arc::ptr_eq(to.device(), from.device()) {
+            return self.copy_through_host(&to, source, &from);
+        }
+        let overlaps = Arc::ptr_eq(&to, &from) && at.start < range.end && range.start < at.start + len;
+        if !overlaps {
+            return to.copy_from_block(&self.stream, at.start, &from, range);
+        }
+        if at.start == range.start {
+            return Ok(()); // The bytes are the same.
+        }
+        let between = to.allocator().allocate(len, MemoryKind::Device)?;
+        between.copy_from_block(&self.stream, 0, &from, range)?;
+        to.copy_from_block(&self.stream, at.start, &between, 0..len)
+    }
+
+    /// Writes `value` to every byte. Returns at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UsedAfterFree`]; those of recording.
+    pub fn memset(&self, value: u8) -> Result<()> {
+        self.fill(&[value])
+    }
+
+    /// Writes `pattern`, of any length, repeatedly. Returns at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadPattern`] if it is empty or its length does not divide the number of bytes; those of
+    /// [`UsmMemory::memset`].
+    pub fn fill(&self, pattern: &[u8]) -> Result<()> {
+        let (block, range) = self.block()?;
+        block.fill_range(&self.stream, range, pattern)
+    }
+
+    /// Frees the allocation now, for every clone and view of it, when the device no longer uses it. Never blocks. Dropping
+    /// the last of them does the same.
+    ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, DeviceMemory, Error};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let context = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// let memory = DeviceMemory::new(&context, 64)?;
+    /// let view = memory.view(0..8)?;
+    /// memory.free()?;
+    /// assert!(matches!(view.memset(0), Err(Error::UsedAfterFree { nbytes: 8 })));
+    /// assert!(matches!(memory.free(), Err(Error::FreedTwice { nbytes: 64 })));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::FreedTwice`].
+    pub fn free(&self) -> Result<()> {
+        self.stream.device().check_process()?;
+        let taken = self.allocation.lock().take();
+        // Dropped after the lock: code of the manager runs.
+        taken.map(drop).ok_or_else(|| Error::FreedTwice { nbytes: self.nbytes() })
+    }
+
+    /// The block of this memory and its range of bytes in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UsedAfterFree`].
+    pub fn block(&self) -> Result<(Arc<Block>, Range<u64>)> {
+        self.stream.device().check_process()?;
+        let allocation = self.allocation.lock();
+        let block = allocation.as_ref().ok_or_else(|| Error::UsedAfterFree { nbytes: self.nbytes() })?;
+        Ok((Arc::clone(block), self.range.clone()))
+    }
+
+    pub(super) fn alignment(&self) -> u64 {
+        self.alignment
+    }
+
+    pub(super) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Copies in pieces through the host, after the work that this stream waits for.
+    fn copy_through_host<J: UsmKind>(&self, to: &Arc<Block>, source: &UsmMemory<J>, from: &Arc<Block>) -> Result<()> {
+        if let Some(waits) = self.stream.pending_wait()? {
+            waits.wait(None)?;
+        }
+        let mut done = 0;
+        while done < source.nbytes() {
+            let len = HOST_PIECE.min(source.nbytes() - done);
+            let mut bytes = vec![0; usize::try_from(len).expect("a piece is small")];
+            from.copy_to_host(&source.stream, source.range.start + done, &mut bytes)?;
+            to.copy_from_host(&self.stream, self.range.start + done, &bytes)?;
+            done += len;
+        }
+        Ok(())
+    }
+
+    fn check_holds(&self, len: u64) -> Result<()> {
+        if len <= self.nbytes() {
+            return Ok(());
+        }
+        Err(Error::SizeMismatch { source_size: len, target_size: self.nbytes() })
+    }
+}
+
+impl<K: HostVisible> UsmMemory<K> {
+    /// Calls `read` with the bytes. Blocks until no work writes them; work that would is refused meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UsedAfterFree`]; those of [`Block::read_on_host`].
+    pub fn read<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Result<R> {
+        let (block, range) = self.block()?;
+        let guard = block.read_on_host(range)?;
+        Ok(read(&guard))
+    }
+
+    /// Calls `write` with the bytes. Blocks until no work uses them; work that would is refused meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UsedAfterFree`]; those of [`Block::write_on_host`].
+    pub fn write<R>(&self, write: impl FnOnce(&mut [u8]) -> R) -> Result<R> {
+        let (block, range) = self.block()?;
+        let mut guard = block.write_on_host(range)?;
+        Ok(write(&mut guard))
+    }
+}
+
+impl<K> Clone for UsmMemory<K> {
+    fn clone(&self) -> Self {
+        Self {
+            allocation: Arc::clone(&self.allocation),
+            range: self.range.clone(),
+            alignment: self.alignment,
+            stream: self.stream.clone(),
+            reference: self.reference.clone(),
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<K: UsmKind> fmt::Debug for UsmMemory<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("UsmMemory");
+        text.field("usm_type", &K::TYPE).field("nbytes", &self.nbytes()).finish_non_exhaustive()
+    }
+}
+
+/// The part `inner` of `outer`; `inner` counts from the start of `outer`.
+fn subrange(outer: &Range<u64>, inner: Range<u64>) -> Result<Range<u64>> {
+    let Range { start, end } = inner;
+    let (len, size) = (end.checked_sub(start).ok_or(Error::ReversedRange { start, end })?, outer.end - outer.start);
+    if end > size {
+        return Err(Error::OutOfBounds { offset: start, len, size });
+    }
+    Ok(outer.start + start..outer.start + end)
+}
