@@ -26,7 +26,7 @@ const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFl
 
 /// The imports of one device.
 pub(crate) struct Imports {
-    /// Nothing where the device does not have the extension, or was opened without it.
+    /// `None` where the extension is not enabled, or the device imports no host memory as such buffers.
     host: Option<ext::external_memory_host::Device>,
     /// Addresses of the pages that are imported now.
     live: Arc<Mutex<Vec<Range<usize>>>>,
@@ -51,9 +51,10 @@ struct Pages {
 
 impl Imports {
     pub(crate) fn new(device: &Arc<Device>) -> Self {
-        let is_on = device.plan().extensions.iter().any(|name| name == EXTENSION);
+        let is_enabled = device.plan().extensions.iter().any(|name| name == EXTENSION);
         let instance = device.physical().instance().raw();
-        let host = is_on.then(|| ext::external_memory_host::Device::new(instance, device.raw()));
+        let host = (is_enabled && is_importable(device))
+            .then(|| ext::external_memory_host::Device::new(instance, device.raw()));
         let dropped = ManuallyDrop::new(Deferred::new(device, PendingLimits::default(), DeferCount::default()));
         let live = Arc::new(Mutex::new(Rank::ImportedPages, Vec::new()));
         Self { host, live, dropped, device: Arc::clone(device) }
@@ -184,6 +185,18 @@ impl Imports {
         // SAFETY: just made, owned by nobody else, and used by no work yet.
         Ok(unsafe { Owned::new(raw, self.device.logical()) })
     }
+}
+
+/// Whether a buffer as [`Imports`] creates it can be bound to imported host memory.
+fn is_importable(device: &Device) -> bool {
+    let physical = device.physical();
+    let info = vk::PhysicalDeviceExternalBufferInfo::default().usage(USAGE).handle_type(HANDLE);
+    let mut properties = vk::ExternalBufferProperties::default();
+    let instance = physical.instance().raw();
+    // SAFETY: the physical device is of this instance, and both structures are complete.
+    unsafe { instance.get_physical_device_external_buffer_properties(physical.raw(), &info, &mut properties) };
+    let features = properties.external_memory_properties.external_memory_features;
+    features.contains(vk::ExternalMemoryFeatureFlags::IMPORTABLE)
 }
 
 impl Drop for Imports {
