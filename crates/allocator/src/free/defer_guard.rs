@@ -1,13 +1,13 @@
-//! LiveBlock real frees back: how many guards of `defer_cleanup` live.
+//! Guards that hold frees back: [`DeferCleanup`], and the count of those that live.
 //!
-//! A count and nothing else, so a guard that is leaked holds frees back for good and can do no more harm: what it holds
-//! back is still freed before memory runs out, and when the allocator ends.
+//! The state is a count and nothing else, so a leaked guard only holds frees back for good. What it holds back is still freed
+//! before an allocation fails, and when the allocator ends.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Holds real frees back while it lives. Made by [`MemoryManager::defer_cleanup`](crate::MemoryManager::defer_cleanup).
+/// Holds frees back while it lives. Made by [`MemoryManager::defer_cleanup`](crate::MemoryManager::defer_cleanup).
 #[must_use = "frees are held back only while this lives"]
 pub struct DeferCleanup(Option<Box<dyn FnOnce() + Send>>);
 
@@ -32,12 +32,12 @@ impl fmt::Debug for DeferCleanup {
     }
 }
 
-/// Whether frees are held back. Clones count together.
+/// The number of live guards. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeferCount(Arc<AtomicUsize>);
 
 impl DeferCount {
-    /// Holds until the guard, and every other one, is dropped. Nothing is freed at that moment.
+    /// Begins to hold frees back, until this guard and every other one is dropped. Nothing is freed at that moment.
     pub(crate) fn guard(&self) -> DeferCleanup {
         self.0.fetch_add(1, Ordering::Relaxed);
         let n_guards = Arc::clone(&self.0);

@@ -1,8 +1,7 @@
-//! What was dropped and may still be in use, kept until it is not and is due: the cleanup queue with a device for a
-//! clock.
+//! [`Deferred`]: the cleanup queue with the device's timelines.
 //!
-//! The rules, *never early* and *when too much waits*, are `cleanup.rs`; how garbage is freed is its owner's. No lock
-//! is held while it waits, and none while garbage is freed.
+//! The rules are `cleanup_queue.rs`; how an item is freed is given by the caller. No lock is held while this waits or while
+//! an item is freed.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,17 +19,17 @@ use super::pending_limits::PendingLimits;
 use crate::error::{Error, Result};
 use crate::oom::{PendingOn, StepOutcome};
 
-/// How long a drain waits for work, and asks a driver that refuses to say whether it is done.
+/// How long a drain waits for work, and repeats queries that the driver refuses.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long it pauses between two questions.
+/// The pause between two such queries.
 const PAUSE: Duration = Duration::from_millis(1);
 
 impl Completion for Point {
     type Error = DriverError;
     type Timeline = usize;
 
-    /// The timeline's address: the point keeps it alive.
+    /// The timeline's address, which is unique since the point keeps the timeline alive.
     fn timeline(&self) -> usize {
         Arc::as_ptr(self.timeline()).addr()
     }
@@ -44,7 +43,7 @@ impl Completion for Point {
     }
 }
 
-/// Garbage of one device.
+/// Dropped items of one device.
 #[derive(Debug)]
 pub(crate) struct Deferred<T> {
     queue: Mutex<CleanupQueue<Point, T>>,
@@ -54,29 +53,29 @@ pub(crate) struct Deferred<T> {
 }
 
 impl<T> Deferred<T> {
-    /// Frees what is over `limits`, except while `deferrals` is on.
+    /// Items are due above `limits`, except while `deferrals` counts a guard.
     pub(crate) fn new(device: &Arc<Device>, limits: PendingLimits, deferrals: DeferCount) -> Self {
         let limits = limits.on(&device.info().memory_heaps);
         let queue = Mutex::new(Rank::CleanupQueue, CleanupQueue::default());
         Self { queue, limits, deferrals, device: Arc::clone(device) }
     }
 
-    /// Adds garbage of `bytes` bytes on that heap, which may be freed once all of `last_uses` are over. Frees nothing.
-    pub(crate) fn push(&self, last_uses: Vec<Point>, heap: usize, bytes: u64, garbage: T) {
-        self.queue().push(last_uses, heap, bytes, garbage);
+    /// Adds an item of `bytes` bytes on that heap, which may be freed once all of `last_uses` are over. Frees nothing.
+    pub(crate) fn push(&self, last_uses: Vec<Point>, heap: usize, bytes: u64, item: T) {
+        self.queue().push(last_uses, heap, bytes, item);
     }
 
-    /// How many entries wait, and their bytes.
+    /// The number of items and their bytes.
     pub(crate) fn pending(&self) -> (usize, u64) {
         self.queue().pending()
     }
 
-    /// The bytes that wait on one heap.
+    /// The bytes of items on one heap.
     pub(crate) fn bytes_on(&self, heap: usize) -> u64 {
         self.queue().bytes_on(heap)
     }
 
-    /// If more waits than may, frees what the device is done with. Never blocks.
+    /// If the limits are exceeded, frees the items that the device no longer uses. Never blocks.
     pub(crate) fn free_due(&self, free: impl FnMut(T)) -> Result<()> {
         self.device.check_process()?;
         if self.deferrals.is_active() || !self.queue().is_due(&self.limits) {
@@ -85,25 +84,25 @@ impl<T> Deferred<T> {
         self.free_eligible(free).map(drop)
     }
 
-    /// Frees what the device is done with, due or not, unless it is held back. Never blocks.
+    /// Frees the items that the device no longer uses, unless a guard holds them back. Never blocks.
     pub(crate) fn try_flush(&self, free: impl FnMut(T)) -> Result<()> {
         self.device.check_process()?;
         if self.deferrals.is_active() { Ok(()) } else { self.free_eligible(free).map(drop) }
     }
 
-    /// Frees everything, unless it is held back: waits until the device is done with what was there before the call.
+    /// Frees the items that were dropped before the call, unless a guard holds them back. Waits for their uses.
     pub(crate) fn flush(&self, free: impl FnMut(T)) -> Result<()> {
         self.device.check_process()?;
         if self.deferrals.is_active() {
             return Ok(());
         }
-        // Nothing is locked here: waiting may send work, and other threads may drop blocks.
+        // No lock is held here: waiting may submit work, and other threads may drop blocks.
         let last_uses = self.queue().last_uses();
         last_uses.iter().try_for_each(|last| last.wait(None))?;
         self.free_eligible(free).map(drop)
     }
 
-    /// For when memory runs out: frees what the device is done with, held back or not as asked.
+    /// A step when memory runs out: frees items that the device no longer uses, either those held back by a guard or others.
     pub(crate) fn reclaim(&self, held_back: bool, free: impl FnMut(T)) -> Result<StepOutcome> {
         self.device.check_process()?;
         if self.deferrals.is_active() != held_back {
@@ -113,8 +112,8 @@ impl<T> Deferred<T> {
         Ok(if n_freed == 0 { StepOutcome::Nothing } else { StepOutcome::Relieved })
     }
 
-    /// For when memory runs out: waits, for `limit` at most, until the oldest garbage of that heap with so many bytes
-    /// can be freed, held back or not, and frees what can be.
+    /// A step when memory runs out: waits, for `limit` at most, for the oldest items of a heap with `bytes` bytes in total,
+    /// held back or not, and frees all that is eligible.
     pub(crate) fn wait_for_enough(
         &self,
         heap: usize,
@@ -127,7 +126,7 @@ impl<T> Deferred<T> {
         self.wait_and_free(&last_uses, limit, free)
     }
 
-    /// For when memory runs out: as before, with all there is.
+    /// A step when memory runs out: the same for all items.
     pub(crate) fn wait_for_all(&self, limit: Duration, free: impl FnMut(T)) -> Result<StepOutcome> {
         self.device.check_process()?;
         let last_uses = self.queue().last_uses();
@@ -149,15 +148,15 @@ impl<T> Deferred<T> {
         })
     }
 
-    /// How many entries wait, and their bytes by stream.
+    /// The number of items, and their bytes by stream.
     pub(crate) fn pending_by_stream(&self) -> (usize, Vec<PendingOn>) {
         let queue = self.queue();
         (queue.iter().len(), bytes_by_stream(queue.iter()))
     }
 
-    /// Frees everything at last, also what is held back or what a device that has failed used, once it is done with it.
+    /// Frees all items at the end of their owner, also those held back, and those of a failed device once it is idle.
     ///
-    /// Waits for ten seconds at most. What cannot be freed by then stays, and the error says why.
+    /// Waits for ten seconds at most. Items that cannot be freed by then stay, and the error says why.
     pub(crate) fn drain(&self, mut free: impl FnMut(T)) -> Result<()> {
         let begun = Instant::now();
         loop {
@@ -180,13 +179,13 @@ impl<T> Deferred<T> {
         }
     }
 
-    /// Frees what the device is done with and says how many that were. What cannot be asked about stays.
+    /// Frees the items that the device no longer uses, and returns their number. Items whose query fails stay.
     fn free_eligible(&self, free: impl FnMut(T)) -> Result<usize> {
-        let settled = self.queue().poll();
-        // Locked for each, and never while it is freed: whatever happens there, the rest is in the queue.
+        let polled = self.queue().poll();
+        // Locked for each item, and not while it is freed. If freeing one fails, the others are still in the queue.
         let eligible = std::iter::from_fn(|| self.queue().take_eligible());
         let freed = free_each(eligible, free);
-        settled?;
+        polled?;
         freed
     }
 
@@ -208,12 +207,12 @@ pub(crate) fn bytes_by_stream(entries: impl Iterator<Item = (impl AsRef<[Point]>
     by_stream.into_iter().map(|(stream, bytes)| PendingOn { stream, bytes }).collect()
 }
 
-/// Frees all of them, also when freeing one panics, and then says so.
-fn free_each<T>(garbage: impl Iterator<Item = T>, mut free: impl FnMut(T)) -> Result<usize> {
+/// Frees all items, also when freeing one panics, which becomes the error.
+fn free_each<T>(items: impl Iterator<Item = T>, mut free: impl FnMut(T)) -> Result<usize> {
     let (mut n_freed, mut panicked) = (0, Vec::new());
-    for item in garbage {
+    for item in items {
         n_freed += 1;
-        assert_none_held("the end of memory");
+        assert_none_held("freeing memory");
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| free(item))) {
             panicked.push(message(&*payload));
         }

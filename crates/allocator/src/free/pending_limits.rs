@@ -1,6 +1,6 @@
-//! How much dropped memory may wait before it is freed: numba's two limits, under our names. Pure but for reading them.
+//! How much dropped memory may wait before it is freed: numba's two limits. Pure, except for reading the environment.
 //!
-//! When they are exceeded is decided in `cleanup.rs`.
+//! `cleanup_queue.rs` decides when they are exceeded.
 
 use vkarray_driver::Heap;
 
@@ -10,21 +10,35 @@ use crate::free::HeapLimits;
 const COUNT: &str = "VKARRAY_MAX_PENDING_DEALLOCS_COUNT";
 const RATIO: &str = "VKARRAY_MAX_PENDING_DEALLOCS_RATIO";
 
-/// How much dropped memory may wait to go back to the driver: giving back is slow, so it is not done at each drop.
+/// How much dropped memory may wait to go back to the driver. Giving memory back is slow, so it is not done at each drop.
 ///
 /// Memory waits from the moment it is dropped until it is freed or given out again. When a drop, or an allocation that
-/// needs new memory, finds that more pieces wait than may, or more bytes on one heap than the ratio of its size, then all
-/// that waits and that the device is done with is freed. Memory of the device and of the host each count against their own
-/// heap. A guard of [`Allocator::defer_cleanup`](crate::Allocator::defer_cleanup) puts that off.
+/// needs new memory, finds that more pieces or more bytes of a heap wait than the limits allow, all waiting memory that the
+/// device no longer uses is freed. Device memory and host memory count against their own heaps. A guard of [`Allocator::defer_cleanup`](crate::Allocator::defer_cleanup) postpones that.
 ///
-/// | manager | limits that nobody set | what goes back to the driver |
+/// | manager | default limits | what goes back to the driver |
 /// |---|---|---|
 /// | [`PassthroughManager`](crate::PassthroughManager), host memory of [`HostOnlyMemoryManager`](crate::HostOnlyMemoryManager) | ten pieces, a fifth of the heap | each piece |
-/// | [`PoolManager`](crate::PoolManager) | none: it keeps memory for the next block | chunks that nothing lies in any more |
+/// | [`PoolManager`](crate::PoolManager) | none: it keeps memory for the next block | empty chunks |
 /// | [`ArenaManager`](crate::ArenaManager) | those of the other manager | memory that is not of a frame; frames stay |
 ///
-/// Adaptors change none of this. A pool with a low limit is hardly faster than the driver: with a limit of 0 it asks the
+/// Adaptors change none of this. A pool with low limits is hardly faster than the driver: with a limit of 0 it asks the
 /// driver at almost every allocation.
+///
+/// ```
+/// use vkarray_allocator::{Allocator, MemoryKind, PendingLimits, PoolManager};
+/// use vkarray_driver::{Device, Instance};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let manager = PoolManager::new().with_pending_limits(PendingLimits::new(2, 1.0)); // Two pieces.
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let allocator = Allocator::with_manager(&device, Box::new(manager))?;
+/// let blocks = [0; 3].map(|_| allocator.allocate(1 << 20, MemoryKind::Device));
+/// drop(blocks);
+/// assert_eq!(allocator.pending().n_blocks, 0); // The third drop exceeded the limit.
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PendingLimits {
     max_count: usize,
@@ -39,15 +53,15 @@ impl Default for PendingLimits {
 }
 
 impl PendingLimits {
-    /// Limits as the program says. A ratio that is no number or negative counts as zero.
+    /// Limits of `max_count` pieces and of `max_ratio` of each heap. A ratio that is negative or not a number counts as zero.
     #[must_use]
     pub fn new(max_count: usize, max_ratio: f64) -> Self {
         Self { max_count, max_ratio: max_ratio.max(0.0) }
     }
 
     /// Reads `VKARRAY_MAX_PENDING_DEALLOCS_COUNT`, a number of pieces, and `VKARRAY_MAX_PENDING_DEALLOCS_RATIO`, a part of
-    /// the heap; the default where one is not set. A count of 0 frees at once. Each of our managers reads them when it is
-    /// made ready for a device.
+    /// the heap; the default where one is not set. A count of 0 frees at once. The managers of this
+    /// crate read them when they are initialised.
     ///
     /// # Errors
     ///
@@ -56,7 +70,7 @@ impl PendingLimits {
         Ok(Self::set_by_environment()?.unwrap_or_default())
     }
 
-    /// The same, or nothing if neither variable is set.
+    /// The same, or `None` if neither variable is set.
     pub(crate) fn set_by_environment() -> Result<Option<Self>> {
         let read = |name: &str| std::env::var_os(name).map(|text| text.to_string_lossy().into_owned());
         let (count, ratio) = (read(COUNT), read(RATIO));
@@ -77,7 +91,7 @@ impl PendingLimits {
         Ok(limits)
     }
 
-    /// The limits in bytes, for a device with those heaps.
+    /// The limits in bytes for a device with these heaps.
     pub(crate) fn on(&self, heaps: &[Heap]) -> HeapLimits {
         #[expect(clippy::cast_precision_loss, reason = "no heap has 2^53 bytes")]
         #[expect(
@@ -95,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_is_taken_and_what_is_not_is_numbas() {
+    fn unset_limits_have_the_defaults() {
         // Count, ratio, limits.
         let cases = [
             (None, None, PendingLimits { max_count: 10, max_ratio: 0.2 }),
@@ -109,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused() {
+    fn malformed_limits_are_refused() {
         // Count, ratio, message.
         let cases = [
             (Some("ten"), None, "\"ten\" in VKARRAY_MAX_PENDING_DEALLOCS_COUNT is not a number from 0 up"),

@@ -1,8 +1,12 @@
-//! Bytes as people read them.
+//! Numbers of bytes in text.
 
 use std::fmt;
 
-/// A number of bytes; prints `512 bytes`, `9.0 KiB`, `1.5 GiB`.
+/// A number of bytes that prints as `512 bytes`, `9.0 KiB` or `1.5 GiB`.
+///
+/// ```
+/// assert_eq!(vkarray_allocator::Bytes(9 << 10).to_string(), "9.0 KiB");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 

@@ -1,7 +1,7 @@
 //! Kinds of memory, and which of a device's memory types serves each. Pure.
 //!
-//! A kind says what memory is for; a memory type is what one driver offers. The choice is a function of the device's
-//! snapshot, tested on snapshots of machines that are not here.
+//! A kind is the purpose of memory; a memory type is what one driver offers. The choice is a function of the device's
+//! snapshot, and is tested on recorded snapshots of real devices.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -9,15 +9,30 @@ use std::fmt;
 use vkarray_driver::{DeviceInfo, MemoryType};
 
 /// What a block of memory is for.
+///
+/// ```
+/// use vkarray_allocator::{Allocator, MemoryKind};
+/// use vkarray_driver::{Device, Instance};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let allocator = Allocator::new(&device)?;
+/// for kind in [MemoryKind::Device, MemoryKind::Pinned, MemoryKind::WriteCombined] {
+///     let block = allocator.allocate(256, kind)?; // Every device has these three.
+///     assert!(block.is_mapped() || !kind.is_host_visible());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MemoryKind {
-    /// The device's own memory, for arrays. The host may or may not reach it.
+    /// The device's own memory, for arrays. The host may or may not address it.
     Device,
-    /// Host memory that the device copies to and from, cached: fast for the host to read.
+    /// Host memory that the device copies to and from. Cached, so that the host reads it fast.
     Pinned,
-    /// Host memory for streaming to the device: written in order, never read back by the host.
+    /// Host memory for uploads: the host writes it in order and never reads it.
     WriteCombined,
-    /// Device memory that the host addresses directly. Not every device has it.
+    /// Device memory that the host addresses too. Not every device has it.
     Shared,
 }
 
@@ -25,7 +40,7 @@ impl MemoryKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::Device, Self::Pinned, Self::WriteCombined, Self::Shared];
 
-    /// Its place in [`MemoryKind::ALL`], for tables by kind.
+    /// Its index in [`MemoryKind::ALL`], for tables by kind.
     pub(crate) fn index(self) -> usize {
         self as usize
     }
@@ -44,20 +59,20 @@ impl MemoryKind {
 
     /// Chooses the memory type for this kind among those that `allowed` (a bit for each type) admits.
     ///
-    /// Returns nothing if the device has no such memory: only [`MemoryKind::Shared`] may be missing. What the host reads is
-    /// cached where there is such memory, coherent or not: uncached memory is read a hundred times slower.
+    /// Returns `None` if the device has no such memory; only [`MemoryKind::Shared`] may be missing. For memory that the host
+    /// reads, cached types are preferred to coherent ones: uncached memory is read a hundred times slower.
     #[must_use]
     pub fn memory_type(self, device: &DeviceInfo, allowed: u32) -> Option<u32> {
         (0..)
             .zip(&device.memory_types)
             .filter(|&(idx, kind)| idx < 32 && allowed & (1 << idx) != 0 && self.admits(*kind))
-            // The first of the best: drivers list types in their order of preference.
+            // The first of the best, since drivers list types in their order of preference.
             .min_by_key(|&(idx, kind)| (Reverse(self.score(*kind, device)), idx))
             .map(|(idx, _)| idx)
     }
 
-    /// Whether memory of this kind comes out of a window: a heap of device memory that the host sees, beside a larger one
-    /// of device memory. The window is small, mostly 256 MiB, and drivers and other programs have their share of it.
+    /// Whether memory of this kind is scarce: its heap is device memory that the host addresses (a BAR window, mostly
+    /// 256 MiB), and the device has a larger heap besides. Drivers and other programs use part of it.
     #[must_use]
     pub fn is_scarce(self, device: &DeviceInfo) -> bool {
         let Some(chosen) = self.memory_type(device, u32::MAX) else { return false };
@@ -74,26 +89,26 @@ impl MemoryKind {
             && match self {
                 Self::Device => true,
                 Self::Pinned => kind.host_visible,
-                Self::WriteCombined => coherent, // Vulkan guarantees that there is such, and not that it is cached.
+                Self::WriteCombined => coherent, // Vulkan guarantees coherent memory, but not that it is cached.
                 Self::Shared => kind.host_visible && kind.device_local,
             }
     }
 
-    /// How well a type serves, first wish first; then the larger heap.
+    /// How well a type serves: the preferences in order, then the size of the heap.
     fn score(self, kind: MemoryType, device: &DeviceInfo) -> ([bool; 3], u64) {
         let heap = device.memory_heaps.get(kind.heap as usize).map_or(0, |heap| heap.size);
-        let wishes = match self {
+        let preferences = match self {
             // Host-visible device memory is scarce where there is also other device memory.
             Self::Device => [kind.device_local, !kind.host_visible, kind.host_coherent || !kind.host_visible],
             Self::Pinned => [kind.host_cached, kind.host_coherent, !kind.device_local],
             Self::WriteCombined => [!kind.device_local, !kind.host_cached, true],
             Self::Shared => [kind.host_cached, kind.host_coherent, true],
         };
-        (wishes, heap)
+        (preferences, heap)
     }
 
-    /// Whether the host reads memory of this kind in place faster than the device copies it to pinned memory: not if it is
-    /// the device's and not cached. Uncached memory of the host stays near, and some drivers' is cached all the same.
+    /// Whether the host reads memory of this kind in place at least as fast as the device copies it to pinned memory. Only
+    /// uncached device memory is slower to read, since each read crosses the bus.
     pub(crate) fn is_read_fast(self, device: &DeviceInfo) -> bool {
         let chosen = |kind: Self| kind.memory_type(device, u32::MAX).map(|idx| device.memory_types[idx as usize]);
         let is_far = chosen(self).is_some_and(|kind| kind.device_local && !kind.host_cached);
@@ -101,7 +116,7 @@ impl MemoryKind {
     }
 }
 
-/// The memory types in which host and device see each other's bytes without being told, a bit for each.
+/// The coherent memory types, a bit for each.
 pub(crate) fn coherent_types(device: &DeviceInfo) -> u32 {
     let coherent = (0..32).zip(&device.memory_types).filter(|(_, kind)| kind.host_coherent);
     coherent.fold(0, |types, (idx, _)| types | 1 << idx)

@@ -1,9 +1,9 @@
-//! Where the host addresses memory, and what makes host and device see each other's bytes there.
+//! Where the host addresses memory, and the flushes and invalidations that non-coherent memory needs.
 //!
-//! Coherent memory needs nothing. Memory that is not, cached as it mostly is, is the host's for a while: [`Mapping::open`]
-//! before the host looks at bytes, [`Mapping::close`] after it wrote them, and the device kept off all the
-//! [atoms](Mapping::atoms) that they lie in between. Guards, copies in place and staging slots all come here; there is
-//! no other way to bytes of a mapping. Which memory is chosen is `kind.rs`; why so, `docs/decisions/025`.
+//! Coherent memory needs none. Non-coherent memory is invalidated ([`Mapping::invalidate`]) before the host accesses bytes,
+//! and flushed ([`Mapping::flush`]) after the host wrote them; in between the device must not use any of the
+//! [atoms](Mapping::atoms) with these bytes. All host access goes through here: guards, copies in place and staging slots.
+//! Which memory is chosen is `kind.rs`; the reasons are in `docs/decisions/025`.
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -14,31 +14,31 @@ use vkarray_driver::Device;
 
 use crate::error::Result;
 
-/// The host's address of the first byte of some memory.
+/// The host's address of the first byte of a range of memory, and whether the memory is coherent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mapping {
     address: NonNull<u8>,
     /// Null where the memory is coherent.
     memory: vk::DeviceMemory,
-    /// The first byte's place in `memory`.
+    /// The position of the first byte in `memory`.
     offset: u64,
 }
 
-// SAFETY: the address is plain data here. `Block` and `Slot` alone make references of it, each with a contract of its own.
+// SAFETY: the address is plain data here. Only `Block` and `StagingSlot` make references from it, under their own contracts.
 unsafe impl Send for Mapping {}
 // SAFETY: as above; shared access hands out copies of plain values.
 unsafe impl Sync for Mapping {}
 
-/// What the host is to do with bytes.
+/// What the host will do with bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HostIntent {
     /// Read them, or write some of them.
     Access,
-    /// Write every one of them before it reads any.
+    /// Write all of them before it reads any.
     Overwrite,
 }
 
-/// Coherent memory.
+/// A mapping of coherent memory.
 impl From<NonNull<u8>> for Mapping {
     fn from(address: NonNull<u8>) -> Self {
         Self { address, memory: vk::DeviceMemory::null(), offset: 0 }
@@ -46,19 +46,19 @@ impl From<NonNull<u8>> for Mapping {
 }
 
 impl Mapping {
-    /// Memory that is not coherent: the runtime flushes what the host wrote there, and invalidates before it reads.
+    /// A mapping of non-coherent memory. The runtime flushes what the host wrote there, and invalidates before it reads.
     ///
     /// # Safety
     ///
     /// `address` is that of the byte `offset` of `memory`, which is a multiple of the device's `nonCoherentAtomSize`.
-    /// The bytes that are used from there on, rounded up to that size, lie in the memory, are nobody else's, and stay
+    /// The bytes that are used from there on, rounded up to that size, lie in the memory, are not used by others, and stay
     /// mapped as long as they are used.
     #[must_use]
     pub unsafe fn non_coherent(address: NonNull<u8>, memory: vk::DeviceMemory, offset: u64) -> Self {
         Self { address, memory, offset }
     }
 
-    /// The mapping of what begins `bytes` bytes further on.
+    /// The mapping from the byte at `bytes` on.
     ///
     /// # Safety
     ///
@@ -78,21 +78,22 @@ impl Mapping {
         self.address
     }
 
-    /// Whether host and device see each other's bytes without being told.
+    /// Whether host and device see each other's writes without flushes and invalidations.
     #[must_use]
     #[inline]
     pub fn is_coherent(&self) -> bool {
         self.memory == vk::DeviceMemory::null()
     }
 
-    /// What of the memory changes hands with the bytes `range`: they alone, or all atoms that they lie in.
+    /// The bytes that the device must not use while the host writes `range`: the range itself if the memory is coherent, else
+    /// all atoms with bytes of it.
     #[inline]
     pub(crate) fn atoms(&self, device: &Device, range: Range<u64>) -> Range<u64> {
         if self.is_coherent() { range } else { whole_atoms(&range, atom(device)) }
     }
 
-    /// Lets the host see what the device wrote. To be called when the device is done with the range's atoms, and is kept
-    /// off them until they are closed, or, if they are only read, until they have been.
+    /// Makes writes of the device visible to the host. The device's uses of the range's atoms must be over, and it must not
+    /// use them again before the host has read them or flushed its writes.
     ///
     /// # Errors
     ///
@@ -115,7 +116,8 @@ impl Mapping {
         Ok(invalidated.map_err(device.failed("vkInvalidateMappedMemoryRanges"))?)
     }
 
-    /// Lets the device see what the host wrote, in work that is sent from here on. Only bytes that were opened.
+    /// Makes writes of the host visible to work that is submitted from here on. The bytes must have been invalidated before
+    /// they were written.
     ///
     /// # Errors
     ///
@@ -126,7 +128,7 @@ impl Mapping {
             return Ok(());
         }
         let range = self.of_memory(&whole_atoms(range, atom(device)));
-        // SAFETY: as in `open`.
+        // SAFETY: as in `invalidate`.
         let flushed = unsafe { device.raw().flush_mapped_memory_ranges(&[range]) };
         Ok(flushed.map_err(device.failed("vkFlushMappedMemoryRanges"))?)
     }
@@ -137,17 +139,17 @@ impl Mapping {
     }
 }
 
-/// What flushes and invalidations are multiples of.
+/// The unit of flushes and invalidations, in bytes.
 fn atom(device: &Device) -> u64 {
     device.info().limits.non_coherent_atom_size.max(1)
 }
 
-/// The atoms that a range has bytes of.
+/// The atoms with bytes of the range.
 fn whole_atoms(range: &Range<u64>, atom: u64) -> Range<u64> {
     range.start - range.start % atom..range.end.next_multiple_of(atom)
 }
 
-/// The atoms of which a range has some bytes and not all: the first, and the last.
+/// The atoms of which the range has some but not all bytes: the first or the last or both.
 fn partial_atoms(range: &Range<u64>, atom: u64) -> [Option<Range<u64>>; 2] {
     let Range { start, end } = whole_atoms(range, atom);
     let first = start..start + atom;

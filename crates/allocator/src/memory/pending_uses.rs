@@ -1,19 +1,19 @@
-//! The work that may still use memory, as memory carries it: one word.
+//! [`PendingUses`]: the work that may still use memory, in one word.
 //!
-//! Pointers and ranges are moved several times on the way of a block out and back, and mostly carry none; so the list is
-//! elsewhere. Its place goes on with the memory when it is empty again, and is made once for each range.
+//! Pointers and ranges are moved several times during an allocation and a free, and mostly have no such work. So the list is
+//! on the heap. It is allocated at the first use of a range and reused afterwards.
 
 use std::mem;
 use std::ops::Deref;
 
 use vkarray_driver::hazard::{LastUse, LastUses};
 
-/// Last uses, kept elsewhere.
+/// Last uses, in a list on the heap.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PendingUses(Option<Box<LastUses>>);
 
 impl PendingUses {
-    /// Replaces what was carried.
+    /// Replaces the uses.
     pub(crate) fn set(&mut self, uses: LastUses) {
         match &mut self.0 {
             Some(held) => **held = uses,
@@ -22,12 +22,12 @@ impl PendingUses {
         }
     }
 
-    /// Takes them out of their place.
+    /// Removes the uses; the list stays allocated.
     pub(crate) fn take(&mut self) -> LastUses {
         self.0.as_deref_mut().map(mem::take).unwrap_or_default()
     }
 
-    /// Lets `change` take some away.
+    /// Calls `change` with the list, if there is one.
     pub(crate) fn change<R>(&mut self, change: impl FnOnce(&mut LastUses) -> R) -> Option<R> {
         self.0.as_deref_mut().map(change)
     }
@@ -35,9 +35,9 @@ impl PendingUses {
 
 impl From<LastUses> for PendingUses {
     fn from(uses: LastUses) -> Self {
-        let mut carried = Self::default();
-        carried.set(uses);
-        carried
+        let mut pending = Self::default();
+        pending.set(uses);
+        pending
     }
 }
 
@@ -67,19 +67,19 @@ mod tests {
 
     #[test]
     fn what_is_set_is_there_until_it_is_taken() {
-        let mut carried = PendingUses::default();
-        carried.set(LastUses::new());
-        assert!(carried.is_empty() && carried.0.is_none(), "none need no place");
+        let mut pending = PendingUses::default();
+        pending.set(LastUses::new());
+        assert!(pending.is_empty() && pending.0.is_none(), "no list without uses");
         let uses = used();
-        carried.set(uses.clone());
-        assert_eq!(carried.len(), 1);
-        assert_eq!(*carried, *uses);
-        let place: *const LastUses = carried.0.as_deref().unwrap();
-        assert_eq!(carried.take(), uses);
-        assert!(carried.is_empty());
-        carried.set(uses);
-        assert!(std::ptr::eq(place, carried.0.as_deref().unwrap()), "the place stays");
-        assert_eq!(carried.change(mem::take).map(|taken| taken.len()), Some(1));
-        assert!(carried.is_empty() && PendingUses::from(LastUses::new()).change(|_| ()).is_none());
+        pending.set(uses.clone());
+        assert_eq!(pending.len(), 1);
+        assert_eq!(*pending, *uses);
+        let list: *const LastUses = pending.0.as_deref().unwrap();
+        assert_eq!(pending.take(), uses);
+        assert!(pending.is_empty());
+        pending.set(uses);
+        assert!(std::ptr::eq(list, pending.0.as_deref().unwrap()), "the list is reused");
+        assert_eq!(pending.change(mem::take).map(|taken| taken.len()), Some(1));
+        assert!(pending.is_empty() && PendingUses::from(LastUses::new()).change(|_| ()).is_none());
     }
 }

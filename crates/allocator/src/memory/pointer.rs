@@ -1,10 +1,10 @@
-//! What a memory manager gives out: bytes of a buffer, and the work that may still use them.
+//! [`MemoryPointer`]: what a memory manager gives out. Bytes of a buffer, and the work that may still use them.
 //!
-//! Plain values without an owner: the manager makes one, a [`Block`](crate::Block) holds it, and it goes back to the
-//! manager when the block is dropped. The names are numba's; there a pointer frees itself, here its block does.
+//! Plain values: a manager makes one, a [`Block`](crate::Block) has it, and it goes back to the manager when the block is
+//! dropped. The names are numba's, where a pointer frees itself.
 //!
-//! A pointer may be changed in safe code, since it does nothing by itself. To give one out takes the promises of
-//! [`MemoryManager`](crate::MemoryManager), an unsafe trait; to give one back those of `memfree`, an unsafe function.
+//! A pointer may be changed in safe code, since it does nothing by itself. Giving one out needs the promises of
+//! [`MemoryManager`](crate::MemoryManager), an unsafe trait; giving one back needs those of `memfree`, an unsafe function.
 
 use std::any::Any;
 use std::ptr::NonNull;
@@ -28,7 +28,7 @@ pub struct MemoryPointer {
     mapping: Option<Mapping>,
     tag: u64,
     last_uses: PendingUses,
-    /// Boxed once more: few have one, and what has none is moved often.
+    /// Boxed once more, so that the common pointer without an owner stays small.
     owner: Option<Box<Owner>>,
 }
 
@@ -45,25 +45,25 @@ impl MemoryPointer {
         Self { buffer, offset, size, kind, mapping: None, tag: 0, last_uses: PendingUses::default(), owner: None }
     }
 
-    /// Says where the host addresses the first byte.
+    /// Sets where the host addresses the first byte.
     ///
     /// # Safety
     ///
-    /// The address is that of the first byte, a multiple of 16 unless the memory was the program's before, and its memory
+    /// The address is that of the first byte, a multiple of 16 unless the memory is imported from the program, and the memory
     /// stays mapped as long as it is alive. It is coherent, unless the mapping says that it is not.
     pub unsafe fn with_mapping(mut self, mapping: impl Into<Mapping>) -> Self {
         self.mapping = Some(mapping.into());
         self
     }
 
-    /// Adds a number that is the manager's own: by it, it finds the memory when it comes back.
+    /// Sets a number by which the manager finds the memory when it comes back.
     pub fn with_tag(mut self, tag: u64) -> Self {
         self.tag = tag;
         self
     }
 
-    /// Adds work that may still use the bytes: whoever touches them next is ordered after it. The host waits for it, so
-    /// memory that the host writes first is better given out with none.
+    /// Adds work that may still use the bytes. The next work on them is ordered after it, and the host waits for it before it
+    /// writes: host memory is better given out without such work.
     pub fn after(mut self, last_uses: LastUses) -> Self {
         self.last_uses.set(last_uses);
         self
@@ -87,21 +87,21 @@ impl MemoryPointer {
         self.buffer
     }
 
-    /// The first byte's place in the buffer.
+    /// The position of the first byte in the buffer.
     #[must_use]
     #[inline]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The bytes that may be used: those asked for.
+    /// The number of bytes, as requested.
     #[must_use]
     #[inline]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// What the memory is for.
+    /// The kind of memory.
     #[must_use]
     #[inline]
     pub fn kind(&self) -> MemoryKind {
@@ -122,7 +122,7 @@ impl MemoryPointer {
         self.mapping
     }
 
-    /// The manager's own number.
+    /// The number that the manager has set.
     #[must_use]
     #[inline]
     pub fn tag(&self) -> u64 {
@@ -135,16 +135,16 @@ impl MemoryPointer {
         self.owner.as_deref()
     }
 
-    /// Work that may still use the bytes: of their former owners when the manager gives them out, of the last one when
-    /// they come back.
+    /// Work that may still use the bytes: of earlier blocks when the manager gives them out, also of the last block when they
+    /// come back.
     #[must_use]
     #[inline]
     pub fn last_uses(&self) -> &[LastUse] {
         &self.last_uses
     }
 
-    /// Takes the last uses out, for the next pointer to the same bytes; see [`MemoryPointer::after`]. A pointer without them
-    /// may be given out, or back, only when they are over.
+    /// Removes the last uses, for the next pointer to the same bytes; see [`MemoryPointer::after`]. Without them, a pointer may
+    /// be given out or back only when they are over.
     #[must_use]
     pub fn take_last_uses(&mut self) -> LastUses {
         self.last_uses.take()
@@ -174,7 +174,7 @@ pub struct PinnedMemory(MemoryPointer);
 macro_rules! host_memory {
     ($name:ident) => {
         impl $name {
-            /// Takes memory that the host addresses; gives it back if it does not.
+            /// Wraps a pointer to memory that the host addresses.
             ///
             /// # Errors
             ///
@@ -193,7 +193,7 @@ macro_rules! host_memory {
 host_memory!(MappedMemory);
 host_memory!(PinnedMemory);
 
-/// Host memory of either sort.
+/// Host memory, addressed by kernels or not.
 #[derive(Debug)]
 #[must_use = "memory that is not given back is leaked"]
 pub enum HostPointer {
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_pointer_stays_small() {
-        // Each byte more is moved several times on the way of a block out and back.
+        // A pointer is moved several times during an allocation and a free.
         assert!(size_of::<MemoryPointer>() <= 80, "{} bytes", size_of::<MemoryPointer>());
         assert_eq!(size_of::<Option<MemoryPointer>>(), size_of::<MemoryPointer>());
     }

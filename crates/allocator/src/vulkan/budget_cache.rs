@@ -1,39 +1,39 @@
-//! [`BudgetCache`]: an answer that is good for a short while, for questions that are asked more often than they need be.
+//! [`BudgetCache`]: keeps an answer of the driver for a short while.
 //!
-//! Time is passed in, so that the rule can be tested without waiting. What is asked, and how long an answer is good, is
-//! the owner's: the driver's estimates of free memory, in `chunk.rs`.
+//! For the driver's estimates of free memory, which `chunk.rs` needs more often than they change. Time is passed in, so that
+//! expiry is tested without waiting.
 
 use std::time::{Duration, Instant};
 
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
-/// An answer and when it was given.
+/// An answer and its time.
 #[derive(Debug)]
 pub(crate) struct BudgetCache<T> {
     held: Mutex<Option<(Instant, T)>>,
-    good_for: Duration,
+    lifetime: Duration,
 }
 
 impl<T: Clone> BudgetCache<T> {
-    pub(crate) fn new(good_for: Duration) -> Self {
-        Self { held: Mutex::new(Rank::HeapBudgets, None), good_for }
+    pub(crate) fn new(lifetime: Duration) -> Self {
+        Self { held: Mutex::new(Rank::HeapBudgets, None), lifetime }
     }
 
-    /// The last answer, or a new one if that is too old or was forgotten.
+    /// The last answer, or a new one if that has expired or was cleared.
     pub(crate) fn at(&self, now: Instant, ask: impl FnOnce() -> T) -> T {
         let mut held = self.held();
         if let Some((given, answer)) = &*held
-            && now.saturating_duration_since(*given) < self.good_for
+            && now.saturating_duration_since(*given) < self.lifetime
         {
             return answer.clone();
         }
-        // AdaptorRequest under the lock: who forgets the answer afterwards forgets this one too.
+        // Under the lock, so that a later `forget` clears this answer too.
         let answer = ask();
         *held = Some((now, answer.clone()));
         answer
     }
 
-    /// Forgets the answer, which the caller has just made wrong.
+    /// Clears the answer, which is no longer right.
     pub(crate) fn forget(&self) {
         *self.held() = None;
     }

@@ -1,8 +1,7 @@
-//! Chunks: a buffer with memory behind it, as the driver gives it.
+//! Chunks: buffers with memory behind them, as the driver gives them.
 //!
-//! The one place that asks the driver for memory, through gpu-allocator. What is carved out of a chunk, and when a
-//! chunk goes back, is for the memory managers. Which memory type serves which kind is `kind.rs`. Refusals are read in
-//! `chunk/refusal.rs` and reported as `out_of_memory.rs` says.
+//! The only place that allocates device memory, through gpu-allocator. Managers cut chunks into ranges and decide when a
+//! chunk goes back. Which memory type serves a kind is `memory/kind.rs`; errors are classified in `refusal.rs`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +18,7 @@ use crate::memory::{Mapping, MemoryKind};
 use crate::oom::{HeapUse, OutOfMemory, Shortage};
 use crate::vulkan::budget_cache::BudgetCache;
 
-/// Every block can be an argument of any kernel, and either side of any copy.
+/// The usage of every buffer: any kernel argument, and either side of a copy.
 pub(crate) const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     vk::BufferUsageFlags::STORAGE_BUFFER.as_raw()
         | vk::BufferUsageFlags::UNIFORM_BUFFER.as_raw()
@@ -28,11 +27,11 @@ pub(crate) const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
         | vk::BufferUsageFlags::TRANSFER_DST.as_raw(),
 );
 
-/// Buffers are at least this large and a multiple of it: an array of no elements can still be bound, and a fill of
-/// four-byte words reaches the last byte.
+/// Sizes of buffers are multiples of this, and not zero: an empty array can still be bound, and a fill with four-byte words
+/// reaches the last byte.
 const GRANULE: u64 = 16;
 
-/// A buffer and the memory bound to it. Goes back through [`ChunkSource::free`], and only there.
+/// A buffer and the memory bound to it. Only [`ChunkSource::free`] frees it.
 #[derive(Debug)]
 #[must_use = "dropping a chunk leaks it"]
 pub(crate) struct Chunk {
@@ -47,17 +46,17 @@ impl Chunk {
         self.buffer
     }
 
-    /// The bytes of its buffer.
+    /// Bytes of its buffer.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
-    /// The bytes of memory that it takes, which alignment can make more than its buffer's.
+    /// Bytes of its memory, which can be more than those of its buffer because of alignment.
     pub(crate) fn memory_size(&self) -> u64 {
         self.allocation.size()
     }
 
-    /// Where the host addresses its first byte, if it can.
+    /// The mapping of its first byte, if the host addresses it.
     pub(crate) fn mapping(&self) -> Option<Mapping> {
         self.mapping
     }
@@ -66,13 +65,13 @@ impl Chunk {
 /// How a chunk's memory is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Backing {
-    /// A part of one of gpu-allocator's own blocks, or a block of its own when large.
+    /// Part of a memory block of gpu-allocator, or a dedicated allocation when large.
     Shared,
-    /// Memory of its own, whatever its size.
+    /// A dedicated allocation, whatever its size.
     Dedicated,
 }
 
-/// Bytes that a source has given out and holds.
+/// Bytes that a source has given out and taken from the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SourceUsage {
     /// Bytes of chunks.
@@ -81,15 +80,15 @@ pub(crate) struct SourceUsage {
     pub(crate) reserved: u64,
 }
 
-/// How long what the driver says of its heaps is good. Other processes take memory meanwhile.
+/// How long the driver's budgets are cached. Other processes allocate meanwhile.
 const BUDGETS_GOOD_FOR: Duration = Duration::from_millis(10);
 
-/// Asks the driver for chunks, and gives them back.
+/// Takes chunks from the driver and gives them back.
 ///
-/// Its lock is held while the driver allocates, which takes milliseconds: nothing that must be quick waits for it.
+/// Its lock is held while the driver allocates, which takes milliseconds. Fast paths never take it.
 pub(crate) struct ChunkSource {
-    memory: Mutex<gpu_allocator::vulkan::Allocator>, // Before `device`: frees its pieces through it.
-    /// Whose queues reach every chunk. Kept, not asked for each time.
+    memory: Mutex<gpu_allocator::vulkan::Allocator>, // Dropped before `device`, through which it frees.
+    /// The queue families that share every chunk.
     families: Vec<u32>,
     is_scarce: [bool; MemoryKind::ALL.len()],
     budgets: BudgetCache<Option<Vec<HeapBudget>>>,
@@ -99,7 +98,7 @@ pub(crate) struct ChunkSource {
 impl ChunkSource {
     pub(crate) fn new(device: &Arc<Device>) -> Result<Self> {
         let mut debug_settings = AllocatorDebugSettings::default();
-        debug_settings.log_leaks_on_shutdown = false; // A leak here is deliberate, and reported where it is decided.
+        debug_settings.log_leaks_on_shutdown = false; // Leaks here are deliberate, and reported by the manager.
         let description = AllocatorCreateDesc {
             instance: device.physical().instance().raw().clone(),
             device: device.raw().clone(),
@@ -133,7 +132,7 @@ impl ChunkSource {
         let memory_type = memory_type.ok_or(Error::NoSuchMemory { kind })?;
         let MemoryType { host_coherent, .. } = self.device.info().memory_types[memory_type as usize];
         requirements.memory_type_bits = 1 << memory_type;
-        requirements.alignment = requirements.alignment.max(GRANULE); // Both are powers of two. For host addresses.
+        requirements.alignment = requirements.alignment.max(GRANULE); // Both are powers of two. The granule is for host addresses.
         if !host_coherent {
             self.round_to_atoms(&mut requirements);
         }
@@ -144,11 +143,11 @@ impl ChunkSource {
         let description = AllocationCreateDesc {
             name: "chunk",
             requirements,
-            location: MemoryLocation::Unknown, // The type is chosen already.
+            location: MemoryLocation::Unknown, // The memory type is chosen already.
             linear: true,
             allocation_scheme,
         };
-        // The lock is let go before the refusal is described, which takes it again.
+        // The lock is released before the error is described, which takes it again.
         let allocated = self.memory().allocate(&description);
         self.budgets.forget();
         let allocation = allocated.map_err(|error| match Shortage::of_refusal(&error) {
@@ -172,12 +171,12 @@ impl ChunkSource {
             // alone, begins and ends with an atom.
             false => unsafe { Mapping::non_coherent(address.cast(), memory, allocation.offset()) },
         });
-        // The chunk owns the handle now; `free` destroys it.
+        // From here on the chunk owns the handle, and `free` destroys it.
         Ok(Chunk { buffer: buffer.into_raw(), allocation, mapping, size: rounded })
     }
 
-    /// Refuses scarce memory that the driver's budget has no room for: some drivers would give it, and move it, or
-    /// something else, to slower memory.
+    /// Refuses scarce memory beyond the driver's budget: some drivers would allocate it and then move allocations to slower
+    /// memory.
     fn check_window(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
         if !self.is_scarce[kind.index()] {
             return Ok(());
@@ -190,7 +189,7 @@ impl ChunkSource {
         }
     }
 
-    /// No two chunks share an atom, so that none is flushed or invalidated with another.
+    /// Rounds up to whole atoms, so that no chunk is flushed or invalidated with another.
     fn round_to_atoms(&self, requirements: &mut vk::MemoryRequirements) {
         let atom = self.device.info().limits.non_coherent_atom_size.max(1);
         requirements.alignment = requirements.alignment.max(atom); // Both are powers of two.
@@ -201,9 +200,9 @@ impl ChunkSource {
     ///
     /// # Safety
     ///
-    /// The chunk is of this source, and nothing uses its buffer any more, on the device or on the host.
+    /// The chunk is of this source, and the device and the host no longer use its buffer.
     pub(crate) unsafe fn free(&self, chunk: Chunk) {
-        // SAFETY: made by this device and owned by the chunk alone; the caller vouches that nothing uses it.
+        // SAFETY: made by this device and owned by the chunk alone; the caller promises that it is no longer used.
         drop(unsafe { Owned::new(chunk.buffer, self.device.logical()) });
         self.free_memory(chunk.allocation);
     }
@@ -215,7 +214,7 @@ impl ChunkSource {
 
     fn create_buffer(&self, size: u64, kind: MemoryKind) -> Result<Owned<vk::Buffer>> {
         let families = &self.families;
-        // Streams and their transfers reach every block from any family, without handing it over.
+        // Streams of any family use every block without ownership transfers.
         let sharing = if families.len() > 1 { vk::SharingMode::CONCURRENT } else { vk::SharingMode::EXCLUSIVE };
         let info = vk::BufferCreateInfo::default().size(size).usage(USAGE).sharing_mode(sharing);
         let info = if families.len() > 1 { info.queue_family_indices(families) } else { info };
@@ -226,7 +225,7 @@ impl ChunkSource {
         Ok(unsafe { Owned::new(raw, self.device.logical()) })
     }
 
-    /// Says why a call failed.
+    /// The error of a failed call.
     fn refused(&self, call: &'static str, code: vk::Result, bytes: u64, kind: MemoryKind) -> Error {
         match Shortage::of_code(code) {
             Some(shortage) => self.out_of_memory(bytes, kind, shortage),
@@ -234,7 +233,7 @@ impl ChunkSource {
         }
     }
 
-    /// Starts the report with what the source knows; the manager knows the rest.
+    /// The report of running out, with the figures of this source. The manager adds the rest.
     fn out_of_memory(&self, bytes: u64, kind: MemoryKind, shortage: Shortage) -> Error {
         let heap = self.heap(kind);
         let is_larger = heap.is_some_and(|heap| bytes > heap.size);
@@ -243,13 +242,13 @@ impl ChunkSource {
         Error::OutOfMemory(Box::new(OutOfMemory { heap, in_use, reserved, ..OutOfMemory::new(bytes, kind, shortage) }))
     }
 
-    /// The heap that memory of that kind comes from, as the driver describes it now.
+    /// The heap of a kind, with the driver's current budget.
     pub(crate) fn heap(&self, kind: MemoryKind) -> Option<HeapUse> {
         self.budgets.forget();
         self.recent_heap(kind)
     }
 
-    /// The same, as it was at most ten milliseconds ago; later where this source took or gave back memory since.
+    /// The heap of a kind. The budget is at most ten milliseconds old, and newer than the last change by this source.
     pub(crate) fn recent_heap(&self, kind: MemoryKind) -> Option<HeapUse> {
         let index = self.heap_index(kind)?;
         let size = self.device.info().memory_heaps[index as usize].size;
@@ -258,7 +257,7 @@ impl ChunkSource {
         Some(HeapUse { index, size, budget })
     }
 
-    /// Its place among the device's heaps.
+    /// The index of the heap of a kind.
     pub(crate) fn heap_index(&self, kind: MemoryKind) -> Option<u32> {
         let info = self.device.info();
         Some(info.memory_types[kind.memory_type(info, u32::MAX)? as usize].heap)
@@ -266,7 +265,7 @@ impl ChunkSource {
 
     fn free_memory(&self, allocation: Allocation) {
         if let Err(error) = self.memory().free(allocation) {
-            // Only for an allocation that is not this source's, which `free` asks its caller to rule out.
+            // Only for an allocation of another source, which the contract of `free` excludes.
             unreachable!("gpu-allocator refused its own allocation: {error}");
         }
         self.budgets.forget();

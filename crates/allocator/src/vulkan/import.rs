@@ -1,9 +1,8 @@
-//! Imports: memory of the program that the device is let into, page by page.
+//! Imports: buffers over whole pages of the program's own memory (`VK_EXT_external_memory_host`).
 //!
-//! A buffer and a memory object over the program's own pages (`VK_EXT_external_memory_host`). The pointer that comes
-//! of it owns both: whoever drops it ends the import, so it is dropped when nothing uses it any more. Managers keep an
-//! [`Imports`] beside their own memory. Which bytes of a slice are whole pages, and what becomes of the others, is
-//! `register.rs`.
+//! The pointer that comes out owns the buffer and the memory object: dropping it ends the import, so it is dropped when the
+//! device no longer uses it. Managers have an [`Imports`] beside their own memory. Which bytes of a slice are whole pages,
+//! and how the others are copied, is `copy/registered.rs`.
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -28,14 +27,14 @@ const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFl
 pub(crate) struct Imports {
     /// `None` where the extension is not enabled, or the device imports no host memory as such buffers.
     host: Option<ext::external_memory_host::Device>,
-    /// Addresses of the pages that are imported now.
+    /// The addresses of imported pages.
     live: Arc<Mutex<Vec<Range<usize>>>>,
-    /// Never held back: the program waits to have its memory for itself again.
+    /// Never held back by guards, since the program waits to use its memory again.
     dropped: ManuallyDrop<Deferred<MemoryPointer>>,
     device: Arc<Device>,
 }
 
-/// What an imported pointer owns, in the order in which it goes.
+/// What an imported pointer owns, in the order of the drops.
 struct Import {
     _buffer: Owned<vk::Buffer>,
     _memory: Owned<vk::DeviceMemory>,
@@ -43,7 +42,7 @@ struct Import {
     _owner: Owner,
 }
 
-/// Pages that are imported; nobody else's until this is dropped.
+/// Imported pages, which cannot be imported again until this is dropped.
 struct Pages {
     range: Range<usize>,
     live: Arc<Mutex<Vec<Range<usize>>>>,
@@ -60,7 +59,7 @@ impl Imports {
         Self { host, live, dropped, device: Arc::clone(device) }
     }
 
-    /// Lets the device into memory of the program.
+    /// Imports memory of the program.
     ///
     /// # Safety
     ///
@@ -79,12 +78,12 @@ impl Imports {
         let buffer = self.create_buffer(size)?;
         // SAFETY: the buffer is alive and of this device.
         let wanted = unsafe { self.device.raw().get_buffer_memory_requirements(buffer.raw()) };
-        // It is never mapped by us, so nothing could be flushed.
+        // It is not mapped by the runtime, so it could not be flushed.
         let allowed =
             wanted.memory_type_bits & self.importable_types(host, pointer)? & coherent_types(self.device.info());
         let memory_type = MemoryKind::Pinned.memory_type(self.device.info(), allowed);
         let memory_type = memory_type.ok_or(Error::NoSuchMemory { kind: MemoryKind::Pinned })?;
-        // SAFETY: the caller vouches for the pages, and the type is one that the device imports them as.
+        // SAFETY: the caller promises that the pages stay, and the type is one that the device imports them as.
         let memory = unsafe { self.import(pointer, size, memory_type) }?;
         // SAFETY: the memory is of a type the buffer wants, as large as the buffer, and bound only here.
         unsafe { self.device.raw().bind_buffer_memory(buffer.raw(), memory.raw(), 0) }
@@ -98,36 +97,36 @@ impl Imports {
         Ok(HostPointer::new(pointer_to, mapped).expect("it has a mapping"))
     }
 
-    /// Ends the import that `memory` is, at once if its last uses are over; gives other memory back.
+    /// Ends the import of `memory`, at once if its last uses are over. Returns memory that is not imported.
     pub(crate) fn end(&self, memory: MemoryPointer) -> Option<MemoryPointer> {
         if !memory.owner().is_some_and(|owner| (**owner).is::<Import>()) {
             return Some(memory);
         }
         let (points, bytes) = (self.device.points(memory.last_uses()), memory.size());
-        // Through the queue even if it is done: its owner is the program's, and may panic when it is dropped.
+        // Through the queue even if its uses are over, since the owner is code of the program that may panic when dropped.
         self.dropped.push(points, 0, bytes, memory);
         if let Err(error) = self.try_flush() {
-            log::warn!("the end of pinned memory: {error}");
+            log::warn!("ending an import of host memory failed: {error}");
         }
         None
     }
 
-    /// Ends the imports that the device is done with. Never blocks.
+    /// Ends the imports that were given back and that the device no longer uses. Never blocks.
     pub(crate) fn try_flush(&self) -> Result<()> {
         self.dropped.try_flush(drop)
     }
 
-    /// Ends the imports that were given back before the call.
+    /// Ends the imports that were given back before the call. Waits for their uses.
     pub(crate) fn flush(&self) -> Result<()> {
         self.dropped.flush(drop)
     }
 
-    /// How many imports were given back and still run, and their bytes.
+    /// The number of imports that were given back and not ended, and their bytes.
     pub(crate) fn pending(&self) -> (usize, u64) {
         self.dropped.pending()
     }
 
-    /// Takes the pages from `pointer` on, if they are whole and nobody else's.
+    /// Reserves the pages from `pointer` on, if they are whole and not imported.
     fn claim(&self, pointer: NonNull<u8>, size: u64) -> Result<Pages> {
         let (start, alignment) = (pointer.addr().get(), page(self.device.info()));
         let is_whole = |value: u64| alignment > 0 && value.is_multiple_of(alignment);
@@ -142,7 +141,7 @@ impl Imports {
         Ok(Pages { range, live: Arc::clone(&self.live) })
     }
 
-    /// The memory types as which the pages can be imported, a bit for each.
+    /// The memory types for importing the pages, a bit for each.
     fn importable_types(&self, host: &ext::external_memory_host::Device, pointer: NonNull<u8>) -> Result<u32> {
         let mut properties = vk::MemoryHostPointerPropertiesEXT::default();
         let call = host.fp().get_memory_host_pointer_properties_ext;
@@ -179,7 +178,7 @@ impl Imports {
             .allocation_size(size)
             .memory_type_index(memory_type)
             .push_next(&mut pages);
-        // SAFETY: the caller vouches for the pages; their address and size are whole multiples, as was checked.
+        // SAFETY: the caller promises that the pages stay; their address and size are whole multiples, as was checked.
         let raw = unsafe { self.device.raw().allocate_memory(&info, None) };
         let raw = raw.map_err(self.device.failed("vkAllocateMemory"))?;
         // SAFETY: just made, owned by nobody else, and used by no work yet.
@@ -222,7 +221,7 @@ impl fmt::Debug for Imports {
     }
 }
 
-/// The unit in which the device imports memory; 0 if it does not.
+/// The size of the pages that the device imports, in bytes; 0 if it imports none.
 pub(crate) fn page(device: &DeviceInfo) -> u64 {
     device.limits.min_imported_host_pointer_alignment
 }

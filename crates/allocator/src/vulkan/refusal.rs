@@ -1,14 +1,14 @@
-//! Why the driver refused memory, as far as it can be told from what gpu-allocator hands on.
+//! Classifies errors of the driver and of gpu-allocator: whether memory ran out, and of what.
 //!
-//! It keeps one code and turns the others into text, in the forms that `ash` prints. Reading the code back out of that
-//! text is ugly; it is tested against the sub-allocator itself in `tests/faults/`.
+//! gpu-allocator keeps one error code and turns the others into text, in the form that `ash` prints. The code is read back
+//! from that text; `tests/faults/` tests this against gpu-allocator itself.
 
 use ash::vk;
 use gpu_allocator::AllocationError;
 
 use crate::oom::Shortage;
 
-/// The codes by which a driver says that there is too little of something.
+/// The error codes that mean a shortage.
 const CODES: [(vk::Result, Shortage); 4] = [
     (vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, Shortage::DeviceMemory),
     (vk::Result::ERROR_OUT_OF_HOST_MEMORY, Shortage::HostMemory),
@@ -17,8 +17,8 @@ const CODES: [(vk::Result, Shortage); 4] = [
 ];
 
 impl Shortage {
-    /// The same, of an allocation of `bytes` bytes by a driver that promises none above `limit`. Many give more than they
-    /// promise, so it is asked all the same; where it refuses, the limit is what the caller can act on.
+    /// The same for an allocation of `bytes` bytes, where the driver promises none above `limit`. Many drivers give more than
+    /// they promise, so they are asked all the same; if one refuses, the limit is the likely reason.
     pub(crate) fn beyond(self, bytes: u64, limit: u64) -> Self {
         match self {
             Self::DeviceMemory | Self::HostMemory if bytes > limit => Self::AllocationSize(limit),
@@ -26,20 +26,20 @@ impl Shortage {
         }
     }
 
-    /// What this code says there is too little of; nothing if it says something else.
+    /// The shortage that a code means; `None` for other codes.
     pub(crate) fn of_code(code: vk::Result) -> Option<Self> {
         CODES.iter().find(|(known, _)| *known == code).map(|(_, shortage)| *shortage)
     }
 
-    /// What this refusal says there is too little of; nothing if it says something else.
+    /// The shortage that an error means; `None` for other errors.
     pub(crate) fn of_refusal(error: &AllocationError) -> Option<Self> {
-        let says = |means: &dyn Fn(vk::Result) -> bool| {
+        let shortage_where = |means: &dyn Fn(vk::Result) -> bool| {
             CODES.iter().find(|(code, _)| means(*code)).map(|(_, shortage)| *shortage)
         };
         match error {
             AllocationError::OutOfMemory => Some(Self::DeviceMemory),
-            AllocationError::Internal(text) => says(&|code| text.ends_with(&format!(": {code:?}"))),
-            AllocationError::FailedToMap(text) => says(&|code| *text == code.to_string()),
+            AllocationError::Internal(text) => shortage_where(&|code| text.ends_with(&format!(": {code:?}"))),
+            AllocationError::FailedToMap(text) => shortage_where(&|code| *text == code.to_string()),
             _ => None,
         }
     }
@@ -63,21 +63,21 @@ mod tests {
     #[test]
     fn a_refusal_beyond_the_limit_names_it() {
         use Shortage as S;
-        // What the driver says, bytes, what is told with a limit of 100.
+        // Shortage, bytes, shortage reported with a limit of 100.
         let cases = [
             (S::DeviceMemory, 101, S::AllocationSize(100)),
             (S::HostMemory, 101, S::AllocationSize(100)),
             (S::DeviceMemory, 100, S::DeviceMemory),
-            (S::Objects, 101, S::Objects), // Smaller ones would be refused too.
+            (S::Objects, 101, S::Objects), // Smaller allocations would fail too.
             (S::HostAddresses, 101, S::HostAddresses),
         ];
-        for (said, bytes, told) in cases {
-            assert_eq!(said.beyond(bytes, 100), told, "{said:?} for {bytes} bytes");
+        for (reported, bytes, expected) in cases {
+            assert_eq!(reported.beyond(bytes, 100), expected, "{reported:?} for {bytes} bytes");
         }
     }
 
     #[test]
-    fn what_is_no_shortage_is_not_taken_for_one() {
+    fn other_errors_are_no_shortage() {
         let lost = vk::Result::ERROR_DEVICE_LOST;
         assert_eq!(Shortage::of_code(lost), None);
         for error in [
