@@ -1,7 +1,7 @@
-//! A block: a piece of a manager's memory, tracked by the device.
+//! [`Block`]: a range of a manager's memory whose uses the device tracks.
 //!
-//! Arrays share a block and view it; the last to be dropped gives the memory back to its manager, with the work that
-//! may still use it. Knows bytes, not elements.
+//! Arrays share a block and view it. The last handle to be dropped gives the memory back to its manager, together with the
+//! work that may still use it. Bytes only; elements are the ndarray crate's.
 
 use std::fmt;
 use std::mem;
@@ -18,17 +18,34 @@ use crate::allocator::Allocator;
 use crate::error::{Error, Result};
 use crate::memory::{BlockLabel, Mapping, MemoryKind, MemoryPointer};
 
-/// Kernels read and write whole words.
+/// Kernels read and write whole words of four bytes.
 const WORD: u64 = 4;
 
-/// A piece of memory that kernels and copies reach: bytes of a buffer.
+/// A piece of memory for kernels and copies: bytes of a buffer.
 ///
-/// Dropping it never blocks and never frees early.
+/// Dropping it never blocks, and never frees memory that the device may still use.
+///
+/// ```
+/// use vkarray_allocator::{Allocator, MemoryKind};
+/// use vkarray_driver::{Device, Instance, Stream};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
+/// let block = allocator.allocate(16, MemoryKind::Device)?;
+/// block.fill(&stream, 0x0101_0101)?;
+/// block.copy_from_host(&stream, 12, &[2; 4])?;
+/// let mut bytes = [0; 16];
+/// block.copy_to_host(&stream, 0, &mut bytes)?;
+/// assert_eq!((bytes[0], bytes[15]), (1, 2));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Block {
-    memory: Option<MemoryPointer>, // StepOutcome when given back.
-    /// Given at the first use, so that memory which is never used costs the device's book nothing.
+    memory: Option<MemoryPointer>, // `None` once it was given back.
+    /// Assigned at the first use, so that memory which is never used is not tracked.
     id: OnceLock<BlockId>,
-    /// How often its allocator had been reset when it was made.
+    /// The number of resets of its allocator when it was made.
     generation: u64,
     allocator: Arc<Allocator>,
 }
@@ -39,50 +56,50 @@ impl Block {
         Self { memory: Some(memory), id, generation, allocator: Arc::clone(allocator) }
     }
 
-    /// Its size in bytes, as asked for.
+    /// Its size in bytes, as requested.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.memory().size()
     }
 
-    /// What it is for.
+    /// Its kind of memory.
     #[must_use]
     pub fn kind(&self) -> MemoryKind {
         self.memory().kind()
     }
 
-    /// The device it lies on.
+    /// The device of its memory.
     #[must_use]
     #[inline]
     pub fn device(&self) -> &Arc<Device> {
         self.allocator.device()
     }
 
-    /// The allocator it came from.
+    /// The allocator that made it.
     #[must_use]
     pub fn allocator(&self) -> &Arc<Allocator> {
         &self.allocator
     }
 
-    /// The buffer that it is a part of. Having it is safe; using it is up to the caller's `unsafe`.
+    /// The buffer that it is a part of. Using the handle needs `unsafe` code, whose author keeps to the rules of Vulkan.
     #[must_use]
     #[inline]
     pub fn buffer(&self) -> vk::Buffer {
         self.memory().buffer()
     }
 
-    /// The first byte's place in the buffer: a multiple of 256, so it can be bound at any device.
+    /// The position of its first byte in the buffer: a multiple of 256, which every device can bind.
     #[must_use]
     #[inline]
     pub fn buffer_offset(&self) -> u64 {
         self.memory().offset()
     }
 
-    /// Its bytes `range`, as they are bound. The memory reaches past the last byte to a whole word, and so may the range.
+    /// Describes its bytes `range` for a descriptor. The range may end after the last byte, at the next multiple of four.
     ///
     /// # Errors
     ///
-    /// As [`Block::check_range`], and [`Error::ReversedRange`].
+    /// [`Error::OutOfBounds`], [`Error::ReversedRange`], [`Error::DeadMemory`].
     #[inline]
     pub fn binding(&self, range: &Range<u64>) -> Result<vk::DescriptorBufferInfo> {
         let memory = self.memory();
@@ -91,7 +108,7 @@ impl Block {
         Ok(vk::DescriptorBufferInfo { buffer: memory.buffer(), offset, range })
     }
 
-    /// Its name in the device's hazard table.
+    /// Its identifier in the device's hazard table.
     #[must_use]
     #[inline]
     pub fn id(&self) -> BlockId {
@@ -103,7 +120,7 @@ impl Block {
 
     fn track(&self) -> BlockId {
         if self.device().is_forked() {
-            return BlockId::default(); // The initialisation may have been in progress on another thread at the fork.
+            return BlockId::default(); // Another thread may have been in the initialisation at the fork.
         }
         *self.id.get_or_init(|| self.device().track_block_after(self.memory().last_uses()))
     }
@@ -122,16 +139,31 @@ impl Block {
         Access::write(self.id(), range, stage)
     }
 
-    /// Who holds it, as its manager knows.
+    /// Its label, if its manager keeps labels.
+    ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, MemoryKind};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// use vkarray_allocator::BlockLabel;
+    ///
+    /// let block = allocator.allocate_labelled(64, MemoryKind::Device, BlockLabel::array("f32", &[16]))?;
+    /// block.set_label("weights");
+    /// assert_eq!(block.label().unwrap().to_string(), "`weights`, f32 (16,)");
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn label(&self) -> Option<BlockLabel> {
         if self.device().is_forked() {
-            return None; // The manager's locks may stay locked for ever in a forked process.
+            return None; // In a forked process the manager's locks may stay locked forever.
         }
         self.allocator.manager().label(self.memory())
     }
 
-    /// Names it in the report of memory running out, if its manager keeps names.
+    /// Sets the name in its label, for the report of memory running out. A manager may ignore it.
     pub fn set_label(&self, label: impl Into<Arc<str>>) {
         if self.device().is_forked() {
             return;
@@ -148,21 +180,21 @@ impl Block {
         self.mapped().is_some()
     }
 
-    /// Whether the host can address it, and sees what the device wrote there without being told: so may show it to
-    /// others. [`Block::read_on_host`] and [`Block::write_on_host`] do not need it.
+    /// Whether the host can address it, and its memory is coherent. [`Block::read_on_host`] and [`Block::write_on_host`] do
+    /// not need that; exchange with other libraries on the host does.
     #[must_use]
     pub fn is_coherent(&self) -> bool {
         self.mapping().is_some_and(|mapping| mapping.is_coherent())
     }
 
-    /// Whether its allocator has not been reset since it was made. One that is not alive is refused by every use.
+    /// Whether its allocator has not been reset since it was made. If it has, every use of the block is refused.
     #[inline]
     #[must_use]
     pub fn is_alive(&self) -> bool {
         self.generation == self.allocator.generation()
     }
 
-    /// Checks that it is alive.
+    /// Checks that its allocator has not been reset; see [`Block::is_alive`].
     ///
     /// # Errors
     ///
@@ -171,57 +203,59 @@ impl Block {
         if self.is_alive() { Ok(()) } else { Err(Error::DeadMemory { size: self.size(), kind: self.kind() }) }
     }
 
-    /// Checks that `len` bytes at `offset` lie in the block, and that it is alive.
+    /// Checks that `len` bytes at `offset` lie in the block, and that it is alive. Returns them as a range.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfBounds`], [`Error::DeadMemory`].
     pub fn check_range(&self, offset: u64, len: u64) -> Result<Range<u64>> {
-        let size = self.size();
-        let Some(end) = offset.checked_add(len) else { return Err(Error::OutOfBounds { offset, len, size }) };
-        self.check_within(&(offset..end), size).map(|()| offset..end)
+        let out_of_bounds = Error::OutOfBounds { offset, len, size: self.size() };
+        let range = offset..offset.checked_add(len).ok_or(out_of_bounds)?;
+        self.check_bytes(&range).map(|()| range)
     }
 
-    /// The one place that decides which bytes are bound, copied, filled or shown to the host: those before `limit`, of a
-    /// block that is alive.
+    /// Checks that the bytes `range` lie in the block, and that it is alive.
+    pub(crate) fn check_bytes(&self, range: &Range<u64>) -> Result<()> {
+        self.check_within(range, self.size())
+    }
+
     #[inline]
     fn check_within(&self, range: &Range<u64>, limit: u64) -> Result<()> {
-        if self.is_alive() && range.start <= range.end && range.end <= limit { Ok(()) } else { Err(self.refuse(range)) }
+        if self.is_alive() { self.check_bounds(range, limit) } else { self.check_alive() }
+    }
+
+    /// The one place that decides which bytes are bound, copied, filled or shown to the host: those before `limit`.
+    ///
+    /// Also of a block that is no longer alive: a reset by another thread may end it during a call, and its memory stays
+    /// until the last handle is dropped.
+    #[inline]
+    pub(super) fn check_bounds(&self, range: &Range<u64>, limit: u64) -> Result<()> {
+        if range.start <= range.end && range.end <= limit { Ok(()) } else { Err(self.out_of_bounds(range)) }
     }
 
     #[cold]
-    fn refuse(&self, &Range { start, end }: &Range<u64>) -> Error {
-        match (self.check_alive(), end.checked_sub(start)) {
-            (Err(dead), _) => dead,
-            (Ok(()), Some(len)) => Error::OutOfBounds { offset: start, len, size: self.size() },
-            (Ok(()), None) => Error::ReversedRange { start, end },
+    fn out_of_bounds(&self, &Range { start, end }: &Range<u64>) -> Error {
+        match end.checked_sub(start) {
+            Some(len) => Error::OutOfBounds { offset: start, len, size: self.size() },
+            None => Error::ReversedRange { start, end },
         }
     }
 
-    /// The bytes of a range, alive or not: a reset by another thread may end the block in the midst of a call, and the
-    /// memory stays until its last handle is dropped.
-    pub(crate) fn bytes(&self, offset: u64, len: u64) -> Result<Range<u64>> {
-        match offset.checked_add(len) {
-            Some(end) if end <= self.size() => Ok(offset..end),
-            _ => Err(Error::OutOfBounds { offset, len, size: self.size() }),
-        }
-    }
-
-    /// The address of the first byte on the host, where the host can address the block.
+    /// The address of the first byte on the host, if the host can address the block.
     ///
-    /// Whoever reads or writes through it keeps out of the way of the device and of other threads.
+    /// Code that reads or writes through it must exclude conflicting uses by the device and by other threads.
     pub(crate) fn mapped(&self) -> Option<NonNull<u8>> {
         self.memory().mapped()
     }
 
-    /// How the host addresses it, where it can. Bytes are opened before they are looked at, and closed when they are
+    /// How the host addresses it, if it can. Bytes are invalidated before they are accessed, and flushed after they were
     /// written.
     #[inline]
     pub(crate) fn mapping(&self) -> Option<Mapping> {
         self.memory().mapping()
     }
 
-    /// Gives the memory back as memory that nothing uses any more.
+    /// Gives the memory back without last uses.
     ///
     /// # Safety
     ///
@@ -245,7 +279,7 @@ impl Block {
 
     #[inline]
     fn memory(&self) -> &MemoryPointer {
-        self.memory.as_ref().expect("taken only at its end")
+        self.memory.as_ref().expect("present until it is given back")
     }
 }
 
@@ -253,7 +287,7 @@ impl Drop for Block {
     fn drop(&mut self) {
         let Some(mut memory) = self.memory.take() else { return };
         if self.device().is_forked() {
-            return mem::forget(memory); // It is the parent's.
+            return mem::forget(memory); // The memory is the parent's.
         }
         if let Some(&id) = self.id.get() {
             // SAFETY: the block tracked the id, and this is its last use. Guards over the bytes borrow the block, so none is

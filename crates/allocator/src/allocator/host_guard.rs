@@ -1,9 +1,9 @@
 //! Host access in place: guards over bytes of a block that the host addresses.
 //!
-//! A guard waits for the device's conflicting uses and keeps later ones off: work that would touch its bytes is refused
-//! with [`HeldByHost`](vkarray_driver::Error::HeldByHost) while it lives. That is state in the device's book
-//! (`hold.rs` of the driver crate), so a leaked guard keeps the device off too, until the block is freed. Copies
-//! through staging memory, which hold nothing, are in `transfer.rs`.
+//! A guard waits for the device's conflicting uses and excludes later ones: work that would touch its bytes is refused with
+//! [`HeldByHost`](vkarray_driver::Error::HeldByHost) while it lives. The exclusion is state of the device, so a leaked guard
+//! excludes the device too, until the block is freed. Copies through staging memory, which exclude nothing, are in the room
+//! `copy`.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
@@ -16,27 +16,40 @@ use crate::allocator::Block;
 use crate::error::{Error, Result};
 use crate::memory::{HostIntent, Mapping};
 
-/// Bytes of a block that the host reads in place. The device and others may read them too.
+/// Bytes of a block that the host reads in place. The device and other guards may read them too.
 pub struct HostRead<'a> {
     bytes: &'a [u8],
     _hold: HostAccess<'a>,
 }
 
-/// Bytes of a block that the host reads and writes in place, alone.
+/// Bytes of a block that the host reads and writes in place. Nothing else may use them.
 pub struct HostWrite<'a> {
     bytes: &'a mut [u8],
-    hold: Option<HostAccess<'a>>, // StepOutcome if the bytes must stay the host's.
+    hold: Option<HostAccess<'a>>, // `None` once a failed flush has leaked it.
     block: &'a Block,
     range: Range<u64>,
 }
 
 impl Block {
-    /// Opens the bytes `range` to be read in place. Blocks until nothing on the device writes them.
+    /// Gives read access to the bytes `range` in place. Blocks until no work of the device writes them.
     ///
-    /// The guard belongs to no stream: what a stream waits for delays it only where work on these bytes does too.
+    /// The guard belongs to no stream: it waits only for work on these bytes. In non-coherent memory (see
+    /// [`Block::is_coherent`]) it also covers the bytes that share an atom with them, at most 255 on either side.
     ///
-    /// In memory that is not coherent (see [`Block::is_coherent`]) the bytes that share an atom with them, at most 255 on
-    /// either side, are held too.
+    /// ```
+    /// # use vkarray_allocator::{Allocator, MemoryKind};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// let block = allocator.allocate(64, MemoryKind::Pinned)?;
+    /// block.fill(&stream, 0x0707_0707)?;
+    /// let bytes = block.read_on_host(0..8)?; // Waits for the fill.
+    /// assert_eq!(*bytes, [7; 8]);
+    /// assert!(block.fill(&stream, 0).is_err()); // Refused while the guard lives.
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -50,45 +63,60 @@ impl Block {
         Ok(HostRead { bytes, _hold: hold })
     }
 
-    /// Opens the bytes `range` to be read and written in place. Blocks until nothing on the device uses them.
+    /// Gives read and write access to the bytes `range` in place. Blocks until no work of the device uses them.
+    ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, MemoryKind};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// let block = allocator.allocate(4, MemoryKind::Pinned)?;
+    /// block.write_on_host(0..4)?.copy_from_slice(&[1, 2, 3, 4]);
+    /// let copy = allocator.allocate(4, MemoryKind::Device)?;
+    /// copy.copy_from_block(&stream, 0, &block, 0..4)?; // The device sees what the host wrote.
+    /// let mut bytes = [0; 4];
+    /// copy.copy_to_host(&stream, 0, &mut bytes)?;
+    /// assert_eq!(bytes, [1, 2, 3, 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`Block::read_on_host`]; also if another guard reads some of them.
+    /// Those of [`Block::read_on_host`]; also `HeldByHost` if another guard reads some of the bytes.
     pub fn write_on_host(&self, range: Range<u64>) -> Result<HostWrite<'_>> {
         let (address, len, hold) = self.hold_on_host(&range, Mode::Write)?;
-        // SAFETY: as above; and nothing else reads or writes them.
+        // SAFETY: as in `read_on_host`; and nothing else reads or writes the bytes.
         let bytes = unsafe { slice::from_raw_parts_mut(address, len) };
         Ok(HostWrite { bytes, hold: Some(hold), block: self, range })
     }
 
     fn hold_on_host(&self, range: &Range<u64>, mode: Mode) -> Result<(*mut u8, usize, HostAccess<'_>)> {
-        let Range { start, end } = *range;
-        let len = end.checked_sub(start).ok_or(Error::ReversedRange { start, end })?;
-        let range = self.check_range(start, len)?;
-        // Device memory may be mapped on some devices; programs that relied on it would fail on others.
+        self.check_bytes(range)?;
+        // Device memory is mapped on some devices. A program that relied on it would fail on others.
         let mapping = self.mapping().filter(|_| self.kind().is_host_visible());
         let mapping = mapping.ok_or(Error::NotOnHost { kind: self.kind() })?;
         self.device().check_lost()?;
         let atoms = mapping.atoms(self.device(), range.clone());
         let (hold, uses) = self.device().begin_host_access(self.id(), atoms, mode, HostAccessKind::Lasting)?;
         uses.iter().try_for_each(|last| last.wait(None))?;
-        mapping.invalidate(self.device(), &range, HostIntent::Access)?;
-        let len = usize::try_from(len).expect("a mapping is smaller than the address space");
-        Ok((self.address(mapping, start, len)?, len, hold))
+        mapping.invalidate(self.device(), range, HostIntent::Access)?;
+        let len = usize::try_from(range.end - range.start).expect("a mapping is smaller than the address space");
+        Ok((self.address(mapping, range.start, len)?, len, hold))
     }
 
-    /// The address of `len` bytes at `offset`, through the block's own mapping. The block may have ended since the call
-    /// began; its memory is there as long as the block.
+    /// The address of `len` bytes at `offset`, through the block's own mapping. The block may have been reset since the call
+    /// began; its memory stays as long as the block.
     pub(crate) fn address(&self, mapping: Mapping, offset: u64, len: usize) -> Result<*mut u8> {
-        self.bytes(offset, len as u64)?;
+        self.check_bounds(&(offset..offset.saturating_add(len as u64)), self.size())?;
         let offset = usize::try_from(offset).expect("a mapping is smaller than the address space");
         // SAFETY: the offset lies inside the mapping, which is at least as large as the block.
         Ok(unsafe { mapping.address().as_ptr().add(offset) })
     }
 }
 
-/// The device sees what was written from here on.
+/// Makes what was written visible to the device.
 impl Drop for HostWrite<'_> {
     fn drop(&mut self) {
         if self.block.device().is_forked() {
@@ -96,7 +124,7 @@ impl Drop for HostWrite<'_> {
         }
         let Some(mapping) = self.block.mapping() else { return };
         if let Err(error) = mapping.flush(self.block.device(), &self.range) {
-            log::error!("the device does not see what the host wrote, and is kept off it: {error}");
+            log::error!("a flush failed, so the device stays excluded from what the host wrote: {error}");
             std::mem::forget(self.hold.take());
         }
     }

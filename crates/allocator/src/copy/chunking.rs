@@ -1,37 +1,39 @@
-//! [`ChunkPlan`]: into which chunks a host copy through staging memory is cut, and how many threads and slots it takes. Pure.
+//! [`ChunkPlan`]: the chunks, threads and slots of a host copy through staging memory. Pure.
 //!
-//! A thread fills one slot while the device empties another. Chunks are large, so that sending them costs little beside
-//! copying them, but not so large that a thread has none; a copy too small to be worth waking a thread for has one.
-//! `host.rs` carries plans out.
+//! A thread fills one slot while the device empties another. Chunks are large, so that submitting them costs little compared
+//! with copying them, but small enough that each thread has some. Small copies are left to one thread, since waking another
+//! takes longer. `parallel.rs` carries plans out.
 
 use crate::staging::LARGE_SLOT;
 
-/// Up to this many bytes a copy is one command through a small slot.
+/// Up to this many bytes, a copy is one command through a small slot.
 pub(super) const SMALL: usize = 64 << 10;
 
-/// Bytes for each thread: waking one takes some 50 µs, in which one thread copies 700 KiB.
+/// Bytes for each thread. Waking one takes some 50 µs, in which one thread copies 700 KiB.
 const BYTES_A_THREAD: usize = 2 << 20;
 
-/// Sending a chunk takes about 5 µs, in which 256 KiB pass the bus.
+/// Bytes of a chunk, at least. Submitting one takes about 5 µs, in which 256 KiB pass the bus.
 const MIN_CHUNK: usize = 512 << 10;
 
-/// Slots of a thread that works alone, and of each of several.
+/// Slots of a thread that copies alone.
 const SLOTS_ALONE: usize = 4;
+
+/// Slots of each of several threads.
 const SLOTS_EACH: usize = 2;
 
 /// How a copy is carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ChunkPlan {
-    /// Bytes of all chunks but the last.
+    /// Bytes of each chunk; the last may be smaller.
     pub(super) chunk: usize,
-    /// Threads, with the caller's.
+    /// Threads, including the caller's.
     pub(super) n_threads: usize,
     /// Slots of each thread.
     pub(super) slots_each: usize,
 }
 
 impl ChunkPlan {
-    /// Plans a copy of `bytes` bytes, more than none, by at most `max_threads` threads.
+    /// Plans a copy of `bytes` bytes, which are not zero, with at most `max_threads` threads.
     pub(super) fn new(bytes: usize, max_threads: usize) -> Self {
         let n_threads = n_threads(bytes, max_threads);
         let slots_each = if n_threads == 1 { SLOTS_ALONE } else { SLOTS_EACH };
@@ -42,7 +44,7 @@ impl ChunkPlan {
     }
 }
 
-/// How many threads copy so many bytes, of at most `max`.
+/// The number of threads for a copy of `bytes` bytes, at most `max`.
 pub(super) fn n_threads(bytes: usize, max: usize) -> usize {
     (bytes / BYTES_A_THREAD).clamp(1, max)
 }
@@ -60,12 +62,12 @@ mod tests {
         let cases = [
             (1, 8, 512 * KIB, 1, 1),                 // One chunk, one slot.
             (512 * KIB, 8, 512 * KIB, 1, 1),         // Just one chunk.
-            (MIB, 8, 512 * KIB, 1, 2),               // Two: the bus has one while the host has the other.
-            (3 * MIB, 8, 768 * KIB, 1, 4),           // Not worth a second thread.
-            (4 * MIB, 8, MIB, 2, 2),                 // Worth one.
-            (4 * MIB, 1, MIB, 1, 4),                 // There is none.
-            (16 * MIB, 8, MIB, 8, 2),                // All have work.
-            (16 * MIB + 1, 8, MIB + 64 * KIB, 8, 2), // A little more is no chunk more.
+            (MIB, 8, 512 * KIB, 1, 2),               // Two chunks: one on the bus while the host copies the other.
+            (3 * MIB, 8, 768 * KIB, 1, 4),           // Too small for a second thread.
+            (4 * MIB, 8, MIB, 2, 2),                 // Large enough for one.
+            (4 * MIB, 1, MIB, 1, 4),                 // There is no other thread.
+            (16 * MIB, 8, MIB, 8, 2),                // All threads have work.
+            (16 * MIB + 1, 8, MIB + 64 * KIB, 8, 2), // Slightly larger chunks, not one more.
             (256 * MIB, 8, 2 * MIB, 8, 2),           // Whole slots.
             (256 * MIB, 1, 2 * MIB, 1, 4),
             (256 * MIB, 3, 2 * MIB, 3, 2),

@@ -1,8 +1,7 @@
-//! Fills of any bytes with any pattern, to the byte.
+//! Fills of any range of bytes with a pattern of any length.
 //!
-//! The device fills whole words (`vkCmdFillBuffer`); blocks share buffers, so the bytes before the first word and after
-//! the last are written by copies of just these bytes. A pattern longer than a word is sent once and doubled on the
-//! device. Fills of whole blocks with a word are in `transfer.rs`.
+//! The device fills whole words (`vkCmdFillBuffer`). Blocks share buffers, so the bytes before the first word and after the
+//! last are written by copies. A pattern longer than a word is uploaded once, and doubled by copies on the device.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,24 +11,37 @@ use vkarray_driver::Stream;
 use crate::allocator::Block;
 use crate::error::{Error, Result};
 
-/// `vkCmdFillBuffer` writes whole words, from a whole word on.
+/// `vkCmdFillBuffer` writes whole words of four bytes at multiples of four.
 const WORD: u64 = 4;
 
-/// Bytes of a pattern longer than a word that are sent, or once the pattern; the device doubles them.
+/// How many bytes of a repeated long pattern are uploaded, unless the pattern itself is longer.
 const MAX_UPLOAD: u64 = 4 << 10;
 
 impl Block {
-    /// Writes `pattern` over and over into the bytes `range`, in the order of `stream`. Returns at once. No other byte
-    /// changes.
+    /// Writes `pattern` repeatedly to the bytes `range`, in the order of `stream`. Returns at once.
+    ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, MemoryKind};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// let block = allocator.allocate(8, MemoryKind::Pinned)?;
+    /// block.fill_range(&stream, 0..8, &[0])?;
+    /// block.fill_range(&stream, 1..7, &[1, 2, 3])?;
+    /// assert_eq!(*block.read_on_host(0..8)?, [0, 1, 2, 3, 1, 2, 3, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::BadPattern`] if the pattern is empty or does not fit a whole number of times;
+    /// [`Error::BadPattern`] if the pattern is empty or its length does not divide that of the range;
     /// [`Error::OutOfBounds`], [`Error::ReversedRange`], [`Error::ForeignDevice`]; those of recording.
     pub fn fill_range(self: &Arc<Self>, stream: &Stream, range: Range<u64>, pattern: &[u8]) -> Result<()> {
+        self.check_bytes(&range)?;
         let Range { start, end } = range;
-        let size = end.checked_sub(start).ok_or(Error::ReversedRange { start, end })?;
-        self.check_range(start, size)?;
+        let size = end - start;
         if pattern.is_empty() || !size.is_multiple_of(pattern.len() as u64) {
             return Err(Error::BadPattern { pattern: pattern.len(), size });
         }
@@ -39,23 +51,23 @@ impl Block {
         }
     }
 
-    /// `word` is what stands at `range.start`; a word that begins elsewhere is a rotation of it.
+    /// `word` are the bytes from `range.start` on; words at other offsets are rotations of it.
     fn fill_words(self: &Arc<Self>, stream: &Stream, range: Range<u64>, word: [u8; 4]) -> Result<()> {
         let [head, middle, tail] = split_at_words(&range);
         for part in [head, tail] {
-            // Recorded with the rest even where it is empty: a stream of another device is refused.
+            // Also where the part is empty, since this refuses a stream of another device.
             let bytes: Vec<u8> = part.clone().map(|at| word[((at - range.start) % WORD) as usize]).collect();
             self.copy_from_host(stream, part.start, &bytes)?;
         }
-        let turned = [0, 1, 2, 3].map(|i| word[((middle.start - range.start + i) % WORD) as usize]);
-        self.fill_aligned(stream, middle, u32::from_ne_bytes(turned))
+        let rotated = [0, 1, 2, 3].map(|i| word[((middle.start - range.start + i) % WORD) as usize]);
+        self.fill_aligned(stream, middle, u32::from_ne_bytes(rotated))
     }
 
     fn fill_by_doubling(self: &Arc<Self>, stream: &Stream, range: Range<u64>, pattern: &[u8]) -> Result<()> {
         let size = range.end - range.start;
         let mut done = size.min(uploaded_bytes(pattern.len() as u64));
-        let sent: Vec<u8> = (0..done).zip(pattern.iter().cycle()).map(|(_, &byte)| byte).collect();
-        self.copy_from_host(stream, range.start, &sent)?;
+        let uploaded: Vec<u8> = (0..done).zip(pattern.iter().cycle()).map(|(_, &byte)| byte).collect();
+        self.copy_from_host(stream, range.start, &uploaded)?;
         while done < size {
             let more = done.min(size - done);
             self.copy_from_block(stream, range.start + done, self, range.start..range.start + more)?;
@@ -65,7 +77,7 @@ impl Block {
     }
 }
 
-/// So many bytes of a pattern are sent: a whole number of times, so that what is doubled goes on where it left off.
+/// How many bytes of a repeated pattern are uploaded: whole patterns, so that doubling continues the repetition.
 fn uploaded_bytes(pattern: u64) -> u64 {
     (MAX_UPLOAD / pattern).max(1) * pattern
 }
@@ -77,7 +89,7 @@ fn split_at_words(range: &Range<u64>) -> [Range<u64>; 3] {
     [range.start..first, first..last, last..range.end]
 }
 
-/// The word that, repeated, gives the same bytes as the pattern repeated.
+/// The word whose repetition has the same bytes as that of the pattern, if there is one.
 fn repeated_word(pattern: &[u8]) -> Option<[u8; 4]> {
     let first = [0, 1, 2, 3].map(|i| pattern[i % pattern.len()]);
     (0..4 * pattern.len()).all(|i| pattern[i % pattern.len()] == first[i % 4]).then_some(first)
@@ -103,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_patterns_are_sent() {
+    fn whole_patterns_are_uploaded() {
         for (pattern, bytes) in [(3, 4095), (16, 4096), (4096, 4096), (4097, 4097), (1 << 40, 1 << 40)] {
             assert_eq!(uploaded_bytes(pattern), bytes, "{pattern}");
         }

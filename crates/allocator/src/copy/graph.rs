@@ -1,7 +1,7 @@
-//! Copies and fills as nodes of a graph: recorded once, run by every replay, changed in between.
+//! Copies and fills as nodes of a graph, which can be changed between replays.
 //!
-//! The checks are those of the same operations on a stream, in `transfer.rs`. A change is checked whole before the
-//! graph is touched, so a refused one changes nothing.
+//! The checks are those of the same operations on a stream. A change is checked before the graph is touched, so a refused
+//! change leaves the graph as it was.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,17 +11,35 @@ use vkarray_driver::{Device, Graph, GraphRecorder, Node, Recorder, Step};
 use crate::allocator::Block;
 use crate::error::Result;
 
-/// What a [`FillNode`] does.
+/// The operation of a [`FillNode`].
 #[derive(Debug)]
 struct FillTarget {
     block: Arc<Block>,
 }
 
-/// What a [`CopyNode`] does.
+/// The operation of a [`CopyNode`].
 #[derive(Debug)]
 struct CopyMarker;
 
 /// A fill in a graph. Made by [`Block::record_fill`].
+///
+/// ```
+/// use vkarray_allocator::{Allocator, MemoryKind};
+/// use vkarray_driver::{Device, Graph, Instance, Stream};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let device = Device::open_selected(&Instance::builder().build()?, None)?;
+/// let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
+/// let block = allocator.allocate(4, MemoryKind::Pinned)?;
+/// let (mut graph, node) = Graph::record(&stream, |recorder| block.record_fill(recorder, 0x0101_0101))?;
+/// graph.replay(&stream)?;
+/// assert_eq!(*block.read_on_host(0..4)?, [1; 4]);
+/// node.set_pattern(&mut graph, 0x0202_0202)?;
+/// graph.replay(&stream)?;
+/// assert_eq!(*block.read_on_host(0..4)?, [2; 4]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct FillNode(Node<FillTarget>);
 
@@ -30,7 +48,7 @@ pub struct FillNode(Node<FillTarget>);
 pub struct CopyNode(Node<CopyMarker>);
 
 impl Block {
-    /// Adds to a graph that the four-byte `pattern` is written over the whole block.
+    /// Adds a fill of the whole block with the four-byte `pattern` to a graph.
     ///
     /// # Errors
     ///
@@ -40,11 +58,11 @@ impl Block {
         Ok(FillNode(graph.add(FillTarget { block: Arc::clone(self) }, step)?))
     }
 
-    /// Adds to a graph that the bytes `range` of `source` are copied to this block at `offset`.
+    /// Adds a copy of the bytes `range` of `source` to this block at `offset` to a graph.
     ///
     /// # Errors
     ///
-    /// As [`Block::copy_from_block`]; nothing is added then.
+    /// Those of [`Block::copy_from_block`]; nothing is added then.
     pub fn record_copy(
         self: &Arc<Self>,
         graph: &mut GraphRecorder,
@@ -56,7 +74,7 @@ impl Block {
         Ok(CopyNode(graph.add(CopyMarker, step)?))
     }
 
-    /// Describes a fill of the whole block as a step of a graph; none if the block is empty.
+    /// Describes a fill of the whole block as a step of a graph; `None` if the block is empty.
     ///
     /// # Errors
     ///
@@ -66,7 +84,7 @@ impl Block {
         let (block, accesses) = (Arc::clone(self), fill.accesses.clone());
         let record = move |recorder: &mut Recorder<'_>| {
             let _kept = &block;
-            // SAFETY: this closure holds the block, whose last use is recorded with the access.
+            // SAFETY: this closure owns a handle to the block, whose last use is recorded with the access.
             unsafe { fill.record(recorder) };
             Ok(())
         };
@@ -74,11 +92,11 @@ impl Block {
         Ok(Some(unsafe { Step::new(device, &accesses, record) }))
     }
 
-    /// Describes a copy to this block as a step of a graph; none if there is nothing to copy.
+    /// Describes a copy to this block as a step of a graph; `None` if the range is empty.
     ///
     /// # Errors
     ///
-    /// As [`Block::copy_from_block`].
+    /// Those of [`Block::copy_from_block`].
     pub fn copy_step(
         self: &Arc<Self>,
         device: &Arc<Device>,
@@ -90,7 +108,7 @@ impl Block {
         let (blocks, accesses) = ([Arc::clone(self), Arc::clone(source)], copy.accesses.clone());
         let record = move |recorder: &mut Recorder<'_>| {
             let _kept = &blocks;
-            // SAFETY: this closure holds both blocks, whose last uses are recorded with the accesses.
+            // SAFETY: this closure owns handles to both blocks, whose last uses are recorded with the accesses.
             unsafe { copy.record(recorder) };
             Ok(())
         };
@@ -114,7 +132,7 @@ impl FillNode {
     ///
     /// # Errors
     ///
-    /// As [`FillNode::set_pattern`] and [`Block::record_fill`]; nothing is changed then.
+    /// Those of [`FillNode::set_pattern`] and [`Block::record_fill`]; nothing is changed then.
     pub fn set(self, graph: &mut Graph, block: &Arc<Block>, pattern: u32) -> Result<()> {
         let step = block.fill_step(graph.device(), pattern)?;
         Ok(graph.replace(self.0, FillTarget { block: Arc::clone(block) }, step)?)

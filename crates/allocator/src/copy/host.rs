@@ -1,22 +1,20 @@
 //! Copies between a slice of the host and a block.
 //!
-//! Where the host addresses the block, copies go straight through the mapping: an upload if the stream waits for nothing and
-//! the device does not use the bytes, a download after the stream's waits and the writes. Other copies go through slots of
-//! staging memory: a small copy through one, a large one through a ring of them, by several threads. Each thread has
-//! slots of its own: it fills one while the device empties another, or the other way round, and waits for nothing but
-//! the slot that it used longest ago. How many of all that there are says `plan.rs`; `staging.rs` keeps the slots.
+//! If the host addresses the block, bytes are copied through the mapping: an upload if its stream waits for nothing and the
+//! device does not use the bytes, a download after the waits of its stream and the writes of the bytes. Other copies go
+//! through staging slots: a small copy through one, a large copy through several (`parallel.rs`).
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::slice;
 use std::sync::Arc;
 
 use ash::vk;
 use vkarray_driver::hazard::{Mode, Stage};
-use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
-use vkarray_driver::{DeferDrops, Direction, HostAccessKind, Stream};
+use vkarray_driver::lock::{Mutex, Rank};
+use vkarray_driver::{Direction, HostAccessKind, Stream};
 
 use super::chunking::{ChunkPlan, SMALL, n_threads};
+use super::parallel::ParallelCopy;
 use super::{BlockCopy, len};
 use crate::allocator::Block;
 use crate::error::{Error, Result};
@@ -24,19 +22,30 @@ use crate::memory::{HostIntent, Mapping};
 use crate::staging::{BorrowedSlot, CopyThreads, FilledSlot, SlotSize};
 use crate::vulkan::check_same_device;
 
-/// How often a thread tries to have its turn before it sleeps: some hundred microseconds.
-const MAX_SPINS: u32 = 4096;
-
-/// So many bytes are read in place even where that is slow: a copy by the device takes longer to come round.
+/// Up to this many bytes are read in place even where that is slow: the round trip of a copy by the device takes longer.
 const MAX_SLOW_READ: usize = 512;
 
 impl Block {
-    /// Copies `source` to the bytes at `offset`, in the order of `stream`: after all that the stream waits for, and all
-    /// earlier work on the same bytes.
+    /// Copies `source` to the bytes at `offset`, in the order of `stream`: after everything that the stream waits for, and
+    /// after all earlier work on the same bytes.
     ///
-    /// Returns when `source` has been read; later work of the stream sees the bytes. Blocks for a large copy to a block
-    /// in use or on a stream that waits, and when many smaller ones are on their way: the memory that they go through is
-    /// bounded.
+    /// Returns when `source` has been read; later work of the stream sees the bytes. Staging memory is bounded, so a large
+    /// copy blocks if the block is in use or the stream waits, and a small copy if many others are in flight.
+    ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, MemoryKind};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// let block = allocator.allocate(4, MemoryKind::Device)?;
+    /// block.copy_from_host(&stream, 1, &[7, 8])?;
+    /// let mut bytes = [0; 2];
+    /// block.copy_to_host(&stream, 1, &mut bytes)?;
+    /// assert_eq!(bytes, [7, 8]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -45,7 +54,7 @@ impl Block {
     pub fn copy_from_host(self: &Arc<Self>, stream: &Stream, offset: u64, source: &[u8]) -> Result<()> {
         let range = self.check_range(offset, len(source))?;
         check_same_device(stream.device(), self.device())?;
-        self.device().check_lost()?; // The mapping of a lost device is still there, its work is not.
+        self.device().check_lost()?; // The mapping of a lost device stays, although its work is lost.
         if source.is_empty() {
             return Ok(());
         }
@@ -62,11 +71,11 @@ impl Block {
         let plan = ChunkPlan::new(source.len(), self.allocator().copy_threads().n_threads());
         let places = (offset..).step_by(plan.chunk);
         let work = ParallelCopy::new(self, stream, plan, places.zip(source.chunks(plan.chunk)));
-        work.run(|| work.fill_and_send())
+        work.run(|| work.upload_share())
     }
 
-    /// Copies the bytes at `offset` to `target`, in the order of `stream`: after all that the stream waits for, and all
-    /// earlier work that writes the same bytes. Blocks until they are there.
+    /// Copies the bytes at `offset` to `target`, in the order of `stream`: after everything that the stream waits for, and
+    /// after all earlier work that writes the same bytes. Blocks until they are there.
     ///
     /// # Errors
     ///
@@ -92,16 +101,22 @@ impl Block {
         let plan = ChunkPlan::new(target.len(), self.allocator().copy_threads().n_threads());
         let places = (offset..).step_by(plan.chunk);
         let work = ParallelCopy::new(self, stream, plan, places.zip(target.chunks_mut(plan.chunk)));
-        work.run(|| work.send_and_empty())
+        work.run(|| work.download_share())
     }
 
-    /// Copies the bytes at `offset` to `target` through the mapping, in the order of no stream: after the work that
-    /// writes them, and nothing else. Blocks until they are there.
+    /// Copies the bytes at `offset` to `target` through the mapping. Waits for the work that writes them, and for no stream.
     ///
-    /// ```no_run
-    /// # fn f(pinned: &vkarray_allocator::Block) -> Result<(), vkarray_allocator::Error> {
-    /// let mut first = [0; 16];
-    /// pinned.copy_to_host_in_place(0, &mut first)?;
+    /// ```
+    /// # use vkarray_allocator::{Allocator, MemoryKind};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// let pinned = allocator.allocate(16, MemoryKind::Pinned)?;
+    /// pinned.fill(&stream, 0x0303_0303)?;
+    /// let mut bytes = [0; 16];
+    /// pinned.copy_to_host_in_place(0, &mut bytes)?;
+    /// assert_eq!(bytes, [3; 16]);
     /// # Ok(())
     /// # }
     /// ```
@@ -120,13 +135,13 @@ impl Block {
         self.read_when_written(mapping, &range, target)
     }
 
-    /// Whether the host reads it in place as fast as from staging memory.
+    /// Whether the host reads the block in place as fast as from staging memory.
     fn is_read_fast(&self) -> bool {
         self.allocator().is_read_fast(self.kind())
     }
 
-    /// Records the copy of what a slot was filled with.
-    fn record_upload<'a>(
+    /// Records the copy from a filled slot to this block.
+    pub(super) fn record_upload<'a>(
         &self,
         stream: &Stream,
         offset: u64,
@@ -145,12 +160,12 @@ impl Block {
             host_reads: self.is_mapped(),
         };
         // SAFETY: the block is alive, and the slot goes back to its manager with its last uses; the accesses name both.
-        unsafe { copy.send(stream, self.way_over_the_bus(Direction::ToDevice)) }?;
+        unsafe { copy.send(stream, self.bus_direction(Direction::ToDevice)) }?;
         Ok(slot)
     }
 
-    /// Records a copy to a slot, to be copied on to `target` when it has arrived there.
-    fn record_download<'a, 't>(
+    /// Records a copy from this block to a slot. [`PendingDownload::finish`] copies it on to `target`.
+    pub(super) fn record_download<'a, 't>(
         &self,
         stream: &Stream,
         offset: u64,
@@ -170,22 +185,22 @@ impl Block {
             host_reads: true,
         };
         // SAFETY: as in `record_upload`.
-        unsafe { copy.send(stream, self.way_over_the_bus(Direction::ToHost)) }?;
+        unsafe { copy.send(stream, self.bus_direction(Direction::ToHost)) }?;
         Ok(PendingDownload { slot, target })
     }
 
-    /// The way a copy between this block and host memory goes, if it crosses the bus.
-    fn way_over_the_bus(&self, direction: Direction) -> Option<Direction> {
+    /// The direction of a copy between this block and host memory, if it crosses the bus.
+    fn bus_direction(&self, direction: Direction) -> Option<Direction> {
         (!self.is_in_host_memory()).then_some(direction)
     }
 
-    /// Blocks until the device is done with what an access of the host would conflict with.
+    /// Waits for uses by the device that conflict with an access of the host in `mode`.
     pub(crate) fn wait_for_uses(&self, range: &Range<u64>, mode: Mode) -> Result<()> {
         let uses = self.device().block_uses(self.id(), range.clone(), mode);
         Ok(uses.iter().try_for_each(|last| last.wait(None))?)
     }
 
-    /// Writes through the mapping if nothing on the device, sent or not, uses the bytes. Returns whether it did.
+    /// Writes through the mapping if no work, submitted or not, uses the bytes. Returns whether it did.
     fn write_if_idle(&self, mapping: Mapping, range: &Range<u64>, source: &[u8]) -> Result<bool> {
         let atoms = mapping.atoms(self.device(), range.clone());
         let (_hold, uses) = self.device().begin_host_access(self.id(), atoms, Mode::Write, HostAccessKind::Brief)?;
@@ -204,9 +219,9 @@ impl Block {
         Ok(true)
     }
 
-    /// Reads through the mapping, after what writes the bytes.
+    /// Reads through the mapping, after the work that writes the bytes.
     fn read_when_written(&self, mapping: Mapping, range: &Range<u64>, target: &mut [u8]) -> Result<()> {
-        // Most of the wait is without the hold, which others may have to wait for.
+        // First without the hold, which other threads may have to wait for.
         let atoms = mapping.atoms(self.device(), range.clone());
         self.wait_for_uses(&atoms, Mode::Read)?;
         let (_hold, uses) = self.device().begin_host_access(self.id(), atoms, Mode::Read, HostAccessKind::Brief)?;
@@ -230,7 +245,7 @@ impl Block {
     }
 }
 
-/// Copies one slice to another of the same length, by several threads if it is long.
+/// Copies one slice to another of the same length, with several threads if it is long.
 fn copy_together(copy_threads: &CopyThreads, source: &[u8], target: &mut [u8]) {
     let n = n_threads(source.len(), copy_threads.n_threads());
     if n == 1 {
@@ -238,7 +253,7 @@ fn copy_together(copy_threads: &CopyThreads, source: &[u8], target: &mut [u8]) {
     }
     let part = source.len().div_ceil(n);
     let parts = Mutex::new(Rank::CopyProgress, target.chunks_mut(part).zip(source.chunks(part)));
-    let next = || lock(&parts).next();
+    let next = || parts.lock().next(); // No caller's code runs under the lock.
     copy_threads.run(n, &|| {
         while let Some((target, source)) = next() {
             target.copy_from_slice(source);
@@ -246,15 +261,15 @@ fn copy_together(copy_threads: &CopyThreads, source: &[u8], target: &mut [u8]) {
     });
 }
 
-/// Bytes that the device copies to a slot, and where they are to go then.
-struct PendingDownload<'a, 't> {
+/// A download that the device has been given: the slot, and the target of its bytes.
+pub(super) struct PendingDownload<'a, 't> {
     slot: BorrowedSlot<'a>,
     target: &'t mut [u8],
 }
 
 impl<'a> PendingDownload<'a, '_> {
-    /// Waits for the bytes and copies them out. The slot is free then.
-    fn finish(mut self) -> Result<BorrowedSlot<'a>> {
+    /// Waits for the bytes and copies them to the target. Returns the slot.
+    pub(super) fn finish(mut self) -> Result<BorrowedSlot<'a>> {
         let part = 0..len(self.target);
         self.slot.wait_for_copies(part.clone(), Mode::Read)?;
         self.slot.invalidate(&part)?;
@@ -262,142 +277,4 @@ impl<'a> PendingDownload<'a, '_> {
         self.target.copy_from_slice(unsafe { self.slot.bytes(&part) });
         Ok(self.slot)
     }
-}
-
-/// A large copy that several threads carry out. An item of `C` is where a chunk lies in the block, and the chunk.
-struct ParallelCopy<'a, C> {
-    block: &'a Arc<Block>,
-    stream: &'a Stream,
-    plan: ChunkPlan,
-    progress: Mutex<CopyProgress<C>>,
-    /// Held while a chunk is sent.
-    turn: Mutex<()>,
-}
-
-struct CopyProgress<C> {
-    /// The chunks that nobody has taken.
-    chunks: C,
-    /// Why no more are taken.
-    failed: Option<Error>,
-    /// Why a thread has not joined in.
-    starved: Option<Error>,
-}
-
-impl<'a, C: Iterator + Send> ParallelCopy<'a, C> {
-    fn new(block: &'a Arc<Block>, stream: &'a Stream, plan: ChunkPlan, chunks: C) -> Self {
-        let progress = Mutex::new(Rank::CopyProgress, CopyProgress { chunks, failed: None, starved: None });
-        Self { block, stream, plan, progress, turn: Mutex::new(Rank::CopyTurn, ()) }
-    }
-
-    /// Runs `share` on each thread. It takes a slot before its first chunk, so a thread without a slot leaves its share
-    /// to the others.
-    fn run(&self, share: impl Fn() -> Result<()> + Sync) -> Result<()> {
-        self.block.allocator().copy_threads().run(self.plan.n_threads, &|| {
-            if let Err(error) = share() {
-                lock(&self.progress).failed.get_or_insert(error);
-            }
-        });
-        let mut progress = lock(&self.progress);
-        if let Some(error) = progress.failed.take() {
-            return Err(error);
-        }
-        match progress.starved.take() {
-            // Nobody had a slot.
-            Some(error) if progress.chunks.next().is_some() => Err(error),
-            _ => Ok(()),
-        }
-    }
-
-    /// Sends a chunk, when nobody else of this copy does.
-    ///
-    /// Threads want to at the same time, and one that sleeps for its turn is woken some 50 µs late, while sending takes
-    /// ten: so they try for as long as all others may take.
-    fn send<T>(&self, send: impl FnOnce() -> Result<T>) -> Result<T> {
-        let _later = DeferDrops::begin(); // Until the turn is over: it ends last.
-        let turn = (0..MAX_SPINS).find_map(|_| {
-            let turn = self.turn.try_lock();
-            if turn.is_none() {
-                std::hint::spin_loop();
-            }
-            turn
-        });
-        let _turn = turn.unwrap_or_else(|| lock(&self.turn));
-        let sent = send()?;
-        self.stream.flush()?;
-        Ok(sent)
-    }
-
-    fn next(&self) -> Option<C::Item> {
-        let mut progress = lock(&self.progress);
-        if progress.failed.is_some() { None } else { progress.chunks.next() }
-    }
-
-    /// One more slot for a thread that has `n_held`; nothing if those must do.
-    fn another_slot(&self, direction: Direction, n_held: usize, most: &mut usize) -> Result<Option<BorrowedSlot<'a>>> {
-        if n_held >= *most {
-            return Ok(None);
-        }
-        match self.block.allocator().slot(direction, SlotSize::Large, self.plan.chunk) {
-            Err(error @ Error::OutOfMemory(_)) => {
-                *most = n_held; // Not asked for again.
-                lock(&self.progress).starved.get_or_insert(error);
-                Ok(None)
-            }
-            taken => taken.map(Some),
-        }
-    }
-}
-
-impl<'s, C: Iterator<Item = (u64, &'s [u8])> + Send> ParallelCopy<'_, C> {
-    /// A thread's share of an upload.
-    fn fill_and_send(&self) -> Result<()> {
-        let mut most = self.plan.slots_each;
-        let (mut sent, mut ready) = (VecDeque::new(), self.another_slot(Direction::ToDevice, 0, &mut most)?);
-        if ready.is_none() {
-            return Ok(());
-        }
-        while let Some((offset, chunk)) = self.next() {
-            if ready.is_none() {
-                ready = self.another_slot(Direction::ToDevice, sent.len(), &mut most)?;
-            }
-            let slot = match ready.take() {
-                Some(slot) => slot,
-                None => {
-                    let mut oldest: BorrowedSlot<'_> = sent.pop_front().expect("a thread has one slot at least");
-                    oldest.wait_until_emptied()?;
-                    oldest
-                }
-            };
-            let filled = slot.fill(chunk)?;
-            sent.push_back(self.send(|| self.block.record_upload(self.stream, offset, filled))?);
-        }
-        Ok(())
-    }
-}
-
-impl<'t, C: Iterator<Item = (u64, &'t mut [u8])> + Send> ParallelCopy<'_, C> {
-    /// A thread's share of a download.
-    fn send_and_empty(&self) -> Result<()> {
-        let mut most = self.plan.slots_each;
-        let (mut sent, mut ready) = (VecDeque::new(), None);
-        loop {
-            if ready.is_none() {
-                ready = self.another_slot(Direction::ToHost, sent.len(), &mut most)?;
-            }
-            // A slot comes first: a chunk that was taken is copied.
-            if let Some(slot) = ready.take()
-                && let Some((offset, chunk)) = self.next()
-            {
-                sent.push_back(self.send(|| self.block.record_download(self.stream, offset, chunk, slot))?);
-                continue;
-            }
-            let Some(oldest) = sent.pop_front() else { return Ok(()) };
-            ready = Some(oldest.finish()?);
-        }
-    }
-}
-
-/// No caller's code runs under these locks.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
 }

@@ -1,12 +1,14 @@
-//! Copies between blocks, and fills.
+//! Copies and fills of bytes: between blocks, with the host, in graphs, and with registered memory of the program.
 //!
-//! Everything here knows bytes. Copies from and to the host are `transfer/host.rs`, many regions in one command are
-//! `transfer/regions.rs`.
+//! This file has the copies between blocks and the fills of whole blocks. Copies with the host are `host.rs`, many regions in
+//! one command `regions.rs`, nodes of graphs `graph.rs`, registered slices `registered.rs`. Nothing here allocates device
+//! memory; staging memory comes from the room `staging`.
 
 mod chunking;
 mod fill;
 mod graph;
 mod host;
+mod parallel;
 mod regions;
 mod registered;
 
@@ -25,14 +27,28 @@ pub use graph::{CopyNode, FillNode};
 pub use regions::Region;
 pub use registered::{Registered, RegisteredPath};
 
-/// `vkCmdFillBuffer` writes whole words.
+/// `vkCmdFillBuffer` writes whole words of four bytes.
 const FILL_WORD: u64 = 4;
 
 impl Block {
     /// Copies the bytes `range` of `source` to this block at `offset`, in the order of `stream`. Returns at once.
     ///
-    /// A large copy between host and device memory rides a transfer queue beside the stream's other work, where the
-    /// device has one. What touches the same bytes is ordered all the same.
+    /// If the device has a transfer queue, a large copy between host and device memory runs there, beside the stream's other
+    /// work. Work on the same bytes is ordered all the same.
+    ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, MemoryKind};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// let (source, target) = (allocator.allocate(8, MemoryKind::Device)?, allocator.allocate(4, MemoryKind::Pinned)?);
+    /// source.fill(&stream, 0x0505_0505)?;
+    /// target.copy_from_block(&stream, 0, &source, 4..8)?;
+    /// assert_eq!(*target.read_on_host(0..4)?, [5; 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -50,7 +66,7 @@ impl Block {
         unsafe { copy.send(stream, self.direction_from(source)) }
     }
 
-    /// Which way over the bus a copy goes, if one of the blocks lies in host memory and the other does not.
+    /// The direction of a copy over the bus, if exactly one of the blocks lies in host memory.
     fn direction_from(&self, source: &Self) -> Option<Direction> {
         match (source.is_in_host_memory(), self.is_in_host_memory()) {
             (true, false) => Some(Direction::ToDevice),
@@ -59,13 +75,13 @@ impl Block {
         }
     }
 
-    /// Whether it lies on the host's side of the bus.
+    /// Whether its memory is on the host's side of the bus.
     #[must_use]
     pub fn is_in_host_memory(&self) -> bool {
         self.kind().is_in_host_memory()
     }
 
-    /// Checks a copy to this block at `offset`; nothing if there is nothing to copy.
+    /// Checks a copy to this block at `offset`; `None` if the range is empty.
     pub(crate) fn checked_copy(
         self: &Arc<Self>,
         device: &Arc<Device>,
@@ -73,9 +89,8 @@ impl Block {
         source: &Arc<Self>,
         range: Range<u64>,
     ) -> Result<Option<BlockCopy>> {
-        let size =
-            range.end.checked_sub(range.start).ok_or(Error::ReversedRange { start: range.start, end: range.end })?;
-        let from = source.check_range(range.start, size)?;
+        source.check_bytes(&range)?;
+        let (from, size) = (range.clone(), range.end - range.start);
         let to = self.check_range(offset, size)?;
         check_same_device(device, self.device())?;
         check_same_device(device, source.device())?;
@@ -98,7 +113,7 @@ impl Block {
         }))
     }
 
-    /// Writes the four-byte `pattern` over the whole block, in the order of `stream`. Returns at once.
+    /// Writes the four-byte `pattern` repeatedly to the whole block, in the order of `stream`. Returns at once.
     ///
     /// # Errors
     ///
@@ -108,7 +123,7 @@ impl Block {
         self.send_fill(stream, &fill)
     }
 
-    /// Fills a range of whole words, from a whole word on; nothing if there is nothing to fill.
+    /// Fills a range of whole words.
     pub(crate) fn fill_aligned(&self, stream: &Stream, range: Range<u64>, pattern: u32) -> Result<()> {
         check_same_device(stream.device(), self.device())?;
         if range.is_empty() {
@@ -124,18 +139,18 @@ impl Block {
             unsafe { fill.record(recorder) };
             Ok(())
         };
-        // SAFETY: the command writes the bytes of the access alone, or the end of the block's own last word.
+        // SAFETY: the command writes the bytes of the access, and at most the end of the block's own last word.
         unsafe { stream.record(&fill.accesses, record) }
     }
 
-    /// Checks a fill; nothing if there is nothing to fill.
+    /// Checks a fill; `None` if the block is empty.
     pub(crate) fn checked_fill(&self, device: &Arc<Device>, pattern: u32) -> Result<Option<BlockFill>> {
         check_same_device(device, self.device())?;
         self.check_alive()?;
         if self.size() == 0 {
             return Ok(None);
         }
-        // The memory reaches past the block's last byte to a whole word; nothing else lies there.
+        // The memory ends at a whole word, and the bytes after the block's last belong to no other block.
         let whole = 0..self.size().next_multiple_of(FILL_WORD);
         self.fill_of(&whole, self.write(0..u64::MAX, Stage::Transfer), pattern).map(Some)
     }
@@ -158,14 +173,14 @@ pub(crate) struct BlockCopy {
 }
 
 impl BlockCopy {
-    /// Records the copy on a stream; given a direction, as one over the bus.
+    /// Records the copy on a stream; with a direction, as a copy over the bus.
     ///
     /// # Safety
     ///
     /// The memory on both sides lives until the last uses are reached that are recorded with the accesses.
     pub(crate) unsafe fn send(&self, stream: &Stream, direction: Option<Direction>) -> Result<()> {
         let record = |recorder: &mut Recorder<'_>| {
-            // SAFETY: the caller keeps the memory.
+            // SAFETY: the caller keeps the memory alive.
             unsafe { self.record(recorder) };
             Ok(())
         };
@@ -184,7 +199,7 @@ impl BlockCopy {
         recorder.label(Label::copy(self.region.size));
         note_host_read(recorder, self.host_reads);
         let device = recorder.device().raw();
-        // SAFETY: the ranges lie in their buffers and are disjoint; the caller keeps both buffers.
+        // SAFETY: the ranges lie in their buffers and are disjoint; the caller keeps both buffers alive.
         unsafe { device.cmd_copy_buffer(recorder.commands(), self.src, self.dst, &[self.region]) };
     }
 }
@@ -208,7 +223,7 @@ impl BlockFill {
         recorder.label(Label::fill(self.size));
         note_host_read(recorder, self.host_reads);
         let device = recorder.device().raw();
-        // SAFETY: the memory is at least `size` bytes, a multiple of a word, from a multiple of a word on; the caller keeps it.
+        // SAFETY: the memory is at least `size` bytes, a multiple of a word, from a multiple of a word on; the caller keeps it alive.
         unsafe { device.cmd_fill_buffer(recorder.commands(), self.dst, self.offset, self.size, self.pattern) };
     }
 }

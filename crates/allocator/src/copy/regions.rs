@@ -1,7 +1,6 @@
 //! A copy of many regions between two blocks, as one command.
 //!
-//! Whether regions may be copied together is plain data, decided before anything is recorded. What many regions are
-//! good for, and when a kernel is better, is for the array layer to know. One region alone is `transfer.rs`.
+//! Whether the regions may be copied together is decided on plain data before anything is recorded.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,21 +14,38 @@ use crate::allocator::Block;
 use crate::error::{Error, Result};
 use crate::vulkan::check_same_device;
 
-/// Bytes of a source block and where they go in a target block.
+/// A range of bytes of a source block and its position in a target block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
-    /// Where they lie in the source, in bytes.
+    /// The position in the source, in bytes.
     pub source: u64,
-    /// Where they go in the target, in bytes.
+    /// The position in the target, in bytes.
     pub target: u64,
-    /// How many bytes.
+    /// The number of bytes.
     pub size: u64,
 }
 
 impl Block {
     /// Copies regions of `source` to this block, in one command, in the order of `stream`. Returns at once.
     ///
-    /// The regions are copied in no order. Later work that touches bytes between them waits for the copy too.
+    /// The regions are copied in no defined order. Later work on bytes between them waits for the copy too.
+    ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, MemoryKind};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// use vkarray_allocator::Region;
+    ///
+    /// let (source, target) = (allocator.allocate(4, MemoryKind::Pinned)?, allocator.allocate(4, MemoryKind::Pinned)?);
+    /// source.write_on_host(0..4)?.copy_from_slice(&[1, 2, 3, 4]);
+    /// let regions = [0, 1, 2, 3].map(|i| Region { source: i, target: 3 - i, size: 1 }); // Reverses the bytes.
+    /// target.copy_regions(&stream, &source, &regions)?;
+    /// assert_eq!(*target.read_on_host(0..4)?, [4, 3, 2, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -73,7 +89,7 @@ impl Block {
     }
 }
 
-/// From the first to past the last byte of the source and of the target; nothing of no regions.
+/// The range from the first to the last byte in the source and in the target; `None` without regions.
 fn extents(regions: &[Region]) -> Option<(Range<u64>, Range<u64>)> {
     let extent = |start: fn(&Region) -> u64| {
         let first = regions.iter().map(start).min()?;
@@ -83,7 +99,7 @@ fn extents(regions: &[Region]) -> Option<(Range<u64>, Range<u64>)> {
     Some((extent(|region| region.source)?, extent(|region| region.target)?))
 }
 
-/// A target range that shares bytes with another, or with a source range of the same block. The ranges fit 64 bits.
+/// A target range that shares bytes with another, or with a source range of the same block, and that range.
 fn shared_bytes(regions: &[Region], is_one_block: bool) -> Option<(Range<u64>, Range<u64>)> {
     let mut ranges: Vec<(Range<u64>, bool)> = Vec::with_capacity(2 * regions.len());
     for region in regions.iter().filter(|region| region.size > 0) {
@@ -93,7 +109,7 @@ fn shared_bytes(regions: &[Region], is_one_block: bool) -> Option<(Range<u64>, R
         }
     }
     ranges.sort_unstable_by_key(|(range, _)| range.start);
-    // The range that reaches furthest so far, of the targets and of the sources.
+    // The range with the greatest end so far, of the targets and of the sources.
     let mut furthest: [Option<Range<u64>>; 2] = [None, None];
     for (range, is_target) in ranges {
         let may_meet = if is_target { &furthest[..] } else { &furthest[..1] };
@@ -114,7 +130,7 @@ mod tests {
 
     #[test]
     fn shared_bytes_are_found_as_byte_by_byte() {
-        // Every pair of regions of up to two bytes in seven.
+        // All pairs of regions of up to two bytes among seven.
         let region = |code: u64| Region { source: code % 5, target: code / 5 % 5, size: code / 25 };
         let mut n_shared = 0;
         for code in 0..75 * 75 {

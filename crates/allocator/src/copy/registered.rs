@@ -1,9 +1,9 @@
 //! Registered memory: a slice of the program that the device copies from and to, for the length of a call.
 //!
-//! What lies in whole pages is imported (`import.rs`), so that copies go straight over the bus; the bytes before and
-//! after, and all of it where nothing can be imported, go through staging memory. The scope ends when the call does:
-//! it waits until the device is done with the slice, writes back what is still in staging memory, and ends the import.
-//! No handle to the pages leaves the call, so there is nothing to leak.
+//! Whole pages are imported (`vulkan/import.rs`) and copied directly over the bus. The bytes before and after them go through
+//! staging memory, and so does everything where the device imports nothing. At the end the call waits until the device no
+//! longer uses the slice, copies staged bytes back, and ends the import. No handle to the pages leaves the call, so none can
+//! be leaked.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -23,10 +23,10 @@ use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
 use crate::vulkan::{page, whole_pages};
 
-/// The largest staged part that is copied without waiting for it.
+/// The largest staged part whose copy is not waited for at once, in bytes.
 const MAX_PENDING: u64 = 64 << 10;
 
-/// How long the end of a scope pauses before it asks a driver again that refused to say whether it is done.
+/// The pause before a query is repeated that the driver refused at the end of a scope.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// How the device reaches registered memory.
@@ -34,12 +34,12 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub enum RegisteredPath {
     /// All of it directly.
     Imported,
-    /// These bytes directly; what is before and after them through staging memory.
+    /// These bytes directly, the others through staging memory.
     Parts {
-        /// The bytes that are whole pages.
+        /// The bytes in whole pages.
         imported: Range<usize>,
     },
-    /// None of it: all goes through staging memory.
+    /// All of it through staging memory.
     Staged,
 }
 
@@ -49,15 +49,15 @@ pub struct Registered<'a> {
     len: usize,
     /// The whole pages and the block over them.
     imported: Option<(Range<usize>, Arc<Block>)>,
-    /// Copies to this memory that have come as far as staging memory, oldest first.
+    /// Copies to this memory that are still in staging memory, oldest first.
     pending: VecDeque<StagedCopy>,
     allocator: Arc<Allocator>,
     bytes: PhantomData<&'a mut [u8]>,
 }
 
-// SAFETY: it stands for the mutable slice that it was made from; all else in it can be sent.
+// SAFETY: the address stands for the mutable slice that it was made from; all other fields can be sent.
 unsafe impl Send for Registered<'_> {}
-// SAFETY: as above; a shared reference gives no access to the bytes.
+// SAFETY: a shared reference gives no access to the bytes.
 unsafe impl Sync for Registered<'_> {}
 
 #[derive(Debug, Clone)]
@@ -67,15 +67,30 @@ struct StagedCopy {
 }
 
 impl Allocator {
-    /// Lets the device copy from and to `bytes` while `work` runs. [`Registered::path`] says how.
+    /// Lets the device copy from and to `bytes` while `work` runs.
     ///
-    /// Blocks at the end until the device is done with them, also when `work` panics. A device that never ends is
-    /// waited for without limit: to return would let it write into memory that is no longer lent.
+    /// Blocks at the end until the device no longer uses the bytes, also when `work` panics. There is no time limit: if the
+    /// call returned earlier, the device could write to memory that is no longer borrowed.
+    ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, MemoryKind};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// let block = allocator.allocate(4096, MemoryKind::Device)?;
+    /// block.fill(&stream, 0x0606_0606)?;
+    /// let mut bytes = vec![0_u8; 4096];
+    /// allocator.register(&mut bytes, |registered| registered.copy_from_block(&stream, 0, &block, 0..4096))??;
+    /// assert_eq!(bytes, vec![6; 4096]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// ```compile_fail
     /// # fn f(allocator: &std::sync::Arc<vkarray_allocator::Allocator>, bytes: &mut [u8], others: &mut [u8]) {
     /// allocator.register(bytes, |outer| {
-    ///     allocator.register(others, |inner| std::mem::swap(outer, inner)).unwrap(); // Each keeps to its own scope.
+    ///     allocator.register(others, |inner| std::mem::swap(outer, inner)).unwrap(); // Scopes cannot be exchanged.
     /// });
     /// # }
     /// ```
@@ -113,7 +128,7 @@ impl<'a> Registered<'a> {
         }
         // SAFETY: the pages lie in the slice.
         let first = unsafe { start.add(pages.start) };
-        // SAFETY: the bytes are lent for the scope. Its end waits for the device and gives the block back, and the manager
+        // SAFETY: the bytes are borrowed for the scope. Its end waits for the device and gives the block back, and the manager
         // then lets the pages go before `memfree` returns, by its contract. No reference to the bytes lives while the device
         // uses them: those that `read` and `write` give out borrow the registration mutably, so nothing is recorded meanwhile.
         let pinned = unsafe { allocator.pin(first, pages.len() as u64) };
@@ -122,13 +137,13 @@ impl<'a> Registered<'a> {
             Err(error @ Error::AlreadyPinned { .. }) => return Err(error),
             Err(error) => {
                 allocator.device().check_lost()?;
-                log::debug!("registered memory is staged: {error}");
+                log::debug!("registered memory is copied through staging memory: {error}");
             }
         }
         Ok(registered)
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
@@ -140,7 +155,7 @@ impl<'a> Registered<'a> {
         self.len == 0
     }
 
-    /// How the device reaches them.
+    /// How the device reaches the bytes.
     #[must_use]
     pub fn path(&self) -> RegisteredPath {
         match &self.imported {
@@ -150,12 +165,12 @@ impl<'a> Registered<'a> {
         }
     }
 
-    /// Copies the bytes `range` to `target` at `offset`, in the order of `stream`. Returns at once, but for an earlier
-    /// copy to bytes that are staged.
+    /// Copies the bytes `range` to `target` at `offset`, in the order of `stream`. Returns at once, but
+    /// waits for an earlier copy to bytes that are staged.
     ///
     /// # Errors
     ///
-    /// As [`Block::copy_from_block`] and [`Block::copy_from_host`].
+    /// Those of [`Block::copy_from_block`] and [`Block::copy_from_host`].
     pub fn copy_to_block(
         &mut self,
         stream: &Stream,
@@ -182,7 +197,7 @@ impl<'a> Registered<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Block::copy_from_block`] and [`Block::copy_to_host`].
+    /// Those of [`Block::copy_from_block`] and [`Block::copy_to_host`].
     pub fn copy_from_block(
         &mut self,
         stream: &Stream,
@@ -190,9 +205,9 @@ impl<'a> Registered<'a> {
         source: &Arc<Block>,
         range: Range<u64>,
     ) -> Result<()> {
+        source.check_bytes(&range)?;
         let Range { start, end } = range;
-        let len = end.checked_sub(start).ok_or(Error::ReversedRange { start, end })?;
-        source.check_range(start, len)?;
+        let len = end - start;
         let whole = at..at.saturating_add(usize::try_from(len).unwrap_or(usize::MAX));
         self.check(&whole)?;
         for part in self.parts(&whole) {
@@ -212,18 +227,18 @@ impl<'a> Registered<'a> {
         Ok(())
     }
 
-    /// The bytes. Blocks until the device writes none of them.
+    /// The bytes, to be read. Blocks until no work of the device writes them.
     ///
     /// # Errors
     ///
     /// Those of waiting.
     pub fn read(&mut self) -> Result<&[u8]> {
         self.wait(Mode::Read)?;
-        // SAFETY: the slice that was lent. The device was waited for, and while this borrow lives nothing is recorded.
+        // SAFETY: the slice is borrowed for the scope. The device was waited for, and while this borrow lives nothing is recorded.
         Ok(unsafe { slice::from_raw_parts(self.start.as_ptr(), self.len) })
     }
 
-    /// The bytes, to be written. Blocks until the device uses none of them.
+    /// The bytes, to be written. Blocks until no work of the device uses them.
     ///
     /// # Errors
     ///
@@ -243,7 +258,7 @@ impl<'a> Registered<'a> {
         }
     }
 
-    /// Finishes the copies that have come as far as staging memory.
+    /// Finishes the copies that are still in staging memory.
     fn finish_staged(&mut self) -> Result<()> {
         while let Some(StagedCopy { staging, part }) = self.pending.front().cloned() {
             staging.wait_for_uses(&(0..staging.size()), Mode::Read)?;
@@ -251,23 +266,23 @@ impl<'a> Registered<'a> {
             // SAFETY: the writes were waited for. The block is this registration's alone, and nothing is recorded with it
             // while `self` is borrowed mutably.
             unsafe { staging.read_mapped(mapping, 0, self.staged_mut(&part)) }?;
-            self.pending.pop_front(); // Not before: what was refused is asked for again.
+            self.pending.pop_front(); // Afterwards, so that a copy whose wait failed is tried again.
         }
         Ok(())
     }
 
-    /// Ends the scope: waits, as long as it takes, until the device uses nothing of it.
+    /// Ends the scope: waits without a limit until the device no longer uses the bytes.
     fn end(&mut self) -> Result<()> {
         if let Err(forked) = self.allocator.device().check_process() {
-            // The pages are a copy of those that the device uses, and the block's memory is the parent's.
+            // This process has a copy of the pages that the device uses, and the block's memory is the parent's.
             (self.imported, self.pending) = (None, VecDeque::new());
             return Err(forked.into());
         }
         let settled = self.finish_staged();
         let Some((_, block)) = self.imported.take() else { return settled };
         let waited = until_idle(&block);
-        let block = Arc::into_inner(block).expect("nobody else was given it");
-        // SAFETY: its uses were waited for, or were lost with a device that has come to rest.
+        let block = Arc::into_inner(block).expect("no other handle was made");
+        // SAFETY: its uses were waited for, or were lost with a device that is idle now.
         unsafe { block.give_back_idle() };
         settled.and(waited)
     }
@@ -295,12 +310,12 @@ impl<'a> Registered<'a> {
 
     /// Bytes of a part that is not imported.
     fn staged(&self, part: &Range<usize>) -> &[u8] {
-        // SAFETY: the part lies in the slice that was lent, and the device never reaches staged bytes.
+        // SAFETY: the part lies in the borrowed slice, and the device never reaches staged bytes.
         unsafe { slice::from_raw_parts(self.address(part), part.len()) }
     }
 
     fn staged_mut(&mut self, part: &Range<usize>) -> &mut [u8] {
-        // SAFETY: as above, and the slice was lent to be written.
+        // SAFETY: as above, and the slice was borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.address(part), part.len()) }
     }
 
@@ -310,16 +325,16 @@ impl<'a> Registered<'a> {
     }
 }
 
-/// When the work has panicked, too.
+/// Also ends the scope when the work has panicked.
 impl Drop for Registered<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.end() {
-            log::error!("the end of a registration: {error}");
+            log::error!("a registration ended with an error: {error}");
         }
     }
 }
 
-/// Waits until the device uses nothing of the block: its work is done, or lost with the device.
+/// Waits until the device no longer uses the block: its work is over, or lost with the device.
 fn until_idle(block: &Block) -> Result<()> {
     loop {
         let device = block.device();

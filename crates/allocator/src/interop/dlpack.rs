@@ -1,8 +1,7 @@
-//! DLPack tensors over blocks, and the bytes of tensors on the host: the raw part of an exchange with other libraries.
+//! DLPack tensors over blocks, and the bytes of tensors on the host: the unsafe part of an exchange with other libraries.
 //!
-//! The structs and their ownership are the `dlpark` crate's. What lives here is what needs `unsafe`: pointers into
-//! blocks, and memory that others promise to be there. Element types and layouts are the array crate's; a tensor here
-//! is a [`TensorShape`], in DLPack's own numbers.
+//! The structs and their ownership are those of the `dlpark` crate. Here are pointers into blocks, and memory that other
+//! libraries promise to keep. Element types and layouts are the ndarray crate's; here a [`TensorShape`] has DLPack's numbers.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -20,52 +19,52 @@ use vkarray_driver::hazard::Mode;
 use crate::allocator::Block;
 use crate::error::Result;
 
-/// An owned DLPack tensor, of the versioned kind. Dropping it releases what it holds;
-/// [`into_raw`](dlpark::Managed::into_raw) hands it to another library.
+/// An owned DLPack tensor, with a version. Dropping it releases its memory; [`into_raw`](dlpark::Managed::into_raw) passes
+/// it to another library.
 pub type Tensor = dlpark::versioned::Dlpack;
 
-/// What a tensor says of itself, in DLPack's numbers.
+/// The shape, strides and element type of a tensor, in DLPack's numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorShape {
     /// Elements on each axis.
     pub shape: Vec<i64>,
-    /// From an element to the next on each axis, in elements.
+    /// The distance between elements on each axis, in elements.
     pub strides: Vec<i64>,
-    /// `DLDataTypeCode`: the kind of number.
+    /// The kind of number: `DLDataTypeCode`.
     pub code: u8,
     /// Bits of an element, a whole number of bytes.
     pub bits: u8,
-    /// Where the first element lies in the memory, in bytes.
+    /// The position of the first element in the memory, in bytes.
     pub offset: u64,
     /// Whether the consumer may not write.
     pub read_only: bool,
 }
 
-/// Why a tensor cannot be made or taken.
+/// Why a tensor cannot be exported or imported.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
 pub enum TensorError {
     /// Memory that the host cannot address.
-    #[error("the tensor lies on a device of DLPack's type {device_type}, and not in the host's memory")]
+    #[error("the tensor is on a device of DLPack's type {device_type}, not in host memory")]
     NotOnHost { device_type: u32 },
     /// A block that the host cannot address.
     #[error("the host cannot address this block of {size} bytes")]
     NotMapped { size: u64 },
-    /// A block in memory where host and device see each other's writes only if told, which no user of a tensor does.
-    #[error("the block of {size} bytes lies in memory that is not coherent: copy it")]
+    /// A block in non-coherent memory, which users of a tensor would have to flush and invalidate.
+    #[error("the block of {size} bytes is in non-coherent memory: copy it")]
     NotCoherent { size: u64 },
-    /// A tensor that contradicts itself.
+    /// A tensor whose fields contradict each other.
     #[error("the tensor is damaged: {reason}")]
     Damaged { reason: dlpark::tensor::Error },
-    /// Elements of several numbers, or of no whole number of bytes.
-    #[error("elements of {lanes} times {bits} bits are no element type")]
+    /// Elements with several lanes, or not of whole bytes.
+    #[error("{lanes} lanes of {bits} bits are not an element type")]
     Element { bits: u8, lanes: u16 },
-    /// Elements outside the memory, or none that can be addressed.
+    /// Elements outside the memory, or that cannot be addressed.
     #[error("elements at bytes {start} to {end} do not lie in memory of {size} bytes")]
     OutOfBounds { start: i128, end: i128, size: u64 },
-    /// More axes than a tensor can have.
-    #[error("{ndim} axes with {n_strides} strides make no tensor")]
+    /// More axes than a tensor can have, or another number of strides.
+    #[error("a tensor cannot have {ndim} axes and {n_strides} strides")]
     Rank { ndim: usize, n_strides: usize },
 }
 
@@ -82,7 +81,7 @@ impl TensorShape {
         u64::from(self.bits / 8)
     }
 
-    /// From the first to past the last byte of any element, counted from the start of the memory.
+    /// The range of bytes with all elements, counted from the start of the memory.
     fn span(&self) -> Range<i128> {
         let offset = i128::from(self.offset);
         if self.shape.contains(&0) {
@@ -113,10 +112,10 @@ impl TensorShape {
 }
 
 impl Block {
-    /// Shows elements of the block as a tensor of DLPack's Vulkan kind: its data is the number of the `VkBuffer`.
+    /// Exports elements of the block as a tensor of DLPack's Vulkan kind, whose data pointer is the `VkBuffer` handle.
     ///
-    /// The tensor keeps `keeper` and the block; its device number is 0. DLPack says nothing of when the elements are there; see
-    /// [`Block::ready_point`].
+    /// The tensor owns `keeper` and a handle to the block; its device number is 0. DLPack has no way to say when the elements
+    /// are written; see [`Block::ready_point`].
     ///
     /// # Errors
     ///
@@ -130,11 +129,33 @@ impl Block {
         Ok(unsafe { tensor(shape, device, ptr::without_provenance_mut(handle), keeper) }?)
     }
 
-    /// Shows elements of a block that the host addresses as a tensor in the host's memory, without a copy. Blocks until
-    /// the device is done with the block.
+    /// Exports elements of a block that the host addresses as a tensor in host memory, without a copy. Blocks until the
+    /// device no longer uses the block.
     ///
-    /// The tensor keeps `keeper` and the block. While it is read, the device must not write the block; that is for the
-    /// reader to promise, as with any tensor.
+    /// The tensor owns `keeper` and a handle to the block. As with any tensor, its reader must ensure that the device does
+    /// not write the block meanwhile.
+    ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, MemoryKind};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// use vkarray_allocator::{HostTensor, TensorShape};
+    ///
+    /// let block = allocator.allocate(4, MemoryKind::Pinned)?;
+    /// block.write_on_host(0..4)?.copy_from_slice(&[1, 2, 3, 4]);
+    /// // Four bytes (code 1: unsigned integers).
+    /// let shape = TensorShape { shape: vec![4], strides: vec![1], code: 1, bits: 8, offset: 0, read_only: true };
+    /// # if block.is_coherent() {
+    /// let tensor = block.to_host_tensor(&shape, ())?;
+    /// // SAFETY: the block holds the bytes, and nothing writes them here.
+    /// let tensor = unsafe { HostTensor::new(tensor) }?;
+    /// assert_eq!(tensor.bytes(), [1, 2, 3, 4]);
+    /// # }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -154,17 +175,30 @@ impl Block {
     }
 }
 
-/// Makes a tensor in the host's memory of elements that nobody else has.
+/// Exports bytes of the host as a read-only tensor that owns them.
+///
+/// ```
+/// use vkarray_allocator::{HostTensor, TensorShape, tensor_of_bytes};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let shape = TensorShape { shape: vec![2], strides: vec![1], code: 0, bits: 16, offset: 0, read_only: true };
+/// let tensor = tensor_of_bytes(&shape, vec![1_u8, 0, 2, 0])?;
+/// // SAFETY: the tensor owns its bytes.
+/// let tensor = unsafe { HostTensor::new(tensor) }?;
+/// assert_eq!((tensor.shape().bits, tensor.bytes().len()), (16, 4));
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 ///
-/// [`TensorError::OutOfBounds`], [`TensorError::Rank`] if the shape is not of these bytes.
+/// [`TensorError::OutOfBounds`], [`TensorError::Rank`] if the shape does not fit the bytes.
 pub fn tensor_of_bytes<K: AsRef<[u8]> + Send + 'static>(shape: &TensorShape, bytes: K) -> Result<Tensor, TensorError> {
     let keeper = Box::new(bytes);
     let bytes: &[u8] = (*keeper).as_ref();
     shape.check(bytes.len() as u64)?;
     let (data, read_only) = (bytes.as_ptr().cast_mut().cast(), TensorShape { read_only: true, ..shape.clone() });
-    // SAFETY: the bytes are in `keeper`, which is boxed, and nobody may write through a read-only tensor.
+    // SAFETY: the bytes are in `keeper`, which is boxed, and a read-only tensor must not be written.
     unsafe { tensor(&read_only, DLDevice::CPU, data, keeper) }
 }
 
@@ -172,7 +206,7 @@ pub fn tensor_of_bytes<K: AsRef<[u8]> + Send + 'static>(shape: &TensorShape, byt
 ///
 /// # Safety
 ///
-/// The elements that `shape` says lie at `data`, on that device, for as long as `keeper` lives.
+/// The elements that `shape` describes are at `data`, on that device, for as long as `keeper` lives.
 unsafe fn tensor<K: OpaqueContext>(
     shape: &TensorShape,
     device: DLDevice,
@@ -199,20 +233,20 @@ unsafe fn tensor<K: OpaqueContext>(
         .set_dtype(DLDataType::scalar(DLDataTypeCode(shape.code), shape.bits))
         .set_byte_offset(if is_empty { 0 } else { shape.offset });
     tensor.set_flags(flags).map_err(|reason| TensorError::Damaged { reason })?;
-    // SAFETY: the caller vouches for the data; lengths and strides lie in the tensor's own allocation.
+    // SAFETY: the caller promises the data; lengths and strides lie in the tensor's own allocation.
     Ok(unsafe { tensor.finish() })
 }
 
-/// A tensor in the host's memory whose elements may be read.
+/// A tensor in host memory whose elements may be read.
 #[derive(Debug)]
 pub struct HostTensor {
     shape: TensorShape,
     start: *const u8,
     len: usize,
-    _tensor: TensorOwner, // Holds the memory.
+    _tensor: TensorOwner, // Keeps the memory.
 }
 
-struct TensorOwner(#[expect(dead_code, reason = "held for its drop")] Tensor);
+struct TensorOwner(#[expect(dead_code, reason = "kept for its drop")] Tensor);
 
 impl std::fmt::Debug for TensorOwner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -221,7 +255,7 @@ impl std::fmt::Debug for TensorOwner {
 }
 
 impl HostTensor {
-    /// Checks what the tensor says of itself.
+    /// Checks the descriptor of a tensor.
     ///
     /// # Errors
     ///
@@ -229,23 +263,23 @@ impl HostTensor {
     ///
     /// # Safety
     ///
-    /// The tensor's memory holds all the elements it says, with what lies between them initialised, and nobody writes
-    /// it until the result is dropped.
+    /// The tensor's memory holds all elements that its descriptor names, the bytes between them are initialised, and nothing
+    /// writes any of them until the result is dropped.
     pub unsafe fn new(tensor: Tensor) -> Result<Self, TensorError> {
-        let says = tensor.validate().map_err(|reason| TensorError::Damaged { reason })?;
-        let (device_type, dtype) = (says.device().device_type, says.dtype());
+        let view = tensor.validate().map_err(|reason| TensorError::Damaged { reason })?;
+        let (device_type, dtype) = (view.device().device_type, view.dtype());
         if device_type != DLDeviceType::CPU {
             return Err(TensorError::NotOnHost { device_type: device_type.0 });
         }
         if dtype.lanes != 1 || dtype.bits % 8 != 0 {
             return Err(TensorError::Element { bits: dtype.bits, lanes: dtype.lanes });
         }
-        let strides = says.strides_or_compact().map_err(|reason| TensorError::Damaged { reason })?.to_vec();
+        let strides = view.strides_or_compact().map_err(|reason| TensorError::Damaged { reason })?.to_vec();
         // SAFETY: the descriptor is read and not written, here and by `validate`.
         let raw = unsafe { tensor.tensor() };
         let read_only = tensor.flags().contains(DlpackFlags::READ_ONLY);
         let (data, offset) = (raw.data.cast_const().cast::<u8>(), raw.byte_offset);
-        let shape = says.shape().to_vec();
+        let shape = view.shape().to_vec();
         let mut shape = TensorShape { shape, strides, code: dtype.code.0, bits: dtype.bits, offset, read_only };
         let Range { start, end } = shape.span();
         let unaddressable = TensorError::OutOfBounds { start, end, size: isize::MAX as u64 };
@@ -255,25 +289,25 @@ impl HostTensor {
         if isize::try_from(len).is_err() || (data.is_null() && len > 0) {
             return Err(unaddressable);
         }
-        // From here on offsets count from the lowest element.
+        // From here on, offsets count from the lowest element.
         shape.offset = u64::try_from(i128::from(offset) - start).unwrap_or(0);
         Ok(Self { shape, start: data.wrapping_offset(first), len, _tensor: TensorOwner(tensor) })
     }
 
-    /// What the tensor says of itself, offsets counted from the start of [`HostTensor::bytes`].
+    /// The shape of the tensor, with the offset counted from the start of [`HostTensor::bytes`].
     #[must_use]
     pub fn shape(&self) -> &TensorShape {
         &self.shape
     }
 
-    /// The memory from the first to past the last byte of any element.
+    /// The range of bytes with all elements.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         if self.len == 0 {
             return &[];
         }
-        // SAFETY: `new`'s caller promised that the elements and what lies between are there, initialised, and not
-        // written while this lives; `_tensor` holds their memory.
+        // SAFETY: `new`'s caller promised that the elements and the bytes between them are initialised and not written while
+        // this lives; `_tensor` keeps their memory.
         unsafe { slice::from_raw_parts(self.start, self.len) }
     }
 }

@@ -1,8 +1,7 @@
-//! What a block shows to and takes from those who know its buffer by another way: a handle, and moments.
+//! Order with foreign work on a block's buffer: the handle, and points in time.
 //!
-//! Inside one device the hazard table knows who uses a block. Work from outside, or for outside, is ordered here: by a
-//! point that others wait for, or that later work on the block waits for. What arrays say of themselves is the array
-//! crate's.
+//! Inside a device, the hazard table orders the uses of a block. Foreign work is ordered by points: a point that it waits for,
+//! or one that later work on the block waits for. The description of arrays for exchange is the ndarray crate's.
 
 use std::sync::Arc;
 
@@ -14,13 +13,29 @@ use crate::allocator::Block;
 use crate::error::Result;
 
 impl Block {
-    /// The number of its `VkBuffer`. Having it is safe; using it is up to the caller's `unsafe`.
+    /// The handle of its `VkBuffer` as a number. Using it needs `unsafe` code.
     #[must_use]
     pub fn handle(&self) -> u64 {
         self.buffer().as_raw()
     }
 
-    /// Makes all later work on the block, on any stream, come after `point`. Returns at once.
+    /// Orders all later work on the block, on any stream, after `point`. Returns at once.
+    ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, MemoryKind};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// let block = allocator.allocate(4, MemoryKind::Device)?;
+    /// let foreign = Stream::new(&device)?;
+    /// block.order_after(&stream, &foreign.point()?)?;
+    /// block.fill(&stream, 0)?; // After everything that `foreign` was given so far.
+    /// assert!(block.handle() != 0);
+    /// stream.synchronize()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -28,17 +43,17 @@ impl Block {
     pub fn order_after(self: &Arc<Self>, stream: &Stream, point: &Point) -> Result<()> {
         stream.wait_for(point)?;
         let access = [self.write(0..u64::MAX, Stage::Transfer)];
-        // SAFETY: no command is recorded, so none touches more than the access says.
+        // SAFETY: no command is recorded, so none exceeds the access.
         unsafe { stream.record(&access, |_| Ok(())) }
     }
 
-    /// The moment after which the device has done everything it was asked to do with the block, if it has not yet.
+    /// The point at which all recorded work on the block is over; `None` if it is over already.
     ///
-    /// Where several streams use the block, `stream` waits for them all, on the device. The work is sent.
+    /// If several streams use the block, `stream` is made to wait for them all, on the device. The work is submitted.
     ///
     /// # Errors
     ///
-    /// Those of [`Stream::wait_for`] and of sending.
+    /// Those of [`Stream::wait_for`] and of submitting.
     pub fn ready_point(&self, stream: &Stream) -> Result<Option<Point>> {
         let mut pending = Vec::new();
         for point in self.device().block_uses(self.id(), 0..u64::MAX, Mode::Write) {

@@ -1,8 +1,8 @@
-//! [`CopyThreads`]: threads that copy memory together, for copies too large for one.
+//! [`CopyThreads`]: a thread pool for large host copies.
 //!
-//! One thread of an H100's host copies 13.6 GB/s into pinned memory, eight copy 35 to 55; the bus takes 51. The threads
-//! are rayon's, started by the first copy that is large enough, and they end with the allocator. A copy takes those that
-//! are idle and waits for no other copy. How many a copy asks for is `transfer/plan.rs`.
+//! One thread of an H100's host copies 13.6 GB/s into pinned memory, eight copy 35 to 55; the bus takes 51. The threads are
+//! rayon's. They are started by the first large copy and end with the allocator. A copy uses idle threads only, and waits
+//! for no other copy. How many it uses is `copy/chunking.rs`.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,49 +11,48 @@ use std::{fmt, mem, thread};
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use vkarray_driver::Device;
 
-/// More threads than this gain little: the bus is full.
+/// The largest default number of threads. More gain little, since the bus is full.
 const MAX_THREADS: usize = 8;
 
-/// The threads of one allocator. The thread that asks is always one of those that work.
+/// The copy threads of one allocator. The calling thread always copies too.
 pub(crate) struct CopyThreads {
-    /// With the thread that asks.
+    /// Including the calling thread.
     n_threads: usize,
-    /// The others; nothing if the system gave none.
+    /// The other threads; `None` if they could not be started.
     others: OnceLock<Option<ThreadPool>>,
     n_idle: AtomicUsize,
 }
 
 impl CopyThreads {
-    /// As many as suit this machine. Starts no thread yet.
+    /// The default number of threads for this machine. Starts none yet.
     pub(crate) fn new() -> Self {
         Self::of(n_threads(thread::available_parallelism().map_or(1, usize::from)))
     }
 
-    /// So many, one at least. Starts no thread yet.
+    /// The given number of threads, at least one. Starts none yet.
     pub(crate) fn of(n_threads: usize) -> Self {
         let n_threads = n_threads.max(1);
         Self { n_threads, others: OnceLock::new(), n_idle: AtomicUsize::new(n_threads - 1) }
     }
 
-    /// How many threads there are at most, with the one that asks.
+    /// The number of threads, including the calling one.
     pub(crate) fn n_threads(&self) -> usize {
         self.n_threads
     }
 
-    /// Runs `work` on this thread, and meanwhile on as many idle ones as make `n` together. Returns when all have
-    /// returned.
+    /// Runs `work` on this thread and on up to `n - 1` idle threads. Returns when all have returned.
     ///
     /// # Panics
     ///
     /// If `work` panics on any of the threads, after all have ended.
     pub(crate) fn run(&self, n: usize, work: &(dyn Fn() + Sync)) {
-        let taken = self.take(n.saturating_sub(1));
+        let taken = self.reserve(n.saturating_sub(1));
         if taken.n == 0 {
             return work();
         }
         match self.others.get_or_init(|| start(self.n_threads - 1)) {
             None => work(),
-            // A task for each idle thread, so that none stands behind another copy's.
+            // One task for each reserved thread, so that none is queued behind another copy's.
             Some(others) => others.in_place_scope(|scope| {
                 (0..taken.n).for_each(|_| scope.spawn(|_| work()));
                 work();
@@ -61,7 +60,7 @@ impl CopyThreads {
         }
     }
 
-    /// Ends the threads; in a forked process there are none to be ended.
+    /// Ends the threads. In a forked process there are none.
     pub(crate) fn end(&mut self, device: &Device) {
         let others = self.others.take();
         if device.is_forked() {
@@ -69,19 +68,19 @@ impl CopyThreads {
         }
     }
 
-    /// Takes up to `most` idle threads.
-    fn take(&self, most: usize) -> ReservedThreads<'_> {
+    /// Reserves up to `most` idle threads.
+    fn reserve(&self, most: usize) -> ReservedThreads<'_> {
         let mut n = 0;
         let taken = self.n_idle.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n_idle| {
             n = n_idle.min(most);
             Some(n_idle - n)
         });
-        debug_assert!(taken.is_ok(), "every number is taken from");
+        debug_assert!(taken.is_ok(), "the closure always returns a value");
         ReservedThreads { copy_threads: self, n }
     }
 }
 
-/// Idle threads that work for one copy. Dropping it makes them idle again, whatever became of the copy.
+/// Threads reserved for one copy. They are idle again when this is dropped.
 struct ReservedThreads<'a> {
     copy_threads: &'a CopyThreads,
     n: usize,
@@ -93,7 +92,7 @@ impl Drop for ReservedThreads<'_> {
     }
 }
 
-/// Half of the processors: the others are the program's, and on two there is nothing to gain.
+/// Half of the processors; the others are left to the program.
 fn n_threads(n_processors: usize) -> usize {
     (n_processors / 2).clamp(1, MAX_THREADS)
 }
@@ -129,12 +128,12 @@ mod tests {
 
     #[test]
     fn as_many_run_as_are_asked_for_and_there_are() {
-        // Threads there are, asked for, that run.
+        // Threads, requested, expected to run.
         for (there, asked, expected) in [(1, 1, 1), (1, 8, 1), (4, 1, 1), (4, 0, 1), (4, 3, 3), (4, 9, 4)] {
             let (copy_threads, ran, together) = (CopyThreads::of(there), AtomicUsize::new(0), Barrier::new(expected));
             for round in 1..=3 {
                 copy_threads.run(asked, &|| {
-                    together.wait(); // Stands for ever if fewer run, and if one runs twice.
+                    together.wait(); // Never returns if fewer run, or if one runs twice.
                     ran.fetch_add(1, Ordering::Relaxed);
                 });
                 assert_eq!(ran.load(Ordering::Relaxed), round * expected, "{asked} of {there}");

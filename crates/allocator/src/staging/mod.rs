@@ -1,8 +1,8 @@
-//! Staging memory: pinned memory that an allocator keeps for host copies, so that steady copies allocate nothing.
+//! Staging memory and threads for host copies: pinned memory that an allocator keeps, so that repeated copies allocate none.
 //!
-//! Slots of two sizes for each direction. Small uploads lie one behind the other in a slot, so that none waits for the
-//! one before; a large copy has slots of its own while it goes on. SlotList slots go back to the manager before memory runs
-//! out, when it is trimmed or reset, and at the end. What is done with a slot is `transfer/host.rs`.
+//! Slots of two sizes for each direction. Small uploads are packed one after another into a slot, so that none waits for the
+//! one before; a large copy has several slots to itself. Unused slots go back to the manager when memory runs out, when the
+//! allocator is trimmed or reset, and at its end. Nothing here records copies; that is the room `copy`. Read `slot.rs` first.
 
 mod copy_threads;
 mod slot;
@@ -20,14 +20,14 @@ pub(crate) use self::slot::StagingSlot;
 use crate::error::{Error, Result};
 use crate::manager::{HostOptions, MemoryManager};
 
-/// Bytes of a large slot: so many that sending them costs little beside copying them, so few that all slots of a copy
-/// stay in the processor's cache.
+/// Bytes of a large slot. Large enough that submitting a copy costs little compared with copying, small enough that all
+/// slots of a copy stay in the processor's cache.
 pub(crate) const LARGE_SLOT: usize = 2 << 20;
 
 /// Bytes of a small slot.
 const SMALL_SLOT: usize = 256 << 10;
 
-/// Slots of one kind that are kept: two for each of as many threads as copy together.
+/// The most slots of one kind: two for each copy thread.
 const MAX_SLOTS: usize = 16;
 
 /// The sizes of slots.
@@ -46,7 +46,7 @@ impl SlotSize {
     }
 }
 
-/// Which slots.
+/// The direction and size of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SlotKind {
     direction: Direction,
@@ -56,13 +56,13 @@ struct SlotKind {
 /// The slots of one kind.
 #[derive(Debug, Default)]
 struct SlotList {
-    /// Those that no copy has, the one that was put back last at the end.
+    /// Unused slots, the most recently used last.
     slots: VecDeque<StagingSlot>,
-    /// With those that a copy has.
+    /// The number of slots, including those in use.
     n_made: usize,
 }
 
-/// A slot with what the host has just put into it.
+/// A slot and the part of it that the host has just written.
 #[derive(Debug)]
 pub(crate) struct FilledSlot<'a> {
     pub(crate) slot: BorrowedSlot<'a>,
@@ -76,10 +76,10 @@ pub(crate) struct Staging {
     bytes: AtomicU64,
 }
 
-/// A slot that one copy has. Goes back when dropped.
+/// A slot in use by one copy. It goes back when dropped.
 #[derive(Debug)]
 pub(crate) struct BorrowedSlot<'a> {
-    slot: Option<StagingSlot>, // BorrowedSlot when it goes back.
+    slot: Option<StagingSlot>, // `None` once it went back.
     kind: SlotKind,
     staging: &'a Staging,
     source: SlotSource<'a>,
@@ -98,15 +98,14 @@ impl Staging {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Gives the slots that no copy has back to the manager, whatever the device still does with them. Returns whether
-    /// there were any.
+    /// Gives unused slots back to the manager, also those that the device still uses. Returns whether there were any.
     ///
     /// # Safety
     ///
     /// `manager` is that of the allocator whose staging memory this is.
     pub(crate) unsafe fn free_slots(&self, device: &Device, manager: &dyn MemoryManager) -> bool {
         if device.is_forked() {
-            return false; // They are the parent's, and so may the locks be.
+            return false; // The memory is the parent's, and a lock may stay locked forever.
         }
         let mut is_any = false;
         for (direction, size) in [Direction::ToDevice, Direction::ToHost]
@@ -141,7 +140,7 @@ impl Staging {
     }
 }
 
-/// Where slots get their memory: an allocator's manager, its device, and how often it has been reset.
+/// Where slots get their memory: an allocator's manager, its device, and its number of resets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SlotSource<'a> {
     pub(crate) manager: &'a dyn MemoryManager,
@@ -156,9 +155,9 @@ impl SlotSource<'_> {
 }
 
 impl Staging {
-    /// Takes a slot for a copy of `len` bytes, at most the slot's: one whose next `len` bytes the device does not use.
+    /// Takes a slot for a copy of `len` bytes, at most the size of a slot. The device does not use its next `len` bytes.
     ///
-    /// Blocks only if all slots there may be are in use, or if there is no memory for another.
+    /// Blocks only if the largest number of slots is in use, or if there is no memory for another.
     ///
     /// # Safety
     ///
@@ -189,9 +188,9 @@ impl Staging {
         if !oldest.is_idle()? {
             if n_made < MAX_SLOTS {
                 match self.new_slot(source, kind) {
-                    Err(Error::OutOfMemory(_)) => {} // So there are no more than there are.
+                    Err(Error::OutOfMemory(_)) => {} // No memory for another slot: wait for the oldest.
                     made => {
-                        oldest.stays_oldest();
+                        oldest.put_back_oldest();
                         return made;
                     }
                 }
@@ -210,7 +209,7 @@ impl Staging {
         self.bytes.fetch_add(kind.size.bytes(), Ordering::Relaxed);
         self.kept(kind).n_made += 1;
         let mut taken = BorrowedSlot { slot: Some(slot), kind, staging: self, source };
-        taken.wait_until_idle()?; // Of what the memory was used for before.
+        taken.wait_until_idle()?; // For earlier uses of the memory.
         Ok(taken)
     }
 
@@ -232,7 +231,7 @@ impl Staging {
 }
 
 impl<'a> BorrowedSlot<'a> {
-    /// Copies bytes, for which there is room, behind what is used, where the device sees them.
+    /// Copies bytes, for which there is room, to the next part of the slot, and flushes them.
     pub(crate) fn fill(mut self, source: &[u8]) -> Result<FilledSlot<'a>> {
         let part = self.next_part(source.len());
         // SAFETY: the part was unused until now, so no work that uses it is recorded yet.
@@ -241,8 +240,8 @@ impl<'a> BorrowedSlot<'a> {
         Ok(FilledSlot { slot: self, part })
     }
 
-    /// Puts it back as the one that was used longest ago.
-    fn stays_oldest(mut self) {
+    /// Puts the slot back as the least recently used.
+    fn put_back_oldest(mut self) {
         if let Some(slot) = self.slot.take() {
             self.staging.put_back(self.source, slot, self.kind, true);
         }
@@ -253,13 +252,13 @@ impl Deref for BorrowedSlot<'_> {
     type Target = StagingSlot;
 
     fn deref(&self) -> &StagingSlot {
-        self.slot.as_ref().expect("taken only at its end")
+        self.slot.as_ref().expect("present until it goes back")
     }
 }
 
 impl DerefMut for BorrowedSlot<'_> {
     fn deref_mut(&mut self) -> &mut StagingSlot {
-        self.slot.as_mut().expect("taken only at its end")
+        self.slot.as_mut().expect("present until it goes back")
     }
 }
 

@@ -1,7 +1,7 @@
-//! [`StagingSlot`]: a piece of pinned memory that host copies go through, again and again.
+//! [`StagingSlot`]: a piece of pinned memory that host copies go through.
 //!
-//! Like a block it is known to the device's book, so that what the device still does with it is ordered and can be
-//! waited for. Unlike a block it does not hold its allocator, which holds it.
+//! The device tracks it like a block, so that its uses are ordered and can be waited for. Unlike a block it has no reference
+//! to its allocator, which owns it.
 
 use std::ops::Range;
 use std::slice;
@@ -16,17 +16,17 @@ use crate::error::Result;
 use crate::manager::MemoryManager;
 use crate::memory::{HostIntent, Mapping, MemoryPointer};
 
-/// Parts of a slot start at multiples of this many bytes, a cache line.
+/// The alignment of parts, in bytes: a cache line.
 const ALIGNMENT: u64 = 64;
 
-/// Pinned memory that belongs to nobody's block.
+/// A piece of pinned memory for host copies.
 #[derive(Debug)]
 pub(crate) struct StagingSlot {
     memory: MemoryPointer,
     id: BlockId,
-    /// How often its allocator had been reset when it was made.
+    /// The number of resets of its allocator when it was made.
     pub(super) generation: u64,
-    /// From this byte on, nothing was written by the host since the device was last seen to use nothing.
+    /// The end of the parts in use: from this byte on, neither the device nor a copy uses the slot.
     pub(super) used: u64,
     device: Arc<Device>,
 }
@@ -41,26 +41,26 @@ impl StagingSlot {
         self.memory.size()
     }
 
-    /// Whether `len` bytes fit behind what is used.
+    /// Whether `len` bytes fit after the parts in use.
     pub(super) fn has_room(&self, len: usize) -> bool {
         self.size() - self.used >= len as u64
     }
 
-    /// Sets aside the next `len` bytes, for which there is room.
+    /// Takes the next `len` bytes, for which there is room.
     pub(crate) fn next_part(&mut self, len: usize) -> Range<u64> {
-        debug_assert!(self.has_room(len), "{len} bytes behind {} of {}", self.used, self.size());
+        debug_assert!(self.has_room(len), "{len} bytes after {} of {}", self.used, self.size());
         let part = self.used..self.used + len as u64;
         let end = self.mapping().atoms(&self.device, part.clone()).end;
         self.used = end.next_multiple_of(ALIGNMENT).min(self.size());
         part
     }
 
-    /// Lets the host see what the device wrote to a part, as far as it was waited for.
+    /// Makes finished writes of the device to a part visible to the host.
     pub(crate) fn invalidate(&self, part: &Range<u64>) -> Result<()> {
         self.mapping().invalidate(&self.device, part, HostIntent::Access)
     }
 
-    /// Lets the device see what the host wrote to a part. Parts share no atoms, so there was nothing to open.
+    /// Makes writes of the host to a part visible to the device. Parts share no atoms, so no invalidation was needed.
     pub(crate) fn flush(&self, part: &Range<u64>) -> Result<()> {
         self.mapping().flush(&self.device, part)
     }
@@ -90,7 +90,7 @@ impl StagingSlot {
         self.memory.buffer()
     }
 
-    /// The first byte's place in the buffer.
+    /// The position of the first byte in the buffer.
     pub(crate) fn buffer_offset(&self) -> u64 {
         self.memory.offset()
     }
@@ -105,31 +105,31 @@ impl StagingSlot {
         Access::write(self.id, part, Stage::Transfer)
     }
 
-    /// Blocks until what the device does with a part is done, as far as an access in `mode` conflicts with it.
+    /// Waits for uses of a part by the device that conflict with an access in `mode`.
     pub(crate) fn wait_for_uses(&self, part: Range<u64>, mode: Mode) -> Result<()> {
         Ok(self.uses(part, mode).iter().try_for_each(|point| point.wait(None))?)
     }
 
-    /// As [`StagingSlot::wait_for_uses`], for copies that are on their way.
+    /// The same for copies that are in flight and over soon.
     pub(crate) fn wait_for_copies(&self, part: Range<u64>, mode: Mode) -> Result<()> {
         Ok(self.uses(part, mode).iter().try_for_each(Point::wait_polling)?)
     }
 
-    /// As [`StagingSlot::wait_until_idle`], for copies that are on their way.
+    /// Waits until the device does not use the slot, for copies that are in flight and over soon.
     pub(crate) fn wait_until_emptied(&mut self) -> Result<()> {
         self.wait_for_copies(0..self.size(), Mode::Write)?;
         self.used = 0;
         Ok(())
     }
 
-    /// Waits until the device uses nothing of it, so that all of it can be written.
+    /// Waits until the device does not use the slot, so that all of it can be written.
     pub(crate) fn wait_until_idle(&mut self) -> Result<()> {
         self.wait_for_uses(0..self.size(), Mode::Write)?;
         self.used = 0;
         Ok(())
     }
 
-    /// Whether the device uses nothing of it. Never blocks.
+    /// Whether the device does not use the slot. Never blocks.
     pub(super) fn is_idle(&self) -> Result<bool> {
         for point in self.uses(0..self.size(), Mode::Write) {
             if !point.is_complete()? {
@@ -143,19 +143,19 @@ impl StagingSlot {
         self.device.block_uses(self.id, part, mode)
     }
 
-    /// Gives the memory back, with what the device may still do with it.
+    /// Gives the memory back, with the work that may still use it.
     ///
     /// # Safety
     ///
     /// `manager` gave the memory out, and no more work that uses it is recorded.
     pub(super) unsafe fn free(mut self, manager: &dyn MemoryManager) {
         if self.device.is_forked() {
-            return std::mem::forget(self); // It is the parent's.
+            return std::mem::forget(self); // The memory is the parent's.
         }
-        // SAFETY: the slot tracked it, is at its end, and gives its memory back with the uses that are left.
+        // SAFETY: the slot tracked the id, ends here, and gives its memory back with the uses that are left.
         self.memory.set_last_uses(unsafe { self.device.retire_block(self.id) });
-        // SAFETY: by the caller's promise the manager gave the pointer out, which nothing changed but for its uses. Those
-        // are all that the tracker knows of the slot, and the slot ends here.
+        // SAFETY: by the caller's promise the manager gave the pointer out, of which only the uses were changed. Those
+        // are all uses of the slot by the tracker, and the slot ends here.
         unsafe { manager.memfree(self.memory) };
     }
 }

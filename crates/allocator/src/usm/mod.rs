@@ -5,6 +5,7 @@
 //! the object was made with, and is ordered by the runtime. Arrays of elements are the ndarray crate's. Read `object.rs`
 //! first; [`MirroredMemory`] is for devices without shared memory.
 
+mod copies;
 mod mirror;
 mod object;
 mod state;

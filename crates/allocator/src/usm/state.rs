@@ -42,8 +42,8 @@ impl<K: UsmKind> UsmMemory<K> {
     ///
     /// Those of [`UsmMemory::copy_to_host`].
     pub fn state(&self) -> Result<MemoryState> {
-        let device_uuid = self.stream().device().info().uuid.clone();
-        Ok(MemoryState { usm_type: K::TYPE, alignment: self.alignment(), device_uuid, bytes: self.copy_to_host()? })
+        let device_uuid = self.stream.device().info().uuid.clone();
+        Ok(MemoryState { usm_type: K::TYPE, alignment: self.alignment, device_uuid, bytes: self.copy_to_host()? })
     }
 }
 

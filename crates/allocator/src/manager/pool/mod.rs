@@ -14,6 +14,7 @@ mod fallback;
 mod free_list;
 mod gauges;
 mod growth;
+mod lane_history;
 mod search;
 mod size_class;
 mod sizing;

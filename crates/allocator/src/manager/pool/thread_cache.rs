@@ -10,6 +10,7 @@ use ash::vk;
 
 use super::buffer_range::BufferRange;
 use super::gauges::CacheGauges;
+use super::lane_history::LaneHistory;
 use super::size_class::{Class, GRANULE, LARGEST};
 use super::sizing::Need;
 use super::tag::{SlotId, after};
@@ -30,9 +31,6 @@ pub(super) trait Uses: Clone + Default {
 
 /// How many ranges of a class are considered, newest first.
 const LOOKED_AT: usize = 4;
-
-/// How many ranges in a row must come back from the same lane for a thread to count as using one stream.
-const STEADY: u8 = 16;
 
 /// Which ranges may be reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,32 +108,6 @@ struct CacheSlot<U> {
     /// Empty while a block has the range.
     uses: U,
     label: BlockLabel,
-}
-
-/// On which lanes freed ranges were used.
-#[derive(Debug, Clone)]
-struct LaneHistory<L> {
-    lane: Option<L>,
-    n_alike: u8,
-}
-
-impl<L: PartialEq> LaneHistory<L> {
-    const fn new() -> Self {
-        Self { lane: None, n_alike: STEADY }
-    }
-
-    fn note(&mut self, lane: L) {
-        if self.lane.as_ref().is_none_or(|last| *last == lane) {
-            self.n_alike = self.n_alike.saturating_add(1).min(STEADY);
-        } else {
-            self.n_alike = 0;
-        }
-        self.lane = Some(lane);
-    }
-
-    fn is_steady(&self) -> bool {
-        self.n_alike >= STEADY
-    }
 }
 
 /// The ranges of a few threads.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::manager::counters::Counters;
 use crate::manager::pool::free_list::FreeList;
+use crate::manager::pool::lane_history::STEADY;
 use crate::manager::pool::tag::LAST_GENERATION;
 
 /// Uses by lane and value.

@@ -1,0 +1,127 @@
+//! Copies and fills of memory objects.
+
+use std::sync::Arc;
+
+use super::{UsmKind, UsmMemory};
+use crate::allocator::Block;
+use crate::error::{Error, Result};
+use crate::memory::MemoryKind;
+
+/// Bytes of one piece of a copy between devices, which goes through the host.
+const HOST_PIECE: u64 = 16 << 20;
+
+impl<K: UsmKind> UsmMemory<K> {
+    /// Copies all bytes to the host. Blocks until they are there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UsedAfterFree`]; those of [`Block::copy_to_host`].
+    pub fn copy_to_host(&self) -> Result<Vec<u8>> {
+        let (block, range) = self.block()?;
+        let too_large = |_| Error::TooLarge { bytes: self.nbytes(), limit: usize::MAX as u64 };
+        let mut bytes = vec![0; usize::try_from(self.nbytes()).map_err(too_large)?];
+        block.copy_to_host(&self.stream, range.start, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The same as [`UsmMemory::copy_to_host`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`UsmMemory::copy_to_host`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.copy_to_host()
+    }
+
+    /// Copies all bytes to the beginning of `target`. Blocks until they are there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SizeMismatch`] if `target` is smaller; those of [`UsmMemory::copy_to_host`].
+    pub fn copy_to_host_into(&self, target: &mut [u8]) -> Result<()> {
+        let (block, range) = self.block()?;
+        let target_size = target.len() as u64;
+        let fits = usize::try_from(self.nbytes()).ok().and_then(|len| target.get_mut(..len));
+        let target = fits.ok_or(Error::SizeMismatch { source_size: self.nbytes(), target_size })?;
+        block.copy_to_host(&self.stream, range.start, target)
+    }
+
+    /// Copies `source` to the beginning. Returns when it has been read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SizeMismatch`] if `source` is larger; [`Error::UsedAfterFree`]; those of [`Block::copy_from_host`].
+    pub fn copy_from_host(&self, source: &[u8]) -> Result<()> {
+        let (block, range) = self.block()?;
+        self.check_holds(source.len() as u64)?;
+        block.copy_from_host(&self.stream, range.start, source)
+    }
+
+    /// Copies all of `source` to the beginning, whatever its kind. Returns at once on the same device; memory of another
+    /// device goes through the host. Overlapping ranges of one allocation are copied as if through a temporary.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SizeMismatch`] if `source` is larger; [`Error::UsedAfterFree`]; those of copying.
+    pub fn copy_from_device<J: UsmKind>(&self, source: &UsmMemory<J>) -> Result<()> {
+        let ((to, at), (from, range)) = (self.block()?, source.block()?);
+        let len = source.nbytes();
+        self.check_holds(len)?;
+        if !Arc::ptr_eq(to.device(), from.device()) {
+            return self.copy_through_host(&to, source, &from);
+        }
+        let overlaps = Arc::ptr_eq(&to, &from) && at.start < range.end && range.start < at.start + len;
+        if !overlaps {
+            return to.copy_from_block(&self.stream, at.start, &from, range);
+        }
+        if at.start == range.start {
+            return Ok(()); // The bytes are the same.
+        }
+        let between = to.allocator().allocate(len, MemoryKind::Device)?;
+        between.copy_from_block(&self.stream, 0, &from, range)?;
+        to.copy_from_block(&self.stream, at.start, &between, 0..len)
+    }
+
+    /// Writes `value` to every byte. Returns at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UsedAfterFree`]; those of recording.
+    pub fn memset(&self, value: u8) -> Result<()> {
+        self.fill(&[value])
+    }
+
+    /// Writes `pattern`, of any length, repeatedly. Returns at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadPattern`] if it is empty or its length does not divide the number of bytes; those of
+    /// [`UsmMemory::memset`].
+    pub fn fill(&self, pattern: &[u8]) -> Result<()> {
+        let (block, range) = self.block()?;
+        block.fill_range(&self.stream, range, pattern)
+    }
+
+    /// Copies in pieces through the host, after the work that this stream waits for.
+    fn copy_through_host<J: UsmKind>(&self, to: &Arc<Block>, source: &UsmMemory<J>, from: &Arc<Block>) -> Result<()> {
+        if let Some(waits) = self.stream.pending_wait()? {
+            waits.wait(None)?;
+        }
+        let mut done = 0;
+        while done < source.nbytes() {
+            let len = HOST_PIECE.min(source.nbytes() - done);
+            let mut bytes = vec![0; usize::try_from(len).expect("a piece is small")];
+            from.copy_to_host(&source.stream, source.range.start + done, &mut bytes)?;
+            to.copy_from_host(&self.stream, self.range.start + done, &bytes)?;
+            done += len;
+        }
+        Ok(())
+    }
+
+    fn check_holds(&self, len: u64) -> Result<()> {
+        if len <= self.nbytes() {
+            return Ok(());
+        }
+        Err(Error::SizeMismatch { source_size: len, target_size: self.nbytes() })
+    }
+}
