@@ -51,7 +51,7 @@ fn a_live_block_keeps_its_memory_and_its_frame_from_being_reused() {
     held.copy_from_host(fixture.default_stream(), 0, &pattern(3, 300)).unwrap();
     assert_eq!(arena.next_frame().unwrap(), 1);
     let error = arena.next_frame().unwrap_err();
-    assert_eq!(error.to_string(), "frame 0 of the arena cannot be used again: 1 of its blocks are still held");
+    assert_eq!(error.to_string(), "frame 0 of the arena cannot be used again: 1 of its blocks are still alive");
     assert!(matches!(error, MemoryError::FrameInUse { frame: 0, n_blocks: 1 }));
     assert_eq!(arena.frame().unwrap(), 1, "the current frame has changed");
     let other = block(&allocator, 300);

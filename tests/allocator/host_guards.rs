@@ -160,7 +160,7 @@ fn strided_and_reversed_views_are_accessed_in_place() {
 fn device_memory_has_no_host_guard() {
     let fixture = Fixture::open();
     let array = fixture.zeros::<u32>([N]).unwrap(); // Also if it is mapped, since it would not be on another device.
-    let message = "the host does not address device memory: copy it, or ask for pinned, mapped or shared memory";
+    let message = "the host does not address device memory: copy it, or use pinned, mapped or shared memory";
     assert_eq!(array.read_on_host().unwrap_err().to_string(), message);
     assert_eq!(array.write_on_host().unwrap_err().to_string(), message);
 }

@@ -145,10 +145,10 @@ fn freed_memory_is_refused_by_all_who_share_it() {
 fn sizes_alignments_and_ranges_are_checked() {
     let fixture = Fixture::open();
     let ctx = &*fixture;
-    assert_eq!(message(DeviceMemory::new(ctx, 0)), "a memory object has at least one byte");
+    assert_eq!(message(DeviceMemory::new(ctx, 0)), "a memory object must have at least one byte");
     for alignment in [3, 12, 255] {
         let refused = message(DeviceMemory::builder(8).alignment(alignment).allocate(ctx));
-        assert_eq!(refused, format!("an alignment is a power of two, and {alignment} is not"));
+        assert_eq!(refused, format!("an alignment must be a power of two, which {alignment} is not"));
     }
     assert!(DeviceMemory::builder(u64::MAX).alignment(512).allocate(ctx).is_err());
     for alignment in [0, 1, 64, 256, 1024, 1 << 16] {

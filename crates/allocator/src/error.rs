@@ -1,4 +1,4 @@
-//! What can go wrong with memory.
+//! [`Error`]: everything that can go wrong with memory. The only file that may name types of every room.
 
 use std::fmt;
 
@@ -13,17 +13,17 @@ use crate::usm::UsmType;
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything the allocator crate refuses or suffers. Sizes are bytes.
+/// Every error of this crate. Sizes are bytes.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Memory ran out, also after everything that was dropped and done is freed. The text names the largest holders.
+    /// Memory ran out, also after all steps against it; see [`OomStep`](crate::OomStep). The text lists the largest live blocks.
     #[error(transparent)]
     OutOfMemory(Box<OutOfMemory>),
-    /// More than any single buffer of the device can hold.
+    /// A size above the largest buffer of the device.
     #[error("{bytes} bytes are more than one buffer of this device can hold ({limit})")]
     TooLarge {
-        /// What was asked for.
+        /// The requested bytes.
         bytes: u64,
         /// The device's limit.
         limit: u64,
@@ -31,15 +31,15 @@ pub enum Error {
     /// The device has no memory of this kind.
     #[error("this device has no {kind} memory")]
     NoSuchMemory {
-        /// What was asked for.
+        /// The requested kind.
         kind: MemoryKind,
     },
-    /// A range that does not lie in its block.
+    /// A range that is not inside its block.
     #[error("bytes {offset}..{} are outside a block of {size} bytes", u128::from(*offset) + u128::from(*len))]
     OutOfBounds {
-        /// Where the range starts.
+        /// The start of the range.
         offset: u64,
-        /// How long it is.
+        /// Its length.
         len: u64,
         /// The block's size.
         size: u64,
@@ -52,15 +52,15 @@ pub enum Error {
         /// Its end.
         end: u64,
     },
-    /// A copy inside one block whose two ranges share bytes.
+    /// A copy inside one block with overlapping ranges.
     #[error("cannot copy bytes {from:?} to {to:?} of the same block: they overlap")]
     Overlap {
-        /// Where from.
+        /// The source range.
         from: std::ops::Range<u64>,
-        /// Where to.
+        /// The target range.
         to: std::ops::Range<u64>,
     },
-    /// Two blocks that belong to different devices.
+    /// Memory of different devices in one operation.
     #[error("memory of {left} cannot be used together with memory of {right}: they were opened separately")]
     ForeignDevice {
         /// The device of the stream or of the first block.
@@ -68,72 +68,72 @@ pub enum Error {
         /// The other device.
         right: String,
     },
-    /// Memory that the host cannot address, or is not meant to.
-    #[error("the host does not address {kind} memory: copy it, or ask for pinned, mapped or shared memory")]
+    /// Memory that the host cannot address, or not on every device.
+    #[error("the host does not address {kind} memory: copy it, or use pinned, mapped or shared memory")]
     NotOnHost {
-        /// What the memory is for.
+        /// The kind of the memory.
         kind: MemoryKind,
     },
-    /// Memory of the program to be pinned that is not whole pages.
+    /// Memory of the program that cannot be pinned because it is not whole pages.
     #[error("{size} bytes at address {address:#x} are not whole pages of {alignment} bytes")]
     NotWholePages {
-        /// Where they start.
+        /// The address.
         address: usize,
-        /// How many.
+        /// The size.
         size: u64,
-        /// What both must be a multiple of; 0 if this device pins no memory of the program.
+        /// What both must be multiples of; 0 if this device pins no memory of the program.
         alignment: u64,
     },
-    /// Memory of the program that was to be pinned twice.
+    /// Memory of the program that is pinned already.
     #[error("the pages at {:#x}..{:#x} are pinned already, in {:#x}..{:#x}", pages.start, pages.end, pinned.start, pinned.end)]
     AlreadyPinned {
-        /// The addresses asked for.
+        /// The requested addresses.
         pages: std::ops::Range<usize>,
-        /// Those of the earlier pin.
+        /// The addresses that are pinned.
         pinned: std::ops::Range<usize>,
     },
-    /// A memory object of no bytes.
-    #[error("a memory object has at least one byte")]
+    /// A memory object of zero bytes.
+    #[error("a memory object must have at least one byte")]
     InvalidSize,
     /// An alignment that is not a power of two.
-    #[error("an alignment is a power of two, and {alignment} is not")]
+    #[error("an alignment must be a power of two, which {alignment} is not")]
     InvalidAlignment {
-        /// What was asked for, in bytes.
+        /// The requested alignment.
         alignment: u64,
     },
-    /// A memory object of one kind where another was wanted: only a copy changes the kind.
+    /// A memory object of another kind than required. Only a copy changes the kind.
     #[error("{held} memory cannot be shared as {wanted} memory: copy it")]
     OtherUsmType {
-        /// What it is.
+        /// The kind of the object.
         held: UsmType,
-        /// What it was to be.
+        /// The required kind.
         wanted: UsmType,
     },
-    /// A block of one kind where another was wanted.
+    /// A block of another kind than required.
     #[error("a block of {held} memory is not {wanted} memory")]
     OtherKind {
-        /// What it is.
+        /// The kind of the block.
         held: MemoryKind,
-        /// What it was to be.
+        /// The required kind.
         wanted: MemoryKind,
     },
-    /// A source that does not fit its target.
+    /// A source that is larger than its target.
     #[error("{source_size} bytes do not fit into {target_size}")]
     SizeMismatch {
-        /// Bytes to be copied.
+        /// Bytes of the source.
         source_size: u64,
-        /// Bytes there is room for.
+        /// Bytes of the target.
         target_size: u64,
     },
-    /// A fill with an empty pattern, or one that does not fit a whole number of times.
-    #[error("{size} bytes cannot be filled with a pattern of {pattern}: it is to fit a whole number of times")]
+    /// A fill with an empty pattern, or one whose length does not divide the size.
+    #[error("{size} bytes cannot be filled with a pattern of {pattern} bytes: the size must be a multiple of it")]
     BadPattern {
         /// Bytes of the pattern.
         pattern: usize,
         /// Bytes to be filled.
         size: u64,
     },
-    /// A memory object whose allocation was freed, by it or by another that shares it.
+    /// A memory object whose allocation was freed, by it or by another object that shares it.
     #[error("{nbytes} bytes of memory were used after they were freed")]
     UsedAfterFree {
         /// Bytes of the object.
@@ -145,51 +145,51 @@ pub enum Error {
         /// Bytes of the object.
         nbytes: u64,
     },
-    /// Something that this memory manager or this device does not do.
+    /// Something that this memory manager or this device cannot do.
     #[error("{what} is not supported here")]
     Unsupported {
-        /// What was asked for.
+        /// What was requested.
         what: &'static str,
     },
-    /// A memory manager that was not made ready for a device.
+    /// A memory manager that was not initialised for a device.
     #[error("the memory manager was used before it was initialised for a device")]
     NotInitialized,
     /// A memory manager written for another version of the interface.
-    #[error("the memory manager speaks version {version} of the interface, the runtime version {expected}")]
+    #[error("the memory manager was written for version {version} of the interface, this is version {expected}")]
     InterfaceVersion {
-        /// The manager's.
+        /// The version of the manager.
         version: u32,
-        /// The runtime's.
+        /// The version of this crate.
         expected: u32,
     },
-    /// A name that stands for no memory manager.
-    #[error("{origin} names the memory manager `{name}`, which is not known; there are {}", known.join(", "))]
+    /// An unknown name of a memory manager.
+    #[error("{origin} names the memory manager `{name}`, which is not known; known are {}", known.join(", "))]
     UnknownManager {
         /// The name.
         name: String,
-        /// Who names it.
+        /// Where the name was given.
         origin: &'static str,
-        /// The names that there are.
+        /// The known names.
         known: Vec<String>,
     },
-    /// A name for a memory manager that stands for one already.
-    #[error("there is a memory manager of the name `{name}` already")]
+    /// A name for a memory manager that is registered already.
+    #[error("a memory manager of the name `{name}` is registered already")]
     ManagerNameTaken {
         /// The name.
         name: String,
     },
-    /// A scope of statistics was to end, and none is open.
+    /// A scope of statistics was ended while none was open.
     #[error("no scope of statistics is open")]
     NoOpenScope,
-    /// A log of memory that cannot be read.
-    #[error("the log of memory, line {line}: {reason}")]
+    /// A memory log that cannot be read.
+    #[error("memory log, line {line}: {reason}")]
     Log {
-        /// Where, from one on.
+        /// The line, counted from one.
         line: u64,
-        /// Why.
+        /// What is wrong with it.
         reason: String,
     },
-    /// A block that is older than the last reset of its allocator.
+    /// A block that was made before the last reset of its allocator.
     #[error("a block of {size} bytes of {kind} memory was used after its allocator was reset")]
     DeadMemory {
         /// The block's size.
@@ -197,46 +197,48 @@ pub enum Error {
         /// Its kind.
         kind: MemoryKind,
     },
-    /// An arena without room.
-    #[error("an arena of {n_frames} frames of {frame_bytes} bytes has no room, or more than can be counted")]
+    /// An arena of zero bytes, or of more than can be counted.
+    #[error(
+        "an arena cannot have {n_frames} frames of {frame_bytes} bytes: that is nothing, or more than can be counted"
+    )]
     BadArena {
-        /// How many frames.
+        /// The number of frames.
         n_frames: usize,
-        /// The bytes of each.
+        /// The bytes of each frame.
         frame_bytes: u64,
     },
-    /// A frame of an arena that cannot come round, since blocks of it are held.
-    #[error("frame {frame} of the arena cannot be used again: {n_blocks} of its blocks are still held")]
+    /// A frame of an arena that cannot be reused, since blocks of it are alive.
+    #[error("frame {frame} of the arena cannot be used again: {n_blocks} of its blocks are still alive")]
     FrameInUse {
-        /// The frame's number.
+        /// The number of the frame.
         frame: u64,
-        /// How many blocks.
+        /// The number of live blocks.
         n_blocks: usize,
     },
-    /// A setting in the environment that is not understood.
+    /// An environment variable with a malformed value.
     #[error("\"{text}\" in {variable} is not {expected}")]
     BadSetting {
         /// The variable.
         variable: &'static str,
-        /// Its text.
+        /// Its value.
         text: String,
-        /// What it is to be.
+        /// What it must be.
         expected: &'static str,
     },
-    /// Freeing dropped memory panicked, as destructors of the program may. Everything else was freed.
+    /// A destructor of the program panicked while dropped memory was freed. All other memory was freed.
     #[error("freeing dropped memory panicked {} times: {}", messages.len(), messages.join("; "))]
     CleanupPanicked {
-        /// What each said.
+        /// The messages of the panics.
         messages: Vec<String>,
     },
-    /// The sub-allocator refused for a reason of its own.
+    /// gpu-allocator failed for another reason.
     #[error("the sub-allocator failed: {0}")]
     SubAllocator(gpu_allocator::AllocationError),
-    /// A tensor that cannot be made or taken.
+    /// A tensor that cannot be exported or imported.
     #[cfg(feature = "dlpack")]
     #[error(transparent)]
     Tensor(#[from] TensorError),
-    /// The driver refused or failed.
+    /// An error of the driver crate.
     #[error(transparent)]
     Driver(#[from] driver::Error),
 }

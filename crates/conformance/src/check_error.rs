@@ -1,9 +1,9 @@
-//! Why a check ended early.
+//! [`CheckError`]: why a check did not pass.
 
 use vkarray_allocator::Error as MemoryError;
 use vkarray_driver::Error as DriverError;
 
-/// A check that does not pass.
+/// A check that did not pass, with the reason.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CheckError {
     #[error("{0}")]
@@ -30,7 +30,7 @@ impl From<DriverError> for CheckError {
     }
 }
 
-/// Fails with what `says` says, unless `holds`.
-pub(crate) fn expect(holds: bool, says: impl FnOnce() -> String) -> Result<(), CheckError> {
-    if holds { Ok(()) } else { Err(CheckError::Failed(says())) }
+/// Fails with the text of `message`, unless `holds`.
+pub(crate) fn expect(holds: bool, message: impl FnOnce() -> String) -> Result<(), CheckError> {
+    if holds { Ok(()) } else { Err(CheckError::Failed(message())) }
 }

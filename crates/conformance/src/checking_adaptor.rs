@@ -1,7 +1,7 @@
-//! The witness: stands around a manager and holds it to its word at each allocation and free.
+//! [`CheckingAdaptor`]: checks each pointer that a manager gives out.
 //!
-//! It knows which bytes are live (`live_ranges.rs`) and, of bytes that came back, the work that may still use them. Bytes that
-//! are given out again before that work is over must come with it.
+//! It records which bytes are live (`live_ranges.rs`) and, of bytes that came back, the work that may still use them. Bytes
+//! that are given out again before that work is over must carry it as last uses.
 
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,13 +13,13 @@ use vkarray_driver::hazard::LastUse;
 
 use crate::live_ranges::{LiveRanges, Space, SpaceRange};
 
-/// What every device can bind at.
+/// The alignment that every device can bind.
 const ALIGNMENT: u64 = 256;
 
-/// Memory reaches past its last byte to a multiple of this.
+/// Memory is exclusive up to a multiple of this.
 const GRANULE: u64 = 16;
 
-/// What a witness noted. Shared with the check that it works for.
+/// The records of a checking adaptor, shared with its check.
 #[derive(Debug)]
 pub(crate) struct MemoryRecords {
     live_ranges: Mutex<LiveRanges<Vec<LastUse>>>,
@@ -32,7 +32,7 @@ impl MemoryRecords {
         Arc::new(Self { live_ranges: Mutex::default(), violations: Mutex::default(), device: Arc::clone(device) })
     }
 
-    /// What the manager did wrong so far.
+    /// The violations of the contract so far.
     pub(crate) fn violations(&self) -> Vec<String> {
         self.violations.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -53,7 +53,7 @@ impl MemoryRecords {
                 (live_ranges.give(&range), live_ranges.inherit(&range))
             };
             if let Some(live) = overlap {
-                self.report(format!("expected memory that is nobody's: {range:?} is live as bytes {live:?}"));
+                self.report(format!("expected exclusive memory: {range:?} overlaps the live bytes {live:?}"));
             }
             for last in former.iter().flatten() {
                 self.check_passed_on(last, memory);
@@ -80,17 +80,17 @@ impl MemoryRecords {
         }
     }
 
-    /// Work that is not over now was not over when the manager chose, so it must come with the memory.
+    /// Work that is not over now was not over when the manager chose the memory, so the pointer must carry it.
     fn check_passed_on(&self, last: &LastUse, memory: &MemoryPointer) {
         let is_over = self.device.points(std::slice::from_ref(last)).iter().all(|point| {
-            // A device that is lost is no fault of the manager.
+            // The loss of the device is not the manager's fault.
             point.is_complete().unwrap_or(true)
         });
         let covers = |new: &LastUse| new.lane == last.lane && new.value >= last.value;
         if !is_over && !memory.last_uses().iter().any(covers) {
             self.report(format!(
-                "expected memory that the device still uses to come with those last uses: {} bytes at {} came \
-                 without {:?}",
+                "expected memory that the device still uses to carry those last uses: {} bytes at {} came without \
+                 {:?}",
                 memory.size(),
                 memory.offset(),
                 last.point()
@@ -99,14 +99,14 @@ impl MemoryRecords {
     }
 }
 
-/// A manager with a witness around it.
+/// A manager whose pointers are checked.
 #[derive(Debug)]
 pub(crate) struct CheckingAdaptor {
     pub(crate) records: Arc<MemoryRecords>,
     pub(crate) inner: Box<dyn MemoryManager>,
 }
 
-// SAFETY: the manager inside is a field that nothing assigns to once the witness is made.
+// SAFETY: nothing assigns to the manager inside once the adaptor is made.
 unsafe impl Adaptor for CheckingAdaptor {
     fn inner(&self) -> &dyn MemoryManager {
         &*self.inner
@@ -125,7 +125,7 @@ unsafe impl Adaptor for CheckingAdaptor {
     }
 }
 
-/// The bytes of memory, in each space that it lies in.
+/// The bytes of memory, in each space that contains it.
 fn ranges_of(memory: &MemoryPointer) -> impl Iterator<Item = SpaceRange> {
     let size = memory.size().next_multiple_of(GRANULE);
     let range = |space, start: u64| SpaceRange { space, bytes: start..start.saturating_add(size) };

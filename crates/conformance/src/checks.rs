@@ -1,7 +1,7 @@
 //! The checks, by name. Each has a manager of its own.
 //!
-//! `checks/plain.rs` is what a manager gives out, `checks/in_flight.rs` memory that the device still uses,
-//! `checks/cycle.rs` a manager's life, `checks/failing.rs` what it does when something fails.
+//! `checks/plain.rs` checks what a manager gives out, `checks/in_flight.rs` memory that the device still uses,
+//! `checks/cycle.rs` initialisation, deferral and reset, `checks/failing.rs` failures.
 
 mod cycle;
 mod failing;

@@ -1,4 +1,4 @@
-//! What a check stands on: a fresh manager with a witness around it, an allocator, and ways to use memory.
+//! [`CheckContext`]: what a check uses. A new manager in a checking adaptor, an allocator, and ways to use memory.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +9,7 @@ use crate::Faults;
 use crate::check_error::{CheckError, expect};
 use crate::checking_adaptor::{CheckingAdaptor, MemoryRecords};
 
-/// A check's own manager. Made when it is first used.
+/// The manager of one check. Made when it is first used.
 pub(crate) struct CheckContext<'a> {
     allocator: OnceLock<(Arc<Allocator>, Usage)>,
     records: Arc<MemoryRecords>,
@@ -27,22 +27,22 @@ impl<'a> CheckContext<'a> {
         self.records.violations()
     }
 
-    /// A manager that nobody has touched, with the witness around it.
+    /// A new manager in a checking adaptor.
     pub(crate) fn fresh(&self) -> Result<Box<dyn MemoryManager>, CheckError> {
         Ok(Box::new(CheckingAdaptor { records: Arc::clone(&self.records), inner: self.factory.make()? }))
     }
 
-    /// The allocator on this check's manager.
+    /// The allocator with this check's manager.
     pub(crate) fn allocator(&self) -> Result<&Arc<Allocator>, CheckError> {
         if self.allocator.get().is_none() {
             let made = Allocator::with_manager(self.device, self.fresh()?)?;
-            let at_first = made.usage(); // Some managers hold memory from the start.
+            let at_first = made.usage(); // Some managers have memory in use from the start.
             self.allocator.get_or_init(|| (made, at_first));
         }
         Ok(&self.allocator.get().expect("made above").0)
     }
 
-    /// Checks that nothing is in use that was not so when the manager was new.
+    /// Checks that nothing is in use that was not in use when the manager was new.
     pub(crate) fn expect_nothing_left(&self, after: &str) -> Result<(), CheckError> {
         let left = self.allocator()?.usage();
         let at_first = self.allocator.get().map_or(left, |(_, at_first)| *at_first);
@@ -63,12 +63,12 @@ impl<'a> CheckContext<'a> {
         Ok(self.allocator()?.allocate(size, kind)?)
     }
 
-    /// The kinds that the manager has on this device.
+    /// The kinds of memory that the manager gives out on this device.
     pub(crate) fn kinds(&self) -> Result<Vec<MemoryKind>, CheckError> {
         Self::kinds_of(self.allocator()?)
     }
 
-    /// The kinds that an allocator has.
+    /// The kinds of memory that an allocator gives out.
     pub(crate) fn kinds_of(allocator: &Arc<Allocator>) -> Result<Vec<MemoryKind>, CheckError> {
         let mut kinds = Vec::new();
         for kind in MemoryKind::ALL {
@@ -78,20 +78,20 @@ impl<'a> CheckContext<'a> {
                 Err(error) => return Err(error.into()),
             }
         }
-        expect(!kinds.is_empty(), || "expected memory of some kind, and got of none".to_owned())?;
+        expect(!kinds.is_empty(), || "expected memory of some kind, and got none".to_owned())?;
         Ok(kinds)
     }
 
-    /// A kind for checks that need only one.
+    /// A kind of memory, for checks that need only one.
     pub(crate) fn kind(&self) -> Result<MemoryKind, CheckError> {
         Ok(self.kinds()?[0])
     }
 }
 
-/// Writes the pattern of `seed` over a block, and waits until it is there.
+/// Writes the pattern of `seed` to a block, and waits until it is there.
 pub(crate) fn write(stream: &Stream, block: &Arc<Block>, seed: u8) -> Result<(), CheckError> {
     block.copy_from_host(stream, 0, &pattern(seed, block.size()))?;
-    block.allocator().release_staging(); // What is in use is the check's own.
+    block.allocator().release_staging(); // So that only the check's own memory is in use.
     Ok(stream.synchronize()?)
 }
 
@@ -121,16 +121,16 @@ pub(crate) fn check_words(stream: &Stream, block: &Arc<Block>, word: u32) -> Res
     block.allocator().release_staging();
     let wrong = found.chunks_exact(4).position(|bytes| bytes != word.to_ne_bytes());
     expect(wrong.is_none(), || {
-        format!("expected a block of {} bytes to keep what its owner wrote: word {wrong:?} is another's", block.size())
+        format!("expected a block of {} bytes to keep its contents: word {wrong:?} was overwritten", block.size())
     })
 }
 
-/// Bytes that differ from their neighbours, and from seed to seed.
+/// Bytes that differ from their neighbours and between seeds.
 fn pattern(seed: u8, size: u64) -> Vec<u8> {
     (0..251).cycle().take(len(size)).map(|i| seed.wrapping_add(i)).collect()
 }
 
-/// No block of a check is larger than the host's memory.
+/// A size as a length in memory.
 fn len(size: u64) -> usize {
     usize::try_from(size).expect("the checks copy small blocks only")
 }

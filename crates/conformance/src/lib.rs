@@ -1,12 +1,26 @@
-//! Judges a memory manager: does it keep what the runtime relies on?
+//! Tests memory managers: does a manager keep to the contract of [`MemoryManager`](vkarray_allocator::MemoryManager)?
 //!
-//! **Is:** named checks that run any [`MemoryManager`](vkarray_allocator::MemoryManager) on a device, each with a fresh
-//! manager, and say what they expected where they fail. **Is not:** a measurement, nor a judge of what the driver sees:
-//! run it under the validation layer, which notices buffers that are destroyed in use. **Start** at [`Conformance`].
+//! **Is:** named checks that run any manager on a device, each with a new manager, and that report what they expected when
+//! they fail. **Is not:** a benchmark, nor a check of the calls to the driver: run it under the validation layer, which
+//! reports buffers that are destroyed in use. **Start** at [`Conformance`].
 //!
-//! A witness (`records.rs`) stands between the runtime and the manager in every check, and knows which bytes are live and
-//! which are still in use by the device; `gate.rs` keeps work in flight for as long as a check likes, so nothing here
-//! depends on timing. The checks are in `checks/`.
+//! In every check an adaptor (`checking_adaptor.rs`) around the manager records which bytes are live and which the device may
+//! still use. `gate.rs` keeps work in flight for as long as a check needs, so nothing depends on timing. The checks are in
+//! `checks/`, the state that they share in `context.rs`.
+//!
+//! ```
+//! use vkarray_allocator::{ManagerFactory, PoolManager};
+//! use vkarray_conformance::Conformance;
+//! use vkarray_driver::{Device, Instance};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let device = Device::open_selected(&Instance::builder().build()?, None)?;
+//! let factory = ManagerFactory::new(|| Ok(Box::new(PoolManager::new())));
+//! let report = Conformance::new(&device, factory).only("sizes-and-kinds").run(); // Without `only`, all checks.
+//! assert!(report.is_conforming(), "{report}");
+//! # Ok(())
+//! # }
+//! ```
 
 mod check_error;
 mod checking_adaptor;
@@ -27,17 +41,17 @@ use context::CheckContext;
 
 pub use report::{Outcome, Report};
 
-/// Makes calls of Vulkan fail, for [`Conformance::with_faults`].
+/// Makes Vulkan calls fail, for [`Conformance::with_faults`].
 pub trait Faults {
-    /// From now on, the `nth` call of that name, from one on, fails with `VK_ERROR_OUT_OF_DEVICE_MEMORY`, and so do those
-    /// after it until `times` calls have.
+    /// From now on, `times` calls of that name fail with `VK_ERROR_OUT_OF_DEVICE_MEMORY`, beginning with the `nth`, counted
+    /// from one.
     fn arm(&self, call: &'static str, nth: u32, times: u32);
 
-    /// Lets every call succeed again, and says how many were made to fail.
+    /// Lets every call succeed again, and returns how many have failed.
     fn disarm(&self) -> u32;
 }
 
-/// The judge of a manager on a device. A run takes seconds and blocks.
+/// The checks of a manager on a device. A run takes seconds and blocks.
 pub struct Conformance<'a> {
     device: &'a Arc<Device>,
     factory: ManagerFactory,
@@ -46,27 +60,27 @@ pub struct Conformance<'a> {
 }
 
 impl<'a> Conformance<'a> {
-    /// Judges what `factory` makes. Nothing else uses the device meanwhile.
+    /// Checks the managers that `factory` makes. Nothing else may use the device meanwhile.
     #[must_use]
     pub fn new(device: &'a Arc<Device>, factory: ManagerFactory) -> Self {
         Self { device, factory, faults: None, only: None }
     }
 
-    /// Makes calls fail too. The checks that need it are skipped without.
+    /// Sets what makes calls fail. Without it, the checks that need it are skipped.
     #[must_use]
     pub fn with_faults(mut self, faults: &'a dyn Faults) -> Self {
         self.faults = Some(faults);
         self
     }
 
-    /// Runs the check of that name alone, for who mends a manager. No check has an unknown name.
+    /// Runs only the check of that name. An unknown name runs none.
     #[must_use]
     pub fn only(mut self, name: &'a str) -> Self {
         self.only = Some(name);
         self
     }
 
-    /// Runs every check. One that fails or panics does not keep the others from running.
+    /// Runs the checks. One that fails or panics does not keep the others from running.
     #[must_use]
     pub fn run(&self) -> Report {
         let chosen = checks::ALL.iter().filter(|(name, _)| self.only.is_none_or(|only| only == *name));
@@ -85,16 +99,16 @@ impl std::fmt::Debug for Conformance<'_> {
     }
 }
 
-/// What the witness saw comes first: it is nearer to the cause.
+/// What the checking adaptor found comes first, since it is closer to the cause.
 fn outcome(ran: std::thread::Result<Result<(), CheckError>>, context: CheckContext<'_>) -> Outcome {
     let violations = context.violations();
-    // A manager may fail to go, too.
-    let went = catch_unwind(AssertUnwindSafe(|| drop(context)));
+    // Dropping the manager may panic, too.
+    let dropped = catch_unwind(AssertUnwindSafe(|| drop(context)));
     match (ran, violations.first()) {
         (_, Some(violation)) => Outcome::Failed(violation.clone()),
         (Err(_), None) => Outcome::Failed("the manager panicked".to_owned()),
         (Ok(Err(CheckError::Failed(reason))), None) => Outcome::Failed(reason),
-        _ if went.is_err() => Outcome::Failed("the manager panicked when it was dropped".to_owned()),
+        _ if dropped.is_err() => Outcome::Failed("the manager panicked when it was dropped".to_owned()),
         (Ok(Err(CheckError::Skipped(reason))), None) => Outcome::Skipped(reason),
         (Ok(Ok(())), None) => Outcome::Passed,
     }

@@ -1,12 +1,12 @@
-//! Bytes that are live, and bytes that were given back while work still used them. Pure.
+//! Which bytes are live, and which were given back while work still used them. Pure.
 //!
-//! Bytes lie in spaces: the buffers, and the host's addresses. Memory that the host addresses is in two of them, so
-//! that two buffers over the same memory are seen too. What uses bytes is a type parameter.
+//! Ranges are in spaces: each buffer, and the host's addresses. Memory that the host addresses is in two spaces, so that two
+//! buffers over the same memory are noticed too. The uses of bytes are a type parameter.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Where bytes lie.
+/// A space of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Space {
     Buffer(u64),
@@ -20,10 +20,10 @@ pub(crate) struct SpaceRange {
     pub(crate) bytes: Range<u64>,
 }
 
-/// Live and former live_ranges.
+/// Live and former ranges.
 #[derive(Debug)]
 pub(crate) struct LiveRanges<U> {
-    /// By space and start; the end.
+    /// The end of each range, by space and start.
     live: BTreeMap<(Space, u64), u64>,
     former: Vec<(SpaceRange, U)>,
 }
@@ -35,7 +35,7 @@ impl<U> Default for LiveRanges<U> {
 }
 
 impl<U: Clone> LiveRanges<U> {
-    /// Takes note of bytes that are given out. Returns what was live there, if anything.
+    /// Records bytes that are given out. Returns a live range that they overlap, if there is one.
     pub(crate) fn give(&mut self, range: &SpaceRange) -> Option<Range<u64>> {
         if range.bytes.is_empty() {
             return None;
@@ -47,7 +47,7 @@ impl<U: Clone> LiveRanges<U> {
         overlap
     }
 
-    /// Takes note of bytes that are given back with these uses.
+    /// Records bytes that are given back with these uses.
     pub(crate) fn take(&mut self, range: SpaceRange, uses: U) {
         if !range.bytes.is_empty() {
             self.live.remove(&(range.space, range.bytes.start));
@@ -55,7 +55,7 @@ impl<U: Clone> LiveRanges<U> {
         }
     }
 
-    /// The uses of those who had any of the bytes before; they are forgotten there, since the new owner has them now.
+    /// The uses of former ranges with any of the bytes. They are removed there, since the new range has them now.
     pub(crate) fn inherit(&mut self, range: &SpaceRange) -> Vec<U> {
         let mut inherited = Vec::new();
         for (former, uses) in std::mem::take(&mut self.former) {
@@ -93,7 +93,7 @@ mod tests {
             (50..300, Some(100..200)),
             (199..300, Some(100..200)),
             (200..300, None),
-            (150..150, None), // No bytes are nobody's.
+            (150..150, None), // Empty ranges overlap nothing.
         ];
         for (bytes, overlap) in cases {
             let mut live_ranges = LiveRanges::<()>::default();
@@ -122,7 +122,7 @@ mod tests {
         live_ranges.take(range(100..200), 'b');
         assert_eq!(live_ranges.inherit(&range(200..300)), []);
         assert_eq!(live_ranges.inherit(&range(40..120)), ['a', 'b']);
-        assert_eq!(live_ranges.inherit(&range(40..120)), [], "the new owner has them");
+        assert_eq!(live_ranges.inherit(&range(40..120)), [], "the new range has them");
         assert_eq!(live_ranges.inherit(&range(0..40)), ['a']);
         assert_eq!(live_ranges.inherit(&range(0..300)), ['b'], "what is left of it");
         assert_eq!(live_ranges.inherit(&range(0..300)), []);

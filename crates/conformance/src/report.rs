@@ -1,27 +1,35 @@
-//! What came of the checks.
+//! The outcomes of the checks.
 
 use std::fmt;
 
-/// What came of a check.
+/// The outcome of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The manager keeps it.
+    /// The manager conforms.
     Passed,
-    /// It could not be checked here, and why.
+    /// The check could not run here, with the reason.
     Skipped(String),
-    /// The manager does not keep it: what was expected, and what came.
+    /// The manager does not conform: what was expected, and what happened.
     Failed(String),
 }
 
-/// What came of all checks.
+/// The outcomes of all checks.
+///
+/// ```
+/// use vkarray_conformance::{Outcome, Report};
+///
+/// let report = Report { checks: vec![("usage", Outcome::Failed("expected nothing in use".to_owned()))] };
+/// assert!(!report.is_conforming());
+/// assert_eq!(report.to_string(), "FAILED   usage: expected nothing in use\n");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Name and outcome, in the order in which they ran.
+    /// Names and outcomes, in the order of the checks.
     pub checks: Vec<(&'static str, Outcome)>,
 }
 
 impl Report {
-    /// The names of the checks that failed, and why.
+    /// The names of the checks that failed, with the reasons.
     pub fn failures(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.checks.iter().filter_map(|(name, outcome)| match outcome {
             Outcome::Failed(reason) => Some((*name, reason.as_str())),
@@ -29,7 +37,7 @@ impl Report {
         })
     }
 
-    /// Whether nothing failed.
+    /// Whether no check failed.
     #[must_use]
     pub fn is_conforming(&self) -> bool {
         self.failures().next().is_none()

@@ -247,7 +247,7 @@ mod tests {
             (registry.find("", "the program"), "the program names the memory manager ``"),
         ];
         for (outcome, start) in cases {
-            let known = "which is not known; there are default, host-only, mine, passthrough, pool";
+            let known = "which is not known; known are default, host-only, mine, passthrough, pool";
             assert_eq!(outcome.unwrap_err().to_string(), format!("{start}, {known}"));
         }
         assert_eq!(made(registry.find("mine", "the program")), "Fake");
@@ -260,7 +260,7 @@ mod tests {
         for name in ["mine", "default", "passthrough", "pool"] {
             let other = ManagerFactory::new(|| Err(Error::NotInitialized));
             let refused = registry.register(name.to_owned(), &other).unwrap_err().to_string();
-            assert_eq!(refused, format!("there is a memory manager of the name `{name}` already"));
+            assert_eq!(refused, format!("a memory manager of the name `{name}` is registered already"));
         }
         assert_eq!(made(registry.find("mine", "the program")), "Fake");
     }

@@ -33,10 +33,7 @@ fn bad_input_ends_with_two_and_leaves_every_file_alone() {
         (format!("{SAXPY} {arrays} --trace none/trace.json"), "there is no folder none"),
         ("run none.wgsl --groups 1".to_owned(), "cannot read none.wgsl"),
         ("bench replay none.csv".to_owned(), "cannot read none.csv"),
-        (
-            "bench replay bad.csv".to_owned(),
-            "cannot replay bad.csv: the log of memory, line 2: 0x1 is freed and not live",
-        ),
+        ("bench replay bad.csv".to_owned(), "cannot replay bad.csv: memory log, line 2: 0x1 is freed and not live"),
         (
             "bench replay log.csv --manager heap".to_owned(),
             "the program names the memory manager `heap`, which is not known",

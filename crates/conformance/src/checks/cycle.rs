@@ -1,4 +1,4 @@
-//! A manager's life: before it is ready, made ready twice, held back, filled ahead of need, reset.
+//! A manager's life: initialisation, deferred cleanup, reservation, reset.
 
 use vkarray_allocator::{Error as MemoryError, HostOptions, INTERFACE_VERSION, MemoryKind, Request};
 
@@ -12,16 +12,16 @@ pub(super) fn interface_version(context: &CheckContext<'_>) -> Result<(), CheckE
 
 pub(super) fn before_initialize(context: &CheckContext<'_>) -> Result<(), CheckError> {
     let manager = context.fresh()?;
-    // Whatever these say, they must not panic; there is nothing to free, to count or to hold back.
+    // These may succeed or fail, but must not panic.
     drop((manager.reset(), manager.try_flush(), manager.flush(), manager.defer_cleanup()));
     let usage = manager.usage();
     expect((usage.in_use, usage.n_pending) == (0, 0), || format!("expected nothing in use, and got {usage:?}"))?;
     let device = manager.memalloc(&Request::new(16, MemoryKind::Device));
     let host = manager.memhostalloc(16, HostOptions::default());
     expect(device.is_err() && host.is_err(), || {
-        "expected no memory from a manager that was not made ready for a device".to_owned()
+        "expected no memory from a manager that was not initialised".to_owned()
     })?;
-    // It can be made ready after that all the same.
+    // It can be initialised afterwards.
     Ok(manager.initialize(context.device)?)
 }
 
@@ -32,7 +32,9 @@ pub(super) fn initialize_twice(context: &CheckContext<'_>) -> Result<(), CheckEr
     let before = manager.usage();
     manager.initialize(context.device)?;
     let after = manager.usage();
-    expect(before == after, || format!("expected to be made ready again without effect: {before:?} became {after:?}"))?;
+    expect(before == after, || {
+        format!("expected a second initialisation to change nothing: {before:?} became {after:?}")
+    })?;
     let more: Vec<_> = kinds.iter().map(|&kind| context.block(3000, kind)).collect::<Result<_, _>>()?;
     more.iter().try_for_each(|block| write(&stream, block, 6))?;
     blocks.iter().try_for_each(|block| check(&stream, block, 5))
@@ -53,7 +55,7 @@ pub(super) fn defer_cleanup(context: &CheckContext<'_>) -> Result<(), CheckError
         expect(reserved >= held, || {
             format!("expected nothing to go back to the driver under {rest}: {held} bytes became {reserved}")
         })?;
-        // Memory is given out meanwhile.
+        // Memory can be allocated meanwhile.
         let block = context.block(5000, kind)?;
         write(&stream, &block, 8)?;
         check(&stream, &block, 8)?;
@@ -68,7 +70,7 @@ pub(super) fn reset(context: &CheckContext<'_>) -> Result<(), CheckError> {
     drop(context.block(70_000, kind)?);
     let live = context.block(4099, kind)?;
     write(&stream, &live, 1)?;
-    manager.reset()?; // Of the manager alone: the allocator's would end the block.
+    manager.reset()?; // Not the allocator's reset, which would end the block.
     check(&stream, &live, 1)?;
     let more = context.block(4099, kind)?;
     write(&stream, &more, 2)?;
@@ -84,7 +86,7 @@ pub(super) fn reserve_and_trim(context: &CheckContext<'_>) -> Result<(), CheckEr
     let live = context.block(70_000, kind)?;
     write(&stream, &live, 3)?;
     stream.synchronize()?;
-    context.allocator()?.release_staging(); // It is the allocator's, and comes and goes as that likes.
+    context.allocator()?.release_staging(); // Staging memory is not part of this check.
     manager.flush()?;
     let before = manager.usage();
     let reserved = manager.reserve(8 << 20, kind);
@@ -94,7 +96,7 @@ pub(super) fn reserve_and_trim(context: &CheckContext<'_>) -> Result<(), CheckEr
         outcome => {
             outcome?;
             expect(after.in_use == before.in_use && after.reserved >= before.reserved.max(8 << 20), || {
-                format!("expected to reserve 8 MiB that nobody has in use: {before:?} became {after:?}")
+                format!("expected to reserve 8 MiB that are not in use: {before:?} became {after:?}")
             })?;
         }
     }
@@ -104,7 +106,7 @@ pub(super) fn reserve_and_trim(context: &CheckContext<'_>) -> Result<(), CheckEr
         format!("expected {bytes} bytes to go back to the driver: {after:?} became {trimmed:?}")
     })?;
     check(&stream, &live, 3)?;
-    // What was given back can be had again.
+    // Memory that was given back can be allocated again.
     let more = context.block(8 << 20, kind)?;
     write(&stream, &more, 4)?;
     check(&stream, &more, 4)?;

@@ -1,4 +1,4 @@
-//! What a manager does when something fails: it says so, keeps what lives, and goes on.
+//! Failures: a manager reports them, keeps live memory, and works afterwards.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use crate::Faults;
 use crate::check_error::{CheckError, expect};
 use crate::context::{CheckContext, check, write};
 
-/// The calls that a manager makes to get memory.
+/// The Vulkan calls that a manager makes to get memory.
 const CALLS: [&str; 4] = ["vkCreateBuffer", "vkAllocateMemory", "vkBindBufferMemory", "vkMapMemory"];
 
-/// More than enough calls for any manager here to be through.
+/// More calls than a manager makes in a check.
 const MAX_CALLS: u32 = 200;
 
 pub(super) fn too_large(context: &CheckContext<'_>) -> Result<(), CheckError> {
@@ -44,7 +44,7 @@ pub(super) fn failing_start(context: &CheckContext<'_>) -> Result<(), CheckError
         let outcome = manager.initialize(context.device);
         let has_failed = faults.disarm() > 0;
         fault.judge(outcome, has_failed)?;
-        // It can be made ready now, and then serves.
+        // It can be initialised now, and works.
         let allocator = Allocator::with_manager(context.device, manager)?;
         allocate_some(&allocator, &CheckContext::kinds_of(&allocator)?)?;
         Ok(has_failed)
@@ -78,7 +78,7 @@ pub(super) fn failing_calls(context: &CheckContext<'_>) -> Result<(), CheckError
     })
 }
 
-/// Calls that fail: a single one, which a manager may climb over, or all from one on.
+/// Calls that fail: a single one, which a manager may recover from, or all from one on.
 #[derive(Debug, Clone, Copy)]
 struct Failing {
     call: &'static str,
@@ -91,7 +91,7 @@ impl Failing {
         faults.arm(self.call, self.nth, self.times);
     }
 
-    /// What came of it is good, or a lack of memory.
+    /// The outcome must be a success or a lack of memory.
     fn judge(self, outcome: Result<(), MemoryError>, has_failed: bool) -> Result<(), CheckError> {
         let Self { call, nth, .. } = self;
         match outcome {
@@ -105,7 +105,7 @@ impl Failing {
     }
 }
 
-/// Goes through every call until the one that is not made any more.
+/// Makes each call fail in turn, until one that is not made any more.
 fn for_each_fault(mut fails: impl FnMut(Failing) -> Result<bool, CheckError>) -> Result<(), CheckError> {
     for call in CALLS {
         for times in [1, u32::MAX] {
@@ -120,7 +120,7 @@ fn for_each_fault(mut fails: impl FnMut(Failing) -> Result<bool, CheckError>) ->
 }
 
 fn faults<'a>(context: &CheckContext<'a>) -> Result<&'a dyn Faults, CheckError> {
-    context.faults.ok_or_else(|| CheckError::skipped("nothing was given that makes calls fail"))
+    context.faults.ok_or_else(|| CheckError::skipped("no faults were given"))
 }
 
 fn allocate_some(allocator: &Arc<Allocator>, kinds: &[MemoryKind]) -> Result<(), MemoryError> {

@@ -1,6 +1,6 @@
-//! Memory that the device still uses when it is dropped. A gate keeps the work in flight for as long as a check likes.
+//! Memory that the device still uses when it is dropped. A gate keeps the work in flight.
 //!
-//! Most of the judging is the witness's, at the moment when memory is given out.
+//! Most violations are found by the checking adaptor, when memory is given out.
 
 use std::sync::Arc;
 
@@ -11,8 +11,9 @@ use crate::check_error::{CheckError, expect};
 use crate::context::{CheckContext, check, check_words, write};
 use crate::gate::Gate;
 
-/// Words that work behind the gate writes, and those that the next owners write.
+/// The word that work behind the gate writes.
 const FORMER: u32 = 0x0F0F_0F0F;
+/// The word that the next owners write.
 const LATER: u32 = 0x5A5A_5A5A;
 
 /// Sizes of memory in flight, all of whole words.
@@ -31,7 +32,7 @@ pub(super) fn reuse_in_flight(context: &CheckContext<'_>) -> Result<(), CheckErr
         let later: Vec<_> = sizes.map(|size| context.block(size, kind)).collect::<Result<_, _>>()?;
         later.iter().try_for_each(|block| block.fill(&other, LATER))?;
         other.flush()?;
-        drop(former); // Some more, with their successors recorded already.
+        drop(former); // Two more, while work of the next owners is recorded already.
         let last = context.block(SIZES[1], kind)?;
         last.fill(&other, LATER)?;
         expect(!gate.was_forced(), || "expected no call to wait for the device".to_owned())?;
@@ -77,7 +78,7 @@ pub(super) fn host_writes_in_flight(context: &CheckContext<'_>) -> Result<(), Ch
         busy.flush()?;
         drop(former);
         let later: Vec<_> = (0..8).map(|_| context.block(4096, kind)).collect::<Result<_, _>>()?;
-        // What comes without former uses the host may write at once; the rest waits, as the host would.
+        // Memory without former uses may be written at once; the rest is written after the gate opened.
         let (now, then): (Vec<_>, Vec<_>) = later.into_iter().partition(is_idle);
         now.iter().try_for_each(|block| write(&other, block, 3))?;
         expect(!gate.was_forced(), || "expected no call to wait for the device".to_owned())?;
@@ -98,7 +99,7 @@ pub(super) fn free_never_waits(context: &CheckContext<'_>) -> Result<(), CheckEr
     let gate = Gate::close(context.device, &[&busy])?;
     blocks.iter().try_for_each(|block| block.fill(&busy, FORMER))?;
     let n_waits = context.device.host_waits();
-    drop(blocks); // Before the work is even sent.
+    drop(blocks); // Before the work is submitted.
     context.manager()?.try_flush()?;
     let n_more = context.device.host_waits() - n_waits;
     expect(n_more == 0 && !gate.was_forced(), || {
@@ -116,7 +117,7 @@ pub(super) fn flush_frees(context: &CheckContext<'_>) -> Result<(), CheckError> 
     gate.open()?;
     manager.flush()?;
     context.expect_nothing_left("a flush")?;
-    // And what is given out next is whole.
+    // Memory that is given out next keeps its contents.
     let block = context.block(4096, kind)?;
     write(&busy, &block, 4)?;
     check(&busy, &block, 4)

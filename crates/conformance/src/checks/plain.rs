@@ -1,4 +1,4 @@
-//! What a manager gives out: sizes, kinds, places, contents; and what it says of itself.
+//! What a manager gives out: sizes, kinds, alignment, contents; and the figures that it reports.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
@@ -15,7 +15,7 @@ use vkarray_driver::Stream;
 use crate::check_error::{CheckError, expect};
 use crate::context::{CheckContext, check, write};
 
-/// Nothing, the edges of alignments, a prime, and more than most pools keep in one piece.
+/// Zero, sizes around alignments, a prime, and a large one.
 const SIZES: [u64; 14] = [0, 1, 3, 4, 15, 16, 17, 255, 256, 257, 4099, 65_536, 1_000_003, 2 << 20];
 
 pub(super) fn sizes_and_kinds(context: &CheckContext<'_>) -> Result<(), CheckError> {
@@ -34,7 +34,7 @@ pub(super) fn many_live(context: &CheckContext<'_>) -> Result<(), CheckError> {
     let (stream, kinds) = (context.stream()?, context.kinds()?);
     let (mut live, mut random) = (Vec::new(), 12345_u64);
     for seed in 0..200_u8 {
-        // Sizes of every order up to 64 KiB, and every third block is dropped again at some time.
+        // Sizes of every magnitude up to 64 KiB; every third block is dropped again.
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let size = (random >> 40) % (1 << (random >> 33 & 15)).max(2);
         let kind = kinds[usize::from(seed) % kinds.len()];
@@ -83,7 +83,7 @@ pub(super) fn beyond_4_gib(context: &CheckContext<'_>) -> Result<(), CheckError>
     };
     let (front, back) = ([1_u8; 64], [2_u8; 64]);
     block.copy_from_host(&stream, size - 64, &back)?;
-    block.copy_from_host(&stream, (size - 64) & u64::from(u32::MAX), &front)?; // The same place, modulo 4 GiB.
+    block.copy_from_host(&stream, (size - 64) & u64::from(u32::MAX), &front)?; // The same position, modulo 4 GiB.
     let mut found = [0; 64];
     block.copy_to_host(&stream, size - 64, &mut found)?;
     expect(found == back, || "expected bytes beyond 4 GiB to be their own".to_owned())
@@ -99,14 +99,14 @@ pub(super) fn threads(context: &CheckContext<'_>) -> Result<(), CheckError> {
             scope.spawn(move || allocate_in_turn(allocator, kinds, nth, &sender))
         };
         let workers: Vec<_> = (0..4).map(work).collect();
-        drop(sender); // The dropping thread ends with the last one.
+        drop(sender); // The dropping thread ends with the last sender.
         workers.into_iter().map(ScopedJoinHandle::join).collect()
     });
     let panicked = |_| Err(CheckError::Failed("expected calls from several threads not to panic".to_owned()));
     outcomes.into_iter().try_for_each(|outcome| outcome.unwrap_or_else(panicked))
 }
 
-/// What one thread does. Every second block is dropped by another.
+/// The work of one thread. Every second block is dropped by another thread.
 fn allocate_in_turn(
     allocator: &Arc<Allocator>,
     kinds: &[MemoryKind],
@@ -115,7 +115,7 @@ fn allocate_in_turn(
 ) -> Result<(), CheckError> {
     let stream = Stream::new(allocator.device())?;
     for round in 0..30_u8 {
-        let size = u64::from(round % 5) * 997; // The same for all threads, so that they want each other's memory.
+        let size = u64::from(round % 5) * 997; // The same for all threads, so that they compete for memory.
         let block = allocator.allocate(size, kinds[usize::from(round) % kinds.len()])?;
         write(&stream, &block, nth)?;
         check(&stream, &block, nth)?;
@@ -166,7 +166,7 @@ pub(super) fn counters(context: &CheckContext<'_>) -> Result<(), CheckError> {
     let blocks: Vec<_> = kinds.iter().map(|&kind| context.block(10_000, kind)).collect::<Result<_, _>>()?;
     let held = allocator.counters();
     if held == Counters::default() {
-        return Err(CheckError::skipped("the manager does not count"));
+        return Err(CheckError::skipped("the manager counts nothing"));
     }
     let n_blocks = blocks.len() as u64;
     expect(held.allocations == before.allocations + n_blocks && held.n_in_use == before.n_in_use + n_blocks, || {
@@ -208,7 +208,7 @@ pub(super) fn ipc(context: &CheckContext<'_>) -> Result<(), CheckError> {
     }
 }
 
-/// Pages of the program, and whether they are dropped.
+/// Pages of the program, and a flag that is set when they are dropped.
 struct Pages {
     bytes: NonNull<u8>,
     are_dropped: Arc<AtomicBool>,
@@ -219,9 +219,9 @@ const PAGES: Layout = match Layout::from_size_align(1 << 16, 1 << 16) {
     Err(_) => panic!("both are powers of two"),
 };
 
-// SAFETY: the address is used by one thread at a time: the check's, and then the dropping one.
+// SAFETY: one thread at a time uses the address: the check's, and then the one that drops it.
 unsafe impl Send for Pages {}
-// SAFETY: as above; shared access does nothing.
+// SAFETY: a shared reference gives no access to the pages.
 unsafe impl Sync for Pages {}
 
 impl Drop for Pages {
@@ -237,7 +237,7 @@ pub(super) fn mempin(context: &CheckContext<'_>) -> Result<(), CheckError> {
     // SAFETY: the layout has a size.
     let bytes = NonNull::new(unsafe { alloc_zeroed(PAGES) }).unwrap_or_else(|| handle_alloc_error(PAGES));
     let pages = Pages { bytes, are_dropped: Arc::clone(&are_dropped) };
-    // SAFETY: the pages are the owner's, and nobody refers to them.
+    // SAFETY: the pages are the owner's, and there is no reference to them.
     let outcome = unsafe { manager.mempin(Box::new(pages), bytes, PAGES.size() as u64, false) };
     let memory = match outcome {
         Ok(memory) => memory.into_pointer(),

@@ -190,11 +190,11 @@ mod tests {
         ];
         for (log, text) in cases {
             let message = read_log(log.as_bytes()).unwrap_err().to_string();
-            assert_eq!(message, format!("the log of memory, {text}"));
+            assert_eq!(message, format!("memory log, {text}"));
         }
         let message = read_log(b"Action,Pointer,Size\nallocate,a\n".as_slice()).unwrap_err().to_string();
-        assert!(message.starts_with("the log of memory, line 2: "), "{message}"); // A field is missing.
+        assert!(message.starts_with("memory log, line 2: "), "{message}"); // A field is missing.
         let message = read_log(b"Action,Pointer,Size\nallocate,\xff,1\n".as_slice()).unwrap_err().to_string();
-        assert!(message.starts_with("the log of memory, line 2: "), "{message}");
+        assert!(message.starts_with("memory log, line 2: "), "{message}");
     }
 }
