@@ -3,7 +3,7 @@
 //! A page of the guide links to pages of the guide only, since the rest of the repository is not beside the built pages; it
 //! names other files as paths in backticks. Those are checked too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -13,6 +13,10 @@ use crate::markdown::Page;
 
 /// Where the code of pages becomes documentation tests.
 const TESTS: &str = "tests/guide/src/lib.rs";
+
+/// The folder of the guide, and the list of its pages.
+const GUIDE: &str = "docs";
+const SUMMARY: &str = "docs/SUMMARY.md";
 
 /// The first folders of paths that are checked in backticks.
 const FOLDERS: [&str; 6] = ["benches", "crates", "docs", "shaders", "tests", "xtask"];
@@ -25,7 +29,11 @@ const CRATES: [&str; 8] =
 pub(crate) fn objections(root: &Path, pages: &BTreeMap<PathBuf, Page>) -> Result<Vec<String>> {
     let tests = fs::read_to_string(root.join(TESTS)).with_context(|| format!("cannot read {TESTS}"))?;
     let mut objections = Vec::new();
+    let chapters = chapters(pages);
     for (path, page) in pages {
+        if path.starts_with(GUIDE) && path != Path::new(SUMMARY) && !chapters.contains(path) {
+            objections.push(format!("{}: {SUMMARY} does not name the page, so it is not built", path.display()));
+        }
         let mut object = |line: usize, text: String| objections.push(format!("{}:{line}: {text}", path.display()));
         for (line, link) in &page.links {
             judge_link(root, pages, path, link).into_iter().for_each(|text| object(*line, text));
@@ -42,6 +50,12 @@ pub(crate) fn objections(root: &Path, pages: &BTreeMap<PathBuf, Page>) -> Result
     Ok(objections)
 }
 
+/// The pages that are built.
+fn chapters(pages: &BTreeMap<PathBuf, Page>) -> BTreeSet<PathBuf> {
+    let links = pages.get(Path::new(SUMMARY)).map(|summary| summary.links.as_slice()).unwrap_or_default();
+    links.iter().map(|(_, link)| joined(Path::new(GUIDE), Path::new(link))).collect()
+}
+
 /// What is wrong with a link of the page at `path`.
 fn judge_link(root: &Path, pages: &BTreeMap<PathBuf, Page>, path: &Path, link: &str) -> Option<String> {
     if link.contains("://") {
@@ -52,7 +66,7 @@ fn judge_link(root: &Path, pages: &BTreeMap<PathBuf, Page>, path: &Path, link: &
     if !pages.contains_key(&target) && !root.join(&target).exists() {
         return Some(format!("the link leads nowhere: {link}"));
     }
-    if path.starts_with("docs") && !target.starts_with("docs") {
+    if path.starts_with(GUIDE) && !target.starts_with(GUIDE) {
         return Some(format!("the link leads out of the guide, where the built pages have nothing: {link}"));
     }
     let is_missing = |page: &Page| !anchor.is_empty() && !page.anchors.iter().any(|known| known == anchor);
@@ -80,7 +94,7 @@ fn judge_path(root: &Path, code: &str) -> Option<String> {
 /// What is wrong with a code block of the page at `path`.
 fn judge_block(path: &Path, words: &str, tests: &str) -> Option<String> {
     let is_compiled = words.split(',').next() == Some("rust") && !words.contains("ignore");
-    let is_guide = path.starts_with("docs") || path == Path::new("README.md");
+    let is_guide = path.starts_with(GUIDE) || path == Path::new("README.md");
     let is_tested = tests.contains(&format!("\"../../../{}\"", path.display()));
     (is_compiled && is_guide && !is_tested).then(|| format!("no test compiles this code: name the page in {TESTS}"))
 }
@@ -111,6 +125,7 @@ mod tests {
         let pages = BTreeMap::from([(PathBuf::from("docs/here.md"), read(text))]);
         let found = objections(root, &pages).expect("the tests are there");
         let expected = [
+            "docs/here.md: docs/SUMMARY.md does not name the page, so it is not built",
             "docs/here.md:2: the page has no such heading: #there",
             "docs/here.md:2: the link leads nowhere: none.md",
             "docs/here.md:2: the link leads out of the guide, where the built pages have nothing: ../README.md",
