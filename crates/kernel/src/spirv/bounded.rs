@@ -197,7 +197,7 @@ impl Bounder<'_> {
         Ok(())
     }
 
-    /// `OpArrayLength` wants a pointer to the struct that the array ends: the chain's own, or that of the chain before.
+    /// `OpArrayLength` takes a pointer to the struct that ends with the array: that of this chain, or of the chain before.
     fn runtime_length(&self, position: usize, base: u32, indices: &[u32]) -> Option<IndexBound> {
         let (pointer, member) = match position {
             0 => *self.members.get(&base)?,

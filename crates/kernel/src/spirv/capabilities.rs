@@ -1,6 +1,6 @@
 //! The capabilities that SPIR-V declares, as what a device must have: [`declared`] and [`capabilities`]. Pure.
 //!
-//! They are read from the finished words, so a kernel that naga translated with a capability nobody enabled is still
+//! They are read from the finished words, so a kernel that naga translated with a capability that the device lacks is
 //! refused by `requirements/capabilities.rs`, with the feature's name.
 
 use spirv::Capability as Spirv;

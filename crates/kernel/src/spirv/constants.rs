@@ -214,7 +214,7 @@ fn from_bits(bits: u64, dtype: DType) -> Option<ScalarValue> {
     })
 }
 
-/// What a constant says of itself.
+/// The value that a constant declares.
 fn literal(contents: &Contents, declared: &DeclaredConstant) -> Option<ScalarValue> {
     let dtype = scalar_dtype(contents.types.get(&declared.ty)?)?;
     match declared.op {

@@ -5,7 +5,15 @@
 
 use crate::error::Names;
 
-/// Why SPIR-V is not taken.
+/// What is wrong with SPIR-V. [`Error::Malformed`](crate::Error::Malformed) has it with the number of the word.
+///
+/// ```
+/// use vkarray_kernel::{Error, Malformed, Module, Source};
+///
+/// let error = Module::parse(&Source::spirv(&b"#version 450 ..."[..])).unwrap_err();
+/// assert_eq!(error.to_string(), "shader.spv: SPIR-V word 0: the first word is 0x72657623, not 0x07230203");
+/// assert!(matches!(error, Error::Malformed { problem, .. } if matches!(*problem, Malformed::Magic { .. })));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]

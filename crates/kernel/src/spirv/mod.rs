@@ -1,17 +1,15 @@
 //! SPIR-V that some other compiler made: [`Binary`], checked and reflected here, and given bounds where the device has none.
 //!
-//! A module comes from a file, so nothing of it is believed. `instruction.rs` cuts it by the grammar of `rspirv`,
-//! `read.rs` checks its structure and keeps what it declares, `constants.rs` and `types.rs` make sense of that, `uses.rs`
-//! finds out what an entry point reads and writes, and `signature/mod.rs` puts it together; `kept.rs` leaves out what only other
-//! entry points need, and `bounded.rs` adds bounds to indices. Wrong input is an [`Error::Malformed`] with the number of the
-//! word that is wrong.
+//! A module comes from a file that may be damaged or hostile. `instruction.rs` cuts it by the grammar of `rspirv`, `read.rs`
+//! checks its structure and collects its declarations, `constants.rs` and `types.rs` interpret them, `uses.rs` finds out what
+//! an entry point reads and writes, and `reflect.rs` makes the signature. `kept.rs` leaves out what only other entry points
+//! need, and `bounded.rs` adds bounds to indices. Wrong input is an [`Error::Malformed`] with the number of the wrong word.
 //!
-//! Not checked here is what happens inside functions: types of operands, structure of loops. The driver trusts these, so
+//! Not checked here is what happens inside functions: types of operands, blocks and loops. No driver checks these, so
 //! `validator.rs` has `spirv-val` check them. Why not `spirq` or a parse by `rspirv` itself: `docs/decisions/015`; who
 //! answers for a module: `docs/decisions/032`.
 //! Called by `shader/module.rs`. Read next: `instruction.rs`.
 
-mod block;
 mod bounded;
 pub(crate) mod capabilities;
 mod constants;

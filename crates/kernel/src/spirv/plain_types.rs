@@ -1,7 +1,7 @@
 //! Gives workgroup, private and function variables types without an explicit layout.
 //!
 //! A layout (`ArrayStride`, `Offset` and their like) belongs to memory that the host sees. naga writes it on every array and
-//! struct; Vulkan forbids it on workgroup variables, and some drivers believe it. So each such type that buffers do not
+//! struct; Vulkan forbids it on workgroup variables, and some drivers rely on it. So each such type that buffers do not
 //! use loses its layout here. One that they use too gets a *plain twin*: variables hold the twin, values keep the type
 //! that naga gave them, and `OpCopyLogical` (SPIR-V 1.4) stands where a whole value is loaded or stored.
 //!

@@ -1,15 +1,14 @@
 //! Reads [`Contents`] from words, and checks the module's structure on the way.
 //!
 //! Checked: the header, every instruction against the grammar, that ids are in range, defined, and defined once; that types
-//! and constants come before what is made of them, that entry points name functions and variables, and that functions
-//! are made of blocks. Not checked: the types of values inside functions, which is `spirv-val`'s work.
-//! Read next: `sections.rs` for the order of instructions, `contents.rs` for what is kept, `types.rs` for what is made of it.
+//! and constants come before what is made of them, that entry points name functions and variables, and that no
+//! function contains another. Not checked: blocks and the types of values inside functions, which is `spirv-val`'s work.
+//! Read next: `sections.rs` for the order of instructions, then `contents.rs` for the tables and `types.rs`.
 
 use std::collections::{HashMap, HashSet};
 
 use spirv::{AddressingModel, ExecutionMode, ExecutionModel, FPEncoding, Op, StorageClass};
 
-use super::block::Blocks;
 use super::contents::{Contents, DeclaredConstant, EntryPoint, Function, Global, Type, WorkgroupSize};
 use super::instruction::{Checked, HEADER_WORDS, Instruction, MalformedAt, instruction_at};
 use super::sections::{is_debug, is_declaration, is_local, is_of_extension, is_preamble};
@@ -106,7 +105,7 @@ struct ModuleReader {
     /// How many memory models there are.
     models: usize,
     /// The function that is open.
-    function: Option<(u32, Function, Blocks)>,
+    function: Option<(u32, Function)>,
     /// Calls: where, and of what.
     calls: Vec<(usize, u32)>,
 }
@@ -135,20 +134,20 @@ impl ModuleReader {
         let id = instruction.id.unwrap_or_default();
         let words = instruction.at..instruction.at;
         let function = Function { at: instruction.at, words, params: Vec::new(), calls: Vec::new() };
-        self.function = Some((id, function, Blocks::default()));
+        self.function = Some((id, function));
         Ok(())
     }
 
     fn take_in_function(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
-        if is_preamble(instruction.op()) || (is_declaration(instruction.op()) && !is_local(instruction.op())) {
+        let op = instruction.op();
+        if op == Op::Function || is_preamble(op) || (is_declaration(op) && !is_local(op)) {
             return self.misplaced(instruction, "inside a function");
         }
         if instruction.ty.is_some() {
             self.type_of(instruction)?;
         }
-        let Some((_, function, blocks)) = self.function.as_mut() else { return Ok(()) };
-        blocks.take(instruction)?;
-        match instruction.op() {
+        let Some((_, function)) = self.function.as_mut() else { return Ok(()) };
+        match op {
             Op::FunctionParameter => function.params.extend(instruction.id),
             Op::FunctionCall => {
                 let callee = instruction.operand(0)?;
@@ -157,7 +156,7 @@ impl ModuleReader {
             }
             Op::FunctionEnd => {
                 function.words.end = instruction.at + instruction.n_words;
-                if let Some((id, function, _)) = self.function.take() {
+                if let Some((id, function)) = self.function.take() {
                     self.contents.functions.insert(id, function);
                 }
             }

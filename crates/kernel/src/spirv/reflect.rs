@@ -1,6 +1,6 @@
 //! From a module's declarations to the [`Signature`] of one entry point.
 //!
-//! A buffer of one member is that member, as its author thinks of it. Names come from the variable, else from that member,
+//! A buffer block of one member is reflected as that member. Names come from the variable, else from that member,
 //! else from the block's type; a module without names has `binding_0_1`.
 //! Read next: `uses.rs` for what is read and written.
 
@@ -103,7 +103,7 @@ pub(super) fn signature(
     Ok(signature)
 }
 
-/// Whether a variable is what the device says of an invocation of a compute kernel.
+/// Whether a variable is a built-in value of compute kernels.
 fn is_compute_input(contents: &Contents, id: u32) -> bool {
     let of_compute = [
         BuiltIn::NumWorkgroups,

@@ -12,7 +12,7 @@ use super::contents::{Contents, Type};
 use crate::signature::{DType, ElementType, Field};
 use crate::spirv::malformed::Malformed;
 
-/// Types within types, at most: SPIR-V allows 255 of structs, nobody writes ten.
+/// Types within types, at most: SPIR-V allows 255 of structs.
 const MAX_DEPTH: u32 = 64;
 
 /// Parts of one buffer's type, at most.
@@ -37,7 +37,7 @@ pub(super) struct TypeReader<'a> {
     pub(super) variable: &'a str,
 }
 
-/// Shorthand: no place here, the caller knows it.
+/// The result without a place, which the caller adds.
 type Read<T> = Result<T, Malformed>;
 
 impl TypeReader<'_> {

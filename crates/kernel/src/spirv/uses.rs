@@ -14,7 +14,7 @@ use super::contents::{Contents, Function, Type};
 use super::instruction::{Checked, Instruction, MalformedAt, instruction_at};
 use crate::spirv::malformed::Malformed;
 
-/// Variables that are told apart behind one parameter; beyond that all buffers count as read and written.
+/// Variables that one parameter is followed to; beyond that all buffers count as read and written.
 const MAX_ROOTS: usize = 16;
 
 /// How one variable is used.

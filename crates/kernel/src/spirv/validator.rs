@@ -1,7 +1,7 @@
 //! Khronos's validator as a process: [`Validator`], which says whether a driver may be given SPIR-V of other compilers.
 //!
-//! A driver trusts SPIR-V, so a module that breaks a rule may crash its compiler or write anywhere. The rules are many and
-//! grow with each version, so Khronos's own tool checks them. Module and answer are passed in temporary files, so that no
+//! A driver does not check SPIR-V: a module that breaks a rule may crash its compiler or write anywhere. Khronos's own tool
+//! checks the rules, which grow with each version. Module and answer are passed in temporary files, so that no
 //! pipe can fill up; a validator that hangs is ended after [`TIME_LIMIT`].
 //! Called by `pipeline/stored.rs`, which remembers what passed. What is checked before is in `mod.rs`.
 
@@ -32,7 +32,14 @@ pub(crate) struct Validator {
     time_limit: Duration,
 }
 
-/// Why a module has not passed.
+/// Why Khronos's validator has not passed a module of SPIR-V.
+///
+/// ```
+/// use vkarray_kernel::Unvalidated;
+///
+/// let invalid = Unvalidated::Invalid { reason: "line 12: OpFAdd takes floats".to_owned() };
+/// assert_eq!(invalid.to_string(), "it is not valid SPIR-V for Vulkan 1.3: line 12: OpFAdd takes floats");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unvalidated {
