@@ -48,10 +48,10 @@ pub enum Error {
     BadScalar { text: String, dtype: DType, reason: String },
 
     /// The shader's text does not parse.
-    #[error("{place}: the shader does not parse\n{report}")]
+    #[error("{place}: {report}")]
     Parse { place: String, report: String },
     /// The shader parses, but breaks a rule of its language.
-    #[error("{place}: the shader is not valid\n{report}")]
+    #[error("{place}: {report}")]
     Invalid { place: String, report: String },
     /// A shader in GLSL, and the program is built without the feature that reads it.
     #[error("{source_name}: GLSL is read if vkarray is built with its feature `glsl`")]

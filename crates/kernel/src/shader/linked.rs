@@ -1,7 +1,7 @@
-//! A shader and its libraries as one text: [`Linked`], and where a place in it is from.
+//! A shader and its libraries as one text: [`LinkedSource`], which finds the file and line of each place in it.
 //!
-//! The shader comes first, so its places are its own. A place behind it is in a library, whose name and line messages
-//! should show; `naga` knows one file only, so places are translated here.
+//! The shader comes first, so its lines keep their numbers. Lines after it belong to a library. naga reads one file only,
+//! so the places in its messages are changed here to the library's name and line.
 //! Called by `text.rs`.
 
 use std::fmt::Write;
@@ -10,13 +10,13 @@ use crate::shader::source::Library;
 
 /// The texts of a shader, put together.
 #[derive(Clone, Debug)]
-pub(crate) struct Linked {
+pub(crate) struct LinkedSource {
     pub(crate) text: String,
     /// Each file's name and first line, counted from 1.
     files: Vec<(String, u32)>,
 }
 
-impl Linked {
+impl LinkedSource {
     pub(crate) fn new(name: &str, text: &str, libraries: &[Library]) -> Self {
         let mut linked = Self { text: text.to_owned(), files: vec![(name.to_owned(), 1)] };
         for library in libraries {
@@ -28,8 +28,8 @@ impl Linked {
         linked
     }
 
-    /// `file:line:column` of what a translated report shows first; else of the location, which naga takes from a label
-    /// without a place now and then.
+    /// `file:line:column` of the first place in a report, or else of the location: naga sometimes takes that from a label
+    /// that has no place.
     pub(crate) fn place_of(&self, report: &str, location: Option<naga::SourceLocation>) -> String {
         let shown = report.lines().find_map(|line| Some(line.split_once("┌─ ")?.1.trim().to_owned()));
         shown.unwrap_or_else(|| self.place(location))

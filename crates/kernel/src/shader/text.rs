@@ -1,12 +1,13 @@
 //! Shaders as text: [`Text`], a module that naga parsed, and its translation to SPIR-V.
 //!
-//! naga does the work; this file chooses what it is asked for and turns its refusals into our errors. Values of constants
-//! are checked here first, since naga rounds `1.5` to `1` for an integer without a word.
+//! naga parses, validates and translates; this file sets its options and turns its refusals into our errors. Values of
+//! constants are checked here first, since naga silently rounds `1.5` to `1` for an integer.
 //! Read next: `reflect.rs` for what the kernel takes, `emit.rs` for what is written.
 
 #[cfg(feature = "glsl")]
 mod adapt;
 mod directives;
+mod explain;
 
 use std::collections::BTreeMap;
 
@@ -14,12 +15,12 @@ use naga::back::PipelineConstants;
 use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
 #[cfg(feature = "glsl")]
 use naga::front::glsl;
-use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use naga::{AddressSpace, ShaderStage};
+use naga::valid::{Capabilities, ModuleInfo, ValidationError, ValidationFlags, Validator};
+use naga::{AddressSpace, ShaderStage, WithSpan};
 
 use crate::error::{Error, Names, Result, nearest};
 use crate::sanitize;
-use crate::shader::linked::Linked;
+use crate::shader::linked::LinkedSource;
 use crate::shader::options::{Loops, Options, Translated};
 use crate::shader::passes::pointers::{self, PointerError};
 use crate::shader::passes::{bounds, fold, large_constants, loops, zero_shared};
@@ -30,9 +31,12 @@ use crate::signature::{Param, ScalarValue, Signature, range_of};
 use crate::spirv::capabilities::{capabilities, declared};
 use crate::spirv::matrices_of;
 
-/// Where naga's GLSL ends, there is still a way.
+/// What to do about GLSL that naga does not translate.
 const GLSL_ADVICE: &str =
     "naga translates a part of GLSL; for the whole language run `glslangValidator -V` on the file and use the SPIR-V";
+
+/// What a report begins with that has no sentence of its own.
+const DOES_NOT_PARSE: &str = "the shader does not parse";
 
 /// Bytes of push constants that naga's validator can count; devices have 128 or 256.
 const NAGA_PUSH_BYTES: u32 = 256;
@@ -41,7 +45,7 @@ const NAGA_PUSH_BYTES: u32 = 256;
 #[derive(Clone, Debug)]
 pub(crate) struct Text {
     source_name: String,
-    linked: Linked,
+    linked: LinkedSource,
     is_glsl: bool,
     module: naga::Module,
     info: ModuleInfo,
@@ -50,10 +54,11 @@ pub(crate) struct Text {
 impl Text {
     /// Parses and validates WGSL.
     pub(crate) fn wgsl(source_name: &str, text: &str, libraries: &[Library]) -> Result<Self> {
-        let linked = Linked::new(source_name, text, libraries);
-        let module = naga::front::wgsl::parse_str(&directives::without_given(&linked.text)).map_err(|error| {
-            let report = linked.report(&error.emit_to_string_with_path(&linked.text, source_name));
-            Error::Parse { place: linked.place_of(&report, error.location(&linked.text)), report }
+        let linked = LinkedSource::new(source_name, text, libraries);
+        let module = naga::front::wgsl::parse_str(&directives::without_supported(&linked.text)).map_err(|error| {
+            let shown = linked.report(&error.emit_to_string_with_path(&linked.text, source_name));
+            let place = linked.place_of(&shown, error.location(&linked.text));
+            Error::Parse { place, report: explain::report(explain::of_parser(&error), DOES_NOT_PARSE, &shown) }
         })?;
         Self::validated(source_name, linked, module, false)
     }
@@ -69,12 +74,13 @@ impl Text {
     pub(crate) fn glsl(source_name: &str, text: &str) -> Result<Self> {
         let adapted = adapt::adapt(text);
         let text = if adapted.is_longer { &adapted.text } else { text };
-        let linked = Linked::new(source_name, text, &[]);
+        let linked = LinkedSource::new(source_name, text, &[]);
         let options = glsl::Options::from(ShaderStage::Compute);
         let mut module = glsl::Frontend::default().parse(&options, &adapted.text).map_err(|errors| {
             let first = errors.errors.first().map(|error| error.meta.location(text));
             let report = errors.emit_to_string_with_path(text, source_name);
-            Error::Parse { place: linked.place(first), report: format!("{}\n{GLSL_ADVICE}", report.trim_end()) }
+            let report = format!("{DOES_NOT_PARSE}\n{}\n{GLSL_ADVICE}", report.trim_end());
+            Error::Parse { place: linked.place(first), report }
         })?;
         adapted.finish(&mut module).map_err(|(at, problem)| {
             let at = u32::try_from(at).map_or(naga::Span::UNDEFINED, |at| naga::Span::new(at, at));
@@ -84,7 +90,7 @@ impl Text {
         Self::validated(source_name, linked, module, true)
     }
 
-    fn validated(source_name: &str, linked: Linked, mut module: naga::Module, is_glsl: bool) -> Result<Self> {
+    fn validated(source_name: &str, linked: LinkedSource, mut module: naga::Module, is_glsl: bool) -> Result<Self> {
         pointers::resolve(&mut module).map_err(|PointerError { span, reason }| {
             let place = linked.place(span.is_defined().then(|| span.location(&linked.text)));
             Error::Invalid { place, report: reason }
@@ -97,9 +103,9 @@ impl Text {
             validated => validated,
         };
         let info = validated.map_err(|error| {
-            let report = linked.report(&error.emit_to_string_with_path(&linked.text, source_name));
+            let (place, report) = refusal(&error, &module, source_name, &linked);
             let report = if is_glsl { format!("{report}\n{GLSL_ADVICE}") } else { report };
-            Error::Invalid { place: linked.place_of(&report, error.location(&linked.text)), report }
+            Error::Invalid { place, report }
         })?;
         Ok(Self { source_name: source_name.to_owned(), linked, is_glsl, module, info })
     }
@@ -180,13 +186,12 @@ impl Text {
         }
         let validated = validator().validate(module);
         validated.map(drop).map_err(|error| {
-            let report = self.linked.report(&error.emit_to_string_with_path(&self.linked.text, &self.source_name));
-            let place = self.linked.place_of(&report, error.location(&self.linked.text));
+            let (place, report) = refusal(&error, module, &self.source_name, &self.linked);
             Error::Invalid { place, report }
         })
     }
 
-    /// The module with checks, if they are asked for.
+    /// The module with the sanitizer's checks, if the options have them.
     fn instrumented(
         &self,
         (module, info, index): (&naga::Module, &ModuleInfo, usize),
@@ -255,6 +260,18 @@ impl Text {
         let values = if values.is_empty() { "at their defaults".to_owned() } else { values.join(", ") };
         Error::Constants { kernel, values, report }
     }
+}
+
+/// Where a module breaks a rule, and what to do about it.
+fn refusal(
+    error: &WithSpan<ValidationError>,
+    module: &naga::Module,
+    source_name: &str,
+    linked: &LinkedSource,
+) -> (String, String) {
+    let shown = linked.report(&error.emit_to_string_with_path(&linked.text, source_name));
+    let place = linked.place_of(&shown, error.location(&linked.text));
+    (place, explain::report(explain::of_validator(error.as_inner(), module), "the shader is not valid", &shown))
 }
 
 /// Refuses more push constants than naga's validator counts: it panics on them.

@@ -250,7 +250,9 @@ impl Rewrite<'_> {
         let callee = &self.module.functions[call.callee];
         let function = callee.name.as_deref().unwrap_or_default();
         let parameter = callee.arguments[i].name.as_deref().unwrap_or_default();
-        let reason = format!("function `{function}`: the argument for `{parameter}` is no such pointer");
+        let reason = format!(
+            "function `{function}`: the argument for `{parameter}` has to point to a variable of the parameter's type, or to a part of one"
+        );
         PointerError { span: call.span, reason }
     }
 }

@@ -1,18 +1,18 @@
-//! What GLSL says and naga does not read, taken out of the text before naga sees it: [`adapt`].
+//! Removes from GLSL what naga does not read and a kernel does not need: [`adapt`].
 //!
-//! Only what changes nothing for a kernel is taken out, and spaces stand in its place, so that lines and columns stay:
+//! Spaces replace what is removed, so that lines and columns stay. Removed are:
 //!
 //! - precisions (`highp`, `precision highp float;`): every number has 32 bits;
 //! - `writeonly`, and `readonly` and `restrict` of members: promises of the author, on which nothing here relies;
 //! - `coherent`: every buffer of the shader is then made coherent instead;
 //! - the version: for kernels, versions differ in names only;
-//! - `in` behind `const`;
+//! - `in` after `const`;
 //! - memory barriers beside a `barrier()`, which naga makes order all memory;
 //! - `layout(offset = n)` of a member, which is compared with naga's own offset afterwards.
 //!
-//! Uniform variables outside of blocks, OpenGL's, become one block of push constants. Text inside `#define` is taken as it
-//! is found. What is left, naga refuses with its line. Two things that naga gets wrong are put right behind it:
-//! `gl_WorkGroupSize` is a constant, and a `barrier()` waits for the workgroup. Called by `shader/text.rs`.
+//! Uniform variables outside of blocks, OpenGL's, become one block of push constants. Text inside `#define` is
+//! treated like any other. naga refuses the rest with its line. Two mistakes of naga are corrected after parsing:
+//! `gl_WorkGroupSize` becomes a constant, and a `barrier()` waits for the workgroup. Called by `shader/text.rs`.
 
 use naga::{
     AddressSpace, Barrier, Binding, Block, BuiltIn, Constant, Expression, FunctionArgument, GlobalVariable, Literal,
@@ -48,7 +48,7 @@ struct Token<'a> {
     n_conditions: usize,
 }
 
-/// Takes out of a shader what naga does not read.
+/// Removes from a shader what naga does not read.
 pub(super) fn adapt(text: &str) -> Adapted {
     let all = tokens(text);
     let mut adapter = Adapter::new(text, &all);
@@ -69,7 +69,7 @@ pub(super) fn adapt(text: &str) -> Adapted {
 }
 
 impl Adapted {
-    /// Does to the module what the text does not say any more. Where that fails, the place and the reason.
+    /// Changes the module as the removed words say. If that fails, returns the place and the reason.
     pub(super) fn finish(&self, module: &mut Module) -> Result<(), (usize, String)> {
         if self.is_coherent {
             let is_buffer = |variable: &GlobalVariable| matches!(variable.space, AddressSpace::Storage { .. });
@@ -77,7 +77,7 @@ impl Adapted {
                 variable.memory_decorations |= MemoryDecorations::COHERENT;
             }
         }
-        say_workgroup_size(module);
+        replace_workgroup_size(module);
         let functions = module.functions.iter_mut().map(|(_, function)| function);
         functions.chain(module.entry_points.iter_mut().map(|point| &mut point.function)).for_each(|function| {
             widen_barriers(&mut function.body);
@@ -111,7 +111,7 @@ fn widen_barriers(block: &mut Block) {
 }
 
 /// Makes `gl_WorkGroupSize` the constant that it is: naga reads it as an input, which SPIR-V does not have.
-fn say_workgroup_size(module: &mut Module) {
+fn replace_workgroup_size(module: &mut Module) {
     let is_size = |argument: &FunctionArgument| argument.binding == Some(Binding::BuiltIn(BuiltIn::WorkGroupSize));
     for point in &mut module.entry_points {
         let Some(size) = point.function.arguments.iter().position(is_size) else { continue };
@@ -239,7 +239,7 @@ impl<'a> Adapter<'a> {
         is_coherent
     }
 
-    /// Has naga read the shader as one of a version that it knows.
+    /// Replaces a version that naga does not support by 450.
     fn version(&mut self) {
         let Some(i) = (0..self.tokens.len()).find(|&i| self.is(i, &["#", "version"])) else { return };
         let Some(number) = self.tokens.get(i + 2) else { return };

@@ -1,13 +1,13 @@
-//! Directives of WGSL that ask for what naga gives without them: taken out of the text before naga sees it.
+//! Removes directives of WGSL that naga refuses although it supports what they enable.
 //!
 //! `enable subgroups;` and `requires unrestricted_pointer_parameters;` are refused by naga 30, though it has subgroups, and
 //! `shader/passes/pointers.rs` the other. Spaces stand where a name was, so that lines and columns stay. Called by `shader/text.rs`.
 
-/// Words that begin a directive, with a name that is given anyway.
-const GIVEN: [(&str, &str); 2] = [("enable", "subgroups"), ("requires", "unrestricted_pointer_parameters")];
+/// Words that begin a directive, with the name of a feature that is supported without it.
+const SUPPORTED: [(&str, &str); 2] = [("enable", "subgroups"), ("requires", "unrestricted_pointer_parameters")];
 
-/// The text without these.
-pub(super) fn without_given(text: &str) -> String {
+/// The text with spaces in place of these names.
+pub(super) fn without_supported(text: &str) -> String {
     let mut out = text.as_bytes().to_vec();
     let mut at = 0;
     // Directives come first.
@@ -18,7 +18,7 @@ pub(super) fn without_given(text: &str) -> String {
         let Some(end) = rest.find(';').filter(|_| ["enable", "requires", "diagnostic"].into_iter().any(begins)) else {
             break;
         };
-        for (word, name) in GIVEN.into_iter().filter(|(word, _)| begins(word)) {
+        for (word, name) in SUPPORTED.into_iter().filter(|(word, _)| begins(word)) {
             let body = &rest[word.len()..end];
             for (start, len) in removed(body, name) {
                 blank(&mut out[at + word.len() + start..][..len]);
@@ -77,7 +77,7 @@ fn names(body: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Where the name stands, each time with the comma behind it, else with the one before it.
+/// Where the name stands, each time with the comma after it or else the one before it.
 fn removed(body: &str, name: &str) -> Vec<(usize, usize)> {
     let is_it = |(start, found): (usize, &str)| {
         let with_comma = if start + found.len() < body.len() {
@@ -120,7 +120,7 @@ mod tests {
             ("enables subgroups;", "enables subgroups;"),
         ];
         for (text, expected) in cases {
-            assert_eq!(without_given(text), expected, "{text}");
+            assert_eq!(without_supported(text), expected, "{text}");
         }
     }
 }

@@ -159,12 +159,13 @@ fn checks_are_valid_and_leave_the_signature_alone() {
 #[test]
 fn without_checks_the_words_are_those_of_the_shader_itself() {
     for (text, entry) in [(SAXPY, "saxpy"), (PARTICLES, "move_all"), (HISTOGRAM, "histogram"), (TWO, "one")] {
-        let plain = translate_with(text, Some(entry), &[], &Options::default()).unwrap();
+        let options = Options { driver_zeroes: true, ..Options::default() };
+        let plain = translate_with(text, Some(entry), &[], &options).unwrap();
         let module = naga::front::wgsl::parse_str(text).unwrap();
         let info = Validator::new(ValidationFlags::all(), supported()).validate(&module).unwrap();
         let stage = Some((ShaderStage::Compute, entry));
         let (module, info) = process_overrides(&module, &info, stage, &PipelineConstants::default()).unwrap();
-        let (source, options) = (("test.wgsl", text), &Options::default());
+        let (source, options) = (("test.wgsl", text), &options);
         let request =
             crate::shader::emit::EmitRequest { module: &module, info: &info, entry, source, options, is_robust: false };
         assert_eq!(plain.spirv, crate::shader::emit::write(&request).unwrap().words, "{entry}");

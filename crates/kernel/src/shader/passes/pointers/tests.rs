@@ -77,7 +77,7 @@ fn a_pointer_of_another_kind_is_refused_where_it_is() {
     for (declared, given) in [("storage, u32", "tile[0]"), ("workgroup, u32", "tile"), ("storage, u32", "y[i]")] {
         let (function, call) = (format!("fn f(p: ptr<{declared}>) {{}}"), format!("f(&{given});"));
         let message = translate(&function, &call, &Options::default()).unwrap_err();
-        let expected = "k.wgsl:10:78: the shader is not valid\nfunction `f`: the argument for `p` is no such pointer";
+        let expected = "k.wgsl:10:78: function `f`: the argument for `p` has to point to a variable of the parameter's type, or to a part of one";
         assert_eq!(message, expected, "{declared}, {given}");
     }
 }
