@@ -1,6 +1,6 @@
-//! What an instrumented entry point does first: it notes who it is, and clears the notes.
+//! What an instrumented entry point does first: it passes the invocation's ids to the checks, and clears the shadow memory.
 //!
-//! Built-in values that the shader asks for already are taken from there, since none may be asked for twice.
+//! A built-in value that the shader already takes is used again: naga refuses two arguments for one built-in.
 
 use naga::{Binding, BuiltIn, Expression, FunctionArgument, Handle, Type, TypeInner, UniqueArena};
 
@@ -18,7 +18,7 @@ pub(super) fn begin(body: &mut Body<'_>, types: &UniqueArena<Type>) {
     body.own_barrier();
 }
 
-/// The value of a built-in, asked for if the shader does not.
+/// A built-in value; an argument is added if the shader has none.
 fn built_in(body: &mut Body<'_>, types: &UniqueArena<Type>, wanted: BuiltIn, ty: Handle<Type>) -> Handle<Expression> {
     let is_wanted = |binding: &Option<Binding>| *binding == Some(Binding::BuiltIn(wanted));
     let index = |index: usize| u32::try_from(index).expect("arguments are counted in 32 bits");

@@ -9,6 +9,23 @@ use super::site::{MemorySpan, Site, Subject};
 use super::{REPORT_WORDS, Sanitized};
 
 /// A fault of a kernel, seen while it ran: the first of its dispatch.
+///
+/// ```
+/// use vkarray_kernel::{Fault, Finding};
+///
+/// let finding = Finding {
+///     kernel: "blur".to_owned(),
+///     source_name: "blur.wgsl".to_owned(),
+///     line: 12,
+///     column: 9,
+///     invocation: [512, 0, 0],
+///     fault: Fault::OutOfRange { array: "pixels".to_owned(), index: 512, length: 512 },
+/// };
+/// assert_eq!(
+///     finding.to_string(),
+///     "blur.wgsl:12:9: kernel `blur`: index 512 is out of range of `pixels`, which has 512 elements (invocation 512, 0, 0)"
+/// );
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The entry point.
@@ -26,6 +43,15 @@ pub struct Finding {
 }
 
 /// What a kernel did wrong.
+///
+/// ```
+/// use vkarray_kernel::{Fault, OtherAccess};
+///
+/// let other = OtherAccess::WrittenBy(7);
+/// let fault = Fault::Race { variable: "tile[3]".to_owned(), is_write: false, other };
+/// assert!(fault.to_string().starts_with("`tile[3]` in shared memory is read here and"));
+/// assert_eq!(Fault::DivisionByZero { dividend: 5 }.to_string(), "5 is divided by zero");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {

@@ -1,9 +1,9 @@
 //! Puts checks into a shader: [`instrument`] rewrites naga's form of it so that the kernel itself finds its faults.
 //!
-//! The rewrite only adds. Every expression of the shader stays as it is; before those that can go wrong stands a call of
-//! a function of `prelude.rs`, which looks at the values and writes the first fault into a report buffer. Which calls go
-//! where is `rewrite.rs`'s, and `checks.rs`'s; how shared memory is shadowed is `shared.rs`'s. What the report means is
-//! read by `finding.rs`. Which buffers are noted is `buffers.rs`'s. Nothing here opens a device: that half is `dispatch/sanitized.rs`.
+//! Code is only added. Before each expression that can go wrong, a call of a function of `prelude.rs` checks the values and
+//! writes the first fault into a report buffer. `rewrite.rs` and `checks.rs` place the calls, `shared.rs` lays out the shadow
+//! of shared memory, `buffers.rs` chooses the buffers that are watched, and `finding.rs` reads the report. Nothing here opens
+//! a device: `dispatch/sanitized.rs` does the part that does.
 //! Read next: `sanitize/prelude.rs`.
 
 mod buffers;
@@ -32,10 +32,24 @@ use crate::error::{Error, Result};
 use crate::requirements::Limits;
 use crate::signature::{Access, Param, ParamKind, Signature};
 
-/// The invocations that a word of the shadow memory can tell apart.
+/// The invocations of a workgroup that a word of the shadow memory has numbers for.
 const MAX_INVOCATIONS: u64 = 2048;
 
-/// That a kernel is to be built with checks, and for what device.
+/// Asks for a kernel with checks, for a device with this much shared memory.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use vkarray_kernel::{Module, Options, Sanitize, Source};
+///
+/// let module = Module::parse(&Source::wgsl(
+///     "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+///     @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = 1u; }",
+/// ))?;
+/// let options = Options { sanitize: Some(Sanitize { max_shared_bytes: 16 << 10 }), ..Options::default() };
+/// let sanitized = module.translate(None, &BTreeMap::new(), &options)?.sanitized.expect("it was asked for");
+/// assert!(!sanitized.sites.is_empty()); // The index into `x` is one.
+/// # Ok::<(), vkarray_kernel::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Sanitize {
     /// Bytes of shared memory a workgroup may have. The checks keep their notes there if they fit beside the kernel's own,
@@ -124,7 +138,7 @@ pub(crate) fn instrument(request: &InstrumentRequest<'_>) -> Result<Instrumented
     let invocations = request.signature.workgroup_size.map(u64::from).iter().product::<u64>();
     if invocations > MAX_INVOCATIONS {
         return Err(refused(format!(
-            "a workgroup has {invocations} invocations, at most {MAX_INVOCATIONS} are told apart"
+            "a workgroup has {invocations} invocations, the checks support at most {MAX_INVOCATIONS}"
         )));
     }
     let uses = request.info.get_entry_point(request.index);

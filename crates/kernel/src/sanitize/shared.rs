@@ -1,6 +1,6 @@
 //! Numbers the bytes of shared memory: [`SharedMemory`], and which of them a value of a type fills.
 //!
-//! The numbering is the checks' own. It follows the layout of buffers, so that offsets and strides are those naga knows.
+//! The numbering is the checks' own. It follows the layout of buffers, so that offsets and strides are naga's.
 //! Padding belongs to no value: to read a struct does not read what lies between its members.
 
 use std::collections::HashMap;

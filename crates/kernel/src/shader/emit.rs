@@ -1,4 +1,4 @@
-//! Asks naga to write SPIR-V, with the settings a compute kernel wants.
+//! Has naga write SPIR-V, with the settings of a compute kernel.
 //!
 //! SPIR-V 1.4, bindings as in the shader; bounds checks and zeroed shared memory as [`Options`] say.
 //! Called by `module.rs` only. Read next: `spirv/plain_types.rs`, which takes from naga's types what Vulkan forbids.

@@ -18,7 +18,23 @@ use crate::spirv::{Binary, Chosen, DeviceBounds};
 /// naga recurses with the shader's nesting, up to a depth that may exceed a small thread's stack.
 const STACK_BYTES: usize = 32 << 20;
 
-/// A shader that parses and is valid. Translating it needs no further look at its text.
+/// A shader that parses and is valid. [`Module::translate`] makes a kernel of one of its entry points, without parsing again.
+///
+/// Programs that run kernels need no module: `KernelBuilder::build` does both. A module shows what a shader takes without a
+/// device.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use vkarray_kernel::{Module, Options, Source};
+///
+/// let module = Module::parse(&Source::wgsl(
+///     "@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+///     @compute @workgroup_size(64) fn double(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] *= 2.0; }",
+/// ))?;
+/// let signature = module.translate(None, &BTreeMap::new(), &Options::default())?.signature;
+/// assert_eq!(signature.to_string(), "double: workgroup 64×1×1\n  x  storage 0:0  read_write  array<f32>");
+/// # Ok::<(), vkarray_kernel::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Module {
     source_name: String,
@@ -35,7 +51,17 @@ enum Parsed {
 }
 
 impl Module {
-    /// Parses and validates a shader. A millisecond for one of usual size; remember the result.
+    /// Parses and validates a shader. It takes about a millisecond for a shader of usual size.
+    ///
+    /// ```
+    /// use vkarray_kernel::{Module, Source};
+    ///
+    /// let text = "@compute @workgroup_size(1) fn main() {
+    ///     let limit: u32 = 1.5;
+    /// }";
+    /// let error = Module::parse(&Source::wgsl(text)).unwrap_err().to_string();
+    /// assert!(error.starts_with("shader.wgsl:2:9: `limit` is declared as `u32`, but its value is a number with a fraction"));
+    /// ```
     ///
     /// # Errors
     ///
@@ -58,6 +84,14 @@ impl Module {
     }
 
     /// The names of the compute entry points, in the order of the text.
+    ///
+    /// ```
+    /// use vkarray_kernel::{Module, Source};
+    ///
+    /// let text = "@compute @workgroup_size(1) fn first() {} @compute @workgroup_size(1) fn second() {}";
+    /// assert!(Module::parse(&Source::wgsl(text))?.entry_points().eq(["first", "second"]));
+    /// # Ok::<(), vkarray_kernel::Error>(())
+    /// ```
     pub fn entry_points(&self) -> impl Iterator<Item = &str> {
         let names: Vec<&str> = match &self.form {
             Parsed::Text(text) => text.entry_points().collect(),
@@ -68,6 +102,14 @@ impl Module {
 
     /// The names of the constants that can be set, in the order of the text; those of SPIR-V by number. WGSL's constants
     /// without a name are not among them.
+    ///
+    /// ```
+    /// use vkarray_kernel::{Module, Source};
+    ///
+    /// let text = "override TILE: u32 = 16; @id(3) override GAIN: f32; @compute @workgroup_size(TILE) fn main() {}";
+    /// assert_eq!(Module::parse(&Source::wgsl(text))?.constant_names().to_string(), "`TILE`, `GAIN`");
+    /// # Ok::<(), vkarray_kernel::Error>(())
+    /// ```
     #[must_use]
     pub fn constant_names(&self) -> Names {
         match &self.form {
@@ -77,6 +119,17 @@ impl Module {
     }
 
     /// Translates one entry point, the only one if `entry` is `None`, with values for its constants.
+    ///
+    /// ```
+    /// use vkarray_kernel::{Module, Options, Source};
+    ///
+    /// let text = "override TILE: u32 = 16; @compute @workgroup_size(TILE, 2) fn main() {}";
+    /// let constants = [("TILE".to_owned(), 8.0)].into();
+    /// let translated = Module::parse(&Source::wgsl(text))?.translate(Some("main"), &constants, &Options::default())?;
+    /// assert_eq!(translated.signature.workgroup_size, [8, 2, 1]);
+    /// assert_eq!(translated.spirv[0], 0x0723_0203); // SPIR-V's first word.
+    /// # Ok::<(), vkarray_kernel::Error>(())
+    /// ```
     ///
     /// A constant is called by its name, or by its `@id` or `constant_id` in digits. Constants of other entry points may be
     /// set; they have no effect here. Constants of SPIR-V become specialisation constants.

@@ -8,7 +8,22 @@ use crate::sanitize::{Sanitize, Sanitized};
 use crate::shader::passes::fold::Fold;
 use crate::signature::{ScalarValue, Signature, Subgroups};
 
-/// How a kernel is translated.
+/// How a kernel is translated. `KernelBuilder` chooses these from the device and from its own settings.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use vkarray_kernel::{Module, Options, Source};
+///
+/// let module = Module::parse(&Source::wgsl(
+///     "var<workgroup> tile: array<u32, 4096>;
+///     @compute @workgroup_size(64) fn main() { tile[0] = 1u; }",
+/// ))?;
+/// let by_the_kernel = module.translate(None, &BTreeMap::new(), &Options::default())?;
+/// let by_the_driver = Options { driver_zeroes: true, ..Options::default() };
+/// let by_the_driver = module.translate(None, &BTreeMap::new(), &by_the_driver)?;
+/// assert!(by_the_driver.spirv.len() < by_the_kernel.spirv.len()); // It has no loop that zeroes `tile`.
+/// # Ok::<(), vkarray_kernel::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Options {
     /// What happens to an index out of range.
@@ -37,15 +52,32 @@ pub struct Options {
     pub robust_matrices: bool,
     /// Whether names and the source text go into the SPIR-V, for debuggers and profilers.
     pub debug_info: bool,
-    /// Whether the kernel gets checks that find its faults while it runs. Nothing else changes without.
+    /// Whether the kernel gets checks that find its faults while it runs. `None` adds nothing.
     pub sanitize: Option<Sanitize>,
     /// Which subgroups it runs with.
     pub subgroups: Subgroups,
-    /// Whether it is to run over several axes what it sees along one.
+    /// Whether a launch along x is spread over several axes of the device.
     pub fold: Option<Fold>,
 }
 
 /// What happens to an index out of range.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use vkarray_kernel::{Bounds, BufferBounds, Module, Options, Source};
+///
+/// let module = Module::parse(&Source::wgsl(
+///     "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+///     @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = id.x; }",
+/// ))?;
+/// for (bounds, expected) in
+///     [(Bounds::Checked, BufferBounds::ReadZeroSkipWrite), (Bounds::Unchecked, BufferBounds::Unchecked)]
+/// {
+///     let options = Options { bounds, ..Options::default() };
+///     assert_eq!(module.translate(None, &BTreeMap::new(), &options)?.buffer_bounds, expected);
+/// }
+/// # Ok::<(), vkarray_kernel::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Bounds {
     /// It is harmless.
@@ -62,7 +94,7 @@ pub enum Bounds {
     /// their rows lie; it has to be [`Bounds::Unchecked`].
     #[default]
     Checked,
-    /// It is undefined behaviour. The kernel's author answers for every index.
+    /// It is undefined behaviour. The kernel's author is responsible for every index.
     Unchecked,
 }
 
@@ -70,6 +102,22 @@ pub enum Bounds {
 ///
 /// A driver's compiler may assume that every loop ends, and leave out a check of an index that can only fail behind a loop
 /// that does not.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use vkarray_kernel::{Loops, Module, Options, Source};
+///
+/// let module = Module::parse(&Source::wgsl(
+///     "@group(0) @binding(0) var<storage, read_write> x: vec2<u32>;
+///     @compute @workgroup_size(1) fn main() { while x.x != x.y { x.x += 3u; } }",
+/// ))?;
+/// let words = |loops| {
+///     let options = Options { loops, ..Options::default() };
+///     module.translate(None, &BTreeMap::new(), &options).map(|translated| translated.spirv.len())
+/// };
+/// assert!(words(Loops::Bounded)? > words(Loops::AssumeFinite)?); // The rounds are counted.
+/// # Ok::<(), vkarray_kernel::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Loops {
     /// Each ends: by what is written, or else after 2⁶⁴ - 1 rounds, which are counted.
@@ -80,6 +128,13 @@ pub enum Loops {
 
 impl Loops {
     /// What kernels are built with unless their builder says otherwise. `docs/decisions/035` has the figures.
+    ///
+    /// ```
+    /// use vkarray_kernel::Loops;
+    ///
+    /// assert_eq!(Loops::DEFAULT, Loops::Bounded);
+    /// assert_eq!(Loops::default(), Loops::DEFAULT);
+    /// ```
     pub const DEFAULT: Self = Self::Bounded;
 }
 
@@ -101,7 +156,7 @@ pub enum BufferBounds {
     Robust,
     /// Undefined behaviour.
     Unchecked,
-    /// What the driver does: SPIR-V of [`Source::spirv_unchecked`] is taken as it is.
+    /// Left to the driver: SPIR-V of [`Source::spirv_unchecked`] is not changed.
     Driver,
 }
 
@@ -114,16 +169,16 @@ pub struct Translated {
     pub signature: Signature,
     /// The entry point's name in the SPIR-V.
     pub entry: String,
-    /// What became of [`Options::bounds`].
+    /// What is done with an index out of range of a buffer, as a result of [`Options::bounds`].
     pub buffer_bounds: BufferBounds,
     /// Values of specialisation constants, by number. naga's kernels have none: their values are in the SPIR-V.
     pub specialization: Vec<(u32, ScalarValue)>,
-    /// What the checks need and say, if [`Options::sanitize`] asked for them.
+    /// What the checks need and what their report means, if [`Options::sanitize`] was set.
     pub sanitized: Option<Sanitized>,
     /// The source's name.
     pub source_name: String,
-    /// What became of [`Options::fold`].
+    /// [`Options::fold`], as it was applied.
     pub fold: Option<Fold>,
-    /// Whether it asks how many workgroups there are.
+    /// Whether the kernel reads the number of workgroups.
     pub counts_workgroups: bool,
 }

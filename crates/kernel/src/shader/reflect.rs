@@ -111,7 +111,7 @@ fn push_constants(module: &naga::Module, variable: &GlobalVariable) -> PushConst
     PushConstants { name, ty, bytes, members }
 }
 
-/// Adds the variable behind those already placed, at the next offset its alignment allows.
+/// Adds the variable after those already placed, at the next offset that its alignment allows.
 ///
 /// Vulkan leaves the true amount to the driver but bounds it by this layout, with a truth value as four bytes.
 fn place_shared(module: &naga::Module, variable: &GlobalVariable, signature: &mut Signature) {

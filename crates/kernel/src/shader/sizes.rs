@@ -1,8 +1,8 @@
 //! Lengths of shared arrays and sizes of workgroups, chosen by their own names: [`Sizes`], and which constants they are.
 //!
-//! WGSL says both with constants: `var<workgroup> tile: array<f32, N>`, `@workgroup_size(N)`. Whoever launches thinks of the
-//! tile, not of `N`, so `N` is looked up here and set like any other constant: what it may be, and whether the device has
-//! that much, is checked where it is for all constants. Called by `pipeline/cache.rs`, through `Module::constants_for`.
+//! WGSL says both with constants: `var<workgroup> tile: array<f32, N>`, `@workgroup_size(N)`. A builder names
+//! the tile, so `N` is looked up here and set like any other constant. Its value and the device's limits are checked where
+//! those of all constants are. Called by `pipeline/cache.rs`, through `Module::constants_for`.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use naga::{AddressSpace, ArraySize, Expression, Handle, Override, TypeInner};
 use crate::error::{Error, Names, Result, nearest};
 use crate::requirements::AXES;
 
-/// What is asked for by the name of what has it.
+/// Sizes that a builder sets by the name of the variable, or for the workgroup.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Sizes {
     /// Elements of shared arrays.
@@ -83,7 +83,7 @@ fn shared_constant(module: &naga::Module, entry: &str, variable: &str, what: &st
     }
 }
 
-/// What the entry point says of its workgroup on an axis.
+/// How the entry point declares the size of its workgroup on an axis.
 fn workgroup_constant(module: &naga::Module, entry: &str, axis: usize) -> DeclaredSize {
     let point = module.entry_points.iter().find(|point| point.name == entry).expect("the caller chose it");
     match point.workgroup_size_overrides.and_then(|sizes| sizes[axis]) {

@@ -7,7 +7,17 @@ use std::borrow::Cow;
 
 /// A shader as its author wrote it.
 ///
-/// Built from text that lives as long as the source, or owns it; cheap to clone when the text is `'static`.
+/// It holds the text or borrows it for `'static`, which makes a clone cheap. Nothing is read before [`Module::parse`].
+///
+/// ```
+/// use vkarray_kernel::Source;
+///
+/// let from_a_literal = Source::wgsl("@compute @workgroup_size(64) fn main() {}");
+/// let from_a_string = Source::wgsl(String::from("@compute @workgroup_size(64) fn main() {}"));
+/// assert_eq!(from_a_literal, from_a_string);
+/// ```
+///
+/// [`Module::parse`]: crate::Module::parse
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     name: Cow<'static, str>,
@@ -17,7 +27,7 @@ pub struct Source {
 
 /// WGSL that several shaders share: functions, types and constants, and the name that errors show.
 ///
-/// The texts that come with vkarray are `vkarray_shaders::library`'s.
+/// [`Source::with`] adds it to a shader. The crate `vkarray_shaders` has some in its module `library`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Library {
     pub(crate) name: Cow<'static, str>,
@@ -25,14 +35,23 @@ pub struct Library {
 }
 
 impl Library {
-    /// A library by the name of its file, most often.
+    /// A library with the name that errors show, such as that of its file.
+    ///
+    /// ```
+    /// use vkarray_kernel::{Library, Module, Source};
+    ///
+    /// let broken = Library::new("twice.wgsl", "fn twice(x: u32) -> u32 { return 2.0 * x; }");
+    /// let source = Source::wgsl("@compute @workgroup_size(1) fn main() { _ = twice(1u); }").with(broken);
+    /// let error = Module::parse(&source).unwrap_err().to_string();
+    /// assert!(error.starts_with("twice.wgsl:1:"), "{error}");
+    /// ```
     #[must_use]
     pub fn new(name: impl Into<Cow<'static, str>>, text: impl Into<Cow<'static, str>>) -> Self {
         Self { name: name.into(), text: text.into() }
     }
 }
 
-/// The languages there are. Private, so that adding one breaks nobody.
+/// The languages there are. Private, so that another can be added without breaking programs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Language {
     /// WebGPU shading language, translated by naga.
@@ -68,7 +87,21 @@ impl Source {
 
     /// A compute shader in GLSL, of the subset that naga translates. Reading it takes the feature `glsl`.
     ///
-    /// Where the subset ends, the error says so; `glslangValidator -V` makes SPIR-V of the whole language.
+    /// For what naga does not translate, the error advises `glslangValidator -V`, which makes SPIR-V of the whole language.
+    ///
+    /// ```
+    /// use vkarray_kernel::{Module, Source};
+    ///
+    /// let source = Source::glsl(
+    ///     "#version 450
+    ///     layout(local_size_x = 64) in;
+    ///     layout(std430, binding = 0) buffer X { float x[]; };
+    ///     void main() { x[gl_GlobalInvocationID.x] *= 2.0; }",
+    /// );
+    /// # #[cfg(feature = "glsl")]
+    /// assert!(Module::parse(&source)?.entry_points().eq(["main"]));
+    /// # Ok::<(), vkarray_kernel::Error>(())
+    /// ```
     #[must_use]
     pub fn glsl(text: impl Into<Cow<'static, str>>) -> Self {
         Self { name: Cow::Borrowed("shader.comp"), language: Language::Glsl(text.into()), libraries: Vec::new() }
@@ -108,6 +141,17 @@ impl Source {
     }
 
     /// [`Source::spirv`] of words in the machine's byte order, with the same checks.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use vkarray_kernel::{Module, Options, Source};
+    ///
+    /// let wgsl = Module::parse(&Source::wgsl("@compute @workgroup_size(8) fn main() {}"))?;
+    /// let translated = wgsl.translate(None, &BTreeMap::new(), &Options::default())?;
+    /// let again = Module::parse(&Source::spirv_words(&translated.spirv))?;
+    /// assert!(again.entry_points().eq(["main"]));
+    /// # Ok::<(), vkarray_kernel::Error>(())
+    /// ```
     #[must_use]
     pub fn spirv_words(words: &[u32]) -> Self {
         Self::spirv(words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())
@@ -141,7 +185,7 @@ impl Source {
         Self { name: Cow::Borrowed("shader.spv"), language: Language::Spirv { bytes, trust }, libraries: Vec::new() }
     }
 
-    /// Puts a library behind the shader. In WGSL the order of declarations is free, so the shader's own lines keep their
+    /// Adds a library after the shader's text. In WGSL the order of declarations is free, so the shader's own lines keep their
     /// numbers, and its `enable` lines stay first. Only WGSL has libraries; others are refused when they are parsed.
     ///
     /// ```
@@ -158,13 +202,27 @@ impl Source {
         self
     }
 
-    /// Sets the name errors show, most often a file's path.
+    /// Sets the name that errors show, such as the path of a file.
+    ///
+    /// ```
+    /// use vkarray_kernel::{Module, Source};
+    ///
+    /// let error = Module::parse(&Source::wgsl("fn main(").named("shaders/blur.wgsl")).unwrap_err();
+    /// assert!(error.to_string().starts_with("shaders/blur.wgsl:1:"));
+    /// ```
     #[must_use]
     pub fn named(self, name: impl Into<Cow<'static, str>>) -> Self {
         Self { name: name.into(), ..self }
     }
 
-    /// The name errors show; `shader.wgsl`, `shader.comp` or `shader.spv` unless set.
+    /// The name that errors show: `shader.wgsl`, `shader.comp` or `shader.spv` unless [`Source::named`] set another.
+    ///
+    /// ```
+    /// use vkarray_kernel::Source;
+    ///
+    /// assert_eq!(Source::wgsl("").name(), "shader.wgsl");
+    /// assert_eq!(Source::wgsl("").named("blur.wgsl").name(), "blur.wgsl");
+    /// ```
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

@@ -11,8 +11,8 @@ pub(crate) fn validator() -> Validator {
 
 /// Validates a module that was changed for an entry point. The error says that it is not valid with this `change`.
 ///
-/// Uniform control flow is not asked for again: it was when the shader itself was validated, and naga does not see that the
-/// conditions that passes add are uniform where there are barriers.
+/// Uniform control flow was checked with the shader itself and is not checked again: naga cannot prove it for the
+/// conditions that the passes add.
 pub(crate) fn revalidated(module: &naga::Module, entry: &str, change: &str) -> Result<ModuleInfo> {
     let flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
     Validator::new(flags, supported()).validate(module).map_err(|error| Error::Spirv {
@@ -21,8 +21,8 @@ pub(crate) fn revalidated(module: &naga::Module, entry: &str, change: &str) -> R
     })
 }
 
-/// What a shader may use: all of what naga's SPIR-V writer knows that has a place in a compute kernel. Whether the device
-/// has it is asked later, by [`Signature::capabilities`].
+/// What a shader may use: all that naga's SPIR-V writer supports for compute kernels. The device's abilities are compared
+/// later, through [`Signature::capabilities`].
 pub(crate) fn supported() -> Capabilities {
     Capabilities::IMMEDIATES
         | Capabilities::FLOAT64

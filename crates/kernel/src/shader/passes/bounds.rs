@@ -1,4 +1,4 @@
-//! Who keeps indices inside buffers: the kernel's own code, or the device. Pure.
+//! Whether the device can keep all indices of a kernel inside its buffers, or code in the kernel has to. Pure.
 //!
 //! `robustBufferAccess2` bounds each access to a buffer by the range that is bound. Where that is exact to the byte it is
 //! as safe as code that compares every index, and on NVIDIA's GPUs it costs nothing, where comparing costs up to 38 %:
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_index_inside_an_element_is_not_the_device_s() {
+    fn an_index_inside_an_element_is_not_left_to_the_device() {
         // What the kernel does, and whether all its indices are of ranges.
         let cases = [
             ("x[i] = 1.0;", true),

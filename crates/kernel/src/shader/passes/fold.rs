@@ -1,9 +1,9 @@
-//! A launch along x that is longer than a device allows: [`Fold`], and a shader that does not notice.
+//! Splits a launch along x that is longer than a device allows over several axes: [`Fold`].
 //!
 //! A device may count no further than 65,535 workgroups on an axis. A longer launch is laid out like the digits of a
-//! number: whole planes, then whole rows, then the rest, each a dispatch with a base of its own, so that no workgroup
-//! runs that was not asked for. The shader is put behind an entry point of ours that turns the three numbers back into
-//! one. `docs/decisions/028` says why it is done so. Called by `shader/text.rs`; when a launch is folded is `pipeline/variants.rs`'s.
+//! number: whole planes, then whole rows, then the rest, each a dispatch with a base of its own, so that exactly
+//! the requested workgroups run. An entry point of ours computes one number from the three and calls the shader with it.
+//! `docs/decisions/028` has the reasons. Called by `shader/text.rs`; when a launch is folded is `pipeline/variants.rs`'s.
 
 use naga::valid::ModuleInfo;
 use naga::{
@@ -17,12 +17,12 @@ use super::block::{BlockBuilder, number};
 use crate::error::Result;
 use crate::shader::validate::revalidated;
 
-/// That a kernel is to run over several axes what it sees along one.
+/// How a launch along x is spread over the axes of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Fold {
     /// Workgroups that fit each axis.
     pub axes: [u32; 3],
-    /// Workgroups in all. Only a kernel that asks for their number depends on it.
+    /// Workgroups in all, for a kernel that reads their number; `None` for others.
     pub n_workgroups: Option<u32>,
 }
 
@@ -54,7 +54,7 @@ impl Fold {
     }
 }
 
-/// Whether the entry point asks how many workgroups there are.
+/// Whether the entry point reads the number of workgroups.
 pub(crate) fn counts_workgroups(module: &Module, index: usize) -> bool {
     let is_it = |binding: &Option<Binding>| *binding == Some(Binding::BuiltIn(BuiltIn::NumWorkGroups));
     module.entry_points[index].function.arguments.iter().any(|argument| match &module.types[argument.ty].inner {
@@ -63,7 +63,8 @@ pub(crate) fn counts_workgroups(module: &Module, index: usize) -> bool {
     })
 }
 
-/// Puts an entry point behind one that unfolds its numbers. The module has its constants applied and is valid.
+/// Adds an entry point that computes the unfolded numbers and calls the shader's. The module is valid and its constants
+/// have values.
 pub(crate) fn fold(module: &Module, index: usize, fold: Fold) -> Result<(Module, ModuleInfo)> {
     let mut module = module.clone();
     let inner = TypeInner::Vector { size: VectorSize::Tri, scalar: Scalar::U32 };

@@ -1,4 +1,4 @@
-//! Constant memory that is longer than the device's: read-only storage instead ([`as_storage`]).
+//! Moves uniform variables that are longer than the device allows to read-only storage: [`as_storage`].
 //!
 //! A shader says `var<uniform>` with a length, a device has 64 KiB of it, or 16. Storage has room, and for reading what
 //! lies in a uniform buffer its rules of layout ask for less, so only the variable's address space changes. Done to naga's

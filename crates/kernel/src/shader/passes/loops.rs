@@ -1,4 +1,4 @@
-//! Keeps a driver's compiler from assuming that a loop ends which may not: [`bound`] counts the rounds of such loops.
+//! Counts the rounds of loops that may never end ([`bound`]), so that a driver's compiler may assume that they end.
 //!
 //! A loop is left after 2⁶⁴ - 1 rounds, more than any device gets to. The counter is a pair of 32-bit numbers, since not
 //! every device has longer ones. It costs a few per cent in a short loop and may keep a compiler from unrolling, so a loop
