@@ -1,4 +1,4 @@
-//! Arrays of every dtype: uploaded, filled, read back.
+//! Arrays of every element type: copied to the device, filled, read back.
 
 use ::ndarray::{Array, ArrayD, Axis, IxDyn, ShapeBuilder, Slice, arr0};
 use bytemuck::{Pod, Zeroable};
@@ -9,7 +9,7 @@ use vkarray_kernel::{Bool, Complex32, Complex64};
 use super::counted;
 use crate::fixture::{Fixture, contents};
 
-/// Twelve bytes, of three types: no shader type, and no power of two.
+/// Twelve bytes of three types: not a type of shaders, and not a power of two.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 struct Record {
@@ -43,7 +43,8 @@ fn every_dtype_is_uploaded_and_read_back() {
     round_trip(&fixture, |i| Record { id: i.into(), weight: 0.5 + f32::from(i), tags: [1, i.into()] });
 }
 
-/// There and back, in C and F order, by each way an array is made; 105 elements, so that no size is a power of two.
+/// Copies in both directions, in C and F order, for each way to create an array; 105 elements, so that no size is a power
+/// of two.
 fn round_trip<T: Element + PartialEq + std::fmt::Debug>(fixture: &Fixture, value: fn(u8) -> T) {
     let name = T::DTYPE;
     let values: Vec<T> = (0..105).map(value).collect();

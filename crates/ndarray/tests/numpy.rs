@@ -1,9 +1,9 @@
-//! Replays NumPy's own answers to 24,000 random programs of view operations.
+//! Replays 24,000 random programs of view operations and compares each step with NumPy's result.
 //!
-//! `numpy_programs.py` wrote the answers, and describes the format. Where python3 has NumPy, a second set is made with
-//! another seed: ours, or that of `VKARRAY_NUMPY_SEED`. With `VKARRAY_NUMPY=1` a machine without NumPy fails.
-//! Shapes, strides, offsets, flags, errors and the bytes reached must all agree, and the programs must hold enough of
-//! each kind of step for that to mean something.
+//! `numpy_programs.py` recorded the results and describes the format. Where python3 has NumPy, a second set of programs is
+//! generated with another seed, which `VKARRAY_NUMPY_SEED` can set. With `VKARRAY_NUMPY=1` the test fails without NumPy.
+//! Shapes, strides, offsets, flags, errors and the bytes that are read must agree, and each kind of step must occur often
+//! enough.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -18,10 +18,10 @@ use vkarray_tests::skips;
 
 const N_PROGRAMS: usize = 24_000;
 
-/// The seed of the second set; the recorded one has another.
+/// The seed of the second set of programs; the recorded set has another.
 const SEED: &str = "20261122";
 
-/// A step, what NumPy answered, and how often it must occur at least.
+/// A step, NumPy's result, and how often it must occur at least.
 const FLOORS: &[(&str, &str, usize)] = &[
     ("slice", "view", 15_000),
     ("reshapeC", "view", 5_300),
@@ -113,7 +113,7 @@ fn fresh_programs_end_as_in_numpy() {
     replay(&String::from_utf8(output.stdout).unwrap());
 }
 
-/// Whether python3 has a NumPy whose words for errors we know: version 2 or later.
+/// Whether python3 has NumPy 2 or later, whose error messages are known here.
 fn numpy_at_hand() -> Result<(), String> {
     let output =
         python(&["-c", "import numpy; print(numpy.__version__)"]).map_err(|error| format!("python3: {error}"))?;
@@ -145,7 +145,7 @@ fn replay(programs: &str) {
     }
 }
 
-/// One program on its way.
+/// A program that is being replayed.
 struct Replay<'a> {
     fields: Vec<&'a str>,
     place: String,
@@ -215,7 +215,7 @@ fn check_view(layout: &Layout, view: &str, base_len: usize, place: &str) {
     assert_eq!(layout.shape(), numbers::<usize>(shape), "{place}");
     assert_eq!(layout.strides(), numbers::<isize>(strides), "{place}");
     if offset.is_empty() {
-        // NumPy lets the pointer of an array without elements wander; ours stays in the block.
+        // In NumPy the pointer of an array without elements may leave the block; here the offset does not.
         assert!(layout.size() == 0 && layout.offset() <= base_len, "{place}");
     } else {
         assert_eq!(layout.offset(), number::<usize>(offset), "{place}");
@@ -283,7 +283,7 @@ fn order(letter: &str) -> Order {
         .expect("C, F, A or K")
 }
 
-/// The name of the variant, or what was given instead of an error.
+/// The name of the error's variant, or the layout if there is no error.
 fn variant(result: &Result<Layout, LayoutError>) -> String {
     match result {
         Ok(view) => format!("{view:?}"),

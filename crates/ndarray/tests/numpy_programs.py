@@ -128,7 +128,7 @@ def strided(rng, shape):
 
 
 def near(rng, n):
-    """A number about an axis of length n: mostly inside, from either end, at times beyond."""
+    """An index for an axis of length n: mostly in range, from either end, sometimes out of range."""
     return rng.randint(-n, n - 1) if n and rng.random() < 0.93 else rng.randint(-n - 3, n + 3)
 
 
@@ -157,7 +157,7 @@ def index(rng, array):
             texts.append("new")
         if position == count:
             break
-        # After an ellipsis axes count from the end; the exact length only steers how often the index is inside.
+        # After an ellipsis, axes count from the end; the length only affects how often the index is in range.
         axis = position if not ellipsis or position < at_ellipsis else array.ndim - count + position
         n = array.shape[axis] if 0 <= axis < array.ndim else 1
         if rng.random() < 0.25:
@@ -168,7 +168,7 @@ def index(rng, array):
         start, stop = (None if rng.random() < 0.5 else rng.randint(-n - 2, n + 2) for _ in range(2))
         step = rng.choice([None, 1, 1, 2, 3, -1, -1, -2, -3, 7, -7])
         if n and len(range(n)[start:stop:step]) == 0 and rng.random() < 0.85:
-            start, stop = None, None  # Once nothing is left, later steps show little.
+            start, stop = None, None  # Without elements, later steps test little.
         step = 0 if rng.random() < 0.005 else step
         items.append(slice(start, stop, step))
         texts.append(":".join("" if x is None else str(x) for x in (start, stop, step)))
@@ -328,17 +328,17 @@ def offset_bytes(array):
 
 
 def whole_elements(array):
-    """Whether everything that means something counts in whole elements."""
+    """Whether the offset and every significant stride are multiples of the element size."""
     walked = [s for s, n in zip(array.strides, array.shape) if n > 1]
     return array.size == 0 or all(n % array.itemsize == 0 for n in [*walked, offset_bytes(array)])
 
 
 class TwoReasons(Exception):
-    """More than one thing is wrong, and which one is told first says nothing."""
+    """More than one error applies, and it is not defined which one is reported."""
 
 
 def limited(ndim, perform):
-    """A step that NumPy takes, but that asks for more axes than we have."""
+    """A step that NumPy allows, but that needs more axes than vkarray has."""
 
     def within():
         if ndim <= MAX_NDIM:
@@ -353,7 +353,7 @@ def limited(ndim, perform):
 
 
 def answer(array, perform):
-    """NumPy's answer, and the array the program goes on with; None ends the program."""
+    """NumPy's result, and the array with which the program continues; None ends the program."""
     try:
         result = perform()
     except TwoReasons:
@@ -372,7 +372,7 @@ def answer(array, perform):
     offset = offset_bytes(result) // result.itemsize if result.size else ""
     flags = "C" * result.flags.c_contiguous + "F" * result.flags.f_contiguous
     if any(s % result.itemsize for s in result.strides):
-        return None, array  # A stride that means nothing and that we cannot write.
+        return None, array  # A stride without a meaning that is not a multiple of the element size.
     return f"v;{join(result.shape)};{join(strides)};{offset};{flags}", result
 
 

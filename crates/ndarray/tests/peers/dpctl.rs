@@ -1,7 +1,6 @@
-//! What dpctl's notes say of contiguity and zero-copy views.
+//! The cases of dpctl's notes on contiguity and zero-copy views.
 //!
 //! Its contiguity test has false positives, which are the first rows here. Its other tests of layouts follow.
-//! The peer with more to say is in `numba_defects.rs`.
 
 use vkarray_ndarray::{Layout, LayoutError, Order, s};
 
@@ -14,11 +13,11 @@ fn contiguity_list() {
         (&[3, 3], &[2, 2], (false, false)),       // dpctl says C and F.
         (&[3, 5], &[3, 2], (false, false)),       // dpctl says C.
         (&[2, 2, 2], &[5, 1, 1], (false, false)), // dpctl says C.
-        (&[3, 1, 2], &[1, 77, 3], (false, true)), // A length of one has no say (gh-1334).
-        (&[1, 1, 1], &[-5, 0, 9], (true, true)),  // Nor have three.
+        (&[3, 1, 2], &[1, 77, 3], (false, true)), // The stride of length one is ignored (gh-1334).
+        (&[1, 1, 1], &[-5, 0, 9], (true, true)),  // All three are.
         (&[0, 3], &[-5, 9], (true, true)),        // No elements are contiguous.
-        (&[], &[], (true, true)),                 // One element is.
-        (&[3], &[-1], (false, false)),            // Backwards is not.
+        (&[], &[], (true, true)),                 // One element is contiguous.
+        (&[3], &[-1], (false, false)),            // Reversed is not contiguous.
         (&[2, 3], &[3, 1], (true, false)),        // C.
         (&[2, 3], &[1, 2], (false, true)),        // F.
     ];

@@ -1,7 +1,7 @@
-//! What other array libraries got wrong or right, by name.
+//! Tests and known defects of other array libraries.
 //!
-//! A module a peer and file. Where its tests have names, ours have the same. Expected values are NumPy's, written out;
-//! what many random cases show is in `../numpy.rs`.
+//! One module for each library and file of tests. Tests have the names that they have there. Expected values are NumPy's,
+//! written out; random cases are in `../numpy.rs`.
 
 #![expect(clippy::unwrap_used, reason = "an error here is a failed test")]
 
@@ -41,7 +41,7 @@ fn is_copy(result: &Result<Layout, LayoutError>) -> bool {
     matches!(result, Err(LayoutError::NeedsCopy { .. }))
 }
 
-/// What Python's `range(len)[start:stop]` lists.
+/// The numbers of Python's `range(len)[start:stop]`.
 fn python_range(len: isize, start: Option<isize>, stop: Option<isize>) -> Vec<usize> {
     let clip = |end: isize| if end < 0 { (end + len).max(0) } else { end.min(len) };
     (start.map_or(0, clip)..stop.map_or(len, clip)).map(|at| at.unsigned_abs()).collect()

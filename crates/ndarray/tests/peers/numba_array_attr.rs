@@ -1,6 +1,6 @@
 //! The layout tests of numba's `test_array_attr.py`, and of its "like" and `view` tests, by name.
 //!
-//! Where numba's device arrays refuse what NumPy allows, NumPy decides.
+//! Where numba's device arrays refuse what NumPy allows, the expected result is NumPy's.
 //! Slices are in `numba_slicing.rs`.
 
 use vkarray_ndarray::{Index, Layout, LayoutError, Order, s};

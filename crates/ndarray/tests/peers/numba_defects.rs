@@ -1,7 +1,6 @@
-//! Wrong answers numba gives, which we must not: each test is named after what is right.
+//! Wrong results of numba's device arrays. Each test has the name of the correct behaviour.
 //!
-//! A comment at the end of a line says what numba does there instead.
-//! What numba gets right, by its own tests, is in the files beside this one.
+//! A comment at the end of a line has numba's result. numba's own tests are in the other files of this folder.
 
 use vkarray_ndarray::{Index, Layout, LayoutError, Order, s};
 
@@ -46,7 +45,7 @@ fn reversing_twice_is_the_array_again() {
     assert_eq!(reversed.slice(&s![..]).unwrap(), reversed); // numba: empty.
     assert_eq!(reversed.slice(&s![..;-1]).unwrap(), array); // numba: empty.
     assert_eq!(reversed.offset_of(&[1]), Ok(3)); // numba: IndexError.
-    assert_eq!(reversed.extent(), 0..5); // numba: one element of no length.
+    assert_eq!(reversed.extent(), 0..5); // numba: one element of length zero.
 }
 
 #[test]
@@ -90,7 +89,7 @@ fn stride_zero_on_an_axis_of_length_one_is_contiguous() {
     assert_eq!(flags(&strided(&[10, 1], &[1, 0])), (true, true)); // numba: neither.
     assert_eq!(flags(&strided(&[1], &[0])), (true, true));
     assert_eq!(flags(&strided(&[1, 10], &[100, 1])), (true, true));
-    assert_eq!(flags(&strided(&[10, 2], &[1, 0])), (false, false)); // Longer than one it counts.
+    assert_eq!(flags(&strided(&[10, 2], &[1, 0])), (false, false)); // Significant for an axis longer than one.
 }
 
 #[test]
@@ -114,7 +113,7 @@ fn view_of_another_size_needs_only_the_last_axis() {
 }
 
 #[test]
-fn like_sorts_by_size_of_stride() {
+fn like_sorts_by_magnitude_of_stride() {
     let reversed = f(&[4, 6]).slice(&s![..;-2, ..;2]).unwrap();
     assert_eq!(reversed.like().strides(), [1, 2]); // numba sorts by sign first.
 }

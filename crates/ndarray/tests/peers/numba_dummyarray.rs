@@ -1,14 +1,14 @@
 //! The 33 tests of numba's `test_dummyarray.py`, by name.
 //!
-//! The ten reshapes are rows of one table. "Extents" are [`Layout::runs`] here.
-//! The same on whole device arrays is in `numba_slicing.rs`.
+//! The ten reshapes are rows of one table. numba's "extents" are [`Layout::runs`] here. Slices of device arrays are in
+//! `numba_slicing.rs`.
 
 use vkarray_ndarray::{Index, LayoutError, Order, s};
 
 use super::{c, f, flags, listed, parts, python_range, strided};
 
-/// Every pair of ends, `None` included, on each of these arrays' first `ndim` axes; flags by the rule for slices
-/// of a packed array with unit steps.
+/// Slices with every pair of ends, `None` included, on each axis. The expected flags follow the rule for slices of a
+/// contiguous array with unit steps.
 fn check_slices(shape: &[usize], with_start: bool, with_stop: bool) {
     let len = shape[0] as isize;
     let ends = |wanted: bool| -> Vec<Option<isize>> {
@@ -197,7 +197,7 @@ fn empty_array_flags() {
 
 #[test]
 fn empty_array_typeof() {
-    // Two empty arrays of one shape are of one class, however they came about.
+    // Two empty arrays of the same shape are equal, however they were made.
     let (fresh, sliced) = (c(&[0, 4]), c(&[3, 4]).slice(&s![3..]).unwrap());
     assert_eq!((fresh.shape(), flags(&fresh), fresh.nbytes(4)), (sliced.shape(), flags(&sliced), sliced.nbytes(4)));
 }

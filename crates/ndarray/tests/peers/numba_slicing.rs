@@ -1,7 +1,7 @@
 //! The view tests of numba's `test_cuda_array_slicing.py`, by name.
 //!
-//! Shape, strides and offset are checked in place of the elements a device would give back.
-//! Assignment through views needs a device and is not here.
+//! Shape, strides and offset are checked instead of the elements of a device array. Assignment through views, which needs a
+//! device, is tested in `tests/ndarray/assigned_views.rs` of the repository.
 
 use vkarray_ndarray::{LayoutError, s};
 
