@@ -147,7 +147,7 @@ fn busy(device: &Arc<Device>) -> Busy {
     let array = ctx.slice_to_device(&[1_u32; 64]).unwrap();
     let record = |graph: &mut GraphRecorder| kernel.record(graph, Groups::covering([64]), (&array, 1_u32));
     let (graph, _) = Graph::record(&stream, record).unwrap();
-    let (table, blocking) = (ctx.const_array(&[1_u32; 8], &[8]).unwrap(), ctx.blocking_stream().unwrap());
+    let (table, blocking) = (ctx.const_array(&[1_u32; 8], [8]).unwrap(), ctx.blocking_stream().unwrap());
     let (event, streams) = (ctx.event(), DefaultStreams::of(device));
     let statistics = Arc::new(Statistics::new(PoolManager::new()));
     let pinned = ctx.allocator().allocate(64, MemoryKind::Pinned).unwrap();

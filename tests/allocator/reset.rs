@@ -100,7 +100,7 @@ fn a_reset_leaves_recorded_graphs_constants_and_other_contexts_alone() {
     let step = step(&fixture);
     let array = fixture.slice_to_device(&[1_u32; 8]).unwrap();
     let (graph, _) = Graph::record(fixture.default_stream(), |graph| step.record(graph, ONE, (&array, 3_u32))).unwrap();
-    let constant = fixture.const_array(&[1_u32, 2, 3, 4], &[4]).unwrap();
+    let constant = fixture.const_array(&[1_u32, 2, 3, 4], [4]).unwrap();
     let reader = fixture.kernel(vkarray::Source::wgsl(
         "@group(0) @binding(0) var<uniform> table: vec4<u32>;
          @group(0) @binding(1) var<storage, read_write> out: array<u32>;

@@ -129,7 +129,7 @@ fn concurrent_calls_succeed_or_are_refused_by_a_reset() {
     let fixture = Fixture::open();
     let contexts = contexts(&fixture);
     let steps = contexts.each_ref().map(|(_, ctx)| step(ctx));
-    let readers = contexts.each_ref().map(|(_, ctx)| (reader(ctx), ctx.const_array(&[0_u32; 4], &[4]).unwrap()));
+    let readers = contexts.each_ref().map(|(_, ctx)| (reader(ctx), ctx.const_array(&[0_u32; 4], [4]).unwrap()));
     let streams: Vec<Stream> = (0..14).map(|_| fixture.stream().unwrap()).collect();
     let mut jobs: Vec<Round<'_>> = Vec::new();
     for (which, ((_, ctx), streams)) in contexts.iter().zip(streams.chunks(7)).enumerate() {

@@ -357,7 +357,7 @@ fn constant_memory_is_uploaded_once_and_short_arrays_are_copied_by_each_replay()
     let (stream, kernel) = (fixture.stream().unwrap(), fixture.kernel(Source::wgsl(ADD_TABLE)).build().unwrap());
     let x = fixture.slice_to_device(&[1_u32; 8]).unwrap();
     let tables: [ConstArray; 2] =
-        [[1_u32, 2, 3, 4], [9, 8, 7, 6]].map(|values| fixture.const_array(&values, &[4]).unwrap().padded());
+        [[1_u32, 2, 3, 4], [9, 8, 7, 6]].map(|values| fixture.const_array(&values, [4]).unwrap().padded());
     let short = fixture.slice_to_device(&[5_u32, 6, 7, 8]).unwrap().padded();
     let (mut graph, node) = Graph::record(&stream, |graph| kernel.record(graph, one(), (&x, &tables[0]))).unwrap();
     let mut expected = [1_u32; 8];

@@ -18,7 +18,7 @@ fn bindings_may_have_gaps_and_any_order() {
     let gather = kernel(&fixture, wgsl);
     assert_eq!(names(&gather), ["b", "c", "out"]);
     let b = fixture.slice_to_device(&[1_u32, 2, 3, 4]).unwrap();
-    let (c, out) = (fixture.const_array(&[5_u32, 6, 7, 8], &[4]).unwrap(), fixture.zeros::<u32>([4]).unwrap());
+    let (c, out) = (fixture.const_array(&[5_u32, 6, 7, 8], [4]).unwrap(), fixture.zeros::<u32>([4]).unwrap());
     gather.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&b, &c, &out)).unwrap();
     assert_eq!(contents(&out), [15, 26, 37, 48]);
 }
@@ -37,7 +37,7 @@ fn bind_groups_may_be_several_with_gaps_between_them() {
         }";
     let gather = kernel(&fixture, wgsl);
     assert_eq!(names(&gather), ["a", "b", "c", "out"]);
-    let c = fixture.const_array(&[7_u32, 8, 9, 1], &[4]).unwrap();
+    let c = fixture.const_array(&[7_u32, 8, 9, 1], [4]).unwrap();
     // Many calls in one batch, so that descriptor sets are allocated from more than one pool.
     let outs: Vec<DeviceNDArray<u32>> = (0..600).map(|_| fixture.zeros([4]).unwrap()).collect();
     let (a, b) =

@@ -41,7 +41,7 @@ fn fours(ctx: &Context, len: usize) -> Kernel {
 fn an_update_changes_every_clone_of_the_constant() {
     let fixture = Fixture::open();
     let (two, three) = (fours(&fixture, 2), fours(&fixture, 3));
-    let table = fixture.const_array(&[1_u32, 2, 3, 4, 5], &[5]).unwrap().padded();
+    let table = fixture.const_array(&[1_u32, 2, 3, 4, 5], [5]).unwrap().padded();
     let shared = table.clone();
     let outs = [(); 4].map(|()| fixture.zeros::<u32>([8]).unwrap());
     let stream = fixture.stream().unwrap();
@@ -62,7 +62,7 @@ fn an_update_changes_every_clone_of_the_constant() {
 fn threads_share_a_constant_while_it_is_updated() {
     let fixture = Fixture::open();
     let copy = fours(&fixture, 2);
-    let table = fixture.const_array(&[0_u32; 8], &[8]).unwrap();
+    let table = fixture.const_array(&[0_u32; 8], [8]).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..3 {
             let (table, fixture, copy) = (table.clone(), &*fixture, &copy);
@@ -83,7 +83,7 @@ fn threads_share_a_constant_while_it_is_updated() {
 #[test]
 fn replays_of_a_graph_read_the_current_constant() {
     let fixture = Fixture::open();
-    let (copy, table) = (fours(&fixture, 2), fixture.const_array(&[1_u32; 8], &[8]).unwrap());
+    let (copy, table) = (fours(&fixture, 2), fixture.const_array(&[1_u32; 8], [8]).unwrap());
     let (stream, out) = (fixture.stream().unwrap(), fixture.zeros::<u32>([8]).unwrap());
     let (graph, _) = Graph::record(&stream, |graph| copy.record(graph, ONE, (&table, &out))).unwrap();
     for value in [1, 5, 6] {
@@ -96,7 +96,7 @@ fn replays_of_a_graph_read_the_current_constant() {
 #[test]
 fn an_update_of_another_type_or_length_is_refused() {
     let (fixture, other) = (Fixture::open(), Fixture::open());
-    let table = fixture.const_array(&[1_u32, 2, 3], &[3]).unwrap().padded();
+    let table = fixture.const_array(&[1_u32, 2, 3], [3]).unwrap().padded();
     let stream = fixture.default_stream();
     let message = "a constant of 3 of u32 cannot be updated with";
     assert_eq!(table.update(stream, &[1_u32; 4]).unwrap_err().to_string(), format!("{message} 4 of u32"));
@@ -122,10 +122,10 @@ fn constants_beyond_constant_memory_are_read_from_storage() {
         assert_eq!((param.kind, param.is_constant), (kind, true), "{len}");
         let mut values = vec![7_u32; last as usize + 1];
         (values[0], values[last as usize]) = (1, 2);
-        let table = fixture.const_array(&values, &[values.len()]).unwrap();
+        let table = fixture.const_array(&values, [values.len()]).unwrap();
         assert_eq!(words(&fixture, &copy, &table, 2), [1, 2], "{len}");
         // Shorter ones are padded, constants and arrays.
-        let short = fixture.const_array(&values[..5], &[5]).unwrap().padded();
+        let short = fixture.const_array(&values[..5], [5]).unwrap().padded();
         assert_eq!(words(&fixture, &copy, &short, 2), [1, 0], "{len}");
         let (array, out) =
             (fixture.slice_to_device(&values[..5]).unwrap().padded(), fixture.zeros::<u32>([2]).unwrap());
@@ -135,7 +135,7 @@ fn constants_beyond_constant_memory_are_read_from_storage() {
         let error = copy.dispatch(
             fixture.default_stream(),
             ONE,
-            (&fixture.const_array(&values, &[values.len()]).unwrap(), &out),
+            (&fixture.const_array(&values, [values.len()]).unwrap(), &out),
         );
         let (most, given) = (len * 16, len * 16 + 4);
         let message = format!(
@@ -164,9 +164,9 @@ fn spirv_with_more_than_constant_memory_is_refused() {
 #[test]
 fn an_empty_padded_constant_is_zero() {
     let fixture = Fixture::open();
-    let table = fixture.const_array::<u32>(&[], &[0]).unwrap().padded();
+    let table = fixture.const_array::<u32>(&[], [0]).unwrap().padded();
     assert_eq!(words(&fixture, &fours(&fixture, 2), &table, 8), [0; 8]);
-    let record = fixture.const_array::<Light>(&[], &[0]).unwrap().padded();
+    let record = fixture.const_array::<Light>(&[], [0]).unwrap().padded();
     assert_eq!(words(&fixture, &lights(&fixture), &record, 14), [0; 14]);
 }
 
@@ -199,7 +199,7 @@ fn lights(ctx: &Context) -> Kernel {
 fn structs_of_the_host_are_laid_out_as_in_the_shader() {
     let fixture = Fixture::open();
     let light = |i: u32| Light { position: [i, i + 1, i + 2], color: [i + 3, i + 4, i + 5], kind: i + 6 };
-    let table = fixture.const_array(&[light(10), light(17)], &[2]).unwrap();
+    let table = fixture.const_array(&[light(10), light(17)], [2]).unwrap();
     assert_eq!(words(&fixture, &lights(&fixture), &table, 14), (10..24).collect::<Vec<_>>());
     table.update(fixture.default_stream(), &[light(30), light(37)]).unwrap();
     assert_eq!(words(&fixture, &lights(&fixture), &table, 14), (30..44).collect::<Vec<_>>());
@@ -210,16 +210,16 @@ fn unpadded_rows_and_complex_numbers_are_accepted() {
     let fixture = Fixture::open();
     let points = "@group(0) @binding(0) var<uniform> table: array<vec3<u32>, 3>;";
     let points = copier(&fixture, points, "table[i / 3u][i % 3u]", 9);
-    let table = fixture.const_array(&[1_u32, 2, 3, 4, 5, 6], &[2, 3]).unwrap().padded();
+    let table = fixture.const_array(&[1_u32, 2, 3, 4, 5, 6], [2, 3]).unwrap().padded();
     assert_eq!(words(&fixture, &points, &table, 9), [1, 2, 3, 4, 5, 6, 0, 0, 0]);
-    let table = fixture.const_array(&[1_u32, 2, 3, 99, 4, 5, 6, 99], &[2, 4]).unwrap().padded(); // Rows of four.
+    let table = fixture.const_array(&[1_u32, 2, 3, 99, 4, 5, 6, 99], [2, 4]).unwrap().padded(); // Rows of four.
     assert_eq!(words(&fixture, &points, &table, 9), [1, 2, 3, 4, 5, 6, 0, 0, 0]);
 
     let pairs = "struct Pair { @size(16) z: vec2<f32> } @group(0) @binding(0) var<uniform> table: array<Pair, 4>;";
     let pairs = copier(&fixture, pairs, "u32(table[i / 2u].z[i % 2u])", 8);
     let complex = |i: u8| Complex32 { re: f32::from(2 * i), im: f32::from(2 * i + 1) };
     let cube: Vec<Complex32> = (0..4).map(complex).collect();
-    let table = fixture.const_array(&cube, &[2, 1, 2]).unwrap(); // Three axes, as numba's test has.
+    let table = fixture.const_array(&cube, [2, 1, 2]).unwrap(); // Three axes, as numba's test has.
     assert_eq!(words(&fixture, &pairs, &table, 8), (0..8).collect::<Vec<_>>());
 }
 
@@ -241,10 +241,10 @@ fn a_host_array_is_stored_contiguously_in_its_order() {
 #[test]
 fn booleans_and_numbers_get_the_strides_of_std140() {
     let fixture = Fixture::open();
-    let flags = fixture.const_array(&[true, false, true, false].map(Bool::from), &[4]).unwrap().padded();
+    let flags = fixture.const_array(&[true, false, true, false].map(Bool::from), [4]).unwrap().padded();
     assert_eq!(words(&fixture, &fours(&fixture, 2), &flags, 8), [1, 0, 1, 0, 0, 0, 0, 0]);
     let layouts = fixture.kernel(spirv::source("const_layouts.spv")).build().unwrap();
-    let weights = fixture.const_array(&[1.0_f32, 2.0, 3.0, 4.0, 5.0], &[5]).unwrap();
+    let weights = fixture.const_array(&[1.0_f32, 2.0, 3.0, 4.0, 5.0], [5]).unwrap();
     let out = fixture.zeros::<f32>([4]).unwrap();
     layouts.dispatch(fixture.default_stream(), ONE, (&weights, &flags, &out)).unwrap();
     assert_eq!(contents(&out), [1.0, -3.0, 3.0, -5.0]);
@@ -258,8 +258,8 @@ fn doubles_after_bytes_are_aligned() {
         return skipped("doubles_after_bytes_are_aligned", "bytes in constant memory, and doubles");
     }
     let align = fixture.kernel(spirv::source("const_align.spv")).build().unwrap();
-    let small = fixture.const_array(&[1_u8, 200, 3], &[3]).unwrap();
-    let large = fixture.const_array(&[0.5_f64, 1e300, -2.25], &[3]).unwrap();
+    let small = fixture.const_array(&[1_u8, 200, 3], [3]).unwrap();
+    let large = fixture.const_array(&[0.5_f64, 1e300, -2.25], [3]).unwrap();
     let out = fixture.zeros::<f64>([3]).unwrap();
     align.dispatch(fixture.default_stream(), ONE, (&small, &large, &out)).unwrap();
     assert_eq!(contents(&out), [1.5, 1e300, 0.75]);
@@ -313,7 +313,7 @@ fn a_failure_callback_may_use_the_constant_whose_allocation_failed() {
     let ctx = Context::with_allocator(&allocator).unwrap();
     let outs = [(); 3].map(|()| ctx.full([8], 99_u32).unwrap());
     let (two, three) = (fours(&ctx, 2), fours(&ctx, 3));
-    let table = ctx.const_array(&[1_u32, 2, 3, 4, 5], &[5]).unwrap().padded();
+    let table = ctx.const_array(&[1_u32, 2, 3, 4, 5], [5]).unwrap().padded();
     let stream = ctx.stream().unwrap();
     *relief.table.lock().unwrap() = Some((table.clone(), stream.clone()));
     let work = || {

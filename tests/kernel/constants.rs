@@ -20,7 +20,7 @@ fn a_padded_constant_is_zero_after_its_values() {
     let copy = kernel(&fixture, TAPS);
     for n in [1, 3, 4, 5, 15, 16] {
         let values: Vec<u32> = (100..100 + n).collect();
-        let taps = fixture.const_array(&values, &[values.len()]).unwrap().padded();
+        let taps = fixture.const_array(&values, [values.len()]).unwrap().padded();
         let out = fixture.full([16], 9_u32).unwrap();
         for _ in 0..2 {
             copy.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&taps, &out)).unwrap();
@@ -34,7 +34,7 @@ fn a_constant_is_a_snapshot() {
     let fixture = Fixture::open();
     let copy = kernel(&fixture, TAPS);
     let mut values = vec![1_u32, 2, 3];
-    let taps = fixture.const_array(&values, &[3]).unwrap().padded();
+    let taps = fixture.const_array(&values, [3]).unwrap().padded();
     values.fill(77);
     let clone = taps.clone();
     drop(taps);
@@ -74,7 +74,7 @@ fn one_constant_is_bound_by_kernels_with_different_sizes() {
             }}"
         )
     };
-    let taps = fixture.const_array(&[1_u32, 2, 3, 4, 5], &[5]).unwrap().padded();
+    let taps = fixture.const_array(&[1_u32, 2, 3, 4, 5], [5]).unwrap().padded();
     let out = fixture.zeros::<u32>([1]).unwrap();
     for n in [2, 3, 100, 1024, 2] {
         kernel(&fixture, wgsl(n)).dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&taps, &out)).unwrap();
@@ -97,7 +97,7 @@ fn a_short_constant_is_refused_unless_it_is_padded() {
     for n in [1, 100, 255] {
         out.fill(9).unwrap();
         let array = fixture.slice_to_device(&values[..n]).unwrap();
-        let constant = fixture.const_array(&values[..n], &[n]).unwrap();
+        let constant = fixture.const_array(&values[..n], [n]).unwrap();
         let message = format!(
             "kernel `look_up`: `table` is array<vec4<u32>, 64> in constant memory, 1024 bytes, got {} bytes; \
              give the rest, or say `padded` to have it read as zeros",
@@ -131,10 +131,10 @@ fn a_short_constant_is_refused_unless_it_is_padded() {
 fn a_constant_longer_than_declared_is_refused() {
     let fixture = Fixture::open();
     let copy = kernel(&fixture, TAPS);
-    let (taps, out) = (fixture.const_array(&[1_u32; 17], &[17]).unwrap(), fixture.zeros::<u32>([16]).unwrap());
+    let (taps, out) = (fixture.const_array(&[1_u32; 17], [17]).unwrap(), fixture.zeros::<u32>([16]).unwrap());
     let refused = copy.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&taps, &out)).unwrap_err();
     let message = "kernel `copy`: `taps` is array<vec4<u32>, 4> in constant memory, at most 64 bytes, got 68 bytes";
     assert_eq!(refused.to_string(), message);
-    let error = fixture.const_array(&[1_u32; 5], &[2, 3]).unwrap_err();
+    let error = fixture.const_array(&[1_u32; 5], [2, 3]).unwrap_err();
     assert_eq!(error.to_string(), "5 values of u32 do not fill shape (2, 3), which has 6");
 }

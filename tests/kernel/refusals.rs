@@ -17,7 +17,7 @@ fn wrong_arguments_are_named_with_both_sides() {
     let (x, y) = (fixture.full([64], 1.0_f32).unwrap(), fixture.full([64], 2.0_f32).unwrap());
     let (doubles, columns) = (fixture.zeros::<f64>([8]).unwrap(), fixture.zeros::<f32>([4, 16]).unwrap());
     let transposed = columns.transpose(None).unwrap();
-    let (constant, two) = (fixture.const_array(&[1.0_f32; 64], &[64]).unwrap(), 2.0_f32);
+    let (constant, two) = (fixture.const_array(&[1.0_f32; 64], [64]).unwrap(), 2.0_f32);
     let (x, y, a) = (("x", x.as_arg()), ("y", y.as_arg()), ("a", two.as_arg()));
     let cases: Vec<(Args<'_>, &str)> = vec![
         (vec![x.clone(), y.clone()], "kernel `saxpy`: no value for `a`, which is f32; it takes `x`, `y`, `a`"),
@@ -167,7 +167,7 @@ fn objects_of_two_devices_are_refused() {
     assert_eq!(refused.unwrap_err().to_string(), message("the stream"));
     let refused = saxpy.dispatch(fixture.default_stream(), groups, (&own.0, &theirs, 1.0_f32));
     assert_eq!(refused.unwrap_err().to_string(), message("an array"));
-    let constant = foreign.const_array(&[1.0_f32; 4], &[4]).unwrap();
+    let constant = foreign.const_array(&[1.0_f32; 4], [4]).unwrap();
     let refused = saxpy.dispatch(fixture.default_stream(), groups, (&constant, &own.1, 1.0_f32));
     assert_eq!(refused.unwrap_err().to_string(), message("constant memory"));
     assert_eq!(contents(&own.1), [0.0; 4]);

@@ -70,7 +70,7 @@ fn lengths_that_differ_are_reported_with_the_shape() {
         ("5 values", array.copy_to_slice(&mut target[..5])),
         ("7 values", array.copy_to_slice(&mut target)),
         ("4 values", nothing(fixture.shaped_to_device(&[0_i32; 4], [2, 3]))),
-        ("7 values", nothing(fixture.const_array(&[0_i32; 7], &[2, 3]))),
+        ("7 values", nothing(fixture.const_array(&[0_i32; 7], [2, 3]))),
     ];
     for (given, result) in refused {
         let error = result.expect_err(given);

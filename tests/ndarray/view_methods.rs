@@ -275,9 +275,7 @@ fn a_shape_is_a_number_or_any_list_of_lengths() {
     let fixture = Fixture::open();
     let (list, len) = (vec![2_usize, 3], 6_usize);
     let x = fixture.zeros::<f32>([2, 3]).unwrap();
-    for same in
-        [fixture.zeros::<f32>(&list), fixture.zeros(list.clone()), fixture.zeros(x.shape()), fixture.zeros(&[2, 3])]
-    {
+    for same in [fixture.zeros::<f32>(&list), fixture.zeros(list.clone()), fixture.zeros(x.shape())] {
         assert_eq!(same.unwrap().shape(), [2, 3]);
     }
     for one_axis in [fixture.zeros::<f32>(len), fixture.zeros(6), fixture.ones([len])] {

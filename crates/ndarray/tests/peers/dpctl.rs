@@ -29,7 +29,7 @@ fn contiguity_list() {
 #[test]
 fn contiguity_after_permuting_and_reshaping() {
     // The flags were wrong here, and a host copy failed (dpctl 2055).
-    let array = c(&[2, 3, 1]).transpose(Some(&[2, 0, 1])).unwrap().reshape(&[2, 3], Order::C).unwrap();
+    let array = c(&[2, 3, 1]).transpose(Some(&[2, 0, 1])).unwrap().reshape([2, 3], Order::C).unwrap();
     assert_eq!(flags(&array), (true, false));
 }
 
@@ -52,13 +52,13 @@ fn broadcast_expand_squeeze_permute_are_zero_copy_with_the_right_strides() {
 #[test]
 fn reshape_rules() {
     let array = c(&[2, 3]);
-    assert!(is_copy(&array.reshape(&[6], Order::F)), "order F of C elements");
-    assert_eq!(c(&[6]).reshape(&[2, 3], Order::F), Ok(f(&[2, 3])), "of one axis it is a view");
-    assert!(c(&[0, 3]).reshape(&[-1, 0], Order::C).is_err(), "-1 beside a zero");
-    assert_eq!(c(&[0, 3]).reshape(&[3, 0], Order::C).unwrap().strides(), [1, 1], "zero size, unit strides");
-    assert_eq!(c(&[1]).reshape(&[1; 32], Order::C).unwrap().ndim(), 32, "32 axes");
+    assert!(is_copy(&array.reshape([6], Order::F)), "order F of C elements");
+    assert_eq!(c(&[6]).reshape([2, 3], Order::F), Ok(f(&[2, 3])), "of one axis it is a view");
+    assert!(c(&[0, 3]).reshape([-1, 0], Order::C).is_err(), "-1 beside a zero");
+    assert_eq!(c(&[0, 3]).reshape([3, 0], Order::C).unwrap().strides(), [1, 1], "zero size, unit strides");
+    assert_eq!(c(&[1]).reshape([1; 32], Order::C).unwrap().ndim(), 32, "32 axes");
     let error = LayoutError::OrderNotAllowed { order: Order::K, operation: "reshape" };
-    assert_eq!(array.reshape(&[6], Order::K), Err(error), "bad order");
+    assert_eq!(array.reshape([6], Order::K), Err(error), "bad order");
 }
 
 #[test]

@@ -39,8 +39,8 @@ fn ravel_of_strided_arrays_needs_a_copy() {
 
 #[test]
 fn reshape_c_and_reshape_f() {
-    assert_eq!(c(&[10]).reshape(&[2, 5], Order::C), Ok(c(&[2, 5])));
-    assert_eq!(c(&[10]).reshape(&[2, 5], Order::F), Ok(f(&[2, 5])));
+    assert_eq!(c(&[10]).reshape([2, 5], Order::C), Ok(c(&[2, 5])));
+    assert_eq!(c(&[10]).reshape([2, 5], Order::F), Ok(f(&[2, 5])));
 }
 
 #[test]

@@ -9,19 +9,19 @@ use super::{c, f, flags, is_copy, listed, parts, strided};
 #[test]
 fn reshape_in_another_order_needs_a_copy() {
     // numba returns a view with permuted elements for all of these.
-    assert!(is_copy(&f(&[2, 3]).reshape(&[6], Order::C)));
-    assert!(is_copy(&f(&[2, 3]).reshape(&[3, 2], Order::C)));
-    assert!(is_copy(&c(&[2, 3]).reshape(&[6], Order::F)));
-    assert!(is_copy(&c(&[2, 3]).reshape(&[3, 2], Order::F)));
-    assert_eq!(listed(&f(&[2, 3]).reshape(&[6], Order::F).unwrap()), [0, 1, 2, 3, 4, 5]);
+    assert!(is_copy(&f(&[2, 3]).reshape([6], Order::C)));
+    assert!(is_copy(&f(&[2, 3]).reshape([3, 2], Order::C)));
+    assert!(is_copy(&c(&[2, 3]).reshape([6], Order::F)));
+    assert!(is_copy(&c(&[2, 3]).reshape([3, 2], Order::F)));
+    assert_eq!(listed(&f(&[2, 3]).reshape([6], Order::F).unwrap()), [0, 1, 2, 3, 4, 5]);
 }
 
 #[test]
 fn reshape_of_a_strided_array_is_a_view_where_one_exists() {
     // numba raises NotImplementedError for both.
-    let rows = strided(&[4, 4], &[16, 4]).reshape(&[2, 2, 4], Order::C).unwrap();
+    let rows = strided(&[4, 4], &[16, 4]).reshape([2, 2, 4], Order::C).unwrap();
     assert_eq!(parts(&rows), ([2, 2, 4].as_slice(), [32, 16, 4].as_slice(), 0));
-    let every_second = c(&[12]).slice(&s![..;2]).unwrap().reshape(&[2, 3], Order::C).unwrap();
+    let every_second = c(&[12]).slice(&s![..;2]).unwrap().reshape([2, 3], Order::C).unwrap();
     assert_eq!(listed(&every_second), [0, 2, 4, 6, 8, 10]);
 }
 
@@ -69,17 +69,17 @@ fn indices_on_broadcast_axes_are_checked() {
 #[test]
 fn order_a_is_fortran_only_where_the_array_is_nothing_else() {
     for both in [c(&[6]), c(&[1, 6]), f(&[6, 1])] {
-        assert_eq!(parts(&both.reshape(&[2, 3], Order::A).unwrap()).1, [3, 1]); // numba: (1, 2).
+        assert_eq!(parts(&both.reshape([2, 3], Order::A).unwrap()).1, [3, 1]); // numba: (1, 2).
     }
-    assert_eq!(parts(&f(&[2, 3]).reshape(&[3, 2], Order::A).unwrap()).1, [1, 3]);
-    assert_eq!(parts(&c(&[2, 3]).reshape(&[3, 2], Order::A).unwrap()).1, [2, 1]);
+    assert_eq!(parts(&f(&[2, 3]).reshape([3, 2], Order::A).unwrap()).1, [1, 3]);
+    assert_eq!(parts(&c(&[2, 3]).reshape([3, 2], Order::A).unwrap()).1, [2, 1]);
 }
 
 #[test]
 fn the_same_shape_from_any_container_is_the_same_view() {
     let array = strided(&[2, 3], &[9, 2]);
     let (fixed, list) = ([2, 3], vec![2, 3]);
-    assert_eq!(array.reshape(&fixed, Order::C), Ok(array.clone()));
+    assert_eq!(array.reshape(fixed, Order::C), Ok(array.clone()));
     assert_eq!(array.reshape(&list, Order::C), Ok(array.clone())); // numba: NotImplementedError.
     assert_eq!(array.reshape(&list, Order::F), Ok(array));
 }

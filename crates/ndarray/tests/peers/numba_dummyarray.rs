@@ -126,7 +126,7 @@ fn reshapes_of_packed_arrays() {
 #[test]
 fn reshape_infer_two_unknowns() {
     let error = LayoutError::RepeatedUnknown { to: vec![-1, -1, 3] };
-    assert_eq!(c(&[3, 4, 5]).reshape(&[-1, -1, 3], Order::C), Err(error));
+    assert_eq!(c(&[3, 4, 5]).reshape([-1, -1, 3], Order::C), Err(error));
 }
 
 #[test]

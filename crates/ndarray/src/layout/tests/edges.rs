@@ -77,7 +77,7 @@ fn no_view_of_an_extreme_layout_overflows() {
         let layout = Layout::with_strides(shape, strides, offset).unwrap();
         let mut views = vec![layout.coalesce(), layout.in_memory_order(), layout.like()];
         views.extend([layout.flip(None), layout.transpose(None), layout.squeeze(None)].map(Result::unwrap));
-        views.extend([Order::C, Order::F].into_iter().filter_map(|order| layout.reshape(&[1, -1, 1], order).ok()));
+        views.extend([Order::C, Order::F].into_iter().filter_map(|order| layout.reshape([1, -1, 1], order).ok()));
         views.extend([isize::MIN, -2, 2, isize::MAX].map(|step| layout.slice(&[Index::stepped(.., step)]).unwrap()));
         views.extend(layout.diagonal(isize::MIN, 0, 1).into_iter().chain(layout.diagonal(isize::MAX, 0, 1)));
         views.extend(layout.broadcast_to(&[&[1], shape].concat()).ok());
