@@ -17,6 +17,16 @@ use crate::layout::{LayoutError, tuple};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an operation on arrays is refused or fails.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let refused = ctx.zeros::<f32>([2, 3])?.copy_from_slice(&[1.0]).unwrap_err();
+/// assert!(matches!(refused, Error::LengthMismatch { given: 1, expected: 6, .. }));
+/// assert_eq!(refused.to_string(), "1 values of f32 do not fill shape (2, 3), which has 6");
+/// # anyhow::Ok(())
+/// ```
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

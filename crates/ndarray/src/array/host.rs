@@ -20,6 +20,16 @@ use crate::layout::{IntoShape, Layout, Order};
 /// The elements of an array while the host has access to them in place, through the guard `B` of their bytes.
 ///
 /// The device may not use them in a way that conflicts. See [`HostRead`] and [`HostWrite`].
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let x = ctx.pinned_array::<f32>([2, 2])?;
+/// x.write_on_host()?.view_mut().fill(1.0);
+/// assert_eq!(x.read_on_host()?.view().sum(), 4.0);
+/// # anyhow::Ok(())
+/// ```
 pub struct HostElements<'a, T: Element, B> {
     bytes: B,
     layout: &'a Layout,

@@ -15,6 +15,17 @@ use crate::error::Result;
 ///
 /// It has the methods of an array that record work. They return what those of [`DeviceNDArray`] return, and fail also with
 /// [`Error::ForeignDevice`](crate::Error::ForeignDevice) if array and stream belong to devices that were opened separately.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let (x, y, stream) = (ctx.ones::<f32>(3)?, ctx.zeros::<f32>(3)?, ctx.stream()?);
+/// let y_on_stream = y.on(&stream);
+/// y_on_stream.copy_from_device(&x)?;
+/// assert_eq!(y_on_stream.copy_to_host()?.sum(), 3.0);
+/// # anyhow::Ok(())
+/// ```
 pub struct OnStream<'a, T: Element> {
     pub(super) array: &'a DeviceNDArray<T>,
     pub(super) stream: &'a Stream,

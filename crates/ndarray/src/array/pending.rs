@@ -24,6 +24,16 @@ use crate::layout::Order;
 ///
 /// It is a future of the host array; [`PendingCopy::wait`] blocks for it. If it is dropped, the copy runs to its end and its
 /// elements are discarded.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let copy = ctx.full(3, 2.0_f32)?.copy_to_host_async()?;
+/// // The host does something else here.
+/// assert_eq!(copy.wait()?.sum(), 6.0);
+/// # anyhow::Ok(())
+/// ```
 pub struct PendingCopy<T: Element> {
     done: Completion,
     staging: Arc<Block>,

@@ -21,6 +21,16 @@ const SHORT_RUN: usize = 256 << 10;
 const MAX_SHORT_RUNS: usize = 4;
 
 /// A slice of the program that is registered for the length of a call; see [`Context::register`].
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let (x, mut data) = (ctx.zeros::<i32>(2)?, [1, 2, 3]);
+/// ctx.register(&mut data, |mut data| data.copy_to(1, &x))??;
+/// assert_eq!(x.to_vec()?, [2, 3]);
+/// # anyhow::Ok(())
+/// ```
 pub struct Registered<'x, 'r, T: Element> {
     bytes: &'x mut allocator::Registered<'r>,
     context: &'x Context,
@@ -69,12 +79,28 @@ impl Context {
 
 impl<'r, T: Element> Registered<'_, 'r, T> {
     /// The number of elements.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.register(&mut [0_u16; 5], |data| data.len())?, 5);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len() / size_of::<T>()
     }
 
     /// Whether there are no elements.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert!(!ctx.register(&mut [0_u16; 5], |data| data.is_empty())?);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
@@ -114,6 +140,16 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
 
     /// Copies the elements of the slice from `start` on to `target`, in its C order. Returns at once.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<i32>([2, 2])?;
+    /// ctx.register(&mut [1, 2, 3, 4], |mut data| data.copy_to(0, &x.t()))??;
+    /// assert_eq!(x.to_vec()?, [1, 3, 2, 4]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::OutOfSlice`], [`Error::ReadOnly`], [`Error::SharedElements`], [`Error::ForeignDevice`];
@@ -136,6 +172,16 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
     /// Copies `source`, in its C order, to the elements of the slice from `start` on.
     ///
     /// Returns at once unless many elements are staged. [`Registered::read`] and the end of the call wait for it.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let (x, mut data) = (ctx.arange(0, 3, 1)?, [9; 4]);
+    /// ctx.register(&mut data, |mut data| data.copy_from(1, &x))??;
+    /// assert_eq!(data, [9, 0, 1, 2]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -43,6 +43,14 @@ impl ContextBuilder {
     }
 
     /// Whether the validation layer is loaded. Overrides `VKARRAY_VALIDATION`.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::builder().validation(false).open()?;
+    /// assert_eq!(ctx.ones::<f32>(2)?.to_vec()?, [1.0, 1.0]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn validation(mut self, on: bool) -> Self {
         self.validation = Some(on);
@@ -85,6 +93,14 @@ impl ContextBuilder {
     }
 
     /// Loads Vulkan and opens the device.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::builder().open()?; // As `Context::open_default()`.
+    /// assert_eq!(ctx.ones::<f32>(2)?.to_vec()?, [1.0, 1.0]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -129,6 +129,24 @@ impl Context {
     /// Work that is done once, such as sending constants to the device, runs on the default stream. Returns the graph and
     /// what `record` returns, usually the nodes that will be changed.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let double = ctx
+    ///     .kernel(Source::wgsl(
+    ///         "@group(0) @binding(0) var<storage, read_write> x: array<f32, 4>;
+    ///          @compute @workgroup_size(4) fn double(@builtin(local_invocation_index) i: u32) { x[i] *= 2.0; }",
+    ///     ))
+    ///     .build()?;
+    /// let x = ctx.ones::<f32>(4)?;
+    /// let (graph, _node) = ctx.graph(|recorder| Ok(double.record(recorder, Groups::exact([1, 1, 1]), (&x,))?))?;
+    /// graph.replay(ctx.default_stream())?;
+    /// graph.replay(ctx.default_stream())?;
+    /// assert_eq!(x.to_vec()?, [4.0; 4]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of `record`; [`Error::Driver`] if the driver is out of memory.

@@ -76,6 +76,17 @@ pub struct ReadyPoint {
 }
 
 /// Why a description is refused. Offsets and sizes are bytes.
+///
+/// ```
+/// use vkarray::interop::{AsDeviceArray, InterfaceError};
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let described = ctx.zeros::<f32>(3)?.device_array_interface()?;
+/// let refused = described.layout(DType::I32, 12).unwrap_err();
+/// assert!(matches!(refused, InterfaceError::DType { .. }));
+/// # anyhow::Ok(())
+/// ```
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
@@ -114,6 +125,17 @@ impl fmt::Debug for InterfaceError {
 
 impl DeviceArrayInterface {
     /// The layout that it describes, in elements of `wanted`, checked against memory of `size` bytes.
+    ///
+    /// ```
+    /// use vkarray::interop::AsDeviceArray;
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<f32>([2, 3])?.t();
+    /// let layout = x.device_array_interface()?.layout(DType::F32, x.memory().size())?;
+    /// assert_eq!(&layout, x.layout());
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -157,6 +179,17 @@ pub(super) fn elements(bytes: i128, itemsize: u32) -> std::result::Result<isize,
 ///
 /// A wrong implementation cannot cause undefined behaviour: [`Context::as_device_array`] calls each method once, and
 /// compares the description with the memory.
+///
+/// ```
+/// use vkarray::interop::AsDeviceArray;
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let x = ctx.zeros::<f32>([2, 3])?;
+/// assert_eq!(x.device_array_interface()?.shape, [2, 3]);
+/// assert_eq!(x.memory().size(), 24);
+/// # anyhow::Ok(())
+/// ```
 pub trait AsDeviceArray {
     /// Describes the array.
     ///

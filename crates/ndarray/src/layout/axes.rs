@@ -37,6 +37,14 @@ impl Layout {
 
     /// Exchanges two axes.
     ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.swap_axes(0, -1)?.shape(), [3, 2]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`LayoutError::AxisOutOfRange`].
@@ -47,6 +55,14 @@ impl Layout {
     }
 
     /// Moves axis `from[k]` to position `to[k]`. The other axes keep their order.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.move_axis(&[0], &[1])?.strides(), [1, 3]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -68,6 +84,14 @@ impl Layout {
 
     /// Removes the named axes, which must have length one; `None` removes every such axis.
     ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.slice(&s![1.., ..])?.squeeze(None)?.shape(), [3]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`LayoutError::SqueezeLength`], [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
@@ -84,6 +108,14 @@ impl Layout {
     }
 
     /// Inserts axes of length one at these positions of the result.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.expand_dims(&[0, 3])?.shape(), [1, 2, 3, 1]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -103,12 +135,29 @@ impl Layout {
     }
 
     /// Views with at least one axis: one element gets shape `(1,)`. NumPy's `atleast_1d`.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.atleast_1d(), x);
+    /// assert_eq!(x.slice(&s![0, 0])?.atleast_1d().shape(), [1]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn atleast_1d(&self) -> Self {
         if self.ndim() == 0 { self.with_unit_axes(&[0]) } else { self.clone() }
     }
 
     /// Views with at least two axes: new ones are inserted in front. NumPy's `atleast_2d`.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.slice(&s![0])?.atleast_2d().shape(), [1, 3]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn atleast_2d(&self) -> Self {
         match self.ndim() {
@@ -120,6 +169,14 @@ impl Layout {
 
     /// Views with at least three axes: shape `(n,)` becomes `(1, n, 1)`, and `(m, n)` becomes `(m, n, 1)`. NumPy's
     /// `atleast_3d`.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.atleast_3d().shape(), [2, 3, 1]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn atleast_3d(&self) -> Self {
         match self.ndim() {

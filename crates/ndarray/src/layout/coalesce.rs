@@ -36,6 +36,14 @@ impl Layout {
 
     /// The same elements in order of address: axes sorted by falling stride, none negative, merged where one stride can
     /// step through them. It tells which elements of the block belong to the layout, and no longer at which index.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.transpose(None)?.flip(None)?.in_memory_order().strides(), [1]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn in_memory_order(&self) -> Self {
         let mut axes = self.axes_with(self);
@@ -49,6 +57,15 @@ impl Layout {
     /// The destination is in order of address, its axes sorted by falling stride. Axes are merged where one stride on each
     /// side can step through them, and those of length one removed. Where the destination repeats an element, the source
     /// is in order of address.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// let (target, source) = Layout::coalesce_pair(&x, &x.slice(&s![.., ..])?)?;
+    /// assert_eq!((target.shape(), source.shape()), (&[6][..], &[6][..]));
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///

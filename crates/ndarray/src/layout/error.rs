@@ -7,6 +7,14 @@ use std::fmt;
 use super::Order;
 
 /// Why a layout, or a view of one, is refused.
+///
+/// ```
+/// use vkarray::array::{Layout, LayoutError, Order};
+///
+/// let refused = Layout::contiguous(&[2, 3], Order::C)?.reshape(4, Order::C).unwrap_err();
+/// assert!(matches!(refused, LayoutError::ReshapeMismatch { size: 6, .. }));
+/// # anyhow::Ok(())
+/// ```
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayoutError {

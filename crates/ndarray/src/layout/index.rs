@@ -41,6 +41,14 @@ pub enum Index {
 }
 
 /// The two ends of an [`Index::Range`], without a step. Rust's half-open ranges convert into it.
+///
+/// ```
+/// use vkarray::array::{Index, Span};
+///
+/// let span = Span::from(2..5);
+/// assert_eq!(Index::stepped(span, 1), Index::from(2..5));
+/// # anyhow::Ok(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
     start: Option<isize>,
@@ -49,6 +57,13 @@ pub struct Span {
 
 impl Index {
     /// Every `step`-th element of a range. With a negative step, from `start` down to `stop`, which is not taken.
+    ///
+    /// ```
+    /// use vkarray::array::{Index, s};
+    ///
+    /// assert_eq!([Index::stepped(5..1, -2)], s![5..1;-2]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn stepped(span: impl Into<Span>, step: isize) -> Self {
         let Span { start, stop } = span.into();

@@ -147,12 +147,28 @@ impl Layout {
     }
 
     /// The number of axes.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.ndim(), 2);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn ndim(&self) -> usize {
         self.shape.len()
     }
 
     /// The length of each axis.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.shape(), [2, 3]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn shape(&self) -> &[usize] {
@@ -160,18 +176,42 @@ impl Layout {
     }
 
     /// The stride of each axis, in elements.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.strides(), [3, 1]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn strides(&self) -> &[isize] {
         &self.strides
     }
 
     /// The offset of index `(0, 0, …)` in the block, in elements.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.slice(&s![1, 1])?.offset(), 4);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn offset(&self) -> usize {
         self.offset
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.size(), 6);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn size(&self) -> usize {
@@ -181,6 +221,14 @@ impl Layout {
     /// Whether the elements are contiguous in C order: the last axis has stride 1. NumPy's rule.
     ///
     /// Axes of length one may have any stride; a layout without elements is contiguous.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert!(x.is_c_contiguous() && !x.transpose(None)?.is_c_contiguous());
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn is_c_contiguous(&self) -> bool {
@@ -190,6 +238,14 @@ impl Layout {
     /// Whether the elements are contiguous in F order: the first axis has stride 1. NumPy's rule.
     ///
     /// Axes of length one may have any stride; a layout without elements is contiguous.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert!(!x.is_f_contiguous() && x.transpose(None)?.is_f_contiguous());
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn is_f_contiguous(&self) -> bool {
         self.is_packed(self.shape.iter().zip(&self.strides))
@@ -257,6 +313,14 @@ impl Layout {
     }
 
     /// Bytes of [`Layout::extent`], gaps included.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order, s};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.slice(&s![.., 0])?.span_bytes(4)?, 16); // Elements 0 to 3.
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -43,6 +43,15 @@ impl Layout {
     /// As in NumPy, there is a view only where the elements are contiguous in that order; `reshape(&[-1], order)` also
     /// gives strided views. `K` accepts any order of axes.
     ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.ravel(Order::C)?.shape(), [6]);
+    /// assert!(x.ravel(Order::F).is_err());
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`LayoutError::NeedsCopy`].

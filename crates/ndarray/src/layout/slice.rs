@@ -57,6 +57,15 @@ impl Layout {
 
     /// Applies an index to one axis and takes the others whole.
     ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.slice_axis(1, 1..)?.shape(), [2, 2]);
+    /// assert_eq!(x.slice_axis(0, -1)?.offset(), 3);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`LayoutError::AxisOutOfRange`], [`LayoutError::ZeroStep`], and [`LayoutError::IndexOutOfRange`] for an integer.
@@ -69,6 +78,14 @@ impl Layout {
     }
 
     /// Reverses the named axes; `None` names all.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.flip(Some(&[1]))?.offsets().collect::<Vec<_>>(), [2, 1, 0, 5, 4, 3]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///

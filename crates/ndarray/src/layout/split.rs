@@ -8,6 +8,15 @@ use super::{Layout, LayoutError, Result};
 impl Layout {
     /// Splits a layout of one axis into parts of `len` elements; the last may be shorter. numba's `split`.
     ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// let parts = x.ravel(Order::C)?.split(4)?;
+    /// assert_eq!((parts[0].size(), parts[1].size()), (4, 2));
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`LayoutError::NotOneDimensional`], [`LayoutError::ZeroSplit`].
@@ -48,6 +57,15 @@ impl Layout {
 
     /// Splits an axis into this many parts of equal length. NumPy's `split` with a number.
     ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// assert_eq!(x.split_equally(3, 1)?[2].offset(), 2);
+    /// assert!(x.split_equally(2, 1).is_err());
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`LayoutError::UnequalSplit`] if the length is not a multiple, [`LayoutError::AxisOutOfRange`],
@@ -62,6 +80,15 @@ impl Layout {
 
     /// Splits an axis before each of these positions, which are clipped and may be negative as in a slice.
     /// NumPy's `split` and `array_split` with a list.
+    ///
+    /// ```
+    /// use vkarray::array::{Layout, Order};
+    ///
+    /// let x = Layout::contiguous(&[2, 3], Order::C)?;
+    /// let lens: Vec<_> = x.split_at(&[1], 1)?.iter().map(|part| part.shape()[1]).collect();
+    /// assert_eq!(lens, [1, 2]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///

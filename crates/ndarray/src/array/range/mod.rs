@@ -23,6 +23,16 @@ const MIN_ON_DEVICE: usize = 1 << 16;
 const CHUNK: usize = 1 << 23;
 
 /// Why a range is refused.
+///
+/// ```
+/// use vkarray::array::RangeProblem;
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let refused = ctx.arange(0, 5, 0).unwrap_err();
+/// assert!(matches!(refused, Error::Range { problem: RangeProblem::ZeroStep, .. }));
+/// # anyhow::Ok(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RangeProblem {

@@ -13,6 +13,20 @@ type Result<T> = std::result::Result<T, RangeProblem>;
 /// A type of real numbers that ranges are made of: the integers, and floats of 16 to 64 bits.
 ///
 /// It cannot be implemented outside this crate, and its methods are not public.
+///
+/// ```
+/// use vkarray::array::Number;
+/// use vkarray::prelude::*;
+///
+/// /// The numbers from 0 to 1.
+/// fn unit<T: Number + From<u8>>(ctx: &Context, n: usize) -> vkarray::Result<DeviceNDArray<T>> {
+///     ctx.linspace(T::from(0), T::from(1), n, true)
+/// }
+///
+/// let ctx = Context::open_default()?;
+/// assert_eq!(unit::<f32>(&ctx, 3)?.to_vec()?, [0.0, 0.5, 1.0]);
+/// # anyhow::Ok(())
+/// ```
 pub trait Number: Element + Into<ScalarValue> + sealed::Sealed {
     /// The number one.
     #[doc(hidden)]

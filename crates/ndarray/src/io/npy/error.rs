@@ -12,6 +12,14 @@ use zip::result::ZipError;
 use crate::layout::{LayoutError, tuple};
 
 /// Why a file of arrays cannot be read or written. `name` is the file's path.
+///
+/// ```
+/// use vkarray::io::{FileError, NpyFile};
+///
+/// let refused = NpyFile::open("no/such.npy").unwrap_err();
+/// assert!(matches!(refused, FileError::Read { .. }));
+/// # anyhow::Ok(())
+/// ```
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]

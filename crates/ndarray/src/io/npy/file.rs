@@ -44,6 +44,18 @@ pub struct NpyFile {
 impl NpyFile {
     /// Reads the header, and checks that the file has the length that the header requires.
     ///
+    /// ```
+    /// use vkarray::io::{NpyFile, write_npy};
+    /// use vkarray::ndarray::arr1;
+    ///
+    /// let path = std::env::temp_dir().join(format!("vkarray-{}-open.npy", std::process::id()));
+    /// write_npy(std::fs::File::create(&path)?, &arr1(&[1.0_f32, 2.0]))?;
+    /// assert!(NpyFile::open(&path).is_ok());
+    /// assert!(NpyFile::open("no such file").is_err());
+    /// # std::fs::remove_file(&path)?;
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`FileError::Read`], [`FileError::NotAFile`]; those of a header that is damaged or does not match the file.
@@ -63,18 +75,51 @@ impl NpyFile {
     }
 
     /// The file's path.
+    ///
+    /// ```
+    /// use vkarray::io::{NpyFile, write_npy};
+    /// use vkarray::ndarray::arr1;
+    ///
+    /// let path = std::env::temp_dir().join(format!("vkarray-{}-path.npy", std::process::id()));
+    /// write_npy(std::fs::File::create(&path)?, &arr1(&[1.0_f32, 2.0]))?;
+    /// assert_eq!(NpyFile::open(&path)?.path(), path);
+    /// # std::fs::remove_file(&path)?;
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The element type, shape and order of the array.
+    ///
+    /// ```
+    /// use vkarray::io::{NpyFile, write_npy};
+    /// use vkarray::ndarray::arr1;
+    ///
+    /// let path = std::env::temp_dir().join(format!("vkarray-{}-header.npy", std::process::id()));
+    /// write_npy(std::fs::File::create(&path)?, &arr1(&[1.0_f32, 2.0]))?;
+    /// assert_eq!(NpyFile::open(&path)?.header().shape(), [2]);
+    /// # std::fs::remove_file(&path)?;
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn header(&self) -> &NpyHeader {
         &self.header
     }
 
     /// Reads the elements. The host array has the order of the file, C or F.
+    ///
+    /// ```
+    /// use vkarray::io::{NpyFile, write_npy};
+    /// use vkarray::ndarray::arr1;
+    ///
+    /// let path = std::env::temp_dir().join(format!("vkarray-{}-read.npy", std::process::id()));
+    /// write_npy(std::fs::File::create(&path)?, &arr1(&[1.0_f32, 2.0]))?;
+    /// assert_eq!(NpyFile::open(&path)?.read::<f32>()?.sum(), 3.0);
+    /// # std::fs::remove_file(&path)?;
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -19,6 +19,21 @@ const MAX_BRACKETS: usize = 16;
 type Result<T> = std::result::Result<T, FileError>;
 
 /// The header of a `.npy` file: element type, shape and order.
+///
+/// ```
+/// use vkarray::io::{NpyFile, write_npy};
+/// use vkarray::ndarray::arr1;
+/// use vkarray::{DType, Order};
+///
+/// let path = std::env::temp_dir().join(format!("vkarray-{}-npyheader.npy", std::process::id()));
+/// write_npy(std::fs::File::create(&path)?, &arr1(&[1.0_f32, 2.0]))?;
+/// let file = NpyFile::open(&path)?;
+/// let header = file.header();
+/// assert_eq!((header.dtype(), header.shape(), header.order()), (DType::F32, &[2][..], Order::C));
+/// assert_eq!(header.nbytes(), 8);
+/// # std::fs::remove_file(&path)?;
+/// # anyhow::Ok(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NpyHeader {
     pub(super) dtype: DType,

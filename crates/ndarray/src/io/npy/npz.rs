@@ -50,6 +50,19 @@ pub struct NpzFile {
 impl NpzFile {
     /// Opens an archive and reads its list of entries.
     ///
+    /// ```
+    /// use vkarray::io::{NpzFile, NpzWriter};
+    /// use vkarray::ndarray::arr1;
+    ///
+    /// let path = std::env::temp_dir().join(format!("vkarray-{}-open.npz", std::process::id()));
+    /// let mut writer = NpzWriter::new(std::fs::File::create(&path)?);
+    /// writer.add("x", &arr1(&[1.0_f32, 2.0]))?;
+    /// writer.finish()?;
+    /// assert!(NpzFile::open(&path).is_ok());
+    /// # std::fs::remove_file(&path)?;
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`FileError::Read`], [`FileError::NotAFile`], [`FileError::Archive`].
@@ -68,6 +81,19 @@ impl NpzFile {
 
     /// The names of the arrays in alphabetical order. Entries that are not `.npy` files, or whose name is not text, are left
     /// out.
+    ///
+    /// ```
+    /// use vkarray::io::{NpzFile, NpzWriter};
+    /// use vkarray::ndarray::arr1;
+    ///
+    /// let path = std::env::temp_dir().join(format!("vkarray-{}-names.npz", std::process::id()));
+    /// let mut writer = NpzWriter::new(std::fs::File::create(&path)?);
+    /// writer.add("x", &arr1(&[1.0_f32, 2.0]))?;
+    /// writer.finish()?;
+    /// assert_eq!(NpzFile::open(&path)?.names(), ["x"]);
+    /// # std::fs::remove_file(&path)?;
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         let array_name = |entry: &str| entry.strip_suffix(SUFFIX).map(str::to_owned);
@@ -79,6 +105,19 @@ impl NpzFile {
 
     /// Reads the element type, shape and order of an array.
     ///
+    /// ```
+    /// use vkarray::io::{NpzFile, NpzWriter};
+    /// use vkarray::ndarray::arr1;
+    ///
+    /// let path = std::env::temp_dir().join(format!("vkarray-{}-header.npz", std::process::id()));
+    /// let mut writer = NpzWriter::new(std::fs::File::create(&path)?);
+    /// writer.add("x", &arr1(&[1.0_f32, 2.0]))?;
+    /// writer.finish()?;
+    /// assert_eq!(NpzFile::open(&path)?.header("x")?.nbytes(), 8);
+    /// # std::fs::remove_file(&path)?;
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`FileError::NoArray`], [`FileError::Archive`]; those of a damaged header.
@@ -87,6 +126,19 @@ impl NpzFile {
     }
 
     /// Reads an array. The host array has the order of the archive's elements, C or F.
+    ///
+    /// ```
+    /// use vkarray::io::{NpzFile, NpzWriter};
+    /// use vkarray::ndarray::arr1;
+    ///
+    /// let path = std::env::temp_dir().join(format!("vkarray-{}-readone.npz", std::process::id()));
+    /// let mut writer = NpzWriter::new(std::fs::File::create(&path)?);
+    /// writer.add("x", &arr1(&[1.0_f32, 2.0]))?;
+    /// writer.finish()?;
+    /// assert_eq!(NpzFile::open(&path)?.read::<f32>("x")?.sum(), 3.0);
+    /// # std::fs::remove_file(&path)?;
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -144,16 +196,53 @@ pub struct NpzWriter<W: Write + Seek> {
 
 impl<W: Write + Seek> NpzWriter<W> {
     /// Starts an archive of uncompressed arrays.
+    ///
+    /// ```
+    /// use std::io::Cursor;
+    ///
+    /// use vkarray::io::NpzWriter;
+    /// use vkarray::ndarray::arr1;
+    ///
+    /// let mut writer = NpzWriter::new(Cursor::new(Vec::new()));
+    /// writer.add("x", &arr1(&[1_u8; 1000]))?;
+    /// assert!(writer.finish()?.into_inner().len() > 1000);
+    /// # anyhow::Ok(())
+    /// ```
     pub fn new(writer: W) -> Self {
         Self { archive: ZipWriter::new(writer), method: CompressionMethod::Stored }
     }
 
     /// Starts an archive of compressed arrays.
+    ///
+    /// ```
+    /// use std::io::Cursor;
+    ///
+    /// use vkarray::io::NpzWriter;
+    /// use vkarray::ndarray::arr1;
+    ///
+    /// let mut writer = NpzWriter::compressed(Cursor::new(Vec::new()));
+    /// writer.add("x", &arr1(&[1_u8; 1000]))?;
+    /// assert!(writer.finish()?.into_inner().len() < 1000);
+    /// # anyhow::Ok(())
+    /// ```
     pub fn compressed(writer: W) -> Self {
         Self { archive: ZipWriter::new(writer), method: CompressionMethod::Deflated }
     }
 
     /// Adds a host array with this name.
+    ///
+    /// ```
+    /// use std::io::Cursor;
+    ///
+    /// use vkarray::io::NpzWriter;
+    /// use vkarray::ndarray::{arr1, arr2};
+    ///
+    /// let mut writer = NpzWriter::new(Cursor::new(Vec::new()));
+    /// writer.add("x", &arr1(&[1, 2]))?;
+    /// writer.add("y", &arr2(&[[1.0, 2.0]]))?;
+    /// assert!(writer.add("x", &arr1(&[3])).is_err()); // The name is in use.
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -173,6 +262,16 @@ impl<W: Write + Seek> NpzWriter<W> {
     }
 
     /// Writes the archive's list of entries and returns the writer. Without it the archive cannot be read.
+    ///
+    /// ```
+    /// use std::io::Cursor;
+    ///
+    /// use vkarray::io::NpzWriter;
+    ///
+    /// let bytes = NpzWriter::new(Cursor::new(Vec::new())).finish()?.into_inner();
+    /// assert!(bytes.starts_with(b"PK")); // An archive without arrays.
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
