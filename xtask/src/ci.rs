@@ -38,6 +38,7 @@ pub(crate) fn run() -> Result<ExitCode> {
 fn stages() -> impl Iterator<Item = (String, CommandLine)> {
     [
         ("format", CommandLine::new(["cargo", "fmt", "--all", "--check"])),
+        ("structure", CommandLine::new(["cargo", "run", "--quiet", "--package", "xtask", "--", "structure"])),
         ("clippy", CommandLine::new(["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
         (
             "documentation",

@@ -55,7 +55,7 @@ enum Task {
     },
     /// Builds the guide of docs/ into target/guide/, and checks the links of all Markdown files
     Guide,
-    /// Runs the gate that every change must pass: format, clippy, documentation, guide, tests
+    /// Runs the gate that every change must pass: format, structure, clippy, documentation, guide, tests
     Ci,
     /// Checks the source tree: no cycles between rooms, no two types of one name, `//!` at the head of files, their length
     Structure,
