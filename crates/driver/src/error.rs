@@ -206,6 +206,12 @@ impl Error {
     }
 
     /// Whether the device said it has no memory left, on either side.
+    ///
+    /// ```
+    /// use vkarray_driver::Error;
+    ///
+    /// assert!(!Error::NoEvents.is_out_of_memory());
+    /// ```
     #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
         use vk::Result as R;

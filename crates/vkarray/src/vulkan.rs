@@ -18,5 +18,6 @@
 pub use ash;
 pub use vkarray_driver::hazard::{Access, BlockId, LastUse, LastUses, Mode, Stage, Stages};
 pub use vkarray_driver::{
-    Adopted, Destroy, ExternalQueue, Label, MINIMUM_VERSION, Owned, ProcessId, QueueLock, Recorder, Step, Timeline,
+    Adopted, Destroy, ExternalQueue, Label, LogicalDevice, MINIMUM_VERSION, Owned, ProcessId, QueueLock, Recorder,
+    Step, Timeline,
 };

@@ -32,6 +32,18 @@ use crate::vulkan::{LogicalDevice, QueueIndex};
 ///
 /// Everything made from a device holds it, so it is closed when the last of them is dropped. It dereferences to its
 /// [`LogicalDevice`], which says what it is and has Vulkan's functions.
+///
+/// ```
+/// use vkarray_driver::{Device, Instance, Stream};
+///
+/// # fn main() -> Result<(), vkarray_driver::Error> {
+/// let instance = Instance::new()?;
+/// let device = Device::open_selected(&instance, None)?; // `VKARRAY_DEVICE`, else the best device.
+/// let stream = Stream::new(&device)?;
+/// assert!(stream.query()?); // No work yet.
+/// # Ok(())
+/// # }
+/// ```
 pub struct Device {
     logical: Arc<LogicalDevice>,
     /// Shared with the lanes and the waiter, which must not hold the device.
@@ -161,6 +173,27 @@ impl Device {
     /// Takes the bytes `range` of a block for the host, to read or to write, and names the points to wait for before
     /// it does: the uses so far. Later uses, of any stream or thread, wait for the hold's end or are refused, as `kind`
     /// says. Blocks only for brief holds of other threads.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use vkarray_driver::HostAccessKind;
+    /// use vkarray_driver::hazard::Mode;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<u32>([4])?;
+    /// ctx.synchronize()?;
+    /// let block = x.block();
+    /// let (access, uses) = ctx.device().begin_host_access(block.id(), 0..16, Mode::Read, HostAccessKind::Lasting)?;
+    /// for point in &uses {
+    ///     point.wait(None)?;
+    /// }
+    /// assert!(x.fill(1).is_err()); // Refused: the host accesses the bytes.
+    /// drop(access);
+    /// x.fill(1)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

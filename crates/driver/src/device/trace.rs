@@ -13,6 +13,21 @@ use crate::trace::{self, Calibration, TraceRecording};
 /// A recording of everything that happens on a device, from [`Trace::start`] on.
 ///
 /// Takes memory for every operation until it is finished or dropped.
+///
+/// ```
+/// use vkarray::prelude::*;
+/// use vkarray_driver::Trace;
+///
+/// # fn main() -> vkarray::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let trace = Trace::start(ctx.device())?;
+/// ctx.zeros::<u32>([4])?.fill(1)?;
+/// let mut json = Vec::new(); // Usually a file, for Perfetto or `chrome://tracing`.
+/// trace.finish(&mut json)?;
+/// assert!(String::from_utf8_lossy(&json).contains("traceEvents"));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Trace {
     recording: Arc<TraceRecording>,
     device: Arc<Device>,

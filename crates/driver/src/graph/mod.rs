@@ -145,6 +145,20 @@ impl fmt::Debug for GraphRecorder {
 ///
 /// The operations run as if in the order they were recorded; independent ones may overlap. A graph keeps the memory
 /// and the kernels it uses alive. It may be dropped while it is running.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// # fn main() -> vkarray::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let x = ctx.zeros::<u32>([4])?;
+/// let block = x.block();
+/// let (graph, _) = ctx.graph(|graph| Ok(block.record_fill(graph, 5)?))?;
+/// graph.replay(ctx.default_stream())?;
+/// assert_eq!(x.to_vec()?, [5; 4]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Graph {
     id: u64,
     nodes: Vec<NodeSteps>,
@@ -188,6 +202,23 @@ impl Graph {
     ///
     /// Any number of replays may be in flight, on several streams. Like any work, they are ordered by the runtime
     /// where they touch the same memory.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<u32>([4])?;
+    /// let block = x.block();
+    /// let (graph, _) = ctx.graph(|graph| Ok(block.record_fill(graph, 5)?))?;
+    /// for _ in 0..3 {
+    ///     graph.replay(ctx.default_stream())?; // Returns at once.
+    /// }
+    /// ctx.synchronize()?;
+    /// assert_eq!((x.to_vec()?, graph.n_nodes()), (vec![5; 4], 1));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

@@ -39,6 +39,14 @@ impl fmt::Display for DeviceType {
 }
 
 /// A Vulkan version without its variant.
+///
+/// ```
+/// use vkarray_driver::Version;
+///
+/// let version = Version { major: 1, minor: 3, patch: 0 };
+/// assert!(version < Version { major: 1, minor: 4, patch: 0 });
+/// assert_eq!(version.to_string(), "1.3.0");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Version {
     /// Major number.
@@ -127,6 +135,14 @@ macro_rules! features {
 
         impl Features {
             /// The first feature set here and not in `available`.
+            ///
+            /// ```
+            /// use vkarray_driver::Features;
+            ///
+            /// let wanted = Features { shader_float16: true, ..Features::default() };
+            /// assert_eq!(wanted.missing_from(&Features::default()), Some("shader_float16"));
+            /// assert_eq!(wanted.missing_from(&wanted), None);
+            /// ```
             #[must_use]
             pub fn missing_from(&self, available: &Self) -> Option<&'static str> {
                 [$((stringify!($name), self.$name && !available.$name)),*]
@@ -265,6 +281,19 @@ pub struct QueueFamily {
 }
 
 /// Everything that the runtime reads of one device.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// # fn main() -> vkarray::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let info = ctx.info();
+/// assert!(info.limits.max_compute_work_group_invocations >= 128); // Vulkan's minimum.
+/// assert!(info.features.timeline_semaphore);
+/// println!("{}: {} MiB", info.name, info.device_memory_bytes() >> 20);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceInfo {
     /// The device's name.
@@ -302,6 +331,17 @@ pub struct DeviceInfo {
 
 impl DeviceInfo {
     /// Whether the device lists the extension.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// println!("push descriptors: {}", ctx.info().has_extension("VK_KHR_push_descriptor"));
+    /// assert!(!ctx.info().has_extension("VK_NO_such_extension"));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn has_extension(&self, name: &str) -> bool {
         self.extensions.contains(name)

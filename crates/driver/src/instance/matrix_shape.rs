@@ -50,6 +50,10 @@ impl MatrixShape {
 }
 
 /// The name of a scope by SPIR-V's number, which is Vulkan's too.
+///
+/// ```
+/// assert_eq!(vkarray_driver::scope_name(3), "subgroup");
+/// ```
 #[must_use]
 pub fn scope_name(number: u32) -> String {
     match number {

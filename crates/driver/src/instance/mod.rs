@@ -45,6 +45,16 @@ const COOPERATIVE_MATRIX_SINCE: u32 = vk::make_api_version(0, 1, 3, 255);
 pub type Intercept = fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction;
 
 /// Options for an [`Instance`].
+///
+/// ```
+/// use vkarray_driver::Instance;
+///
+/// # fn main() -> Result<(), vkarray_driver::Error> {
+/// let instance = Instance::builder().validation(false).build()?;
+/// assert!(!instance.is_validating());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct InstanceBuilder {
     validation: bool,
@@ -98,6 +108,18 @@ impl InstanceBuilder {
 /// A loaded Vulkan, from which devices are listed and opened.
 ///
 /// HostAccesses nothing of any device; each device holds its instance.
+///
+/// ```
+/// use vkarray_driver::Instance;
+///
+/// # fn main() -> Result<(), vkarray_driver::Error> {
+/// let instance = Instance::new()?;
+/// for device in instance.devices()? {
+///     println!("{} ({})", device.info().name, device.info().device_type);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct Instance {
     entry: ash::Entry,
     raw: ash::Instance,
@@ -173,6 +195,19 @@ impl Instance {
     }
 
     /// Returns the messages of the validation layer since the last call, oldest first. Empty without validation.
+    ///
+    /// ```
+    /// use vkarray_driver::Instance;
+    ///
+    /// # fn main() -> Result<(), vkarray_driver::Error> {
+    /// let instance = Instance::new()?;
+    /// instance.devices()?;
+    /// for message in instance.take_messages() {
+    ///     panic!("{message}"); // What a test does with a message.
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn take_messages(&self) -> Vec<ValidationMessage> {
         match &self.messages {
@@ -241,6 +276,18 @@ impl fmt::Debug for Instance {
 }
 
 /// A device that is listed but not opened.
+///
+/// ```
+/// use vkarray_driver::{Device, Instance};
+///
+/// # fn main() -> Result<(), vkarray_driver::Error> {
+/// let instance = Instance::new()?;
+/// let devices = instance.devices()?;
+/// let device = Device::open(&devices[0])?;
+/// assert_eq!(device.info().name, devices[0].info().name);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct PhysicalDevice {
     instance: Arc<Instance>,

@@ -47,6 +47,18 @@ pub struct QueuePlan {
 }
 
 /// What a program requires of a device beyond the minimum.
+///
+/// ```
+/// use vkarray_driver::{Device, DeviceRequest, Instance};
+///
+/// # fn main() -> Result<(), vkarray_driver::Error> {
+/// let request = DeviceRequest { max_compute_queues: 1, ..DeviceRequest::default() };
+/// let devices = Instance::new()?.devices()?;
+/// let device = Device::open_with(&devices[0], &request)?;
+/// assert_eq!(device.plan().compute.count, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceRequest {
     /// Features that must be there.
@@ -60,6 +72,17 @@ pub struct DeviceRequest {
 }
 
 /// How a device is opened.
+///
+/// ```
+/// use vkarray_driver::{DevicePlan, DeviceRequest, Instance};
+///
+/// # fn main() -> Result<(), vkarray_driver::Error> {
+/// let devices = Instance::new()?.devices()?;
+/// let plan = DevicePlan::new(devices[0].info(), &DeviceRequest::default())?; // Opens nothing.
+/// assert!(plan.families().contains(&plan.compute.family));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DevicePlan {
     /// The queues that run kernels and copies. Streams are distributed over them.

@@ -10,6 +10,22 @@ use super::{DeviceInfo, DeviceType};
 use crate::error::{Error, Result};
 
 /// The selectors that were given, and where. Empty texts count as absent.
+///
+/// ```
+/// use vkarray_driver::{DeviceInfo, Instance, Selection};
+///
+/// # fn main() -> Result<(), vkarray_driver::Error> {
+/// // As `VKARRAY_DEVICE=0` in the environment.
+/// let selection = Selection { device_variable: Some("0".to_owned()), ..Selection::default() };
+/// let devices = Instance::new()?.devices()?;
+/// let infos: Vec<DeviceInfo> = devices.iter().map(|device| (**device.info()).clone()).collect();
+/// assert_eq!(selection.choose(&infos)?, 0);
+/// // `discrete`, `cpu`, `nvidia` and `uuid:…` are selectors too. A name that matches nothing is an error.
+/// let unknown = Selection { argument: Some("no such device".to_owned()), ..Selection::default() };
+/// assert!(unknown.choose(&infos).is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// A selector given in the program or on the command line; wins over `device_variable`.

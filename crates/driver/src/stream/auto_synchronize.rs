@@ -8,6 +8,21 @@ use crate::error::Result;
 
 impl Stream {
     /// Returns a guard that waits for the stream when it goes out of scope, also when a panic unwinds.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let stream = ctx.stream()?;
+    /// {
+    ///     let _guard = stream.auto_synchronize();
+    ///     ctx.zeros::<u32>([4])?.on(&stream).fill(1)?;
+    /// } // Waits here.
+    /// assert!(stream.query()?);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use = "the guard waits when it is dropped"]
     pub fn auto_synchronize(&self) -> AutoSynchronize<'_> {
         AutoSynchronize { stream: self, is_finished: false }
@@ -23,6 +38,20 @@ pub struct AutoSynchronize<'a> {
 
 impl AutoSynchronize<'_> {
     /// Waits now, and says what went wrong. Dropping the guard only reports it.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let stream = ctx.stream()?;
+    /// let guard = stream.auto_synchronize();
+    /// ctx.zeros::<u32>([4])?.on(&stream).fill(1)?;
+    /// guard.finish()?; // Unlike a drop, it returns errors.
+    /// assert!(stream.query()?);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

@@ -24,6 +24,20 @@ impl Default for DefaultStreamsSlot {
 }
 
 /// A device's legacy default stream and per-thread default streams, each made when first asked for.
+///
+/// ```
+/// use vkarray::prelude::*;
+/// use vkarray_driver::DefaultStreams;
+///
+/// # fn main() -> vkarray::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let streams = DefaultStreams::of(ctx.device());
+/// let (own, again) = (streams.per_thread()?, streams.per_thread()?);
+/// assert_eq!(own.number(), again.number()); // One stream a thread.
+/// assert_ne!(own.number(), streams.legacy()?.number());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct DefaultStreams {
     legacy: Mutex<Option<Stream>>,

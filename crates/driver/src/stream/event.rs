@@ -19,6 +19,23 @@ use crate::vulkan::Owned;
 use crate::vulkan::QueueIndex;
 
 /// A moment in a stream's work.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// # fn main() -> vkarray::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let x = ctx.zeros::<u32>([4])?;
+/// let (first, second) = (ctx.stream()?, ctx.stream()?);
+/// let event = Event::new(ctx.device());
+/// x.on(&first).fill(1)?;
+/// event.record(&first)?;
+/// event.wait(&second)?; // Later work of `second` starts after the fill.
+/// event.synchronize()?; // And so does the host.
+/// assert!(event.query()?);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Event {
     device: Arc<Device>,
@@ -49,6 +66,21 @@ impl Event {
 
     /// Creates an event that notes the device's time when it is reached.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (begin, end) = (Event::with_timing(ctx.device())?, Event::with_timing(ctx.device())?);
+    /// begin.record(ctx.default_stream())?;
+    /// ctx.zeros::<u32>([4])?.fill(1)?;
+    /// end.record(ctx.default_stream())?;
+    /// end.synchronize()?;
+    /// println!("{:?} on the device", begin.elapsed(&end)?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Unsuitable`] if the device's queue has no timestamps.
@@ -62,6 +94,18 @@ impl Event {
     }
 
     /// Creates an event of `device`, without timing, that has captured `point`: of a stream, or from outside.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let event = Event::of(ctx.device(), ctx.default_stream().point()?)?;
+    /// event.synchronize()?;
+    /// assert!(event.query()?);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -122,6 +166,17 @@ impl Event {
 
     /// Whether the captured work is done, or nothing was ever captured. Never blocks.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let event = Event::new(ctx.device());
+    /// assert!(event.query()?); // An event that was never recorded counts as complete.
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::DeviceLost`].
@@ -141,6 +196,20 @@ impl Event {
     }
 
     /// The device's time from this event to `end`; zero if `end` came first. Does not wait.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (begin, end) = (Event::with_timing(ctx.device())?, Event::with_timing(ctx.device())?);
+    /// begin.record(ctx.default_stream())?;
+    /// end.record(ctx.default_stream())?;
+    /// end.synchronize()?;
+    /// assert!(begin.elapsed(&end)?.as_secs() < 60);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

@@ -14,6 +14,20 @@ use crate::tracker::Point;
 /// Ready when the device has passed a point, with the error that kept it from doing so if there was one.
 ///
 /// The device's waiting thread wakes whoever polled last. Dropping it costs nothing and cancels nothing.
+///
+/// ```
+/// use vkarray::prelude::*;
+/// use std::pin::pin;
+/// use std::task::{Context as TaskContext, Poll, Waker};
+///
+/// # fn main() -> vkarray::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let mut done = pin!(ctx.default_stream().async_done()?);
+/// ctx.synchronize()?;
+/// assert!(matches!(done.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())), Poll::Ready(Ok(()))));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Completion {
     device: Arc<Device>,
     point: Point,

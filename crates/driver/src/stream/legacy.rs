@@ -52,6 +52,20 @@ impl Stream {
     /// Creates a stream that takes part in CUDA's legacy ordering: it waits for earlier work of the legacy default stream
     /// ([`DefaultStreams::legacy`](crate::DefaultStreams::legacy)), which waits for earlier work of this one.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use vkarray_driver::DefaultStreams;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let stream = Stream::blocking(ctx.device())?;
+    /// ctx.zeros::<u32>([4])?.on(&stream).fill(1)?;
+    /// DefaultStreams::of(ctx.device()).legacy()?.synchronize()?; // Waits for the blocking stream too.
+    /// assert!(stream.query()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`Stream::new`].

@@ -39,6 +39,20 @@ use crate::vulkan::{Queue, QueueIndex};
 ///
 /// Dropping the last handle sends what is recorded and waits for it, for ten seconds at most; what is then still
 /// running is leaked rather than freed under the device's feet.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// # fn main() -> vkarray::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let x = ctx.zeros::<u32>([4])?;
+/// let stream = ctx.stream()?;
+/// x.on(&stream).fill(3)?; // Returns at once.
+/// stream.synchronize()?;
+/// assert_eq!(x.to_vec()?, [3; 4]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Stream {
     shared: Arc<Shared>,
@@ -119,6 +133,17 @@ impl Stream {
     }
 
     /// Its number on its device, from one up in the order of creation, as reports name it.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (first, second) = (ctx.stream()?, ctx.stream()?);
+    /// assert!(first.number() < second.number());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn number(&self) -> u64 {
         self.shared.work.stream_number()
@@ -200,6 +225,19 @@ impl Stream {
 
     /// The point at which everything recorded so far is done.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// ctx.zeros::<u32>([4])?.fill(1)?;
+    /// let done = ctx.default_stream().point()?;
+    /// done.wait(None)?;
+    /// assert!(done.is_complete()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of sending copies that go on beside, which the point then includes.
@@ -224,6 +262,20 @@ impl Stream {
 
     /// Sends what is recorded to the device. Does not wait.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let stream = ctx.stream()?;
+    /// ctx.zeros::<u32>([4])?.on(&stream).fill(1)?;
+    /// stream.flush()?; // The device starts now; the host goes on.
+    /// # stream.synchronize()?;
+    /// # assert!(stream.query()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of the submission.
@@ -235,6 +287,19 @@ impl Stream {
 
     /// Blocks until everything recorded so far is done.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let stream = ctx.stream()?;
+    /// ctx.zeros::<u32>([4])?.on(&stream).fill(1)?;
+    /// stream.synchronize()?;
+    /// assert!(stream.query()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of the submission, and [`Error::DeviceLost`](crate::Error::DeviceLost).
@@ -243,6 +308,19 @@ impl Stream {
     }
 
     /// Blocks until everything recorded so far is done, for `timeout` at most.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use std::time::Duration;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let stream = ctx.stream()?;
+    /// stream.synchronize_for(Duration::from_secs(10))?;
+    /// assert!(stream.query()?);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -263,6 +341,17 @@ impl Stream {
 
     /// Whether everything recorded so far is done. Never blocks, and submits nothing.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let stream = ctx.stream()?;
+    /// assert!(stream.query()?); // A stream without work is complete.
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::DeviceLost`](crate::Error::DeviceLost).
@@ -282,6 +371,20 @@ impl Stream {
     /// The callback must not block: every other callback and every unsent batch waits for it. If it panics, the panic
     /// is reported and the thread goes on.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use std::sync::mpsc;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (sender, receiver) = mpsc::channel();
+    /// ctx.zeros::<u32>([4])?.fill(1)?;
+    /// ctx.default_stream().add_callback(move |outcome| sender.send(outcome.is_ok()).unwrap())?;
+    /// assert_eq!(receiver.recv(), Ok(true)); // From the device's waiting thread.
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of the submission.
@@ -290,6 +393,21 @@ impl Stream {
     }
 
     /// Returns a future that is ready once everything recorded so far is done. Needs no particular runtime.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use std::pin::pin;
+    /// use std::task::{Context as TaskContext, Poll, Waker};
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// ctx.zeros::<u32>([4])?.fill(1)?;
+    /// let mut done = pin!(ctx.default_stream().async_done()?); // `.await` it in an async function.
+    /// ctx.synchronize()?;
+    /// assert!(matches!(done.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())), Poll::Ready(Ok(()))));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

@@ -16,6 +16,18 @@ impl Event {
     ///
     /// An event that was never recorded is complete.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let events = [Event::new(ctx.device()), Event::new(ctx.device())];
+    /// events[1].record(ctx.default_stream())?;
+    /// assert_eq!(Event::wait_any(&events.each_ref(), None)?, 0); // Never recorded, so complete.
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoEvents`] for an empty list, [`Error::DifferentDevices`]; [`Error::Timeout`] when `timeout` has passed
@@ -38,6 +50,19 @@ impl Event {
     }
 
     /// Blocks until all of the events are complete; returns at once if none is given or recorded.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let event = Event::new(ctx.device());
+    /// event.record(ctx.default_stream())?;
+    /// Event::wait_all(&[&event], None)?;
+    /// assert!(event.query()?);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

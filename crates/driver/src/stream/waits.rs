@@ -13,6 +13,21 @@ impl Stream {
     /// On the legacy default stream a wait is work like any other: it comes after earlier work of the blocking streams,
     /// and before their later work.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<u32>([4])?;
+    /// let (first, second) = (ctx.stream()?, ctx.stream()?);
+    /// x.on(&first).fill(1)?;
+    /// second.wait_for(&first.point()?)?; // On the device: the host goes on.
+    /// second.synchronize()?;
+    /// assert!(first.query()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::DifferentDevices`]; those of sending the work up to `point`, or this stream's open batch.

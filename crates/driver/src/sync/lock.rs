@@ -234,6 +234,14 @@ impl Condvar {
 }
 
 /// Panics, in builds with `debug_assertions`, if this thread holds a lock: `code` of the program is called next.
+///
+/// ```
+/// use vkarray_driver::lock::{Mutex, Rank, assert_none_held};
+///
+/// let event = Mutex::new(Rank::Event, 1);
+/// assert_eq!(*event.lock(), 1);
+/// assert_none_held("a callback"); // The lock is released again.
+/// ```
 #[inline]
 pub fn assert_none_held(code: &str) {
     let _ = code;

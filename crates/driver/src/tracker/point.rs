@@ -15,6 +15,20 @@ use crate::vulkan::Timeline;
 const SOON: Duration = Duration::from_millis(1);
 
 /// The moment a stream has done everything up to some batch of work.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// # fn main() -> vkarray::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let x = ctx.zeros::<u32>([4])?;
+/// x.fill(7)?;
+/// let point = ctx.default_stream().point()?;
+/// point.wait(None)?; // Submits the work if need be, and blocks until it is complete.
+/// assert!(point.is_complete()?);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Point {
     timeline: Arc<Timeline>,
@@ -57,6 +71,20 @@ impl Point {
 
     /// Sends the work up to the point to the device, if it is still being recorded. Does not wait.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// ctx.zeros::<u32>([4])?.fill(7)?;
+    /// let point = ctx.default_stream().point()?;
+    /// point.flush()?; // The device starts; the host goes on.
+    /// assert!(point.timeline().submitted() >= point.value());
+    /// # point.wait(None)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of the submission.
@@ -72,6 +100,19 @@ impl Point {
     }
 
     /// Blocks until the device has passed the point. Sends the work first if need be.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use std::time::Duration;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let point = ctx.default_stream().point()?;
+    /// point.wait(Some(Duration::from_secs(10)))?;
+    /// assert!(point.is_complete()?);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

@@ -7,6 +7,18 @@ use ash::vk;
 use super::LogicalDevice;
 
 /// What the driver says of one heap. Estimates, in bytes.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// # fn main() -> vkarray::Result<()> {
+/// let ctx = Context::open_default()?;
+/// for heap in ctx.device().heap_budgets().unwrap_or_default() {
+///     println!("{} of {} bytes used", heap.usage, heap.budget);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeapBudget {
     /// What this process may use before allocations fail or slow down.

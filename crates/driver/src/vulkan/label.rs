@@ -23,6 +23,12 @@ const REPLAY: u64 = 5;
 /// What an operation is called, for [`Recorder::label`](crate::Recorder::label).
 ///
 /// One of a kernel is made by [`Device::kernel_label`](crate::Device::kernel_label) and belongs to that device.
+///
+/// ```
+/// use vkarray_driver::Label;
+///
+/// assert_ne!(Label::copy(4096), Label::fill(4096));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Label(u64);
 

@@ -24,6 +24,17 @@ const DEFAULT_POLL: Duration = Duration::from_micros(50);
 /// A `VkDevice` with its queues: the part of a [`Device`](crate::Device) that handles and timelines hold.
 ///
 /// A [`Device`](crate::Device) dereferences to it. The `VkDevice` is destroyed when the last handle made from it is dropped.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// # fn main() -> vkarray::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let device = ctx.device();
+/// assert_eq!(device.logical().info().name, device.info().name); // A `Device` dereferences to it.
+/// # Ok(())
+/// # }
+/// ```
 pub struct LogicalDevice {
     raw: ash::Device,
     push_descriptor: Option<khr::push_descriptor::Device>,
@@ -125,6 +136,19 @@ impl LogicalDevice {
     /// How often a thread had to wait for the device so far. The device's own waiting thread does not count.
     ///
     /// What is ordered on the device costs none: the difference of two calls proves it.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<u32>([4])?;
+    /// let before = ctx.device().host_waits();
+    /// x.fill(1)?; // Ordered on the device.
+    /// assert_eq!(ctx.device().host_waits(), before);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn host_waits(&self) -> u64 {
         self.n_host_waits.load(Ordering::Relaxed)
@@ -136,6 +160,16 @@ impl LogicalDevice {
 
     /// Checks that this is the process that opened the device. Called before a lock is taken: in a forked process the lock
     /// may stay locked for ever, since the thread that held it at the fork does not exist there.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// assert!(ctx.device().check_process().is_ok() && !ctx.device().is_forked());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

@@ -35,6 +35,16 @@ pub(crate) struct DeviceLoss {
 impl LogicalDevice {
     /// The sticky error, once the device has failed; and that of a device used in a forked process.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// assert!(ctx.device().check_lost().is_ok());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// The error that was seen first: [`Error::DeviceLost`], or how recorded work came to be lost. [`Error::Forked`].

@@ -48,6 +48,24 @@ destroy! {
 }
 
 /// A handle and the device that made it. Dropping it destroys the handle.
+///
+/// ```
+/// use vkarray::prelude::*;
+/// use vkarray::vulkan::ash::vk;
+/// use vkarray_driver::Owned;
+///
+/// # fn main() -> vkarray::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let device = ctx.device();
+/// // SAFETY: the structure is complete.
+/// let raw = unsafe { device.raw().create_semaphore(&vk::SemaphoreCreateInfo::default(), None) };
+/// let raw = raw.map_err(device.failed("vkCreateSemaphore"))?;
+/// // SAFETY: just created by this device, and no work uses it.
+/// let semaphore = unsafe { Owned::new(raw, device.logical()) };
+/// drop(semaphore); // Destroys it.
+/// # Ok(())
+/// # }
+/// ```
 pub struct Owned<H: Destroy> {
     raw: H,
     device: Arc<LogicalDevice>,

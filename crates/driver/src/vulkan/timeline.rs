@@ -30,6 +30,19 @@ const PAUSES: u32 = 16;
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
 /// A counter that the device raises.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// # fn main() -> vkarray::Result<()> {
+/// let ctx = Context::open_default()?;
+/// ctx.zeros::<u32>([4])?.fill(7)?;
+/// ctx.synchronize()?;
+/// let point = ctx.default_stream().point()?;
+/// assert!(point.timeline().reached()? >= point.value());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Timeline {
     semaphore: vk::Semaphore,
