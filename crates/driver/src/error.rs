@@ -1,4 +1,4 @@
-//! What can go wrong below the memory layer.
+//! The errors of this crate.
 //!
 //! One enum for the crate. A variant carries the facts a caller can act on; a failing Vulkan call that nobody can
 //! act on keeps the call's name and code. The crates above wrap this as their `source()`.
@@ -11,7 +11,7 @@ use ash::vk;
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything the driver crate refuses or suffers.
+/// All errors of the driver crate.
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -29,7 +29,7 @@ pub enum Error {
         /// What to install on this system.
         hint: &'static str,
     },
-    /// The loader is there, and no driver answers.
+    /// The loader is installed, but no driver is.
     #[error("no Vulkan device found; {hint}")]
     NoDevice {
         /// What to install on this system.
@@ -55,7 +55,7 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// The device exists and cannot do what the runtime needs.
+    /// The device exists but lacks something that the runtime needs.
     #[error("{device} cannot be used: {reason}")]
     Unsuitable {
         /// The device's name.
@@ -71,7 +71,7 @@ pub enum Error {
         /// The labels of the last work sent to the device, oldest first.
         labels: Vec<String>,
     },
-    /// A device that was opened before the process forked, used in the child. Load Vulkan again there.
+    /// A device was used in a forked child of the process that opened it. Load Vulkan again in the child.
     #[error("the device was opened by process {opened_by} and does not work in process {used_by}, forked from it")]
     Forked {
         /// The process that opened it.
@@ -111,7 +111,7 @@ pub enum Error {
     /// Two timestamps of queues whose clocks the device does not relate.
     #[error("events were recorded on different queues, and this device does not relate their clocks")]
     DifferentQueues,
-    /// A trace was to be started on a device that has one going.
+    /// A trace was started on a device that is already being traced.
     #[error("the device is being traced already")]
     AlreadyTraced,
     /// A trace could not be written.
@@ -205,7 +205,7 @@ impl Error {
         }
     }
 
-    /// Whether the device said it has no memory left, on either side.
+    /// Whether the driver ran out of device or host memory.
     ///
     /// ```
     /// use vkarray_driver::Error;

@@ -1,6 +1,6 @@
-//! Working on a device that somebody else opened: a renderer, a test, another library.
+//! Using a device that other code opened: a renderer, a test, another library.
 //!
-//! What is adopted is never destroyed from here. [`DevicePlan`]s are made in `instance/plan.rs` for devices that we open ourselves;
+//! This library never destroys an adopted device. [`DevicePlan`]s are made in `instance/plan.rs` for devices that this library opens;
 //! the plan of an adopted device follows from what its owner enabled, in the pure function at the end. Instances are
 //! adopted in `instance/mod.rs`; streams on one adopted queue are in `stream/external.rs`.
 
@@ -15,18 +15,18 @@ use crate::error::{Error, Result};
 use crate::instance::{DeviceInfo, DevicePlan, Features, MINIMUM_VERSION, PhysicalDevice, QueuePlan};
 use crate::vulkan::{LogicalDevice, Queue, QueueLock};
 
-/// A queue of somebody else's device, for us to submit to.
+/// A queue of another library's device, to submit to.
 #[derive(Debug, Clone)]
 pub struct ExternalQueue {
     /// The handle.
     pub raw: vk::Queue,
     /// The family it was created in.
     pub family: u32,
-    /// Held by each side around its own use of the queue. Nothing if from here on we alone use it.
+    /// The lock that each side holds while it uses the queue; `None` if this library alone uses it from now on.
     pub lock: Option<QueueLock>,
 }
 
-/// A device that somebody else opened, and what was enabled with it.
+/// A device that other code opened, and what was enabled with it.
 pub struct Adopted {
     /// The listed device behind it; see [`Instance::devices`](crate::Instance::devices).
     pub physical: PhysicalDevice,
@@ -41,8 +41,7 @@ pub struct Adopted {
 }
 
 impl Device {
-    /// Works on a device that somebody else opened. It is never destroyed from here, nor are its queues waited for
-    /// beyond those given.
+    /// Uses a device that other code opened. This library never destroys it, and waits only for the queues given.
     ///
     /// # Errors
     ///
@@ -53,7 +52,7 @@ impl Device {
     /// - `device` was created from `physical`, `queues` from `device`, in the families named.
     /// - `extensions` and `features` were enabled with it, and `maintenance4` too.
     /// - Nobody else uses a queue that has no lock, or one that has without holding it, until the device returned is
-    ///   gone. We use them from any thread, at any time.
+    ///   gone. This library uses them from any thread, at any time.
     /// - `device` lives until the device returned and everything made from it are gone: [`Device::close`] makes sure.
     pub unsafe fn adopt(adopted: Adopted) -> Result<Arc<Self>> {
         let Adopted { physical, device, mut queues, extensions, features } = adopted;
@@ -100,7 +99,7 @@ impl Device {
     }
 }
 
-/// Says how an adopted device was opened, or why it does not do. `families` has an entry for each queue.
+/// The plan of an adopted device, or why it cannot be used. `families` has an entry for each queue.
 fn plan(device: &DeviceInfo, families: &[u32], extensions: Vec<String>, features: Features) -> Result<DevicePlan> {
     let lacks = |reason: String| Error::Unsuitable { device: device.name.clone(), reason };
     if device.api_version < MINIMUM_VERSION {

@@ -1,8 +1,8 @@
 //! Graphs: a sequence of operations recorded once and replayed any number of times, with no recording in between.
 //!
 //! The order inside a graph is found when it is recorded. A replay is then one operation of the stream it goes to: one
-//! question to the hazard table, one submission. Between replays the nodes can be replaced; what they are and what may
-//! replace them is the business of the crates above, which make [`Step`]s. `plan.rs` finds
+//! call of the hazard table, one submission. Between replays the nodes can be replaced. The crates above create [`Step`]s and
+//! decide what may replace them. `plan.rs` finds
 //! the barriers; `lane/graph_commands.rs` holds the command buffer, and the lane submits it.
 
 mod plan;
@@ -24,7 +24,7 @@ use crate::stream::Stream;
 use crate::sync::KeepAliveList;
 use crate::vulkan::Queue;
 
-/// One operation of a graph: what it touches, and how it is recorded.
+/// One operation of a graph: its accesses, and a closure that records its commands.
 pub struct Step {
     device: Arc<Device>,
     accesses: SmallVec<[Access; 4]>,
@@ -56,7 +56,7 @@ impl fmt::Debug for Step {
     }
 }
 
-/// A place in a graph that holds an operation described by an `O`.
+/// A node of a graph, whose operation is described by an `O`.
 pub struct Node<O> {
     graph: u64,
     index: usize,
@@ -77,7 +77,7 @@ impl<O> fmt::Debug for Node<O> {
     }
 }
 
-/// A node's operation, and the steps it takes: none, if there is nothing to do.
+/// A node's operation and its steps; none if there is nothing to do.
 struct NodeSteps {
     operation: Box<dyn Any + Send + Sync>,
     steps: SmallVec<[Step; 1]>,
@@ -99,7 +99,7 @@ impl NodeSteps {
     }
 }
 
-/// What is being recorded into a graph.
+/// Adds operations to a graph that is being recorded. See [`Graph::record`].
 pub struct GraphRecorder {
     graph: u64,
     stream: Stream,
@@ -113,7 +113,7 @@ impl GraphRecorder {
         self.stream.device()
     }
 
-    /// The stream for what must be done once, before the first replay.
+    /// The stream for work that is done once, before the first replay.
     #[must_use]
     pub fn stream(&self) -> &Stream {
         &self.stream
@@ -166,13 +166,12 @@ pub struct Graph {
     stream: Stream,
 }
 
-/// What was recorded for the nodes.
+/// The command buffers recorded for the nodes.
 #[derive(Default)]
 struct Recorded {
-    /// Of the nodes as they are: one for each family of queues that a replay went to, and that is one, unless streams
-    /// were made on queues from outside.
+    /// Those of the current nodes: one for each queue family that was replayed on, usually one in all.
     current: SmallVec<[Arc<GraphCommands>; 1]>,
-    /// Of the nodes as they were. Some of these may be in flight.
+    /// Those of earlier nodes. Some of them may be in flight.
     former: Vec<Arc<GraphCommands>>,
 }
 
@@ -180,8 +179,8 @@ impl Graph {
     /// Records a graph: `record` adds its operations, which do not run now.
     ///
     /// `stream` is used for what must be done once, such as sending constants to the device, now and when a node is
-    /// replaced. Replays may go to any stream of the same device. What `record` returns, usually the nodes that will
-    /// be changed, is handed on.
+    /// replaced. Replays may go to any stream of the same device. The value that `record` returns,
+    /// usually the nodes to be changed later, is returned.
     ///
     /// # Errors
     ///
@@ -250,7 +249,7 @@ impl Graph {
         self.nodes.len()
     }
 
-    /// What a node does.
+    /// The operation of a node.
     ///
     /// # Errors
     ///
@@ -260,7 +259,7 @@ impl Graph {
         Ok(self.nodes[index].operation.downcast_ref().expect("a node is typed when it is added, and stays so"))
     }
 
-    /// Makes a node do something else in later replays. Those in flight are not touched.
+    /// Replaces a node's operation in later replays. Replays in flight are not affected.
     ///
     /// Returns at once: the graph is recorded afresh by the next replay.
     ///
@@ -321,7 +320,7 @@ impl Graph {
 }
 
 impl Recorded {
-    /// Takes out a recording that nobody else holds, so that nothing in flight uses it.
+    /// Removes commands that are held nowhere else, so no work in flight uses them.
     fn take_unused(&mut self, family: u32) -> Option<GraphCommands> {
         let mut former = self.former.iter_mut();
         let at = former.position(|former| former.family() == family && Arc::get_mut(former).is_some())?;
@@ -335,7 +334,7 @@ impl fmt::Debug for Graph {
     }
 }
 
-/// A number that tells a graph's nodes from those of any other.
+/// A unique number, which identifies a graph's nodes.
 fn next_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! Plans a graph from what its steps touch: the barriers between them, and what the graph as a whole touches.
+//! Plans a graph from the accesses of its steps: the barriers between them, and the accesses of the graph as a whole.
 //!
 //! Pure. The edges inside a graph never change between replays, so they are planned once, in a hazard table of the
 //! graph's own. The edges between a replay and the work around it are the device's table's business, where a replay is
@@ -34,7 +34,7 @@ pub(super) fn barriers<'a>(steps: impl Iterator<Item = &'a [Access]>) -> Vec<Opt
     barriers.collect()
 }
 
-/// What all the accesses together touch, in few accesses for each block: as ranges, never less than what was given.
+/// The union of all accesses, in few accesses for each block. Ranges may grow, and never shrink.
 pub(super) fn merged<'a>(accesses: impl Iterator<Item = &'a Access>) -> Vec<Access> {
     let mut kinds: HashMap<(BlockId, Stage, Mode), Vec<Range<u64>>> = HashMap::new();
     let mut bound: HashMap<BlockId, Stage> = HashMap::new(); // Blocks that some access merely keeps alive.

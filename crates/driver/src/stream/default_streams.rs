@@ -1,7 +1,7 @@
-//! The streams that a program need not make: CUDA's legacy default stream, and one for each thread.
+//! Default streams: CUDA's legacy default stream, and one for each thread.
 //!
-//! One set a device, held by whoever asks for it (a context, usually) and only weakly by the device, so that neither keeps
-//! the other. A thread's stream goes when the thread ends or the set does. The order that the legacy stream brings is in
+//! A device has one set. Its users, usually contexts, hold it; the device holds it only weakly, so neither keeps the other
+//! alive. A thread's stream goes when the thread ends or the set does. The order that the legacy stream brings is in
 //! `legacy.rs`.
 
 use std::cell::RefCell;
@@ -46,7 +46,7 @@ pub struct DefaultStreams {
 }
 
 impl DefaultStreams {
-    /// The set of a device. It lives as long as somebody holds it; the next one is new.
+    /// The set of a device. It lives while it is held; after that the next call makes a new one.
     #[must_use]
     pub fn of(device: &Arc<Device>) -> Arc<Self> {
         if device.is_forked() {
@@ -84,7 +84,7 @@ impl DefaultStreams {
 
     /// The calling thread's own stream, a [blocking](Stream::blocking) one.
     ///
-    /// When the thread ends, the set lets go of it, and waits for its work as dropping any stream does.
+    /// When the thread ends, the set drops the stream, which waits for its work.
     ///
     /// # Errors
     ///

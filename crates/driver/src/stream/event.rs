@@ -1,6 +1,6 @@
 //! Events: named points in a stream's work that can be recorded again, waited for and timed.
 //!
-//! Semantics are CUDA's: an event captures what its stream holds when it is recorded, recording again replaces the
+//! As in CUDA, an event captures the work that its stream holds when it is recorded, recording again replaces the
 //! capture, and an event that was never recorded counts as complete.
 
 use std::sync::Arc;
@@ -46,12 +46,12 @@ pub struct Event {
 #[derive(Debug, Clone)]
 struct Capture {
     point: Point,
-    /// Nothing for a point that no stream of ours reaches.
+    /// The queue of the stream, if the point is a stream's.
     queue: Option<QueueIndex>,
     timestamp: Option<Arc<Timestamp>>,
 }
 
-/// One query of its own pool: a record in flight keeps it, so recording again never writes under a reader.
+/// A pool with one timestamp query. Work in flight keeps it, and each recording of an event makes a new one.
 #[derive(Debug)]
 struct Timestamp {
     pool: Owned<vk::QueryPool>,
@@ -64,7 +64,7 @@ impl Event {
         Self { device: Arc::clone(device), timing: false, capture: Mutex::new(Rank::Event, None) }
     }
 
-    /// Creates an event that notes the device's time when it is reached.
+    /// Creates an event that records the device's time when it is reached.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -143,7 +143,7 @@ impl Event {
         if !Arc::ptr_eq(&self.device, stream.device()) {
             return Err(Error::DifferentDevices);
         }
-        stream.point()?; // Copies that go on beside come before the timestamp.
+        stream.point()?; // Copies on transfer queues come before the timestamp.
         let timestamp = if self.timing { Some(Arc::new(Timestamp::new(&self.device)?)) } else { None };
         if let Some(timestamp) = &timestamp {
             timestamp.write(stream)?;
@@ -231,12 +231,12 @@ impl Event {
         Ok(Duration::from_secs_f64(ticks as f64 * period * 1e-9))
     }
 
-    /// Vulkan promises one clock for a queue; a device whose timestamps can be calibrated has one for all its queues.
+    /// Vulkan guarantees one clock for each queue; a device whose timestamps can be calibrated has one for all its queues.
     fn shares_clock_with(&self, other: &Self) -> bool {
         let queue = |event: &Self| event.capture().and_then(|capture| capture.queue);
         match (queue(self), queue(other)) {
             (Some(a), Some(b)) => a == b || self.device.info().has_extension("VK_EXT_calibrated_timestamps"),
-            _ => true, // One was never recorded, or not on a stream, which is said elsewhere.
+            _ => true, // One was never recorded, or not on a stream, which is another error.
         }
     }
 

@@ -1,6 +1,6 @@
-//! What comes from outside: streams on a queue that somebody else made, points on a semaphore that somebody else raises.
+//! Streams on queues of other code, and points on semaphores that other code signals.
 //!
-//! Both are `unsafe` to make, since what they promise of the other side cannot be checked, and safe to use from then on.
+//! Both are `unsafe` to create, since the other code cannot be checked, and safe to use afterwards.
 //! Whole devices are adopted in `device/adopt.rs`.
 
 use std::sync::{Arc, Weak};
@@ -27,7 +27,7 @@ impl Stream {
     /// # Safety
     ///
     /// `queue.raw` is a queue of `device`, of that family. Until the device is gone nobody else uses it, or, where it
-    /// has a lock, nobody without holding that. We use it from any thread, at any time.
+    /// has a lock, nobody without holding that. This library uses it from any thread, at any time.
     #[doc(alias = "external_stream")]
     pub unsafe fn external(device: &Arc<Device>, queue: ExternalQueue) -> Result<Self> {
         device.check_process()?;

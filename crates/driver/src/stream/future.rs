@@ -11,9 +11,9 @@ use crate::error::Result;
 use crate::lock::{Mutex, Rank, assert_none_held};
 use crate::tracker::Point;
 
-/// Ready when the device has passed a point, with the error that kept it from doing so if there was one.
+/// A future that is ready when the device has reached a point, with the error if it cannot reach it.
 ///
-/// The device's waiting thread wakes whoever polled last. Dropping it costs nothing and cancels nothing.
+/// The device's waiting thread wakes the task that polled last. Dropping the future cancels no work.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -31,7 +31,7 @@ use crate::tracker::Point;
 pub struct Completion {
     device: Arc<Device>,
     point: Point,
-    waiting: Option<Arc<Mutex<Waiting>>>, // There once polled before the point was reached.
+    waiting: Option<Arc<Mutex<Waiting>>>, // Present after a poll that found the point pending.
 }
 
 #[derive(Default)]

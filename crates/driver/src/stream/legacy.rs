@@ -14,10 +14,10 @@ use crate::error::Result;
 use crate::lock::{Mutex, MutexGuard, Rank};
 use crate::tracker::Point;
 
-/// What part a stream takes in the legacy ordering.
+/// A stream's role in the legacy ordering.
 #[derive(Debug)]
 pub(super) enum LegacyRole {
-    /// None.
+    /// It takes no part.
     Ordinary,
     /// It waits for the legacy stream and is waited for.
     Blocking(Arc<LegacyOrder>, LegacyProgress),
@@ -25,7 +25,7 @@ pub(super) enum LegacyRole {
     Legacy(Arc<LegacyOrder>),
 }
 
-/// How far each side has waited for the other.
+/// How far a blocking stream and the legacy stream have waited for each other.
 #[derive(Debug, Default)]
 pub(super) struct LegacyProgress {
     /// Operations of the legacy stream that the blocking stream starts after.
@@ -34,10 +34,10 @@ pub(super) struct LegacyProgress {
     blocking: AtomicU64,
 }
 
-/// A device's streams that take part.
+/// The streams of a device that take part in the legacy ordering.
 #[derive(Debug)]
 pub(super) struct LegacyOrder {
-    /// Operations that the legacy stream has recorded. Raised after each, so that whoever sees it finds them all.
+    /// How many operations the legacy stream has recorded. Incremented after each, so all counted ones are visible.
     n_legacy: AtomicU64,
     streams: Mutex<LegacyStreams>,
 }
@@ -129,10 +129,10 @@ impl LegacyOrder {
     }
 
     fn wait_for_legacy(&self, stream: &Stream, seen: &LegacyProgress) -> Result<()> {
-        // Read before the point is taken, which so contains all that was counted.
+        // Read before the point is taken, so the point contains all counted operations.
         let n_legacy = self.n_legacy.load(Ordering::Acquire);
         let legacy = self.streams().legacy.upgrade().map(|shared| Stream { shared });
-        // A legacy stream that is gone has waited for its work.
+        // A legacy stream that was dropped has waited for its work.
         if let Some(legacy) = legacy {
             stream.start_after(&legacy.joined_point()?)?;
         }
@@ -144,7 +144,7 @@ impl LegacyOrder {
         for stream in self.blocking() {
             let LegacyRole::Blocking(_, seen) = &stream.shared.part else { continue };
             let point = stream.joined_point()?;
-            // Waiting again for what is waited for already would end the legacy stream's batch each time.
+            // A repeated wait would end the legacy stream's batch each time.
             if seen.blocking.load(Ordering::Acquire) < point.value() {
                 legacy.start_after(&point)?;
                 seen.blocking.fetch_max(point.value(), Ordering::AcqRel);

@@ -6,6 +6,7 @@
 //! has the batches behind it. TransferLane streams, this room has what is made of their work: events, futures, default streams.
 
 mod auto_synchronize;
+mod completion;
 mod default_streams;
 mod event;
 mod external;
@@ -16,7 +17,6 @@ mod waits;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
@@ -29,7 +29,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::Access;
 use crate::lane::{GraphCommands, Lane, Recorder};
-use crate::tracker::{Point, Submit as _};
+use crate::tracker::Point;
 use crate::vulkan::{Queue, QueueIndex};
 
 /// An ordered queue of work on a device. Clones are handles to the same stream.
@@ -38,7 +38,7 @@ use crate::vulkan::{Queue, QueueIndex};
 /// streams is ordered only where it touches the same memory, or through [`Event`](crate::Event)s.
 ///
 /// Dropping the last handle sends what is recorded and waits for it, for ten seconds at most; what is then still
-/// running is leaked rather than freed under the device's feet.
+/// running is leaked, since the device may still use it.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -64,17 +64,17 @@ struct Shared {
     part: LegacyRole,
     /// TransferLane it, large copies to and from the device; made when first needed.
     transfers: Option<[TransferLane; 2]>,
-    /// The newest batch of `work` that begins with a wait which the stream was asked for; 0 at first.
+    /// The newest batch of `work` that starts with a requested wait; 0 at first.
     waiting: AtomicU64,
     device: Arc<Device>, // Last: the lanes end before it.
 }
 
-/// A lane on a transfer queue that carries part of a stream's work.
+/// A lane on a transfer queue for part of a stream's copies.
 #[derive(Debug)]
 struct TransferLane {
     queue: QueueIndex,
     lane: OnceLock<Arc<Lane>>,
-    /// The newest of its batches that the stream's own lane waits for.
+    /// The newest of its batches that the stream's main lane waits for.
     joined: AtomicU64,
 }
 
@@ -87,16 +87,15 @@ pub enum Direction {
     ToHost,
 }
 
-/// A copy smaller than this stays on the stream's own queue: a hop between queues costs 6.5 µs on an H100, in which
-/// 300 KiB pass the bus.
+/// Smaller copies stay on the stream's own queue: a wait between queues costs 6.5 µs on an H100, in which the bus
+/// transfers 300 KiB.
 const MIN_BESIDE: u64 = 1 << 20;
 
-/// Up to this size, a copy to the host that nothing has to wait for is done a microsecond sooner on a transfer queue of an
-/// H100; from 512 KiB on the compute queue is the quicker.
+/// Up to this size, a copy to the host that waits for nothing completes a microsecond sooner on a transfer queue of an
+/// H100; from 512 KiB on the compute queue is faster.
 const MAX_SMALL: u64 = 256 << 10;
 
-/// Whether a copy rides a transfer queue: a large one, and a small one to the host, which somebody waits for, if it is
-/// `alone`.
+/// Whether a copy uses a transfer queue: if it is large, or if it is small, goes to the host and is `alone`.
 fn uses_transfer_queue(direction: Direction, bytes: u64, alone: impl FnOnce() -> bool) -> bool {
     bytes >= MIN_BESIDE || bytes <= MAX_SMALL && direction == Direction::ToHost && alone()
 }
@@ -185,9 +184,9 @@ impl Stream {
 
     /// Records a copy of `bytes` bytes between host and device memory; otherwise as [`Stream::record`].
     ///
-    /// A large one rides a transfer queue beside the stream's other work, where the device has one, and so does a small one
-    /// to the host while the stream has nothing else to do. What touches the same memory is ordered all the same, and
-    /// whoever waits for the stream waits for it.
+    /// Large copies run on a transfer queue at the same time as the stream's other work, if the device has one, and so do small
+    /// copies to the host while the stream is idle. Work that touches the same memory is still ordered, and waiting for the
+    /// stream includes them.
     ///
     /// # Errors
     ///
@@ -218,12 +217,12 @@ impl Stream {
         recorded
     }
 
-    /// Whether there is nothing that a copy beside would have to wait for on this stream, or to stand behind there.
+    /// Whether the stream and the transfer queue are idle, so that a copy there waits for nothing.
     fn is_alone(&self, beside: &TransferLane) -> bool {
         self.shared.work.is_idle() && self.device().queue(beside.queue).is_idle()
     }
 
-    /// The point at which everything recorded so far is done.
+    /// The point at which everything recorded so far is complete.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -240,185 +239,27 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of sending copies that go on beside, which the point then includes.
+    /// Those of submitting copies on transfer queues, which the point includes.
     pub fn point(&self) -> Result<Point> {
         self.join_legacy()?;
         self.joined_point()
     }
 
-    /// The same without what the legacy ordering puts before it.
+    /// As [`Stream::point`], without the waits of the legacy ordering.
     fn joined_point(&self) -> Result<Point> {
         self.device().check_lost()?;
         for (beside, lane) in self.beside() {
             let point = lane.point();
             if beside.joined.load(Ordering::Acquire) < point.value() {
                 self.shared.work.wait_for(&point)?;
-                // Not before: a wait that was refused is asked for again.
+                // Only now: a wait that failed is tried again.
                 beside.joined.fetch_max(point.value(), Ordering::AcqRel);
             }
         }
         Ok(self.shared.work.point())
     }
 
-    /// Sends what is recorded to the device. Does not wait.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let stream = ctx.stream()?;
-    /// ctx.zeros::<u32>([4])?.on(&stream).fill(1)?;
-    /// stream.flush()?; // The device starts now; the host goes on.
-    /// # stream.synchronize()?;
-    /// # assert!(stream.query()?);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those of the submission.
-    pub fn flush(&self) -> Result<()> {
-        self.device().check_lost()?;
-        self.beside().try_for_each(|(_, lane)| lane.flush())?;
-        self.shared.work.flush()
-    }
-
-    /// Blocks until everything recorded so far is done.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let stream = ctx.stream()?;
-    /// ctx.zeros::<u32>([4])?.on(&stream).fill(1)?;
-    /// stream.synchronize()?;
-    /// assert!(stream.query()?);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those of the submission, and [`Error::DeviceLost`](crate::Error::DeviceLost).
-    pub fn synchronize(&self) -> Result<()> {
-        self.wait_until(None)
-    }
-
-    /// Blocks until everything recorded so far is done, for `timeout` at most.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    /// use std::time::Duration;
-    ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let stream = ctx.stream()?;
-    /// stream.synchronize_for(Duration::from_secs(10))?;
-    /// assert!(stream.query()?);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Timeout`](crate::Error::Timeout), and those of [`Stream::synchronize`].
-    pub fn synchronize_for(&self, timeout: Duration) -> Result<()> {
-        let begun = Instant::now();
-        self.wait_until(begun.checked_add(timeout)).map_err(|error| error.since(begun))
-    }
-
-    /// All lanes are sent before the first is waited for, and none has to wait for another on the device.
-    fn wait_until(&self, deadline: Option<Instant>) -> Result<()> {
-        self.device().check_lost()?;
-        let points = self.points();
-        points.iter().try_for_each(Point::flush)?;
-        let left = || deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        points.iter().try_for_each(|point| point.wait(left()))
-    }
-
-    /// Whether everything recorded so far is done. Never blocks, and submits nothing.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let stream = ctx.stream()?;
-    /// assert!(stream.query()?); // A stream without work is complete.
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::DeviceLost`](crate::Error::DeviceLost).
-    pub fn query(&self) -> Result<bool> {
-        self.device().check_lost()?;
-        for point in self.points() {
-            if !point.is_complete()? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Runs `callback` on the device's waiting thread once everything recorded so far is done, or with the error that
-    /// keeps it from being. Returns at once. Later work does not wait for it.
-    ///
-    /// The callback must not block: every other callback and every unsent batch waits for it. If it panics, the panic
-    /// is reported and the thread goes on.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    /// use std::sync::mpsc;
-    ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let (sender, receiver) = mpsc::channel();
-    /// ctx.zeros::<u32>([4])?.fill(1)?;
-    /// ctx.default_stream().add_callback(move |outcome| sender.send(outcome.is_ok()).unwrap())?;
-    /// assert_eq!(receiver.recv(), Ok(true)); // From the device's waiting thread.
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those of the submission.
-    pub fn add_callback(&self, callback: impl FnOnce(Result<()>) + Send + 'static) -> Result<()> {
-        self.device().add_callback(self.point()?, callback)
-    }
-
-    /// Returns a future that is ready once everything recorded so far is done. Needs no particular runtime.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    /// use std::pin::pin;
-    /// use std::task::{Context as TaskContext, Poll, Waker};
-    ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// ctx.zeros::<u32>([4])?.fill(1)?;
-    /// let mut done = pin!(ctx.default_stream().async_done()?); // `.await` it in an async function.
-    /// ctx.synchronize()?;
-    /// assert!(matches!(done.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())), Poll::Ready(Ok(()))));
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those of the submission.
-    pub fn async_done(&self) -> Result<Completion> {
-        let point = self.point()?;
-        point.flush()?;
-        Ok(Completion::new(self.device(), point))
-    }
-
-    /// Sends what a graph recorded for the stream's family of queues, as one operation.
+    /// Submits a graph's commands for the stream's queue family, as one operation.
     pub(crate) fn replay(&self, commands: &Arc<GraphCommands>) -> Result<()> {
         self.join_legacy()?;
         let replayed = self.shared.work.replay(commands);
@@ -455,8 +296,8 @@ impl Stream {
 }
 
 impl Drop for Shared {
-    /// Makes sure that the last holder of a lane, and through it of the device, is whoever drops the stream and not the
-    /// waiter: a device closed on a thread that nobody waits for would be closed while the process exits.
+    /// Ensures that the thread that drops the stream drops the lanes too, and not the waiting thread, which may still run
+    /// while the process exits.
     fn drop(&mut self) {
         if self.device.is_forked() {
             return;
@@ -467,7 +308,7 @@ impl Drop for Shared {
 }
 
 impl TransferLane {
-    /// The lane. A new one starts after what the stream itself was told to start after.
+    /// The lane. A new one starts after what the stream itself waits for.
     fn lane(&self, work: &Arc<Lane>) -> Result<&Arc<Lane>> {
         if let Some(lane) = self.lane.get() {
             return Ok(lane);
@@ -483,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn large_copies_ride_beside_and_small_ones_home_if_alone() {
+    fn large_copies_and_small_ones_to_the_host_use_a_transfer_queue() {
         // Direction, bytes, whether it is alone, whether it rides beside.
         let cases = [
             (Direction::ToDevice, MIN_BESIDE, false, true),

@@ -1,6 +1,6 @@
 //! Waiting for several events at once, on the host.
 //!
-//! Each takes the events' captures of this moment; recording one again meanwhile changes nothing. Single events are
+//! Each call takes the events' captures at its start; recording an event during the wait has no effect on it. Single events are
 //! waited for in `event.rs`, timelines in `vulkan/timeline.rs`.
 
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl Event {
             return Ok(());
         }
         let captures = captures(events)?;
-        // All are sent before the first is waited for: their times overlap.
+        // All are submitted before the first is waited for.
         captures.iter().flatten().try_for_each(Point::flush)?;
         let begun = Instant::now();
         for point in captures.iter().flatten() {

@@ -1,4 +1,4 @@
-//! What a stream is asked to wait for, and whether any of it is left: for work of the device, and of the host.
+//! Making a stream wait for points, and finding out whether such a wait is still pending.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -42,7 +42,7 @@ impl Stream {
         started
     }
 
-    /// As [`Stream::wait_for`], for a point of the same device, without what the legacy ordering adds.
+    /// As [`Stream::wait_for`], for a point of the same device and without the legacy ordering.
     pub(super) fn start_after(&self, point: &Point) -> Result<()> {
         self.beside().try_for_each(|(_, lane)| lane.wait_for(point).map(drop))?;
         if let Some(waiting) = self.shared.work.wait_for(point)? {

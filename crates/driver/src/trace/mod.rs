@@ -1,4 +1,4 @@
-//! What the host and the device did, in time: the data of a recording, the device's clock, and the file written from them.
+//! Traces: what the host and the device did when. The recorded data, the device's clock, and the file written from them.
 //!
 //! While no recording is on, each place that could add to one costs one relaxed load. Who starts and ends a recording is
 //! `device/trace.rs`; `lane/timestamps.rs` puts timestamps into batches. Here `clock.rs` relates the device's time to the
@@ -23,7 +23,7 @@ pub(crate) use self::clock::{Calibration, now_ns};
 use crate::error::{Error, Result};
 use crate::lock::{Mutex, MutexGuard, Rank};
 
-/// Where a device keeps the recording that is on.
+/// A device's place for the recording that is in progress.
 #[derive(Debug)]
 pub(crate) struct TraceSlot {
     is_on: AtomicBool, // Read at every place that could record, so outside the lock.
@@ -69,7 +69,7 @@ impl TraceSlot {
     }
 }
 
-/// A batch of a device, for ever: semaphores are used again, and go on from where they stood.
+/// Identifies a batch of a device. It stays unique when semaphores are reused, since their values continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct BatchId {
     timeline: u64,
@@ -83,7 +83,7 @@ impl BatchId {
     }
 }
 
-/// What has been recorded so far.
+/// The data recorded so far.
 pub(crate) struct TraceRecording {
     started_ns: u64,
     host: Mutex<HostSpans>,
@@ -99,7 +99,7 @@ struct HostSpans {
     threads: HashMap<ThreadId, String>,
 }
 
-/// Something a host thread did.
+/// A timed activity of a host thread.
 struct HostSpan {
     thread: ThreadId,
     name: &'static str,
@@ -120,7 +120,7 @@ impl TraceRecording {
         }
     }
 
-    /// Relates the clocks once more.
+    /// Reads both clocks again.
     pub(crate) fn calibrate(&self) {
         lock(&self.calibration).sample();
     }
@@ -143,7 +143,7 @@ impl TraceRecording {
         self.n_lost.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What was recorded, taken out: host spans with their threads' names, and batches in the order they were sent.
+    /// Takes the recorded data out: host spans with their threads' names, and batches in the order of submission.
     fn take(&self) -> (HostSpans, Vec<TracedBatch>) {
         let mut batches = mem::take(&mut *lock(&self.batches));
         batches.sort_by_key(|batch| batch.submitted_ns);
@@ -165,12 +165,12 @@ pub(crate) struct TracedBatch {
     pub(crate) family: u32,
     /// The host's time when it began to send the batch.
     pub(crate) submitted_ns: u64,
-    /// When the host found it done, which may be much later than it was.
+    /// When the host saw that it was complete, which may be much later than its completion.
     pub(crate) seen_ns: u64,
     pub(crate) ops: Vec<TracedOperation>,
 }
 
-/// An operation: what it is called, and the device's time before and after it.
+/// An operation: its name, and the device's time before and after it.
 #[derive(Debug)]
 pub(crate) struct TracedOperation {
     pub(crate) name: String,
@@ -188,7 +188,7 @@ pub(crate) struct SpanGuard {
 }
 
 impl SpanGuard {
-    /// Ends the span under another name: it was not what it was begun as.
+    /// Ends the span under another name.
     pub(crate) fn rename(mut self, name: &'static str) {
         self.name = name;
     }

@@ -1,17 +1,17 @@
-//! Waiting until no hold conflicts with an access.
+//! Waiting until no host access conflicts with an access.
 //!
 //! It takes its locks from `crate::lock`, so that `tests/loom` compiles it with loom's and runs every order of its steps.
 
 use crate::lock::{Condvar, Mutex, MutexGuard};
 
-/// Where threads wait for holds to end. Of one mutex alone, which guards the holds.
+/// Where threads wait for host accesses to end. Used with one mutex, which guards the host accesses.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     ended: Condvar,
 }
 
 impl Gate {
-    /// Blocks until no hold conflicts, and returns with the lock: the result stays true until the lock is released.
+    /// Blocks until no host access conflicts, and returns the lock: none can begin until it is released.
     pub(crate) fn pass<'a, T, E>(
         &self,
         holds: &'a Mutex<T>,
@@ -24,7 +24,7 @@ impl Gate {
         Ok(locked)
     }
 
-    /// Ends a hold, and wakes all waiting threads to check again.
+    /// Ends a host access, and wakes all waiting threads to check again.
     pub(crate) fn end<T>(&self, holds: &Mutex<T>, end: impl FnOnce(&mut T)) {
         end(&mut holds.lock());
         self.ended.notify_all();

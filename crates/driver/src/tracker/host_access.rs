@@ -1,8 +1,8 @@
-//! HostAccesses: bytes of a block that the host reads or writes in place, and that the device keeps off meanwhile.
+//! Bytes of a block that the host reads or writes in place, and that the device must not use meanwhile.
 //!
-//! The tracker knows the holds beside the uses, so taking one and recording an operation are each one step under
-//! the tracker's lock: neither slips in between the other's question and its answer. A hold is state in the tracker, not a
-//! promise of its guard: a guard that is leaked keeps the device off until the block is retired.
+//! Host accesses are stored in the tracker beside the device's uses. Beginning one and ordering an operation are each one
+//! step under the tracker's lock, so neither can miss the other. A leaked guard keeps its host access in the tracker until
+//! the block is retired.
 //!
 //! [`HostAccesses`] is pure; [`HostAccessKind`] says which accesses wait and which are refused; how threads wait is in `gate.rs`.
 
@@ -14,16 +14,16 @@ use super::{Point, Tracker, TrackerState};
 use crate::error::{Error, Result};
 use crate::hazard::{Access, BlockId, Mode};
 
-/// How long a hold may last, and so what becomes of those that it is in the way of.
+/// How long a host access lasts, which decides whether conflicting operations wait or fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostAccessKind {
-    /// For the length of a copy: they wait.
+    /// As long as a copy: conflicting operations and host accesses wait.
     Brief,
-    /// For as long as the caller likes: they are refused.
+    /// As long as the program keeps a guard: conflicting operations and host accesses fail.
     Lasting,
 }
 
-/// Bytes of a block that belong to the host.
+/// Bytes of a block that the host accesses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct HeldBytes {
     id: u64,
@@ -33,7 +33,7 @@ struct HeldBytes {
     kind: HostAccessKind,
 }
 
-/// The holds of one device.
+/// The host accesses of one device.
 #[derive(Debug, Default)]
 pub(crate) struct HostAccesses {
     held: Vec<HeldBytes>,
@@ -41,7 +41,7 @@ pub(crate) struct HostAccesses {
 }
 
 impl HostAccesses {
-    /// Whether there are none, as nearly always.
+    /// Whether there are none, which is the usual case.
     pub(crate) fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
@@ -81,12 +81,12 @@ impl HostAccesses {
         self.n_made
     }
 
-    /// Ends a hold. One whose block was retired is over already.
+    /// Ends a host access, unless the block was retired, which ended it.
     fn end(&mut self, id: u64) {
         self.held.retain(|held| held.id != id);
     }
 
-    /// Ends the holds of a block that is no more.
+    /// Ends the host accesses of a retired block.
     pub(crate) fn retire(&mut self, block: BlockId) {
         if !self.held.is_empty() {
             self.held.retain(|held| held.block != block);
@@ -94,9 +94,9 @@ impl HostAccesses {
     }
 }
 
-/// Bytes that belong to the host until this is dropped. Leaked, it lasts until the block is retired.
+/// The host's access to bytes of a block. It ends when this is dropped; if this is leaked, when the block is retired.
 #[derive(Debug)]
-#[must_use = "the bytes belong to the host only while this lives"]
+#[must_use = "the host access ends when this is dropped"]
 pub struct HostAccess<'a> {
     tracker: &'a Tracker,
     id: u64,
@@ -112,8 +112,8 @@ impl Drop for HostAccess<'_> {
 }
 
 impl Tracker {
-    /// Takes the bytes `range` of a block for the host, and names the points to wait for before it touches them. Blocks
-    /// only for brief holds of other threads.
+    /// Begins the host's access to the bytes `range` of a block, and returns the points to wait for before the bytes are
+    /// touched. Blocks only for brief host accesses of other threads.
     pub(crate) fn begin_host_access(
         &self,
         block: BlockId,
@@ -129,7 +129,7 @@ impl Tracker {
         Ok((HostAccess { tracker: self, id }, points))
     }
 
-    /// Blocks until no brief hold is in the way of these accesses.
+    /// Blocks until no brief host access conflicts with these accesses.
     pub(crate) fn wait_for_host_accesses(&self, accesses: &[Access]) -> Result<()> {
         let conflicts = |state: &TrackerState| state.host_accesses.conflict(accesses);
         self.host_access.pass(&self.state, conflicts).map(drop)

@@ -45,16 +45,16 @@ pub(crate) trait Submit: fmt::Debug + Send + Sync {
     /// Submits the open batch if its first operation was recorded before `before`. Returns whether one stays open.
     fn flush_if_older(&self, before: Instant) -> Result<bool>;
 
-    /// Blocks until everything recorded so far is done, and takes back its batches.
+    /// Blocks until everything recorded so far is complete, and recycles its batches.
     #[cfg(feature = "trace")]
     fn synchronize(&self) -> Result<()>;
 }
 
-/// A lane as its device knows it.
+/// A lane that is registered with its device.
 pub(crate) struct RegisteredLane {
     pub(crate) timeline: Arc<Timeline>,
     pub(crate) lane: Weak<dyn Submit>,
-    /// Whether the waiter may take hold of it.
+    /// Whether the waiting thread submits its old batches.
     pub(crate) is_watched: bool,
 }
 
@@ -92,48 +92,48 @@ impl TrackerState {
         self.lanes.insert(id, registered);
     }
 
-    /// Takes note that the timeline of `lane` was seen to reach `value`.
+    /// Records that the timeline of `lane` reached `value`.
     pub(crate) fn completed(&mut self, lane: LaneId, value: u64) {
         for implied in self.hazards.completed(lane, value) {
-            // A lane that is gone was seen to be done.
+            // The work of a lane that was dropped is complete.
             if let Some(registered) = self.lanes.get(&implied.lane) {
                 registered.timeline.confirm_to_validation(implied.value);
             }
         }
     }
 
-    /// Forgets a lane whose work is done, up to its last batch.
+    /// Removes a lane whose work is complete up to its last batch, `newest`.
     pub(crate) fn forget(&mut self, id: LaneId, newest: u64) {
         self.completed(id, newest);
         self.hazards.remove_lane(id);
         self.lanes.remove(&id);
     }
 
-    /// The lanes that the waiter looks after.
+    /// The lanes whose old batches the waiting thread submits.
     pub(crate) fn watched_lanes(&self) -> Vec<Arc<dyn Submit>> {
         let watched = self.lanes.values().filter(|registered| registered.is_watched);
         watched.filter_map(|registered| registered.lane.upgrade()).collect()
     }
 
-    /// Keeps the waiter from taking hold of the lane from here on.
+    /// Keeps the waiting thread from using the lane from now on.
     pub(crate) fn unwatch(&mut self, id: LaneId) {
         if let Some(registered) = self.lanes.get_mut(&id) {
             registered.is_watched = false;
         }
     }
 
-    /// The lanes that somebody still records on.
+    /// The lanes whose streams are alive.
     #[cfg(feature = "trace")]
     pub(crate) fn lanes(&self) -> Vec<Arc<dyn Submit>> {
         self.lanes.values().filter_map(|registered| registered.lane.upgrade()).collect()
     }
 
-    /// Where the work of every lane ends, also of those whose work was never seen to end.
+    /// The timelines of all lanes, including leaked ones.
     pub(crate) fn timelines(&self) -> Vec<Arc<Timeline>> {
         self.lanes.values().map(|registered| Arc::clone(&registered.timeline)).collect()
     }
 
-    /// The point at which `lane` has done everything up to `value`; nothing if the lane is gone, so done.
+    /// The point at which `lane` has completed everything up to `value`, or `None` if the lane was dropped, so it is complete.
     pub(crate) fn point(&self, lane: LaneId, value: u64) -> Option<Point> {
         let registered = self.lanes.get(&lane)?;
         Some(Point::new(Arc::clone(&registered.timeline), Weak::clone(&registered.lane), value))
@@ -144,12 +144,12 @@ impl TrackerState {
         uses.into_iter().filter_map(|last| self.point(last.lane, last.value)).collect()
     }
 
-    /// The points at which these uses are over. Those of lanes that are gone are.
+    /// The points at which these uses are complete. Uses by lanes that were dropped are complete and have none.
     pub(crate) fn points(&self, uses: &[LastUse]) -> Vec<Point> {
         uses.iter().filter_map(|last| self.point(last.lane, last.value)).collect()
     }
 
-    /// Forgets the uses that are over.
+    /// Removes the uses that are complete.
     pub(crate) fn forget_complete(&mut self, uses: &mut LastUses) -> Result<()> {
         let mut failed = Ok(());
         uses.retain(|last| {

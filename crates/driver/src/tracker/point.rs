@@ -1,7 +1,7 @@
 //! A point in the order of a stream's work: (timeline, value).
 //!
-//! Two words and no allocation. An [`Event`](crate::Event) is a point with a name that can be recorded again; the
-//! cleanup queue of the allocator holds points.
+//! Creating a point allocates nothing. An [`Event`](crate::Event) holds a point and can be recorded again; the cleanup
+//! queue of the allocator holds points too.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::error::Result;
 use crate::hazard::LanePoint;
 use crate::vulkan::Timeline;
 
-/// How long a thread polls for what it knows to be due.
+/// How long [`Point::wait_polling`] polls.
 const SOON: Duration = Duration::from_millis(1);
 
-/// The moment a stream has done everything up to some batch of work.
+/// The moment at which a stream has completed everything up to some batch of work.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -32,7 +32,7 @@ const SOON: Duration = Duration::from_millis(1);
 #[derive(Debug, Clone)]
 pub struct Point {
     timeline: Arc<Timeline>,
-    lane: Weak<dyn Submit>, // Gone only after all its work is submitted and done.
+    lane: Weak<dyn Submit>, // Dropped only after all its work is submitted and complete.
     value: u64,
 }
 
@@ -41,26 +41,26 @@ impl Point {
         Self { timeline, lane, value }
     }
 
-    /// Where it stands in the hazard table; nothing if its stream is gone, so done.
+    /// The point as the hazard table names it, or `None` if its stream was dropped, so its work is complete.
     pub(crate) fn place(&self) -> Option<LanePoint> {
-        // Not by its lane: the upgraded handle may become the last one, and its drop would end a lane under the lock of another.
+        // The lane is not upgraded: this could become the last handle, whose drop would end a lane under another lane's lock.
         let lane = self.timeline.lane().filter(|_| self.lane.strong_count() > 0)?;
         Some(LanePoint { lane, value: self.value })
     }
 
-    /// The timeline it lies on.
+    /// The timeline that reaches the point.
     #[must_use]
     pub fn timeline(&self) -> &Arc<Timeline> {
         &self.timeline
     }
 
-    /// The timeline's value there.
+    /// The value of the timeline at the point.
     #[must_use]
     pub fn value(&self) -> u64 {
         self.value
     }
 
-    /// Whether the device has passed the point. Never blocks, and submits nothing.
+    /// Whether the device has reached the point. Never blocks, and submits nothing.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Point {
         Ok(self.timeline.last_seen() >= self.value || self.timeline.reached()? >= self.value)
     }
 
-    /// Sends the work up to the point to the device, if it is still being recorded. Does not wait.
+    /// Submits the work up to the point, if it is still being recorded. Does not wait for it.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -99,7 +99,7 @@ impl Point {
         }
     }
 
-    /// Blocks until the device has passed the point. Sends the work first if need be.
+    /// Blocks until the device has reached the point. Submits the work first if necessary.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -122,7 +122,8 @@ impl Point {
         self.timeline.wait(self.value, timeout)
     }
 
-    /// As [`Point::wait`], for what is due within a millisecond: polls for so long where a wait polls at all.
+    /// As [`Point::wait`], but polls for a millisecond before it sleeps, for work that is nearly complete. On a CPU driver it
+    /// does not poll.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! How the waiting thread learns that there is something to do, and stops looking without missing anything.
+//! How the waiting thread is woken, and stops polling without missing a batch.
 //!
 //! It uses no device and takes its locks from `crate::lock`, so that `tests/loom` compiles it with loom's locks and runs
 //! every order of its steps.
@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use crate::lock::{AtomicBool, Condvar, Mutex, MutexGuard};
 
-/// What the thread and the others share.
+/// The state that the waiting thread shares with other threads.
 pub(crate) struct Signal<S> {
-    /// Whether the thread looks for batches to send. Read on the path of every operation, so outside the lock.
+    /// Whether the thread polls for batches to submit. Read for every batch, so kept outside the lock.
     is_armed: AtomicBool,
     state: Mutex<S>,
     changed: Condvar,
@@ -32,7 +32,7 @@ impl<S> Signal<S> {
         }
     }
 
-    /// Changes what the thread is to do, and wakes it.
+    /// Changes the state, and wakes the thread.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut S) -> R) -> R {
         let changed = change(&mut self.state.lock());
         self.changed.notify_all();

@@ -1,12 +1,11 @@
-//! The one thread of a device that waits, so that no other has to: it sends batches nobody came back to, runs callbacks
-//! and wakes futures.
+//! The device's waiting thread: it submits batches that have grown old, runs callbacks and wakes futures.
 //!
 //! It is started when first needed and sleeps when there is nothing to do. While callbacks are pending it sleeps in
-//! `vkWaitSemaphores` for the first of them; a timeline of its own, raised from the host, wakes it for anything new.
+//! `vkWaitSemaphores` for the first of them; a timeline that the host signals wakes it for new tasks.
 //!
-//! It holds neither the device nor, once their streams are dropped, its lanes: both end on a thread of the program's,
-//! which is not in the middle of something when the process exits. Callbacks keep what they captured until they run.
-//! How the thread is woken, and stops looking without missing a batch, is `signal.rs`.
+//! It keeps neither the device alive nor lanes whose streams are dropped. Both are destroyed on a thread of the program,
+//! since the waiting thread may still run when the process exits. Callbacks keep their captures alive until they run.
+//! `signal.rs` wakes the thread, and stops it from polling without missing a batch.
 
 use std::cell::Cell;
 use std::fmt;
@@ -23,31 +22,31 @@ use crate::lock::{Mutex, Rank, assert_none_held};
 use crate::sync::DeferDrops;
 use crate::vulkan::{Timeline, wait_any};
 
-/// How long recorded work may stay unsent when nobody asks for it.
+/// How long recorded work may stay unsubmitted while no thread waits for it.
 const FLUSH_DELAY: Duration = Duration::from_micros(200);
 
-/// How many times in a row there is nothing to send before the thread stops looking.
+/// After this many polls without an open batch the thread stops polling.
 const IDLE_ROUNDS: u32 = 8;
 
-/// How long the thread pauses after a wait that failed, before it waits again.
+/// The pause after a failed wait.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What to run when a point is reached.
+/// The code to run when a point is reached.
 type Callback = Box<dyn FnOnce(Result<()>) + Send>;
 
 #[derive(Default)]
 struct WaiterState {
     callbacks: Vec<(Point, Callback)>,
-    /// Raised to wake the thread out of a wait for the device; there while callbacks are.
+    /// Signalled to wake the thread from a wait for the device; present while callbacks are pending.
     wake: Option<Arc<Timeline>>,
     is_running: bool,
     is_stopping: bool,
 }
 
-/// See the module.
+/// The waiting thread's tasks; see the module.
 pub(crate) struct Waiter {
     signal: Signal<WaiterState>,
-    /// Locked while the thread holds lanes.
+    /// Locked while the thread uses lanes.
     holding: Mutex<()>,
     tracker: Arc<Tracker>,
 }
@@ -64,7 +63,7 @@ impl Waiter {
         Arc::new(Self { signal, holding: Mutex::new(Rank::WaiterLanes, ()), tracker })
     }
 
-    /// Makes the thread look for batches to send. Costs one load while it looks already.
+    /// Makes the thread poll for old batches. Costs one load if it is polling already.
     pub(crate) fn arm(self: &Arc<Self>) {
         self.signal.arm(|state| self.wake(state));
     }
@@ -97,7 +96,7 @@ impl Waiter {
         let thread = thread::Builder::new().name("vkarray-waiter".to_owned());
         match thread.spawn(move || waiter.run()) {
             Ok(_) => state.is_running = true,
-            // Without the thread batches still go out when they are full or waited for.
+            // Without the thread, batches are still submitted when they are full or waited for.
             Err(error) => log::error!("cannot start the thread that sends work nobody waits for: {error}"),
         }
     }
@@ -112,7 +111,7 @@ impl Waiter {
         }
     }
 
-    /// Returns when the thread holds no lane that it was kept from before the call.
+    /// Blocks until the thread uses no lane that was unwatched before the call.
     pub(crate) fn wait_until_lanes_released(&self) {
         if !IS_WAITER.get() {
             drop(self.holding.lock());
@@ -147,10 +146,10 @@ impl Waiter {
         })
     }
 
-    /// Sleeps until a callback is due or something new has come, and runs what is due.
+    /// Sleeps until a callback is due or the state changes, and runs the callbacks that are due.
     fn wait_for_callbacks(&self) {
         let (waits, timeout) = {
-            // Whoever adds or arms after this lock is given back raises the timeline past `next`.
+            // A task that is added after this lock is released signals the timeline past `next`.
             let state = self.signal.lock();
             let Some(wake) = state.wake.clone() else { return };
             let next = wake.last_raised() + 1;
@@ -160,9 +159,9 @@ impl Waiter {
         };
         let failed = wait_any(&waits, timeout).err().filter(|error| !matches!(error, Error::Timeout { .. }));
         if failed.is_some() {
-            thread::sleep(PAUSE); // The cause may have passed by then.
+            thread::sleep(PAUSE); // The cause may be temporary.
         }
-        // Lack of memory passes. Of another error, the wait does not say which timeline it is about.
+        // Lack of memory is temporary. For another error, the wait does not say which timeline caused it.
         let asks_each = failed.is_some_and(|error| !error.is_out_of_memory());
         for (point, callback, outcome) in self.take_due(asks_each) {
             assert_none_held("a stream's callback");
@@ -198,18 +197,18 @@ impl Waiter {
         due
     }
 
-    /// Sends the batches that have grown old. Returns whether any work is still being recorded.
+    /// Submits the batches that have grown old. Returns whether any batch is still open.
     fn flush_old(&self) -> bool {
         let before = Instant::now().checked_sub(FLUSH_DELAY).unwrap_or_else(Instant::now);
-        let _later = DeferDrops::begin(); // Until the lock is given back: it ends last.
+        let _defer = DeferDrops::begin(); // Ends last, after the lock is released.
         let _holding = self.holding.lock();
         let lanes = self.tracker.lock().watched_lanes();
         let mut is_open = false;
         for lane in lanes {
             match lane.flush_if_older(before) {
                 Ok(stays_open) => is_open |= stays_open,
-                // Refused for lack of memory, it is sent later; else the device remembers the error for whoever comes
-                // next.
+                // After lack of memory the batch is submitted later. Other errors stay with the device, which returns
+                // them from the next call.
                 Err(error) => {
                     is_open |= lane.device().check_lost().is_ok();
                     log::debug!("cannot send recorded work: {error}");

@@ -1,12 +1,11 @@
-//! How much of each heap this process may use, and does. Asked of the driver each time: other processes change it.
-//!
-//! Plain numbers; what follows from them is for the allocator crate.
+//! How much of each heap this process may use, and how much it uses. Queried from the driver each time, since other
+//! processes change it.
 
 use ash::vk;
 
 use super::LogicalDevice;
 
-/// What the driver says of one heap. Estimates, in bytes.
+/// The driver's estimates for one heap, in bytes.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -21,9 +20,9 @@ use super::LogicalDevice;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeapBudget {
-    /// What this process may use before allocations fail or slow down.
+    /// How much this process may use before allocations fail or slow down.
     pub budget: u64,
-    /// What this process uses, with what the driver takes for itself.
+    /// How much this process uses, including the driver's own memory.
     pub usage: u64,
 }
 

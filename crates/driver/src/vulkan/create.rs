@@ -1,6 +1,6 @@
-//! A device created as its plan says: queues, extensions, and the features that the plan names, each in Vulkan's struct.
+//! Creates a device as its plan says: with its queues, extensions and features.
 //!
-//! What is enabled is decided in `instance/plan.rs`; here it is only said.
+//! `instance/plan.rs` decides what is enabled.
 
 use std::ffi::CString;
 

@@ -1,7 +1,7 @@
-//! Labels: what operations are called in the report of a lost device.
+//! Labels: the names of operations in the error of a lost device and in traces.
 //!
-//! A label is one word, made once, so that noting one costs a load and two stores, and no allocation. `loss.rs` turns
-//! the last of them into text.
+//! A label is one word, created once, so recording one costs a load and two stores and no allocation. The error of a lost
+//! device has the last labels as text.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,9 +20,9 @@ const FILL: u64 = 3;
 const TIMESTAMP: u64 = 4;
 const REPLAY: u64 = 5;
 
-/// What an operation is called, for [`Recorder::label`](crate::Recorder::label).
+/// The name of an operation, for [`Recorder::label`](crate::Recorder::label).
 ///
-/// One of a kernel is made by [`Device::kernel_label`](crate::Device::kernel_label) and belongs to that device.
+/// A kernel's label is created by [`Device::kernel_label`](crate::Device::kernel_label) and belongs to that device.
 ///
 /// ```
 /// use vkarray_driver::Label;
@@ -36,7 +36,7 @@ impl Label {
     /// A timestamp.
     pub const TIMESTAMP: Self = Self::new(TIMESTAMP, 0);
 
-    /// A kernel that no device knows.
+    /// The label of a kernel in a forked process.
     pub(crate) const UNKNOWN_KERNEL: Self = Self::new(KERNEL, u64::MAX);
 
     /// A copy of so many bytes.
@@ -90,18 +90,18 @@ impl Labels {
 
     #[inline]
     pub(crate) fn note(&self, label: Label) {
-        // Not one atomic addition, which costs more than the rest: of threads that meet here one may go unnoted.
+        // An atomic addition would cost more than the rest. Without it, a label may be lost when two threads run this at once.
         let nth = self.n_noted.load(Ordering::Relaxed);
         self.n_noted.store(nth.wrapping_add(1), Ordering::Relaxed);
         self.last[nth % N_LAST].store(label.0, Ordering::Relaxed);
     }
 
-    /// What a label says.
+    /// The text of a label.
     pub(crate) fn text(&self, label: Label) -> String {
         text(label.0, &self.names())
     }
 
-    /// What was noted last, oldest first. What other threads note meanwhile may stand in an older one's place.
+    /// The last labels, oldest first. A label that another thread adds meanwhile may replace an older one.
     pub(crate) fn last(&self) -> Vec<String> {
         let names = self.names();
         let next = self.n_noted.load(Ordering::Relaxed);
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_sixteen_are_told_oldest_first() {
+    fn the_last_sixteen_are_listed_oldest_first() {
         let labels = Labels::default();
         for n in 0..=40_u64 {
             let expected: Vec<_> = (n.saturating_sub(16)..n).map(|bytes| format!("copy {bytes} bytes")).collect();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn every_label_reads_as_what_it_is() {
+    fn each_label_has_its_text() {
         let labels = Labels::default();
         let (saxpy, sum) = (labels.kernel("saxpy"), labels.kernel("sum"));
         assert_eq!((labels.kernel("saxpy"), labels.kernel("sum")), (saxpy, sum)); // One label a name.

@@ -38,18 +38,18 @@ const DEFAULT_POLL: Duration = Duration::from_micros(50);
 pub struct LogicalDevice {
     raw: ash::Device,
     push_descriptor: Option<khr::push_descriptor::Device>,
-    /// Those for compute first, then those for transfers, then those that external streams brought.
+    /// First those for compute, then those for transfers, then those of external streams.
     queues: Mutex<Vec<Arc<Queue>>>,
     pub(super) loss: DeviceLoss,
     trace: TraceSlot,
-    /// Timeline semaphores that nobody uses now, and the values they stand at.
+    /// Timeline semaphores that are not in use, and their values.
     semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
     poll: Duration,
     n_host_waits: AtomicU64,
     plan: DevicePlan,
     /// The process that loaded Vulkan.
     process: ProcessId,
-    /// Whether somebody else created the device and destroys it.
+    /// Whether other code created the device and destroys it.
     is_adopted: bool,
     physical: PhysicalDevice, // Last: holds the instance, which must outlive the device.
 }
@@ -62,7 +62,7 @@ impl LogicalDevice {
         Ok(Arc::new(Self::assemble(physical, raw, plan, queues)))
     }
 
-    /// Takes a device that somebody else created, and leaves it to them. The queues are those of the plan, in its order.
+    /// Uses a device that other code created and destroys. The queues are those of the plan, in its order.
     pub(crate) fn adopt(
         physical: &PhysicalDevice,
         raw: ash::Device,
@@ -84,7 +84,7 @@ impl LogicalDevice {
             loss: DeviceLoss::default(),
             trace: TraceSlot::default(),
             semaphores: Mutex::new(Rank::Semaphores, Vec::new()),
-            // On a CPU driver a polling thread takes a core from the work it waits for.
+            // On a CPU driver a polling thread would take a core from the work that it waits for.
             poll: if is_cpu { Duration::ZERO } else { DEFAULT_POLL },
             n_host_waits: AtomicU64::new(0),
             raw,
@@ -95,12 +95,12 @@ impl LogicalDevice {
         }
     }
 
-    /// Whether the validation layer listens.
+    /// Whether the validation layer is loaded.
     pub(crate) fn is_validating(&self) -> bool {
         self.physical.instance().is_validating()
     }
 
-    /// What the device says of itself.
+    /// The device's properties, limits and features.
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         self.physical.info()
@@ -119,7 +119,7 @@ impl LogicalDevice {
         &self.physical
     }
 
-    /// The function table. Using it is up to the caller's `unsafe`.
+    /// The device's function table. Its calls are `unsafe`.
     #[must_use]
     #[inline]
     pub fn raw(&self) -> &ash::Device {
@@ -133,9 +133,9 @@ impl LogicalDevice {
         self.push_descriptor.as_ref()
     }
 
-    /// How often a thread had to wait for the device so far. The device's own waiting thread does not count.
+    /// How often a thread of the program had to wait for the device so far.
     ///
-    /// What is ordered on the device costs none: the difference of two calls proves it.
+    /// Order between streams costs no such wait, which the difference of two calls shows.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -179,7 +179,7 @@ impl LogicalDevice {
         self.process.check()
     }
 
-    /// Whether this is not the process that opened the device. Nothing of it is destroyed then: it is the parent's.
+    /// Whether this is not the process that opened the device. Drops destroy nothing then: the device belongs to the parent.
     #[must_use]
     #[inline]
     pub fn is_forked(&self) -> bool {
@@ -228,7 +228,7 @@ impl LogicalDevice {
 
     /// Blocks until the driver is done with everything that was sent.
     ///
-    /// Of an adopted device only the queues that we use are waited for: the others are their owner's.
+    /// Of an adopted device only the queues that this library uses are waited for.
     pub(crate) fn wait_idle(&self) -> Result<()> {
         // The list is not locked while its queues are.
         self.queues().iter().try_for_each(|queue| queue.wait_idle(&self.raw))
@@ -238,18 +238,18 @@ impl LogicalDevice {
 impl Drop for LogicalDevice {
     fn drop(&mut self) {
         if self.is_forked() {
-            return; // The device is the parent's.
+            return; // The device belongs to the parent process.
         }
-        // Lanes waited for their work; this waits until the driver has let go of what the work used.
+        // Lanes have waited for their work; this waits until the driver has released what the work used.
         if let Err(error) = self.wait_idle() {
             log::warn!("the device is closed before it is idle: {error}");
         }
         for (semaphore, _) in self.semaphores.get_mut().drain(..) {
-            // SAFETY: given back by its timeline, so in no use, and destroyed once.
+            // SAFETY: its timeline was dropped, so nothing uses it; it is destroyed once.
             unsafe { self.raw.destroy_semaphore(semaphore, None) };
         }
         if !self.is_adopted {
-            // SAFETY: every handle made from the device holds it, so none is left, and lanes waited for their work.
+            // SAFETY: every handle made from the device holds it, so none is left, and the device is idle.
             unsafe { self.raw.destroy_device(None) };
         }
     }

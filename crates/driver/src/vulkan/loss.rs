@@ -1,9 +1,9 @@
-//! What happens when a device fails for good: one error that stays, and when its work is out of the way.
+//! What happens when a device fails for good: every later call returns the first error.
 //!
-//! A device fails when the driver says that it is lost, and when recorded work is lost: then whoever waits for that
-//! work must be told, and later work would build on results that never came. From there on every call returns the
-//! first error. What the device used may be freed as soon as the driver is known to be done with it: the
-//! specification takes `VK_ERROR_DEVICE_LOST` from a wait for success there, so nothing has to be leaked.
+//! A device fails when the driver reports that it is lost, and when recorded work is lost: threads that wait for that work
+//! must get an error, and later work would use results that were never computed. Memory that the device used may be freed
+//! once the driver has finished with it. For that purpose the specification counts `VK_ERROR_DEVICE_LOST` from a wait as
+//! success, so nothing has to be leaked.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,23 +17,23 @@ use super::label::Labels;
 use super::{Label, LogicalDevice};
 use crate::error::{Error, Result};
 
-/// How long dropping something waits for the device before it leaks what the device may still use.
+/// How long a drop waits for the device before it leaks what the device may still use.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a wait that was refused for lack of memory pauses before it asks again.
+/// The pause before a wait that failed for lack of memory is tried again.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What a device remembers of its end.
+/// The first error of a failed device, and the labels of its last work.
 #[derive(Debug, Default)]
 pub(crate) struct DeviceLoss {
     first: OnceLock<Error>,
-    /// Whether a submission failed in such a way that the driver may have taken it.
+    /// Whether a submission failed although the driver may have taken it.
     is_unsure: AtomicBool,
     labels: Labels,
 }
 
 impl LogicalDevice {
-    /// The sticky error, once the device has failed; and that of a device used in a forked process.
+    /// Returns the first error if the device has failed, and an error if the process was forked since it was opened.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -62,7 +62,7 @@ impl LogicalDevice {
         self.loss.first.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// Returns a converter for `map_err` that remembers which call on this device failed, and a loss.
+    /// Returns a converter for `map_err` from a Vulkan result to an error of `call`. A lost device is marked as failed.
     pub fn failed(&self, call: &'static str) -> impl FnOnce(vk::Result) -> Error {
         move |code| match Error::from_call(call)(code) {
             lost @ Error::DeviceLost { .. } => self.fail(lost),
@@ -85,12 +85,12 @@ impl LogicalDevice {
         &self.loss.labels
     }
 
-    /// Whether a submission failed in such a way that the driver may have taken it.
+    /// Whether a submission failed although the driver may have taken it.
     pub(crate) fn is_submission_unsure(&self) -> bool {
         self.loss.is_unsure.load(Ordering::Acquire)
     }
 
-    /// Notes an error after which nothing sent to the device can be relied on, and returns the first such error.
+    /// Marks the device as failed, and returns its first error.
     pub(crate) fn fail(&self, error: Error) -> Error {
         let with_labels = |error| match error {
             Error::DeviceLost { call, .. } => Error::DeviceLost { call, labels: self.loss.labels.last() },
@@ -99,14 +99,14 @@ impl LogicalDevice {
         self.loss.first.get_or_init(|| with_labels(error)).clone()
     }
 
-    /// As `fail`, for a submission of which nobody knows whether the driver took it.
+    /// As `fail`, for a submission that the driver may have taken.
     pub(crate) fn fail_unsure(&self, error: Error) -> Error {
         self.loss.is_unsure.store(true, Ordering::Release);
         self.fail(error)
     }
 }
 
-/// Repeats a wait that is refused for lack of memory, and takes a loss for success.
+/// Repeats a wait that fails for lack of memory. A lost device counts as success: it executes nothing any more.
 pub(crate) fn retry_wait(mut wait: impl FnMut() -> VkResult<()>) -> VkResult<()> {
     let begun = Instant::now();
     loop {
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_wait_is_repeated_and_a_loss_is_an_end() {
+    fn a_wait_is_repeated_for_lack_of_memory_and_ends_with_the_device() {
         use vk::Result as R;
         type Case<'a> = (&'a [Option<R>], usize, Option<R>);
         let cases: [Case<'_>; 5] = [

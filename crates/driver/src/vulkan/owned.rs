@@ -1,7 +1,7 @@
 //! `Owned<H>`: the one place where handles of a device are destroyed.
 //!
 //! A handle has one owner, and the owner holds the device, so every `?` after a create call is free of leaks and no
-//! handle outlives its device. Whoever drops an `Owned` sees to it that no work in flight still uses the handle.
+//! handle outlives its device. The code that drops an `Owned` ensures that no work in flight still uses the handle.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -83,19 +83,19 @@ impl<H: Destroy> Owned<H> {
         Self { raw, device: Arc::clone(device) }
     }
 
-    /// The handle. Having it is safe; using it after the owner is gone is not.
+    /// The handle. It must not be used after the `Owned` is dropped.
     #[must_use]
     pub fn raw(&self) -> H {
         self.raw
     }
 
-    /// Gives the handle up: from here on the caller destroys it.
+    /// Returns the handle without destroying it; that is up to the caller.
     #[must_use]
     pub fn into_raw(self) -> H {
-        let given_up = ManuallyDrop::new(self);
-        // SAFETY: read once, since `given_up` is never dropped; forgetting it whole would hold the device for ever.
-        drop(unsafe { ptr::read(&raw const given_up.device) });
-        given_up.raw
+        let released = ManuallyDrop::new(self);
+        // SAFETY: read once, since `released` is never dropped; forgetting it whole would hold the device for ever.
+        drop(unsafe { ptr::read(&raw const released.device) });
+        released.raw
     }
 
     /// The device that made it.
@@ -108,7 +108,7 @@ impl<H: Destroy> Owned<H> {
 impl<H: Destroy> Drop for Owned<H> {
     fn drop(&mut self) {
         if self.device.is_forked() {
-            return; // The handle is the parent's.
+            return; // The handle belongs to the parent process.
         }
         // SAFETY: `new` made us the only owner, and its caller keeps the handle out of work in flight.
         unsafe { self.raw.destroy(self.device.raw()) };

@@ -8,18 +8,18 @@ use super::{Timeline, loss};
 use crate::error::{Error, Result};
 use crate::lock::{Mutex, MutexGuard, Rank};
 
-/// Held around every use of a queue by all who use it, inside this library and outside.
+/// A lock that this library and other code hold while they use a queue that they share.
 pub type QueueLock = Arc<sync::Mutex<()>>;
 
 /// A queue of the device. Many streams share it.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    raw: Mutex<vk::Queue>, // Held across the submit and the note of it.
+    raw: Mutex<vk::Queue>, // Held until `newest` is updated after a submission.
     family: u32,
     computes: bool,
-    /// Whoever else uses the queue holds this meanwhile; nothing if nobody does. Taken after `raw`.
+    /// The lock of a queue that other code uses too. Taken after `raw`.
     lock: Option<QueueLock>,
-    /// What the newest submission signals.
+    /// The timeline value that the newest submission signals.
     newest: Mutex<Option<(Weak<Timeline>, u64)>>,
 }
 
@@ -40,7 +40,7 @@ impl Queue {
         Self { raw, family, computes, lock: None, newest }
     }
 
-    /// A queue that others use too, whenever they hold `lock`.
+    /// The same queue, which other code uses too while it holds `lock`.
     pub(crate) fn shared(self, lock: Option<QueueLock>) -> Self {
         Self { lock, ..self }
     }
@@ -49,7 +49,7 @@ impl Queue {
         *self.raw.lock() == raw
     }
 
-    /// Whether it takes kernels; else only copies and fills, and their stage is the only one it knows.
+    /// Whether it runs kernels. Otherwise it runs copies and fills only, and supports only their pipeline stage.
     pub(crate) fn computes(&self) -> bool {
         self.computes
     }
@@ -58,7 +58,7 @@ impl Queue {
         self.family
     }
 
-    /// Keeps everybody else from using the queue: Vulkan wants one at a time.
+    /// Locks the queue: Vulkan allows one thread at a time.
     pub(crate) fn lock(&self) -> LockedQueue<'_> {
         // No caller's code runs under either lock.
         let raw = self.raw.lock();
@@ -66,20 +66,20 @@ impl Queue {
         LockedQueue { raw: *raw, _own: raw, _outside: outside }
     }
 
-    /// Notes what a submission signals. The caller has the queue locked.
+    /// Stores the timeline value that a submission signals. The caller holds the queue's lock.
     pub(crate) fn note_newest(&self, timeline: &Arc<Timeline>, value: u64) {
         *self.newest.lock() = Some((Arc::downgrade(timeline), value));
     }
 
-    /// Whether what this library submitted last is done: a queue's submissions end in their order, nearly. Never blocks.
+    /// Whether this library's newest submission is complete. Submissions complete nearly in order. Never blocks.
     pub(crate) fn is_idle(&self) -> bool {
         let newest = self.newest.lock().clone();
-        // A timeline goes when its work is done.
+        // A timeline is dropped after its work is complete.
         newest.is_none_or(|(timeline, value)| timeline.upgrade().is_none_or(|timeline| timeline.has_reached(value)))
     }
 
-    /// Blocks until the driver is done with everything sent to the queue. A lost device is, says the specification, and
-    /// answers within finite time.
+    /// Blocks until everything submitted to the queue is complete. The specification guarantees that this ends on a lost
+    /// device.
     pub(crate) fn wait_idle(&self, device: &ash::Device) -> Result<()> {
         let queue = self.lock();
         // SAFETY: the lock gives exclusive access to the queue, which is one of `device`.
@@ -88,9 +88,9 @@ impl Queue {
     }
 }
 
-/// A queue that nobody else uses meanwhile.
+/// A locked queue.
 pub(crate) struct LockedQueue<'a> {
     pub(crate) raw: vk::Queue,
-    _outside: Option<sync::MutexGuard<'a, ()>>, // Given back first: taken last.
+    _outside: Option<sync::MutexGuard<'a, ()>>, // Taken last, so released first.
     _own: MutexGuard<'a, vk::Queue>,
 }

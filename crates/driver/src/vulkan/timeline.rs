@@ -1,10 +1,10 @@
 //! A timeline semaphore: a number on the device that only grows.
 //!
-//! Each lane signals its own; a batch of work is done when its number is reached. The last value seen is cached, so
-//! that asking about old work costs no call into the driver.
+//! Each lane signals its own timeline; a batch is complete when its number is reached. The last value seen is cached, so
+//! a query about old work does not call the driver.
 //!
-//! The semaphores themselves are the device's: a timeline takes one and gives it back, and the next goes on from its
-//! value. They are not destroyed before the device is, because Mesa's common queue code (seen in lavapipe 22.3.6) takes
+//! The device owns the semaphores: a timeline takes one and returns it when dropped, and the next timeline continues from
+//! its value. They are destroyed with the device and not before, because Mesa's common queue code (seen in lavapipe 22.3.6) takes
 //! the lock of a semaphore that a batch waited for after the batch's own value is reached.
 
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::error::{Error, Result};
 use crate::hazard::LaneId;
 use crate::trace::BatchId;
 
-/// From this time on a polling thread pauses between two looks: each costs those who submit, or look too.
+/// After this time a polling thread pauses between two queries, which slow down other threads' submissions and queries.
 const TIGHT: Duration = Duration::from_micros(20);
-/// Pauses of the processor between two looks then, 30 ns each on an x86 server.
+/// The length of that pause in spin-loop hints, of 30 ns each on an x86 server.
 const PAUSES: u32 = 16;
 
-/// The longest sleep without a look: where several threads sleep for one semaphore, the driver of an H100 (580) often
+/// The longest sleep without a query: where several threads sleep for one semaphore, the driver of an H100 (580) often
 /// wakes one of them ten milliseconds late.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
@@ -49,13 +49,13 @@ pub struct Timeline {
     device: Arc<LogicalDevice>,
     submitted: AtomicU64,
     reached: AtomicU64,
-    /// Whether a thread has waited for it since that was asked last.
+    /// Whether a thread has waited for it since the last call of [`Timeline::take_waited_for`].
     waited_for: AtomicBool,
-    /// Of the stream whose work it counts; 0 if it is no stream's.
+    /// The number of the stream whose work it counts; 0 without a stream.
     stream: u64,
-    /// The lane whose work it counts, if it is one's.
+    /// The lane whose work it counts, if any.
     lane: Option<LaneId>,
-    /// Whether somebody else made the semaphore, raises it and destroys it.
+    /// Whether other code creates, signals and destroys the semaphore.
     is_external: bool,
 }
 
@@ -73,7 +73,7 @@ impl Timeline {
         Ok(Self { semaphore, device, submitted, reached, waited_for, stream, lane: None, is_external: false })
     }
 
-    /// Somebody else's semaphore. Whatever raises it is none of our batches, so nothing of it is ever to be sent.
+    /// A semaphore of other code. It is signalled from outside, so this library never has a batch to submit for it.
     pub(crate) fn external(device: &Arc<LogicalDevice>, semaphore: vk::Semaphore) -> Self {
         let (submitted, reached) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
         let waited_for = AtomicBool::new(false);
@@ -87,7 +87,7 @@ impl Timeline {
         self
     }
 
-    /// The lane whose work it counts, if it is one's.
+    /// The lane whose work it counts, if any.
     pub(crate) fn lane(&self) -> Option<LaneId> {
         self.lane
     }
@@ -103,7 +103,7 @@ impl Timeline {
         self.semaphore
     }
 
-    /// The number of its `VkSemaphore`, for descriptions that leave the process's types behind.
+    /// The `VkSemaphore` as a number, for interchange with other libraries.
     #[must_use]
     pub fn handle(&self) -> u64 {
         self.semaphore.as_raw()
@@ -115,7 +115,7 @@ impl Timeline {
         &self.device
     }
 
-    /// The number of the stream whose work it counts; nothing if no stream's.
+    /// The number of the stream whose work it counts, if it is a stream's.
     #[must_use]
     pub fn stream_number(&self) -> Option<u64> {
         (self.stream != 0).then_some(self.stream)
@@ -131,13 +131,13 @@ impl Timeline {
         self.submitted.fetch_max(value, Ordering::AcqRel);
     }
 
-    /// The largest value the device is known to have reached. Asks nobody; may lag.
+    /// The largest value that the device is known to have reached. Does not call the driver, so it may lag.
     #[must_use]
     pub fn last_seen(&self) -> u64 {
         self.reached.load(Ordering::Acquire)
     }
 
-    /// Asks the driver for the value. Never blocks.
+    /// Queries the value from the driver. Never blocks.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ impl Timeline {
         Ok(self.reached.fetch_max(value, Ordering::AcqRel).max(value))
     }
 
-    /// Whether the value is reached, as far as the driver says.
+    /// Whether the value is reached. Never blocks.
     pub(crate) fn has_reached(&self, value: u64) -> bool {
         self.last_seen() >= value || self.reached().is_ok_and(|reached| reached >= value)
     }
@@ -165,13 +165,13 @@ impl Timeline {
         self.wait_polling(value, timeout, self.device().poll())
     }
 
-    /// As [`Timeline::wait`], and polls for so long.
+    /// As [`Timeline::wait`], but polls for the time `poll`.
     pub(crate) fn wait_polling(&self, value: u64, timeout: Option<Duration>, poll: Duration) -> Result<()> {
         self.waited_for.store(true, Ordering::Relaxed);
         if self.last_seen() >= value {
             return Ok(());
         }
-        // A lost device may never reach anything. In a forked process no lock is taken.
+        // The work of a lost device may never complete, and no lock may be taken in a forked process.
         self.device().check_lost()?;
         let span = self.device().trace().span("wait", Some(BatchId::new(self.handle(), value)));
         let outcome = self.poll_then_sleep(value, timeout, poll);
@@ -224,7 +224,7 @@ impl Timeline {
         }
     }
 
-    /// Asks the driver with a wait of no time, which fails where a wait would.
+    /// Waits with a timeout of zero, which fails where a longer wait would fail.
     pub(crate) fn ask(&self, value: u64) -> Result<bool> {
         match self.call_wait(value, Some(Duration::ZERO)) {
             Ok(()) => Ok(true),
@@ -243,11 +243,12 @@ impl Timeline {
         Ok(())
     }
 
-    /// Lets the validation layer see that `value` is reached, as is known from work that had waited for it.
+    /// Waits for `value`, which is known to be reached since later work had waited for it, so that the validation layer
+    /// records it as reached.
     ///
-    /// A host that sees one timeline's value may rely on all that the device did before, on any queue. The layer takes
-    /// only the work of that timeline's own queue for done, so it is shown the others. Without validation nothing is asked,
-    /// and nothing of a device that has failed: what was lost there is forgotten and never reached.
+    /// When the host sees a timeline's value, everything that the work before it waited for is complete, on all queues. The
+    /// layer only records the work of that timeline's own queue as complete. Does nothing without validation or on a failed
+    /// device, whose lost work never completes.
     pub(crate) fn confirm_to_validation(&self, value: u64) {
         if self.last_seen() < value && self.device.is_validating() && self.device.check_lost().is_ok() {
             let shown = self.call_wait(value, Some(Duration::ZERO));
@@ -255,8 +256,8 @@ impl Timeline {
         }
     }
 
-    /// Blocks, for a limited time, until the device uses nothing of the work up to `value` any more: it is done, or
-    /// lost with the device.
+    /// Blocks for ten seconds at most until the device uses nothing of the work up to `value` any more: it is complete, or the
+    /// device is lost.
     pub(crate) fn drain(&self, value: u64) -> Result<()> {
         if self.last_seen() >= value {
             return Ok(());
@@ -272,10 +273,10 @@ impl Timeline {
 impl Drop for Timeline {
     fn drop(&mut self) {
         if self.is_external || self.device.is_forked() {
-            // Somebody else's, or the parent's; and after a fork the lock may be held by a thread that is not here.
+            // It belongs to other code or to the parent process, where a thread may have held the lock during the fork.
             return;
         }
-        // Whoever signals it or waits for it on the device holds it, so all of that is done.
+        // Batches that signal it or wait for it hold it, so all of them are complete.
         self.device.give_semaphore(self.semaphore, self.submitted());
     }
 }
@@ -288,7 +289,7 @@ fn create(device: &Arc<LogicalDevice>) -> Result<vk::Semaphore> {
     raw.map_err(device.failed("vkCreateSemaphore"))
 }
 
-/// As many as Vulkan can count.
+/// The time in nanoseconds, or the longest that Vulkan can express.
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -307,7 +308,7 @@ fn next_sleep(limit: Option<Duration>, waited: Duration) -> Option<Duration> {
 pub(crate) fn wait_any(waits: &[(Arc<Timeline>, u64)], timeout: Option<Duration>) -> Result<()> {
     let Some((first, _)) = waits.first() else { return Ok(()) };
     let device = first.device();
-    // What failed with the device may never be reached.
+    // The work of a failed device may never complete.
     device.check_lost()?;
     let _span = device.trace().span("wait for any", None);
     let begun = Instant::now();

@@ -1,0 +1,169 @@
+//! Submitting a stream's work, and waiting for its completion on the host: by blocking, by a callback or by a future.
+//!
+//! `future.rs` is the future; waits on the device are in `waits.rs`.
+
+use std::time::{Duration, Instant};
+
+use super::{Completion, Stream};
+use crate::error::Result;
+use crate::tracker::{Point, Submit as _};
+
+impl Stream {
+    /// Submits everything recorded so far. Does not wait for it.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let stream = ctx.stream()?;
+    /// ctx.zeros::<u32>([4])?.on(&stream).fill(1)?;
+    /// stream.flush()?; // The device starts now; the host goes on.
+    /// # stream.synchronize()?;
+    /// # assert!(stream.query()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the submission.
+    pub fn flush(&self) -> Result<()> {
+        self.device().check_lost()?;
+        self.beside().try_for_each(|(_, lane)| lane.flush())?;
+        self.shared.work.flush()
+    }
+
+    /// Blocks until everything recorded so far is complete.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let stream = ctx.stream()?;
+    /// ctx.zeros::<u32>([4])?.on(&stream).fill(1)?;
+    /// stream.synchronize()?;
+    /// assert!(stream.query()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the submission, and [`Error::DeviceLost`](crate::Error::DeviceLost).
+    pub fn synchronize(&self) -> Result<()> {
+        self.wait_until(None)
+    }
+
+    /// Blocks until everything recorded so far is complete, for `timeout` at most.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use std::time::Duration;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let stream = ctx.stream()?;
+    /// stream.synchronize_for(Duration::from_secs(10))?;
+    /// assert!(stream.query()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Timeout`](crate::Error::Timeout), and those of [`Stream::synchronize`].
+    pub fn synchronize_for(&self, timeout: Duration) -> Result<()> {
+        let begun = Instant::now();
+        self.wait_until(begun.checked_add(timeout)).map_err(|error| error.since(begun))
+    }
+
+    /// Submits all lanes before it waits for the first.
+    fn wait_until(&self, deadline: Option<Instant>) -> Result<()> {
+        self.device().check_lost()?;
+        let points = self.points();
+        points.iter().try_for_each(Point::flush)?;
+        let left = || deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        points.iter().try_for_each(|point| point.wait(left()))
+    }
+
+    /// Whether everything recorded so far is complete. Never blocks, and submits nothing.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let stream = ctx.stream()?;
+    /// assert!(stream.query()?); // A stream without work is complete.
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost).
+    pub fn query(&self) -> Result<bool> {
+        self.device().check_lost()?;
+        for point in self.points() {
+            if !point.is_complete()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Runs `callback` on the device's waiting thread once everything recorded so far is complete, or with the error
+    /// that prevents it. Returns at once. Later work does not wait for it.
+    ///
+    /// The callback must not block: it delays all other callbacks and the submission of old batches. If it panics, the panic
+    /// is reported and the thread goes on.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use std::sync::mpsc;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (sender, receiver) = mpsc::channel();
+    /// ctx.zeros::<u32>([4])?.fill(1)?;
+    /// ctx.default_stream().add_callback(move |outcome| sender.send(outcome.is_ok()).unwrap())?;
+    /// assert_eq!(receiver.recv(), Ok(true)); // From the device's waiting thread.
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the submission.
+    pub fn add_callback(&self, callback: impl FnOnce(Result<()>) + Send + 'static) -> Result<()> {
+        self.device().add_callback(self.point()?, callback)
+    }
+
+    /// Returns a future that is ready once everything recorded so far is done. Needs no particular runtime.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use std::pin::pin;
+    /// use std::task::{Context as TaskContext, Poll, Waker};
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// ctx.zeros::<u32>([4])?.fill(1)?;
+    /// let mut done = pin!(ctx.default_stream().async_done()?); // `.await` it in an async function.
+    /// ctx.synchronize()?;
+    /// assert!(matches!(done.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())), Poll::Ready(Ok(()))));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the submission.
+    pub fn async_done(&self) -> Result<Completion> {
+        let point = self.point()?;
+        point.flush()?;
+        Ok(Completion::new(self.device(), point))
+    }
+}
