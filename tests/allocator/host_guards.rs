@@ -15,7 +15,7 @@ use crate::fixture::{Fixture, contents};
 const N: usize = 70;
 
 fn all() -> Groups<'static> {
-    Groups::covering([N as u64])
+    Groups::covering(N)
 }
 
 fn numbers(first: u32) -> Vec<u32> {

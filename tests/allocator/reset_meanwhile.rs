@@ -234,7 +234,7 @@ fn graph_nodes_refuse_memory_that_a_reset_ended() {
     let fixture = Fixture::open();
     let step = step(&fixture);
     let [recorded, other] = [1, 2].map(|first| fixture.to_device(&values(first)).unwrap());
-    let groups = Groups::covering([N as u64]);
+    let groups = Groups::covering(N);
     let (mut graph, node) =
         Graph::record(fixture.default_stream(), |graph| step.record(graph, groups, (&recorded, 3_u32))).unwrap();
     fixture.reset().unwrap();

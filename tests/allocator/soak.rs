@@ -74,7 +74,7 @@ impl Held {
         let views = self.views.iter().map(|(view, range)| (view, range.clone()));
         let (array, range) = views.chain([whole]).nth(random.usize(0..=self.views.len())).unwrap();
         let add = random.u32(..);
-        kernel.dispatch(stream, Groups::covering([range.len() as u64]), (array, add)).unwrap();
+        kernel.dispatch(stream, Groups::covering(range.len()), (array, add)).unwrap();
         self.expected[range].iter_mut().for_each(|x| *x = stepped(*x, add));
     }
 

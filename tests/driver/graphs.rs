@@ -26,8 +26,7 @@ fn one() -> Groups<'static> {
 
 /// A graph of one call of `step`.
 fn step_graph(stream: &Stream, step: &Kernel, array: &DeviceNDArray<u32>, add: u32) -> (Graph, DispatchNode) {
-    let items = array.size() as u64;
-    Graph::record(stream, |graph| step.record(graph, Groups::covering([items]), (array, add))).unwrap()
+    Graph::record(stream, |graph| step.record(graph, Groups::covering(array.shape()), (array, add))).unwrap()
 }
 
 #[test]

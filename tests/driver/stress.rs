@@ -93,13 +93,13 @@ impl<'a> Own<'a> {
 
     fn step(&mut self, round: u32) {
         let stream = self.any_stream();
-        self.step.dispatch(&stream, Groups::covering([N as u64]), (&self.array, round)).unwrap();
+        self.step.dispatch(&stream, Groups::covering(N), (&self.array, round)).unwrap();
         self.value = stepped(self.value, round);
     }
 
     fn add_to_all(&mut self, round: u32) {
         let stream = self.any_stream();
-        self.add.dispatch(&stream, Groups::covering([N as u64]), (&self.common.sum, round)).unwrap();
+        self.add.dispatch(&stream, Groups::covering(N), (&self.common.sum, round)).unwrap();
         self.common.expected.fetch_add(round, Ordering::SeqCst);
     }
 

@@ -93,7 +93,7 @@ impl Run {
     }
 
     fn compute(&mut self, ctx: &Context) -> Option<()> {
-        let groups = Groups::covering([N as u64]);
+        let groups = Groups::covering(N);
         let step = self.attempt("build a kernel", || ctx.kernel(Source::wgsl(STEP)).build())?;
         let mix = self.attempt("build another", || ctx.kernel(Source::wgsl(MIX_IN_TWO_GROUPS)).build())?;
         let stream = self.attempt("make a stream", || ctx.stream())?;
@@ -136,7 +136,7 @@ impl Run {
 
     /// Work on the default streams, with waits in between, so that batches are reused.
     fn with_defaults(&mut self, ctx: &Context, step: &Kernel) -> Option<()> {
-        let groups = Groups::covering([N as u64]);
+        let groups = Groups::covering(N);
         let mix = self.attempt("build it again", || ctx.kernel(Source::wgsl(MIX_IN_TWO_GROUPS)).build())?;
         let legacy = self.attempt("take the legacy stream", || ctx.legacy_default_stream())?;
         let blocking = self.attempt("make a blocking stream", || ctx.blocking_stream())?;
@@ -156,7 +156,7 @@ impl Run {
     }
 
     fn replays(&mut self, stream: &Stream, step: &Kernel, x: &DeviceNDArray<u32>) -> Option<()> {
-        let groups = Groups::covering([N as u64]);
+        let groups = Groups::covering(N);
         let (graph, _) =
             self.attempt("record a graph", || Graph::record(stream, |graph| step.record(graph, groups, (x, 7_u32))))?;
         let trace = self.attempt("start a trace", || Trace::start(stream.device()))?;

@@ -246,7 +246,7 @@ fn record(machine: &Machine<'_>, state: &State, ops: &[Planned]) -> Recorded {
 }
 
 fn node(machine: &Machine<'_>, state: &State, graph: &mut GraphRecorder, each: &Planned) -> anyhow::Result<Node> {
-    let (blocks, groups) = (&state.blocks, Groups::covering([each.items as u64]));
+    let (blocks, groups) = (&state.blocks, Groups::covering(each.items));
     Ok(match &each.op {
         Op::Mix { source, sum, add, .. } => {
             let (source, sum) = (view(blocks, source), view(blocks, sum));
@@ -271,7 +271,7 @@ impl Recorded {
         match (&self.nodes[node], op) {
             (Node::Dispatch(node), Op::Mix { source, sum, add, .. }) => {
                 let (source, sum) = (view(blocks, source), view(blocks, sum));
-                node.update(graph, Groups::covering([items as u64]), (&source, &sum, *add)).unwrap();
+                node.update(graph, Groups::covering(items), (&source, &sum, *add)).unwrap();
             }
             (Node::Dispatch(node), Op::Step { view: part, add, .. }) => {
                 node.set(graph, "x", view(blocks, part)).unwrap();
@@ -291,7 +291,7 @@ impl Recorded {
 
     fn resize(&mut self, node: usize, items: usize) {
         let Node::Dispatch(node) = self.nodes[node] else { unreachable!("only a dispatch has a size") };
-        node.set_groups(&mut self.graph, Groups::covering([items as u64])).unwrap();
+        node.set_groups(&mut self.graph, Groups::covering(items)).unwrap();
     }
 
     fn refuse(&mut self, node: usize, state: &State) {

@@ -47,12 +47,12 @@ impl<'a> Machine<'a> {
         let State { streams, blocks, read } = state;
         match op {
             Op::Mix { stream, source, sum, add } => {
-                let groups = Groups::covering([sum.words.len() as u64]);
+                let groups = Groups::covering(sum.words.len());
                 let (source, sum) = (view(blocks, source), view(blocks, sum));
                 self.mix.dispatch(&streams[*stream], groups, (&source, &sum, *add)).unwrap();
             }
             Op::Step { stream, view: part, add } => {
-                let groups = Groups::covering([part.words.len() as u64]);
+                let groups = Groups::covering(part.words.len());
                 self.step.dispatch(&streams[*stream], groups, (&view(blocks, part), *add)).unwrap();
             }
             Op::Copy { stream, source, bytes, to, offset } => {

@@ -58,7 +58,7 @@ fn every_workgroup_runs_once_and_sees_one_axis() {
         // As many items as invocations on x, or one less.
         for items in [2 * n, 2 * n - 1] {
             let visits = fixture.zeros::<u32>([items as usize + 5]).unwrap();
-            let groups = Groups::covering([items.into()]);
+            let groups = Groups::covering(items as usize);
             note.dispatch(fixture.default_stream(), groups, (&visits, &wrong, n)).unwrap();
             let visits = contents(&visits);
             // Two invocations on y: one adds 1, the other 3.
@@ -117,7 +117,7 @@ fn kernels_of_glsl_are_folded() {
         return skipped("kernels_of_glsl_are_folded", "a row of less than a million items");
     }
     let (x, y) = (fixture.full([n], 2.0_f32).unwrap(), fixture.full([n], 1.0_f32).unwrap());
-    saxpy.dispatch(fixture.default_stream(), Groups::covering([n as u64]), (&x, &y, 3.0_f32)).unwrap();
+    saxpy.dispatch(fixture.default_stream(), Groups::covering(n), (&x, &y, 3.0_f32)).unwrap();
     assert!(contents(&y).iter().all(|&y| y == 7.0));
 }
 
@@ -160,7 +160,7 @@ fn launches_that_cannot_be_folded_are_refused_with_both_numbers() {
     // More than 32 bits number, or than all axes hold.
     let most = u128::from(x) * u128::from(y) * u128::from(z);
     let most = u64::try_from(most).unwrap_or(u64::MAX).min(u32::MAX.into());
-    let error = refused(Groups::covering([2 * most + 1]));
+    let error = refused(Groups::covering(2 * most as usize + 1));
     assert_eq!(error.to_string(), message(most + 1, 'x', x));
     assert!(stream.query().unwrap(), "a refused call recorded something");
 }
@@ -183,8 +183,8 @@ fn a_launch_of_more_than_32_bits_of_invocations_is_refused() {
     };
     // Along x, folded where the device's axis is shorter.
     let n = (1_u32 << 31) + 1;
-    let covered =
-        [(1_u64 << 32) + 1, (1 << 32) + 64, (1 << 33) - 2].map(|items| (Groups::covering([items]), items.div_ceil(2)));
+    let covered = [(1_usize << 32) + 1, (1 << 32) + 64, (1 << 33) - 2]
+        .map(|items| (Groups::covering(items), items.div_ceil(2) as u64));
     for (groups, n) in covered.into_iter().chain([(Groups::exact([n, 1, 1]), n.into())]) {
         let error = refused(groups);
         if n > most {
@@ -209,8 +209,8 @@ fn long_launches_of_spirv_are_refused() {
     let limit = fixture.info().limits.max_compute_work_group_count[0];
     let saxpy = fixture.kernel(source("saxpy.spv")).build().unwrap();
     let (x, y) = (fixture.zeros::<f32>([4]).unwrap(), fixture.zeros::<f32>([4]).unwrap());
-    let n = (u64::from(limit) + 1) * 64;
-    let error = saxpy.dispatch(fixture.default_stream(), Groups::covering([n]), (&x, &y, 1.0_f32)).unwrap_err();
+    let n = (limit as usize + 1) * 64;
+    let error = saxpy.dispatch(fixture.default_stream(), Groups::covering(n), (&x, &y, 1.0_f32)).unwrap_err();
     if n > 1 << 32 {
         // A long axis: what it has more is more than 32 bits number.
         return assert!(matches!(error, KernelError::InvocationCount { axis: 'x', .. }), "{error}");

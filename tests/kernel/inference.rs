@@ -204,7 +204,7 @@ fn matrices_are_multiplied_also_by_a_module_without_names() {
         for tile in [4_u32, 8] {
             let kernel = built(builder(&fixture, name).constant(constant, tile));
             let out = fixture.zeros::<f32>([rows * columns]).unwrap();
-            let groups = Groups::covering([columns as u64, rows as u64]);
+            let groups = Groups::covering([columns, rows]);
             kernel.dispatch(fixture.default_stream(), groups, (&a_array, &b_array, &out, size)).unwrap();
             for (i, found) in contents(&out).into_iter().enumerate() {
                 let error = (f64::from(found) - element(i)).abs();

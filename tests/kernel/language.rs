@@ -142,7 +142,7 @@ fn run(fixture: &Fixture, text: &str, case: &Case, mode: Mode) -> Result<(), Str
     let words = (case.input)();
     let expected = case.expected(&words);
     let (x, y) = (fixture.slice_to_device(&words).unwrap(), fixture.full([expected.len()], case.start).unwrap());
-    let groups = Groups::covering([case.items.unwrap_or(expected.len()) as u64]);
+    let groups = Groups::covering(case.items.unwrap_or(expected.len()));
     let done = if case.takes_bytes {
         let [x, y] = [&x, &y].map(|words| words.view::<u8>().unwrap());
         kernel.dispatch(fixture.default_stream(), groups, (&x, &y))

@@ -1,5 +1,6 @@
 //! Launches: sizes around a multiple of the workgroup size, one to three axes, and empty launches.
 
+use vkarray::kernel::{AsArg, CacheSettings, Error, KernelCache};
 use vkarray::{Groups, Source};
 
 use super::kernel;
@@ -17,7 +18,7 @@ fn saxpy_is_correct_at_every_size() {
         let x: Vec<f32> = (0..n).map(|i| (i % 1000) as f32).collect();
         let y: Vec<f32> = (0..n).map(|i| (i % 777) as f32 + 0.5).collect();
         let (dx, dy) = (fixture.slice_to_device(&x).unwrap(), fixture.slice_to_device(&y).unwrap());
-        saxpy.dispatch(fixture.default_stream(), Groups::covering([n as u64]), (&dx, &dy, 3.0_f32)).unwrap();
+        saxpy.dispatch(fixture.default_stream(), Groups::covering(n), (&dx, &dy, 3.0_f32)).unwrap();
         // The values are small integers and halves, so that the results are exact also with a fused multiply-add.
         let expected: Vec<f32> = x.iter().zip(&y).map(|(x, y)| 3.0 * x + y).collect();
         assert!(contents(&dy) == expected, "{n} elements");
@@ -60,7 +61,7 @@ fn workgroup_and_invocation_indices_match_the_launch() {
     let visit = kernel(&fixture, wgsl);
     for [x, y, z] in [[1, 1, 1], [4, 2, 3], [5, 3, 4], [17, 1, 1], [1, 9, 2], [3, 1, 11]] {
         let seen = fixture.zeros::<u32>([(x * y * z) as usize]).unwrap();
-        let groups = Groups::covering([x, y, z].map(u64::from));
+        let groups = Groups::covering([x, y, z].map(|n| n as usize));
         visit.dispatch(fixture.default_stream(), groups, (&seen, [x, y, z])).unwrap();
         let mut expected = Vec::new();
         for k in 0..z {
@@ -111,4 +112,55 @@ fn a_kernel_works_on_part_of_an_array() {
     let mut expected = vec![5.0; n];
     expected[2 * align..2 * align + 9].fill(6.0);
     assert_eq!(contents(&y), expected);
+}
+
+#[test]
+fn a_kernel_is_launched_on_the_default_stream_of_its_context() {
+    let fixture = Fixture::open();
+    let saxpy = saxpy(&fixture);
+    let (x, y) = (fixture.full([65], 2.0_f32).unwrap(), fixture.full([65], 1.0_f32).unwrap());
+    saxpy.launch(Groups::covering(x.shape()), (&x, &y, 3.0_f32)).unwrap();
+    assert_eq!(contents(&y), [7.0; 65]);
+    let own = KernelCache::with_disk(fixture.device(), CacheSettings::off()).unwrap();
+    let alone = own.kernel(Source::wgsl(SAXPY)).build().unwrap();
+    let error = alone.launch(Groups::covering(65), (&x, &y, 3.0_f32)).unwrap_err();
+    assert!(matches!(&error, Error::NoDefaultStream { kernel } if kernel == "saxpy"), "{error}");
+    alone.dispatch(fixture.default_stream(), Groups::covering(65), (&x, &y, 1.0_f32)).unwrap();
+    assert_eq!(contents(&y), [9.0; 65]);
+}
+
+#[test]
+fn numbers_may_stand_anywhere_among_the_arrays() {
+    let fixture = Fixture::open();
+    let wgsl = "
+        var<immediate> args: Args;
+        struct Args { a: u32, b: vec2<u32> }
+        @group(0) @binding(0) var<storage, read> x: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> y: array<u32>;
+        @compute @workgroup_size(1) fn main() { y[0] = x[0] + 10u * args.a + 100u * args.b.x + 1000u * args.b.y; }";
+    let kernel = kernel(&fixture, wgsl);
+    let (x, y) = (fixture.full([1], 1_u32).unwrap(), fixture.zeros::<u32>([1]).unwrap());
+    let (one, b, stream) = (Groups::exact([1; 3]), [3_u32, 4], fixture.default_stream());
+    let check = |what: &str| {
+        assert_eq!(contents(&y), [4321], "{what}");
+        y.fill(0).unwrap();
+    };
+    kernel.dispatch(stream, one, (&x, &y, 2_u32, b)).unwrap();
+    check("arrays first");
+    kernel.dispatch(stream, one, (2_u32, b, &x, &y)).unwrap();
+    check("numbers first");
+    kernel.dispatch(stream, one, (2_u32, &x, b, &y)).unwrap();
+    check("in turn");
+    let constant = fixture.const_array(&[1_u32], &[1]).unwrap(); // By the full check.
+    kernel.dispatch(stream, one, (2_u32, &constant, b, &y)).unwrap();
+    check("with constant memory");
+    // Numbers are named in their own order, and too many of a kind are refused by name.
+    let refused = |args: &[_]| kernel.dispatch(stream, one, args).unwrap_err().to_string();
+    let (x, y, a, b) = (x.as_arg(), y.as_arg(), 2_u32.as_arg(), b.as_arg());
+    let swapped = refused(&[b.clone(), a.clone(), x.clone(), y.clone()]);
+    assert_eq!(swapped, "kernel `main`: `a` is u32, 1 numbers, got 2");
+    let surplus = refused(&[x.clone(), a.clone(), b, a]);
+    assert_eq!(surplus, "kernel `main`: `y` is an array, array<u32>, got 2 (u32)");
+    let missing = refused(&[y, x]);
+    assert_eq!(missing, "kernel `main` takes 4 arguments (`x`, `y`, `a`, `b`), got 2");
 }

@@ -67,7 +67,7 @@ fn a_refused_call_changes_nothing() {
     for _ in 0..10 {
         saxpy.dispatch(fixture.default_stream(), Groups::covering([64]), (&x, &x, 1.0_f32)).unwrap_err();
         saxpy.dispatch(fixture.default_stream(), Groups::covering([64]), (&x,)).unwrap_err();
-        saxpy.dispatch(fixture.default_stream(), Groups::covering([u64::MAX]), (&x, &y, 1.0_f32)).unwrap_err();
+        saxpy.dispatch(fixture.default_stream(), Groups::covering(usize::MAX), (&x, &y, 1.0_f32)).unwrap_err();
     }
     assert_eq!(fixture.allocator().usage(), usage);
     assert_eq!(fixture.default_stream().point().unwrap().value(), point);

@@ -54,7 +54,7 @@ fn a_tree_of_barriers_sums_a_workgroup() {
             let x: Vec<u32> = (0..n).map(|i| i * i + 1).collect();
             let (dx, sums) =
                 (fixture.slice_to_device(&x).unwrap(), fixture.zeros::<u32>([n.div_ceil(width) as usize]).unwrap());
-            sum.dispatch(fixture.default_stream(), Groups::covering([u64::from(n)]), (&dx, &sums)).unwrap();
+            sum.dispatch(fixture.default_stream(), Groups::covering(n as usize), (&dx, &sums)).unwrap();
             let expected: Vec<u32> = x.chunks(width as usize).map(|tile| tile.iter().sum()).collect();
             assert_eq!(contents(&sums), expected, "{n} elements by {width}");
         }

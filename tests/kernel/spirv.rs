@@ -41,7 +41,7 @@ fn saxpy_is_correct_in_every_version_of_spirv() {
         for n in [1, 63, 64, 65, 997] {
             let x = fixture.slice_to_device(&values(n, float)).unwrap();
             let y = fixture.slice_to_device(&values(n, |i| float(i * 3))).unwrap();
-            let groups = Groups::covering([n as u64]);
+            let groups = Groups::covering(n);
             saxpy.dispatch(fixture.default_stream(), groups, (&x, &y, 2.0_f32)).unwrap();
             assert_eq!(contents(&y), values(n, |i| float(i * 5)), "{file}, {n}");
         }

@@ -1,6 +1,6 @@
 //! Kernels as Rust types (`kernel!`): the type's arguments and results are those of the shader.
 
-use vkarray::{DType, Element, Groups};
+use vkarray::{DType, Element, Graph, Groups};
 
 use crate::fixture::{Fixture, contents};
 
@@ -100,4 +100,38 @@ fn a_typed_kernel_has_the_entry_point_and_arguments_of_its_shader() {
         assert_eq!(contents(&counts), expected_counts, "{step} {n}");
         assert_eq!(scale.kernel().signature().entry, "scale");
     }
+}
+
+vkarray::kernel! {
+    /// `x[i] ← type_ x[i] + by`.
+    struct Affine {
+        wgsl: "
+            struct Args { type_: f32, by: f32 }
+            @group(0) @binding(0) var<storage, read_write> x: array<f32>;
+            var<immediate> args: Args;
+            @compute @workgroup_size(16) fn affine(@builtin(global_invocation_id) id: vec3<u32>) {
+                if id.x < arrayLength(&x) { x[id.x] = args.type_ * x[id.x] + args.by; }
+            }",
+    }
+}
+
+#[test]
+fn a_typed_kernel_is_launched_recorded_and_changed() {
+    let fixture = Fixture::open();
+    let affine = Affine::build(&fixture).unwrap();
+    let (x, other) = (fixture.full([20], 1.0_f32).unwrap(), fixture.full([20], 5.0_f32).unwrap());
+    affine.launch(Groups::covering(20), &x, 2.0, 1.0).unwrap();
+    assert_eq!(contents(&x), [3.0; 20]);
+    let recorded =
+        Graph::record(fixture.default_stream(), |graph| affine.record(graph, Groups::covering(20), &x, 10.0, 0.0));
+    let (mut graph, node) = recorded.unwrap();
+    graph.replay(fixture.default_stream()).unwrap();
+    assert_eq!(contents(&x), [30.0; 20]);
+    node.set_by(&mut graph, 2.0).unwrap();
+    node.set_type_(&mut graph, 1.0).unwrap();
+    node.set_x(&mut graph, &other).unwrap();
+    node.node().set_groups(&mut graph, Groups::exact([1, 1, 1])).unwrap();
+    graph.replay(fixture.default_stream()).unwrap();
+    assert_eq!(contents(&x), [30.0; 20]);
+    assert_eq!(contents(&other), [[7.0; 16].as_slice(), &[5.0; 4]].concat());
 }

@@ -1,8 +1,8 @@
 //! The arguments of a kernel as parameters of a Rust function.
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote;
-use syn::{Error, Ident, Path, Result};
+use quote::{format_ident, quote};
+use syn::{Error, Ident, Path, Result, Visibility};
 use vkarray_kernel::{DType, ElementType, Param, ParamKind, Parameter, Signature};
 
 use crate::declaration::Declaration;
@@ -26,7 +26,7 @@ struct Argument {
 
 impl Arguments {
     pub(crate) fn new(declaration: &Declaration, signature: &Signature) -> Result<Self> {
-        let mut taken = vec!["stream".to_owned(), "groups".to_owned()];
+        let mut taken = ["stream", "groups", "graph"].map(str::to_owned).to_vec();
         let mut arguments = Vec::new();
         let block = signature.push_constants.as_ref();
         let whole = block.and_then(|push| Some((push, host_struct(declaration, &push.ty)?)));
@@ -54,6 +54,27 @@ impl Arguments {
     /// `x: &DeviceNDArray<f32>`, and so on.
     pub(crate) fn parameters(&self) -> Vec<TokenStream> {
         self.arguments.iter().map(|Argument { identifier, ty, .. }| quote! { #identifier: #ty }).collect()
+    }
+
+    /// For each argument, a function of a graph's node that replaces it.
+    pub(crate) fn setters(&self, visibility: &Visibility) -> TokenStream {
+        let setters = self.arguments.iter().map(|Argument { name, identifier, ty, value }| {
+            let function = format_ident!("set_{}", identifier);
+            let doc = format!("Replaces `{name}` from the next replay on. Returns at once.");
+            quote! {
+                #[doc = #doc]
+                ///
+                /// # Errors
+                ///
+                /// Those of [`vkarray::stream::DispatchNode::set`].
+                #visibility fn #function(self, graph: &mut ::vkarray::Graph, #identifier: #ty)
+                    -> ::core::result::Result<(), ::vkarray::kernel::Error>
+                {
+                    self.node.set(graph, #name, #value)
+                }
+            }
+        });
+        quote! { #(#setters)* }
     }
 
     /// All of them as `Arguments`: a tuple if it is short enough, which is the faster to check.

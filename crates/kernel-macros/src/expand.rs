@@ -26,8 +26,9 @@ pub(crate) fn expand(declaration: &Declaration) -> Result<TokenStream> {
     let arguments = Arguments::new(declaration, &signature)?;
     let constants = Constants::new(&signature.constants);
     let kernel = kernel(declaration, &arguments, &constants);
+    let node = node(declaration, &arguments);
     let builder = builder(declaration, &shader, &signature.entry, &constants);
-    Ok(quote! { #kernel #builder #checks })
+    Ok(quote! { #kernel #node #builder #checks })
 }
 
 /// The shader's text, and how the program gets hold of it.
@@ -67,11 +68,11 @@ impl Shader {
 /// A constant that must be set has no value yet. It changes no type of an argument, so any value does.
 fn reflect(shader: &Shader, entry: Option<&str>) -> std::result::Result<Signature, (String, bool)> {
     let source = vkarray_kernel::Source::wgsl(shader.text.clone()).named(shader.name.clone());
-    let told = |error: KernelError| {
+    let refused = |error: KernelError| {
         let is_entry = matches!(error, KernelError::UnknownEntryPoint { .. } | KernelError::AmbiguousEntryPoint { .. });
         (error.to_string(), is_entry)
     };
-    let module = Module::parse(&source).map_err(told)?;
+    let module = Module::parse(&source).map_err(refused)?;
     let mut constants = BTreeMap::new();
     loop {
         match module.translate(entry, &constants, &Options::default()) {
@@ -79,7 +80,7 @@ fn reflect(shader: &Shader, entry: Option<&str>) -> std::result::Result<Signatur
             Err(KernelError::MissingConstant { constant, .. }) if !constants.contains_key(&constant) => {
                 constants.insert(constant, 1.0);
             }
-            Err(error) => return Err(told(error)),
+            Err(error) => return Err(refused(error)),
         }
     }
 }
@@ -88,7 +89,7 @@ fn kernel(declaration: &Declaration, arguments: &Arguments, constants: &Constant
     let Declaration { attributes, visibility, name, .. } = declaration;
     let (parameters, passed) = (arguments.parameters(), arguments.passed());
     let (required, given) = (constants.required(), constants.given());
-    let builder = builder_name(declaration);
+    let (builder, node) = (builder_name(declaration), node_name(declaration));
     quote! {
         #(#attributes)*
         #[derive(Clone, Debug)]
@@ -114,7 +115,20 @@ fn kernel(declaration: &Declaration, arguments: &Arguments, constants: &Constant
                 #builder::new(ctx #(, #given)*)
             }
 
-            /// Runs the kernel over `groups`, in the order of `stream`. Returns at once.
+            /// Runs the kernel over `groups` on the default stream of its context. Does not wait for it.
+            ///
+            /// # Errors
+            ///
+            /// Those of [`vkarray::Kernel::launch`].
+            #visibility fn launch(
+                &self,
+                groups: ::vkarray::Groups<'_>,
+                #(#parameters),*
+            ) -> ::core::result::Result<(), ::vkarray::kernel::Error> {
+                self.kernel.launch(groups, #passed)
+            }
+
+            /// Runs the kernel over `groups`, in the order of `stream`. Does not wait for it.
             ///
             /// # Errors
             ///
@@ -128,9 +142,51 @@ fn kernel(declaration: &Declaration, arguments: &Arguments, constants: &Constant
                 self.kernel.dispatch(stream, groups, #passed)
             }
 
+            /// Adds to a graph that the kernel runs over `groups`; the node replaces arguments between replays.
+            ///
+            /// # Errors
+            ///
+            /// Those of [`vkarray::Kernel::record`].
+            #visibility fn record(
+                &self,
+                graph: &mut ::vkarray::stream::GraphRecorder,
+                groups: ::vkarray::Groups<'_>,
+                #(#parameters),*
+            ) -> ::core::result::Result<#node, ::vkarray::kernel::Error> {
+                ::core::result::Result::Ok(#node { node: self.kernel.record(graph, groups, #passed)? })
+            }
+
             /// The kernel without the types of its arguments.
             #visibility fn kernel(&self) -> &::vkarray::Kernel {
                 &self.kernel
+            }
+        }
+    }
+}
+
+fn node_name(declaration: &Declaration) -> syn::Ident {
+    format_ident!("{}Node", declaration.name)
+}
+
+/// A node of a graph that runs the kernel.
+fn node(declaration: &Declaration, arguments: &Arguments) -> TokenStream {
+    let Declaration { visibility, name, .. } = declaration;
+    let (node, setters) = (node_name(declaration), arguments.setters(visibility));
+    let doc = format!("A dispatch of [`{name}`] in a graph.");
+    quote! {
+        #[doc = #doc]
+        #[derive(Clone, Copy, Debug)]
+        #visibility struct #node {
+            node: ::vkarray::stream::DispatchNode,
+        }
+
+        #[allow(dead_code, non_snake_case, reason = "the shader decides")]
+        impl #node {
+            #setters
+
+            /// The node without the types of the kernel's arguments.
+            #visibility fn node(self) -> ::vkarray::stream::DispatchNode {
+                self.node
             }
         }
     }

@@ -17,7 +17,7 @@ mod structs;
 
 use proc_macro::TokenStream;
 
-/// Makes a type of a kernel: `build` and `dispatch` with the argument types that the shader declares.
+/// Makes a type of a kernel: `build`, `launch`, `dispatch` and `record` with the argument types that the shader declares.
 ///
 /// ```ignore
 /// vkarray::kernel! {
@@ -29,18 +29,21 @@ use proc_macro::TokenStream;
 /// }
 ///
 /// let saxpy = Saxpy::build(&ctx)?;
-/// saxpy.dispatch(ctx.default_stream(), Groups::covering([1000]), &x, &y, 2.0)?;
+/// saxpy.launch(Groups::covering(1000), &x, &y, 2.0)?;
 /// ```
 ///
-/// The type has these functions; `Context`, `Kernel`, `KernelBuilder` and `KernelError` are those of `vkarray`:
+/// The type has these functions; `Context`, `Kernel`, `KernelBuilder` and `Error` are those of `vkarray`:
 ///
 /// - `build(&Context)` builds the kernel as the shader declares it;
 /// - `builder(&Context)` gives a builder with a method for each `override`, in lower case, and `sanitize` and
 ///   `build`. An `override` without a default is an argument of `build` and `builder`;
-/// - `dispatch(&Stream, Groups, …)` runs it. A storage buffer takes a `&DeviceNDArray` of the shader's element type, its
-///   scalar where that is a vector or matrix; a uniform buffer takes any array or `ConstArray`; a push constant takes a
-///   number, or an array of them for a vector;
-/// - `kernel()` gives the [`Kernel`](vkarray_kernel::Kernel) itself, for graphs and for its signature.
+/// - `launch(Groups, …)` runs it on the context's default stream, `dispatch(&Stream, Groups, …)` on any stream. A storage
+///   buffer takes a `&DeviceNDArray` of the shader's element type, its scalar where that is a vector or matrix; a uniform
+///   buffer takes any array or `ConstArray`; a push constant takes a number, or an array of them for a vector. Buffers come
+///   first, by group and binding, then push constants;
+/// - `record(&mut GraphRecorder, Groups, …)` adds it to a graph. The node that it returns has a function for each argument,
+///   `set_x(&mut Graph, …)` for an argument `x`;
+/// - `kernel()` gives the [`Kernel`](vkarray_kernel::Kernel) itself.
 ///
 /// A buffer of structs takes an array of the host's struct, which is named beside the shader's:
 /// `structs: { Particle: crate::Particle }`. Push constants whose struct is named there are one argument, a reference to the

@@ -34,8 +34,8 @@ mod spirv;
 
 pub use self::spirv::{Malformed, Unvalidated};
 pub use call::{
-    Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayShape, AsArg, ConstArray, Groups, Immediate, Mismatch,
-    NamedArg, Packed, check,
+    Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayShape, AsArg, ConstArray, Groups, Immediate, Items,
+    Mismatch, NamedArg, Packed, check,
 };
 pub use disk_cache::{CacheCounters, CacheMode, CacheSettings, StoreCounters};
 pub use dispatch::DispatchNode;

@@ -50,7 +50,7 @@ pub(super) fn spin(ctx: &Context) -> Result<Kernel> {
 pub(super) fn covering(items: u64) -> Groups<'static> {
     let groups = items.div_ceil(128);
     let row = groups.min(ROW);
-    Groups::covering([row * 128, groups.div_ceil(row)])
+    Groups::covering([row * 128, groups.div_ceil(row)].map(|items| usize::try_from(items).unwrap_or(usize::MAX)))
 }
 
 /// The two arrays of a small launch.

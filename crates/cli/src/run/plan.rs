@@ -151,7 +151,7 @@ impl Grid {
         // clap accepts exactly one of the two flags.
         if let Some(text) = &args.covering {
             let counts = three(&parse_counts("--covering", text)?);
-            let invocations = counts.iter().map(|&count| u128::from(count)).try_fold(1, u128::checked_mul);
+            let invocations = counts.iter().map(|&count| count as u128).try_fold(1, u128::checked_mul);
             return Ok(Self { groups: Groups::covering(counts), invocations: invocations.or(Some(u128::MAX)) });
         }
         let text = args.groups.as_deref().unwrap_or_default();
@@ -164,7 +164,7 @@ impl Grid {
 }
 
 /// Three counts, where missing ones are 1.
-fn three(counts: &[u64]) -> [u64; 3] {
+fn three(counts: &[usize]) -> [usize; 3] {
     [0, 1, 2].map(|axis| counts.get(axis).copied().unwrap_or(1))
 }
 

@@ -72,9 +72,9 @@ pub(crate) fn split_pair<'a>(flag: &'static str, text: &'a str) -> Result<(&'a s
 /// # Errors
 ///
 /// [`Error::Grid`].
-pub(crate) fn parse_counts(flag: &'static str, text: &str) -> Result<Vec<u64>> {
+pub(crate) fn parse_counts(flag: &'static str, text: &str) -> Result<Vec<usize>> {
     let error = |reason| Error::Grid { flag, text: text.to_owned(), reason };
-    let counts: Option<Vec<u64>> = text.split(',').map(|count| count.trim().parse().ok()).collect();
+    let counts: Option<Vec<usize>> = text.split(',').map(|count| count.trim().parse().ok()).collect();
     let counts = counts.ok_or_else(|| error("expected whole numbers, separated by commas"))?;
     if counts.len() > 3 {
         return Err(error("there are three axes at most"));

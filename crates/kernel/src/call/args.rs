@@ -1,7 +1,7 @@
 //! What a kernel can be called with: arrays, constant memory, numbers and structs of them, in tuples or by name.
 //!
-//! A call borrows its arguments and copies nothing: [`Arguments::with`] shows them to the dispatch for its length. The
-//! array crate implements [`AsArg`] for its arrays. Whether a call fits is decided in `check.rs`, from [`ArgShape`]s.
+//! A call borrows its arguments and copies nothing: [`Arguments::with`] lends them to the dispatch. The array crate
+//! implements [`AsArg`] for its arrays. `check.rs` decides from [`ArgShape`]s whether a call fits.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use smallvec::SmallVec;
 use vkarray_allocator::Block;
 
 use crate::call::constant::ConstArray;
-use crate::call::shape::{ArgShape, Argument, ArrayShape, Given};
+use crate::call::shape::{ArgShape, Argument, ArrayShape, ToArgument};
 use crate::signature::ScalarValue;
 
-/// An array, as a kernel binds it: a range of a block, and what lies there.
+/// An array, as a kernel binds it: a range of a block, and a description of what it holds.
 ///
-/// A dispatch compares the range with the block before it binds anything. The argument that an array makes of itself can be
-/// made read-only ([`ArrayArg::read_only`]) and never writable. The block itself has no such mark: a program that makes an
-/// argument of the block with [`ArrayArg::new`] says itself whether kernels may write it.
+/// A dispatch compares the range with the block before it binds anything. The argument of an array can be made read-only
+/// ([`ArrayArg::read_only`]) and never writable. A block has no such mark: a program that makes an argument of a block with
+/// [`ArrayArg::new`] decides whether kernels may write it.
 #[derive(Clone, Copy, Debug)]
 pub struct ArrayArg<'a> {
     pub(crate) block: &'a Arc<Block>,
@@ -27,7 +27,32 @@ pub struct ArrayArg<'a> {
 }
 
 impl<'a> ArrayArg<'a> {
-    /// Describes an array in the memory of `block`. A description of bytes outside it is refused by the dispatch.
+    /// Describes an array in the memory of `block`. A dispatch refuses bytes outside it.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    /// use vkarray::kernel::{ArrayArg, ArrayShape};
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let add = ctx
+    ///     .kernel(Source::wgsl(
+    ///         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    ///          var<immediate> n: u32;
+    ///          @compute @workgroup_size(64) fn add(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///              if id.x < arrayLength(&x) { x[id.x] += n; }
+    ///          }",
+    ///     ))
+    ///     .build()?;
+    /// // The second half of an array's block.
+    /// let x = ctx.zeros::<u32>([128])?;
+    /// let shape = ArrayShape { offset: 256, ..ArrayShape::new(DType::U32, &[64], 256) };
+    /// add.launch(Groups::covering(64), (Arg::Array(ArrayArg::new(x.block(), shape)), 3_u32))?;
+    /// let values = x.to_vec()?;
+    /// assert_eq!((values[0], values[127]), (0, 3));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     #[inline]
     pub fn new(block: &'a Arc<Block>, shape: ArrayShape<'a>) -> Self {
@@ -40,20 +65,62 @@ impl<'a> ArrayArg<'a> {
         self.block
     }
 
-    /// What is said of the array in checks: type, shape, bytes, offset, access.
+    /// The description that is checked: type, shape, bytes, offset, access.
     #[must_use]
     pub fn shape(&self) -> &ArrayShape<'a> {
         &self.shape
     }
 
-    /// The same array, which no kernel may write.
+    /// The same array, which no kernel may write: a dispatch of a kernel that writes it is refused.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let add = ctx
+    ///     .kernel(Source::wgsl(
+    ///         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    ///          var<immediate> n: u32;
+    ///          @compute @workgroup_size(64) fn add(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///              if id.x < arrayLength(&x) { x[id.x] += n; }
+    ///          }",
+    ///     ))
+    ///     .build()?;
+    /// let x = ctx.zeros::<u32>([4])?;
+    /// let Arg::Array(x) = x.as_arg() else { unreachable!("an array is an array") };
+    /// let error = add.launch(Groups::covering(4), (Arg::Array(x.read_only()), 1_u32)).unwrap_err();
+    /// assert!(error.to_string().contains("which is read-only"), "{error}");
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.shape.is_writable = false;
         self
     }
 
-    /// The same array, which constant memory that is longer may take: what the array lacks reads as zero.
+    /// The same array, which may be given for longer constant memory: what the array lacks reads as zero.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let copy = ctx
+    ///     .kernel(Source::wgsl(
+    ///         "@group(0) @binding(0) var<uniform> taps: array<vec4<u32>, 2>;
+    ///          @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+    ///          @compute @workgroup_size(1) fn copy() { out[0] = taps[0].w; out[1] = taps[1].x; }",
+    ///     ))
+    ///     .build()?;
+    /// let (taps, out) = (ctx.full([4], 5_u32)?, ctx.full([2], 9_u32)?);
+    /// let Arg::Array(taps) = taps.as_arg() else { unreachable!("an array is an array") };
+    /// copy.launch(Groups::exact([1, 1, 1]), (Arg::Array(taps.padded()), &out))?;
+    /// assert_eq!(out.to_vec()?, [5, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn padded(mut self) -> Self {
         self.shape.is_padded = true;
@@ -67,7 +134,18 @@ impl<'a> ArrayArg<'a> {
     }
 }
 
-/// One argument.
+/// One argument of a kernel, borrowed for a call.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+///
+/// let n = 7_u32;
+/// assert!(matches!(n.as_arg(), Arg::Scalar(_)));
+/// assert!(matches!([1.0_f32, 2.0].as_arg(), Arg::Scalars(numbers) if numbers.len() == 2));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Arg<'a> {
@@ -98,7 +176,18 @@ impl<'a> Arg<'a> {
     }
 }
 
-/// An argument and the parameter it is for; without a name, its position decides.
+/// An argument and the name of its parameter; without a name, its position decides.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::{Arguments, NamedArg};
+///
+/// let args = [NamedArg { name: Some("n"), arg: 7_u32.as_arg() }];
+/// assert_eq!(args.as_slice().with(|args| args.len()), 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct NamedArg<'a> {
     /// The parameter's name.
@@ -107,15 +196,38 @@ pub struct NamedArg<'a> {
     pub arg: Arg<'a>,
 }
 
-impl Given for NamedArg<'_> {
-    fn argument(&self) -> Argument<'_> {
+impl ToArgument for NamedArg<'_> {
+    fn to_argument(&self) -> Argument<'_> {
         Argument { name: self.name, shape: self.arg.shape() }
     }
 }
 
-/// Something that can be one argument.
+/// Something that can be one argument: arrays, [`ConstArray`], numbers, arrays of numbers, [`Immediate`].
+///
+/// For a type of the program's own, return the argument of a field.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+///
+/// struct Image {
+///     pixels: DeviceNDArray<f32>,
+/// }
+///
+/// impl AsArg for Image {
+///     fn as_arg(&self) -> Arg<'_> {
+///         self.pixels.as_arg()
+///     }
+/// }
+///
+/// let ctx = Context::open_default()?;
+/// let image = Image { pixels: ctx.zeros([16, 16])? };
+/// assert!(matches!(image.as_arg(), Arg::Array(array) if array.shape().shape == [16, 16]));
+/// # Ok(())
+/// # }
+/// ```
 pub trait AsArg {
-    /// Describes it as an argument. Cheap: called at every dispatch.
+    /// Describes it as an argument. Called once at every dispatch.
     fn as_arg(&self) -> Arg<'_>;
 }
 
@@ -145,10 +257,9 @@ impl AsArg for Arg<'_> {
 
 /// A struct of the host as all push constants of a kernel, in place of one argument for each.
 ///
-/// It stands where the first of them would, or goes by the name of the shader's variable. It is as long as the shader's
-/// struct and lies as that does, or has its numbers in the same order without any padding (a column of a matrix after
-/// the other); its size says which. That the fields are the same ones is the caller's to see to:
-/// `vkarray::kernel!` compares them when the program is built.
+/// It is given by position or by the name of the shader's variable. Either it has the size and the layout of the shader's
+/// struct, or it has the same numbers in the same order without padding (a matrix column by column); its size decides which.
+/// The fields are not compared: that is the caller's duty. `vkarray::kernel!` compares them when the program is built.
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
@@ -189,10 +300,33 @@ macro_rules! scalars {
 
 scalars!(i8, u8, i16, u16, f16, bf16, i32, u32, f32, i64, u64, f64);
 
-/// The arguments of one call: a tuple or a slice of [`Arg`]s in the order of
-/// [`Signature::arguments`](crate::Signature::arguments), a slice of names and arguments in any order, or an [`ArgList`].
+/// The arguments of one call: a tuple or a slice of [`Arg`]s by position, a slice of names and arguments in any order, or an
+/// [`ArgList`]. [`Kernel::dispatch`](crate::Kernel::dispatch) says which position is for which parameter.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let add = ctx
+///     .kernel(Source::wgsl(
+///         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+///          var<immediate> n: u32;
+///          @compute @workgroup_size(64) fn add(@builtin(global_invocation_id) id: vec3<u32>) {
+///              if id.x < arrayLength(&x) { x[id.x] += n; }
+///          }",
+///     ))
+///     .build()?;
+/// let x = ctx.zeros::<u32>([4])?;
+/// add.launch(Groups::covering(4), (&x, 1_u32))?;
+/// add.launch(Groups::covering(4), [x.as_arg(), 2_u32.as_arg()].as_slice())?;
+/// add.launch(Groups::covering(4), [("n", 4_u32.as_arg()), ("x", x.as_arg())])?;
+/// assert_eq!(x.to_vec()?, [7; 4]);
+/// # Ok(())
+/// # }
+/// ```
 pub trait Arguments {
-    /// Shows the arguments to `call`.
+    /// Lends the arguments to `call`.
     fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R;
 }
 
@@ -248,7 +382,7 @@ impl Arguments for [NamedArg<'_>] {
     }
 }
 
-/// Arguments of different types gathered one by one, by position first and then by name, in any order.
+/// A list of arguments of different types, added one by one: by position first, then by name in any order.
 ///
 /// ```
 /// use vkarray_kernel::{ArgList, Arguments};
@@ -263,7 +397,7 @@ pub struct ArgList<'a> {
 }
 
 impl<'a> ArgList<'a> {
-    /// An empty one.
+    /// An empty list.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

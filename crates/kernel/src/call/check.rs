@@ -1,22 +1,21 @@
 //! Checks a call's arguments against the kernel's [`Signature`], and packs them: [`check()`].
 //!
-//! Pure: it sees what arrays look like ([`ArrayShape`]), never their memory; aliasing and devices are left to the layer that
-//! holds it. Nothing is converted: a number or element type that differs is an error.
+//! Pure: it sees descriptions of arrays ([`ArrayShape`]), not their memory; `dispatch/launch.rs` checks devices and aliasing.
+//! Nothing is converted: a number or element type that differs is an error.
 //!
 //! What fits an array parameter:
-//! - of scalars, vectors, matrices or atomics of `f32`: arrays of `f32`, and of complex numbers, whole elements only;
+//! - of scalars, vectors, matrices or atomics of `f32`: arrays of `f32`, and of complex numbers, in whole elements;
 //! - of structs: records of exactly the struct's stride, raw bytes (`u8`), or the struct's scalar when it has only one;
 //! - with padding inside its elements (`vec3`): arrays whose rows have the same padding;
 //! - in constant memory: arrays of the declared size, and shorter ones if they are [padded](ArrayShape::is_padded).
 //!
-//! Read next: `check/order.rs` for which argument is for which parameter, `check/pack.rs` for push constants, `requirements/limits.rs`
-//! for the checks that need no arguments, `groups.rs` for the launch's size.
+//! Read next: `check/order.rs` for which argument is for which parameter, `check/pack.rs` for push constants.
 
 use smallvec::{SmallVec, smallvec};
 
 use crate::call::mismatch::Mismatch;
-use crate::call::packing::Placement;
-use crate::call::shape::{ArgShape, Argument, ArrayShape, Given};
+use crate::call::packing::Packing;
+use crate::call::shape::{ArgShape, Argument, ArrayShape, ToArgument};
 use crate::error::{Error, Result};
 use crate::requirements::Limits;
 use crate::signature::{DType, ElementType, Param, ParamKind, Parameter, Signature};
@@ -25,13 +24,13 @@ mod order;
 mod pack;
 
 pub(crate) use order::not_recorded;
-use order::{Target, bind_names};
-use pack::{pack, pack_whole};
+use order::{Target, bind_arguments};
+use pack::{pack, pack_struct};
 
-/// A call that fits: how to bind it.
+/// A call that fits, as it is to be bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packed {
-    /// The push-constant block; padding is zero, but in a struct that came with its own.
+    /// The block of push constants. Its padding is zero, or that of the struct that was given.
     pub push_constants: SmallVec<[u8; 128]>,
     /// For each of [`Signature::params`], the index of its array among the arguments.
     pub arrays: SmallVec<[usize; 8]>,
@@ -40,76 +39,85 @@ pub struct Packed {
     pub empty: Option<usize>,
 }
 
-/// Checks a call and packs it. Reads nothing of the arrays' memory.
+/// Checks a call and packs its numbers. Reads nothing of the arrays' memory.
 ///
-/// Arguments stand in the order of [`Signature::arguments`]; from the first that is named on, all are.
+/// Arguments without a name go to the parameters of their kind, in the order of [`Signature::arguments`]: arrays to buffers,
+/// numbers to push constants. Behind an argument with a name, all have one.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::{ArgShape, Argument, ArrayShape, Limits, Module, Options, ScalarValue, check};
+///
+/// let source = Source::wgsl(
+///     "@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+///      var<immediate> a: f32;
+///      @compute @workgroup_size(64) fn scale(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] *= a; }",
+/// );
+/// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
+/// let array = Argument::from(ArgShape::Array(ArrayShape::new(DType::F32, &[100], 400)));
+/// let number = Argument::from(ArgShape::Scalar(ScalarValue::F32(2.0)));
+/// let packed = check(&signature, &[array, number], &Limits::MINIMUM)?;
+/// assert_eq!(packed.push_constants[..], 2.0_f32.to_ne_bytes());
+///
+/// let whole = Argument::from(ArgShape::Scalar(ScalarValue::U32(2)));
+/// let error = check(&signature, &[array, whole], &Limits::MINIMUM).unwrap_err();
+/// assert_eq!(error.to_string(), "kernel `scale`: `a` is f32, got 2 (u32)");
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 ///
 /// The first thing that does not fit, in this order: names and count, kinds and element types, lengths, limits, access. Each
 /// names the kernel and the parameter.
 pub fn check(signature: &Signature, arguments: &[Argument<'_>], limits: &Limits) -> Result<Packed> {
-    check_given(signature, arguments, limits)
+    check_arguments(signature, arguments, limits)
 }
 
-/// As [`check()`], of arguments in whatever form.
-pub(crate) fn check_given(signature: &Signature, arguments: &[impl Given], limits: &Limits) -> Result<Packed> {
-    let (slots, order) = bind_names(signature, arguments)?;
+/// As [`check()`], of arguments in any form.
+pub(crate) fn check_arguments(signature: &Signature, arguments: &[impl ToArgument], limits: &Limits) -> Result<Packed> {
+    let (targets, order) = bind_arguments(signature, arguments)?;
+    let kernel = &signature.entry;
     let block_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
     let mut packed = Packed { push_constants: smallvec![0; block_bytes], arrays: SmallVec::new(), empty: None };
-    for (position, slot) in slots.iter().enumerate() {
-        let index = order.index(position);
-        let shape = arguments[index].argument().shape;
-        let parameter = match (slot, &shape) {
-            (Target::One(parameter), _) => parameter,
-            (Target::Whole(push), &ArgShape::Block(bytes)) => {
-                pack_whole(&signature.entry, push, bytes, &mut packed.push_constants)?;
-                continue;
-            }
-            (Target::Whole(push), given) => {
-                let (ty, given) = (push.ty.clone(), given.to_string());
-                return Err(refusal(&signature.entry, &push.name, Mismatch::WantsBlock { ty, given }));
-            }
-        };
-        match (parameter, &shape) {
-            (Parameter::Array(param), ArgShape::Array(array) | ArgShape::Constant(array)) => {
+    for (target, &index) in targets.iter().zip(&order) {
+        let shape = arguments[index].to_argument().shape;
+        let block = &mut packed.push_constants;
+        match (target, &shape) {
+            (Target::One(Parameter::Array(param)), ArgShape::Array(array) | ArgShape::Constant(array)) => {
                 let is_constant = matches!(shape, ArgShape::Constant(_));
-                let placement = if is_constant { Placement::of(param, array) } else { None };
-                ArrayCheck { kernel: &signature.entry, param, array, placement }.run(limits)?;
+                let packing = if is_constant { Packing::of(param, array) } else { None };
+                ArrayCheck { kernel, param, array, packing }.run(limits)?;
                 if array.nbytes == 0 && !param.is_constant {
                     packed.empty = packed.empty.or(Some(packed.arrays.len()));
                 }
                 packed.arrays.push(index);
             }
-            (Parameter::Array(_), given) => {
-                let (ty, given) = (parameter.ty().to_string(), given.to_string());
-                return Err(refusal(&signature.entry, parameter.name(), Mismatch::WantsArray { ty, given }));
+            (Target::One(Parameter::Scalar(member)), ArgShape::Scalar(value)) => {
+                pack(kernel, member, std::slice::from_ref(value), block)?;
             }
-            (Parameter::Scalar(member), ArgShape::Scalar(value)) => {
-                pack(&signature.entry, member, std::slice::from_ref(value), &mut packed.push_constants)?;
-            }
-            (Parameter::Scalar(member), ArgShape::Scalars(values)) => {
-                pack(&signature.entry, member, values, &mut packed.push_constants)?;
-            }
-            (Parameter::Scalar(_), given @ (ArgShape::Array(_) | ArgShape::Constant(_) | ArgShape::Block(_))) => {
-                let (ty, given) = (parameter.ty().to_string(), given.to_string());
-                return Err(refusal(&signature.entry, parameter.name(), Mismatch::WantsScalar { ty, given }));
-            }
+            (Target::One(Parameter::Scalar(member)), ArgShape::Scalars(values)) => pack(kernel, member, values, block)?,
+            (Target::Block(push), &ArgShape::Block(bytes)) => pack_struct(kernel, push, bytes, block)?,
+            (target, given) => return Err(wrong_kind(kernel, target, given)),
         }
     }
     Ok(packed)
 }
 
-pub(crate) fn refusal(kernel: &str, param: &str, problem: Mismatch) -> Error {
-    Error::Argument { kernel: kernel.to_owned(), param: param.to_owned(), problem: Box::new(problem) }
+/// An array where numbers belong, or the other way round.
+fn wrong_kind(kernel: &str, target: Target<'_>, given: &ArgShape<'_>) -> Error {
+    let (ty, given) = (target.ty(), given.to_string());
+    let problem = match target {
+        Target::One(Parameter::Array(_)) => Mismatch::WantsArray { ty, given },
+        Target::One(Parameter::Scalar(_)) => Mismatch::WantsScalar { ty, given },
+        Target::Block(_) => Mismatch::WantsBlock { ty, given },
+    };
+    refusal(kernel, target.name(), problem)
 }
 
-/// Bytes of the parameter's elements that hold data, the rest being padding. Elements are `stride` bytes apart.
-pub(crate) fn used_bytes(param: &Param, stride: u32) -> u64 {
-    match &param.ty {
-        ElementType::Array { element, .. } => element.used_bytes(),
-        ty => ty.runtime_array().map_or(u64::from(stride), |(element, _)| element.used_bytes()),
-    }
+pub(crate) fn refusal(kernel: &str, param: &str, problem: Mismatch) -> Error {
+    Error::Argument { kernel: kernel.to_owned(), param: param.to_owned(), problem: Box::new(problem) }
 }
 
 /// One array against its parameter.
@@ -117,7 +125,7 @@ struct ArrayCheck<'a> {
     kernel: &'a str,
     param: &'a Param,
     array: &'a ArrayShape<'a>,
-    placement: Option<Placement>, // How it is laid out on the way, if it is.
+    packing: Option<Packing>, // Of constant memory that gets padding.
 }
 
 impl ArrayCheck<'_> {
@@ -125,8 +133,8 @@ impl ArrayCheck<'_> {
         if !self.array.is_contiguous {
             return Err(self.refuse(Mismatch::NotContiguous { given: self.array.to_string() }));
         }
-        match &self.placement {
-            Some(placement) => self.check_whole(placement)?,
+        match &self.packing {
+            Some(packing) => self.check_whole_elements(packing)?,
             None => self.check_dtype()?,
         }
         self.check_length()?;
@@ -142,21 +150,21 @@ impl ArrayCheck<'_> {
         refusal(self.kernel, &self.param.name, problem)
     }
 
-    /// Its bytes as they are bound.
+    /// The number of its bytes as they are bound.
     fn nbytes(&self) -> u64 {
-        self.placement.as_ref().map_or(self.array.nbytes, |placement| placement.nbytes(self.array.nbytes))
+        self.packing.as_ref().map_or(self.array.nbytes, |packing| packing.nbytes(self.array.nbytes))
     }
 
-    fn check_whole(&self, placement: &Placement) -> Result<()> {
-        let (given, rest) = (self.array.nbytes, placement.rest(self.array.nbytes));
+    fn check_whole_elements(&self, packing: &Packing) -> Result<()> {
+        let (given, rest) = (self.array.nbytes, packing.rest(self.array.nbytes));
         if rest == 0 || self.param.is_constant {
-            return Ok(()); // `check_length` judges constant memory that is too short.
+            return Ok(()); // `check_length` reports constant memory that is too short.
         }
-        let (ty, stride, after) = (self.param.ty.to_string(), placement.packed_bytes(), String::new());
+        let (ty, stride, after) = (self.param.ty.to_string(), packing.packed_bytes(), String::new());
         Err(self.refuse(Mismatch::PartialElement { ty, stride, given, rest, after }))
     }
 
-    /// Whether the array is known by its bytes alone, so that it lies as the shader's struct does.
+    /// Whether only the array's bytes are known, which then have the layout of the shader's struct.
     fn is_opaque(&self) -> bool {
         self.param.ty.has_struct() && matches!(self.array.dtype, DType::Record(_) | DType::U8)
     }
@@ -213,32 +221,33 @@ impl ArrayCheck<'_> {
         Err(self.refuse(problem))
     }
 
-    /// Bytes of an array that fill constant memory: all the data that the shader declares, as the array has it.
+    /// The number of bytes of an array that fills constant memory: all data that the shader declares, without the padding that
+    /// is added later.
     fn constant_bytes(&self) -> u64 {
         let fixed = self.param.fixed_bytes;
-        if let Some(placement) = &self.placement {
-            return placement.host_bytes(fixed);
+        if let Some(packing) = &self.packing {
+            return packing.host_bytes(fixed);
         }
         let (element, stride) = match &self.param.ty {
             ElementType::Array { element, stride, .. } => (&**element, u64::from(*stride)),
             ty => (ty, fixed),
         };
         let ends = element.leaves().into_iter().map(|(at, dtype)| u64::from(at) + u64::from(dtype.itemsize()));
-        // Behind the last number there may be padding, which the array need not have.
+        // Padding behind the last number need not be given.
         fixed - ends.max().map_or(0, |end| stride.saturating_sub(end))
     }
 
     /// Refuses `(n, 3)` floats for `array<vec3<f32>>`, whose elements are 16 bytes apart: for every fourth `n` the total length
-    /// would fit, and the numbers would land in the wrong places.
+    /// would fit, and the shader would read the wrong numbers.
     fn check_padding(&self) -> Result<()> {
-        let Some(stride) = self.param.stride.filter(|_| self.placement.is_none() && !self.is_opaque()) else {
+        let Some(stride) = self.param.stride.filter(|_| self.packing.is_none() && !self.is_opaque()) else {
             return Ok(());
         };
-        // Elements that follow each other at the shader's own distance leave no room for padding.
+        // Elements with the shader's stride include the padding.
         if self.array.dtype.itemsize() == stride {
             return Ok(());
         }
-        let used = used_bytes(self.param, stride);
+        let used = self.param.used_bytes(stride);
         if used == u64::from(stride) || self.array.nbytes == 0 {
             return Ok(());
         }
@@ -256,9 +265,10 @@ impl ArrayCheck<'_> {
     }
 
     fn check_range(&self, limits: &Limits) -> Result<()> {
-        let (limit, kind) = match self.param.kind {
-            ParamKind::Storage => (limits.max_storage_buffer_range, "storage"),
-            ParamKind::Uniform => (limits.max_uniform_buffer_range, "constant memory"),
+        let limit = limits.max_range(self.param.kind);
+        let kind = match self.param.kind {
+            ParamKind::Storage => "storage",
+            ParamKind::Uniform => "constant memory",
         };
         // Constant memory is bound at its declared size, however short the array.
         let given = self.nbytes().max(self.param.fixed_bytes);

@@ -1,9 +1,9 @@
-//! Constant memory: host data that kernels read through `var<uniform>`.
+//! Constant memory: host data that kernels read through `var<uniform>` ([`ConstArray`]).
 //!
-//! A snapshot is taken when the constant is made, as numba's `const.array_like` takes it; [`ConstArray::update`] replaces
-//! it for all who share it. A shader declares constant memory with a fixed size. A shorter snapshot is refused, unless the
-//! caller says `padded`: then zeros follow it. Each declared size has a block, made once and shared by every kernel that
-//! declares it. Where the numbers go in it is decided in `packing.rs`.
+//! The values are copied when the constant is made, as numba's `const.array_like` does; [`ConstArray::update`] replaces them
+//! for everything that shares the constant. A shader declares constant memory with a fixed size. Fewer values are an error,
+//! unless the constant is `padded`: then zeros follow them. Each declared size and layout has one block on the device, shared
+//! by all kernels that declare it. `packing.rs` adds the padding of the layout.
 
 use std::fmt;
 use std::mem;
@@ -14,7 +14,7 @@ use vkarray_allocator::{Allocator, Block, MemoryKind};
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_driver::{DeferDrops, Stream};
 
-use crate::call::packing::Placement;
+use crate::call::packing::Packing;
 use crate::call::shape::ArrayShape;
 use crate::error::{Error, Result};
 use crate::signature::{DType, Element};
@@ -22,11 +22,36 @@ use crate::signature::{DType, Element};
 /// Read-only data for kernels, of any size: what is too long for the device's constant memory (64 KiB on most) is bound
 /// as storage.
 ///
-/// Clones share the data and its memory, between kernels and threads. Elements are packed: rows of three floats fit an
-/// `array<vec3<f32>>`, a `#[repr(C)]` struct without padding fits the shader's struct with it, single numbers fit an
-/// array that the shader spreads over 16 bytes each. Where the last axes already have the padding, as rows of four floats
-/// for `vec3`, it lies as it is. One that is shorter than the shader declares is refused, unless it is
+/// Clones share the data and its memory, between kernels and threads. Elements are given without padding: rows of three
+/// floats fit an `array<vec3<f32>>`, a `#[repr(C)]` struct without padding fits the shader's struct with it, single numbers
+/// fit an array whose elements are 16 bytes apart. Values whose last axes already have the padding, as rows of four floats for
+/// `vec3`, are copied unchanged. A constant that is shorter than the shader declares is refused, unless it is
 /// [padded](ConstArray::padded).
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let convolve = ctx
+///     .kernel(Source::wgsl(
+///         "@group(0) @binding(0) var<uniform> taps: array<vec3<f32>, 2>;
+///          @group(0) @binding(1) var<storage, read_write> sums: array<f32>;
+///          @compute @workgroup_size(2) fn convolve(@builtin(local_invocation_index) i: u32) {
+///              sums[i] = taps[i].x + taps[i].y + taps[i].z;
+///          }",
+///     ))
+///     .build()?;
+/// let taps = ctx.const_array(&[1.0_f32, 2.0, 3.0, 10.0, 20.0, 30.0], &[2, 3])?;
+/// let sums = ctx.zeros::<f32>([2])?;
+/// convolve.launch(Groups::exact([1, 1, 1]), (&taps, &sums))?;
+/// assert_eq!(sums.to_vec()?, [6.0, 60.0]);
+/// taps.update(ctx.default_stream(), &[0.5_f32; 6])?;
+/// convolve.launch(Groups::exact([1, 1, 1]), (&taps, &sums))?;
+/// assert_eq!(sums.to_vec()?, [1.5, 1.5]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct ConstArray {
     snapshot: Arc<Snapshot>,
@@ -39,15 +64,15 @@ struct Snapshot {
     is_column_major: bool,
     nbytes: u64,
     allocator: Arc<Allocator>,
-    held: Mutex<ConstantState>,
+    state: Mutex<ConstantState>,
 }
 
-/// The data, on the host and on the device. Locked for as long as it takes to record copies: memory is taken and dropped
-/// without the lock, since that may call the program, which may use the constant.
+/// The data, on the host and on the device. Its lock is held while copies are recorded. Memory is allocated and dropped without
+/// the lock: that may call code of the program, which may use the constant.
 struct ConstantState {
     values: ConstantValues,
-    /// One block for each form that a kernel has asked for.
-    blocks: SmallVec<[Placed; 1]>,
+    /// One block for each layout that a kernel declares.
+    blocks: SmallVec<[DeviceCopy; 1]>,
 }
 
 /// The values, and how often they were replaced.
@@ -57,32 +82,53 @@ struct ConstantValues {
     version: u64,
 }
 
-/// How the data lies on the device.
+/// The size and padding of the data on the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ConstantLayout {
     size: u64,
-    placement: Option<Placement>,
+    packing: Option<Packing>,
 }
 
-/// The data on the device, in one form.
-struct Placed {
+/// The data on the device in one layout.
+struct DeviceCopy {
     block: Arc<Block>,
-    form: ConstantLayout,
+    layout: ConstantLayout,
 }
 
 impl ConstArray {
-    /// Takes a snapshot of `values`, in C order with that shape. Nothing is sent to the device yet.
+    /// Copies `values`, in C order with that shape. Nothing is sent to the device before a kernel takes the constant.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let taps = ConstArray::new(ctx.allocator(), &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]);
+    /// assert_eq!((&taps.dims()[..], taps.nbytes(), taps.is_column_major()), (&[2, 3][..], 24, false));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Panics
     ///
-    /// If the shape's product is not the number of values: the caller holds both.
+    /// If the shape's product is not the number of values.
     #[must_use]
     pub fn new<T: Element>(allocator: &Arc<Allocator>, values: &[T], shape: &[usize]) -> Self {
         Self::with_order(allocator, values, shape, false)
     }
 
-    /// Takes a snapshot of `values`, in F order with that shape: the first axis runs fastest, and kernels find the values
-    /// in that order.
+    /// Copies `values`, in F order with that shape: the first axis runs fastest, and kernels read the values in that order.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let matrix = ConstArray::column_major(ctx.allocator(), &[1.0_f32, 3.0, 2.0, 4.0], &[2, 2]);
+    /// assert!(matrix.is_column_major());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Panics
     ///
@@ -103,15 +149,35 @@ impl ConstArray {
         // Checks look at axes in the order of memory.
         let shape = if is_column_major { shape.iter().rev().copied().collect() } else { shape.into() };
         let (dtype, nbytes) = (DType::of::<T>(), bytes.len() as u64);
-        let held = ConstantState { values: ConstantValues { bytes, version: 0 }, blocks: SmallVec::new() };
-        let held = Mutex::new(Rank::Constant, held);
+        let state = ConstantState { values: ConstantValues { bytes, version: 0 }, blocks: SmallVec::new() };
+        let state = Mutex::new(Rank::Constant, state);
         let allocator = Arc::clone(allocator);
-        let snapshot = Arc::new(Snapshot { dtype, shape, is_column_major, nbytes, allocator, held });
+        let snapshot = Arc::new(Snapshot { dtype, shape, is_column_major, nbytes, allocator, state });
         Self { snapshot, is_padded: false }
     }
 
-    /// The same constant, which kernels may take that declare more: they read zeros behind its values. Otherwise a
+    /// The same constant, which may be given to kernels that declare more: they read zeros behind its values. Otherwise a
     /// constant that is shorter than the kernel declares is refused. Shares the values and their memory with this one.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let last = ctx
+    ///     .kernel(Source::wgsl(
+    ///         "@group(0) @binding(0) var<uniform> table: array<vec4<u32>, 4>;
+    ///          @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+    ///          @compute @workgroup_size(1) fn last() { out[0] = table[0].x; out[1] = table[3].w; }",
+    ///     ))
+    ///     .build()?;
+    /// let (table, out) = (ctx.const_array(&[7_u32; 4], &[4])?, ctx.full([2], 1_u32)?);
+    /// assert!(last.launch(Groups::exact([1, 1, 1]), (&table, &out)).is_err());
+    /// last.launch(Groups::exact([1, 1, 1]), (&table.padded(), &out))?;
+    /// assert_eq!(out.to_vec()?, [7, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn padded(mut self) -> Self {
         self.is_padded = true;
@@ -137,16 +203,16 @@ impl ConstArray {
         self.snapshot.nbytes
     }
 
-    /// Replaces the values, for all who share the constant, in the order of `stream`: what was dispatched before this call
-    /// reads the old values, what is dispatched after it the new ones, on whatever stream, without a new build. Replays of
-    /// a graph that holds the constant read the new values too. In C order, or F order where the constant is.
+    /// Replaces the values for all clones, in the order of `stream`: what was dispatched before this call reads the old values,
+    /// what is dispatched after it the new ones, on any stream, without a new build. Replays of a graph that holds the constant
+    /// read the new values too. The values are in the order of the constant: C, or F for [`ConstArray::column_major`].
     ///
-    /// Returns when `values` has been read. Takes host memory for a copy of them, and blocks no longer than that needs.
+    /// Copies `values` on the host and returns; does not wait for the device. [`ConstArray`] has an example.
     ///
     /// # Errors
     ///
     /// [`Error::ConstantUpdate`] unless type and number of the values are the same; [`Error::Memory`] for a stream of
-    /// another device, and if there is no memory or sending fails. Kernels that are dispatched later then read the old
+    /// another device, if there is no memory, and if recording fails. Kernels that are dispatched later then read the old
     /// values.
     pub fn update<T: Element>(&self, stream: &Stream, values: &[T]) -> Result<()> {
         let Snapshot { dtype, nbytes, allocator, .. } = &*self.snapshot;
@@ -165,28 +231,28 @@ impl ConstArray {
         let mut staged: SmallVec<[(ConstantLayout, Arc<Block>); 1]> = SmallVec::new();
         loop {
             let later = DeferDrops::begin(); // Ends after the lock is released.
-            let dead; // Dropped without the lock.
-            let mut held = self.lock();
-            dead = held.take_dead();
-            let missing = held.forms().find(|form| staged.iter().all(|(staged, _)| staged != *form)).cloned();
-            if let Some(form) = missing {
-                drop((held, dead, later)); // In this order.
-                let memory = self.stage(bytes, &form)?;
-                staged.push((form, memory));
+            let ended; // Dropped without the lock.
+            let mut state = self.lock();
+            ended = state.take_ended();
+            let missing = state.layouts().find(|layout| staged.iter().all(|(staged, _)| staged != *layout)).cloned();
+            if let Some(layout) = missing {
+                drop((state, ended, later)); // In this order.
+                let memory = self.stage(bytes, &layout)?;
+                staged.push((layout, memory));
                 continue;
             }
-            let sent = staged.iter().try_for_each(|(form, memory)| match held.find(form) {
+            let sent = staged.iter().try_for_each(|(layout, memory)| match state.find(layout) {
                 Some(block) => send(stream, memory, &block),
                 None => Ok(()),
             });
             if sent.is_err() {
-                // Some may have the new values: the next to ask gets the old ones.
-                let dropped = mem::take(&mut held.blocks);
-                drop(held);
+                // Some blocks may have the new values: without them, the next dispatch sends the old ones again.
+                let dropped = mem::take(&mut state.blocks);
+                drop(state);
                 drop(dropped);
                 return sent;
             }
-            held.values = ConstantValues { bytes: Arc::from(bytes), version: held.values.version + 1 };
+            state.values = ConstantValues { bytes: Arc::from(bytes), version: state.values.version + 1 };
             return Ok(());
         }
     }
@@ -200,48 +266,48 @@ impl ConstArray {
         constant_shape(self.snapshot.dtype, &self.snapshot.shape, self.nbytes(), self.is_padded)
     }
 
-    /// The data on the device, laid out so, and zero from its last value to `size` bytes.
-    pub(crate) fn block(&self, stream: &Stream, size: u64, placement: Option<Placement>) -> Result<Arc<Block>> {
+    /// The data on the device with that padding, and zeros from its last value to `size` bytes.
+    pub(crate) fn block(&self, stream: &Stream, size: u64, packing: Option<Packing>) -> Result<Arc<Block>> {
         let allocator = &self.snapshot.allocator;
         allocator.device().check_process()?;
-        let form = ConstantLayout { size, placement };
+        let layout = ConstantLayout { size, packing };
         loop {
             let values = {
-                let held = self.lock();
-                match held.find(&form) {
+                let state = self.lock();
+                match state.find(&layout) {
                     Some(block) => return Ok(block),
-                    None => held.values.clone(),
+                    None => state.values.clone(),
                 }
             };
             let block = allocator.allocate(size, MemoryKind::Device)?;
-            let memory = self.stage(&values.bytes, &form)?;
+            let memory = self.stage(&values.bytes, &layout)?;
             let _later = DeferDrops::begin(); // Until the lock is given back: it ends last.
-            let dead; // Dropped without the lock.
-            let mut held = self.lock();
-            dead = held.take_dead();
-            if held.find(&form).is_none() && held.values.version == values.version {
+            let ended; // Dropped without the lock.
+            let mut state = self.lock();
+            ended = state.take_ended();
+            if state.find(&layout).is_none() && state.values.version == values.version {
                 send(stream, &memory, &block)?;
-                held.blocks.push(Placed { block: Arc::clone(&block), form });
+                state.blocks.push(DeviceCopy { block: Arc::clone(&block), layout });
                 return Ok(block);
             }
             // Another thread added the block first, or the values were replaced meanwhile.
-            drop(held);
-            drop(dead);
+            drop(state);
+            drop(ended);
         }
     }
 
-    /// Puts values, laid out so, into host memory that the device copies from.
-    fn stage(&self, values: &[u8], form: &ConstantLayout) -> Result<Arc<Block>> {
-        let mut laid = form.placement.as_ref().map_or_else(|| values.to_vec(), |placement| placement.lay_out(values));
-        laid.resize(usize::try_from(form.size).unwrap_or(usize::MAX).max(laid.len()), 0);
-        let memory = self.snapshot.allocator.allocate(laid.len() as u64, MemoryKind::WriteCombined)?;
-        memory.write_on_host(0..laid.len() as u64)?.copy_from_slice(&laid);
+    /// Writes values in that layout to host memory that the device copies from.
+    fn stage(&self, values: &[u8], layout: &ConstantLayout) -> Result<Arc<Block>> {
+        let mut padded = layout.packing.as_ref().map_or_else(|| values.to_vec(), |packing| packing.pad(values));
+        padded.resize(usize::try_from(layout.size).unwrap_or(usize::MAX).max(padded.len()), 0);
+        let memory = self.snapshot.allocator.allocate(padded.len() as u64, MemoryKind::WriteCombined)?;
+        memory.write_on_host(0..padded.len() as u64)?.copy_from_slice(&padded);
         Ok(memory)
     }
 
     fn lock(&self) -> MutexGuard<'_, ConstantState> {
         // Each change is whole: a block is added when its copy is recorded, and the values are replaced last.
-        self.snapshot.held.lock()
+        self.snapshot.state.lock()
     }
 }
 
@@ -252,25 +318,25 @@ fn send(stream: &Stream, memory: &Arc<Block>, block: &Arc<Block>) -> Result<()> 
 
 impl ConstantState {
     /// The forms that live on the device.
-    fn forms(&self) -> impl Iterator<Item = &ConstantLayout> {
-        self.blocks.iter().filter(|placed| placed.block.is_alive()).map(|placed| &placed.form)
+    fn layouts(&self) -> impl Iterator<Item = &ConstantLayout> {
+        self.blocks.iter().filter(|copy| copy.block.is_alive()).map(|copy| &copy.layout)
     }
 
-    /// The data in that form. What a reset ended is not found, so it is sent anew.
-    fn find(&self, form: &ConstantLayout) -> Option<Arc<Block>> {
-        let placed = self.blocks.iter().find(|placed| placed.form == *form && placed.block.is_alive())?;
-        Some(Arc::clone(&placed.block))
+    /// The block of that layout. One that a reset ended is not found, so the data is sent again.
+    fn find(&self, layout: &ConstantLayout) -> Option<Arc<Block>> {
+        let copy = self.blocks.iter().find(|copy| copy.layout == *layout && copy.block.is_alive())?;
+        Some(Arc::clone(&copy.block))
     }
 
-    /// Takes out what a reset ended, to be dropped without the lock.
-    fn take_dead(&mut self) -> SmallVec<[Placed; 1]> {
-        let (alive, dead) = mem::take(&mut self.blocks).into_iter().partition(|placed| placed.block.is_alive());
+    /// Removes the blocks that a reset ended, to be dropped without the lock.
+    fn take_ended(&mut self) -> SmallVec<[DeviceCopy; 1]> {
+        let (alive, ended) = mem::take(&mut self.blocks).into_iter().partition(|copy| copy.block.is_alive());
         self.blocks = alive;
-        dead
+        ended
     }
 }
 
-/// What is said of constant memory in checks.
+/// The description of constant memory that is checked.
 pub(crate) fn constant_shape(dtype: DType, shape: &[usize], nbytes: u64, is_padded: bool) -> ArrayShape<'_> {
     ArrayShape { is_writable: false, is_padded, ..ArrayShape::new(dtype, shape, nbytes) }
 }

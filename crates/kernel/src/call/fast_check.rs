@@ -1,27 +1,26 @@
-//! A signature digested to numbers: whether a call surely fits, found out in one pass over its arguments.
+//! The fast check of a call: accepts common calls in one pass over their arguments ([`FastCheck`]).
 //!
-//! `check.rs` is the judge of every call and the author of every error. This file answers for it where the answer is a
-//! few comparisons, which is what repeated dispatches are made of: what is said to fit here, [`check`](crate::check())
-//! accepts, with the same push constants. Of all else nothing is said, and the caller asks `check`: names, constant
-//! memory that is padded, structs given as anything but records or their one scalar, rows that need padding, push
-//! constants as a whole.
-//! Read next: `dispatch/launch.rs`, which makes the pass.
+//! What is accepted here, [`check`](crate::check()) accepts too, with the same push constants. Every other call, right or
+//! wrong, goes to `check.rs`, which decides and words the error: names, constant memory that is shorter than declared,
+//! structs given as anything but records or their one scalar, elements with padding, push constants as a struct.
+//!
+//! A [`NumberRule`] is the only code that writes a number into the push constants. An [`ArrayRule`] repeats the rules of
+//! `check.rs` for arrays without padding, as precomputed numbers; `tests.rs` compares the two.
+//! `dispatch/launch.rs` makes the pass.
 
-use crate::call::args::Arg;
-use crate::call::check::used_bytes;
 use crate::call::shape::ArrayShape;
 use crate::requirements::Limits;
 use crate::signature::{DType, Leaf, Param, ParamKind, PushMember, ScalarValue, Signature};
 
 /// The rules of one signature on one device.
 #[derive(Debug)]
-pub(crate) struct Digest {
+pub(crate) struct FastCheck {
     pub(crate) arrays: Vec<ArrayRule>,
     pub(crate) numbers: Vec<NumberRule>,
 }
 
-impl Digest {
-    /// Nothing if some parameter has no simple rule.
+impl FastCheck {
+    /// `None` if some parameter has no simple rule.
     pub(crate) fn new(signature: &Signature, limits: &Limits) -> Option<Self> {
         let arrays = signature.params.iter().map(|param| ArrayRule::new(param, limits)).collect::<Option<_>>()?;
         let numbers = signature.push_members().iter().map(NumberRule::new).collect::<Option<_>>()?;
@@ -29,16 +28,16 @@ impl Digest {
     }
 }
 
-/// What arrays surely fit a parameter. Bytes.
+/// Which arrays a parameter takes without further checks. Sizes in bytes.
 #[derive(Debug)]
 pub(crate) struct ArrayRule {
     dtype: DType,
     least: u64,
     most: u64,
-    /// The bits that must be zero in what is longer than `least_whole`.
-    partial: u64,
-    /// Bytes before the elements.
+    /// Bytes before the elements of a runtime array; all bytes where there is none.
     fixed: u64,
+    /// The bits that must be zero in the length behind those: the element's stride is a power of two.
+    partial: u64,
     /// The bits that must be zero in the offset.
     misaligned: u64,
     pub(crate) kind: ParamKind,
@@ -54,40 +53,29 @@ impl ArrayRule {
             None if param.ty.has_struct() => DType::Record(u32::try_from(item_bytes).ok()?),
             None => return None,
         };
-        let is_opaque = matches!(dtype, DType::Record(_));
+        let is_record = matches!(dtype, DType::Record(_));
         if let Some(stride) = param.stride
-            && !is_opaque
+            && !is_record
             && dtype.itemsize() != stride
-            && used_bytes(param, stride) != u64::from(stride)
+            && param.used_bytes(stride) != u64::from(stride)
         {
             return None; // It has padding.
         }
-        let (limit, alignment) = match param.kind {
-            ParamKind::Storage => (limits.max_storage_buffer_range, limits.min_storage_buffer_offset_alignment),
-            ParamKind::Uniform => (limits.max_uniform_buffer_range, limits.min_uniform_buffer_offset_alignment),
-        };
+        let limit = limits.max_range(param.kind);
         let (most, partial) = match (param.kind, param.ty.runtime_array()) {
-            (ParamKind::Storage, Some((_, stride))) => (limit, multiples_of(u64::from(stride))?),
+            (ParamKind::Storage, Some((_, stride))) => (limit, low_bits(u64::from(stride))?),
             _ => (fixed.min(limit), 0),
         };
-        let misaligned = multiples_of(alignment.max(1))?;
-        Some(Self {
-            dtype,
-            least: fixed.max(1),
-            most,
-            partial,
-            fixed,
-            misaligned,
-            kind: param.kind,
-            writes: param.writes,
-        })
+        let misaligned = low_bits(limits.offset_alignment(param.kind))?;
+        let (least, kind, writes) = (fixed.max(1), param.kind, param.writes);
+        Some(Self { dtype, least, most, fixed, partial, misaligned, kind, writes })
     }
 
-    /// Whether the array surely fits.
+    /// Whether the array fits. `false` says nothing: `check.rs` decides.
     #[inline]
-    pub(crate) fn takes(&self, array: &ArrayShape<'_>) -> bool {
+    pub(crate) fn accepts(&self, array: &ArrayShape<'_>) -> bool {
         let rest = array.nbytes.wrapping_sub(self.fixed) & self.partial | array.offset & self.misaligned;
-        // As one comparison: a branch for each costs more than all of them.
+        // Combined without branches, which would cost more than the comparisons.
         (array.dtype == self.dtype)
             & (self.least <= array.nbytes)
             & (array.nbytes <= self.most)
@@ -97,12 +85,12 @@ impl ArrayRule {
     }
 }
 
-/// The bits that are zero in multiples of a power of two.
-fn multiples_of(size: u64) -> Option<u64> {
+/// The bits that are zero in multiples of a power of two; `None` for any other number.
+fn low_bits(size: u64) -> Option<u64> {
     size.is_power_of_two().then(|| size - 1)
 }
 
-/// The numbers of one push constant, with their places in the block.
+/// The numbers of one push constant, with their offsets in the block.
 #[derive(Debug)]
 pub(crate) struct NumberRule {
     first: Leaf,
@@ -110,33 +98,30 @@ pub(crate) struct NumberRule {
 }
 
 impl NumberRule {
-    fn new(member: &PushMember) -> Option<Self> {
+    /// `None` for a push constant without numbers.
+    pub(crate) fn new(member: &PushMember) -> Option<Self> {
         let mut leaves = member.leaves();
         Some(Self { first: leaves.next()?, rest: leaves.collect() })
     }
 
-    /// Writes the argument's numbers to their places if it surely fits. Returns whether it does.
+    /// Writes numbers to their offsets if their count and types are right. Returns whether they are.
     #[inline]
-    pub(crate) fn pack(&self, arg: &Arg<'_>, block: &mut [u8]) -> bool {
+    pub(crate) fn pack(&self, values: &[ScalarValue], block: &mut [u8]) -> bool {
         let mut put = |leaf, value| put(leaf, value, block);
-        match arg {
-            Arg::Scalar(value) => self.rest.is_empty() && put(&self.first, value),
-            Arg::Scalars(values) => match &values[..] {
-                [first, rest @ ..] if rest.len() == self.rest.len() => {
-                    put(&self.first, first) && self.rest.iter().zip(rest).all(|(leaf, value)| put(leaf, value))
-                }
-                _ => false,
-            },
-            Arg::Array(_) | Arg::Constant(_) | Arg::Block(_) => false,
+        match values {
+            [first, rest @ ..] if rest.len() == self.rest.len() => {
+                put(&self.first, first) && self.rest.iter().zip(rest).all(|(leaf, value)| put(leaf, value))
+            }
+            _ => false,
         }
     }
 }
 
-/// Writes a number to its place if it is of the type there. Returns whether it is.
+/// Writes a number to its offset if it is of the type there. Returns whether it is.
 #[inline]
 fn put(leaf: &Leaf, value: &ScalarValue, block: &mut [u8]) -> bool {
     let &(at, dtype) = leaf;
-    // Nearly all that is passed, without a look at how many bytes it has.
+    // The three types that most push constants have, without a match on their size.
     let word = match (dtype, value) {
         (DType::U32, &ScalarValue::U32(value)) => value,
         (DType::I32, &ScalarValue::I32(value)) => value.cast_unsigned(),

@@ -1,19 +1,32 @@
-//! How many workgroups a launch needs: [`Groups`], resolved to the three numbers of `vkCmdDispatch`.
+//! How many workgroups a launch has: [`Groups`], resolved to the three numbers of `vkCmdDispatch`.
 //!
-//! Pure arithmetic on 64 bits. Whether one workgroup fits the device is `requirements/limits.rs`'s question; a launch too long for one
-//! axis is folded by `shader/passes/fold.rs`, and numbers that only the device knows are `dispatch/indirect.rs`'s.
+//! Pure arithmetic in 64 bits. `requirements/limits.rs` checks that one workgroup fits the device. A launch that is too long
+//! for one axis is folded (`shader/passes/fold.rs`); a number of workgroups that only the device has is read by
+//! `dispatch/indirect.rs`.
 
 use std::fmt;
 
 use crate::call::args::AsArg;
 use crate::call::shape::ArgShape;
 use crate::error::{Error, Result};
-use crate::requirements::AXES;
+use crate::requirements::{AXES, Limits};
 
 /// Invocations on one axis that `global_invocation_id`, a `u32`, can number.
 const MAX_INVOCATIONS: u64 = 1 << 32;
 
-/// The extent of a launch.
+/// The number of workgroups of a launch.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::kernel::Limits;
+/// use vkarray::prelude::*;
+///
+/// // 1000 items in workgroups of 64 take 16 workgroups.
+/// let groups = Groups::covering(1000);
+/// assert_eq!(groups.resolve([64, 1, 1], &Limits::MINIMUM)?, Some([16, 1, 1]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Groups<'a>(pub(crate) Extent<'a>);
 
@@ -25,6 +38,51 @@ pub(crate) enum Extent<'a> {
     Workgroups([u64; 3]),
     /// Workgroups, as an array on the device says.
     Indirect(Indirect<'a>),
+    /// Items on so many axes, which are too many.
+    TooManyAxes(usize),
+}
+
+/// The number of items on one to three axes, x first: what [`Groups::covering`] takes.
+///
+/// Made of a number, of an array of one to three numbers, or of a slice such as an array's shape. A slice without axes is
+/// one item.
+///
+/// ```
+/// use vkarray::kernel::Items;
+///
+/// assert_eq!(Items::from(640), Items::from([640, 1]));
+/// assert_eq!(Items::from(&[640, 480][..]), Items::from([640, 480]));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Items(std::result::Result<[u64; 3], usize>); // The number of axes, if those are too many.
+
+impl From<usize> for Items {
+    #[inline]
+    fn from(items: usize) -> Self {
+        Self(Ok([items as u64, 1, 1]))
+    }
+}
+
+impl<const N: usize> From<[usize; N]> for Items {
+    #[inline]
+    fn from(items: [usize; N]) -> Self {
+        const { assert!(N >= 1 && N <= 3, "a launch has one to three axes") };
+        Self::from(&items[..])
+    }
+}
+
+impl From<&[usize]> for Items {
+    #[inline]
+    fn from(items: &[usize]) -> Self {
+        if items.len() > 3 {
+            return Self(Err(items.len()));
+        }
+        let mut counts = [1; 3];
+        for (count, &items) in counts.iter_mut().zip(items) {
+            *count = items as u64;
+        }
+        Self(Ok(counts))
+    }
 }
 
 /// Where an array says how many workgroups to launch.
@@ -33,7 +91,7 @@ pub(crate) struct Indirect<'a> {
     pub(crate) array: &'a (dyn AsArg + Sync),
     /// The element with the number for x.
     pub(crate) first: u64,
-    /// Whether the caller answers for the numbers.
+    /// Whether the caller promised that the numbers are within the device's limits.
     pub(crate) is_trusted: bool,
 }
 
@@ -49,52 +107,80 @@ impl Indirect<'_> {
 
 impl<'a> Groups<'a> {
     /// So many workgroups on each axis, whatever their size.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::kernel::Limits;
+    /// use vkarray::prelude::*;
+    ///
+    /// assert_eq!(Groups::exact([2, 3, 1]).resolve([64, 1, 1], &Limits::MINIMUM)?, Some([2, 3, 1]));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub const fn exact(counts: [u32; 3]) -> Self {
         Self(Extent::Workgroups([counts[0] as u64, counts[1] as u64, counts[2] as u64]))
     }
 
-    /// Enough workgroups to give each of the items one invocation, on one to three axes, x first.
+    /// Enough workgroups to give each item one invocation: `covering(n)`, `covering([columns, rows])`,
+    /// `covering(array.shape())`. The first number is x.
     ///
-    /// The last workgroup of an axis may reach past the items; the kernel checks its index.
+    /// The last workgroup of an axis may reach past the items, so the kernel compares its index with their number. The shape
+    /// of a two-dimensional array is rows, then columns: `covering(array.shape())` makes x the row. More than three axes are
+    /// an error of the dispatch ([`Error::LaunchAxes`]).
     ///
     /// A launch along x that is longer than the device allows is folded over the other axes, and the kernel sees the
     /// numbers of a launch along x; see [`Kernel::dispatch`](crate::Kernel::dispatch). No launch has more than 2^32
     /// invocations on an axis, since shaders number them in 32 bits; more items are dispatched in parts.
     ///
     /// ```
-    /// use vkarray_kernel::{Groups, Limits};
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::kernel::Limits;
+    /// use vkarray::prelude::*;
     ///
     /// let groups = Groups::covering([1000, 3]);
     /// assert_eq!(groups.resolve([256, 1, 1], &Limits::MINIMUM)?, Some([4, 3, 1]));
-    /// # Ok::<(), vkarray_kernel::Error>(())
+    /// # Ok(())
+    /// # }
     /// ```
     #[must_use]
-    pub const fn covering<const N: usize>(items: [u64; N]) -> Self {
-        const { assert!(N >= 1 && N <= 3, "a launch has one to three axes") };
-        let mut counts = [1; 3];
-        let mut axis = 0;
-        while axis < N {
-            counts[axis] = items[axis];
-            axis += 1;
-        }
-        Self(Extent::Items(counts))
+    #[inline]
+    pub fn covering(items: impl Into<Items>) -> Self {
+        let Items(items) = items.into();
+        Self(items.map_or_else(Extent::TooManyAxes, Extent::Items))
     }
 
-    /// As many workgroups on x, y and z as the three numbers of an array of `u32` say from element `first` on, when the
-    /// device comes to the launch: another kernel may write them, and the host never waits for them.
+    /// As many workgroups on x, y and z as three numbers of an array of `u32` say, starting at element `first`, when the
+    /// device comes to the launch: another kernel may write them, and the host does not wait for them.
     ///
     /// A number above what the device allows (`maxComputeWorkGroupCount`) would be undefined behaviour, so a kernel of one
-    /// invocation looks at the numbers first. If one is too large, or stands for more than 2^32 invocations,
+    /// invocation checks the numbers first. If one is too large, or stands for more than 2^32 invocations,
     /// **nothing is launched**: the device cannot report it, and a part of the work would be worse than none. A kernel
     /// built with [`sanitize`](crate::KernelBuilder::sanitize) waits for the numbers and returns [`Error::GroupCount`] or
     /// [`Error::InvocationCount`].
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let count = ctx.kernel(Source::wgsl(
+    ///     "@group(0) @binding(0) var<storage, read_write> n: array<atomic<u32>>;
+    ///      @compute @workgroup_size(1) fn count() { atomicAdd(&n[0], 1u); }",
+    /// ))
+    /// .build()?;
+    /// let (n, counts) = (ctx.zeros::<u32>([1])?, ctx.shaped_to_device(&[5_u32, 2, 1], [3])?);
+    /// count.launch(Groups::indirect(&counts, 0), (&n,))?;
+    /// assert_eq!(n.to_vec()?, [10]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub const fn indirect(array: &'a (dyn AsArg + Sync), first: u64) -> Self {
         Self(Extent::Indirect(Indirect { array, first, is_trusted: false }))
     }
 
-    /// As [`Groups::indirect`], without the look at the numbers: one dispatch and one barrier less.
+    /// As [`Groups::indirect`], without the check of the numbers: one dispatch and one barrier less.
     ///
     /// # Safety
     ///
@@ -106,35 +192,46 @@ impl<'a> Groups<'a> {
         Self(Extent::Indirect(Indirect { array, first, is_trusted: true }))
     }
 
-    /// The number of workgroups on each axis, or `None` when an axis is empty: nothing to launch.
+    /// The number of workgroups on each axis, or `None` when an axis is empty and there is nothing to launch.
     ///
     /// A workgroup size of zero does not occur in a valid shader and counts as one.
     ///
     /// # Errors
     ///
     /// [`Error::GroupCount`] when an axis needs more than the device allows, also where a dispatch would fold the launch;
-    /// [`Error::InvocationCount`] when an axis has more than 2^32 invocations; [`Error::CountsOnDevice`] for
-    /// [`Groups::indirect`].
-    pub fn resolve(&self, workgroup_size: [u32; 3], limits: &crate::Limits) -> Result<Option<[u32; 3]>> {
+    /// [`Error::InvocationCount`] when an axis has more than 2^32 invocations; [`Error::LaunchAxes`] for more than three
+    /// axes; [`Error::CountsOnDevice`] for [`Groups::indirect`].
+    ///
+    /// ```
+    /// use vkarray::kernel::{Error, Limits};
+    /// use vkarray::prelude::*;
+    ///
+    /// assert_eq!(Groups::covering(0).resolve([64, 1, 1], &Limits::MINIMUM).unwrap(), None);
+    /// let error = Groups::exact([1, 70_000, 1]).resolve([64, 1, 1], &Limits::MINIMUM).unwrap_err();
+    /// assert!(matches!(error, Error::GroupCount { axis: 'y', wanted: 70_000, limit: 65_535, .. }));
+    /// ```
+    pub fn resolve(&self, workgroup_size: [u32; 3], limits: &Limits) -> Result<Option<[u32; 3]>> {
         match self.counts(workgroup_size, limits) {
-            Counted::Counts(counts) => Ok(Some(counts)),
-            Counted::Empty => Ok(None),
-            Counted::TooMany(too_many) => Err(too_many.into()),
-            Counted::Unnumbered(axis, n) => Err(unnumbered(axis, n, workgroup_size)),
-            Counted::OnDevice(_) => Err(Error::CountsOnDevice),
+            GroupCount::Counts(counts) => Ok(Some(counts)),
+            GroupCount::Empty => Ok(None),
+            GroupCount::TooMany(too_many) => Err(too_many.into()),
+            GroupCount::TooManyInvocations(axis, n) => Err(too_many_invocations(axis, n, workgroup_size)),
+            GroupCount::TooManyAxes(n_axes) => Err(Error::LaunchAxes { n_axes }),
+            GroupCount::OnDevice(_) => Err(Error::CountsOnDevice),
         }
     }
 
-    /// As [`Groups::resolve`], with an error that costs nothing where nobody makes it.
+    /// As [`Groups::resolve`], but makes no error: the fast check of a dispatch needs none.
     #[inline(always)]
-    pub(crate) fn counts(&self, workgroup_size: [u32; 3], limits: &crate::Limits) -> Counted<'a> {
+    pub(crate) fn counts(&self, workgroup_size: [u32; 3], limits: &Limits) -> GroupCount<'a> {
         let (counts, is_items) = match self.0 {
             Extent::Items(items) => (items, true),
             Extent::Workgroups(counts) => (counts, false),
-            Extent::Indirect(indirect) => return Counted::OnDevice(indirect),
+            Extent::Indirect(indirect) => return GroupCount::OnDevice(indirect),
+            Extent::TooManyAxes(n_axes) => return GroupCount::TooManyAxes(n_axes),
         };
         if counts.contains(&0) {
-            return Counted::Empty;
+            return GroupCount::Empty;
         }
         let mut groups = [1; 3];
         for axis in 0..3 {
@@ -142,38 +239,39 @@ impl<'a> Groups<'a> {
             let wanted = if is_items { divided(items, workgroup_size[axis]) } else { items };
             let limit = limits.max_workgroup_count[axis];
             if wanted > u64::from(limit) {
-                return Counted::TooMany(TooMany { axis, wanted, limit, is_along_x: counts[1..] == [1, 1] });
+                let is_along_x = counts[1..] == [1, 1];
+                return GroupCount::TooMany(TooManyGroups { axis, wanted, limit, is_along_x });
             }
             groups[axis] = u32::try_from(wanted).unwrap_or(limit); // It is at most the limit.
-            if !is_numbered(groups[axis], workgroup_size[axis]) {
-                return Counted::Unnumbered(axis, groups[axis]);
+            if !has_32_bit_ids(groups[axis], workgroup_size[axis]) {
+                return GroupCount::TooManyInvocations(axis, groups[axis]);
             }
         }
-        Counted::Counts(groups)
+        GroupCount::Counts(groups)
     }
 }
 
 /// Whether 32 bits number the invocations of so many workgroups of that size, on one axis.
 #[inline]
-pub(crate) fn is_numbered(workgroups: u32, size: u32) -> bool {
+pub(crate) fn has_32_bit_ids(workgroups: u32, size: u32) -> bool {
     u64::from(workgroups) * u64::from(size) <= MAX_INVOCATIONS
 }
 
 /// The error of workgroups on an axis whose invocations 32 bits do not number.
 #[cold]
-pub(crate) fn unnumbered(axis: usize, workgroups: u32, size: [u32; 3]) -> Error {
+pub(crate) fn too_many_invocations(axis: usize, workgroups: u32, size: [u32; 3]) -> Error {
     Error::InvocationCount { axis: AXES[axis], workgroups, size: size[axis] }
 }
 
 /// The most workgroups of that size on each axis that a device launches and 32 bits number.
-pub(crate) fn most_workgroups(size: [u32; 3], limits: &crate::Limits) -> [u32; 3] {
+pub(crate) fn most_workgroups(size: [u32; 3], limits: &Limits) -> [u32; 3] {
     std::array::from_fn(|axis| {
-        let numbered = MAX_INVOCATIONS / u64::from(size[axis].max(1));
-        u32::try_from(numbered).unwrap_or(u32::MAX).min(limits.max_workgroup_count[axis])
+        let most = MAX_INVOCATIONS / u64::from(size[axis].max(1));
+        u32::try_from(most).unwrap_or(u32::MAX).min(limits.max_workgroup_count[axis])
     })
 }
 
-/// Items by the size of a workgroup, rounded up. Dividing is slow, and slower in 64 bits.
+/// Items by the size of a workgroup, rounded up. In 32 bits where they suffice, since a division in 64 bits takes longer.
 #[inline]
 fn divided(items: u64, size: u32) -> u64 {
     match u32::try_from(items) {
@@ -189,25 +287,27 @@ impl fmt::Debug for Groups<'_> {
             Extent::Items(items) => write!(f, "Groups::covering({items:?})"),
             Extent::Workgroups(counts) => write!(f, "Groups::exact({counts:?})"),
             Extent::Indirect(indirect) => write!(f, "Groups::indirect({:?}, {})", indirect.shape(), indirect.first),
+            Extent::TooManyAxes(n_axes) => write!(f, "Groups::covering({n_axes} axes)"),
         }
     }
 }
 
-/// What is known of the number of workgroups.
+/// The number of workgroups, or why there is none.
 #[derive(Clone, Copy)]
-pub(crate) enum Counted<'a> {
+pub(crate) enum GroupCount<'a> {
     Counts([u32; 3]),
-    /// An axis has none.
+    /// An axis has no workgroup.
     Empty,
-    TooMany(TooMany),
-    /// More invocations than can be numbered: the axis, and its workgroups.
-    Unnumbered(usize, u32),
+    TooMany(TooManyGroups),
+    /// More invocations than 32 bits number: the axis, and its workgroups.
+    TooManyInvocations(usize, u32),
+    TooManyAxes(usize),
     OnDevice(Indirect<'a>),
 }
 
 /// More workgroups on an axis than the device allows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TooMany {
+pub(crate) struct TooManyGroups {
     pub(crate) axis: usize,
     pub(crate) wanted: u64,
     pub(crate) limit: u32,
@@ -215,8 +315,8 @@ pub(crate) struct TooMany {
     pub(crate) is_along_x: bool,
 }
 
-impl From<TooMany> for Error {
-    fn from(TooMany { axis, wanted, limit, .. }: TooMany) -> Self {
+impl From<TooManyGroups> for Error {
+    fn from(TooManyGroups { axis, wanted, limit, .. }: TooManyGroups) -> Self {
         Self::GroupCount { axis: AXES[axis], wanted, limit, advice: "" }
     }
 }
@@ -224,7 +324,6 @@ impl From<TooMany> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Limits;
 
     fn limits(max_workgroup_count: [u32; 3]) -> Limits {
         Limits { max_workgroup_count, ..Limits::MINIMUM }
@@ -234,10 +333,10 @@ mod tests {
     fn covering_rounds_up_and_never_wastes_a_workgroup() {
         let limits = limits([u32::MAX; 3]);
         for size in 1..=9u32 {
-            for items in 1..=100u64 {
+            for items in 1..=100_usize {
                 let [x, y, z] = Groups::covering([items]).resolve([size, 3, 5], &limits).unwrap().unwrap();
-                assert!(u64::from(x) * u64::from(size) >= items, "{items} items by {size}");
-                assert!(u64::from(x - 1) * u64::from(size) < items, "{items} items by {size}");
+                assert!(x as usize * size as usize >= items, "{items} items by {size}");
+                assert!(((x - 1) as usize * size as usize) < items, "{items} items by {size}");
                 assert_eq!((y, z), (1, 1)); // An axis that is not named is one workgroup.
             }
         }
@@ -257,11 +356,23 @@ mod tests {
     }
 
     #[test]
+    fn a_shape_is_as_many_items_as_its_array() {
+        let limits = limits([u32::MAX; 3]);
+        let cases: [(&[usize], _); 4] =
+            [(&[], [1, 1, 1]), (&[7], [4, 1, 1]), (&[7, 5], [4, 5, 1]), (&[7, 5, 3], [4, 5, 3])];
+        for (shape, expected) in cases {
+            assert_eq!(Groups::covering(shape).resolve([2, 1, 1], &limits).unwrap(), Some(expected), "{shape:?}");
+        }
+        let error = Groups::covering(&[1, 1, 1, 1][..]).resolve([2, 1, 1], &limits).unwrap_err();
+        assert_eq!(error.to_string(), "a launch has at most 3 axes, not 4");
+    }
+
+    #[test]
     fn an_empty_axis_launches_nothing() {
         let limits = limits([1; 3]);
         for groups in [
             Groups::covering([0]),
-            Groups::covering([u64::MAX, 0]), // Empty comes before too large.
+            Groups::covering([usize::MAX, 0]), // Empty comes before too large.
             Groups::covering([5, 5, 0]),
             Groups::exact([0, 1, 1]),
             Groups::exact([1, u32::MAX, 0]),
@@ -278,7 +389,7 @@ mod tests {
                     let mut counts = [1; 3];
                     counts[axis] = limit;
                     let mut items = [1; 3];
-                    items[axis] = u64::from(limit) * u64::from(size);
+                    items[axis] = limit as usize * size as usize;
                     let limits = limits(counts);
                     let resolved = Groups::covering(items).resolve([size; 3], &limits);
                     if items[axis] <= 1 << 32 {
@@ -302,7 +413,7 @@ mod tests {
     #[test]
     fn no_axis_has_more_invocations_than_32_bits_number() {
         let limits = limits([u32::MAX; 3]);
-        let most = 1_u64 << 32;
+        let most = 1_usize << 32;
         // Items, size of a workgroup on the axis, its workgroups if that many can be numbered.
         let cases = [
             (most, 64, Ok(1 << 26)),
@@ -345,7 +456,7 @@ mod tests {
     #[test]
     fn too_many_is_an_error_with_both_numbers() {
         let cases = [
-            (Groups::covering([u64::MAX]), "18446744073709551615 workgroups on axis x, the device allows 65535"),
+            (Groups::covering([usize::MAX]), "18446744073709551615 workgroups on axis x, the device allows 65535"),
             (Groups::covering([1, 1 << 32]), "4294967296 workgroups on axis y, the device allows 65535"),
             (Groups::exact([1, 1, 65536]), "65536 workgroups on axis z, the device allows 65535"),
         ];

@@ -2,10 +2,35 @@
 //!
 //! Each message continues ``kernel `scale`: `x` ``. Lengths, offsets and strides are in bytes.
 
-/// Why an argument does not fit. `ty` is the parameter's type as the shader spells it, `given` what came.
+/// Why an argument does not fit. `ty` is the parameter's type in the shader, `given` describes the argument. Sizes are in bytes.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::{Error, Mismatch};
+///
+/// let ctx = Context::open_default()?;
+/// let add = ctx
+///     .kernel(Source::wgsl(
+///         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+///          var<immediate> n: u32;
+///          @compute @workgroup_size(64) fn add(@builtin(global_invocation_id) id: vec3<u32>) {
+///              if id.x < arrayLength(&x) { x[id.x] += n; }
+///          }",
+///     ))
+///     .build()?;
+/// let x = ctx.zeros::<f32>([4])?;
+/// let Err(Error::Argument { param, problem, .. }) = add.launch(Groups::covering(4), (&x, 1_u32)) else {
+///     unreachable!("an array of f32 does not fit an array of u32")
+/// };
+/// assert_eq!(param, "x");
+/// assert!(matches!(*problem, Mismatch::DType { .. }), "{problem}");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
+#[expect(missing_docs, reason = "the fields are those of the messages, and the enum's text says what they hold")]
 pub enum Mismatch {
     /// A scalar where an array is wanted.
     #[error("is an array, {ty}, got {given}")]
@@ -19,10 +44,10 @@ pub enum Mismatch {
     /// Too few or too many numbers for a vector.
     #[error("is {ty}, {expected} numbers, got {given}")]
     ScalarCount { ty: String, expected: usize, given: usize },
-    /// Something else where the whole of the push constants is wanted.
+    /// Something else where all push constants are wanted as one struct.
     #[error("is {ty}, the push constants as a whole, got {given}")]
     WantsBlock { ty: String, given: String },
-    /// A struct that is as long as the push constants neither with their padding nor without.
+    /// A struct that has the size of the push constants neither with padding nor without.
     #[error("is {ty}, {expected} bytes of push constants, {packed} without padding, got a struct of {given} bytes")]
     BlockSize { ty: String, expected: u32, packed: u32, given: usize },
     /// An array of another element type; `advice` says what to do.
@@ -46,16 +71,16 @@ pub enum Mismatch {
     /// Constant memory shorter than the shader declares.
     #[error(
         "is {ty} in constant memory, {needed} bytes, got {given} bytes; \
-         give the rest, or say `padded` to have it read as zeros"
+         give the rest, or use `padded`, which reads it as zeros"
     )]
     TooFew { ty: String, needed: u64, given: u64 },
-    /// Bytes that its memory does not have.
+    /// A range outside its block of memory.
     #[error("lies at bytes {offset}..{} of its memory, which has {size} bytes", u128::from(*.offset) + u128::from(*.given))]
     OutsideMemory { offset: u64, given: u64, size: u64 },
     /// A length that ends inside an element: `given` bytes of array, `rest` of them past the last whole element.
     #[error("is {ty}, {stride} bytes an element, got {given} bytes{after}, {rest} too many")]
     PartialElement { ty: String, stride: u32, given: u64, rest: u64, after: String },
-    /// Elements with padding, fed from rows without it.
+    /// Elements with padding, for which rows without it were given.
     #[error(
         "is {ty}, {stride} bytes an element of which {used} hold data, got rows of {given} bytes; \
          pad the last axis to {stride} bytes"

@@ -18,6 +18,6 @@ pub(crate) mod shape;
 pub use args::{Arg, ArgList, Arguments, ArrayArg, AsArg, Immediate, NamedArg};
 pub use check::{Packed, check};
 pub use constant::ConstArray;
-pub use groups::Groups;
+pub use groups::{Groups, Items};
 pub use mismatch::Mismatch;
 pub use shape::{ArgShape, Argument, ArrayShape};

@@ -1,26 +1,26 @@
-//! Where the numbers of a constant go: packed as the host has them, laid out as the shader declares ([`Placement`]).
+//! From the host's packed numbers to the shader's padded layout: [`Packing`]. Pure.
 //!
-//! A shader's elements may have padding: std140 puts the floats of an array 16 bytes apart, every `vec3` fills the room of
-//! four. What is copied to the device on its own anyway can be laid out on the way, so nobody counts padding by hand. So
-//! are push constants that come as one struct. Pure; `check.rs` asks whether a constant fits, `constant.rs` lays it out.
+//! A shader's elements may have padding: std140 puts the floats of an array 16 bytes apart, and every `vec3` takes the room
+//! of four numbers. Constant memory, and push constants that come as one struct, are copied by the library in any case, so
+//! the padding is added during that copy. `check.rs` asks whether a constant fits, `constant.rs` copies it.
 
 use crate::call::shape::ArrayShape;
 use crate::signature::{DType, ElementType, Leaf, Param, PushConstants, PushMember};
 
-/// How packed elements are laid out. Equal placements lay out equally.
+/// How packed elements are laid out on the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Placement {
+pub(crate) struct Packing {
     /// Bytes from element to element on the device.
     stride: usize,
     /// Bytes of an element on the host.
     packed: usize,
     /// The pieces of an element, in memory order.
     pieces: Vec<Piece>,
-    /// Whether each byte of the host becomes a number of four.
+    /// Whether each byte of the host becomes a number of four bytes.
     widens: bool,
 }
 
-/// Bytes that stay together: where they lie on the device, where on the host, and how many there are.
+/// Bytes that stay together: their offset on the device, their offset on the host, and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece {
     at: usize,
@@ -28,12 +28,12 @@ struct Piece {
     len: usize,
 }
 
-impl Placement {
-    /// How the constant is laid out for the parameter; `None` if it lies as it is, or does not fit anyway.
+impl Packing {
+    /// How the constant is laid out for the parameter; `None` if it is copied unchanged, or does not fit.
     ///
-    /// It lies as it is where the parameter has no padding, where its elements are as long as the parameter's are apart, or
-    /// where several numbers make an element and the last axes have its padding. Truth values become numbers of four bytes: no shader language stores
-    /// them otherwise.
+    /// It is copied unchanged where the parameter has no padding, where the array's elements are as long as the parameter's
+    /// stride, or where several numbers make an element and the last axes already have its padding. Truth values become
+    /// numbers of four bytes, since no shader language stores them otherwise.
     pub(crate) fn of(param: &Param, array: &ArrayShape<'_>) -> Option<Self> {
         let (element, stride, is_array) = match &param.ty {
             ElementType::Array { element, stride, .. } => (&**element, *stride, true),
@@ -68,14 +68,14 @@ impl Placement {
         Self { stride: stride as usize, packed, pieces, widens }
     }
 
-    /// Bytes of so many, laid out: whole elements.
+    /// Bytes on the device of so many on the host, in whole elements.
     pub(crate) fn nbytes(&self, given: u64) -> u64 {
         given.div_ceil(self.packed as u64).saturating_mul(self.stride as u64)
     }
 
-    /// Bytes on the host of what takes so many on the device.
-    pub(crate) fn host_bytes(&self, laid: u64) -> u64 {
-        laid / self.stride as u64 * self.packed as u64
+    /// Bytes on the host of so many on the device.
+    pub(crate) fn host_bytes(&self, padded: u64) -> u64 {
+        padded / self.stride as u64 * self.packed as u64
     }
 
     /// Bytes of the last element that are given, if it is not whole.
@@ -88,10 +88,10 @@ impl Placement {
         u32::try_from(self.packed).unwrap_or(u32::MAX)
     }
 
-    /// The bytes as the shader reads them. What the last element lacks, and the padding, is zero.
-    pub(crate) fn lay_out(&self, values: &[u8]) -> Vec<u8> {
-        let mut laid = vec![0; values.len().div_ceil(self.packed) * self.stride];
-        for (device, host) in laid.chunks_mut(self.stride).zip(values.chunks(self.packed)) {
+    /// The bytes as the shader reads them. Padding, and what the last element lacks, is zero.
+    pub(crate) fn pad(&self, values: &[u8]) -> Vec<u8> {
+        let mut padded = vec![0; values.len().div_ceil(self.packed) * self.stride];
+        for (device, host) in padded.chunks_mut(self.stride).zip(values.chunks(self.packed)) {
             for piece in &self.pieces {
                 let host = host.get(piece.from..).unwrap_or_default();
                 if self.widens {
@@ -103,11 +103,11 @@ impl Placement {
                 }
             }
         }
-        laid
+        padded
     }
 }
 
-/// Whether the elements come without the padding that the shader's have.
+/// Whether the array has no padding where the shader's elements have some.
 fn is_packed(element: &ElementType, stride: u32, is_array: bool, array: &ArrayShape<'_>) -> bool {
     match array.dtype {
         DType::Record(bytes) => element.has_struct() && u64::from(bytes) == element.used_bytes(),

@@ -4,10 +4,19 @@ use std::fmt;
 
 use crate::signature::{DType, ScalarValue};
 
-/// What the check needs to know of an array.
+/// What is checked of an array.
+///
+/// ```
+/// use vkarray::kernel::ArrayShape;
+/// use vkarray::prelude::*;
+///
+/// let array = ArrayShape::new(DType::F32, &[3, 4], 48);
+/// assert_eq!(array.to_string(), "an array of f32 with shape [3, 4]");
+/// assert!(array.is_contiguous && array.is_writable);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ArrayShape<'a> {
-    /// What the user calls it, for messages.
+    /// The name that messages show.
     pub label: Option<&'a str>,
     /// Its element type.
     pub dtype: DType,
@@ -15,18 +24,18 @@ pub struct ArrayShape<'a> {
     pub shape: &'a [usize],
     /// Bytes of its elements.
     pub nbytes: u64,
-    /// Bytes from the start of the buffer it lies in.
+    /// Bytes from the start of its block of memory.
     pub offset: u64,
-    /// Whether its elements lie in memory in order, without gaps.
+    /// Whether its elements are in C order without gaps.
     pub is_contiguous: bool,
-    /// Whether it may be written.
+    /// Whether a kernel may write it.
     pub is_writable: bool,
-    /// Whether constant memory that is longer may take it, and read zeros in place of what it lacks.
+    /// Whether it may be given for longer constant memory, whose remainder then reads as zero.
     pub is_padded: bool,
 }
 
 impl<'a> ArrayShape<'a> {
-    /// An array of `nbytes` at the start of its buffer, contiguous and writable, without a label.
+    /// An array of `nbytes` bytes at the start of its block, contiguous and writable, without a label.
     #[must_use]
     #[inline]
     pub const fn new(dtype: DType, shape: &'a [usize], nbytes: u64) -> Self {
@@ -43,12 +52,12 @@ impl fmt::Display for ArrayShape<'_> {
     }
 }
 
-/// One argument, as far as the check looks at it.
+/// What is checked of one argument.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ArgShape<'a> {
     /// An array.
     Array(ArrayShape<'a>),
-    /// A constant, laid out for the parameter on its way.
+    /// Constant memory, which gets the padding of the parameter when it is copied.
     Constant(ArrayShape<'a>),
     /// One number.
     Scalar(ScalarValue),
@@ -56,6 +65,13 @@ pub enum ArgShape<'a> {
     Scalars(&'a [ScalarValue]),
     /// All push constants, as the bytes of a struct.
     Block(&'a [u8]),
+}
+
+impl ArgShape<'_> {
+    /// Whether it is for a buffer, not for push constants.
+    pub(crate) const fn is_array(&self) -> bool {
+        matches!(self, Self::Array(_) | Self::Constant(_))
+    }
 }
 
 impl fmt::Display for ArgShape<'_> {
@@ -69,23 +85,23 @@ impl fmt::Display for ArgShape<'_> {
     }
 }
 
-/// An argument with the name it is given for. Without a name, its position decides.
+/// An argument and the name of its parameter. Without a name, its position decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Argument<'a> {
-    /// The parameter it is for; `None` for the next in order.
+    /// The name of its parameter; `None` for the next parameter of its kind.
     pub name: Option<&'a str>,
     /// What it is.
     pub shape: ArgShape<'a>,
 }
 
-/// Whatever shows itself as an [`Argument`], so that a call is checked without a list of its arguments being made first.
-pub(crate) trait Given {
+/// What can be checked as an [`Argument`], so that no list of arguments has to be made for a check.
+pub(crate) trait ToArgument {
     /// The argument.
-    fn argument(&self) -> Argument<'_>;
+    fn to_argument(&self) -> Argument<'_>;
 }
 
-impl Given for Argument<'_> {
-    fn argument(&self) -> Argument<'_> {
+impl ToArgument for Argument<'_> {
+    fn to_argument(&self) -> Argument<'_> {
         *self
     }
 }

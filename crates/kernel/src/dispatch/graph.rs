@@ -1,7 +1,7 @@
-//! Dispatches as nodes of a graph: recorded once, run by every replay, changed in between.
+//! Dispatches as nodes of a graph: [`DispatchNode`], recorded once, run by every replay, changed in between.
 //!
-//! A node remembers its arguments, so that one of them can be changed and all of them checked again, as a dispatch
-//! checks them. Only a change that passes reaches the graph: a refused one changes nothing.
+//! A node keeps its arguments, so that one of them can be replaced and all of them checked again as a dispatch checks them.
+//! The graph is changed only if they fit: a refused change changes nothing.
 
 use std::sync::Arc;
 
@@ -13,14 +13,44 @@ use crate::call::args::{Arg, Arguments, ArrayArg, AsArg, NamedArg};
 use crate::call::check::not_recorded;
 use crate::call::constant::ConstArray;
 use crate::call::groups::{Extent, Groups, Indirect};
-use crate::call::packing::Placement;
+use crate::call::packing::Packing;
 use crate::call::shape::{ArgShape, ArrayShape};
-use crate::dispatch::launch::{Launch, Prepared, Return, Supply};
+use crate::dispatch::launch::{CopyBack, Launch, Preparation, Prepared};
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::Kernel;
-use crate::signature::{DType, ScalarValue};
+use crate::signature::ScalarValue;
 
 /// A dispatch in a graph. Made by [`Kernel::record`].
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let add = ctx
+///     .kernel(Source::wgsl(
+///         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+///          var<immediate> n: u32;
+///          @compute @workgroup_size(64) fn add(@builtin(global_invocation_id) id: vec3<u32>) {
+///              if id.x < arrayLength(&x) { x[id.x] += n; }
+///          }",
+///     ))
+///     .build()?;
+/// let (x, other) = (ctx.zeros::<u32>([4])?, ctx.zeros::<u32>([4])?);
+/// let (mut graph, node) = Graph::record(ctx.default_stream(), |graph: &mut GraphRecorder| {
+///     add.record(graph, Groups::covering(4), (&x, 1_u32))
+/// })?;
+/// graph.replay(ctx.default_stream())?;
+/// node.set(&mut graph, "n", 10_u32)?;
+/// node.set_groups(&mut graph, Groups::exact([1, 1, 1]))?;
+/// graph.replay(ctx.default_stream())?;
+/// assert_eq!(x.to_vec()?, [11; 4]);
+/// node.update(&mut graph, Groups::covering(4), (&other, 5_u32))?;
+/// graph.replay(ctx.default_stream())?;
+/// assert_eq!((x.to_vec()?, other.to_vec()?), (vec![11; 4], vec![5; 4]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct DispatchNode(Node<Dispatch>);
 
@@ -35,7 +65,12 @@ struct Dispatch {
 /// An argument that outlives the call.
 #[derive(Debug, Clone)]
 enum RecordedArg {
-    Array { block: Arc<Block>, dtype: DType, shape: SmallVec<[usize; 4]>, region: Region },
+    /// The array's shape is beside the rest of its description, which has an empty one.
+    Array {
+        block: Arc<Block>,
+        shape: SmallVec<[usize; 4]>,
+        rest: ArrayShape<'static>,
+    },
     Constant(ConstArray),
     Scalar(ScalarValue),
     Scalars(SmallVec<[ScalarValue; 4]>),
@@ -49,18 +84,8 @@ enum RecordedGroups {
     Indirect { array: RecordedArg, first: u64, is_trusted: bool },
 }
 
-/// The rest of an [`ArrayShape`].
-#[derive(Debug, Clone, Copy)]
-struct Region {
-    nbytes: u64,
-    offset: u64,
-    is_contiguous: bool,
-    is_writable: bool,
-    is_padded: bool,
-}
-
 impl Kernel {
-    /// Adds to a graph that the kernel runs over `groups`. Otherwise as [`Kernel::dispatch`].
+    /// Adds a dispatch over `groups` to a graph. Otherwise as [`Kernel::dispatch`]. [`DispatchNode`] has an example.
     ///
     /// The graph keeps the arrays and the kernel alive. A padded array that is shorter than the constant memory it is
     /// for is copied by every replay.
@@ -74,12 +99,12 @@ impl Kernel {
         let dispatch = args.with(|args| {
             // A named or surplus argument that the kernel does not take is refused with the others.
             let named = |(idx, arg): (usize, &NamedArg<'_>)| (self.name_of(idx, arg), RecordedArg::new(&arg.arg));
-            let held = Dispatch {
+            let recorded = Dispatch {
                 kernel: self.clone(),
                 groups: RecordedGroups::new(groups),
                 args: args.iter().enumerate().map(named).collect(),
             };
-            held.steps_for(graph.stream(), args).map(|steps| (held, steps))
+            recorded.steps_for(graph.stream(), args).map(|steps| (recorded, steps))
         });
         let (dispatch, steps) = dispatch?;
         Ok(DispatchNode(graph.add(dispatch, steps)?))
@@ -96,7 +121,7 @@ impl Kernel {
 }
 
 impl DispatchNode {
-    /// Gives the parameter `name` another value from the next replay on. Returns at once.
+    /// Replaces the argument `name` from the next replay on. Does not wait.
     ///
     /// # Errors
     ///
@@ -105,7 +130,7 @@ impl DispatchNode {
         self.change(graph, None, &[NamedArg { name: Some(name), arg: value.as_arg() }])
     }
 
-    /// Runs the kernel over other `groups` from the next replay on. Returns at once.
+    /// Runs the kernel over other `groups` from the next replay on. Does not wait.
     ///
     /// # Errors
     ///
@@ -114,9 +139,9 @@ impl DispatchNode {
         self.change(graph, Some(groups), &[])
     }
 
-    /// Changes the size of the dispatch and some of its arguments together, from the next replay on. Returns at once.
+    /// Replaces the size of the dispatch and some of its arguments together, from the next replay on. Does not wait.
     ///
-    /// Arguments without a name are those of the first parameters; the others stay as they are.
+    /// Arguments without a name are those of the first parameters, buffers first; the others stay.
     ///
     /// # Errors
     ///
@@ -134,8 +159,11 @@ impl DispatchNode {
         for (idx, change) in changes.iter().enumerate() {
             dispatch.apply(idx, change)?;
         }
-        let args: SmallVec<[NamedArg<'_>; 8]> =
-            dispatch.args.iter().map(|(name, held)| NamedArg { name: Some(name), arg: held.as_arg() }).collect();
+        let args: SmallVec<[NamedArg<'_>; 8]> = dispatch
+            .args
+            .iter()
+            .map(|(name, recorded)| NamedArg { name: Some(name), arg: recorded.as_arg() })
+            .collect();
         let steps = dispatch.steps_for(graph.stream(), &args)?;
         drop(args);
         Ok(graph.replace(self.0, dispatch, steps)?)
@@ -143,23 +171,23 @@ impl DispatchNode {
 }
 
 impl Dispatch {
-    /// Puts one argument in place of another.
+    /// Replaces one argument.
     fn apply(&mut self, idx: usize, change: &NamedArg<'_>) -> Result<()> {
         let signature = self.kernel.signature();
         let name = self.kernel.name_of(idx, change);
-        let Some((_, held)) = self.args.iter_mut().find(|(param, _)| *param == name) else {
+        let Some((_, recorded)) = self.args.iter_mut().find(|(param, _)| *param == name) else {
             return Err(not_recorded(signature, name, &change.arg.shape()));
         };
         if let (
             ArgShape::Array(recorded) | ArgShape::Constant(recorded),
             ArgShape::Array(given) | ArgShape::Constant(given),
-        ) = (held.as_arg().shape(), change.arg.shape())
+        ) = (recorded.as_arg().shape(), change.arg.shape())
             && (recorded.dtype, recorded.shape) != (given.dtype, given.shape)
         {
             let (recorded, given) = (recorded.to_string(), given.to_string());
             return Err(Error::OtherLayout { kernel: signature.entry.clone(), param: name, recorded, given });
         }
-        *held = RecordedArg::new(&change.arg);
+        *recorded = RecordedArg::new(&change.arg);
         Ok(())
     }
 
@@ -168,17 +196,17 @@ impl Dispatch {
         let mut steps = SmallVec::new();
         let (groups, mut kernel) = (self.groups.as_groups(), self.kernel.clone());
         loop {
-            let supply = Steps { stream, steps: &mut steps };
+            let before = Steps { stream, steps: &mut steps };
             let mut launch = Launch::new(&kernel.pipeline);
-            match kernel.prepare(&mut launch, supply, groups, args)? {
+            match kernel.prepare(&mut launch, before, groups, args)? {
                 Prepared::Empty => return Ok(steps),
                 Prepared::Folded(folded) => kernel = folded,
                 Prepared::Launch => {
-                    launch.keep(args);
+                    launch.keep_arguments(args);
                     self.groups.keep(&mut launch);
-                    let returns = std::mem::take(&mut launch.returns);
+                    let copies_back = std::mem::take(&mut launch.copies_back);
                     steps.push(step(kernel, launch));
-                    for Return { copy, block, bytes } in &returns {
+                    for CopyBack { copy, block, bytes } in &copies_back {
                         steps.extend(block.copy_step(
                             stream.device(),
                             bytes.start,
@@ -193,7 +221,7 @@ impl Dispatch {
     }
 }
 
-/// A launch of this kernel's that holds its blocks.
+/// A launch of this kernel that keeps its blocks alive.
 fn step(kernel: Kernel, launch: Launch) -> Step {
     let (device, accesses) = (Arc::clone(kernel.device()), launch.accesses.clone());
     let record = move |recorder: &mut Recorder<'_>| {
@@ -205,24 +233,24 @@ fn step(kernel: Kernel, launch: Launch) -> Step {
     unsafe { Step::new(&device, &accesses, record) }
 }
 
-/// Constants are sent once, copies of arrays become steps of their own.
+/// Constant memory is sent once; copies of arrays are steps of the graph.
 struct Steps<'a> {
     stream: &'a Stream,
     steps: &'a mut SmallVec<[Step; 1]>,
 }
 
-impl Supply for Steps<'_> {
-    fn constant(&mut self, constant: &ConstArray, length: u64, placement: Option<Placement>) -> Result<Arc<Block>> {
-        constant.block(self.stream, length, placement)
+impl Preparation for Steps<'_> {
+    fn constant(&mut self, constant: &ConstArray, length: u64, packing: Option<Packing>) -> Result<Arc<Block>> {
+        constant.block(self.stream, length, packing)
     }
 
-    fn copied(&mut self, array: &ArrayArg<'_>) -> Result<Arc<Block>> {
+    fn copy(&mut self, array: &ArrayArg<'_>) -> Result<Arc<Block>> {
         let block = array.block.allocator().allocate(array.shape.nbytes, MemoryKind::Device)?;
         self.steps.extend(block.copy_step(self.stream.device(), 0, array.block, array.bytes())?);
         Ok(block)
     }
 
-    fn continued(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>> {
+    fn pad(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>> {
         let block = array.block.allocator().allocate(length, MemoryKind::Device)?;
         self.steps.extend(block.fill_step(self.stream.device(), 0)?);
         self.steps.extend(block.copy_step(self.stream.device(), 0, array.block, array.bytes())?);
@@ -240,6 +268,7 @@ impl RecordedGroups {
         match groups.0 {
             Extent::Items(items) => Self::Counted(Groups(Extent::Items(items))),
             Extent::Workgroups(counts) => Self::Counted(Groups(Extent::Workgroups(counts))),
+            Extent::TooManyAxes(n_axes) => Self::Counted(Groups(Extent::TooManyAxes(n_axes))),
             Extent::Indirect(Indirect { array, first, is_trusted }) => {
                 Self::Indirect { array: RecordedArg::new(&array.as_arg()), first, is_trusted }
             }
@@ -255,10 +284,10 @@ impl RecordedGroups {
         }
     }
 
-    /// Lets the launch hold the memory that the groups are in.
+    /// Lets the launch keep the memory of the groups alive.
     fn keep(&self, launch: &mut Launch) {
         if let Self::Indirect { array: RecordedArg::Array { block, .. }, .. } = self {
-            launch.made.push(Arc::clone(block));
+            launch.owned_blocks.push(Arc::clone(block));
         }
     }
 }
@@ -266,18 +295,10 @@ impl RecordedGroups {
 impl RecordedArg {
     fn new(arg: &Arg<'_>) -> Self {
         match arg {
-            Arg::Array(ArrayArg { block, shape }) => Self::Array {
-                block: Arc::clone(block),
-                dtype: shape.dtype,
-                shape: shape.shape.into(),
-                region: Region {
-                    nbytes: shape.nbytes,
-                    offset: shape.offset,
-                    is_contiguous: shape.is_contiguous,
-                    is_writable: shape.is_writable,
-                    is_padded: shape.is_padded,
-                },
-            },
+            Arg::Array(ArrayArg { block, shape }) => {
+                let rest = ArrayShape { label: None, shape: &[], ..*shape };
+                Self::Array { block: Arc::clone(block), shape: shape.shape.into(), rest }
+            }
             Arg::Constant(constant) => Self::Constant((*constant).clone()),
             Arg::Scalar(value) => Self::Scalar(*value),
             Arg::Scalars(values) => Self::Scalars(values.clone()),
@@ -289,12 +310,7 @@ impl RecordedArg {
 impl AsArg for RecordedArg {
     fn as_arg(&self) -> Arg<'_> {
         match self {
-            Self::Array { block, dtype, shape, region } => {
-                let &Region { nbytes, offset, is_contiguous, is_writable, is_padded } = region;
-                let plain = ArrayShape::new(*dtype, shape, nbytes);
-                let shape = ArrayShape { offset, is_contiguous, is_writable, is_padded, ..plain };
-                Arg::Array(ArrayArg { block, shape })
-            }
+            Self::Array { block, shape, rest } => Arg::Array(ArrayArg { block, shape: ArrayShape { shape, ..*rest } }),
             Self::Constant(constant) => Arg::Constant(constant),
             Self::Scalar(value) => Arg::Scalar(*value),
             Self::Scalars(values) => Arg::Scalars(values.clone()),

@@ -1,8 +1,9 @@
-//! Launches whose size the device alone knows: [`Indirect`], three numbers in an array.
+//! Indirect dispatches: launches whose number of workgroups is read from an array on the device.
 //!
-//! What the device reads there the host cannot check, and a number above the device's limit is undefined behaviour. So a
-//! kernel of one invocation ([`GATE`]) copies the three numbers to memory of their own, zeros if one is too large for the
-//! device or stands for more invocations than 32 bits number, and the launch reads the copy. `docs/decisions/028` says why zeros. Called by `launch.rs`.
+//! The host cannot check those numbers, and a number above the device's limit is undefined behaviour. So a kernel of one
+//! invocation (`pipeline/gate.rs`) copies the three numbers to memory of their own, and the launch reads the copy. It writes
+//! zeros if a number is too large for the device or stands for more invocations than 32 bits number; `docs/decisions/028`
+//! says why zeros.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use vkarray_driver::hazard::Stage;
 
 use crate::call::args::{Arg, ArrayArg};
 use crate::call::groups::{Groups, Indirect, most_workgroups};
-use crate::dispatch::launch::{Launch, Supply};
+use crate::dispatch::launch::{Launch, Preparation};
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::Kernel;
 use crate::requirements::{AXES, Limits};
@@ -65,12 +66,17 @@ impl Counts<'_> {
     }
 
     /// Lets a launch read a copy of the numbers that is fit to be read.
-    pub(crate) fn launch_gated(self, kernel: &Kernel, launch: &mut Launch, supply: &mut impl Supply) -> Result<()> {
+    pub(crate) fn launch_gated(
+        self,
+        kernel: &Kernel,
+        launch: &mut Launch,
+        before: &mut impl Preparation,
+    ) -> Result<()> {
         let admitted = self.block.allocator().allocate(BYTES, MemoryKind::Device)?;
         let gate = kernel.gate()?;
-        supply.run(&gate, self.admission(kernel, &gate, &admitted)?)?;
+        before.run(&gate, self.admission(kernel, &gate, &admitted)?)?;
         Counts { block: &admitted, offset: 0 }.launch(launch);
-        launch.made.push(admitted);
+        launch.owned_blocks.push(admitted);
         Ok(())
     }
 
@@ -86,7 +92,7 @@ impl Counts<'_> {
         let [x, y, z] = most_workgroups(kernel.signature().workgroup_size, &kernel.pipeline.limits);
         launch.push_constants.copy_from_slice(bytemuck::bytes_of(&[x, y, z, at]));
         launch.counts = [1; 3];
-        launch.made.extend([Arc::clone(self.block), Arc::clone(admitted)]); // A graph's goes on after the call.
+        launch.owned_blocks.extend([Arc::clone(self.block), Arc::clone(admitted)]); // A graph's goes on after the call.
         Ok(launch)
     }
 

@@ -1,10 +1,11 @@
-//! A dispatch that was checked and has its memory: [`Launch`], all that recording it takes.
+//! A dispatch that was checked and has its memory: [`Launch`], everything that recording takes.
 //!
-//! A graph (`graph.rs`) records what a stream (`stream.rs`) does, so both start here. A call that surely fits
-//! (`call/fast_check.rs`) is ready after one pass over its arguments; any other goes through the whole of `call/check.rs`, which accepts
-//! it or says why not. `dispatch_cost checks` counts what that pass takes.
+//! `stream.rs` and `graph.rs` both record launches. A call that the fast check accepts (`call/fast_check.rs`) is ready after
+//! one pass over its arguments; every other call goes through `call/check.rs`, which accepts it or says why not. The
+//! example `dispatch_cost checks` measures that pass.
 
 use std::ops::Range;
+use std::slice;
 use std::sync::Arc;
 
 use ash::vk;
@@ -14,22 +15,22 @@ use vkarray_driver::hazard::{Access, Mode, Stage};
 use vkarray_driver::{Device, Stream};
 
 use crate::call::args::{Arg, ArrayArg, NamedArg};
-use crate::call::check::{Packed, check_given, refusal};
+use crate::call::check::{Packed, check_arguments, refusal};
 use crate::call::constant::ConstArray;
-use crate::call::groups::{Counted, Groups, unnumbered};
+use crate::call::groups::{GroupCount, Groups, too_many_invocations};
 use crate::call::mismatch::Mismatch;
-use crate::call::packing::Placement;
+use crate::call::packing::Packing;
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::{Kernel, Pipeline};
 use crate::requirements::Limits;
 use crate::signature::{Param, ParamKind, Signature};
 
-/// See the module. Filled where it stands: it is large, and moving it costs more than what it is filled with.
+/// See the module. It is large, so it is filled in place: moving it would cost more than filling it.
 pub(crate) struct Launch {
     /// How each parameter's array is used, in the order of the parameters.
     ///
-    /// The shader reaches these ranges alone, since its indices are checked or its builder vouched for them, and uses each
-    /// as its own code says.
+    /// The shader reaches these ranges alone, since its indices are checked or its builder promised that they are in range,
+    /// and uses each as its own code says.
     pub(crate) accesses: SmallVec<[Access; 8]>,
     /// The same arrays, as they are bound.
     pub(crate) buffers: SmallVec<[vk::DescriptorBufferInfo; 8]>,
@@ -37,45 +38,45 @@ pub(crate) struct Launch {
     pub(crate) counts: [u32; 3],
     /// Where the device reads the counts instead.
     pub(crate) indirect: Option<(vk::Buffer, u64)>,
-    /// Whether it writes what the host can read.
+    /// Whether it writes memory that the host can read.
     pub(crate) writes_mapped: bool,
-    /// Blocks that nobody else may hold. To count a handle up and down costs more than the rest of binding it, so those of
-    /// the caller are not among them.
-    pub(crate) made: SmallVec<[Arc<Block>; 2]>,
-    /// What the kernel writes beside an array, to be copied to it afterwards.
-    pub(crate) returns: SmallVec<[Return; 1]>,
+    /// Blocks that this launch keeps alive: those made for it. The caller keeps its own, since counting a handle up and down
+    /// costs more than the rest of binding it.
+    pub(crate) owned_blocks: SmallVec<[Arc<Block>; 2]>,
+    /// Copies to make after the kernel.
+    pub(crate) copies_back: SmallVec<[CopyBack; 1]>,
 }
 
-/// A copy that was bound in place of an array which the device cannot bind where it lies.
-pub(crate) struct Return {
+/// A copy that was bound in place of an array, since the device cannot bind the array at its offset.
+pub(crate) struct CopyBack {
     pub(crate) copy: Arc<Block>,
     pub(crate) block: Arc<Block>,
-    /// Where the array lies in its block.
+    /// The array's range in its block.
     pub(crate) bytes: Range<u64>,
 }
 
-/// What became of a dispatch that was checked.
+/// The result of checking a dispatch.
 pub(crate) enum Prepared {
     /// Its launch is filled.
     Launch,
     /// There is nothing to launch.
     Empty,
-    /// This kernel takes it, for it is too long for one axis.
+    /// The launch is too long for one axis, and this variant of the kernel takes it.
     Folded(Kernel),
 }
 
-/// What the quick check says of a call.
+/// The result of the fast check.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fit {
     Fits,
-    /// It fits, and has nothing to launch.
+    /// It fits, and there is nothing to launch.
     Empty,
-    /// Nothing.
+    /// The full check has to decide.
     Unknown,
 }
 
 impl Launch {
-    /// An empty one for that pipeline, its push constants zero.
+    /// An empty launch of that pipeline, its push constants zero.
     #[inline]
     pub(crate) fn new(pipeline: &Pipeline) -> Self {
         let push_constants = zeros(pipeline.push_bytes);
@@ -86,20 +87,20 @@ impl Launch {
             counts: [0; 3],
             indirect: None,
             writes_mapped: false,
-            made: SmallVec::new(),
-            returns: SmallVec::new(),
+            owned_blocks: SmallVec::new(),
+            copies_back: SmallVec::new(),
         }
     }
 
-    /// Takes hold of the memory that the caller holds, for a graph that outlives the call.
-    pub(crate) fn keep(&mut self, args: &[NamedArg<'_>]) {
-        self.made.extend(args.iter().filter_map(|given| match &given.arg {
+    /// Keeps the memory of the arguments alive too, for a graph that outlives the call.
+    pub(crate) fn keep_arguments(&mut self, args: &[NamedArg<'_>]) {
+        self.owned_blocks.extend(args.iter().filter_map(|given| match &given.arg {
             Arg::Array(array) => Some(Arc::clone(array.block)),
             _ => None,
         }));
     }
 
-    /// Adds the array of the next parameter, if the block has the bytes. A call would cost a third as much again.
+    /// Adds the array of the next parameter, if the block has the bytes. Inlined, since a call would cost a third more.
     #[inline(always)]
     pub(crate) fn bind(
         &mut self,
@@ -119,26 +120,29 @@ impl Launch {
         Ok(())
     }
 
-    /// Fills it if the call surely fits and has something to launch. Otherwise leaves anything.
+    /// Fills the launch if the fast check accepts the call and there is something to launch. Otherwise what it holds means
+    /// nothing.
     #[inline]
     fn fit(&mut self, pipeline: &Pipeline, groups: Groups<'_>, args: &[NamedArg<'_>]) -> Fit {
-        let Some(digest) = &pipeline.digest else { return Fit::Unknown };
-        if args.len() != digest.arrays.len() + digest.numbers.len() {
+        let Some(rules) = &pipeline.fast_check else { return Fit::Unknown };
+        if args.len() != rules.arrays.len() + rules.numbers.len() {
             return Fit::Unknown;
         }
-        let (arrays, numbers) = args.split_at(digest.arrays.len());
-        for (rule, given) in digest.arrays.iter().zip(arrays) {
-            match (given.name, &given.arg) {
-                (None, Arg::Array(array)) if rule.takes(&array.shape) && pipeline.is_of(array.block.device()) => {
-                    if self.bind(array.block, array.bytes(), rule.kind, rule.writes).is_err() {
-                        return Fit::Unknown;
-                    }
+        let (mut arrays, mut numbers) = (rules.arrays.iter(), rules.numbers.iter());
+        for given in args {
+            let fits = match &given.arg {
+                Arg::Array(array) => arrays.next().is_some_and(|rule| {
+                    rule.accepts(&array.shape)
+                        && pipeline.is_of(array.block.device())
+                        && self.bind(array.block, array.bytes(), rule.kind, rule.writes).is_ok()
+                }),
+                Arg::Scalar(value) => {
+                    numbers.next().is_some_and(|rule| rule.pack(slice::from_ref(value), &mut self.push_constants))
                 }
-                _ => return Fit::Unknown,
-            }
-        }
-        for (rule, given) in digest.numbers.iter().zip(numbers) {
-            if given.name.is_some() || !rule.pack(&given.arg, &mut self.push_constants) {
+                Arg::Scalars(values) => numbers.next().is_some_and(|rule| rule.pack(values, &mut self.push_constants)),
+                Arg::Constant(_) | Arg::Block(_) => false,
+            };
+            if !fits || given.name.is_some() {
                 return Fit::Unknown;
             }
         }
@@ -146,9 +150,9 @@ impl Launch {
             return Fit::Unknown;
         }
         match groups.counts(pipeline.signature.workgroup_size, &pipeline.limits) {
-            Counted::Counts(counts) => self.counts = counts,
-            Counted::Empty => return Fit::Empty,
-            Counted::TooMany(_) | Counted::Unnumbered(..) | Counted::OnDevice(_) => return Fit::Unknown,
+            GroupCount::Counts(counts) => self.counts = counts,
+            GroupCount::Empty => return Fit::Empty,
+            _ => return Fit::Unknown,
         }
         Fit::Fits
     }
@@ -172,39 +176,40 @@ impl Launch {
     }
 }
 
-/// So many zeros, without a loop or a call for as many as usually fit.
+/// So many zeros. For up to 128 no loop runs and nothing is allocated.
 #[inline]
 fn zeros(n: usize) -> SmallVec<[u8; 128]> {
     if n <= 128 { SmallVec::from_buf_and_len([0; 128], n) } else { SmallVec::from_elem(0, n) }
 }
 
-/// The memory of arguments that a kernel cannot bind as they are. `length` is what the shader declares.
-pub(crate) trait Supply {
-    /// Constant memory on the device, laid out so.
-    fn constant(&mut self, constant: &ConstArray, length: u64, placement: Option<Placement>) -> Result<Arc<Block>>;
+/// Work that must come before a launch, for arguments that a kernel cannot bind as they are: a stream records it, a graph adds
+/// it as steps. `length` is what the shader declares, in bytes.
+pub(crate) trait Preparation {
+    /// Constant memory on the device, with that padding.
+    fn constant(&mut self, constant: &ConstArray, length: u64, packing: Option<Packing>) -> Result<Arc<Block>>;
 
-    /// A copy of an array that starts where the device cannot bind it.
-    fn copied(&mut self, array: &ArrayArg<'_>) -> Result<Arc<Block>>;
+    /// A copy of an array whose offset the device cannot bind.
+    fn copy(&mut self, array: &ArrayArg<'_>) -> Result<Arc<Block>>;
 
-    /// A copy of an array that is shorter than the constant memory it is for, with zeros behind it.
-    fn continued(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>>;
+    /// A copy of an array that is shorter than the constant memory it is for, followed by zeros.
+    fn pad(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>>;
 
     /// Runs another kernel first.
     fn run(&mut self, kernel: &Kernel, launch: Launch) -> Result<()>;
 }
 
-impl Supply for &Stream {
-    fn constant(&mut self, constant: &ConstArray, length: u64, placement: Option<Placement>) -> Result<Arc<Block>> {
-        constant.block(self, length, placement)
+impl Preparation for &Stream {
+    fn constant(&mut self, constant: &ConstArray, length: u64, packing: Option<Packing>) -> Result<Arc<Block>> {
+        constant.block(self, length, packing)
     }
 
-    fn copied(&mut self, array: &ArrayArg<'_>) -> Result<Arc<Block>> {
+    fn copy(&mut self, array: &ArrayArg<'_>) -> Result<Arc<Block>> {
         let block = array.block.allocator().allocate(array.shape.nbytes, MemoryKind::Device)?;
         block.copy_from_block(self, 0, array.block, array.bytes())?;
         Ok(block)
     }
 
-    fn continued(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>> {
+    fn pad(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>> {
         let block = array.block.allocator().allocate(length, MemoryKind::Device)?;
         block.fill(self, 0)?;
         block.copy_from_block(self, 0, array.block, array.bytes())?;
@@ -222,7 +227,7 @@ impl Kernel {
     pub(crate) fn prepare(
         &self,
         launch: &mut Launch,
-        supply: impl Supply,
+        before: impl Preparation,
         groups: Groups<'_>,
         args: &[NamedArg<'_>],
     ) -> Result<Prepared> {
@@ -231,35 +236,37 @@ impl Kernel {
             Fit::Empty => Ok(Prepared::Empty),
             Fit::Unknown => {
                 *launch = Launch::new(&self.pipeline);
-                self.check_and_prepare(launch, supply, groups, args)
+                self.check_and_prepare(launch, before, groups, args)
             }
         }
     }
 
-    /// As [`Kernel::prepare`], by the full check.
+    /// [`Kernel::prepare`] by the full check.
     #[cold]
     #[inline(never)]
     fn check_and_prepare(
         &self,
         launch: &mut Launch,
-        mut supply: impl Supply,
+        mut before: impl Preparation,
         groups: Groups<'_>,
         args: &[NamedArg<'_>],
     ) -> Result<Prepared> {
         let pipeline = &*self.pipeline;
-        let packed = check_given(&pipeline.signature, args, &pipeline.limits)?;
+        let packed = check_arguments(&pipeline.signature, args, &pipeline.limits)?;
         self.check_memory(&packed, args)?;
         check_aliasing(&pipeline.signature, &packed, args)?;
         let mut on_device = None;
-        let folded = match groups.counts(pipeline.signature.workgroup_size, &pipeline.limits) {
-            Counted::Counts(counts) => {
+        let size = pipeline.signature.workgroup_size;
+        let folded = match groups.counts(size, &pipeline.limits) {
+            GroupCount::Counts(counts) => {
                 launch.counts = counts;
                 None
             }
-            Counted::Empty => return Ok(Prepared::Empty),
-            Counted::TooMany(too_many) => Some(self.folded(too_many)?),
-            Counted::Unnumbered(axis, n) => return Err(unnumbered(axis, n, pipeline.signature.workgroup_size)),
-            Counted::OnDevice(indirect) => {
+            GroupCount::Empty => return Ok(Prepared::Empty),
+            GroupCount::TooMany(too_many) => Some(self.folded(too_many)?),
+            GroupCount::TooManyInvocations(axis, n) => return Err(too_many_invocations(axis, n, size)),
+            GroupCount::TooManyAxes(n_axes) => return Err(Error::LaunchAxes { n_axes }),
+            GroupCount::OnDevice(indirect) => {
                 on_device = Some((indirect.counts(self)?, indirect.is_trusted));
                 None
             }
@@ -272,12 +279,12 @@ impl Kernel {
             return Ok(Prepared::Folded(folded));
         }
         for (param, &idx) in pipeline.signature.params.iter().zip(&packed.arrays) {
-            bind(launch, &mut supply, (param, &pipeline.limits), &args[idx].arg)?;
+            bind(launch, &mut before, (param, &pipeline.limits), &args[idx].arg)?;
         }
         launch.push_constants = packed.push_constants;
         match on_device {
             Some((counts, true)) => counts.launch(launch),
-            Some((counts, false)) => counts.launch_gated(self, launch, &mut supply)?,
+            Some((counts, false)) => counts.launch_gated(self, launch, &mut before)?,
             None => {}
         }
         Ok(Prepared::Launch)
@@ -295,7 +302,7 @@ impl Kernel {
         Error::ForeignDevice { kernel, own, what, other }
     }
 
-    /// Checks that the memory of the arguments is this device's, alive, and as long as they say.
+    /// Checks that the memory of the arguments is of this device, alive, and as long as they say.
     fn check_memory(&self, packed: &Packed, args: &[NamedArg<'_>]) -> Result<()> {
         for arg in args {
             match &arg.arg {
@@ -322,7 +329,8 @@ impl Kernel {
     }
 }
 
-/// Refuses two parameters that share bytes of which the kernel writes one: the result would depend on chance.
+/// Refuses two parameters that share bytes if the kernel writes one of them: the result would depend on the order of its
+/// invocations.
 fn check_aliasing(signature: &Signature, packed: &Packed, args: &[NamedArg<'_>]) -> Result<()> {
     let array = |i: usize| match &args[packed.arrays[i]].arg {
         Arg::Array(array) => Some(array),
@@ -348,24 +356,24 @@ fn check_aliasing(signature: &Signature, packed: &Packed, args: &[NamedArg<'_>])
     Ok(())
 }
 
-/// Finds the memory for an argument, and adds it. Constant memory is bound at the size the shader declares; a view that
-/// starts where the device binds nothing is copied, and copied back if the kernel writes it.
+/// Finds the memory for an argument, and adds it. Constant memory is bound at the size that the shader declares; a view whose
+/// offset the device cannot bind is copied, and copied back if the kernel writes it.
 fn bind(
     launch: &mut Launch,
-    supply: &mut impl Supply,
+    before: &mut impl Preparation,
     (param, limits): (&Param, &Limits),
     arg: &Arg<'_>,
 ) -> Result<()> {
     let declared = param.fixed_bytes;
     let (made, size) = match arg {
         Arg::Array(array) if param.is_constant && array.shape.nbytes < declared => {
-            (supply.continued(array, declared)?, declared)
+            (before.pad(array, declared)?, declared)
         }
         Arg::Array(array) if !array.shape.offset.is_multiple_of(limits.offset_alignment(param.kind)) => {
-            let copy = supply.copied(array)?;
+            let copy = before.copy(array)?;
             if param.writes {
                 let (copy, block) = (Arc::clone(&copy), Arc::clone(array.block));
-                launch.returns.push(Return { copy, block, bytes: array.bytes() });
+                launch.copies_back.push(CopyBack { copy, block, bytes: array.bytes() });
             }
             (copy, array.shape.nbytes)
         }
@@ -373,16 +381,16 @@ fn bind(
             return Ok(launch.bind(array.block, array.bytes(), param.kind, param.writes)?);
         }
         Arg::Constant(constant) => {
-            let placement = Placement::of(param, &constant.shape());
-            let laid = placement.as_ref().map_or(constant.nbytes(), |placement| placement.nbytes(constant.nbytes()));
-            let size = if param.is_constant { declared } else { laid };
-            (supply.constant(constant, size, placement)?, size)
+            let packing = Packing::of(param, &constant.shape());
+            let padded = packing.as_ref().map_or(constant.nbytes(), |packing| packing.nbytes(constant.nbytes()));
+            let size = if param.is_constant { declared } else { padded };
+            (before.constant(constant, size, packing)?, size)
         }
         Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) => {
             unreachable!("the check gave every buffer parameter an array")
         }
     };
     launch.bind(&made, 0..size, param.kind, param.writes)?;
-    launch.made.push(made);
+    launch.owned_blocks.push(made);
     Ok(())
 }

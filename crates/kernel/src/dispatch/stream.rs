@@ -1,8 +1,6 @@
-//! One dispatch: check, bind, record.
+//! Dispatches into a stream: [`Kernel::dispatch`] and [`Kernel::launch`], and how a launch is recorded.
 //!
-//! Everything is checked before anything is recorded, so a refused call changes nothing. What the kernel must wait for
-//! follows from how its parameters use their arrays, which the shader itself says. Checking is `launch.rs`'s; a graph
-//! (`graph.rs`) records what a stream does.
+//! `launch.rs` does the checks; `graph.rs` records launches with the same functions.
 
 use std::sync::Arc;
 
@@ -11,35 +9,94 @@ use vkarray_driver::{KeepAlive, Recorder, Result as DriverResult, Stream};
 
 use crate::call::args::{Arguments, NamedArg};
 use crate::call::groups::{Extent, Groups};
-use crate::dispatch::launch::{Launch, Prepared, Return};
-use crate::error::Result;
+use crate::dispatch::launch::{CopyBack, Launch, Prepared};
+use crate::error::{Error, Result};
 use crate::pipeline::kernel::{Binding, Kernel, Pipeline, Set};
 use crate::shader::Part;
 
 impl Kernel {
-    /// Runs the kernel over `groups`, in the order of `stream`. Returns at once.
-    ///
-    /// Arguments are a tuple in the order of [`Signature::arguments`], or names and arguments in any order. An axis of
-    /// no workgroups launches nothing, after the same checks. Work on the same memory, on this stream or another, is
-    /// ordered by the runtime.
-    ///
-    /// A launch of one workgroup on y and z that is longer than the device allows on x is folded: a variant of the kernel,
-    /// built at the first such dispatch, runs over several axes and sees the numbers of one. SPIR-V stays as it is, so it
-    /// is refused there.
-    ///
-    /// A kernel built with [`KernelBuilder::sanitize`](crate::KernelBuilder::sanitize) is waited for, and the first fault
-    /// it found is returned as [`Error::Found`].
+    /// Runs the kernel over `groups` on the default stream of the context that it was built in. Otherwise as
+    /// [`Kernel::dispatch`].
     ///
     /// # Errors
     ///
-    /// Those of [`check`](crate::check()), [`Error::GroupCount`], [`Error::InvocationCount`], [`Error::ForeignDevice`],
-    /// [`Error::Aliased`], [`Error::EmptyArray`], and for [`Groups::indirect`] [`Error::CountsType`], [`Error::CountsRange`] and
+    /// Those of [`Kernel::dispatch`], and [`Error::NoDefaultStream`](crate::Error::NoDefaultStream) once the context and its
+    /// arrays are gone, or if the kernel was built without a context.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.full([100], 1.5_f32)?;
+    /// let scale = ctx.kernel(Source::wgsl(
+    ///     "@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+    ///      var<immediate> factor: f32;
+    ///      @compute @workgroup_size(64) fn scale(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///          if id.x < arrayLength(&x) { x[id.x] *= factor; }
+    ///      }",
+    /// ))
+    /// .build()?;
+    /// scale.launch(Groups::covering(x.shape()), (&x, 2.0_f32))?;
+    /// assert_eq!(x.to_vec()?, vec![3.0; 100]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn launch(&self, groups: Groups<'_>, args: impl Arguments) -> Result<()> {
+        let cache = self.own_cache();
+        let stream = cache.as_ref().and_then(|cache| cache.default_stream());
+        self.dispatch(stream.ok_or_else(|| self.no_default_stream())?, groups, args)
+    }
+
+    #[cold]
+    fn no_default_stream(&self) -> Error {
+        Error::NoDefaultStream { kernel: self.signature().entry.clone() }
+    }
+
+    /// Runs the kernel over `groups`, in the order of `stream`. Returns when the work is recorded, and does not wait for it.
+    ///
+    /// Arguments without a name go to the parameters of their kind, in order: arrays to the buffers by group and binding,
+    /// numbers to the push constants by offset. So numbers may stand where the shader declares its `var<immediate>`: before,
+    /// between or behind the arrays. A list of names and arguments may have any order. An axis of no workgroups launches
+    /// nothing, after the same checks. Work on the same memory, on this stream or another, is ordered by the runtime.
+    ///
+    /// A launch of one workgroup on y and z that is longer than the device allows on x is folded: a variant of the kernel,
+    /// built at the first such dispatch, runs over several axes and sees the numbers of one. Folding changes the shader, so
+    /// it is not done to SPIR-V of other compilers, and such a launch of it is an error.
+    ///
+    /// A kernel built with [`KernelBuilder::sanitize`](crate::KernelBuilder::sanitize) is waited for, and the first fault
+    /// that it found is returned as [`Error::Found`].
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let add = ctx.kernel(Source::wgsl(
+    ///     "var<immediate> n: u32;
+    ///      @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    ///      @compute @workgroup_size(1) fn add(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] += n; }",
+    /// ))
+    /// .build()?;
+    /// let (stream, x) = (ctx.stream()?, ctx.zeros::<u32>([3])?);
+    /// add.dispatch(&stream, Groups::covering(3), (&x, 1_u32))?; // By position.
+    /// add.dispatch(&stream, Groups::covering(3), (2_u32, &x))?; // In the order of the shader.
+    /// add.dispatch(&stream, Groups::covering(3), [("n", 4_u32.as_arg()), ("x", x.as_arg())])?; // By name.
+    /// assert_eq!(x.to_vec()?, [7, 7, 7]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`check`](crate::check()), [`Error::GroupCount`], [`Error::InvocationCount`], [`Error::LaunchAxes`],
+    /// [`Error::ForeignDevice`], [`Error::Aliased`], [`Error::EmptyArray`], and for [`Groups::indirect`] [`Error::CountsType`], [`Error::CountsRange`] and
     /// [`Error::CountsMisaligned`]; nothing is recorded then. [`Error::Driver`] if recording or sending fails. Of a kernel built
     /// with checks also [`Error::Found`], [`Error::Sanitize`] and [`Error::Memory`].
     ///
-    /// [`Signature::arguments`]: crate::Signature::arguments
     /// [`Error::GroupCount`]: crate::Error::GroupCount
     /// [`Error::InvocationCount`]: crate::Error::InvocationCount
+    /// [`Error::LaunchAxes`]: crate::Error::LaunchAxes
     /// [`Error::CountsType`]: crate::Error::CountsType
     /// [`Error::CountsRange`]: crate::Error::CountsRange
     /// [`Error::CountsMisaligned`]: crate::Error::CountsMisaligned
@@ -58,7 +115,7 @@ impl Kernel {
         self.check_device(stream.device(), "the stream")?;
         let mut launch = Launch::new(&self.pipeline);
         let groups = match (groups.0, &self.pipeline.sanitizer) {
-            // It is waited for, so its numbers can be too.
+            // A kernel with checks is waited for in any case, so the host can read the counts.
             (Extent::Indirect(indirect), Some(_)) => indirect.counts(self)?.read(stream, &self.pipeline.limits)?,
             _ => groups,
         };
@@ -68,7 +125,7 @@ impl Kernel {
             (Prepared::Empty, _) => return Ok(()),
             (Prepared::Folded(kernel), _) => return kernel.dispatch_args(stream, groups, args),
         }
-        for Return { copy, block, bytes } in &launch.returns {
+        for CopyBack { copy, block, bytes } in &launch.copies_back {
             block.copy_from_block(stream, bytes.start, copy, 0..bytes.end - bytes.start)?;
         }
         Ok(())

@@ -213,13 +213,21 @@ pub enum Error {
     /// An argument, or the stream, of a device that the kernel was not built for.
     #[error("kernel `{kernel}` was built on {own}, but {what} belongs to {other}: they were opened separately")]
     ForeignDevice { kernel: String, own: String, what: &'static str, other: String },
+    /// A kernel that was built without a context, or whose context is gone, on no stream.
+    #[error(
+        "kernel `{kernel}` has no default stream: the context that it was built in is gone, or it was built without one; \
+         name a stream with `dispatch`"
+    )]
+    NoDefaultStream { kernel: String },
     /// Two parameters that share memory of which the kernel writes.
-    #[error("kernel `{kernel}`: `{written}` is written and shares memory with `{other}`; the result would be chance")]
+    #[error(
+        "kernel `{kernel}`: `{written}` is written and shares memory with `{other}`; the result would depend on the order of its invocations"
+    )]
     Aliased { kernel: String, written: String, other: String },
     /// An argument of a graph's node that does not lie as the one it is to replace.
     #[error(
-        "kernel `{kernel}`: `{param}` was recorded as {recorded}, got {given}; in a graph an array gives way to one of \
-         the same type and shape"
+        "kernel `{kernel}`: `{param}` was recorded as {recorded}, got {given}; in a graph an array can be replaced by \
+         one of the same type and shape alone"
     )]
     OtherLayout { kernel: String, param: String, recorded: String, given: String },
     /// The kernel cannot be built or run with checks.
@@ -233,8 +241,8 @@ pub enum Error {
     Memory(#[from] vkarray_allocator::Error),
     /// The driver fails to compile the kernel, and its code says nothing of the reason.
     #[error(
-        "the driver does not compile kernel `{kernel}` and gives no reason; it may limit what an invocation takes, local \
-         memory above all"
+        "the driver failed to compile kernel `{kernel}` and gives no reason; an invocation may need more local memory than \
+         it supports"
     )]
     NotCompiled { kernel: String, source: vkarray_driver::Error },
     /// The driver refused or failed.
@@ -249,6 +257,9 @@ pub enum Error {
          on an axis, which global_invocation_id numbers in 32 bits; dispatch the items in parts"
     )]
     InvocationCount { axis: char, workgroups: u32, size: u32 },
+    /// More axes than a launch has.
+    #[error("a launch has at most 3 axes, not {n_axes}")]
+    LaunchAxes { n_axes: usize },
     /// The number of workgroups is asked for, and an array on the device holds it.
     #[error("the number of workgroups is in an array on the device, where only the device reads it")]
     CountsOnDevice,

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use ash::vk;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
-use vkarray_driver::{Device, Owned};
+use vkarray_driver::{Device, Owned, Stream};
 
 use crate::disk_cache::{CacheCounters, CacheSettings, Disk, Hash};
 use crate::error::{Error, Result};
@@ -48,6 +48,8 @@ impl KernelSlot {
 
 /// Builds kernels for a device and remembers them, here and on disk.
 pub struct KernelCache {
+    /// Where kernels are launched that name no stream. First: dropping it may wait for work, which uses the rest.
+    default_stream: Option<Stream>,
     kernels: Mutex<HashMap<Arc<KernelKey>, Arc<KernelSlot>>>,
     builders: OnceLock<rayon_core::ThreadPool>,
     gate: OnceLock<Kernel>,
@@ -79,6 +81,19 @@ impl KernelCache {
     ///
     /// As [`KernelCache::new`]; [`Error::SharedCache`], see [`CacheSettings::at`].
     pub fn with_disk(device: &Arc<Device>, settings: CacheSettings) -> Result<Arc<Self>> {
+        Self::create(device, None, settings)
+    }
+
+    /// Creates a cache as [`KernelCache::with_disk`] does, whose kernels are launched on `stream` where they name none.
+    ///
+    /// # Errors
+    ///
+    /// As [`KernelCache::with_disk`].
+    pub fn for_stream(stream: &Stream, settings: CacheSettings) -> Result<Arc<Self>> {
+        Self::create(stream.device(), Some(stream.clone()), settings)
+    }
+
+    fn create(device: &Arc<Device>, default_stream: Option<Stream>, settings: CacheSettings) -> Result<Arc<Self>> {
         device.check_lost()?;
         let disk = Disk::new(settings.checked()?);
         // SAFETY: the cache starts empty.
@@ -88,7 +103,7 @@ impl KernelCache {
         let validated = Mutex::new(Rank::KernelCache, HashSet::new());
         let (builders, gate) = (OnceLock::new(), OnceLock::new());
         let device = Arc::clone(device);
-        Ok(Arc::new(Self { kernels, builders, gate, disk, validated, origin, driver_cache, device }))
+        Ok(Arc::new(Self { default_stream, kernels, builders, gate, disk, validated, origin, driver_cache, device }))
     }
 
     /// How many kernels are held.
@@ -125,7 +140,12 @@ impl KernelCache {
         &self.device
     }
 
-    /// The kernel that looks at numbers of workgroups before the device reads them.
+    /// The stream that [`Kernel::launch`] uses.
+    pub(crate) fn default_stream(&self) -> Option<&Stream> {
+        self.default_stream.as_ref()
+    }
+
+    /// The kernel that checks numbers of workgroups before the device reads them.
     pub(crate) fn gate(self: &Arc<Self>) -> Result<Kernel> {
         if let Some(gate) = self.gate.get() {
             return Ok(gate.clone());

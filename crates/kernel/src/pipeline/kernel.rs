@@ -7,10 +7,10 @@ use std::sync::Arc;
 use ash::vk;
 use vkarray_driver::{Device, Label, Owned};
 
-use crate::call::fast_check::Digest;
+use crate::call::fast_check::FastCheck;
 use crate::error::{Error, Result};
 use crate::pipeline::sanitizer::Sanitizer;
-use crate::pipeline::variants::Recipe;
+use crate::pipeline::variants::Variants;
 use crate::requirements::capabilities::check_capabilities;
 use crate::requirements::extensions::check_extensions;
 use crate::requirements::matrices::check_matrices;
@@ -67,8 +67,8 @@ pub(crate) struct Pipeline {
     /// The groups that have buffers.
     pub(crate) sets: Vec<Set>, // Made from the layouts, which they do not need any more.
     pub(crate) push_bytes: usize,
-    /// The rules by which usual calls are found to fit, if the signature is simple enough.
-    pub(crate) digest: Option<Digest>,
+    /// `None` if the signature is not simple enough.
+    pub(crate) fast_check: Option<FastCheck>,
     pub(crate) label: Label,
     pub(crate) limits: Limits,
     /// If it runs over several axes what it sees along one. Its limits are then those of one.
@@ -77,8 +77,8 @@ pub(crate) struct Pipeline {
     pub(crate) counts_workgroups: bool,
     /// If it was built with checks.
     pub(crate) sanitizer: Option<Sanitizer>,
-    /// How to build it with other sizes.
-    pub(crate) recipe: Option<Recipe>,
+    /// Set by the cache once it is built.
+    pub(crate) variants: Option<Variants>,
     /// The device it was built for.
     pub(crate) device: Arc<Device>,
 }
@@ -117,7 +117,7 @@ impl Pipeline {
         let sanitizer = sanitized.map(|sanitized| Sanitizer::new(device, sanitized, source_name)).transpose()?;
         let label = device.kernel_label(&signature.entry);
         let push_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
-        let digest = Digest::new(&signature, &limits);
+        let fast_check = FastCheck::new(&signature, &limits);
         if let Some(fold) = fold {
             limits.max_workgroup_count = [Fold::capacity(fold.axes), 1, 1];
         }
@@ -129,13 +129,13 @@ impl Pipeline {
             signature,
             sets,
             push_bytes,
-            digest,
+            fast_check,
             label,
             limits,
             fold,
             counts_workgroups,
             sanitizer,
-            recipe: None,
+            variants: None,
             device: Arc::clone(device),
         })
     }

@@ -16,7 +16,7 @@ use crate::disk_cache::{Hash, Store, Unusable};
 use crate::error::{Error, Result};
 use crate::pipeline::cache::{KernelCache, KernelKey, driver_cache};
 use crate::pipeline::kernel::{Kernel, Pipeline, check_device};
-use crate::pipeline::variants::Recipe;
+use crate::pipeline::variants::Variants;
 use crate::requirements::Limits;
 use crate::shader::Module;
 use crate::shader::{Bounds, Translated};
@@ -54,7 +54,7 @@ impl KernelCache {
             self.validate(key.options.bounds, &translated)?;
         }
         let mut pipeline = self.pipeline(translated, limits)?;
-        pipeline.recipe = Some(Recipe::new(self, key));
+        pipeline.variants = Some(Variants::new(self, key));
         Ok(Kernel { pipeline: Arc::new(pipeline) })
     }
 

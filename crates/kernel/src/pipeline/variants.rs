@@ -1,79 +1,100 @@
-//! A kernel once more, in another form: what it was built from, and those of its kind that were built before ([`Recipe`]).
+//! Variants of a kernel, built when they are first used: another length of shared memory, a launch folded over several axes.
 //!
-//! A length of shared memory is part of a kernel's code, so each length is a kernel of its own, built when it is first
-//! asked for. A program that dispatches with a few lengths in turn finds them again by a look through a short list.
+//! Both change the kernel's code, so each variant is a kernel of its own in the cache. [`Variants`] finds the recent ones in
+//! a short list, without a hash of the source. What a variant changes in the shader is in `shader/sizes.rs` and
+//! `shader/passes/fold.rs`.
 
 use std::sync::{Arc, Weak};
 
 use vkarray_driver::lock::{Mutex, Rank};
 
-use crate::call::groups::{TooMany, is_numbered, unnumbered};
+use crate::call::groups::{TooManyGroups, has_32_bit_ids, too_many_invocations};
 use crate::error::{Error, Result};
 use crate::pipeline::cache::{KernelCache, KernelKey};
 use crate::pipeline::kernel::{Kernel, Pipeline};
 use crate::requirements::AXES;
 use crate::shader::Fold;
 
-/// More lengths than a program goes round in. The cache knows the others.
-const MAX_REMEMBERED: usize = 16;
+/// Variants in the list. The cache finds the others.
+const MAX_LISTED: usize = 16;
 
-/// See the module.
+/// What a kernel was built from, and its variants.
 #[derive(Debug)]
-pub(crate) struct Recipe {
-    /// The cache holds the kernel that holds this.
+pub(crate) struct Variants {
+    /// Weak, since the cache holds the kernel.
     cache: Weak<KernelCache>,
     key: Arc<KernelKey>,
-    /// Weak, since kernels may be each other's.
-    others: Mutex<Vec<Other>>,
+    recent: Mutex<Vec<Variant>>,
 }
 
 #[derive(Debug)]
-struct Other {
-    form: VariantKey,
+struct Variant {
+    key: VariantKey,
+    /// Weak, since kernels may be variants of each other.
     pipeline: Weak<Pipeline>,
 }
 
-/// How it differs.
+/// How a variant differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum VariantKey {
-    /// In the length of a shared array.
+    /// A shared array has that many elements.
     Shared(String, u32),
-    /// It runs over several axes, and sees one of so many workgroups; of how many, if it asks for that.
+    /// It runs over several axes as if over one. The number of workgroups, if the shader asks for it.
     Folded(Option<u32>),
 }
 
-impl Recipe {
+impl Variants {
     pub(crate) fn new(cache: &Arc<KernelCache>, key: &Arc<KernelKey>) -> Self {
-        Self {
-            cache: Arc::downgrade(cache),
-            key: Arc::clone(key),
-            others: Mutex::new(Rank::KernelVariants, Vec::new()),
-        }
+        let recent = Mutex::new(Rank::KernelVariants, Vec::new());
+        Self { cache: Arc::downgrade(cache), key: Arc::clone(key), recent }
     }
 
-    fn known(&self, is_wanted: impl Fn(&VariantKey) -> bool) -> Option<Kernel> {
-        let others = self.others.lock();
-        let found = others.iter().find(|other| is_wanted(&other.form))?;
+    fn find(&self, is_wanted: impl Fn(&VariantKey) -> bool) -> Option<Kernel> {
+        let recent = self.recent.lock();
+        let found = recent.iter().find(|variant| is_wanted(&variant.key))?;
         Some(Kernel { pipeline: found.pipeline.upgrade()? })
     }
 
-    fn remember(&self, form: VariantKey, kernel: &Kernel) {
-        // Nothing runs under the lock that could leave the list in parts.
-        let mut others = self.others.lock();
-        others.retain(|other| other.pipeline.strong_count() > 0);
-        if others.len() == MAX_REMEMBERED {
-            others.remove(0);
+    fn insert(&self, key: VariantKey, kernel: &Kernel) {
+        let mut recent = self.recent.lock();
+        recent.retain(|variant| variant.pipeline.strong_count() > 0);
+        if recent.len() == MAX_LISTED {
+            recent.remove(0);
         }
-        others.push(Other { form, pipeline: Arc::downgrade(&kernel.pipeline) });
+        recent.push(Variant { key, pipeline: Arc::downgrade(&kernel.pipeline) });
     }
 }
 
 impl Kernel {
-    /// The kernel with that many elements in a shared array, for dispatches that need another length:
-    /// `kernel.shared("tile", 256)?.dispatch(…)`. Each length is built once, on this thread, which takes milliseconds; after
-    /// that it is found in a short list. Hold the kernel where even that counts: a dispatch of it costs what any costs.
+    /// The kernel with that many elements in a shared array, otherwise built as this one. See
+    /// [`KernelBuilder::shared`](crate::KernelBuilder::shared).
     ///
-    /// All else is as in [`KernelBuilder::shared`](crate::KernelBuilder::shared), and as this kernel was built.
+    /// Each length is built once, on this thread, which takes milliseconds; after that it is found in a short list. To spare
+    /// the search, keep the kernel that is returned.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let length = ctx.kernel(Source::wgsl(
+    ///     "override N: u32 = 4;
+    ///      var<workgroup> tile: array<u32, N>;
+    ///      @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+    ///      @compute @workgroup_size(N) fn length(@builtin(local_invocation_index) i: u32) {
+    ///          tile[i] = 1u;
+    ///          workgroupBarrier();
+    ///          if i == 0u { for (var k = 0u; k < N; k++) { out[0] += tile[k]; } }
+    ///      }",
+    /// ))
+    /// .build()?;
+    /// let out = ctx.zeros::<u32>([1])?;
+    /// length.launch(Groups::exact([1, 1, 1]), (&out,))?;
+    /// length.shared("tile", 32)?.launch(Groups::exact([1, 1, 1]), (&out,))?;
+    /// assert_eq!(out.to_vec()?, [36]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -81,20 +102,19 @@ impl Kernel {
     /// with both numbers where the device has less.
     pub fn shared(&self, variable: &str, len: u32) -> Result<Self> {
         self.device().check_process()?;
-        let is_wanted =
-            |form: &VariantKey| matches!(form, VariantKey::Shared(name, n) if *n == len && name == variable);
-        if let Some(kernel) = self.recipe().known(is_wanted) {
+        let is_wanted = |key: &VariantKey| matches!(key, VariantKey::Shared(name, n) if *n == len && name == variable);
+        if let Some(kernel) = self.variants().find(is_wanted) {
             return Ok(kernel);
         }
-        self.in_form(VariantKey::Shared(variable.to_owned(), len), |key| {
+        self.build_variant(VariantKey::Shared(variable.to_owned(), len), |key| {
             key.sizes.shared.insert(variable.to_owned(), len);
         })
     }
 
     /// The kernel that runs this one's launch over several axes, where it is too long for one. Refuses what cannot be.
-    pub(crate) fn folded(&self, too_many: TooMany) -> Result<Self> {
+    pub(crate) fn folded(&self, too_many: TooManyGroups) -> Result<Self> {
         let refused = |advice| {
-            let TooMany { axis, wanted, limit, .. } = too_many;
+            let TooManyGroups { axis, wanted, limit, .. } = too_many;
             Err(Error::GroupCount { axis: AXES[axis], wanted, limit, advice })
         };
         let axes = self.pipeline.limits.max_workgroup_count;
@@ -103,36 +123,41 @@ impl Kernel {
             return refused("");
         };
         let size = self.signature().workgroup_size;
-        if !is_numbered(n_workgroups, size[too_many.axis]) {
-            return Err(unnumbered(too_many.axis, n_workgroups, size));
+        if !has_32_bit_ids(n_workgroups, size[too_many.axis]) {
+            return Err(too_many_invocations(too_many.axis, n_workgroups, size));
         }
-        if !self.recipe().key.source.is_text() {
+        if !self.variants().key.source.is_text() {
             return refused("; SPIR-V is taken as it is, so it is not folded: launch it over several axes");
         }
         let fold = Fold { axes, n_workgroups: self.pipeline.counts_workgroups.then_some(n_workgroups) };
         self.device().check_process()?;
-        let form = VariantKey::Folded(fold.n_workgroups);
-        if let Some(kernel) = self.recipe().known(|known| *known == form) {
+        let variant = VariantKey::Folded(fold.n_workgroups);
+        if let Some(kernel) = self.variants().find(|key| *key == variant) {
             return Ok(kernel);
         }
-        self.in_form(form, |key| key.options.fold = Some(fold))
+        self.build_variant(variant, |key| key.options.fold = Some(fold))
     }
 
-    /// Builds the kernel in another form.
-    fn in_form(&self, form: VariantKey, change: impl FnOnce(&mut KernelKey)) -> Result<Self> {
-        let mut key = KernelKey::clone(&self.recipe().key);
+    /// Builds the kernel from a changed key.
+    fn build_variant(&self, variant: VariantKey, change: impl FnOnce(&mut KernelKey)) -> Result<Self> {
+        let mut key = KernelKey::clone(&self.variants().key);
         change(&mut key);
         let kernel = self.cache()?.kernel_of(key)?;
-        self.recipe().remember(form, &kernel);
+        self.variants().insert(variant, &kernel);
         Ok(kernel)
     }
 
-    fn recipe(&self) -> &Recipe {
-        self.pipeline.recipe.as_ref().expect("the cache, which builds all kernels, gives each its recipe")
+    fn variants(&self) -> &Variants {
+        self.pipeline.variants.as_ref().expect("the cache, which builds all kernels, sets it")
     }
 
-    /// The cache it was built in, or a new one: a kernel may outlive the context it was built in.
+    /// The cache that it was built in, if that is still there: a kernel may outlive its context.
+    pub(crate) fn own_cache(&self) -> Option<Arc<KernelCache>> {
+        self.variants().cache.upgrade()
+    }
+
+    /// The cache that it was built in, or a new one.
     pub(crate) fn cache(&self) -> Result<Arc<KernelCache>> {
-        self.recipe().cache.upgrade().map_or_else(|| KernelCache::new(self.device()), Ok)
+        self.own_cache().map_or_else(|| KernelCache::new(self.device()), Ok)
     }
 }

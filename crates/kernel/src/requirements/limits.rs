@@ -41,7 +41,16 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What offsets of bindings of that kind are multiples of. Bytes.
+    /// The longest binding of that kind. Bytes.
+    #[must_use]
+    pub const fn max_range(&self, kind: ParamKind) -> u64 {
+        match kind {
+            ParamKind::Storage => self.max_storage_buffer_range,
+            ParamKind::Uniform => self.max_uniform_buffer_range,
+        }
+    }
+
+    /// The number that offsets of bindings of that kind are multiples of. Bytes.
     #[must_use]
     pub const fn offset_alignment(&self, kind: ParamKind) -> u64 {
         let alignment = match kind {

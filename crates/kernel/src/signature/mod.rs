@@ -101,6 +101,14 @@ impl Param {
         self.ty = ty;
     }
 
+    /// Bytes of its elements that hold data, the rest being padding. The elements are `stride` bytes apart.
+    pub(crate) fn used_bytes(&self, stride: u32) -> u64 {
+        match &self.ty {
+            ElementType::Array { element, .. } => element.used_bytes(),
+            ty => ty.runtime_array().map_or(u64::from(stride), |(element, _)| element.used_bytes()),
+        }
+    }
+
     /// Takes a block of GLSL as its author thinks of it: a buffer of one member is that member, and a block without a name
     /// of its own is called by that member, or by its type.
     pub(crate) fn unwrap_block(&mut self) {

@@ -164,11 +164,12 @@ impl Context {
     /// [`Error::Driver`] if the driver is out of memory.
     pub fn with_kernel_cache(allocator: &Arc<Allocator>, settings: CacheSettings) -> Result<Self> {
         let device = allocator.device();
+        let default_stream = Stream::new(device)?;
         let shared = Shared {
-            default_stream: Stream::new(device)?,
+            kernels: KernelCache::for_stream(&default_stream, settings)?,
+            default_stream,
             default_streams: DefaultStreams::of(device),
             copies: LibraryKernels::new(device.info()),
-            kernels: KernelCache::with_disk(device, settings)?,
             device: Arc::clone(device),
         };
         let shared = Arc::new(shared);

@@ -115,7 +115,8 @@ fn pairs_split_at_the_first_equals_sign() {
 
 #[test]
 fn grids_have_one_to_three_counts() {
-    for (text, counts) in [("7", &[7][..]), ("512, 768", &[512, 768]), ("1,2,18446744073709551615", &[1, 2, u64::MAX])]
+    for (text, counts) in
+        [("7", &[7][..]), ("512, 768", &[512, 768]), ("1,2,18446744073709551615", &[1, 2, usize::MAX])]
     {
         assert_eq!(parse_counts("--covering", text).unwrap(), counts);
     }

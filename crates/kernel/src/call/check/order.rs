@@ -1,13 +1,16 @@
-//! Which argument is for which parameter: [`bind_names`], by position first and then by name.
+//! Which argument is for which parameter: [`bind_arguments`], by position first and then by name.
 //!
-//! Push constants come one by one or as one struct. In the second case the block is one parameter ([`Slot::Whole`]) that
-//! stands behind the buffers, and its members are none. What an argument must be is judged in `call/check.rs`.
+//! Arguments without a name go to the parameters of their kind, in order: arrays to buffers, numbers to push constants. So
+//! numbers may stand before, between or behind the arrays, wherever the shader declares its `var<immediate>`.
+//!
+//! Push constants come one by one or as one struct. In the second case the block is one parameter ([`Target::Block`]) that
+//! follows the buffers, and its members are none. `check.rs` checks what an argument must be.
 
 use smallvec::SmallVec;
 
 use super::refusal;
 use crate::call::mismatch::Mismatch;
-use crate::call::shape::{ArgShape, Given};
+use crate::call::shape::{ArgShape, ToArgument};
 use crate::error::{Error, Names, Result, nearest};
 use crate::signature::{Parameter, PushConstants, Signature};
 
@@ -17,115 +20,117 @@ pub(super) enum Target<'a> {
     /// A buffer or a push constant.
     One(Parameter<'a>),
     /// All push constants.
-    Whole(&'a PushConstants),
+    Block(&'a PushConstants),
 }
 
 impl<'a> Target<'a> {
-    fn name(&self) -> &'a str {
+    pub(super) fn name(&self) -> &'a str {
         match self {
             Self::One(parameter) => parameter.name(),
-            Self::Whole(push) => &push.name,
+            Self::Block(push) => &push.name,
         }
     }
 
-    fn ty(&self) -> String {
+    pub(super) fn ty(&self) -> String {
         match self {
             Self::One(parameter) => parameter.ty().to_string(),
-            Self::Whole(push) => push.ty.clone(),
+            Self::Block(push) => push.ty.clone(),
         }
     }
 }
 
 /// What the arguments of a call are for.
 #[derive(Clone, Copy)]
-pub(super) struct Slots<'a> {
+pub(super) struct Targets<'a> {
     signature: &'a Signature,
-    is_whole: bool, // The push constants are given so.
+    is_block: bool, // The push constants are given as one struct.
 }
 
-impl<'a> Slots<'a> {
-    /// In order.
+impl<'a> Targets<'a> {
+    /// Buffers first, then push constants.
     pub(super) fn iter(self) -> impl Iterator<Item = Target<'a>> {
-        let Self { signature, is_whole } = self;
-        let one_by_one = signature.arguments().take(if is_whole { signature.params.len() } else { usize::MAX });
-        one_by_one.map(Target::One).chain(signature.push_constants.as_ref().filter(|_| is_whole).map(Target::Whole))
+        let Self { signature, is_block } = self;
+        let one_by_one = signature.arguments().take(if is_block { signature.params.len() } else { usize::MAX });
+        one_by_one.map(Target::One).chain(signature.push_constants.as_ref().filter(|_| is_block).map(Target::Block))
     }
 
     fn len(self) -> usize {
         let Signature { params, push_constants, .. } = self.signature;
-        if self.is_whole { params.len() + usize::from(push_constants.is_some()) } else { self.signature.n_arguments() }
+        if self.is_block { params.len() + usize::from(push_constants.is_some()) } else { self.signature.n_arguments() }
     }
 
     fn names(self) -> Names {
-        self.iter().map(|slot| slot.name()).collect()
+        self.iter().map(|target| target.name()).collect()
     }
 }
 
-/// Which argument is for which slot.
-pub(super) enum Order {
-    /// All are given by position.
-    Given,
-    /// The index of the argument for each slot.
-    Indices(SmallVec<[usize; 16]>),
-}
+/// The index of the argument for each target.
+pub(super) type ArgumentOrder = SmallVec<[usize; 16]>;
 
-impl Order {
-    pub(super) fn index(&self, position: usize) -> usize {
-        match self {
-            Self::Given => position,
-            Self::Indices(indices) => indices[position],
-        }
-    }
-}
-
-/// Finds the argument for each slot.
-pub(super) fn bind_names<'a>(signature: &'a Signature, arguments: &[impl Given]) -> Result<(Slots<'a>, Order)> {
+/// Finds the argument for each target.
+pub(super) fn bind_arguments<'a>(
+    signature: &'a Signature,
+    arguments: &[impl ToArgument],
+) -> Result<(Targets<'a>, ArgumentOrder)> {
     const UNBOUND: usize = usize::MAX;
     let kernel = || signature.entry.clone();
-    let slots = Slots { signature, is_whole: is_whole(signature, arguments)? };
-    let n_params = slots.len();
-    let n_positional = arguments.iter().take_while(|given| given.argument().name.is_none()).count();
-    if n_positional > n_params || (n_positional == arguments.len() && n_positional < n_params) {
-        let (given, names) = (arguments.len(), slots.names());
-        return Err(Error::ArgumentCount { kernel: kernel(), expected: n_params, given, names });
+    let targets = Targets { signature, is_block: is_block(signature, arguments)? };
+    let n_targets = targets.len();
+    let n_positional = arguments.iter().take_while(|given| given.to_argument().name.is_none()).count();
+    if n_positional > n_targets || (n_positional == arguments.len() && n_positional < n_targets) {
+        let (given, names) = (arguments.len(), targets.names());
+        return Err(Error::ArgumentCount { kernel: kernel(), expected: n_targets, given, names });
     }
-    if n_positional == n_params && n_positional == arguments.len() {
-        return Ok((slots, Order::Given));
+    let mut order = ArgumentOrder::from_elem(UNBOUND, n_targets);
+    for (index, position) in positions(signature, &arguments[..n_positional], n_targets).into_iter().enumerate() {
+        order[position] = index;
     }
-    let mut order: SmallVec<[usize; 16]> = (0..n_positional).collect();
-    order.resize(n_params, UNBOUND);
     for (index, given) in arguments.iter().enumerate().skip(n_positional) {
-        let Some(name) = given.argument().name else {
+        let Some(name) = given.to_argument().name else {
             return Err(Error::PositionalAfterNamed { kernel: kernel(), position: index + 1 });
         };
-        let Some(position) = slots.iter().position(|slot| slot.name() == name) else {
-            return Err(unknown(slots, name));
+        let Some(position) = targets.iter().position(|target| target.name() == name) else {
+            return Err(unknown(targets, name));
         };
         if order[position] != UNBOUND {
             return Err(Error::DuplicateArgument { kernel: kernel(), param: name.to_owned() });
         }
         order[position] = index;
     }
-    match slots.iter().zip(&order).find(|&(_, &index)| index == UNBOUND) {
-        None => Ok((slots, Order::Indices(order))),
+    match targets.iter().zip(&order).find(|&(_, &index)| index == UNBOUND) {
+        None => Ok((targets, order)),
         Some((missing, _)) => Err(Error::MissingArgument {
             kernel: kernel(),
             param: missing.name().to_owned(),
             ty: missing.ty(),
-            found: slots.names(),
+            found: targets.names(),
         }),
     }
 }
 
-/// Whether the push constants are given as a whole. Refuses some of them beside it, and a struct for one of them.
-fn is_whole(signature: &Signature, arguments: &[impl Given]) -> Result<bool> {
-    let is_block = |given: &_| matches!(Given::argument(given).shape, ArgShape::Block(_));
-    let (true, Some(push)) = (arguments.iter().any(is_block), &signature.push_constants) else {
-        return Ok(arguments.iter().any(is_block));
+/// The target of each argument without a name: the next of its kind. If there are more arguments of a kind than parameters,
+/// the arguments go to the targets as they stand, so that the first one of the wrong kind is named.
+fn positions(signature: &Signature, arguments: &[impl ToArgument], n_targets: usize) -> ArgumentOrder {
+    let (mut next_array, mut next_number) = (0, signature.params.len());
+    let next = |given: &_| {
+        let shape = ToArgument::to_argument(given).shape;
+        let next = if shape.is_array() { &mut next_array } else { &mut next_number };
+        *next += 1;
+        *next - 1
     };
-    let buffers = signature.params.len();
-    for (index, given) in arguments.iter().enumerate() {
-        let given = given.argument();
+    let positions: ArgumentOrder = arguments.iter().map(next).collect();
+    let fits = next_array <= signature.params.len() && next_number <= n_targets;
+    if fits { positions } else { (0..arguments.len()).collect() }
+}
+
+/// Whether the push constants are given as one struct. Refuses some of them beside it, and a struct for one of them.
+fn is_block(signature: &Signature, arguments: &[impl ToArgument]) -> Result<bool> {
+    let is_struct = |given: &_| matches!(ToArgument::to_argument(given).shape, ArgShape::Block(_));
+    let (true, Some(push)) = (arguments.iter().any(is_struct), &signature.push_constants) else {
+        return Ok(arguments.iter().any(is_struct));
+    };
+    for given in arguments {
+        let given = given.to_argument();
         let is_number = matches!(given.shape, ArgShape::Scalar(_) | ArgShape::Scalars(_));
         let member = given.name.and_then(|name| {
             let is_buffer = signature.params.iter().any(|param| param.name == name);
@@ -138,7 +143,7 @@ fn is_whole(signature: &Signature, arguments: &[impl Given]) -> Result<bool> {
             }
             (ArgShape::Block(_), ..) => continue,
             (_, Some(member), _) => format!("`{}`", member.name),
-            (_, None, None) if is_number && index >= buffers => given.shape.to_string(),
+            (_, None, None) if is_number => given.shape.to_string(),
             _ => continue,
         };
         return Err(mixed(signature, push, other));
@@ -150,22 +155,22 @@ fn mixed(signature: &Signature, push: &PushConstants, other: String) -> Error {
     Error::MixedPushConstants { kernel: signature.entry.clone(), block: push.name.clone(), other }
 }
 
-/// Why an argument cannot change what a graph recorded: nothing was recorded under that name.
+/// Why an argument cannot replace one that a graph recorded: none was recorded under that name.
 pub(crate) fn not_recorded(signature: &Signature, name: String, given: &ArgShape<'_>) -> Error {
-    let slots = Slots { signature, is_whole: matches!(given, ArgShape::Block(_)) };
+    let targets = Targets { signature, is_block: matches!(given, ArgShape::Block(_)) };
     match &signature.push_constants {
-        // It was recorded the other way.
-        Some(push) if slots.iter().any(|slot| slot.name() == name) => mixed(signature, push, format!("`{name}`")),
-        _ => unknown(slots, &name),
+        // The push constants were recorded as a struct and are given one by one, or the other way round.
+        Some(push) if targets.iter().any(|target| target.name() == name) => mixed(signature, push, format!("`{name}`")),
+        _ => unknown(targets, &name),
     }
 }
 
-fn unknown(slots: Slots<'_>, name: &str) -> Error {
-    let (kernel, param) = (slots.signature.entry.clone(), name.to_owned());
-    if slots.signature.constants.iter().any(|constant| constant.name == name) {
+fn unknown(targets: Targets<'_>, name: &str) -> Error {
+    let (kernel, param) = (targets.signature.entry.clone(), name.to_owned());
+    if targets.signature.constants.iter().any(|constant| constant.name == name) {
         return Error::ConstantAsArgument { kernel, param };
     }
-    let found = slots.names();
+    let found = targets.names();
     let hint = nearest(name, &found.0);
     Error::UnknownArgument { kernel, param, found, hint }
 }

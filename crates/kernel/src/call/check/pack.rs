@@ -1,49 +1,43 @@
-//! Writes the arguments that are numbers into the block of push constants.
+//! Writes the numbers of a call into the block of push constants, and words what does not fit.
 //!
-//! Read next: `call/packing.rs` for where the members of a struct lie.
-
-use smallvec::{SmallVec, smallvec};
+//! `fast_check.rs` writes them; `packing.rs` knows where the members of a struct without padding go.
 
 use super::refusal;
+use crate::call::fast_check::NumberRule;
 use crate::call::mismatch::Mismatch;
-use crate::call::packing::Placement;
+use crate::call::packing::Packing;
 use crate::call::shape::ArgShape;
 use crate::error::Result;
-use crate::signature::{ElementType, Leaf, PushConstants, PushMember, ScalarValue};
+use crate::signature::{PushConstants, PushMember, ScalarValue};
 
-/// Writes a push constant's numbers to their places in the block.
+/// Writes the numbers of one push constant to their offsets in the block.
 pub(super) fn pack(kernel: &str, member: &PushMember, values: &[ScalarValue], block: &mut [u8]) -> Result<()> {
-    // The usual case, without a list on the heap.
-    let leaves: SmallVec<[Leaf; 4]> = match member.ty {
-        ElementType::Scalar(dtype) => smallvec![(0, dtype)],
-        ref ty => ty.leaves().into(),
-    };
-    if leaves.len() != values.len() {
-        let (ty, expected, given) = (member.ty.to_string(), leaves.len(), values.len());
-        return Err(refusal(kernel, &member.name, Mismatch::ScalarCount { ty, expected, given }));
+    if NumberRule::new(member).is_some_and(|rule| rule.pack(values, block)) {
+        return Ok(());
     }
-    for (&(offset, dtype), value) in leaves.iter().zip(values) {
-        if value.dtype() != dtype {
-            let (ty, given) = (member.ty.to_string(), ArgShape::Scalar(*value).to_string());
-            return Err(refusal(kernel, &member.name, Mismatch::ScalarType { ty, given }));
+    let (ty, expected) = (member.ty.to_string(), member.leaves().count());
+    let other = member.leaves().zip(values).find(|((_, dtype), value)| value.dtype() != *dtype);
+    let problem = match other {
+        Some((_, value)) if expected == values.len() => {
+            Mismatch::ScalarType { ty, given: ArgShape::Scalar(*value).to_string() }
         }
-        value.write_to(&mut block[(member.offset + offset) as usize..]);
-    }
-    Ok(())
+        _ => Mismatch::ScalarCount { ty, expected, given: values.len() },
+    };
+    Err(refusal(kernel, &member.name, problem))
 }
 
-/// Fills the block of push constants with a struct that lies as it does, or has its numbers without the padding.
-pub(super) fn pack_whole(kernel: &str, push: &PushConstants, given: &[u8], block: &mut [u8]) -> Result<()> {
+/// Fills the block with a struct that is laid out as the shader's, or has the same numbers without padding.
+pub(super) fn pack_struct(kernel: &str, push: &PushConstants, given: &[u8], block: &mut [u8]) -> Result<()> {
     if given.len() == block.len() {
         block.copy_from_slice(given);
         return Ok(());
     }
-    let placement = Placement::of_block(push);
-    let packed = placement.packed_bytes();
+    let packing = Packing::of_block(push);
+    let packed = packing.packed_bytes();
     if given.len() != packed as usize {
         let (ty, expected, given) = (push.ty.clone(), push.bytes, given.len());
         return Err(refusal(kernel, &push.name, Mismatch::BlockSize { ty, expected, packed, given }));
     }
-    block.copy_from_slice(&placement.lay_out(given));
+    block.copy_from_slice(&packing.pad(given));
     Ok(())
 }

@@ -37,10 +37,10 @@ fn as_words(bytes: &[u8]) -> Vec<u32> {
 /// Where each word of the device comes from, counted from one; zero is padding.
 fn words(param: &Param, dtype: DType, shape: &[usize]) -> Option<Vec<u32>> {
     let array = array(dtype, shape);
-    let placement = Placement::of(param, &array)?;
+    let packing = Packing::of(param, &array)?;
     let values: Vec<u32> = (1..=u32::try_from(array.nbytes / 4).unwrap()).collect();
-    let laid = placement.lay_out(bytemuck::cast_slice(&values));
-    assert_eq!(laid.len() as u64, placement.nbytes(array.nbytes));
+    let laid = packing.pad(bytemuck::cast_slice(&values));
+    assert_eq!(laid.len() as u64, packing.nbytes(array.nbytes));
     Some(as_words(&laid))
 }
 
@@ -84,15 +84,15 @@ fn what_lies_right_or_does_not_fit_is_left_alone() {
         ("fours", DType::U8, &[8]), // Bytes are not widened.
     ];
     for &(name, dtype, shape) in cases {
-        assert_eq!(Placement::of(&param(name), &array(dtype, shape)), None, "{name} from {dtype} {shape:?}");
+        assert_eq!(Packing::of(&param(name), &array(dtype, shape)), None, "{name} from {dtype} {shape:?}");
     }
 }
 
 #[test]
 fn truth_values_become_numbers() {
     let (param, shape) = (param("fours"), [5]);
-    let placement = Placement::of(&param, &array(DType::Bool, &shape)).unwrap();
-    assert_eq!((placement.nbytes(5), placement.rest(5), placement.packed_bytes()), (32, 1, 4));
-    let laid = placement.lay_out(&[0, 1, 200, 0, 1]);
+    let packing = Packing::of(&param, &array(DType::Bool, &shape)).unwrap();
+    assert_eq!((packing.nbytes(5), packing.rest(5), packing.packed_bytes()), (32, 1, 4));
+    let laid = packing.pad(&[0, 1, 200, 0, 1]);
     assert_eq!(as_words(&laid), [0, 1, 1, 0, 1, 0, 0, 0]);
 }

@@ -124,7 +124,7 @@ impl Context {
         let kernel =
             self.kernel(Source::wgsl(vkarray_shaders::RAMP).named("ramp.wgsl")).entry(range.entry()).build()?;
         for (at, piece) in (0..).step_by(CHUNK).zip(array.split(CHUNK)?) {
-            let groups = Groups::covering([piece.size() as u64]);
+            let groups = Groups::covering(piece.size());
             let stream = self.default_stream();
             match range.advanced(at) {
                 DeviceRange::Words { start, step } => {

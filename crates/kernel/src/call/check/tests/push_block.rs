@@ -132,7 +132,7 @@ fn it_is_the_same_by_position_by_name_and_one_by_one() {
 }
 
 #[test]
-fn a_struct_stands_alone_and_in_its_place() {
+fn a_struct_is_the_only_argument_for_push_constants() {
     let (x, out) = (ArgShape::Array(array(DType::F32, &[8])), ArgShape::Array(array(DType::F32, &[16])));
     let (block, number) = (ArgShape::Block(&[0; 32]), ArgShape::Scalar(0.5_f32.into()));
     let three = ArgShape::Scalars(&[]);
@@ -152,7 +152,7 @@ fn a_struct_stands_alone_and_in_its_place() {
         (&[x.into(), block.into()], format!(" {}", takes(2))),
         (&[x.into(), named("args", block), named("args", block)], ": `args` is given twice".into()),
         (
-            &[x.into(), block.into(), out.into()],
+            &[x.into(), block.into(), block.into()],
             ": `out` is an array, array<vec4<f32>>, got a struct of 32 bytes".into(),
         ),
         (&[named("x", block)], ": no value for `out`, which is array<vec4<f32>>; it takes `x`, `out`, `args`".into()),
@@ -173,6 +173,11 @@ fn a_struct_stands_alone_and_in_its_place() {
     ];
     for (arguments, message) in cases {
         assert_eq!(refusal("scale", arguments), format!("kernel `scale`{message}"));
+    }
+    // By position it may stand anywhere among the arrays.
+    for arguments in [[x, out, block], [x, block, out], [block, x, out]] {
+        let packed = check(&signature("scale"), &positional(&arguments), &LIMITS).unwrap();
+        assert_eq!(packed.arrays.len(), 2);
     }
     let message = "kernel `only_x` takes 2 arguments (`x`, `out`), got 3";
     assert_eq!(refusal("only_x", &positional(&[x, out, block])), message);
