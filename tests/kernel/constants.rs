@@ -100,7 +100,7 @@ fn a_short_constant_is_refused_unless_it_is_padded() {
         let constant = fixture.const_array(&values[..n], [n]).unwrap();
         let message = format!(
             "kernel `look_up`: `table` is array<vec4<u32>, 64> in constant memory, 1024 bytes, got {} bytes; \
-             give the rest, or say `padded` to have it read as zeros",
+             give the rest, or use `padded`, which reads it as zeros",
             4 * n
         );
         let refused = look_up.dispatch(stream, Groups::exact([1, 1, 1]), (&array, &out)).unwrap_err();

@@ -46,7 +46,7 @@ fn wrong_arguments_are_named_with_both_sides() {
         (vec![("x", two.as_arg()), y.clone(), a.clone()], "kernel `saxpy`: `x` is an array, array<f32>, got 2 (f32)"),
         (
             vec![("x", y.1.clone()), y.clone(), a.clone()],
-            "kernel `saxpy`: `y` is written and shares memory with `x`; the result would be chance",
+            "kernel `saxpy`: `y` is written and shares memory with `x`; the result would depend on the order of its invocations",
         ),
     ];
     let stream = fixture.stream().unwrap();
@@ -135,7 +135,7 @@ fn parts_of_one_block_alias_only_where_they_overlap() {
     let stream = fixture.default_stream();
     saxpy.dispatch(stream, Groups::covering([128]), (&part(0, 128), &part(128, 256), 2.0_f32)).unwrap();
     let refused = saxpy.dispatch(stream, Groups::covering([128]), (&part(0, 129), &part(128, 256), 2.0_f32));
-    let message = "kernel `saxpy`: `y` is written and shares memory with `x`; the result would be chance";
+    let message = "kernel `saxpy`: `y` is written and shares memory with `x`; the result would depend on the order of its invocations";
     assert_eq!(refused.unwrap_err().to_string(), message);
     let expected: Vec<f32> = (0..512).map(|i| if (128..256).contains(&i) { 3.0 } else { 1.0 }).collect();
     assert_eq!(contents(&all), expected);

@@ -1,10 +1,11 @@
-//! What became of what was looked for on disk: [`CacheCounters`].
+//! Counts of hits, misses and writes on disk: [`CacheCounters`].
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::Store;
+use super::EntryKind;
 
-/// What a [`KernelCache`](crate::KernelCache) found on disk and left there. All zero while it is off.
+/// What a [`KernelCache`](crate::KernelCache) read from disk and wrote there; see
+/// [`KernelCache::counters`](crate::KernelCache::counters). All zero while the disk is not used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheCounters {
@@ -12,31 +13,31 @@ pub struct CacheCounters {
     pub translations: StoreCounters,
     /// The driver's pipelines.
     pub pipelines: StoreCounters,
-    /// That a validator passed SPIR-V of other compilers.
+    /// Verdicts of the validator on SPIR-V of other compilers.
     pub validations: StoreCounters,
     /// Files removed to make room.
     pub evicted: u64,
 }
 
-/// What became of one kind of file.
+/// Counts for one kind of file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreCounters {
-    /// Found.
+    /// Files that were found.
     pub hits: u64,
-    /// Not there.
+    /// Files that were not there.
     pub misses: u64,
-    /// Cut, overwritten, or never ours: made anew.
+    /// Files that were cut, overwritten, or of another program.
     pub damaged: u64,
-    /// Whole, but of another version or device: made anew.
+    /// Files of another version or device.
     pub foreign: u64,
-    /// Written.
+    /// Files that were written.
     pub written: u64,
-    /// That the system did not read or write, or that other users can change.
+    /// Files that the system did not read or write, or that other users can change.
     pub refused: u64,
 }
 
-/// What became of one file.
+/// The result of one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Hit,
@@ -51,13 +52,13 @@ const N_OUTCOMES: usize = 6;
 
 #[derive(Debug, Default)]
 pub(super) struct Counters {
-    stores: [[AtomicU64; N_OUTCOMES]; 3],
+    kinds: [[AtomicU64; N_OUTCOMES]; 3],
     evicted: AtomicU64,
 }
 
 impl Counters {
-    pub(super) fn count(&self, store: Store, outcome: Outcome) {
-        self.stores[store as usize][outcome as usize].fetch_add(1, Relaxed);
+    pub(super) fn count(&self, kind: EntryKind, outcome: Outcome) {
+        self.kinds[kind as usize][outcome as usize].fetch_add(1, Relaxed);
     }
 
     pub(super) fn evict(&self, files: u64) {
@@ -66,15 +67,15 @@ impl Counters {
 
     pub(super) fn read(&self) -> CacheCounters {
         CacheCounters {
-            translations: self.of(Store::Translations),
-            pipelines: self.of(Store::Pipelines),
-            validations: self.of(Store::Validations),
+            translations: self.of(EntryKind::Translations),
+            pipelines: self.of(EntryKind::Pipelines),
+            validations: self.of(EntryKind::Validations),
             evicted: self.evicted.load(Relaxed),
         }
     }
 
-    fn of(&self, store: Store) -> StoreCounters {
-        let count = |outcome: Outcome| self.stores[store as usize][outcome as usize].load(Relaxed);
+    fn of(&self, kind: EntryKind) -> StoreCounters {
+        let count = |outcome: Outcome| self.kinds[kind as usize][outcome as usize].load(Relaxed);
         StoreCounters {
             hits: count(Outcome::Hit),
             misses: count(Outcome::Miss),

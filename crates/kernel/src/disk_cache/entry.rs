@@ -1,25 +1,25 @@
-//! One file of the cache: what it is kept under, how long it is, a checksum, then the content. Pure.
+//! The format of a file: hash, length, a checksum, then the content. Pure.
 //!
-//! A file is taken only if it is whole and is what was asked for. It may have been cut by a full disk, overwritten by
-//! chance, or written by another version.
+//! A file is used only if it is whole and has the hash that was asked for. It may have been cut by a full disk, overwritten,
+//! or written by another version.
 
-/// What an entry is kept under: a hash of all that it depends on.
+/// A hash of everything that the content of a file depends on.
 pub(crate) type Hash = [u8; 32];
 
 const MAGIC: [u8; 8] = *b"vkarrayC";
-/// Counts up when anything about the form of a file or its content changes.
+/// Increased when the format of a file or of its content changes.
 const FORMAT: u32 = 1;
 /// Magic, format, length of the content, hash, checksum.
 const HEADER: usize = 8 + 4 + 8 + 32 + 32;
-/// No kernel is as long.
+/// The longest file. No kernel is as long.
 pub(super) const MAX_BYTES: u64 = 64 << 20;
 
-/// Why a file is not taken.
+/// Why a file is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unusable {
-    /// Cut, overwritten, or never a file of ours.
+    /// Cut, overwritten, or of another program.
     Damaged,
-    /// Whole, but of another version, or something else than was asked for.
+    /// Whole, but of another version or with another hash.
     Foreign,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn encode(hash: &Hash, content: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The content of a file that was kept under `hash`.
+/// The content of the file of `hash`.
 pub(super) fn decode<'a>(hash: &Hash, file: &'a [u8]) -> Result<&'a [u8], Unusable> {
     let (header, content) = file.split_at_checked(HEADER).ok_or(Unusable::Damaged)?;
     let (before, sum) = header.split_at(HEADER - 32);
@@ -62,14 +62,14 @@ mod tests {
     const KEY: Hash = [7; 32];
 
     #[test]
-    fn what_was_kept_comes_back() {
+    fn a_file_decodes_to_its_content() {
         for content in [&b""[..], b"x", &[0; 1000]] {
             assert_eq!(decode(&KEY, &encode(&KEY, content)), Ok(content));
         }
     }
 
     #[test]
-    fn every_cut_is_seen() {
+    fn every_cut_is_detected() {
         let file = encode(&KEY, b"content");
         for len in 0..file.len() {
             assert_eq!(decode(&KEY, &file[..len]), Err(Unusable::Damaged), "{len} bytes");
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_is_seen() {
+    fn every_flipped_bit_is_detected() {
         let file = encode(&KEY, b"content");
         for bit in 0..file.len() * 8 {
             let mut file = file.clone();

@@ -1,9 +1,9 @@
-//! The folder of the cache: files that appear whole or not at all, and go when they are too many.
+//! The folder of the cache: files are written whole, and the least recently used ones are removed.
 //!
 //! Any number of processes use a folder at once, and any of them may be killed at any time. A file is written under a
-//! name of its own and renamed, so that a reader finds all of it or nothing; two that write the same entry write the
-//! same bytes. What a killed process left behind is swept up later. Nothing is flushed to the disk: a file that a power
-//! cut shortens fails its checksum (`entry.rs`).
+//! temporary name and renamed, so that a reader finds all of it or nothing; processes that write the same entry write the
+//! same bytes. Temporary files of killed processes are removed later. Nothing is flushed to the disk: a file that a power
+//! failure shortens fails its checksum (`entry.rs`).
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -13,14 +13,14 @@ use std::time::{Duration, SystemTime};
 use super::entry::{self, Hash};
 
 const EXTENSION: &str = "vkc";
-/// How names of files begin that are being written.
+/// The prefix of files that are being written.
 const UNFINISHED: &str = "writing-";
-/// Nobody writes for so long: whoever began is gone.
+/// A temporary file of this age is of a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(3600);
-/// How exactly the time of the last use is kept, so that not every use writes.
+/// The resolution of the time of last use, so that not every use writes.
 const USE_STEP: Duration = Duration::from_secs(60);
 
-/// The file of an entry.
+/// The path of an entry's file.
 pub(super) fn path(folder: &Path, kind: &str, hash: &Hash) -> PathBuf {
     folder.join(format!("{kind}-{}.{EXTENSION}", blake3::Hash::from_bytes(*hash).to_hex()))
 }
@@ -33,14 +33,14 @@ pub(super) fn open(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// The bytes of a file. One too long to be an entry gives its beginning, which is damaged.
+/// The bytes of a file, up to the longest entry: a longer file counts as damaged.
 pub(super) fn read(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(entry::MAX_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Remembers that an entry was used. That it cannot be remembered harms nobody.
+/// Sets the time of last use. A failure only makes the file be removed earlier.
 pub(super) fn touch(path: &Path) {
     let touch = || {
         let file = File::open(path)?;
@@ -51,7 +51,7 @@ pub(super) fn touch(path: &Path) {
     let _: io::Result<()> = touch();
 }
 
-/// Writes a file whole, in place of what was there. The folder is there.
+/// Writes or replaces a file in an existing folder.
 pub(super) fn write(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
     file.write_all(bytes)?;
@@ -59,7 +59,7 @@ pub(super) fn write(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> 
     Ok(())
 }
 
-/// Makes the folder, if it is not there, for its owner alone.
+/// Creates the folder if it is missing, readable by its owner alone.
 pub(super) fn create(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -68,7 +68,7 @@ pub(super) fn create(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// A file that is there.
+/// An existing file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct StoredFile {
     path: PathBuf,
@@ -76,16 +76,16 @@ struct StoredFile {
     used: SystemTime,
 }
 
-/// What a sweep left and took.
+/// What a sweep left and removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Swept {
+pub(super) struct SweepResult {
     pub(super) bytes_left: u64,
     pub(super) evicted: u64,
 }
 
-/// Brings the folder below `max_bytes`, and removes what killed processes left.
-pub(super) fn sweep(folder: &Path, max_bytes: u64) -> io::Result<Swept> {
-    let (mut entries, mut swept) = (Vec::new(), Swept::default());
+/// Removes old files until the folder is below `max_bytes`, and temporary files of killed processes.
+pub(super) fn sweep(folder: &Path, max_bytes: u64) -> io::Result<SweepResult> {
+    let (mut entries, mut swept) = (Vec::new(), SweepResult::default());
     for found in fs::read_dir(folder)? {
         let found = found?;
         // A file that another process has just removed has no metadata.
@@ -108,8 +108,8 @@ pub(super) fn sweep(folder: &Path, max_bytes: u64) -> io::Result<Swept> {
     Ok(swept)
 }
 
-/// Those to remove: none while all fit; else the longest unused, until an eighth of the room is free, so that not every
-/// write sweeps.
+/// The files to remove: none while all fit; else the least recently used, until an eighth of the room is free, so that not
+/// every write sweeps.
 fn surplus(mut entries: Vec<StoredFile>, max_bytes: u64) -> Vec<StoredFile> {
     let mut bytes: u64 = entries.iter().map(|entry| entry.bytes).sum();
     if bytes <= max_bytes {
@@ -129,7 +129,7 @@ fn surplus(mut entries: Vec<StoredFile>, max_bytes: u64) -> Vec<StoredFile> {
 mod tests {
     use super::*;
 
-    /// Entries called by their place, of so many bytes, used at so many seconds.
+    /// Files named by their index, of so many bytes, last used at so many seconds.
     fn entries(of: &[(u64, u64)]) -> Vec<StoredFile> {
         let used = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         let entry = |(i, &(bytes, seconds)): (usize, &(u64, u64))| StoredFile {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_unused_go_first() {
+    fn the_least_recently_used_are_removed_first() {
         type Case<'a> = (&'a [(u64, u64)], u64, &'a [&'a str]);
         // Bytes and last use of each, room, those that go.
         let cases: &[Case<'_>] = &[
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_leaves_what_is_not_ours_and_what_is_being_written() {
+    fn a_sweep_leaves_foreign_files_and_files_being_written() {
         let folder = tempfile::tempdir().unwrap();
         let names = ["spirv-00.vkc", "notes.txt", "writing-new", "writing-old"];
         for name in names {
@@ -167,9 +167,9 @@ mod tests {
         }
         let old = SystemTime::now() - 2 * ABANDONED;
         File::options().write(true).open(folder.path().join("writing-old")).unwrap().set_modified(old).unwrap();
-        assert_eq!(sweep(folder.path(), 1000).unwrap(), Swept { bytes_left: 100, evicted: 0 });
+        assert_eq!(sweep(folder.path(), 1000).unwrap(), SweepResult { bytes_left: 100, evicted: 0 });
         assert_eq!(names.map(|name| folder.path().join(name).exists()), [true, true, true, false]);
-        assert_eq!(sweep(folder.path(), 50).unwrap(), Swept { bytes_left: 0, evicted: 1 });
+        assert_eq!(sweep(folder.path(), 50).unwrap(), SweepResult { bytes_left: 0, evicted: 1 });
         assert_eq!(names.map(|name| folder.path().join(name).exists()), [false, true, true, false]);
     }
 }

@@ -1,10 +1,12 @@
-//! Kernels on disk, from one run of a program to the next: [`Disk`]. It keeps translations, the driver's pipelines, and which
-//! SPIR-V a validator passed, by hash.
+//! Files that keep kernels from one run of a program to the next: translations, the driver's pipelines, and which SPIR-V the
+//! validator passed, by hash ([`DiskCache`]).
 //!
-//! What is damaged or foreign is counted and made anew, what cannot be written is counted and forgotten; once a cache is
-//! open, no call fails for it. Content is trusted as far as its folder is: `trust.rs` says which folders are. How a
-//! file looks is in `entry.rs`, how files are written and swept in `folder.rs`, what the user may choose in
-//! `settings.rs`. What is kept under which hash is in `pipeline/stored.rs`.
+//! No call fails because of the disk once a cache is open: files that are damaged, foreign or cannot be written are counted.
+//! The content of files is given to the driver, so it must come from this user: `trust.rs` says which folders are trusted.
+//! Nothing here knows what a kernel is; `pipeline/cached_build.rs` decides what is stored under which hash.
+//!
+//! Read `settings.rs` first (what a program may choose), then this file, `entry.rs` (the format of a file) and `folder.rs` (how
+//! files are written and removed).
 
 mod counters;
 mod entry;
@@ -25,18 +27,18 @@ pub use settings::{CacheMode, CacheSettings};
 
 use counters::Counters;
 
-/// Other processes' files are not seen as they come, so the folder is looked at anew after so many of one's own.
+/// The folder is listed again after so many writes, since other processes write to it too.
 const WRITES_BETWEEN_SWEEPS: u32 = 256;
 
-/// What is kept.
+/// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Store {
+pub(crate) enum EntryKind {
     Translations,
     Pipelines,
     Validations,
 }
 
-impl Store {
+impl EntryKind {
     const fn name(self) -> &'static str {
         match self {
             Self::Translations => "spirv",
@@ -46,29 +48,29 @@ impl Store {
     }
 }
 
-/// A folder with kernels.
+/// A folder with kernels, as its settings say.
 #[derive(Debug)]
-pub(crate) struct Disk {
+pub(crate) struct DiskCache {
     settings: CacheSettings,
     counters: Counters,
-    /// What the folder holds as far as is known; `None` before the first write.
-    fill: Mutex<Option<Fill>>,
+    /// What the folder holds, as far as this process has seen; `None` before the first write.
+    usage: Mutex<Option<FolderUsage>>,
     /// Set when the folder is there and no other user can change it.
     is_trusted: OnceLock<()>,
-    /// Whose process this is.
+    /// The user of this process.
     user: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Fill {
+struct FolderUsage {
     bytes: u64,
     writes: u32,
 }
 
-impl Disk {
+impl DiskCache {
     pub(crate) fn new(settings: CacheSettings) -> Self {
-        let (counters, fill, is_trusted) = (Counters::default(), Mutex::new(Rank::KernelDisk, None), OnceLock::new());
-        Self { settings, counters, fill, is_trusted, user: trust::user() }
+        let (counters, usage, is_trusted) = (Counters::default(), Mutex::new(Rank::KernelDisk, None), OnceLock::new());
+        Self { settings, counters, usage, is_trusted, user: trust::user() }
     }
 
     pub(crate) fn is_off(&self) -> bool {
@@ -79,17 +81,17 @@ impl Disk {
         self.counters.read()
     }
 
-    /// What is kept under the hash and what `read` makes of it, if it is there, whole, and to `read`'s taste.
+    /// Reads the file of a hash; `None` if there is none, if it is damaged, or if `read` refuses its content.
     pub(crate) fn load<T>(
         &self,
-        store: Store,
+        kind: EntryKind,
         hash: &Hash,
         read: impl FnOnce(&[u8]) -> Result<T, Unusable>,
     ) -> Option<T> {
         if self.is_off() {
             return None;
         }
-        let path = folder::path(&self.settings.directory, store.name(), hash);
+        let path = folder::path(&self.settings.directory, kind.name(), hash);
         let (outcome, content) = match self.read(&path) {
             Ok(None) => (Outcome::Miss, None),
             Ok(Some(file)) => match entry::decode(hash, &file).and_then(read) {
@@ -99,26 +101,26 @@ impl Disk {
             },
             Err(_) => (Outcome::Refused, None),
         };
-        self.counters.count(store, outcome);
+        self.counters.count(kind, outcome);
         if outcome == Outcome::Hit && self.settings.mode == CacheMode::ReadWrite {
             folder::touch(&path);
         }
         content
     }
 
-    /// Keeps the content under the hash.
-    pub(crate) fn keep(&self, store: Store, hash: &Hash, content: &[u8]) {
+    /// Writes the file of a hash.
+    pub(crate) fn store(&self, kind: EntryKind, hash: &Hash, content: &[u8]) {
         let file = entry::encode(hash, content);
         let bytes = file.len() as u64;
-        // One that would push out all the others, or is not read back, is not worth it.
+        // A file that would evict most others, or would not be read back, is not written.
         if self.settings.mode != CacheMode::ReadWrite || bytes > entry::MAX_BYTES.min(self.settings.max_bytes / 4) {
             return;
         }
-        let path = folder::path(&self.settings.directory, store.name(), hash);
+        let path = folder::path(&self.settings.directory, kind.name(), hash);
         let written = folder::create(&self.settings.directory)
             .and_then(|()| self.check_folder())
             .and_then(|()| folder::write(&self.settings.directory, &path, &file));
-        self.counters.count(store, if written.is_ok() { Outcome::Written } else { Outcome::Refused });
+        self.counters.count(kind, if written.is_ok() { Outcome::Written } else { Outcome::Refused });
         if written.is_ok() {
             self.make_room(bytes);
         }
@@ -142,19 +144,18 @@ impl Disk {
         Ok(())
     }
 
-    /// Sweeps the folder if it may be too full now.
+    /// Removes old files if the folder may be too full now.
     fn make_room(&self, bytes: u64) {
-        // No caller's code runs under the lock, and each assignment is whole.
-        let mut fill = self.fill.lock();
-        if let Some(known) = fill.as_mut() {
-            *known = Fill { bytes: known.bytes + bytes, writes: known.writes + 1 };
+        let mut usage = self.usage.lock();
+        if let Some(known) = usage.as_mut() {
+            *known = FolderUsage { bytes: known.bytes + bytes, writes: known.writes + 1 };
             if known.bytes <= self.settings.max_bytes && known.writes < WRITES_BETWEEN_SWEEPS {
                 return;
             }
         }
-        // A folder that cannot be listed is tried again with the next write.
+        // A folder that cannot be listed is tried again after the next write.
         if let Ok(swept) = folder::sweep(&self.settings.directory, self.settings.max_bytes) {
-            *fill = Some(Fill { bytes: swept.bytes_left, writes: 0 });
+            *usage = Some(FolderUsage { bytes: swept.bytes_left, writes: 0 });
             self.counters.evict(swept.evicted);
         }
     }
@@ -167,12 +168,12 @@ mod tests {
 
     use super::*;
 
-    fn load(disk: &Disk, key: u8) -> Option<Vec<u8>> {
-        disk.load(Store::Pipelines, &[key; 32], |content| Ok(content.to_vec()))
+    fn load(disk: &DiskCache, key: u8) -> Option<Vec<u8>> {
+        disk.load(EntryKind::Pipelines, &[key; 32], |content| Ok(content.to_vec()))
     }
 
-    fn keep(disk: &Disk, key: u8, content: &[u8]) {
-        disk.keep(Store::Pipelines, &[key; 32], content);
+    fn store(disk: &DiskCache, key: u8, content: &[u8]) {
+        disk.store(EntryKind::Pipelines, &[key; 32], content);
     }
 
     fn files(folder: &Path) -> usize {
@@ -180,16 +181,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_there_for_the_next() {
+    fn a_stored_file_is_found_by_the_next_cache() {
         let folder = tempfile::tempdir().unwrap();
-        let first = Disk::new(CacheSettings::at(folder.path().join("made/when/needed")));
+        let first = DiskCache::new(CacheSettings::at(folder.path().join("made/when/needed")));
         assert_eq!(load(&first, 1), None);
-        keep(&first, 1, b"one");
-        let second = Disk::new(CacheSettings::at(folder.path().join("made/when/needed")));
+        store(&first, 1, b"one");
+        let second = DiskCache::new(CacheSettings::at(folder.path().join("made/when/needed")));
         assert_eq!(load(&second, 1).as_deref(), Some(&b"one"[..]));
         assert_eq!(load(&second, 2), None);
-        // The other store is another.
-        assert_eq!(second.load(Store::Translations, &[1; 32], |content| Ok(content.len())), None);
+        // Kinds do not share files.
+        assert_eq!(second.load(EntryKind::Translations, &[1; 32], |content| Ok(content.len())), None);
         let (first, second) = (first.counters(), second.counters());
         assert_eq!((first.pipelines.misses, first.pipelines.written), (1, 1));
         assert_eq!((second.pipelines.hits, second.pipelines.misses, second.translations.misses), (1, 1, 1));
@@ -198,8 +199,8 @@ mod tests {
     #[test]
     fn a_damaged_file_is_counted_and_written_anew() {
         let folder = tempfile::tempdir().unwrap();
-        let disk = Disk::new(CacheSettings::at(folder.path()));
-        keep(&disk, 1, b"one");
+        let disk = DiskCache::new(CacheSettings::at(folder.path()));
+        store(&disk, 1, b"one");
         let path = folder::path(folder.path(), "pipeline", &[1; 32]);
         let file = fs::read(&path).unwrap();
         let foreign = fs::read(&path).unwrap();
@@ -211,28 +212,28 @@ mod tests {
         fs::write(folder::path(folder.path(), "pipeline", &[2; 32]), foreign).unwrap();
         assert_eq!(load(&disk, 2), None);
         assert_eq!((disk.counters().pipelines.damaged, disk.counters().pipelines.foreign), (4, 1));
-        keep(&disk, 1, b"one");
+        store(&disk, 1, b"one");
         assert_eq!(load(&disk, 1).as_deref(), Some(&b"one"[..]));
     }
 
     #[test]
-    fn the_reader_may_refuse() {
+    fn a_refused_content_counts_as_foreign() {
         let folder = tempfile::tempdir().unwrap();
-        let disk = Disk::new(CacheSettings::at(folder.path()));
-        keep(&disk, 1, b"one");
-        assert_eq!(disk.load::<()>(Store::Pipelines, &[1; 32], |_| Err(Unusable::Foreign)), None);
+        let disk = DiskCache::new(CacheSettings::at(folder.path()));
+        store(&disk, 1, b"one");
+        assert_eq!(disk.load::<()>(EntryKind::Pipelines, &[1; 32], |_| Err(Unusable::Foreign)), None);
         assert_eq!((disk.counters().pipelines.hits, disk.counters().pipelines.foreign), (0, 1));
     }
 
     #[test]
     fn read_only_and_off_write_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        keep(&Disk::new(CacheSettings::at(folder.path())), 1, b"one");
-        let read_only = Disk::new(CacheSettings::at(folder.path()).read_only());
-        keep(&read_only, 2, b"two");
+        store(&DiskCache::new(CacheSettings::at(folder.path())), 1, b"one");
+        let read_only = DiskCache::new(CacheSettings::at(folder.path()).read_only());
+        store(&read_only, 2, b"two");
         assert_eq!(load(&read_only, 1).as_deref(), Some(&b"one"[..]));
-        let off = Disk::new(CacheSettings::off());
-        keep(&off, 3, b"three");
+        let off = DiskCache::new(CacheSettings::off());
+        store(&off, 3, b"three");
         assert_eq!(load(&off, 1), None);
         assert_eq!(off.counters(), CacheCounters::default());
         assert_eq!(files(folder.path()), 1);
@@ -241,24 +242,24 @@ mod tests {
     #[test]
     fn a_folder_stays_below_its_limit() {
         let folder = tempfile::tempdir().unwrap();
-        let disk = Disk::new(CacheSettings::at(folder.path()).max_bytes(4000));
+        let disk = DiskCache::new(CacheSettings::at(folder.path()).max_bytes(4000));
         for key in 0..100 {
-            keep(&disk, key, &[key; 300]);
+            store(&disk, key, &[key; 300]);
             let bytes: u64 = fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().metadata().unwrap().len()).sum();
             assert!(bytes <= 4000, "{bytes} bytes after {key}");
         }
         assert_eq!(disk.counters().evicted + files(folder.path()) as u64, 100);
-        keep(&disk, 200, &[0; 2000]); // Half of all there is.
+        store(&disk, 200, &[0; 2000]); // Half of all there is.
         assert_eq!(load(&disk, 200), None);
     }
 
     #[cfg(unix)]
     #[test]
-    fn what_others_can_change_is_neither_read_nor_written() {
+    fn folders_that_others_can_change_are_neither_read_nor_written() {
         use std::os::unix::fs::PermissionsExt;
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("cache");
-        keep(&Disk::new(CacheSettings::at(&folder)), 1, b"one");
+        store(&DiskCache::new(CacheSettings::at(&folder)), 1, b"one");
         assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
         let file = folder::path(&folder, "pipeline", &[1; 32]);
         let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -273,13 +274,13 @@ mod tests {
         ];
         for (place, mode, is_read) in cases {
             set(place, mode);
-            let disk = Disk::new(CacheSettings::at(&folder));
+            let disk = DiskCache::new(CacheSettings::at(&folder));
             assert_eq!(load(&disk, 1).is_some(), is_read, "{} {mode:o}", place.display());
             assert_eq!(disk.counters().pipelines.refused, u64::from(!is_read));
         }
         set(&folder, 0o777);
-        let disk = Disk::new(CacheSettings::at(&folder));
-        keep(&disk, 2, b"two");
+        let disk = DiskCache::new(CacheSettings::at(&folder));
+        store(&disk, 2, b"two");
         assert_eq!((disk.counters().pipelines.written, disk.counters().pipelines.refused), (0, 1));
         assert_eq!(files(&folder), 1);
     }
@@ -288,8 +289,8 @@ mod tests {
     #[test]
     fn a_file_of_another_user_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
-        let mut disk = Disk::new(CacheSettings::at(folder.path()));
-        keep(&disk, 1, b"one");
+        let mut disk = DiskCache::new(CacheSettings::at(folder.path()));
+        store(&disk, 1, b"one");
         assert_eq!(load(&disk, 1).as_deref(), Some(&b"one"[..]));
         let file = folder::path(folder.path(), "pipeline", &[1; 32]);
         if disk.user == 0 {
@@ -302,11 +303,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_counted() {
+    fn a_failed_write_is_counted() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("file"), "").unwrap();
-        let disk = Disk::new(CacheSettings::at(folder.path().join("file/below")));
-        keep(&disk, 1, b"one");
+        let disk = DiskCache::new(CacheSettings::at(folder.path().join("file/below")));
+        store(&disk, 1, b"one");
         assert_eq!((disk.counters().pipelines.written, disk.counters().pipelines.refused), (0, 1));
     }
 }

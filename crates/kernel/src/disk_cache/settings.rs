@@ -1,6 +1,4 @@
-//! Where kernels are kept on disk, and whether: [`CacheSettings`]. Pure but for reading the environment.
-//!
-//! What is done with them is in `mod.rs`.
+//! Whether and where kernels are stored on disk: [`CacheSettings`]. Pure but for reading the environment.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,22 +11,41 @@ const MODE: &str = "VKARRAY_CACHE";
 const DIRECTORY: &str = "VKARRAY_CACHE_DIR";
 const MAX_BYTES: &str = "VKARRAY_CACHE_MAX_BYTES";
 
-/// Bytes that are kept unless somebody says otherwise: some ten thousand kernels.
+/// The default of the most bytes that are stored: some ten thousand kernels.
 const DEFAULT_MAX_BYTES: u64 = 256 << 20;
 
 /// What a [`KernelCache`](crate::KernelCache) does with its folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum CacheMode {
-    /// Nothing.
+    /// Does not use the disk.
     #[default]
     Off,
-    /// It takes what is there, and writes nothing.
+    /// Reads what is there, and writes nothing.
     ReadOnly,
-    /// It takes what is there, and keeps what it makes.
+    /// Reads what is there, and writes what it builds.
     ReadWrite,
 }
 
-/// Where kernels are kept on disk, and whether.
+/// Whether and where kernels are stored on disk.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::{CacheMode, CacheSettings};
+///
+/// assert_eq!(CacheSettings::off().mode(), CacheMode::Off);
+/// let settings = CacheSettings::at("/var/cache/my-program").max_bytes(64 << 20).read_only();
+/// assert_eq!(settings.mode(), CacheMode::ReadOnly);
+///
+/// // A context that finds its kernels in a folder of the program's own.
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// let ctx = Context::builder().kernel_cache(CacheSettings::at(folder)).open()?;
+/// ctx.kernel(Source::wgsl("@compute @workgroup_size(1) fn nothing() {}")).build()?;
+/// assert_eq!(ctx.kernel_cache().counters().translations.written, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheSettings {
     pub(crate) mode: CacheMode,
@@ -39,15 +56,15 @@ pub struct CacheSettings {
 }
 
 impl CacheSettings {
-    /// Nothing is read or written.
+    /// Does not use the disk.
     #[must_use]
     pub fn off() -> Self {
         Self::default()
     }
 
-    /// Kernels are kept in that folder, which is made when the first is, in at most 256 MiB.
+    /// Stores kernels in that folder, at most 256 MiB. It is created with the first kernel.
     ///
-    /// What is in the folder is given to the driver. So on Unix the folder, each folder above it and each link on the way
+    /// The content of the folder is given to the driver. So on Unix the folder, each folder above it and each link on the way
     /// must belong to the user or to root, and be writable by nobody else: neither by other users nor by a group, unless the
     /// group's number is the user's. A folder above may be writable by all if it is sticky, as `/tmp` is. A cache is not
     /// opened on another folder ([`Error::SharedCache`]), and files in it that other users own or can write are not read.
@@ -57,27 +74,27 @@ impl CacheSettings {
         Self { mode, directory: directory.into(), max_bytes, is_named: true }
     }
 
-    /// Takes what is there, and writes nothing.
+    /// Reads what is there, and writes nothing.
     #[must_use]
     pub fn read_only(self) -> Self {
         let mode = if self.mode == CacheMode::Off { CacheMode::Off } else { CacheMode::ReadOnly };
         Self { mode, ..self }
     }
 
-    /// Keeps at most so many bytes: what was not used for longest goes first.
+    /// Stores at most so many bytes: the least recently used files are removed first.
     #[must_use]
     pub fn max_bytes(self, max_bytes: u64) -> Self {
         Self { max_bytes, ..self }
     }
 
-    /// What is done with the folder.
+    /// Whether files are read and written.
     #[must_use]
     pub fn mode(&self) -> CacheMode {
         self.mode
     }
 
     /// These settings, if no other user can change the folder. Otherwise a folder that the program or the environment named is
-    /// an error; the default folder is not used: the cache is off, and a warning says why, once in a process.
+    /// an error; the default folder is not used: the cache is off, and the first time in a process a warning gives the reason.
     pub(crate) fn checked(self) -> Result<Self> {
         static WARNED: Once = Once::new();
         if self.mode == CacheMode::Off {
@@ -93,16 +110,27 @@ impl CacheSettings {
         Ok(Self::off())
     }
 
-    /// As the environment says.
+    /// Reads the settings from the environment.
     ///
     /// `VKARRAY_CACHE` is `on` (the default), `read-only` or `off`; `VKARRAY_CACHE_DIR` the folder, else `vkarray` in the
-    /// user's folder of caches, such as `~/.cache`; `VKARRAY_CACHE_MAX_BYTES` the most that is kept. A user without a home
-    /// has no cache. A folder that other users can change is refused as [`CacheSettings::at`] says if the variable names
-    /// it; the user's folder of caches is then not used, and a warning says so.
+    /// user's folder of caches, such as `~/.cache`; `VKARRAY_CACHE_MAX_BYTES` the most bytes that are stored. A user without a
+    /// home has no cache. If other users can change a folder that the variable names, opening the cache fails as
+    /// [`CacheSettings::at`] says; if they can change the default folder, the cache is off and a warning says so.
     ///
     /// # Errors
     ///
-    /// [`Error::BadSetting`].
+    /// [`Error::BadSetting`] for an unknown value.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    /// use vkarray::kernel::CacheSettings;
+    ///
+    /// let ctx = Context::builder().kernel_cache(CacheSettings::from_environment()?).open()?;
+    /// assert!(ctx.kernel_cache().is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn from_environment() -> Result<Self> {
         let caches = || Some(user_caches()?.join("vkarray"));
         Self::read(std::env::var_os, caches)
@@ -150,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_says_where_and_whether() {
+    fn the_environment_chooses_folder_and_mode() {
         let home = Some("/home/.cache/vkarray");
         let kept = CacheSettings { is_named: false, ..CacheSettings::at("/home/.cache/vkarray") };
         type Case<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>, CacheSettings);
@@ -174,7 +202,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_shared_folder_is_refused_if_it_was_named_and_else_not_used() {
+    fn a_shared_folder_is_refused_if_named_and_not_used_otherwise() {
         use std::os::unix::fs::PermissionsExt;
         let root = tempfile::tempdir().unwrap();
         let home = root.path().to_str().unwrap();
@@ -190,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused() {
+    fn unknown_values_are_refused() {
         let cases = [
             (MODE, "readonly", "\"readonly\" in VKARRAY_CACHE is not `on`, `read-only` or `off`"),
             (MAX_BYTES, "1GB", "\"1GB\" in VKARRAY_CACHE_MAX_BYTES is not a number of bytes"),

@@ -1,9 +1,8 @@
-//! Who can change the folder of the cache and the files in it: what is there is given to the driver. Pure but for
-//! [`check`] and [`check_file`].
+//! Whether other users can change the folder of the cache and the files in it. Pure but for [`check`] and [`check_file`].
 //!
-//! A checksum in a file says that it is whole, not who wrote it. So the folder, every folder above it, and every link on the
-//! way must belong to the user or to root and be writable by nobody else, as OpenSSH asks of its keys. Where the system is
-//! not Unix, nothing is asked: the user's folder of caches is the user's there.
+//! The content of files is given to the driver, and a checksum does not tell who wrote it. So the folder, every folder above it, and every link on the
+//! way must belong to the user or to root and be writable by nobody else, as OpenSSH requires of its keys. On systems other
+//! than Unix nothing is checked: the folder of caches belongs to the user there.
 
 use std::fs::File;
 use std::io;
@@ -33,7 +32,7 @@ impl From<Untrusted> for io::Error {
     }
 }
 
-/// Who has a file or a folder, as the system says.
+/// Owner and permissions of a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileAccess {
     owner: u32,
@@ -41,12 +40,12 @@ struct FileAccess {
     mode: u32,
 }
 
-/// What a place is for the cache.
+/// The part that a place has in the path of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// A folder on the way.
+    /// A folder above it.
     Above,
-    /// A link on the way. Its mode means nothing.
+    /// A link on the path. Its mode has no meaning.
     Link,
     /// The folder, or a file in it.
     Content,
@@ -87,7 +86,7 @@ mod unix {
     /// The most links that are followed.
     const MAX_LINKS: usize = 40;
 
-    /// Whose process this is.
+    /// The user of this process.
     pub(in super::super) fn user() -> u32 {
         rustix::process::geteuid().as_raw()
     }
@@ -107,7 +106,7 @@ mod unix {
                 if metadata.is_symlink() {
                     n_links += 1;
                     if n_links > MAX_LINKS {
-                        return Err(io::Error::other("too many links on the way to the folder"));
+                        return Err(io::Error::other("too many links in the path of the folder"));
                     }
                     let target = place.parent().unwrap_or(place).join(fs::read_link(place)?);
                     paths.push((target, role));
@@ -135,7 +134,7 @@ mod unix {
         }
     }
 
-    /// What is at a place, if anything is.
+    /// The metadata of a place, if it exists.
     fn metadata_of(place: &Path) -> io::Result<Option<Metadata>> {
         match fs::symlink_metadata(place) {
             Ok(metadata) => Ok(Some(metadata)),
@@ -174,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_user_and_root_may_change_what_is_read() {
+    fn only_the_user_and_root_may_change_files() {
         let (writable, foreign) = (Some("can be written by other users"), Some("belongs to another user"));
         // Role, owner, group, mode, problem for user 1000.
         let cases = [
@@ -219,10 +218,10 @@ mod on_disk {
     }
 
     #[test]
-    fn every_folder_on_the_way_counts() {
+    fn every_folder_of_the_path_is_checked() {
         let root = tempfile::tempdir().unwrap();
         let (above, folder) = (root.path().join("above"), root.path().join("above/cache"));
-        assert!(is_trusted(&folder), "what is not there is judged by what is above it");
+        assert!(is_trusted(&folder), "a missing folder is judged by those above it");
         fs::create_dir_all(&folder).unwrap();
         // Mode of the folder above and of the folder, whether both are good.
         let cases = [
@@ -245,7 +244,7 @@ mod on_disk {
         let untrusted = check(&folder, user()).unwrap().unwrap_err();
         let message = untrusted.into_error(folder.clone()).to_string();
         let expected = format!(
-            "kernels cannot be kept in {}: {}, of user {} with mode 777, can be written by other users",
+            "kernels cannot be stored in {}: {}, of user {} with mode 777, can be written by other users",
             folder.display(),
             above.display(),
             user()
@@ -254,7 +253,7 @@ mod on_disk {
     }
 
     #[test]
-    fn links_lead_to_folders_that_count_too() {
+    fn the_targets_of_links_are_checked_too() {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);
         for name in ["good", "bad", "bad/inner", "holder"] {

@@ -22,7 +22,7 @@ use crate::signature::{DType, ParamKind};
 /// Bytes of three numbers.
 const BYTES: u64 = 12;
 
-/// Three numbers in a block, found to be such.
+/// The place of three numbers in a block, which was checked.
 #[derive(Clone, Copy)]
 pub(crate) struct Counts<'a> {
     pub(crate) block: &'a Arc<Block>,
@@ -31,7 +31,7 @@ pub(crate) struct Counts<'a> {
 }
 
 impl<'a> Indirect<'a> {
-    /// Finds the three numbers.
+    /// Checks the array and finds the three numbers.
     pub(crate) fn counts(&self, kernel: &Kernel) -> Result<Counts<'a>> {
         let entry = || kernel.signature().entry.clone();
         let Arg::Array(ArrayArg { block, shape }) = self.array.as_arg() else {
@@ -59,13 +59,13 @@ impl<'a> Indirect<'a> {
 }
 
 impl Counts<'_> {
-    /// Lets a launch read the numbers where they are.
+    /// Makes a launch read the numbers where they are.
     pub(crate) fn launch(self, launch: &mut Launch) {
         launch.accesses.push(self.block.read(self.offset..self.offset + BYTES, Stage::Indirect));
         launch.indirect = Some((self.block.buffer(), self.block.buffer_offset() + self.offset));
     }
 
-    /// Lets a launch read a copy of the numbers that is fit to be read.
+    /// Makes a launch read a copy of the numbers that the gate has checked.
     pub(crate) fn launch_gated(
         self,
         kernel: &Kernel,
@@ -87,16 +87,16 @@ impl Counts<'_> {
         let at = u32::try_from((self.offset - aligned) / 4).expect("less than an alignment");
         let mut launch = Launch::new(&gate.pipeline);
         launch.bind(self.block, aligned..self.offset + BYTES, ParamKind::Storage, false)?;
-        launch.accesses[0].range.start = self.offset; // Nothing before is read.
+        launch.accesses[0].range.start = self.offset; // The bytes before are not read.
         launch.bind(admitted, 0..BYTES, ParamKind::Storage, true)?;
         let [x, y, z] = most_workgroups(kernel.signature().workgroup_size, &kernel.pipeline.limits);
         launch.push_constants.copy_from_slice(bytemuck::bytes_of(&[x, y, z, at]));
         launch.counts = [1; 3];
-        launch.owned_blocks.extend([Arc::clone(self.block), Arc::clone(admitted)]); // A graph's goes on after the call.
+        launch.owned_blocks.extend([Arc::clone(self.block), Arc::clone(admitted)]); // A graph runs after the call has returned.
         Ok(launch)
     }
 
-    /// Waits for the numbers and returns them as the host's.
+    /// Waits for the numbers and reads them on the host.
     pub(crate) fn read(self, stream: &Stream, limits: &Limits) -> Result<Groups<'static>> {
         let mut counts = [0_u32; 3];
         self.block.copy_to_host(stream, self.offset, bytemuck::cast_slice_mut(&mut counts))?;
@@ -110,7 +110,7 @@ impl Counts<'_> {
 }
 
 impl Kernel {
-    /// The kernel that looks at numbers of workgroups before they are used.
+    /// The kernel that checks numbers of workgroups before they are used.
     fn gate(&self) -> Result<Kernel> {
         self.cache()?.gate()
     }

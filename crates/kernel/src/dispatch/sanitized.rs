@@ -1,6 +1,6 @@
-//! Runs a kernel that was built with checks: binds the report, waits, reads what was found.
+//! Runs a kernel that was built with checks: binds the report, waits, and reads the first fault.
 //!
-//! The device half of `sanitize/mod.rs`.
+//! The folder `sanitize` builds the checks and decodes the report; nothing there uses a device.
 
 use vkarray_allocator::MemoryKind;
 use vkarray_driver::Stream;
@@ -13,7 +13,7 @@ use crate::requirements::Limits;
 use crate::sanitize::{REPORT_BYTES, REPORT_WORDS, Sanitized, place_notes};
 use crate::signature::ParamKind;
 
-/// Bytes of a report, past which the uses of buffers are not noted.
+/// The most bytes of a report. Beyond them the uses of buffers are not noted.
 const MAX_BYTES: u64 = 1 << 30;
 
 impl Sanitizer {
@@ -37,7 +37,7 @@ impl Sanitizer {
 }
 
 impl Kernel {
-    /// Runs a launch with checks, waits, and returns what was found as an error.
+    /// Runs a launch with checks, waits, and returns the first fault as an error.
     pub(crate) fn dispatch_sanitized(&self, stream: &Stream, launch: &mut Launch, sanitizer: &Sanitizer) -> Result<()> {
         let kernel = &self.signature().entry;
         let bytes = sanitizer.report_bytes(launch.counts).ok_or_else(|| Error::Sanitize {
@@ -62,7 +62,7 @@ impl Kernel {
         found.map_or(Ok(()), |finding| Err(Error::Found(Box::new(finding))))
     }
 
-    /// Refuses a kernel with checks: a graph runs long after the call that could return what they find.
+    /// Refuses a kernel with checks: the call that records a graph cannot return what later replays find.
     pub(crate) fn check_recordable(&self) -> Result<()> {
         if self.pipeline.sanitizer.is_none() {
             return Ok(());

@@ -21,6 +21,27 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a shader could not be used, or a launch was refused.
 ///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::Error;
+///
+/// let ctx = Context::open_default()?;
+/// let scale = ctx
+///     .kernel(Source::wgsl(
+///         "@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+///          var<immediate> factor: f32;
+///          @compute @workgroup_size(1) fn scale() { x[0] *= factor; }",
+///     ))
+///     .build()?;
+/// let x = ctx.zeros::<f32>([1])?;
+/// let error = scale.launch(Groups::covering(1), (&x,)).unwrap_err();
+/// assert!(matches!(error, Error::ArgumentCount { expected: 2, given: 1, .. }));
+/// assert_eq!(error.to_string(), "kernel `scale` takes 2 arguments (`x`, `factor`), got 1");
+/// # Ok(())
+/// # }
+/// ```
+///
 /// The fields hold what the message shows. `kernel` is the entry point, `source_name` the name of the [`Source`], `param` or
 /// `variable` a name in the shader, `found` the names that exist, and `hint` the nearest of them. What was asked for stands
 /// beside `limit`, what the device allows; sizes are in bytes.
@@ -30,12 +51,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the messages, and the enum's text says what they hold")]
 pub enum Error {
-    /// A variable of the environment that says nothing known.
+    /// An environment variable with an unknown value.
     #[error("{text:?} in {variable} is not {expected}")]
     BadSetting { variable: &'static str, text: String, expected: &'static str },
-    /// A folder for kernels that other users can change: what is in it is given to the driver.
+    /// A folder for kernels that other users can change. Its content would be given to the driver.
     #[error(
-        "kernels cannot be kept in {}: {}, of user {owner} with mode {mode:o}, {problem}",
+        "kernels cannot be stored in {}: {}, of user {owner} with mode {mode:o}, {problem}",
         folder.display(),
         place.display()
     )]
@@ -43,7 +64,7 @@ pub enum Error {
     /// No dtype has that name.
     #[error("no dtype is called `{text}`{hint}")]
     UnknownDType { text: String, hint: Hint },
-    /// Text is no value of the type.
+    /// Text that is no value of the type.
     #[error("cannot read `{text}` as {dtype}: {reason}")]
     BadScalar { text: String, dtype: DType, reason: String },
 
@@ -86,7 +107,7 @@ pub enum Error {
     /// A library for a shader that is not WGSL.
     #[error("{source_name}: adding `{library}` is done while a shader is translated, and only WGSL has libraries")]
     Library { source_name: String, library: String },
-    /// The shader has nothing to run.
+    /// The shader has no compute entry point.
     #[error("{source_name}: no compute entry point ({expected})")]
     NoEntryPoint { source_name: String, expected: &'static str },
     /// Several entry points, and none was named.
@@ -101,13 +122,13 @@ pub enum Error {
     /// A constant was set twice, by name and by id.
     #[error("kernel `{kernel}`: constant `{constant}` is set twice, by name and as `{id}`")]
     DuplicateConstant { kernel: String, constant: String, id: u32 },
-    /// A constant without default that nobody set.
+    /// A constant without a default that was not set.
     #[error("kernel `{kernel}`: constant `{constant}` has no default and must be set; its constants are {found}")]
     MissingConstant { kernel: String, constant: String, found: Names },
     /// No shared variable has that name.
     #[error("kernel `{kernel}`: no shared variable `{variable}`; there is {found}{hint}")]
     UnknownShared { kernel: String, variable: String, found: Names, hint: Hint },
-    /// A size that is not the builder's to choose, or was chosen twice.
+    /// A size that the shader does not leave open, or that was set twice.
     #[error("kernel `{kernel}`: {what} cannot be set: {problem}")]
     Size { kernel: String, what: String, problem: String },
     /// A constant's type cannot hold the value.
@@ -116,13 +137,13 @@ pub enum Error {
     /// The values of the constants make the shader invalid, such as an array of no elements.
     #[error("kernel `{kernel}`: not valid with the constants {values}: {report}")]
     Constants { kernel: String, values: String, report: String },
-    /// The shader uses what a compute kernel of ours cannot be given.
+    /// The shader uses a resource that a kernel cannot be given.
     #[error("kernel `{kernel}`: `{variable}` is {what}; a kernel takes storage and uniform buffers and push constants")]
     Unsupported { kernel: String, variable: String, what: &'static str },
     /// The compiler cannot express the shader in SPIR-V.
     #[error("kernel `{kernel}`: cannot be written as SPIR-V: {reason}")]
     Spirv { kernel: String, reason: String },
-    /// The shader compiler gave up: a defect in it, not in the shader's user.
+    /// The shader compiler panicked, which is a defect of the compiler.
     #[error("{source_name}: the shader compiler panicked: {reason}")]
     CompilerPanicked { source_name: String, reason: String },
     /// No thread could be started to compile in.
@@ -140,7 +161,7 @@ pub enum Error {
         "kernel `{kernel}`: `{param}` is a constant of the shader, not an argument; set it before the kernel is built"
     )]
     ConstantAsArgument { kernel: String, param: String },
-    /// An argument nobody gave.
+    /// A parameter without an argument.
     #[error("kernel `{kernel}`: no value for `{param}`, which is {ty}; it takes {found}")]
     MissingArgument { kernel: String, param: String, ty: String, found: Names },
     /// An argument given twice.
@@ -233,7 +254,7 @@ pub enum Error {
     /// The kernel cannot be built or run with checks.
     #[error("kernel `{kernel}` cannot be sanitized: {reason}")]
     Sanitize { kernel: String, reason: String },
-    /// A kernel with checks found a fault of its own.
+    /// A kernel with checks found a fault.
     #[error("{0}")]
     Found(Box<crate::sanitize::Finding>),
     /// Memory was refused.
@@ -260,10 +281,10 @@ pub enum Error {
     /// More axes than a launch has.
     #[error("a launch has at most 3 axes, not {n_axes}")]
     LaunchAxes { n_axes: usize },
-    /// The number of workgroups is asked for, and an array on the device holds it.
+    /// The number of workgroups is in an array on the device.
     #[error("the number of workgroups is in an array on the device, where only the device reads it")]
     CountsOnDevice,
-    /// Something that cannot say how many workgroups to launch.
+    /// An array that cannot hold a number of workgroups.
     #[error("kernel `{kernel}`: numbers of workgroups are read from contiguous arrays of u32, got {given}")]
     CountsType { kernel: String, given: String },
     /// An array that ends before the numbers of workgroups do.

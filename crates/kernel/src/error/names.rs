@@ -3,6 +3,12 @@
 use std::fmt;
 
 /// Names that exist, printed as `` `a`, `b` ``, or `none`.
+///
+/// ```
+/// use vkarray::kernel::Names;
+///
+/// assert_eq!(Names::from_iter(["x", "y"]).to_string(), "`x`, `y`");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names(pub Vec<String>);
 
@@ -34,12 +40,12 @@ impl fmt::Display for Hint {
     }
 }
 
-/// The name nearest to `text`, when it is near enough to be a slip: a third of its letters, at least one.
+/// The name nearest to `text`, if it is near enough to be a typing error: a third of its letters, at least one.
 pub(crate) fn nearest<S: AsRef<str>>(text: &str, names: &[S]) -> Hint {
     let distance = |name: &str| strsim::damerau_levenshtein(&text.to_lowercase(), &name.to_lowercase());
     let allowed = (text.chars().count() / 3).max(1);
     let near = names.iter().map(|name| (distance(name.as_ref()), name.as_ref())).min_by_key(|&(distance, _)| distance);
-    // A name of one letter is one slip away from every other: no hint is better than a wrong one.
+    // A name of one letter is one error away from every other.
     Hint(near.filter(|&(d, name)| d <= allowed && d < name.chars().count()).map(|(_, name)| name.to_owned()))
 }
 
@@ -48,11 +54,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_names_are_slips_only() {
+    fn a_hint_is_a_likely_typing_error() {
         let names = ["input", "output", "a"];
         let cases = [
             ("inptu", Some("input")),
-            ("Output", Some("output")), // Case is a slip.
+            ("Output", Some("output")), // Case is an error.
             ("b", None),                // Everything is near a single letter.
             ("kernel", None),
             ("", None),

@@ -1,4 +1,6 @@
-//! [`KernelBuilder`]: what a kernel is built from, and what it may assume.
+//! [`KernelBuilder`]: what a kernel is built from, and what its author promises.
+//!
+//! Only collects. `cache.rs` builds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +12,30 @@ use crate::requirements::{Limits, robustness};
 use crate::sanitize::Sanitize;
 use crate::shader::{Bounds, Loops, Options, Sizes, Source};
 
-/// What a kernel is to be built from.
+/// What a kernel is built from: a source, an entry point, constants and options.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let double = ctx
+///     .kernel(Source::wgsl(
+///         "override SIZE: u32 = 64;
+///          @group(0) @binding(0) var<storage, read_write> x: array<f32>;
+///          @compute @workgroup_size(SIZE) fn double(@builtin(global_invocation_id) id: vec3<u32>) {
+///              if id.x < arrayLength(&x) { x[id.x] *= 2.0; }
+///          }",
+///     ))
+///     .constant("SIZE", 32)
+///     .sanitize(false)
+///     .build()?;
+/// let x = ctx.full([100], 1.5_f32)?;
+/// double.launch(Groups::covering(x.shape()), (&x,))?;
+/// assert_eq!(x.to_vec()?, [3.0; 100]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 #[must_use = "a kernel is built by `build`"]
 pub struct KernelBuilder {
@@ -23,7 +48,7 @@ pub struct KernelBuilder {
 }
 
 impl KernelCache {
-    /// Starts to build a kernel. Nothing is done before [`KernelBuilder::build`] or [`KernelBuilder::prefetch`].
+    /// Starts to build a kernel. Nothing is compiled before [`KernelBuilder::build`] or [`KernelBuilder::prefetch`].
     pub fn kernel(self: &Arc<Self>, source: Source) -> KernelBuilder {
         KernelBuilder::new(Arc::clone(self), source)
     }
@@ -33,11 +58,11 @@ impl KernelBuilder {
     fn new(cache: Arc<KernelCache>, source: Source) -> Self {
         let device = Arc::clone(cache.device());
         let (info, features) = (device.info(), &device.plan().features);
-        // What naga could bound as fast, or what only the device bounds without a change to the module.
+        // Text: only where the device is faster than naga's checks. SPIR-V: wherever it saves changes to the module.
         let robust_buffers = if source.is_text() {
-            robustness::are_the_devices(info, features)
+            robustness::should_bound_buffers(info, features)
         } else {
-            robustness::are_exact(info, features)
+            robustness::bounds_buffers_exactly(info, features)
         };
         let max_uniform_bytes = Some(info.limits.max_uniform_buffer_range);
         let builder = Self {
@@ -48,7 +73,7 @@ impl KernelBuilder {
             sizes: Sizes::default(),
             options: Options {
                 integer_dot_product: features.integer_dot_product,
-                driver_zeroes: robustness::are_zeroes_the_drivers(info, features),
+                driver_zeroes: robustness::should_zero_shared_memory(info, features),
                 max_uniform_bytes,
                 robust_buffers,
                 robust_matrices: features.cooperative_matrix_robust_buffers,
@@ -58,47 +83,139 @@ impl KernelBuilder {
         builder.sanitize(std::env::var_os("VKARRAY_SANITIZE").is_some_and(|value| value == "1"))
     }
 
-    /// Names the entry point. Without a name the shader must have exactly one.
+    /// Chooses the entry point. Without this the shader must have exactly one.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let source = Source::wgsl(
+    ///     "@compute @workgroup_size(1) fn first() {}
+    ///      @compute @workgroup_size(2) fn second() {}",
+    /// );
+    /// assert_eq!(ctx.kernel(source.clone()).entry("second").build()?.signature().workgroup_size, [2, 1, 1]);
+    /// let error = ctx.kernel(source).build().unwrap_err();
+    /// assert_eq!(error.to_string(), "shader.wgsl: name the entry point to use, one of `first`, `second`");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn entry(mut self, name: impl Into<String>) -> Self {
         self.entry = Some(name.into());
         self
     }
 
-    /// Sets a constant of the shader (WGSL's `override`), by its name or by its `@id` in digits.
+    /// Sets a constant of the shader (WGSL's `override`, SPIR-V's specialisation constant), by its name or by its `@id` in
+    /// digits.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let double = ctx
+    ///     .kernel(Source::wgsl(
+    ///         "override SIZE: u32 = 64;
+    ///          @group(0) @binding(0) var<storage, read_write> x: array<f32>;
+    ///          @compute @workgroup_size(SIZE) fn double(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///              if id.x < arrayLength(&x) { x[id.x] *= 2.0; }
+    ///          }",
+    ///     ))
+    ///     .constant("SIZE", 32)
+    ///     .build()?;
+    /// assert_eq!(double.signature().workgroup_size, [32, 1, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn constant(mut self, name: impl Into<String>, value: impl Into<f64>) -> Self {
         self.constants.insert(name.into(), value.into());
         self
     }
 
     /// Gives a shared array that many elements: sets the constant that the shader declares it with, as in
-    /// `var<workgroup> tile: array<f32, N>`. [`Kernel::shared`] does so at a dispatch.
+    /// `var<workgroup> tile: array<f32, N>`. [`Kernel::shared`] does so for a kernel that is built.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let tiled = ctx
+    ///     .kernel(Source::wgsl(
+    ///         "override N: u32 = 16;
+    ///          var<workgroup> tile: array<f32, N>;
+    ///          @group(0) @binding(0) var<storage, read_write> x: array<f32>;
+    ///          @compute @workgroup_size(1) fn tiled() { tile[0] = x[0]; x[0] = tile[N - 1u]; }",
+    ///     ))
+    ///     .shared("tile", 256)
+    ///     .build()?;
+    /// assert_eq!(tiled.signature().shared_bytes, 1024);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn shared(mut self, variable: impl Into<String>, len: u32) -> Self {
         self.sizes.shared.insert(variable.into(), len);
         self
     }
 
     /// Gives a workgroup that many invocations on x, y and z: sets the constants that the shader declares it with, as in
-    /// `@workgroup_size(N)`. Where the shader says a number, this must say the same.
+    /// `@workgroup_size(N)`. An axis for which the shader has a number must have the same one here.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let double = ctx
+    ///     .kernel(Source::wgsl(
+    ///         "override SIZE: u32 = 64;
+    ///          @group(0) @binding(0) var<storage, read_write> x: array<f32>;
+    ///          @compute @workgroup_size(SIZE) fn double(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///              if id.x < arrayLength(&x) { x[id.x] *= 2.0; }
+    ///          }",
+    ///     ))
+    ///     .workgroup_size([128, 1, 1])
+    ///     .build()?;
+    /// assert_eq!(double.signature().workgroup_size, [128, 1, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn workgroup_size(mut self, size: [u32; 3]) -> Self {
         self.sizes.workgroup = Some(size);
         self
     }
 
     /// Runs the kernel with that many invocations in a subgroup. Otherwise the driver chooses: `subgroup.size` of the
-    /// device's [`DeviceInfo`](vkarray_driver::DeviceInfo), or on some drivers another for each kernel.
+    /// device's [`DeviceInfo`](vkarray_driver::DeviceInfo), or on some drivers another size for each kernel.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    /// use vkarray::kernel::Error;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let source = Source::wgsl("@compute @workgroup_size(64) fn nothing() {}");
+    /// let (size, subgroup) = (ctx.info().subgroup.max_size, &ctx.info().subgroup);
+    /// match ctx.kernel(source).subgroup_size(size).build() {
+    ///     Ok(kernel) => assert_eq!(kernel.signature().subgroups.size, Some(size)),
+    ///     Err(error) => assert!(matches!(error, Error::Capability { .. }) && !subgroup.required_in_compute, "{error}"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn subgroup_size(mut self, size: u32) -> Self {
         self.options.subgroups.size = Some(size);
         self
     }
 
-    /// Asks for subgroups of which no invocation is missing: the workgroup's x is then a multiple of the subgroup's size.
+    /// Asks for subgroups without missing invocations. The workgroup's x must then be a multiple of the subgroup's size.
     pub fn full_subgroups(mut self, on: bool) -> Self {
         self.options.subgroups.full = on;
         self
     }
 
-    /// Leaves shared memory as it is when a workgroup starts. Otherwise a WGSL or GLSL kernel finds zeros there;
-    /// `docs/decisions/036` shows what that costs.
+    /// Leaves shared memory uninitialised when a workgroup starts. Otherwise a WGSL or GLSL kernel reads zeros there;
+    /// `docs/decisions/036` has the cost.
     ///
     /// # Safety
     ///
@@ -115,8 +232,28 @@ impl KernelBuilder {
         self
     }
 
-    /// Leaves loops as they are written, which the driver's compiler may translate to faster code:
-    /// `docs/decisions/035` has figures.
+    /// Adds no counters to loops, so that the driver may compile them to faster code; `docs/decisions/035` has figures.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// // SAFETY: the loop ends after `n` rounds, and nothing else writes `i`.
+    /// let sum = unsafe {
+    ///     ctx.kernel(Source::wgsl(
+    ///         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    ///          @compute @workgroup_size(1) fn sum() { var i = x[0]; loop { if i == 0u { break; } x[1] += i; i--; } }",
+    ///     ))
+    ///     .assume_loops_end()
+    /// }
+    /// .build()?;
+    /// let x = ctx.slice_to_device(&[4_u32, 0])?;
+    /// sum.launch(Groups::exact([1, 1, 1]), (&x,))?;
+    /// assert_eq!(x.to_vec()?, [4, 10]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Safety
     ///
@@ -127,11 +264,30 @@ impl KernelBuilder {
     }
 
     /// Builds checks into the kernel that find its faults while it runs, for tests: see
-    /// [`Kernel::dispatch`](crate::Kernel::dispatch). `VKARRAY_SANITIZE=1` turns it on for all kernels, which this
-    /// overrules.
+    /// [`Kernel::dispatch`](crate::Kernel::dispatch). `VKARRAY_SANITIZE=1` turns them on for all kernels; this call has
+    /// precedence.
     ///
     /// They find indices out of range, division of integers by zero, races between the invocations of a workgroup on shared
     /// memory and buffers, reads of shared memory before it is written, and barriers that not all invocations reach.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    /// use vkarray::kernel::Error;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let fill = ctx
+    ///     .kernel(Source::wgsl(
+    ///         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    ///          @compute @workgroup_size(64) fn fill(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = 1u; }",
+    ///     ))
+    ///     .sanitize(true)
+    ///     .build()?;
+    /// let error = fill.launch(Groups::covering(100), (&ctx.zeros::<u32>([100])?,)).unwrap_err();
+    /// assert!(matches!(error, Error::Found(_)), "the last workgroup reaches past the array: {error}");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn sanitize(mut self, on: bool) -> Self {
         let limits = Limits::from(self.cache.driver_cache.device().info());
         self.options.sanitize = on.then_some(Sanitize { max_shared_bytes: limits.max_shared_bytes });
@@ -139,6 +295,29 @@ impl KernelBuilder {
     }
 
     /// Leaves out the checks of indices.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// // SAFETY: the kernel compares its index with the array's length.
+    /// let double = unsafe {
+    ///     ctx.kernel(Source::wgsl(
+    ///         "@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+    ///          @compute @workgroup_size(64) fn double(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///              if id.x < arrayLength(&x) { x[id.x] *= 2.0; }
+    ///          }",
+    ///     ))
+    ///     .unchecked()
+    /// }
+    /// .build()?;
+    /// let x = ctx.full([3], 1.0_f32)?;
+    /// double.launch(Groups::covering(3), (&x,))?;
+    /// assert_eq!(x.to_vec()?, [2.0; 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Safety
     ///
@@ -148,8 +327,8 @@ impl KernelBuilder {
         self
     }
 
-    /// Builds the kernel, or returns the one built before from the same things. Compiles on this thread, or waits for the
-    /// thread that is compiling the same.
+    /// Builds the kernel, or returns the one that was built before from the same source, constants and options. Compiles on
+    /// this thread, or waits for the thread that is compiling the same. [`KernelBuilder`] has an example.
     ///
     /// # Errors
     ///
@@ -169,8 +348,20 @@ impl KernelBuilder {
         cache.kernel_of(key)
     }
 
-    /// Starts to build the kernel on another thread. Returns at once; a [`build`](KernelBuilder::build) of the same kernel
-    /// finds it, or waits for it, and says what is wrong with it.
+    /// Starts to build the kernel on another thread and returns. A later [`build`](KernelBuilder::build) of the same kernel
+    /// finds it or waits for it, and returns its error.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let source = Source::wgsl("@compute @workgroup_size(1) fn later() {}");
+    /// ctx.kernel(source.clone()).prefetch()?;
+    /// assert_eq!(ctx.kernel(source).build()?.signature().entry, "later");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -181,7 +372,7 @@ impl KernelBuilder {
         cache.device().check_process()?;
         let for_thread = Arc::clone(&cache);
         cache.builders(&key.source)?.spawn(move || {
-            // An error is for whoever wants the kernel: nothing is remembered of it, so it will come again.
+            // An error is not kept: `build` compiles again and returns it.
             let _: Result<Kernel> = for_thread.kernel_of(key);
         });
         Ok(())

@@ -1,8 +1,8 @@
-//! The kernels of one device, each built once: by what it is built from.
+//! The kernels of one device, each built once ([`KernelCache`]).
 //!
-//! Two kernels are the same if source, entry point, constants and options are. The driver's own pipeline cache stands
-//! behind it, so that kernels that differ only in a constant share what the driver can share. A second run of a program
-//! finds on disk what the first one made: `stored.rs` says what is kept under which hash, `disk_cache/mod.rs` how.
+//! Two kernels are the same if source, entry point, constants and options are equal ([`KernelKey`]). Kernels that differ only
+//! in a constant share what the driver's own pipeline cache shares. A second run of a program finds on disk what the first
+//! one built: `cached_build.rs` says what is stored under which hash, `disk_cache` how.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -12,17 +12,17 @@ use ash::vk;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_driver::{Device, Owned, Stream};
 
-use crate::disk_cache::{CacheCounters, CacheSettings, Disk, Hash};
+use crate::disk_cache::{CacheCounters, CacheSettings, DiskCache, Hash};
 use crate::error::{Error, Result};
+use crate::pipeline::cached_build::DriverHeader;
 use crate::pipeline::gate::build_gate;
 use crate::pipeline::kernel::Kernel;
-use crate::pipeline::stored::Origin;
 use crate::shader::{Options, Sizes, Source};
 
-/// Threads that build ahead: more would take the processor from whoever waits.
+/// Threads that build kernels in the background.
 const MAX_BUILDERS: usize = 8;
 
-/// Everything a kernel's code depends on. Values of constants by their bits, so that they can be compared.
+/// Everything that a kernel's code depends on. Constants are given by their bits, so that they can be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct KernelKey {
     pub(crate) source: Source,
@@ -35,35 +35,52 @@ pub(crate) struct KernelKey {
 /// A kernel that is built, or being built.
 #[derive(Debug)]
 struct KernelSlot {
-    made: OnceLock<Kernel>,
-    /// Held by the one that builds, so that the others wait for it instead of building the same.
-    making: Mutex<()>,
+    kernel: OnceLock<Kernel>,
+    /// Held while the kernel is built, so that other threads wait for it instead of building the same.
+    building: Mutex<()>,
 }
 
 impl KernelSlot {
     fn new() -> Arc<Self> {
-        Arc::new(Self { made: OnceLock::new(), making: Mutex::new(Rank::KernelBuild, ()) })
+        Arc::new(Self { kernel: OnceLock::new(), building: Mutex::new(Rank::KernelBuild, ()) })
     }
 }
 
-/// Builds kernels for a device and remembers them, here and on disk.
+/// Builds kernels for a device and keeps them, in memory and on disk.
+///
+/// A context has one (`Context::kernel_cache`), so most programs do not make their own.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::KernelCache;
+///
+/// let ctx = Context::open_default()?;
+/// let cache = KernelCache::new(ctx.device())?;
+/// let source = || Source::wgsl("@compute @workgroup_size(1) fn nothing() {}");
+/// cache.kernel(source()).build()?;
+/// cache.kernel(source()).build()?; // Found.
+/// assert_eq!(cache.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
 pub struct KernelCache {
     /// Where kernels are launched that name no stream. First: dropping it may wait for work, which uses the rest.
     default_stream: Option<Stream>,
     kernels: Mutex<HashMap<Arc<KernelKey>, Arc<KernelSlot>>>,
     builders: OnceLock<rayon_core::ThreadPool>,
     gate: OnceLock<Kernel>,
-    pub(crate) disk: Disk,
-    /// Modules that a validator passed.
+    pub(crate) disk: DiskCache,
+    /// Modules that the validator passed.
     pub(crate) validated: Mutex<HashSet<Hash>>,
-    /// What the driver's pipelines on disk must be from; `None` while nothing is kept there.
-    pub(crate) origin: Option<Origin>,
+    /// The header that pipelines on disk must have; `None` while the disk is not used.
+    pub(crate) driver_header: Option<DriverHeader>,
     pub(crate) driver_cache: Owned<vk::PipelineCache>,
     device: Arc<Device>,
 }
 
 impl KernelCache {
-    /// Creates an empty cache that keeps nothing on disk.
+    /// Creates an empty cache that does not use the disk. [`KernelCache`] has an example.
     ///
     /// # Errors
     ///
@@ -72,10 +89,28 @@ impl KernelCache {
         Self::with_disk(device, CacheSettings::off())
     }
 
-    /// Creates a cache that finds on disk what an earlier run made, and keeps there what it makes.
+    /// Creates a cache that loads from disk what an earlier run built, and stores there what it builds.
     ///
-    /// Later nothing fails for the disk: what is damaged or cannot be written is counted, and kernels are built as without
-    /// it.
+    /// Afterwards no call fails because of the disk: files that are damaged or cannot be written are counted, and the kernels
+    /// are built anew.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    /// use vkarray::kernel::{CacheSettings, KernelCache};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// let ctx = Context::open_default()?;
+    /// let source = || Source::wgsl("@compute @workgroup_size(1) fn nothing() {}");
+    /// for run in 0..2 {
+    ///     let cache = KernelCache::with_disk(ctx.device(), CacheSettings::at(folder))?;
+    ///     cache.kernel(source()).build()?;
+    ///     assert_eq!(cache.counters().translations.hits, run);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -95,33 +130,33 @@ impl KernelCache {
 
     fn create(device: &Arc<Device>, default_stream: Option<Stream>, settings: CacheSettings) -> Result<Arc<Self>> {
         device.check_lost()?;
-        let disk = Disk::new(settings.checked()?);
+        let disk = DiskCache::new(settings.checked()?);
         // SAFETY: the cache starts empty.
         let driver_cache = unsafe { driver_cache(device, &[]) }?;
-        let origin = if disk.is_off() { None } else { Some(Origin::new(&driver_cache)?) };
+        let driver_header = if disk.is_off() { None } else { Some(DriverHeader::new(&driver_cache)?) };
         let kernels = Mutex::new(Rank::KernelCache, HashMap::new());
         let validated = Mutex::new(Rank::KernelCache, HashSet::new());
         let (builders, gate) = (OnceLock::new(), OnceLock::new());
         let device = Arc::clone(device);
-        Ok(Arc::new(Self { default_stream, kernels, builders, gate, disk, validated, origin, driver_cache, device }))
+        Ok(Arc::new(Self { default_stream, kernels, builders, gate, disk, validated, driver_header, driver_cache, device }))
     }
 
-    /// How many kernels are held.
+    /// The number of kernels. Those that are being built do not count.
     #[must_use]
     pub fn len(&self) -> usize {
         if self.device().is_forked() {
-            return 0; // The lock may be held by a thread that is not here.
+            return 0; // A thread that does not exist here may hold the lock.
         }
-        self.lock().values().filter(|slot| slot.made.get().is_some()).count()
+        self.lock().values().filter(|slot| slot.kernel.get().is_some()).count()
     }
 
-    /// Whether no kernel is held.
+    /// Whether there is no kernel.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What was found on disk and left there since the cache was made.
+    /// Hits, misses and writes on disk since the cache was made. [`KernelCache::with_disk`] has an example.
     #[must_use]
     pub fn counters(&self) -> CacheCounters {
         self.disk.counters()
@@ -154,24 +189,23 @@ impl KernelCache {
         Ok(self.gate.get_or_init(|| gate).clone())
     }
 
-    /// The kernel of that key, built by whoever asks first. No lock is held that others than those who want it wait for.
+    /// The kernel of that key, built by the first thread that asks for it. Only threads that want the same kernel wait.
     pub(crate) fn kernel_of(self: &Arc<Self>, key: KernelKey) -> Result<Kernel> {
         self.device().check_lost()?;
         let (key, slot) = self.slot(key);
-        if let Some(kernel) = slot.made.get() {
+        if let Some(kernel) = slot.kernel.get() {
             return Ok(kernel.clone());
         }
-        // A builder that panicked has made nothing, so the next one may.
-        let making = slot.making.lock();
-        if let Some(kernel) = slot.made.get() {
+        // If a thread panicked while it built the kernel, this one builds it.
+        let building = slot.building.lock();
+        if let Some(kernel) = slot.kernel.get() {
             return Ok(kernel.clone());
         }
-        let made = self.make(&key);
-        match made {
-            Ok(kernel) => Ok(slot.made.get_or_init(|| kernel).clone()),
+        match self.build(&key) {
+            Ok(kernel) => Ok(slot.kernel.get_or_init(|| kernel).clone()),
             Err(error) => {
-                drop(making);
-                forget(&mut self.lock(), &key, &slot);
+                drop(building);
+                remove_slot(&mut self.lock(), &key, &slot);
                 Err(error)
             }
         }
@@ -188,11 +222,10 @@ impl KernelCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Arc<KernelKey>, Arc<KernelSlot>>> {
-        // No caller's code runs under the lock, and an insertion that panics leaves the map whole.
         self.kernels.lock()
     }
 
-    /// The threads that build ahead.
+    /// The threads that build in the background.
     pub(super) fn builders(&self, source: &Source) -> Result<&rayon_core::ThreadPool> {
         if let Some(pool) = self.builders.get() {
             return Ok(pool);
@@ -209,14 +242,14 @@ impl KernelCache {
     }
 }
 
-/// Takes a slot that could not be filled out of the map, unless another took its place meanwhile.
-fn forget(kernels: &mut HashMap<Arc<KernelKey>, Arc<KernelSlot>>, key: &Arc<KernelKey>, slot: &Arc<KernelSlot>) {
-    if kernels.get(key).is_some_and(|held| Arc::ptr_eq(held, slot)) {
+/// Removes a slot whose build failed, unless a newer one has its key by now.
+fn remove_slot(kernels: &mut HashMap<Arc<KernelKey>, Arc<KernelSlot>>, key: &Arc<KernelKey>, slot: &Arc<KernelSlot>) {
+    if kernels.get(key).is_some_and(|found| Arc::ptr_eq(found, slot)) {
         kernels.remove(key);
     }
 }
 
-/// In a forked process there are no threads to be ended.
+/// In a forked process the threads do not exist and cannot be joined.
 impl Drop for KernelCache {
     fn drop(&mut self) {
         let builders = self.builders.take();
@@ -226,15 +259,15 @@ impl Drop for KernelCache {
     }
 }
 
-/// A cache of the driver's, with what an earlier one held.
+/// A pipeline cache of the driver, filled with the content of an earlier one.
 ///
 /// # Safety
 ///
-/// `held` is empty, or what a driver gave as the content of a cache on a device with the same header. Drivers trust these
-/// bytes.
-pub(crate) unsafe fn driver_cache(device: &Arc<Device>, held: &[u8]) -> Result<Owned<vk::PipelineCache>> {
-    let info = vk::PipelineCacheCreateInfo::default().initial_data(held);
-    // SAFETY: `info` borrows the bytes, which the caller vouches for.
+/// `content` is empty, or what a driver returned as the content of a cache on a device with the same header. Drivers trust
+/// these bytes.
+pub(crate) unsafe fn driver_cache(device: &Arc<Device>, content: &[u8]) -> Result<Owned<vk::PipelineCache>> {
+    let info = vk::PipelineCacheCreateInfo::default().initial_data(content);
+    // SAFETY: `info` borrows the bytes, for which the caller answers.
     let raw =
         unsafe { device.raw().create_pipeline_cache(&info, None) }.map_err(device.failed("vkCreatePipelineCache"))?;
     // SAFETY: just created; used only by those who borrow or own it while they create pipelines.
@@ -257,9 +290,9 @@ mod tests {
         let key = KernelKey { source, entry: None, constants: Vec::new(), sizes: Sizes::default(), options };
         let (key, older, newer) = (Arc::new(key), KernelSlot::new(), KernelSlot::new());
         let mut kernels = HashMap::from([(Arc::clone(&key), Arc::clone(&newer))]);
-        forget(&mut kernels, &key, &older);
+        remove_slot(&mut kernels, &key, &older);
         assert_eq!(kernels.len(), 1);
-        forget(&mut kernels, &key, &newer);
+        remove_slot(&mut kernels, &key, &newer);
         assert_eq!(kernels.len(), 0);
     }
 }

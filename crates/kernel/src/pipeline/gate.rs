@@ -1,4 +1,4 @@
-//! The kernel that looks at the number of workgroups in an array before the device reads it: [`build_gate`].
+//! The kernel that checks a number of workgroups in an array before an indirect dispatch reads it: [`build_gate`].
 //!
 //! `dispatch/indirect.rs` runs it.
 
@@ -11,7 +11,7 @@ use crate::shader::Source;
 
 const GATE: &str = include_str!("indirect.wgsl");
 
-/// Builds the gate. A cache keeps what this returns.
+/// Builds the kernel. A cache keeps it.
 pub(crate) fn build_gate(cache: &Arc<KernelCache>) -> Result<Kernel> {
     cache.kernel(Source::wgsl(GATE)).sanitize(false).build()
 }

@@ -1,6 +1,7 @@
-//! A kernel: an entry point made into a pipeline of one device, ready to be dispatched.
+//! A kernel as Vulkan objects: an entry point made into a pipeline of one device ([`Kernel`]).
 //!
-//! Building is translate, check against the device, create. `cache.rs` makes each kernel once; `dispatch/stream.rs` runs it.
+//! Built in three steps: translate, check against the device ([`check_device`]), create ([`Pipeline::new`]). `cache.rs` builds
+//! each kernel once; `dispatch/stream.rs` runs it.
 
 use std::sync::Arc;
 
@@ -20,20 +21,43 @@ use crate::shader::Fold;
 use crate::shader::{BufferBounds, Translated};
 use crate::signature::{Param, ParamKind, ScalarValue, Signature, Subgroups};
 
-/// The name that entry points and push-constant members cannot have; only a bug lets one through.
+/// Why an entry point's name can be a C string.
 const BAD_ENTRY: &str = "an identifier holds no NUL, nor does a literal of SPIR-V";
 
 const REQUIRE_FULL_SUBGROUPS: vk::PipelineShaderStageCreateFlags =
     vk::PipelineShaderStageCreateFlags::REQUIRE_FULL_SUBGROUPS;
 
 /// A compute kernel on one device. Clones are handles to the same pipeline.
+///
+/// Built by [`KernelBuilder::build`](crate::KernelBuilder::build), run by [`Kernel::launch`] and [`Kernel::dispatch`].
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let add = ctx
+///     .kernel(Source::wgsl(
+///         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+///          var<immediate> n: u32;
+///          @compute @workgroup_size(64) fn add(@builtin(global_invocation_id) id: vec3<u32>) {
+///              if id.x < arrayLength(&x) { x[id.x] += n; }
+///          }",
+///     ))
+///     .build()?;
+/// println!("{}", add.signature());
+/// assert_eq!(add.signature().workgroup_size, [64, 1, 1]);
+/// assert!(std::sync::Arc::ptr_eq(add.device(), ctx.device()));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Kernel {
     pub(crate) pipeline: Arc<Pipeline>,
 }
 
 impl Kernel {
-    /// What it takes and needs.
+    /// What it takes and needs. [`Signature`] has an example.
     #[must_use]
     pub fn signature(&self) -> &Signature {
         &self.pipeline.signature
@@ -46,12 +70,12 @@ impl Kernel {
     }
 }
 
-/// How the kernel's arguments reach it.
+/// How a kernel's buffers are bound.
 #[derive(Debug)]
 pub(crate) enum Binding {
     /// Pushed into the command buffer: one set, and the device has push descriptors.
     Push,
-    /// Allocated from the batch's pools, a set for each group.
+    /// A set for each group, allocated from the pools of the batch.
     Sets,
 }
 
@@ -71,11 +95,11 @@ pub(crate) struct Pipeline {
     pub(crate) fast_check: Option<FastCheck>,
     pub(crate) label: Label,
     pub(crate) limits: Limits,
-    /// If it runs over several axes what it sees along one. Its limits are then those of one.
+    /// Set if it runs over several axes as if over one. Its limits are then those of that one.
     pub(crate) fold: Option<Fold>,
-    /// Whether it asks how many workgroups there are.
+    /// Whether the shader reads the number of workgroups.
     pub(crate) counts_workgroups: bool,
-    /// If it was built with checks.
+    /// Set if it was built with checks.
     pub(crate) sanitizer: Option<Sanitizer>,
     /// Set by the cache once it is built.
     pub(crate) variants: Option<Variants>,
@@ -95,7 +119,7 @@ pub(crate) struct Set {
 }
 
 impl Pipeline {
-    /// Creates what [`check_device`] has found to fit.
+    /// Creates the objects of a kernel that passed [`check_device`].
     pub(crate) fn new(
         device: &Arc<Device>,
         cache: vk::PipelineCache,
@@ -195,7 +219,7 @@ fn create_pipeline(
     Ok(unsafe { Owned::new(raw, device.logical()) })
 }
 
-/// A driver that has too little for a kernel says so with a code that says nothing.
+/// Drivers report a kernel that needs too much with a code that gives no reason.
 fn refused(code: vk::Result, source: vkarray_driver::Error, translated: &Translated) -> Error {
     match code {
         vk::Result::ERROR_UNKNOWN => Error::NotCompiled { kernel: translated.entry.clone(), source },
@@ -203,7 +227,8 @@ fn refused(code: vk::Result, source: vkarray_driver::Error, translated: &Transla
     }
 }
 
-/// Without the device's own bounds, which cost up to 3 % where the kernel's author answers for every index.
+/// Turns off the device's own bounds checks, which cost up to 3 %, for a kernel whose builder promised that indices are in
+/// range.
 fn unchecked() -> vk::PipelineRobustnessCreateInfoEXT<'static> {
     let none = vk::PipelineRobustnessBufferBehaviorEXT::DISABLED;
     vk::PipelineRobustnessCreateInfoEXT::default().storage_buffers(none).uniform_buffers(none)
@@ -217,7 +242,7 @@ struct Specialization {
 
 impl Specialization {
     fn new(values: &[(u32, ScalarValue)]) -> Self {
-        const SLOT: usize = 8; // As long as the longest, so that each is aligned.
+        const SLOT: usize = 8; // The longest constant, so that each is aligned.
         let mut bytes = vec![0; values.len() * SLOT];
         let entry = |((number, value), slot): (&(u32, ScalarValue), &mut [u8; SLOT])| {
             // A truth value is a `VkBool32`.
@@ -242,7 +267,7 @@ impl Specialization {
     }
 }
 
-/// Push descriptors serve one set of a bounded size; all else goes through pools.
+/// Push descriptors serve one set of a limited size; other kernels take sets from pools.
 fn plan_binding(signature: &Signature, device: &Device) -> Binding {
     let first_group = signature.params.first().map_or(0, |param| param.group);
     let is_one_set = signature.params.iter().all(|param| param.group == first_group);

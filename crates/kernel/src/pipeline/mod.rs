@@ -1,15 +1,15 @@
 //! A kernel as Vulkan objects of one device: built once, found again, kept on disk.
 //!
 //! Nothing here dispatches. Read `kernel.rs` first (what a kernel is made of), then `cache.rs` (which kernels are the same),
-//! `builder.rs` (what a program may ask for), `variants.rs` (other sizes of a kernel) and `stored.rs` (what outlives the
-//! program).
+//! `builder.rs` (what a program may ask for), `variants.rs` (other sizes of a kernel) and `cached_build.rs` (what is stored on
+//! disk).
 
 mod builder;
 pub(crate) mod cache;
+mod cached_build;
 mod gate;
 pub(crate) mod kernel;
 pub(crate) mod sanitizer;
-mod stored;
 mod variants;
 
 pub use builder::KernelBuilder;

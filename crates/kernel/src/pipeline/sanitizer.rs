@@ -1,4 +1,4 @@
-//! What a pipeline with checks has besides: [`Sanitizer`]. `dispatch/sanitized.rs` uses it.
+//! The memory and the layout of a sanitizer's reports: [`Sanitizer`]. `dispatch/sanitized.rs` uses it.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use vkarray_driver::Device;
 use crate::error::Result;
 use crate::sanitize::Sanitized;
 
-/// What a pipeline with checks has besides.
+/// What a pipeline with checks has in addition.
 #[derive(Debug)]
 pub(crate) struct Sanitizer {
     pub(crate) sanitized: Sanitized,
     pub(crate) source_name: String,
-    /// Reports lie in memory of their own, so that no figure of the program's memory counts them. Not pooled: each kernel
-    /// has an allocator, and most have few dispatches.
+    /// Reports have an allocator of their own, so that the statistics of the program's memory do not count them. Not pooled,
+    /// since each kernel has one and most have few dispatches.
     pub(crate) allocator: Arc<Allocator>,
 }
 

@@ -1,7 +1,6 @@
-//! Whether a device can do what a kernel needs. Pure.
+//! Whether a device has the capabilities that a kernel needs ([`check_capabilities`]), and its limits. Pure.
 //!
-//! The needs are read from the SPIR-V itself, so a kernel that slips through naga's own checks with a capability nobody
-//! enabled is still refused here, with the feature's name.
+//! Which capabilities a kernel needs is read from its SPIR-V (`spirv/capabilities.rs`).
 
 use vkarray_driver::{DeviceInfo, Features};
 
@@ -10,17 +9,17 @@ use crate::requirements::Limits;
 use crate::signature::{Capability, Signature};
 use crate::spirv::words::asks_for_length;
 
-/// PCI's number of NVIDIA.
+/// NVIDIA's PCI vendor id.
 pub(crate) const NVIDIA: u32 = 0x10de;
 
-/// PCI's number of Google, whose SwiftShader is.
+/// Google's PCI vendor id, which SwiftShader has.
 pub(crate) const GOOGLE: u32 = 0x1ae0;
 
-/// NVIDIA's driver (580.159, H100, 2026-11-21) says that ranges may be of 4 GiB, and reads and writes all of them, but for
-/// `OpArrayLength` in ranges of 2 GiB and more, which is zero. Code that asks for it to bound an index then finds none.
+/// NVIDIA's driver (580.159, H100, 2026-11-21) allows ranges of 4 GiB, and reads and writes all of them, but `OpArrayLength` is
+/// zero for ranges of 2 GiB and more. Code that bounds an index with it then reaches nothing.
 const NVIDIA_MAX_RANGE: u32 = (1 << 31) - 256;
 
-/// The longest range of storage that any kernel really reads and writes.
+/// The longest range of storage that every kernel reads and writes correctly.
 fn max_storage_buffer_range(device: &DeviceInfo) -> u32 {
     let stated = device.limits.max_storage_buffer_range;
     if device.vendor_id == NVIDIA { stated.min(NVIDIA_MAX_RANGE) } else { stated }
@@ -47,7 +46,7 @@ impl From<&DeviceInfo> for Limits {
 }
 
 impl Limits {
-    /// Those of a kernel: ranges are as long as the device says where the kernel does not ask for an array's length.
+    /// The limits for a kernel: without `OpArrayLength` in its code, ranges are as long as the device states.
     pub(crate) fn of_kernel(device: &DeviceInfo, spirv: &[u32]) -> Self {
         let limits = Self::from(device);
         if asks_for_length(spirv) {
@@ -61,8 +60,23 @@ impl Limits {
 ///
 /// # Errors
 ///
-/// [`Error::Addresses`] for a kernel that reaches memory by its address, and [`Error::Capability`] with the first thing that
-/// the device cannot do.
+/// [`Error::Addresses`] for a kernel that reaches memory by its address, and [`Error::Capability`] with the first capability
+/// that the device lacks.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::device::Features;
+/// use vkarray::kernel::{Module, Options};
+///
+/// let ctx = Context::open_default()?;
+/// let source = Source::wgsl("enable f16; @compute @workgroup_size(1) fn half() { var x = 1h; x += x; }");
+/// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
+/// let error = vkarray_kernel::check_capabilities(&signature, ctx.info(), &Features::default()).unwrap_err();
+/// assert!(error.to_string().starts_with("kernel `half` needs f16, which "), "{error}");
+/// # Ok(())
+/// # }
+/// ```
 pub fn check_capabilities(signature: &Signature, device: &DeviceInfo, enabled: &Features) -> Result<()> {
     if signature.capabilities.contains(&Capability::BufferAddress) {
         return Err(Error::Addresses { kernel: signature.entry.clone() });
@@ -136,7 +150,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn three_drivers_differ_where_they_say_they_do() {
+    fn three_drivers_differ_as_their_snapshots_state() {
         use Capability as C;
         // Capability, lavapipe, SwiftShader, H100.
         let cases = [
@@ -195,9 +209,9 @@ pub(crate) mod tests {
         }
     }
 
-    /// Whoever opened the device may have left out what it has.
+    /// The device may have been opened without a feature that it has.
     #[test]
-    fn what_is_not_enabled_is_not_there() {
+    fn a_feature_that_is_not_enabled_is_missing() {
         let device = machine("h100_580.159");
         let enabled = Features { shader_float64: false, ..device.features };
         check_capabilities(&needs(Capability::Float64), &device, &device.features).unwrap();
@@ -206,7 +220,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn ranges_are_as_long_as_the_driver_keeps() {
+    fn ranges_are_as_long_as_the_driver_supports() {
         // NVIDIA's says 4 GiB.
         for (name, longest) in [("h100_580.159", (1 << 31) - 256), ("lavapipe_22.3.6", 1 << 27)] {
             assert_eq!(Limits::from(&machine(name)).max_storage_buffer_range, longest, "{name}");

@@ -1,6 +1,6 @@
-//! Whether a device has what SPIR-V's extensions and sets of extended instructions need. Pure.
+//! Whether a device has what extensions of SPIR-V and sets of extended instructions need ([`check_extensions`]). Pure.
 //!
-//! A driver that does not know an extension may end the process, so none sees one that it was not opened with.
+//! A driver may crash on an extension that it does not support, so it never gets one that it was not opened with.
 //! [`check_extensions`] is called before the driver is; the names are read by `spirv/read.rs`.
 
 use vkarray_driver::DeviceInfo;
@@ -8,7 +8,7 @@ use vkarray_driver::DeviceInfo;
 use crate::error::{Error, Result};
 use crate::signature::Signature;
 
-/// What provides an extension of SPIR-V.
+/// The part of Vulkan that provides an extension of SPIR-V.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Provider {
     /// Vulkan 1.3, or an earlier version.
@@ -17,7 +17,7 @@ enum Provider {
     Device(&'static str),
 }
 
-/// Extensions and sets, ordered by name, and what Vulkan's appendix on SPIR-V says provides them.
+/// Extensions and sets, ordered by name, with their provider according to Vulkan's appendix on SPIR-V.
 const PROVIDERS: &[(&str, Provider)] = {
     use Provider::{Core, Device};
     &[
@@ -108,6 +108,19 @@ const PROVIDERS: &[(&str, Provider)] = {
 /// # Errors
 ///
 /// [`Error::Extension`] with the first that the device was not opened with.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::Signature;
+///
+/// let ctx = Context::open_default()?;
+/// let extensions = vec!["SPV_KHR_storage_buffer_storage_class".to_owned()]; // In Vulkan itself.
+/// let signature = Signature { extensions, ..Signature::default() };
+/// vkarray_kernel::check_extensions(&signature, ctx.info(), &[])?;
+/// # Ok(())
+/// # }
+/// ```
 pub fn check_extensions(signature: &Signature, device: &DeviceInfo, enabled: &[String]) -> Result<()> {
     for extension in &signature.extensions {
         let provider = PROVIDERS.iter().find(|(name, _)| name == extension).map(|(_, provider)| *provider);

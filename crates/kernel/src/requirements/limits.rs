@@ -1,7 +1,8 @@
-//! What a device allows: [`Limits`], and whether a kernel's workgroup fits ([`check_workgroup`]).
+//! The limits of a device ([`Limits`]), and whether a kernel's workgroup and buffers fit ([`check_workgroup`],
+//! [`check_bindings`]).
 //!
-//! Filled from `VkPhysicalDeviceLimits` by the layer that opens the device; nothing here calls Vulkan.
-//! Read next: `call/groups.rs` for the number of workgroups, `call/check.rs` for arguments.
+//! Filled from a device's snapshot in `capabilities.rs`. `call/groups.rs` compares the number of workgroups with them, and
+//! `call/check.rs` the arguments.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,10 +12,22 @@ use crate::signature::{ParamKind, Signature, times};
 /// The axes' names, as WGSL spells them.
 pub(crate) const AXES: [char; 3] = ['x', 'y', 'z'];
 
-/// The device's limits that decide whether a kernel can be built and launched. Bytes unless said otherwise.
+/// The device's limits that decide whether a kernel can be built and launched. Sizes are in bytes.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::Limits;
+///
+/// let ctx = Context::open_default()?;
+/// let limits = Limits::from(ctx.info());
+/// assert!(limits.max_workgroup_invocations >= Limits::MINIMUM.max_workgroup_invocations);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Longest binding of a storage buffer: `maxStorageBufferRange`, or less where the driver is known to read no more.
+    /// Longest binding of a storage buffer: `maxStorageBufferRange`, or less where the driver is known to read less.
     pub max_storage_buffer_range: u64,
     /// Longest binding of constant memory (`maxUniformBufferRange`).
     pub max_uniform_buffer_range: u64,
@@ -60,7 +73,7 @@ impl Limits {
         if alignment == 0 { 1 } else { alignment }
     }
 
-    /// What every Vulkan 1.1 device allows at least.
+    /// What every Vulkan 1.1 device allows.
     pub const MINIMUM: Self = Self {
         max_storage_buffer_range: 1 << 27,
         max_uniform_buffer_range: 16384,
@@ -82,7 +95,20 @@ impl Limits {
 /// # Errors
 ///
 /// [`Error::WorkgroupSize`], [`Error::WorkgroupInvocations`], [`Error::SharedMemory`] or [`Error::PushConstants`], each
-/// with what the kernel wants and what the device allows.
+/// with what the kernel needs and what the device allows.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::{Limits, Module, Options};
+///
+/// let source = Source::wgsl("@compute @workgroup_size(129) fn wide() {}");
+/// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
+/// let error = vkarray_kernel::check_workgroup(&signature, &Limits::MINIMUM).unwrap_err();
+/// assert_eq!(error.to_string(), "kernel `wide`: workgroup size 129 on axis x, the device allows 128");
+/// # Ok(())
+/// # }
+/// ```
 pub fn check_workgroup(signature: &Signature, limits: &Limits) -> Result<()> {
     let kernel = || signature.entry.clone();
     for ((axis, size), limit) in AXES.into_iter().zip(signature.workgroup_size).zip(limits.max_workgroup_size) {
@@ -111,8 +137,21 @@ pub fn check_workgroup(signature: &Signature, limits: &Limits) -> Result<()> {
 ///
 /// # Errors
 ///
-/// [`Error::GroupIndex`], [`Error::ConstantMemory`] or [`Error::BufferCount`], with what the kernel wants and what the
+/// [`Error::GroupIndex`], [`Error::ConstantMemory`] or [`Error::BufferCount`], with what the kernel needs and what the
 /// device allows.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::{Limits, Module, Options};
+///
+/// let source = Source::wgsl("@group(9) @binding(0) var<storage, read_write> x: array<f32>; @compute @workgroup_size(1) fn far() { x[0] = 1.0; }");
+/// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
+/// let error = vkarray_kernel::check_bindings(&signature, &Limits::MINIMUM).unwrap_err();
+/// assert_eq!(error.to_string(), "kernel `far`: `x` is in group 9, the device binds 4 groups, counted from 0");
+/// # Ok(())
+/// # }
+/// ```
 pub fn check_bindings(signature: &Signature, limits: &Limits) -> Result<()> {
     let kernel = || signature.entry.clone();
     if let Some(far) = signature.params.iter().find(|param| param.group >= limits.max_groups) {

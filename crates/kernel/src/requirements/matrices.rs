@@ -38,6 +38,17 @@ fn is_alike(one: &str, other: &str) -> bool {
 /// # Errors
 ///
 /// [`Error::Matrices`] with the first that it does not, and all that it does.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::Signature;
+///
+/// let ctx = Context::open_default()?;
+/// vkarray_kernel::check_matrices(&Signature::default(), ctx.info())?; // It uses none.
+/// # Ok(())
+/// # }
+/// ```
 pub fn check_matrices(signature: &Signature, device: &DeviceInfo) -> Result<()> {
     let is_there = |used: &&MatrixUse| device.matrix_shapes.iter().any(|shape| used.is_in(shape));
     let Some(missing) = signature.matrices.iter().find(|used| !is_there(used)) else { return Ok(()) };

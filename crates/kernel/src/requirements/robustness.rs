@@ -1,4 +1,4 @@
-//! What a device does by itself that a kernel would otherwise do in code: bounds of buffers, zeroed shared memory. Pure.
+//! What a device does by itself, so that a kernel need not do it in code: bounds of buffers, zeroed shared memory. Pure.
 //!
 //! `robustBufferAccess2` bounds each access to a buffer by the range that is bound. Where that is exact to the byte it is
 //! as safe as code that compares every index, and on NVIDIA's GPUs it costs nothing, where comparing costs up to 38 %:
@@ -12,18 +12,17 @@ use super::capabilities::{GOOGLE, NVIDIA};
 /// Whether checked kernels leave the bounds of buffers to the device. `enabled` is what it was opened with.
 ///
 /// Only where that was measured to be faster: on lavapipe both take the same time.
-pub(crate) fn are_the_devices(device: &DeviceInfo, enabled: &Features) -> bool {
-    are_exact(device, enabled) && device.vendor_id == NVIDIA
+pub(crate) fn should_bound_buffers(device: &DeviceInfo, enabled: &Features) -> bool {
+    bounds_buffers_exactly(device, enabled) && device.vendor_id == NVIDIA
 }
 
 /// Whether the device bounds buffers to the byte.
-pub(crate) fn are_exact(device: &DeviceInfo, enabled: &Features) -> bool {
+pub(crate) fn bounds_buffers_exactly(device: &DeviceInfo, enabled: &Features) -> bool {
     enabled.robust_buffer_access_2 && device.limits.robust_storage_buffer_access_size_alignment == 1
 }
 
-/// Whether the driver zeroes shared memory that is declared with a null initialiser. SwiftShader has the feature but does it
-/// wrongly: 64 invocations that each add 1 to a variable with such an initialiser do not reach 64 (5.0.0, 2026-11-22).
-pub(crate) fn are_zeroes_the_drivers(device: &DeviceInfo, enabled: &Features) -> bool {
+/// Whether shared memory with a null initialiser is left to the driver to zero. SwiftShader has the feature with a defect: 64 invocations that each add 1 to a variable with such an initialiser do not reach 64 (5.0.0, 2026-11-22).
+pub(crate) fn should_zero_shared_memory(device: &DeviceInfo, enabled: &Features) -> bool {
     enabled.zero_initialize_workgroup_memory && device.vendor_id != GOOGLE
 }
 
@@ -33,25 +32,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_device_bounds_buffers_where_that_is_exact_and_faster() {
+    fn the_device_bounds_buffers_where_it_is_exact_and_faster() {
         let cases = [("h100_580.159", true), ("lavapipe_22.3.6", false), ("swiftshader_5.0.0", false)];
         for (name, expected) in cases {
             let device = machine(name);
-            assert_eq!(are_the_devices(&device, &device.features), expected, "{name}");
-            assert!(!are_the_devices(&device, &Features::default()), "{name}: not enabled");
+            assert_eq!(should_bound_buffers(&device, &device.features), expected, "{name}");
+            assert!(!should_bound_buffers(&device, &Features::default()), "{name}: not enabled");
         }
         let mut coarse = machine("h100_580.159");
         coarse.limits.robust_storage_buffer_access_size_alignment = 4; // Half of a word is another element.
-        assert!(!are_the_devices(&coarse, &coarse.features));
+        assert!(!should_bound_buffers(&coarse, &coarse.features));
     }
 
     #[test]
-    fn the_driver_zeroes_where_it_does_so_rightly() {
+    fn the_driver_zeroes_where_it_is_correct() {
         let cases = [("h100_580.159", true), ("lavapipe_22.3.6", true), ("swiftshader_5.0.0", false)];
         for (name, expected) in cases {
             let device = machine(name);
-            assert_eq!(are_zeroes_the_drivers(&device, &device.features), expected, "{name}");
-            assert!(!are_zeroes_the_drivers(&device, &Features::default()), "{name}: not enabled");
+            assert_eq!(should_zero_shared_memory(&device, &device.features), expected, "{name}");
+            assert!(!should_zero_shared_memory(&device, &Features::default()), "{name}: not enabled");
         }
     }
 }

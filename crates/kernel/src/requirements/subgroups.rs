@@ -13,7 +13,21 @@ use crate::signature::{Signature, Subgroups};
 /// # Errors
 ///
 /// [`Error::Capability`] where it has no such choice; [`Error::SubgroupSize`], [`Error::SubgroupCount`] or
-/// [`Error::FullSubgroups`], each with what the kernel wants and what the device allows.
+/// [`Error::FullSubgroups`], each with what the kernel needs and what the device allows.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::device::Features;
+/// use vkarray::kernel::{Signature, Subgroups};
+///
+/// let ctx = Context::open_default()?;
+/// let subgroups = Subgroups { size: None, full: true };
+/// let signature = Signature { workgroup_size: [1, 1, 1], subgroups, ..Signature::default() };
+/// assert!(vkarray_kernel::check_subgroups(&signature, ctx.info(), &Features::default()).is_err());
+/// # Ok(())
+/// # }
+/// ```
 pub fn check_subgroups(signature: &Signature, device: &DeviceInfo, enabled: &Features) -> Result<()> {
     let (kernel, Subgroups { size, full }) = (|| signature.entry.clone(), signature.subgroups);
     let subgroup = &device.subgroup;
@@ -72,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_device_has_is_accepted() {
+    fn supported_subgroups_are_accepted() {
         // Workgroup, size, whether full.
         let cases = [
             ([5, 7, 3], None, false), // Nothing is asked for.
@@ -89,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_has_not_is_refused_with_both_sides() {
+    fn unsupported_subgroups_are_refused_with_both_sides() {
         let cases = [
             ([8, 1, 1], Some(4), false, "subgroups of 4, the device has powers of two from 8 to 32"),
             ([8, 1, 1], Some(64), false, "subgroups of 64, the device has powers of two from 8 to 32"),
@@ -106,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_does_not_let_choose_is_named() {
+    fn a_device_without_a_choice_of_subgroups_is_named() {
         let mut fixed = device();
         fixed.subgroup.required_in_compute = false;
         let (sized, full) = (kernel([32, 1, 1], Some(32), false), kernel([32, 1, 1], None, true));

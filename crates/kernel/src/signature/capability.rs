@@ -1,12 +1,26 @@
-//! What a device must be able to do: [`Capability`], with the names of Vulkan's features.
+//! What a device must support for a kernel: [`Capability`], with the names of Vulkan's features.
 //!
-//! Which SPIR-V needs which, and whether a device has it, is in `requirements/capabilities.rs`.
+//! `spirv/capabilities.rs` reads them from SPIR-V; `requirements/capabilities.rs` compares them with a device.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a device must be able to do. Read from the SPIR-V itself, so that nothing is missed.
+/// What a device must support for a kernel. Read from the SPIR-V itself, so that none is missed.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::{Capability, Module, Options};
+///
+/// let source = Source::wgsl("@compute @workgroup_size(1) fn wide() { var x = 1u; var y = u64(x) * u64(x); }");
+/// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
+/// assert_eq!(signature.capabilities, [Capability::Int64]);
+/// assert_eq!(signature.capabilities[0].to_string(), "i64");
+/// assert!(!signature.capabilities[0].is_of_subgroups());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Capability {
@@ -62,7 +76,7 @@ pub enum Capability {
     VulkanMemoryModel,
     /// Device scope in Vulkan's memory model (`vulkanMemoryModelDeviceScope`).
     MemoryModelDeviceScope,
-    /// Memory reached by its address. The runtime could not order such uses, so it enables none.
+    /// Memory reached by its address. Such uses cannot be ordered, so no device is opened with it.
     BufferAddress,
     /// Pointers into one buffer that are chosen at run time (`variablePointersStorageBuffer`).
     VariablePointersStorage,
@@ -73,7 +87,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// Whether it is about subgroups.
+    /// Whether it is one of subgroup operations.
     #[must_use]
     pub const fn is_of_subgroups(self) -> bool {
         matches!(

@@ -1,9 +1,8 @@
-//! What one element is: [`DType`], and the Rust types that have one ([`Element`]).
+//! The types of array elements: [`DType`], and the Rust types that have one ([`Element`]).
 //!
-//! Names follow NumPy (`float32`); `Display` prints the short form a shader author knows (`f32`), and parsing takes both.
-//! A dtype says what the host stores. What a shader declares is [`ElementType`](crate::ElementType); `call/check.rs` holds the
-//! rules that bring the two together.
-//! Read next: `element_type.rs`.
+//! Names are NumPy's (`float32`); `Display` prints the short form of shaders (`f32`), and parsing takes both. A dtype is the type
+//! on the host. The type that a shader declares is an [`ElementType`](crate::ElementType); `call/check.rs` has the rules which
+//! dtype fits which.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,6 +14,19 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, nearest};
 
 /// The type of one array element.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+///
+/// assert_eq!("float32".parse::<DType>()?, DType::F32);
+/// assert_eq!((DType::F32.to_string(), DType::F32.numpy_name(), DType::F32.itemsize()), ("f32".into(), "float32".into(), 4));
+/// assert_eq!(DType::Complex64.scalar(), Some(DType::F64));
+/// assert!(DType::U8.is_integer() && DType::BF16.is_float());
+/// assert_eq!("flaot32".parse::<DType>().unwrap_err().to_string(), "no dtype is called `flaot32` (did you mean `float32`?)");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum DType {
@@ -73,7 +85,7 @@ const NAMED: &[(DType, &str, &str, u32)] = &[
 ];
 
 impl DType {
-    /// The dtype of a user's own struct, known by its size alone.
+    /// The dtype of a struct of the program, which only has a size.
     ///
     /// ```
     /// use vkarray_kernel::{DType, Element};
@@ -98,9 +110,9 @@ impl DType {
         Self::Record(size_of::<T>() as u32)
     }
 
-    /// The dtype of `T`. A type whose `DTYPE` does not describe it does not compile: one of another size, one with a
-    /// lesser alignment than the number it is said to be, one without bytes, and one that wants to lie at multiples of
-    /// more than 16 bytes, as the start of a host array promises no more.
+    /// The dtype of `T`. A type whose `DTYPE` does not describe it does not compile: a type of another size, with a lesser
+    /// alignment than that of the dtype, without bytes, or with an alignment of more than 16 bytes, which host arrays do not
+    /// have.
     ///
     /// ```compile_fail
     /// use vkarray_kernel::{DType, Element};
@@ -121,7 +133,7 @@ impl DType {
         T::DTYPE
     }
 
-    /// Evaluated when a program is built.
+    /// Checks the type when a program is built.
     const fn assert_describes<T>(self) {
         let alignment = match self {
             Self::Bool | Self::I8 | Self::U8 | Self::Record(_) => 1,
@@ -152,7 +164,7 @@ impl DType {
         }
     }
 
-    /// The short name a shader author knows: `f32`; `record` for records of any size.
+    /// The short name, as in shaders: `f32`; `record` for records of any size.
     #[must_use]
     pub fn short_name(self) -> &'static str {
         self.named().map_or("record", |row| row.1)
@@ -167,7 +179,7 @@ impl DType {
         }
     }
 
-    /// The scalar an element is made of: itself, or `f32` and `f64` for complex numbers. A record has none.
+    /// The scalar that an element consists of: itself, or `f32` and `f64` for complex numbers. A record has none.
     #[must_use]
     pub const fn scalar(self) -> Option<Self> {
         match self {
@@ -217,13 +229,13 @@ impl FromStr for DType {
     }
 }
 
-/// A Rust type that arrays are made of.
+/// A Rust type of array elements.
 ///
 /// Implemented for the integers, `f32`, `f64`, [`half::f16`], [`half::bf16`], [`Bool`], [`Complex32`] and
-/// [`Complex64`]. For a struct of your own, implement it with [`DType::record`]. Arrays of a type whose `DTYPE` is not
-/// its own do not compile; see [`DType::of`].
+/// [`Complex64`]. A struct implements it with [`DType::record`], which has an example. Arrays of a type whose `DTYPE` does not
+/// describe it do not compile; see [`DType::of`].
 pub trait Element: Pod {
-    /// What the array's elements are.
+    /// The dtype of this type.
     const DTYPE: DType;
 }
 
@@ -245,6 +257,18 @@ elements! {
 ///
 /// Made from a `bool` the byte is 0 or 1. Any other byte, from a kernel or from raw bytes, reads as true, is equal to
 /// every other true, and is 1 in a file. Files with other bytes are refused.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::array::Bool;
+///
+/// let ctx = Context::open_default()?;
+/// let flags = ctx.slice_to_device(&[Bool::from(true), Bool::from(false)])?;
+/// assert_eq!(flags.to_vec()?.into_iter().map(bool::from).collect::<Vec<_>>(), [true, false]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Bool(u8);
@@ -270,6 +294,18 @@ impl PartialEq for Bool {
 impl Eq for Bool {}
 
 /// A complex number of two `f32`, laid out as NumPy's `complex64`.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::array::Complex32;
+///
+/// let ctx = Context::open_default()?;
+/// let z = ctx.full([2], Complex32 { re: 1.0, im: -2.0 })?;
+/// assert_eq!(z.to_vec()?[1].im, -2.0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Complex32 {

@@ -1,8 +1,7 @@
-//! What a shader declares: [`ElementType`], a scalar, vector, matrix, array or struct with offsets.
+//! The types that a shader declares: [`ElementType`], a scalar, vector, matrix, array or struct with offsets.
 //!
-//! Plain data, free of naga, so that another front end can fill it and it can be stored beside a cached kernel.
-//! Sizes and offsets are the shader's own (WGSL's layout rules), never recomputed here.
-//! Read next: `mod.rs`.
+//! Plain data without naga, so that other front ends can make it and a cache can store it. Sizes and offsets are those of the
+//! shader; they are not recomputed here.
 
 use std::fmt;
 
@@ -11,6 +10,23 @@ use serde::{Deserialize, Serialize};
 use crate::signature::DType;
 
 /// A type as a shader declares it.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::ElementType;
+///
+/// // `array<vec3<f32>>`: twelve bytes of data in sixteen.
+/// let vec3 = ElementType::Vector { len: 3, scalar: DType::F32 };
+/// let points = ElementType::Array { element: Box::new(vec3.clone()), len: None, stride: 16 };
+/// assert_eq!(points.to_string(), "array<vec3<f32>>");
+/// assert_eq!(points.runtime_array(), Some((&vec3, 16)));
+/// assert_eq!((points.bytes(), points.used_bytes(), points.scalar()), (0, 12, Some(DType::F32)));
+/// assert_eq!(vec3.leaves(), [(0, DType::F32), (4, DType::F32), (8, DType::F32)]);
+/// assert!(!points.has_struct());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ElementType {
     /// One number or truth value.
@@ -24,7 +40,7 @@ pub enum ElementType {
         /// Of what.
         scalar: DType,
     },
-    /// Columns of vectors.
+    /// A matrix.
     Matrix {
         /// Number of columns.
         columns: u8,
@@ -39,7 +55,7 @@ pub enum ElementType {
     },
     /// Equal elements at a fixed distance.
     Array {
-        /// One of them.
+        /// The type of an element.
         element: Box<ElementType>,
         /// How many; `None` is as many as the buffer holds.
         len: Option<u32>,
@@ -117,7 +133,7 @@ impl ElementType {
         }
     }
 
-    /// How many pieces of a matrix lie apart, and how many numbers one has; of all else, none.
+    /// The number of columns of a matrix, or rows if it is row-major, and the numbers in one; zeros for other types.
     fn lines(&self) -> (u8, u8) {
         match self {
             Self::Matrix { columns, rows, is_row_major: false, .. } => (*columns, *rows),
@@ -138,7 +154,7 @@ impl ElementType {
 
     /// Every scalar in the value with its offset, in memory order. A runtime array counts as one element.
     ///
-    /// The list is as long as the value has scalars: meant for parameters, not for large fixed arrays.
+    /// The list has an entry for each scalar, so it is meant for parameters, not for large fixed arrays.
     #[must_use]
     pub fn leaves(&self) -> Vec<Leaf> {
         let mut leaves = Vec::new();

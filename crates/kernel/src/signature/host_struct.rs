@@ -1,7 +1,7 @@
-//! Compares a struct of the host with one of a shader while the program is built: [`assert_field`], [`assert_size`].
+//! Compares a struct of the host with one of a shader when a program is compiled: [`assert_field`], [`assert_size`].
 //!
-//! Constants that call these do not evaluate where the two differ, and the compiler shows the message. Nothing can be
-//! formatted there, so the message is put together byte by byte.
+//! A constant that calls these fails to evaluate where the two differ, and the compiler shows the message. Constants cannot
+//! format, so the message is assembled byte by byte.
 
 /// Fails to evaluate unless a field lies at the same offset, in bytes, on both sides.
 ///
@@ -26,6 +26,10 @@ pub const fn assert_field(name: &str, field: &str, shader: usize, host: usize) {
 }
 
 /// Fails to evaluate unless a struct has the same size, in bytes, on both sides.
+///
+/// ```
+/// const _: () = vkarray_kernel::assert_size("Pair", 8, size_of::<[f32; 2]>());
+/// ```
 ///
 /// # Panics
 ///

@@ -29,7 +29,31 @@ pub use scalar::ScalarValue;
 pub(crate) use scalar::range_of;
 pub use typestr::ByteOrder;
 
-/// All that a caller must know of one entry point, with its constants' values applied.
+/// What one entry point takes and needs, with the values of its constants applied.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::{Module, Options};
+///
+/// let source = Source::wgsl(
+///     "override TILE: u32 = 8;
+///      @group(0) @binding(0) var<storage, read> image: array<f32>;
+///      @group(0) @binding(1) var<storage, read_write> out: array<f32>;
+///      var<immediate> width: u32;
+///      @compute @workgroup_size(TILE) fn blur() { out[width] = image[TILE]; }",
+/// );
+/// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
+/// let expected = "
+/// blur: workgroup 8×1×1
+///   image  storage 0:0  read        array<f32>
+///   out    storage 0:1  read_write  array<f32>
+///   width  push +0                  u32
+///   TILE   constant                 u32 = 8";
+/// assert_eq!(signature.to_string(), expected.trim_start());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Signature {
     /// The entry point's name.
@@ -46,9 +70,9 @@ pub struct Signature {
     pub shared: Vec<SharedVar>,
     /// Bytes of shared memory of one workgroup, with the padding between variables.
     pub shared_bytes: u64,
-    /// What the device must be able to do, beyond plain compute.
+    /// The capabilities that the device must have.
     pub capabilities: Vec<Capability>,
-    /// The extensions and sets of extended instructions that SPIR-V of other compilers declares.
+    /// The extensions and sets of extended instructions that it declares. Only SPIR-V of other compilers has any.
     #[serde(default)]
     pub extensions: Vec<String>,
     /// The cooperative matrices that it uses.
@@ -73,15 +97,15 @@ pub struct Param {
     /// Whether the shader declares it as constant memory, so that what an argument does not fill reads as zero. It is bound
     /// as storage where it is longer than [`Options::max_uniform_bytes`](crate::Options::max_uniform_bytes).
     pub is_constant: bool,
-    /// What the shader declares it may do.
+    /// The access that the shader declares.
     pub access: Access,
-    /// Whether the entry point really reads it, on any path.
+    /// Whether the entry point reads it, on any path.
     pub reads: bool,
-    /// Whether the entry point really writes it, on any path.
+    /// Whether the entry point writes it, on any path.
     pub writes: bool,
     /// The whole variable's type.
     pub ty: ElementType,
-    /// Bytes before the runtime array; all of them when there is none.
+    /// Bytes before the runtime array; all bytes where there is none.
     pub fixed_bytes: u64,
     /// Bytes from element to element of the array the variable is or ends in.
     pub stride: Option<u32>,
@@ -109,8 +133,8 @@ impl Param {
         }
     }
 
-    /// Takes a block of GLSL as its author thinks of it: a buffer of one member is that member, and a block without a name
-    /// of its own is called by that member, or by its type.
+    /// Simplifies a block of GLSL: a buffer of one member is that member, and a block without a name gets that of its member
+    /// or of its type.
     pub(crate) fn unwrap_block(&mut self) {
         let ElementType::Struct { name, fields, .. } = &mut self.ty else { return };
         let name: &String = name;
@@ -133,7 +157,7 @@ pub enum ParamKind {
     Uniform,
 }
 
-/// What a shader declares it may do with a buffer.
+/// The access to a buffer that a shader declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Access {
     /// Read only.
@@ -154,7 +178,7 @@ impl fmt::Display for Access {
     }
 }
 
-/// The push-constant block.
+/// The block of push constants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PushConstants {
     /// The variable's name.
@@ -163,7 +187,7 @@ pub struct PushConstants {
     pub ty: String,
     /// Bytes of the block, a multiple of four.
     pub bytes: u32,
-    /// What is in it, in order of offset.
+    /// Its members, in order of offset.
     pub members: Vec<PushMember>,
 }
 
@@ -194,13 +218,13 @@ pub struct Constant {
     pub id: Option<u32>,
     /// Its type.
     pub dtype: DType,
-    /// What it is when nobody sets it.
+    /// Its value if it is not set.
     pub default: ConstantDefault,
-    /// What it is in this kernel.
+    /// Its value in this kernel.
     pub value: ScalarValue,
 }
 
-/// What a constant is when nobody sets it.
+/// The value of a constant that is not set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ConstantDefault {
     /// It must be set.
@@ -220,7 +244,21 @@ pub struct SharedVar {
     pub bytes: u64,
 }
 
-/// One argument of a kernel, as a caller counts them.
+/// One parameter of a kernel, as its callers count them.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::{Module, Options, Parameter};
+///
+/// let source = Source::wgsl("var<immediate> a: f32; @group(0) @binding(0) var<storage, read_write> x: array<f32>; @compute @workgroup_size(1) fn scale() { x[0] *= a; }");
+/// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
+/// let names: Vec<_> = signature.arguments().map(|parameter| parameter.name()).collect();
+/// assert_eq!((names, signature.n_arguments()), (vec!["x", "a"], 2)); // Buffers first.
+/// assert!(matches!(signature.arguments().next(), Some(Parameter::Array(param)) if param.writes));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Parameter<'a> {
     /// A buffer: give an array.
@@ -250,7 +288,7 @@ impl<'a> Parameter<'a> {
 }
 
 impl Signature {
-    /// The arguments in the order callers give them: buffers by group and binding, then push constants by offset.
+    /// The parameters: buffers by group and binding, then push constants by offset. [`Parameter`] has an example.
     ///
     /// A push constant may have a buffer's name; the name then means the buffer. In place of all push constants a caller may
     /// give the whole block, as an [`Immediate`](crate::Immediate).
@@ -258,7 +296,7 @@ impl Signature {
         self.params.iter().map(Parameter::Array).chain(self.push_members().iter().map(Parameter::Scalar))
     }
 
-    /// How many arguments there are.
+    /// The number of parameters.
     #[must_use]
     pub fn n_arguments(&self) -> usize {
         self.params.len() + self.push_members().len()

@@ -1,4 +1,4 @@
-//! What a kernel asks of a device besides capabilities: cooperative matrices ([`MatrixUse`]) and subgroups ([`Subgroups`]).
+//! What a kernel needs of a device besides capabilities: cooperative matrices ([`MatrixUse`]) and subgroups ([`Subgroups`]).
 //!
 //! Plain data. `requirements/` compares it with a device.
 
@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use vkarray_driver::MatrixShape;
 
-/// What a kernel does with cooperative matrices.
+/// A use of cooperative matrices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum MatrixUse {
@@ -21,7 +21,7 @@ pub enum MatrixUse {
         rows: u32,
         /// Its columns.
         columns: u32,
-        /// The type of its elements. Of integers the signedness is not known from the type: the products declare it.
+        /// The type of its elements. That of integers has no sign: the products declare it.
         component: String,
         /// The invocations that share it, as [`MatrixShape::scope`].
         scope: String,
@@ -57,16 +57,26 @@ impl fmt::Display for MatrixUse {
     }
 }
 
-/// What is asked of the subgroups that a kernel runs with.
+/// The subgroups that a kernel runs with.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::Subgroups;
+///
+/// assert_eq!(Subgroups { size: Some(32), full: true }.to_string(), ", full subgroups of 32");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Subgroups {
-    /// Invocations in each; the driver's choice without.
+    /// Invocations of each; `None` leaves the size to the driver.
     pub size: Option<u32>,
-    /// Whether none of the invocations may be missing.
+    /// Whether all invocations of each must exist.
     pub full: bool,
 }
 
-/// What follows the workgroup in the signature's first line.
+/// As it follows the workgroup in the first line of a signature.
 impl fmt::Display for Subgroups {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.size, self.full) {

@@ -1,7 +1,7 @@
 //! One number with its type: [`ScalarValue`], for push constants and constants.
 //!
-//! Nothing converts silently. [`ScalarValue::parse`] reads the command line's text, [`ScalarValue::from_f64`] a constant's
-//! value; both refuse what the type cannot hold. Packing into bytes is `call/check.rs`'s work.
+//! Nothing is converted silently. [`ScalarValue::parse`] reads text, [`ScalarValue::from_f64`] the value of a constant; both
+//! refuse what the type cannot hold.
 
 use std::fmt;
 
@@ -12,6 +12,22 @@ use crate::error::{Error, Result};
 use crate::signature::DType;
 
 /// One number or truth value with its type.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray::prelude::*;
+/// use vkarray::kernel::ScalarValue;
+///
+/// let value = ScalarValue::parse("0xff", DType::U32)?;
+/// assert_eq!(value, ScalarValue::from(255_u32));
+/// let mut bytes = [0; 4];
+/// value.write_to(&mut bytes);
+/// assert_eq!(bytes, 255_u32.to_ne_bytes());
+/// assert_eq!(ScalarValue::from_f64(0.5, DType::I32), None); // Not a whole number.
+/// assert!(ScalarValue::parse("300", DType::U8).is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum ScalarValue {
@@ -80,7 +96,7 @@ conversions! {
 }
 
 impl ScalarValue {
-    /// What the value is.
+    /// Its type.
     #[must_use]
     pub const fn dtype(&self) -> DType {
         match self {
@@ -183,7 +199,7 @@ impl ScalarValue {
     fn parse_float(text: &str, dtype: DType) -> std::result::Result<Self, String> {
         let not_a_number = |_| "not a number".to_owned();
         let value: f64 = text.parse().map_err(not_a_number)?;
-        // `1e999` parses to infinity, which nobody asked for; `inf` and `nan` are asked for by name.
+        // `1e999` parses to infinity and is refused; `inf` and `nan` are accepted.
         let is_named = !text.contains(|c: char| c.is_ascii_digit());
         let scalar = match dtype {
             DType::F16 if is_named => Some(Self::F16(f16::from_f64(value))),
@@ -232,7 +248,7 @@ fn parse_integer(text: &str) -> Option<i128> {
     Some(if negative { -magnitude } else { magnitude })
 }
 
-/// What the type can hold, for a message.
+/// The range of the type, for a message.
 pub(crate) fn range_of(dtype: DType) -> String {
     match dtype {
         DType::Bool => "expected 0 or 1".to_owned(),

@@ -1,11 +1,11 @@
-//! NumPy's type strings, `<f4`: how files and array interfaces name an element type and its byte order.
+//! NumPy's type strings such as `<f4`, which files and array interfaces use: a byte order, a kind and a number of bytes.
 //!
-//! A byte order, a kind and a number of bytes. Long names (`float32`) are `dtype.rs`'s. Brain floats have no type
-//! string of their own and travel as two opaque bytes, as they do from other libraries.
+//! Brain floats have no type string and are written as two opaque bytes, as other libraries do. `dtype.rs` has the long names
+//! (`float32`).
 
 use crate::signature::DType;
 
-/// In which order the bytes of a number lie.
+/// The order of the bytes of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
     /// The lowest byte first.
@@ -15,11 +15,11 @@ pub enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// This machine's.
+    /// The order of this machine.
     pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 }
 
-/// Type strings without the byte order. Records and brain floats are made by rule.
+/// Type strings without the byte order. Those of records and brain floats are computed.
 const KINDS: &[(DType, &str)] = &[
     (DType::Bool, "b1"),
     (DType::I8, "i1"),
@@ -40,7 +40,19 @@ const KINDS: &[(DType, &str)] = &[
 impl DType {
     /// The type string NumPy uses, in this byte order: `<f4`, `|u1`, `|V12` for a record of 12 bytes.
     ///
-    /// Brain floats, which NumPy does not know, are `|V2`.
+    /// Brain floats, which NumPy does not have, are `|V2`.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::ByteOrder;
+    ///
+    /// assert_eq!(DType::F32.typestr(ByteOrder::Little), "<f4");
+    /// assert_eq!(DType::from_typestr(">f8"), Some((DType::F64, ByteOrder::Big)));
+    /// assert_eq!(DType::from_typestr("<U2"), None); // Text.
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn typestr(self, order: ByteOrder) -> String {
         let Some((_, kind)) = KINDS.iter().find(|row| row.0 == self) else {
@@ -54,10 +66,10 @@ impl DType {
         format!("{order}{kind}")
     }
 
-    /// Reads a type string: the element type and its byte order, or `None` for one that is no element type here.
+    /// Reads a type string: the element type and its byte order, or `None` for any other type. [`DType::typestr`] has an example.
     ///
-    /// Types without a byte order, for which some write `<`, come with this machine's. `=` is not in the format and is
-    /// refused.
+    /// Types without a byte order, for which some libraries write `<`, get the order of this machine. `=` is not in the format
+    /// and is refused.
     #[must_use]
     pub fn from_typestr(text: &str) -> Option<(Self, ByteOrder)> {
         let (order, kind) = text.split_at_checked(1)?;
@@ -76,14 +88,13 @@ impl DType {
         Some((*dtype, order))
     }
 
-    /// Whether elements that a type string calls this may be read as `wanted`: the same type, or a brain float from two
-    /// opaque bytes, which is what its type string says.
+    /// Whether elements with this type string can be read as `wanted`: the same type, or brain floats from two opaque bytes.
     #[must_use]
     pub fn reads_as(self, wanted: Self) -> bool {
         self == wanted || (wanted == Self::BF16 && self == Self::Record(2))
     }
 
-    /// Bytes that are turned around to change the byte order: those of the scalar, one where there is none to turn.
+    /// The number of bytes to reverse for the other byte order: those of the scalar, or one if nothing has to be reversed.
     #[must_use]
     pub fn swapped_bytes(self) -> usize {
         match self {
@@ -114,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_element_type_is_refused() {
+    fn other_types_are_refused() {
         // Strings and dates, missing and wrong orders, sizes that no type has.
         let cases =
             ["|S4", "<U2", "<M8[ns]", "|O", "<f16", "=f4", "|f4", "<i1", "<", "", "é", ">V4", "|V0", "|V+4", "|V"];
@@ -124,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_complex_numbers_are_turned_one_by_one() {
+    fn the_parts_of_complex_numbers_are_reversed_one_by_one() {
         let cases =
             [(DType::Complex64, 8), (DType::Complex32, 4), (DType::U16, 2), (DType::Bool, 1), (DType::Record(4), 1)];
         for (dtype, bytes) in cases {

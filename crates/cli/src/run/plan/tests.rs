@@ -228,7 +228,7 @@ fn constant_memory_takes_an_array_as_any_other() {
     // A shorter one must be marked `padded`.
     let message = bench.message(&with("zeros:f32[1023]"));
     let expected = "`weights` is array<vec4<f32>, 256> in constant memory, 4096 bytes, got 4092 bytes; \
-                    give the rest, or say `padded` to have it read as zeros";
+                    give the rest, or use `padded`, which reads it as zeros";
     assert!(message.contains(expected), "{message}");
     bench.plan(&with("padded:zeros:f32[1023]")).unwrap();
     let message = bench.message(&with("padded:0.5"));

@@ -78,7 +78,7 @@ fn a_constant_fits_as_it_is_laid_out() {
             &[0],
             Some(
                 "`taps` is array<vec4<f32>, 4> in constant memory, 64 bytes, got 0 bytes; \
-                 give the rest, or say `padded` to have it read as zeros",
+                 give the rest, or use `padded`, which reads it as zeros",
             ),
         ),
         (

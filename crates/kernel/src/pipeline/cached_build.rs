@@ -1,9 +1,10 @@
-//! What of a kernel is kept on disk, and under which hash: its translation, and the driver's pipeline.
+//! Builds a kernel from what is on disk, and stores what is not: its translation, the validator's verdict, the driver's
+//! pipeline.
 //!
-//! A translation depends on the shader and on this crate, so it serves every device. A pipeline depends on the words of
-//! the SPIR-V, on the device, and on its driver; it has a file of its own, since of a cache that a whole process fills the
-//! last process to end would keep its own alone. SPIR-V that came as SPIR-V is not translated, so only its pipeline is
-//! kept, and that a validator passed it. Read next: `disk_cache/mod.rs`.
+//! A translation depends on the shader and on this crate, so it serves every device. A pipeline depends on the SPIR-V, the
+//! device and its driver. Each has a file of its own: with one file for all, the last process to end would overwrite what
+//! the others stored. SPIR-V of other compilers is not translated, so only its pipeline is stored, and that the validator
+//! passed it. `disk_cache` reads and writes the files.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash as _, Hasher};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use ash::vk;
 use vkarray_driver::Owned;
 
-use crate::disk_cache::{Hash, Store, Unusable};
+use crate::disk_cache::{EntryKind, Hash, Unusable};
 use crate::error::{Error, Result};
 use crate::pipeline::cache::{KernelCache, KernelKey, driver_cache};
 use crate::pipeline::kernel::{Kernel, Pipeline, check_device};
@@ -22,22 +23,22 @@ use crate::shader::Module;
 use crate::shader::{Bounds, Translated};
 use crate::spirv::validator::Validator;
 
-/// Which translator this is (`build.rs`). Where that cannot be known, translations are not kept.
+/// The hash of this translator (`build.rs`). Without one, translations are not stored.
 const TRANSLATOR: Option<&str> = option_env!("VKARRAY_TRANSLATOR");
 
 /// Bytes of the header that Vulkan prescribes for a driver's cache: its length, version, vendor, device, and the UUID of
 /// what can read it.
 const DRIVER_HEADER: usize = 32;
 
-/// What is kept of a module that a validator passed.
+/// The content of the file of a module that the validator passed.
 const PASSED: &[u8] = b"passed";
 
-/// What the driver's caches begin with.
+/// The header of the driver's pipeline caches.
 #[derive(Debug)]
-pub(crate) struct Origin(Vec<u8>);
+pub(crate) struct DriverHeader(Vec<u8>);
 
-impl Origin {
-    /// That of any cache of the same device.
+impl DriverHeader {
+    /// Read from any cache of the device.
     pub(crate) fn new(cache: &Owned<vk::PipelineCache>) -> Result<Self> {
         let mut header = contents(cache)?;
         header.truncate(DRIVER_HEADER);
@@ -46,8 +47,8 @@ impl Origin {
 }
 
 impl KernelCache {
-    /// Builds a kernel from what is kept, and keeps what is not.
-    pub(crate) fn make(self: &Arc<Self>, key: &Arc<KernelKey>) -> Result<Kernel> {
+    /// Builds the kernel of a key.
+    pub(super) fn build(self: &Arc<Self>, key: &Arc<KernelKey>) -> Result<Kernel> {
         let translated = self.translation(key)?;
         let limits = check_device(self.device(), &translated)?;
         if key.source.is_to_be_validated() {
@@ -62,8 +63,8 @@ impl KernelCache {
         let hash = TRANSLATOR.filter(|_| !self.disk.is_off() && key.source.is_text());
         let hash = hash.map(|translator| hash_of(|hasher| (translator, key).hash(hasher)));
         let read = |bytes: &[u8]| postcard::from_bytes(bytes).map_err(|_| Unusable::Foreign);
-        if let Some(kept) = hash.and_then(|hash| self.disk.load(Store::Translations, &hash, read)) {
-            return Ok(kept);
+        if let Some(stored) = hash.and_then(|hash| self.disk.load(EntryKind::Translations, &hash, read)) {
+            return Ok(stored);
         }
         let constants: BTreeMap<_, _> =
             key.constants.iter().map(|(name, bits)| (name.clone(), f64::from_bits(*bits))).collect();
@@ -71,12 +72,12 @@ impl KernelCache {
         let translated = module.translate(entry, &module.constants_for(entry, &key.sizes, constants)?, &key.options)?;
         if let Some(hash) = hash {
             let content = postcard::to_stdvec(&translated).expect("plain data whose lengths are known");
-            self.disk.keep(Store::Translations, &hash, &content);
+            self.disk.store(EntryKind::Translations, &hash, &content);
         }
         Ok(translated)
     }
 
-    /// Refuses SPIR-V of other compilers that a driver cannot be trusted with. The validator is asked once for each module.
+    /// Refuses SPIR-V of other compilers that the validator or the device does not make safe. Each module is validated once.
     fn validate(&self, bounds: Bounds, translated: &Translated) -> Result<()> {
         let (source_name, features) = (|| translated.source_name.clone(), &self.device().plan().features);
         if bounds == Bounds::Checked && !features.robust_buffer_access {
@@ -85,60 +86,59 @@ impl KernelCache {
         }
         let validator = Validator::of_environment(features.scalar_block_layout);
         let hash = hash_of(|hasher| (env!("CARGO_PKG_VERSION"), &validator, &translated.spirv).hash(hasher));
-        // A set that a panicking thread was changing holds what passed all the same.
         let validated = || self.validated.lock();
         if validated().contains(&hash) {
             return Ok(());
         }
         let read = |content: &[u8]| if content == PASSED { Ok(()) } else { Err(Unusable::Foreign) };
-        if self.disk.load(Store::Validations, &hash, read).is_none() {
+        if self.disk.load(EntryKind::Validations, &hash, read).is_none() {
             validator.check(&translated.spirv).map_err(|problem| {
                 let problem = Box::new(problem);
                 Error::Validator { source_name: source_name(), problem }
             })?;
-            self.disk.keep(Store::Validations, &hash, PASSED);
+            self.disk.store(EntryKind::Validations, &hash, PASSED);
         }
         validated().insert(hash);
         Ok(())
     }
 
     fn pipeline(&self, translated: Translated, limits: Limits) -> Result<Pipeline> {
-        let Some(origin) = &self.origin else {
+        let Some(header) = &self.driver_header else {
             return Pipeline::new(self.device(), self.driver_cache.raw(), translated, limits);
         };
-        let hash = self.pipeline_hash(origin, &translated);
+        let hash = self.pipeline_hash(header, &translated);
         let own =
-            |content: &[u8]| if content.starts_with(&origin.0) { Ok(content.to_vec()) } else { Err(Unusable::Foreign) };
-        let kept = self.disk.load(Store::Pipelines, &hash, own);
-        // SAFETY: what is kept was written by this function, from a cache of the driver's: the file is whole by its
+            |content: &[u8]| if content.starts_with(&header.0) { Ok(content.to_vec()) } else { Err(Unusable::Foreign) };
+        let stored = self.disk.load(EntryKind::Pipelines, &hash, own);
+        // SAFETY: the content was written by this function, from a cache of the driver's: the file is whole by its
         // checksum, begins with this driver's header, and comes from a folder that only this user and root can change
         // (`disk_cache/trust.rs`). On systems other than Unix the folder is not checked: its permissions are the user's duty.
-        let cache = unsafe { driver_cache(self.device(), kept.as_deref().unwrap_or_default()) }?;
+        let cache = unsafe { driver_cache(self.device(), stored.as_deref().unwrap_or_default()) }?;
         let pipeline = Pipeline::new(self.device(), cache.raw(), translated, limits)?;
-        // The kernel is there whether or not it can be kept, and a lost device will say so itself. Some drivers have nothing
-        // to keep.
-        if kept.is_none()
+        // A failure to store is no failure to build, and a lost device is reported by its next use. Some drivers return an
+        // empty cache.
+        if stored.is_none()
             && let Ok(content) = contents(&cache)
             && content.len() > DRIVER_HEADER
         {
-            self.disk.keep(Store::Pipelines, &hash, &content);
+            self.disk.store(EntryKind::Pipelines, &hash, &content);
         }
         Ok(pipeline)
     }
 
-    fn pipeline_hash(&self, origin: &Origin, translated: &Translated) -> Hash {
+    fn pipeline_hash(&self, header: &DriverHeader, translated: &Translated) -> Hash {
         let (info, plan) = (self.device().info(), self.device().plan());
         let device = (&info.uuid, &info.driver.uuid, info.driver.id, info.driver.version, &info.driver.info);
-        // What is enabled changes what the driver makes.
+        // The enabled features change what the driver compiles.
         let plan = format!("{plan:?}");
         let constants: Vec<String> = translated.specialization.iter().map(|value| format!("{value:?}")).collect();
         let form = (constants, translated.signature.subgroups, translated.fold, translated.buffer_bounds);
         let code = (env!("CARGO_PKG_VERSION"), &translated.spirv, &translated.entry, form);
-        hash_of(|hasher| (&origin.0, device, plan, code).hash(hasher))
+        hash_of(|hasher| (&header.0, device, plan, code).hash(hasher))
     }
 }
 
-/// All that a driver's cache holds.
+/// The content of a driver's cache.
 fn contents(cache: &Owned<vk::PipelineCache>) -> Result<Vec<u8>> {
     let device = cache.device();
     // SAFETY: the cache is alive, and of this device.
@@ -152,7 +152,7 @@ fn hash_of(feed: impl FnOnce(&mut Blake)) -> Hash {
     *hasher.0.finalize().as_bytes()
 }
 
-/// Takes what `derive(Hash)` gives, which tells every field from its neighbours.
+/// Hashes what `derive(Hash)` writes, which separates every field from its neighbours.
 struct Blake(blake3::Hasher);
 
 impl Hasher for Blake {
@@ -198,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn a_translation_comes_back_whole() {
+    fn a_translation_survives_the_disk_format() {
         let translated = translate(&key(WGSL, &[]));
         let bytes = postcard::to_stdvec(&translated).unwrap();
         assert_eq!(postcard::from_bytes::<Translated>(&bytes).unwrap(), translated);
     }
 
     #[test]
-    fn every_part_of_a_kernel_counts() {
+    fn every_part_of_a_key_changes_its_hash() {
         let written = Options { assume_written: true, ..Options::default() };
         let keys = [
             key("a", &[]),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn this_build_knows_its_translator() {
+    fn this_build_has_a_translator_hash() {
         assert!(TRANSLATOR.is_some());
     }
 }
