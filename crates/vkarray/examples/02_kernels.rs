@@ -23,12 +23,12 @@ fn main() -> vkarray::Result<()> {
     println!("{}", saxpy.signature());
 
     // One invocation for each element. The call returns at once, and `to_vec` waits for the result.
-    saxpy.dispatch(ctx.default_stream(), Groups::covering([1000]), (&x, &y, 2.0_f32))?;
+    saxpy.launch(Groups::covering(1000), (&x, &y, 2.0_f32))?;
     assert_eq!(y.to_vec()?[999], 1999.0);
 
     // Arguments that do not fit are refused before anything runs.
     let integers = ctx.zeros::<i32>([1000])?;
-    let refused = saxpy.dispatch(ctx.default_stream(), Groups::covering([1000]), (&integers, &y, 2.0_f32));
+    let refused = saxpy.launch(Groups::covering(1000), (&integers, &y, 2.0_f32));
     println!("refused: {}", refused.unwrap_err());
     Ok(())
 }

@@ -29,7 +29,7 @@ fn main() -> vkarray::Result<()> {
     let particles: Vec<Particle> = (0..1000).map(particle).collect();
     let (particles, energy) = (ctx.slice_to_device(&particles)?, ctx.zeros::<f32>([1000])?);
     for _ in 0..100 {
-        springs.dispatch(ctx.default_stream(), Groups::covering([1000]), &particles, &energy, 0.01)?;
+        springs.launch(Groups::covering(1000), &particles, &energy, 0.01)?;
     }
     let energy = energy.copy_to_host()?[[0]];
     println!("energy of the first particle: {energy:.3}, at rest it had {:.3}", 0.5 * 4.0);

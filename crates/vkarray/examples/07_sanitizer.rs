@@ -19,12 +19,12 @@ fn main() -> vkarray::Result<()> {
 
     // Without checks, indices stay inside the array, and the fault is silent.
     let shift = ctx.kernel(source.clone()).build()?;
-    shift.dispatch(ctx.default_stream(), Groups::covering([64]), (&x,))?;
+    shift.launch(Groups::covering(64), (&x,))?;
     ctx.synchronize()?;
 
     // With checks, the dispatch waits for the kernel and fails.
     let checked = ctx.kernel(source).sanitize(true).build()?;
-    match checked.dispatch(ctx.default_stream(), Groups::covering([64]), (&x,)) {
+    match checked.launch(Groups::covering(64), (&x,)) {
         Err(kernel::Error::Found(finding)) => {
             println!("{finding}");
             assert!(finding.to_string().contains("shift.wgsl:5"), "the line of the index");

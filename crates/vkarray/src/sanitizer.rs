@@ -20,7 +20,7 @@
 //!     .sanitize(true)
 //!     .build()?;
 //! let x = ctx.zeros::<u32>([64])?;
-//! let Err(Error::Found(finding)) = shift.dispatch(ctx.default_stream(), Groups::covering([64]), (&x,)) else {
+//! let Err(Error::Found(finding)) = shift.launch(Groups::covering(64), (&x,)) else {
 //!     panic!("the last invocation reads behind the array");
 //! };
 //! assert!(matches!(finding.fault, Fault::OutOfRange { .. }), "{finding}");

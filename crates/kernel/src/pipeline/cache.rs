@@ -138,7 +138,17 @@ impl KernelCache {
         let validated = Mutex::new(Rank::KernelCache, HashSet::new());
         let (builders, gate) = (OnceLock::new(), OnceLock::new());
         let device = Arc::clone(device);
-        Ok(Arc::new(Self { default_stream, kernels, builders, gate, disk, validated, driver_header, driver_cache, device }))
+        Ok(Arc::new(Self {
+            default_stream,
+            kernels,
+            builders,
+            gate,
+            disk,
+            validated,
+            driver_header,
+            driver_cache,
+            device,
+        }))
     }
 
     /// The number of kernels. Those that are being built do not count.

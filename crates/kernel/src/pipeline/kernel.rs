@@ -383,7 +383,7 @@ fn create_module(device: &Arc<Device>, spirv: &[u32]) -> Result<Owned<vk::Shader
     let info = vk::ShaderModuleCreateInfo::default().code(spirv);
     // SAFETY: the words are valid. Those of text were written by naga after its validator passed the shader, in this process
     // or in one that kept them in the cache's folder, which only this user and root can change (`disk_cache/trust.rs`). Those of
-    // SPIR-V were passed by `spirv-val` (`stored.rs`), or the caller of `Source::spirv_unchecked` promised it.
+    // SPIR-V were passed by `spirv-val` (`cached_build.rs`), or the caller of `Source::spirv_unchecked` promised it.
     // `check_device` compared capabilities and extensions with those that the device was opened with.
     let raw =
         unsafe { device.raw().create_shader_module(&info, None) }.map_err(device.failed("vkCreateShaderModule"))?;

@@ -59,86 +59,60 @@ pub enum ScalarValue {
     F64(f64),
 }
 
-/// Runs `$body` with `$value` bound to the payload, whatever its type.
-macro_rules! each {
-    ($self:expr, $value:ident => $body:expr) => {
-        match $self {
-            ScalarValue::Bool($value) => $body,
-            ScalarValue::I8($value) => $body,
-            ScalarValue::U8($value) => $body,
-            ScalarValue::I16($value) => $body,
-            ScalarValue::U16($value) => $body,
-            ScalarValue::F16($value) => $body,
-            ScalarValue::BF16($value) => $body,
-            ScalarValue::I32($value) => $body,
-            ScalarValue::U32($value) => $body,
-            ScalarValue::F32($value) => $body,
-            ScalarValue::I64($value) => $body,
-            ScalarValue::U64($value) => $body,
-            ScalarValue::F64($value) => $body,
-        }
-    };
-}
-
-macro_rules! conversions {
+macro_rules! variants {
     ($($rust:ty => $variant:ident),* $(,)?) => {
         $(impl From<$rust> for ScalarValue {
             fn from(value: $rust) -> Self {
                 Self::$variant(value)
             }
         })*
+
+        impl ScalarValue {
+            /// Its type.
+            #[must_use]
+            pub const fn dtype(&self) -> DType {
+                match self {
+                    Self::Bool(_) => DType::Bool,
+                    $(Self::$variant(_) => DType::$variant,)*
+                }
+            }
+
+            /// Writes the value's bytes, in the machine's order, to the front of `out`.
+            ///
+            /// # Panics
+            ///
+            /// If `out` is shorter than the dtype's `itemsize`.
+            pub fn write_to(&self, out: &mut [u8]) {
+                match self {
+                    Self::Bool(value) => out[0] = u8::from(*value),
+                    $(Self::$variant(value) => out[..size_of::<$rust>()].copy_from_slice(&value.to_ne_bytes()),)*
+                }
+            }
+        }
+
+        impl fmt::Display for ScalarValue {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    Self::Bool(value) => value.fmt(f),
+                    $(Self::$variant(value) => write!(f, "{value}"),)*
+                }
+            }
+        }
     };
 }
 
-conversions! {
-    bool => Bool, i8 => I8, u8 => U8, i16 => I16, u16 => U16, f16 => F16, bf16 => BF16, i32 => I32, u32 => U32, f32 => F32,
+variants! {
+    i8 => I8, u8 => U8, i16 => I16, u16 => U16, f16 => F16, bf16 => BF16, i32 => I32, u32 => U32, f32 => F32,
     i64 => I64, u64 => U64, f64 => F64,
 }
 
+impl From<bool> for ScalarValue {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
 impl ScalarValue {
-    /// Its type.
-    #[must_use]
-    pub const fn dtype(&self) -> DType {
-        match self {
-            Self::Bool(_) => DType::Bool,
-            Self::I8(_) => DType::I8,
-            Self::U8(_) => DType::U8,
-            Self::I16(_) => DType::I16,
-            Self::U16(_) => DType::U16,
-            Self::F16(_) => DType::F16,
-            Self::BF16(_) => DType::BF16,
-            Self::I32(_) => DType::I32,
-            Self::U32(_) => DType::U32,
-            Self::F32(_) => DType::F32,
-            Self::I64(_) => DType::I64,
-            Self::U64(_) => DType::U64,
-            Self::F64(_) => DType::F64,
-        }
-    }
-
-    /// Writes the value's bytes, in the machine's order, to the front of `out`.
-    ///
-    /// # Panics
-    ///
-    /// When `out` is shorter than the dtype's `itemsize`.
-    pub fn write_to(&self, out: &mut [u8]) {
-        match self {
-            Self::Bool(value) => out[..1].copy_from_slice(&[u8::from(*value)]),
-            Self::I8(value) => out[..1].copy_from_slice(&value.to_ne_bytes()),
-            Self::U8(value) => out[..1].copy_from_slice(&value.to_ne_bytes()),
-            Self::I16(value) => out[..2].copy_from_slice(&value.to_ne_bytes()),
-            Self::U16(value) => out[..2].copy_from_slice(&value.to_ne_bytes()),
-            Self::F16(value) => out[..2].copy_from_slice(&value.to_ne_bytes()),
-            Self::BF16(value) => out[..2].copy_from_slice(&value.to_ne_bytes()),
-            Self::I32(value) => out[..4].copy_from_slice(&value.to_ne_bytes()),
-            Self::U32(value) => out[..4].copy_from_slice(&value.to_ne_bytes()),
-            Self::F32(value) => out[..4].copy_from_slice(&value.to_ne_bytes()),
-            Self::I64(value) => out[..8].copy_from_slice(&value.to_ne_bytes()),
-            Self::U64(value) => out[..8].copy_from_slice(&value.to_ne_bytes()),
-            Self::F64(value) => out[..8].copy_from_slice(&value.to_ne_bytes()),
-        }
-    }
-
     /// Reads text as the given type: `3`, `-7`, `0xff`, `1e-3`, `inf`, `nan`, `true`.
     ///
     /// A float is rounded to the nearest value the type has; anything else must fit exactly.
@@ -227,12 +201,6 @@ impl ScalarValue {
             DType::U64 => value.try_into().ok().map(Self::U64),
             _ => None,
         }
-    }
-}
-
-impl fmt::Display for ScalarValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        each!(self, value => write!(f, "{value}"))
     }
 }
 
