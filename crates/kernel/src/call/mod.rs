@@ -7,6 +7,7 @@
 //! `fast_check.rs`, which accepts common calls at little cost.
 
 pub(crate) mod args;
+pub(crate) mod arguments;
 pub(crate) mod check;
 pub(crate) mod constant;
 pub(crate) mod fast_check;
@@ -15,7 +16,8 @@ pub(crate) mod mismatch;
 pub(crate) mod packing;
 pub(crate) mod shape;
 
-pub use args::{Arg, ArgList, Arguments, ArrayArg, AsArg, Immediate, NamedArg};
+pub use args::{Arg, ArrayArg, AsArg, Immediate, NamedArg};
+pub use arguments::{ArgList, Arguments};
 pub use check::{Packed, check};
 pub use constant::ConstArray;
 pub use groups::{Groups, Items};

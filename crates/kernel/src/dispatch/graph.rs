@@ -9,7 +9,8 @@ use smallvec::SmallVec;
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::{Graph, GraphRecorder, Node, Recorder, Step, Stream};
 
-use crate::call::args::{Arg, Arguments, ArrayArg, AsArg, NamedArg};
+use crate::call::args::{Arg, ArrayArg, AsArg, NamedArg};
+use crate::call::arguments::Arguments;
 use crate::call::check::not_recorded;
 use crate::call::constant::ConstArray;
 use crate::call::groups::{Extent, Groups, Indirect};

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use ash::vk;
 use vkarray_driver::{KeepAlive, Recorder, Result as DriverResult, Stream};
 
-use crate::call::args::{Arguments, NamedArg};
+use crate::call::args::NamedArg;
+use crate::call::arguments::Arguments;
 use crate::call::groups::{Extent, Groups};
 use crate::dispatch::launch::{CopyBack, Launch, Prepared};
 use crate::error::{Error, Result};
