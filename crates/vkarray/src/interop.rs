@@ -4,6 +4,7 @@
 //! implements [`AsDeviceArray`] can be seen as an array of this library:
 //!
 //! ```
+//! use vkarray::interop::AsDeviceArray;
 //! use vkarray::prelude::*;
 //!
 //! # fn main() -> vkarray::Result<()> {

@@ -12,15 +12,16 @@
 //! let ctx = Context::open_default()?;
 //! let shift = ctx
 //!     .kernel(Source::wgsl(
-//!         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+//!         "@group(0) @binding(0) var<storage, read> x: array<u32>;
+//!          @group(0) @binding(1) var<storage, read_write> y: array<u32>;
 //!          @compute @workgroup_size(64) fn shift(@builtin(global_invocation_id) id: vec3<u32>) {
-//!              x[id.x] = x[id.x + 1];
+//!              y[id.x] = x[id.x + 1];
 //!          }",
 //!     ))
 //!     .sanitize(true)
 //!     .build()?;
-//! let x = ctx.zeros::<u32>([64])?;
-//! let Err(Error::Found(finding)) = shift.launch(Groups::covering(64), (&x,)) else {
+//! let (x, y) = (ctx.zeros::<u32>([64])?, ctx.zeros::<u32>([64])?);
+//! let Err(Error::Found(finding)) = shift.launch(Groups::covering(64), (&x, &y)) else {
 //!     panic!("the last invocation reads behind the array");
 //! };
 //! assert!(matches!(finding.fault, Fault::OutOfRange { .. }), "{finding}");

@@ -7,13 +7,13 @@ use std::process::Command;
 
 use vkarray::array::Layout;
 use vkarray::kernel::Module;
-use vkarray::{Context, Order, Source};
+use vkarray::{Order, Source};
 
 /// Names the case that the program is started for.
 const CASE: &str = "VKARRAY_TEST_CASE";
 
 /// The cases, and what is printed.
-const CASES: [(&str, &str); 4] = [
+const CASES: [(&str, &str); 3] = [
     (
         "shader",
         "Error: saxpy.wgsl:1:32: the shader does not parse\n\
@@ -24,8 +24,7 @@ const CASES: [(&str, &str); 4] = [
          │                                ^ expected expression\n",
     ),
     ("file", "Error: cannot read missing.npy: No such file or directory (os error 2)\n"),
-    ("layout", "Error: cannot reshape an array of 6 elements, of shape (2, 3), to (4,)\n"),
-    ("setting", "Error: \"cpu:\" in the device argument is not a device selector: it names no device\n"),
+    ("layout", "Error: cannot reshape 6 elements of shape (2, 3) into (4,)\n"),
 ];
 
 fn main() -> vkarray::Result<()> {
@@ -34,8 +33,7 @@ fn main() -> vkarray::Result<()> {
             Module::parse(&Source::wgsl("fn saxpy() -> f32 { var x = 2 +; }").named("saxpy.wgsl")).map(drop)?
         }
         Ok("file") => drop(vkarray::io::NpyFile::open("missing.npy")?),
-        Ok("layout") => drop(Layout::contiguous(&[2, 3], Order::C)?.reshape([4], Order::C)?),
-        Ok("setting") => drop(Context::builder().device("cpu:").open()?),
+        Ok("layout") => drop(Layout::contiguous(&[2, 3], Order::C)?.reshape(&[4], Order::C)?),
         _ => CASES.iter().for_each(check),
     }
     Ok(())
