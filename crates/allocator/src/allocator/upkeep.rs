@@ -50,7 +50,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`]; memory whose
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`](crate::Error::CleanupPanicked); memory whose
     /// uses could not be queried stays pending.
     pub fn try_flush(&self) -> Result<()> {
         self.device().check_process()?;
@@ -91,7 +91,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], [`Error::NoSuchMemory`]; [`Error::Unsupported`] where the manager keeps no memory.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::NoSuchMemory`](crate::Error::NoSuchMemory); [`Error::Unsupported`](crate::Error::Unsupported) where the manager keeps no memory.
     pub fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
         self.shared.device.check_lost()?;
         self.manager().reserve(bytes, kind)
@@ -134,7 +134,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] if the manager does not count it.
+    /// [`Error::Unsupported`](crate::Error::Unsupported) if the manager does not count it.
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         self.shared.device.check_lost()?;
         self.manager().get_memory_info()
@@ -145,7 +145,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] if the manager does not count it; [`Error::NoSuchMemory`].
+    /// [`Error::Unsupported`](crate::Error::Unsupported) if the manager does not count it; [`Error::NoSuchMemory`](crate::Error::NoSuchMemory).
     pub fn memory_info_of(&self, kind: MemoryKind) -> Result<MemoryInfo> {
         self.shared.device.check_lost()?;
         self.shared.manager.memory_info_of(kind)
@@ -153,7 +153,7 @@ impl Allocator {
 
     /// Gives all unused memory back to the driver, and ends every block that exists.
     ///
-    /// From here on each use of these blocks is refused with [`Error::DeadMemory`]. Their memory goes back when their last
+    /// From here on each use of these blocks is refused with [`Error::DeadMemory`](crate::Error::DeadMemory). Their memory goes back when their last
     /// handles are dropped, since other threads may be using them. Recorded work still runs, and recorded graphs can still
     /// be replayed. While frees are held back, the blocks end and nothing is given back.
     ///

@@ -178,12 +178,14 @@ impl Staging {
         let (oldest, n_made) = (kept.slots.pop_front(), kept.n_made);
         drop(kept);
         let Some(mut oldest) = oldest.map(taken) else {
-            return self.new_slot(source, kind).or_else(|error| {
-                // SAFETY: the caller keeps this function's contract, which is the same.
-                let is_out = matches!(error, Error::OutOfMemory(_));
-                let is_any = is_out && unsafe { self.free_slots(source.device, source.manager) };
-                if is_any { self.new_slot(source, kind) } else { Err(error) }
-            });
+            return match self.new_slot(source, kind) {
+                Err(error @ Error::OutOfMemory(_)) => {
+                    // SAFETY: the caller keeps this function's contract, which is the same.
+                    let is_any = unsafe { self.free_slots(source.device, source.manager) };
+                    if is_any { self.new_slot(source, kind) } else { Err(error) }
+                }
+                outcome => outcome,
+            };
         };
         if !oldest.is_idle()? {
             if n_made < MAX_SLOTS {
