@@ -95,6 +95,6 @@ fn semaphore(device: &Arc<Device>) -> Result<Owned<vk::Semaphore>, CheckError> {
     // SAFETY: `info` is complete, and an open device has timeline semaphores.
     let raw = unsafe { device.raw().create_semaphore(&info, None) };
     let raw = raw.map_err(|code| CheckError::Failed(format!("cannot make a semaphore: {code}")))?;
-    // SAFETY: made by this device just now, and owned by nobody else.
+    // SAFETY: made by this device just now, and not owned elsewhere.
     Ok(unsafe { Owned::new(raw, device.logical()) })
 }

@@ -1,6 +1,6 @@
-//! Runs a memory manager of one's own: `cargo run -p vkarray-allocator --example plugin`.
+//! Runs a memory manager that is not part of the library: `cargo run -p vkarray-allocator --example plugin`.
 //!
-//! The manager is `plain.rs`. Here it is given to an allocator, and used.
+//! The manager is `plain.rs`. This file gives it to an allocator and uses that.
 
 mod plain;
 

@@ -1,8 +1,7 @@
-//! A memory manager written outside the library: device memory of its own, host memory by [`HostOnlyMemoryManager`].
+//! A memory manager outside the library: device memory of its own, host memory from [`HostOnlyMemoryManager`].
 //!
-//! As plain as can be: each allocation is a `VkBuffer` and a `VkDeviceMemory`. Where a real plugin would ask another
-//! library for memory, this one calls Vulkan. What it must keep to is in the docs of [`MemoryManager`]; the judge of it
-//! is the crate `vkarray-conformance`.
+//! Each allocation is a `VkBuffer` and a `VkDeviceMemory`. A real plugin would take memory from another library instead. The
+//! contract is in the docs of [`MemoryManager`]; the crate `vkarray-conformance` tests it.
 
 use std::collections::HashMap;
 use std::ptr::NonNull;
@@ -16,7 +15,7 @@ use vkarray_allocator::{
 };
 use vkarray_driver::{Device, Error as DriverError, Owned, Point};
 
-/// What every allocation must serve for.
+/// The usage of every buffer.
 const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     vk::BufferUsageFlags::STORAGE_BUFFER.as_raw()
         | vk::BufferUsageFlags::UNIFORM_BUFFER.as_raw()
@@ -36,7 +35,7 @@ struct Piece {
 #[derive(Debug, Default)]
 struct Pieces {
     live: HashMap<u64, Piece>,
-    /// With the points after which they may go.
+    /// With the points after which they may be freed.
     dropped: Vec<(Vec<Point>, Piece)>,
 }
 
@@ -80,7 +79,7 @@ impl PlainPlugin {
         // SAFETY: `info` is complete and borrows the families.
         let buffer = unsafe { device.raw().create_buffer(&info, None) };
         let buffer = buffer.map_err(DriverError::from_call("vkCreateBuffer"))?;
-        // SAFETY: made by this device just now, and owned by nobody else; freed only when its last uses are over.
+        // SAFETY: made by this device just now, and not owned elsewhere; freed only when its last uses are over.
         let buffer = unsafe { Owned::new(buffer, device.logical()) };
         // SAFETY: the buffer is alive and of this device.
         let needs = unsafe { device.raw().get_buffer_memory_requirements(buffer.raw()) };
@@ -100,7 +99,7 @@ impl PlainPlugin {
         Ok(piece)
     }
 
-    /// Frees what is done, unless frees are held back.
+    /// Frees pieces whose uses are over, unless frees are held back.
     fn free_done(&self) -> Result<()> {
         let device = self.device()?;
         if self.n_guards.load(Ordering::Relaxed) > 0 {
@@ -121,7 +120,7 @@ impl PlainPlugin {
 
 fn release(device: &Device, piece: Piece) {
     drop(piece.buffer); // Before the memory that it is bound to.
-    // SAFETY: allocated by this device, owned by the piece, and used by nobody any more.
+    // SAFETY: allocated by this device, owned by the piece, and no longer used.
     unsafe { device.raw().free_memory(piece.memory, None) };
 }
 

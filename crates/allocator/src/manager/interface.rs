@@ -213,7 +213,7 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Gives all memory back to the driver that nobody holds, waiting for its last uses. The default without an upstream
+    /// Gives all unused memory back to the driver, waiting for its last uses. The default without an upstream
     /// is a [`flush`](MemoryManager::flush).
     ///
     /// # Errors
@@ -261,7 +261,7 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Gives memory that nobody has back to the driver, until at most `keep` bytes a kind are kept. Never waits for the
+    /// Gives unused memory back to the driver, until at most `keep` bytes of each kind are kept. Never waits for the
     /// device. Returns the bytes given back.
     ///
     /// # Errors

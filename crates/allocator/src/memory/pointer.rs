@@ -39,8 +39,8 @@ impl MemoryPointer {
     ///
     /// The buffer is of the device that the manager was initialised for, can be a storage, uniform and indirect buffer
     /// and either side of a copy, is bound to memory of that kind, and is shared by the families of the device's plan.
-    /// Its bytes from `offset`, a multiple of 256, to `offset + size` rounded up to 16 lie in the buffer, are nobody
-    /// else's, and stay alive until the manager's `memfree` got the pointer back and its last uses are over.
+    /// Its bytes from `offset`, a multiple of 256, to `offset + size` rounded up to 16 lie in the buffer, belong to
+    /// no other memory, and stay alive until the manager's `memfree` got the pointer back and its last uses are over.
     pub unsafe fn new(buffer: vk::Buffer, offset: u64, size: u64, kind: MemoryKind) -> Self {
         Self { buffer, offset, size, kind, mapping: None, tag: 0, last_uses: PendingUses::default(), owner: None }
     }

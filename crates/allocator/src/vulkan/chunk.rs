@@ -221,7 +221,7 @@ impl ChunkSource {
         // SAFETY: `info` is complete; the size is checked against the device's limit.
         let raw = unsafe { self.device.raw().create_buffer(&info, None) }
             .map_err(|code| self.refused("vkCreateBuffer", code, size, kind))?;
-        // SAFETY: just created, owned by nobody else, and used by no work yet.
+        // SAFETY: just created, not owned elsewhere, and not used by any work yet.
         Ok(unsafe { Owned::new(raw, self.device.logical()) })
     }
 

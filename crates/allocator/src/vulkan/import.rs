@@ -164,7 +164,7 @@ impl Imports {
         // SAFETY: `info` is complete and borrows what it points to.
         let raw = unsafe { self.device.raw().create_buffer(&info, None) };
         let raw = raw.map_err(self.device.failed("vkCreateBuffer"))?;
-        // SAFETY: just created, owned by nobody else, and used by no work yet.
+        // SAFETY: just created, not owned elsewhere, and not used by any work yet.
         Ok(unsafe { Owned::new(raw, self.device.logical()) })
     }
 
@@ -181,7 +181,7 @@ impl Imports {
         // SAFETY: the caller promises that the pages stay; their address and size are whole multiples, as was checked.
         let raw = unsafe { self.device.raw().allocate_memory(&info, None) };
         let raw = raw.map_err(self.device.failed("vkAllocateMemory"))?;
-        // SAFETY: just made, owned by nobody else, and used by no work yet.
+        // SAFETY: just made, not owned elsewhere, and not used by any work yet.
         Ok(unsafe { Owned::new(raw, self.device.logical()) })
     }
 }

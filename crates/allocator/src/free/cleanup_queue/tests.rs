@@ -100,7 +100,7 @@ fn asking_costs_a_question_a_clock_and_one_an_entry_that_is_freed() {
     for i in 0..1000 {
         queue.push(vec![busy.at(1 + i)], 0, 1, i);
     }
-    assert_eq!(busy.n_asked.get(), 0, "adding asks nobody");
+    assert_eq!(busy.n_asked.get(), 0, "adding makes no query");
     for _ in 0..10 {
         assert!(freed(&mut queue).is_empty());
     }

@@ -60,7 +60,7 @@ fn a_tensor_keeps_its_bytes_through_another_library() {
     // SAFETY: just handed out, and taken back once.
     let tensor = unsafe { Tensor::from_raw(raw) }.unwrap();
     assert!(tensor.flags().contains(DlpackFlags::READ_ONLY));
-    // SAFETY: the bytes are those of `bytes`, which nobody writes.
+    // SAFETY: the bytes are those of `bytes`, which nothing writes.
     let taken = unsafe { HostTensor::new(tensor) }.unwrap();
     assert_eq!((taken.shape(), taken.bytes()), (&columns, &(0..24).collect::<Vec<u8>>()[..]));
     assert!(!is_gone.load(Ordering::Relaxed));
@@ -71,7 +71,7 @@ fn a_tensor_keeps_its_bytes_through_another_library() {
 #[test]
 fn tensors_without_elements_have_no_memory() {
     let tensor = tensor_of_bytes(&described(&[3, 0], &[0, 1], 8), vec![0; 8]).unwrap();
-    // SAFETY: nobody changes the tensor.
+    // SAFETY: nothing changes the tensor.
     let raw = unsafe { tensor.tensor() };
     assert!(raw.data.is_null() && raw.byte_offset == 0);
     // SAFETY: there is nothing to read.
@@ -82,7 +82,7 @@ fn tensors_without_elements_have_no_memory() {
 /// A tensor with something changed.
 fn changed(change: fn(&mut DLManagedTensorVersioned)) -> Result<HostTensor, TensorError> {
     let tensor = tensor_of_bytes(&described(&[3, 4], &[4, 1], 0), vec![0_u8; 24]).unwrap();
-    // SAFETY: nobody else has it, and what is changed does not reach what frees it.
+    // SAFETY: there is no other handle, and the changed fields are not those that free it.
     change(unsafe { &mut *tensor.as_ptr() });
     // SAFETY: refused before anything is read.
     unsafe { HostTensor::new(tensor) }

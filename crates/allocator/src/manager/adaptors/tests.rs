@@ -37,8 +37,8 @@ fn what_an_adaptor_does_not_change_reaches_the_manager_inside() {
         assert_eq!(boxed.interface_version(), crate::manager::INTERFACE_VERSION);
         let pointer = boxed.memalloc(&device(7)).unwrap();
         assert_eq!((pointer.size(), pointer.kind()), (7, MemoryKind::Device));
-        boxed.set_label(&pointer, BlockLabel::new().with_name("somebody"));
-        assert_eq!(*fake.last_set.lock().unwrap(), Some((7, BlockLabel::new().with_name("somebody"))));
+        boxed.set_label(&pointer, BlockLabel::new().with_name("weights"));
+        assert_eq!(*fake.last_set.lock().unwrap(), Some((7, BlockLabel::new().with_name("weights"))));
         assert_eq!(boxed.label(&pointer), Some(BlockLabel::new().with_name("of 7 bytes")));
         assert!(matches!(boxed.get_ipc_handle(&pointer), Err(Error::Unsupported { .. })));
         give_back(&*boxed, pointer);
@@ -154,7 +154,7 @@ fn memory_goes_back_also_when_an_adaptor_panics() {
 
 #[test]
 fn threads_near_the_limit_do_not_refuse_each_other() {
-    // Each asks for half: with two threads nobody is ever to be refused, and a transient overshoot would show.
+    // Each thread requests half, so none may ever be refused; a transient excess would show.
     let limiting = Limiting::new(Fake::new(), 100);
     thread::scope(|scope| {
         for _ in 0..2 {
@@ -177,9 +177,9 @@ fn the_callback_decides_about_running_out_and_nothing_else() {
     ];
     for (failure, n_failures, n_retries, n_calls, succeeds) in cases {
         let (fake, calls) = (Fake::new(), Arc::new(Mutex::new(Vec::new())));
-        let told = Arc::clone(&calls);
+        let recorded = Arc::clone(&calls);
         let manager = FailureCallback::new(Arc::clone(&fake), move |bytes, attempt| {
-            told.lock().unwrap().push((bytes, attempt));
+            recorded.lock().unwrap().push((bytes, attempt));
             if attempt <= n_retries { Verdict::Retry } else { Verdict::GiveUp }
         });
         fake.fail(n_failures, failure);

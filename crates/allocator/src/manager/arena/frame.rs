@@ -145,7 +145,7 @@ mod tests {
             assert!(ring.free(0, |uses| uses.push(2)));
             assert!(!ring.free(0, |uses| uses.push(3)), "all is back already, and nothing changes");
             assert_eq!(ring.advance(), Ok(rounds));
-            assert_eq!(*ring.previous_uses(), [1, 2], "whoever comes next comes after both");
+            assert_eq!(*ring.previous_uses(), [1, 2], "new work comes after both");
             assert_eq!(ring.allocate(1024), Some((0, 0)));
         }
     }
@@ -155,7 +155,7 @@ mod tests {
         let mut ring = Ring::new(1024, vec![vec![7_u32]]);
         assert_eq!(*ring.previous_uses(), [7]);
         assert_eq!(ring.advance(), Ok(1));
-        assert_eq!(*ring.previous_uses(), [7], "nobody came after them");
+        assert_eq!(*ring.previous_uses(), [7], "no work came after them");
         ring.allocate(1).unwrap();
         assert!(ring.free(0, |uses| uses.push(8)));
         assert_eq!(ring.advance(), Ok(2));

@@ -1,4 +1,4 @@
-//! A manager without a device, for the tests of adaptors: its buffers are numbers, and it fails when told to.
+//! A manager without a device, for the tests of adaptors: its buffers are numbers, and it fails on request.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
@@ -98,14 +98,14 @@ unsafe impl MemoryManager for Fake {
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
         let pointer = self.give(size, options.kind())?;
-        // SAFETY: nobody reads or writes the memory of a fake.
+        // SAFETY: nothing reads or writes the memory of a fake.
         let pointer = unsafe { pointer.with_mapping(NonNull::dangling()) };
         Ok(HostPointer::Pinned(PinnedMemory::new(pointer).unwrap()))
     }
 
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, _: bool) -> Result<HostPointer> {
         let memory = self.give(size, MemoryKind::Pinned)?.with_owner(owner);
-        // SAFETY: nobody reads or writes the memory of a fake.
+        // SAFETY: nothing reads or writes the memory of a fake.
         let memory = unsafe { memory.with_mapping(pointer) };
         Ok(HostPointer::Pinned(PinnedMemory::new(memory).unwrap()))
     }

@@ -158,7 +158,7 @@ fn threads_that_use_streams_in_turn_do_not_wait_for_each_others() {
         let (id, taken) = rig.take(4, ReusePolicy::Likely).expect("one stream all along");
         held = (id, taken.range);
     }
-    rig.put(held, busy(2)).unwrap(); // Another stream: who knows which is next.
+    rig.put(held, busy(2)).unwrap(); // Another stream, so the next one cannot be guessed.
     assert!(rig.take(4, ReusePolicy::Likely).is_none());
     let (id, taken) = rig.take(4, ReusePolicy::Any).unwrap();
     held = (id, taken.range);
@@ -206,14 +206,14 @@ fn an_answer_about_uses_counts_only_for_the_range_as_it_lay() {
     let (id, taken) = rig.take(4, ReusePolicy::Any).unwrap();
     rig.put((id, taken.range), busy(2)).unwrap();
     rig.cache.update_uses(asked, vec![], &rig.gauges);
-    assert!(rig.take(4, ReusePolicy::Ready).is_none(), "work was forgotten that nobody asked about");
+    assert!(rig.take(4, ReusePolicy::Ready).is_none(), "work was removed without a query");
     let (asked, uses) = rig.cache.oldest_pending(&need(4)).unwrap();
     assert_eq!(uses, busy(2));
     rig.cache.update_uses(asked, vec![], &rig.gauges);
     assert!(rig.take(4, ReusePolicy::Ready).is_some());
 }
 
-/// What the reference knows of a range: its offset names it.
+/// A range in the reference model, identified by its offset.
 #[derive(Debug, Clone, PartialEq)]
 enum Known {
     Live(SlotId),
