@@ -285,9 +285,23 @@ fn order(letter: &str) -> Order {
 
 /// The name of the error's variant, or the layout if there is no error.
 fn variant(result: &Result<Layout, LayoutError>) -> String {
+    /// The name of the error's variant, if it is one of these.
+    macro_rules! name {
+        ($error:expr, $($variant:ident)*) => {
+            match $error { $(LayoutError::$variant { .. } => stringify!($variant),)* _ => "another error" }
+        };
+    }
     match result {
         Ok(view) => format!("{view:?}"),
-        Err(error) => format!("{error:?}").split(' ').next().unwrap_or_default().to_owned(),
+        Err(error) => name!(
+            error,
+            RankTooLarge Overflow StrideCount OutOfBounds ShapeMismatch ReshapeMismatch RepeatedUnknown
+            NegativeLength NeedsCopy OrderNotAllowed AxisOutOfRange RepeatedAxis AxisCount SqueezeLength
+            BroadcastMismatch NoCommonShape IndexOutOfRange TooManyIndices TooFewIndices RepeatedEllipsis
+            ZeroStep NotOneDimensional ZeroSplit UnequalSplit DiagonalRank ZeroItemSize ViewZeroDim ViewStrided
+            ViewItemSize ViewMisaligned FieldOutOfBounds FieldMisaligned OutsideMemory
+        )
+        .to_owned(),
     }
 }
 

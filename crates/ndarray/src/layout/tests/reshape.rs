@@ -88,12 +88,15 @@ fn an_unknown_length_is_computed() {
     ];
     for &(from, to, expected) in CASES {
         let view = Layout::contiguous(from, Order::C).unwrap().reshape(to, Order::C);
-        let variant = format!("{view:?}");
-        match (&view, expected) {
-            (Ok(view), Ok(shape)) => assert_eq!(view.shape(), shape, "{from:?} {to:?}"),
-            (Err(_), Err(name)) => assert!(variant.starts_with(&format!("Err({name} ")), "{from:?} {to:?} {variant}"),
-            _ => panic!("{from:?} {to:?}: {variant}"),
-        }
+        let variant = |error: &LayoutError| match error {
+            LayoutError::ReshapeMismatch { .. } => "ReshapeMismatch",
+            LayoutError::RepeatedUnknown { .. } => "RepeatedUnknown",
+            LayoutError::NegativeLength { .. } => "NegativeLength",
+            LayoutError::Overflow { .. } => "Overflow",
+            LayoutError::RankTooLarge { .. } => "RankTooLarge",
+            _ => "another error",
+        };
+        assert_eq!(view.as_ref().map(Layout::shape).map_err(variant), expected, "{from:?} {to:?}");
     }
 }
 
