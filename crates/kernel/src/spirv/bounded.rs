@@ -14,7 +14,7 @@ use spirv::{Decoration, Op, StorageClass};
 use super::DeviceBounds;
 use super::constants::Values;
 use super::contents::{Contents, Type};
-use super::instruction::{HEADER_WORDS, Instruction, instruction_at};
+use super::instruction::{HEADER_WORDS, Instruction, instructions_in};
 use super::reflect::ReflectError;
 
 type Bounded<T> = Result<T, ReflectError>;
@@ -54,9 +54,10 @@ pub(super) fn bounded(
         functions: Vec::new(),
     };
     let mut result = words[..HEADER_WORDS.min(words.len())].to_vec();
-    let (mut at, mut is_in_functions) = (HEADER_WORDS, false);
-    while let Some(instruction) = instruction_at(words, at)? {
-        let end = at + instruction.n_words;
+    let mut is_in_functions = false;
+    for instruction in instructions_in(words, HEADER_WORDS..words.len()) {
+        let instruction = instruction?;
+        let (at, end) = (instruction.at, instruction.at + instruction.n_words);
         is_in_functions |= instruction.op() == Op::Function;
         if is_in_functions {
             bounder.take(&instruction, &words[at..end])?;
@@ -69,7 +70,6 @@ pub(super) fn bounded(
         if let (Some(id), Some(ty)) = (instruction.id, instruction.ty) {
             bounder.value_types.insert(id, ty);
         }
-        at = end;
     }
     let Bounder { declarations, functions, next_id, .. } = bounder;
     if let Some(bound) = result.get_mut(BOUND) {

@@ -3,17 +3,16 @@
 //! They are read from the finished words, so a kernel that naga translated with a capability that the device lacks is
 //! refused by `requirements/capabilities.rs`, with the feature's name.
 
-use spirv::Capability as Spirv;
+use spirv::{Capability as Spirv, Op};
 
 use super::shared_atomics::has_wide_shared_atomics;
+use super::words::{instructions, op};
 use crate::signature::Capability;
 
 /// The capabilities that finished SPIR-V declares: they come first, two words each.
 pub(crate) fn declared(spirv: &[u32]) -> Vec<u32> {
-    const HEADER_WORDS: usize = 5;
-    const OP_CAPABILITY: u32 = 2 << 16 | 17;
-    let pairs = spirv.get(HEADER_WORDS..).unwrap_or_default().as_chunks::<2>().0;
-    pairs.iter().take_while(|[op, _]| *op == OP_CAPABILITY).map(|[_, number]| *number).collect()
+    let number = |words: &[u32]| words.get(1).copied().filter(|_| op(words) == Some(Op::Capability));
+    instructions(spirv).map_while(number).collect()
 }
 
 /// What the device must have for SPIR-V that declares these capabilities, in order, without what every device has.

@@ -10,10 +10,8 @@ use std::sync::LazyLock;
 use rspirv::grammar::{INSTRUCTION_TABLE, Instruction as Grammar, OperandKind as Kind, OperandQuantifier as Often};
 use spirv::Op;
 
-use crate::spirv::malformed::Malformed;
-
-/// Words before the first instruction.
-pub(super) const HEADER_WORDS: usize = 5;
+use super::malformed::Malformed;
+pub(super) use super::words::HEADER_WORDS;
 
 /// What is wrong, and at which word.
 #[derive(Debug)]
@@ -70,6 +68,19 @@ pub(super) fn instruction_at(words: &[u32], at: usize) -> Checked<Option<Instruc
     let ty = take(Kind::IdResultType)?;
     let id = take(Kind::IdResult)?;
     Ok(Some(Instruction { grammar, at, ty, id, operands, n_words }))
+}
+
+/// The instructions in a range of words, up to the first that is wrong.
+pub(super) fn instructions_in(
+    words: &[u32],
+    range: std::ops::Range<usize>,
+) -> impl Iterator<Item = Checked<Instruction<'_>>> {
+    let mut at = range.start;
+    std::iter::from_fn(move || {
+        let found = if at < range.end { instruction_at(words, at).transpose() } else { None };
+        at = found.as_ref().and_then(|found| found.as_ref().ok()).map_or(range.end, |found| at + found.n_words);
+        found
+    })
 }
 
 fn fault_missing<T>(grammar: &Grammar<'static>, at: usize) -> Checked<T> {

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use spirv::{BuiltIn, Capability, Decoration, Op};
 
 use super::contents::{Contents, EntryPoint};
-use super::instruction::{Checked, HEADER_WORDS, Instruction, instruction_at};
+use super::instruction::{Checked, HEADER_WORDS, Instruction, instruction_at, instructions_in};
 use super::uses::callers_first;
 use crate::spirv::extensions::is_needed as is_extension_needed;
 
@@ -77,13 +77,10 @@ impl Marks {
     }
 
     fn take_function(&mut self, words: &[u32], range: std::ops::Range<usize>) -> Checked<()> {
-        let mut at = range.start;
-        while at < range.end
-            && let Some(instruction) = instruction_at(words, at)?
-        {
+        for instruction in instructions_in(words, range) {
+            let instruction = instruction?;
             self.ids.extend(instruction.id);
             self.note(&instruction)?;
-            at += instruction.n_words;
         }
         Ok(())
     }
@@ -108,14 +105,13 @@ impl Marks {
             *decoration == Decoration::BuiltIn as u32 && **value == BuiltIn::WorkgroupSize as u32
         });
         self.roots.extend(sizes.map(|((id, ..), _)| *id));
-        let mut at = HEADER_WORDS;
-        while let Some(instruction) = instruction_at(words, at)? {
+        for instruction in instructions_in(words, HEADER_WORDS..words.len()) {
+            let instruction = instruction?;
             match instruction.op() {
                 Op::Function => break,
                 Op::ExecutionModeId if instruction.operand(0)? == entry.function => self.note(&instruction)?,
                 _ => {}
             }
-            at += instruction.n_words;
         }
         while let Some(id) = self.roots.pop() {
             let Some(&at) = self.declared.get(&id) else { continue };
@@ -203,11 +199,11 @@ struct Needed {
 impl Needed {
     fn of(words: &[u32], marks: &Marks) -> Checked<Self> {
         let mut needed = Self::default();
-        let mut at = HEADER_WORDS;
         let mut is_kept_function = false;
-        while let Some(instruction) = instruction_at(words, at)? {
+        for instruction in instructions_in(words, HEADER_WORDS..words.len()) {
+            let instruction = instruction?;
             if instruction.op() == Op::Function {
-                is_kept_function = marks.functions.contains(&at);
+                is_kept_function = marks.functions.contains(&instruction.at);
             }
             let is_declared = instruction.id.is_some_and(|id| marks.declared.contains_key(&id));
             let is_kept = match instruction.id {
@@ -221,7 +217,6 @@ impl Needed {
                 && instruction.operand(1)? == Decoration::BuiltIn as u32
                 && marks.ids.contains(&instruction.operand(0)?);
             needed.has_subgroups |= is_builtin && is_of_subgroups(instruction.operand(2)?);
-            at += instruction.n_words;
         }
         Ok(needed)
     }

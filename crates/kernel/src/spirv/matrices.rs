@@ -9,7 +9,7 @@ use vkarray_driver::{MatrixShape, scope_name};
 
 use super::constants::{Values, scalar_dtype};
 use super::contents::{Contents, EntryPoint, Type};
-use super::instruction::{Checked, Instruction, instruction_at};
+use super::instruction::{Checked, Instruction, instructions_in};
 use super::uses::callers_first;
 use crate::signature::{MatrixRole, MatrixUse};
 use crate::spirv::malformed::Malformed;
@@ -28,12 +28,8 @@ pub(super) fn matrices(
     let constants = contents.constants.iter().map(|declared| (declared.id, declared.ty));
     let mut reader = MatrixReader { contents, values, value_types: constants.collect(), found: Vec::new() };
     for function in callers_first(contents, entry.function)? {
-        let mut at = function.words.start;
-        while at < function.words.end
-            && let Some(instruction) = instruction_at(words, at)?
-        {
-            reader.take(&instruction)?;
-            at += instruction.n_words;
+        for instruction in instructions_in(words, function.words.clone()) {
+            reader.take(&instruction?)?;
         }
     }
     Ok(reader.found)

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use spirv::{AddressingModel, ExecutionMode, ExecutionModel, FPEncoding, Op, StorageClass};
 
 use super::contents::{Contents, DeclaredConstant, EntryPoint, Function, Global, Type, WorkgroupSize};
-use super::instruction::{Checked, HEADER_WORDS, Instruction, MalformedAt, instruction_at};
+use super::instruction::{Checked, HEADER_WORDS, Instruction, MalformedAt, instructions_in};
 use super::sections::{is_debug, is_declaration, is_local, is_of_extension, is_preamble};
 use crate::spirv::extensions::is_optional_set;
 use crate::spirv::malformed::Malformed;
@@ -24,8 +24,8 @@ pub(super) fn read(words: &[u32]) -> Checked<Contents> {
     let definitions = Definitions::find(words, bound)?;
     let mut reader = ModuleReader { contents: Contents::default(), models: 0, function: None, calls: Vec::new() };
     let mut ids = Vec::new();
-    let mut at = HEADER_WORDS;
-    while let Some(instruction) = instruction_at(words, at)? {
+    for instruction in instructions_in(words, HEADER_WORDS..words.len()) {
+        let instruction = instruction?;
         instruction.ids(|id| definitions.is_wide(id), &mut ids)?;
         if let Some(&id) = ids.iter().find(|id| !definitions.at.contains_key(id)) {
             let op = instruction.name();
@@ -35,9 +35,8 @@ pub(super) fn read(words: &[u32]) -> Checked<Contents> {
             });
         }
         reader.take(&instruction)?;
-        at += instruction.n_words;
     }
-    reader.finish(at)
+    reader.finish(words.len())
 }
 
 fn check_header(words: &[u32]) -> Checked<u32> {
@@ -72,14 +71,14 @@ struct Definitions {
 impl Definitions {
     fn find(words: &[u32], bound: u32) -> Checked<Self> {
         let mut found = Self { at: HashMap::new(), types: HashMap::new(), wide: HashSet::new() };
-        let mut at = HEADER_WORDS;
-        while let Some(instruction) = instruction_at(words, at)? {
+        for instruction in instructions_in(words, HEADER_WORDS..words.len()) {
+            let instruction = instruction?;
             if let Some(id) = instruction.id {
                 let op = instruction.name();
                 if id == 0 || id >= bound {
                     return instruction.fault(Malformed::IdRange { op, id, bound });
                 }
-                if let Some(first) = found.at.insert(id, at) {
+                if let Some(first) = found.at.insert(id, instruction.at) {
                     return instruction.fault(Malformed::Redefined { id, first });
                 }
                 if let Some(ty) = instruction.ty {
@@ -89,7 +88,6 @@ impl Definitions {
                     found.wide.insert(id);
                 }
             }
-            at += instruction.n_words;
         }
         Ok(found)
     }

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use spirv::{Op, StorageClass};
 
 use super::contents::{Contents, Function, Type};
-use super::instruction::{Checked, Instruction, MalformedAt, instruction_at};
+use super::instruction::{Checked, Instruction, MalformedAt, instructions_in};
 use crate::spirv::malformed::Malformed;
 
 /// Variables that one parameter is followed to; beyond that all buffers count as read and written.
@@ -78,16 +78,14 @@ struct UseWalk<'a> {
 
 impl UseWalk<'_> {
     fn function(&mut self, words: &[u32], function: &Function) -> Checked<()> {
-        let mut at = function.words.start;
         let mut ids = Vec::new();
-        while at < function.words.end {
-            let Some(instruction) = instruction_at(words, at)? else { break };
+        for instruction in instructions_in(words, function.words.clone()) {
+            let instruction = instruction?;
             // Labels behind 64-bit numbers may be taken for others here; no label is a pointer.
             if instruction.op() != Op::Switch {
                 instruction.ids(|_| false, &mut ids)?;
                 self.instruction(&instruction, &ids)?;
             }
-            at += instruction.n_words;
         }
         Ok(())
     }

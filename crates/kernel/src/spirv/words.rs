@@ -28,16 +28,6 @@ pub(crate) fn op(instruction: &[u32]) -> Option<Op> {
 
 /// Whether `OpArrayLength` is in the module, or the module is cut short.
 pub(crate) fn asks_for_length(spirv: &[u32]) -> bool {
-    let mut rest = spirv.get(HEADER_WORDS..).unwrap_or_default();
-    while let Some(&first) = rest.first() {
-        let (op, len) = (first & 0xffff, (first >> 16) as usize);
-        if op == ::spirv::Op::ArrayLength as u32 {
-            return true;
-        }
-        match rest.get(len.max(1)..) {
-            Some(next) => rest = next,
-            None => return true,
-        }
-    }
-    false
+    let is_cut = |words: &[u32]| words.first().is_some_and(|first| (first >> 16) as usize != words.len());
+    instructions(spirv).any(|words| op(words) == Some(Op::ArrayLength) || is_cut(words))
 }
