@@ -33,9 +33,68 @@ fn quoted(message: &str) -> Vec<&str> {
     message.split(['`', '"']).skip(1).step_by(2).collect()
 }
 
+/// How messages of naga's parser of WGSL begin and end, and the sentence that replaces them.
+const OF_PARSER: [(&str, &str, &str); 14] = [
+    ("expected", "found \"\"", "the text ends too early: a `}` or `)` is missing"),
+    ("expected `;`, found \"?\"", "", "WGSL has no `a ? b : c`: write `select(c, b, a)`, the value for false first"),
+    ("expected `,`, found \";\"", "", "what stands here is separated by `,`, not by `;`"),
+    (
+        "expected assignment",
+        "",
+        "this is no statement of WGSL: variables are declared with `var name = value;` or, if they do not change, \
+         `let name = value;`",
+    ),
+    (
+        "expected global item",
+        "found \"#\"",
+        "WGSL has no `#define` and no `#include`: declare a `const`, or add the other text with `Source::with`",
+    ),
+    (
+        "invalid left-hand side of assignment",
+        "",
+        "this cannot be changed: declare it with `var` in place of `let`, or copy the argument to a `var`",
+    ),
+    (
+        "increment/decrement operation requires",
+        "",
+        "`++` and `--` change a `var` of type `i32` or `u32`; for other types write `+= 1`",
+    ),
+    (
+        "workgroup size is missing",
+        "",
+        "an entry point needs the size of its workgroups: `@compute @workgroup_size(64)`",
+    ),
+    ("variable", "attribute", "a buffer needs both of its numbers: `@group(0) @binding(0)`"),
+    ("unknown address space: `push_constant`", "", "push constants are declared with `var<immediate>`"),
+    ("the `f16` enable extension is not enabled", "", "`f16` needs `enable f16;` as the shader's first line"),
+    (
+        "this operation is not supported in a const context",
+        "",
+        "a `const` is computed before the shader runs: use `let` for a value that the kernel computes",
+    ),
+    (
+        "atomic variables cannot be accessed directly",
+        "",
+        "an atomic variable is read and changed by functions: `atomicLoad(&a)`, `atomicStore(&a, value)`, \
+         `atomicAdd(&a, value)`",
+    ),
+    (
+        "atomic operation is done on a pointer to a non-atomic",
+        "",
+        "atomic functions take a pointer to an atomic type: declare it `atomic<u32>` or `atomic<i32>`, an array as \
+         `array<atomic<u32>>`",
+    ),
+];
+
 /// A sentence for what naga's parser of WGSL refuses.
 pub(super) fn of_parser(error: &ParseError) -> Option<String> {
     let message = error.message();
+    let fits = |&&(start, end, _): &&(&str, &str, &str)| message.starts_with(start) && message.ends_with(end);
+    OF_PARSER.iter().find(fits).map(|&(_, _, sentence)| sentence.to_owned()).or_else(|| with_names(message))
+}
+
+/// A sentence that repeats names or types of the message.
+fn with_names(message: &str) -> Option<String> {
     let starts = |start: &str| message.starts_with(start);
     let names = quoted(message);
     let name = |index: usize| names.get(index).copied().unwrap_or_default();
@@ -57,51 +116,10 @@ pub(super) fn of_parser(error: &ParseError) -> Option<String> {
         _ if message.ends_with("is a reserved keyword") => {
             format!("`{}` is a reserved word of WGSL: choose another name", name(0))
         }
-        _ if starts("expected") && message.ends_with("found \"\"") => {
-            "the text ends too early: a `}` or `)` is missing".to_owned()
-        }
-        _ if starts("expected `;`, found \"?\"") => {
-            "WGSL has no `a ? b : c`: write `select(c, b, a)`, the value for false first".to_owned()
-        }
         _ if starts("expected `;`") => format!("a `;` is missing before `{}`", name(1)),
-        _ if starts("expected `,`, found \";\"") => "what stands here is separated by `,`, not by `;`".to_owned(),
-        _ if starts("expected assignment") => "this is no statement of WGSL: variables are declared with \
-            `var name = value;` or, if they do not change, `let name = value;`"
-            .to_owned(),
-        _ if starts("expected global item") && message.ends_with("found \"#\"") => "WGSL has no `#define` and no \
-            `#include`: declare a `const`, or add the other text with `Source::with`"
-            .to_owned(),
         _ if starts("no definition in scope") => unknown_name(name(0)),
         _ if starts("redefinition of") => {
             format!("`{}` is declared twice: choose another name for one of them", name(0))
-        }
-        _ if starts("invalid left-hand side of assignment") => {
-            "this cannot be changed: declare it with `var` in place of `let`, or copy the argument to a `var`"
-                .to_owned()
-        }
-        _ if starts("increment/decrement operation requires") => {
-            "`++` and `--` change a `var` of type `i32` or `u32`; for other types write `+= 1`".to_owned()
-        }
-        _ if starts("workgroup size is missing") => {
-            "an entry point needs the size of its workgroups: `@compute @workgroup_size(64)`".to_owned()
-        }
-        _ if starts("variable") && message.ends_with("attribute") => {
-            "a buffer needs both of its numbers: `@group(0) @binding(0)`".to_owned()
-        }
-        "unknown address space: `push_constant`" => "push constants are declared with `var<immediate>`".to_owned(),
-        "the `f16` enable extension is not enabled" => {
-            "`f16` needs `enable f16;` as the shader's first line".to_owned()
-        }
-        "this operation is not supported in a const context" => "a `const` is computed before the shader runs: use \
-            `let` for a value that the kernel computes"
-            .to_owned(),
-        _ if starts("atomic variables cannot be accessed directly") => "an atomic variable is read and changed by \
-            functions: `atomicLoad(&a)`, `atomicStore(&a, value)`, `atomicAdd(&a, value)`"
-            .to_owned(),
-        "atomic operation is done on a pointer to a non-atomic" => {
-            "atomic functions take a pointer to an atomic type: \
-            declare it `atomic<u32>` or `atomic<i32>`, an array as `array<atomic<u32>>`"
-                .to_owned()
         }
         _ => return None,
     })
