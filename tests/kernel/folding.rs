@@ -160,7 +160,7 @@ fn launches_that_cannot_be_folded_are_refused_with_both_numbers() {
     // More than 32 bits number, or than all axes hold.
     let most = u128::from(x) * u128::from(y) * u128::from(z);
     let most = u64::try_from(most).unwrap_or(u64::MAX).min(u32::MAX.into());
-    let error = refused(Groups::covering(2 * most as usize + 1));
+    let error = refused(Groups::covering(usize::try_from(2 * most + 1).unwrap()));
     assert_eq!(error.to_string(), message(most + 1, 'x', x));
     assert!(stream.query().unwrap(), "a refused call recorded something");
 }

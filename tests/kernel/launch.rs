@@ -151,7 +151,7 @@ fn numbers_may_stand_anywhere_among_the_arrays() {
     check("numbers first");
     kernel.dispatch(stream, one, (2_u32, &x, b, &y)).unwrap();
     check("in turn");
-    let constant = fixture.const_array(&[1_u32], &[1]).unwrap(); // By the full check.
+    let constant = fixture.const_array(&[1_u32], [1]).unwrap(); // By the full check.
     kernel.dispatch(stream, one, (2_u32, &constant, b, &y)).unwrap();
     check("with constant memory");
     // Numbers are named in their own order, and too many of a kind are refused by name.

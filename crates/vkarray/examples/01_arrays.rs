@@ -29,7 +29,7 @@ fn main() -> vkarray::Result<()> {
     assert_eq!(device.astype::<u8>()?.to_vec()?, [1, 2, 3, 4]);
 
     // What is not possible is an error with both sides in its message.
-    let error = table.reshape([5, 3]).unwrap_err();
+    let error = table.reshape([5, 3]).expect_err("what does not fit is refused");
     println!("refused: {error}");
     Ok(())
 }

@@ -29,6 +29,6 @@ fn main() -> vkarray::Result<()> {
     // Arguments that do not fit are refused before anything runs.
     let integers = ctx.zeros::<i32>([1000])?;
     let refused = saxpy.launch(Groups::covering(1000), (&integers, &y, 2.0_f32));
-    println!("refused: {}", refused.unwrap_err());
+    println!("refused: {}", refused.expect_err("what does not fit is refused"));
     Ok(())
 }

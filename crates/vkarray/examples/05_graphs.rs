@@ -47,6 +47,6 @@ fn main() -> vkarray::Result<()> {
 
     // A change that does not fit is refused, and changes nothing.
     let refused = nodes[0].set(&mut graph, "now", &ctx.zeros::<u32>([32])?);
-    println!("refused: {}", refused.unwrap_err());
+    println!("refused: {}", refused.expect_err("what does not fit is refused"));
     Ok(())
 }

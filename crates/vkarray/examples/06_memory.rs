@@ -20,7 +20,7 @@ fn main() -> vkarray::Result<()> {
     // What does not fit is refused, with the numbers in the message.
     let image = ctx.zeros::<f32>([256, 512])?;
     println!("in use: {} bytes", counted.counted().bytes.current);
-    let error = ctx.zeros::<f32>([512, 512]).unwrap_err();
+    let error = ctx.zeros::<f32>([512, 512]).expect_err("1 MiB beside 512 KiB exceeds the limit");
     println!("refused: {error}");
     assert!(error.to_string().contains("limited to 1048576 bytes"), "{error}");
 

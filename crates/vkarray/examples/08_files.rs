@@ -25,7 +25,7 @@ fn main() -> anyhow::Result<()> {
     assert_eq!(first.as_slice(), Some(&[0.0, 1.0, 2.0][..]));
 
     // Elements are not converted silently.
-    let error = NpzFile::open(&path)?.read::<u8>("first").unwrap_err();
+    let error = NpzFile::open(&path)?.read::<u8>("first").expect_err("what does not fit is refused");
     println!("refused: {error}");
     Ok(())
 }

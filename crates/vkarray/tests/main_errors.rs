@@ -33,7 +33,7 @@ fn main() -> vkarray::Result<()> {
             Module::parse(&Source::wgsl("fn saxpy() -> f32 { var x = 2 +; }").named("saxpy.wgsl")).map(drop)?
         }
         Ok("file") => drop(vkarray::io::NpyFile::open("missing.npy")?),
-        Ok("layout") => drop(Layout::contiguous(&[2, 3], Order::C)?.reshape(&[4], Order::C)?),
+        Ok("layout") => drop(Layout::contiguous(&[2, 3], Order::C)?.reshape([4], Order::C)?),
         _ => CASES.iter().for_each(check),
     }
     Ok(())
