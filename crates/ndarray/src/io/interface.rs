@@ -5,7 +5,6 @@
 //! waits on the host, because the description names the point of a timeline at which the elements are written.
 //! [`DeviceArrayInterface::layout`] decides whether a description fits its memory. DLPack is in `dlpack.rs`.
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -87,7 +86,7 @@ pub struct ReadyPoint {
 /// assert!(matches!(refused, InterfaceError::DType { .. }));
 /// # anyhow::Ok(())
 /// ```
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
 pub enum InterfaceError {
@@ -115,12 +114,6 @@ pub enum InterfaceError {
     /// A shape, strides or an offset that no layout can have.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-}
-
-impl fmt::Debug for InterfaceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
 }
 
 impl DeviceArrayInterface {
