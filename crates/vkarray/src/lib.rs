@@ -38,7 +38,7 @@
 //!
 //! | module | about |
 //! |---|---|
-//! | [`array`] | layouts, element types, copies in flight, host access in place |
+//! | [`array`](mod@array) | layouts, element types, copies in flight, host access in place |
 //! | [`kernel`](mod@kernel) | building, arguments, constants, signatures, the cache on disk |
 //! | [`stream`] | streams, events, graphs |
 //! | [`memory`] | kinds of memory, memory objects, memory managers and how to write one |

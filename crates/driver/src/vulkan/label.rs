@@ -22,7 +22,7 @@ const REPLAY: u64 = 5;
 
 /// The name of an operation, for [`Recorder::label`](crate::Recorder::label).
 ///
-/// A kernel's label is created by [`Device::kernel_label`](crate::Device::kernel_label) and belongs to that device.
+/// A kernel's label is created by [`Device::kernel_label`](crate::LogicalDevice::kernel_label) and belongs to that device.
 ///
 /// ```
 /// use vkarray_driver::Label;

@@ -156,7 +156,7 @@ pub enum BufferBounds {
     Robust,
     /// Undefined behaviour.
     Unchecked,
-    /// Left to the driver: SPIR-V of [`Source::spirv_unchecked`] is not changed.
+    /// Left to the driver: SPIR-V of [`Source::spirv_unchecked`](crate::Source::spirv_unchecked) is not changed.
     Driver,
 }
 

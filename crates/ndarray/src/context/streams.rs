@@ -21,7 +21,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`].
+    /// [`Error::Driver`](crate::Error::Driver).
     pub fn stream(&self) -> Result<Stream> {
         Ok(Stream::new(&self.shard.shared.device)?)
     }
@@ -41,7 +41,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`].
+    /// [`Error::Driver`](crate::Error::Driver).
     pub fn blocking_stream(&self) -> Result<Stream> {
         Ok(Stream::blocking(&self.shard.shared.device)?)
     }
@@ -62,7 +62,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`], at the first call.
+    /// [`Error::Driver`](crate::Error::Driver), at the first call.
     pub fn legacy_default_stream(&self) -> Result<Stream> {
         Ok(self.shard.shared.default_streams.legacy()?)
     }
@@ -81,7 +81,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`], at the thread's first call.
+    /// [`Error::Driver`](crate::Error::Driver), at the thread's first call.
     pub fn per_thread_default_stream(&self) -> Result<Stream> {
         Ok(self.shard.shared.default_streams.per_thread()?)
     }
@@ -119,7 +119,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`] if the device has no timestamps.
+    /// [`Error::Driver`](crate::Error::Driver) if the device has no timestamps.
     pub fn timed_event(&self) -> Result<Event> {
         Ok(Event::with_timing(&self.shard.shared.device)?)
     }
@@ -149,7 +149,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of `record`; [`Error::Driver`] if the driver is out of memory.
+    /// Those of `record`; [`Error::Driver`](crate::Error::Driver) if the driver is out of memory.
     pub fn graph<R>(&self, record: impl FnOnce(&mut GraphRecorder) -> Result<R>) -> Result<(Graph, R)> {
         Graph::record(self.default_stream(), record)
     }
@@ -168,7 +168,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`].
+    /// [`Error::Driver`](crate::Error::Driver).
     pub fn synchronize(&self) -> Result<()> {
         Ok(self.default_stream().synchronize()?)
     }
