@@ -132,6 +132,10 @@ pub enum Error {
         /// The type asked for.
         to: DType,
     },
+    /// An operation of a crate above this one was refused, for instance one that computes with arrays. The error's
+    /// [`source`](std::error::Error::source) is that of the operation.
+    #[error(transparent)]
+    Operation(Box<dyn std::error::Error + Send + Sync>),
     /// An allocation or a copy was refused or failed.
     #[error(transparent)]
     Memory(#[from] allocator::Error),

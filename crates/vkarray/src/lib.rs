@@ -40,6 +40,7 @@
 //! |---|---|
 //! | [`array`](mod@array) | layouts, element types, copies in flight, host access in place |
 //! | [`kernel`](mod@kernel) | building, arguments, constants, signatures, the cache on disk |
+//! | [`primitives`] | expressions, reductions and functions of arrays |
 //! | [`stream`] | streams, events, graphs |
 //! | [`memory`] | kinds of memory, memory objects, memory managers and how to write one |
 //! | [`device`] | which devices there are, and what each can do |
@@ -96,6 +97,7 @@ pub mod private {
 
 pub use half;
 pub use ndarray;
+pub use vkarray_primitives as primitives;
 pub use vkarray_shaders as shaders;
 
 /// The names that most programs need: `use vkarray::prelude::*;`.
