@@ -23,7 +23,7 @@ fn main() -> io::Result<()> {
 }
 
 /// The lock file of the build: above the target folder, or above this crate where that is part of what is built. A crate
-/// that cargo fetched lies beside a lock file that nobody used.
+/// that cargo fetched lies beside a lock file that was not used.
 fn lock_file() -> Option<PathBuf> {
     let folder = |variable| env::var_os(variable).map(PathBuf::from);
     let is_fetched = |path: &Path| folder("CARGO_HOME").is_some_and(|home| path.starts_with(home));

@@ -1,4 +1,4 @@
-//! Traces: the file's spans for work whose order in time the test knows.
+//! Traces: the file's spans for work whose order in time is given.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

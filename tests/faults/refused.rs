@@ -51,7 +51,7 @@ fn a_refused_operation_never_runs_and_an_accepted_one_runs_once() {
 
 #[test]
 fn a_refused_submission_is_repeated_without_a_call_of_the_program() {
-    on_device("work that nobody waits for", |table, ctx| {
+    on_device("work that no thread waits for", |table, ctx| {
         let (step, stream) = (step(&ctx), ctx.stream().unwrap());
         let array = ctx.slice_to_device(&[1_u32]).unwrap();
         // More failures than attempts of the waiting thread before it pauses.

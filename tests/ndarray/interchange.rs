@@ -128,7 +128,7 @@ fn an_imported_array_keeps_its_owner_alive_and_stays_read_only() {
     assert!(!is_gone.load(Ordering::Relaxed), "a view keeps the owner");
     assert!(matches!(part.copy_from_host(&counted(&[2])), Err(Error::ReadOnly { .. })));
     drop(part);
-    assert!(is_gone.load(Ordering::Relaxed), "nobody keeps the owner");
+    assert!(is_gone.load(Ordering::Relaxed), "the owner is gone");
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn device_tensors_share_the_arrays_buffer() {
     drop((array, column));
     let says = tensor.validate().unwrap();
     assert_eq!((says.shape(), says.strides()), (&[4_i64][..], Some(&[6_i64][..])));
-    // SAFETY: nobody changes the tensor.
+    // SAFETY: the tensor is not changed.
     let raw = unsafe { tensor.tensor() };
     assert_eq!((raw.device.device_type.0, raw.data.addr() as u64, raw.byte_offset), (7, buffer, 8));
     assert_eq!((raw.dtype.code.0, raw.dtype.bits, raw.dtype.lanes), (0, 32, 1));
@@ -251,5 +251,5 @@ fn device_tensors_share_the_arrays_buffer() {
     // SAFETY: refused before anything is read.
     let refused = unsafe { HostTensor::new(tensor) };
     assert!(matches!(refused, Err(TensorError::NotOnHost { device_type: 7 })));
-    assert!(block.upgrade().is_none(), "nobody keeps the memory");
+    assert!(block.upgrade().is_none(), "the memory is gone");
 }

@@ -1,5 +1,5 @@
 #version 450
-// A kernel that wants an image, which no kernel of ours is given.
+// A kernel with an image as parameter, which is refused.
 layout(local_size_x = 8, local_size_y = 8) in;
 layout(set = 0, binding = 0, rgba8) uniform image2D picture;
 

@@ -1,6 +1,6 @@
 //! The errors of this crate.
 //!
-//! One enum for the crate. A variant carries the facts a caller can act on; a failing Vulkan call that nobody can
+//! One enum for the crate. A variant carries the facts a caller can act on; a failing Vulkan call that no caller can
 //! act on keeps the call's name and code. The crates above wrap this as their `source()`.
 
 use std::fmt;

@@ -119,7 +119,7 @@ impl Keeping {
 /// The pointer as the manager inside gave it out, which begins each piece of memory at the start of a buffer.
 fn whole(mut memory: MemoryPointer) -> MemoryPointer {
     let uses = memory.take_last_uses();
-    // SAFETY: the buffer begins with the bytes that the manager inside gave out, which nobody has now.
+    // SAFETY: the buffer begins with the bytes that the manager inside gave out, which no pointer has now.
     let pointer = unsafe { MemoryPointer::new(memory.buffer(), 0, memory.size(), memory.kind()) };
     pointer.with_tag(memory.tag()).after(uses)
 }

@@ -1,4 +1,4 @@
-// Kernels that read shared memory nobody wrote. `x` holds 0, 1, …, 63; `y` 64 zeros.
+// Kernels that read shared memory that was not written. `x` holds 0, 1, …, 63; `y` 64 zeros.
 @group(0) @binding(0) var<storage, read_write> x: array<i32>;
 @group(0) @binding(1) var<storage, read_write> y: array<i32>;
 

@@ -59,7 +59,7 @@ pub(crate) fn own(
         b"vkGetMemoryHostPointerPropertiesEXT" => memory::host_pointer as _,
         _ => return None,
     };
-    // SAFETY: the address is that of a function, and who asks for it knows its type by its name.
+    // SAFETY: the address is that of a function, and its type follows from its name.
     Some(unsafe { transmute::<*const c_void, unsafe extern "system" fn()>(address) })
 }
 

@@ -223,7 +223,7 @@ impl Allocator {
     ///
     /// # Safety
     ///
-    /// The bytes can be read and written until the block is dropped, and nobody holds a Rust reference to them while the
+    /// The bytes can be read and written until the block is dropped, and no Rust reference to them exists while the
     /// device uses them.
     pub(crate) unsafe fn pin(self: &Arc<Self>, pointer: NonNull<u8>, size: u64) -> Result<Arc<Block>> {
         // SAFETY: the caller promises that the bytes stay until the block is dropped. The block gives the pointer back by `memfree`, and

@@ -135,7 +135,7 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     ///
     /// # Safety
     ///
-    /// The `size` bytes at `pointer` can be read and written until `owner` is dropped, and nobody holds a Rust
+    /// The `size` bytes at `pointer` can be read and written until `owner` is dropped, and there is no Rust
     /// reference to them while the device uses them. What is returned goes back by [`MemoryManager::memfree`], or is
     /// dropped when no work uses it.
     ///

@@ -159,7 +159,7 @@ impl ChunkSource {
         })?;
         // SAFETY: the handle is used for the bind below and nothing else; the allocation is not freed before.
         let memory = unsafe { allocation.memory() };
-        // SAFETY: the memory is of the type the buffer wants, aligned and large enough, and bound only here.
+        // SAFETY: the memory is of the type the buffer requires, aligned and large enough, and bound only here.
         let bound = unsafe { self.device.raw().bind_buffer_memory(buffer.raw(), memory, allocation.offset()) };
         if let Err(code) = bound {
             self.free_memory(allocation);

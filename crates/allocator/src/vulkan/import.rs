@@ -85,7 +85,7 @@ impl Imports {
         let memory_type = memory_type.ok_or(Error::NoSuchMemory { kind: MemoryKind::Pinned })?;
         // SAFETY: the caller promises that the pages stay, and the type is one that the device imports them as.
         let memory = unsafe { self.import(pointer, size, memory_type) }?;
-        // SAFETY: the memory is of a type the buffer wants, as large as the buffer, and bound only here.
+        // SAFETY: the memory is of a type the buffer allows, as large as the buffer, and bound only here.
         unsafe { self.device.raw().bind_buffer_memory(buffer.raw(), memory.raw(), 0) }
             .map_err(self.device.failed("vkBindBufferMemory"))?;
         let raw = buffer.raw();

@@ -51,7 +51,7 @@ impl Device {
     ///
     /// - `device` was created from `physical`, `queues` from `device`, in the families named.
     /// - `extensions` and `features` were enabled with it, and `maintenance4` too.
-    /// - Nobody else uses a queue that has no lock, or one that has without holding it, until the device returned is
+    /// - No other code uses a queue that has no lock, or one that has without holding it, until the device returned is
     ///   gone. This library uses them from any thread, at any time.
     /// - `device` lives until the device returned and everything made from it are gone: [`Device::close`] makes sure.
     pub unsafe fn adopt(adopted: Adopted) -> Result<Arc<Self>> {

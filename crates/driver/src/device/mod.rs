@@ -2,7 +2,7 @@
 //!
 //! [`Device`] owns what the rooms below it work with. Work goes through [`Stream`](crate::Stream)s, which are built on top;
 //! memory comes from the allocator crate. `instance/plan.rs` decides how a device is opened. Start here; `adopt.rs` works on
-//! devices that somebody else opened, and `trace.rs` starts and ends recordings of what a device does.
+//! devices that the program opened itself, and `trace.rs` starts and ends recordings of what a device does.
 
 mod adopt;
 #[cfg(feature = "trace")]
@@ -221,7 +221,7 @@ impl Device {
         debug_assert!(self.check_lost().is_err(), "only a device that has failed gets no more work");
         self.check_process()?;
         for queue in self.queues() {
-            drop(queue.lock()); // Whoever was just sending has sent; nobody sends after.
+            drop(queue.lock()); // A submission under way has ended; none follows.
         }
         let timelines = self.tracker.lock().timelines(); // The lock is given back: waiting takes time.
         timelines.iter().try_for_each(|timeline| timeline.drain(timeline.submitted()))?;

@@ -38,7 +38,7 @@ pub use self::select::Selection;
 
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
-/// The first release that knows [`COOPERATIVE_MATRIX`].
+/// The first release with [`COOPERATIVE_MATRIX`].
 const COOPERATIVE_MATRIX_SINCE: u32 = vk::make_api_version(0, 1, 3, 255);
 
 /// A function that gets the name and address of an entry point and returns the address to call in its place.

@@ -70,7 +70,7 @@ struct LaneState {
     released: KeepAliveList,
     /// The number of the newest batch ever opened.
     newest: u64,
-    /// The newest batch that the hazard table knows to be complete.
+    /// The newest batch that is complete for the hazard table.
     reported: u64,
     /// How many operations a batch must hold to be submitted to an idle device; see [`Lane::should_submit`].
     eager_ops: u32,

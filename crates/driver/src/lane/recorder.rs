@@ -1,4 +1,4 @@
-//! A recorder: what whoever records an operation may do with the open batch.
+//! A recorder: what the closure that records an operation may do with the open batch.
 //!
 //! Binding goes through here, so that nothing is bound twice; `bind_cache.rs` remembers what is bound. Which batch it is and
 //! what stands before the operation was decided by then, in `order.rs`.

@@ -121,7 +121,7 @@ impl BatchTrace {
         pool
     }
 
-    /// The one stage at whose end all of `stages` are done. A queue for copies knows no other.
+    /// The one stage at whose end all of `stages` are done. A queue for copies has no other.
     fn after(&self, stages: Stages) -> vk::PipelineStageFlags2 {
         let computed = stages.iter().any(|stage| stage != Stage::Transfer);
         match (self.computes && computed, stages.contains(Stage::Transfer)) {

@@ -26,8 +26,8 @@ impl Stream {
     ///
     /// # Safety
     ///
-    /// `queue.raw` is a queue of `device`, of that family. Until the device is gone nobody else uses it, or, where it
-    /// has a lock, nobody without holding that. This library uses it from any thread, at any time.
+    /// `queue.raw` is a queue of `device`, of that family. Until the device is gone no other code uses it, or, where it
+    /// has a lock, none without holding that. This library uses it from any thread, at any time.
     #[doc(alias = "external_stream")]
     pub unsafe fn external(device: &Arc<Device>, queue: ExternalQueue) -> Result<Self> {
         device.check_process()?;

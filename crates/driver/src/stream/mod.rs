@@ -158,7 +158,7 @@ impl Stream {
     ///
     /// `accesses` lists every byte range the operation touches and how. `commands` records it. What the operation
     /// must wait for is recorded before it. Returns at once; the work is sent when the device is idle, when the batch
-    /// is full, or when somebody waits for it.
+    /// is full, or when a thread waits for it.
     ///
     /// # Errors
     ///

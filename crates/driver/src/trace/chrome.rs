@@ -83,7 +83,7 @@ pub(crate) fn write(device: &DeviceInfo, recording: &TraceRecording, mut out: im
     written.map_err(|error| Error::TraceNotWritten(Arc::new(error)))
 }
 
-/// A batch was done when somebody's wait for it, or for a later one of its stream, ended.
+/// A batch was done when a wait for it, or for a later one of its stream, ended.
 fn bound(host: &HostSpans, batches: &mut [TracedBatch]) {
     let mut waits = HashMap::<u64, Vec<(u64, u64)>>::new();
     for span in host.spans.iter().filter(|span| span.name == "wait") {

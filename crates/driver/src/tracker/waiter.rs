@@ -83,7 +83,7 @@ impl Waiter {
         })
     }
 
-    /// Ends the thread. Called when the device is dropped, so no callback is pending: whoever adds one has it hold the device.
+    /// Ends the thread. Called when the device is dropped, so no callback is pending: each callback holds the device.
     pub(crate) fn stop(&self) {
         self.signal.change(|state| state.is_stopping = true);
     }
@@ -97,7 +97,7 @@ impl Waiter {
         match thread.spawn(move || waiter.run()) {
             Ok(_) => state.is_running = true,
             // Without the thread, batches are still submitted when they are full or waited for.
-            Err(error) => log::error!("cannot start the thread that sends work nobody waits for: {error}"),
+            Err(error) => log::error!("cannot start the thread that submits work no thread waits for: {error}"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! A `VkQueue` behind its mutex: Vulkan wants submissions to one queue in turn.
+//! A `VkQueue` behind its mutex: Vulkan requires that submissions to one queue do not overlap.
 
 use std::sync::{self, Arc, PoisonError, Weak};
 

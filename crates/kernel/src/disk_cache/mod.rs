@@ -3,7 +3,7 @@
 //!
 //! No call fails because of the disk once a cache is open: files that are damaged, foreign or cannot be written are counted.
 //! The content of files is given to the driver, so it must come from this user: `trust.rs` says which folders are trusted.
-//! Nothing here knows what a kernel is; `pipeline/cached_build.rs` decides what is stored under which hash.
+//! Nothing here depends on what a kernel is; `pipeline/cached_build.rs` decides what is stored under which hash.
 //!
 //! Read `settings.rs` first (what a program may choose), then this file, `entry.rs` (the format of a file) and `folder.rs` (how
 //! files are written and removed).

@@ -65,7 +65,7 @@ impl CacheSettings {
     /// Stores kernels in that folder, at most 256 MiB. It is created with the first kernel.
     ///
     /// The content of the folder is given to the driver. So on Unix the folder, each folder above it and each link on the way
-    /// must belong to the user or to root, and be writable by nobody else: neither by other users nor by a group, unless the
+    /// must belong to the user or to root, and be writable by no one else: neither by other users nor by a group, unless the
     /// group's number is the user's. A folder above may be writable by all if it is sticky, as `/tmp` is. A cache is not
     /// opened on another folder ([`Error::SharedCache`]), and files in it that other users own or can write are not read.
     #[must_use]

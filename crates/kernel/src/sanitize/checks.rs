@@ -309,6 +309,6 @@ fn stride(container: &TypeInner) -> u32 {
         TypeInner::Array { stride, .. } => *stride,
         TypeInner::Vector { scalar, .. } => u32::from(scalar.width),
         TypeInner::Matrix { rows, scalar, .. } => column_stride(*rows, *scalar),
-        other => unreachable!("the validator lets nobody index {other:?}"),
+        other => unreachable!("the validator refuses an index into {other:?}"),
     }
 }

@@ -214,7 +214,7 @@ impl Module {
             sanitized: None,
             source_name: self.source_name.clone(),
             fold: None,
-            counts_workgroups: false, // Nobody asks, since it is not folded.
+            counts_workgroups: false, // Not used, since it is not folded.
         })
     }
 

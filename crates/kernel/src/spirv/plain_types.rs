@@ -5,7 +5,7 @@
 //! use loses its layout here. One that they use too gets a *plain twin*: variables hold the twin, values keep the type
 //! that naga gave them, and `OpCopyLogical` (SPIR-V 1.4) stands where a whole value is loaded or stored.
 //!
-//! Pure: words in, words out. Knows the instructions that naga writes for compute kernels, not all of SPIR-V; other words
+//! Pure: words in, words out. Covers the instructions that naga writes for compute kernels, not all of SPIR-V; other words
 //! make no sense afterwards, as before, but no panic.
 //! Called by `shader/emit.rs` only; judged by `shader/module/tests/plain_types.rs`.
 

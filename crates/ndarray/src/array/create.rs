@@ -52,7 +52,7 @@ impl Context {
     pub fn device_array_with_order<T: Element>(&self, shape: impl IntoShape, order: Order) -> Result<DeviceNDArray<T>> {
         let shape = shape.into_shape();
         let shape = shape.as_ref();
-        // The most common case has no loops or calls where the compiler knows the number of axes.
+        // The most common case has no loops or calls where the number of axes is a constant.
         if order == Order::C
             && let Some(layout) = Layout::inline_contiguous(shape)
         {

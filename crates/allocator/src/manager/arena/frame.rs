@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn uses_are_remembered_until_somebody_came_after_them() {
+    fn uses_are_kept_until_later_work_is_ordered_after_them() {
         let mut ring = Ring::new(1024, vec![vec![7_u32]]);
         assert_eq!(*ring.previous_uses(), [7]);
         assert_eq!(ring.advance(), Ok(1));

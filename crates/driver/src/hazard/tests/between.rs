@@ -108,7 +108,7 @@ fn completion_brings_completion_of_what_was_waited_for() {
 #[test]
 fn completion_names_what_is_complete_with_it() {
     let mut rig = Rig::new(4, 3);
-    // Lane 1 waits for lane 0, lane 2 for lane 1, lane 3 for nobody.
+    // Lane 1 waits for lane 0, lane 2 for lane 1, lane 3 for none.
     rig.barrier(0, &[(0, ALL, Write, Compute)]);
     rig.waits(1, &[(0, ALL, Read, Compute), (1, ALL, Write, Compute)]);
     rig.waits(2, &[(1, ALL, Read, Compute)]);

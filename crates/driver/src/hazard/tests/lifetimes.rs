@@ -174,7 +174,7 @@ fn misuse_is_refused() {
     }
 }
 
-/// What nobody waits for is forgotten: blocks that many lanes have touched do not grow for ever.
+/// Uses that no thread waits for are removed too: blocks that many lanes have touched do not grow for ever.
 #[test]
 fn complete_uses_of_many_lanes_are_forgotten() {
     let mut rig = Rig::new(0, 1);

@@ -34,7 +34,7 @@ struct Lane {
     open: u64,
     has_operations: bool,
     done: u64,
-    told: u64,
+    seen_done: u64,
     /// (from this batch on, runs after that lane, up to this value)
     waits: Vec<(u64, usize, u64)>,
     /// Accesses that barriers order before later ones of each stage.
@@ -119,7 +119,7 @@ impl Machine {
             open: 1,
             has_operations: false,
             done: 0,
-            told: 0,
+            seen_done: 0,
             waits: Vec::new(),
             behind_barriers: [0; Stage::ALL.len()],
         });
@@ -166,11 +166,11 @@ impl Machine {
         }
     }
 
-    /// The host knows that a batch is done, hence that all it had waited for is done.
+    /// The host has seen that a batch is done, so all that it had waited for is done.
     fn tell(&mut self, lane: usize, value: u64) {
-        self.lanes[lane].told = self.lanes[lane].told.max(value);
+        self.lanes[lane].seen_done = self.lanes[lane].seen_done.max(value);
         for (since, on, waited) in self.lanes[lane].waits.clone() {
-            if since <= value && self.lanes[on].told < waited {
+            if since <= value && self.lanes[on].seen_done < waited {
                 self.tell(on, waited);
             }
         }
@@ -211,12 +211,12 @@ impl Machine {
                 self.lanes[lane].behind_barriers[stage as usize] |= earlier;
             }
         }
-        let told = self.told();
+        let seen_done = self.seen_done();
         self.lanes[lane].has_operations = true;
         for touch in touches {
             let Lane { open: batch, behind_barriers, .. } = self.lanes[lane];
             let operation = usize::try_from(self.counts.operations).expect("small");
-            let incoming = told | behind_barriers[touch.stage as usize];
+            let incoming = seen_done | behind_barriers[touch.stage as usize];
             let owner = self.blocks[touch.block].1;
             self.nodes.push(Node { operation, lane, batch, touch: touch.clone(), owner, incoming });
         }
@@ -254,10 +254,10 @@ impl Machine {
         Ok(())
     }
 
-    /// Checks that whoever waits for `points` finds all `wanted` accesses done.
+    /// Checks that all `wanted` accesses are done after a wait for `points`.
     fn check_reached(&self, points: &Points, wanted: impl Fn(&Node) -> bool) -> Result<(), String> {
         let direct =
-            self.check_points(points)?.iter().fold(self.told(), |set, &(on, value)| set | self.up_to(on, value));
+            self.check_points(points)?.iter().fold(self.seen_done(), |set, &(on, value)| set | self.up_to(on, value));
         let reached = close(direct, &self.closure());
         let missed = self.nodes.iter().enumerate().find(|&(at, node)| wanted(node) && !has(reached, at));
         missed.map_or(Ok(()), |(_, node)| Err(format!("{points:?} does not cover {node:?}")))
@@ -269,8 +269,10 @@ impl Machine {
         for point in points {
             let on = self.lanes.iter().position(|lane| lane.id == point.lane).ok_or("a point on no lane")?;
             fail_if(found.iter().any(|&(other, _)| other == on), || format!("lane {on} twice in {points:?}"))?;
-            let (told, open) = (self.lanes[on].told, self.lanes[on].open);
-            fail_if(point.value <= told || point.value > open, || format!("{point:?}: told {told}, open {open}"))?;
+            let (seen_done, open) = (self.lanes[on].seen_done, self.lanes[on].open);
+            fail_if(point.value <= seen_done || point.value > open, || {
+                format!("{point:?}: seen_done {seen_done}, open {open}")
+            })?;
             found.push((on, point.value));
         }
         Ok(found)
@@ -285,10 +287,10 @@ impl Machine {
         waits: &[(usize, u64)],
     ) -> Result<(), String> {
         let closure = self.closure();
-        let told = self.told();
+        let seen_done = self.seen_done();
         let before = |touch: &Touch, waits: &mut dyn Iterator<Item = (usize, u64)>, barrier: Set| {
             let own = self.lanes[lane].behind_barriers[touch.stage as usize] | self.waited(lane, self.lanes[lane].open);
-            close(waits.fold(told | own | barrier, |set, (on, value)| set | self.up_to(on, value)), &closure)
+            close(waits.fold(seen_done | own | barrier, |set, (on, value)| set | self.up_to(on, value)), &closure)
         };
         let all = || waits.iter().copied();
         let sources = plan.barrier.map_or(0, |barrier| self.barrier_sources(lane, barrier));
@@ -334,9 +336,9 @@ impl Machine {
         self.set_of(|node| node.lane == lane && barrier.src_stages.contains(node.touch.stage))
     }
 
-    /// Accesses that the host knows to be done.
-    fn told(&self) -> Set {
-        self.set_of(|node| node.batch <= self.lanes[node.lane].told)
+    /// Accesses that the host has seen done.
+    fn seen_done(&self) -> Set {
+        self.set_of(|node| node.batch <= self.lanes[node.lane].seen_done)
     }
 
     /// Accesses done when `lane` reaches `value`: its own, and those that its batches had waited for.

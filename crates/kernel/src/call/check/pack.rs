@@ -1,6 +1,6 @@
 //! Writes the numbers of a call into the block of push constants, and words what does not fit.
 //!
-//! `fast_check.rs` writes them; `packing.rs` knows where the members of a struct without padding go.
+//! `fast_check.rs` writes them; `packing.rs` decides where the members of a struct without padding go.
 
 use super::refusal;
 use crate::call::fast_check::NumberRule;

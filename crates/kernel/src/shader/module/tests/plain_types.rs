@@ -1,4 +1,4 @@
-//! Which types are laid out: those of buffers, all of them, and no others. Read through `rspirv`, which knows nothing of
+//! Which types are laid out: those of buffers, all of them, and no others. Read through `rspirv`, which is independent of
 //! how they were written, and judged by Khronos's validator.
 
 use std::collections::{HashMap, HashSet};

@@ -141,7 +141,7 @@ fn bad_shaders_are_refused() {
             true,
             "test.wgsl:1:23",
             "use `array<vec4<f32>, 1>`",
-        ), // Constant memory wants a stride of 16.
+        ), // Constant memory requires a stride of 16.
         (
             "var<storage> x: array<f32>; @compute @workgroup_size(1) fn main() { _ = x[0]; }",
             true,

@@ -47,7 +47,7 @@ fn pointers_to_any_variable_are_passed() {
             "fn f(a: ptr<storage, u32, read_write>, n: u32, b: ptr<workgroup, u32>) { *a = n; *b = n; }",
             "f(&y[i], 7u, &tile[i]); f(&x[i].n, 8u, &tile[0]);",
         ),
-        ("fn f(p: ptr<workgroup, u32>) { *p = 1u; }", ""), // Nobody calls it.
+        ("fn f(p: ptr<workgroup, u32>) { *p = 1u; }", ""), // It is not called.
         (
             "fn f(p: ptr<workgroup, array<u32, 64>>, i: u32) -> u32 {
                 var sum = 0u;
