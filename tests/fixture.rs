@@ -62,6 +62,14 @@ impl Fixture {
         self.device.as_ref().expect("taken only by `close`")
     }
 
+    /// Devices that are not this one: the same opened again, and every other of this machine. The test drops them.
+    pub(crate) fn other_devices(&self) -> Vec<Arc<Device>> {
+        let own = self.device().physical();
+        let others = self.instance.devices().unwrap_or_else(|error| panic!("{error}"));
+        let others = others.iter().filter(|other| other.info().uuid != own.info().uuid);
+        others.chain([own]).map(|physical| Device::open(physical).unwrap_or_else(|error| panic!("{error}"))).collect()
+    }
+
     /// The device's instance.
     pub(crate) fn instance(&self) -> &Arc<Instance> {
         &self.instance

@@ -105,9 +105,19 @@ pub enum Error {
     /// An event's time was asked for before the device reached it.
     #[error("event is not complete yet")]
     NotReady,
-    /// A wait or a time between devices: no common timeline or clock orders them.
-    #[error("events and streams of devices that were opened separately neither wait for each other nor compare")]
+    /// An event that is recorded or timed with another device, waited for on the host together with one of another device,
+    /// or a stream that is to wait for a semaphore of other code on another device.
+    #[error("events of devices that were opened separately share no timeline and no clock")]
     DifferentDevices,
+    /// A stream waited for work of another device, which will never be complete. This device has failed too, since the work
+    /// that waited would use results that do not exist.
+    #[error("work waits for {device}, which failed: {reason}")]
+    AwaitedDeviceFailed {
+        /// The name of the other device.
+        device: String,
+        /// Why it failed.
+        reason: Box<Self>,
+    },
     /// Two timestamps of queues whose clocks the device does not relate.
     #[error("events were recorded on different queues, and this device does not relate their clocks")]
     DifferentQueues,

@@ -336,6 +336,10 @@ impl Submit for Lane {
         self.timeline.device()
     }
 
+    fn waiter(&self) -> &Arc<Waiter> {
+        &self.waiter
+    }
+
     fn flush(&self) -> Result<()> {
         self.submit(&mut self.state())
     }

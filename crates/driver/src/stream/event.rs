@@ -154,11 +154,12 @@ impl Event {
         Ok(())
     }
 
-    /// Makes later work of `stream` start after the capture, on the device. Returns at once.
+    /// Makes later work of `stream` start after the capture, on the device. Returns at once. The stream may be of another
+    /// device; see [`Stream::wait_for`].
     ///
     /// # Errors
     ///
-    /// Those of sending the captured work.
+    /// Those of [`Stream::wait_for`].
     pub fn wait(&self, stream: &Stream) -> Result<()> {
         self.device.check_process()?;
         self.capture().map_or(Ok(()), |capture| stream.wait_for(&capture.point))

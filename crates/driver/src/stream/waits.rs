@@ -1,10 +1,11 @@
 //! Making a stream wait for points, and finding out whether such a wait is still pending.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 use super::Stream;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::lane::Lane;
 use crate::tracker::Point;
 
 impl Stream {
@@ -28,14 +29,21 @@ impl Stream {
     /// # }
     /// ```
     ///
+    /// The point may be of a stream of another device, also of another driver. The waiting thread of that device then starts
+    /// this stream's work, some 50 µs after the point is reached; until then the work holds up its queue. A callback that
+    /// blocks on that thread ([`Stream::add_callback`]) delays it. If the other device fails, so does this one, with
+    /// [`Error::AwaitedDeviceFailed`](crate::Error::AwaitedDeviceFailed).
+    ///
     /// # Errors
     ///
-    /// [`Error::DifferentDevices`]; those of sending the work up to `point`, or this stream's open batch.
+    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) for a semaphore of other code on another device; those of
+    /// sending the work up to `point`, or this stream's open batch.
     pub fn wait_for(&self, point: &Point) -> Result<()> {
-        if !Arc::ptr_eq(self.device().logical(), point.timeline().device()) {
-            return Err(Error::DifferentDevices);
-        }
         self.device().check_lost()?;
+        if !Arc::ptr_eq(self.device().logical(), point.timeline().device()) {
+            let Some((timeline, value)) = point.raised_on(self.device().logical())? else { return Ok(()) };
+            return self.wait_for(&Point::new(timeline, Weak::<Lane>::new(), value));
+        }
         self.join_legacy()?;
         let started = self.start_after(point);
         self.note_legacy();

@@ -36,6 +36,9 @@ pub(crate) trait Submit: fmt::Debug + Send + Sync {
     /// The device that it submits to.
     fn device(&self) -> &Arc<LogicalDevice>;
 
+    /// The thread that waits for the device.
+    fn waiter(&self) -> &Arc<Waiter>;
+
     /// Submits what is recorded.
     fn flush(&self) -> Result<()>;
 

@@ -7,9 +7,9 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::Submit;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hazard::LanePoint;
-use crate::vulkan::Timeline;
+use crate::vulkan::{LogicalDevice, Timeline};
 
 /// How long [`Point::wait_polling`] polls.
 const SOON: Duration = Duration::from_millis(1);
@@ -97,6 +97,39 @@ impl Point {
             Some(lane) => lane.flush_up_to(self.value),
             None => Ok(()),
         }
+    }
+
+    /// A timeline of `device`, and the value to which the host raises it when this point, of another device, is reached. `None`
+    /// if it is reached already.
+    ///
+    /// The work up to this point is submitted first. So work that waits for the value waits for submitted work only, and
+    /// queues of several devices cannot wait for each other in a cycle. If this point can never be reached, `device` fails:
+    /// the work that waits for it would run without what it waited for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DifferentDevices`] for a semaphore of other code, for which no thread of this library waits.
+    pub(crate) fn raised_on(&self, device: &Arc<LogicalDevice>) -> Result<Option<(Arc<Timeline>, u64)>> {
+        if self.is_complete()? {
+            return Ok(None);
+        }
+        let Some(lane) = self.lane.upgrade() else {
+            // Its stream was dropped in the meantime, after its work was complete.
+            return if self.is_complete()? { Ok(None) } else { Err(Error::DifferentDevices) };
+        };
+        let timeline = Arc::new(Timeline::new(device, 0)?);
+        let (raised, awaited) = (Arc::clone(&timeline), self.timeline.device().info().name.clone());
+        let value = timeline.submitted() + 1;
+        let raise = move |outcome: Result<()>| {
+            if let Err(error) = outcome {
+                raised.device().fail(Error::AwaitedDeviceFailed { device: awaited, reason: Box::new(error) });
+            }
+            if let Err(error) = raised.raise() {
+                log::error!("work that waits for another device does not start: {error}");
+            }
+        };
+        lane.waiter().add(self.clone(), Box::new(raise))?;
+        Ok(Some((timeline, value)))
     }
 
     /// Blocks until the device has reached the point. Submits the work first if necessary.

@@ -83,7 +83,8 @@ impl Waiter {
         })
     }
 
-    /// Ends the thread. Called when the device is dropped, so no callback is pending: each callback holds the device.
+    /// Ends the thread when its callbacks have run. Called when the device is dropped. Callbacks of the program hold the
+    /// device, so only those are pending that raise timelines of other devices, for work that is complete or lost.
     pub(crate) fn stop(&self) {
         self.signal.change(|state| state.is_stopping = true);
     }
@@ -140,7 +141,7 @@ impl Waiter {
     /// Blocks until there is something to do and says whether callbacks are pending; nothing when it is time to end.
     fn sleep_until_needed(&self) -> Option<bool> {
         self.signal.sleep_until(|state, is_armed| match state {
-            WaiterState { is_stopping: true, .. } => Some(None),
+            WaiterState { is_stopping: true, callbacks, .. } if callbacks.is_empty() => Some(None),
             WaiterState { callbacks, .. } if is_armed || !callbacks.is_empty() => Some(Some(!callbacks.is_empty())),
             _ => None,
         })

@@ -202,8 +202,8 @@ impl Timeline {
     pub(crate) fn raise(&self) -> Result<()> {
         let value = self.submitted.fetch_add(1, Ordering::AcqRel) + 1;
         let info = vk::SemaphoreSignalInfo::default().semaphore(self.raw()).value(value);
-        // SAFETY: the value is larger than any before: the waiting thread's signal is locked during the call, so the values
-        // are signalled in the order in which they are counted, and no work signals this timeline.
+        // SAFETY: the value is larger than any before: one thread at a time raises the timeline, by this function's contract,
+        // so the values are signalled in the order in which they are counted, and no work signals this timeline.
         unsafe { self.device().raw().signal_semaphore(&info) }.map_err(self.device().failed("vkSignalSemaphore"))
     }
 
@@ -217,7 +217,8 @@ impl Timeline {
             let waited = begun.elapsed();
             let Some(sleep) = next_sleep(timeout, waited) else { return Err(Error::Timeout { waited }) };
             match self.call_wait(value, Some(sleep.min(LONGEST_SLEEP))) {
-                Ok(()) => return Ok(()),
+                // Work that waited for another device which failed is complete too, without what it waited for.
+                Ok(()) => return self.device().check_lost(),
                 Err(vk::Result::TIMEOUT) => self.device().check_lost()?,
                 Err(code) => return Err(self.device().failed("vkWaitSemaphores")(code)),
             }
