@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `blocks.rs`, `copies.rs` | blocks of every size and kind, copies of parts; read these first |
 //! | `staging.rs`, `ring.rs` | host copies through staging memory |
+//! | `between.rs` | copies between devices |
 //! | `host_order.rs`, `host_guards.rs`, `registered.rs` | order of host copies, guards of mapped memory, registered slices |
 //! | `cleanup.rs`, `deferral.rs` | when dropped memory is freed, limits of pending memory, deferred frees |
 //! | `pool.rs`, `arena.rs`, `managers.rs`, `given_back.rs` | the memory managers, wrong managers, memory freed to the wrong one |
@@ -15,6 +16,7 @@
 //! `unmapped.rs` has a manager for tests whose device memory the host cannot address.
 
 mod arena;
+mod between;
 mod blocks;
 mod cleanup;
 mod copies;
@@ -33,7 +35,7 @@ mod reset_stress;
 mod ring;
 mod soak;
 mod staging;
-mod unmapped;
+pub(crate) mod unmapped;
 
 use std::sync::Arc;
 

@@ -32,7 +32,7 @@ mod usm;
 mod vulkan;
 
 pub use allocator::{Allocator, Block, HostRead, HostWrite};
-pub use copy::{CopyNode, FillNode, Region, Registered, RegisteredPath};
+pub use copy::{BlockRange, CopyNode, FillNode, Region, Registered, RegisteredPath};
 pub use error::{Error, Result};
 pub use free::{DeferCleanup, PendingLimits};
 #[cfg(feature = "dlpack")]

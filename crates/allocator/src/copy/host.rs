@@ -71,7 +71,7 @@ impl Block {
         let plan = ChunkPlan::new(source.len(), self.allocator().copy_threads().n_threads());
         let places = (offset..).step_by(plan.chunk);
         let work = ParallelCopy::new(self, stream, plan, places.zip(source.chunks(plan.chunk)));
-        work.run(|| work.upload_share())
+        work.run(|| work.upload_share(BorrowedSlot::fill))
     }
 
     /// Copies the bytes at `offset` to `target`, in the order of `stream`: after everything that the stream waits for, and
@@ -82,21 +82,14 @@ impl Block {
     /// [`Error::OutOfBounds`], [`Error::DeadMemory`], [`Error::ForeignDevice`]; those of allocating staging memory, of
     /// recording and waiting, after which part of the bytes may be copied.
     pub fn copy_to_host(self: &Arc<Self>, stream: &Stream, offset: u64, target: &mut [u8]) -> Result<()> {
-        let range = self.check_range(offset, len(target))?;
+        self.check_range(offset, len(target))?;
         check_same_device(stream.device(), self.device())?;
         self.device().check_lost()?;
         if target.is_empty() {
             return Ok(());
         }
-        if let Some(mapping) = self.mapping().filter(|_| self.is_read_fast() || target.len() <= MAX_SLOW_READ) {
-            if let Some(waits) = stream.pending_wait()? {
-                waits.wait(None)?;
-            }
-            return self.read_when_written(mapping, &range, target);
-        }
-        if target.len() <= SMALL {
-            let slot = self.allocator().slot(Direction::ToHost, SlotSize::Small, target.len())?;
-            return self.record_download(stream, offset, target, slot)?.finish().map(drop);
+        if target.len() <= SMALL || self.is_read_mapped(target.len()) {
+            return self.read_through(stream, offset, target, SlotSize::Small);
         }
         let plan = ChunkPlan::new(target.len(), self.allocator().copy_threads().n_threads());
         let places = (offset..).step_by(plan.chunk);
@@ -136,8 +129,26 @@ impl Block {
     }
 
     /// Whether the host reads the block in place as fast as from staging memory.
-    fn is_read_fast(&self) -> bool {
-        self.allocator().is_read_fast(self.kind())
+    /// Copies bytes to the host through the mapping, or through one slot of this size, which has room for them. Blocks until
+    /// they are there.
+    pub(super) fn read_through(&self, stream: &Stream, offset: u64, target: &mut [u8], size: SlotSize) -> Result<()> {
+        match self.mapping() {
+            Some(mapping) if self.is_read_mapped(target.len()) => {
+                if let Some(waits) = stream.pending_wait()? {
+                    waits.wait(None)?;
+                }
+                self.read_when_written(mapping, &(offset..offset + len(target)), target)
+            }
+            _ => {
+                let slot = self.allocator().slot(Direction::ToHost, size, target.len())?;
+                self.record_download(stream, offset, target, slot)?.finish().map(drop)
+            }
+        }
+    }
+
+    /// Whether the host copies `len` bytes from the mapping: if there is one, and it is read fast or the bytes are few.
+    fn is_read_mapped(&self, len: usize) -> bool {
+        self.is_mapped() && (len <= MAX_SLOW_READ || self.allocator().is_read_fast(self.kind()))
     }
 
     /// Records the copy from a filled slot to this block.

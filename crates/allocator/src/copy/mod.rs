@@ -1,9 +1,10 @@
 //! Copies and fills of bytes: between blocks, with the host, in graphs, and with registered memory of the program.
 //!
-//! This file has the copies between blocks and the fills of whole blocks. Copies with the host are `host.rs`, many regions in
-//! one command `regions.rs`, nodes of graphs `graph.rs`, registered slices `registered.rs`. Nothing here allocates device
-//! memory; staging memory comes from the room `staging`.
+//! This file has the copies between blocks of one device and the fills of whole blocks. Copies with the host are `host.rs`,
+//! those between devices `between.rs`, many regions in one command `regions.rs`, nodes of graphs `graph.rs`, registered slices
+//! `registered.rs`. Nothing here allocates device memory; staging memory comes from the room `staging`.
 
+mod between;
 mod chunking;
 mod fill;
 mod graph;
@@ -23,6 +24,7 @@ use crate::allocator::Block;
 use crate::error::{Error, Result};
 use crate::vulkan::check_same_device;
 
+pub use between::BlockRange;
 pub use graph::{CopyNode, FillNode};
 pub use regions::Region;
 pub use registered::{Registered, RegisteredPath};

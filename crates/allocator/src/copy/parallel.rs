@@ -12,7 +12,7 @@ use vkarray_driver::{DeferDrops, Direction, Stream};
 use super::chunking::ChunkPlan;
 use crate::allocator::Block;
 use crate::error::{Error, Result};
-use crate::staging::{BorrowedSlot, SlotSize};
+use crate::staging::{BorrowedSlot, FilledSlot, SlotSize};
 
 /// How often a thread tries to lock the turn before it sleeps: some hundred microseconds.
 const MAX_SPINS: u32 = 4096;
@@ -101,9 +101,9 @@ impl<'a, C: Iterator + Send> ParallelCopy<'a, C> {
     }
 }
 
-impl<'s, C: Iterator<Item = (u64, &'s [u8])> + Send> ParallelCopy<'_, C> {
-    /// The share of one thread in an upload.
-    pub(super) fn upload_share(&self) -> Result<()> {
+impl<'a, P, C: Iterator<Item = (u64, P)> + Send> ParallelCopy<'a, C> {
+    /// The share of one thread in an upload. `fill` copies a chunk to a slot.
+    pub(super) fn upload_share(&self, fill: impl Fn(BorrowedSlot<'a>, P) -> Result<FilledSlot<'a>>) -> Result<()> {
         let mut most = self.plan.slots_each;
         let (mut sent, mut ready) = (VecDeque::new(), self.another_slot(Direction::ToDevice, 0, &mut most)?);
         if ready.is_none() {
@@ -121,7 +121,7 @@ impl<'s, C: Iterator<Item = (u64, &'s [u8])> + Send> ParallelCopy<'_, C> {
                     oldest
                 }
             };
-            let filled = slot.fill(chunk)?;
+            let filled = fill(slot, chunk)?;
             sent.push_back(self.submit(|| self.block.record_upload(self.stream, offset, filled))?);
         }
         Ok(())

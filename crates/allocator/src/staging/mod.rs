@@ -234,10 +234,22 @@ impl Staging {
 
 impl<'a> BorrowedSlot<'a> {
     /// Copies bytes, for which there is room, to the next part of the slot, and flushes them.
-    pub(crate) fn fill(mut self, source: &[u8]) -> Result<FilledSlot<'a>> {
-        let part = self.next_part(source.len());
+    pub(crate) fn fill(self, source: &[u8]) -> Result<FilledSlot<'a>> {
+        self.fill_with(source.len(), |bytes| {
+            bytes.copy_from_slice(source);
+            Ok(())
+        })
+    }
+
+    /// As [`BorrowedSlot::fill`], with the `len` bytes that `write` writes.
+    pub(crate) fn fill_with(
+        mut self,
+        len: usize,
+        write: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<FilledSlot<'a>> {
+        let part = self.next_part(len);
         // SAFETY: the part was unused until now, so no work that uses it is recorded yet.
-        unsafe { self.bytes(&part) }.copy_from_slice(source);
+        write(unsafe { self.bytes(&part) })?;
         self.flush(&part)?;
         Ok(FilledSlot { slot: self, part })
     }

@@ -3,12 +3,9 @@
 use std::sync::Arc;
 
 use super::{UsmKind, UsmMemory};
-use crate::allocator::Block;
+use crate::copy::BlockRange;
 use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
-
-/// Bytes of one piece of a copy between devices, which goes through the host.
-const HOST_PIECE: u64 = 16 << 20;
 
 impl<K: UsmKind> UsmMemory<K> {
     /// Copies all bytes to the host. Blocks until they are there.
@@ -57,8 +54,8 @@ impl<K: UsmKind> UsmMemory<K> {
         block.copy_from_host(&self.stream, range.start, source)
     }
 
-    /// Copies all of `source` to the beginning, whatever its kind. Returns at once on the same device; memory of another
-    /// device goes through the host. Overlapping ranges of one allocation are copied as if through a temporary.
+    /// Copies all of `source` to the beginning, whatever its kind. Returns at once on the same device, and when the bytes have
+    /// been read from another device, as [`BlockRange::copy_to`] says. Overlapping ranges of one allocation are copied as if through a temporary.
     ///
     /// # Errors
     ///
@@ -68,7 +65,9 @@ impl<K: UsmKind> UsmMemory<K> {
         let len = source.nbytes();
         self.check_holds(len)?;
         if !Arc::ptr_eq(to.device(), from.device()) {
-            return self.copy_through_host(&to, source, &from);
+            let source = BlockRange { block: &from, range, stream: &source.stream };
+            let target = at.start..at.start + len;
+            return source.copy_to(&BlockRange { block: &to, range: target, stream: &self.stream });
         }
         let overlaps = Arc::ptr_eq(&to, &from) && at.start < range.end && range.start < at.start + len;
         if !overlaps {
@@ -100,22 +99,6 @@ impl<K: UsmKind> UsmMemory<K> {
     pub fn fill(&self, pattern: &[u8]) -> Result<()> {
         let (block, range) = self.block()?;
         block.fill_range(&self.stream, range, pattern)
-    }
-
-    /// Copies in pieces through the host, after the work that this stream waits for.
-    fn copy_through_host<J: UsmKind>(&self, to: &Arc<Block>, source: &UsmMemory<J>, from: &Arc<Block>) -> Result<()> {
-        if let Some(waits) = self.stream.pending_wait()? {
-            waits.wait(None)?;
-        }
-        let mut done = 0;
-        while done < source.nbytes() {
-            let len = HOST_PIECE.min(source.nbytes() - done);
-            let mut bytes = vec![0; usize::try_from(len).expect("a piece is small")];
-            from.copy_to_host(&source.stream, source.range.start + done, &mut bytes)?;
-            to.copy_from_host(&self.stream, self.range.start + done, &bytes)?;
-            done += len;
-        }
-        Ok(())
     }
 
     fn check_holds(&self, len: u64) -> Result<()> {
