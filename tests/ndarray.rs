@@ -5,6 +5,7 @@
 //! | `dtypes.rs`, `creation.rs`, `printing.rs` | arrays of every dtype, ranges, printing; read the first one first |
 //! | `views.rs`, `more_views.rs`, `view_methods.rs`, `ranks.rs` | views, whose shapes and strides the crate's unit tests check |
 //! | `copies.rs`, `assignment.rs`, `assigned_views.rs`, `channels.rs`, `large.rs`, `pending.rs` | copies between arrays and to the host |
+//! | `contexts.rs`, `multi_device.rs` | copies between contexts, arrays of several contexts |
 //! | `conversions.rs` | `astype` |
 //! | `interchange.rs` | files, DLPack and foreign arrays |
 //! | `lifetimes.rs`, `refusals.rs` | shared memory of clones and views, refused calls |
@@ -13,6 +14,7 @@
 mod assigned_views;
 mod assignment;
 mod channels;
+mod contexts;
 mod conversions;
 mod copies;
 mod creation;
@@ -21,6 +23,7 @@ mod interchange;
 mod large;
 mod lifetimes;
 mod more_views;
+mod multi_device;
 mod peer_defects;
 mod pending;
 mod printing;

@@ -12,6 +12,7 @@ use crate::array::RangeProblem;
 use crate::io::FileError;
 use crate::io::InterfaceError;
 use crate::layout::{LayoutError, tuple};
+use crate::multi_device::MultiDeviceError;
 
 /// The result of an operation on arrays.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -114,6 +115,9 @@ pub enum Error {
     /// An array of another library that cannot be used.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
+    /// An array of several contexts that cannot be made or used as asked.
+    #[error(transparent)]
+    MultiDevice(#[from] MultiDeviceError),
     /// A range of elements that ends outside its slice.
     #[error("{len} elements from element {start} on are outside a slice of {size}")]
     OutOfSlice {

@@ -12,6 +12,7 @@
 //! | `copy/` | how elements are copied between two layouts: a plan in plain data, and the kernels that plans name |
 //! | `context/` | a device opened for array work; it carries out the plans of `copy/` |
 //! | `array/` | arrays: creation, views, copies, conversion, printing. What creates arrays is `impl Context` here |
+//! | `multi_device/` | arrays with replicas in several contexts |
 //! | `io/` | `.npy` and `.npz` files, arrays of other libraries, DLPack, serde |
 //!
 //! `error.rs` may name them all.
@@ -23,6 +24,7 @@ mod copy;
 mod error;
 mod io;
 mod layout;
+mod multi_device;
 
 pub use array::{
     DeviceNDArray, HostElements, HostRead, HostWrite, Number, OnStream, PendingCopy, RangeProblem, Registered,
@@ -37,3 +39,4 @@ pub use io::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
 pub use layout::{
     Index, IntoReshape, IntoShape, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span, broadcast_shapes,
 };
+pub use multi_device::{AccessMode, ArrayAccess, MultiDeviceArray, MultiDeviceError, ReplicaState};

@@ -22,8 +22,9 @@ pub use vkarray_kernel::{Bool, Complex32, Complex64};
 #[cfg(feature = "serde")]
 pub use vkarray_ndarray::ArraySeed;
 pub use vkarray_ndarray::{
-    ContextBuilder, HostElements, HostRead, HostWrite, IntoReshape, IntoShape, Layout, LayoutError, MAX_NDIM, Number,
-    Offsets, OnStream, PendingCopy, RangeProblem, Registered, Runs, Span, broadcast_shapes,
+    AccessMode, ArrayAccess, ContextBuilder, HostElements, HostRead, HostWrite, IntoReshape, IntoShape, Layout,
+    LayoutError, MAX_NDIM, MultiDeviceArray, MultiDeviceError, Number, Offsets, OnStream, PendingCopy, RangeProblem,
+    Registered, ReplicaState, Runs, Span, broadcast_shapes,
 };
 
 pub use crate::{Context, DType, DeviceNDArray, Element, Index, Order, s};

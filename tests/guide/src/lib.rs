@@ -17,6 +17,7 @@ macro_rules! pages {
 pages! {
     arrays: "../../../docs/arrays.md",
     coming_from_cuda: "../../../docs/from-cuda.md",
+    contexts: "../../../docs/contexts.md",
     errors: "../../../docs/errors.md",
     kernels: "../../../docs/kernels.md",
     memory: "../../../docs/memory.md",

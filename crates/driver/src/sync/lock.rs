@@ -48,6 +48,10 @@ ranks! {
     KernelDisk,
     /// The copying kernels of a context.
     CopyKernels,
+    /// How fast a context is copied to.
+    CopyBandwidths,
+    /// The states of an array's replicas.
+    Coherence,
     /// The values of a constant and its blocks.
     Constant,
     /// The block of a memory object.

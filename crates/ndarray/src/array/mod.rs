@@ -11,11 +11,13 @@
 //! | `views/` | views; each is made by `DeviceNDArray::with_layout` |
 //! | `transfer.rs`, `pending.rs`, `register.rs` | copies between host and device |
 //! | `assign.rs`, `astype.rs` | copies and conversions on the device |
+//! | `between.rs` | copies between contexts |
 //! | `on_stream.rs` | the same on a stream of the caller's choice |
 //! | `display/` | printing |
 
 mod assign;
 mod astype;
+mod between;
 mod create;
 mod display;
 mod flat;

@@ -7,6 +7,7 @@
 //! arrays took 2.0 µs for an array on the host of an H100, seven times what one thread takes. So a context has a shard with
 //! counts of its own for each group of threads, and an array holds the shard of the thread that created it.
 
+mod bandwidth;
 mod builder;
 mod constants;
 mod copies;
@@ -14,9 +15,11 @@ mod memory;
 mod streams;
 
 use std::array;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use vkarray_allocator::{Allocator, MemoryContext};
+use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_driver::{DefaultStreams, Device, DeviceInfo, N_THREAD_SHARDS, Stream, thread_shard};
 use vkarray_kernel::{CacheSettings, Kernel, KernelBuilder, KernelCache, Source};
 
@@ -59,6 +62,8 @@ struct Shared {
     default_stream: Stream, // Dropped first, because its work uses the other fields.
     default_streams: Arc<DefaultStreams>,
     copies: LibraryKernels,
+    /// By the UUID of the source's device, in GB/s.
+    copy_bandwidths: Mutex<HashMap<String, f64>>,
     kernels: Arc<KernelCache>,
     device: Arc<Device>,
 }
@@ -170,6 +175,7 @@ impl Context {
             default_stream,
             default_streams: DefaultStreams::of(device),
             copies: LibraryKernels::new(device.info()),
+            copy_bandwidths: Mutex::new(Rank::CopyBandwidths, HashMap::new()),
             device: Arc::clone(device),
         };
         let shared = Arc::new(shared);
