@@ -27,4 +27,6 @@ mod ndarray;
 #[cfg(test)]
 mod noncoherent;
 #[cfg(test)]
+mod primitives;
+#[cfg(test)]
 mod several_queues;

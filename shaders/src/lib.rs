@@ -1,12 +1,14 @@
 //! WGSL sources as text.
 //!
 //! The crate has the sample shaders of `samples/`, one kernel a file with its formula in the first comment, and
-//! [`library`] and [`channels`], which write the variants of the kernels that the array crate runs.
+//! [`library`] and [`channels`], which write the variants of the kernels that the array crate runs, and [`math`], functions
+//! for kernels that are generated.
 //! It does not compile or run shaders; `vkarray-kernel` does.
 //! [`SAMPLES`] lists the samples; `samples/invert.wgsl` is the shortest and the one to read first.
 
 pub mod channels;
 pub mod library;
+pub mod math;
 
 /// Convolves an RGBA image with a filter of up to 31 × 31 taps, through a tile in workgroup memory.
 ///

@@ -22,8 +22,10 @@ const TILE: &str = include_str!("../library/copy_tile.wgsl");
 const TILE_QUADS: &str = include_str!("../library/copy_tile_quads.wgsl");
 const WORDS_RUN: &str = include_str!("../library/copy_words.wgsl");
 const WORDS_TILE: &str = include_str!("../library/copy_words_tile.wgsl");
-const NUMBERS: &str = include_str!("../library/numbers.wgsl");
-const WIDE_NUMBERS: &str = include_str!("../library/wide_numbers.wgsl");
+/// Conversions between numbers of at most 32 bits, on their bits.
+pub(crate) const NUMBERS: &str = include_str!("../library/numbers.wgsl");
+/// Conversions from and to numbers of 64 bits, as pairs of words; they need [`NUMBERS`].
+pub(crate) const WIDE_NUMBERS: &str = include_str!("../library/wide_numbers.wgsl");
 const CAST: &str = include_str!("../library/cast.wgsl");
 
 /// Copies from any strides to any strides. Units of 4, 8 or 16 bytes are loaded and stored whole; units of 1 or 2 bytes

@@ -8,6 +8,7 @@ use vkarray_kernel as kernel;
 use vkarray_kernel::{DType, ScalarValue};
 
 use crate::array::RangeProblem;
+use crate::expr::ExprError;
 #[cfg(feature = "npy")]
 use crate::io::FileError;
 use crate::io::InterfaceError;
@@ -136,6 +137,9 @@ pub enum Error {
         /// The type asked for.
         to: DType,
     },
+    /// An expression that has no value, by its operands or its target.
+    #[error(transparent)]
+    Expression(Box<ExprError>),
     /// An operation of a crate above this one was refused, for instance one that computes with arrays. The error's
     /// [`source`](std::error::Error::source) is that of the operation.
     #[error(transparent)]
@@ -180,6 +184,12 @@ impl Error {
             Self::Driver(error) | Self::Memory(allocator::Error::Driver(error)) => error.is_no_device(),
             _ => false,
         }
+    }
+}
+
+impl From<ExprError> for Error {
+    fn from(error: ExprError) -> Self {
+        Self::Expression(Box::new(error))
     }
 }
 

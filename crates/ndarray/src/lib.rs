@@ -12,6 +12,7 @@
 //! | `copy/` | how elements are copied between two layouts: a plan in plain data, and the kernels that plans name |
 //! | `context/` | a device opened for array work; it carries out the plans of `copy/` |
 //! | `array/` | arrays: creation, views, copies, conversion, printing. What creates arrays is `impl Context` here |
+//! | `expr/` | computations on arrays as plain data, and the operators that build them |
 //! | `multi_device/` | arrays with replicas in several contexts |
 //! | `io/` | `.npy` and `.npz` files, arrays of other libraries, DLPack, serde |
 //!
@@ -22,6 +23,7 @@ mod array;
 mod context;
 mod copy;
 mod error;
+mod expr;
 mod io;
 mod layout;
 mod multi_device;
@@ -31,6 +33,10 @@ pub use array::{
 };
 pub use context::{Context, ContextBuilder};
 pub use error::{Error, Result};
+pub use expr::{
+    ArrayLeaf, Bitwise, Complex, Expr, ExprError, Floating, Integral, IntoExpr, Logic, Node, NodeKind, Numeric, Op,
+    Operand, OperandShape, Scalar,
+};
 #[cfg(feature = "serde")]
 pub use io::ArraySeed;
 pub use io::{AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};

@@ -10,8 +10,13 @@
 //! | room | what it is |
 //! |---|---|
 //! | `error.rs` | why an operation is refused; it converts to the array crate's error |
+//! | `generate/` | from an expression to WGSL and to loops over strides, in plain data |
+//! | `elementwise/` | evaluating expressions |
 #![forbid(unsafe_code)]
 
+mod elementwise;
 mod error;
+mod generate;
 
+pub use elementwise::{Assignment, Evaluate, assign_all};
 pub use error::Error;

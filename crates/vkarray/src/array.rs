@@ -26,5 +26,9 @@ pub use vkarray_ndarray::{
     LayoutError, MAX_NDIM, MultiDeviceArray, MultiDeviceError, Number, Offsets, OnStream, PendingCopy, RangeProblem,
     Registered, ReplicaState, Runs, Span, broadcast_shapes,
 };
+pub use vkarray_ndarray::{
+    ArrayLeaf, Bitwise, Complex, Expr, ExprError, Floating, Integral, IntoExpr, Logic, Node, NodeKind, Numeric, Op,
+    Operand, OperandShape, Scalar,
+};
 
 pub use crate::{Context, DType, DeviceNDArray, Element, Index, Order, s};

@@ -102,7 +102,9 @@ pub use vkarray_shaders as shaders;
 
 /// The names that most programs need: `use vkarray::prelude::*;`.
 pub mod prelude {
+    pub use crate::array::{Expr, Logic, Operand};
     pub use crate::kernel::{Arg, AsArg, ConstArray};
+    pub use crate::primitives::Evaluate;
     pub use crate::stream::GraphRecorder;
     pub use crate::{
         Context, DType, DeviceNDArray, Element, Error, Event, Graph, Groups, Index, Kernel, Order, Source, Stream, s,

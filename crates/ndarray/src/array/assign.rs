@@ -136,7 +136,20 @@ impl<T: Element> DeviceNDArray<T> {
     }
 
     /// Checks that each element can be written on its own.
-    pub(crate) fn check_writable(&self) -> Result<()> {
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let row = ctx.zeros::<f32>(3)?;
+    /// assert!(row.check_writable().is_ok() && row.broadcast_to([2, 3])?.check_writable().is_err());
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements share memory.
+    pub fn check_writable(&self) -> Result<()> {
         if !self.is_writable() {
             return Err(Error::ReadOnly { dtype: DType::of::<T>(), shape: self.shape().to_vec() });
         }

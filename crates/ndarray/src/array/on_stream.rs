@@ -57,6 +57,20 @@ impl<T: Element> DeviceNDArray<T> {
     }
 }
 
+impl<'a, T: Element> OnStream<'a, T> {
+    /// The array.
+    #[must_use]
+    pub fn array(&self) -> &'a DeviceNDArray<T> {
+        self.array
+    }
+
+    /// The stream.
+    #[must_use]
+    pub fn stream(&self) -> &'a Stream {
+        self.stream
+    }
+}
+
 impl<T: Element> OnStream<'_, T> {
     /// Checks that array and stream belong to the same device.
     pub(super) fn check(&self) -> Result<()> {

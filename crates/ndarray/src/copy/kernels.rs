@@ -28,11 +28,17 @@ pub(crate) enum LibraryKernel {
 pub(crate) struct LibraryKernels {
     pub(crate) limits: CopyLimits,
     built: Mutex<HashMap<LibraryKernel, Kernel>>,
+    /// Kernels of the crates above, by keys of their own.
+    generated: Mutex<HashMap<Box<[u32]>, Kernel>>,
 }
 
 impl LibraryKernels {
     pub(crate) fn new(device: &DeviceInfo) -> Self {
-        Self { limits: CopyLimits::new(device), built: Mutex::new(Rank::CopyKernels, HashMap::new()) }
+        Self {
+            limits: CopyLimits::new(device),
+            built: Mutex::new(Rank::CopyKernels, HashMap::new()),
+            generated: Mutex::new(Rank::CopyKernels, HashMap::new()),
+        }
     }
 
     /// The kernel, which `cache` builds at the first call.
@@ -45,6 +51,21 @@ impl LibraryKernels {
         let (name, text) = source(which);
         let kernel = cache.kernel(Source::wgsl(text).named(name)).build()?;
         Ok(self.lock().entry(which).or_insert(kernel).clone())
+    }
+
+    /// The kernel of this key, which `cache` builds at the first call from what `source` writes.
+    pub(crate) fn generated(
+        &self,
+        cache: &Arc<KernelCache>,
+        key: &[u32],
+        source: impl FnOnce() -> Source,
+    ) -> Result<Kernel> {
+        cache.check_process()?;
+        if let Some(kernel) = self.generated.lock().get(key) {
+            return Ok(kernel.clone());
+        }
+        let kernel = cache.kernel(source()).build()?; // Outside the lock, as above.
+        Ok(self.generated.lock().entry(key.into()).or_insert(kernel).clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<LibraryKernel, Kernel>> {

@@ -1,0 +1,189 @@
+//! [`Operand`]: the arithmetic and elementary functions of the array API standard, on arrays and expressions.
+//!
+//! Comparisons, tests and bits are in `logic.rs`, the next file to read.
+
+use vkarray_kernel::{Bool, Element};
+
+use super::kinds::{Complex, Floating, Numeric};
+use super::{Expr, IntoExpr, Op};
+use crate::array::{DeviceNDArray, Number, OnStream};
+
+/// Methods of one operand whose result has its type.
+macro_rules! one {
+    ($($kind:ident $name:ident $op:ident $doc:literal;)*) => {$(
+        #[doc = $doc]
+        #[must_use]
+        fn $name(&self) -> Expr<Self::Item>
+        where
+            Self::Item: $kind,
+        {
+            self.expr().apply(Op::$op)
+        }
+    )*};
+}
+
+/// Methods of two operands of one type, which is that of the result.
+macro_rules! two {
+    ($($kind:ident $name:ident $op:ident $doc:literal;)*) => {$(
+        #[doc = $doc]
+        #[must_use]
+        fn $name(&self, other: impl IntoExpr<Self::Item>) -> Expr<Self::Item>
+        where
+            Self::Item: $kind,
+        {
+            self.expr().apply_with(Op::$op, &other.into_expr())
+        }
+    )*};
+}
+pub(super) use two;
+
+/// Functions that build an expression from an array or from another expression. None runs anything.
+///
+/// Names and special cases are those of the [Python array API standard](https://data-apis.org/array-api/2025.12/), and
+/// NumPy's where it is silent. The guide's page on arrays that compute states how exact each function is.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let x = ctx.slice_to_device(&[3.0_f32, -4.0])?;
+/// let y = x.square().sqrt().maximum(3.5);
+/// assert_eq!(y.eval()?.to_vec()?, [3.5, 4.0]);
+/// # anyhow::Ok(())
+/// ```
+pub trait Operand {
+    /// The type of the elements.
+    type Item: Element;
+
+    /// The array or expression as an expression.
+    #[must_use]
+    fn expr(&self) -> Expr<Self::Item>;
+
+    /// The elements converted to another type; see [`DeviceNDArray::astype`] for what a conversion gives.
+    #[must_use]
+    fn cast<U: Element>(&self) -> Expr<U> {
+        self.expr().apply(Op::Cast)
+    }
+
+    /// `clip`: the elements, at least `low` and at most `high`.
+    #[must_use]
+    fn clip(&self, low: impl IntoExpr<Self::Item>, high: impl IntoExpr<Self::Item>) -> Expr<Self::Item>
+    where
+        Self::Item: Number,
+    {
+        self.maximum(low).minimum(high)
+    }
+
+    /// The magnitude; that of a complex number is real, that of the least integer is itself.
+    #[must_use]
+    fn abs(&self) -> Expr<<Self::Item as Numeric>::Real>
+    where
+        Self::Item: Numeric,
+    {
+        self.expr().apply(Op::Abs)
+    }
+
+    /// The real part.
+    #[must_use]
+    fn real(&self) -> Expr<<Self::Item as Numeric>::Real>
+    where
+        Self::Item: Complex,
+    {
+        self.expr().apply(Op::Real)
+    }
+
+    /// The imaginary part.
+    #[must_use]
+    fn imag(&self) -> Expr<<Self::Item as Numeric>::Real>
+    where
+        Self::Item: Complex,
+    {
+        self.expr().apply(Op::Imag)
+    }
+
+    /// `a` where the elements are true, otherwise `b`: NumPy's `where`.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(-2, 3, 1)?;
+    /// let y = x.less(0).select::<i32>(0, &x * 10);
+    /// assert_eq!(y.eval()?.to_vec()?, [0, 0, 0, 10, 20]);
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    fn select<U: Element>(&self, a: impl IntoExpr<U>, b: impl IntoExpr<U>) -> Expr<U>
+    where
+        Self: Operand<Item = Bool>,
+    {
+        self.expr().select_between(&a.into_expr(), &b.into_expr())
+    }
+
+    one! {
+        Numeric square Square "The square.";
+        Number sign Sign "-1, 0 or 1; NaN of NaN.";
+        Complex conj Conj "The complex conjugate.";
+        Floating reciprocal Reciprocal "`1 / a`.";
+        Floating sqrt Sqrt "The square root.";
+        Number floor Floor "Rounded down.";
+        Number ceil Ceil "Rounded up.";
+        Number trunc Trunc "Rounded towards zero.";
+        Number round Round "Rounded to the nearest, ties to even.";
+        Floating exp Exp "e to the power of each element.";
+        Floating expm1 Expm1 "`exp(a) - 1`, exact near 0.";
+        Floating log Log "The natural logarithm.";
+        Floating log1p Log1p "`log(1 + a)`, exact near 0.";
+        Floating log2 Log2 "The logarithm to base 2.";
+        Floating log10 Log10 "The logarithm to base 10.";
+        Floating sin Sin "The sine.";
+        Floating cos Cos "The cosine.";
+        Floating tan Tan "The tangent.";
+        Floating asin Asin "The inverse of the sine.";
+        Floating acos Acos "The inverse of the cosine.";
+        Floating atan Atan "The inverse of the tangent.";
+        Floating sinh Sinh "The hyperbolic sine.";
+        Floating cosh Cosh "The hyperbolic cosine.";
+        Floating tanh Tanh "The hyperbolic tangent.";
+        Floating asinh Asinh "The inverse of the hyperbolic sine.";
+        Floating acosh Acosh "The inverse of the hyperbolic cosine.";
+        Floating atanh Atanh "The inverse of the hyperbolic tangent.";
+    }
+
+    two! {
+        Number floor_divide FloorDivide "`a / b`, rounded down; 0 for an integer divided by zero.";
+        Number remainder Remainder "What `floor_divide` leaves, with the sign of `other`; 0 for an integer divided by zero.";
+        Number pow Pow "To the power of `other`. Integers wrap around; 0 for a negative power of an integer other than 1 and -1.";
+        Number minimum Minimum "The smaller; NaN if one is NaN.";
+        Number maximum Maximum "The larger; NaN if one is NaN.";
+        Floating atan2 Atan2 "The angle of the point whose first coordinate is `other`.";
+        Floating hypot Hypot "`sqrt(a² + b²)` without overflow on the way.";
+        Floating copysign Copysign "The magnitude with the sign of `other`.";
+        Floating nextafter Nextafter "The next float towards `other`.";
+        Floating logaddexp Logaddexp "`log(exp(a) + exp(b))` without overflow on the way.";
+    }
+}
+
+impl<T: Element> Operand for DeviceNDArray<T> {
+    type Item = T;
+
+    fn expr(&self) -> Expr<T> {
+        self.into_expr()
+    }
+}
+
+impl<T: Element> Operand for OnStream<'_, T> {
+    type Item = T;
+
+    fn expr(&self) -> Expr<T> {
+        self.into_expr()
+    }
+}
+
+impl<T: Element> Operand for Expr<T> {
+    type Item = T;
+
+    fn expr(&self) -> Expr<T> {
+        self.clone()
+    }
+}

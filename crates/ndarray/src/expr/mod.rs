@@ -1,0 +1,204 @@
+//! [`Expr`]: a computation on arrays that has not run, as plain data.
+//!
+//! Operators and the methods of [`Operand`] build it; nothing is recorded. What writes kernels for expressions and runs
+//! them is the crate above, `vkarray-primitives`, which reads the [`Node`]s. Types and operators are here because Rust lets
+//! only the crate of a type give it operators.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `node.rs` | the graph: arrays, numbers, operations, and the common shape of operands |
+//! | `op.rs` | the operations |
+//! | `kinds.rs` | which element types an operation takes |
+//! | `operators.rs` | `+`, `*`, `!` … |
+//! | `functions.rs`, `logic.rs` | [`Operand`], [`Logic`]: the functions of the array API standard |
+//! | `problem.rs` | why an expression has no value |
+
+mod functions;
+mod kinds;
+mod logic;
+mod node;
+mod op;
+mod operators;
+mod problem;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use vkarray_driver::Stream;
+use vkarray_kernel::{Bool, DType, Element};
+
+use crate::array::{DeviceNDArray, OnStream};
+
+pub use functions::Operand;
+pub use kinds::{Bitwise, Complex, Floating, Integral, Numeric};
+pub use logic::Logic;
+pub use node::{ArrayLeaf, Node, NodeKind, Scalar};
+pub use op::Op;
+pub use problem::{ExprError, OperandShape};
+
+/// A computation on arrays and numbers that has not run: `&x * 2.0 + &y`.
+///
+/// Building one records nothing and reads no element; the arrays' memory stays alive as long as the expression.
+/// Shapes broadcast as NumPy's do. Operands without a common shape make an expression that is refused, with the names and
+/// shapes of both, when it is evaluated. Element types never change by themselves: `x.cast::<f64>()` changes them, and a
+/// Rust literal takes the type of the other operand.
+///
+/// A clone shares the graph. An expression that is used twice in another one is computed once there.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let (a, b) = (ctx.arange(0.0_f32, 3.0, 1.0)?, ctx.full(3, 0.5_f32)?);
+/// let twice = &a * 2.0 + &b;
+/// assert_eq!(twice.shape(), [3]);
+/// # anyhow::Ok(())
+/// ```
+pub struct Expr<T: Element> {
+    node: Arc<Node>,
+    stream: Option<Stream>,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T: Element> Expr<T> {
+    fn new(node: Node, stream: Option<Stream>) -> Self {
+        Self { node: Arc::new(node), stream, element: PhantomData }
+    }
+
+    /// A number, which broadcasts to any shape.
+    ///
+    /// ```
+    /// use vkarray::array::Expr;
+    ///
+    /// assert_eq!(Expr::scalar(2.0_f32).shape(), []);
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn scalar(value: T) -> Self {
+        Self::new(Node::scalar(&value), None)
+    }
+
+    /// The graph.
+    #[must_use]
+    pub fn node(&self) -> &Arc<Node> {
+        &self.node
+    }
+
+    /// The shape of the result. That of an expression that will be refused is that of its first operand.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let (row, column) = (ctx.zeros::<f32>([1, 4])?, ctx.zeros::<f32>([3, 1])?);
+    /// assert_eq!((&row + &column).shape(), [3, 4]);
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        self.node.shape()
+    }
+
+    /// The element type of the result.
+    #[must_use]
+    pub fn dtype(&self) -> DType {
+        DType::of::<T>()
+    }
+
+    /// The expression with the stream on which it is evaluated, in place of the default stream of its arrays' context.
+    /// An expression that is built from this one has its stream; of two operands with a stream, the left one's counts.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let (x, stream) = (ctx.ones::<f32>(3)?, ctx.stream()?);
+    /// assert_eq!((&x + 1.0).on(&stream).eval()?.to_vec()?, [2.0; 3]);
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn on(mut self, stream: &Stream) -> Self {
+        self.stream = Some(stream.clone());
+        self
+    }
+
+    /// The stream of [`Expr::on`].
+    #[must_use]
+    pub fn stream(&self) -> Option<&Stream> {
+        self.stream.as_ref()
+    }
+
+    /// An operation on this expression alone, with results of type `U`.
+    fn apply<U: Element>(&self, op: Op) -> Expr<U> {
+        Expr::new(Node::apply(op, DType::of::<U>(), &[&self.node]), self.stream.clone())
+    }
+
+    /// An operation on two expressions, with results of type `U`.
+    fn apply_with<U: Element, V: Element>(&self, op: Op, other: &Expr<V>) -> Expr<U> {
+        let stream = self.stream.as_ref().or(other.stream.as_ref());
+        Expr::new(Node::apply(op, DType::of::<U>(), &[&self.node, &other.node]), stream.cloned())
+    }
+}
+
+impl Expr<Bool> {
+    fn select_between<T: Element>(&self, a: &Expr<T>, b: &Expr<T>) -> Expr<T> {
+        let stream = self.stream.as_ref().or(a.stream.as_ref()).or(b.stream.as_ref());
+        Expr::new(Node::apply(Op::Select, DType::of::<T>(), &[&self.node, &a.node, &b.node]), stream.cloned())
+    }
+}
+
+impl<T: Element> Clone for Expr<T> {
+    fn clone(&self) -> Self {
+        Self { node: Arc::clone(&self.node), stream: self.stream.clone(), element: PhantomData }
+    }
+}
+
+/// Prints shape and element type.
+impl<T: Element> fmt::Debug for Expr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Expr").field("dtype", &format_args!("{}", self.dtype())).field("shape", &self.shape()).finish()
+    }
+}
+
+/// What can be an operand of an expression with elements of type `T`: arrays, expressions, and numbers of that type.
+pub trait IntoExpr<T: Element> {
+    /// The expression.
+    fn into_expr(self) -> Expr<T>;
+}
+
+impl<T: Element> IntoExpr<T> for T {
+    fn into_expr(self) -> Expr<T> {
+        Expr::scalar(self)
+    }
+}
+
+impl<T: Element> IntoExpr<T> for Expr<T> {
+    fn into_expr(self) -> Expr<T> {
+        self
+    }
+}
+
+impl<T: Element> IntoExpr<T> for &Expr<T> {
+    fn into_expr(self) -> Expr<T> {
+        self.clone()
+    }
+}
+
+impl<T: Element> IntoExpr<T> for &DeviceNDArray<T> {
+    fn into_expr(self) -> Expr<T> {
+        Expr::new(Node::array(self), None)
+    }
+}
+
+impl<T: Element> IntoExpr<T> for DeviceNDArray<T> {
+    fn into_expr(self) -> Expr<T> {
+        Expr::new(Node::array(&self), None)
+    }
+}
+
+impl<T: Element> IntoExpr<T> for &OnStream<'_, T> {
+    fn into_expr(self) -> Expr<T> {
+        Expr::new(Node::array(self.array()), Some(self.stream().clone()))
+    }
+}

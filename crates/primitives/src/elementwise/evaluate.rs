@@ -1,0 +1,215 @@
+//! [`Evaluate`]: the methods that compute an expression, and [`assign_all`] for several at once.
+
+use std::sync::Arc;
+
+use vkarray_driver::Stream;
+use vkarray_kernel::{DType, Element};
+use vkarray_ndarray::{ArrayLeaf, DeviceNDArray, Expr, ExprError, IntoExpr, Node, NodeKind, Operand, Order, Result};
+
+use super::launch::{is_in_place, run};
+use crate::generate::Program;
+
+/// Computes expressions, each by one kernel, on the stream of [`Expr::on`] or the default stream. Returns at once.
+///
+/// The first use of an expression builds its kernel. Kernels depend on the operations, the element types and on which
+/// operands are contiguous, repeated or strided; not on sizes, strides or numbers, and they are kept on disk.
+pub trait Evaluate: Operand {
+    /// The result in a new array, in C order; in F order if all arrays of the expression's shape are.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let (a, b) = (ctx.arange(0.0_f32, 4.0, 1.0)?, ctx.ones::<f32>(4)?);
+    /// let y = (&a * 2.0 + &b).eval()?;
+    /// assert_eq!(y.to_vec()?, [1.0, 3.0, 5.0, 7.0]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Expression`](vkarray_ndarray::Error::Expression): operands without a common shape, an operation that their
+    /// type does not have, too many arrays, or no array at all. [`Error::Kernel`](vkarray_ndarray::Error::Kernel) for a type
+    /// that the device cannot compute, and an array or a stream of another device;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if there is no memory for the result.
+    fn eval(&self) -> Result<DeviceNDArray<Self::Item>> {
+        evaluate(&self.expr())
+    }
+
+    /// Writes the result to an array or a view, to whose shape it broadcasts.
+    ///
+    /// The target may be an array of the expression: each element is read before it is written. Where the target overlaps
+    /// one in another way, the result goes through a temporary array.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0.0_f32, 6.0, 1.0)?.reshape([2, 3])?;
+    /// let first = x.slice(&s![.., 0])?;
+    /// (&first * 10.0 + 1.0).assign_to(&first)?;
+    /// assert_eq!(x.to_vec()?, [1.0, 1.0, 2.0, 31.0, 4.0, 5.0]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Evaluate::eval`]; [`Error::Expression`](vkarray_ndarray::Error::Expression) for a target of another shape;
+    /// [`Error::ReadOnly`](vkarray_ndarray::Error::ReadOnly) and
+    /// [`Error::SharedElements`](vkarray_ndarray::Error::SharedElements) for a target that cannot be written.
+    fn assign_to(&self, target: &DeviceNDArray<Self::Item>) -> Result<()> {
+        assign(&self.expr(), target)
+    }
+}
+
+impl<O: Operand + ?Sized> Evaluate for O {}
+
+/// The stream of an expression, or the default stream of an array's context.
+pub(crate) fn stream_of<'a, T: Element>(expr: &'a Expr<T>, leaf: &'a ArrayLeaf) -> &'a Stream {
+    expr.stream().unwrap_or_else(|| leaf.context().default_stream())
+}
+
+fn evaluate<T: Element>(expr: &Expr<T>) -> Result<DeviceNDArray<T>> {
+    let program = Program::new(&[expr.node()])?;
+    let Some(&(first, _)) = program.leaves.first() else { return Err(ExprError::NoArray.into()) };
+    let mut alike = program.leaves.iter().filter(|(leaf, _)| leaf.layout().shape() == expr.shape()).peekable();
+    let is_f = alike.peek().is_some()
+        && alike.all(|(leaf, _)| leaf.layout().is_f_contiguous() && !leaf.layout().is_c_contiguous());
+    let order = if is_f { Order::F } else { Order::C };
+    let result = first.context().device_array_with_order::<T>(expr.shape(), order)?;
+    let target = (&result).into_expr();
+    run(&program, &[leaf_of(target.node())], stream_of(expr, first))?;
+    Ok(result)
+}
+
+fn assign<T: Element>(expr: &Expr<T>, target: &DeviceNDArray<T>) -> Result<()> {
+    target.check_writable()?;
+    check_shape(expr.node(), target.into_expr().node())?;
+    let program = Program::new(&[expr.node()])?;
+    let node = target.into_expr();
+    let leaf = leaf_of(node.node());
+    let stream = stream_of(expr, leaf.0);
+    let is_free = program.leaves.iter().all(|&other| is_in_place(other, leaf) || !shares_memory(leaf, other));
+    if is_free && owns_words(leaf) {
+        return run(&program, &[leaf], stream);
+    }
+    let temporary = target.context().device_array::<T>(target.shape())?;
+    run(&program, &[leaf_of((&temporary).into_expr().node())], stream)?;
+    target.on(stream).assign(&temporary)
+}
+
+/// The array of a node that was made of one.
+fn leaf_of(node: &Arc<Node>) -> (&ArrayLeaf, DType) {
+    match node.kind() {
+        NodeKind::Array(leaf) => (leaf, node.dtype()),
+        _ => unreachable!("an array's expression is the array"),
+    }
+}
+
+fn check_shape(node: &Node, target: &Node) -> Result<()> {
+    let (own, wanted) = (node.shape(), target.shape());
+    let missing = wanted.len().checked_sub(own.len());
+    let fits =
+        missing.is_some_and(|missing| own.iter().zip(&wanted[missing..]).all(|(own, len)| *own == 1 || own == len));
+    if fits || matches!(node.kind(), NodeKind::Refused(_)) {
+        return Ok(());
+    }
+    Err(ExprError::TargetShape { shape: own.to_vec(), target: target.description() }.into())
+}
+
+/// Whether two arrays may have bytes in common.
+fn shares_memory(a: (&ArrayLeaf, DType), b: (&ArrayLeaf, DType)) -> bool {
+    if !Arc::ptr_eq(a.0.block(), b.0.block()) {
+        return false;
+    }
+    if a.1.itemsize() == b.1.itemsize() {
+        return a.0.layout().overlaps(b.0.layout());
+    }
+    let bytes = |(leaf, dtype): (&ArrayLeaf, DType)| {
+        let (extent, itemsize) = (leaf.layout().extent(), dtype.itemsize() as usize);
+        extent.start * itemsize..extent.end * itemsize
+    };
+    let (a, b) = (bytes(a), bytes(b));
+    a.start < b.end && b.start < a.end
+}
+
+/// Whether all words that the elements of an array lie in are its own. Kernels write words.
+fn owns_words((leaf, dtype): (&ArrayLeaf, DType)) -> bool {
+    let (layout, itemsize) = (leaf.layout(), dtype.itemsize() as usize);
+    let end = (layout.offset() + layout.size()) * itemsize;
+    itemsize >= 4
+        || ((layout.is_c_contiguous() || layout.is_f_contiguous())
+            && (layout.offset() * itemsize).is_multiple_of(4)
+            && (end.is_multiple_of(4) || end as u64 == leaf.block().size()))
+}
+
+/// An expression and the array that it is written to, for [`assign_all`].
+#[derive(Debug)]
+pub struct Assignment {
+    node: Arc<Node>,
+    target: Arc<Node>,
+    stream: Option<Stream>,
+}
+
+impl Assignment {
+    /// Writes `value` to `target`, which has its shape.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Expression`](vkarray_ndarray::Error::Expression) for a target of another shape;
+    /// [`Error::ReadOnly`](vkarray_ndarray::Error::ReadOnly) and
+    /// [`Error::SharedElements`](vkarray_ndarray::Error::SharedElements) for a target that cannot be written.
+    pub fn new<T: Element>(target: &DeviceNDArray<T>, value: impl IntoExpr<T>) -> Result<Self> {
+        target.check_writable()?;
+        let (value, target) = (value.into_expr(), target.into_expr());
+        check_shape(value.node(), target.node())?;
+        let stream = value.stream().cloned();
+        Ok(Self { node: Arc::clone(value.node()), target: Arc::clone(target.node()), stream })
+    }
+}
+
+/// Computes several expressions in one pass over their arrays, each of which is read once. Returns at once.
+///
+/// All targets have the same shape. Each element is read before any target is written, so a target may be an array of
+/// any of the expressions. The stream is that of the first expression that has one.
+///
+/// ```
+/// use vkarray::prelude::*;
+/// use vkarray::primitives::{Assignment, assign_all};
+///
+/// let ctx = Context::open_default()?;
+/// let (x, y) = (ctx.slice_to_device(&[3.0_f32, 1.0])?, ctx.slice_to_device(&[2.0_f32, 5.0])?);
+/// assign_all(&[Assignment::new(&x, &x + &y)?, Assignment::new(&y, &x - &y)?])?;
+/// assert_eq!((x.to_vec()?, y.to_vec()?), (vec![5.0, 6.0], vec![1.0, -4.0]));
+/// # anyhow::Ok(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`Evaluate::eval`]. [`Error::Expression`](vkarray_ndarray::Error::Expression) for targets of different shapes,
+/// for a target that shares memory with another target, or with an array other than itself, and for one with elements of less than
+/// 4 bytes that is not contiguous or shares a word with its neighbours.
+pub fn assign_all(assignments: &[Assignment]) -> Result<()> {
+    let Some(first) = assignments.first() else { return Ok(()) };
+    let nodes: Vec<_> = assignments.iter().map(|assignment| &assignment.node).collect();
+    let program = Program::new(&nodes)?;
+    let targets: Vec<_> = assignments.iter().map(|assignment| leaf_of(&assignment.target)).collect();
+    for (i, (assignment, &target)) in assignments.iter().zip(&targets).enumerate() {
+        if assignment.target.shape() != first.target.shape() {
+            let shape = first.target.shape().to_vec();
+            return Err(ExprError::TargetShape { shape, target: assignment.target.description() }.into());
+        }
+        let others = targets[..i]
+            .iter()
+            .copied()
+            .chain(program.leaves.iter().copied().filter(|&leaf| !is_in_place(leaf, target)));
+        let shared =
+            others.filter(|&other| shares_memory(target, other)).map(|(leaf, dtype)| leaf.description(dtype)).next();
+        let split = (!owns_words(target)).then(|| assignment.target.description());
+        if let Some(other) = shared.or(split) {
+            return Err(ExprError::SharedMemory { target: assignment.target.description(), other }.into());
+        }
+    }
+    let stream = assignments.iter().find_map(|assignment| assignment.stream.as_ref());
+    run(&program, &targets, stream.unwrap_or_else(|| targets[0].0.context().default_stream()))
+}

@@ -1,0 +1,271 @@
+//! [`Form`]: everything that the text of an elementwise kernel is written from. Sizes, strides and numbers are parameters.
+//!
+//! An invocation computes one *unit*: `lanes` elements that follow each other in the order of the rounds.
+
+use std::fmt::Write as _;
+
+use smallvec::SmallVec;
+use vkarray_kernel::DType;
+
+use crate::generate::{Buffer, DeviceLimits, Nest, Program, Width, scalar_words, with_functions};
+
+/// How a kernel finds the elements of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// In the order of the rounds.
+    Packed,
+    /// Always the same element.
+    Single,
+    /// The elements of a unit follow each other, and units have strides.
+    Row,
+    /// A unit has one element, and units have strides.
+    Column,
+    /// Each element has strides.
+    Strided,
+}
+
+/// The form of a kernel. Outputs are the first buffers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Form {
+    /// Elements of a unit: 1, 2 or 4.
+    pub(super) lanes: u32,
+    /// Whether units are whole and start at multiples of four in packed arrays and in rows.
+    pub(super) is_wide: bool,
+    pub(super) n_axes: usize,
+    pub(super) group: u32,
+    pub(super) access: SmallVec<[Access; 6]>,
+}
+
+impl Form {
+    /// The fastest form for a nest. The first `n_outs` operands are outputs, and of those with less than 4 bytes all are
+    /// packed.
+    pub(super) fn new(nest: &Nest, dtypes: &[DType], n_outs: usize, limits: &DeviceLimits) -> Self {
+        let is_four = |value: u64| value.is_multiple_of(4);
+        let itemsize = |operand: usize| dtypes[operand].itemsize();
+        let is_packed = |operand: usize| nest.is_packed(operand);
+        let is_aligned = |operand: usize| is_four(nest.operands[operand].offset);
+        let all = 0..nest.operands.len();
+        let is_wide = is_four(nest.axes[0].len)
+            && (0..n_outs).all(|out| is_packed(out) && is_aligned(out))
+            && all.clone().all(|operand| !is_packed(operand) || is_aligned(operand));
+        let shortest = (0..n_outs).map(itemsize).min().unwrap_or(4);
+        let lanes = if is_wide { 4 } else { (4 / shortest).max(1) };
+        let access = all.map(|operand| {
+            let strides = || nest.axes.iter().map(|axis| axis.strides[operand]);
+            let outer_are_four = strides().skip(1).all(|stride| stride % 4 == 0);
+            if nest.is_single(operand) && operand >= n_outs {
+                Access::Single
+            } else if is_packed(operand) {
+                Access::Packed
+            } else if is_wide && strides().next() == Some(1) && outer_are_four && is_aligned(operand) {
+                Access::Row
+            } else if is_wide && strides().next() == Some(0) {
+                Access::Column
+            } else {
+                Access::Strided
+            }
+        });
+        Self { lanes, is_wide, n_axes: nest.axes.len(), group: limits.group, access: access.collect() }
+    }
+
+    /// Whether the coordinates of a round are needed.
+    fn has_coordinates(&self) -> bool {
+        self.access.iter().any(|access| matches!(access, Access::Row | Access::Column | Access::Strided))
+    }
+
+    fn has_strides(access: Access) -> bool {
+        matches!(access, Access::Row | Access::Column | Access::Strided)
+    }
+
+    /// The words that the text depends on, besides the program.
+    pub(super) fn add_to_key(&self, key: &mut SmallVec<[u32; 64]>) {
+        key.push(self.lanes | u32::from(self.is_wide) << 4 | (self.n_axes as u32) << 8 | self.group << 16);
+        key.extend(self.access.iter().map(|&access| access as u32));
+    }
+
+    /// The parameters: a number of the program, or a word of the nest.
+    pub(super) fn params(&self, program: &Program<'_>) -> Vec<Param> {
+        let scalars = program.scalars.iter().enumerate();
+        let words = |(at, &(_, dtype)): (usize, &(_, DType))| {
+            let words = scalar_words(dtype, &format!("c{at}"));
+            words.into_iter().enumerate().map(move |(part, (name, ty))| Param {
+                name,
+                ty,
+                of: ParamOf::Scalar(at, part),
+            })
+        };
+        let mut params: Vec<_> = scalars.flat_map(words).collect();
+        params.sort_by_key(|param| param.ty == "u32"); // Numbers of 8 bytes first, so that there is no padding.
+        let mut word = |name: String, of: ParamOf| params.push(Param { name, ty: "u32", of });
+        word("n".to_owned(), ParamOf::Size);
+        if self.has_coordinates() {
+            (0..self.n_axes - 1).for_each(|axis| word(format!("n{axis}"), ParamOf::Len(axis)));
+        }
+        for (operand, &access) in self.access.iter().enumerate() {
+            word(format!("b{operand}"), ParamOf::Base(operand));
+            if Self::has_strides(access) {
+                (0..self.n_axes).for_each(|axis| word(format!("s{operand}_{axis}"), ParamOf::Stride(operand, axis)));
+            }
+        }
+        params
+    }
+
+    /// The buffers: their element types, and how they are read.
+    pub(super) fn buffers(&self, dtypes: &[DType]) -> Vec<Buffer> {
+        let width = |access| {
+            let is_four = self.is_wide && matches!(access, Access::Packed | Access::Row);
+            if is_four { Width::Four } else { Width::One }
+        };
+        let of = |(operand, (&dtype, &access)): (usize, (&DType, &Access))| Buffer {
+            name: format!("a{operand}"),
+            dtype,
+            width: width(access),
+        };
+        dtypes.iter().zip(&self.access).enumerate().map(of).collect()
+    }
+
+    /// The text of the kernel. `reads` has the operand of each leaf of the program, which is an output where that is
+    /// written in place.
+    pub(super) fn text(&self, program: &Program<'_>, dtypes: &[DType], reads: &[usize]) -> String {
+        let buffers = self.buffers(dtypes);
+        let mut text = String::new();
+        for (i, buffer) in buffers.iter().enumerate() {
+            let mode = if i < program.outs.len() { "read_write" } else { "read" };
+            let _ = writeln!(
+                text,
+                "@group(0) @binding({i}) var<storage, {mode}> {}: array<{}>;",
+                buffer.name,
+                buffer.storage()
+            );
+        }
+        text += "struct Params {\n";
+        for param in self.params(program) {
+            let _ = writeln!(text, "    {}: {},", param.name, param.ty);
+        }
+        text += "}\nvar<immediate> p: Params;\n";
+        text += &program.compute();
+        let (group, lanes) = (self.group, self.lanes);
+        let _ = write!(
+            text,
+            "@compute @workgroup_size({group})
+fn elementwise(
+    @builtin(local_invocation_index) lane: u32,
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+) {{
+    let unit = (group.x + group.y * groups.x) * {group}u + lane;
+    let i0 = unit * {lanes}u;
+    if i0 >= p.n {{
+        return;
+    }}
+"
+        );
+        text += &self.coordinates();
+        for (leaf, &operand) in reads.iter().enumerate() {
+            text += &self.load(leaf, operand, &buffers[operand]);
+        }
+        for lane in 0..lanes {
+            let args: Vec<_> = (0..reads.len()).map(|leaf| format!("x{leaf}_{lane}")).collect();
+            let _ = writeln!(text, "    let y{lane} = compute({});", args.join(", "));
+        }
+        for (out, buffer) in buffers.iter().take(program.outs.len()).enumerate() {
+            text += &self.store(out, buffer);
+        }
+        with_functions(&(text + "}\n"))
+    }
+
+    /// The coordinates of each lane: those of the unit where units do not cross rows, with the lane added.
+    fn coordinates(&self) -> String {
+        let mut text = String::new();
+        for lane in 1..self.lanes {
+            // The last unit may not be whole; what its surplus lanes compute is not written.
+            let _ = writeln!(text, "    let i{lane} = min(i0 + {lane}u, p.n - 1u);");
+        }
+        if self.has_coordinates() {
+            for lane in 0..if self.is_wide { 1 } else { self.lanes } {
+                let mut rest = format!("i{lane}");
+                for axis in 0..self.n_axes - 1 {
+                    let _ = writeln!(text, "    let c{lane}_{axis} = {rest} % p.n{axis};");
+                    let _ = writeln!(text, "    let q{lane}_{axis} = {rest} / p.n{axis};");
+                    rest = format!("q{lane}_{axis}");
+                }
+                let _ = writeln!(text, "    let c{lane}_{} = {rest};", self.n_axes - 1);
+            }
+        }
+        text
+    }
+
+    /// The index of an element with strides.
+    fn strided(&self, operand: usize, lane: u32) -> String {
+        let (of, inner) = if self.is_wide { (0, format!("(c0_0 + {lane}u)")) } else { (lane, format!("c{lane}_0")) };
+        let outer = (1..self.n_axes).map(|axis| format!(" + c{of}_{axis} * p.s{operand}_{axis}"));
+        format!("p.b{operand} + {inner} * p.s{operand}_0{}", outer.collect::<String>())
+    }
+
+    /// Reads the elements of a leaf into `x{leaf}_0` and so on.
+    fn load(&self, leaf: usize, operand: usize, buffer: &Buffer) -> String {
+        let lanes = 0..self.lanes;
+        let same = |index: String| {
+            let first = format!("    let x{leaf}_0 = {};\n", buffer.load(&index));
+            (1..self.lanes).fold(first, |text, lane| text + &format!("    let x{leaf}_{lane} = x{leaf}_0;\n"))
+        };
+        let each = |index: &dyn Fn(u32) -> String| {
+            let one = |lane| format!("    let x{leaf}_{lane} = {};\n", buffer.load(&index(lane)));
+            lanes.clone().map(one).collect::<String>()
+        };
+        match self.access[operand] {
+            Access::Single => same(format!("p.b{operand}")),
+            Access::Column => same(self.strided(operand, 0)),
+            Access::Packed if self.is_wide => {
+                buffer.load_four(&format!("(p.b{operand} >> 2u) + unit"), &format!("x{leaf}_"))
+            }
+            Access::Row => buffer.load_four(&format!("({}) >> 2u", self.strided(operand, 0)), &format!("x{leaf}_")),
+            Access::Packed => each(&|lane| format!("p.b{operand} + i{lane}")),
+            Access::Strided => each(&|lane| self.strided(operand, lane)),
+        }
+    }
+
+    fn store(&self, out: usize, buffer: &Buffer) -> String {
+        let values: Vec<_> = (0..self.lanes).map(|lane| format!("y{lane}.r{out}")).collect();
+        let is_short = buffer.dtype.itemsize() < 4;
+        match self.access[out] {
+            // The base is a multiple of the lanes, which share a word.
+            Access::Packed if self.is_wide => buffer.store_unit(&format!("(p.b{out} >> 2u) + unit"), &values),
+            Access::Packed if is_short => buffer.store_unit(&format!("p.b{out} / {}u + unit", self.lanes), &values),
+            access => {
+                let store = |(lane, value): (u32, &String)| {
+                    let index = match access {
+                        Access::Packed => format!("p.b{out} + i{lane}"),
+                        _ => self.strided(out, lane),
+                    };
+                    let store = buffer.store(&index, value);
+                    if lane == 0 { store } else { format!("    if i0 + {lane}u < p.n {{\n    {store}    }}\n") }
+                };
+                (0..).zip(&values).map(store).collect()
+            }
+        }
+    }
+}
+
+/// A parameter of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Param {
+    pub(super) name: String,
+    pub(super) ty: &'static str,
+    pub(super) of: ParamOf,
+}
+
+/// What a parameter is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ParamOf {
+    /// A part of a number of the program.
+    Scalar(usize, usize),
+    /// The number of rounds.
+    Size,
+    /// The length of an axis.
+    Len(usize),
+    /// The first element of an operand, counted from the start of the bound range.
+    Base(usize),
+    /// The stride of an operand along an axis.
+    Stride(usize, usize),
+}

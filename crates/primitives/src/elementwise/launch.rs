@@ -1,0 +1,162 @@
+//! Runs a program: [`run`].
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use vkarray_driver::Stream;
+use vkarray_kernel::{Arg, ArrayArg, ArrayShape, DType, Groups, NamedArg, ScalarValue, Source};
+use vkarray_ndarray::{ArrayLeaf, ExprError, Result, Scalar};
+
+use super::kernel::{Form, Param, ParamOf};
+use crate::generate::{DeviceLimits, Nest, Program};
+
+/// Distinguishes the keys of these kernels from those of others.
+const KEY: u32 = 0x656c_656d;
+
+/// An array that is read or written.
+type Array<'a> = (&'a ArrayLeaf, DType);
+
+/// Whether a program's array is an output, so that each element is read where it is written.
+pub(super) fn is_in_place(leaf: Array<'_>, target: Array<'_>) -> bool {
+    leaf.1 == target.1 && Arc::ptr_eq(leaf.0.block(), target.0.block()) && leaf.0.layout() == target.0.layout()
+}
+
+/// Computes every element of the targets, which have one shape, on a stream. Returns at once.
+///
+/// A target may be an array of the program, and otherwise shares no memory with one. Targets with elements of less than 4
+/// bytes are contiguous, start at a word and own all words that they touch.
+pub(super) fn run(program: &Program<'_>, targets: &[Array<'_>], stream: &Stream) -> Result<()> {
+    let limits = DeviceLimits::new(stream.device().info());
+    let mut arrays: SmallVec<[Array<'_>; 6]> = targets.iter().copied().collect();
+    let reads: SmallVec<[usize; 6]> = program
+        .leaves
+        .iter()
+        .map(|&leaf| {
+            targets.iter().position(|&target| is_in_place(leaf, target)).unwrap_or_else(|| {
+                arrays.push(leaf);
+                arrays.len() - 1
+            })
+        })
+        .collect();
+    if arrays.len() > limits.max_buffers {
+        return Err(ExprError::TooManyArrays { given: arrays.len(), limit: limits.max_buffers }.into());
+    }
+    let shape = targets[0].0.layout().shape();
+    if shape.contains(&0) {
+        return Ok(());
+    }
+    let launch = Launch { program, reads: &reads, n_outs: targets.len(), limits: &limits, stream };
+    if launch.pieces(shape, &arrays)? {
+        return Ok(());
+    }
+    // More strides than push constants: with contiguous copies there are none.
+    let copies = arrays[targets.len()..].iter().map(|&(leaf, dtype)| leaf.repeated(shape, dtype, stream));
+    let copies: SmallVec<[ArrayLeaf; 6]> = copies.collect::<Result<_>>()?;
+    let of_copies = copies.iter().zip(&arrays[targets.len()..]).map(|(copy, &(_, dtype))| (copy, dtype));
+    let arrays: Vec<Array<'_>> = targets.iter().copied().chain(of_copies).collect();
+    match launch.pieces(shape, &arrays)? {
+        true => Ok(()),
+        false => Err(ExprError::TooManyArrays { given: arrays.len(), limit: limits.max_params / 8 }.into()),
+    }
+}
+
+struct Launch<'a, 'p> {
+    program: &'a Program<'p>,
+    /// The operand of each array of the program.
+    reads: &'a [usize],
+    n_outs: usize,
+    limits: &'a DeviceLimits,
+    stream: &'a Stream,
+}
+
+impl Launch<'_, '_> {
+    /// Records the dispatches; false if the form of one does not fit, and nothing was recorded.
+    fn pieces(&self, shape: &[usize], arrays: &[Array<'_>]) -> Result<bool> {
+        let dtypes: SmallVec<[DType; 6]> = arrays.iter().map(|&(_, dtype)| dtype).collect();
+        let mut nest = Nest::new(shape, arrays.iter().map(|&(leaf, dtype)| (leaf.layout(), dtype.itemsize())));
+        nest.sort();
+        nest.merge();
+        let pieces = nest.pieces(self.limits.max_range - self.limits.alignment, 1 << 31);
+        let forms: SmallVec<[(Form, Vec<Param>); 1]> = pieces
+            .iter()
+            .map(|piece| {
+                let form = Form::new(piece, &dtypes, self.n_outs, self.limits);
+                let params = form.params(self.program);
+                (form, params)
+            })
+            .collect();
+        let bytes = |params: &[Param]| params.iter().map(|param| if param.ty == "u32" { 4 } else { 8 }).sum::<usize>();
+        let fits = |(piece, (form, params)): (&Nest, &(Form, Vec<Param>))| {
+            let shares_words = |out: usize| {
+                let parts = 4 / u64::from(dtypes[out].itemsize()).min(4);
+                piece.operands[out].offset % parts != 0 || (pieces.len() > 1 && piece.size() % parts != 0)
+            };
+            bytes(params).next_multiple_of(8) <= self.limits.max_params
+                && (form.is_wide || !(0..self.n_outs).any(shares_words))
+        };
+        if !pieces.iter().zip(&forms).all(fits) {
+            return Ok(false);
+        }
+        for (piece, (form, params)) in pieces.iter().zip(&forms) {
+            self.dispatch(piece, form, params, (arrays, &dtypes))?;
+        }
+        Ok(true)
+    }
+
+    fn dispatch(
+        &self,
+        nest: &Nest,
+        form: &Form,
+        params: &[Param],
+        (arrays, dtypes): (&[Array<'_>], &[DType]),
+    ) -> Result<()> {
+        let mut key = SmallVec::<[u32; 64]>::new();
+        key.push(KEY);
+        form.add_to_key(&mut key);
+        key.extend(self.reads.iter().map(|&read| read as u32));
+        self.program.add_to_key(&mut key);
+        let text = || Source::wgsl(form.text(self.program, dtypes, self.reads)).named("elementwise.wgsl");
+        let kernel = arrays[0].0.context().generated_kernel(&key, text)?;
+        let mut args = SmallVec::<[NamedArg<'_>; 24]>::new();
+        let mut bases = SmallVec::<[u64; 6]>::new();
+        for (operand, buffer) in form.buffers(dtypes).iter().enumerate() {
+            let itemsize = nest.operands[operand].itemsize;
+            let [first, end] = nest.span(operand);
+            let start = first * itemsize / self.limits.alignment * self.limits.alignment;
+            let nbytes = (end * itemsize).next_multiple_of(4) - start;
+            bases.push(nest.operands[operand].offset - start / itemsize);
+            let shape = ArrayShape { offset: start, ..ArrayShape::new(buffer.bound_dtype(), &[], nbytes) };
+            args.push(NamedArg { name: None, arg: Arg::Array(ArrayArg::new(arrays[operand].0.block(), shape)) });
+        }
+        for param in params {
+            let value = match param.of {
+                ParamOf::Scalar(at, part) => scalar(self.program.scalars[at].0, part, param.ty),
+                ParamOf::Size => word(nest.size()),
+                ParamOf::Len(axis) => word(nest.axes[axis].len),
+                ParamOf::Base(operand) => word(bases[operand]),
+                ParamOf::Stride(operand, axis) => word(nest.axes[axis].strides[operand].cast_unsigned()),
+            };
+            args.push(NamedArg { name: None, arg: Arg::Scalar(value) });
+        }
+        let units = nest.size().div_ceil(u64::from(form.lanes));
+        let groups = self.limits.spread(units.div_ceil(u64::from(form.group)));
+        Ok(kernel.dispatch(self.stream, Groups::exact(groups), args.as_slice())?)
+    }
+}
+
+/// The lower 32 bits. Sizes and offsets of a piece fit; indices are sums modulo 2³², so the rest of a stride has no effect.
+#[expect(clippy::cast_possible_truncation, reason = "a piece fits 32 bits, and strides are summed modulo 2^32")]
+fn word(value: u64) -> ScalarValue {
+    ScalarValue::U32(value as u32)
+}
+
+/// A part of a number as the parameter has it.
+fn scalar(Scalar(words): Scalar, part: usize, ty: &str) -> ScalarValue {
+    let pair = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
+    match ty {
+        "f64" => ScalarValue::F64(f64::from_bits(pair(2 * part))),
+        "i64" => ScalarValue::I64(pair(0).cast_signed()),
+        "u64" => ScalarValue::U64(pair(0)),
+        _ => ScalarValue::U32(words[part]),
+    }
+}

@@ -1,0 +1,13 @@
+//! Evaluating expressions: one kernel computes every element of the results.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `evaluate.rs` | [`Evaluate`], the methods, and what may be written |
+//! | `launch.rs` | from a program and its arrays to dispatches |
+//! | `kernel.rs` | the form of a kernel, its key and its text; plain data |
+
+mod evaluate;
+mod kernel;
+mod launch;
+
+pub use evaluate::{Assignment, Evaluate, assign_all};

@@ -1,0 +1,69 @@
+//! The functions that a kernel calls: [`with_functions`].
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use vkarray_shaders::math;
+
+/// All functions, by name.
+static FUNCTIONS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
+    let mut functions = HashMap::new();
+    for text in math::functions().iter().map(String::as_str).chain([OF_PAIRS]) {
+        for part in text.split("\nfn ").skip(1) {
+            let (name, _) = part.split_once('(').unwrap_or((part, ""));
+            let body = part.split_once("\n}\n").map_or(part, |(body, _)| body);
+            functions.insert(name.to_owned(), format!("fn {body}\n}}\n"));
+        }
+    }
+    functions
+});
+
+/// Integers of 64 bits from their words.
+const OF_PAIRS: &str = "
+fn i64_of_pair(pair: vec2<u32>) -> i64 {
+    return i64((u64(pair.y) << 32u) | u64(pair.x));
+}
+
+fn u64_of_pair(pair: vec2<u32>) -> u64 {
+    return (u64(pair.y) << 32u) | u64(pair.x);
+}
+";
+
+/// The text of a kernel, and before it the functions of the library that it calls, and those that they call.
+pub(crate) fn with_functions(text: &str) -> String {
+    let (mut added, mut found) = (HashSet::new(), Vec::new());
+    let mut open = calls(text);
+    while let Some(name) = open.pop() {
+        if let Some((name, body)) = FUNCTIONS.get_key_value(name)
+            && added.insert(name)
+        {
+            open.extend(calls(body));
+            found.push((name, body));
+        }
+    }
+    found.sort_unstable(); // One expression has one text, which is what kernels on disk are found by.
+    found.iter().map(|(_, body)| body.as_str()).chain([text]).collect()
+}
+
+/// The names before each opening parenthesis.
+fn calls(text: &str) -> Vec<&str> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let before = text.match_indices('(').map(|(at, _)| &text[..at]);
+    let names = before.map(|before| &before[before.rfind(|c| !is_part(c)).map_or(0, |at| at + 1)..]);
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_gets_what_it_calls_and_no_more() {
+        let text = with_functions("fn f(x: f32) -> f32 {\n    return exp_(x);\n}\n");
+        for name in ["fn exp_(", "fn small_expm1(", "fn scaled(", "fn inf("] {
+            assert_eq!(text.matches(name).count(), 1, "{name}");
+        }
+        assert!(!text.contains("fn log_(") && text.ends_with("}\n"));
+        assert_eq!(with_functions("fn f() {}"), "fn f() {}");
+    }
+}

@@ -1,0 +1,22 @@
+//! From an expression to the text of a kernel, in plain data: nothing here opens a device.
+//!
+//! [`Program`] is the expression without its arrays' sizes and its numbers' values: two expressions of one form give one
+//! program. [`Nest`] is the opposite: the loops over the elements and the arrays' strides, with as few axes as possible.
+//! `class.rs` and `ops.rs` write operations as WGSL, `buffer.rs` reads and writes elements of any type in buffers of words,
+//! and `library.rs` adds the functions that a text calls. Kernels are put together by the rooms that run them; read
+//! `elementwise/kernel.rs` next.
+
+mod buffer;
+mod cast;
+mod class;
+mod library;
+mod limits;
+mod nest;
+mod ops;
+mod program;
+
+pub(crate) use buffer::{Buffer, Width, scalar_words};
+pub(crate) use library::with_functions;
+pub(crate) use limits::DeviceLimits;
+pub(crate) use nest::Nest;
+pub(crate) use program::Program;

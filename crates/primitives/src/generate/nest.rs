@@ -1,0 +1,215 @@
+//! [`Nest`]: the loops over the elements of arrays, with as few axes as possible, and the arrays' strides in them.
+
+use smallvec::SmallVec;
+use vkarray_ndarray::Layout;
+
+/// Loops over the elements of one shape, and how each operand moves with them. Axes are innermost first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Nest {
+    pub(crate) axes: SmallVec<[Axis; 4]>,
+    pub(crate) operands: SmallVec<[Operand; 6]>,
+}
+
+/// One loop: how often it runs, and the stride of each operand, in its elements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Axis {
+    pub(crate) len: u64,
+    pub(crate) strides: SmallVec<[i64; 6]>,
+}
+
+/// An array in a nest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Operand {
+    pub(crate) itemsize: u64,
+    /// The element of the first round, counted from the start of the block.
+    pub(crate) offset: u64,
+}
+
+impl Nest {
+    /// The loops over a shape. The layouts broadcast to it; beside each is the size of its elements.
+    pub(crate) fn new<'a>(shape: &[usize], layouts: impl Iterator<Item = (&'a Layout, u32)> + Clone) -> Self {
+        let axes = (0..shape.len()).rev().map(|axis| {
+            let strides = layouts.clone().map(|(layout, _)| {
+                let own = (layout.ndim() + axis).checked_sub(shape.len());
+                own.filter(|&own| layout.shape()[own] != 1).map_or(0, |own| layout.strides()[own] as i64)
+            });
+            Axis { len: shape[axis] as u64, strides: strides.collect() }
+        });
+        let operand =
+            |(layout, itemsize): (&Layout, u32)| Operand { itemsize: itemsize.into(), offset: layout.offset() as u64 };
+        Self { axes: axes.collect(), operands: layouts.clone().map(operand).collect() }
+    }
+
+    /// The number of rounds.
+    pub(crate) fn size(&self) -> u64 {
+        self.axes.iter().map(|axis| axis.len).product()
+    }
+
+    /// Sorts the axes by the strides of the first operand, so that it rises with the innermost axis fastest, and merges
+    /// axes. Only for a first operand that has each element once.
+    pub(crate) fn sort(&mut self) {
+        for axis in self.axes.iter_mut().filter(|axis| axis.strides[0] < 0) {
+            for (operand, stride) in self.operands.iter_mut().zip(&mut axis.strides) {
+                operand.offset = moved(operand.offset, *stride, axis.len - 1);
+                *stride = -*stride;
+            }
+        }
+        self.axes.sort_by_key(|axis| if axis.len == 1 { 0 } else { axis.strides[0] });
+    }
+
+    /// Merges axes that continue each other for every operand, and drops those of length one. At least one axis is left.
+    pub(crate) fn merge(&mut self) {
+        let mut merged: SmallVec<[Axis; 4]> = SmallVec::new();
+        for outer in self.axes.drain(..).filter(|axis| axis.len != 1) {
+            let continues = |inner: &Axis| {
+                inner.strides.iter().zip(&outer.strides).all(|(&own, &next)| own * inner.len as i64 == next)
+            };
+            match merged.last_mut() {
+                Some(inner) if continues(inner) => inner.len *= outer.len,
+                _ => merged.push(outer),
+            }
+        }
+        if merged.is_empty() {
+            merged.push(Axis { len: 1, strides: SmallVec::from_elem(0, self.operands.len()) });
+        }
+        self.axes = merged;
+    }
+
+    /// Whether an operand's elements lie in the order of the rounds, without gaps.
+    pub(crate) fn is_packed(&self, operand: usize) -> bool {
+        let mut expected = 1;
+        self.axes.iter().all(|axis| {
+            let is_next = axis.strides[operand] == expected || axis.len == 1;
+            expected *= axis.len as i64;
+            is_next
+        })
+    }
+
+    /// Whether every round has the same element of an operand.
+    pub(crate) fn is_single(&self, operand: usize) -> bool {
+        self.axes.iter().all(|axis| axis.strides[operand] == 0 || axis.len == 1)
+    }
+
+    /// The first element of an operand in memory, and the one after the last.
+    pub(crate) fn span(&self, operand: usize) -> [u64; 2] {
+        let mut span = [self.operands[operand].offset; 2];
+        for axis in &self.axes {
+            let stride = axis.strides[operand];
+            let side = usize::from(stride > 0);
+            span[side] = moved(span[side], stride, axis.len.saturating_sub(1));
+        }
+        [span[0], span[1] + 1]
+    }
+
+    /// Parts of the nest that have at most `max_size` rounds, and in which no operand spans more than `max_bytes`.
+    pub(crate) fn pieces(self, max_bytes: u64, max_size: u64) -> SmallVec<[Self; 1]> {
+        let (mut open, mut done) = (SmallVec::<[Self; 4]>::from_elem(self, 1), SmallVec::new());
+        while let Some(nest) = open.pop() {
+            let bytes = |operand: usize| {
+                let [first, end] = nest.span(operand);
+                (end - first) * nest.operands[operand].itemsize
+            };
+            let is_short =
+                nest.size() <= max_size && (0..nest.operands.len()).all(|operand| bytes(operand) <= max_bytes);
+            match if is_short { None } else { nest.longest_axis() } {
+                None => done.push(nest),
+                Some(axis) => open.extend(nest.halves(axis)),
+            }
+        }
+        done
+    }
+
+    /// The axis along which an operand spans the most bytes, if one has more than one round.
+    fn longest_axis(&self) -> Option<usize> {
+        let reach = |axis: &Axis| {
+            let bytes = axis
+                .strides
+                .iter()
+                .zip(&self.operands)
+                .map(|(stride, operand)| stride.unsigned_abs() * operand.itemsize);
+            bytes.max().unwrap_or(0).max(1) * axis.len
+        };
+        (0..self.axes.len()).filter(|&axis| self.axes[axis].len > 1).max_by_key(|&axis| reach(&self.axes[axis]))
+    }
+
+    /// The second half along an axis, and the first. A long half is a multiple of 4096.
+    fn halves(self, axis: usize) -> [Self; 2] {
+        let len = self.axes[axis].len;
+        let first_len = if len > 8192 { (len / 2).next_multiple_of(4096) } else { len / 2 };
+        let (mut first, mut second) = (self.clone(), self);
+        first.axes[axis].len = first_len;
+        second.axes[axis].len = len - first_len;
+        for (operand, &stride) in second.operands.iter_mut().zip(&first.axes[axis].strides) {
+            operand.offset = moved(operand.offset, stride, first_len);
+        }
+        [second, first]
+    }
+}
+
+fn moved(offset: u64, stride: i64, count: u64) -> u64 {
+    offset.wrapping_add_signed(stride.wrapping_mul(count.cast_signed()))
+}
+
+#[cfg(test)]
+mod tests {
+    use vkarray_ndarray::Order;
+
+    use super::*;
+
+    fn nest(shape: &[usize], layouts: &[&Layout]) -> Nest {
+        Nest::new(shape, layouts.iter().map(|layout| (*layout, 4)))
+    }
+
+    fn axes(nest: &Nest) -> Vec<(u64, Vec<i64>)> {
+        nest.axes.iter().map(|axis| (axis.len, axis.strides.to_vec())).collect()
+    }
+
+    #[test]
+    fn axes_are_merged_where_all_operands_allow_it() {
+        let packed = Layout::contiguous(&[2, 3, 4], Order::C).unwrap();
+        let row = Layout::contiguous(&[4], Order::C).unwrap();
+        let column = Layout::contiguous(&[2, 1, 1], Order::C).unwrap();
+        let cases: [(&[&Layout], Vec<(u64, Vec<i64>)>); 3] = [
+            (&[&packed, &packed], vec![(24, vec![1, 1])]),
+            (&[&packed, &row], vec![(4, vec![1, 1]), (6, vec![4, 0])]),
+            (&[&packed, &column], vec![(12, vec![1, 0]), (2, vec![12, 1])]),
+        ];
+        for (layouts, expected) in cases {
+            let mut nest = nest(&[2, 3, 4], layouts);
+            nest.merge();
+            assert_eq!(axes(&nest), expected);
+        }
+    }
+
+    #[test]
+    fn sorting_follows_the_first_operand() {
+        let target = Layout::contiguous(&[3, 4], Order::F).unwrap().flip(Some(&[1])).unwrap();
+        let source = Layout::contiguous(&[3, 4], Order::C).unwrap();
+        let mut nest = nest(&[3, 4], &[&target, &source]);
+        nest.sort();
+        nest.merge();
+        assert_eq!(axes(&nest), [(3, vec![1, 4]), (4, vec![3, -1])]);
+        assert_eq!((nest.operands[0].offset, nest.operands[1].offset), (0, 3));
+        assert_eq!((nest.span(0), nest.span(1)), ([0, 12], [0, 12]));
+        assert!(nest.is_packed(0) && !nest.is_packed(1) && !nest.is_single(1));
+    }
+
+    #[test]
+    fn pieces_cover_every_round_once() {
+        let packed = Layout::contiguous(&[100, 1000], Order::C).unwrap();
+        let column = Layout::contiguous(&[100, 1], Order::C).unwrap();
+        let mut whole = nest(&[100, 1000], &[&packed, &column]);
+        whole.merge();
+        let pieces = whole.clone().pieces(40_000, u64::MAX);
+        assert_eq!(pieces.iter().map(Nest::size).sum::<u64>(), whole.size());
+        let mut end = 0;
+        for piece in &pieces {
+            let [first, last] = piece.span(0);
+            assert!(first == end && (last - first) * 4 <= 40_000);
+            end = last;
+        }
+        assert_eq!(end, 100_000);
+        assert_eq!(whole.clone().pieces(u64::MAX, 30_000).len(), 4);
+        assert_eq!(whole.pieces(u64::MAX, u64::MAX).len(), 1);
+    }
+}

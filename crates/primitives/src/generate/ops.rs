@@ -1,0 +1,259 @@
+//! Operations as WGSL: [`text`], one expression for each operation and class of operands.
+//!
+//! Functions that are called here are those of `vkarray_shaders::math`. Conversions are in `cast`, at the end.
+
+use vkarray_kernel::DType;
+use vkarray_ndarray::Op;
+
+use super::class::Class;
+
+/// A small number for each element type.
+pub(super) fn dtype_code(dtype: DType) -> u32 {
+    const TYPES: [DType; 15] = [
+        DType::Bool,
+        DType::I8,
+        DType::U8,
+        DType::I16,
+        DType::U16,
+        DType::F16,
+        DType::BF16,
+        DType::I32,
+        DType::U32,
+        DType::F32,
+        DType::I64,
+        DType::U64,
+        DType::F64,
+        DType::Complex32,
+        DType::Complex64,
+    ];
+    TYPES.iter().zip(0..).find(|(ty, _)| **ty == dtype).map_or(15, |(_, code)| code)
+}
+
+/// Whether an operation is defined for operands of one type and a result of another.
+pub(super) fn is_defined(op: Op, operand: DType, result: DType) -> bool {
+    let names = ["a", "b", "c"].map(str::to_owned);
+    Class::of(result).is_some() && text(op, operand, result, &names).is_some()
+}
+
+/// The value of an operation as WGSL, if it is defined. `operand` is the type of the first argument; the others have the
+/// same, but for [`Op::Select`], whose others have the type of the result.
+pub(super) fn text(op: Op, operand: DType, result: DType, args: &[String; 3]) -> Option<String> {
+    let [a, b, c] = args;
+    let class = Class::of(operand)?;
+    match op {
+        Op::Select => return Some(format!("select({c}, {b}, {a})")),
+        Op::Cast => return super::cast::text(operand, result, a),
+        Op::LogicalNot => return Some(format!("!{}", truth(class, a))),
+        Op::LogicalAnd => return Some(format!("({} && {})", truth(class, a), truth(class, b))),
+        Op::LogicalOr => return Some(format!("({} || {})", truth(class, a), truth(class, b))),
+        Op::LogicalXor => return Some(format!("({} != {})", truth(class, a), truth(class, b))),
+        _ => {}
+    }
+    match class {
+        Class::Bool => boolean(op, a, b),
+        Class::Signed { bits } | Class::Unsigned { bits } => {
+            let value = integer(op, class, bits, a, b)?;
+            Some(if result == operand { cut(operand, &value) } else { value })
+        }
+        Class::Float => float(op, a, b),
+        Class::Double => double(op, a, b),
+        Class::Complex => complex(op, "f32", a, b),
+        Class::DoubleComplex => complex(op, "f64", a, b),
+    }
+}
+
+/// A value that is computed in 32 bits, as a value of its element type.
+pub(super) fn cut(dtype: DType, value: &str) -> String {
+    match dtype {
+        DType::I8 => format!("(({value} << 24u) >> 24u)"),
+        DType::I16 => format!("(({value} << 16u) >> 16u)"),
+        DType::U8 => format!("({value} & 0xffu)"),
+        DType::U16 => format!("({value} & 0xffffu)"),
+        _ => value.to_owned(),
+    }
+}
+
+/// Whether a value is true: not zero.
+pub(super) fn truth(class: Class, a: &str) -> String {
+    match class {
+        Class::Bool => a.to_owned(),
+        // By the bits: devices may take subnormal numbers for zero.
+        Class::Float => format!("((bitcast<u32>({a}) << 1u) != 0u)"),
+        Class::Complex => format!("(((bitcast<u32>({a}.x) | bitcast<u32>({a}.y)) << 1u) != 0u)"),
+        Class::Double => format!("(!({a} == f64(0.0)))"),
+        Class::DoubleComplex => format!("(!({a}.x == f64(0.0)) || !({a}.y == f64(0.0)))"),
+        Class::Signed { .. } | Class::Unsigned { .. } => format!("({a} != {}(0))", class.value_type()),
+    }
+}
+
+/// The operator of a comparison.
+fn comparison(op: Op) -> Option<&'static str> {
+    Some(match op {
+        Op::Equal => "==",
+        Op::Less => "<",
+        Op::LessEqual => "<=",
+        Op::Greater => ">",
+        Op::GreaterEqual => ">=",
+        _ => return None,
+    })
+}
+
+fn boolean(op: Op, a: &str, b: &str) -> Option<String> {
+    Some(match op {
+        Op::Equal => format!("({a} == {b})"),
+        Op::NotEqual | Op::BitwiseXor => format!("({a} != {b})"),
+        Op::BitwiseAnd => format!("({a} && {b})"),
+        Op::BitwiseOr => format!("({a} || {b})"),
+        Op::BitwiseInvert => format!("!{a}"),
+        _ => return None,
+    })
+}
+
+fn integer(op: Op, class: Class, bits: u32, a: &str, b: &str) -> Option<String> {
+    let ty = class.value_type();
+    let is_signed = matches!(class, Class::Signed { .. });
+    if let Some(operator) = comparison(op) {
+        return Some(format!("({a} {operator} {b})"));
+    }
+    Some(match op {
+        Op::NotEqual => format!("({a} != {b})"),
+        Op::Add => format!("({a} + {b})"),
+        Op::Subtract => format!("({a} - {b})"),
+        Op::Multiply => format!("({a} * {b})"),
+        Op::Square => format!("({a} * {a})"),
+        Op::Negative => format!("({ty}(0) - {a})"),
+        Op::Abs if is_signed => format!("select({a}, {ty}(0) - {a}, {a} < {ty}(0))"),
+        Op::Abs | Op::Floor | Op::Ceil | Op::Trunc | Op::Round => a.to_owned(),
+        Op::Sign if is_signed => format!("{ty}_sign({a})"),
+        Op::Sign => format!("select({ty}(0), {ty}(1), {a} != {ty}(0))"),
+        Op::Minimum => format!("min({a}, {b})"),
+        Op::Maximum => format!("max({a}, {b})"),
+        Op::FloorDivide => format!("{ty}_floor_divide({a}, {b})"),
+        Op::Remainder => format!("{ty}_remainder({a}, {b})"),
+        Op::Pow => format!("{ty}_pow({a}, {b})"),
+        Op::BitwiseAnd => format!("({a} & {b})"),
+        Op::BitwiseOr => format!("({a} | {b})"),
+        Op::BitwiseXor => format!("({a} ^ {b})"),
+        Op::BitwiseInvert => format!("(~{a})"),
+        Op::BitwiseLeftShift => format!("{ty}_left_shift({a}, {b}, {bits}u)"),
+        Op::BitwiseRightShift => format!("{ty}_right_shift({a}, {b}, {bits}u)"),
+        Op::Isfinite => "true".to_owned(),
+        Op::Isinf | Op::Isnan => "false".to_owned(),
+        _ => return None,
+    })
+}
+
+/// The elementary functions of `f32`.
+fn elementary(op: Op) -> Option<&'static str> {
+    Some(match op {
+        Op::Exp => "exp_",
+        Op::Expm1 => "expm1_",
+        Op::Log => "log_",
+        Op::Log1p => "log1p_",
+        Op::Log2 => "log2_",
+        Op::Log10 => "log10_",
+        Op::Sin => "sin_",
+        Op::Cos => "cos_",
+        Op::Tan => "tan_",
+        Op::Asin => "asin_",
+        Op::Acos => "acos_",
+        Op::Atan => "atan_",
+        Op::Sinh => "sinh_",
+        Op::Cosh => "cosh_",
+        Op::Tanh => "tanh_",
+        Op::Asinh => "asinh_",
+        Op::Acosh => "acosh_",
+        Op::Atanh => "atanh_",
+        Op::Sign => "sign_of",
+        Op::Isinf => "is_inf",
+        Op::Isnan => "is_nan",
+        Op::Signbit => "is_minus",
+        _ => return None,
+    })
+}
+
+fn float(op: Op, a: &str, b: &str) -> Option<String> {
+    if let Some(function) = elementary(op) {
+        return Some(format!("{function}({a})"));
+    }
+    Some(match op {
+        Op::Sqrt => format!("select(sqrt({a}), nan(), {a} < 0.0)"),
+        Op::Reciprocal => format!("(1.0 / {a})"),
+        Op::Isfinite => format!("((bitcast<u32>({a}) & 0x7f800000u) != 0x7f800000u)"),
+        Op::Minimum => format!("minimum({a}, {b})"),
+        Op::Maximum => format!("maximum({a}, {b})"),
+        Op::FloorDivide => format!("floor_divide_({a}, {b})"),
+        Op::Remainder => format!("remainder_({a}, {b})"),
+        Op::Pow => format!("pow_({a}, {b})"),
+        Op::Atan2 => format!("atan2_({a}, {b})"),
+        Op::Hypot => format!("hypot_({a}, {b})"),
+        Op::Copysign => format!("with_sign({a}, {b})"),
+        Op::Nextafter => format!("nextafter_({a}, {b})"),
+        Op::Logaddexp => format!("logaddexp_({a}, {b})"),
+        _ => return any_float(op, a, b),
+    })
+}
+
+/// Operations that floats of both sizes have in WGSL.
+fn any_float(op: Op, a: &str, b: &str) -> Option<String> {
+    if let Some(operator) = comparison(op) {
+        return Some(format!("({a} {operator} {b})"));
+    }
+    Some(match op {
+        // naga's `!=` of floats is false for NaN.
+        Op::NotEqual => format!("(!({a} == {b}))"),
+        Op::Add => format!("({a} + {b})"),
+        Op::Subtract => format!("({a} - {b})"),
+        Op::Multiply => format!("({a} * {b})"),
+        Op::Divide => format!("({a} / {b})"),
+        Op::Square => format!("({a} * {a})"),
+        Op::Negative => format!("(-{a})"),
+        Op::Abs => format!("abs({a})"),
+        Op::Floor => format!("floor({a})"),
+        Op::Ceil => format!("ceil({a})"),
+        Op::Trunc => format!("trunc({a})"),
+        Op::Round => format!("round({a})"),
+        _ => return None,
+    })
+}
+
+fn double(op: Op, a: &str, b: &str) -> Option<String> {
+    let is_nan = |x: &str| format!("(!({x} == {x}))");
+    let either = |x: String| format!("select({x}, {a} + {b}, {} || {})", is_nan(a), is_nan(b));
+    Some(match op {
+        Op::Isnan => is_nan(a),
+        Op::Isinf => format!("(abs({a}) > 1.7976931348623157e308lf)"),
+        Op::Isfinite => format!("(abs({a}) <= 1.7976931348623157e308lf)"),
+        Op::Sqrt => format!("sqrt({a})"),
+        Op::Reciprocal => format!("(1.0lf / {a})"),
+        Op::Sign => format!("select(sign({a}), {a}, {})", is_nan(a)),
+        Op::Minimum => either(format!("select({b}, {a}, {a} < {b})")),
+        Op::Maximum => either(format!("select({b}, {a}, {a} > {b})")),
+        _ => return any_float(op, a, b),
+    })
+}
+
+fn complex(op: Op, part: &str, a: &str, b: &str) -> Option<String> {
+    let is_nan = |x: &str| format!("(!({x} == {x}))");
+    let either = |op| {
+        let of = |x: String| if part == "f32" { float(op, &x, "") } else { double(op, &x, "") };
+        Some([of(format!("{a}.x"))?, of(format!("{a}.y"))?])
+    };
+    Some(match op {
+        Op::Add => format!("({a} + {b})"),
+        Op::Subtract => format!("({a} - {b})"),
+        Op::Multiply => format!("{part}_complex_multiply({a}, {b})"),
+        Op::Square => format!("{part}_complex_square({a})"),
+        Op::Negative => format!("(-{a})"),
+        Op::Equal => format!("all({a} == {b})"),
+        Op::NotEqual => format!("(!all({a} == {b}))"),
+        Op::Real => format!("{a}.x"),
+        Op::Imag => format!("{a}.y"),
+        Op::Conj => format!("vec2<{part}>({a}.x, -{a}.y)"),
+        Op::Abs if part == "f32" => format!("hypot_({a}.x, {a}.y)"),
+        Op::Isnan => format!("({} || {})", is_nan(&format!("{a}.x")), is_nan(&format!("{a}.y"))),
+        Op::Isinf => format!("({})", either(op)?.join(" || ")),
+        Op::Isfinite => format!("({})", either(op)?.join(" && ")),
+        _ => return None,
+    })
+}

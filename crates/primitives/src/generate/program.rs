@@ -1,0 +1,162 @@
+//! [`Program`]: an expression as a list of steps, each of which uses the results of steps before it.
+//!
+//! A node that occurs several times in the graph is one step, and an array that occurs several times is one leaf.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use vkarray_kernel::DType;
+use vkarray_ndarray::{ArrayLeaf, Error, ExprError, Node, NodeKind, Op, Result, Scalar};
+
+use super::class::value_type;
+use super::ops::{self, dtype_code};
+
+/// Expressions as steps. The arrays and numbers are beside it, in the order of their first use.
+pub(crate) struct Program<'a> {
+    pub(crate) steps: SmallVec<[Step; 16]>,
+    pub(crate) leaves: SmallVec<[(&'a ArrayLeaf, DType); 8]>,
+    pub(crate) scalars: SmallVec<[(Scalar, DType); 8]>,
+    /// The steps whose results are the results of the expressions.
+    pub(crate) outs: SmallVec<[u16; 2]>,
+    seen: SmallVec<[(*const Node, u16); 16]>,
+}
+
+/// The most steps. A text with more of them takes drivers seconds to compile.
+const MAX_STEPS: usize = 2048;
+
+/// One value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) kind: StepKind,
+    pub(crate) dtype: DType,
+}
+
+/// What a step computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StepKind {
+    Leaf(u16),
+    Scalar(u16),
+    Apply(Op, [u16; 3]),
+}
+
+impl<'a> Program<'a> {
+    /// The program of these expressions.
+    pub(crate) fn new(roots: &[&'a Arc<Node>]) -> Result<Self> {
+        let mut program = Self {
+            steps: SmallVec::new(),
+            leaves: SmallVec::new(),
+            scalars: SmallVec::new(),
+            outs: SmallVec::new(),
+            seen: SmallVec::new(),
+        };
+        for root in roots {
+            let out = program.add(root)?;
+            program.outs.push(out);
+        }
+        Ok(program)
+    }
+
+    fn add(&mut self, node: &'a Arc<Node>) -> Result<u16> {
+        if let Some(&(_, step)) = self.seen.iter().find(|(seen, _)| std::ptr::eq(*seen, Arc::as_ptr(node))) {
+            return Ok(step);
+        }
+        if self.steps.len() >= MAX_STEPS {
+            return Err(ExprError::TooLong { limit: MAX_STEPS }.into());
+        }
+        let dtype = node.dtype();
+        let kind = match node.kind() {
+            NodeKind::Refused(error) => return Err(ExprError::clone(error).into()),
+            NodeKind::Array(leaf) => return Ok(self.add_leaf(leaf, node)),
+            NodeKind::Scalar(scalar) => {
+                self.scalars.push((*scalar, dtype));
+                StepKind::Scalar(index(self.scalars.len() - 1))
+            }
+            NodeKind::Apply { op, args } => {
+                let mut steps = [0; 3];
+                for (step, arg) in steps.iter_mut().zip(args) {
+                    *step = self.add(arg)?;
+                }
+                let operand = args[0].dtype();
+                if !ops::is_defined(*op, operand, dtype) {
+                    return Err(ExprError::NotDefined { operation: op.name(), dtype: operand }.into());
+                }
+                StepKind::Apply(*op, steps)
+            }
+            _ => return Err(Error::from(ExprError::NoArray)),
+        };
+        Ok(self.push(Step { kind, dtype }, node))
+    }
+
+    fn add_leaf(&mut self, leaf: &'a ArrayLeaf, node: &'a Arc<Node>) -> u16 {
+        let dtype = node.dtype();
+        let same = |&(other, other_dtype): &(&ArrayLeaf, DType)| {
+            other_dtype == dtype && Arc::ptr_eq(other.block(), leaf.block()) && other.layout() == leaf.layout()
+        };
+        let kind = |at: usize| StepKind::Leaf(index(at));
+        if let Some(at) = self.leaves.iter().position(same) {
+            let step = self.steps.iter().position(|step| step.kind == kind(at)).map_or(0, index);
+            self.seen.push((Arc::as_ptr(node), step));
+            return step;
+        }
+        self.leaves.push((leaf, dtype));
+        self.push(Step { kind: kind(self.leaves.len() - 1), dtype }, node)
+    }
+
+    fn push(&mut self, step: Step, node: &'a Arc<Node>) -> u16 {
+        self.steps.push(step);
+        let at = index(self.steps.len() - 1);
+        self.seen.push((Arc::as_ptr(node), at));
+        at
+    }
+
+    /// The words that the text depends on, for the key of a kernel.
+    pub(crate) fn add_to_key(&self, key: &mut SmallVec<[u32; 64]>) {
+        for step in &self.steps {
+            let dtype = dtype_code(step.dtype);
+            match step.kind {
+                StepKind::Leaf(at) => key.push(dtype << 24 | u32::from(at)),
+                StepKind::Scalar(at) => key.push(1 << 23 | dtype << 24 | u32::from(at)),
+                StepKind::Apply(op, [a, b, c]) => {
+                    key.push(1 << 22 | dtype << 24 | (op as u32));
+                    key.push(u32::from(a) << 16 | u32::from(b));
+                    key.push(u32::from(c));
+                }
+            }
+        }
+        key.extend(self.outs.iter().map(|&out| 1 << 31 | u32::from(out)));
+    }
+
+    /// The function `compute` of the elements of the leaves, `x0` and so on, which returns a `Result` with members `r0` and
+    /// so on. Numbers are read from `p.c0` and so on.
+    pub(crate) fn compute(&self) -> String {
+        let mut text = "struct Result {\n".to_owned();
+        let out_type = |out: u16| value_type(self.steps[usize::from(out)].dtype);
+        for (i, &out) in self.outs.iter().enumerate() {
+            let _ = writeln!(text, "    r{i}: {},", out_type(out));
+        }
+        let params: Vec<_> =
+            self.leaves.iter().enumerate().map(|(i, &(_, dtype))| format!("x{i}: {}", value_type(dtype))).collect();
+        let _ = writeln!(text, "}}\nfn compute({}) -> Result {{", params.join(", "));
+        for (i, step) in self.steps.iter().enumerate() {
+            let value = match step.kind {
+                StepKind::Leaf(at) => format!("x{at}"),
+                StepKind::Scalar(at) => super::buffer::decode_scalar(step.dtype, &format!("p.c{at}")),
+                StepKind::Apply(op, args) => {
+                    let operand = self.steps[usize::from(args[0])].dtype;
+                    let args = args.map(|arg| format!("v{arg}"));
+                    ops::text(op, operand, step.dtype, &args).unwrap_or_default()
+                }
+            };
+            let _ = writeln!(text, "    let v{i} = {value};");
+        }
+        let results: Vec<_> = self.outs.iter().map(|out| format!("v{out}")).collect();
+        let _ = writeln!(text, "    return Result({});\n}}", results.join(", "));
+        text
+    }
+}
+
+/// A position in a list of a program.
+fn index(at: usize) -> u16 {
+    u16::try_from(at).expect("a program has at most MAX_STEPS steps")
+}

@@ -1,0 +1,44 @@
+// a = UINT_floor_divide(a, b) * b + UINT_remainder(a, b)
+//
+// Operations on unsigned integers UINT with the results of NumPy, which defines division by zero and long shifts. The
+// generator replaces UINT by the type. `bits` is the number of bits of the element type, which may be shorter.
+
+fn UINT_floor_divide(a: UINT, b: UINT) -> UINT {
+    if b == UINT(0) {
+        return UINT(0);
+    }
+    return a / b;
+}
+
+fn UINT_remainder(a: UINT, b: UINT) -> UINT {
+    if b == UINT(0) {
+        return UINT(0);
+    }
+    return a % b;
+}
+
+fn UINT_pow(a: UINT, b: UINT) -> UINT {
+    var power = UINT(1);
+    var base = a;
+    for (var left = b; left != UINT(0); left = left >> 1u) {
+        if (left & UINT(1)) != UINT(0) {
+            power = power * base;
+        }
+        base = base * base;
+    }
+    return power;
+}
+
+fn UINT_left_shift(a: UINT, b: UINT, bits: u32) -> UINT {
+    if b >= UINT(bits) {
+        return UINT(0);
+    }
+    return a << u32(b);
+}
+
+fn UINT_right_shift(a: UINT, b: UINT, bits: u32) -> UINT {
+    if b >= UINT(bits) {
+        return UINT(0);
+    }
+    return a >> u32(b);
+}

@@ -1,0 +1,286 @@
+//! Expressions: sizes, layouts, targets, types and refusals, compared with the host.
+
+use half::{bf16, f16};
+use vkarray::array::{Bool, Complex32, ExprError};
+use vkarray::prelude::*;
+use vkarray::primitives::{Assignment, assign_all};
+
+use crate::fixture::{Fixture, contents, skipped};
+
+/// Around the units and the workgroups of the kernels, and a prime.
+const SIZES: [usize; 14] = [0, 1, 2, 3, 4, 5, 63, 64, 255, 256, 257, 1021, 1024, 4099];
+
+fn bools(values: &[Bool]) -> Vec<bool> {
+    values.iter().map(|&value| value.into()).collect()
+}
+
+#[test]
+fn every_element_is_computed_whatever_the_size() {
+    let ctx = Fixture::open();
+    for n in SIZES {
+        let a = ctx.arange(0.0_f32, n as f32, 1.0).unwrap();
+        let b = ctx.full(n, 0.5_f32).unwrap();
+        let expected: Vec<_> = (0..n).map(|i| i as f32 * 2.0 + 0.5).collect();
+        assert_eq!(contents(&(&a * 2.0 + &b).eval().unwrap()), expected, "{n}");
+        let flags = contents(&a.less(3.0).eval().unwrap());
+        assert_eq!(bools(&flags), (0..n).map(|i| i < 3).collect::<Vec<_>>(), "{n}");
+        let halves = contents(&(a.cast::<f16>() * f16::from_f32(0.5)).eval().unwrap());
+        let expected: Vec<_> = (0..n).map(|i| f16::from_f32(f16::from_f32(i as f32).to_f32() * 0.5)).collect();
+        assert_eq!(halves, expected, "{n}");
+    }
+}
+
+#[test]
+fn operands_and_targets_may_have_any_strides() {
+    let ctx = Fixture::open();
+    let host = ::ndarray::ArrayD::from_shape_fn(vec![6, 8, 12], |at| (at[0] * 96 + at[1] * 12 + at[2]) as i32);
+    let x = ctx.to_device(&host).unwrap();
+    let views = [
+        x.clone(),
+        x.t(),
+        x.slice(&s![.., ..;-1, ..]).unwrap(),
+        x.slice(&s![1..;2, .., ..;3]).unwrap(),
+        x.slice(&s![.., 1..2, ..]).unwrap().broadcast_to([6, 8, 12]).unwrap(),
+        x.slice(&s![.., .., ..1]).unwrap().broadcast_to([6, 8, 12]).unwrap(),
+        x.slice(&s![2, .., 1..]).unwrap(),
+        x.slice(&s![3, 4, ..]).unwrap(),
+    ];
+    for view in &views {
+        let own = view.copy_to_host().unwrap();
+        let row = view.slice(&s![.., 0..1]).or_else(|_| view.slice(&s![0..1])).unwrap();
+        let row_host = row.copy_to_host().unwrap();
+        let expected = &own * 3 - &row_host;
+        let expr = view * 3 - &row;
+        assert_eq!(expr.eval().unwrap().copy_to_host().unwrap(), expected, "{view:?}");
+        // Into a strided target of the same shape, as numbers and as bytes.
+        let wide: Vec<usize> = view.shape().iter().map(|len| len * 2).collect();
+        let every_other: Vec<Index> = view.shape().iter().map(|_| Index::stepped(.., -2)).collect();
+        let target = ctx.zeros::<i32>(wide.as_slice()).unwrap();
+        let part = target.slice(&every_other).unwrap();
+        expr.assign_to(&part).unwrap();
+        assert_eq!(part.copy_to_host().unwrap(), expected, "{view:?}");
+        let sum: i64 = target.copy_to_host().unwrap().iter().map(|&x| i64::from(x)).sum();
+        assert_eq!(sum, expected.iter().map(|&x| i64::from(x)).sum::<i64>(), "only the view is written");
+        let flags = ctx.zeros::<u8>(wide.as_slice()).unwrap();
+        let part = flags.slice(&every_other).unwrap();
+        expr.cast::<u8>().assign_to(&part).unwrap();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "integers wrap around")]
+        let bytes = expected.mapv(|x| x as u8);
+        assert_eq!(part.copy_to_host().unwrap(), bytes, "{view:?}");
+    }
+}
+
+#[test]
+fn a_target_may_be_an_operand() {
+    let ctx = Fixture::open();
+    let x = ctx.arange(0, 100, 1).unwrap();
+    (&x * &x + 1).assign_to(&x).unwrap();
+    assert_eq!(contents(&x), (0..100).map(|i| i * i + 1).collect::<Vec<_>>());
+    // Shifted by one: every element is read before it is written.
+    let y = ctx.arange(0, 100, 1).unwrap();
+    let (head, tail) = (y.slice(&s![..-1]).unwrap(), y.slice(&s![1..]).unwrap());
+    (&head + 0).assign_to(&tail).unwrap();
+    assert_eq!(contents(&y), std::iter::once(0).chain(0..99).collect::<Vec<_>>());
+    // Several targets at once, each an operand of both.
+    let (a, b) = (ctx.arange(0, 50, 1).unwrap(), ctx.full(50, 7).unwrap());
+    assign_all(&[Assignment::new(&a, &a + &b).unwrap(), Assignment::new(&b, &a - &b).unwrap()]).unwrap();
+    assert_eq!(contents(&a), (0..50).map(|i| i + 7).collect::<Vec<_>>());
+    assert_eq!(contents(&b), (0..50).map(|i| i - 7).collect::<Vec<_>>());
+    let refused = assign_all(&[Assignment::new(&head, &tail + 0).unwrap()]).unwrap_err();
+    assert!(matches!(&refused, vkarray::Error::Expression(e) if matches!(**e, ExprError::SharedMemory { .. })));
+}
+
+/// Whether a kernel may compute a type of 64 bits here.
+fn has_64_bits(ctx: &Context) -> bool {
+    let features = &ctx.device().plan().features;
+    features.shader_int64 && features.shader_float64
+}
+
+fn casts_like_astype<T: Element + PartialEq + std::fmt::Debug>(ctx: &Context, x: &DeviceNDArray<T>) {
+    fn one<T: Element, U: Element + std::fmt::Debug>(x: &DeviceNDArray<T>) {
+        let (cast, expected) = (x.cast::<U>().eval().unwrap(), x.astype::<U>().unwrap());
+        let [cast, expected] = [cast, expected].map(|array| contents(&array));
+        let bytes = |values: &[U]| values.iter().map(|value| bytemuck::bytes_of(value).to_vec()).collect::<Vec<_>>();
+        for (i, (got, wanted)) in bytes(&cast).iter().zip(bytes(&expected)).enumerate() {
+            assert!(
+                *got == wanted,
+                "{} to {}, element {i}: {:?}, not {:?}",
+                x.dtype(),
+                DType::of::<U>(),
+                cast[i],
+                expected[i]
+            );
+        }
+    }
+    one::<T, Bool>(x);
+    one::<T, i8>(x);
+    one::<T, u8>(x);
+    one::<T, i16>(x);
+    one::<T, u16>(x);
+    one::<T, f16>(x);
+    one::<T, bf16>(x);
+    one::<T, i32>(x);
+    one::<T, u32>(x);
+    one::<T, f32>(x);
+    one::<T, Complex32>(x);
+    if has_64_bits(ctx) {
+        one::<T, i64>(x);
+        one::<T, u64>(x);
+        one::<T, f64>(x);
+    }
+}
+
+#[test]
+fn casts_give_what_astype_gives() {
+    let ctx = Fixture::open();
+    let integers: Vec<i32> =
+        [0, 1, -1, 127, 128, 255, 256, -128, -129, 32767, 65536, i32::MIN, i32::MAX, 16_777_217, 33_554_435].to_vec();
+    let floats = [
+        0.0_f32,
+        -0.0,
+        0.5,
+        -1.5,
+        2.5,
+        255.9,
+        -129.0,
+        65504.0,
+        65520.0,
+        3e9,
+        -3e9,
+        1e20,
+        1e-3,
+        3.4e38,
+        f32::INFINITY,
+        -f32::INFINITY,
+    ];
+    let x = ctx.slice_to_device(&integers).unwrap();
+    casts_like_astype(&ctx, &x);
+    casts_like_astype(&ctx, &x.astype::<u32>().unwrap());
+    casts_like_astype(&ctx, &x.astype::<i8>().unwrap());
+    casts_like_astype(&ctx, &x.astype::<u16>().unwrap());
+    casts_like_astype(&ctx, &x.astype::<Bool>().unwrap());
+    let x = ctx.slice_to_device(&floats).unwrap();
+    casts_like_astype(&ctx, &x);
+    casts_like_astype(&ctx, &x.astype::<f16>().unwrap());
+    casts_like_astype(&ctx, &x.astype::<bf16>().unwrap());
+    if has_64_bits(&ctx) {
+        casts_like_astype(&ctx, &x.astype::<i64>().unwrap());
+        casts_like_astype(&ctx, &x.astype::<u64>().unwrap());
+    } else {
+        skipped("casts_give_what_astype_gives", "shader_int64");
+    }
+}
+
+#[test]
+fn integers_have_numpys_results_at_the_edges() {
+    let ctx = Fixture::open();
+    let a = ctx.slice_to_device(&[7_i8, -7, -128, 100, 5, -5]).unwrap();
+    let b = ctx.slice_to_device(&[0_i8, 2, -1, 100, -3, 9]).unwrap();
+    assert_eq!(contents(&a.floor_divide(&b).eval().unwrap()), [0, -4, -128, 1, -2, -1]);
+    assert_eq!(contents(&(&a % &b).eval().unwrap()), [0, 1, 0, 0, -1, 4]);
+    assert_eq!(contents(&(&a * &b).eval().unwrap()), [0, -14, -128, 16, -15, -45]);
+    assert_eq!(contents(&(&a << &b).eval().unwrap()), [7, -28, 0, 0, 0, 0]);
+    assert_eq!(contents(&(&a >> &b).eval().unwrap()), [7, -2, -1, 0, 0, -1]);
+    assert_eq!(contents(&a.abs().eval().unwrap()), [7, 7, -128, 100, 5, 5]);
+    assert_eq!(contents(&(!&a).eval().unwrap()), [-8, 6, 127, -101, -6, 4]);
+    let u = ctx.slice_to_device(&[0_u32, 1, u32::MAX, 10]).unwrap();
+    assert_eq!(contents(&(&u - 1).eval().unwrap()), [u32::MAX, 0, u32::MAX - 1, 9]);
+    assert_eq!(contents(&u.pow(3).eval().unwrap()), [0, 1, u32::MAX, 1000]);
+    assert_eq!(contents(&(&u >> 32).eval().unwrap()), [0; 4]);
+}
+
+#[test]
+fn nan_and_signed_zeros_are_numpys() {
+    let ctx = Fixture::open();
+    let nan = f32::NAN;
+    let a = ctx.slice_to_device(&[nan, 1.0, -0.0, f32::INFINITY]).unwrap();
+    let b = ctx.slice_to_device(&[1.0_f32, nan, 0.0, f32::INFINITY]).unwrap();
+    let truth = |expr: Expr<Bool>| bools(&contents(&expr.eval().unwrap()));
+    assert_eq!(truth(a.not_equal(&b)), [true, true, false, false]);
+    assert_eq!(truth(a.equal(&b)), [false, false, true, true]);
+    assert_eq!(truth(a.isnan()), [true, false, false, false]);
+    assert_eq!(truth(a.isinf()), [false, false, false, true]);
+    assert_eq!(truth(a.signbit()), [false, false, true, false]);
+    assert_eq!(truth(a.logical_not()), [false, false, true, false]);
+    let least = contents(&a.minimum(&b).eval().unwrap());
+    assert!(least[0].is_nan() && least[1].is_nan() && least[2] == 0.0 && least[3] == f32::INFINITY, "{least:?}");
+    assert!(contents(&(&a - &b).eval().unwrap())[3].is_nan());
+    let special = [nan, f32::INFINITY, -f32::INFINITY, 0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, 3.0, -3.0];
+    let x = ctx.slice_to_device(&special).unwrap();
+    let pairs = x.expand_dims(&[1]).unwrap().pow(&x).eval().unwrap();
+    for (i, got) in contents(&pairs).into_iter().enumerate() {
+        let (base, power) = (special[i / 12], special[i % 12]);
+        let exact = base.powf(power);
+        let is_same = got.to_bits() == exact.to_bits()
+            || (got.is_nan() && exact.is_nan())
+            || (got - exact).abs() <= 2e-7 * exact.abs();
+        assert!(is_same, "{base}^{power} = {got}, not {exact}");
+    }
+    let angles = contents(&x.expand_dims(&[1]).unwrap().atan2(&x).eval().unwrap());
+    for (i, got) in angles.into_iter().enumerate() {
+        let exact = special[i / 12].atan2(special[i % 12]);
+        assert!(
+            (got.is_nan() && exact.is_nan())
+                || ((got - exact).abs() < 1e-6 && got.is_sign_negative() == exact.is_sign_negative())
+        );
+    }
+}
+
+#[test]
+fn complex_numbers_are_computed_in_parts() {
+    let ctx = Fixture::open();
+    let z = ctx
+        .slice_to_device(&[
+            Complex32 { re: 3.0, im: 4.0 },
+            Complex32 { re: -1.0, im: 0.5 },
+            Complex32 { re: 0.0, im: 1.0 },
+        ])
+        .unwrap();
+    let square = contents(&(&z * &z).eval().unwrap());
+    assert_eq!(square.iter().map(|z| (z.re, z.im)).collect::<Vec<_>>(), [(-7.0, 24.0), (0.75, -1.0), (-1.0, 0.0)]);
+    assert_eq!(contents(&z.abs().eval().unwrap())[..1], [5.0]);
+    assert_eq!(
+        contents(&(z.conj() + z.imag().cast::<Complex32>()).eval().unwrap())[0],
+        Complex32 { re: 7.0, im: -4.0 }
+    );
+}
+
+#[test]
+fn operands_that_do_not_fit_are_refused_by_name() {
+    let ctx = Fixture::open();
+    let a = ctx.zeros::<f32>([2, 3]).unwrap().with_label("weights");
+    let b = ctx.zeros::<f32>([2]).unwrap();
+    let message = |result: vkarray::Result<DeviceNDArray<f32>>| result.unwrap_err().to_string();
+    assert_eq!(
+        message((&a + &b).sin().eval()),
+        "add has operands without a common shape: `weights` of f32 (2, 3) and f32 (2,)"
+    );
+    assert_eq!(
+        message((Expr::scalar(1.0_f32) + 2.0).eval()),
+        "an expression without an array has no device to be computed on"
+    );
+    let refused = (&a + 1.0).assign_to(&b).unwrap_err();
+    assert_eq!(refused.to_string(), "an expression of shape (2, 3) does not fill f32 (2,)");
+    assert!((&a + 1.0).assign_to(&a.clone().read_only()).is_err());
+    let deep = (0..1000).fold(a.expr(), |expr, _| expr + 1.0);
+    assert!(message(deep.eval()).starts_with("an expression has more than 500 operations inside each other"));
+    let sum = (0..200).fold(a.expr(), |expr, _| expr + &ctx.zeros::<f32>([2, 3]).unwrap());
+    assert!(message(sum.eval()).contains("arrays, more than the"));
+}
+
+#[test]
+fn an_expression_runs_on_its_stream() {
+    let ctx = Fixture::open();
+    let (first, second) = (ctx.stream().unwrap(), ctx.stream().unwrap());
+    let x = ctx.zeros::<i32>(1000).unwrap();
+    for round in 0..20 {
+        let stream = if round % 2 == 0 { &first } else { &second };
+        (&x + 1).on(stream).assign_to(&x).unwrap();
+    }
+    assert_eq!(contents(&(x.on(&first).expr() * 2).eval().unwrap()), [40; 1000]);
+    // Memory that the host addresses.
+    let shared = ctx.shared_array::<i32>(100).unwrap();
+    shared.fill(3).unwrap();
+    (&shared * &shared).assign_to(&shared).unwrap();
+    assert_eq!(contents(&shared), [9; 100]);
+}
