@@ -42,12 +42,14 @@ pub use device::{Adopted, Device, ExternalQueue};
 pub use error::{Error, Result};
 pub use graph::{Graph, GraphRecorder, Node, Step};
 pub use instance::{
-    DeviceInfo, DevicePlan, DeviceRequest, DeviceType, DriverInfo, Features, Heap, Instance, InstanceBuilder,
-    Intercept, Limits, MINIMUM_VERSION, MatrixShape, MemoryType, PhysicalDevice, ProcessId, QueueFamily, QueuePlan,
-    Selection, Subgroup, ValidationMessage, Version, scope_name,
+    BUFFER_USAGE, DeviceInfo, DevicePlan, DeviceRequest, DeviceType, DriverInfo, External, Features, HandleSupport,
+    Heap, Instance, InstanceBuilder, Intercept, Limits, MINIMUM_VERSION, MatrixShape, MemoryType, PhysicalDevice,
+    ProcessId, QueueFamily, QueuePlan, Selection, Subgroup, ValidationMessage, Version, scope_name,
 };
 pub use lane::Recorder;
 pub use stream::{AutoSynchronize, Completion, DefaultStreams, Direction, Event, Stream};
 pub use sync::{DeferDrops, KeepAlive, N_THREAD_SHARDS, lock, thread_shard};
 pub use tracker::{HostAccess, HostAccessKind, Point};
 pub use vulkan::{Destroy, HeapBudget, Label, LogicalDevice, Owned, QueueLock, Timeline};
+#[cfg(unix)]
+pub use vulkan::{ExternalSemaphore, SemaphoreKind};

@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_limit_in_bytes_is_rounded_down() {
-        let heaps = [99, 0, 1 << 40].map(|size| Heap { size, device_local: true });
+        let heaps = [99, 0, 1 << 40].map(|size| Heap { size, device_local: true, ..Heap::default() });
         // Ratio, bytes for each heap.
         let cases = [
             (0.2, [19, 0, 219_902_325_555]),

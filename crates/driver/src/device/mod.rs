@@ -266,8 +266,10 @@ impl Device {
         self.waiter.add(point, Box::new(callback))
     }
 
-    /// The device's value of a type, made when first asked for.
-    pub(crate) fn extension<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+    /// The device's value of a type, made when first asked for. For what the crates above keep for each device; it must not hold
+    /// the device.
+    #[must_use]
+    pub fn extension<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
         let mut extensions = self.extensions.lock();
         let value = extensions.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
         Arc::clone(value).downcast().expect("a value is stored under its own type")

@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::MatrixShape;
+use super::{External, MatrixShape};
 
 /// The kind of a device, as in `VkPhysicalDeviceType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -240,12 +240,15 @@ pub struct Subgroup {
 }
 
 /// A memory heap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heap {
     /// Size in bytes.
     pub size: u64,
     /// Whether it is the device's own memory.
     pub device_local: bool,
+    /// Whether each device of a group has an instance of its own (`VK_MEMORY_HEAP_MULTI_INSTANCE_BIT`).
+    #[serde(default)] // As for features.
+    pub multi_instance: bool,
 }
 
 /// A memory type: a heap and how it is reached.
@@ -327,6 +330,9 @@ pub struct DeviceInfo {
     /// The cooperative matrices that compute kernels multiply, in the driver's order.
     #[serde(default)] // As for features.
     pub matrix_shapes: Vec<MatrixShape>,
+    /// What it shares with other devices, processes and APIs.
+    #[serde(default)]
+    pub external: External,
 }
 
 impl DeviceInfo {

@@ -16,6 +16,7 @@ use crate::error::{Error, INSTALL_DRIVER, INSTALL_LAYER, Result};
 use crate::lock::Rank;
 
 mod device_info;
+mod external;
 mod fork;
 mod matrix_shape;
 mod messages;
@@ -28,6 +29,7 @@ pub(crate) use self::device_info::machine;
 pub use self::device_info::{
     DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,
 };
+pub use self::external::{BUFFER_USAGE, External, HandleSupport};
 pub use self::fork::ProcessId;
 pub use self::matrix_shape::{MatrixShape, scope_name};
 pub use self::messages::ValidationMessage;
@@ -189,9 +191,12 @@ impl Instance {
             } else if info.features.cooperative_matrix {
                 info.matrix_shapes = query::matrix_shapes(&self.entry, &self.raw, raw)?;
             }
-            Ok(PhysicalDevice { instance: Arc::clone(self), raw, info: Arc::new(info) })
+            Ok(info)
         };
-        handles.into_iter().map(describe).collect()
+        let mut infos = handles.iter().copied().map(describe).collect::<Result<Vec<_>>>()?;
+        external::add_groups(&self.raw, &handles, &mut infos)?;
+        let listed = |(raw, info)| PhysicalDevice { instance: Arc::clone(self), raw, info: Arc::new(info) };
+        Ok(handles.into_iter().zip(infos).map(listed).collect())
     }
 
     /// Returns the messages of the validation layer since the last call, oldest first. Empty without validation.

@@ -17,10 +17,12 @@ const ROBUSTNESS: &str = "VK_EXT_robustness2";
 const PIPELINE_ROBUSTNESS: &str = "VK_EXT_pipeline_robustness";
 
 /// Extensions that the runtime uses where a device has them; none is required.
-const USEFUL_EXTENSIONS: [&str; 8] = [
+const USEFUL_EXTENSIONS: [&str; 10] = [
     "VK_KHR_push_descriptor",
     "VK_EXT_memory_budget",
     "VK_EXT_external_memory_host",
+    EXTERNAL_MEMORY_FD,
+    EXTERNAL_SEMAPHORE_FD,
     "VK_EXT_calibrated_timestamps",
     COOPERATIVE_MATRIX,
     ROBUSTNESS,
@@ -28,6 +30,12 @@ const USEFUL_EXTENSIONS: [&str; 8] = [
     // A device that lists it must have it enabled.
     "VK_KHR_portability_subset",
 ];
+
+/// The extension for memory as file descriptors.
+pub(super) const EXTERNAL_MEMORY_FD: &str = "VK_KHR_external_memory_fd";
+
+/// The extension for semaphores as file descriptors.
+pub(super) const EXTERNAL_SEMAPHORE_FD: &str = "VK_KHR_external_semaphore_fd";
 
 pub(crate) const COOPERATIVE_MATRIX: &str = "VK_KHR_cooperative_matrix";
 
@@ -240,6 +248,7 @@ mod tests {
             [
                 "VK_KHR_push_descriptor",
                 "VK_EXT_external_memory_host",
+                "VK_KHR_external_memory_fd",
                 "VK_EXT_calibrated_timestamps",
                 "VK_EXT_robustness2"
             ]

@@ -5,8 +5,8 @@ use std::ffi::CStr;
 
 use ash::vk;
 
-use super::MatrixShape;
 use super::{DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version};
+use super::{External, MatrixShape};
 use crate::error::{Error, Result};
 
 /// Reads everything that the runtime uses of one device.
@@ -15,9 +15,10 @@ pub(crate) fn device_info(instance: &ash::Instance, device: vk::PhysicalDevice) 
     // SAFETY: `device` was enumerated from this live `instance`.
     let base = unsafe { instance.get_physical_device_properties(device) };
     let api_version = version(base.api_version);
-    let mut facts = QueriedStructs::default();
+    let (mut facts, mut external) = (QueriedStructs::default(), External::default());
     if api_version >= (Version { major: 1, minor: 3, patch: 0 }) {
         facts.fill(instance, device, &extensions);
+        external = External::query(instance, device, &extensions, &facts.id);
     }
     Ok(DeviceInfo {
         name: text(&base.device_name),
@@ -41,6 +42,7 @@ pub(crate) fn device_info(instance: &ash::Instance, device: vk::PhysicalDevice) 
         queue_families: queue_families(instance, device),
         extensions,
         matrix_shapes: Vec::new(),
+        external,
     })
 }
 
@@ -210,8 +212,11 @@ fn extensions(instance: &ash::Instance, device: vk::PhysicalDevice) -> Result<BT
 fn heaps(instance: &ash::Instance, device: vk::PhysicalDevice) -> Vec<Heap> {
     // SAFETY: `device` was enumerated from this live `instance`.
     let memory = unsafe { instance.get_physical_device_memory_properties(device) };
-    let heap =
-        |h: &vk::MemoryHeap| Heap { size: h.size, device_local: h.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL) };
+    let heap = |h: &vk::MemoryHeap| Heap {
+        size: h.size,
+        device_local: h.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL),
+        multi_instance: h.flags.contains(vk::MemoryHeapFlags::MULTI_INSTANCE),
+    };
     memory.memory_heaps_as_slice().iter().map(heap).collect()
 }
 
@@ -268,6 +273,6 @@ fn text(raw: &[std::ffi::c_char]) -> String {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

@@ -100,6 +100,8 @@ ranks! {
     HeapBudgets,
     /// The driver's memory, cut into chunks.
     Chunks,
+    /// What was tried between a device and others.
+    ConnectionTrials,
     /// The list of a device's queues.
     QueueList,
     /// A queue.

@@ -14,7 +14,7 @@ use super::create;
 use super::loss::DeviceLoss;
 use super::queue::{Queue, QueueIndex};
 use crate::error::Result;
-use crate::instance::{DeviceInfo, DevicePlan, DeviceType, PhysicalDevice, ProcessId};
+use crate::instance::{DeviceInfo, DevicePlan, DeviceType, External, PhysicalDevice, ProcessId};
 use crate::lock::{Mutex, Rank};
 use crate::trace::TraceSlot;
 
@@ -44,6 +44,8 @@ pub struct LogicalDevice {
     trace: TraceSlot,
     /// Timeline semaphores that are not in use, and their values.
     semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
+    /// Semaphores that are not used again.
+    retired: Mutex<Vec<vk::Semaphore>>,
     poll: Duration,
     n_host_waits: AtomicU64,
     plan: DevicePlan,
@@ -84,6 +86,7 @@ impl LogicalDevice {
             loss: DeviceLoss::default(),
             trace: TraceSlot::default(),
             semaphores: Mutex::new(Rank::Semaphores, Vec::new()),
+            retired: Mutex::new(Rank::Semaphores, Vec::new()),
             // On a CPU driver a polling thread would take a core from the work that it waits for.
             poll: if is_cpu { Duration::ZERO } else { DEFAULT_POLL },
             n_host_waits: AtomicU64::new(0),
@@ -104,6 +107,24 @@ impl LogicalDevice {
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         self.physical.info()
+    }
+
+    /// What it shares with other devices, processes and APIs, as far as it was opened for that.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// if ctx.device().external().memory_fd.exportable {
+    ///     assert!(ctx.info().external.memory_fd.exportable);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn external(&self) -> External {
+        self.info().external.with_extensions(&self.plan.extensions)
     }
 
     /// How it was opened.
@@ -217,6 +238,11 @@ impl LogicalDevice {
         self.semaphores.lock().push((semaphore, value));
     }
 
+    /// Destroys the semaphore with the device, when no work can use it any more.
+    pub(super) fn retire_semaphore(&self, semaphore: vk::Semaphore) {
+        self.retired.lock().push(semaphore);
+    }
+
     #[inline]
     pub(crate) fn trace(&self) -> &TraceSlot {
         &self.trace
@@ -244,8 +270,9 @@ impl Drop for LogicalDevice {
         if let Err(error) = self.wait_idle() {
             log::warn!("the device is closed before it is idle: {error}");
         }
-        for (semaphore, _) in self.semaphores.get_mut().drain(..) {
-            // SAFETY: its timeline was dropped, so nothing uses it; it is destroyed once.
+        let spare = self.semaphores.get_mut().drain(..).map(|(semaphore, _)| semaphore);
+        for semaphore in spare.chain(self.retired.get_mut().drain(..)) {
+            // SAFETY: its owner was dropped, so nothing uses it; it is destroyed once.
             unsafe { self.raw.destroy_semaphore(semaphore, None) };
         }
         if !self.is_adopted {

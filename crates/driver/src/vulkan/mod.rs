@@ -11,6 +11,8 @@ mod logical_device;
 pub(crate) mod loss;
 mod owned;
 mod queue;
+#[cfg(unix)]
+mod semaphore;
 mod timeline;
 
 pub use self::budget::HeapBudget;
@@ -19,5 +21,7 @@ pub use self::logical_device::LogicalDevice;
 pub use self::owned::{Destroy, Owned};
 pub use self::queue::QueueLock;
 pub(crate) use self::queue::{Queue, QueueIndex};
+#[cfg(unix)]
+pub use self::semaphore::{ExternalSemaphore, SemaphoreKind};
 pub use self::timeline::Timeline;
 pub(crate) use self::timeline::wait_any;

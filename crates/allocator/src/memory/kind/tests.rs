@@ -64,7 +64,7 @@ fn special_memory_is_never_chosen() {
 /// for device-local, visible, coherent, cached.
 pub(crate) fn machine_with(heaps: &[(u64, bool)], types: &[(u32, &str)]) -> DeviceInfo {
     let mut device = machine("h100_580.159");
-    let heap = |&(size, device_local): &(u64, bool)| vkarray_driver::Heap { size, device_local };
+    let heap = |&(size, device_local): &(u64, bool)| vkarray_driver::Heap { size, device_local, ..Default::default() };
     device.memory_heaps = heaps.iter().map(heap).collect();
     let kind = |&(heap, letters): &(u32, &str)| MemoryType {
         heap,

@@ -1,7 +1,7 @@
 //! Selectors, visibility and requirements, on devices that are made up.
 
 use super::*;
-use crate::instance::{DriverInfo, Features, Limits, Subgroup, Version};
+use crate::instance::{DriverInfo, External, Features, Limits, Subgroup, Version};
 
 fn device(name: &str, device_type: DeviceType, vendor_id: u32, uuid: &str) -> DeviceInfo {
     let no_limits = Limits {
@@ -50,6 +50,7 @@ fn device(name: &str, device_type: DeviceType, vendor_id: u32, uuid: &str) -> De
         queue_families: Vec::new(),
         extensions: std::collections::BTreeSet::new(),
         matrix_shapes: Vec::new(),
+        external: External::default(),
     }
 }
 
