@@ -10,6 +10,7 @@
 //! | `pool.rs`, `arena.rs`, `managers.rs`, `given_back.rs` | the memory managers, wrong managers, memory freed to the wrong one |
 //! | `exhaustion.rs` | running out of memory |
 //! | `reset.rs`, `reset_meanwhile.rs`, `reset_stress.rs` | resets, also during other calls |
+//! | `external.rs` | memory and semaphores that several devices share, and what connects them |
 //! | `memory_objects.rs` | device, host and shared memory objects |
 //! | `soak.rs` | a long random run |
 //!
@@ -22,6 +23,8 @@ mod cleanup;
 mod copies;
 mod deferral;
 mod exhaustion;
+#[cfg(unix)]
+mod external;
 mod given_back;
 mod host_guards;
 mod host_order;

@@ -74,6 +74,45 @@ pub enum Error {
         /// The kind of the memory.
         kind: MemoryKind,
     },
+    /// A device that is not one of its context's.
+    #[error("device {device} is not in its context, which has {n_devices}")]
+    InvalidDevice {
+        /// The index of the device.
+        device: usize,
+        /// The devices of the context.
+        n_devices: usize,
+    },
+    /// Memory that was not allocated to be exported.
+    #[error("{size} bytes of {kind} memory cannot be exported: they were not allocated for it")]
+    NotExportable {
+        /// Its size.
+        size: u64,
+        /// Its kind.
+        kind: MemoryKind,
+    },
+    /// Exported memory of another device, or of another driver, than the one that is to import it.
+    #[error("memory exported by device {exporter} cannot be imported by device {importer}: {what} differs")]
+    ForeignMemory {
+        /// The UUID that differs, of the exporter.
+        exporter: String,
+        /// The same of the importer.
+        importer: String,
+        /// Which UUID.
+        what: &'static str,
+    },
+    /// A description of exported memory that does not fit what this driver needs for so many bytes.
+    #[error("the description of exported memory does not fit: {what} is {given}, and {expected} is needed")]
+    DescriptionMismatch {
+        /// What does not fit.
+        what: &'static str,
+        /// Its value in the description.
+        given: u64,
+        /// The value needed, or the least one.
+        expected: u64,
+    },
+    /// A file descriptor that could not be duplicated, or whose file could not be asked about.
+    #[error("a file descriptor of exported memory cannot be used: {0}")]
+    Descriptor(std::io::Error),
     /// Memory of the program that cannot be pinned because it is not whole pages.
     #[error("{size} bytes at address {address:#x} are not whole pages of {alignment} bytes")]
     NotWholePages {

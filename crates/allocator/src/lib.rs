@@ -31,7 +31,7 @@ mod staging;
 mod usm;
 mod vulkan;
 
-pub use allocator::{Allocator, Block, HostRead, HostWrite};
+pub use allocator::{Allocator, Block, HostRead, HostWrite, connection_between, note_connection_failure};
 pub use copy::{BlockRange, CopyNode, FillNode, Region, Registered, RegisteredPath};
 pub use error::{Error, Result};
 pub use free::{DeferCleanup, PendingLimits};
@@ -49,7 +49,9 @@ pub use manager::{
     memory_manager_names, register_memory_manager, set_memory_manager,
 };
 pub use memory::{
-    BlockLabel, Bytes, HostPointer, MappedMemory, Mapping, MemoryKind, MemoryPointer, Owner, PinnedMemory,
+    BlockLabel, Bytes, ConnectionEnd, ConnectionLimit, ConnectionSync, ConnectionTraits, ConnectionTrials, HostPointer,
+    MappedMemory, Mapping, MemoryConnection, MemoryKind, MemoryPointer, MigrationPath, Owner, PeerFeatures,
+    PinnedMemory, Trial, UnifiedBy, memory_connection,
 };
 pub use oom::{
     HeapUse, LiveBlock, OomCounts, OomStep, OomStepCount, OutOfMemory, PendingOn, Shortage, StepOutcome, StepOutcomes,
@@ -58,3 +60,6 @@ pub use usm::{
     DeviceMemory, HostMemory, HostVisible, MemoryBuilder, MemoryContext, MemoryState, MirroredMemory, OnBoth, OnDevice,
     OnHost, Reference, SharedMemory, UsmKind, UsmMemory, UsmType,
 };
+#[cfg(unix)]
+pub use vulkan::ExportedMemory;
+pub use vulkan::MemoryDescription;

@@ -18,6 +18,7 @@
 //! ```
 
 pub use vkarray_driver::{
-    Device, DeviceInfo, DeviceType, DriverInfo, Error, Features, Heap, HeapBudget, Instance, InstanceBuilder, Limits,
-    MatrixShape, MemoryType, PhysicalDevice, QueueFamily, Selection, Subgroup, ValidationMessage, Version,
+    Device, DeviceInfo, DeviceType, DriverInfo, Error, External, Features, HandleSupport, Heap, HeapBudget, Instance,
+    InstanceBuilder, Limits, MatrixShape, MemoryType, PhysicalDevice, QueueFamily, Selection, Subgroup,
+    ValidationMessage, Version,
 };

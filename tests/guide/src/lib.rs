@@ -25,6 +25,7 @@ pages! {
     performance: "../../../docs/performance.md",
     readme: "../../../README.md",
     sanitizer: "../../../docs/sanitizer.md",
+    sharing: "../../../docs/sharing.md",
     shaders: "../../../docs/shaders.md",
     start: "../../../docs/start.md",
     streams: "../../../docs/streams.md",

@@ -12,7 +12,6 @@ use std::sync::{Arc, OnceLock};
 use ash::vk;
 use vkarray_driver::Device;
 use vkarray_driver::hazard::{Access, BlockId, Stage};
-use vkarray_driver::lock::assert_none_held;
 
 use crate::allocator::Allocator;
 use crate::error::{Error, Result};
@@ -271,14 +270,13 @@ impl Block {
             drop(unsafe { self.device().retire_block(id) });
         }
         drop(memory.take_last_uses());
-        assert_none_held("a memory manager");
-        // SAFETY: the pointer came from this manager, and only its last uses were changed. Those are over, as the caller
+        // SAFETY: the pointer came from this allocator, and only its last uses were changed. Those are over, as the caller
         // promises, and the block, which is here by value, is used for no more work.
-        unsafe { self.allocator.manager().memfree(memory) };
+        unsafe { self.allocator.give_back(memory) };
     }
 
     #[inline]
-    fn memory(&self) -> &MemoryPointer {
+    pub(super) fn memory(&self) -> &MemoryPointer {
         self.memory.as_ref().expect("present until it is given back")
     }
 }
@@ -294,11 +292,10 @@ impl Drop for Block {
             // left. The memory goes back to its manager with the uses that the tracker returns.
             memory.set_last_uses(unsafe { self.device().retire_block(id) });
         }
-        assert_none_held("a memory manager");
-        // SAFETY: the pointer came from this manager, and only its last uses were changed. Recording work borrows the block
+        // SAFETY: the pointer came from this allocator, and only its last uses were changed. Recording work borrows the block
         // until the tracker has noted the work, so the tracker's answer names all of it, and the uses that the block was given
         // out with; a block that was never tracked still has the latter. This was the last handle, so no more work follows.
-        unsafe { self.allocator.manager().memfree(memory) };
+        unsafe { self.allocator.give_back(memory) };
     }
 }
 

@@ -6,7 +6,9 @@
 //! them an allocator with a count of its own. Read `block.rs` next, then `host_guard.rs`.
 
 mod block;
+mod connection;
 mod host_guard;
+mod shared;
 mod upkeep;
 
 use std::ptr::NonNull;
@@ -20,8 +22,10 @@ use crate::error::{Error, Result};
 use crate::manager::{HostOptions, ManagerFactory, MemoryManager, Request, check_version};
 use crate::memory::{BlockLabel, MemoryKind, MemoryPointer};
 use crate::staging::{BorrowedSlot, CopyThreads, SlotSize, SlotSource, Staging};
+use crate::vulkan::ExternalMemory;
 
 pub use self::block::Block;
+pub use self::connection::{connection_between, note_connection_failure};
 pub use self::host_guard::{HostRead, HostWrite};
 
 /// Gives out blocks of a device's memory.
@@ -56,6 +60,8 @@ struct AllocatorShared {
     read_fast: [bool; MemoryKind::ALL.len()],
     /// Threads for large host copies.
     copy_threads: CopyThreads,
+    /// Memory that other devices and processes share.
+    external: ExternalMemory,
     device: Arc<Device>,
 }
 
@@ -98,8 +104,8 @@ impl Allocator {
         manager.initialize(device)?;
         let (generation, staging) = (AtomicU64::new(0), Staging::default());
         let read_fast = MemoryKind::ALL.map(|kind| kind.is_read_fast(device.info()));
-        let shared =
-            AllocatorShared { manager, generation, staging, read_fast, copy_threads, device: Arc::clone(device) };
+        let (external, device) = (ExternalMemory::new(device), Arc::clone(device));
+        let shared = AllocatorShared { manager, generation, staging, read_fast, copy_threads, external, device };
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
 
@@ -160,7 +166,7 @@ impl Allocator {
     /// Those of [`Allocator::allocate`].
     #[inline]
     pub fn allocate_labelled(self: &Arc<Self>, size: u64, kind: MemoryKind, label: BlockLabel) -> Result<Arc<Block>> {
-        self.serve(&Request { size, kind, label })
+        self.serve(&Request { size, kind, label, exportable: false })
     }
 
     fn serve(self: &Arc<Self>, request: &Request) -> Result<Arc<Block>> {

@@ -54,6 +54,7 @@ impl Allocator {
     /// uses could not be queried stays pending.
     pub fn try_flush(&self) -> Result<()> {
         self.device().check_process()?;
+        self.shared.external.try_flush()?;
         self.manager().try_flush()
     }
 
@@ -65,6 +66,7 @@ impl Allocator {
     /// Those of waiting; blocks whose wait failed stay pending.
     pub fn flush(&self) -> Result<()> {
         self.device().check_process()?;
+        self.shared.external.flush()?;
         self.manager().flush()
     }
 

@@ -12,13 +12,29 @@ pub struct Request {
     pub kind: MemoryKind,
     /// What the memory is for, for the report of memory running out.
     pub label: BlockLabel,
+    /// Whether it can be exported to other devices, processes and APIs. The allocator serves such requests itself, so that the
+    /// memory has no neighbours: managers never see them.
+    pub exportable: bool,
 }
 
 impl Request {
     /// Asks for `size` bytes of that kind.
     #[must_use]
     pub fn new(size: u64, kind: MemoryKind) -> Self {
-        Self { size, kind, label: BlockLabel::new() }
+        Self { size, kind, label: BlockLabel::new(), exportable: false }
+    }
+
+    /// Sets whether the memory can be exported.
+    ///
+    /// ```
+    /// use vkarray_allocator::{MemoryKind, Request};
+    ///
+    /// assert!(Request::new(100, MemoryKind::Device).exportable(true).exportable);
+    /// ```
+    #[must_use]
+    pub fn exportable(mut self, exportable: bool) -> Self {
+        self.exportable = exportable;
+        self
     }
 
     /// Sets the label.

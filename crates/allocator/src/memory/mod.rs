@@ -1,9 +1,11 @@
-//! What memory is, as plain values: kinds, host mappings, the pointers that managers give out, labels, byte counts.
+//! What memory is, as plain values: kinds, host mappings, the pointers that managers give out, labels, byte counts; and how
+//! memory of one context reaches another one (`connection/`).
 //!
 //! Nothing here allocates, frees or calls the driver, except [`Mapping`], which flushes and invalidates. Every other room
 //! builds on this one. Read `kind.rs` first, then `pointer.rs`.
 
 mod bytes;
+mod connection;
 pub(crate) mod kind;
 mod label;
 mod mapping;
@@ -11,6 +13,10 @@ mod pending_uses;
 mod pointer;
 
 pub use bytes::Bytes;
+pub use connection::{
+    ConnectionEnd, ConnectionLimit, ConnectionSync, ConnectionTraits, ConnectionTrials, MemoryConnection,
+    MigrationPath, PeerFeatures, Trial, UnifiedBy, memory_connection,
+};
 pub use kind::MemoryKind;
 pub(crate) use kind::coherent_types;
 pub use label::BlockLabel;

@@ -11,6 +11,7 @@ use vkarray_driver::lock::{Mutex, Rank};
 use super::{HostVisible, MemoryContext, Reference, UsmKind, UsmType};
 use crate::allocator::Block;
 use crate::error::{Error, Result};
+use crate::memory::MemoryConnection;
 use crate::vulkan::check_same_device;
 
 /// The alignment of blocks in their buffers, and so the least alignment of an object.
@@ -229,6 +230,15 @@ impl<K: UsmKind> UsmMemory<K> {
         let taken = self.allocation.lock().take();
         // Dropped after the lock: code of the manager runs.
         taken.map(drop).ok_or_else(|| Error::FreedTwice { nbytes: self.nbytes() })
+    }
+
+    /// How this memory reaches another context; see [`connection_between`](crate::connection_between).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UsedAfterFree`]; those of [`Block::connection_to`].
+    pub fn connection_to(&self, target: &impl MemoryContext) -> Result<MemoryConnection> {
+        self.block()?.0.connection_to(target.stream().device())
     }
 
     /// The block of this memory and its range of bytes in it.

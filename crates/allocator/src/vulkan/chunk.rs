@@ -11,21 +11,12 @@ use ash::vk;
 use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings, MemoryLocation};
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
-use vkarray_driver::{Device, HeapBudget, MemoryType, Owned};
+use vkarray_driver::{BUFFER_USAGE, Device, HeapBudget, MemoryType, Owned};
 
 use crate::error::{Error, Result};
 use crate::memory::{Mapping, MemoryKind};
 use crate::oom::{HeapUse, OutOfMemory, Shortage};
 use crate::vulkan::budget_cache::BudgetCache;
-
-/// The usage of every buffer: any kernel argument, and either side of a copy.
-pub(crate) const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
-    vk::BufferUsageFlags::STORAGE_BUFFER.as_raw()
-        | vk::BufferUsageFlags::UNIFORM_BUFFER.as_raw()
-        | vk::BufferUsageFlags::INDIRECT_BUFFER.as_raw()
-        | vk::BufferUsageFlags::TRANSFER_SRC.as_raw()
-        | vk::BufferUsageFlags::TRANSFER_DST.as_raw(),
-);
 
 /// Sizes of buffers are multiples of this, and not zero: an empty array can still be bound, and a fill with four-byte words
 /// reaches the last byte.
@@ -216,7 +207,7 @@ impl ChunkSource {
         let families = &self.families;
         // Streams of any family use every block without ownership transfers.
         let sharing = if families.len() > 1 { vk::SharingMode::CONCURRENT } else { vk::SharingMode::EXCLUSIVE };
-        let info = vk::BufferCreateInfo::default().size(size).usage(USAGE).sharing_mode(sharing);
+        let info = vk::BufferCreateInfo::default().size(size).usage(BUFFER_USAGE).sharing_mode(sharing);
         let info = if families.len() > 1 { info.queue_family_indices(families) } else { info };
         // SAFETY: `info` is complete; the size is checked against the device's limit.
         let raw = unsafe { self.device.raw().create_buffer(&info, None) }

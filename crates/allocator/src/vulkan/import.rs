@@ -14,12 +14,10 @@ use ash::{ext, vk};
 use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_driver::{Device, DeviceInfo, Owned};
 
-use super::chunk::USAGE;
+use super::external::create_external_buffer;
 use crate::error::{Error, Result};
 use crate::free::{DeferCount, Deferred, PendingLimits};
 use crate::memory::{HostPointer, MemoryKind, MemoryPointer, Owner, coherent_types};
-
-const EXTENSION: &str = "VK_EXT_external_memory_host";
 
 const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
 
@@ -50,10 +48,9 @@ struct Pages {
 
 impl Imports {
     pub(crate) fn new(device: &Arc<Device>) -> Self {
-        let is_enabled = device.plan().extensions.iter().any(|name| name == EXTENSION);
         let instance = device.physical().instance().raw();
-        let host = (is_enabled && is_importable(device))
-            .then(|| ext::external_memory_host::Device::new(instance, device.raw()));
+        let imports = device.external().host_memory.importable;
+        let host = imports.then(|| ext::external_memory_host::Device::new(instance, device.raw()));
         let dropped = ManuallyDrop::new(Deferred::new(device, PendingLimits::default(), DeferCount::default()));
         let live = Arc::new(Mutex::new(Rank::ImportedPages, Vec::new()));
         Self { host, live, dropped, device: Arc::clone(device) }
@@ -75,7 +72,7 @@ impl Imports {
             return Err(Error::Unsupported { what: "pinning memory of the program" });
         };
         let pages = self.claim(pointer, size)?;
-        let buffer = self.create_buffer(size)?;
+        let buffer = create_external_buffer(&self.device, size, HANDLE)?;
         // SAFETY: the buffer is alive and of this device.
         let wanted = unsafe { self.device.raw().get_buffer_memory_requirements(buffer.raw()) };
         // It is not mapped by the runtime, so it could not be flushed.
@@ -99,7 +96,7 @@ impl Imports {
 
     /// Ends the import of `memory`, at once if its last uses are over. Returns memory that is not imported.
     pub(crate) fn end(&self, memory: MemoryPointer) -> Option<MemoryPointer> {
-        if !memory.owner().is_some_and(|owner| (**owner).is::<Import>()) {
+        if !is_import(&memory) {
             return Some(memory);
         }
         let (points, bytes) = (self.device.points(memory.last_uses()), memory.size());
@@ -152,22 +149,6 @@ impl Imports {
         Ok(properties.memory_type_bits)
     }
 
-    fn create_buffer(&self, size: u64) -> Result<Owned<vk::Buffer>> {
-        let families = self.device.plan().families();
-        let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(HANDLE);
-        let info = vk::BufferCreateInfo::default().size(size).usage(USAGE).push_next(&mut external);
-        let info = if families.len() > 1 {
-            info.sharing_mode(vk::SharingMode::CONCURRENT).queue_family_indices(&families)
-        } else {
-            info
-        };
-        // SAFETY: `info` is complete and borrows what it points to.
-        let raw = unsafe { self.device.raw().create_buffer(&info, None) };
-        let raw = raw.map_err(self.device.failed("vkCreateBuffer"))?;
-        // SAFETY: just created, not owned elsewhere, and not used by any work yet.
-        Ok(unsafe { Owned::new(raw, self.device.logical()) })
-    }
-
     /// # Safety
     ///
     /// The pages are the program's, and stay until the memory is freed.
@@ -186,18 +167,6 @@ impl Imports {
     }
 }
 
-/// Whether a buffer as [`Imports`] creates it can be bound to imported host memory.
-fn is_importable(device: &Device) -> bool {
-    let physical = device.physical();
-    let info = vk::PhysicalDeviceExternalBufferInfo::default().usage(USAGE).handle_type(HANDLE);
-    let mut properties = vk::ExternalBufferProperties::default();
-    let instance = physical.instance().raw();
-    // SAFETY: the physical device is of this instance, and both structures are complete.
-    unsafe { instance.get_physical_device_external_buffer_properties(physical.raw(), &info, &mut properties) };
-    let features = properties.external_memory_properties.external_memory_features;
-    features.contains(vk::ExternalMemoryFeatureFlags::IMPORTABLE)
-}
-
 impl Drop for Imports {
     fn drop(&mut self) {
         match self.dropped.drain(drop) {
@@ -213,6 +182,11 @@ impl Drop for Pages {
         let mut live = self.live.lock();
         live.retain(|range| *range != self.range);
     }
+}
+
+/// Whether the memory is an import of the program's pages.
+pub(crate) fn is_import(memory: &MemoryPointer) -> bool {
+    memory.owner().is_some_and(|owner| (**owner).is::<Import>())
 }
 
 impl fmt::Debug for Imports {

@@ -1,10 +1,12 @@
-//! Memory as the driver gives it: buffers with memory behind them, and imports of the program's own pages.
+//! Memory as the driver gives it: buffers with memory behind them, memory that other devices and processes share, and
+//! imports of the program's own pages.
 //!
 //! The only place that allocates device memory or creates buffers. It never decides when memory is reused or freed; that is
 //! for the memory managers. Read `chunk.rs` first.
 
 mod budget_cache;
 mod chunk;
+pub(crate) mod external;
 mod import;
 mod refusal;
 
@@ -15,7 +17,11 @@ use vkarray_driver::Device;
 use crate::error::{Error, Result};
 
 pub(crate) use chunk::{Backing, Chunk, ChunkSource};
-pub(crate) use import::{Imports, page, whole_pages};
+#[cfg(unix)]
+pub use external::ExportedMemory;
+pub(crate) use external::ExternalMemory;
+pub use external::MemoryDescription;
+pub(crate) use import::{Imports, is_import, page, whole_pages};
 
 /// Checks that two handles are of the same opened device.
 pub(crate) fn check_same_device(left: &Arc<Device>, right: &Arc<Device>) -> Result<()> {

@@ -13,6 +13,7 @@
 //! | `assign.rs`, `astype.rs` | copies and conversions on the device |
 //! | `between.rs` | copies between contexts |
 //! | `on_stream.rs` | the same on a stream of the caller's choice |
+//! | `external.rs` | arrays that other contexts and processes share |
 //! | `display/` | printing |
 
 mod assign;
@@ -20,6 +21,7 @@ mod astype;
 mod between;
 mod create;
 mod display;
+mod external;
 mod flat;
 mod host;
 mod on_stream;

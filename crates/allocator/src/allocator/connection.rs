@@ -1,0 +1,118 @@
+//! Connections of real devices: what [`memory_connection`] says of two of them, with what was tried before.
+//!
+//! The rules are in `memory/connection/`. What was tried is kept by the source's device, for each target that is still open.
+
+use std::slice;
+use std::sync::{Arc, Weak};
+
+use vkarray_driver::Device;
+use vkarray_driver::lock::{Mutex, Rank};
+
+use super::{Allocator, Block};
+use crate::error::Result;
+use crate::memory::{
+    ConnectionEnd, ConnectionLimit, ConnectionTraits, ConnectionTrials, MemoryConnection, memory_connection,
+};
+
+/// What was tried from one device to others.
+#[derive(Debug)]
+struct TriedConnections(Mutex<Vec<(Weak<Device>, ConnectionTrials)>>);
+
+impl Default for TriedConnections {
+    fn default() -> Self {
+        Self(Mutex::new(Rank::ConnectionTrials, Vec::new()))
+    }
+}
+
+/// How memory with these traits on the device `src` reaches the device `dst`, in this process. Tries nothing, and never blocks.
+///
+/// `VKARRAY_MEMORY_CONNECTION` limits the answer where the devices differ.
+///
+/// ```
+/// use vkarray::memory::{ConnectionTraits, MemoryConnection, UnifiedBy, connection_between};
+/// use vkarray::prelude::*;
+///
+/// # fn main() -> anyhow::Result<()> {
+/// let (ctx, again) = (Context::open_default()?, Context::open_default()?); // The same hardware, opened twice.
+/// println!("{}", connection_between(ctx.device(), again.device(), &ConnectionTraits::default())?);
+/// let own = connection_between(ctx.device(), ctx.device(), &ConnectionTraits::default())?;
+/// assert!(matches!(own, MemoryConnection::Unified { how: UnifiedBy::Identity, .. }));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// [`Error::BadSetting`](crate::Error::BadSetting) for a wrong value of the variable.
+pub fn connection_between(src: &Arc<Device>, dst: &Arc<Device>, traits: &ConnectionTraits) -> Result<MemoryConnection> {
+    let traits = ConnectionTraits { at_most: traits.at_most.min(ConnectionLimit::from_environment()?), ..*traits };
+    let trials = if src.is_forked() { ConnectionTrials::default() } else { tried(src, dst) };
+    // As opened: an extension that is not enabled is no promise.
+    let infos = [src, dst].map(|device| {
+        let mut info = device.info().clone();
+        info.external = device.external();
+        info
+    });
+    let end = |index: usize, context: bool, device: &Device| ConnectionEnd {
+        context: u64::from(context),
+        devices: slice::from_ref(&infos[index]),
+        device: 0,
+        is_lost: device.check_lost().is_err(),
+    };
+    memory_connection(&end(0, false, src), &end(1, !Arc::ptr_eq(src, dst), dst), &traits, &trials)
+}
+
+/// Records that an operation over `connection`, from `src` to `dst`, failed although the drivers promise it.
+/// [`connection_between`] then answers with the next weaker way.
+pub fn note_connection_failure(src: &Arc<Device>, dst: &Arc<Device>, connection: MemoryConnection) {
+    if src.is_forked() {
+        return;
+    }
+    let tried = src.extension::<TriedConnections>();
+    let mut tried = tried.0.lock();
+    tried.retain(|(device, _)| device.strong_count() > 0);
+    let position = tried.iter().position(|(device, _)| device.as_ptr() == Arc::as_ptr(dst));
+    let position = position.unwrap_or_else(|| {
+        tried.push((Arc::downgrade(dst), ConnectionTrials::default()));
+        tried.len() - 1
+    });
+    tried[position].1.note_failure(connection);
+}
+
+fn tried(src: &Arc<Device>, dst: &Arc<Device>) -> ConnectionTrials {
+    let tried = src.extension::<TriedConnections>();
+    let tried = tried.0.lock();
+    let found = tried.iter().find(|(device, _)| device.as_ptr() == Arc::as_ptr(dst));
+    found.map(|(_, trials)| *trials).unwrap_or_default()
+}
+
+impl Allocator {
+    /// How memory with these traits reaches another device; see [`connection_between`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadSetting`](crate::Error::BadSetting).
+    pub fn connection_to(&self, target: &Arc<Device>, traits: &ConnectionTraits) -> Result<MemoryConnection> {
+        connection_between(self.device(), target, traits)
+    }
+}
+
+impl Block {
+    /// How this memory, to be read and written, reaches another device; see [`connection_between`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadSetting`](crate::Error::BadSetting); [`Error::DeadMemory`](crate::Error::DeadMemory).
+    pub fn connection_to(&self, target: &Arc<Device>) -> Result<MemoryConnection> {
+        self.check_alive()?;
+        connection_between(self.device(), target, &self.connection_traits())
+    }
+
+    /// What [`memory_connection`] has to know of this memory.
+    #[must_use]
+    pub fn connection_traits(&self) -> ConnectionTraits {
+        let traits = ConnectionTraits::of(self.kind()).exportable(self.is_exportable());
+        let host_pages = self.imported_from_host().map(|(address, size)| 1 << (address as u64 | size).trailing_zeros());
+        ConnectionTraits { host_pages, ..traits }
+    }
+}

@@ -1,0 +1,126 @@
+//! Memory that other devices, processes and APIs share: allocation for export, export and import.
+//!
+//! Such memory does not come from the manager, whose chunks hold memory of others too. What the driver is asked is in
+//! `vulkan/external.rs`; what reaches what is in `connection.rs`.
+
+use std::sync::Arc;
+
+use vkarray_driver::lock::assert_none_held;
+
+use super::{Allocator, Block};
+use crate::error::{Error, Result};
+use crate::manager::Request;
+use crate::memory::MemoryPointer;
+#[cfg(unix)]
+use crate::vulkan::ExportedMemory;
+use crate::vulkan::{external, is_import};
+
+impl Allocator {
+    /// Allocates memory as a request describes it, uninitialised.
+    ///
+    /// [Exportable](Request::exportable) memory is device memory in an allocation of its own, which takes the driver micro- to
+    /// milliseconds. The host never addresses it: copies go through staging memory. It does not come from the manager, whose
+    /// figures do not count it.
+    ///
+    /// ```
+    /// use vkarray::memory::{MemoryKind, Request};
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let exportable = ctx.device().external().memory_fd.exportable;
+    /// let block = ctx.allocator().allocate_for(&Request::new(100, MemoryKind::Device).exportable(exportable))?;
+    /// assert_eq!(block.is_exportable(), exportable);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for exportable memory of another kind than device memory, or where the driver exports none; those of
+    /// [`Allocator::allocate`].
+    pub fn allocate_for(self: &Arc<Self>, request: &Request) -> Result<Arc<Block>> {
+        if !request.exportable {
+            return self.serve(request);
+        }
+        self.device().check_lost()?;
+        let ask = || self.shared.external.allocate(request.size, request.kind);
+        let memory = ask().or_else(|error| self.retry_external(error, ask))?;
+        Ok(Arc::new(Block::new(self, memory)))
+    }
+
+    /// Imports memory that a device of the same hardware and driver exported, in this process or another one.
+    ///
+    /// The block shares the bytes: nothing is copied. The exporter's work and this device's are not ordered by the library; see
+    /// [`ConnectionSync`](crate::ConnectionSync). The memory lives until both sides have dropped it. One [`ExportedMemory`] can be
+    /// imported any number of times.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignMemory`], [`Error::DescriptionMismatch`], [`Error::Unsupported`]; those of the driver if it refuses the
+    /// descriptor; [`Error::OutOfMemory`].
+    #[cfg(unix)]
+    #[doc(alias = "vkImportMemoryFdInfoKHR")]
+    pub fn import(self: &Arc<Self>, memory: &ExportedMemory) -> Result<Arc<Block>> {
+        self.device().check_lost()?;
+        let ask = || self.shared.external.import(memory);
+        let imported = ask().or_else(|error| self.retry_external(error, ask))?;
+        Ok(Arc::new(Block::new(self, imported)))
+    }
+
+    /// Asks again if memory ran out, after what the device no longer uses was given back to the driver.
+    #[cold]
+    fn retry_external(&self, error: Error, ask: impl Fn() -> Result<MemoryPointer>) -> Result<MemoryPointer> {
+        if !matches!(error, Error::OutOfMemory(_)) {
+            return Err(error);
+        }
+        self.flush()?;
+        self.trim(0)?;
+        ask()
+    }
+
+    /// Gives memory back to where it came from.
+    ///
+    /// # Safety
+    ///
+    /// As [`MemoryManager::memfree`](crate::MemoryManager::memfree), for memory of this allocator.
+    #[inline]
+    pub(super) unsafe fn give_back(&self, memory: MemoryPointer) {
+        assert_none_held("a memory manager");
+        // Pointers without an owner, nearly all, are the manager's.
+        let managed = if memory.owner().is_none() { Some(memory) } else { self.shared.external.end(memory) };
+        if let Some(memory) = managed {
+            // SAFETY: the caller keeps the same contract, and what is not external came from the manager.
+            unsafe { self.manager().memfree(memory) };
+        }
+    }
+}
+
+impl Block {
+    /// Whether it was allocated to be exported.
+    #[must_use]
+    pub fn is_exportable(&self) -> bool {
+        external::is_exportable(self.memory())
+    }
+
+    /// A descriptor of the whole block, for another device, process or API. Each call makes another one.
+    ///
+    /// Everyone who gets the descriptor can read and write all bytes of the block.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotExportable`], [`Error::DeadMemory`]; those of the driver if the process has too many descriptors.
+    #[cfg(unix)]
+    #[doc(alias = "vkGetMemoryFdKHR")]
+    pub fn export(&self) -> Result<ExportedMemory> {
+        self.check_alive()?;
+        self.device().check_lost()?;
+        self.allocator().shared.external.export(self.memory())
+    }
+
+    /// Address and size of the program's memory, if the block is an import of such memory.
+    pub(super) fn imported_from_host(&self) -> Option<(usize, u64)> {
+        let address = self.mapped().filter(|_| is_import(self.memory()))?;
+        Some((address.addr().get(), self.size()))
+    }
+}

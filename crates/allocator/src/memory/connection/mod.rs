@@ -1,0 +1,183 @@
+//! How memory of one context reaches another one. Plain data and pure functions: nothing is tried here.
+//!
+//! The three answers are those of the connection query that was proposed for the Unified Runtime
+//! (`piextGetMemoryConnection`): none, migratable, unified. This file has the answers, `rules.rs` decides; read that next.
+//! What is asked for real devices is `allocator/connection.rs`.
+
+mod rules;
+
+use std::env;
+use std::fmt;
+
+use crate::error::{Error, Result};
+
+pub use self::rules::{ConnectionEnd, ConnectionTraits, ConnectionTrials, PeerFeatures, Trial, memory_connection};
+
+/// The variable that limits connections between contexts.
+const VARIABLE: &str = "VKARRAY_MEMORY_CONNECTION";
+
+/// How memory of one context reaches another one; see [`memory_connection`].
+///
+/// No answer means that work is ordered by itself: `sync` says how the target waits for the source, and the other way round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MemoryConnection {
+    /// The devices share nothing. Only the host can copy, from memory that one maps to memory that the other maps.
+    None,
+    /// The target cannot use the memory where it is. A copy reaches the target without staging by the program.
+    Migratable {
+        /// The way of the copy.
+        path: MigrationPath,
+        /// How the two sides wait for each other.
+        sync: ConnectionSync,
+    },
+    /// The target's kernels and copies use the same bytes, without a copy.
+    Unified {
+        /// What makes the bytes the same.
+        how: UnifiedBy,
+        /// How the two sides wait for each other.
+        sync: ConnectionSync,
+    },
+}
+
+/// The way of a copy between contexts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MigrationPath {
+    /// One device of a group copies from, or to, the memory of another one.
+    GroupCopy,
+    /// Two copies, through a heap that all devices of the group have in common.
+    HeapBounce,
+    /// Two copies, through exported memory that the other side imports.
+    ExportedBounce,
+    /// Two copies, through pages of host memory that both sides import. No copy by the host.
+    SharedHostBounce,
+}
+
+/// What makes the bytes of two sides the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum UnifiedBy {
+    /// It is the same device of the same context.
+    Identity,
+    /// All devices of the group have the heap in common.
+    SingleInstanceHeap,
+    /// The target accesses memory of a peer in its group.
+    Peer,
+    /// Both sides import the same pages of the program.
+    SamePages,
+    /// The target imports the exported memory.
+    Exported,
+    /// The target imports the memory as DMA-BUF.
+    DmaBuf,
+}
+
+/// How two sides of a connection wait for each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ConnectionSync {
+    /// On the device: a timeline semaphore that both sides have.
+    Gpu,
+    /// On the host: one side waits until its work is complete before the other one starts.
+    HostWait,
+}
+
+/// The strongest answer that [`memory_connection`] may give for two contexts, from weakest to strongest. For tests of the weaker
+/// ways on one machine; `VKARRAY_MEMORY_CONNECTION` sets it for a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum ConnectionLimit {
+    /// Always [`MemoryConnection::None`].
+    None,
+    /// At most [`MemoryConnection::Migratable`].
+    Migratable,
+    /// No limit.
+    #[default]
+    Unified,
+}
+
+impl MemoryConnection {
+    /// Which of the three answers it is.
+    #[must_use]
+    pub fn strength(self) -> ConnectionLimit {
+        match self {
+            Self::None => ConnectionLimit::None,
+            Self::Migratable { .. } => ConnectionLimit::Migratable,
+            Self::Unified { .. } => ConnectionLimit::Unified,
+        }
+    }
+
+    /// How the two sides wait for each other, where they are connected.
+    #[must_use]
+    pub fn sync(self) -> Option<ConnectionSync> {
+        match self {
+            Self::None => None,
+            Self::Migratable { sync, .. } | Self::Unified { sync, .. } => Some(sync),
+        }
+    }
+}
+
+impl ConnectionLimit {
+    /// The limit that `VKARRAY_MEMORY_CONNECTION` sets: `none`, `migratable` or `unified`. Unset means no limit.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadSetting`] for another value.
+    pub fn from_environment() -> Result<Self> {
+        let text = env::var_os(VARIABLE).unwrap_or_default();
+        Self::parse(&text.to_string_lossy())
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        match text {
+            "" | "unified" => Ok(Self::Unified),
+            "migratable" => Ok(Self::Migratable),
+            "none" => Ok(Self::None),
+            other => Err(Error::BadSetting {
+                variable: VARIABLE,
+                text: other.to_owned(),
+                expected: "`none`, `migratable` or `unified`",
+            }),
+        }
+    }
+}
+
+/// `none`, `migratable (exported memory, host waits)`, `unified (same pages, timeline)`.
+impl fmt::Display for MemoryConnection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Migratable { path, sync } => write!(f, "migratable ({path}, {sync})"),
+            Self::Unified { how, sync } => write!(f, "unified ({how}, {sync})"),
+        }
+    }
+}
+
+macro_rules! texts {
+    ($($name:ident { $($variant:ident: $text:literal,)* })*) => {$(
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$variant => $text,)* })
+            }
+        }
+    )*};
+}
+
+texts! {
+    MigrationPath {
+        GroupCopy: "copies in a device group",
+        HeapBounce: "a heap in common",
+        ExportedBounce: "exported memory between",
+        SharedHostBounce: "host pages between",
+    }
+    UnifiedBy {
+        Identity: "same device",
+        SingleInstanceHeap: "a heap in common",
+        Peer: "peer memory",
+        SamePages: "same pages",
+        Exported: "exported memory",
+        DmaBuf: "DMA-BUF",
+    }
+    ConnectionSync {
+        Gpu: "timeline",
+        HostWait: "host waits",
+    }
+}
+
+#[cfg(test)]
+mod tests;

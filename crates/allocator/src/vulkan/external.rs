@@ -1,0 +1,212 @@
+//! Memory that other devices, processes and APIs share, as opaque file descriptors (`VK_KHR_external_memory_fd`).
+//!
+//! Each piece is a dedicated allocation with one buffer, so that an export shares nothing else and the importer's kernels
+//! stay fast. The pointer that comes out owns both. The host never addresses such memory: another process may write it at any
+//! time, which a Rust reference would not survive. So copies go through staging memory.
+
+#[cfg(unix)]
+mod descriptor;
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+use ash::vk;
+use serde::{Deserialize, Serialize};
+use vkarray_driver::{BUFFER_USAGE, Device, Owned};
+
+use crate::error::{Error, Result};
+use crate::free::{DeferCount, Deferred, PendingLimits};
+use crate::memory::{MemoryKind, MemoryPointer};
+use crate::oom::{OutOfMemory, Shortage};
+
+#[cfg(unix)]
+pub use self::descriptor::ExportedMemory;
+
+const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
+
+/// Sizes of buffers are multiples of this, as those of chunks.
+const GRANULE: u64 = 16;
+
+/// Exported memory in plain data: what an importer compares before it imports. Sizes are bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryDescription {
+    /// The UUID of the exporter's device.
+    pub device_uuid: String,
+    /// The UUID of its driver.
+    pub driver_uuid: String,
+    /// The size of the block.
+    pub size: u64,
+    /// The size of the allocation, which is at least that of the block.
+    pub allocation_size: u64,
+    /// The index of its memory type.
+    pub memory_type: u32,
+}
+
+/// The exportable and imported memory of one device.
+pub(crate) struct ExternalMemory {
+    dropped: ManuallyDrop<Deferred<MemoryPointer>>,
+    device: Arc<Device>,
+}
+
+/// What a pointer to such memory owns, in the order of the drops.
+struct Dedicated {
+    _buffer: Owned<vk::Buffer>,
+    memory: Owned<vk::DeviceMemory>,
+    description: MemoryDescription,
+    is_imported: bool,
+}
+
+impl ExternalMemory {
+    pub(crate) fn new(device: &Arc<Device>) -> Self {
+        let dropped = ManuallyDrop::new(Deferred::new(device, PendingLimits::default(), DeferCount::default()));
+        Self { dropped, device: Arc::clone(device) }
+    }
+
+    /// Allocates device memory that can be exported.
+    pub(crate) fn allocate(&self, size: u64, kind: MemoryKind) -> Result<MemoryPointer> {
+        if kind != MemoryKind::Device {
+            return Err(Error::Unsupported { what: "exporting memory that the host addresses" });
+        }
+        if !self.device.external().memory_fd.exportable {
+            return Err(Error::Unsupported { what: "exporting memory as a file descriptor" });
+        }
+        let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(HANDLE);
+        let (buffer, requirements) = self.buffer(size)?;
+        let memory_type = MemoryKind::Device.memory_type(self.device.info(), requirements.memory_type_bits);
+        let memory_type = memory_type.ok_or(Error::NoSuchMemory { kind })?;
+        let description = self.description(size, requirements.size, memory_type);
+        let memory = self.memory(&buffer, &description, vk::MemoryAllocateInfo::default().push_next(&mut export))?;
+        self.bind(buffer, memory, description, false)
+    }
+
+    /// A buffer of `size` bytes for memory of descriptors, and what it needs.
+    fn buffer(&self, size: u64) -> Result<(Owned<vk::Buffer>, vk::MemoryRequirements)> {
+        let limit = self.device.info().limits.max_buffer_size;
+        let rounded = size.max(1).checked_next_multiple_of(GRANULE).filter(|&bytes| bytes <= limit);
+        let buffer =
+            create_external_buffer(&self.device, rounded.ok_or(Error::TooLarge { bytes: size, limit })?, HANDLE)?;
+        // SAFETY: the buffer is alive and of this device.
+        let requirements = unsafe { self.device.raw().get_buffer_memory_requirements(buffer.raw()) };
+        Ok((buffer, requirements))
+    }
+
+    fn description(&self, size: u64, allocation_size: u64, memory_type: u32) -> MemoryDescription {
+        let info = self.device.info();
+        let (device_uuid, driver_uuid) = (info.uuid.clone(), info.driver.uuid.clone());
+        MemoryDescription { device_uuid, driver_uuid, size, allocation_size, memory_type }
+    }
+
+    /// Makes the memory that `info` and `description` describe, for that buffer alone.
+    fn memory(
+        &self,
+        buffer: &Owned<vk::Buffer>,
+        description: &MemoryDescription,
+        info: vk::MemoryAllocateInfo<'_>,
+    ) -> Result<Owned<vk::DeviceMemory>> {
+        let mut dedicated = vk::MemoryDedicatedAllocateInfo::default().buffer(buffer.raw());
+        let info = info
+            .allocation_size(description.allocation_size)
+            .memory_type_index(description.memory_type)
+            .push_next(&mut dedicated);
+        // SAFETY: the size is what the buffer needs, the type one that it admits; `info` borrows what it points to. A
+        // descriptor in it is of such memory, by the contract of `ExportedMemory`.
+        let raw = unsafe { self.device.raw().allocate_memory(&info, None) };
+        let raw = raw.map_err(|code| self.refused(code, description.size))?;
+        // SAFETY: just made, not owned elsewhere, and not used by any work yet.
+        Ok(unsafe { Owned::new(raw, self.device.logical()) })
+    }
+
+    /// Binds the buffer to the memory that was made for it.
+    fn bind(
+        &self,
+        buffer: Owned<vk::Buffer>,
+        memory: Owned<vk::DeviceMemory>,
+        description: MemoryDescription,
+        is_imported: bool,
+    ) -> Result<MemoryPointer> {
+        // SAFETY: the memory was made for this buffer alone, and is as large as the buffer needs.
+        unsafe { self.device.raw().bind_buffer_memory(buffer.raw(), memory.raw(), 0) }
+            .map_err(self.device.failed("vkBindBufferMemory"))?;
+        let (raw, size) = (buffer.raw(), description.size);
+        let owner = Dedicated { _buffer: buffer, memory, description, is_imported };
+        // SAFETY: the buffer is as a pointer's must be, of at least `size` bytes rounded up to 16. The pointer owns it, and it
+        // goes back to `end`, which keeps it until its last uses are over.
+        Ok(unsafe { MemoryPointer::new(raw, 0, size, MemoryKind::Device) }.with_owner(Box::new(owner)))
+    }
+
+    fn refused(&self, code: vk::Result, bytes: u64) -> Error {
+        match Shortage::of_code(code) {
+            Some(shortage) => Error::OutOfMemory(Box::new(OutOfMemory::new(bytes, MemoryKind::Device, shortage))),
+            None => self.device.failed("vkAllocateMemory")(code).into(),
+        }
+    }
+
+    /// Frees the memory, at once if its last uses are over. Returns memory that is not external.
+    pub(crate) fn end(&self, memory: MemoryPointer) -> Option<MemoryPointer> {
+        if dedicated(&memory).is_none() {
+            return Some(memory);
+        }
+        let (points, bytes) = (self.device.points(memory.last_uses()), memory.size());
+        self.dropped.push(points, 0, bytes, memory);
+        if let Err(error) = self.try_flush() {
+            log::warn!("shared memory stays pending: {error}");
+        }
+        None
+    }
+
+    /// Frees what was dropped and is no longer used. Never blocks.
+    pub(crate) fn try_flush(&self) -> Result<()> {
+        self.dropped.try_flush(drop)
+    }
+
+    /// Frees what was dropped before the call. Waits for its uses.
+    pub(crate) fn flush(&self) -> Result<()> {
+        self.dropped.flush(drop)
+    }
+}
+
+/// Whether the memory can be exported.
+pub(crate) fn is_exportable(memory: &MemoryPointer) -> bool {
+    dedicated(memory).is_some_and(|dedicated| !dedicated.is_imported)
+}
+
+fn dedicated(memory: &MemoryPointer) -> Option<&Dedicated> {
+    memory.owner().and_then(|owner| (**owner).downcast_ref::<Dedicated>())
+}
+
+/// Creates a buffer that can be bound to external memory of that type.
+pub(super) fn create_external_buffer(
+    device: &Device,
+    size: u64,
+    handle: vk::ExternalMemoryHandleTypeFlags,
+) -> Result<Owned<vk::Buffer>> {
+    let families = device.plan().families();
+    let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(handle);
+    let info = vk::BufferCreateInfo::default().size(size).usage(BUFFER_USAGE).push_next(&mut external);
+    let info = if families.len() > 1 {
+        info.sharing_mode(vk::SharingMode::CONCURRENT).queue_family_indices(&families)
+    } else {
+        info
+    };
+    // SAFETY: `info` is complete and borrows what it points to.
+    let raw = unsafe { device.raw().create_buffer(&info, None) }.map_err(device.failed("vkCreateBuffer"))?;
+    // SAFETY: just created, not owned elsewhere, and not used by any work yet.
+    Ok(unsafe { Owned::new(raw, device.logical()) })
+}
+
+impl Drop for ExternalMemory {
+    fn drop(&mut self) {
+        match self.dropped.drain(drop) {
+            // SAFETY: dropped here and never touched again.
+            Ok(()) => unsafe { ManuallyDrop::drop(&mut self.dropped) },
+            Err(error) => log::error!("shared memory is leaked: its last use never ended: {error}"),
+        }
+    }
+}
+
+impl fmt::Debug for ExternalMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExternalMemory").field("dropped", &self.dropped).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,176 @@
+//! [`ExportedMemory`]: a file descriptor of memory with its description; made by an export, taken by an import.
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+
+use ash::khr::external_memory_fd;
+use ash::vk;
+
+use super::{Dedicated, ExternalMemory, HANDLE, MemoryDescription, dedicated};
+use crate::error::{Error, Result};
+use crate::memory::MemoryPointer;
+
+/// Memory on its way to another device, process or API: a file descriptor, and what the importer has to know.
+///
+/// The memory lives as long as any descriptor or import of it, also when the exporter is gone. Nothing orders the two sides'
+/// work: see [`ConnectionSync`](crate::ConnectionSync). Dropping this closes its descriptor.
+///
+/// ```
+/// use vkarray::memory::{MemoryKind, Request};
+/// use vkarray::prelude::*;
+///
+/// # fn main() -> vkarray::Result<()> {
+/// let (ctx, other) = (Context::open_default()?, Context::open_default()?); // The same hardware, opened twice.
+/// if ctx.device().external().memory_fd.exportable && other.device().external().memory_fd.importable {
+///     let block = ctx.allocator().allocate_for(&Request::new(64, MemoryKind::Device).exportable(true))?;
+///     let imported = other.allocator().import(&block.export()?)?;
+///     block.fill(ctx.default_stream(), 7)?;
+///     ctx.synchronize()?; // The host waits, and so orders the two devices.
+///     let mut bytes = [0; 4];
+///     imported.copy_to_host(other.default_stream(), 0, &mut bytes)?;
+///     assert_eq!(u32::from_ne_bytes(bytes), 7);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct ExportedMemory {
+    fd: OwnedFd,
+    description: MemoryDescription,
+}
+
+impl ExportedMemory {
+    /// Describes memory that was exported elsewhere, such as by another process or API.
+    ///
+    /// # Safety
+    ///
+    /// The descriptor is an opaque one (`VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT`) of a dedicated allocation of the device
+    /// and driver with these UUIDs, with that size and memory type.
+    #[must_use]
+    pub unsafe fn new(fd: OwnedFd, description: MemoryDescription) -> Self {
+        Self { fd, description }
+    }
+
+    /// What an importer has to know.
+    #[must_use]
+    pub fn description(&self) -> &MemoryDescription {
+        &self.description
+    }
+
+    /// A duplicate of the descriptor, for an importer that takes it, such as `cuImportExternalMemory`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Descriptor`] if the process has too many descriptors.
+    pub fn fd(&self) -> Result<OwnedFd> {
+        self.fd.try_clone().map_err(Error::Descriptor)
+    }
+}
+
+impl AsFd for ExportedMemory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl ExternalMemory {
+    /// A new descriptor of memory that was allocated for it.
+    pub(crate) fn export(&self, memory: &MemoryPointer) -> Result<ExportedMemory> {
+        let refused = || Error::NotExportable { size: memory.size(), kind: memory.kind() };
+        let Dedicated { memory, description, .. } =
+            dedicated(memory).filter(|dedicated| !dedicated.is_imported).ok_or_else(refused)?;
+        let info = vk::MemoryGetFdInfoKHR::default().memory(memory.raw()).handle_type(HANDLE);
+        // SAFETY: the memory is alive, and was allocated for descriptors of this type.
+        let fd = unsafe { self.calls().get_memory_fd(&info) }.map_err(self.device.failed("vkGetMemoryFdKHR"))?;
+        // SAFETY: just made by the driver, which leaves it to the caller.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        Ok(ExportedMemory { fd, description: description.clone() })
+    }
+
+    /// Imports memory that a device of the same hardware and driver exported. The descriptor is duplicated.
+    pub(crate) fn import(&self, exported: &ExportedMemory) -> Result<MemoryPointer> {
+        let description = &exported.description;
+        if !self.device.external().memory_fd.importable {
+            return Err(Error::Unsupported { what: "importing memory of a file descriptor" });
+        }
+        let info = self.device.info();
+        check_uuid("the device", &description.device_uuid, &info.uuid)?;
+        check_uuid("the driver", &description.driver_uuid, &info.driver.uuid)?;
+        let (buffer, needed) = self.buffer(description.size)?;
+        check_description(description, &needed)?;
+        let fd = exported.fd()?;
+        // Of some drivers it is a regular file, whose size tells a truncated one.
+        let file = File::from(fd);
+        let metadata = file.metadata().map_err(Error::Descriptor)?;
+        if metadata.is_file() && metadata.len() < needed.size {
+            return Err(mismatch("the size of the file", metadata.len(), needed.size));
+        }
+        // The driver owns it after success. A driver that refuses it should leave it to the caller, but lavapipe (22.3, 25) and
+        // SwiftShader have closed it by then. Another thread may have the number, so it is not closed here: it may leak.
+        let fd = file.into_raw_fd();
+        let mut import = vk::ImportMemoryFdInfoKHR::default().handle_type(HANDLE).fd(fd);
+        let memory = self.memory(&buffer, description, vk::MemoryAllocateInfo::default().push_next(&mut import))?;
+        self.bind(buffer, memory, description.clone(), true)
+    }
+
+    fn calls(&self) -> external_memory_fd::Device {
+        external_memory_fd::Device::new(self.device.physical().instance().raw(), self.device.raw())
+    }
+}
+
+fn check_uuid(what: &'static str, exporter: &str, importer: &str) -> Result<()> {
+    if exporter == importer {
+        return Ok(());
+    }
+    Err(Error::ForeignMemory { exporter: exporter.to_owned(), importer: importer.to_owned(), what })
+}
+
+/// Checks that memory of this description is what a buffer of its size needs here.
+fn check_description(description: &MemoryDescription, needed: &vk::MemoryRequirements) -> Result<()> {
+    if description.allocation_size != needed.size {
+        return Err(mismatch("the size of the allocation", description.allocation_size, needed.size));
+    }
+    let is_admitted = description.memory_type < 32 && needed.memory_type_bits & (1 << description.memory_type) != 0;
+    if !is_admitted {
+        let first = needed.memory_type_bits.trailing_zeros();
+        return Err(mismatch("the memory type", description.memory_type.into(), first.into()));
+    }
+    Ok(())
+}
+
+fn mismatch(what: &'static str, given: u64, expected: u64) -> Error {
+    Error::DescriptionMismatch { what, given, expected }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_that_does_not_fit_is_refused() {
+        let needed = vk::MemoryRequirements { size: 4096, alignment: 16, memory_type_bits: 0b0110 };
+        let description = |allocation_size, memory_type| MemoryDescription {
+            device_uuid: String::new(),
+            driver_uuid: String::new(),
+            size: 4000,
+            allocation_size,
+            memory_type,
+        };
+        // Bytes of the allocation, memory type, what does not fit.
+        let cases = [
+            (4096, 1, None),
+            (4096, 2, None),
+            (4096, 0, Some("the memory type is 0, and 1 is needed")),
+            (4096, 3, Some("the memory type is 3, and 1 is needed")),
+            (4096, 64, Some("the memory type is 64, and 1 is needed")), // Not a bit at all.
+            (4095, 1, Some("the size of the allocation is 4095, and 4096 is needed")),
+            (8192, 1, Some("the size of the allocation is 8192, and 4096 is needed")),
+        ];
+        for (allocation_size, memory_type, expected) in cases {
+            let refused = check_description(&description(allocation_size, memory_type), &needed).err();
+            let text = refused.map(|error| error.to_string());
+            let expected = expected.map(|what| format!("the description of exported memory does not fit: {what}"));
+            assert_eq!(text, expected, "{allocation_size}, {memory_type}");
+        }
+    }
+}

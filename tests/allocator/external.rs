@@ -1,0 +1,326 @@
+//! Memory and semaphores that two devices share, opened separately on the same hardware, and what connects them.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use ash::vk;
+use vkarray::device::{Device, Error as DriverError, External, PhysicalDevice};
+use vkarray::memory::{
+    ConnectionSync, ConnectionTraits, Error as MemoryError, ExportedMemory, MemoryConnection, MemoryDescription,
+    MemoryKind, MigrationPath, Request, UnifiedBy, connection_between, note_connection_failure,
+};
+use vkarray::vulkan::{ExternalSemaphore, SemaphoreKind};
+use vkarray::{Context, Error, Groups};
+
+use super::pattern;
+use crate::fixture::kernels::{keep_busy, kept_busy, spin, step, stepped};
+use crate::fixture::{Fixture, child, contents, poll};
+
+/// Another device on the fixture's hardware, closed at the end of a test.
+struct Second(Option<Context>);
+
+impl Second {
+    fn open(fixture: &Fixture) -> Self {
+        Self(Some(Context::on(&Device::open(fixture.device().physical()).unwrap()).unwrap()))
+    }
+
+    fn context(&self) -> &Context {
+        self.0.as_ref().unwrap()
+    }
+}
+
+impl Drop for Second {
+    fn drop(&mut self) {
+        let device = Arc::clone(self.context().device());
+        self.0 = None;
+        poll("the release of the second device", || Arc::strong_count(&device) == 1);
+    }
+}
+
+/// Whether the fixture's device exports memory and imports it again; the tests check that it is refused where it does not.
+fn shares_memory(ctx: &Context) -> bool {
+    let External { memory_fd, .. } = ctx.device().external();
+    memory_fd.exportable && memory_fd.importable
+}
+
+/// What the driver says of buffers of storage, in its own words.
+fn raw_support(device: &PhysicalDevice, handle_type: vk::ExternalMemoryHandleTypeFlags) -> (bool, bool) {
+    let usage = vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::TRANSFER_SRC;
+    let info = vk::PhysicalDeviceExternalBufferInfo::default().usage(usage).handle_type(handle_type);
+    let mut properties = vk::ExternalBufferProperties::default();
+    let instance = device.instance().raw();
+    // SAFETY: the device is of this instance, and both structures are complete.
+    unsafe { instance.get_physical_device_external_buffer_properties(device.raw(), &info, &mut properties) };
+    let features = properties.external_memory_properties.external_memory_features;
+    let has = |feature| features.contains(feature);
+    (has(vk::ExternalMemoryFeatureFlags::EXPORTABLE), has(vk::ExternalMemoryFeatureFlags::IMPORTABLE))
+}
+
+#[test]
+fn every_pair_of_devices_is_connected_as_their_drivers_say() {
+    let fixture = Fixture::open();
+    let physical = fixture.instance().devices().unwrap();
+    let devices: Vec<_> =
+        physical.iter().flat_map(|physical| [0, 1].map(|_| Device::open(physical).unwrap())).collect();
+    for (i, src) in devices.iter().enumerate() {
+        for (j, dst) in devices.iter().enumerate() {
+            let ask =
+                |exportable| connection_between(src, dst, &ConnectionTraits::default().exportable(exportable)).unwrap();
+            let (plain, exportable) = (ask(false), ask(true));
+            println!("{} {i} -> {} {j}: {plain}; exportable: {exportable}", src.info().name, dst.info().name);
+            let expected = expected(src, dst, i == j);
+            assert_eq!((plain, exportable), expected, "{} {i} -> {} {j}", src.info().name, dst.info().name);
+        }
+    }
+}
+
+/// The answers for memory that is not exportable, and that is.
+fn expected(src: &Device, dst: &Device, is_same: bool) -> (MemoryConnection, MemoryConnection) {
+    let both = |answer| (answer, answer);
+    if is_same {
+        return both(MemoryConnection::Unified { how: UnifiedBy::Identity, sync: ConnectionSync::Gpu });
+    }
+    let listed = |device: &Device, name| device.info().has_extension(name);
+    let fd = |device: &Device| match listed(device, "VK_KHR_external_memory_fd") {
+        true => raw_support(device.physical(), vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD),
+        false => (false, false),
+    };
+    let pages = |device: &Device| {
+        listed(device, "VK_EXT_external_memory_host")
+            && raw_support(device.physical(), vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT).1
+    };
+    let uuids = |device: &Device| (device.info().uuid.clone(), device.info().driver.uuid.clone());
+    let timeline = src.info().external.timeline_fd;
+    let is_ordered = uuids(src) == uuids(dst) && timeline.exportable && timeline.importable;
+    let sync = if is_ordered { ConnectionSync::Gpu } else { ConnectionSync::HostWait };
+    if uuids(src) == uuids(dst) && fd(src).0 && fd(dst).1 {
+        let plain = MemoryConnection::Migratable { path: MigrationPath::ExportedBounce, sync };
+        return (plain, MemoryConnection::Unified { how: UnifiedBy::Exported, sync });
+    }
+    both(match pages(src) && pages(dst) {
+        true => MemoryConnection::Migratable { path: MigrationPath::SharedHostBounce, sync },
+        false => MemoryConnection::None,
+    })
+}
+
+#[test]
+fn arrays_blocks_and_contexts_name_the_same_connection() {
+    let (fixture, second) = {
+        let fixture = Fixture::open();
+        let second = Second::open(&fixture);
+        (fixture, second)
+    };
+    let other = second.context();
+    let plain = connection_between(fixture.device(), other.device(), &ConnectionTraits::default()).unwrap();
+    let array = fixture.zeros::<u32>(5).unwrap();
+    assert_eq!(fixture.connection_to(other).unwrap(), plain);
+    assert_eq!(array.connection_to(other).unwrap(), plain);
+    assert_eq!(array.block().connection_to(other.device()).unwrap(), plain);
+    let memory = vkarray::memory::DeviceMemory::new(&*fixture, 8).unwrap();
+    assert_eq!(memory.connection_to(other).unwrap(), plain);
+    if shares_memory(&fixture) {
+        let exportable = fixture.exportable_array::<u32>(5).unwrap().connection_to(other).unwrap();
+        assert!(matches!(exportable, MemoryConnection::Unified { how: UnifiedBy::Exported, .. }), "{exportable}");
+        note_connection_failure(fixture.device(), other.device(), exportable);
+        assert_ne!(fixture.connection_to(other).unwrap(), plain, "a failure was forgotten");
+        assert_eq!(other.connection_to(&fixture).unwrap(), plain, "the other direction did not fail");
+    }
+    memory.free().unwrap();
+    assert!(matches!(memory.connection_to(other), Err(MemoryError::UsedAfterFree { nbytes: 8 })));
+    drop((array, memory, second));
+}
+
+#[test]
+fn a_variable_limits_the_connection() {
+    const TEST: &str = "allocator::external::a_variable_limits_the_connection";
+    let fixture = Fixture::open();
+    let second = Second::open(&fixture);
+    let answer = fixture.connection_to(second.context());
+    if let Some(expected) = child::argument() {
+        return match answer {
+            Ok(answer) => assert!(answer.to_string().starts_with(&expected), "{answer}"),
+            Err(error) => assert_eq!(error.to_string(), expected),
+        };
+    }
+    let refused = "\"some\" in VKARRAY_MEMORY_CONNECTION is not `none`, `migratable` or `unified`";
+    for (value, expected) in [("none", "none"), ("migratable", "migratable"), ("some", refused)] {
+        let (passed, text) = child::run(TEST, expected, &[("VKARRAY_MEMORY_CONNECTION", value)]);
+        assert!(passed, "{value}: {text}");
+    }
+}
+
+#[test]
+fn both_devices_read_what_either_writes_to_exported_memory() {
+    let fixture = Fixture::open();
+    if !shares_memory(&fixture) {
+        let refused = fixture.exportable_array::<u32>(4).unwrap_err();
+        assert!(matches!(refused, Error::Memory(MemoryError::Unsupported { .. })), "{refused}");
+        return;
+    }
+    let second = Second::open(&fixture);
+    let other = second.context();
+    let (here, there) = (step(&fixture), step(other));
+    for len in [1, 63, 64, 65, 4099] {
+        let x = fixture.exportable_array::<u32>(len).unwrap();
+        let y = other.import_array::<u32>(&x.block().export().unwrap(), len).unwrap();
+        assert!(!x.block().is_mapped() && !y.block().is_mapped(), "a Rust reference to memory that others write");
+        assert!(x.block().is_exportable() && !y.block().is_exportable());
+        let values: Vec<u32> = (0..).take(len).collect();
+        x.copy_from_slice(&values).unwrap();
+        fixture.synchronize().unwrap(); // The host waits: nothing orders the devices.
+        there.dispatch(other.default_stream(), Groups::covering([len]), (&y, 3_u32)).unwrap();
+        other.synchronize().unwrap();
+        here.dispatch(fixture.default_stream(), Groups::covering([len]), (&x, 5_u32)).unwrap();
+        fixture.synchronize().unwrap();
+        let expected: Vec<u32> = values.iter().map(|&value| stepped(stepped(value, 3), 5)).collect();
+        assert_eq!(contents(&y), expected, "{len}");
+        drop(x); // The importer keeps the memory.
+        fixture.allocator().flush().unwrap();
+        assert_eq!(contents(&y), expected, "{len}, without the exporter");
+    }
+    let empty = fixture.exportable_array::<u32>(0).unwrap();
+    let imported = other.import_array::<u32>(&empty.block().export().unwrap(), 0).unwrap();
+    assert_eq!(contents(&imported), Vec::<u32>::new());
+    drop((empty, imported, here, there));
+    drop(second);
+}
+
+#[test]
+fn an_export_is_imported_more_than_once_and_by_its_own_device() {
+    let fixture = Fixture::open();
+    if !shares_memory(&fixture) {
+        return assert!(fixture.exportable_array::<u32>(4).is_err());
+    }
+    let block = fixture.allocator().allocate_for(&Request::new(1000, MemoryKind::Device).exportable(true)).unwrap();
+    let exported = block.export().unwrap();
+    let stream = fixture.default_stream();
+    block.copy_from_host(stream, 0, &pattern(9, 1000)).unwrap();
+    stream.synchronize().unwrap();
+    let imports: Vec<_> = (0..3).map(|_| fixture.allocator().import(&exported).unwrap()).collect();
+    drop((block, exported));
+    for imported in &imports {
+        let mut bytes = vec![0; 1000];
+        imported.copy_to_host(stream, 0, &mut bytes).unwrap();
+        assert_eq!(bytes, pattern(9, 1000));
+        assert!(matches!(imported.export(), Err(MemoryError::NotExportable { size: 1000, .. })));
+    }
+}
+
+#[test]
+fn what_cannot_be_exported_or_imported_is_refused_by_name() {
+    let fixture = Fixture::open();
+    let plain = fixture.zeros::<u32>(4).unwrap();
+    assert!(matches!(plain.block().export(), Err(MemoryError::NotExportable { size: 16, .. })));
+    for kind in [MemoryKind::Pinned, MemoryKind::WriteCombined, MemoryKind::Shared] {
+        let refused = fixture.allocator().allocate_for(&Request::new(16, kind).exportable(true)).unwrap_err();
+        assert!(matches!(refused, MemoryError::Unsupported { .. }), "{refused}");
+    }
+    if !shares_memory(&fixture) {
+        return;
+    }
+    let array = fixture.exportable_array::<u32>(1000).unwrap();
+    let exported = array.block().export().unwrap();
+    let refused = |change: &dyn Fn(&mut MemoryDescription)| {
+        let mut description = exported.description().clone();
+        change(&mut description);
+        // SAFETY: the description is wrong, and is refused before the driver sees it.
+        let forged = unsafe { ExportedMemory::new(exported.fd().unwrap(), description) };
+        fixture.allocator().import(&forged).unwrap_err().to_string()
+    };
+    let foreign = |what| format!("cannot be imported by device {}: {what} differs", what_uuid(&fixture, what));
+    assert!(refused(&|d| d.device_uuid = "a".repeat(32)).ends_with(&foreign("the device")));
+    assert!(refused(&|d| d.driver_uuid = "b".repeat(32)).ends_with(&foreign("the driver")));
+    let does_not_fit = "the description of exported memory does not fit: ";
+    for (text, what) in [
+        (refused(&|d| d.allocation_size /= 2), "the size of the allocation"),
+        (refused(&|d| d.size *= 2), "the size of the allocation"),
+        (refused(&|d| d.memory_type = 77), "the memory type is 77"),
+        (refused(&|d| d.size = u64::MAX), "18446744073709551615 bytes are more than one buffer"),
+    ] {
+        assert!(text.strip_prefix(does_not_fit).unwrap_or(&text).starts_with(what), "{text}");
+    }
+    let refused = fixture.import_array::<u32>(&exported, 1001).unwrap_err();
+    assert!(matches!(refused, Error::Memory(MemoryError::OutOfBounds { .. })), "{refused}");
+    // A file that is too short, and a description that fits.
+    let file = OwnedFd::from(File::open("/dev/null").unwrap());
+    let short = OwnedFd::from(tempfile::tempfile().unwrap());
+    for fd in [file, short] {
+        // SAFETY: these are no memory, and are refused before anything is read from them.
+        let forged = unsafe { ExportedMemory::new(fd, exported.description().clone()) };
+        assert!(fixture.allocator().import(&forged).is_err());
+    }
+    assert_eq!(fixture.import_array::<u32>(&exported, 1000).unwrap().size(), 1000, "the refusals changed something");
+}
+
+fn what_uuid(ctx: &Context, what: &str) -> String {
+    if what == "the device" { ctx.info().uuid.clone() } else { ctx.info().driver.uuid.clone() }
+}
+
+#[test]
+fn exportable_memory_in_use_outlives_its_last_handle() {
+    let fixture = Fixture::open();
+    if !shares_memory(&fixture) {
+        return assert!(fixture.exportable_array::<u32>(4).is_err());
+    }
+    let second = Second::open(&fixture);
+    let spin = spin(&fixture);
+    let x = fixture.exportable_array::<u32>(1).unwrap();
+    x.fill(1).unwrap();
+    let y = second.context().import_array::<u32>(&x.block().export().unwrap(), 1).unwrap();
+    keep_busy(fixture.default_stream(), &spin, &x);
+    drop(x); // Its work still runs.
+    fixture.synchronize().unwrap();
+    assert_eq!(contents(&y), [kept_busy(1)]);
+    drop(y);
+    drop(second);
+}
+
+#[test]
+fn semaphores_of_descriptors_order_two_devices_where_the_driver_has_them() {
+    let fixture = Fixture::open();
+    let external = fixture.device().external();
+    for (kind, support) in
+        [(SemaphoreKind::Timeline, external.timeline_fd), (SemaphoreKind::Binary, external.binary_fd)]
+    {
+        match ExternalSemaphore::new(fixture.device().logical(), kind) {
+            Err(DriverError::Unsuitable { .. }) => assert!(!support.exportable, "{kind:?} is refused"),
+            Err(error) => panic!("{error}"),
+            Ok(semaphore) if support.importable && shares_memory(&fixture) => ordered(&fixture, &semaphore),
+            Ok(_) => assert!(support.exportable, "{kind:?} is not refused"),
+        }
+    }
+}
+
+/// Work of another device starts after long work of the fixture's, by a semaphore.
+fn ordered(fixture: &Fixture, semaphore: &ExternalSemaphore) {
+    let second = Second::open(fixture);
+    let other = second.context();
+    // SAFETY: just exported by a device of the same hardware, of the same kind.
+    let imported = unsafe {
+        ExternalSemaphore::import_fd(other.device().logical(), semaphore.kind(), semaphore.export_fd().unwrap())
+    };
+    let imported = imported.unwrap();
+    assert!(matches!(imported.export_fd(), Err(DriverError::Unsuitable { .. })));
+    let (spin, step) = (spin(fixture), step(other));
+    let x = fixture.exportable_array::<u32>(1).unwrap();
+    let y = other.import_array::<u32>(&x.block().export().unwrap(), 1).unwrap();
+    x.fill(1).unwrap();
+    let mut expected = 1;
+    for round in 1..4_u32 {
+        keep_busy(fixture.default_stream(), &spin, &x);
+        // SAFETY: values grow, and each signal of a binary semaphore is waited for before the next one.
+        unsafe { fixture.default_stream().signal_external(semaphore, round.into()) }.unwrap();
+        // SAFETY: the signal was submitted before.
+        unsafe { other.default_stream().wait_external(&imported, round.into()) }.unwrap();
+        step.dispatch(other.default_stream(), Groups::covering([1]), (&y, round)).unwrap();
+        expected = stepped(kept_busy(expected), round);
+        other.synchronize().unwrap();
+        assert_eq!(contents(&y), [expected], "round {round}, {:?}", semaphore.kind());
+    }
+    // SAFETY: refused before anything is submitted.
+    let refused = unsafe { other.default_stream().wait_external(semaphore, 9) };
+    assert!(matches!(refused, Err(DriverError::DifferentDevices)));
+    drop((x, y, imported, step));
+    drop(second);
+}
