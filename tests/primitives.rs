@@ -4,6 +4,10 @@
 //! |---|---|
 //! | `expressions.rs` | layouts, targets, types and refusals of expressions, compared with the host |
 //! | `elementary.rs` | how exact the elementary functions are, and their special values |
+//! | `numpy_functions.rs` | functions on arrays, compared with NumPy's recorded results |
+//! | `refusals.rs` | refused calls, long launches, several streams |
 
 mod elementary;
 mod expressions;
+mod numpy_functions;
+mod refusals;

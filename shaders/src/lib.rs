@@ -7,6 +7,7 @@
 //! [`SAMPLES`] lists the samples; `samples/invert.wgsl` is the shortest and the one to read first.
 
 pub mod channels;
+pub mod functions;
 pub mod library;
 pub mod math;
 

@@ -15,6 +15,54 @@ pub enum Error {
         /// The shape of the second operand.
         second: Vec<usize>,
     },
+    /// An index outside an axis.
+    #[error("{operation}: index {index} at position {position} is out of range for an axis of length {length}")]
+    IndexOutOfRange {
+        /// The operation, by its method name.
+        operation: &'static str,
+        /// The index.
+        index: i128,
+        /// Its position among the indices, in C order; no earlier one is out of range.
+        position: usize,
+        /// The length of the axis.
+        length: usize,
+    },
+    /// Elements asked for of an axis, or of values, that have none.
+    #[error("{operation}: {indices} elements are asked for, and there are none to take")]
+    EmptyAxis {
+        /// The operation, by its method name.
+        operation: &'static str,
+        /// The number of elements asked for.
+        indices: usize,
+    },
+    /// A range of numbers without any.
+    #[error("{operation}: there are no numbers from {start} to before {end}")]
+    EmptyRange {
+        /// The operation, by its method name.
+        operation: &'static str,
+        /// The first number.
+        start: String,
+        /// The number after the last.
+        end: String,
+    },
+    /// Edges of bins that do not ascend, or are too few.
+    #[error("histogram: {count} edges; at least 2 are needed, in ascending order and without NaN")]
+    Edges {
+        /// The number of edges.
+        count: usize,
+    },
+    /// No arrays where at least one is needed.
+    #[error("{operation} needs at least one array")]
+    NoArrays {
+        /// The operation, by its function name.
+        operation: &'static str,
+    },
+    /// More elements than a kernel counts.
+    #[error("{count} elements are more than the 2^32 - 1 that one operation counts")]
+    TooManyElements {
+        /// The elements.
+        count: usize,
+    },
 }
 
 impl From<Error> for vkarray_ndarray::Error {

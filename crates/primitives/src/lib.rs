@@ -12,11 +12,29 @@
 //! | `error.rs` | why an operation is refused; it converts to the array crate's error |
 //! | `generate/` | from an expression to WGSL and to loops over strides, in plain data |
 //! | `elementwise/` | evaluating expressions |
+//! | `operand.rs` | how arrays are given to kernels: with their stream, contiguous, as words |
+//! | `scan/` | running sums and products |
+//! | `indexing/` | elements by index and by mask |
+//! | `sorting/` | sorting, searching, different values, histograms |
+//! | `linalg/` | products of matrices, triangles |
+//! | `joining/` | arrays joined, repeated, shifted and extended, by copies alone |
 #![forbid(unsafe_code)]
 
 mod elementwise;
 mod error;
 mod generate;
+mod indexing;
+mod joining;
+mod linalg;
+mod operand;
+mod scan;
+mod sorting;
 
 pub use elementwise::{Assignment, Evaluate, assign_all};
 pub use error::Error;
+pub use indexing::{IndexElement, IndexMode, Indexing};
+pub use joining::{Joining, PadMode, broadcast_arrays, concat, meshgrid, stack};
+pub use linalg::{Linalg, eye};
+pub use operand::{AsOnStream, Widen};
+pub use scan::{Accumulate, Scan};
+pub use sorting::{Side, Sorting, Unique};

@@ -19,6 +19,7 @@ pages! {
     coming_from_cuda: "../../../docs/from-cuda.md",
     contexts: "../../../docs/contexts.md",
     errors: "../../../docs/errors.md",
+    functions: "../../../docs/functions.md",
     kernels: "../../../docs/kernels.md",
     memory: "../../../docs/memory.md",
     memory_managers: "../../../docs/memory-managers.md",

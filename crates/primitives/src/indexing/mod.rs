@@ -1,0 +1,209 @@
+//! Elements by index and by mask: [`Indexing::take`], [`Indexing::put`], [`Indexing::compact`], [`Indexing::nonzero`].
+//!
+//! | file | has |
+//! |---|---|
+//! | `mod.rs` | the trait with the methods |
+//! | `take.rs` | elements at indices, and how indices are checked |
+//! | `put.rs` | elements written at indices |
+//! | `mask.rs` | elements that a mask selects |
+//!
+//! This room never computes with elements; it moves them. Read `take.rs` next.
+
+mod mask;
+mod put;
+mod take;
+
+use vkarray_kernel::Bool;
+use vkarray_ndarray::{DeviceNDArray, Result};
+
+use crate::operand::AsOnStream;
+pub(crate) use mask::places_of_flags;
+pub use take::{IndexElement, IndexMode};
+pub(crate) use take::{gather_axis, gather_rows};
+
+/// Methods that select elements by index or by mask. Implemented for [`DeviceNDArray`] and, with a stream,
+/// for [`OnStream`](vkarray_ndarray::OnStream).
+pub trait Indexing: AsOnStream {
+    /// The elements at `indices` along an axis: NumPy's `take`. The axis is replaced by those of `indices`.
+    ///
+    /// Negative indices count from the end. The call waits until the device has compared the indices with the length of the
+    /// axis; [`Indexing::take_with_mode`] with another mode does not wait.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0.0_f32, 6.0, 1.0)?.reshape([2, 3])?;
+    /// let columns = ctx.slice_to_device(&[2, 0, -1])?;
+    /// assert_eq!(x.take(&columns, 1)?.to_vec()?, [2.0, 0.0, 2.0, 5.0, 3.0, 5.0]);
+    /// let refused = x.take(&ctx.slice_to_device(&[0, 3])?, 1).unwrap_err();
+    /// assert_eq!(refused.to_string(), "take: index 3 at position 1 is out of range for an axis of length 3");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::IndexOutOfRange`](crate::Error::IndexOutOfRange); those of [`Indexing::take_with_mode`].
+    fn take<I: IndexElement>(&self, indices: &DeviceNDArray<I>, axis: isize) -> Result<DeviceNDArray<Self::Item>> {
+        self.take_with_mode(indices, axis, IndexMode::Raise)
+    }
+
+    /// The elements at `indices` along an axis, with a rule for indices out of range. Otherwise as [`Indexing::take`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use vkarray::primitives::IndexMode;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (x, indices) = (ctx.arange(0, 4, 1)?, ctx.slice_to_device(&[-1, 5])?);
+    /// assert_eq!(x.take_with_mode(&indices, 0, IndexMode::Wrap)?.to_vec()?, [3, 1]);
+    /// assert_eq!(x.take_with_mode(&indices, 0, IndexMode::Clip)?.to_vec()?, [0, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyAxis`](crate::Error::EmptyAxis) for indices into an axis without elements; an axis out of range; the
+    /// errors of memory and kernels.
+    fn take_with_mode<I: IndexElement>(
+        &self,
+        indices: &DeviceNDArray<I>,
+        axis: isize,
+        mode: IndexMode,
+    ) -> Result<DeviceNDArray<Self::Item>> {
+        take::take(self.as_on_stream(), indices, axis, mode)
+    }
+
+    /// Element `[o, j, k]` of the result is `x[o, indices[o, j, k], k]`: NumPy's `take_along_axis`, which applies the
+    /// result of `argsort` along an axis. The shapes agree but for the axis. Waits as [`Indexing::take`] does.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[3, 1, 2, 9, 7, 8])?.reshape([2, 3])?;
+    /// let order = x.argsort(1)?;
+    /// assert_eq!(x.take_along_axis(&order, 1)?.to_vec()?, [1, 2, 3, 7, 8, 9]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shapes`](crate::Error::Shapes) if the shapes differ in another axis; those of [`Indexing::take`].
+    fn take_along_axis<I: IndexElement>(
+        &self,
+        indices: &DeviceNDArray<I>,
+        axis: isize,
+    ) -> Result<DeviceNDArray<Self::Item>> {
+        take::take_along_axis(self.as_on_stream(), indices, axis, IndexMode::Raise)
+    }
+
+    /// Writes `values` to the elements at flat indices, in C order: NumPy's `put`. Values are repeated if they are fewer
+    /// than the indices; of several values for one element the last one stays. Waits as [`Indexing::take`] does.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<i32>([2, 3])?;
+    /// x.put(&ctx.slice_to_device(&[4, -1, 4])?, &ctx.slice_to_device(&[7, 8, 9])?)?;
+    /// assert_eq!(x.to_vec()?, [0, 0, 0, 0, 9, 8]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::IndexOutOfRange`](crate::Error::IndexOutOfRange), with nothing written;
+    /// [`Error::EmptyAxis`](crate::Error::EmptyAxis) if there are indices but no values or no elements; a read-only array,
+    /// or one whose elements share memory.
+    fn put<I: IndexElement>(&self, indices: &DeviceNDArray<I>, values: &DeviceNDArray<Self::Item>) -> Result<()> {
+        self.put_with_mode(indices, values, IndexMode::Raise)
+    }
+
+    /// Writes `values` at flat indices, with a rule for indices out of range. Otherwise as [`Indexing::put`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use vkarray::primitives::IndexMode;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<i32>(3)?;
+    /// x.put_with_mode(&ctx.slice_to_device(&[4])?, &ctx.slice_to_device(&[5])?, IndexMode::Wrap)?;
+    /// assert_eq!(x.to_vec()?, [0, 5, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Indexing::put`].
+    fn put_with_mode<I: IndexElement>(
+        &self,
+        indices: &DeviceNDArray<I>,
+        values: &DeviceNDArray<Self::Item>,
+        mode: IndexMode,
+    ) -> Result<()> {
+        put::put(self.as_on_stream(), indices, values, mode)
+    }
+
+    /// The elements whose mask is true, in C order: NumPy's `x[mask]`. The mask has the leading axes of the array, which one
+    /// axis replaces.
+    ///
+    /// The call waits for the device, which alone has the number of elements.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use vkarray::array::Bool;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0, 4, 1)?;
+    /// let mask = ctx.slice_to_device(&[true, false, false, true].map(Bool::from))?;
+    /// assert_eq!(x.compact(&mask)?.to_vec()?, [0, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shapes`](crate::Error::Shapes) if the mask's shape does not begin the array's; those of memory and kernels.
+    fn compact(&self, mask: &DeviceNDArray<Bool>) -> Result<DeviceNDArray<Self::Item>> {
+        mask::compact(self.as_on_stream(), mask)
+    }
+
+    /// The indices of the elements that are not zero, one array for each axis, in C order: NumPy's `nonzero`. NaN is not
+    /// zero. An array without axes is refused, as in NumPy 2.
+    ///
+    /// The call waits for the device, which alone has the number of elements.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[0.0_f32, 2.0, -0.0, 3.0])?.reshape([2, 2])?;
+    /// let places = x.nonzero()?;
+    /// assert_eq!((places[0].to_vec()?, places[1].to_vec()?), (vec![0, 1], vec![1, 1]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`NoAxis`](vkarray_ndarray::Error::NoAxis); [`NoConversion`](vkarray_ndarray::Error::NoConversion) for records;
+    /// those of memory and kernels.
+    fn nonzero(&self) -> Result<Vec<DeviceNDArray<u32>>> {
+        mask::nonzero(self.as_on_stream())
+    }
+}
+
+impl<A: AsOnStream + ?Sized> Indexing for A {}

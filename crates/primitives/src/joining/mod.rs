@@ -1,0 +1,326 @@
+//! Arrays joined, repeated and shifted: [`concat`], [`stack`], [`Joining::tile`], [`Joining::roll`], [`Joining::pad`].
+//!
+//! All of it is copies between views; this room has no kernel. Start at [`concat`]; `pad.rs` has the borders.
+
+mod pad;
+
+use vkarray_kernel::Element;
+use vkarray_ndarray::{DeviceNDArray, Index, OnStream, Order, Result, broadcast_shapes};
+
+use crate::error::Error;
+use crate::indexing::gather_axis;
+use crate::operand::{AsOnStream, axis_of, to_u32};
+pub use pad::PadMode;
+
+/// Joins arrays along an axis that they have: NumPy's `concatenate`. Runs on the stream of the first.
+///
+/// ```
+/// use vkarray::prelude::*;
+/// use vkarray::primitives::concat;
+///
+/// # fn main() -> anyhow::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let (x, y) = (ctx.arange(0, 4, 1)?.reshape([2, 2])?, ctx.full([1, 2], 9)?);
+/// assert_eq!(concat(&[&x, &y], 0)?.to_vec()?, [0, 1, 2, 3, 9, 9]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// [`Error::NoArrays`](crate::Error::NoArrays); [`Error::Shapes`](crate::Error::Shapes) if shapes differ in another axis;
+/// an axis out of range; the errors of memory and kernels.
+pub fn concat<A: AsOnStream>(arrays: &[A], axis: isize) -> Result<DeviceNDArray<A::Item>> {
+    let Some(first) = arrays.first().map(AsOnStream::as_on_stream) else {
+        return Err(Error::NoArrays { operation: "concat" }.into());
+    };
+    let mut shape = first.array().shape().to_vec();
+    let axis = axis_of(axis, shape.len())?;
+    shape[axis] = 0;
+    for array in arrays {
+        let other = array.as_on_stream().array().shape().to_vec();
+        let is_fitting = other.len() == shape.len() && (0..shape.len()).all(|i| i == axis || other[i] == shape[i]);
+        if !is_fitting {
+            let first = first.array().shape().to_vec();
+            return Err(Error::Shapes { operation: "concat", first, second: other }.into());
+        }
+        shape[axis] += other[axis];
+    }
+    let out = first.array().context().device_array(shape)?;
+    let mut start = 0;
+    for array in arrays.iter().map(AsOnStream::as_on_stream) {
+        let end = start + array.array().shape()[axis].cast_signed();
+        out.slice_axis(axis.cast_signed(), start..end)?.on(first.stream()).copy_from_device(array.array())?;
+        start = end;
+    }
+    Ok(out)
+}
+
+/// Joins arrays of one shape along a new axis: NumPy's `stack`. Runs on the stream of the first.
+///
+/// ```
+/// use vkarray::prelude::*;
+/// use vkarray::primitives::stack;
+///
+/// # fn main() -> anyhow::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let (x, y) = (ctx.arange(0, 2, 1)?, ctx.arange(5, 7, 1)?);
+/// assert_eq!(stack(&[&x, &y], 1)?.to_vec()?, [0, 5, 1, 6]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// Those of [`concat`].
+pub fn stack<A: AsOnStream>(arrays: &[A], axis: isize) -> Result<DeviceNDArray<A::Item>> {
+    let Some(first) = arrays.first().map(AsOnStream::as_on_stream) else {
+        return Err(Error::NoArrays { operation: "stack" }.into());
+    };
+    if let Some(other) = arrays.iter().find(|array| array.as_on_stream().array().shape() != first.array().shape()) {
+        let (first, second) = (first.array().shape().to_vec(), other.as_on_stream().array().shape().to_vec());
+        return Err(Error::Shapes { operation: "stack", first, second }.into());
+    }
+    let expanded = arrays.iter().map(|array| array.as_on_stream().array().expand_dims(&[axis]));
+    let expanded: Vec<_> = expanded.collect::<Result<_>>()?;
+    let on_stream: Vec<_> = expanded.iter().map(|array| array.on(first.stream())).collect();
+    concat(&on_stream, axis)
+}
+
+/// Coordinate arrays of a grid, one for each of the one-dimensional `arrays`: NumPy's `meshgrid`. With `xy` order the first
+/// two axes are exchanged, so that the second one counts rows; without it (`ij`) axes are in the order of the arrays.
+///
+/// ```
+/// use vkarray::prelude::*;
+/// use vkarray::primitives::meshgrid;
+///
+/// # fn main() -> anyhow::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let grids = meshgrid(&[&ctx.arange(0, 3, 1)?, &ctx.arange(5, 7, 1)?], true)?;
+/// assert_eq!(grids[0].shape(), [2, 3]);
+/// assert_eq!(grids[1].to_vec()?, [5, 5, 5, 6, 6, 6]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// [`RankMismatch`](vkarray_ndarray::Error::RankMismatch) for an array that has not one axis; those of memory and kernels.
+pub fn meshgrid<A: AsOnStream>(arrays: &[A], xy: bool) -> Result<Vec<DeviceNDArray<A::Item>>> {
+    let arrays: Vec<_> = arrays.iter().map(AsOnStream::as_on_stream).collect();
+    if let Some(other) = arrays.iter().find(|array| array.array().ndim() != 1) {
+        return Err(vkarray_ndarray::Error::RankMismatch { expected: 1, shape: other.array().shape().to_vec() });
+    }
+    let shape: Vec<usize> = arrays.iter().map(|array| array.array().size()).collect();
+    let grid_of = |(axis, array): (usize, &OnStream<'_, A::Item>)| {
+        let mut along = vec![1; shape.len()];
+        along[axis] = shape[axis];
+        let grid = array.array().reshape(along.as_slice())?.broadcast_to(shape.as_slice())?;
+        let grid = if xy && shape.len() > 1 { grid.swap_axes(0, 1)? } else { grid };
+        let out = array.array().context().device_array(grid.shape())?;
+        out.on(array.stream()).copy_from_device(&grid)?;
+        Ok(out)
+    };
+    arrays.iter().enumerate().map(grid_of).collect()
+}
+
+/// The arrays as views of their common shape: NumPy's `broadcast_arrays`. Nothing is copied.
+///
+/// ```
+/// use vkarray::prelude::*;
+/// use vkarray::primitives::broadcast_arrays;
+///
+/// # fn main() -> anyhow::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let views = broadcast_arrays(&[&ctx.zeros::<f32>([3, 1])?, &ctx.zeros::<f32>(2)?])?;
+/// assert_eq!((views[0].shape(), views[1].shape()), (&[3, 2][..], &[3, 2][..]));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// [`Layout`](vkarray_ndarray::Error::Layout) if the shapes do not broadcast.
+pub fn broadcast_arrays<T: Element>(arrays: &[&DeviceNDArray<T>]) -> Result<Vec<DeviceNDArray<T>>> {
+    let shapes: Vec<&[usize]> = arrays.iter().map(|array| array.shape()).collect();
+    let shape = broadcast_shapes(&shapes)?;
+    arrays.iter().map(|array| array.broadcast_to(shape.as_slice())).collect()
+}
+
+/// Arrays repeated, shifted and extended. Implemented for [`DeviceNDArray`] and, with a stream, for [`OnStream`].
+pub trait Joining: AsOnStream {
+    /// The array repeated as a tile along each axis: NumPy's `tile`. Missing axes on either side have length or number one
+    /// in front.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0, 2, 1)?.tile(&[2, 2])?;
+    /// assert_eq!((x.shape(), x.to_vec()?), (&[2, 4][..], vec![0, 1, 0, 1, 0, 1, 0, 1]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A result that is too large; the errors of memory and kernels.
+    fn tile(&self, repetitions: &[usize]) -> Result<DeviceNDArray<Self::Item>> {
+        let x = self.as_on_stream();
+        let ndim = repetitions.len().max(x.array().ndim());
+        let in_front = |list: &[usize]| [vec![1; ndim - list.len()], list.to_vec()].concat();
+        let (repetitions, shape) = (in_front(repetitions), in_front(x.array().shape()));
+        let tiled: Vec<usize> = repetitions.iter().zip(&shape).map(|(n, len)| n.saturating_mul(*len)).collect();
+        let apart: Vec<usize> = repetitions.iter().zip(&shape).flat_map(|(&n, &len)| [n, len]).collect();
+        let tile: Vec<usize> = shape.iter().flat_map(|&len| [1, len]).collect();
+        let out = x.array().context().device_array(tiled.as_slice())?;
+        let tile = x.reshape_copy(tile.as_slice(), Order::C)?;
+        if out.size() > 0 {
+            out.reshape(apart.as_slice())?.on(x.stream()).assign(&tile)?;
+        }
+        Ok(out)
+    }
+
+    /// Each element `n` times along an axis: NumPy's `repeat`.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.arange(0, 3, 1)?.repeat(2, 0)?.to_vec()?, [0, 0, 1, 1, 2, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// An axis out of range; a result that is too large; the errors of memory and kernels.
+    fn repeat(&self, n: usize, axis: isize) -> Result<DeviceNDArray<Self::Item>> {
+        let x = self.as_on_stream();
+        let mut shape = x.array().shape().to_vec();
+        let axis = axis_of(axis, shape.len())?;
+        let mut apart = shape.clone();
+        apart.insert(axis + 1, n);
+        shape[axis] = shape[axis].saturating_mul(n);
+        let out = x.array().context().device_array(shape.as_slice())?;
+        if out.size() > 0 {
+            let each = x.array().expand_dims(&[axis.cast_signed() + 1])?;
+            out.reshape(apart.as_slice())?.on(x.stream()).assign(&each)?;
+        }
+        Ok(out)
+    }
+
+    /// Each element as often along an axis as its number in `counts`: NumPy's `repeat` with an array.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.arange(0, 3, 1)?.repeat_each(&[2, 0, 1], 0)?.to_vec()?, [0, 0, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shapes`](crate::Error::Shapes) if there is not one number for each element of the axis; those of
+    /// [`Joining::repeat`].
+    fn repeat_each(&self, counts: &[usize], axis: isize) -> Result<DeviceNDArray<Self::Item>> {
+        let x = self.as_on_stream();
+        let axis = axis_of(axis, x.array().ndim())?;
+        if x.array().shape()[axis] != counts.len() {
+            let (first, second) = (x.array().shape().to_vec(), vec![counts.len()]);
+            return Err(Error::Shapes { operation: "repeat_each", first, second }.into());
+        }
+        let places = (0..to_u32(counts.len())?).zip(counts).flat_map(|(place, &n)| std::iter::repeat_n(place, n));
+        take_places(x, &places.collect::<Vec<u32>>(), axis)
+    }
+
+    /// The array with its elements shifted along an axis, those at the end moved to the front: NumPy's `roll`.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.arange(0, 4, 1)?.roll(1, 0)?.to_vec()?, [3, 0, 1, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// An axis out of range; the errors of memory and kernels.
+    fn roll(&self, shift: isize, axis: isize) -> Result<DeviceNDArray<Self::Item>> {
+        let x = self.as_on_stream();
+        let length = x.array().shape()[axis_of(axis, x.array().ndim())?].cast_signed();
+        let out = x.array().context().device_array(x.array().shape())?;
+        if length == 0 {
+            return Ok(out);
+        }
+        let shift = shift.rem_euclid(length);
+        for (to, from) in [(shift..length, 0..length - shift), (0..shift, length - shift..length)] {
+            let part = x.array().slice_axis(axis, from)?;
+            out.slice_axis(axis, to)?.on(x.stream()).copy_from_device(&part)?;
+        }
+        Ok(out)
+    }
+
+    /// The array with elements added before and after each axis: NumPy's `pad`. `widths` has the two numbers of each axis.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use vkarray::primitives::PadMode;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(1, 4, 1)?;
+    /// assert_eq!(x.pad(&[(1, 2)], PadMode::Constant(0))?.to_vec()?, [0, 1, 2, 3, 0, 0]);
+    /// assert_eq!(x.pad(&[(2, 1)], PadMode::Reflect)?.to_vec()?, [3, 2, 1, 2, 3, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shapes`](crate::Error::Shapes) if there is not one pair for each axis;
+    /// [`Error::EmptyAxis`](crate::Error::EmptyAxis) if an axis without elements is extended by copies of its elements;
+    /// the errors of memory and kernels.
+    fn pad(&self, widths: &[(usize, usize)], mode: PadMode<Self::Item>) -> Result<DeviceNDArray<Self::Item>> {
+        pad::pad(self.as_on_stream(), widths, mode)
+    }
+
+    /// The arrays that an array consists of along an axis: `unstack` of the array API. They are views.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let columns = ctx.arange(0, 6, 1)?.reshape([2, 3])?.unstack(1)?;
+    /// assert_eq!((columns.len(), columns[2].to_vec()?), (3, vec![2, 5]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Layout`](vkarray_ndarray::Error::Layout) for an axis out of range.
+    fn unstack(&self, axis: isize) -> Result<Vec<DeviceNDArray<Self::Item>>> {
+        let x = self.as_on_stream();
+        let length = x.array().shape()[axis_of(axis, x.array().ndim())?].cast_signed();
+        (0..length).map(|at| x.array().slice_axis(axis, Index::At(at))).collect()
+    }
+}
+
+impl<A: AsOnStream + ?Sized> Joining for A {}
+
+/// The elements at places of an axis, which are in range.
+fn take_places<T: Element>(x: OnStream<'_, T>, places: &[u32], axis: usize) -> Result<DeviceNDArray<T>> {
+    let indices = x.array().context().device_array::<u32>([places.len()])?;
+    indices.on(x.stream()).copy_from_host(&ndarray::aview1(places))?;
+    gather_axis(x, &indices, axis)
+}

@@ -1,0 +1,93 @@
+//! Calls of the kernels for matrices: products, in tiles, and triangles.
+
+use bytemuck::Zeroable;
+use vkarray_kernel::Groups;
+use vkarray_ndarray::{DeviceNDArray, LayoutError, OnStream, Result, broadcast_shapes};
+use vkarray_shaders::functions;
+
+use crate::error::Error;
+use crate::operand::{Arithmetic, Units, Widen, converted, kernel, numbers, packed, run, to_u32, widened, words};
+
+/// Rows and columns of the result that one workgroup computes.
+const TILE: usize = 64;
+
+pub(super) fn matmul<T: Widen>(x: OnStream<'_, T>, other: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
+    let (a, stream) = (x.array(), x.stream());
+    let mismatch = || Error::Shapes { operation: "matmul", first: a.shape().to_vec(), second: other.shape().to_vec() };
+    if a.ndim() == 0 || other.ndim() == 0 {
+        return Err(mismatch().into());
+    }
+    let left = if a.ndim() == 1 { a.expand_dims(&[0])? } else { a.clone() };
+    let right = if other.ndim() == 1 { other.expand_dims(&[1])? } else { other.clone() };
+    let (stack_a, [m, k]) = split(left.shape());
+    let (stack_b, [inner, n]) = split(right.shape());
+    if k != inner {
+        return Err(mismatch().into());
+    }
+    let stack = broadcast_shapes(&[stack_a, stack_b])?;
+    let shape = [stack.as_slice(), &[m, n]].concat();
+    let out = a.context().device_array::<T::Wide>(shape.as_slice())?;
+    let n_matrices = stack.iter().product::<usize>();
+    if out.size() > 0 && k == 0 {
+        out.on(stream).fill(T::Wide::zeroed())?;
+    } else if out.size() > 0 {
+        let (left, stride_a) = matrices(left.on(stream), &stack)?;
+        let (right, stride_b) = matrices(right.on(stream), &stack)?;
+        let arithmetic = Arithmetic::of::<T>();
+        let add_product = format!(
+            "const ZERO = {};\nfn add_product(sum: T, a: T, b: T) -> T {{\n    return add(sum, multiply(a, b));\n}}\n",
+            arithmetic.zero
+        );
+        let text = [&arithmetic.text(), &add_product, functions::MATMUL];
+        let kernel = kernel(a.context(), "matmul.wgsl", &text, "matmul_tile")?;
+        let [m_word, k_word, n_word] = [m, k, n].map(to_u32);
+        let lengths = (m_word?, k_word?, n_word?, to_u32(stride_a)?, to_u32(stride_b)?);
+        let matrices = (numbers(&left), numbers(&right), numbers(&out));
+        let args = (matrices.0, matrices.1, matrices.2, lengths.0, lengths.1, lengths.2, lengths.3, lengths.4);
+        let n_groups = n_matrices * m.div_ceil(TILE) * n.div_ceil(TILE);
+        kernel.dispatch(stream, Groups::covering(n_groups * 256), args)?;
+    }
+    let axes = [(a.ndim() == 1, -2), (other.ndim() == 1, -1)];
+    let axes: Vec<isize> = axes.into_iter().filter_map(|(is_added, axis)| is_added.then_some(axis)).collect();
+    converted::<_, T>(out, stream)?.squeeze(Some(&axes))
+}
+
+/// The axes of a stack of matrices, and the two of a matrix.
+fn split(shape: &[usize]) -> (&[usize], [usize; 2]) {
+    let (stack, matrix) = shape.split_at(shape.len() - 2);
+    (stack, [matrix[0], matrix[1]])
+}
+
+/// Matrices of 32 or 64 bits, packed, and the numbers from one to the next: 0 if there is one for the whole stack.
+fn matrices<T: Widen>(x: OnStream<'_, T>, stack: &[usize]) -> Result<(DeviceNDArray<T::Wide>, usize)> {
+    let (own, matrix) = split(x.array().shape());
+    let is_single = own.iter().all(|&length| length == 1);
+    let stride = if is_single { 0 } else { matrix.iter().product() };
+    let wide = widened(x)?;
+    if is_single {
+        return Ok((wide, stride));
+    }
+    let shape = [stack, &matrix[..]].concat();
+    Ok((packed(wide.broadcast_to(shape.as_slice())?.on(x.stream()))?, stride))
+}
+
+pub(super) fn triangle<T: Widen>(x: OnStream<'_, T>, k: isize, is_lower: bool) -> Result<DeviceNDArray<T>> {
+    let (array, stream) = (x.array(), x.stream());
+    let &[.., rows, columns] = array.shape() else {
+        return Err(LayoutError::DiagonalRank { ndim: array.ndim() }.into());
+    };
+    let out = array.context().device_array::<T>(array.shape())?;
+    if out.size() == 0 {
+        return Ok(out);
+    }
+    let (source, units) = (packed(x)?, Units::of::<T>());
+    let constants = format!("const LOWER = {is_lower};\n");
+    let text = [&units.text(), &constants, functions::TRIANGLE];
+    let kernel = kernel(array.context(), "triangle.wgsl", &text, "triangle_units")?;
+    let count = out.size() * units.parts;
+    // A diagonal beyond the matrix is the same as the one next to it.
+    let k = i32::try_from(k.clamp(-rows.cast_signed(), columns.cast_signed())).unwrap_or(i32::MAX);
+    let args = (words(&source), words(&out), to_u32(count)?, to_u32(rows)?, to_u32(columns)?, to_u32(units.parts)?, k);
+    run(&kernel, stream, count.div_ceil(units.per_word), &args)?;
+    Ok(out)
+}

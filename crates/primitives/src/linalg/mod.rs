@@ -1,0 +1,159 @@
+//! Products of matrices: [`Linalg::matmul`], [`Linalg::tensordot`]; and [`eye`].
+//!
+//! A tensor product is a matrix product of arrays whose axes are permuted and joined. `matmul.rs` has the kernel's call.
+
+mod matmul;
+
+use vkarray_ndarray::{Context, DeviceNDArray, Number, Order, Result};
+
+use crate::error::Error;
+use crate::operand::{AsOnStream, Widen, axis_of};
+
+/// Products of matrices. Implemented for [`DeviceNDArray`] and, with a stream, for
+/// [`OnStream`](vkarray_ndarray::OnStream).
+pub trait Linalg: AsOnStream<Item: Widen> {
+    /// The product of two matrices, or of stacks of them: NumPy's `matmul`. An array of one axis is a row on the left and a
+    /// column on the right; the axes before the last two broadcast.
+    ///
+    /// Products are added in their order, in the type of the elements; floats of 16 bits are added as `f32`, and integers
+    /// wrap around. `f64` needs a device that has it. Operands that are not contiguous are copied first.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0.0_f32, 6.0, 1.0)?.reshape([2, 3])?;
+    /// assert_eq!(x.matmul(&x.t())?.to_vec()?, [5.0, 14.0, 14.0, 50.0]);
+    /// assert_eq!(x.matmul(&ctx.ones::<f32>(3)?)?.to_vec()?, [3.0, 12.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shapes`](crate::Error::Shapes) if the lengths that are added up differ, or an operand has no axis;
+    /// [`Layout`](vkarray_ndarray::Error::Layout) if stacks do not broadcast; a device without `f64`; the errors of memory
+    /// and kernels.
+    fn matmul(&self, other: &DeviceNDArray<Self::Item>) -> Result<DeviceNDArray<Self::Item>> {
+        matmul::matmul(self.as_on_stream(), other)
+    }
+
+    /// Products added up over pairs of axes, one of this array and one of the other: NumPy's `tensordot` with two lists.
+    /// The result has the other axes of this array, then those of the other one. Without pairs it is the outer product.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0.0_f32, 6.0, 1.0)?.reshape([2, 3])?;
+    /// assert_eq!(x.tensordot(&x, &[(0, 0), (1, 1)])?.to_vec()?, [55.0]);
+    /// assert_eq!(x.tensordot(&x, &[(1, 1)])?.shape(), [2, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shapes`](crate::Error::Shapes) if the lengths of a pair differ; an axis that is out of range or named
+    /// twice; those of [`Linalg::matmul`].
+    fn tensordot(
+        &self,
+        other: &DeviceNDArray<Self::Item>,
+        pairs: &[(isize, isize)],
+    ) -> Result<DeviceNDArray<Self::Item>> {
+        let (x, stream) = (self.as_on_stream(), self.as_on_stream().stream());
+        let (a, b) = (x.array(), other);
+        let mut summed = (Vec::new(), Vec::new());
+        for &(first, second) in pairs {
+            let (first, second) = (axis_of(first, a.ndim())?, axis_of(second, b.ndim())?);
+            if a.shape()[first] != b.shape()[second] {
+                let (first, second) = (a.shape().to_vec(), b.shape().to_vec());
+                return Err(Error::Shapes { operation: "tensordot", first, second }.into());
+            }
+            summed.0.push(first);
+            summed.1.push(second);
+        }
+        let free = |array: &DeviceNDArray<Self::Item>, summed: &[usize]| {
+            (0..array.ndim()).filter(|axis| !summed.contains(axis)).collect::<Vec<_>>()
+        };
+        let (free_a, free_b) = (free(a, &summed.0), free(b, &summed.1));
+        let lengths = |array: &DeviceNDArray<Self::Item>, axes: &[usize]| {
+            axes.iter().map(|&axis| array.shape()[axis]).collect::<Vec<usize>>()
+        };
+        let matrix = |array: &DeviceNDArray<Self::Item>, rows: &[usize], columns: &[usize]| {
+            let order: Vec<isize> = rows.iter().chain(columns).map(|axis| axis.cast_signed()).collect();
+            let shape = [rows, columns].map(|axes| lengths(array, axes).iter().product::<usize>());
+            array.transpose(Some(&order))?.on(stream).reshape_copy(shape, Order::C)
+        };
+        let (left, right) = (matrix(a, &free_a, &summed.0)?, matrix(b, &summed.1, &free_b)?);
+        let shape = [lengths(a, &free_a), lengths(b, &free_b)].concat();
+        matmul::matmul(left.on(stream), &right)?.reshape(shape.as_slice())
+    }
+
+    /// The lower triangle of matrices: elements above the `k`-th diagonal are zero. NumPy's `tril`.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.ones::<i32>([2, 2])?.tril(0)?.to_vec()?, [1, 0, 1, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`DiagonalRank`](vkarray_ndarray::LayoutError::DiagonalRank) for an array of fewer than two axes; those of memory
+    /// and kernels.
+    fn tril(&self, k: isize) -> Result<DeviceNDArray<Self::Item>> {
+        matmul::triangle(self.as_on_stream(), k, true)
+    }
+
+    /// The upper triangle of matrices: elements below the `k`-th diagonal are zero. NumPy's `triu`.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.ones::<i32>([2, 2])?.triu(1)?.to_vec()?, [0, 1, 0, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Linalg::tril`].
+    fn triu(&self, k: isize) -> Result<DeviceNDArray<Self::Item>> {
+        matmul::triangle(self.as_on_stream(), k, false)
+    }
+}
+
+impl<A: AsOnStream<Item: Widen> + ?Sized> Linalg for A {}
+
+/// A matrix of zeros with ones on the `k`-th diagonal, on the default stream: NumPy's `eye`. `k` is positive above the main
+/// diagonal.
+///
+/// ```
+/// use vkarray::prelude::*;
+/// use vkarray::primitives::eye;
+///
+/// # fn main() -> anyhow::Result<()> {
+/// let ctx = Context::open_default()?;
+/// assert_eq!(eye::<f32>(&ctx, [2, 3], 1)?.to_vec()?, [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// The errors of [`Context::zeros`].
+pub fn eye<T: Number>(ctx: &Context, shape: [usize; 2], k: isize) -> Result<DeviceNDArray<T>> {
+    let matrix = ctx.zeros::<T>(shape)?;
+    let diagonal = matrix.diagonal(k, 0, 1)?;
+    diagonal.assign(&ctx.ones::<T>([])?)?;
+    Ok(matrix)
+}

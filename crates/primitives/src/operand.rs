@@ -1,0 +1,249 @@
+//! How arrays are given to the kernels of this crate: the stream they come with ([`AsOnStream`]), contiguous, as words.
+//!
+//! Kernels that move elements see words and parts of words ([`Units`]), so that one kernel serves every element type, also
+//! on devices without 8-bit, 16-bit or 64-bit types. Kernels that compute see 32 or 64 bits; narrower numbers are converted
+//! first ([`Widen`]). The next file to read is `indexing/mod.rs`.
+
+use half::{bf16, f16};
+use vkarray_driver::Stream;
+use vkarray_kernel::{Arg, Arguments, ArrayArg, ArrayShape, AsArg, DType, Element, Groups, Kernel, Limits, Source};
+use vkarray_ndarray::{Context, DeviceNDArray, OnStream, Order, Result};
+use vkarray_shaders::functions;
+
+use crate::error::Error;
+
+/// An array, with the stream on which the work of a method runs: `x.sort(-1)` runs on the default stream of the context,
+/// `x.on(&stream).sort(-1)` on `stream`.
+///
+/// The methods of this crate are those of traits that are implemented for all types with this trait.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// # fn main() -> anyhow::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let (x, stream) = (ctx.slice_to_device(&[3, 1, 2])?, ctx.stream()?);
+/// assert_eq!(x.sort(0)?.to_vec()?, [1, 2, 3]);
+/// assert_eq!(x.on(&stream).sort(0)?.to_vec()?, [1, 2, 3]);
+/// # Ok(())
+/// # }
+/// ```
+pub trait AsOnStream {
+    /// The type of the array's elements.
+    type Item: Element;
+
+    /// The array and the stream.
+    fn as_on_stream(&self) -> OnStream<'_, Self::Item>;
+}
+
+impl<T: Element> AsOnStream for DeviceNDArray<T> {
+    type Item = T;
+
+    fn as_on_stream(&self) -> OnStream<'_, T> {
+        self.on(self.context().default_stream())
+    }
+}
+
+impl<T: Element> AsOnStream for OnStream<'_, T> {
+    type Item = T;
+
+    fn as_on_stream(&self) -> OnStream<'_, T> {
+        *self
+    }
+}
+
+impl<A: AsOnStream + ?Sized> AsOnStream for &A {
+    type Item = A::Item;
+
+    fn as_on_stream(&self) -> OnStream<'_, A::Item> {
+        (**self).as_on_stream()
+    }
+}
+
+/// A type of numbers, with the type of 32 or 64 bits that has all its values, in which kernels compute.
+pub trait Widen: Element {
+    /// Itself, if it has 32 or 64 bits.
+    #[doc(hidden)]
+    type Wide: Widen;
+}
+
+macro_rules! widen {
+    ($($ty:ty => $wide:ty),* $(,)?) => {
+        $(impl Widen for $ty {
+            type Wide = $wide;
+        })*
+    };
+}
+
+widen! {
+    i8 => i32, u8 => u32, i16 => i32, u16 => u32, f16 => f32, bf16 => f32,
+    i32 => i32, u32 => u32, f32 => f32, i64 => i64, u64 => u64, f64 => f64,
+}
+
+/// A number of 32 or 64 bits. Only this crate implements it, and so the traits above it.
+pub trait Word: Element {}
+
+macro_rules! of_words {
+    ($($ty:ty),*) => {
+        $(impl Word for $ty {})*
+    };
+}
+
+of_words! { i32, u32, f32, i64, u64, f64 }
+
+/// The array, contiguous in C order and at an offset at which a kernel can bind it; itself or a copy.
+pub(crate) fn packed<T: Element>(array: OnStream<'_, T>) -> Result<DeviceNDArray<T>> {
+    let contiguous = array.to_contiguous(Order::C)?;
+    if is_packed(&contiguous) {
+        return Ok(contiguous);
+    }
+    let copy = contiguous.context().device_array(contiguous.shape())?;
+    copy.on(array.stream()).copy_from_device(&contiguous)?;
+    Ok(copy)
+}
+
+/// Whether an array is contiguous in C order, and at an offset at which a kernel can bind it.
+pub(crate) fn is_packed<T: Element>(array: &DeviceNDArray<T>) -> bool {
+    let alignment = Limits::from(array.context().info()).min_storage_buffer_offset_alignment.max(4);
+    let offset = array.offset() as u64 * array.itemsize() as u64;
+    array.is_c_contiguous() && (array.size() == 0 || offset.is_multiple_of(alignment))
+}
+
+/// The array as numbers of 32 or 64 bits, as [`packed`] gives them.
+pub(crate) fn widened<T: Widen>(array: OnStream<'_, T>) -> Result<DeviceNDArray<T::Wide>> {
+    let packed = packed(array)?;
+    if DType::of::<T>() == DType::of::<T::Wide>() { packed.view() } else { packed.on(array.stream()).astype() }
+}
+
+/// The array as numbers of another type, without a copy if it has this type.
+pub(crate) fn converted<T: Element, U: Element>(array: DeviceNDArray<T>, stream: &Stream) -> Result<DeviceNDArray<U>> {
+    if DType::of::<T>() == DType::of::<U>() { array.view() } else { array.on(stream).astype() }
+}
+
+/// A packed array as an argument of words. Its memory ends at a whole word.
+pub(crate) fn words<T: Element>(array: &DeviceNDArray<T>) -> Arg<'_> {
+    let nbytes = array.nbytes().next_multiple_of(4);
+    let offset = array.offset() as u64 * array.itemsize() as u64;
+    let shape = ArrayShape { offset, is_writable: array.is_writable(), ..ArrayShape::new(DType::U32, &[], nbytes) };
+    Arg::Array(ArrayArg::new(array.block(), shape))
+}
+
+/// A packed array as kernels see it that compute with its type: integers of 64 bits are pairs of words.
+pub(crate) fn numbers<T: Element>(array: &DeviceNDArray<T>) -> Arg<'_> {
+    if matches!(DType::of::<T>(), DType::I64 | DType::U64) { words(array) } else { array.as_arg() }
+}
+
+/// How kernels that move elements see them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Units {
+    /// Units in a word: 1, 2 or 4.
+    pub(crate) per_word: usize,
+    /// Units in an element.
+    pub(crate) parts: usize,
+}
+
+impl Units {
+    pub(crate) fn of<T: Element>() -> Self {
+        let bytes = size_of::<T>();
+        let unit = 1 << bytes.trailing_zeros().min(2);
+        Self { per_word: 4 / unit, parts: bytes / unit }
+    }
+
+    /// The constants of a kernel's text.
+    pub(crate) fn text(self) -> String {
+        format!("const UNITS = {}u;\nconst BITS = {}u;\n", self.per_word, 32 / self.per_word)
+    }
+}
+
+/// The text with which a kernel computes with numbers of a type of 32 or 64 bits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arithmetic {
+    name: &'static str,
+    pub(crate) zero: &'static str,
+    pub(crate) one: &'static str,
+}
+
+impl Arithmetic {
+    pub(crate) fn of<T: Widen>() -> Self {
+        let [name, zero, one] = match DType::of::<T::Wide>() {
+            DType::I32 => ["i32", "0i", "1i"],
+            DType::U32 => ["u32", "0u", "1u"],
+            DType::F32 => ["f32", "0.0f", "1.0f"],
+            DType::F64 => ["f64", "0.0lf", "1.0lf"],
+            _ => ["vec2<u32>", "vec2(0u)", "vec2(1u, 0u)"],
+        };
+        Self { name, zero, one }
+    }
+
+    /// `T`, `add` and `multiply`. Integers of 64 bits are pairs of words.
+    pub(crate) fn text(self) -> String {
+        let name = self.name;
+        let [library, sum, product] = if name.starts_with("vec2") {
+            [functions::PAIRS, "pair_sum(a, b)", "pair_product(a, b)"]
+        } else {
+            ["", "a + b", "a * b"]
+        };
+        format!(
+            "{library}alias T = {name};\nfn add(a: T, b: T) -> T {{\n    return {sum};\n}}\n\
+             fn multiply(a: T, b: T) -> T {{\n    return {product};\n}}\n"
+        )
+    }
+}
+
+/// A number of elements, a length or a position as kernels have it.
+pub(crate) fn to_u32(count: usize) -> Result<u32> {
+    u32::try_from(count).map_err(|_| Error::TooManyElements { count }.into())
+}
+
+/// An axis from 0 on.
+pub(crate) fn axis_of(axis: isize, ndim: usize) -> Result<usize> {
+    let counted = if axis < 0 { axis.checked_add_unsigned(ndim) } else { Some(axis) };
+    let found = counted.and_then(|axis| usize::try_from(axis).ok()).filter(|&axis| axis < ndim);
+    Ok(found.ok_or(vkarray_ndarray::LayoutError::AxisOutOfRange { axis, ndim })?)
+}
+
+/// The kernel of a text and an entry point.
+pub(crate) fn kernel(ctx: &Context, name: &'static str, text: &[&str], entry: &str) -> Result<Kernel> {
+    Ok(ctx.kernel(Source::wgsl(text.concat()).named(name)).entry(entry).build()?)
+}
+
+/// Runs a kernel with one invocation for each of `count` items, which are not 0.
+pub(crate) fn run(kernel: &Kernel, stream: &Stream, count: usize, args: &impl Arguments) -> Result<()> {
+    Ok(kernel.dispatch(stream, Groups::covering(count), args)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use vkarray_kernel::Complex64;
+
+    use super::*;
+
+    #[test]
+    fn elements_are_moved_in_the_largest_units_that_divide_them() {
+        #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+        #[repr(C)]
+        struct Odd([u8; 3]);
+        impl Element for Odd {
+            const DTYPE: DType = DType::record::<Self>();
+        }
+        let cases = [
+            (Units::of::<u8>(), 4, 1),
+            (Units::of::<f16>(), 2, 1),
+            (Units::of::<f32>(), 1, 1),
+            (Units::of::<u64>(), 1, 2),
+            (Units::of::<Complex64>(), 1, 4),
+            (Units::of::<Odd>(), 4, 3),
+        ];
+        for (units, per_word, parts) in cases {
+            assert_eq!(units, Units { per_word, parts });
+        }
+    }
+
+    #[test]
+    fn axes_count_from_both_ends() {
+        let cases = [(0, 2, Some(0)), (-1, 2, Some(1)), (2, 2, None), (-3, 2, None), (0, 0, None)];
+        for (axis, ndim, expected) in cases {
+            assert_eq!(axis_of(axis, ndim).ok(), expected, "{axis} of {ndim}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Order: [`Sorting::sort`], [`Sorting::searchsorted`], [`Sorting::unique_all`], [`Sorting::histogram`].
+//!
+//! Numbers become keys that compare as unsigned integers, so that one kernel sorts every type, also 64-bit numbers on
+//! devices without them. The order is NumPy's: zeros of both signs are equal, and NaN comes last.
+//!
+//! | file | has |
+//! |---|---|
+//! | `mod.rs` | the trait with the methods |
+//! | `keys.rs` | numbers as keys |
+//! | `merge.rs` | the sort: stable, along an axis |
+//! | `search.rs` | places among sorted elements, histograms |
+//! | `unique.rs` | values that differ, with their counts and places |
+
+mod keys;
+mod merge;
+mod search;
+mod unique;
+
+use vkarray_kernel::Bool;
+use vkarray_ndarray::{DeviceNDArray, Result};
+
+use crate::operand::{AsOnStream, Widen};
+pub use search::Side;
+pub use unique::Unique;
+
+/// Sorting, searching and counting. Implemented for [`DeviceNDArray`] and, with a stream, for
+/// [`OnStream`](vkarray_ndarray::OnStream).
+pub trait Sorting: AsOnStream<Item: Widen> {
+    /// A sorted copy, ascending along an axis: NumPy's `sort`. The sort is stable; NaN comes last. Does not wait.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[3.0_f32, f32::NAN, 1.0, 2.0])?;
+    /// assert_eq!(x.sort(-1)?.to_vec()?[..3], [1.0, 2.0, 3.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// An axis out of range; the errors of memory and kernels.
+    fn sort(&self, axis: isize) -> Result<DeviceNDArray<Self::Item>> {
+        merge::sort(self.as_on_stream(), axis, false)
+    }
+
+    /// A sorted copy, descending along an axis. Equal elements keep their order; NaN comes first.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.slice_to_device(&[3, 1, 2])?.sort_descending(0)?.to_vec()?, [3, 2, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Sorting::sort`].
+    fn sort_descending(&self, axis: isize) -> Result<DeviceNDArray<Self::Item>> {
+        merge::sort(self.as_on_stream(), axis, true)
+    }
+
+    /// The places of the elements along an axis in ascending order: NumPy's `argsort(kind="stable")`.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.slice_to_device(&[3, 1, 3, 1])?.argsort(0)?.to_vec()?, [1, 3, 0, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Sorting::sort`].
+    fn argsort(&self, axis: isize) -> Result<DeviceNDArray<u32>> {
+        merge::argsort(self.as_on_stream(), axis, false)
+    }
+
+    /// The places of the elements along an axis in descending order. Equal elements keep their order; NaN comes first.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.slice_to_device(&[3, 1, 3, 1])?.argsort_descending(0)?.to_vec()?, [0, 2, 1, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Sorting::sort`].
+    fn argsort_descending(&self, axis: isize) -> Result<DeviceNDArray<u32>> {
+        merge::argsort(self.as_on_stream(), axis, true)
+    }
+
+    /// For each of `values`, the place in this sorted array of one axis at which it can be inserted: before equal elements
+    /// ([`Side::Left`]) or after them ([`Side::Right`]). NumPy's `searchsorted`.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use vkarray::primitives::Side;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (edges, values) = (ctx.slice_to_device(&[1, 3, 3, 5])?, ctx.slice_to_device(&[3, 0, 9])?);
+    /// assert_eq!(edges.searchsorted(&values, Side::Left)?.to_vec()?, [1, 0, 4]);
+    /// assert_eq!(edges.searchsorted(&values, Side::Right)?.to_vec()?, [3, 0, 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RankMismatch`](vkarray_ndarray::Error::RankMismatch) if this array has not one axis; those of memory and kernels.
+    fn searchsorted(&self, values: &DeviceNDArray<Self::Item>, side: Side) -> Result<DeviceNDArray<u32>> {
+        search::searchsorted(self.as_on_stream(), values, side)
+    }
+
+    /// Whether each element is among `values`, of any shape: `isin` of the array API. A NaN is among none. Does not wait.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let found = ctx.arange(0, 4, 1)?.isin(&ctx.slice_to_device(&[9, 2, 0])?)?;
+    /// assert_eq!(found.to_vec()?.into_iter().map(bool::from).collect::<Vec<_>>(), [true, false, true, false]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The errors of memory and kernels.
+    fn isin(&self, values: &DeviceNDArray<Self::Item>) -> Result<DeviceNDArray<Bool>> {
+        search::isin(self.as_on_stream(), values)
+    }
+
+    /// The different values in ascending order: `unique_values` of the array API. Each NaN is a value of its own; zeros of
+    /// both signs are one.
+    ///
+    /// The call waits for the device, which alone has the number of values.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.slice_to_device(&[3, 1, 3, 2])?.unique_values()?.to_vec()?, [1, 2, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The errors of memory and kernels.
+    fn unique_values(&self) -> Result<DeviceNDArray<Self::Item>> {
+        Ok(unique::unique(self.as_on_stream())?.values()?)
+    }
+
+    /// The different values and how often each occurs: `unique_counts` of the array API; see [`Sorting::unique_values`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (values, counts) = ctx.slice_to_device(&[3, 1, 3, 2])?.unique_counts()?;
+    /// assert_eq!((values.to_vec()?, counts.to_vec()?), (vec![1, 2, 3], vec![1, 1, 2]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The errors of memory and kernels.
+    fn unique_counts(&self) -> Result<(DeviceNDArray<Self::Item>, DeviceNDArray<u32>)> {
+        let runs = unique::unique(self.as_on_stream())?;
+        Ok((runs.values()?, runs.counts()?))
+    }
+
+    /// The different values and, for each element of the array, the place of its value among them: `unique_inverse` of the
+    /// array API; see [`Sorting::unique_values`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (values, inverse) = ctx.slice_to_device(&[3, 1, 3, 2])?.unique_inverse()?;
+    /// assert_eq!((values.to_vec()?, inverse.to_vec()?), (vec![1, 2, 3], vec![2, 0, 2, 1]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The errors of memory and kernels.
+    fn unique_inverse(&self) -> Result<(DeviceNDArray<Self::Item>, DeviceNDArray<u32>)> {
+        let runs = unique::unique(self.as_on_stream())?;
+        Ok((runs.values()?, runs.inverse()?))
+    }
+
+    /// The different values with their first places, counts and inverse: `unique_all` of the array API; see
+    /// [`Sorting::unique_values`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let unique = ctx.slice_to_device(&[3, 1, 3, 2])?.unique_all()?;
+    /// assert_eq!(unique.indices.to_vec()?, [1, 3, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The errors of memory and kernels.
+    fn unique_all(&self) -> Result<Unique<Self::Item>> {
+        let runs = unique::unique(self.as_on_stream())?;
+        let (values, indices) = (runs.values()?, runs.first_places()?);
+        Ok(Unique { values, indices, inverse: runs.inverse()?, counts: runs.counts()? })
+    }
+
+    /// How many elements lie in each bin between ascending edges: NumPy's `histogram` with an array of edges. A bin has its
+    /// lower edge and not its upper one, but for the last bin, which has both. Elements outside all bins, and NaN, do not
+    /// count. Does not wait.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[1, 2, 2, 3, 4, 9])?;
+    /// assert_eq!(x.histogram_between(&[1, 3, 4])?.to_vec()?, [3, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Edges`](crate::Error::Edges) if there are fewer than two edges, or they are not ascending; those of memory
+    /// and kernels.
+    fn histogram_between(&self, edges: &[Self::Item]) -> Result<DeviceNDArray<u32>>
+    where
+        Self::Item: PartialOrd,
+    {
+        search::histogram(self.as_on_stream(), edges)
+    }
+}
+
+impl<A: AsOnStream<Item: Widen> + ?Sized> Sorting for A {}

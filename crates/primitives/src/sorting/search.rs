@@ -1,0 +1,90 @@
+//! Places among sorted elements, and histograms, which are places among edges.
+
+use vkarray_kernel::Bool;
+use vkarray_ndarray::{DeviceNDArray, Error as ArrayError, OnStream, Order, Result};
+use vkarray_shaders::functions;
+
+use super::keys::Keys;
+use super::merge::order_rows;
+use crate::error::Error;
+use crate::operand::{Widen, kernel, run, to_u32, words};
+
+/// On which side of equal elements a value is inserted.
+///
+/// ```
+/// use vkarray::primitives::Side;
+///
+/// assert_ne!(Side::Left, Side::Right);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Before the first of them.
+    Left,
+    /// After the last of them.
+    Right,
+}
+
+fn text(keys: &Keys, side: Side) -> String {
+    let is_right = side == Side::Right;
+    let constants = format!("const RIGHT = {is_right};\nconst NAN_DIFFERS = {};\n", keys.kind.is_float);
+    [&keys.kind.text(), &constants, functions::SEARCH].concat()
+}
+
+/// Whether each element is among `values`.
+pub(super) fn isin<T: Widen>(x: OnStream<'_, T>, values: &DeviceNDArray<T>) -> Result<DeviceNDArray<Bool>> {
+    let (ctx, stream) = (x.array().context(), x.stream());
+    let flags = ctx.device_array::<u32>(x.array().shape())?;
+    if values.size() == 0 {
+        flags.on(stream).fill(0)?;
+    } else if flags.size() > 0 {
+        let values = values.on(stream).reshape_copy(values.size(), Order::C)?;
+        let (sorted, keys) = (order_rows(values.on(stream), false)?.1, Keys::of(x, false)?);
+        let kernel = kernel(ctx, "search.wgsl", &[&text(&keys, Side::Left)], "search_equal")?;
+        let (n_sorted, count) = (to_u32(sorted.count)?, to_u32(keys.count)?);
+        let args = (words(&sorted.words), words(&keys.words), words(&flags), n_sorted, count);
+        run(&kernel, stream, keys.count, &args)?;
+    }
+    flags.on(stream).astype()
+}
+
+pub(super) fn searchsorted<T: Widen>(
+    x: OnStream<'_, T>,
+    values: &DeviceNDArray<T>,
+    side: Side,
+) -> Result<DeviceNDArray<u32>> {
+    if x.array().ndim() != 1 {
+        return Err(ArrayError::RankMismatch { expected: 1, shape: x.array().shape().to_vec() });
+    }
+    let (ctx, stream) = (x.array().context(), x.stream());
+    let places = ctx.device_array::<u32>(values.shape())?;
+    if x.array().size() == 0 {
+        places.on(stream).fill(0)?;
+    } else if places.size() > 0 {
+        let (sorted, keys) = (Keys::of(x, false)?, Keys::of(values.on(stream), false)?);
+        let kernel = kernel(ctx, "search.wgsl", &[&text(&keys, side)], "search_places")?;
+        let (n_sorted, count) = (to_u32(sorted.count)?, to_u32(keys.count)?);
+        let args = (words(&sorted.words), words(&keys.words), words(&places), n_sorted, count);
+        run(&kernel, stream, keys.count, &args)?;
+    }
+    Ok(places)
+}
+
+pub(super) fn histogram<T: Widen + PartialOrd>(x: OnStream<'_, T>, edges: &[T]) -> Result<DeviceNDArray<u32>> {
+    // A NaN is not smaller than or equal to anything.
+    if edges.len() < 2 || !edges.is_sorted_by(|a, b| a <= b) {
+        return Err(Error::Edges { count: edges.len() }.into());
+    }
+    let (ctx, stream, n_bins) = (x.array().context(), x.stream(), edges.len() - 1);
+    let counts = ctx.device_array::<u32>([n_bins])?;
+    counts.on(stream).fill(0)?;
+    if x.array().size() > 0 {
+        let on_device = ctx.device_array::<T>([edges.len()])?;
+        on_device.on(stream).copy_from_host(&ndarray::aview1(edges))?;
+        let (sorted, keys) = (Keys::of(on_device.on(stream), false)?, Keys::of(x, false)?);
+        let kernel = kernel(ctx, "search.wgsl", &[&text(&keys, Side::Right)], "count_bins")?;
+        let (n_sorted, count) = (to_u32(n_bins)?, to_u32(keys.count)?);
+        let args = (words(&sorted.words), words(&keys.words), words(&counts), n_sorted, count);
+        run(&kernel, stream, keys.count, &args)?;
+    }
+    Ok(counts)
+}

@@ -1,0 +1,17 @@
+// first[0] = the smallest position of an index that is not in -length..length
+//
+// `first` starts as the number of indices. The text before this file defines `indices.wgsl`.
+// Covers (number of indices).
+
+struct Check { count: u32, length: u32 }
+
+@group(0) @binding(0) var<storage, read> indices: array<u32>;
+@group(0) @binding(1) var<storage, read_write> first: array<atomic<u32>>;
+var<immediate> check: Check;
+
+@compute @workgroup_size(256)
+fn index_check(@builtin(global_invocation_id) id: vec3<u32>) {
+    if id.x < check.count && !is_in_range(index_pair(id.x), check.length) {
+        atomicMin(&first[0], id.x);
+    }
+}

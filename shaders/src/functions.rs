@@ -1,0 +1,88 @@
+//! Kernels of the functions that `vkarray-primitives` has for arrays: indexing, sorting, scans, matrix products, random
+//! numbers.
+//!
+//! Each file says in its first comment what it computes, and which lines must come before it. `vkarray-primitives` writes
+//! these lines and decides which kernel runs when.
+
+/// Elements at indices.
+pub const GATHER: &str = include_str!("../library/gather.wgsl");
+
+/// The first index that is out of range.
+pub const INDEX_CHECK: &str = include_str!("../library/index_check.wgsl");
+
+/// How indices are read and mapped to places.
+pub const INDICES: &str = include_str!("../library/indices.wgsl");
+
+/// How keys are compared.
+pub const KEY_ORDER: &str = include_str!("../library/key_order.wgsl");
+
+/// Products of matrices.
+pub const MATMUL: &str = include_str!("../library/matmul.wgsl");
+
+/// Integers of 64 bits as pairs of words.
+pub const PAIRS: &str = include_str!("../library/pairs.wgsl");
+
+/// Elements written at indices.
+pub const PUT: &str = include_str!("../library/put.wgsl");
+
+/// Running sums and other scans.
+pub const SCAN: &str = include_str!("../library/scan.wgsl");
+
+/// Places of keys among sorted keys, and histograms.
+pub const SEARCH: &str = include_str!("../library/search.wgsl");
+
+/// Places of flags that are set, and of equal keys.
+pub const SELECT: &str = include_str!("../library/select.wgsl");
+
+/// A merge sort.
+pub const SORT: &str = include_str!("../library/sort.wgsl");
+
+/// Numbers as keys that compare as unsigned integers.
+pub const SORT_KEYS: &str = include_str!("../library/sort_keys.wgsl");
+
+/// The lower or upper triangle of matrices.
+pub const TRIANGLE: &str = include_str!("../library/triangle.wgsl");
+
+/// The index along one axis of a flat place.
+pub const UNRAVEL: &str = include_str!("../library/unravel.wgsl");
+
+#[cfg(test)]
+mod tests {
+    use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+    use super::*;
+
+    #[test]
+    fn every_kernel_is_valid_behind_the_lines_that_its_comment_asks_for() {
+        let units = "const UNITS = 4u;\nconst BITS = 8u;\nconst ALONG = true;\n";
+        let words = "const UNITS = 1u;\nconst BITS = 32u;\nconst ALONG = false;\n";
+        let indices = "const INDEX_WORDS = 2u;\nconst IS_SIGNED = true;\nconst MODE = 1u;\n";
+        let key = "alias Key = u32;\nconst RIGHT = true;\nconst NAN_DIFFERS = true;\n";
+        let wide_key = "alias Key = vec2<u32>;\nconst RIGHT = false;\nconst NAN_DIFFERS = false;\n";
+        let keys = "const KIND = FLOAT;\nconst WORDS = 2u;\nconst DESCENDING = false;\n";
+        let numbers = "alias T = vec2<u32>;\nconst IDENTITY = vec2(0u);\nconst ZERO = IDENTITY;\nconst PER_LANE = 8u;\n\
+                       fn op(a: T, b: T) -> T { return pair_sum(a, b); }\n\
+                       fn add_product(sum: T, a: T, b: T) -> T { return pair_sum(sum, pair_product(a, b)); }\n";
+        let texts = [
+            [units, indices, INDICES, GATHER].concat(),
+            [words, indices, INDICES, GATHER].concat(),
+            [units, indices, INDICES, PUT].concat(),
+            [indices, INDICES, INDEX_CHECK].concat(),
+            UNRAVEL.to_owned(),
+            [units, "const LOWER = true;\n", TRIANGLE].concat(),
+            [keys, SORT_KEYS].concat(),
+            [key, KEY_ORDER, SORT].concat(),
+            [wide_key, KEY_ORDER, SORT].concat(),
+            [key, KEY_ORDER, SEARCH].concat(),
+            [wide_key, KEY_ORDER, SELECT].concat(),
+            [PAIRS, numbers, SCAN].concat(),
+            [PAIRS, numbers, MATMUL].concat(),
+        ];
+        for text in texts {
+            let module = naga::front::wgsl::parse_str(&text);
+            let module = module.unwrap_or_else(|error| panic!("{}", error.emit_to_string(&text)));
+            let checked = Validator::new(ValidationFlags::all(), Capabilities::IMMEDIATES).validate(&module);
+            checked.unwrap_or_else(|error| panic!("{}", error.emit_to_string(&text)));
+        }
+    }
+}

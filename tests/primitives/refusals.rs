@@ -1,0 +1,104 @@
+//! Calls that are refused, with nothing changed; calls with more workgroups than an axis of a dispatch has; calls on two
+//! streams; and host memory.
+
+use vkarray::array::{Bool, LayoutError};
+use vkarray::prelude::*;
+use vkarray::primitives::{PadMode, Side, concat, meshgrid, stack};
+
+use crate::fixture::{Fixture, contents};
+
+#[test]
+fn refused_calls_name_what_is_wrong_and_change_nothing() {
+    let ctx = Fixture::open();
+    let x = ctx.arange(0, 6, 1).unwrap().reshape([2, 3]).unwrap();
+    let indices = |values: &[i64]| ctx.slice_to_device(values).unwrap();
+    let none = ctx.zeros::<i32>([2, 0]).unwrap();
+    let mask = ctx.zeros::<Bool>(3).unwrap();
+    let refusals = [
+        (
+            x.take(&indices(&[0, -4]), 1).unwrap_err(),
+            "take: index -4 at position 1 is out of range for an axis of length 3",
+        ),
+        (
+            x.take(&indices(&[0, 1 << 32]), 1).unwrap_err(),
+            "take: index 4294967296 at position 1 is out of range for an axis of length 3",
+        ),
+        (none.take(&indices(&[0]), 1).unwrap_err(), "take: 1 elements are asked for, and there are none to take"),
+        (
+            x.take_along_axis(&indices(&[0, 1, 2]), 1).unwrap_err(),
+            "take_along_axis does not take shapes [2, 3] and [3]",
+        ),
+        (
+            x.put(&indices(&[0, 6]), &ctx.zeros(2).unwrap()).unwrap_err(),
+            "put: index 6 at position 1 is out of range for an axis of length 6",
+        ),
+        (
+            x.put(&indices(&[0]), &ctx.zeros(0).unwrap()).unwrap_err(),
+            "put: 1 elements are asked for, and there are none to take",
+        ),
+        (x.compact(&mask).unwrap_err(), "compact does not take shapes [2, 3] and [3]"),
+        (concat::<&DeviceNDArray<i32>>(&[], 0).unwrap_err(), "concat needs at least one array"),
+        (concat(&[&x, &x.t()], 0).unwrap_err(), "concat does not take shapes [2, 3] and [3, 2]"),
+        (stack(&[&x, &x.t()], 0).unwrap_err(), "stack does not take shapes [2, 3] and [3, 2]"),
+        (x.pad(&[(1, 1)], PadMode::Edge).unwrap_err(), "pad does not take shapes [2, 3] and [1]"),
+        (
+            none.pad(&[(0, 0), (1, 2)], PadMode::Wrap).unwrap_err(),
+            "pad: 3 elements are asked for, and there are none to take",
+        ),
+        (x.repeat_each(&[1], 0).unwrap_err(), "repeat_each does not take shapes [2, 3] and [1]"),
+        (x.matmul(&x).unwrap_err(), "matmul does not take shapes [2, 3] and [2, 3]"),
+        (x.tensordot(&x, &[(0, 1)]).unwrap_err(), "tensordot does not take shapes [2, 3] and [2, 3]"),
+        (
+            x.histogram_between(&[2, 1]).unwrap_err(),
+            "histogram: 2 edges; at least 2 are needed, in ascending order and without NaN",
+        ),
+    ];
+    for (error, message) in refusals {
+        assert_eq!(error.to_string(), message);
+    }
+    assert!(matches!(x.sort(2), Err(Error::Layout(LayoutError::AxisOutOfRange { axis: 2, ndim: 2 }))));
+    assert!(matches!(x.searchsorted(&x, Side::Left), Err(Error::RankMismatch { expected: 1, .. })));
+    assert!(matches!(meshgrid(&[&x], true), Err(Error::RankMismatch { expected: 1, .. })));
+    assert!(matches!(ctx.zeros::<i32>([]).unwrap().nonzero(), Err(Error::NoAxis { operation: "nonzero" })));
+    let constant = x.clone().read_only();
+    assert!(matches!(constant.put(&indices(&[0]), &ctx.ones(1).unwrap()), Err(Error::ReadOnly { .. })));
+    let shared = ctx.zeros::<i32>([1]).unwrap().broadcast_to([3]).unwrap();
+    assert!(matches!(shared.put(&indices(&[0]), &ctx.ones(1).unwrap()), Err(Error::SharedElements { .. })));
+    let other = Context::open_default().unwrap();
+    assert!(matches!(x.on(other.default_stream()).sort(0), Err(Error::ForeignDevice { .. })));
+    assert_eq!((contents(&x), contents(&shared)), ((0..6).collect(), vec![0; 3]));
+}
+
+#[test]
+fn more_workgroups_than_an_axis_has_are_launched() {
+    let ctx = Fixture::open();
+    let n = 70_001; // Rows, each with a workgroup.
+    let x = ctx.arange(0, 2 * i32::try_from(n).unwrap(), 1).unwrap().reshape([n, 2]).unwrap();
+    let reversed = x.flip(Some(&[1])).unwrap();
+    assert_eq!(contents(&reversed.sort(1).unwrap()), contents(&x));
+    let sums: Vec<i64> = (0..i64::try_from(n).unwrap()).flat_map(|row| [2 * row, 4 * row + 1]).collect();
+    assert_eq!(contents(&x.cumulative_sum(1).unwrap()), sums);
+    let products = x.reshape([n, 2, 1]).unwrap().matmul(&ctx.full([1, 1], 3).unwrap()).unwrap();
+    let tripled: Vec<i32> = contents(&x).iter().map(|value| 3 * value).collect();
+    assert_eq!(contents(&products), tripled);
+    let unstacked = x.unstack(1).unwrap();
+    assert_eq!(contents(&unstacked[1]), contents(&x.slice(&s![.., 1]).unwrap()));
+}
+
+#[test]
+fn calls_on_two_streams_and_on_memory_of_the_host_are_ordered() {
+    let ctx = Fixture::open();
+    let (first, second) = (ctx.stream().unwrap(), ctx.stream().unwrap());
+    let x = ctx.pinned_array::<u32>(5000).unwrap();
+    for round in 0..4_u32 {
+        let values: Vec<u32> = (0..5000).map(|i| (i * 7919 + round) % 5003).collect();
+        x.on(&first).copy_from_host(&::ndarray::aview1(&values)).unwrap();
+        let order = x.on(&second).argsort(0).unwrap();
+        let sorted = x.on(&first).take(&order, 0).unwrap();
+        x.on(&second).put(&order, &sorted).unwrap();
+        assert_eq!(contents(&x), values);
+        let mut expected = values;
+        expected.sort_unstable();
+        assert_eq!(contents(&sorted), expected);
+    }
+}
