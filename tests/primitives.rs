@@ -5,9 +5,13 @@
 //! | `expressions.rs` | layouts, targets, types and refusals of expressions, compared with the host |
 //! | `elementary.rs` | how exact the elementary functions are, and their special values |
 //! | `numpy_functions.rs` | functions on arrays, compared with NumPy's recorded results |
+//! | `matrices.rs` | products of fractions, `eye` |
+//! | `random.rs` | random numbers, compared with the host and with NumPy |
 //! | `refusals.rs` | refused calls, long launches, several streams |
 
 mod elementary;
 mod expressions;
+mod matrices;
 mod numpy_functions;
+mod random;
 mod refusals;

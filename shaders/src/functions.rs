@@ -4,6 +4,8 @@
 //! Each file says in its first comment what it computes, and which lines must come before it. `vkarray-primitives` writes
 //! these lines and decides which kernel runs when.
 
+use crate::library::{NUMBERS, WIDE_NUMBERS};
+
 /// Elements at indices.
 pub const GATHER: &str = include_str!("../library/gather.wgsl");
 
@@ -21,6 +23,9 @@ pub const MATMUL: &str = include_str!("../library/matmul.wgsl");
 
 /// Integers of 64 bits as pairs of words.
 pub const PAIRS: &str = include_str!("../library/pairs.wgsl");
+
+/// Random numbers.
+pub const PHILOX: &str = include_str!("../library/philox.wgsl");
 
 /// Elements written at indices.
 pub const PUT: &str = include_str!("../library/put.wgsl");
@@ -46,6 +51,12 @@ pub const TRIANGLE: &str = include_str!("../library/triangle.wgsl");
 /// The index along one axis of a flat place.
 pub const UNRAVEL: &str = include_str!("../library/unravel.wgsl");
 
+/// The function `uniform_double`, which makes a random `f64` of two words.
+#[must_use]
+pub fn uniform_double() -> String {
+    [NUMBERS, WIDE_NUMBERS, include_str!("../library/uniform_double.wgsl")].concat()
+}
+
 #[cfg(test)]
 mod tests {
     use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -63,6 +74,8 @@ mod tests {
         let numbers = "alias T = vec2<u32>;\nconst IDENTITY = vec2(0u);\nconst ZERO = IDENTITY;\nconst PER_LANE = 8u;\n\
                        fn op(a: T, b: T) -> T { return pair_sum(a, b); }\n\
                        fn add_product(sum: T, a: T, b: T) -> T { return pair_sum(sum, pair_product(a, b)); }\n";
+        let philox = "const LANES = 8u;\nfn philox(c: vec2<u32>) -> array<u32, LANES> { return philox_4x64(c); }\n\
+                      fn convert(words: vec2<u32>) -> vec2<u32> { return uniform_double(words); }\n";
         let texts = [
             [units, indices, INDICES, GATHER].concat(),
             [words, indices, INDICES, GATHER].concat(),
@@ -77,6 +90,7 @@ mod tests {
             [wide_key, KEY_ORDER, SELECT].concat(),
             [PAIRS, numbers, SCAN].concat(),
             [PAIRS, numbers, MATMUL].concat(),
+            [PAIRS, &uniform_double(), philox, PHILOX].concat(),
         ];
         for text in texts {
             let module = naga::front::wgsl::parse_str(&text);

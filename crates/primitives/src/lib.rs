@@ -18,6 +18,7 @@
 //! | `sorting/` | sorting, searching, different values, histograms |
 //! | `linalg/` | products of matrices, triangles |
 //! | `joining/` | arrays joined, repeated, shifted and extended, by copies alone |
+//! | `random/` | random numbers by counter |
 #![forbid(unsafe_code)]
 
 mod elementwise;
@@ -27,6 +28,7 @@ mod indexing;
 mod joining;
 mod linalg;
 mod operand;
+mod random;
 mod scan;
 mod sorting;
 
@@ -36,5 +38,6 @@ pub use indexing::{IndexElement, IndexMode, Indexing};
 pub use joining::{Joining, PadMode, broadcast_arrays, concat, meshgrid, stack};
 pub use linalg::{Linalg, eye};
 pub use operand::{AsOnStream, Widen};
+pub use random::{RandomInteger, Rng, UniformFloat, philox_4x32, philox_4x64};
 pub use scan::{Accumulate, Scan};
 pub use sorting::{Side, Sorting, Unique};
