@@ -2,8 +2,8 @@
 //! managers (`managers/wrong.rs`), whose faults the checks must detect. Checks with failing calls are in
 //! `../faults/managers.rs`.
 
-#[path = "../../crates/allocator/examples/plugin/plain.rs"]
-mod plain;
+#[path = "../../crates/allocator/examples/plugin/third_party.rs"]
+mod third_party;
 mod wrong;
 
 use std::io;
@@ -19,7 +19,7 @@ use vkarray::memory::{
 use vkarray_allocator::{Adaptor, LogStep, read_log};
 use vkarray_conformance::{Conformance, Outcome, Report};
 
-use self::plain::PlainPlugin;
+use self::third_party::GpuAllocatorPlugin;
 use self::wrong::Wrong;
 use crate::fixture::kernels::{keep_busy, spin};
 use crate::fixture::{Fixture, child, contents};
@@ -100,7 +100,7 @@ fn a_manager_of_host_memory_conforms() {
 
 #[test]
 fn the_example_plugin_conforms() {
-    assert_conforms(PlainPlugin::new, &["labels", "memory-info", "counters"]);
+    assert_conforms(GpuAllocatorPlugin::new, &["labels", "memory-info", "counters"]);
 }
 
 /// Faults of managers, each with the check that detects it and a part of that check's message.

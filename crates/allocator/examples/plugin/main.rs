@@ -1,17 +1,17 @@
 //! Runs a memory manager that is not part of the library: `cargo run -p vkarray-allocator --example plugin`.
 //!
-//! The manager is `plain.rs`. This file gives it to an allocator and uses that.
+//! The manager is `third_party.rs`. This file gives it to an allocator and uses that.
 
-mod plain;
+mod third_party;
 
 use vkarray_allocator::{Allocator, MemoryKind};
 use vkarray_driver::{Device, Instance, Stream};
 
-use crate::plain::PlainPlugin;
+use crate::third_party::GpuAllocatorPlugin;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::open_selected(&Instance::builder().build()?, None)?;
-    let allocator = Allocator::with_manager(&device, Box::new(PlainPlugin::new()))?;
+    let allocator = Allocator::with_manager(&device, Box::new(GpuAllocatorPlugin::new()))?;
     let (stream, block) = (Stream::new(&device)?, allocator.allocate(8, MemoryKind::Device)?);
     block.copy_from_host(&stream, 0, b"a plugin")?;
     let mut back = [0; 8];

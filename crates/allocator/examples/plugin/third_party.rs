@@ -1,14 +1,17 @@
-//! A memory manager outside the library: device memory of its own, host memory from [`HostOnlyMemoryManager`].
+//! A memory manager over another library: device memory from gpu-allocator, host memory from [`HostOnlyMemoryManager`].
 //!
-//! Each allocation is a `VkBuffer` and a `VkDeviceMemory`. A real plugin would take memory from another library instead. The
-//! contract is in the docs of [`MemoryManager`]; the crate `vkarray-conformance` tests it.
+//! gpu-allocator decides where memory comes from; each allocation is a `VkBuffer` that is bound to what it gives. The contract
+//! is in the docs of [`MemoryManager`]; the crate `vkarray-conformance` tests it.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ash::vk;
+use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc};
+use gpu_allocator::{AllocationError, AllocationSizes, AllocatorDebugSettings, MemoryLocation};
 use vkarray_allocator::{
     DeferCleanup, Error, HostOnlyMemoryManager, HostOptions, HostPointer, INTERFACE_VERSION, MemoryKind, MemoryManager,
     MemoryPointer, Owner, Request, Result, Usage,
@@ -27,7 +30,7 @@ const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
 /// A buffer and its memory.
 #[derive(Debug)]
 struct Piece {
-    memory: vk::DeviceMemory,
+    memory: Allocation,
     buffer: Owned<vk::Buffer>,
     size: u64,
 }
@@ -40,16 +43,17 @@ struct Pieces {
 }
 
 /// The plugin.
-#[derive(Debug, Default)]
-pub(crate) struct PlainPlugin {
+#[derive(Default)]
+pub(crate) struct GpuAllocatorPlugin {
     host: HostOnlyMemoryManager,
     n_given: AtomicU64,
     n_guards: Arc<AtomicU64>,
     pieces: Mutex<Pieces>,
+    library: OnceLock<Mutex<Allocator>>, // Dropped before the device, through which it frees.
     device: OnceLock<Arc<Device>>,
 }
 
-impl PlainPlugin {
+impl GpuAllocatorPlugin {
     /// Creates a manager for one device.
     #[must_use]
     pub(crate) fn new() -> Self {
@@ -64,8 +68,13 @@ impl PlainPlugin {
         self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn library(&self) -> Result<MutexGuard<'_, Allocator>> {
+        let library = self.library.get().ok_or(Error::NotInitialized)?;
+        Ok(library.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn make(&self, size: u64) -> Result<Piece> {
-        let (device, kind) = (self.device()?, MemoryKind::Device);
+        let device = self.device()?;
         let limit = device.info().limits.max_buffer_size;
         let rounded = size.max(1).checked_next_multiple_of(16).filter(|&bytes| bytes <= limit);
         let rounded = rounded.ok_or(Error::TooLarge { bytes: size, limit })?;
@@ -83,25 +92,35 @@ impl PlainPlugin {
         let buffer = unsafe { Owned::new(buffer, device.logical()) };
         // SAFETY: the buffer is alive and of this device.
         let needs = unsafe { device.raw().get_buffer_memory_requirements(buffer.raw()) };
-        let memory_type =
-            kind.memory_type(device.info(), needs.memory_type_bits).ok_or(Error::NoSuchMemory { kind })?;
-        let info = vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(memory_type);
-        // SAFETY: `info` is complete.
-        let memory = unsafe { device.raw().allocate_memory(&info, None) };
-        let memory = memory.map_err(DriverError::from_call("vkAllocateMemory"))?;
+        let wanted = AllocationCreateDesc {
+            name: "vkarray",
+            requirements: needs,
+            location: MemoryLocation::GpuOnly,
+            linear: true,
+            allocation_scheme: AllocationScheme::GpuAllocatorManaged,
+        };
+        let memory = self.library()?.allocate(&wanted).map_err(refused)?;
+        // SAFETY: the handle is only bound, and the allocation is kept with the buffer.
+        let handle = unsafe { memory.memory() };
         // SAFETY: memory of a type that the buffer admits, large enough, and bound only here.
-        let bound = unsafe { device.raw().bind_buffer_memory(buffer.raw(), memory, 0) };
+        let bound = unsafe { device.raw().bind_buffer_memory(buffer.raw(), handle, memory.offset()) };
         let piece = Piece { memory, buffer, size: needs.size };
         if let Err(code) = bound {
-            release(device, piece);
+            self.release(piece);
             return Err(DriverError::from_call("vkBindBufferMemory")(code).into());
         }
         Ok(piece)
     }
 
+    fn release(&self, piece: Piece) {
+        drop(piece.buffer); // Before the memory that it is bound to.
+        if let Err(error) = self.library().and_then(|mut library| library.free(piece.memory).map_err(refused)) {
+            eprintln!("gpu-allocator did not take memory back: {error}");
+        }
+    }
+
     /// Frees pieces whose uses are over, unless frees are held back.
     fn free_done(&self) -> Result<()> {
-        let device = self.device()?;
         if self.n_guards.load(Ordering::Relaxed) > 0 {
             return Ok(());
         }
@@ -113,28 +132,44 @@ impl PlainPlugin {
             pieces.dropped = rest;
             done
         };
-        done.into_iter().for_each(|(_, piece)| release(device, piece));
+        done.into_iter().for_each(|(_, piece)| self.release(piece));
         Ok(())
     }
 }
 
-fn release(device: &Device, piece: Piece) {
-    drop(piece.buffer); // Before the memory that it is bound to.
-    // SAFETY: allocated by this device, owned by the piece, and no longer used.
-    unsafe { device.raw().free_memory(piece.memory, None) };
+/// The error of the runtime for one of gpu-allocator.
+fn refused(error: AllocationError) -> Error {
+    match error {
+        AllocationError::OutOfMemory => {
+            DriverError::from_call("vkAllocateMemory")(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY).into()
+        }
+        error => Error::SubAllocator(error),
+    }
 }
 
-// SAFETY: each allocation is a buffer and memory of its own, made by the device that the host's half accepted, and kept by
-// its tag until it comes back and its last uses are over. What does not come back is leaked. Host memory is the other
-// manager's, and goes back to it.
-unsafe impl MemoryManager for PlainPlugin {
+// SAFETY: each allocation is a buffer of its own and memory that gpu-allocator gives to it alone, made by the device that the
+// host's half accepted, and kept by its tag until it comes back and its last uses are over. What does not come back is
+// leaked, and then gpu-allocator with it. Host memory is the other manager's, and goes back to it.
+unsafe impl MemoryManager for GpuAllocatorPlugin {
     fn interface_version(&self) -> u32 {
         INTERFACE_VERSION
     }
 
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
         self.host.initialize(device)?; // Refuses a second device, so there is one here too.
+        let mut debug_settings = AllocatorDebugSettings::default();
+        debug_settings.log_leaks_on_shutdown = false; // Leaks here are deliberate.
+        let library = Allocator::new(&AllocatorCreateDesc {
+            instance: device.physical().instance().raw().clone(),
+            device: device.raw().clone(),
+            physical_device: device.physical().raw(),
+            debug_settings,
+            buffer_device_address: false,
+            allocation_sizes: AllocationSizes::default(),
+        });
+        let library = library.map_err(refused)?;
         self.device.get_or_init(|| Arc::clone(device));
+        self.library.get_or_init(|| Mutex::new(library)); // Another thread's, if that was faster.
         Ok(())
     }
 
@@ -213,19 +248,29 @@ unsafe impl MemoryManager for PlainPlugin {
     }
 }
 
-impl Drop for PlainPlugin {
+impl fmt::Debug for GpuAllocatorPlugin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GpuAllocatorPlugin").field("usage", &self.usage()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for GpuAllocatorPlugin {
     fn drop(&mut self) {
-        let Some(device) = self.device.get() else { return };
         let Pieces { live, dropped } = std::mem::take(&mut *self.pieces());
+        let mut is_all_free = live.is_empty();
         std::mem::forget(live); // The device or the host may still use memory that never came back.
         for (points, piece) in dropped {
             // What never ends is leaked, and so is what a failed wait leaves in doubt.
             let is_over = points.iter().all(|point| point.wait(Some(std::time::Duration::from_secs(10))).is_ok());
             if is_over {
-                release(device, piece);
+                self.release(piece);
             } else {
                 std::mem::forget(piece);
+                is_all_free = false;
             }
+        }
+        if !is_all_free {
+            std::mem::forget(self.library.take()); // It would free what is leaked.
         }
     }
 }
