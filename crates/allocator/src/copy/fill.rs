@@ -38,6 +38,8 @@ impl Block {
     ///
     /// [`Error::BadPattern`] if the pattern is empty or its length does not divide that of the range;
     /// [`Error::OutOfBounds`], [`Error::ReversedRange`], [`Error::ForeignDevice`]; those of recording.
+    #[doc(alias = "urEnqueueMemBufferFill")]
+    #[doc(alias = "urEnqueueUSMFill")]
     pub fn fill_range(self: &Arc<Self>, stream: &Stream, range: Range<u64>, pattern: &[u8]) -> Result<()> {
         self.check_bytes(&range)?;
         let Range { start, end } = range;

@@ -30,6 +30,7 @@ use crate::memory::{HostPointer, MemoryKind, MemoryPointer, Owner};
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias = "HostOnlyCUDAMemoryManager")]
 #[derive(Debug, Default)]
 pub struct HostOnlyMemoryManager<M = PassthroughManager> {
     host: M,

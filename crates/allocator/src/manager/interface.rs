@@ -53,8 +53,8 @@ pub const INTERFACE_VERSION: u32 = 1;
 ///
 /// # Examples
 ///
-/// A manager with a name of its own that takes all memory from the pool. `examples/plugin/` of this crate is one that asks
-/// Vulkan for memory itself.
+/// A manager with a name of its own that takes all memory from the pool. `examples/plugin/` of this crate is one over
+/// gpu-allocator.
 ///
 /// ```
 /// use std::ptr::NonNull;
@@ -100,6 +100,9 @@ pub const INTERFACE_VERSION: u32 = 1;
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias = "BaseCUDAMemoryManager")]
+#[doc(alias = "DeviceMemoryResource")]
+#[doc(alias = "device_memory_resource")]
 pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     /// The version of the interface that the manager was written for; see [`INTERFACE_VERSION`].
     fn interface_version(&self) -> u32;
@@ -193,6 +196,7 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// [`Error::Unsupported`] where the manager does not count it.
+    #[doc(alias = "available_memory")]
     fn get_memory_info(&self) -> Result<MemoryInfo> {
         match self.upstream() {
             Some(upstream) => upstream.get_memory_info(),

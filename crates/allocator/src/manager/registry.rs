@@ -126,6 +126,7 @@ pub fn memory_manager_names() -> Vec<String> {
 /// # Errors
 ///
 /// [`Error::InterfaceVersion`], and those of the factory; nothing is set then.
+#[doc(alias = "set_current_device_resource")]
 pub fn set_memory_manager(factory: ManagerFactory) -> Result<()> {
     factory.make()?; // Without the lock: the program's function may read the names.
     let former = registry().set.replace(factory);

@@ -75,6 +75,7 @@ impl MemoryPointer {
     }
 
     /// Adds something that is dropped with the pointer.
+    #[doc(alias = "finalizer")]
     pub fn with_owner(mut self, owner: Owner) -> Self {
         self.owner = Some(Box::new(owner));
         self

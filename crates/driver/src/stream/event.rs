@@ -216,6 +216,8 @@ impl Event {
     ///
     /// [`Error::TimingOff`], [`Error::NeverRecorded`], [`Error::NotReady`] if either is not complete,
     /// [`Error::DifferentDevices`], [`Error::DifferentQueues`].
+    #[doc(alias = "elapsed_time")]
+    #[doc(alias = "event_elapsed_time")]
     pub fn elapsed(&self, end: &Self) -> Result<Duration> {
         if !Arc::ptr_eq(&self.device, &end.device) {
             return Err(Error::DifferentDevices);

@@ -53,6 +53,7 @@ use crate::vulkan::{Queue, QueueIndex};
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias = "SyclQueue")]
 #[derive(Debug, Clone)]
 pub struct Stream {
     shared: Arc<Shared>,

@@ -24,6 +24,7 @@ impl Context {
     /// # Errors
     ///
     /// [`Error::Layout`].
+    #[doc(alias = "array_like")]
     pub fn const_array_like<T, S, D>(&self, host: &ndarray::ArrayBase<S, D>) -> Result<ConstArray>
     where
         T: Element,

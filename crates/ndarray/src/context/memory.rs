@@ -23,6 +23,7 @@ impl Context {
     /// # Errors
     ///
     /// [`Error::Memory`](crate::Error::Memory) if the memory manager does not support it.
+    #[doc(alias = "get_memory_info")]
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         Ok(self.allocator().memory_info()?)
     }

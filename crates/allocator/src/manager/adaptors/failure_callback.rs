@@ -42,6 +42,7 @@ type Callback = dyn Fn(u64, u32) -> Verdict + Send + Sync;
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias = "FailureCallbackResourceAdaptor")]
 pub struct FailureCallback<M> {
     callback: Box<Callback>,
     inner: M,

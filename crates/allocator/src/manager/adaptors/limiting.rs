@@ -26,6 +26,7 @@ use crate::oom::{OutOfMemory, Shortage};
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias = "LimitingResourceAdaptor")]
 pub struct Limiting<M> {
     limit: u64,
     in_use: AtomicU64,

@@ -36,6 +36,7 @@ use crate::memory::{MemoryKind, MemoryPointer};
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias = "LoggingResourceAdaptor")]
 pub struct Logging<M, W: Write> {
     log: Mutex<LogWriter<W>>,
     /// Looked up for the numbers of streams. Weak, so that a log does not keep a device open.

@@ -103,6 +103,7 @@ impl ScopeStack {
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias = "StatisticsResourceAdaptor")]
 pub struct Statistics<M> {
     stack: Mutex<ScopeStack>,
     process: ProcessId,

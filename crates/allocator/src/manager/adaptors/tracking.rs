@@ -61,6 +61,7 @@ struct Entries {
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias = "TrackingResourceAdaptor")]
 pub struct Tracking<M> {
     entries: Mutex<Entries>,
     with_backtraces: bool,

@@ -44,6 +44,7 @@ use crate::vulkan::check_same_device;
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias = "ArenaMemoryResource")]
 #[derive(Debug, Clone)]
 pub struct ArenaManager {
     shared: Arc<ArenaShared>,

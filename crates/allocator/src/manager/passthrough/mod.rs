@@ -39,6 +39,7 @@ use crate::vulkan::{Chunk, ChunkSource, Imports, check_same_device};
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias = "CudaMemoryResource")]
 #[derive(Debug, Default)]
 pub struct PassthroughManager {
     limits: Option<PendingLimits>,

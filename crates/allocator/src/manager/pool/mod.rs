@@ -54,6 +54,10 @@ use crate::vulkan::check_same_device;
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias = "PoolMemoryResource")]
+#[doc(alias = "CudaAsyncMemoryResource")]
+#[doc(alias = "BinningMemoryResource")]
+#[doc(alias = "FixedSizeMemoryResource")]
 #[derive(Debug)]
 pub struct PoolManager {
     state: OnceLock<PoolState>,
