@@ -12,6 +12,7 @@
 //! | `reset.rs`, `reset_meanwhile.rs`, `reset_stress.rs` | resets, also during other calls |
 //! | `external.rs` | memory and semaphores that several devices share, and what connects them |
 //! | `memory_objects.rs` | device, host and shared memory objects |
+//! | `pinned.rs` | memory of the program with its owner |
 //! | `soak.rs` | a long random run |
 //!
 //! `unmapped.rs` has a manager for tests whose device memory the host cannot address.
@@ -30,6 +31,7 @@ mod host_guards;
 mod host_order;
 mod managers;
 mod memory_objects;
+mod pinned;
 mod pool;
 mod registered;
 mod reset;

@@ -7,7 +7,7 @@
 //! | `copies.rs`, `assignment.rs`, `assigned_views.rs`, `channels.rs`, `large.rs`, `pending.rs` | copies between arrays and to the host |
 //! | `contexts.rs`, `multi_device.rs` | copies between contexts, arrays of several contexts |
 //! | `conversions.rs` | `astype` |
-//! | `interchange.rs` | files, DLPack and foreign arrays |
+//! | `interchange.rs`, `memory_arrays.rs` | files, DLPack, foreign arrays; memory objects as arrays, arrays over blocks |
 //! | `lifetimes.rs`, `refusals.rs` | shared memory of clones and views, refused calls |
 //! | `peer_defects.rs` | defects of numba's device arrays |
 
@@ -22,6 +22,7 @@ mod dtypes;
 mod interchange;
 mod large;
 mod lifetimes;
+mod memory_arrays;
 mod more_views;
 mod multi_device;
 mod peer_defects;

@@ -3,8 +3,8 @@
 use vkarray::Context;
 use vkarray::device::Device;
 use vkarray::memory::{
-    DeviceMemory, Error as MemoryError, HostMemory, MemoryKind, MemoryState, MirroredMemory, OnDevice, OnHost,
-    SharedMemory, UsmType,
+    DeviceMemory, Error as MemoryError, HostMemory, HostVisible, MemoryKind, MemoryState, OnDevice, OnHost,
+    SharedMemory, UsmMemory, UsmType,
 };
 
 use super::pattern;
@@ -130,8 +130,8 @@ fn freed_memory_is_refused_by_all_who_share_it() {
         clone.copy_to_host_into(&mut [0; 40]),
         clone.to_bytes().map(drop),
         clone.copy_from_device(&DeviceMemory::new(&*fixture, 1).unwrap()),
-        clone.read(|_| ()),
-        clone.write(|_| ()),
+        clone.read_on_host::<u8>().map(drop),
+        clone.write_on_host::<u8>().map(drop),
         clone.view(0..1).map(drop),
         clone.state().map(drop),
     ];
@@ -153,7 +153,7 @@ fn sizes_alignments_and_ranges_are_checked() {
     assert!(DeviceMemory::builder(u64::MAX).alignment(512).allocate(ctx).is_err());
     for alignment in [0, 1, 64, 256, 1024, 1 << 16] {
         let host = HostMemory::builder(100).alignment(alignment).allocate(ctx).unwrap();
-        let address = host.read(|bytes| bytes.as_ptr().addr() as u64).unwrap();
+        let address = host.read_on_host::<u8>().unwrap().as_ptr().addr() as u64;
         assert_eq!((host.nbytes(), address % alignment.max(1)), (100, 0), "{alignment}");
         let device = DeviceMemory::builder(100).alignment(alignment).allocate(ctx).unwrap();
         device.copy_from_device(&host).unwrap();
@@ -210,14 +210,53 @@ fn a_serialized_state_restores_the_memory() {
     assert!(matches!(state.restore::<OnDevice>(&*fixture), Err(MemoryError::OtherUsmType { .. })));
 }
 
+/// Typed guards of one kind: what they refuse, what they wait for, and what they keep.
+fn guards_of<K: HostVisible>(ctx: &Context) {
+    let memory = UsmMemory::<K>::new(ctx, 24).unwrap();
+    memory.fill(&[1, 0, 0, 0]).unwrap();
+    let numbers = memory.read_on_host::<u32>().unwrap(); // Waits for the fill.
+    assert_eq!(*numbers, [1; 6]);
+    assert_eq!(*memory.read_on_host::<u64>().unwrap(), [0x1_0000_0001; 3], "another reader");
+    assert!(memory.memset(2).is_err() && memory.write_on_host::<u8>().is_err(), "the host is reading");
+    drop(numbers);
+    let mut words = memory.write_on_host::<u16>().unwrap();
+    words.copy_from_slice(&[7; 12]);
+    assert!(memory.copy_to_host().is_err(), "the host is writing");
+    drop(words);
+    assert_eq!(memory.copy_to_host().unwrap(), [7, 0].repeat(12));
+    let odd = memory.view(1..9).unwrap();
+    assert_eq!(odd.read_on_host::<u8>().unwrap().len(), 8);
+    assert!(matches!(odd.read_on_host::<u32>(), Err(MemoryError::NotElements { itemsize: 4, alignment: 4, .. })));
+    assert!(matches!(memory.read_on_host::<[u8; 7]>(), Err(MemoryError::NotElements { size: 24, itemsize: 7, .. })));
+    // A guard keeps the bytes of memory that is freed meanwhile, also on another thread.
+    let guard = memory.read_on_host::<u16>().unwrap();
+    memory.free().unwrap();
+    drop((memory, odd));
+    let elements = std::thread::spawn(move || guard.to_vec()).join().unwrap();
+    assert_eq!(elements, [7; 12]);
+}
+
 #[test]
-fn mirrored_memory_has_the_writes_of_both_sides() {
+fn guards_of_memory_objects_are_slices_of_elements() {
     let fixture = Fixture::open();
-    let mirror = MirroredMemory::new(&*fixture, 33).unwrap();
-    mirror.write(|bytes| bytes.copy_from_slice(&pattern(4, 33))).unwrap();
-    assert_eq!(mirror.device().to_bytes().unwrap(), pattern(4, 33));
-    mirror.device().memset(6).unwrap();
-    assert_eq!(mirror.read(<[u8]>::to_vec).unwrap(), [6; 33]);
-    mirror.write(|bytes| bytes[1] = 8).unwrap();
-    assert_eq!(mirror.device().to_bytes().unwrap()[..3], [6, 8, 6]);
+    guards_of::<OnHost>(&fixture);
+    if has_shared(&fixture) {
+        guards_of::<vkarray::memory::OnBoth>(&fixture);
+    }
+}
+
+#[test]
+fn memory_objects_of_another_stream_are_ordered_with_all_others() {
+    let fixture = Fixture::open();
+    // The tuple of an allocator and a stream is a context for memory objects.
+    let contexts = [(); 2].map(|()| (fixture.allocator().clone(), fixture.stream().unwrap()));
+    let first = DeviceMemory::new(&contexts[0], 1 << 20).unwrap();
+    let second = HostMemory::new(&contexts[1], 1 << 20).unwrap();
+    assert_eq!(first.usm_type_in(&contexts[1]), Some(UsmType::Device));
+    for round in 0..20_u8 {
+        first.memset(round).unwrap();
+        second.copy_from_device(&first).unwrap();
+        first.memset(255).unwrap();
+        assert!(second.read_on_host::<u8>().unwrap().iter().all(|&byte| byte == round), "{round}");
+    }
 }

@@ -5,9 +5,11 @@ use std::ptr::NonNull;
 
 use ash::vk;
 use vkarray::device::Device;
+use vkarray::kernel::Error as KernelError;
 use vkarray::memory::Error as MemoryError;
 use vkarray::memory::RegisteredPath;
-use vkarray::{Context, Groups, Index};
+use vkarray::stream::GraphRecorder;
+use vkarray::{Context, Graph, Groups, Index};
 use vkarray_allocator::HostPointer;
 use vkarray_driver::DeviceRequest;
 
@@ -15,7 +17,7 @@ use super::pattern;
 use crate::fixture::Fixture;
 use crate::fixture::kernels::{step, stepped};
 
-const PAGE: usize = 4096;
+pub(super) const PAGE: usize = 4096;
 
 /// A context that imports memory, if the device can, and one that does not.
 pub(super) fn both(fixture: &Fixture) -> [(&'static str, Context); 2] {
@@ -51,7 +53,7 @@ impl Lent {
 }
 
 /// Whether the device imports host memory as buffers that can be copied from and to.
-fn imports(ctx: &Context) -> bool {
+pub(super) fn imports(ctx: &Context) -> bool {
     let device = ctx.device();
     let (instance, usage) = (device.physical().instance().raw(), vk::BufferUsageFlags::TRANSFER_DST);
     let handle_type = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
@@ -171,6 +173,68 @@ fn a_panic_ends_the_registration_too() {
         // It can be registered again.
         ctx.register(lent.slice(), |mut registered| registered.copy_to(0, &source).unwrap()).unwrap();
     }
+}
+
+#[test]
+fn kernels_run_on_registered_slices() {
+    let fixture = Fixture::open();
+    let stepped_all = |words: &[u32], add| words.iter().map(|&word| stepped(word, add)).collect::<Vec<_>>();
+    for (name, ctx) in both(&fixture) {
+        let step = step(&ctx);
+        for (offset, len) in [(0, 4), (4, PAGE - 4), (0, PAGE), (0, 2 * PAGE), (PAGE - 4, 2 * PAGE), (8, 4 * 1009)] {
+            let what = format!("{name}, {len} bytes at {offset}");
+            let mut lent = [Lent::new(offset, len), Lent::new(offset, len)];
+            let n = len / 4;
+            let [x, y] = [vec![3_u32; n], (0..).take(n).collect()];
+            let target = ctx.zeros::<u32>([n]).unwrap();
+            for (lent, words) in lent.iter_mut().zip([&x, &y]) {
+                lent.slice().copy_from_slice(bytemuck::cast_slice(words));
+            }
+            let [first, second] = lent.each_mut().map(|lent| bytemuck::cast_slice_mut::<u8, u32>(lent.slice()));
+            ctx.register_all([first, second], |[mut a, mut b]| {
+                let (bound_a, bound_b) = (a.bind().unwrap(), b.bind().unwrap());
+                step.launch(Groups::covering(n), (&bound_a, 1_u32)).unwrap();
+                step.launch(Groups::covering(n), (&bound_b, 2_u32)).unwrap();
+                b.copy_to(0, &target).unwrap(); // What the kernel wrote.
+                assert_eq!(target.to_vec().unwrap(), stepped_all(&y, 2), "{what}");
+                assert_eq!(a.read().unwrap(), stepped_all(&x, 1), "{what}");
+                a.write().unwrap().fill(9);
+                step.launch(Groups::covering(n), (&a.bind().unwrap(), 3_u32)).unwrap();
+                target.fill(6).unwrap();
+                b.copy_from(0, &target).unwrap(); // The kernel after it sees it.
+                step.launch(Groups::covering(n), (&b.bind().unwrap(), 5_u32)).unwrap();
+            })
+            .unwrap();
+            // The end of the call waited for the kernels.
+            let [first, second] = lent.each_mut().map(|lent| bytemuck::cast_slice::<u8, u32>(lent.slice()).to_vec());
+            assert_eq!((first, second), (vec![stepped(9, 3); n], vec![stepped(6, 5); n]), "{what}");
+            lent.iter().for_each(|lent| lent.assert_untouched(&what));
+        }
+    }
+}
+
+#[test]
+fn registered_slices_are_typed_arguments_and_stay_out_of_graphs() {
+    let fixture = Fixture::open();
+    let (step, mut floats, mut words) = (step(&fixture), [1.0_f32; 8], [1_u32; 8]);
+    fixture
+        .register(&mut floats, |mut data| {
+            let refused = step.launch(Groups::covering(8), (&data.bind().unwrap(), 1_u32)).unwrap_err();
+            assert!(refused.to_string().contains("f32"), "{refused}");
+        })
+        .unwrap();
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        fixture.register(&mut words, |mut data| {
+            let bound = data.bind().unwrap();
+            let record = |graph: &mut GraphRecorder| step.record(graph, Groups::covering(8), (&bound, 1_u32));
+            let refused = Graph::record(fixture.default_stream(), record);
+            assert!(matches!(refused, Err(KernelError::RegisteredInGraph)), "{refused:?}");
+            step.launch(Groups::covering(8), (&data.bind().unwrap(), 1_u32)).unwrap();
+            panic!("on purpose");
+        })
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(words, [stepped(1, 1); 8], "copied back, although the call panicked");
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn memory_objects(ctx: &Context, first: u32) -> Result<(), Error> {
     host.copy_from_device(&device)?;
     let mut expected = [fill; 301];
     expected[1..299].fill(fill + 1);
-    assert_eq!(host.read(<[u8]>::to_vec)?, expected);
+    assert_eq!(*host.read_on_host::<u8>()?, expected);
     assert_eq!(device.to_bytes()?, expected);
     Ok(())
 }

@@ -8,10 +8,11 @@ use serde::de::DeserializeSeed;
 use vkarray::interop::{AsDeviceArray, DeviceArrayInterface, HostTensor, InterfaceError, Tensor, TensorError};
 use vkarray::memory::Block;
 use vkarray::stream::Point;
-use vkarray::{DeviceNDArray, Element, Error, Index, Order, Result};
+use vkarray::{DeviceNDArray, Element, Error, Groups, Index, Order, Result};
 
 use super::counted;
 use crate::fixture::host_semaphore::HostSemaphore;
+use crate::fixture::kernels::{step, stepped};
 use crate::fixture::{Fixture, contents};
 
 /// Another library's array, in memory of ours.
@@ -35,8 +36,8 @@ impl AsDeviceArray for Foreign {
         Ok(interface)
     }
 
-    fn memory(&self) -> &Arc<Block> {
-        self.array.block()
+    fn memory(&self) -> Result<Arc<Block>> {
+        Ok(Arc::clone(self.array.block()))
     }
 
     fn ready(&self) -> Option<Point> {
@@ -73,8 +74,8 @@ impl AsDeviceArray for Fickle {
         self.arrays[0].device_array_interface()
     }
 
-    fn memory(&self) -> &Arc<Block> {
-        self.arrays[self.n_asked.fetch_add(1, Ordering::Relaxed) % 2].block()
+    fn memory(&self) -> Result<Arc<Block>> {
+        Ok(Arc::clone(self.arrays[self.n_asked.fetch_add(1, Ordering::Relaxed) % 2].block()))
     }
 }
 
@@ -230,6 +231,88 @@ fn tensors_on_the_host_keep_elements_and_layout() {
         assert_eq!(back.copy_to_host().unwrap(), view.copy_to_host().unwrap());
         assert!(matches!(fixture.dlpack_to_device::<f32>(&tensor), Err(Error::Interface(_))));
     }
+}
+
+#[test]
+fn a_host_tensor_holds_its_elements_open_without_a_copy() {
+    let fixture = Fixture::open();
+    let options = vkarray::memory::HostOptions::default();
+    let mut arrays = vec![fixture.pinned_array::<i32>([4, 6]).unwrap(), fixture.mapped_array([4, 6], options).unwrap()];
+    arrays.extend(fixture.shared_array([4, 6]));
+    for array in arrays {
+        array.copy_from_host(&counted(&[4, 6])).unwrap();
+        let address = array.read_on_host().unwrap().as_slice().unwrap().as_ptr().addr();
+        let [upper, lower] = [0..2, 2..4].map(|rows| array.slice(&[Index::from(rows)]).unwrap());
+        // A read-only tensor is a reader: other readers may come.
+        let tensor = upper.clone().read_only().to_dlpack_host().unwrap();
+        assert!(upper.fill(0).is_err() && upper.write_on_host().is_err(), "the tensor is read");
+        assert_eq!(upper.copy_to_host().unwrap(), counted(&[2, 6]));
+        assert!(upper.read_on_host().is_ok());
+        drop(tensor);
+        // Another one has its elements to itself, and no others.
+        let tensor = upper.to_dlpack_host().unwrap();
+        // SAFETY: the descriptor is only read.
+        let raw = unsafe { tensor.tensor() };
+        assert_eq!((raw.data.addr(), raw.byte_offset), (address, 0), "no copy");
+        assert!(upper.copy_to_host().is_err() && upper.read_on_host().is_err(), "the tensor may be written");
+        lower.fill(5).unwrap();
+        // SAFETY: the tensor has this element open, and nothing else uses it now.
+        unsafe { raw.data.cast::<i32>().write(77) };
+        let block = Arc::downgrade(array.block());
+        drop((array, upper, lower));
+        assert!(block.upgrade().is_some(), "the tensor keeps the memory");
+        // SAFETY: the tensor has its elements open, and its deleter is ours.
+        let tensor = unsafe { HostTensor::new(tensor) }.unwrap();
+        let taken = fixture.from_dlpack::<i32>(tensor).unwrap();
+        assert_eq!(contents(&taken)[..3], [77, 1, 2]);
+        drop(taken);
+        fixture.allocator().flush().unwrap();
+        assert!(block.upgrade().is_none(), "nothing keeps the memory");
+    }
+    // The tensor of an array in device memory is a copy, on every device.
+    let array = fixture.full([3], 1_i32).unwrap();
+    let tensor = array.to_dlpack_host().unwrap();
+    array.fill(2).unwrap();
+    // SAFETY: the copy is read-only, and its deleter is ours.
+    let tensor = unsafe { HostTensor::new(tensor) }.unwrap();
+    assert_eq!(bytemuck::cast_slice::<u8, i32>(tensor.bytes()), [1; 3]);
+}
+
+#[test]
+fn exclusive_tensors_of_whole_pages_are_reached_where_they_are() {
+    let fixture = Fixture::open();
+    let other = Fixture::open(); // Its memory is of another library for this one.
+    let pages = memmap2::MmapMut::map_anon(3 * 4096).unwrap();
+    let start = pages.as_ptr().addr();
+    let pinned = other.pin(pages).unwrap();
+    pinned.copy_from_slice(&[3; 3 * 4096]).unwrap();
+    let is_imported = pinned.path() == vkarray::memory::RegisteredPath::Imported;
+    let words = pinned.view::<u32>().unwrap();
+    // SAFETY: the elements are this tensor's alone, and its deleter is ours.
+    let tensor = unsafe { HostTensor::exclusive(words.to_dlpack_host().unwrap()) }.unwrap();
+    let array = fixture.from_dlpack::<u32>(tensor).unwrap();
+    assert_eq!(array.block().mapped().map(|at| at.addr().get()) == Some(start), is_imported);
+    step(&fixture).launch(Groups::covering(array.shape()), (&array, 1_u32)).unwrap();
+    assert_eq!(contents(&array), vec![stepped(0x0303_0303, 1); 3 * 1024]);
+    if is_imported {
+        assert!(words.copy_to_host().is_err(), "the tensor holds it open");
+        drop(array);
+        fixture.allocator().flush().unwrap();
+        assert_eq!(contents(&words), vec![stepped(0x0303_0303, 1); 3 * 1024], "the same memory");
+    }
+    // What other code may read is copied.
+    let tensor = words.clone().read_only().to_dlpack_host().unwrap();
+    // SAFETY: refused before anything is read.
+    assert!(matches!(unsafe { HostTensor::exclusive(tensor) }, Err(TensorError::ReadOnly)));
+    let tensor = words.clone().read_only().to_dlpack_host().unwrap();
+    // SAFETY: the tensor has its elements open, and its deleter is ours.
+    let tensor = unsafe { HostTensor::new(tensor) }.unwrap();
+    let copy = fixture.from_dlpack::<u32>(tensor).unwrap();
+    copy.fill(0).unwrap();
+    assert_eq!(contents(&words)[0], if is_imported { stepped(0x0303_0303, 1) } else { 0x0303_0303 });
+    // SAFETY: the elements are this tensor's alone, and its deleter is ours.
+    let floats = unsafe { HostTensor::exclusive(words.to_dlpack_host().unwrap()) }.unwrap();
+    assert!(matches!(fixture.from_dlpack::<f32>(floats), Err(Error::Interface(InterfaceError::DType { .. }))));
 }
 
 #[test]

@@ -113,6 +113,20 @@ pub enum Error {
     /// A file descriptor that could not be duplicated, or whose file could not be asked about.
     #[error("a file descriptor of exported memory cannot be used: {0}")]
     Descriptor(std::io::Error),
+    /// Bytes that cannot be seen as elements of a type.
+    #[error(
+        "{size} bytes at address {address:#x} are not elements of {itemsize} bytes that are aligned to {alignment}"
+    )]
+    NotElements {
+        /// The address of the first byte.
+        address: usize,
+        /// Their number.
+        size: u64,
+        /// Bytes of an element.
+        itemsize: usize,
+        /// What the address of an element is a multiple of.
+        alignment: usize,
+    },
     /// Memory of the program that cannot be pinned because it is not whole pages.
     #[error("{size} bytes at address {address:#x} are not whole pages of {alignment} bytes")]
     NotWholePages {
@@ -131,6 +145,15 @@ pub enum Error {
         /// The addresses that are pinned.
         pinned: std::ops::Range<usize>,
     },
+    /// Memory of the program that cannot be taken back, because arrays, graphs or other handles to it exist.
+    #[error("the memory cannot be taken back while {n_handles} other handles to it exist")]
+    StillShared {
+        /// The number of other handles.
+        n_handles: usize,
+    },
+    /// Memory of the program that the memory manager did not let go when it was given back.
+    #[error("the memory manager has not let go of pinned memory; its owner is dropped when it does")]
+    StillPinned,
     /// A memory object of zero bytes.
     #[error("a memory object must have at least one byte")]
     InvalidSize,

@@ -15,7 +15,7 @@
 //! | `manager` | where memory comes from and when it goes back: the trait, the pool, the arena, adaptors, the choice by name |
 //! | `staging` | pinned memory and threads that host copies go through |
 //! | `allocator` | [`Allocator`], [`Block`] and the guards of host access |
-//! | `copy` | copies and fills, on streams, in graphs and from registered memory |
+//! | `copy` | copies and fills, on streams and in graphs; memory of the program |
 //! | `interop` | DLPack and the order with foreign work |
 //! | `usm` | memory objects with dpctl's kinds: device, host, shared |
 
@@ -32,7 +32,7 @@ mod usm;
 mod vulkan;
 
 pub use allocator::{Allocator, Block, HostRead, HostWrite, connection_between, note_connection_failure};
-pub use copy::{BlockRange, CopyNode, FillNode, Region, Registered, RegisteredPath};
+pub use copy::{BlockRange, BoundMemory, CopyNode, FillNode, PinError, Pinned, Region, Registered, RegisteredPath};
 pub use error::{Error, Result};
 pub use free::{DeferCleanup, PendingLimits};
 #[cfg(feature = "dlpack")]
@@ -56,9 +56,11 @@ pub use memory::{
 pub use oom::{
     HeapUse, LiveBlock, OomCounts, OomStep, OomStepCount, OutOfMemory, PendingOn, Shortage, StepOutcome, StepOutcomes,
 };
+/// What an owner of pinned memory promises: its elements stay where they are when it is moved.
+pub use stable_deref_trait::StableDeref;
 pub use usm::{
-    DeviceMemory, HostMemory, HostVisible, MemoryBuilder, MemoryContext, MemoryState, MirroredMemory, OnBoth, OnDevice,
-    OnHost, Reference, SharedMemory, UsmKind, UsmMemory, UsmType,
+    DeviceMemory, HostMemory, HostVisible, MemoryBuilder, MemoryContext, MemoryState, OnBoth, OnDevice, OnHost,
+    Reference, SharedMemory, UsmKind, UsmMemory, UsmType,
 };
 #[cfg(unix)]
 pub use vulkan::ExportedMemory;

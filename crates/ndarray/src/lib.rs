@@ -14,7 +14,7 @@
 //! | `array/` | arrays: creation, views, copies, conversion, printing. What creates arrays is `impl Context` here |
 //! | `expr/` | computations on arrays as plain data, and the operators that build them |
 //! | `multi_device/` | arrays with replicas in several contexts |
-//! | `io/` | `.npy` and `.npz` files, arrays of other libraries, DLPack, serde |
+//! | `io/` | `.npy` and `.npz` files, arrays of other libraries, memory objects, DLPack, serde |
 //!
 //! `error.rs` may name them all.
 #![forbid(unsafe_code)]
@@ -29,7 +29,8 @@ mod layout;
 mod multi_device;
 
 pub use array::{
-    DeviceNDArray, HostElements, HostRead, HostWrite, Number, OnStream, PendingCopy, RangeProblem, Registered,
+    BoundSlice, DeviceNDArray, HostElements, HostRead, HostWrite, MirroredArray, Number, OnStream, PendingCopy,
+    PinnedArray, Prototype, RangeProblem, Registered,
 };
 pub use context::{Context, ContextBuilder};
 pub use error::{Error, Result};
@@ -39,7 +40,7 @@ pub use expr::{
 };
 #[cfg(feature = "serde")]
 pub use io::ArraySeed;
-pub use io::{AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};
+pub use io::{ArrayMemory, AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};
 #[cfg(feature = "npy")]
 pub use io::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
 pub use layout::{

@@ -20,4 +20,4 @@
 
 #[cfg(feature = "dlpack")]
 pub use vkarray_allocator::{HostTensor, Tensor, TensorError, TensorShape};
-pub use vkarray_ndarray::{AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};
+pub use vkarray_ndarray::{ArrayMemory, AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};

@@ -26,7 +26,7 @@ pub use vkarray_kernel::{
     Access, Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayShape, AsArg, Bounds, BufferBounds,
     CacheCounters, CacheMode, CacheSettings, Capability, ConstArray, Constant, ConstantDefault, ElementType, Error,
     Field, Fold, Hint, Immediate, Items, KernelBuilder, KernelCache, Leaf, Library, Limits, Loops, Malformed,
-    MatrixRole, MatrixUse, Mismatch, Module, NamedArg, Names, Options, Packed, Param, ParamKind, Parameter,
+    MatrixRole, MatrixUse, MemoryArg, Mismatch, Module, NamedArg, Names, Options, Packed, Param, ParamKind, Parameter,
     PushConstants, PushMember, ScalarValue, SharedVar, Signature, StoreCounters, Subgroups, Translated, Unvalidated,
     check,
 };

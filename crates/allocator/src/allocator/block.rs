@@ -40,6 +40,9 @@ const WORD: u64 = 4;
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias = "AutoFreePointer")]
+#[doc(alias = "piMemBufferCreate")]
+#[doc(alias = "urMemBufferCreate")]
 pub struct Block {
     memory: Option<MemoryPointer>, // `None` once it was given back.
     /// Assigned at the first use, so that memory which is never used is not tracked.
@@ -179,8 +182,8 @@ impl Block {
         self.mapped().is_some()
     }
 
-    /// Whether the host can address it, and its memory is coherent. [`Block::read_on_host`] and [`Block::write_on_host`] do
-    /// not need that; exchange with other libraries on the host does.
+    /// Whether the host can address it, and its memory is coherent, so that no write has to be flushed. Guards such as
+    /// [`Block::read_on_host`] flush and invalidate where it is not.
     #[must_use]
     pub fn is_coherent(&self) -> bool {
         self.mapping().is_some_and(|mapping| mapping.is_coherent())
@@ -240,10 +243,10 @@ impl Block {
         }
     }
 
-    /// The address of the first byte on the host, if the host can address the block.
-    ///
-    /// Code that reads or writes through it must exclude conflicting uses by the device and by other threads.
-    pub(crate) fn mapped(&self) -> Option<NonNull<u8>> {
+    /// The address of the first byte on the host, if the host can address the block. Using it needs `unsafe` code, whose author
+    /// excludes conflicting uses by the device and by other threads, as guards do.
+    #[must_use]
+    pub fn mapped(&self) -> Option<NonNull<u8>> {
         self.memory().mapped()
     }
 

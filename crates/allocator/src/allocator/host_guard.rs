@@ -8,7 +8,9 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
 use std::slice;
+use std::sync::Arc;
 
+use bytemuck::{AnyBitPattern, NoUninit};
 use vkarray_driver::hazard::Mode;
 use vkarray_driver::{HostAccess, HostAccessKind};
 
@@ -16,15 +18,24 @@ use crate::allocator::Block;
 use crate::error::{Error, Result};
 use crate::memory::{HostIntent, Mapping};
 
-/// Bytes of a block that the host reads in place. The device and other guards may read them too.
-pub struct HostRead<'a> {
-    bytes: &'a [u8],
-    _hold: HostAccess<'a>,
+/// Bytes of a block, or its elements, that the host reads in place. The device and other guards may read them too.
+pub struct HostRead<'a, T = u8> {
+    elements: &'a [T],
+    hold: HostAccess<'a>,
+    /// A handle to the block, for a guard that borrows none. Dropped last.
+    handle: Option<Arc<Block>>,
 }
 
-/// Bytes of a block that the host reads and writes in place. Nothing else may use them.
-pub struct HostWrite<'a> {
-    bytes: &'a mut [u8],
+/// Bytes of a block, or its elements, that the host reads and writes in place. Nothing else may use them.
+pub struct HostWrite<'a, T = u8> {
+    elements: &'a mut [T],
+    written: Written<'a>,
+    /// A handle to the block, for a guard that borrows none. Dropped last.
+    handle: Option<Arc<Block>>,
+}
+
+/// Flushes what the host wrote, and ends its access.
+struct Written<'a> {
     hold: Option<HostAccess<'a>>, // `None` once a failed flush has leaked it.
     block: &'a Block,
     range: Range<u64>,
@@ -60,7 +71,7 @@ impl Block {
         // SAFETY: the mapping holds the range and lives as long as the block. Nothing writes the bytes while the hold
         // stands: work of the device was waited for, and later work and other guards are refused.
         let bytes = unsafe { slice::from_raw_parts(address, len) };
-        Ok(HostRead { bytes, _hold: hold })
+        Ok(HostRead { elements: bytes, hold, handle: None })
     }
 
     /// Gives read and write access to the bytes `range` in place. Blocks until no work of the device uses them.
@@ -89,7 +100,49 @@ impl Block {
         let (address, len, hold) = self.hold_on_host(&range, Mode::Write)?;
         // SAFETY: as in `read_on_host`; and nothing else reads or writes the bytes.
         let bytes = unsafe { slice::from_raw_parts_mut(address, len) };
-        Ok(HostWrite { bytes, hold: Some(hold), block: self, range })
+        Ok(HostWrite { elements: bytes, written: Written { hold: Some(hold), block: self, range }, handle: None })
+    }
+
+    /// As [`Block::read_on_host`], with a guard that keeps the block alive: it can be stored, and sent to another thread. A
+    /// leaked one leaks the block.
+    ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, MemoryKind};
+    /// # use vkarray_driver::{Device, Instance};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let allocator = Allocator::new(&device)?;
+    /// let block = allocator.allocate(8, MemoryKind::Pinned)?;
+    /// block.write_on_host_arc(0..8)?.cast::<u32>()?.copy_from_slice(&[1, 2]);
+    /// let numbers = block.read_on_host_arc(0..8)?.cast::<u32>()?;
+    /// drop(block);
+    /// assert_eq!(*numbers, [1, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Block::read_on_host`].
+    pub fn read_on_host_arc(self: &Arc<Self>, range: Range<u64>) -> Result<HostRead<'static>> {
+        // SAFETY: the guard gets a handle to the block, which it drops after all that borrows the block.
+        let block: &'static Self = unsafe { &*Arc::as_ptr(self) };
+        let mut guard = block.read_on_host(range)?;
+        guard.handle = Some(Arc::clone(self));
+        Ok(guard)
+    }
+
+    /// As [`Block::write_on_host`], with a guard that keeps the block alive; see [`Block::read_on_host_arc`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Block::write_on_host`].
+    pub fn write_on_host_arc(self: &Arc<Self>, range: Range<u64>) -> Result<HostWrite<'static>> {
+        // SAFETY: the guard gets a handle to the block, which it drops after all that borrows the block.
+        let block: &'static Self = unsafe { &*Arc::as_ptr(self) };
+        let mut guard = block.write_on_host(range)?;
+        guard.handle = Some(Arc::clone(self));
+        Ok(guard)
     }
 
     fn hold_on_host(&self, range: &Range<u64>, mode: Mode) -> Result<(*mut u8, usize, HostAccess<'_>)> {
@@ -116,8 +169,59 @@ impl Block {
     }
 }
 
+#[cfg(feature = "dlpack")]
+impl HostRead<'static> {
+    /// The same access without the reference, for bytes that other code reads through their address.
+    pub(crate) fn without_elements(self) -> Self {
+        Self { elements: &[], ..self }
+    }
+}
+
+#[cfg(feature = "dlpack")]
+impl HostWrite<'static> {
+    /// The same access without the reference, for bytes that other code reads and writes through their address.
+    pub(crate) fn without_elements(self) -> Self {
+        Self { elements: &mut [], ..self }
+    }
+}
+
+impl<'a> HostRead<'a> {
+    /// The bytes as elements.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotElements`] if the bytes are not aligned for `T`, or not a whole number of elements.
+    pub fn cast<T: AnyBitPattern>(self) -> Result<HostRead<'a, T>> {
+        let refused = not_elements::<T>(self.elements);
+        let elements = bytemuck::try_cast_slice(self.elements).map_err(|_| refused)?;
+        Ok(HostRead { elements, hold: self.hold, handle: self.handle })
+    }
+}
+
+impl<'a> HostWrite<'a> {
+    /// The bytes as elements.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotElements`] if the bytes are not aligned for `T`, or not a whole number of elements.
+    pub fn cast<T: NoUninit + AnyBitPattern>(self) -> Result<HostWrite<'a, T>> {
+        let refused = not_elements::<T>(self.elements);
+        let elements = bytemuck::try_cast_slice_mut(self.elements).map_err(|_| refused)?;
+        Ok(HostWrite { elements, written: self.written, handle: self.handle })
+    }
+}
+
+fn not_elements<T>(bytes: &[u8]) -> Error {
+    Error::NotElements {
+        address: bytes.as_ptr().addr(),
+        size: bytes.len() as u64,
+        itemsize: size_of::<T>(),
+        alignment: align_of::<T>(),
+    }
+}
+
 /// Makes what was written visible to the device.
-impl Drop for HostWrite<'_> {
+impl Drop for Written<'_> {
     fn drop(&mut self) {
         if self.block.device().is_forked() {
             return; // The memory is the parent's.
@@ -130,36 +234,36 @@ impl Drop for HostWrite<'_> {
     }
 }
 
-impl Deref for HostRead<'_> {
-    type Target = [u8];
+impl<T> Deref for HostRead<'_, T> {
+    type Target = [T];
 
-    fn deref(&self) -> &[u8] {
-        self.bytes
+    fn deref(&self) -> &[T] {
+        self.elements
     }
 }
 
-impl Deref for HostWrite<'_> {
-    type Target = [u8];
+impl<T> Deref for HostWrite<'_, T> {
+    type Target = [T];
 
-    fn deref(&self) -> &[u8] {
-        self.bytes
+    fn deref(&self) -> &[T] {
+        self.elements
     }
 }
 
-impl DerefMut for HostWrite<'_> {
-    fn deref_mut(&mut self) -> &mut [u8] {
-        self.bytes
+impl<T> DerefMut for HostWrite<'_, T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.elements
     }
 }
 
-impl fmt::Debug for HostRead<'_> {
+impl<T> fmt::Debug for HostRead<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostRead").field("len", &self.bytes.len()).finish_non_exhaustive()
+        f.debug_struct("HostRead").field("len", &self.elements.len()).finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for HostWrite<'_> {
+impl<T> fmt::Debug for HostWrite<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostWrite").field("len", &self.bytes.len()).finish_non_exhaustive()
+        f.debug_struct("HostWrite").field("len", &self.elements.len()).finish_non_exhaustive()
     }
 }

@@ -20,7 +20,7 @@ use vkarray_driver::{Device, Direction};
 
 use crate::error::{Error, Result};
 use crate::manager::{HostOptions, ManagerFactory, MemoryManager, Request, check_version};
-use crate::memory::{BlockLabel, MemoryKind, MemoryPointer};
+use crate::memory::{BlockLabel, MemoryKind, MemoryPointer, Owner};
 use crate::staging::{BorrowedSlot, CopyThreads, SlotSize, SlotSource, Staging};
 use crate::vulkan::ExternalMemory;
 
@@ -229,12 +229,18 @@ impl Allocator {
     ///
     /// # Safety
     ///
-    /// The bytes can be read and written until the block is dropped, and no Rust reference to them exists while the
-    /// device uses them.
-    pub(crate) unsafe fn pin(self: &Arc<Self>, pointer: NonNull<u8>, size: u64) -> Result<Arc<Block>> {
-        // SAFETY: the caller promises that the bytes stay until the block is dropped. The block gives the pointer back by `memfree`, and
-        // by its contract the manager has then let the bytes go, if their last uses are over.
-        let pinned = unsafe { self.manager().mempin(Box::new(()), pointer, size, false) }?;
+    /// The bytes can be read and written until the block and `owner` are dropped, and no Rust reference to them exists while
+    /// the device uses them.
+    pub(crate) unsafe fn import_pages(
+        self: &Arc<Self>,
+        owner: Owner,
+        pointer: NonNull<u8>,
+        size: u64,
+    ) -> Result<Arc<Block>> {
+        assert_none_held("a memory manager");
+        // SAFETY: the caller promises that the bytes stay until owner and block are dropped. The block gives the pointer back by
+        // `memfree`, and by its contract the manager has then let the bytes go, if their last uses are over.
+        let pinned = unsafe { self.manager().mempin(owner, pointer, size, true) }?;
         Ok(Arc::new(Block::new(self, pinned.into_pointer())))
     }
 

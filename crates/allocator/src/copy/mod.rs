@@ -1,15 +1,18 @@
 //! Copies and fills of bytes: between blocks, with the host, in graphs, and with registered memory of the program.
 //!
 //! This file has the copies between blocks of one device and the fills of whole blocks. Copies with the host are `host.rs`,
-//! those between devices `between.rs`, many regions in one command `regions.rs`, nodes of graphs `graph.rs`, registered slices
-//! `registered.rs`. Nothing here allocates device memory; staging memory comes from the room `staging`.
+//! those between devices `between.rs`, many regions in one command `regions.rs`, nodes of graphs `graph.rs`, memory of the
+//! program `registered.rs`, `bound.rs` and `pinned.rs`. Nothing here allocates device memory; staging memory comes from the
+//! room `staging`.
 
 mod between;
+mod bound;
 mod chunking;
 mod fill;
 mod graph;
 mod host;
 mod parallel;
+mod pinned;
 mod regions;
 mod registered;
 
@@ -25,7 +28,9 @@ use crate::error::{Error, Result};
 use crate::vulkan::check_same_device;
 
 pub use between::BlockRange;
+pub use bound::BoundMemory;
 pub use graph::{CopyNode, FillNode};
+pub use pinned::{PinError, Pinned};
 pub use regions::Region;
 pub use registered::{Registered, RegisteredPath};
 
@@ -56,6 +61,9 @@ impl Block {
     ///
     /// [`Error::ReversedRange`], [`Error::OutOfBounds`], [`Error::ForeignDevice`], [`Error::Overlap`] for overlapping
     /// ranges of one block; those of recording.
+    #[doc(alias = "piEnqueueMemBufferCopy")]
+    #[doc(alias = "urEnqueueMemBufferCopy")]
+    #[doc(alias = "urEnqueueUSMMemcpy")]
     pub fn copy_from_block(
         self: &Arc<Self>,
         stream: &Stream,

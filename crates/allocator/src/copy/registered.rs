@@ -3,8 +3,9 @@
 //! Whole pages are imported (`vulkan/import.rs`) and copied directly over the bus. The bytes before and after them go through
 //! staging memory, and so does everything where the device imports nothing. At the end the call waits until the device no
 //! longer uses the slice, copies staged bytes back, and ends the import. No handle to the pages leaves the call, so none can
-//! be leaked.
+//! be leaked. Kernels reach the slice through `bound.rs`.
 
+use std::array;
 use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
@@ -45,13 +46,15 @@ pub enum RegisteredPath {
 
 /// Memory of the program that is registered for the length of a call; see [`Allocator::register`].
 pub struct Registered<'a> {
-    start: NonNull<u8>,
-    len: usize,
+    pub(super) start: NonNull<u8>,
+    pub(super) len: usize,
     /// The whole pages and the block over them.
-    imported: Option<(Range<usize>, Arc<Block>)>,
+    pub(super) imported: Option<(Range<usize>, Arc<Block>)>,
+    /// A copy of all bytes, which stands for them while it exists.
+    pub(super) copy: Option<Arc<Block>>,
     /// Copies to this memory that are still in staging memory, oldest first.
     pending: VecDeque<StagedCopy>,
-    allocator: Arc<Allocator>,
+    pub(super) allocator: Arc<Allocator>,
     bytes: PhantomData<&'a mut [u8]>,
 }
 
@@ -103,10 +106,25 @@ impl Allocator {
         bytes: &mut [u8],
         work: impl for<'r> FnOnce(&mut Registered<'r>) -> R,
     ) -> Result<R> {
+        self.register_all([bytes], |[registered]| work(registered))
+    }
+
+    /// Lets the device copy from and to several slices while `work` runs; see [`Allocator::register`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Allocator::register`].
+    pub fn register_all<R, const N: usize>(
+        self: &Arc<Self>,
+        slices: [&mut [u8]; N],
+        work: impl for<'x, 'r> FnOnce([&'x mut Registered<'r>; N]) -> R,
+    ) -> Result<R> {
         self.device().check_lost()?;
-        let mut registered = Registered::new(self, bytes)?;
-        let value = work(&mut registered);
-        registered.end()?;
+        let registered = slices.into_iter().map(|bytes| Registered::new(self, bytes));
+        let mut registered = registered.collect::<Result<Vec<_>>>()?;
+        let mut each = registered.iter_mut();
+        let value = work(array::from_fn(|_| each.next().expect("there is one for each slice")));
+        registered.iter_mut().map(Registered::end).fold(Ok(()), Result::and)?; // Ends all of them, whatever fails.
         Ok(value)
     }
 }
@@ -119,6 +137,7 @@ impl<'a> Registered<'a> {
             start,
             len,
             imported: None,
+            copy: None,
             pending: VecDeque::new(),
             allocator: Arc::clone(allocator),
             bytes: PhantomData,
@@ -131,7 +150,7 @@ impl<'a> Registered<'a> {
         // SAFETY: the bytes are borrowed for the scope. Its end waits for the device and gives the block back, and the manager
         // then lets the pages go before `memfree` returns, by its contract. No reference to the bytes lives while the device
         // uses them: those that `read` and `write` give out borrow the registration mutably, so nothing is recorded meanwhile.
-        let pinned = unsafe { allocator.pin(first, pages.len() as u64) };
+        let pinned = unsafe { allocator.import_pages(Box::new(()), first, pages.len() as u64) };
         match pinned {
             Ok(block) => registered.imported = Some((pages, block)),
             Err(error @ Error::AlreadyPinned { .. }) => return Err(error),
@@ -180,6 +199,9 @@ impl<'a> Registered<'a> {
     ) -> Result<()> {
         self.check(&range)?;
         target.check_range(offset, range.len() as u64)?;
+        if let Some(copy) = &self.copy {
+            return target.copy_from_block(stream, offset, copy, range.start as u64..range.end as u64);
+        }
         self.finish_staged()?;
         for part in self.parts(&range) {
             let to = offset + (part.start - range.start) as u64;
@@ -210,6 +232,9 @@ impl<'a> Registered<'a> {
         let len = end - start;
         let whole = at..at.saturating_add(usize::try_from(len).unwrap_or(usize::MAX));
         self.check(&whole)?;
+        if let Some(copy) = &self.copy {
+            return copy.copy_from_block(stream, at as u64, source, start..end);
+        }
         for part in self.parts(&whole) {
             let from = start + (part.start - at) as u64;
             let bytes = from..from + part.len() as u64;
@@ -252,6 +277,7 @@ impl<'a> Registered<'a> {
     fn wait(&mut self, mode: Mode) -> Result<()> {
         self.finish_staged()?;
         self.allocator.device().check_lost()?;
+        self.copy_back()?;
         match &self.imported {
             Some((_, block)) => block.wait_for_uses(&(0..block.size()), mode),
             None => Ok(()),
@@ -275,10 +301,10 @@ impl<'a> Registered<'a> {
     fn end(&mut self) -> Result<()> {
         if let Err(forked) = self.allocator.device().check_process() {
             // This process has a copy of the pages that the device uses, and the block's memory is the parent's.
-            (self.imported, self.pending) = (None, VecDeque::new());
+            (self.imported, self.copy, self.pending) = (None, None, VecDeque::new());
             return Err(forked.into());
         }
-        let settled = self.finish_staged();
+        let settled = self.finish_staged().and(self.copy_back());
         let Some((_, block)) = self.imported.take() else { return settled };
         let waited = until_idle(&block);
         let block = Arc::into_inner(block).expect("no other handle was made");
@@ -335,7 +361,7 @@ impl Drop for Registered<'_> {
 }
 
 /// Waits until the device no longer uses the block: its work is over, or lost with the device.
-fn until_idle(block: &Block) -> Result<()> {
+pub(super) fn until_idle(block: &Block) -> Result<()> {
     loop {
         let device = block.device();
         let Err(error) = block.wait_for_uses(&(0..block.size()), Mode::Write) else { return Ok(()) };

@@ -6,18 +6,18 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::Arc;
 
+use crate::allocator::{Allocator, Block, HostRead, HostWrite};
+use crate::copy::PinError;
+use crate::error::{Error, Result};
+use crate::vulkan::{page, whole_pages};
 use ash::vk::Handle;
 use dlpark::allocation::dynamic::Allocation;
 use dlpark::ffi::{DLDataType, DLDataTypeCode, DLDevice, DLDeviceType};
 use dlpark::{DlpackFlags, OpaqueContext};
-use vkarray_driver::hazard::Mode;
-
-use crate::allocator::Block;
-use crate::error::Result;
 
 /// An owned DLPack tensor, with a version. Dropping it releases its memory; [`into_raw`](dlpark::Managed::into_raw) passes
 /// it to another library.
@@ -48,12 +48,9 @@ pub enum TensorError {
     /// Memory that the host cannot address.
     #[error("the tensor is on a device of DLPack's type {device_type}, not in host memory")]
     NotOnHost { device_type: u32 },
-    /// A block that the host cannot address.
-    #[error("the host cannot address this block of {size} bytes")]
-    NotMapped { size: u64 },
-    /// A block in non-coherent memory, which users of a tensor would have to flush and invalidate.
-    #[error("the block of {size} bytes is in non-coherent memory: copy it")]
-    NotCoherent { size: u64 },
+    /// A tensor that may not be written, where one is needed that nothing else uses.
+    #[error("the tensor is read-only, so other code may read it")]
+    ReadOnly,
     /// A tensor whose fields contradict each other.
     #[error("the tensor is damaged: {reason}")]
     Damaged { reason: dlpark::tensor::Error },
@@ -129,11 +126,11 @@ impl Block {
         Ok(unsafe { tensor(shape, device, ptr::without_provenance_mut(handle), keeper) }?)
     }
 
-    /// Exports elements of a block that the host addresses as a tensor in host memory, without a copy. Blocks until the
-    /// device no longer uses the block.
+    /// Exports elements of a block of host-visible memory as a tensor in host memory, without a copy. Blocks until no work
+    /// uses them, or for a read-only tensor until no work writes them.
     ///
-    /// The tensor owns `keeper` and a handle to the block. As with any tensor, its reader must ensure that the device does
-    /// not write the block meanwhile.
+    /// The tensor owns `keeper` and a handle to the block, and has the bytes open like a guard: while it exists, work that
+    /// conflicts is refused. It is a [`Block::read_on_host`] for a read-only tensor, and a [`Block::write_on_host`] otherwise.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -147,32 +144,39 @@ impl Block {
     /// block.write_on_host(0..4)?.copy_from_slice(&[1, 2, 3, 4]);
     /// // Four bytes (code 1: unsigned integers).
     /// let shape = TensorShape { shape: vec![4], strides: vec![1], code: 1, bits: 8, offset: 0, read_only: true };
-    /// # if block.is_coherent() {
     /// let tensor = block.to_host_tensor(&shape, ())?;
-    /// // SAFETY: the block holds the bytes, and nothing writes them here.
+    /// assert!(block.write_on_host(0..1).is_err()); // The tensor is read.
+    /// // SAFETY: the tensor has the bytes open, and its deleter is ours.
     /// let tensor = unsafe { HostTensor::new(tensor) }?;
     /// assert_eq!(tensor.bytes(), [1, 2, 3, 4]);
-    /// # }
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Tensor`](crate::Error::Tensor) if the host cannot address the block or elements lie outside it; those
-    /// of waiting.
+    /// [`Error::Tensor`](crate::Error::Tensor) if elements lie outside the block; those of [`Block::write_on_host`].
     pub fn to_host_tensor<K: Send + 'static>(self: &Arc<Self>, shape: &TensorShape, keeper: K) -> Result<Tensor> {
         shape.check(self.size())?;
-        let base = self.mapping().ok_or(TensorError::NotMapped { size: self.size() })?;
-        if !base.is_coherent() {
-            return Err(TensorError::NotCoherent { size: self.size() }.into());
-        }
-        let base = base.address();
-        self.wait_for_uses(&(0..self.size()), Mode::Write)?;
-        let keeper = Box::new((keeper, Arc::clone(self)));
-        // SAFETY: the mapping lives as long as the block in `keeper`, and the elements lie in it.
-        Ok(unsafe { tensor(shape, DLDevice::CPU, base.as_ptr().cast(), keeper) }?)
+        let in_block = |at: i128| u64::try_from(at).expect("the elements lie in the block");
+        let Range { start, end } = shape.span();
+        let range = in_block(start)..in_block(end);
+        let held = if shape.read_only {
+            Held::Read(self.read_on_host_arc(range)?.without_elements())
+        } else {
+            Held::Write(self.write_on_host_arc(range)?.without_elements())
+        };
+        let base = self.mapping().ok_or(Error::NotOnHost { kind: self.kind() })?.address();
+        // SAFETY: the mapping lives as long as the block, to which the guard in `keeper` has a handle. The elements lie in it.
+        Ok(unsafe { tensor(shape, DLDevice::CPU, base.as_ptr().cast(), Box::new((keeper, held))) }?)
     }
+}
+
+/// The host's access to the elements of a tensor.
+#[expect(dead_code, reason = "kept for its drop")]
+enum Held {
+    Read(HostRead<'static>),
+    Write(HostWrite<'static>),
 }
 
 /// Exports bytes of the host as a read-only tensor that owns them.
@@ -243,8 +247,14 @@ pub struct HostTensor {
     shape: TensorShape,
     start: *const u8,
     len: usize,
+    is_exclusive: bool,
     _tensor: TensorOwner, // Keeps the memory.
 }
+
+// SAFETY: the caller of `new` promised that the elements may be read, and the tensor be dropped, on any thread.
+unsafe impl Send for HostTensor {}
+// SAFETY: shared access reads elements, which nothing writes.
+unsafe impl Sync for HostTensor {}
 
 struct TensorOwner(#[expect(dead_code, reason = "kept for its drop")] Tensor);
 
@@ -264,7 +274,7 @@ impl HostTensor {
     /// # Safety
     ///
     /// The tensor's memory holds all elements that its descriptor names, the bytes between them are initialised, and nothing
-    /// writes any of them until the result is dropped.
+    /// writes any of them until the result is dropped. They may be read, and the tensor be dropped, on any thread.
     pub unsafe fn new(tensor: Tensor) -> Result<Self, TensorError> {
         let view = tensor.validate().map_err(|reason| TensorError::Damaged { reason })?;
         let (device_type, dtype) = (view.device().device_type, view.dtype());
@@ -291,7 +301,26 @@ impl HostTensor {
         }
         // From here on, offsets count from the lowest element.
         shape.offset = u64::try_from(i128::from(offset) - start).unwrap_or(0);
-        Ok(Self { shape, start: data.wrapping_offset(first), len, _tensor: TensorOwner(tensor) })
+        let start = data.wrapping_offset(first);
+        Ok(Self { shape, start, len, is_exclusive: false, _tensor: TensorOwner(tensor) })
+    }
+
+    /// As [`HostTensor::new`], for a tensor whose memory nothing else uses: the device may reach it where it is.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`HostTensor::new`]; [`TensorError::ReadOnly`].
+    ///
+    /// # Safety
+    ///
+    /// As [`HostTensor::new`]; also nothing else reads the elements or the bytes between them until the result is dropped,
+    /// and they are memory of the host's own, not a mapping of a device's memory.
+    pub unsafe fn exclusive(tensor: Tensor) -> Result<Self, TensorError> {
+        if tensor.flags().contains(DlpackFlags::READ_ONLY) {
+            return Err(TensorError::ReadOnly);
+        }
+        // SAFETY: the caller promises more than `new` asks for.
+        Ok(Self { is_exclusive: true, ..unsafe { Self::new(tensor) }? })
     }
 
     /// The shape of the tensor, with the offset counted from the start of [`HostTensor::bytes`].
@@ -309,6 +338,34 @@ impl HostTensor {
         // SAFETY: `new`'s caller promised that the elements and the bytes between them are initialised and not written while
         // this lives; `_tensor` keeps their memory.
         unsafe { slice::from_raw_parts(self.start, self.len) }
+    }
+}
+
+impl Allocator {
+    /// Lets the device reach an [exclusive](HostTensor::exclusive) tensor where it is. The block keeps the tensor alive; its
+    /// first byte is the first of [`HostTensor::bytes`].
+    ///
+    /// # Errors
+    ///
+    /// With the tensor: [`Error::NotWholePages`] if its bytes are not whole pages of the device, [`Error::Unsupported`] if it is
+    /// not exclusive or the device imports nothing; those of the driver.
+    pub fn pin_tensor(self: &Arc<Self>, tensor: HostTensor) -> Result<Arc<Block>, PinError<HostTensor>> {
+        let tensor = Arc::new(tensor);
+        self.import_tensor(&tensor).map_err(|error| PinError::new(error, Arc::into_inner(tensor)))
+    }
+
+    fn import_tensor(self: &Arc<Self>, tensor: &Arc<HostTensor>) -> Result<Arc<Block>> {
+        let (address, len) = (tensor.start.addr(), tensor.len);
+        let alignment = page(self.device().info());
+        let is_whole = len > 0 && whole_pages(address, len, alignment) == (0..len);
+        let start = NonNull::new(tensor.start.cast_mut()).filter(|_| is_whole);
+        let start = start.ok_or(Error::NotWholePages { address, size: len as u64, alignment })?;
+        if !tensor.is_exclusive {
+            return Err(Error::Unsupported { what: "pinning a tensor that other code may read" });
+        }
+        // SAFETY: the block keeps a handle to the tensor until the import has ended, and the tensor keeps its bytes. Nothing
+        // else uses them, as the caller of `exclusive` promised, and `bytes` is not called for a tensor that is in a block.
+        unsafe { self.import_pages(Box::new(Arc::clone(tensor)), start, len as u64) }
     }
 }
 

@@ -26,6 +26,7 @@ impl<K: UsmKind> UsmMemory<K> {
     /// # Errors
     ///
     /// Those of [`UsmMemory::copy_to_host`].
+    #[doc(alias = "tobytes")]
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.copy_to_host()
     }

@@ -2,11 +2,10 @@
 //!
 //! The three kinds and their methods are those of dpctl's USM memory. An object is a range of an allocation; clones and
 //! views share the allocation, and [`UsmMemory::free`] ends it for all of them. Work goes to the stream of the context that
-//! the object was made with, and is ordered by the runtime. Arrays of elements are the ndarray crate's. Read `object.rs`
-//! first; [`MirroredMemory`] is for devices without shared memory.
+//! the object was made with, and is ordered by the runtime. Arrays of elements, also over memory objects, are the ndarray crate's. Read
+//! `object.rs` first.
 
 mod copies;
-mod mirror;
 mod object;
 mod state;
 
@@ -19,7 +18,6 @@ use vkarray_driver::Stream;
 use crate::allocator::Allocator;
 use crate::memory::MemoryKind;
 
-pub use self::mirror::MirroredMemory;
 pub use self::object::{MemoryBuilder, UsmMemory};
 pub use self::state::MemoryState;
 
@@ -77,7 +75,7 @@ impl fmt::Display for UsmType {
 pub type Reference = Arc<dyn Any + Send + Sync>;
 
 /// The kind of a memory object as a type: [`OnDevice`], [`OnHost`] or [`OnBoth`].
-pub trait UsmKind: sealed::Sealed {
+pub trait UsmKind: sealed::Sealed + 'static {
     /// The kind as a value.
     const TYPE: UsmType;
 }
@@ -116,10 +114,18 @@ impl HostVisible for OnHost {}
 impl HostVisible for OnBoth {}
 
 /// Bytes that the device addresses. The host copies them.
+#[doc(alias = "MemoryUSMDevice")]
+#[doc(alias = "DeviceBuffer")]
+#[doc(alias = "device_buffer")]
+#[doc(alias = "urUSMDeviceAlloc")]
 pub type DeviceMemory = UsmMemory<OnDevice>;
 
 /// Bytes of host memory that the device reaches over the bus.
+#[doc(alias = "MemoryUSMHost")]
+#[doc(alias = "urUSMHostAlloc")]
 pub type HostMemory = UsmMemory<OnHost>;
 
 /// Bytes of device memory that the host addresses, over the bus. Not every device has such memory. It never migrates.
+#[doc(alias = "MemoryUSMShared")]
+#[doc(alias = "urUSMSharedAlloc")]
 pub type SharedMemory = UsmMemory<OnBoth>;

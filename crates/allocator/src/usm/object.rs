@@ -5,11 +5,12 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytemuck::{AnyBitPattern, NoUninit};
 use vkarray_driver::Stream;
 use vkarray_driver::lock::{Mutex, Rank};
 
 use super::{HostVisible, MemoryContext, Reference, UsmKind, UsmType};
-use crate::allocator::Block;
+use crate::allocator::{Block, HostRead, HostWrite};
 use crate::error::{Error, Result};
 use crate::memory::MemoryConnection;
 use crate::vulkan::check_same_device;
@@ -105,7 +106,7 @@ impl<K: UsmKind> UsmMemory<K> {
     /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
     /// # let context = (Allocator::new(&device)?, Stream::new(&device)?);
     /// let memory = HostMemory::builder(100).alignment(4096).allocate(&context)?;
-    /// assert_eq!(memory.write(|bytes| bytes.as_ptr().addr() % 4096)?, 0);
+    /// assert_eq!(memory.read_on_host::<u8>()?.as_ptr().addr() % 4096, 0);
     /// # Ok(())
     /// # }
     /// ```
@@ -176,8 +177,16 @@ impl<K: UsmKind> UsmMemory<K> {
         self.nbytes()
     }
 
+    /// The stream that its work goes to.
+    #[must_use]
+    #[doc(alias = "sycl_queue")]
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
     /// The kind of memory.
     #[must_use]
+    #[doc(alias = "get_usm_type")]
     pub fn usm_type(&self) -> UsmType {
         K::TYPE
     }
@@ -190,6 +199,7 @@ impl<K: UsmKind> UsmMemory<K> {
 
     /// The owner of foreign memory; `None` for memory that was allocated here.
     #[must_use]
+    #[doc(alias = "reference_obj")]
     pub fn reference(&self) -> Option<&Reference> {
         self.reference.as_ref()
     }
@@ -225,6 +235,7 @@ impl<K: UsmKind> UsmMemory<K> {
     /// # Errors
     ///
     /// [`Error::FreedTwice`].
+    #[doc(alias = "urUSMFree")]
     pub fn free(&self) -> Result<()> {
         self.stream.device().check_process()?;
         let taken = self.allocation.lock().take();
@@ -255,26 +266,41 @@ impl<K: UsmKind> UsmMemory<K> {
 }
 
 impl<K: HostVisible> UsmMemory<K> {
-    /// Calls `read` with the bytes. Blocks until no work writes them; work that would is refused meanwhile.
+    /// Gives the host read access to the bytes in place, as elements of `T`. Blocks until no work writes them; work that would
+    /// is refused while the guard exists. The guard keeps the allocation alive, also if the memory is freed meanwhile.
+    ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, HostMemory};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let context = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// let memory = HostMemory::new(&context, 8)?;
+    /// memory.memset(1)?;
+    /// let numbers = memory.read_on_host::<u32>()?;
+    /// assert_eq!(*numbers, [0x0101_0101; 2]);
+    /// assert!(memory.memset(2).is_err()); // The host is reading.
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::UsedAfterFree`]; those of [`Block::read_on_host`].
-    pub fn read<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Result<R> {
+    /// [`Error::UsedAfterFree`], [`Error::NotElements`]; those of [`Block::read_on_host`].
+    pub fn read_on_host<T: AnyBitPattern>(&self) -> Result<HostRead<'static, T>> {
         let (block, range) = self.block()?;
-        let guard = block.read_on_host(range)?;
-        Ok(read(&guard))
+        block.read_on_host_arc(range)?.cast()
     }
 
-    /// Calls `write` with the bytes. Blocks until no work uses them; work that would is refused meanwhile.
+    /// Gives the host read and write access to the bytes in place, as elements of `T`. Blocks until no work uses them; work
+    /// that would is refused while the guard exists. Otherwise as [`UsmMemory::read_on_host`].
     ///
     /// # Errors
     ///
-    /// [`Error::UsedAfterFree`]; those of [`Block::write_on_host`].
-    pub fn write<R>(&self, write: impl FnOnce(&mut [u8]) -> R) -> Result<R> {
+    /// Those of [`UsmMemory::read_on_host`]; those of [`Block::write_on_host`].
+    pub fn write_on_host<T: NoUninit + AnyBitPattern>(&self) -> Result<HostWrite<'static, T>> {
         let (block, range) = self.block()?;
-        let mut guard = block.write_on_host(range)?;
-        Ok(write(&mut guard))
+        block.write_on_host_arc(range)?.cast()
     }
 }
 

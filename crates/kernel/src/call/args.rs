@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use vkarray_allocator::Block;
 
 use crate::call::constant::ConstArray;
+use crate::call::memory::MemoryArg;
 use crate::call::shape::{ArgShape, Argument, ArrayShape, ToArgument};
 use crate::signature::ScalarValue;
 
@@ -151,6 +152,8 @@ impl<'a> ArrayArg<'a> {
 pub enum Arg<'a> {
     /// An array on the device.
     Array(ArrayArg<'a>),
+    /// A memory object or registered memory.
+    Memory(MemoryArg<'a>),
     /// Constant memory.
     Constant(&'a ConstArray),
     /// One number.
@@ -168,6 +171,7 @@ impl<'a> Arg<'a> {
     {
         match self {
             Self::Array(array) => ArgShape::Array(array.shape),
+            Self::Memory(memory) => ArgShape::Array(memory.shape()),
             Self::Constant(constant) => ArgShape::Constant(constant.shape()),
             Self::Scalar(value) => ArgShape::Scalar(*value),
             Self::Scalars(values) => ArgShape::Scalars(values),
@@ -202,7 +206,7 @@ impl ToArgument for NamedArg<'_> {
     }
 }
 
-/// Something that can be one argument: arrays, [`ConstArray`], numbers, arrays of numbers, [`Immediate`].
+/// Something that can be one argument: arrays, memory objects, [`ConstArray`], numbers, arrays of numbers, [`Immediate`].
 ///
 /// For a type of the program's own, return the argument of a field.
 ///

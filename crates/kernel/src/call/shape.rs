@@ -32,6 +32,8 @@ pub struct ArrayShape<'a> {
     pub is_writable: bool,
     /// Whether it may be given for longer constant memory, whose remainder then reads as zero.
     pub is_padded: bool,
+    /// Whether only its bytes are known, which then have the layout of the parameter.
+    pub is_untyped: bool,
 }
 
 impl<'a> ArrayShape<'a> {
@@ -39,7 +41,17 @@ impl<'a> ArrayShape<'a> {
     #[must_use]
     #[inline]
     pub const fn new(dtype: DType, shape: &'a [usize], nbytes: u64) -> Self {
-        Self { label: None, dtype, shape, nbytes, offset: 0, is_contiguous: true, is_writable: true, is_padded: false }
+        Self {
+            label: None,
+            dtype,
+            shape,
+            nbytes,
+            offset: 0,
+            is_contiguous: true,
+            is_writable: true,
+            is_padded: false,
+            is_untyped: false,
+        }
     }
 }
 
@@ -47,6 +59,9 @@ impl fmt::Display for ArrayShape<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(label) = self.label {
             write!(f, "`{label}`, ")?;
+        }
+        if self.is_untyped {
+            return write!(f, "memory of {} bytes", self.nbytes);
         }
         write!(f, "an array of {} with shape {:?}", self.dtype, self.shape)
     }

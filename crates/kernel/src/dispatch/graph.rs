@@ -14,6 +14,7 @@ use crate::call::arguments::Arguments;
 use crate::call::check::not_recorded;
 use crate::call::constant::ConstArray;
 use crate::call::groups::{Extent, Groups, Indirect};
+use crate::call::memory::resolved;
 use crate::call::packing::Packing;
 use crate::call::shape::{ArgShape, ArrayShape};
 use crate::dispatch::launch::{CopyBack, Launch, Preparation, Prepared};
@@ -99,13 +100,15 @@ impl Kernel {
         self.check_recordable()?;
         let dispatch = args.with(|args| {
             // A named or surplus argument that the kernel does not take is refused with the others.
-            let named = |(idx, arg): (usize, &NamedArg<'_>)| (self.name_of(idx, arg), RecordedArg::new(&arg.arg));
+            let named = |(idx, arg): (usize, &NamedArg<'_>)| {
+                RecordedArg::new(&arg.arg).map(|recorded| (self.name_of(idx, arg), recorded))
+            };
             let recorded = Dispatch {
                 kernel: self.clone(),
-                groups: RecordedGroups::new(groups),
-                args: args.iter().enumerate().map(named).collect(),
+                groups: RecordedGroups::new(groups)?,
+                args: args.iter().enumerate().map(named).collect::<Result<_>>()?,
             };
-            recorded.steps_for(graph.stream(), args).map(|steps| (recorded, steps))
+            recorded.steps_for(graph.stream(), &resolved(args)?).map(|steps| (recorded, steps))
         });
         let (dispatch, steps) = dispatch?;
         Ok(DispatchNode(graph.add(dispatch, steps)?))
@@ -155,7 +158,7 @@ impl DispatchNode {
     fn change(self, graph: &mut Graph, groups: Option<Groups<'_>>, changes: &[NamedArg<'_>]) -> Result<()> {
         let mut dispatch = graph.operation(self.0)?.clone();
         if let Some(groups) = groups {
-            dispatch.groups = RecordedGroups::new(groups);
+            dispatch.groups = RecordedGroups::new(groups)?;
         }
         for (idx, change) in changes.iter().enumerate() {
             dispatch.apply(idx, change)?;
@@ -188,7 +191,7 @@ impl Dispatch {
             let (recorded, given) = (recorded.to_string(), given.to_string());
             return Err(Error::OtherLayout { kernel: signature.entry.clone(), param: name, recorded, given });
         }
-        *recorded = RecordedArg::new(&change.arg);
+        *recorded = RecordedArg::new(&change.arg)?;
         Ok(())
     }
 
@@ -265,15 +268,15 @@ impl Preparation for Steps<'_> {
 }
 
 impl RecordedGroups {
-    fn new(groups: Groups<'_>) -> Self {
-        match groups.0 {
+    fn new(groups: Groups<'_>) -> Result<Self> {
+        Ok(match groups.0 {
             Extent::Items(items) => Self::Counted(Groups(Extent::Items(items))),
             Extent::Workgroups(counts) => Self::Counted(Groups(Extent::Workgroups(counts))),
             Extent::TooManyAxes(n_axes) => Self::Counted(Groups(Extent::TooManyAxes(n_axes))),
             Extent::Indirect(Indirect { array, first, is_trusted }) => {
-                Self::Indirect { array: RecordedArg::new(&array.as_arg()), first, is_trusted }
+                Self::Indirect { array: RecordedArg::new(&array.as_arg())?, first, is_trusted }
             }
-        }
+        })
     }
 
     fn as_groups(&self) -> Groups<'_> {
@@ -294,17 +297,20 @@ impl RecordedGroups {
 }
 
 impl RecordedArg {
-    fn new(arg: &Arg<'_>) -> Self {
-        match arg {
-            Arg::Array(ArrayArg { block, shape }) => {
-                let rest = ArrayShape { label: None, shape: &[], ..*shape };
-                Self::Array { block: Arc::clone(block), shape: shape.shape.into(), rest }
-            }
+    fn new(arg: &Arg<'_>) -> Result<Self> {
+        Ok(match arg {
+            Arg::Array(array) => Self::of(array),
+            Arg::Memory(memory) => Self::of(&memory.recordable()?),
             Arg::Constant(constant) => Self::Constant((*constant).clone()),
             Arg::Scalar(value) => Self::Scalar(*value),
             Arg::Scalars(values) => Self::Scalars(values.clone()),
             Arg::Block(bytes) => Self::Block(SmallVec::from_slice(bytes)),
-        }
+        })
+    }
+
+    fn of(array: &ArrayArg<'_>) -> Self {
+        let rest = ArrayShape { label: None, shape: &[], ..array.shape };
+        Self::Array { block: Arc::clone(array.block), shape: array.shape.shape.into(), rest }
     }
 }
 

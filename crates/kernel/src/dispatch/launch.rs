@@ -18,6 +18,7 @@ use crate::call::args::{Arg, ArrayArg, NamedArg};
 use crate::call::check::{Packed, check_arguments, refusal};
 use crate::call::constant::ConstArray;
 use crate::call::groups::{GroupCount, Groups, too_many_invocations};
+use crate::call::memory::resolved;
 use crate::call::mismatch::Mismatch;
 use crate::call::packing::Packing;
 use crate::error::{Error, Result};
@@ -140,7 +141,7 @@ impl Launch {
                     numbers.next().is_some_and(|rule| rule.pack(slice::from_ref(value), &mut self.push_constants))
                 }
                 Arg::Scalars(values) => numbers.next().is_some_and(|rule| rule.pack(values, &mut self.push_constants)),
-                Arg::Constant(_) | Arg::Block(_) => false,
+                Arg::Constant(_) | Arg::Block(_) | Arg::Memory(_) => false,
             };
             if !fits || given.name.is_some() {
                 return Fit::Unknown;
@@ -236,7 +237,7 @@ impl Kernel {
             Fit::Empty => Ok(Prepared::Empty),
             Fit::Unknown => {
                 *launch = Launch::new(&self.pipeline);
-                self.check_and_prepare(launch, before, groups, args)
+                self.check_and_prepare(launch, before, groups, &resolved(args)?)
             }
         }
     }
@@ -311,7 +312,7 @@ impl Kernel {
                     array.block.check_alive()?;
                 }
                 Arg::Constant(constant) => self.check_device(constant.allocator().device(), "constant memory")?,
-                Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) => {}
+                Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) | Arg::Memory(_) => {}
             }
         }
         for (param, &idx) in self.signature().params.iter().zip(&packed.arrays) {
@@ -386,7 +387,7 @@ fn bind(
             let size = if param.is_constant { declared } else { padded };
             (before.constant(constant, size, packing)?, size)
         }
-        Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) => {
+        Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) | Arg::Memory(_) => {
             unreachable!("the check gave every buffer parameter an array")
         }
     };

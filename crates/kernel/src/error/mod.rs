@@ -269,6 +269,9 @@ pub enum Error {
     /// The driver refused or failed.
     #[error(transparent)]
     Driver(#[from] vkarray_driver::Error),
+    /// Registered memory in a graph.
+    #[error("registered memory cannot be an argument of a graph, which may outlive the registration")]
+    RegisteredInGraph,
     /// More workgroups than one dispatch may have.
     #[error("{wanted} workgroups on axis {axis}, the device allows {limit}{advice}")]
     GroupCount { axis: char, wanted: u64, limit: u32, advice: &'static str },

@@ -239,7 +239,7 @@ impl<T: Element> OnStream<'_, T> {
             return Ok(array.clone());
         }
         let copy = match order {
-            Order::K => array.context().device_array_like::<T, T>(array)?,
+            Order::K => array.context().device_array_like::<T, _>(array)?,
             Order::F => array.context().device_array_with_order::<T>(array.shape(), Order::F)?,
             Order::A | Order::C => array.context().device_array::<T>(array.shape())?,
         };

@@ -3,7 +3,7 @@
 //! Ranges of numbers are in `range/`, arrays from slices in `flat.rs`, arrays in memory that the host addresses in
 //! `host.rs`.
 
-use ndarray::{ArrayBase, Data, Dimension};
+use ndarray::{ArrayBase, Axis, Data, Dimension, RawData, Slice};
 use smallvec::SmallVec;
 use vkarray_allocator::{BlockLabel, MemoryKind};
 use vkarray_driver::Stream;
@@ -14,6 +14,29 @@ use super::range::Number;
 use crate::context::Context;
 use crate::error::Result;
 use crate::layout::{IntoShape, Layout, Order};
+
+/// What the methods named `_like` take the shape and the order of axes of: arrays on a device and on the host.
+pub trait Prototype {
+    /// The shape, and strides whose magnitudes have the order of the axes in memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`](crate::Error::Layout) for a shape that no layout can have.
+    fn prototype(&self) -> Result<Layout>;
+}
+
+impl<T: Element> Prototype for DeviceNDArray<T> {
+    fn prototype(&self) -> Result<Layout> {
+        Ok(self.layout().clone())
+    }
+}
+
+impl<S: RawData, D: Dimension> Prototype for ArrayBase<S, D> {
+    fn prototype(&self) -> Result<Layout> {
+        let strides: SmallVec<[isize; 8]> = self.strides().iter().map(|stride| stride.abs()).collect();
+        Ok(Layout::with_strides(self.shape(), &strides, 0)?)
+    }
+}
 
 impl Context {
     /// Creates an array in C order. Its contents are undefined. Returns at once.
@@ -61,8 +84,34 @@ impl Context {
         self.allocate_any(Layout::contiguous(shape, order)?)
     }
 
+    /// Creates an array with these strides, in elements, such as a matrix whose rows are padded. Its contents are undefined, and
+    /// it has as much memory as its elements span. Returns at once.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.device_array_with_strides::<f32>([3, 5], &[8, 1])?; // Each row starts at a multiple of 8.
+    /// assert_eq!((x.strides(), x.block().size()), (&[8, 1][..], 4 * (2 * 8 + 5)));
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Context::device_array`]; [`Error::Layout`](crate::Error::Layout) if there is not one stride for each axis.
+    pub fn device_array_with_strides<T: Element>(
+        &self,
+        shape: impl IntoShape,
+        strides: &[isize],
+    ) -> Result<DeviceNDArray<T>> {
+        let shape = shape.into_shape();
+        let layout = Layout::from_lowest(shape.as_ref(), strides)?;
+        let block = self.allocator().allocate(layout.span_bytes(size_of::<T>())?, MemoryKind::Device)?;
+        DeviceNDArray::new(self, block, layout)
+    }
+
     /// Creates an array of the same shape, contiguous, with its axes in the order of `like`'s strides: NumPy's order 'K'.
-    /// Its contents are undefined. Returns at once.
+    /// `like` is an array on a device or on the host. Its contents are undefined. Returns at once.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -77,8 +126,8 @@ impl Context {
     /// # Errors
     ///
     /// Those of [`Context::device_array`].
-    pub fn device_array_like<T: Element, U: Element>(&self, like: &DeviceNDArray<U>) -> Result<DeviceNDArray<T>> {
-        self.allocate_any(like.layout().like())
+    pub fn device_array_like<T: Element, L: Prototype>(&self, like: &L) -> Result<DeviceNDArray<T>> {
+        self.allocate_any(like.prototype()?.like())
     }
 
     /// Creates an array of zeros in C order, on the default stream. Returns at once.
@@ -149,7 +198,7 @@ impl Context {
     /// # Errors
     ///
     /// Those of [`Context::full`].
-    pub fn zeros_like<T: Element, U: Element>(&self, like: &DeviceNDArray<U>) -> Result<DeviceNDArray<T>> {
+    pub fn zeros_like<T: Element, L: Prototype>(&self, like: &L) -> Result<DeviceNDArray<T>> {
         self.full_like(like, T::zeroed())
     }
 
@@ -168,7 +217,7 @@ impl Context {
     /// # Errors
     ///
     /// Those of [`Context::full`].
-    pub fn full_like<T: Element, U: Element>(&self, like: &DeviceNDArray<U>, value: T) -> Result<DeviceNDArray<T>> {
+    pub fn full_like<T: Element, L: Prototype>(&self, like: &L, value: T) -> Result<DeviceNDArray<T>> {
         let array = self.device_array_like(like)?;
         array.fill(value)?;
         Ok(array)
@@ -176,7 +225,8 @@ impl Context {
 
     /// Copies a host array to the device, on the default stream. Returns when the host array has been read.
     ///
-    /// C and F order are kept; a host array that is not contiguous becomes one in C order.
+    /// C and F order are kept; a host array that is not contiguous becomes one in C order. Axes that the host array repeats
+    /// (broadcasting, stride 0) are repeated on the device too: one copy of their elements is sent and stored.
     ///
     /// ```
     /// use vkarray::ndarray::arr2;
@@ -223,6 +273,15 @@ impl Context {
         D: Dimension,
     {
         self.check_stream(stream)?;
+        let is_repeated = |axis: usize| host.strides()[axis] == 0 && host.shape()[axis] > 1;
+        if host.len() > 0 && (0..host.ndim()).any(is_repeated) {
+            let mut once = host.view().into_dyn();
+            (0..host.ndim())
+                .filter(|&axis| is_repeated(axis))
+                .for_each(|axis| once.slice_axis_inplace(Axis(axis), Slice::from(..1)));
+            let stored = self.to_device_on::<T, _, _>(stream, &once)?;
+            return Ok(stored.with_layout(stored.layout().broadcast_to(host.shape())?));
+        }
         let is_f_order = host.ndim() > 1 && !host.is_standard_layout() && host.t().is_standard_layout();
         let order = if is_f_order { Order::F } else { Order::C };
         let array = self.device_array_with_order::<T>(host.shape(), order)?;

@@ -1,6 +1,6 @@
 //! Arrays in memory that the host addresses: how they are created, and how the host reads and writes them in place.
 //!
-//! Pinned, mapped and shared arrays are used as all other arrays: they have views, kernels take them, and copies to and from
+//! Pinned, mapped and shared arrays (`shared.rs`) are used as all other arrays: they have views, kernels take them, and copies to and from
 //! them need no staging. The guards here give the host access to the elements; they hold those of the allocator crate
 //! (`allocator/host_guard.rs`), which keep the device from using the same bytes.
 
@@ -9,10 +9,10 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 use ndarray::{ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, StrideShape};
-use vkarray_allocator::{self as allocator, HostOptions, MemoryKind};
+use vkarray_allocator::{self as allocator, HostOptions};
 use vkarray_kernel::Element;
 
-use super::DeviceNDArray;
+use super::{DeviceNDArray, Prototype};
 use crate::context::Context;
 use crate::error::Result;
 use crate::layout::{IntoShape, Layout, Order};
@@ -99,8 +99,8 @@ impl Context {
     /// # Errors
     ///
     /// Those of [`Context::device_array`].
-    pub fn pinned_array_like<T: Element, U: Element>(&self, like: &DeviceNDArray<U>) -> Result<DeviceNDArray<T>> {
-        self.on_host(like.layout().like(), HostOptions::default())
+    pub fn pinned_array_like<T: Element, L: Prototype>(&self, like: &L) -> Result<DeviceNDArray<T>> {
+        self.on_host(like.prototype()?.like(), HostOptions::default())
     }
 
     /// Creates an array in C order in host memory that kernels address, over the bus. Its contents are undefined.
@@ -123,7 +123,21 @@ impl Context {
     /// Those of [`Context::device_array`]; [`Error::Memory`](crate::Error::Memory) if the memory manager does not support
     /// `options`.
     pub fn mapped_array<T: Element>(&self, shape: impl IntoShape, options: HostOptions) -> Result<DeviceNDArray<T>> {
-        self.on_host(Layout::contiguous(shape.into_shape().as_ref(), Order::C)?, options.mapped(true))
+        self.mapped_array_with_order(shape, Order::C, options)
+    }
+
+    /// As [`Context::mapped_array`], in the given order, C or F.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Context::mapped_array`].
+    pub fn mapped_array_with_order<T: Element>(
+        &self,
+        shape: impl IntoShape,
+        order: Order,
+        options: HostOptions,
+    ) -> Result<DeviceNDArray<T>> {
+        self.on_host(Layout::contiguous(shape.into_shape().as_ref(), order)?, options.mapped(true))
     }
 
     /// Creates a mapped array of the same shape, with its axes in the order of `like`'s strides. Its contents are undefined.
@@ -142,37 +156,12 @@ impl Context {
     /// # Errors
     ///
     /// Those of [`Context::mapped_array`].
-    pub fn mapped_array_like<T: Element, U: Element>(
+    pub fn mapped_array_like<T: Element, L: Prototype>(
         &self,
-        like: &DeviceNDArray<U>,
+        like: &L,
         options: HostOptions,
     ) -> Result<DeviceNDArray<T>> {
-        self.on_host(like.layout().like(), options.mapped(true))
-    }
-
-    /// Creates an array in C order in device memory that the host addresses. Its contents are undefined.
-    ///
-    /// The memory does not migrate: it is the device's own, and the host reads it slowly over the bus.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// let ctx = Context::open_default()?;
-    /// // Not every device has such memory.
-    /// if let Ok(x) = ctx.shared_array::<u32>(2) {
-    ///     x.write_on_host()?.view_mut().fill(7);
-    ///     assert_eq!(x.to_vec()?, [7, 7]);
-    /// }
-    /// # anyhow::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Context::device_array`]; [`NoSuchMemory`](allocator::Error::NoSuchMemory) where the device has no such memory.
-    pub fn shared_array<T: Element>(&self, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
-        let layout = Layout::contiguous(shape.into_shape().as_ref(), Order::C)?;
-        let block = self.allocator().allocate(layout.span_bytes(size_of::<T>())?, MemoryKind::Shared)?;
-        DeviceNDArray::new(self, block, layout)
+        self.on_host(like.prototype()?.like(), options.mapped(true))
     }
 
     fn on_host<T: Element>(&self, layout: Layout, options: HostOptions) -> Result<DeviceNDArray<T>> {

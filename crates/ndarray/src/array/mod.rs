@@ -9,7 +9,8 @@
 //! | `create.rs`, `range/`, `flat.rs`, `host.rs` | arrays that are filled, ranges, from slices, in memory that the host addresses |
 //! | `properties.rs` | shape, strides and sizes |
 //! | `views/` | views; each is made by `DeviceNDArray::with_layout` |
-//! | `transfer.rs`, `pending.rs`, `register.rs` | copies between host and device |
+//! | `transfer.rs`, `pending.rs` | copies between host and device |
+//! | `register.rs`, `pinned.rs`, `shared.rs` | memory of the program; arrays that both sides reach |
 //! | `assign.rs`, `astype.rs` | copies and conversions on the device |
 //! | `between.rs` | copies between contexts |
 //! | `on_stream.rs` | the same on a stream of the caller's choice |
@@ -26,9 +27,11 @@ mod flat;
 mod host;
 mod on_stream;
 mod pending;
+mod pinned;
 mod properties;
 mod range;
 mod register;
+mod shared;
 mod transfer;
 mod views;
 
@@ -44,11 +47,14 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::layout::Layout;
 
+pub use create::Prototype;
 pub use host::{HostElements, HostRead, HostWrite};
 pub use on_stream::OnStream;
 pub use pending::PendingCopy;
+pub use pinned::PinnedArray;
 pub use range::{Number, RangeProblem};
-pub use register::Registered;
+pub use register::{BoundSlice, Registered};
+pub use shared::MirroredArray;
 
 /// An object that owns the memory and is kept alive by the array.
 pub(crate) type KeepAlive = Arc<dyn Any + Send + Sync>;
@@ -68,6 +74,7 @@ pub(crate) type KeepAlive = Arc<dyn Any + Send + Sync>;
 /// assert_eq!(x.to_vec()?, [0, -1, 2, 3, 4, -1, 6, 7, 8, -1, 10, 11]);
 /// # anyhow::Ok(())
 /// ```
+#[doc(alias = "usm_ndarray")]
 pub struct DeviceNDArray<T: Element> {
     context: Context,
     block: Arc<Block>,
@@ -100,6 +107,32 @@ impl Extent {
 }
 
 impl<T: Element> DeviceNDArray<T> {
+    /// Makes an array of elements of a block, without a copy. The layout counts from the start of the block.
+    ///
+    /// ```
+    /// use vkarray::array::Layout;
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let bytes = ctx.zeros::<u8>(64)?;
+    /// let column = Layout::with_strides(&[4], &[4], 1)?; // The second column of a matrix of four.
+    /// let x = DeviceNDArray::<f32>::from_block(&ctx, bytes.block(), column)?;
+    /// x.fill(1.0)?;
+    /// assert_eq!(bytes.view::<f32>()?.to_vec()?[..6], [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`](crate::Error::Memory) for a block of another device, and if elements lie outside the block.
+    pub fn from_block(context: &Context, block: &Arc<Block>, layout: Layout) -> Result<Self> {
+        if !Arc::ptr_eq(context.device(), block.device()) {
+            let (left, right) = (context.info().name.clone(), block.device().info().name.clone());
+            return Err(vkarray_allocator::Error::ForeignDevice { left, right }.into());
+        }
+        Self::new(context, Arc::clone(block), layout)
+    }
+
     /// An array in a block, which is checked to have all elements of the layout.
     ///
     /// # Errors
@@ -110,7 +143,7 @@ impl<T: Element> DeviceNDArray<T> {
         Ok(Self::of_checked(context, block, layout))
     }
 
-    fn of_checked(context: &Context, block: Arc<Block>, layout: Layout) -> Self {
+    pub(super) fn of_checked(context: &Context, block: Arc<Block>, layout: Layout) -> Self {
         let extent = Extent::new::<T>(&layout);
         Self::with_extent(context.for_array(), block, layout, extent)
     }
@@ -309,6 +342,7 @@ impl<T: Element> AsArg for DeviceNDArray<T> {
             is_contiguous: self.extent.is_contiguous,
             is_writable: self.is_writable,
             is_padded: self.is_padded,
+            is_untyped: false,
         };
         Arg::Array(ArrayArg::new(&self.block, shape))
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use vkarray_allocator::{self as allocator, RegisteredPath};
 use vkarray_driver::Stream;
-use vkarray_kernel::{DType, Element};
+use vkarray_kernel::{Arg, AsArg, DType, Element};
 
 use super::DeviceNDArray;
 use crate::context::Context;
@@ -38,9 +38,16 @@ pub struct Registered<'x, 'r, T: Element> {
     element: PhantomData<T>,
 }
 
+/// A registered slice as an argument of kernels; made by [`Registered::bind`].
+pub struct BoundSlice<'y, T: Element> {
+    bytes: allocator::BoundMemory<'y>,
+    element: PhantomData<T>,
+}
+
 impl Context {
     /// Lets the device copy to and from `data` while `work` runs, without staging. [`Registered::path`] tells how: whole
-    /// pages directly, the bytes before and after them through staging memory.
+    /// pages directly, the bytes before and after them through staging memory. Kernels reach it through
+    /// [`Registered::bind`]. Memory with an owner that can be given away is better [pinned](Context::pin).
     ///
     /// Registering takes longer than it saves for a single copy. Blocks at the end until the device no longer uses the
     /// slice, also when `work` panics.
@@ -63,17 +70,51 @@ impl Context {
     /// # Errors
     ///
     /// [`Error::Memory`] if some of the memory is registered already; [`Error::Driver`] if waiting fails after `work` has run.
+    #[doc(alias = "pinned")]
     pub fn register<T: Element, R>(
         &self,
         data: &mut [T],
         work: impl for<'x, 'r> FnOnce(Registered<'x, 'r, T>) -> R,
     ) -> Result<R> {
+        self.register_all([data], |[data]| work(data))
+    }
+
+    /// Registers several slices while `work` runs; see [`Context::register`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let add = ctx
+    ///     .kernel(Source::wgsl(
+    ///         "@group(0) @binding(0) var<storage, read> a: array<i32>;
+    ///          @group(0) @binding(1) var<storage, read_write> b: array<i32>;
+    ///          @compute @workgroup_size(64) fn add(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///              if id.x < arrayLength(&b) { b[id.x] += a[id.x]; }
+    ///          }",
+    ///     ))
+    ///     .build()?;
+    /// let (mut array_a, mut array_b): (Vec<i32>, Vec<i32>) = ((0..10).collect(), (0..10).collect());
+    /// ctx.register_all([&mut array_a, &mut array_b], |[mut a, mut b]| -> vkarray::Result<()> {
+    ///     Ok(add.launch(Groups::covering(10), (&a.bind()?, &b.bind()?))?)
+    /// })??;
+    /// assert_eq!(array_b, [0, 2, 4, 6, 8, 10, 12, 14, 16, 18]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Context::register`].
+    pub fn register_all<T: Element, R, const N: usize>(
+        &self,
+        data: [&mut [T]; N],
+        work: impl for<'x, 'r> FnOnce([Registered<'x, 'r, T>; N]) -> R,
+    ) -> Result<R> {
         let _ = DType::of::<T>(); // Does not compile for a type whose size is not that of its elements.
-        let stream = self.default_stream();
-        let work = |bytes: &mut allocator::Registered<'_>| {
-            work(Registered { bytes, context: self, stream, element: PhantomData })
-        };
-        Ok(self.allocator().register(bytemuck::cast_slice_mut(data), work)?)
+        let (stream, data) = (self.default_stream(), data.map(bytemuck::cast_slice_mut));
+        Ok(self.allocator().register_all(data, |all| {
+            work(all.map(|bytes| Registered { bytes, context: self, stream, element: PhantomData }))
+        })?)
     }
 }
 
@@ -136,6 +177,17 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
     #[must_use]
     pub fn on<'y>(&'y mut self, stream: &'y Stream) -> Registered<'y, 'r, T> {
         Registered { bytes: self.bytes, context: self.context, stream, element: PhantomData }
+    }
+
+    /// Lets kernels reach the elements. Those that the device imports are reached where they are, over the bus. Others are
+    /// copied to pinned memory, which blocks until the device no longer uses them, and are copied back by
+    /// [`Registered::read`], [`Registered::write`] and the end of the call. [`Context::register_all`] has an example.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`] if there is not enough memory; those of waiting.
+    pub fn bind(&mut self) -> Result<BoundSlice<'_, T>> {
+        Ok(BoundSlice { bytes: self.bytes.bind()?, element: PhantomData })
     }
 
     /// Copies the elements of the slice from `start` on to `target`, in its C order. Returns at once.
@@ -266,6 +318,21 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
 fn are_short(runs: &[(Range<usize>, u64)]) -> bool {
     let bytes: usize = runs.iter().map(|(bytes, _)| bytes.len()).sum();
     runs.len() > MAX_SHORT_RUNS && bytes / runs.len() < SHORT_RUN
+}
+
+impl<T: Element> AsArg for BoundSlice<'_, T> {
+    fn as_arg(&self) -> Arg<'_> {
+        match self.bytes.as_arg() {
+            Arg::Memory(memory) => Arg::Memory(memory.typed(DType::of::<T>())),
+            other => other,
+        }
+    }
+}
+
+impl<T: Element> fmt::Debug for BoundSlice<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BoundSlice").field("bytes", &self.bytes).finish()
+    }
 }
 
 impl<T: Element> fmt::Debug for Registered<'_, '_, T> {

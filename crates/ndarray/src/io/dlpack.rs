@@ -56,27 +56,33 @@ impl<T: Element> DeviceNDArray<T> {
 
     /// Makes a DLPack tensor in host memory. Blocks until the elements are written.
     ///
-    /// Where the array is in coherent memory that the host addresses, the tensor shares it and keeps the array alive; the
-    /// user of the tensor must not read it while the device writes it. Otherwise the tensor is a read-only copy.
+    /// The tensor of a pinned, mapped or shared array shares its memory and keeps it alive. While the tensor exists, its
+    /// elements are open to the host: work that writes them, and for an array that is not
+    /// [read-only](DeviceNDArray::read_only) all work on them, is refused. The tensor of an array in device memory is a
+    /// read-only copy.
     ///
     /// ```
     /// use vkarray::prelude::*;
     ///
     /// let ctx = Context::open_default()?;
-    /// let tensor = ctx.arange(0, 3, 1)?.to_dlpack_host()?;
-    /// drop(tensor); // Or hand it to another library.
+    /// let x = ctx.pinned_array::<f32>(3)?;
+    /// let tensor = x.to_dlpack_host()?; // Without a copy.
+    /// assert!(x.fill(1.0).is_err()); // The tensor's user may be reading.
+    /// drop(tensor); // Or hand it to another library, which drops it.
+    /// x.fill(1.0)?;
     /// # anyhow::Ok(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`InterfaceError::NoTensor`] for records; those of [`DeviceNDArray::copy_to_host`].
+    /// [`InterfaceError::NoTensor`] for records; those of [`DeviceNDArray::write_on_host`] and
+    /// [`DeviceNDArray::copy_to_host`].
     pub fn to_dlpack_host(&self) -> Result<Tensor>
     where
         T: Send,
     {
         let shape = self.tensor_shape()?;
-        if self.block().is_coherent() {
+        if self.block().kind().is_host_visible() {
             return Ok(self.block().to_host_tensor(&shape, self.clone())?);
         }
         let host = self.copy_to_host()?;
@@ -125,6 +131,27 @@ impl Context {
         let values: Vec<T> = layout.offsets().map(element).collect();
         let host = ndarray::ArrayD::from_shape_vec(layout.shape(), values).expect("one value for each element");
         self.to_device(&host)
+    }
+}
+
+impl Context {
+    /// Makes an array of a DLPack tensor in host memory: of the tensor's own memory if it is
+    /// [exclusive](HostTensor::exclusive) and whole pages that the device imports, which the array then keeps alive; else of a
+    /// copy in C order, on the default stream.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Context::dlpack_to_device`].
+    pub fn from_dlpack<T: Element>(&self, tensor: HostTensor) -> Result<DeviceNDArray<T>> {
+        let layout = tensor_layout(tensor.shape(), DType::of::<T>())?;
+        let tensor = match self.allocator().pin_tensor(tensor) {
+            Ok(block) => return DeviceNDArray::from_block(self, &block, layout),
+            Err(refused) => {
+                let (error, tensor) = refused.into_parts();
+                tensor.ok_or(error)?
+            }
+        };
+        self.dlpack_to_device(&tensor)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::layout::{Layout, LayoutError, Order};
 
 /// The version of the description that is written and accepted.
-const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 3;
 
 /// An array on a device, in plain data.
 ///
@@ -34,6 +34,8 @@ const VERSION: u32 = 3;
 /// assert!(!described.read_only);
 /// # anyhow::Ok(())
 /// ```
+#[doc(alias = "__cuda_array_interface__")]
+#[doc(alias = "__sycl_usm_array_interface__")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceArrayInterface {
     /// The length of each axis.
@@ -65,6 +67,12 @@ pub struct MemoryHandle {
     pub nbytes: u64,
 }
 
+impl MemoryHandle {
+    pub(super) fn of(block: &Block) -> Self {
+        Self { device: block.device().info().uuid.clone(), buffer: block.handle(), nbytes: block.size() }
+    }
+}
+
 /// A point of a timeline semaphore, as numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadyPoint {
@@ -72,6 +80,12 @@ pub struct ReadyPoint {
     pub semaphore: u64,
     /// The value it reaches.
     pub value: u64,
+}
+
+impl From<&Point> for ReadyPoint {
+    fn from(point: &Point) -> Self {
+        Self { semaphore: point.timeline().handle(), value: point.value() }
+    }
 }
 
 /// Why a description is refused. Offsets and sizes are bytes.
@@ -125,7 +139,7 @@ impl DeviceArrayInterface {
     ///
     /// let ctx = Context::open_default()?;
     /// let x = ctx.zeros::<f32>([2, 3])?.t();
-    /// let layout = x.device_array_interface()?.layout(DType::F32, x.memory().size())?;
+    /// let layout = x.device_array_interface()?.layout(DType::F32, x.memory()?.size())?;
     /// assert_eq!(&layout, x.layout());
     /// # anyhow::Ok(())
     /// ```
@@ -180,7 +194,7 @@ pub(super) fn elements(bytes: i128, itemsize: u32) -> std::result::Result<isize,
 /// let ctx = Context::open_default()?;
 /// let x = ctx.zeros::<f32>([2, 3])?;
 /// assert_eq!(x.device_array_interface()?.shape, [2, 3]);
-/// assert_eq!(x.memory().size(), 24);
+/// assert_eq!(x.memory()?.size(), 24);
 /// # anyhow::Ok(())
 /// ```
 pub trait AsDeviceArray {
@@ -192,7 +206,11 @@ pub trait AsDeviceArray {
     fn device_array_interface(&self) -> Result<DeviceArrayInterface>;
 
     /// The memory of the array.
-    fn memory(&self) -> &Arc<Block>;
+    ///
+    /// # Errors
+    ///
+    /// Those of an object whose memory was freed.
+    fn memory(&self) -> Result<Arc<Block>>;
 
     /// When its elements are written, if work outside this library writes them. Work of this library is tracked already.
     fn ready(&self) -> Option<Point> {
@@ -205,7 +223,7 @@ impl<A: AsDeviceArray + ?Sized> AsDeviceArray for Arc<A> {
         (**self).device_array_interface()
     }
 
-    fn memory(&self) -> &Arc<Block> {
+    fn memory(&self) -> Result<Arc<Block>> {
         (**self).memory()
     }
 
@@ -226,18 +244,17 @@ impl<T: Element> AsDeviceArray for DeviceNDArray<T> {
             strides: (!is_dense).then(|| self.strides().iter().map(|stride| stride * itemsize).collect()),
             offset: self.offset() as u64 * size_of::<T>() as u64,
             memory: MemoryHandle {
-                device: self.context().info().uuid.clone(),
                 buffer: if self.size() == 0 { 0 } else { self.block().handle() },
-                nbytes: self.block().size(),
+                ..MemoryHandle::of(self.block())
             },
             read_only: !self.is_writable(),
             version: VERSION,
-            ready: ready.map(|point| ReadyPoint { semaphore: point.timeline().handle(), value: point.value() }),
+            ready: ready.as_ref().map(Into::into),
         })
     }
 
-    fn memory(&self) -> &Arc<Block> {
-        self.block()
+    fn memory(&self) -> Result<Arc<Block>> {
+        Ok(Arc::clone(self.block()))
     }
 }
 
@@ -255,8 +272,10 @@ impl Context {
     #[doc(alias = "is_cuda_array")]
     pub fn is_device_array(&self, object: &impl AsDeviceArray) -> bool {
         let Ok(interface) = object.device_array_interface() else { return false };
-        let dtype = DType::from_typestr(&interface.typestr);
-        dtype.is_some_and(|(dtype, _)| self.check_interface(object.memory(), &interface, dtype).is_ok())
+        let (Some((dtype, _)), Ok(memory)) = (DType::from_typestr(&interface.typestr), object.memory()) else {
+            return false;
+        };
+        self.check_interface(&memory, &interface, dtype).is_ok()
     }
 
     /// Makes an array of the memory that `object` describes, without a copy. Returns at once.
@@ -279,8 +298,8 @@ impl Context {
     ///         self.0.device_array_interface()
     ///     }
     ///
-    ///     fn memory(&self) -> &Arc<Block> {
-    ///         self.0.block()
+    ///     fn memory(&self) -> vkarray::Result<Arc<Block>> {
+    ///         Ok(Arc::clone(self.0.block()))
     ///     }
     /// }
     ///
@@ -304,7 +323,7 @@ impl Context {
     {
         let interface = object.device_array_interface()?;
         // Called once, because a second call may return another block.
-        let memory = Arc::clone(object.memory());
+        let memory = object.memory()?;
         let layout = self.check_interface(&memory, &interface, DType::of::<T>())?;
         if let Some(point) = object.ready() {
             memory.order_after(self.default_stream(), &point)?;
@@ -313,7 +332,7 @@ impl Context {
         Ok(if interface.read_only { array.read_only() } else { array })
     }
 
-    fn check_interface(
+    pub(super) fn check_interface(
         &self,
         memory: &Block,
         interface: &DeviceArrayInterface,

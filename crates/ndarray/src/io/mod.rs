@@ -2,18 +2,20 @@
 //!
 //! The room above all others: each file adds methods to [`Context`](crate::Context) and
 //! [`DeviceNDArray`](crate::DeviceNDArray), and no file of another room uses it. The files do not use each other either,
-//! but for `dlpack.rs`, which shares its error with `interface.rs`. Copies between host arrays and device arrays are not
+//! but for `dlpack.rs` and `memory.rs`, which use `interface.rs`. Copies between host arrays and device arrays are not
 //! here but in `array/transfer.rs`. Read `npy/mod.rs` for files, `interface.rs` for arrays of other libraries.
 
 #[cfg(feature = "dlpack")]
 mod dlpack;
 mod interface;
+mod memory;
 #[cfg(feature = "npy")]
 mod npy;
 #[cfg(feature = "serde")]
 mod serialize;
 
 pub use interface::{AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};
+pub use memory::ArrayMemory;
 #[cfg(feature = "npy")]
 pub use npy::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
 #[cfg(feature = "serde")]

@@ -147,6 +147,14 @@ impl Layout {
         Ok(Self { shape: SmallVec::from_slice(shape), strides: SmallVec::from_slice(strides), offset })
     }
 
+    /// A layout with these strides, in elements, whose lowest element is the first of the block.
+    pub(crate) fn from_lowest(shape: &[usize], strides: &[isize]) -> Result<Self> {
+        let reach =
+            |(&len, &stride): (&usize, &isize)| stride.min(0).unsigned_abs().saturating_mul(len.saturating_sub(1));
+        let reach = shape.iter().zip(strides).map(reach).fold(0, usize::saturating_add);
+        Self::with_strides(shape, strides, if shape.contains(&0) { 0 } else { reach })
+    }
+
     /// The number of axes.
     ///
     /// ```

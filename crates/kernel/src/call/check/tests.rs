@@ -212,6 +212,34 @@ fn arrays_that_do_not_fit() {
 }
 
 #[test]
+fn untyped_bytes_fit_every_type_in_whole_elements() {
+    // The kernel, a number of bytes that fits, one that does not.
+    let cases: [(&str, usize, usize); 7] = [
+        ("only_points", 48, 40),
+        ("only_frames", 96, 44),
+        ("only_particles", 32, 8),
+        ("only_pairs", 24, 20),
+        ("only_list", 24, 12),
+        ("only_fixed", 64, 60),
+        ("only_bins", 8, 6),
+    ];
+    for (entry, fits, partial) in cases {
+        let bytes = |n: usize| {
+            check(
+                &signature(entry),
+                &[ArgShape::Array(ArrayShape { is_untyped: true, ..array(DType::U8, &[n]) }).into()],
+                &LIMITS,
+            )
+        };
+        assert!(bytes(fits).is_ok(), "{entry}: {:?}", bytes(fits));
+        assert!(bytes(partial).is_err(), "{entry}");
+    }
+    let message =
+        refusal("only_bins", &[ArgShape::Array(ArrayShape { is_untyped: true, ..array(DType::U8, &[6]) }).into()]);
+    assert!(message.contains("`bins`") && message.contains('6'), "{message}");
+}
+
+#[test]
 fn arrays_in_the_wrong_state() {
     let good = ArrayShape { label: Some("bins.npy"), ..array(DType::U32, &[4]) };
     let what = "`bins.npy`, an array of u32 with shape [4]";

@@ -1,0 +1,87 @@
+//! [`BoundMemory`]: registered memory as kernels reach it.
+//!
+//! A slice that the device imports as a whole is bound where it is. Any other slice is bound as a copy in pinned memory, which
+//! stands for the slice from then on, and is copied back when the host looks at the bytes and at the end of the registration.
+
+use std::fmt;
+use std::slice;
+use std::sync::Arc;
+
+use super::registered::{Registered, RegisteredPath};
+use crate::allocator::Block;
+use crate::error::Result;
+use crate::memory::MemoryKind;
+
+/// Registered memory that kernels can be given. It borrows the registration, so that nothing else is done with it meanwhile.
+pub struct BoundMemory<'a> {
+    block: &'a Arc<Block>,
+}
+
+impl BoundMemory<'_> {
+    /// The memory, from its first byte to its last.
+    ///
+    /// # Safety
+    ///
+    /// No handle that is cloned from it outlives this object: the registration ends the memory.
+    #[must_use]
+    pub unsafe fn block(&self) -> &Arc<Block> {
+        self.block
+    }
+
+    /// The number of bytes.
+    #[must_use]
+    pub fn nbytes(&self) -> u64 {
+        self.block.size()
+    }
+}
+
+impl Registered<'_> {
+    /// Lets kernels reach the bytes. [`RegisteredPath::Imported`] memory is reached where it is. Other memory is copied to
+    /// pinned memory, which blocks until the device no longer uses the bytes, and is copied back by [`Registered::read`],
+    /// [`Registered::write`] and the end of the registration.
+    ///
+    /// ```
+    /// # use vkarray_allocator::Allocator;
+    /// # use vkarray_driver::{Device, Instance};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let allocator = Allocator::new(&device)?;
+    /// let mut bytes = [1_u8, 2, 3];
+    /// let nbytes = allocator.register(&mut bytes, |registered| registered.bind().map(|bound| bound.nbytes()))??;
+    /// assert_eq!(nbytes, 3);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of allocating and waiting.
+    pub fn bind(&mut self) -> Result<BoundMemory<'_>> {
+        if self.copy.is_none() && self.path() != RegisteredPath::Imported {
+            let copy = self.allocator.allocate(self.len as u64, MemoryKind::Pinned)?;
+            let bytes = self.write()?; // Waits also for work that reads the imported part.
+            copy.write_on_host(0..copy.size())?.copy_from_slice(bytes);
+            self.copy = Some(copy);
+        }
+        let imported = self.imported.as_ref().map(|(_, block)| block);
+        Ok(BoundMemory { block: self.copy.as_ref().or(imported).expect("one of the two is the whole slice") })
+    }
+
+    /// Copies the bytes that kernels had a copy of back to the slice. Waits for the kernels.
+    pub(super) fn copy_back(&mut self) -> Result<()> {
+        let Some(copy) = &self.copy else { return Ok(()) };
+        let bytes = copy.read_on_host(0..copy.size())?;
+        // SAFETY: the slice was borrowed mutably for the scope. While the copy exists, the device reaches no byte of the slice:
+        // `bind` waited for all work on it, and later work uses the copy.
+        unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }.copy_from_slice(&bytes);
+        drop(bytes);
+        self.copy = None;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for BoundMemory<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BoundMemory").field("nbytes", &self.nbytes()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,140 @@
+//! [`PinnedArray`]: memory of the program as an array, until its owner is taken back.
+//!
+//! Here the memory has elements; the allocator crate's `copy/pinned.rs` has the bytes and their owner. Memory that is lent for
+//! the length of a call is `register.rs`.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use stable_deref_trait::StableDeref;
+use vkarray_allocator::{PinError, Pinned, RegisteredPath};
+use vkarray_kernel::{Arg, AsArg, Element};
+
+use super::DeviceNDArray;
+use crate::context::Context;
+use crate::layout::{Layout, Order};
+
+/// The elements of a `Vec`, a boxed slice or a mapped file as an array; made by [`Context::pin`].
+///
+/// It derefs to the array, which kernels, copies, views and host guards take like any other. It can be stored, sent to
+/// another thread, and kept over an `.await`. Dropping it never blocks: the owner is dropped when the device no longer uses
+/// the elements.
+pub struct PinnedArray<O, T: Element> {
+    array: DeviceNDArray<T>,
+    pinned: Pinned<O>,
+}
+
+impl Context {
+    /// Makes a one-dimensional array of the elements of `owner`, and keeps `owner` alive for as long as the array, its views
+    /// and work on them exist.
+    ///
+    /// The owner is a container whose elements stay where they are when it is moved: a `Vec<T>`, a `Box<[T]>`, a mapped file.
+    /// Elements that are whole pages are reached where they are, without a copy. All others, and all where the device imports
+    /// no memory of the program, are copied to pinned memory here, and back by [`PinnedArray::into_inner`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let double = ctx
+    ///     .kernel(Source::wgsl(
+    ///         "@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+    ///          @compute @workgroup_size(64) fn double(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///              if id.x < arrayLength(&x) { x[id.x] *= 2.0; }
+    ///          }",
+    ///     ))
+    ///     .build()?;
+    /// let x = ctx.pin(vec![1.0_f32, 2.0, 3.0])?;
+    /// double.launch(Groups::covering(3), (&x,))?;
+    /// assert_eq!(x.into_inner()?, [2.0, 4.0, 6.0]); // The `Vec`.
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// With the owner: those of [`Allocator::pin`](vkarray_allocator::Allocator::pin).
+    #[doc(alias = "mapped")]
+    #[doc(alias = "pinned")]
+    pub fn pin<O, T>(&self, owner: O) -> Result<PinnedArray<O, T>, PinError<O>>
+    where
+        O: StableDeref + DerefMut<Target = [T]> + Send + Sync + 'static,
+        T: Element,
+    {
+        Ok(PinnedArray::new(self, self.allocator().pin(owner)?))
+    }
+}
+
+impl<O, T: Element> PinnedArray<O, T> {
+    fn new(context: &Context, pinned: Pinned<O>) -> Self {
+        let len = pinned.block().size() / size_of::<T>() as u64;
+        let len = usize::try_from(len).expect("the elements are in the address space");
+        let layout = Layout::contiguous(&[len], Order::C).expect("a slice is no longer than a layout can be");
+        Self { array: DeviceNDArray::of_checked(context, Arc::clone(pinned.block()), layout), pinned }
+    }
+
+    /// How the device reaches the elements: [`RegisteredPath::Imported`], or [`RegisteredPath::Staged`] for a copy.
+    ///
+    /// ```
+    /// use vkarray::memory::RegisteredPath;
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.pin(vec![1, 2, 3])?.path(), RegisteredPath::Staged); // Less than a page.
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn path(&self) -> RegisteredPath {
+        self.pinned.path()
+    }
+
+    /// Takes the owner back, with what the device wrote. Blocks until the device no longer uses the elements.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.pin(vec![1, 2, 3])?;
+    /// let view = x.slice(&s![1..])?;
+    /// let refused = x.into_inner().unwrap_err(); // The view could still be used.
+    /// let x = refused.into_value().unwrap();
+    /// view.fill(7)?;
+    /// drop(view);
+    /// assert_eq!(x.into_inner()?, [1, 7, 7]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Pinned::into_inner`], with this object.
+    #[doc(alias = "deregister")]
+    pub fn into_inner(self) -> Result<O, PinError<Self>>
+    where
+        O: DerefMut<Target = [T]>,
+    {
+        let Self { array, pinned } = self;
+        let context = array.context().clone();
+        drop(array);
+        pinned.into_inner().map_err(|refused| refused.map(|pinned| Self::new(&context, pinned)))
+    }
+}
+
+impl<O, T: Element> Deref for PinnedArray<O, T> {
+    type Target = DeviceNDArray<T>;
+
+    fn deref(&self) -> &DeviceNDArray<T> {
+        &self.array
+    }
+}
+
+impl<O, T: Element> AsArg for PinnedArray<O, T> {
+    fn as_arg(&self) -> Arg<'_> {
+        self.array.as_arg()
+    }
+}
+
+impl<O, T: Element> fmt::Debug for PinnedArray<O, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PinnedArray").field("array", &self.array).field("path", &self.path()).finish_non_exhaustive()
+    }
+}
