@@ -2,13 +2,29 @@
 
 use std::thread;
 
-use vkarray::{Groups, Stream};
+use vkarray::{Groups, Stream, array, memory};
 
 use crate::fixture::kernels::{add, step, stepped};
 use crate::fixture::{Fixture, contents};
 
 const N_THREADS: u32 = 8;
 const N_ROUNDS: u32 = 150;
+
+/// Whether types can be used by several threads is decided when the program is compiled.
+#[test]
+fn public_types_are_sent_and_shared() {
+    fn is<T: Send + Sync + 'static>() {}
+
+    is::<(vkarray::Context, vkarray::DeviceNDArray<f32>, vkarray::Kernel, vkarray::Stream, vkarray::Event)>();
+    is::<(vkarray::Graph, vkarray::Error, vkarray::Source, vkarray::kernel::ConstArray)>();
+    is::<(memory::DeviceMemory, memory::HostMemory, memory::SharedMemory, memory::MemoryState)>();
+    is::<(memory::Allocator, memory::Block, memory::MemoryPointer, memory::MappedMemory, memory::PinnedMemory)>();
+    is::<(memory::PoolManager, memory::PassthroughManager, memory::ArenaManager, memory::HostOnlyMemoryManager)>();
+    is::<(array::HostRead<'static, f32>, array::HostWrite<'static, f32>, array::PendingCopy<f32>)>();
+    is::<(array::MirroredArray<f32>, array::PinnedArray<Vec<f32>, f32>, memory::Pinned<Vec<u8>>)>();
+    is::<(vkarray::interop::HostTensor, vkarray::interop::DeviceArrayInterface)>();
+    is::<(vkarray::device::Device, vkarray::device::Instance, vkarray::stream::Point)>();
+}
 
 #[test]
 fn eight_threads_share_one_stream() {
