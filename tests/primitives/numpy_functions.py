@@ -177,6 +177,14 @@ def call(r, function, x, dtype, values, seed):
             edges = np.sort(numbers(dtype, "whole", seed + 1000, r.choice([2, 3, 6])))
             finite = x[~np.isnan(x)] if x.dtype.kind == "f" else x
             return [len(edges)], [word(np.histogram(finite, edges)[0])]
+        case "diff":
+            n = r.randrange(4)
+            return [n, axis], [np.diff(x, n, axis)]
+        case "isclose":
+            return [], [np.isclose(x, other(list(x.shape)), 0.5, 0.25)]
+        case "histogram_even":
+            bins = r.choice([1, 3, 10])
+            return [bins], [word(np.histogram(x[~np.isnan(x)], bins, (-3.0, 2.6))[0])]
         case "matmul":
             # One or two axes, or a stack; the other operand's shape follows.
             n, inner = r.choice([1, 2, 33, 64, 65]), x.shape[-1]
@@ -200,17 +208,20 @@ MOVES = ["take", "take_along_axis", "put", "compact", "nonzero", "concat", "stac
          "roll", "pad", "meshgrid"]
 SCANS = ["cumulative_sum", "cumulative_prod"]
 ORDERS = ["sort", "argsort", "searchsorted", "isin", "unique", "histogram"]
+FLOATS = ["isclose", "histogram_even"]
 MATRICES = ["matmul", "tensordot", "tril", "triu"]
-FUNCTIONS = MOVES + SCANS + ORDERS + MATRICES
+FUNCTIONS = MOVES + SCANS + ORDERS + MATRICES + FLOATS + ["diff"]
 
 
 def program(r):
     function = r.choice(FUNCTIONS)
     dtype = r.choice(NUMBERS + (["bool", "complex<f32>"] if function in MOVES else []))
-    values = r.choice(["few", "all"])
+    if function in FLOATS:
+        dtype = r.choice(["f32", "f64"])
+    values = "few" if function in FLOATS else r.choice(["few", "all"])
     if function in SCANS:
         values = "whole" if function == "cumulative_sum" else "signs"
-    if function in MATRICES:
+    if function in MATRICES or function == "diff":
         values = "whole"
     one_axis = function in ("searchsorted", "meshgrid")
     ndim = 1 if one_axis else r.randint(0 if function in ("stack", "tile", "isin", "unique", "histogram") else 1, 3)

@@ -9,16 +9,16 @@ use std::io::Read;
 
 use flate2::Crc;
 use flate2::read::GzDecoder;
-use vkarray::array::{Bool, Complex32};
+use vkarray::array::{Bool, Complex32, Floating, Number, Numeric};
 use vkarray::half::f16;
 use vkarray::kernel::Error as KernelError;
 use vkarray::prelude::*;
-use vkarray::primitives::{Accumulate, IndexElement, IndexMode, PadMode, Side, Widen, concat, meshgrid, stack};
+use vkarray::primitives::{Accumulate, IndexElement, IndexMode, PadMode, Side, UniformFloat, concat, meshgrid, stack};
 
 use crate::fixture::Fixture;
 
 /// Calls that run unless `VKARRAY_TEST_PROGRAMS` is set.
-const N_CALLS: usize = 600;
+const N_CALLS: usize = 400;
 
 /// One recorded call.
 struct Call<'a> {
@@ -234,11 +234,11 @@ impl Call<'_> {
     }
 
     /// Runs functions that compute with numbers.
-    fn run_numbers<T: Made + Accumulate + Widen + PartialOrd>(&self, ctx: &Context) -> anyhow::Result<Vec<Outcome>> {
+    fn run_numbers<T: Made + Accumulate + Numeric + PartialOrd>(&self, ctx: &Context) -> anyhow::Result<Vec<Outcome>> {
         let p = &self.parameters;
         let x = match self.function {
             "cumulative_sum" | "cumulative_prod" | "sort" | "argsort" | "searchsorted" | "isin" | "unique"
-            | "histogram" | "matmul" | "tensordot" | "tril" | "triu" => self.array::<T>(ctx)?,
+            | "histogram" | "matmul" | "tensordot" | "diff" | "tril" | "triu" => self.array::<T>(ctx)?,
             _ => return self.run_move::<T>(ctx),
         };
         Ok(vec![match (self.function, p.get(1)) {
@@ -250,6 +250,7 @@ impl Call<'_> {
             ("sort", _) => Outcome::of(&x.sort_descending(p[0])?),
             ("argsort", Some(0)) => Outcome::of(&x.argsort(p[0])?),
             ("argsort", _) => Outcome::of(&x.argsort_descending(p[0])?),
+            ("diff", _) => Outcome::of(&x.diff(p[0].unsigned_abs(), p[1])?),
             ("tril", _) => Outcome::of(&x.tril(p[0])?),
             ("triu", _) => Outcome::of(&x.triu(p[0])?),
             ("matmul", _) => {
@@ -281,6 +282,28 @@ impl Call<'_> {
         }])
     }
 
+    /// Runs functions that take `f32` and `f64` alone.
+    fn run_floats<T>(&self, ctx: &Context) -> anyhow::Result<Vec<Outcome>>
+    where
+        T: Made + Accumulate + UniformFloat + Floating + Numeric<Real = T> + Number,
+    {
+        Ok(vec![match self.function {
+            "isclose" => {
+                let (x, y) = (self.array::<T>(ctx)?, self.other::<T>(ctx, &self.shape)?);
+                let [rtol, atol] = [0.5, 0.25].map(T::of_f64);
+                let close = x.isclose(&y, rtol, atol).eval()?;
+                let flags = close.to_vec()?.into_iter().all(bool::from);
+                assert_eq!(x.allclose(&y, rtol, atol)?, flags);
+                assert_eq!(x.array_equal(&y)?, x.to_vec()? == y.to_vec()?);
+                Outcome::of(&close)
+            }
+            "histogram_even" => {
+                Outcome::of(&self.array::<T>(ctx)?.histogram(self.parameters[0].unsigned_abs(), -3.0..=2.6)?.0)
+            }
+            _ => return self.run_numbers::<T>(ctx),
+        }])
+    }
+
     fn run(&self, ctx: &Context) -> anyhow::Result<Vec<Outcome>> {
         match self.dtype {
             "bool" => self.run_move::<Bool>(ctx),
@@ -290,10 +313,10 @@ impl Call<'_> {
             "f16" => self.run_numbers::<f16>(ctx),
             "i32" => self.run_numbers::<i32>(ctx),
             "u32" => self.run_numbers::<u32>(ctx),
-            "f32" => self.run_numbers::<f32>(ctx),
+            "f32" => self.run_floats::<f32>(ctx),
             "i64" => self.run_numbers::<i64>(ctx),
             "u64" => self.run_numbers::<u64>(ctx),
-            "f64" => self.run_numbers::<f64>(ctx),
+            "f64" => self.run_floats::<f64>(ctx),
             other => panic!("{other}"),
         }
     }
@@ -333,7 +356,8 @@ fn functions_give_the_results_of_numpy() {
     let mut tally = BTreeMap::new();
     for line in text.lines().take(n_calls) {
         let call = Call::parse(line);
-        let computes = ["cumulative_sum", "cumulative_prod", "matmul", "tensordot"].contains(&call.function);
+        let computes =
+            ["cumulative_sum", "cumulative_prod", "matmul", "tensordot", "diff", "isclose"].contains(&call.function);
         let needs_doubles = call.dtype == "f64" && computes;
         match call.run(&ctx) {
             Ok(found) => {
@@ -348,5 +372,5 @@ fn functions_give_the_results_of_numpy() {
         }
         *tally.entry(call.function.to_owned()).or_insert(0) += 1;
     }
-    assert_eq!(tally.len(), 25, "{tally:?}");
+    assert_eq!(tally.len(), 28, "{tally:?}");
 }

@@ -11,10 +11,10 @@
 //! |---|---|
 //! | `error.rs` | why an operation is refused; it converts to the array crate's error |
 //! | `generate/` | from an expression to WGSL and to loops over strides, in plain data |
-//! | `elementwise/` | evaluating expressions |
 //! | `operand.rs` | how arrays are given to kernels: with their stream, contiguous, as words |
 //! | `scan/` | running sums and products |
 //! | `indexing/` | elements by index and by mask |
+//! | `elementwise/` | evaluating expressions; whether arrays are equal or close |
 //! | `sorting/` | sorting, searching, different values, histograms |
 //! | `linalg/` | products of matrices, triangles |
 //! | `joining/` | arrays joined, repeated, shifted and extended, by copies alone |
@@ -32,12 +32,12 @@ mod random;
 mod scan;
 mod sorting;
 
-pub use elementwise::{Assignment, Evaluate, assign_all};
+pub use elementwise::{Assignment, Compare, Evaluate, assign_all};
 pub use error::Error;
 pub use indexing::{IndexElement, IndexMode, Indexing};
 pub use joining::{Joining, PadMode, broadcast_arrays, concat, meshgrid, stack};
 pub use linalg::{Linalg, eye};
-pub use operand::{AsOnStream, Widen};
-pub use random::{RandomInteger, Rng, UniformFloat, philox_4x32, philox_4x64};
+pub use operand::{AsOnStream, UniformFloat, Widen};
+pub use random::{RandomInteger, Rng, philox_4x32, philox_4x64};
 pub use scan::{Accumulate, Scan};
 pub use sorting::{Side, Sorting, Unique};

@@ -91,6 +91,25 @@ macro_rules! of_words {
 
 of_words! { i32, u32, f32, i64, u64, f64 }
 
+/// A type of uniform random floats and of edges of even bins: `f32` or `f64`.
+pub trait UniformFloat: Word + PartialOrd {
+    #[doc(hidden)]
+    fn of_f64(value: f64) -> Self;
+}
+
+impl UniformFloat for f32 {
+    #[expect(clippy::cast_possible_truncation, reason = "rounded to the nearest")]
+    fn of_f64(value: f64) -> Self {
+        value as Self
+    }
+}
+
+impl UniformFloat for f64 {
+    fn of_f64(value: f64) -> Self {
+        value
+    }
+}
+
 /// The array, contiguous in C order and at an offset at which a kernel can bind it; itself or a copy.
 pub(crate) fn packed<T: Element>(array: OnStream<'_, T>) -> Result<DeviceNDArray<T>> {
     let contiguous = array.to_contiguous(Order::C)?;

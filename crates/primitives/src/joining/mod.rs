@@ -1,12 +1,13 @@
 //! Arrays joined, repeated and shifted: [`concat`], [`stack`], [`Joining::tile`], [`Joining::roll`], [`Joining::pad`].
 //!
-//! All of it is copies between views; this room has no kernel. Start at [`concat`]; `pad.rs` has the borders.
+//! All of it is copies between views, and differences of them; this room has no kernel. Start at [`concat`]; `pad.rs` has the borders.
 
 mod pad;
 
 use vkarray_kernel::Element;
-use vkarray_ndarray::{DeviceNDArray, Index, OnStream, Order, Result, broadcast_shapes};
+use vkarray_ndarray::{DeviceNDArray, Index, Numeric, OnStream, Order, Result, broadcast_shapes};
 
+use crate::elementwise::Evaluate;
 use crate::error::Error;
 use crate::indexing::gather_axis;
 use crate::operand::{AsOnStream, axis_of, to_u32};
@@ -265,6 +266,38 @@ pub trait Joining: AsOnStream {
         for (to, from) in [(shift..length, 0..length - shift), (0..shift, length - shift..length)] {
             let part = x.array().slice_axis(axis, from)?;
             out.slice_axis(axis, to)?.on(x.stream()).copy_from_device(&part)?;
+        }
+        Ok(out)
+    }
+
+    /// The differences of neighbours along an axis, `n` times: NumPy's `diff`. The axis is shorter by `n`. Integers wrap
+    /// around.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[1, 4, 9, 16])?;
+    /// assert_eq!(x.diff(1, 0)?.to_vec()?, [3, 5, 7]);
+    /// assert_eq!(x.diff(2, 0)?.to_vec()?, [2, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// An axis out of range; those of [`Evaluate::eval`].
+    fn diff(&self, n: usize, axis: isize) -> Result<DeviceNDArray<Self::Item>>
+    where
+        Self::Item: Numeric,
+    {
+        let x = self.as_on_stream();
+        let length = x.array().shape()[axis_of(axis, x.array().ndim())?];
+        let mut out = x.array().clone();
+        for _ in 0..n.min(length) {
+            let (left, right) = (out.slice_axis(axis, ..-1)?, out.slice_axis(axis, 1..)?);
+            out = (right - left).on(x.stream()).eval()?;
         }
         Ok(out)
     }

@@ -20,12 +20,9 @@ use vkarray_ndarray::{Context, DeviceNDArray, IntoShape, Result};
 use vkarray_shaders::functions;
 
 use crate::error::Error;
-use crate::operand::{AsOnStream, Word, is_packed};
+use crate::operand::{AsOnStream, UniformFloat, Word, is_packed};
 use engine::Engine;
 pub use engine::{philox_4x32, philox_4x64};
-
-/// A type of uniform random floats: `f32` or `f64`.
-pub trait UniformFloat: Element + Word {}
 
 /// A type of random integers: `i32`, `u32`, `i64` or `u64`.
 pub trait RandomInteger: Element + Word + PartialOrd + fmt::Display {
@@ -315,9 +312,6 @@ struct Convert {
     low: u64,
     length: u64,
 }
-
-impl UniformFloat for f32 {}
-impl UniformFloat for f64 {}
 
 macro_rules! random_integers {
     ($($ty:ty: $bits:expr),*) => {

@@ -16,10 +16,12 @@ mod merge;
 mod search;
 mod unique;
 
+use std::ops::RangeInclusive;
+
 use vkarray_kernel::Bool;
 use vkarray_ndarray::{DeviceNDArray, Result};
 
-use crate::operand::{AsOnStream, Widen};
+use crate::operand::{AsOnStream, UniformFloat, Widen};
 pub use search::Side;
 pub use unique::Unique;
 
@@ -165,7 +167,7 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// The errors of memory and kernels.
     fn unique_values(&self) -> Result<DeviceNDArray<Self::Item>> {
-        Ok(unique::unique(self.as_on_stream())?.values()?)
+        unique::unique(self.as_on_stream())?.values()
     }
 
     /// The different values and how often each occurs: `unique_counts` of the array API; see [`Sorting::unique_values`].
@@ -258,6 +260,33 @@ pub trait Sorting: AsOnStream<Item: Widen> {
         Self::Item: PartialOrd,
     {
         search::histogram(self.as_on_stream(), edges)
+    }
+
+    /// How many elements lie in each of `bins` bins of equal width, with the edges: NumPy's `histogram` with a range. The
+    /// edges are computed in `f64` and rounded. Otherwise as [`Sorting::histogram_between`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[0.1_f32, 0.2, 0.8, 1.0])?;
+    /// let (counts, edges) = x.histogram(2, 0.0..=1.0)?;
+    /// assert_eq!((counts.to_vec()?, edges), (vec![2, 2], vec![0.0, 0.5, 1.0]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Edges`](crate::Error::Edges) without bins, or for a range that does not ascend or is not finite; those of
+    /// [`Sorting::histogram_between`].
+    fn histogram(&self, bins: usize, range: RangeInclusive<f64>) -> Result<(DeviceNDArray<u32>, Vec<Self::Item>)>
+    where
+        Self::Item: UniformFloat,
+    {
+        let edges = search::even_edges(bins, &range)?.into_iter().map(Self::Item::of_f64).collect::<Vec<_>>();
+        Ok((search::histogram(self.as_on_stream(), &edges)?, edges))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Places among sorted elements, and histograms, which are places among edges.
 
+use std::ops::RangeInclusive;
+
 use vkarray_kernel::Bool;
 use vkarray_ndarray::{DeviceNDArray, Error as ArrayError, OnStream, Order, Result};
 use vkarray_shaders::functions;
@@ -67,6 +69,17 @@ pub(super) fn searchsorted<T: Widen>(
         run(&kernel, stream, keys.count, &args)?;
     }
     Ok(places)
+}
+
+/// Edges of bins of equal width, as NumPy's `linspace` has them.
+#[expect(clippy::cast_precision_loss, reason = "there is no memory for 2^53 bins")]
+pub(super) fn even_edges(bins: usize, range: &RangeInclusive<f64>) -> Result<Vec<f64>> {
+    let (&low, &high) = (range.start(), range.end());
+    if bins == 0 || low > high || !(high - low).is_finite() {
+        return Err(Error::Edges { count: bins + 1 }.into());
+    }
+    let step = (high - low) / bins as f64;
+    Ok((0..bins).map(|i| i as f64 * step + low).chain([high]).collect())
 }
 
 pub(super) fn histogram<T: Widen + PartialOrd>(x: OnStream<'_, T>, edges: &[T]) -> Result<DeviceNDArray<u32>> {
