@@ -6,8 +6,9 @@
 //! or is skipped as `skips.txt` allows.
 //!
 //! Read `fixture.rs` first. Each crate has a folder, and a file of the same name that says what is in it: `driver`,
-//! `allocator`, `kernel`, `ndarray`, `primitives`. `hazards` runs random programs over several streams; `VKARRAY_TEST_PROGRAMS` sets
-//! their number. `several_queues.rs` and `noncoherent.rs` run part of the tests again on a device with other properties.
+//! `allocator`, `kernel`, `ndarray`, `primitives`. `samples` has the shaders of `shaders/samples/`. `hazards` runs random
+//! programs over several streams; `VKARRAY_TEST_PROGRAMS` sets their number. `several_queues.rs` and `noncoherent.rs` run
+//! part of the tests again on a device with other properties.
 //!
 //! Two other binaries have tests that need a process of their own: `faults/main.rs` makes Vulkan calls fail, and `fork.rs`
 //! forks. The crate in `loom/` runs every interleaving of two small parts of the driver.
@@ -28,5 +29,7 @@ mod ndarray;
 mod noncoherent;
 #[cfg(test)]
 mod primitives;
+#[cfg(test)]
+mod samples;
 #[cfg(test)]
 mod several_queues;

@@ -4,29 +4,12 @@
 //! [`library`] and [`channels`], which write the variants of the kernels that the array crate runs, and [`math`], functions
 //! for kernels that are generated.
 //! It does not compile or run shaders; `vkarray-kernel` does.
-//! [`SAMPLES`] lists the samples; `samples/invert.wgsl` is the shortest and the one to read first.
+//! [`SAMPLES`] lists the samples; `docs/samples.md` describes them in the same order, with a command for each.
 
 pub mod channels;
 pub mod functions;
 pub mod library;
 pub mod math;
-
-/// Convolves an RGBA image with a filter of up to 31 × 31 taps, through a tile in workgroup memory.
-///
-/// Entry `convolve`; storage `source`, `target_image`; uniform `weights`; immediates `width`, `height`, `radius_x`,
-/// `radius_y`; constants `TILE`, `HALO`. Covers (width, height).
-pub const CONVOLVE: &str = include_str!("../samples/convolve.wgsl");
-
-/// Turns an image into its negative, in place.
-///
-/// Entry `invert`; storage `image`. Covers (number of pixels).
-pub const INVERT: &str = include_str!("../samples/invert.wgsl");
-
-/// Draws a Julia set with smooth colours.
-///
-/// Entry `julia`; storage `image`; immediates `width`, `height`, `c_re`, `c_im`, `scale`; constant `MAX_ITER`.
-/// Covers (width, height).
-pub const JULIA: &str = include_str!("../samples/julia.wgsl");
 
 /// Computes `out[i] = start + i * step`, for `arange`.
 ///
@@ -34,13 +17,35 @@ pub const JULIA: &str = include_str!("../samples/julia.wgsl");
 /// with the immediates `start` and `step`. Covers (number of elements).
 pub const RAMP: &str = include_str!("../library/ramp.wgsl");
 
-/// Computes `y = a * x + y` on vectors.
-///
-/// Entry `saxpy`; storage `x`, `y`; immediate `a`; constant `WORKGROUP`. Covers (length of `y`).
-pub const SAXPY: &str = include_str!("../samples/saxpy.wgsl");
+/// The names and texts of files in `samples/`.
+macro_rules! samples {
+    ($($name:literal)*) => {
+        &[$(($name, include_str!(concat!("../samples/", $name, ".wgsl")))),*]
+    };
+}
 
-/// Every sample, by the name of its entry point, in reading order.
-pub const SAMPLES: &[(&str, &str)] = &[("invert", INVERT), ("saxpy", SAXPY), ("julia", JULIA), ("convolve", CONVOLVE)];
+/// Every sample, by the name of its file and of its entry point, in reading order.
+pub const SAMPLES: &[(&str, &str)] = samples![
+    "saxpy" "invert"
+    "mandelbrot" "julia" "ray_march" "convolve" "bilateral"
+    "heat" "wave" "life" "nbody" "boids" "colour_map" "points"
+    "monte_carlo_pi" "black_scholes" "softmax"
+    "reduce_1_atomic" "reduce_2_pairs" "reduce_3_halves" "reduce_4_strided" "reduce_5_subgroups"
+    "matmul_1_naive" "matmul_2_tiled" "matmul_3_column" "matmul_4_block" "matmul_5_ahead"
+    "scan" "histogram" "radix_count" "radix_scatter" "fft"
+];
+
+/// The text of the sample `name`.
+///
+/// ```
+/// let saxpy = vkarray_shaders::sample("saxpy").unwrap();
+/// assert!(saxpy.starts_with("// y[i] = a * x[i] + y[i]"));
+/// assert_eq!(vkarray_shaders::sample("absent"), None);
+/// ```
+#[must_use]
+pub fn sample(name: &str) -> Option<&'static str> {
+    SAMPLES.iter().find(|(sample, _)| *sample == name).map(|(_, text)| *text)
+}
 
 #[cfg(test)]
 mod tests;

@@ -188,8 +188,8 @@ fn empty(like: &Picture) -> String {
 /// Builds the `vkarray` command and returns the path of the executable.
 ///
 /// In the profile that xtask itself is built in: a first build shares half of its crates with xtask, and none is optimised
-/// beyond what development needs. The work of the demo is the device's.
-fn build() -> Result<String> {
+/// beyond what development needs. The work is the device's.
+pub(crate) fn build() -> Result<String> {
     let command = CommandLine::new(["cargo", "build", "--package", "vkarray-cli"])
         .with_args(["--message-format", "json-render-diagnostics"]);
     println!("$ {command}");

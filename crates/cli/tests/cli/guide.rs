@@ -33,7 +33,10 @@ fn commands_of_the_guide_end_well() {
         return;
     }
     let folder = Folder::new();
-    fs::create_dir_all(folder.path("shaders/samples")).expect("the folder is ours");
+    // The folders of the repository that the commands read and write.
+    for name in ["shaders/samples", "docs/pictures", "target"] {
+        fs::create_dir_all(folder.path(name)).expect("the folder is ours");
+    }
     for (name, source) in vkarray_shaders::SAMPLES {
         folder.put(&format!("shaders/samples/{name}.wgsl"), source);
     }
@@ -47,8 +50,8 @@ fn commands_of_the_guide_end_well() {
             n_commands += 1;
         }
     }
-    assert!(n_commands >= 6, "the guide has more commands than {n_commands}");
-    for written in ["julia.png", "y.npy", "z.npy"] {
+    assert!(n_commands >= 40, "the guide has more commands than {n_commands}");
+    for written in ["julia.png", "y.npy", "z.npy", "docs/pictures/mandelbrot.png", "target/total.npy"] {
         assert!(folder.path(written).is_file(), "{written}");
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use tempfile::TempDir;
-use vkarray_shaders::{CONVOLVE, INVERT, JULIA, SAXPY};
+use vkarray_shaders::sample;
 
 use super::*;
 use crate::args::{Command, CommandLine};
@@ -42,7 +42,7 @@ const GOOD_CONVOLVE: &str = "--arg source=random:f32[5,7,4] --arg target_image=z
 
 #[test]
 fn a_good_line_becomes_a_plan() {
-    let bench = Bench::new(CONVOLVE);
+    let bench = Bench::new(sample("convolve").unwrap());
     let line = "--covering 7,5 --const TILE=8 --out target_image=DIR/x.png --out target_image=DIR/x.npy --repeat 3 --device cpu";
     let plan = bench.plan(&format!("{GOOD_CONVOLVE} {line}")).unwrap();
     assert_eq!(plan.signature.workgroup_size, [8, 8, 1]);
@@ -114,7 +114,7 @@ fn wrong_arguments_are_named() {
         ("--arg x=@DIR/none.npy", "cannot read none.npy: No such file or directory (os error 2)".to_owned()),
         ("--arg x=@DIR/k.npy", "k.npy is not a .npy file: it does not start with \"\\x93NUMPY\"".to_owned()),
     ];
-    let bench = Bench::new(SAXPY);
+    let bench = Bench::new(sample("saxpy").unwrap());
     std::fs::write(bench.0.path().join("k.npy"), "text").unwrap();
     for (line, expected) in cases {
         assert_eq!(bench.message(&format!("{line} --covering 4")), expected, "{line}");
@@ -127,7 +127,7 @@ fn wrong_arguments_are_named() {
 #[test]
 fn written_arrays_hold_an_element_for_every_invocation() {
     let julia = "--arg width=8 --arg height=4 --arg c_re=0 --arg c_im=0 --arg scale=1";
-    let bench = Bench::new(JULIA);
+    let bench = Bench::new(sample("julia").unwrap());
     bench.plan(&format!("{julia} --arg image=zeros:f32[4,8,4] --covering 8,4")).unwrap();
     let small = format!("{julia} --arg image=zeros:f32[4,7,4] --covering 8,4");
     assert_eq!(
@@ -138,7 +138,7 @@ fn written_arrays_hold_an_element_for_every_invocation() {
     bench.plan(&format!("{small} --allow-small")).unwrap();
     bench.plan(&small.replace("--covering 8,4", "--groups 1")).unwrap(); // Asks for workgroups, not for elements.
 
-    let bench = Bench::new(SAXPY); // Only `y` is written; a short `x` is the shader's affair.
+    let bench = Bench::new(sample("saxpy").unwrap()); // Only `y` is written; a short `x` is the shader's affair.
     bench.plan("--arg x=zeros:f32[1] --arg y=zeros:f32[4] --arg a=1 --covering 4").unwrap();
     let message = bench.message("--arg x=zeros:f32[4] --arg y=zeros:f32[1] --arg a=1 --covering 4");
     assert!(message.starts_with("argument `y` holds 1 elements of f32, but"), "{message}");
@@ -165,7 +165,7 @@ fn wrong_grids_and_constants_are_named() {
         ("--covering 4 --const WORKGROUP", "`--const WORKGROUP`: expected NAME=VALUE"),
         ("--covering 4 --const WORKGROUP=64 --const WORKGROUP=64", "constant `WORKGROUP` is given twice"),
     ];
-    let bench = Bench::new(SAXPY);
+    let bench = Bench::new(sample("saxpy").unwrap());
     for (line, expected) in cases {
         let arguments = "--arg x=zeros:f32[4] --arg y=zeros:f32[4] --arg a=1";
         assert_eq!(bench.message(&format!("{arguments} {line}")), expected, "{line}");
@@ -184,11 +184,11 @@ fn wrong_outputs_are_named() {
         ("target_image=DIR/none/x.npy", "none/x.npy: there is no folder none"),
         ("target_image=DIR/x.npy --out target_image=DIR/x.npy", "x.npy is the file of two outputs"),
     ];
-    let bench = Bench::new(CONVOLVE);
+    let bench = Bench::new(sample("convolve").unwrap());
     for (line, expected) in cases {
         assert_eq!(bench.message(&format!("{GOOD_CONVOLVE} --covering 7,5 --out {line}")), expected, "{line}");
     }
-    let bench = Bench::new(INVERT);
+    let bench = Bench::new(sample("invert").unwrap());
     assert_eq!(
         bench.message("--arg image=zeros:f32[12] --covering 3 --out image=DIR/x.png"),
         "x.png: `image` is f32[12]; a .png holds f32 of shape h x w or h x w x 1, 3 or 4, a .npy any array"
@@ -220,7 +220,7 @@ fn wrong_shaders_are_shown_with_their_line() {
 
 #[test]
 fn constant_memory_takes_an_array_as_any_other() {
-    let bench = Bench::new(CONVOLVE);
+    let bench = Bench::new(sample("convolve").unwrap());
     let with = |weights: &str| GOOD_CONVOLVE.replace("padded:full:f32[9],value=0.25", weights) + " --covering 7,5";
     bench.plan(&with("zeros:f32[1024]")).unwrap();
     let message = bench.message(&with("zeros:f32[1025]"));

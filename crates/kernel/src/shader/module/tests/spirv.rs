@@ -138,8 +138,8 @@ fn checks_are_valid_and_leave_the_signature_alone() {
         (TWO, "one", &[]),
         (TWO, "two", &[("B", 1.0)]),
         (HALF, "main", &[]),
-        (vkarray_shaders::CONVOLVE, "convolve", &[]),
-        (vkarray_shaders::JULIA, "julia", &[]),
+        (vkarray_shaders::sample("convolve").unwrap(), "convolve", &[]),
+        (vkarray_shaders::sample("julia").unwrap(), "julia", &[]),
     ] {
         let plain = translate_with(text, Some(entry), constants, &Options::default()).unwrap();
         for sanitize in [checks(1 << 20), checks(0)] {
