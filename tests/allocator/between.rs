@@ -5,9 +5,11 @@ use std::thread;
 
 use vkarray::device::Device;
 use vkarray::memory::{
-    Allocator, Block, BlockRange, DeviceMemory, Error as MemoryError, HostMemory, MemoryKind, PoolManager, SharedMemory,
+    Allocator, Block, BlockRange, DeviceMemory, Error as MemoryError, HostMemory, MemoryKind, PoolManager,
+    RegisteredPath, SharedMemory,
 };
 use vkarray::{Context, Stream};
+use vkarray_driver::DeviceRequest;
 
 use super::unmapped::Unmapped;
 use super::{pattern, read};
@@ -31,6 +33,76 @@ fn block(allocator: &Arc<Allocator>, size: usize) -> Arc<Block> {
 
 fn range<'a>(block: &'a Arc<Block>, stream: &'a Stream, start: usize, len: usize) -> BlockRange<'a> {
     BlockRange { block, range: start as u64..(start + len) as u64, stream }
+}
+
+#[test]
+fn devices_that_import_no_host_memory_copy_through_slots_of_each() {
+    let fixture = Fixture::open();
+    let bytes = pattern(5, 16 * MIB + 41);
+    let without = vec!["VK_EXT_external_memory_host".to_owned()];
+    let request = DeviceRequest { without, ..DeviceRequest::default() };
+    let other = Device::open_with(fixture.device().physical(), &request).unwrap();
+    let (here, there) = (Stream::new(fixture.device()).unwrap(), Stream::new(&other).unwrap());
+    let [(_, from), (_, to)] = [&other, fixture.device()].map(|device| allocators(device).into_iter().nth(1).unwrap());
+    for case in [(65_537, 0), (2 * MIB + 1, 7), (16 * MIB + 1, 1)] {
+        check_copy((&from, &there), (&to, &here), &bytes, case);
+        check_copy((&to, &here), (&from, &there), &bytes, case);
+    }
+}
+
+#[test]
+fn copies_at_once_between_three_devices_do_not_share_host_memory() {
+    let fixture = Fixture::open();
+    let mut devices = fixture.other_devices();
+    devices.extend(fixture.other_devices());
+    let sides: Vec<_> = devices
+        .iter()
+        .map(|device| (allocators(device).into_iter().nth(1).unwrap().1, Stream::new(device).unwrap()))
+        .collect();
+    let n = sides.len() + 1;
+    let own = (allocators(fixture.device()).into_iter().nth(1).unwrap().1, Stream::new(fixture.device()).unwrap());
+    let sides: Vec<_> = sides.into_iter().chain([own]).collect();
+    thread::scope(|scope| {
+        for first in 0..4_u8 {
+            let sides = &sides;
+            scope.spawn(move || {
+                let bytes = pattern(first * 50, 3 * MIB);
+                for round in 0..6 {
+                    let (from, to) =
+                        (&sides[(usize::from(first) + round) % n], &sides[(usize::from(first) + 2 * round + 1) % n]);
+                    if !Arc::ptr_eq(from.0.device(), to.0.device()) {
+                        check_copy((&from.0, &from.1), (&to.0, &to.1), &bytes, (3 * MIB - 40, usize::from(first)));
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn repeated_copies_between_devices_keep_their_host_memory_until_it_is_trimmed() {
+    let fixture = Fixture::open();
+    let other = Device::open(fixture.device().physical()).unwrap();
+    let (here, there) = (Stream::new(fixture.device()).unwrap(), Stream::new(&other).unwrap());
+    let [from, to] = [fixture.device(), &other].map(|device| allocators(device).into_iter().nth(1).unwrap().1);
+    let (source, target) = (block(&from, 5 * MIB), block(&to, 5 * MIB));
+    source.fill(&here, 0x0404_0404).unwrap();
+    let copy = || range(&source, &here, 0, 5 * MIB).copy_to(&range(&target, &there, 0, 5 * MIB)).unwrap();
+    (0..6).for_each(|_| copy());
+    let mut bytes = vec![0; 64 << 10];
+    let imports = |allocator: &Arc<Allocator>, bytes: &mut [u8]| {
+        allocator.register(bytes, |registered| registered.path()).unwrap() != RegisteredPath::Staged
+    };
+    let staged = [&from, &to].map(|allocator| allocator.staging_bytes());
+    if imports(&from, &mut bytes) && imports(&to, &mut bytes) {
+        assert_eq!(staged, [8 << 20; 2], "the same pages each time, and no slots");
+    } else {
+        assert!(staged.iter().all(|&staged| staged > 0), "{staged:?}");
+    }
+    from.trim(0).unwrap();
+    to.trim(0).unwrap();
+    copy();
+    assert!(read(&target, &there).iter().all(|&byte| byte == 4));
 }
 
 /// One side of a copy.

@@ -21,7 +21,7 @@ use vkarray_driver::{Device, Direction};
 use crate::error::{Error, Result};
 use crate::manager::{HostOptions, ManagerFactory, MemoryManager, Request, check_version};
 use crate::memory::{BlockLabel, MemoryKind, MemoryPointer, Owner};
-use crate::staging::{BorrowedSlot, CopyThreads, SlotSize, SlotSource, Staging};
+use crate::staging::{BorrowedSlot, CopyThreads, SharedSlot, SlotSize, SlotSource, Staging};
 use crate::vulkan::ExternalMemory;
 
 pub use self::block::Block;
@@ -270,6 +270,13 @@ impl Allocator {
     }
 
     /// Gives the slots that no copy has back to the manager. Returns whether there were any.
+    /// Takes host memory that this device and the one of `target` use for one copy; `None` if there is no such memory.
+    pub(crate) fn shared_slot<'a>(&'a self, target: &'a Self) -> Result<Option<SharedSlot<'a>>> {
+        let sides = [self, target].map(|side| (&side.shared.staging, side.slot_source()));
+        // SAFETY: on each side, the staging memory and the source are both one allocator's.
+        unsafe { SharedSlot::take(sides) }
+    }
+
     fn free_slots(&self) -> bool {
         // SAFETY: the slots were made of memory of this allocator's own manager.
         unsafe { self.shared.staging.free_slots(self.device(), self.manager()) }

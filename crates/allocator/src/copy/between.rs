@@ -2,18 +2,20 @@
 //!
 //! The bytes are cut into chunks. A chunk is copied from the source to host memory that the target's device reads, and from
 //! there to the target, while the next chunk is on its way to the host. Where the host reads the source fast it copies from
-//! its mapping; otherwise the source's device writes a staging slot. Large copies have several threads, as host copies do.
+//! its mapping. Otherwise the source's device writes pages that both devices have imported (`staging/shared_pages.rs`). Where
+//! they cannot, it writes a staging slot, which the host copies to a slot of the target, with several threads as in host copies.
 
 use std::ops::Range;
 use std::sync::Arc;
 
+use vkarray_driver::hazard::Mode;
 use vkarray_driver::{Direction, Stream};
 
 use super::chunking::{ChunkPlan, SMALL};
 use super::parallel::ParallelCopy;
 use crate::allocator::Block;
 use crate::error::{Error, Result};
-use crate::staging::SlotSize;
+use crate::staging::{N_PARTS, SharedSlot, SlotSize};
 use crate::vulkan::check_same_device;
 
 /// Bytes of a block, and the stream in whose order a copy reads or writes them.
@@ -28,8 +30,8 @@ pub struct BlockRange<'a> {
 }
 
 impl BlockRange<'_> {
-    /// Copies these bytes to `target`, which has as many, on any device. Returns when they have been read; on one device, at
-    /// once.
+    /// Copies these bytes to `target`, which has as many, on any device. Returns when they have been read; when they have been
+    /// written if more than 64 KiB go through pages of both devices; on one device, at once.
     ///
     /// The bytes are read in the order of this stream and written in the order of the target's stream. An error may leave a
     /// part of the target written; the source does not change.
@@ -79,8 +81,37 @@ impl BlockRange<'_> {
                 let filled = slot.fill_with(len, |bytes| self.read(self.range.start, bytes))?;
                 target.block.record_upload(target.stream, target.range.start, filled).map(drop)
             }
-            len => self.copy_chunks(target, len),
+            len if self.block.is_read_mapped(len) => self.copy_chunks(target, len),
+            len => match self.block.allocator().shared_slot(target.block.allocator())? {
+                Some(slot) => self.copy_through_pages(target, len, slot),
+                None => self.copy_chunks(target, len),
+            },
         }
+    }
+
+    /// Copies through pages that both devices address. Half of the parts are on their way to the host, half from it.
+    fn copy_through_pages(&self, target: &BlockRange<'_>, len: usize, slot: SharedSlot<'_>) -> Result<()> {
+        let (n_parts, n_arriving) = (N_PARTS as u64, N_PARTS as u64 / 2);
+        let size = ChunkPlan::new(len, 1).chunk as u64;
+        let (len, [there, here]) = (len as u64, slot.sides());
+        let n_chunks = len.div_ceil(size);
+        let part = |chunk: u64| {
+            let start = chunk % n_parts * size;
+            start..start + size.min(len - chunk * size)
+        };
+        for chunk in 0..n_chunks + n_arriving {
+            if chunk < n_chunks {
+                here.wait_for_copies(part(chunk), Mode::Write)?; // For the upload of the chunk that was in this part.
+                self.block.download_into(self.stream, self.range.start + chunk * size, there, part(chunk))?;
+                self.stream.flush()?;
+            }
+            if let Some(chunk) = chunk.checked_sub(n_arriving).filter(|&chunk| chunk < n_chunks) {
+                there.wait_for_copies(part(chunk), Mode::Read)?;
+                target.block.upload_from(target.stream, target.range.start + chunk * size, here, part(chunk))?;
+                target.stream.flush()?;
+            }
+        }
+        slot.finish()
     }
 
     fn copy_chunks(&self, target: &BlockRange<'_>, len: usize) -> Result<()> {

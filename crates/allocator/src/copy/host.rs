@@ -19,7 +19,7 @@ use super::{BlockCopy, len};
 use crate::allocator::Block;
 use crate::error::{Error, Result};
 use crate::memory::{HostIntent, Mapping};
-use crate::staging::{BorrowedSlot, CopyThreads, FilledSlot, SlotSize};
+use crate::staging::{BorrowedSlot, CopyThreads, FilledSlot, SlotSize, StagingSlot};
 use crate::vulkan::check_same_device;
 
 /// Up to this many bytes are read in place even where that is slow: the round trip of a copy by the device takes longer.
@@ -147,7 +147,7 @@ impl Block {
     }
 
     /// Whether the host copies `len` bytes from the mapping: if there is one, and it is read fast or the bytes are few.
-    fn is_read_mapped(&self, len: usize) -> bool {
+    pub(super) fn is_read_mapped(&self, len: usize) -> bool {
         self.is_mapped() && (len <= MAX_SLOW_READ || self.allocator().is_read_fast(self.kind()))
     }
 
@@ -158,6 +158,12 @@ impl Block {
         offset: u64,
         FilledSlot { slot, part }: FilledSlot<'a>,
     ) -> Result<BorrowedSlot<'a>> {
+        self.upload_from(stream, offset, &slot, part)?;
+        Ok(slot)
+    }
+
+    /// Records a copy of a part of a slot to `offset`. The bounds are checked.
+    pub(super) fn upload_from(&self, stream: &Stream, offset: u64, slot: &StagingSlot, part: Range<u64>) -> Result<()> {
         let size = part.end - part.start;
         let copy = BlockCopy {
             accesses: [slot.read(part.clone()), self.write(offset..offset + size, Stage::Transfer)],
@@ -171,8 +177,7 @@ impl Block {
             host_reads: self.is_mapped(),
         };
         // SAFETY: the block is alive, and the slot goes back to its manager with its last uses; the accesses name both.
-        unsafe { copy.send(stream, self.bus_direction(Direction::ToDevice)) }?;
-        Ok(slot)
+        unsafe { copy.send(stream, self.bus_direction(Direction::ToDevice)) }
     }
 
     /// Records a copy from this block to a slot. [`PendingDownload::finish`] copies it on to `target`.
@@ -183,12 +188,24 @@ impl Block {
         target: &'t mut [u8],
         slot: BorrowedSlot<'a>,
     ) -> Result<PendingDownload<'a, 't>> {
-        let size = len(target);
+        self.download_into(stream, offset, &slot, 0..len(target))?;
+        Ok(PendingDownload { slot, target })
+    }
+
+    /// Records a copy of the bytes at `offset` to a part of a slot. The bounds are checked.
+    pub(super) fn download_into(
+        &self,
+        stream: &Stream,
+        offset: u64,
+        slot: &StagingSlot,
+        part: Range<u64>,
+    ) -> Result<()> {
+        let size = part.end - part.start;
         let copy = BlockCopy {
-            accesses: [self.read(offset..offset + size, Stage::Transfer), slot.write(0..size)],
+            accesses: [self.read(offset..offset + size, Stage::Transfer), slot.write(part.clone())],
             region: vk::BufferCopy {
                 src_offset: self.buffer_offset() + offset,
-                dst_offset: slot.buffer_offset(),
+                dst_offset: slot.buffer_offset() + part.start,
                 size,
             },
             src: self.buffer(),
@@ -196,8 +213,7 @@ impl Block {
             host_reads: true,
         };
         // SAFETY: as in `record_upload`.
-        unsafe { copy.send(stream, self.bus_direction(Direction::ToHost)) }?;
-        Ok(PendingDownload { slot, target })
+        unsafe { copy.send(stream, self.bus_direction(Direction::ToHost)) }
     }
 
     /// The direction of a copy between this block and host memory, if it crosses the bus.

@@ -2,20 +2,24 @@
 //!
 //! Slots of two sizes for each direction. Small uploads are packed one after another into a slot, so that none waits for the
 //! one before; a large copy has several slots to itself. Unused slots go back to the manager when memory runs out, when the
-//! allocator is trimmed or reset, and at its end. Nothing here records copies; that is the room `copy`. Read `slot.rs` first.
+//! allocator is trimmed or reset, and at its end. Nothing here records copies; that is the room `copy`. Read `slot.rs` first. Pages for
+//! copies between devices are `shared_pages.rs`.
 
 mod copy_threads;
+mod shared_pages;
 mod slot;
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank, assert_none_held};
 use vkarray_driver::{Device, Direction};
 
 pub(crate) use self::copy_threads::CopyThreads;
+use self::shared_pages::ImportedPages;
+pub(crate) use self::shared_pages::{N_PARTS, SharedSlot};
 pub(crate) use self::slot::StagingSlot;
 use crate::error::{Error, Result};
 use crate::manager::{HostOptions, MemoryManager};
@@ -73,6 +77,10 @@ pub(crate) struct FilledSlot<'a> {
 #[derive(Debug)]
 pub(crate) struct Staging {
     kept: [Mutex<SlotList>; 4],
+    /// Imports of pages that other devices import too, used by no copy of this device.
+    imports: Mutex<Vec<ImportedPages>>,
+    /// Whether an import has failed, so that none is tried again.
+    refuses_imports: AtomicBool,
     bytes: AtomicU64,
 }
 
@@ -88,7 +96,8 @@ pub(crate) struct BorrowedSlot<'a> {
 impl Default for Staging {
     fn default() -> Self {
         let kept = std::array::from_fn(|_| Mutex::new(Rank::Staging, SlotList::default()));
-        Self { kept, bytes: AtomicU64::new(0) }
+        let imports = Mutex::new(Rank::Staging, Vec::new());
+        Self { kept, imports, refuses_imports: AtomicBool::new(false), bytes: AtomicU64::new(0) }
     }
 }
 
@@ -120,6 +129,10 @@ impl Staging {
             // SAFETY: the caller keeps this function's contract, which is the same.
             slots.into_iter().for_each(|slot| unsafe { self.free_slot(slot, manager) });
         }
+        let imports = std::mem::take(&mut *self.imports.lock());
+        is_any |= !imports.is_empty();
+        // SAFETY: as above.
+        imports.into_iter().for_each(|import| unsafe { self.free_slot(import.slot, manager) });
         is_any
     }
 

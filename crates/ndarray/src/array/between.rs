@@ -19,7 +19,8 @@ impl<T: Element> DeviceNDArray<T> {
     /// Copies the array to a new one of another context, on the default streams of both. Its axes are in the order of this
     /// array's strides, as with [`Context::device_array_like`].
     ///
-    /// Returns when this array has been read, or at once if both contexts are of one opened device.
+    /// Returns when this array has been read, or at once if both contexts are of one opened device. Where both devices import
+    /// host memory, a copy of more than 64 KiB returns when the new array is written.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -41,8 +42,7 @@ impl<T: Element> DeviceNDArray<T> {
 
     /// Copies the elements of an array of the same shape, of another context, into this array, on the default streams of both.
     ///
-    /// Either side may be a view, and memory of any kind. Returns when the source has been read, or at once if both contexts
-    /// are of one opened device.
+    /// Either side may be a view, and memory of any kind. Blocks as [`DeviceNDArray::copy_to_context`] does.
     ///
     /// ```
     /// use vkarray::prelude::*;

@@ -78,6 +78,16 @@ impl<T: Element> MultiDeviceArray<T> {
     /// Creates an array of the contexts, of different opened devices. Allocates nothing. It has no elements before the first
     /// access that writes.
     ///
+    /// ```
+    /// use vkarray::array::MultiDeviceArray;
+    /// use vkarray::prelude::*;
+    ///
+    /// let (first, second) = (Context::open_default()?, Context::open_default()?);
+    /// let x = MultiDeviceArray::<f32>::new(&[&first, &second], [2, 3])?;
+    /// assert!(x.read(&first).is_err()); // Nothing was written.
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`MultiDeviceError::NoContext`], [`MultiDeviceError::SameDevice`];
@@ -111,6 +121,17 @@ impl<T: Element> MultiDeviceArray<T> {
 
     /// What the device of `context` has of the elements.
     ///
+    /// ```
+    /// use vkarray::array::{MultiDeviceArray, ReplicaState};
+    /// use vkarray::prelude::*;
+    ///
+    /// let (first, second) = (Context::open_default()?, Context::open_default()?);
+    /// let x = MultiDeviceArray::<f32>::new(&[&first, &second], 4)?;
+    /// x.write(&first)?.fill(1.0)?;
+    /// assert_eq!((x.state(&first)?, x.state(&second)?), (ReplicaState::Modified, ReplicaState::Invalid));
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`MultiDeviceError::NotAMember`].
@@ -124,6 +145,18 @@ impl<T: Element> MultiDeviceArray<T> {
     /// Returns at once if the device has the current elements. Otherwise copies them there, as
     /// [`DeviceNDArray::copy_from_context`] does.
     ///
+    /// ```
+    /// use vkarray::array::MultiDeviceArray;
+    /// use vkarray::prelude::*;
+    ///
+    /// let (first, second) = (Context::open_default()?, Context::open_default()?);
+    /// let x = MultiDeviceArray::<f32>::new(&[&first, &second], 4)?;
+    /// x.write(&first)?.fill(1.0)?;
+    /// let (here, there) = (x.read(&first)?, x.read(&second)?); // Both at once.
+    /// assert_eq!(here.to_vec()?, there.to_vec()?);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`MultiDeviceError::NotAMember`], [`MultiDeviceError::Conflict`], [`MultiDeviceError::NeverWritten`]; those of allocating
@@ -135,6 +168,17 @@ impl<T: Element> MultiDeviceArray<T> {
     /// Gives access for writing all elements, in the order of the context's default stream. Copies nothing, so the elements
     /// are undefined until they are written. From now on they are the current ones.
     ///
+    /// ```
+    /// use vkarray::array::MultiDeviceArray;
+    /// use vkarray::prelude::*;
+    ///
+    /// let (first, second) = (Context::open_default()?, Context::open_default()?);
+    /// let x = MultiDeviceArray::<i32>::new(&[&first, &second], 3)?;
+    /// x.write(&second)?.copy_from_slice(&[1, 2, 3])?;
+    /// assert_eq!(x.to_vec()?, [1, 2, 3]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of [`MultiDeviceArray::read`], without those of copying.
@@ -145,6 +189,18 @@ impl<T: Element> MultiDeviceArray<T> {
     /// Gives access for reading and writing, in the order of the context's default stream. Otherwise as
     /// [`MultiDeviceArray::read`].
     ///
+    /// ```
+    /// use vkarray::array::MultiDeviceArray;
+    /// use vkarray::prelude::*;
+    ///
+    /// let (first, second) = (Context::open_default()?, Context::open_default()?);
+    /// let x = MultiDeviceArray::<i32>::new(&[&first, &second], 3)?;
+    /// x.write(&first)?.fill(7)?;
+    /// x.read_write(&second)?.set([0], 8)?;
+    /// assert_eq!(x.to_vec()?, [8, 7, 7]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of [`MultiDeviceArray::read`].
@@ -153,6 +209,18 @@ impl<T: Element> MultiDeviceArray<T> {
     }
 
     /// Gives access on the device of `stream`. If the elements must be copied there, they are written in the order of `stream`.
+    ///
+    /// ```
+    /// use vkarray::array::{AccessMode, MultiDeviceArray};
+    /// use vkarray::prelude::*;
+    ///
+    /// let (first, second) = (Context::open_default()?, Context::open_default()?);
+    /// let x = MultiDeviceArray::<i32>::new(&[&first, &second], 3)?;
+    /// let stream = second.stream()?;
+    /// x.access(&stream, AccessMode::Write)?.on(&stream).fill(4)?;
+    /// assert_eq!(x.access(&stream, AccessMode::Read)?.mode(), AccessMode::Read);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -173,6 +241,17 @@ impl<T: Element> MultiDeviceArray<T> {
 
     /// Copies the elements to the host, in C order, from a device that has the current ones. Blocks until they are there.
     ///
+    /// ```
+    /// use vkarray::array::MultiDeviceArray;
+    /// use vkarray::prelude::*;
+    ///
+    /// let (first, second) = (Context::open_default()?, Context::open_default()?);
+    /// let x = MultiDeviceArray::<u8>::new(&[&first, &second], 2)?;
+    /// x.write(&first)?.fill(9)?;
+    /// assert_eq!(x.to_vec()?, [9, 9]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of [`MultiDeviceArray::read`] and [`DeviceNDArray::to_vec`].
@@ -183,6 +262,19 @@ impl<T: Element> MultiDeviceArray<T> {
 
     /// Frees the replica of the context's device, unless no other device has the current elements. Returns whether the
     /// device has no replica now.
+    ///
+    /// ```
+    /// use vkarray::array::MultiDeviceArray;
+    /// use vkarray::prelude::*;
+    ///
+    /// let (first, second) = (Context::open_default()?, Context::open_default()?);
+    /// let mut x = MultiDeviceArray::<u8>::new(&[&first, &second], 2)?;
+    /// x.write(&first)?.fill(9)?;
+    /// assert!(!x.release(&first)?); // It is the only one.
+    /// drop(x.read(&second)?);
+    /// assert!(x.release(&first)?);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
