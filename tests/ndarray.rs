@@ -8,6 +8,7 @@
 //! | `contexts.rs`, `multi_device.rs` | copies between contexts, arrays of several contexts |
 //! | `conversions.rs` | `astype` |
 //! | `interchange.rs`, `memory_arrays.rs` | files, DLPack, foreign arrays; memory objects as arrays, arrays over blocks |
+//! | `ipc.rs` | arrays that two processes share |
 //! | `lifetimes.rs`, `refusals.rs` | shared memory of clones and views, refused calls |
 //! | `peer_defects.rs` | defects of numba's device arrays |
 
@@ -20,6 +21,8 @@ mod copies;
 mod creation;
 mod dtypes;
 mod interchange;
+#[cfg(target_os = "linux")]
+mod ipc;
 mod large;
 mod lifetimes;
 mod memory_arrays;

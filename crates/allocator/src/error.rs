@@ -4,6 +4,8 @@ use std::fmt;
 
 use vkarray_driver as driver;
 
+#[cfg(target_os = "linux")]
+use crate::interop::IpcError;
 #[cfg(feature = "dlpack")]
 use crate::interop::TensorError;
 use crate::memory::MemoryKind;
@@ -300,6 +302,10 @@ pub enum Error {
     #[cfg(feature = "dlpack")]
     #[error(transparent)]
     Tensor(#[from] TensorError),
+    /// A handle of another process that is refused.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Ipc(#[from] IpcError),
     /// An error of the driver crate.
     #[error(transparent)]
     Driver(#[from] driver::Error),

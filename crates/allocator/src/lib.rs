@@ -35,6 +35,8 @@ pub use allocator::{Allocator, Block, HostRead, HostWrite, connection_between, n
 pub use copy::{BlockRange, BoundMemory, CopyNode, FillNode, PinError, Pinned, Region, Registered, RegisteredPath};
 pub use error::{Error, Result};
 pub use free::{DeferCleanup, PendingLimits};
+#[cfg(target_os = "linux")]
+pub use interop::IpcError;
 #[cfg(feature = "dlpack")]
 pub use interop::{HostTensor, Tensor, TensorError, TensorShape, tensor_of_bytes};
 pub use manager::adaptors::{
@@ -44,15 +46,17 @@ pub use manager::adaptors::{
 #[cfg(feature = "allocation-log")]
 pub use manager::adaptors::{LogStep, Logging, read_log};
 pub use manager::{
-    ArenaManager, Confidence, Counters, HostOnlyMemoryManager, HostOptions, INTERFACE_VERSION, IpcHandle, KindCounters,
+    ArenaManager, Confidence, Counters, HostOnlyMemoryManager, HostOptions, INTERFACE_VERSION, KindCounters,
     ManagerFactory, MemoryInfo, MemoryManager, PassthroughManager, Pending, PoolManager, Request, Usage,
     memory_manager_names, register_memory_manager, set_memory_manager,
 };
 pub use memory::{
     BlockLabel, Bytes, ConnectionEnd, ConnectionLimit, ConnectionSync, ConnectionTraits, ConnectionTrials, HostPointer,
-    MappedMemory, Mapping, MemoryConnection, MemoryKind, MemoryPointer, MigrationPath, Owner, PeerFeatures,
-    PinnedMemory, Trial, UnifiedBy, memory_connection,
+    MappedMemory, Mapping, MemoryConnection, MemoryDescription, MemoryKind, MemoryPointer, MigrationPath, Owner,
+    PeerFeatures, PinnedMemory, Trial, UnifiedBy, memory_connection,
 };
+#[cfg(unix)]
+pub use memory::{ExportedMemory, IpcHandle};
 pub use oom::{
     HeapUse, LiveBlock, OomCounts, OomStep, OomStepCount, OutOfMemory, PendingOn, Shortage, StepOutcome, StepOutcomes,
 };
@@ -62,6 +66,3 @@ pub use usm::{
     DeviceMemory, HostMemory, HostVisible, MemoryBuilder, MemoryContext, MemoryState, OnBoth, OnDevice, OnHost,
     Reference, SharedMemory, UsmKind, UsmMemory, UsmType,
 };
-#[cfg(unix)]
-pub use vulkan::ExportedMemory;
-pub use vulkan::MemoryDescription;

@@ -27,6 +27,7 @@ pub(crate) const ALL: &[(&str, Check)] = &[
     ("usage", plain::usage),
     ("counters", plain::counters),
     ("memory-info", plain::memory_info),
+    #[cfg(unix)]
     ("ipc", plain::ipc),
     ("mempin", plain::mempin),
     ("reuse-in-flight", in_flight::reuse_in_flight),

@@ -119,6 +119,16 @@ pub enum Error {
     /// An array of several contexts that cannot be made or used as asked.
     #[error(transparent)]
     MultiDevice(#[from] MultiDeviceError),
+    /// An array for another process with fewer bytes than its memory, all of which the receiver would get.
+    #[error(
+        "the array has bytes {bytes:?} of a block of {block}, all of which the receiver gets: allow it, or share a copy"
+    )]
+    SharesMore {
+        /// The bytes of the array.
+        bytes: std::ops::Range<u64>,
+        /// The size of the block.
+        block: u64,
+    },
     /// A range of elements that ends outside its slice.
     #[error("{len} elements from element {start} on are outside a slice of {size}")]
     OutOfSlice {
@@ -201,6 +211,13 @@ impl From<kernel::Error> for Error {
             kernel::Error::Driver(error) => Self::Driver(error),
             error => Self::Kernel(error),
         }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl From<allocator::IpcError> for Error {
+    fn from(error: allocator::IpcError) -> Self {
+        Self::Memory(error.into())
     }
 }
 

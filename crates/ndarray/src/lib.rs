@@ -43,6 +43,8 @@ pub use io::ArraySeed;
 pub use io::{ArrayMemory, AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};
 #[cfg(feature = "npy")]
 pub use io::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
+#[cfg(target_os = "linux")]
+pub use io::{IpcArrayHandle, IpcOptions};
 pub use layout::{
     Index, IntoReshape, IntoShape, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span, broadcast_shapes,
 };

@@ -18,6 +18,10 @@
 //!
 //! Devices, queues and semaphores of other libraries are in [`vulkan`](crate::vulkan).
 
+#[cfg(target_os = "linux")]
+pub use vkarray_allocator::IpcError;
 #[cfg(feature = "dlpack")]
 pub use vkarray_allocator::{HostTensor, Tensor, TensorError, TensorShape};
 pub use vkarray_ndarray::{ArrayMemory, AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};
+#[cfg(target_os = "linux")]
+pub use vkarray_ndarray::{IpcArrayHandle, IpcOptions};

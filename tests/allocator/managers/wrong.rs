@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use vkarray::device::Device;
 use vkarray::memory::{MemoryKind, MemoryManager, PassthroughManager, Usage};
 use vkarray_allocator::{
-    Counters, DeferCleanup, Error, HostOptions, HostPointer, INTERFACE_VERSION, IpcHandle, MemoryInfo, MemoryPointer,
-    Owner, PinnedMemory, Request, Result,
+    Counters, DeferCleanup, Error, ExportedMemory, HostOptions, HostPointer, INTERFACE_VERSION, IpcHandle,
+    MemoryDescription, MemoryInfo, MemoryPointer, Owner, PinnedMemory, Request, Result,
 };
 
 /// The fault of a manager.
@@ -199,7 +199,13 @@ unsafe impl MemoryManager for Keeping {
 
     fn get_ipc_handle(&self, memory: &MemoryPointer) -> Result<IpcHandle> {
         if self.wrong == Wrong::NamesLess {
-            return Ok(IpcHandle { size: memory.size() - 1, offset: 0 });
+            let fd = std::fs::File::open("/dev/null").unwrap().into();
+            let (device_uuid, driver_uuid) = (String::new(), String::new());
+            let size = memory.size();
+            let description =
+                MemoryDescription { device_uuid, driver_uuid, size, allocation_size: size, memory_type: 0 };
+            // SAFETY: nothing imports it.
+            return IpcHandle::new(unsafe { ExportedMemory::new(fd, description) }, 0..size - 1, false);
         }
         self.inner.get_ipc_handle(memory)
     }

@@ -10,9 +10,9 @@ use vkarray_driver::lock::assert_none_held;
 use super::{Allocator, Block};
 use crate::error::{Error, Result};
 use crate::manager::Request;
-use crate::memory::MemoryPointer;
 #[cfg(unix)]
-use crate::vulkan::ExportedMemory;
+use crate::memory::ExportedMemory;
+use crate::memory::MemoryPointer;
 use crate::vulkan::{external, is_import};
 
 impl Allocator {

@@ -1,10 +1,15 @@
-//! Exchange with other libraries: DLPack tensors over blocks, and the points that foreign work waits for.
+//! Exchange with other libraries and processes: DLPack tensors over blocks, the points that foreign work waits for, and
+//! handles of memory over Unix sockets (`ipc.rs`).
 //!
 //! Element types and layouts are the array crate's; here are bytes, handles and points. Read `dlpack.rs` first.
 
 #[cfg(feature = "dlpack")]
 mod dlpack;
 mod exchange;
+#[cfg(target_os = "linux")]
+mod ipc;
 
 #[cfg(feature = "dlpack")]
 pub use dlpack::{HostTensor, Tensor, TensorError, TensorShape, tensor_of_bytes};
+#[cfg(target_os = "linux")]
+pub use ipc::IpcError;

@@ -10,9 +10,11 @@ use std::sync::Arc;
 
 use vkarray_driver::Device;
 
-use super::{Counters, HostOptions, IpcHandle, MemoryInfo, Pending, Request, Usage};
+use super::{Counters, HostOptions, MemoryInfo, Pending, Request, Usage};
 use crate::error::{Error, Result};
 use crate::free::DeferCleanup;
+#[cfg(unix)]
+use crate::memory::IpcHandle;
 use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
 use crate::oom::OomCounts;
 
@@ -179,11 +181,13 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     /// ```
     unsafe fn memfree(&self, memory: MemoryPointer);
 
-    /// Names memory for another process.
+    /// Names memory for another process. Exportable memory is the allocator's own and is not asked for here; managers of this crate
+    /// have no other memory that can be shared.
     ///
     /// # Errors
     ///
     /// [`Error::Unsupported`] where it cannot.
+    #[cfg(unix)]
     fn get_ipc_handle(&self, memory: &MemoryPointer) -> Result<IpcHandle> {
         match self.upstream() {
             Some(upstream) => upstream.get_ipc_handle(memory),

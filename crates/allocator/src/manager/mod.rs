@@ -27,4 +27,4 @@ pub use self::passthrough::PassthroughManager;
 pub use self::pool::PoolManager;
 pub(crate) use self::registry::check_version;
 pub use self::registry::{ManagerFactory, memory_manager_names, register_memory_manager, set_memory_manager};
-pub use self::request::{HostOptions, IpcHandle, Pending, Request, Usage};
+pub use self::request::{HostOptions, Pending, Request, Usage};

@@ -94,15 +94,6 @@ impl HostOptions {
     }
 }
 
-/// A name under which another process finds memory.
-#[derive(Debug)]
-pub struct IpcHandle {
-    /// Bytes.
-    pub size: u64,
-    /// The first byte's position in the shared memory.
-    pub offset: u64,
-}
-
 /// Bytes in use and pending, at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {

@@ -6,6 +6,7 @@
 
 mod bytes;
 mod connection;
+mod exported;
 pub(crate) mod kind;
 mod label;
 mod mapping;
@@ -17,6 +18,9 @@ pub use connection::{
     ConnectionEnd, ConnectionLimit, ConnectionSync, ConnectionTraits, ConnectionTrials, MemoryConnection,
     MigrationPath, PeerFeatures, Trial, UnifiedBy, memory_connection,
 };
+pub use exported::MemoryDescription;
+#[cfg(unix)]
+pub use exported::{ExportedMemory, IpcHandle};
 pub use kind::MemoryKind;
 pub(crate) use kind::coherent_types;
 pub use label::BlockLabel;

@@ -12,36 +12,17 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use ash::vk;
-use serde::{Deserialize, Serialize};
 use vkarray_driver::{BUFFER_USAGE, Device, Owned};
 
 use crate::error::{Error, Result};
 use crate::free::{DeferCount, Deferred, PendingLimits};
-use crate::memory::{MemoryKind, MemoryPointer};
+use crate::memory::{MemoryDescription, MemoryKind, MemoryPointer};
 use crate::oom::{OutOfMemory, Shortage};
-
-#[cfg(unix)]
-pub use self::descriptor::ExportedMemory;
 
 const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
 
 /// Sizes of buffers are multiples of this, as those of chunks.
 const GRANULE: u64 = 16;
-
-/// Exported memory in plain data: what an importer compares before it imports. Sizes are bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MemoryDescription {
-    /// The UUID of the exporter's device.
-    pub device_uuid: String,
-    /// The UUID of its driver.
-    pub driver_uuid: String,
-    /// The size of the block.
-    pub size: u64,
-    /// The size of the allocation, which is at least that of the block.
-    pub allocation_size: u64,
-    /// The index of its memory type.
-    pub memory_type: u32,
-}
 
 /// The exportable and imported memory of one device.
 pub(crate) struct ExternalMemory {

@@ -17,10 +17,7 @@ use vkarray_driver::Device;
 use crate::error::{Error, Result};
 
 pub(crate) use chunk::{Backing, Chunk, ChunkSource};
-#[cfg(unix)]
-pub use external::ExportedMemory;
 pub(crate) use external::ExternalMemory;
-pub use external::MemoryDescription;
 pub(crate) use import::{Imports, is_import, page, whole_pages};
 
 /// Checks that two handles are of the same opened device.

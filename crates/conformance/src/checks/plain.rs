@@ -190,6 +190,7 @@ pub(super) fn memory_info(context: &CheckContext<'_>) -> Result<(), CheckError> 
     })
 }
 
+#[cfg(unix)]
 pub(super) fn ipc(context: &CheckContext<'_>) -> Result<(), CheckError> {
     let (manager, kind) = (context.manager()?, context.kind()?);
     let memory = match kind {
@@ -198,7 +199,7 @@ pub(super) fn ipc(context: &CheckContext<'_>) -> Result<(), CheckError> {
             manager.memhostalloc(500, HostOptions::default())?.into_pointer()
         }
     };
-    let outcome = manager.get_ipc_handle(&memory).map(|handle| handle.size);
+    let outcome = manager.get_ipc_handle(&memory).map(|handle| handle.size());
     // SAFETY: the manager gave the memory out just now, and nothing used it.
     unsafe { manager.memfree(memory) };
     match outcome {

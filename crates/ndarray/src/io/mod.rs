@@ -2,12 +2,14 @@
 //!
 //! The room above all others: each file adds methods to [`Context`](crate::Context) and
 //! [`DeviceNDArray`](crate::DeviceNDArray), and no file of another room uses it. The files do not use each other either,
-//! but for `dlpack.rs` and `memory.rs`, which use `interface.rs`. Copies between host arrays and device arrays are not
+//! but for `dlpack.rs`, `ipc.rs` and `memory.rs`, which use `interface.rs`. Copies between host arrays and device arrays are not
 //! here but in `array/transfer.rs`. Read `npy/mod.rs` for files, `interface.rs` for arrays of other libraries.
 
 #[cfg(feature = "dlpack")]
 mod dlpack;
 mod interface;
+#[cfg(target_os = "linux")]
+mod ipc;
 mod memory;
 #[cfg(feature = "npy")]
 mod npy;
@@ -15,6 +17,8 @@ mod npy;
 mod serialize;
 
 pub use interface::{AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};
+#[cfg(target_os = "linux")]
+pub use ipc::{IpcArrayHandle, IpcOptions};
 pub use memory::ArrayMemory;
 #[cfg(feature = "npy")]
 pub use npy::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};

@@ -1,77 +1,14 @@
-//! [`ExportedMemory`]: a file descriptor of memory with its description; made by an export, taken by an import.
+//! File descriptors of memory: made by an export, taken by an import.
 
 use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
 
 use ash::khr::external_memory_fd;
 use ash::vk;
 
-use super::{Dedicated, ExternalMemory, HANDLE, MemoryDescription, dedicated};
+use super::{Dedicated, ExternalMemory, HANDLE, dedicated};
 use crate::error::{Error, Result};
-use crate::memory::MemoryPointer;
-
-/// Memory on its way to another device, process or API: a file descriptor, and what the importer has to know.
-///
-/// The memory lives as long as any descriptor or import of it, also when the exporter is gone. Nothing orders the two sides'
-/// work: see [`ConnectionSync`](crate::ConnectionSync). Dropping this closes its descriptor.
-///
-/// ```
-/// use vkarray::memory::{MemoryKind, Request};
-/// use vkarray::prelude::*;
-///
-/// # fn main() -> vkarray::Result<()> {
-/// let (ctx, other) = (Context::open_default()?, Context::open_default()?); // The same hardware, opened twice.
-/// if ctx.device().external().memory_fd.exportable && other.device().external().memory_fd.importable {
-///     let block = ctx.allocator().allocate_for(&Request::new(64, MemoryKind::Device).exportable(true))?;
-///     let imported = other.allocator().import(&block.export()?)?;
-///     block.fill(ctx.default_stream(), 7)?;
-///     ctx.synchronize()?; // The host waits, and so orders the two devices.
-///     let mut bytes = [0; 4];
-///     imported.copy_to_host(other.default_stream(), 0, &mut bytes)?;
-///     assert_eq!(u32::from_ne_bytes(bytes), 7);
-/// }
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug)]
-pub struct ExportedMemory {
-    fd: OwnedFd,
-    description: MemoryDescription,
-}
-
-impl ExportedMemory {
-    /// Describes memory that was exported elsewhere, such as by another process or API.
-    ///
-    /// # Safety
-    ///
-    /// The descriptor is an opaque one (`VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT`) of a dedicated allocation of the device
-    /// and driver with these UUIDs, with that size and memory type.
-    #[must_use]
-    pub unsafe fn new(fd: OwnedFd, description: MemoryDescription) -> Self {
-        Self { fd, description }
-    }
-
-    /// What an importer has to know.
-    #[must_use]
-    pub fn description(&self) -> &MemoryDescription {
-        &self.description
-    }
-
-    /// A duplicate of the descriptor, for an importer that takes it, such as `cuImportExternalMemory`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Descriptor`] if the process has too many descriptors.
-    pub fn fd(&self) -> Result<OwnedFd> {
-        self.fd.try_clone().map_err(Error::Descriptor)
-    }
-}
-
-impl AsFd for ExportedMemory {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
-    }
-}
+use crate::memory::{ExportedMemory, MemoryDescription, MemoryPointer};
 
 impl ExternalMemory {
     /// A new descriptor of memory that was allocated for it.
@@ -84,12 +21,13 @@ impl ExternalMemory {
         let fd = unsafe { self.calls().get_memory_fd(&info) }.map_err(self.device.failed("vkGetMemoryFdKHR"))?;
         // SAFETY: just made by the driver, which leaves it to the caller.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(ExportedMemory { fd, description: description.clone() })
+        // SAFETY: the description is that of the memory, made with it.
+        Ok(unsafe { ExportedMemory::new(fd, description.clone()) })
     }
 
     /// Imports memory that a device of the same hardware and driver exported. The descriptor is duplicated.
     pub(crate) fn import(&self, exported: &ExportedMemory) -> Result<MemoryPointer> {
-        let description = &exported.description;
+        let description = exported.description();
         if !self.device.external().memory_fd.importable {
             return Err(Error::Unsupported { what: "importing memory of a file descriptor" });
         }

@@ -1,0 +1,243 @@
+//! Memory for another process: [`IpcHandle`]s over a Unix socket.
+//!
+//! A handle is one message: a fixed head with the file descriptor beside it, then the note of the crate above (for arrays:
+//! element type and layout). The receiver checks that the sender's process is of the same user (`SO_PEERCRED`), and what the head
+//! says; the import then checks UUIDs, sizes and the memory type. A process of the same user could write to this process's memory
+//! in any case, so that the descriptor is of such memory is taken on its word.
+
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process;
+use std::sync::Arc;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+};
+
+use crate::allocator::{Allocator, Block};
+use crate::error::Result;
+use crate::memory::{ExportedMemory, IpcHandle, MemoryDescription};
+
+/// The first bytes of a handle; the last is the version.
+const MAGIC: [u8; 8] = *b"vkarray\x01";
+
+/// Bytes of the head: magic, exporter, flags, two UUIDs as text, five numbers, the length of the note.
+const HEAD: usize = 8 + 4 + 4 + 32 + 32 + 8 + 8 + 4 + 8 + 8 + 4;
+
+/// The longest note that is accepted.
+const MAX_NOTE: u32 = 1 << 16;
+
+/// The flag of memory that the receiver may not write.
+const READ_ONLY: u32 = 1;
+
+/// Why a handle of another process is refused. Nothing was imported.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IpcError {
+    /// The socket failed.
+    #[error("the socket of the handle failed: {0}")]
+    Socket(#[from] io::Error),
+    /// The sender closed its side before the whole handle had come.
+    #[error("the handle is truncated: the sender closed the socket")]
+    Truncated,
+    /// Bytes that are no handle, or one of another version.
+    #[error("what was received is no handle of this version")]
+    NotAHandle,
+    /// The sender is a process of another user.
+    #[error("the handle was sent by user {sender}, and this process is of user {receiver}")]
+    OtherUser {
+        /// The user of the sender.
+        sender: u32,
+        /// The user of this process.
+        receiver: u32,
+    },
+    /// A handle without its file descriptor, or with others beside it.
+    #[error("a handle has one file descriptor, and {received} were received")]
+    Descriptors {
+        /// How many came.
+        received: usize,
+    },
+    /// A value in a handle that cannot be.
+    #[error("the handle is not possible: {what}")]
+    Malformed {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A handle that is to be opened by the process that made it, which has the memory already.
+    #[error("process {process} made the handle, and cannot open it: use the array itself, or `import_array`")]
+    SameProcess {
+        /// The process.
+        process: u32,
+    },
+}
+
+impl IpcHandle {
+    /// Sends the handle, with a note of at most 64 KiB for the receiver. Blocks while the socket is full. The handle can be sent
+    /// again, to others.
+    ///
+    /// # Errors
+    ///
+    /// [`IpcError::Socket`], [`IpcError::Malformed`] for a longer note.
+    pub fn send(&self, socket: &UnixStream, note: &[u8]) -> Result<(), IpcError> {
+        let head = self.head(note)?;
+        let fds = [self.memory().as_fd()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        control.push(SendAncillaryMessage::ScmRights(&fds));
+        let sent = loop {
+            match rustix::net::sendmsg(socket, &[IoSlice::new(&head)], &mut control, SendFlags::NOSIGNAL) {
+                Err(rustix::io::Errno::INTR) => {}
+                sent => break sent.map_err(io::Error::from)?,
+            }
+        };
+        let mut socket = socket;
+        socket.write_all(&head[sent..])?;
+        Ok(socket.write_all(note)?)
+    }
+
+    /// Receives a handle and its note. Blocks until they have come. Descriptors of this process are not passed on to programs that
+    /// it starts.
+    ///
+    /// # Errors
+    ///
+    /// All of [`IpcError`] but [`IpcError::SameProcess`]. After one of them the socket is of no more use.
+    pub fn receive(socket: &UnixStream) -> Result<(Self, Vec<u8>), IpcError> {
+        check_user(socket)?;
+        let mut head = [0; HEAD];
+        let (received, mut fds) = receive_first(socket, &mut head)?;
+        let mut socket = socket;
+        read_exact(&mut socket, &mut head[received..])?;
+        let (description, range, exporter, flags, n_note) = parse(&head)?;
+        let mut note = vec![0; n_note];
+        read_exact(&mut socket, &mut note)?;
+        let fd = if fds.len() == 1 { fds.pop() } else { None };
+        let fd = fd.ok_or(IpcError::Descriptors { received: fds.len() })?;
+        // SAFETY: a process of the same user says that the descriptor is of memory with this description.
+        let memory = unsafe { ExportedMemory::new(fd, description) };
+        Ok((Self::from_parts(memory, range, exporter, flags & READ_ONLY != 0), note))
+    }
+
+    fn head(&self, note: &[u8]) -> Result<[u8; HEAD], IpcError> {
+        let too_long = IpcError::Malformed { what: "the note is longer than 64 KiB" };
+        let n_note = u32::try_from(note.len()).ok().filter(|&len| len <= MAX_NOTE).ok_or(too_long)?;
+        let described = self.memory().description();
+        let flags = if self.is_read_only() { READ_ONLY } else { 0 };
+        let mut head = Vec::with_capacity(HEAD);
+        head.extend(MAGIC);
+        head.extend(self.exporter().to_le_bytes());
+        head.extend(flags.to_le_bytes());
+        head.extend(described.device_uuid.bytes());
+        head.extend(described.driver_uuid.bytes());
+        head.extend(described.size.to_le_bytes());
+        head.extend(described.allocation_size.to_le_bytes());
+        head.extend(described.memory_type.to_le_bytes());
+        head.extend(self.offset().to_le_bytes());
+        head.extend(self.size().to_le_bytes());
+        head.extend(n_note.to_le_bytes());
+        head.try_into().map_err(|_| IpcError::Malformed { what: "a UUID is not 32 digits" })
+    }
+}
+
+/// The parts of a head: description, range, exporter, flags, length of the note.
+type Head = (MemoryDescription, Range<u64>, u32, u32, usize);
+
+fn parse(head: &[u8; HEAD]) -> Result<Head, IpcError> {
+    let mut rest = &head[..];
+    if take::<8>(&mut rest) != MAGIC {
+        return Err(IpcError::NotAHandle);
+    }
+    let exporter = u32::from_le_bytes(take(&mut rest));
+    let flags = u32::from_le_bytes(take(&mut rest));
+    let (device_uuid, driver_uuid) = (uuid(take(&mut rest))?, uuid(take(&mut rest))?);
+    let size = u64::from_le_bytes(take(&mut rest));
+    let allocation_size = u64::from_le_bytes(take(&mut rest));
+    let memory_type = u32::from_le_bytes(take(&mut rest));
+    let (offset, len) = (u64::from_le_bytes(take(&mut rest)), u64::from_le_bytes(take(&mut rest)));
+    let n_note = u32::from_le_bytes(take(&mut rest));
+    let malformed = |what| IpcError::Malformed { what };
+    if flags & !READ_ONLY != 0 {
+        return Err(malformed("it has unknown flags"));
+    }
+    if size > allocation_size {
+        return Err(malformed("the block is larger than its allocation"));
+    }
+    let end = offset.checked_add(len).filter(|&end| end <= size);
+    let end = end.ok_or(malformed("its bytes are outside the block"))?;
+    if n_note > MAX_NOTE {
+        return Err(malformed("the note is longer than 64 KiB"));
+    }
+    let description = MemoryDescription { device_uuid, driver_uuid, size, allocation_size, memory_type };
+    Ok((description, offset..end, exporter, flags, n_note as usize))
+}
+
+/// The next `N` bytes of a head, which has enough of them.
+fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
+    let (taken, behind) = rest.split_first_chunk().expect("a head is as long as its parts");
+    *rest = behind;
+    *taken
+}
+
+fn uuid(digits: [u8; 32]) -> Result<String, IpcError> {
+    let is_hex = digits.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte));
+    let text = if is_hex { String::from_utf8(digits.to_vec()).ok() } else { None };
+    text.ok_or(IpcError::Malformed { what: "a UUID is not 32 hexadecimal digits" })
+}
+
+fn check_user(socket: &UnixStream) -> Result<(), IpcError> {
+    let peer = rustix::net::sockopt::socket_peercred(socket).map_err(io::Error::from)?;
+    check_same_user(peer.uid.as_raw(), rustix::process::geteuid().as_raw())
+}
+
+fn check_same_user(sender: u32, receiver: u32) -> Result<(), IpcError> {
+    if sender == receiver { Ok(()) } else { Err(IpcError::OtherUser { sender, receiver }) }
+}
+
+/// Receives the first bytes of a handle and all descriptors that come with them.
+fn receive_first(socket: &UnixStream, head: &mut [u8]) -> Result<(usize, Vec<OwnedFd>), IpcError> {
+    // Room for more than one, so that others are noticed, and closed.
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let received = loop {
+        match rustix::net::recvmsg(socket, &mut [IoSliceMut::new(head)], &mut control, RecvFlags::CMSG_CLOEXEC) {
+            Err(rustix::io::Errno::INTR) => {}
+            received => break received.map_err(io::Error::from)?,
+        }
+    };
+    let mut fds = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(rights) = message {
+            fds.extend(rights);
+        }
+    }
+    if received.bytes == 0 { Err(IpcError::Truncated) } else { Ok((received.bytes, fds)) }
+}
+
+fn read_exact(socket: &mut impl Read, bytes: &mut [u8]) -> Result<(), IpcError> {
+    socket.read_exact(bytes).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => IpcError::Truncated,
+        _ => error.into(),
+    })
+}
+
+impl Allocator {
+    /// Opens memory of another process: a block of the same bytes.
+    ///
+    /// The library orders nothing between the processes: messages say when one is done with the memory and the other may go on.
+    ///
+    /// # Errors
+    ///
+    /// [`IpcError::SameProcess`]; those of [`Allocator::import`].
+    pub fn open_ipc(self: &Arc<Self>, handle: &IpcHandle) -> Result<Arc<Block>> {
+        let process = process::id();
+        if handle.exporter() == process {
+            return Err(IpcError::SameProcess { process }.into());
+        }
+        self.import(handle.memory())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! Memory on its way to another device, process or API: a file descriptor with a description.
+//!
+//! Plain values: descriptors are made and taken in `vulkan/external/`, and pass between processes in `interop/ipc.rs`.
+
+#[cfg(unix)]
+use std::ops::Range;
+#[cfg(unix)]
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+#[cfg(unix)]
+use std::process;
+
+use serde::{Deserialize, Serialize};
+
+#[cfg(unix)]
+use crate::error::{Error, Result};
+
+/// Exported memory in plain data: what an importer compares before it imports. Sizes are bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryDescription {
+    /// The UUID of the exporter's device.
+    pub device_uuid: String,
+    /// The UUID of its driver.
+    pub driver_uuid: String,
+    /// The size of the block.
+    pub size: u64,
+    /// The size of the allocation, which is at least that of the block.
+    pub allocation_size: u64,
+    /// The index of its memory type.
+    pub memory_type: u32,
+}
+
+/// Memory on its way to another device, process or API: a file descriptor, and what the importer has to know.
+///
+/// The memory lives as long as any descriptor or import of it, also when the exporter is gone. Nothing orders the two sides'
+/// work: see [`ConnectionSync`](crate::ConnectionSync). Dropping this closes its descriptor.
+///
+/// ```
+/// use vkarray::memory::{MemoryKind, Request};
+/// use vkarray::prelude::*;
+///
+/// # fn main() -> vkarray::Result<()> {
+/// let (ctx, other) = (Context::open_default()?, Context::open_default()?); // The same hardware, opened twice.
+/// if ctx.device().external().memory_fd.exportable && other.device().external().memory_fd.importable {
+///     let block = ctx.allocator().allocate_for(&Request::new(64, MemoryKind::Device).exportable(true))?;
+///     let imported = other.allocator().import(&block.export()?)?;
+///     block.fill(ctx.default_stream(), 7)?;
+///     ctx.synchronize()?; // The host waits, and so orders the two devices.
+///     let mut bytes = [0; 4];
+///     imported.copy_to_host(other.default_stream(), 0, &mut bytes)?;
+///     assert_eq!(u32::from_ne_bytes(bytes), 7);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[cfg(unix)]
+#[derive(Debug)]
+pub struct ExportedMemory {
+    fd: OwnedFd,
+    description: MemoryDescription,
+}
+
+#[cfg(unix)]
+impl ExportedMemory {
+    /// Describes memory that was exported elsewhere, such as by another process or API.
+    ///
+    /// # Safety
+    ///
+    /// The descriptor is an opaque one (`VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT`) of a dedicated allocation of the device
+    /// and driver with these UUIDs, with that size and memory type.
+    #[must_use]
+    pub unsafe fn new(fd: OwnedFd, description: MemoryDescription) -> Self {
+        Self { fd, description }
+    }
+
+    /// What an importer has to know.
+    #[must_use]
+    pub fn description(&self) -> &MemoryDescription {
+        &self.description
+    }
+
+    /// A duplicate of the descriptor, for an importer that takes it, such as `cuImportExternalMemory`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Descriptor`] if the process has too many descriptors.
+    pub fn fd(&self) -> Result<OwnedFd> {
+        self.fd.try_clone().map_err(Error::Descriptor)
+    }
+}
+
+#[cfg(unix)]
+impl AsFd for ExportedMemory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Bytes of exported memory, for another process: numba's IPC handle.
+///
+/// Another process gets it over a Unix socket: [`IpcHandle::send`], [`IpcHandle::receive`]. It shares the whole block with
+/// everyone who has it, whatever bytes it names.
+#[cfg(unix)]
+#[derive(Debug)]
+pub struct IpcHandle {
+    memory: ExportedMemory,
+    range: Range<u64>,
+    exporter: u32,
+    is_read_only: bool,
+}
+
+#[cfg(unix)]
+impl IpcHandle {
+    /// Names the bytes `range` of exported memory. A receiver that keeps to the library's rules does not write `read_only` memory;
+    /// nothing else keeps it from doing so.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ReversedRange`], [`Error::OutOfBounds`].
+    pub fn new(memory: ExportedMemory, range: Range<u64>, read_only: bool) -> Result<Self> {
+        let (Range { start, end }, size) = (range.clone(), memory.description().size);
+        let len = end.checked_sub(start).ok_or(Error::ReversedRange { start, end })?;
+        if end > size {
+            return Err(Error::OutOfBounds { offset: start, len, size });
+        }
+        Ok(Self::from_parts(memory, range, process::id(), read_only))
+    }
+
+    /// A handle whose bytes are known to lie in the block.
+    pub(crate) fn from_parts(memory: ExportedMemory, range: Range<u64>, exporter: u32, is_read_only: bool) -> Self {
+        Self { memory, range, exporter, is_read_only }
+    }
+
+    /// The memory.
+    #[must_use]
+    pub fn memory(&self) -> &ExportedMemory {
+        &self.memory
+    }
+
+    /// Its number of bytes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.range.end - self.range.start
+    }
+
+    /// The position of its first byte in the block.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.range.start
+    }
+
+    /// The process that made it.
+    #[must_use]
+    pub fn exporter(&self) -> u32 {
+        self.exporter
+    }
+
+    /// Whether its receiver may not write.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.is_read_only
+    }
+}

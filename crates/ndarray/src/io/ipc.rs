@@ -1,0 +1,249 @@
+//! Arrays for other processes, over a Unix socket: numba's `get_ipc_handle` and `open_ipc_array`.
+//!
+//! Memory and its checks are the allocator crate's; here the element type and the layout travel with it, as a line of text, and
+//! are compared with the memory when the array is opened.
+
+use std::os::unix::net::UnixStream;
+use std::str::FromStr;
+
+use vkarray_allocator::{IpcError, IpcHandle};
+use vkarray_kernel::{DType, Element};
+
+use super::interface::{AsDeviceArray, DeviceArrayInterface, MemoryHandle, VERSION};
+use crate::array::DeviceNDArray;
+use crate::context::Context;
+use crate::error::{Error, Result};
+
+/// What a receiver gets.
+///
+/// ```
+/// use vkarray::interop::IpcOptions;
+///
+/// let options = IpcOptions::default().read_only(true);
+/// assert!(options.read_only && !options.whole_block);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct IpcOptions {
+    /// The receiver's array is read-only. Nothing keeps a program from writing that does not use this library.
+    pub read_only: bool,
+    /// The memory may have more bytes than the array, and the receiver gets all of them.
+    pub whole_block: bool,
+}
+
+impl IpcOptions {
+    /// Sets whether the receiver's array is read-only.
+    #[must_use]
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self
+    }
+
+    /// Sets whether a view may share the whole block that it is a part of.
+    #[must_use]
+    pub fn whole_block(mut self, whole_block: bool) -> Self {
+        self.whole_block = whole_block;
+        self
+    }
+}
+
+/// An array for another process. The memory lives as long as a handle, or an array that was opened from one.
+///
+/// ```
+/// use std::os::unix::net::UnixStream;
+///
+/// use vkarray::interop::IpcArrayHandle;
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// if ctx.device().external().memory_fd.exportable {
+///     let x = ctx.exportable_array::<f32>([2, 3])?;
+///     let (socket, other) = UnixStream::pair()?;
+///     x.get_ipc_handle()?.send(&socket)?;
+///     let handle = IpcArrayHandle::receive(&other)?; // In the other process, `ctx.open_ipc_array::<f32>(&handle)`.
+///     assert_eq!((handle.shape(), handle.typestr()), (&[2, 3][..], "<f4"));
+/// }
+/// # anyhow::Ok(())
+/// ```
+#[derive(Debug)]
+pub struct IpcArrayHandle {
+    handle: IpcHandle,
+    described: DeviceArrayInterface,
+}
+
+impl<T: Element> DeviceNDArray<T> {
+    /// A handle of this array for another process. Blocks until the work on the array so far is complete.
+    ///
+    /// The array is an [exportable](Context::exportable_array) one, with all bytes of its memory. What each process does later is
+    /// ordered by their messages: one waits for its work ([`Context::synchronize`]) before it says so.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`] if the memory is not exportable; [`Error::SharesMore`] for a view; those of waiting.
+    pub fn get_ipc_handle(&self) -> Result<IpcArrayHandle> {
+        self.get_ipc_handle_with(IpcOptions::default())
+    }
+
+    /// As [`DeviceNDArray::get_ipc_handle`], with options.
+    ///
+    /// # Errors
+    ///
+    /// As [`DeviceNDArray::get_ipc_handle`]; a view is accepted if the options share the whole block.
+    pub fn get_ipc_handle_with(&self, options: IpcOptions) -> Result<IpcArrayHandle> {
+        let (block, itemsize) = (self.block(), size_of::<T>() as u64);
+        let memory = block.export()?;
+        let extent = self.layout().extent();
+        let bytes = extent.start as u64 * itemsize..extent.end as u64 * itemsize;
+        if !options.whole_block && bytes.end - bytes.start != block.size() {
+            return Err(Error::SharesMore { bytes, block: block.size() });
+        }
+        if let Some(point) = block.ready_point(self.context().default_stream())? {
+            point.wait(None)?;
+        }
+        let described = DeviceArrayInterface { ready: None, ..self.device_array_interface()? };
+        let handle = IpcHandle::new(memory, bytes, options.read_only || described.read_only)?;
+        Ok(IpcArrayHandle { handle, described })
+    }
+}
+
+impl IpcArrayHandle {
+    /// Sends the handle to the process at the other end. Blocks while the socket is full. It can be sent again, to others.
+    ///
+    /// # Errors
+    ///
+    /// [`IpcError::Socket`].
+    pub fn send(&self, socket: &UnixStream) -> Result<()> {
+        Ok(self.handle.send(socket, self.note().as_bytes())?)
+    }
+
+    /// Receives a handle. Blocks until it has come.
+    ///
+    /// # Errors
+    ///
+    /// [`IpcError`] as [`Error::Memory`]: the sender is of another user, or what it sent is no handle. After that the socket is of
+    /// no more use.
+    pub fn receive(socket: &UnixStream) -> Result<Self> {
+        let (handle, note) = IpcHandle::receive(socket)?;
+        let memory = MemoryHandle {
+            device: handle.memory().description().device_uuid.clone(),
+            buffer: 0,
+            nbytes: handle.memory().description().size,
+        };
+        let described = parse(&note, memory, handle.is_read_only());
+        let described = described.ok_or(IpcError::Malformed { what: "it describes no array" })?;
+        Ok(Self { handle, described })
+    }
+
+    /// The length of each axis.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.described.shape
+    }
+
+    /// The element type as a NumPy type string, such as `<f4`.
+    #[must_use]
+    pub fn typestr(&self) -> &str {
+        &self.described.typestr
+    }
+
+    /// Whether the array that is opened from it is read-only.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.handle.is_read_only()
+    }
+
+    /// The memory and the bytes of the array in it.
+    #[must_use]
+    pub fn memory(&self) -> &IpcHandle {
+        &self.handle
+    }
+
+    /// Element type, offset, shape and strides in bytes: `<f4;0;2,3;12,4`. Without strides where the elements are dense.
+    fn note(&self) -> String {
+        let DeviceArrayInterface { typestr, offset, shape, strides, .. } = &self.described;
+        let strides = strides.as_ref().map_or_else(|| "C".to_owned(), |strides| joined(strides));
+        format!("{typestr};{offset};{};{strides}", joined(shape))
+    }
+}
+
+fn joined<T: ToString>(numbers: &[T]) -> String {
+    numbers.iter().map(T::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn parse(note: &[u8], memory: MemoryHandle, read_only: bool) -> Option<DeviceArrayInterface> {
+    let mut parts = std::str::from_utf8(note).ok()?.split(';');
+    let (typestr, offset) = (parts.next()?.to_owned(), parts.next()?.parse().ok()?);
+    let shape = numbers(parts.next()?)?;
+    let strides = match parts.next()? {
+        "C" => None,
+        text => Some(numbers(text)?),
+    };
+    let is_whole = parts.next().is_none();
+    is_whole.then_some(DeviceArrayInterface {
+        shape,
+        typestr,
+        strides,
+        offset,
+        memory,
+        read_only,
+        version: VERSION,
+        ready: None,
+    })
+}
+
+fn numbers<T: FromStr>(text: &str) -> Option<Vec<T>> {
+    if text.is_empty() { Some(Vec::new()) } else { text.split(',').map(|number| number.parse().ok()).collect() }
+}
+
+impl Context {
+    /// Opens the array that a handle of another process names. It shares the bytes; nothing is copied.
+    ///
+    /// The array lives as long as it is held here, also when the process that made it ends. The library orders nothing between the
+    /// processes; see [`DeviceNDArray::get_ipc_handle`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interface`] if the elements are not of type `T` or lie outside the memory; [`Error::Memory`] with
+    /// [`IpcError::SameProcess`] in the process that made the handle, or if this device cannot import the memory, for the reasons of
+    /// [`Allocator::import`](vkarray_allocator::Allocator::import).
+    pub fn open_ipc_array<T: Element>(&self, handle: &IpcArrayHandle) -> Result<DeviceNDArray<T>> {
+        let IpcArrayHandle { handle, described } = handle;
+        let layout = described.layout(DType::of::<T>(), handle.memory().description().size)?;
+        let (extent, itemsize) = (layout.extent(), size_of::<T>() as u64);
+        let (start, end) = (extent.start as u64 * itemsize, extent.end as u64 * itemsize);
+        if start < handle.offset() || end > handle.offset() + handle.size() {
+            return Err(IpcError::Malformed { what: "its array is outside its bytes" }.into());
+        }
+        let array = DeviceNDArray::new(self, self.allocator().open_ipc(handle)?, layout)?;
+        Ok(if handle.is_read_only() { array.read_only() } else { array })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_describes_an_array_and_nothing_else_is_one() {
+        let memory = || MemoryHandle { device: String::new(), buffer: 0, nbytes: 100 };
+        // Note, shape, strides; nothing where it is refused.
+        let cases: [(&str, Option<(&[usize], Option<&[isize]>)>); 10] = [
+            ("<f4;0;2,3;C", Some((&[2, 3], None))),
+            ("<f4;8;2,3;-12,4", Some((&[2, 3], Some(&[-12, 4])))),
+            ("<f4;0;;C", Some((&[], None))), // No axes.
+            ("<f4;0;;", Some((&[], Some(&[])))),
+            ("<f4;0;2,3", None),
+            ("<f4;0;2,3;C;", None),
+            ("<f4;-1;2,3;C", None),
+            ("<f4;0;2,,3;C", None),
+            ("<f4;0;99999999999999999999;C", None),
+            ("", None),
+        ];
+        for (note, expected) in cases {
+            let parsed = parse(note.as_bytes(), memory(), true);
+            let found = parsed.as_ref().map(|found| (found.shape.as_slice(), found.strides.as_deref()));
+            assert_eq!(found, expected, "{note}");
+        }
+        assert!(parse(b"\xff;0;;C", memory(), true).is_none());
+    }
+}

@@ -1,0 +1,245 @@
+//! Arrays that two processes share. The second process is this program, with the same test.
+
+use std::env;
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::Child;
+
+use vkarray::interop::{IpcArrayHandle, IpcError, IpcOptions};
+use vkarray::memory::Error as MemoryError;
+use vkarray::{Context, DeviceNDArray, Error, Groups, Kernel, s};
+
+use crate::fixture::kernels::{step, stepped};
+use crate::fixture::{Fixture, child, contents};
+
+/// Elements: a prime, so that the last workgroup is not full.
+const LEN: usize = 257;
+
+/// The number that a variable sets, or the default.
+fn count(variable: &str, default: u32) -> u32 {
+    env::var(variable).map_or(default, |text| text.parse().unwrap())
+}
+
+/// Whether arrays of this device go to other processes; if not, they are refused.
+fn is_shared(ctx: &Context) -> bool {
+    let external = ctx.device().external();
+    let is_shared = external.memory_fd.exportable && external.memory_fd.importable;
+    if !is_shared {
+        let refused = ctx.exportable_array::<u32>(LEN).unwrap_err();
+        assert!(matches!(refused, Error::Memory(MemoryError::Unsupported { .. })), "{refused}");
+    }
+    is_shared
+}
+
+/// The second process of a test, and the socket to it.
+struct Second {
+    process: Child,
+    socket: UnixStream,
+}
+
+impl Second {
+    fn start(test: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let process = child::start(test, path.to_str().unwrap());
+        let (socket, _) = listener.accept().unwrap();
+        Self { process, socket }
+    }
+
+    fn kill(&mut self) -> &UnixStream {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        &self.socket
+    }
+}
+
+/// Also when the test fails: the second process may wait, or work, for ever.
+impl Drop for Second {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// One update of an array by this process, complete when it returns.
+fn update(ctx: &Context, step: &Kernel, array: &DeviceNDArray<u32>, add: u32) {
+    step.dispatch(ctx.default_stream(), Groups::covering([LEN]), (array, add)).unwrap();
+    ctx.synchronize().unwrap();
+}
+
+/// Lets the other process go on, and waits for its turn to end.
+fn hand_over(socket: &mut UnixStream) {
+    socket.write_all(&[1]).unwrap();
+    wait_for_turn(socket);
+}
+
+fn wait_for_turn(socket: &mut UnixStream) {
+    socket.read_exact(&mut [0]).unwrap();
+}
+
+#[test]
+fn two_processes_update_an_array_in_turns_without_losing_an_update() {
+    const TEST: &str = "ndarray::ipc::two_processes_update_an_array_in_turns_without_losing_an_update";
+    let rounds = count("VKARRAY_TEST_IPC_ROUNDS", 300);
+    let fixture = Fixture::open();
+    if !is_shared(&fixture) {
+        return;
+    }
+    let step = step(&fixture);
+    if let Some(path) = child::argument() {
+        let mut socket = UnixStream::connect(path).unwrap();
+        let x = fixture.open_ipc_array::<u32>(&IpcArrayHandle::receive(&socket).unwrap()).unwrap();
+        for round in 0..rounds {
+            wait_for_turn(&mut socket);
+            update(&fixture, &step, &x, 2 * round + 1);
+            socket.write_all(&[1]).unwrap();
+        }
+        return;
+    }
+    let mut second = Second::start(TEST);
+    let x = fixture.exportable_array::<u32>(LEN).unwrap();
+    let mut expected: Vec<u32> = (1..).take(LEN).collect();
+    x.copy_from_slice(&expected).unwrap();
+    x.get_ipc_handle().unwrap().send(&second.socket).unwrap();
+    for round in 0..rounds {
+        update(&fixture, &step, &x, 2 * round);
+        hand_over(&mut second.socket);
+        expected.iter_mut().for_each(|value| *value = stepped(stepped(*value, 2 * round), 2 * round + 1));
+        if round % 50 == 0 {
+            assert_eq!(contents(&x), expected, "after round {round}");
+        }
+    }
+    assert_eq!(contents(&x), expected);
+    assert!(second.process.wait().unwrap().success());
+}
+
+/// How far the exporter comes before it is killed.
+const MOMENTS: [&str; 4] = ["connected", "half a handle", "idle", "at work"];
+
+#[test]
+fn a_killed_exporter_leaves_a_typed_error_or_valid_memory() {
+    const TEST: &str = "ndarray::ipc::a_killed_exporter_leaves_a_typed_error_or_valid_memory";
+    let fixture = Fixture::open();
+    if !is_shared(&fixture) {
+        return;
+    }
+    let step = step(&fixture);
+    if let Some(path) = child::argument() {
+        export_until_killed(&fixture, &step, UnixStream::connect(path).unwrap());
+    }
+    for i in 0..count("VKARRAY_TEST_IPC_KILLS", 4) {
+        let moment = MOMENTS[i as usize % MOMENTS.len()];
+        let mut second = Second::start(TEST);
+        second.socket.write_all(&[u8::try_from(i as usize % MOMENTS.len()).unwrap()]).unwrap();
+        if i as usize % MOMENTS.len() < 2 {
+            wait_for_turn(&mut second.socket);
+            let refused = IpcArrayHandle::receive(second.kill()).unwrap_err();
+            assert!(matches!(refused, Error::Memory(MemoryError::Ipc(IpcError::Truncated))), "{moment}: {refused}");
+            continue;
+        }
+        let handle = IpcArrayHandle::receive(&second.socket).unwrap();
+        let x = fixture.open_ipc_array::<u32>(&handle).unwrap();
+        wait_for_turn(&mut second.socket);
+        update(&fixture, &step, &x, 1); // While the exporter may work on it too.
+        second.kill();
+        if moment == "idle" {
+            assert_eq!(contents(&x), [stepped(7, 1); LEN], "{moment}");
+        }
+        x.fill(3).unwrap();
+        update(&fixture, &step, &x, 5);
+        assert_eq!(contents(&x), [stepped(3, 5); LEN], "{moment}");
+        let again = fixture.open_ipc_array::<u32>(&handle).unwrap(); // The handle outlives its maker too.
+        assert_eq!(contents(&again), [stepped(3, 5); LEN], "{moment}");
+    }
+}
+
+/// The process that is killed. It never returns.
+fn export_until_killed(ctx: &Context, step: &Kernel, mut socket: UnixStream) -> ! {
+    let mut moment = [0];
+    socket.read_exact(&mut moment).unwrap();
+    let x = ctx.exportable_array::<u32>(LEN).unwrap();
+    x.fill(7).unwrap();
+    match moment[0] {
+        0 | 1 => {}
+        _ => x.get_ipc_handle().unwrap().send(&socket).unwrap(),
+    }
+    socket.write_all(if moment[0] == 1 { b"\x01vkarray" } else { b"\x01" }).unwrap();
+    for add in 0.. {
+        if moment[0] == 3 {
+            update(ctx, step, &x, add);
+        } else {
+            std::thread::park();
+        }
+    }
+    unreachable!("the parent kills this process")
+}
+
+#[test]
+fn an_array_is_not_opened_by_its_own_process_nor_as_another_type() {
+    let fixture = Fixture::open();
+    let plain = fixture.zeros::<u32>(LEN).unwrap().get_ipc_handle().unwrap_err();
+    assert!(matches!(plain, Error::Memory(MemoryError::NotExportable { .. })), "{plain}");
+    if !is_shared(&fixture) {
+        return;
+    }
+    let (sender, receiver) = UnixStream::pair().unwrap();
+    let x = fixture.exportable_array::<u32>([3, 5]).unwrap();
+    let sent = x.get_ipc_handle().unwrap();
+    sent.send(&sender).unwrap();
+    let handle = IpcArrayHandle::receive(&receiver).unwrap();
+    for handle in [&sent, &handle] {
+        assert_eq!((handle.shape(), handle.typestr(), handle.memory().size()), (&[3, 5][..], "<u4", 60));
+        let refused = fixture.open_ipc_array::<u32>(handle).unwrap_err();
+        let process = std::process::id();
+        assert!(
+            matches!(refused, Error::Memory(MemoryError::Ipc(IpcError::SameProcess { process: p })) if p == process)
+        );
+        let refused = fixture.open_ipc_array::<f32>(handle).unwrap_err();
+        assert!(matches!(refused, Error::Interface(_)), "{refused}");
+    }
+}
+
+#[test]
+fn a_view_shares_its_whole_block_only_if_the_caller_says_so() {
+    const TEST: &str = "ndarray::ipc::a_view_shares_its_whole_block_only_if_the_caller_says_so";
+    let fixture = Fixture::open();
+    if !is_shared(&fixture) {
+        return;
+    }
+    if let Some(path) = child::argument() {
+        let mut socket = UnixStream::connect(path).unwrap();
+        for (writable, expected) in [(true, [11, 8, 10, 7]), (false, [7, 10, 8, 11])] {
+            let handle = IpcArrayHandle::receive(&socket).unwrap();
+            let x = fixture.open_ipc_array::<u32>(&handle).unwrap();
+            assert_eq!(
+                (contents(&x), x.is_writable(), handle.is_read_only()),
+                (expected.to_vec(), writable, !writable)
+            );
+            assert_eq!(x.fill(0).is_ok(), writable);
+            fixture.synchronize().unwrap();
+            socket.write_all(&[1]).unwrap();
+            wait_for_turn(&mut socket);
+        }
+        return;
+    }
+    let x = fixture.exportable_array::<u32>([4, 3]).unwrap();
+    let fill = || x.copy_from_slice(&(0..12).collect::<Vec<u32>>());
+    fill().unwrap();
+    let view = x.slice(&s![2.., 1..]).unwrap(); // 7, 8, 10, 11.
+    let refused = view.get_ipc_handle().unwrap_err();
+    assert!(matches!(&refused, Error::SharesMore { bytes, block: 48 } if *bytes == (28..48)), "{refused}");
+    let whole = IpcOptions::default().whole_block(true);
+    let mut second = Second::start(TEST);
+    let backwards = view.t().slice(&s![..;-1, ..;-1]).unwrap(); // Negative strides.
+    backwards.get_ipc_handle_with(whole).unwrap().send(&second.socket).unwrap();
+    wait_for_turn(&mut second.socket);
+    assert_eq!(contents(&x), [0, 1, 2, 3, 4, 5, 6, 0, 0, 9, 0, 0]);
+    fill().unwrap();
+    let handle = view.t().get_ipc_handle_with(whole.read_only(true)).unwrap();
+    second.socket.write_all(&[1]).unwrap();
+    handle.send(&second.socket).unwrap();
+    hand_over(&mut second.socket);
+    drop(view);
+    assert!(second.process.wait().unwrap().success());
+}
