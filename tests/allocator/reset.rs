@@ -64,7 +64,8 @@ fn what_outlives_a_reset_is_refused_and_not_dangling() {
     let view = array.slice(&[(0..5).into()]).unwrap();
     step.dispatch(stream, ONE, (&array, 3_u32)).unwrap(); // Runs on, whatever comes.
     fixture.reset().unwrap();
-    let dead = "a block of 32 bytes of device memory was used after its allocator was reset";
+    let dead =
+        "a block of 32 bytes of device memory was made before the reset of its context, which ended it: make it again";
     let block = array.block();
     let fresh = fixture.slice_to_device(&[7_u32; 8]).unwrap();
     let results = [

@@ -32,7 +32,7 @@ fn wrong_arguments_are_named_with_both_sides() {
         ),
         (
             vec![("x", transposed.as_arg()), y.clone(), a.clone()],
-            "kernel `saxpy`: `x` needs a contiguous array, got an array of f32 with shape [16, 4], which is not; copy it first",
+            "kernel `saxpy`: `x` needs a contiguous array, got an array of f32 with shape [16, 4], which is not; copy it first, with `to_contiguous`",
         ),
         (
             vec![x.clone(), ("y", constant.as_arg()), a.clone()],
@@ -122,7 +122,7 @@ fn views_with_gaps_or_in_reverse_are_refused() {
     let (x, y) = (fixture.zeros::<f32>([600]).unwrap(), fixture.zeros::<f32>([600]).unwrap());
     let reversed = x.slice(&[Index::stepped(.., -1)]).unwrap();
     let refused = saxpy.dispatch(fixture.default_stream(), Groups::covering([64]), (&reversed, &y, 1.0_f32));
-    let message = "kernel `saxpy`: `x` needs a contiguous array, got an array of f32 with shape [600], which is not; copy it first";
+    let message = "kernel `saxpy`: `x` needs a contiguous array, got an array of f32 with shape [600], which is not; copy it first, with `to_contiguous`";
     assert_eq!(refused.unwrap_err().to_string(), message);
 }
 

@@ -351,7 +351,6 @@ fn a_graph_refuses_a_kernel_with_checks() {
     let kernel = builder(&fixture, CORRECT, "guarded").build().unwrap();
     let record = |graph: &mut GraphRecorder| kernel.record(graph, Groups::exact([1, 1, 1]), (&arrays.x, &arrays.y));
     let message = Graph::record(fixture.default_stream(), record).unwrap_err().to_string();
-    let expected =
-        "kernel `guarded` cannot be sanitized: a graph cannot return what is found; build the kernel without checks";
+    let expected = "kernel `guarded` cannot be sanitized: a graph cannot return what is found; build the kernel with `sanitize(false)`";
     assert_eq!(message, expected);
 }

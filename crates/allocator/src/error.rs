@@ -254,7 +254,9 @@ pub enum Error {
         reason: String,
     },
     /// A block that was made before the last reset of its allocator.
-    #[error("a block of {size} bytes of {kind} memory was used after its allocator was reset")]
+    #[error(
+        "a block of {size} bytes of {kind} memory was made before the reset of its context, which ended it: make it again"
+    )]
     DeadMemory {
         /// The block's size.
         size: u64,

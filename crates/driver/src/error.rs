@@ -94,7 +94,7 @@ pub enum Error {
         waited: Duration,
     },
     /// An event's time was asked for, and the event was made without timing.
-    #[error("event was created without timing")]
+    #[error("the event was created without timing; `Event::with_timing` creates one with it")]
     TimingOff,
     /// An event's time was asked for before the event was ever recorded.
     #[error("event was never recorded")]
@@ -218,7 +218,7 @@ impl Error {
     /// Whether the driver ran out of device or host memory.
     ///
     /// ```
-    /// use vkarray_driver::Error;
+    /// use vkarray::device::Error;
     ///
     /// assert!(!Error::NoEvents.is_out_of_memory());
     /// ```

@@ -1,6 +1,6 @@
-//! A kernel as a Rust type: its shader is read when the program is built, and `dispatch` takes what the shader declares.
+//! A kernel as a Rust type: its shader is read when the program is built, and `launch` takes what the shader declares.
 //!
-//! Give `dispatch` an array of `u32` for `energy`, or move a field of `Particle`: the program does not compile.
+//! Give `launch` an array of `u32` for `energy`, or move a field of `Particle`: the program does not compile.
 
 use vkarray::prelude::*;
 

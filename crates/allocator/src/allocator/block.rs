@@ -25,8 +25,9 @@ const WORD: u64 = 4;
 /// Dropping it never blocks, and never frees memory that the device may still use.
 ///
 /// ```
-/// use vkarray_allocator::{Allocator, MemoryKind};
-/// use vkarray_driver::{Device, Instance, Stream};
+/// use vkarray::memory::{Allocator, MemoryKind};
+/// use vkarray::Stream;
+/// use vkarray::device::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;
@@ -149,7 +150,7 @@ impl Block {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
     /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
-    /// use vkarray_allocator::BlockLabel;
+    /// use vkarray::memory::BlockLabel;
     ///
     /// let block = allocator.allocate_labelled(64, MemoryKind::Device, BlockLabel::array("f32", &[16]))?;
     /// block.set_label("weights");

@@ -24,8 +24,9 @@ struct CopyMarker;
 /// A fill in a graph. Made by [`Block::record_fill`].
 ///
 /// ```
-/// use vkarray_allocator::{Allocator, MemoryKind};
-/// use vkarray_driver::{Device, Graph, Instance, Stream};
+/// use vkarray::memory::{Allocator, MemoryKind};
+/// use vkarray::{Graph, Stream};
+/// use vkarray::device::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;

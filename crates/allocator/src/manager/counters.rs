@@ -42,8 +42,8 @@ impl KindCounters {
 /// different moments.
 ///
 /// ```
-/// use vkarray_allocator::{Allocator, MemoryKind};
-/// use vkarray_driver::{Device, Instance};
+/// use vkarray::memory::{Allocator, MemoryKind};
+/// use vkarray::device::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;

@@ -66,7 +66,7 @@ pub const INTERFACE_VERSION: u32 = 1;
 ///     Allocator, HostOptions, HostPointer, INTERFACE_VERSION, MemoryKind, MemoryManager, MemoryPointer, Owner, PoolManager,
 ///     Request, Result,
 /// };
-/// use vkarray_driver::{Device, Instance};
+/// use vkarray::device::{Device, Instance};
 ///
 /// #[derive(Debug)]
 /// struct Mine(PoolManager);

@@ -48,7 +48,7 @@ impl Request {
 /// What host memory is for.
 ///
 /// ```
-/// use vkarray_allocator::{HostOptions, MemoryKind};
+/// use vkarray::memory::{HostOptions, MemoryKind};
 ///
 /// assert_eq!(HostOptions::default().kind(), MemoryKind::Pinned);
 /// assert_eq!(HostOptions::default().wc(true).kind(), MemoryKind::WriteCombined);

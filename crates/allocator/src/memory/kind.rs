@@ -11,8 +11,8 @@ use vkarray_driver::{DeviceInfo, MemoryType};
 /// What a block of memory is for.
 ///
 /// ```
-/// use vkarray_allocator::{Allocator, MemoryKind};
-/// use vkarray_driver::{Device, Instance};
+/// use vkarray::memory::{Allocator, MemoryKind};
+/// use vkarray::device::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;

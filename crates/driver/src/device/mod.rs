@@ -34,7 +34,8 @@ use crate::vulkan::{LogicalDevice, QueueIndex};
 /// [`LogicalDevice`], which says what it is and has Vulkan's functions.
 ///
 /// ```
-/// use vkarray_driver::{Device, Instance, Stream};
+/// use vkarray::Stream;
+/// use vkarray::device::{Device, Instance};
 ///
 /// # fn main() -> Result<(), vkarray_driver::Error> {
 /// let instance = Instance::new()?;

@@ -41,7 +41,7 @@ impl fmt::Display for DeviceType {
 /// A Vulkan version without its variant.
 ///
 /// ```
-/// use vkarray_driver::Version;
+/// use vkarray::device::Version;
 ///
 /// let version = Version { major: 1, minor: 3, patch: 0 };
 /// assert!(version < Version { major: 1, minor: 4, patch: 0 });
@@ -137,7 +137,7 @@ macro_rules! features {
             /// The first feature set here and not in `available`.
             ///
             /// ```
-            /// use vkarray_driver::Features;
+            /// use vkarray::device::Features;
             ///
             /// let wanted = Features { shader_float16: true, ..Features::default() };
             /// assert_eq!(wanted.missing_from(&Features::default()), Some("shader_float16"));

@@ -49,7 +49,7 @@ pub type Intercept = fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction
 /// Options for an [`Instance`].
 ///
 /// ```
-/// use vkarray_driver::Instance;
+/// use vkarray::device::Instance;
 ///
 /// # fn main() -> Result<(), vkarray_driver::Error> {
 /// let instance = Instance::builder().validation(false).build()?;
@@ -112,7 +112,7 @@ impl InstanceBuilder {
 /// HostAccesses nothing of any device; each device holds its instance.
 ///
 /// ```
-/// use vkarray_driver::Instance;
+/// use vkarray::device::Instance;
 ///
 /// # fn main() -> Result<(), vkarray_driver::Error> {
 /// let instance = Instance::new()?;
@@ -202,7 +202,7 @@ impl Instance {
     /// Returns the messages of the validation layer since the last call, oldest first. Empty without validation.
     ///
     /// ```
-    /// use vkarray_driver::Instance;
+    /// use vkarray::device::Instance;
     ///
     /// # fn main() -> Result<(), vkarray_driver::Error> {
     /// let instance = Instance::new()?;
@@ -283,7 +283,7 @@ impl fmt::Debug for Instance {
 /// A device that is listed but not opened.
 ///
 /// ```
-/// use vkarray_driver::{Device, Instance};
+/// use vkarray::device::{Device, Instance};
 ///
 /// # fn main() -> Result<(), vkarray_driver::Error> {
 /// let instance = Instance::new()?;

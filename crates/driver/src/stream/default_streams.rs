@@ -27,7 +27,7 @@ impl Default for DefaultStreamsSlot {
 ///
 /// ```
 /// use vkarray::prelude::*;
-/// use vkarray_driver::DefaultStreams;
+/// use vkarray::stream::DefaultStreams;
 ///
 /// # fn main() -> vkarray::Result<()> {
 /// let ctx = Context::open_default()?;

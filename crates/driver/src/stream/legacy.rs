@@ -54,7 +54,7 @@ impl Stream {
     ///
     /// ```
     /// use vkarray::prelude::*;
-    /// use vkarray_driver::DefaultStreams;
+    /// use vkarray::stream::DefaultStreams;
     ///
     /// # fn main() -> vkarray::Result<()> {
     /// let ctx = Context::open_default()?;

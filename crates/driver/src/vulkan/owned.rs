@@ -52,7 +52,7 @@ destroy! {
 /// ```
 /// use vkarray::prelude::*;
 /// use vkarray::vulkan::ash::vk;
-/// use vkarray_driver::Owned;
+/// use vkarray::vulkan::Owned;
 ///
 /// # fn main() -> vkarray::Result<()> {
 /// let ctx = Context::open_default()?;

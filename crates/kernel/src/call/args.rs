@@ -267,7 +267,7 @@ impl AsArg for Arg<'_> {
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
-/// use vkarray_kernel::{Arguments, Immediate};
+/// use vkarray::kernel::{Arguments, Immediate};
 ///
 /// // For `struct Params { n: u32, scale: f32, shift: vec2<f32> } var<immediate> params: Params;`
 /// #[derive(Clone, Copy, Pod, Zeroable)]

@@ -91,7 +91,7 @@ impl Arguments for [NamedArg<'_>] {
 /// A list of arguments of different types, added one by one: by position first, then by name in any order.
 ///
 /// ```
-/// use vkarray_kernel::{ArgList, Arguments};
+/// use vkarray::kernel::{ArgList, Arguments};
 ///
 /// let (width, scale) = (640_u32, 0.5_f32);
 /// let args = ArgList::new().name("scale", &scale).name("width", &width);

@@ -54,7 +54,7 @@ pub enum Mismatch {
     #[error("is {ty}, got {given}{advice}")]
     DType { ty: String, given: String, advice: String },
     /// An array with gaps or in another order.
-    #[error("needs a contiguous array, got {given}, which is not; copy it first")]
+    #[error("needs a contiguous array, got {given}, which is not; copy it first, with `to_contiguous`")]
     NotContiguous { given: String },
     /// A read-only array for a parameter the kernel writes.
     #[error("is written by the kernel, got {given}, which is read-only")]

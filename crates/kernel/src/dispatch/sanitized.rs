@@ -67,7 +67,7 @@ impl Kernel {
         if self.pipeline.sanitizer.is_none() {
             return Ok(());
         }
-        let reason = "a graph cannot return what is found; build the kernel without checks".to_owned();
+        let reason = "a graph cannot return what is found; build the kernel with `sanitize(false)`".to_owned();
         Err(Error::Sanitize { kernel: self.signature().entry.clone(), reason })
     }
 }

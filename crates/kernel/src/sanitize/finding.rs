@@ -11,7 +11,7 @@ use super::{REPORT_WORDS, Sanitized};
 /// A fault of a kernel, seen while it ran: the first of its dispatch.
 ///
 /// ```
-/// use vkarray_kernel::{Fault, Finding};
+/// use vkarray::sanitizer::{Fault, Finding};
 ///
 /// let finding = Finding {
 ///     kernel: "blur".to_owned(),
@@ -45,7 +45,7 @@ pub struct Finding {
 /// What a kernel did wrong.
 ///
 /// ```
-/// use vkarray_kernel::{Fault, OtherAccess};
+/// use vkarray::sanitizer::{Fault, OtherAccess};
 ///
 /// let other = OtherAccess::WrittenBy(7);
 /// let fault = Fault::Race { variable: "tile[3]".to_owned(), is_write: false, other };

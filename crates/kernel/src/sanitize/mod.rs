@@ -39,7 +39,9 @@ const MAX_INVOCATIONS: u64 = 2048;
 ///
 /// ```
 /// use std::collections::BTreeMap;
-/// use vkarray_kernel::{Module, Options, Sanitize, Source};
+/// use vkarray::Source;
+/// use vkarray::kernel::{Module, Options};
+/// use vkarray::sanitizer::Sanitize;
 ///
 /// let module = Module::parse(&Source::wgsl(
 ///     "@group(0) @binding(0) var<storage, read_write> x: array<u32>;

@@ -25,7 +25,8 @@ const STACK_BYTES: usize = 32 << 20;
 ///
 /// ```
 /// use std::collections::BTreeMap;
-/// use vkarray_kernel::{Module, Options, Source};
+/// use vkarray::Source;
+/// use vkarray::kernel::{Module, Options};
 ///
 /// let module = Module::parse(&Source::wgsl(
 ///     "@group(0) @binding(0) var<storage, read_write> x: array<f32>;
@@ -54,7 +55,8 @@ impl Module {
     /// Parses and validates a shader. It takes about a millisecond for a shader of usual size.
     ///
     /// ```
-    /// use vkarray_kernel::{Module, Source};
+    /// use vkarray::Source;
+    /// use vkarray::kernel::Module;
     ///
     /// let text = "@compute @workgroup_size(1) fn main() {
     ///     let limit: u32 = 1.5;
@@ -86,7 +88,8 @@ impl Module {
     /// The names of the compute entry points, in the order of the text.
     ///
     /// ```
-    /// use vkarray_kernel::{Module, Source};
+    /// use vkarray::Source;
+    /// use vkarray::kernel::Module;
     ///
     /// let text = "@compute @workgroup_size(1) fn first() {} @compute @workgroup_size(1) fn second() {}";
     /// assert!(Module::parse(&Source::wgsl(text))?.entry_points().eq(["first", "second"]));
@@ -104,7 +107,8 @@ impl Module {
     /// without a name are not among them.
     ///
     /// ```
-    /// use vkarray_kernel::{Module, Source};
+    /// use vkarray::Source;
+    /// use vkarray::kernel::Module;
     ///
     /// let text = "override TILE: u32 = 16; @id(3) override GAIN: f32; @compute @workgroup_size(TILE) fn main() {}";
     /// assert_eq!(Module::parse(&Source::wgsl(text))?.constant_names().to_string(), "`TILE`, `GAIN`");
@@ -121,7 +125,8 @@ impl Module {
     /// Translates one entry point, the only one if `entry` is `None`, with values for its constants.
     ///
     /// ```
-    /// use vkarray_kernel::{Module, Options, Source};
+    /// use vkarray::Source;
+    /// use vkarray::kernel::{Module, Options};
     ///
     /// let text = "override TILE: u32 = 16; @compute @workgroup_size(TILE, 2) fn main() {}";
     /// let constants = [("TILE".to_owned(), 8.0)].into();

@@ -12,7 +12,8 @@ use crate::signature::{ScalarValue, Signature, Subgroups};
 ///
 /// ```
 /// use std::collections::BTreeMap;
-/// use vkarray_kernel::{Module, Options, Source};
+/// use vkarray::Source;
+/// use vkarray::kernel::{Module, Options};
 ///
 /// let module = Module::parse(&Source::wgsl(
 ///     "var<workgroup> tile: array<u32, 4096>;
@@ -64,7 +65,8 @@ pub struct Options {
 ///
 /// ```
 /// use std::collections::BTreeMap;
-/// use vkarray_kernel::{Bounds, BufferBounds, Module, Options, Source};
+/// use vkarray::Source;
+/// use vkarray::kernel::{Bounds, BufferBounds, Module, Options};
 ///
 /// let module = Module::parse(&Source::wgsl(
 ///     "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
@@ -105,7 +107,8 @@ pub enum Bounds {
 ///
 /// ```
 /// use std::collections::BTreeMap;
-/// use vkarray_kernel::{Loops, Module, Options, Source};
+/// use vkarray::Source;
+/// use vkarray::kernel::{Loops, Module, Options};
 ///
 /// let module = Module::parse(&Source::wgsl(
 ///     "@group(0) @binding(0) var<storage, read_write> x: vec2<u32>;
@@ -130,7 +133,7 @@ impl Loops {
     /// What kernels are built with unless their builder says otherwise. `docs/decisions/035` has the figures.
     ///
     /// ```
-    /// use vkarray_kernel::Loops;
+    /// use vkarray::kernel::Loops;
     ///
     /// assert_eq!(Loops::DEFAULT, Loops::Bounded);
     /// assert_eq!(Loops::default(), Loops::DEFAULT);

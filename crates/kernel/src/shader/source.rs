@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// It holds the text or borrows it for `'static`, which makes a clone cheap. Nothing is read before [`Module::parse`].
 ///
 /// ```
-/// use vkarray_kernel::Source;
+/// use vkarray::Source;
 ///
 /// let from_a_literal = Source::wgsl("@compute @workgroup_size(64) fn main() {}");
 /// let from_a_string = Source::wgsl(String::from("@compute @workgroup_size(64) fn main() {}"));
@@ -38,7 +38,8 @@ impl Library {
     /// A library with the name that errors show, such as that of its file.
     ///
     /// ```
-    /// use vkarray_kernel::{Library, Module, Source};
+    /// use vkarray::Source;
+    /// use vkarray::kernel::{Library, Module};
     ///
     /// let broken = Library::new("twice.wgsl", "fn twice(x: u32) -> u32 { return 2.0 * x; }");
     /// let source = Source::wgsl("@compute @workgroup_size(1) fn main() { _ = twice(1u); }").with(broken);
@@ -75,7 +76,7 @@ impl Source {
     /// A shader in WGSL.
     ///
     /// ```
-    /// use vkarray_kernel::Source;
+    /// use vkarray::Source;
     ///
     /// let source = Source::wgsl("@compute @workgroup_size(64) fn main() {}").named("empty.wgsl");
     /// assert_eq!(source.name(), "empty.wgsl");
@@ -90,7 +91,8 @@ impl Source {
     /// For what naga does not translate, the error advises `glslangValidator -V`, which makes SPIR-V of the whole language.
     ///
     /// ```
-    /// use vkarray_kernel::{Module, Source};
+    /// use vkarray::Source;
+    /// use vkarray::kernel::Module;
     ///
     /// let source = Source::glsl(
     ///     "#version 450
@@ -130,7 +132,8 @@ impl Source {
     /// [`Error::Validator`](crate::Error::Validator). [`Source::spirv_unchecked`] needs none.
     ///
     /// ```
-    /// use vkarray_kernel::{Error, Module, Source};
+    /// use vkarray::Source;
+    /// use vkarray::kernel::{Error, Module};
     ///
     /// let error = Module::parse(&Source::spirv(&b"no module"[..]).named("notes.spv")).unwrap_err();
     /// assert!(matches!(error, Error::Malformed { .. }));
@@ -144,7 +147,8 @@ impl Source {
     ///
     /// ```
     /// use std::collections::BTreeMap;
-    /// use vkarray_kernel::{Module, Options, Source};
+    /// use vkarray::Source;
+    /// use vkarray::kernel::{Module, Options};
     ///
     /// let wgsl = Module::parse(&Source::wgsl("@compute @workgroup_size(8) fn main() {}"))?;
     /// let translated = wgsl.translate(None, &BTreeMap::new(), &Options::default())?;
@@ -169,7 +173,7 @@ impl Source {
     /// undefined, above all no access through a pointer or an index that is outside the variable it was made from.
     ///
     /// ```
-    /// use vkarray_kernel::Source;
+    /// use vkarray::Source;
     ///
     /// # let compiled = &b""[..];
     /// // SAFETY: our own build compiled it, and each of its indices is compared with the array's length.
@@ -189,7 +193,8 @@ impl Source {
     /// numbers, and its `enable` lines stay first. Only WGSL has libraries; others are refused when they are parsed.
     ///
     /// ```
-    /// use vkarray_kernel::{Library, Module, Source};
+    /// use vkarray::Source;
+    /// use vkarray::kernel::{Library, Module};
     ///
     /// let source = Source::wgsl("@compute @workgroup_size(1) fn main() { half(3u); }")
     ///     .with(Library::new("half.wgsl", "fn half(x: u32) -> u32 { return x / 2u; }"));
@@ -205,7 +210,8 @@ impl Source {
     /// Sets the name that errors show, such as the path of a file.
     ///
     /// ```
-    /// use vkarray_kernel::{Module, Source};
+    /// use vkarray::Source;
+    /// use vkarray::kernel::Module;
     ///
     /// let error = Module::parse(&Source::wgsl("fn main(").named("shaders/blur.wgsl")).unwrap_err();
     /// assert!(error.to_string().starts_with("shaders/blur.wgsl:1:"));
@@ -218,7 +224,7 @@ impl Source {
     /// The name that errors show: `shader.wgsl`, `shader.comp` or `shader.spv` unless [`Source::named`] set another.
     ///
     /// ```
-    /// use vkarray_kernel::Source;
+    /// use vkarray::Source;
     ///
     /// assert_eq!(Source::wgsl("").name(), "shader.wgsl");
     /// assert_eq!(Source::wgsl("").named("blur.wgsl").name(), "blur.wgsl");

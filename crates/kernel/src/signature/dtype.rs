@@ -88,7 +88,7 @@ impl DType {
     /// The dtype of a struct of the program, which only has a size.
     ///
     /// ```
-    /// use vkarray_kernel::{DType, Element};
+    /// use vkarray::{DType, Element};
     ///
     /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
     /// #[repr(C)]
@@ -115,7 +115,7 @@ impl DType {
     /// have.
     ///
     /// ```compile_fail
-    /// use vkarray_kernel::{DType, Element};
+    /// use vkarray::{DType, Element};
     ///
     /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
     /// #[repr(C)]

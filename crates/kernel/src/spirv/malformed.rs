@@ -8,7 +8,8 @@ use crate::error::Names;
 /// What is wrong with SPIR-V. [`Error::Malformed`](crate::Error::Malformed) has it with the number of the word.
 ///
 /// ```
-/// use vkarray_kernel::{Error, Malformed, Module, Source};
+/// use vkarray::Source;
+/// use vkarray::kernel::{Error, Malformed, Module};
 ///
 /// let error = Module::parse(&Source::spirv(&b"#version 450 ..."[..])).unwrap_err();
 /// assert_eq!(error.to_string(), "shader.spv: SPIR-V word 0: the first word is 0x72657623, not 0x07230203");

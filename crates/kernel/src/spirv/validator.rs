@@ -35,7 +35,7 @@ pub(crate) struct Validator {
 /// Why Khronos's validator has not passed a module of SPIR-V.
 ///
 /// ```
-/// use vkarray_kernel::Unvalidated;
+/// use vkarray::kernel::Unvalidated;
 ///
 /// let invalid = Unvalidated::Invalid { reason: "line 12: OpFAdd takes floats".to_owned() };
 /// assert_eq!(invalid.to_string(), "it is not valid SPIR-V for Vulkan 1.3: line 12: OpFAdd takes floats");

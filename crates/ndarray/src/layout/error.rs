@@ -87,7 +87,7 @@ pub enum LayoutError {
     },
     /// No strides give these elements this shape in this order. The array must be copied first.
     #[error(
-        "viewing shape {} with strides {} as {} in {order} order needs a copy",
+        "viewing shape {} with strides {} as {} in {order} order needs a copy, which `reshape_copy` makes",
         tuple(.shape), tuple(.strides), tuple(.to)
     )]
     NeedsCopy {
@@ -334,7 +334,7 @@ mod tests {
             ),
             (
                 LayoutError::NeedsCopy { shape: vec![2, 3], strides: vec![1, 2], to: vec![6], order: Order::C },
-                "viewing shape (2, 3) with strides (1, 2) as (6,) in C order needs a copy",
+                "viewing shape (2, 3) with strides (1, 2) as (6,) in C order needs a copy, which `reshape_copy` makes",
             ),
             (
                 LayoutError::IndexOutOfRange { axis: 1, index: -4, len: 3 },

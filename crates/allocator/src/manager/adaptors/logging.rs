@@ -24,7 +24,7 @@ use crate::memory::{MemoryKind, MemoryPointer};
 /// use std::sync::Arc;
 ///
 /// use vkarray_allocator::{Allocator, Logging, MemoryKind, PoolManager};
-/// use vkarray_driver::{Device, Instance};
+/// use vkarray::device::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;

@@ -246,7 +246,9 @@ fn arrays_in_the_wrong_state() {
     let cases = [
         (
             ArrayShape { is_contiguous: false, ..good },
-            format!("kernel `only_bins`: `bins` needs a contiguous array, got {what}, which is not; copy it first"),
+            format!(
+                "kernel `only_bins`: `bins` needs a contiguous array, got {what}, which is not; copy it first, with `to_contiguous`"
+            ),
         ),
         (
             ArrayShape { is_writable: false, ..good },

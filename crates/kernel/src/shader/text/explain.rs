@@ -170,6 +170,9 @@ pub(super) fn of_validator(error: &ValidationError, module: &Module) -> Option<S
         ValidationError::Function { source, .. }
         | ValidationError::EntryPoint { source: EntryPointError::Function(source), .. } => of_function(source, module),
         ValidationError::EntryPoint { source, .. } => match source {
+            EntryPointError::OutOfRangeWorkgroupSize => {
+                Some("a workgroup has 1 to 16384 invocations along each axis".to_owned())
+            }
             EntryPointError::MoreThanOneImmediateUsed => Some(
                 "an entry point can use one `var<immediate>`: put them into one struct".to_owned(),
             ),

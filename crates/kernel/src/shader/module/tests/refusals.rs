@@ -148,7 +148,12 @@ fn bad_shaders_are_refused() {
             "test.wgsl:1:1",
             "`x` needs its place",
         ),
-        ("@compute @workgroup_size(0) fn main() {}", true, "test.wgsl", "Workgroup size is out of range"),
+        (
+            "@compute @workgroup_size(0) fn main() {}",
+            true,
+            "test.wgsl",
+            "a workgroup has 1 to 16384 invocations along each axis",
+        ),
         (
             "@group(0) @binding(0) var<storage, read> a: array<u32>;
 @group(0) @binding(0) var<storage, read> b: array<u32>;
