@@ -12,7 +12,7 @@ impl<K: UsmKind> UsmMemory<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::UsedAfterFree`]; those of [`Block::copy_to_host`].
+    /// [`Error::UsedAfterFree`]; those of [`Block::copy_to_host`](crate::Block::copy_to_host).
     pub fn copy_to_host(&self) -> Result<Vec<u8>> {
         let (block, range) = self.block()?;
         let too_large = |_| Error::TooLarge { bytes: self.nbytes(), limit: usize::MAX as u64 };
@@ -48,7 +48,8 @@ impl<K: UsmKind> UsmMemory<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::SizeMismatch`] if `source` is larger; [`Error::UsedAfterFree`]; those of [`Block::copy_from_host`].
+    /// [`Error::SizeMismatch`] if `source` is larger; [`Error::UsedAfterFree`]; those of
+    /// [`Block::copy_from_host`](crate::Block::copy_from_host).
     pub fn copy_from_host(&self, source: &[u8]) -> Result<()> {
         let (block, range) = self.block()?;
         self.check_holds(source.len() as u64)?;
