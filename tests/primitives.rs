@@ -8,10 +8,14 @@
 //! | `matrices.rs` | products of fractions, `eye` |
 //! | `random.rs` | random numbers, compared with the host and with NumPy |
 //! | `refusals.rs` | refused calls, long launches, several streams |
+//! | `numpy_expressions.rs` | random expressions and reductions, compared with NumPy's recorded results |
+//! | `reductions.rs` | reductions: axes, layouts, types, special values, how exact sums are |
 
 mod elementary;
 mod expressions;
 mod matrices;
+mod numpy_expressions;
 mod numpy_functions;
 mod random;
+mod reductions;
 mod refusals;

@@ -185,6 +185,8 @@ pub(crate) enum Suite {
     Launch,
     /// Copies between host and device, and on the device
     Copy,
+    /// Expressions and reductions of arrays
+    Arrays,
     /// Allocations
     Memory,
     /// Allocations and frees that a program logged

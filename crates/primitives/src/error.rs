@@ -63,6 +63,24 @@ pub enum Error {
         /// The elements.
         count: usize,
     },
+    /// The least, the largest or a position of no elements.
+    #[error("{operation} of no elements, along axes of shape {shape:?}, has no value")]
+    EmptyReduction {
+        /// The operation, by its method name.
+        operation: &'static str,
+        /// The shape of the operand.
+        shape: Vec<usize>,
+    },
+    /// An array that a reduction cannot bind as a whole.
+    #[error(
+        "a reduction reads {nbytes} bytes of one array, more than the {limit} that the device binds at once; reduce its parts"
+    )]
+    LongOperand {
+        /// Bytes from the first to the last element.
+        nbytes: u64,
+        /// The most bytes of a bound range.
+        limit: u64,
+    },
 }
 
 impl From<Error> for vkarray_ndarray::Error {

@@ -19,6 +19,7 @@
 //! | `linalg/` | products of matrices, triangles |
 //! | `joining/` | arrays joined, repeated, shifted and extended, by copies alone |
 //! | `random/` | random numbers by counter |
+//! | `reduce/` | reductions of expressions over axes |
 #![forbid(unsafe_code)]
 
 mod elementwise;
@@ -29,6 +30,7 @@ mod joining;
 mod linalg;
 mod operand;
 mod random;
+mod reduce;
 mod scan;
 mod sorting;
 
@@ -39,5 +41,6 @@ pub use joining::{Joining, PadMode, broadcast_arrays, concat, meshgrid, stack};
 pub use linalg::{Linalg, eye};
 pub use operand::{AsOnStream, UniformFloat, Widen};
 pub use random::{RandomInteger, Rng, philox_4x32, philox_4x64};
+pub use reduce::{Axes, IntoAxes, Precise, Reduce, Reducible, Statistics, keepdims};
 pub use scan::{Accumulate, Scan};
 pub use sorting::{Side, Sorting, Unique};

@@ -104,7 +104,9 @@ pub use vkarray_shaders as shaders;
 pub mod prelude {
     pub use crate::array::{Expr, Logic, Operand};
     pub use crate::kernel::{Arg, AsArg, ConstArray};
-    pub use crate::primitives::{Compare, Evaluate, Indexing, Joining, Linalg, Scan, Sorting};
+    pub use crate::primitives::{
+        Compare, Evaluate, Indexing, Joining, Linalg, Reduce, Scan, Sorting, Statistics, keepdims,
+    };
     pub use crate::stream::GraphRecorder;
     pub use crate::{
         Context, DType, DeviceNDArray, Element, Error, Event, Graph, Groups, Index, Kernel, Order, Source, Stream, s,

@@ -17,6 +17,7 @@ macro_rules! pages {
 pages! {
     arrays: "../../../docs/arrays.md",
     coming_from_cuda: "../../../docs/from-cuda.md",
+    compute: "../../../docs/compute.md",
     contexts: "../../../docs/contexts.md",
     errors: "../../../docs/errors.md",
     functions: "../../../docs/functions.md",

@@ -1,9 +1,10 @@
 //! `vkarray bench`: the cost of the runtime on a device, in figures that can be compared with those of other libraries.
 //!
-//! `launch.rs`, `graph.rs`, `pingpong.rs`, `copy.rs`, `views.rs`, `overlap.rs`, `memory.rs`, `replay.rs` and `startup.rs`
+//! `launch.rs`, `graph.rs`, `pingpong.rs`, `copy.rs`, `arrays.rs`, `views.rs`, `overlap.rs`, `memory.rs`, `replay.rs` and `startup.rs`
 //! each define measurements. Times are measured on the host, around bursts of work that end with a wait. `figure.rs` prints
 //! figures, `kernels.rs` has the kernels. The programs that measure other libraries in the same way are in `benches/`.
 
+mod arrays;
 mod copy;
 mod figure;
 mod graph;
@@ -62,6 +63,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
             views::measure(&bench)?;
             overlap::measure(&bench)?;
         }
+        Suite::Arrays => arrays::measure(&bench)?,
         Suite::Memory => memory::measure(&bench)?,
         Suite::Replay => replay::measure(&bench, &log)?,
         Suite::Startup => startup::measure(&bench, args)?,

@@ -141,6 +141,27 @@ impl<T: Element> DeviceNDArray<T> {
         Ok(value)
     }
 
+    /// The only element of an array that has one, such as the result of a reduction over all axes. Blocks until it is there.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.full([1, 1], 2.5_f32)?.item()?, 2.5);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] if it has another number of elements; those of [`DeviceNDArray::get`].
+    pub fn item(&self) -> Result<T> {
+        if self.size() != 1 {
+            let (expected, shape) = (self.size(), self.shape().to_vec());
+            return Err(Error::LengthMismatch { given: 1, expected, shape, dtype: self.dtype() });
+        }
+        self.get(vec![0; self.ndim()])
+    }
+
     /// Writes one element; negative indices count from the end. Returns when the value has been read.
     ///
     /// Each call is a copy of its own. Write many elements with [`DeviceNDArray::copy_from_host`], or with

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use smallvec::SmallVec;
 use vkarray_kernel::DType;
 
-use crate::generate::{Buffer, DeviceLimits, Nest, Program, Width, scalar_words, with_functions};
+use crate::generate::{Buffer, DeviceLimits, Nest, Program, Width, key_part, scalar_words, with_functions};
 
 /// How a kernel finds the elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl Form {
 
     /// The words that the text depends on, besides the program.
     pub(super) fn add_to_key(&self, key: &mut SmallVec<[u32; 64]>) {
-        key.push(self.lanes | u32::from(self.is_wide) << 4 | (self.n_axes as u32) << 8 | self.group << 16);
+        key.push(self.lanes | u32::from(self.is_wide) << 4 | key_part(self.n_axes) << 8 | self.group << 16);
         key.extend(self.access.iter().map(|&access| access as u32));
     }
 
@@ -269,3 +269,6 @@ pub(super) enum ParamOf {
     /// The stride of an operand along an axis.
     Stride(usize, usize),
 }
+
+#[cfg(test)]
+mod tests;

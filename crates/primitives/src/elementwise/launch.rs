@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use vkarray_driver::Stream;
-use vkarray_kernel::{Arg, ArrayArg, ArrayShape, DType, Groups, NamedArg, ScalarValue, Source};
-use vkarray_ndarray::{ArrayLeaf, ExprError, Result, Scalar};
+use vkarray_kernel::{Arg, ArrayArg, ArrayShape, DType, Groups, NamedArg, Source};
+use vkarray_ndarray::{ArrayLeaf, ExprError, Result};
 
 use super::kernel::{Form, Param, ParamOf};
-use crate::generate::{DeviceLimits, Nest, Program};
+use crate::generate::{DeviceLimits, Nest, Program, key_part, scalar_value, word};
 
 /// Distinguishes the keys of these kernels from those of others.
 const KEY: u32 = 0x656c_656d;
@@ -113,7 +113,7 @@ impl Launch<'_, '_> {
         let mut key = SmallVec::<[u32; 64]>::new();
         key.push(KEY);
         form.add_to_key(&mut key);
-        key.extend(self.reads.iter().map(|&read| read as u32));
+        key.extend(self.reads.iter().map(|&read| key_part(read)));
         self.program.add_to_key(&mut key);
         let text = || Source::wgsl(form.text(self.program, dtypes, self.reads)).named("elementwise.wgsl");
         let kernel = arrays[0].0.context().generated_kernel(&key, text)?;
@@ -130,7 +130,7 @@ impl Launch<'_, '_> {
         }
         for param in params {
             let value = match param.of {
-                ParamOf::Scalar(at, part) => scalar(self.program.scalars[at].0, part, param.ty),
+                ParamOf::Scalar(at, part) => scalar_value(self.program.scalars[at].0, part, param.ty),
                 ParamOf::Size => word(nest.size()),
                 ParamOf::Len(axis) => word(nest.axes[axis].len),
                 ParamOf::Base(operand) => word(bases[operand]),
@@ -141,22 +141,5 @@ impl Launch<'_, '_> {
         let units = nest.size().div_ceil(u64::from(form.lanes));
         let groups = self.limits.spread(units.div_ceil(u64::from(form.group)));
         Ok(kernel.dispatch(self.stream, Groups::exact(groups), args.as_slice())?)
-    }
-}
-
-/// The lower 32 bits. Sizes and offsets of a piece fit; indices are sums modulo 2³², so the rest of a stride has no effect.
-#[expect(clippy::cast_possible_truncation, reason = "a piece fits 32 bits, and strides are summed modulo 2^32")]
-fn word(value: u64) -> ScalarValue {
-    ScalarValue::U32(value as u32)
-}
-
-/// A part of a number as the parameter has it.
-fn scalar(Scalar(words): Scalar, part: usize, ty: &str) -> ScalarValue {
-    let pair = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
-    match ty {
-        "f64" => ScalarValue::F64(f64::from_bits(pair(2 * part))),
-        "i64" => ScalarValue::I64(pair(0).cast_signed()),
-        "u64" => ScalarValue::U64(pair(0)),
-        _ => ScalarValue::U32(words[part]),
     }
 }

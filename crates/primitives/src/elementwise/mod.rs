@@ -13,4 +13,5 @@ mod kernel;
 mod launch;
 
 pub use compare::Compare;
+pub(crate) use evaluate::stream_of;
 pub use evaluate::{Assignment, Evaluate, assign_all};

@@ -3,7 +3,8 @@
 //! Elements of at most 4 bytes, and `Complex32`, lie in buffers of words, so that no device needs storage of short types.
 //! Integers and floats of 64 bits have their own type.
 
-use vkarray_kernel::DType;
+use vkarray_kernel::{DType, ScalarValue};
+use vkarray_ndarray::Scalar;
 
 use super::class::{Class, value_type};
 
@@ -86,7 +87,7 @@ impl Buffer {
         let encoded: Vec<_> = values.iter().map(|value| encode(self.dtype, value)).collect();
         let word = |values: &[String]| -> String {
             let shifted = values.iter().enumerate().map(|(i, value)| {
-                if i == 0 { format!("({value})") } else { format!("(({value}) << {}u)", i as u32 * 8 * itemsize) }
+                if i == 0 { format!("({value})") } else { format!("(({value}) << {}u)", i * 8 * itemsize as usize) }
             });
             shifted.collect::<Vec<_>>().join(" | ")
         };
@@ -154,4 +155,21 @@ pub(super) fn decode_scalar(dtype: DType, name: &str) -> String {
         Some(Class::DoubleComplex) => format!("vec2<f64>({name}_x, {name}_y)"),
         _ => decode(dtype, name),
     }
+}
+
+/// A part of a number as the parameter has it.
+pub(crate) fn scalar_value(Scalar(words): Scalar, part: usize, ty: &str) -> ScalarValue {
+    let pair = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
+    match ty {
+        "f64" => ScalarValue::F64(f64::from_bits(pair(2 * part))),
+        "i64" => ScalarValue::I64(pair(0).cast_signed()),
+        "u64" => ScalarValue::U64(pair(0)),
+        _ => ScalarValue::U32(words[part]),
+    }
+}
+
+/// The lower 32 bits. Sizes and offsets of a piece fit; indices are sums modulo 2³², so the rest of a stride has no effect.
+#[expect(clippy::cast_possible_truncation, reason = "a piece fits 32 bits, and strides are summed modulo 2^32")]
+pub(crate) fn word(value: u64) -> ScalarValue {
+    ScalarValue::U32(value as u32)
 }

@@ -4,7 +4,7 @@
 use vkarray_kernel::DType;
 
 use super::class::{Class, value_type};
-use super::ops::{cut, truth};
+use super::ops::{cut, truth_of};
 
 /// The value `v` of type `from` as a value of type `to`.
 pub(super) fn text(from: DType, to: DType, v: &str) -> Option<String> {
@@ -13,7 +13,7 @@ pub(super) fn text(from: DType, to: DType, v: &str) -> Option<String> {
         return Some(v.to_owned());
     }
     Some(match (source, target) {
-        (_, Class::Bool) => truth(source, v),
+        (_, Class::Bool) => truth_of(source, v),
         (Class::Complex, Class::DoubleComplex) => format!("vec2<f64>({v})"),
         (Class::DoubleComplex, Class::Complex) => format!("vec2<f32>({v})"),
         (Class::Complex, _) => text(DType::F32, to, &format!("{v}.x"))?,

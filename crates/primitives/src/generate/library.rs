@@ -18,8 +18,17 @@ static FUNCTIONS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     functions
 });
 
-/// Integers of 64 bits from their words.
+/// Integers of 64 bits from their words, and arithmetic modulo 2^64 on the words.
 const OF_PAIRS: &str = "
+fn pair_add(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    let low = a.x + b.x;
+    return vec2<u32>(low, a.y + b.y + u32(low < a.x));
+}
+
+fn pair_multiply(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    return vec2<u32>(a.x * b.x, high_product(a.x, b.x) + a.x * b.y + a.y * b.x);
+}
+
 fn i64_of_pair(pair: vec2<u32>) -> i64 {
     return i64((u64(pair.y) << 32u) | u64(pair.x));
 }

@@ -41,3 +41,11 @@ impl DeviceLimits {
         [to_u32(n_groups.div_ceil(y)), to_u32(y), 1]
     }
 }
+
+#[cfg(test)]
+impl DeviceLimits {
+    /// Those that every device has.
+    pub(crate) fn for_tests() -> Self {
+        Self { max_range: 1 << 27, alignment: 64, group: 128, max_groups: 65535, max_buffers: 4, max_params: 128 }
+    }
+}

@@ -15,8 +15,15 @@ mod nest;
 mod ops;
 mod program;
 
-pub(crate) use buffer::{Buffer, Width, scalar_words};
+pub(crate) use buffer::{Buffer, Width, scalar_value, scalar_words, word};
+pub(crate) use class::{Class, value_type};
 pub(crate) use library::with_functions;
 pub(crate) use limits::DeviceLimits;
 pub(crate) use nest::Nest;
-pub(crate) use program::Program;
+pub(crate) use ops::{dtype_code, operation, truth};
+pub(crate) use program::{Program, key_part};
+#[cfg(test)]
+pub(crate) use {
+    ops::is_defined,
+    program::{Step, StepKind},
+};

@@ -151,6 +151,25 @@ fn moved(offset: u64, stride: i64, count: u64) -> u64 {
 }
 
 #[cfg(test)]
+impl Nest {
+    /// A nest of these lengths and strides, innermost first.
+    pub(crate) fn for_tests(
+        lens: &[u64],
+        strides: &[&[i64]],
+        offsets: &[u64],
+        dtypes: &[vkarray_kernel::DType],
+    ) -> Self {
+        let axis = |(i, &len): (usize, &u64)| Axis { len, strides: strides.iter().map(|own| own[i]).collect() };
+        let operand =
+            |(&offset, dtype): (&u64, &vkarray_kernel::DType)| Operand { itemsize: dtype.itemsize().into(), offset };
+        Self {
+            axes: lens.iter().enumerate().map(axis).collect(),
+            operands: offsets.iter().zip(dtypes).map(operand).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use vkarray_ndarray::Order;
 

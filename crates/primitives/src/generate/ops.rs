@@ -8,7 +8,7 @@ use vkarray_ndarray::Op;
 use super::class::Class;
 
 /// A small number for each element type.
-pub(super) fn dtype_code(dtype: DType) -> u32 {
+pub(crate) fn dtype_code(dtype: DType) -> u32 {
     const TYPES: [DType; 15] = [
         DType::Bool,
         DType::I8,
@@ -30,7 +30,7 @@ pub(super) fn dtype_code(dtype: DType) -> u32 {
 }
 
 /// Whether an operation is defined for operands of one type and a result of another.
-pub(super) fn is_defined(op: Op, operand: DType, result: DType) -> bool {
+pub(crate) fn is_defined(op: Op, operand: DType, result: DType) -> bool {
     let names = ["a", "b", "c"].map(str::to_owned);
     Class::of(result).is_some() && text(op, operand, result, &names).is_some()
 }
@@ -43,10 +43,10 @@ pub(super) fn text(op: Op, operand: DType, result: DType, args: &[String; 3]) ->
     match op {
         Op::Select => return Some(format!("select({c}, {b}, {a})")),
         Op::Cast => return super::cast::text(operand, result, a),
-        Op::LogicalNot => return Some(format!("!{}", truth(class, a))),
-        Op::LogicalAnd => return Some(format!("({} && {})", truth(class, a), truth(class, b))),
-        Op::LogicalOr => return Some(format!("({} || {})", truth(class, a), truth(class, b))),
-        Op::LogicalXor => return Some(format!("({} != {})", truth(class, a), truth(class, b))),
+        Op::LogicalNot => return Some(format!("!{}", truth_of(class, a))),
+        Op::LogicalAnd => return Some(format!("({} && {})", truth_of(class, a), truth_of(class, b))),
+        Op::LogicalOr => return Some(format!("({} || {})", truth_of(class, a), truth_of(class, b))),
+        Op::LogicalXor => return Some(format!("({} != {})", truth_of(class, a), truth_of(class, b))),
         _ => {}
     }
     match class {
@@ -73,8 +73,19 @@ pub(super) fn cut(dtype: DType, value: &str) -> String {
     }
 }
 
+/// An operation on one or two values of a type, with a result of that type or a truth value, if it is defined.
+pub(crate) fn operation(op: Op, dtype: DType, args: &[&str]) -> Option<String> {
+    let arg = |at: usize| args.get(at).map_or_else(String::new, |&arg| arg.to_owned());
+    text(op, dtype, dtype, &[arg(0), arg(1), arg(2)])
+}
+
+/// Whether a value of this type is true: not zero.
+pub(crate) fn truth(dtype: DType, a: &str) -> Option<String> {
+    Class::of(dtype).map(|class| truth_of(class, a))
+}
+
 /// Whether a value is true: not zero.
-pub(super) fn truth(class: Class, a: &str) -> String {
+pub(super) fn truth_of(class: Class, a: &str) -> String {
     match class {
         Class::Bool => a.to_owned(),
         // By the bits: devices may take subnormal numbers for zero.

@@ -110,6 +110,11 @@ impl<'a> Program<'a> {
         at
     }
 
+    /// The element types of the arrays, in order.
+    pub(crate) fn leaf_types(&self) -> impl Iterator<Item = DType> {
+        self.steps.iter().filter(|step| matches!(step.kind, StepKind::Leaf(_))).map(|step| step.dtype)
+    }
+
     /// The words that the text depends on, for the key of a kernel.
     pub(crate) fn add_to_key(&self, key: &mut SmallVec<[u32; 64]>) {
         for step in &self.steps {
@@ -135,8 +140,8 @@ impl<'a> Program<'a> {
         for (i, &out) in self.outs.iter().enumerate() {
             let _ = writeln!(text, "    r{i}: {},", out_type(out));
         }
-        let params: Vec<_> =
-            self.leaves.iter().enumerate().map(|(i, &(_, dtype))| format!("x{i}: {}", value_type(dtype))).collect();
+        let leaves = self.leaf_types().enumerate();
+        let params: Vec<_> = leaves.map(|(at, dtype)| format!("x{at}: {}", value_type(dtype))).collect();
         let _ = writeln!(text, "}}\nfn compute({}) -> Result {{", params.join(", "));
         for (i, step) in self.steps.iter().enumerate() {
             let value = match step.kind {
@@ -156,7 +161,26 @@ impl<'a> Program<'a> {
     }
 }
 
+/// A small number, such as that of an array or of axes, as a part of a key.
+pub(crate) fn key_part(number: usize) -> u32 {
+    u32::try_from(number).expect("a kernel has few arrays, and arrays have few axes")
+}
+
 /// A position in a list of a program.
 fn index(at: usize) -> u16 {
     u16::try_from(at).expect("a program has at most MAX_STEPS steps")
+}
+
+#[cfg(test)]
+impl Program<'static> {
+    /// A program of steps that need no arrays, for tests of texts.
+    pub(crate) fn of_steps(steps: &[Step], outs: &[u16]) -> Self {
+        Self {
+            steps: SmallVec::from_slice(steps),
+            leaves: SmallVec::new(),
+            scalars: SmallVec::new(),
+            outs: SmallVec::from_slice(outs),
+            seen: SmallVec::new(),
+        }
+    }
 }

@@ -1,0 +1,170 @@
+//! [`Reduction`]: what is accumulated, and how, as WGSL.
+
+use vkarray_kernel::DType;
+use vkarray_ndarray::Op;
+
+use crate::generate::{Class, operation, truth, value_type};
+
+/// A reduction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reduction {
+    Sum,
+    Prod,
+    Min,
+    Max,
+    Any,
+    All,
+    Argmin,
+    Argmax,
+}
+
+/// A part of an accumulator: its type in WGSL, which is also what buffers of partial results have, and the element type that
+/// such a buffer is bound as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) ty: &'static str,
+    pub(super) bound: DType,
+    pub(super) nbytes: u64,
+}
+
+const WORD: Field = Field { ty: "u32", bound: DType::U32, nbytes: 4 };
+/// Integers of 64 bits, the low word first.
+const PAIR: Field = Field { ty: "vec2<u32>", bound: DType::U32, nbytes: 8 };
+
+fn field(dtype: DType) -> Field {
+    match Class::of(dtype) {
+        Some(Class::Float) => Field { ty: "f32", bound: DType::F32, nbytes: 4 },
+        Some(Class::Signed { bits: ..=32 }) => Field { ty: "i32", bound: DType::I32, nbytes: 4 },
+        Some(Class::Complex) => Field { ty: "vec2<f32>", bound: DType::F32, nbytes: 8 },
+        Some(Class::DoubleComplex) => Field { ty: "vec2<f64>", bound: DType::F64, nbytes: 16 },
+        _ if dtype.itemsize() == 8 => Field { ty: value_type(dtype), bound: dtype, nbytes: 8 },
+        _ => WORD,
+    }
+}
+
+impl Reduction {
+    /// The name in messages.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Prod => "prod",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::Any => "any",
+            Self::All => "all",
+            Self::Argmin => "argmin",
+            Self::Argmax => "argmax",
+        }
+    }
+
+    /// Whether the result is a position.
+    pub(super) fn is_position(self) -> bool {
+        matches!(self, Self::Argmin | Self::Argmax)
+    }
+
+    /// Whether the reduction of no elements has no value.
+    pub(super) fn needs_elements(self) -> bool {
+        matches!(self, Self::Min | Self::Max) || self.is_position()
+    }
+
+    /// Whether elements of a type have this reduction. Complex numbers have no order.
+    pub(super) fn is_defined(self, dtype: DType) -> bool {
+        match Class::of(dtype) {
+            Some(Class::Complex | Class::DoubleComplex) => !self.needs_elements(),
+            class => class.is_some(),
+        }
+    }
+
+    fn is_in_pairs(self, dtype: DType) -> bool {
+        matches!(self, Self::Sum | Self::Prod) && (dtype.is_integer() || dtype == DType::Bool)
+    }
+
+    /// The parts of the accumulator for elements of a type.
+    pub(super) fn fields(self, dtype: DType) -> Vec<Field> {
+        match self {
+            Self::Any | Self::All => vec![WORD],
+            Self::Argmin | Self::Argmax => vec![field(dtype), WORD],
+            _ if self.is_in_pairs(dtype) => vec![PAIR],
+            _ => vec![field(dtype)],
+        }
+    }
+
+    /// The field that a result is written as.
+    pub(super) fn result(self, dtype: DType) -> Field {
+        if self.is_position() { PAIR } else { self.fields(dtype)[0] }
+    }
+
+    /// The result of an accumulator.
+    pub(super) fn result_text(self) -> &'static str {
+        if self.is_position() { "vec2<u32>(acc.f1, 0u)" } else { "acc.f0" }
+    }
+
+    /// The accumulator of no elements, where there is one.
+    pub(super) fn identity(self, dtype: DType) -> Option<String> {
+        let zero = || match field(dtype).ty {
+            ty if ty.starts_with("vec2") => format!("{ty}()"),
+            ty => format!("{ty}(0)"),
+        };
+        Some(match (self, Class::of(dtype)) {
+            _ if self.needs_elements() => return None,
+            (Self::Any, _) => "0u".to_owned(),
+            (Self::All, _) => "1u".to_owned(),
+            (Self::Sum, _) if self.is_in_pairs(dtype) => "vec2<u32>(0u, 0u)".to_owned(),
+            (Self::Prod, _) if self.is_in_pairs(dtype) => "vec2<u32>(1u, 0u)".to_owned(),
+            (Self::Prod, Some(Class::Complex)) => "vec2<f32>(1.0, 0.0)".to_owned(),
+            (Self::Prod, Some(Class::DoubleComplex)) => "vec2<f64>(1.0, 0.0)".to_owned(),
+            (Self::Prod, _) => format!("{}(1)", field(dtype).ty),
+            _ => zero(),
+        })
+    }
+
+    /// The accumulator of one element `v` at position `at`.
+    pub(super) fn of_element(self, dtype: DType, v: &str, at: &str) -> Option<String> {
+        let pair = match Class::of(dtype)? {
+            Class::Bool => format!("vec2<u32>(select(0u, 1u, {v}), 0u)"),
+            Class::Signed { bits: 64 } => {
+                format!("vec2<u32>(u32({v} & i64(0xffffffff)), u32(({v} >> 32u) & i64(0xffffffff)))")
+            }
+            Class::Unsigned { bits: 64 } => format!("vec2<u32>(u32({v} & u64(0xffffffff)), u32({v} >> 32u))"),
+            Class::Signed { .. } => format!("vec2<u32>(bitcast<u32>({v}), bitcast<u32>({v} >> 31u))"),
+            _ => format!("vec2<u32>({v}, 0u)"),
+        };
+        Some(match self {
+            _ if self.is_in_pairs(dtype) => format!("Acc({pair})"),
+            Self::Any | Self::All => format!("Acc(select(0u, 1u, {}))", truth(dtype, v)?),
+            Self::Min | Self::Max if dtype == DType::Bool => format!("Acc(select(0u, 1u, {v}))"),
+            Self::Argmin | Self::Argmax if dtype == DType::Bool => format!("Acc(select(0u, 1u, {v}), {at})"),
+            Self::Argmin | Self::Argmax => format!("Acc({v}, {at})"),
+            _ => format!("Acc({v})"),
+        })
+    }
+
+    /// The function `combine` of two accumulators, the one with the earlier elements first. Whether it is defined for the
+    /// type of elements.
+    pub(super) fn combine(self, dtype: DType) -> Option<String> {
+        // Truth values are words here.
+        let dtype = if dtype == DType::Bool { DType::U32 } else { dtype };
+        let by = |op: Op| operation(op, dtype, &["a.f0", "b.f0"]).map(|value| format!("return Acc({value});"));
+        let body = match self {
+            Self::Sum if self.is_in_pairs(dtype) => "return Acc(pair_add(a.f0, b.f0));".to_owned(),
+            Self::Prod if self.is_in_pairs(dtype) => "return Acc(pair_multiply(a.f0, b.f0));".to_owned(),
+            Self::Sum => by(Op::Add)?,
+            Self::Prod => by(Op::Multiply)?,
+            Self::Min => by(Op::Minimum)?,
+            Self::Max => by(Op::Maximum)?,
+            Self::Any => "return Acc(a.f0 | b.f0);".to_owned(),
+            Self::All => "return Acc(a.f0 & b.f0);".to_owned(),
+            Self::Argmin | Self::Argmax => {
+                let op = if self == Self::Argmin { Op::Less } else { Op::Greater };
+                let wins = |x: &str, y: &str| -> Option<String> {
+                    let ordered = operation(op, dtype, &[x, y])?;
+                    let [x_nan, y_nan] = [operation(Op::Isnan, dtype, &[x])?, operation(Op::Isnan, dtype, &[y])?];
+                    Some(format!("({ordered} || ({x_nan} && !{y_nan}))"))
+                };
+                let (first, second) = (wins("a.f0", "b.f0")?, wins("b.f0", "a.f0")?);
+                format!("if {second} || (!{first} && b.f1 < a.f1) {{\n        return b;\n    }}\n    return a;")
+            }
+        };
+        Some(format!("fn combine(a: Acc, b: Acc) -> Acc {{\n    {body}\n}}\n"))
+    }
+}

@@ -1,0 +1,170 @@
+//! [`Reduce`]: reductions whose results are exact, or as exact as sums are.
+
+use half::{bf16, f16};
+use vkarray_kernel::{Bool, Complex32, Complex64, Element};
+use vkarray_ndarray::{DeviceNDArray, Expr, Logic, Numeric, Operand, Result};
+
+use super::axes::IntoAxes;
+use super::kind::Reduction;
+use super::launch::reduce;
+use crate::elementwise::Evaluate;
+
+/// The types that reductions of an element type have.
+pub trait Reducible: Element {
+    /// The type of sums and products: `i64` of signed integers and truth values, `u64` of unsigned ones, otherwise the type
+    /// itself.
+    type Sum: Element;
+    /// The type of at least 32 bits that has all values.
+    #[doc(hidden)]
+    type Wide: Element;
+}
+
+macro_rules! reducible {
+    ($($ty:ty: $sum:ty, $wide:ty;)*) => {
+        $(impl Reducible for $ty {
+            type Sum = $sum;
+            type Wide = $wide;
+        })*
+    };
+}
+
+reducible! {
+    Bool: i64, u32;
+    i8: i64, i32;
+    u8: u64, u32;
+    i16: i64, i32;
+    u16: u64, u32;
+    i32: i64, i32;
+    u32: u64, u32;
+    i64: i64, i64;
+    u64: u64, u64;
+    f16: f16, f32;
+    bf16: bf16, f32;
+    f32: f32, f32;
+    f64: f64, f64;
+    Complex32: Complex32, Complex32;
+    Complex64: Complex64, Complex64;
+}
+
+/// Reductions of arrays and expressions over one axis, several, or all (`..`), on the stream of the operand or the default
+/// stream. Each returns at once: a result without axes is an array of one element, which
+/// [`item`](DeviceNDArray::item) reads.
+///
+/// An expression is computed on the way and not stored: `(&x - &y).square().sum(..)` reads both arrays once. Axes, shapes
+/// and the treatment of NaN are NumPy's; [`keepdims`](crate::keepdims) keeps reduced axes with length one. Results are the
+/// same in every run on a device.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let x = ctx.arange(0.0_f32, 6.0, 1.0)?.reshape([2, 3])?;
+/// assert_eq!(x.sum(..)?.item()?, 15.0);
+/// assert_eq!(x.sum(0)?.to_vec()?, [3.0, 5.0, 7.0]);
+/// assert_eq!((&x * 2.0).max(-1)?.to_vec()?, [4.0, 10.0]);
+/// assert_eq!(x.argmax(1)?.to_vec()?, [2, 2]);
+/// # anyhow::Ok(())
+/// ```
+///
+/// # Errors
+///
+/// All methods: those of [`Evaluate::eval`]; [`Error::Layout`](vkarray_ndarray::Error::Layout) for axes that the array does
+/// not have; [`Error::Operation`](vkarray_ndarray::Error::Operation) for an array that is longer than one bound range of
+/// the device, and for the least, the largest or a position of no elements.
+#[expect(clippy::missing_errors_doc, reason = "the trait has them, since they are the same for all methods")]
+pub trait Reduce: Operand
+where
+    Self::Item: Reducible,
+{
+    /// The sum. Integers are added in 64 bits, `f16` and `bf16` in `f32`.
+    ///
+    /// With n elements, floats lie within (128 + log2 n) u Σ|x| of the exact sum, where u is half a unit in the last place
+    /// of 1, for n up to 2²⁴, and along contiguous axes for any n.
+    fn sum(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<<Self::Item as Reducible>::Sum>> {
+        total(&self.expr(), axes, Reduction::Sum)
+    }
+
+    /// The product, in the types of [`Reduce::sum`].
+    fn prod(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<<Self::Item as Reducible>::Sum>> {
+        total(&self.expr(), axes, Reduction::Prod)
+    }
+
+    /// The least; NaN if one is NaN.
+    fn min(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
+        narrowed::<Self::Item, <Self::Item as Reducible>::Wide>(&self.expr(), axes, Reduction::Min)
+    }
+
+    /// The largest; NaN if one is NaN.
+    fn max(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
+        narrowed::<Self::Item, <Self::Item as Reducible>::Wide>(&self.expr(), axes, Reduction::Max)
+    }
+
+    /// The position of the least along the axes, in C order; of the first, if several are equal, and of the first NaN, if
+    /// there is one.
+    fn argmin(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<i64>> {
+        reduce(&self.expr(), &axes.into_axes(), Reduction::Argmin)
+    }
+
+    /// The position of the largest; see [`Reduce::argmin`].
+    fn argmax(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<i64>> {
+        reduce(&self.expr(), &axes.into_axes(), Reduction::Argmax)
+    }
+
+    /// Whether one is true: not zero.
+    fn any(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Bool>> {
+        narrowed::<_, u32>(&self.expr(), axes, Reduction::Any)
+    }
+
+    /// Whether all are true: not zero.
+    fn all(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Bool>> {
+        narrowed::<_, u32>(&self.expr(), axes, Reduction::All)
+    }
+
+    /// How many are true: not zero.
+    fn count_nonzero(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<i64>> {
+        reduce(&self.logical_not().logical_not(), &axes.into_axes(), Reduction::Sum)
+    }
+
+    /// The inner product along one axis, or over all: the sum of the products with `other`, without conjugates.
+    fn vecdot(
+        &self,
+        other: impl vkarray_ndarray::IntoExpr<Self::Item>,
+        axes: impl IntoAxes,
+    ) -> Result<DeviceNDArray<<Self::Item as Reducible>::Sum>>
+    where
+        Self::Item: Numeric,
+    {
+        total(&(self.expr() * other), axes, Reduction::Sum)
+    }
+}
+
+impl<O: Operand<Item: Reducible> + ?Sized> Reduce for O {}
+
+/// A sum or product. What is accumulated in 32 bits and stored in fewer is converted in a second step.
+fn total<T: Reducible>(expr: &Expr<T>, axes: impl IntoAxes, reduction: Reduction) -> Result<DeviceNDArray<T::Sum>> {
+    if size_of::<T::Sum>() >= 4 {
+        return reduce(expr, &axes.into_axes(), reduction);
+    }
+    on_stream_of(expr, &reduce::<T, T::Wide>(expr, &axes.into_axes(), reduction)?)
+}
+
+/// A reduction with results of type `U`, which are computed as `W`.
+fn narrowed<U: Element, W: Element>(
+    expr: &Expr<impl Element>,
+    axes: impl IntoAxes,
+    reduction: Reduction,
+) -> Result<DeviceNDArray<U>> {
+    if size_of::<U>() >= 4 {
+        return reduce(expr, &axes.into_axes(), reduction);
+    }
+    on_stream_of(expr, &reduce::<_, W>(expr, &axes.into_axes(), reduction)?)
+}
+
+/// Converts results on the stream of the expression.
+fn on_stream_of<W: Element, U: Element>(
+    expr: &Expr<impl Element>,
+    wide: &DeviceNDArray<W>,
+) -> Result<DeviceNDArray<U>> {
+    let converted = wide.cast::<U>();
+    expr.stream().map_or(converted.clone(), |stream| converted.on(stream)).eval()
+}

@@ -1,0 +1,24 @@
+//! Reductions over any axes, with the expression that is reduced computed on the way.
+//!
+//! Results do not depend on timing: which elements are added in which order follows from the shape, the strides and the
+//! size of a workgroup alone. Two passes at most: the first gives each output some partial results, the second combines
+//! them.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `methods.rs`, `statistics.rs` | [`Reduce`], [`Statistics`]: the methods |
+//! | `axes.rs` | [`IntoAxes`]: which axes |
+//! | `kind.rs` | [`Reduction`](kind::Reduction): accumulators and how they are combined, as WGSL |
+//! | `kernel.rs` | the text of both passes; plain data |
+//! | `launch.rs` | from an expression to dispatches |
+
+mod axes;
+mod kernel;
+mod kind;
+mod launch;
+mod methods;
+mod statistics;
+
+pub use axes::{Axes, IntoAxes, keepdims};
+pub use methods::{Reduce, Reducible};
+pub use statistics::{Precise, Statistics};

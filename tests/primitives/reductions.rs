@@ -1,0 +1,185 @@
+//! Reductions, compared with those of the host: axes, layouts, types, special values, how exact sums are.
+
+use half::f16;
+use ndarray::ArrayD;
+use vkarray::array::Bool;
+use vkarray::prelude::*;
+
+use crate::fixture::{Fixture, contents};
+
+/// Reduces axes of a host array in C order.
+fn on_host<T: Copy, U>(host: &ArrayD<T>, axes: &[isize], reduce: impl Fn(&[T]) -> U) -> Vec<U> {
+    let ndim = host.ndim();
+    let is_reduced = |axis: &usize| axes.iter().any(|own| own.rem_euclid(ndim as isize) as usize == *axis);
+    let mut order: Vec<usize> = (0..ndim).filter(|axis| !is_reduced(axis)).collect();
+    let n_kept = order.len();
+    order.extend((0..ndim).filter(is_reduced));
+    let moved = host.view().permuted_axes(order);
+    let results: usize = moved.shape()[..n_kept].iter().product();
+    let count: usize = moved.shape()[n_kept..].iter().product();
+    let flat: Vec<T> = moved.iter().copied().collect();
+    (0..results).map(|i| reduce(&flat[i * count..(i + 1) * count])).collect()
+}
+
+const AXES: [&[isize]; 7] = [&[0], &[1], &[2], &[0, 1], &[1, 2], &[0, -1], &[0, 1, 2]];
+
+#[test]
+fn any_axes_of_any_layout_are_reduced() {
+    let ctx = Fixture::open();
+    for shape in [[2, 3, 4], [7, 1, 300], [40, 5, 257], [1, 1, 1], [300, 70, 3]] {
+        let n = shape.iter().product::<usize>() as i32;
+        let host = ArrayD::from_shape_fn(shape.to_vec(), |at| {
+            let flat = (at[0] * shape[1] + at[1]) * shape[2] + at[2];
+            (flat as i32 * 7919) % 1009 - 500
+        });
+        let x = ctx.to_device(&host).unwrap();
+        for view in [x.clone(), x.t(), x.slice(&s![..;-1, .., ..]).unwrap()] {
+            let host = view.copy_to_host().unwrap();
+            for axes in AXES {
+                let name = format!("{n} {:?} over {axes:?}", view.shape());
+                assert_eq!(
+                    contents(&view.sum(axes).unwrap()),
+                    on_host(&host, axes, |v| v.iter().map(|&x| i64::from(x)).sum::<i64>()),
+                    "{name}"
+                );
+                assert_eq!(
+                    contents(&view.min(axes).unwrap()),
+                    on_host(&host, axes, |v| *v.iter().min().unwrap()),
+                    "{name}"
+                );
+                let first = |v: &[i32]| v.iter().position(|x| x == v.iter().max().unwrap()).unwrap() as i64;
+                assert_eq!(contents(&view.argmax(axes).unwrap()), on_host(&host, axes, first), "{name}");
+                let any: Vec<bool> =
+                    contents(&view.equal(-500).any(axes).unwrap()).into_iter().map(bool::from).collect();
+                assert_eq!(any, on_host(&host, axes, |v| v.contains(&-500)), "{name}");
+                let square = |v: &[i32]| v.iter().map(|&x| i64::from(x * x)).sum::<i64>();
+                assert_eq!(contents(&(&view * &view).sum(axes).unwrap()), on_host(&host, axes, square), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_of_any_length_are_exact_for_integers() {
+    let ctx = Fixture::open();
+    for n in [0_usize, 1, 2, 31, 32, 33, 255, 256, 257, 1021, 4096, 100_003, 1_200_000] {
+        let x = ctx.full(n, i32::MAX).unwrap();
+        assert_eq!(x.sum(..).unwrap().item().unwrap(), n as i64 * i64::from(i32::MAX), "{n}");
+        let ones = x.greater(0);
+        assert_eq!(ones.count_nonzero(..).unwrap().item().unwrap(), n as i64);
+        assert!(bool::from(ones.all(..).unwrap().item().unwrap()));
+        assert_eq!(bool::from(ones.any(..).unwrap().item().unwrap()), n > 0);
+    }
+    let small = ctx.slice_to_device(&[-128_i8, 127, 3]).unwrap();
+    assert_eq!(small.sum(..).unwrap().item().unwrap(), 2);
+    assert_eq!(small.prod(..).unwrap().item().unwrap(), -128 * 127 * 3);
+    assert_eq!((small.min(..).unwrap().item().unwrap(), small.max(..).unwrap().item().unwrap()), (-128, 127));
+    let large = ctx.slice_to_device(&[u32::MAX, u32::MAX, 7]).unwrap();
+    assert_eq!(
+        large.prod(..).unwrap().item().unwrap(),
+        u64::from(u32::MAX).wrapping_mul(u64::from(u32::MAX)).wrapping_mul(7)
+    );
+}
+
+#[test]
+fn nan_wins_and_the_first_of_equals_is_found() {
+    let ctx = Fixture::open();
+    let n = 70_001;
+    let mut host = vec![1.0_f32; n];
+    host[400] = -3.0;
+    host[60_000] = -3.0;
+    let x = ctx.slice_to_device(&host).unwrap();
+    assert_eq!((x.min(..).unwrap().item().unwrap(), x.argmin(..).unwrap().item().unwrap()), (-3.0, 400));
+    assert_eq!((x.max(..).unwrap().item().unwrap(), x.argmax(..).unwrap().item().unwrap()), (1.0, 0));
+    host[500] = f32::NAN;
+    host[61_000] = f32::NAN;
+    let x = ctx.slice_to_device(&host).unwrap();
+    assert!(x.min(..).unwrap().item().unwrap().is_nan() && x.max(..).unwrap().item().unwrap().is_nan());
+    assert!(x.sum(..).unwrap().item().unwrap().is_nan() && x.mean(..).unwrap().item().unwrap().is_nan());
+    assert_eq!((x.argmin(..).unwrap().item().unwrap(), x.argmax(..).unwrap().item().unwrap()), (500, 500));
+    assert_eq!((x.nanmin(..).unwrap().item().unwrap(), x.nanmax(..).unwrap().item().unwrap()), (-3.0, 1.0));
+    assert_eq!(x.nansum(..).unwrap().item().unwrap(), n as f32 - 2.0 - 8.0);
+    assert!(ctx.full(3, f32::NAN).unwrap().nanmin(..).unwrap().item().unwrap().is_nan());
+    let signs = ctx.slice_to_device(&[f32::INFINITY, -f32::INFINITY]).unwrap();
+    assert!(signs.sum(..).unwrap().item().unwrap().is_nan());
+}
+
+#[test]
+fn float_sums_are_within_the_stated_bound_and_repeat() {
+    let ctx = Fixture::open();
+    let mut random = fastrand::Rng::with_seed(3);
+    let n = 1_000_003;
+    let kinds: [(&str, Vec<f32>); 4] = [
+        ("uniform", (0..n).map(|_| random.f32()).collect()),
+        ("alternating", (0..n).map(|i| if i % 2 == 0 { 1e6 + random.f32() } else { -1e6 }).collect()),
+        ("one and tiny", (0..n).map(|i| if i == 0 { 1.0 } else { 1e-8 }).collect()),
+        ("sorted", (0..n).map(|i| i as f32).collect()),
+    ];
+    for (name, values) in kinds {
+        let x = ctx.slice_to_device(&values).unwrap();
+        let got = x.sum(..).unwrap().item().unwrap();
+        let exact: f64 = values.iter().map(|&x| f64::from(x)).sum();
+        let size: f64 = values.iter().map(|&x| f64::from(x.abs())).sum();
+        let bound = (128.0 + f64::from(n).log2()) * f64::from(f32::EPSILON) / 2.0 * size;
+        assert!((f64::from(got) - exact).abs() <= bound, "{name}: {got}, not {exact}");
+        for _ in 0..3 {
+            assert_eq!(x.sum(..).unwrap().item().unwrap().to_bits(), got.to_bits(), "{name}");
+        }
+        // The same elements in columns, each with a bound of its own.
+        let columns = x.slice(&s![..1_000_000]).unwrap().reshape([250_000, 4]).unwrap();
+        let sums = contents(&columns.sum(0).unwrap());
+        for (column, got) in sums.into_iter().enumerate() {
+            let own = || values[..1_000_000].iter().skip(column).step_by(4).map(|&x| f64::from(x));
+            let bound = (128.0 + 18.0) * f64::from(f32::EPSILON) / 2.0 * own().map(f64::abs).sum::<f64>();
+            assert!((f64::from(got) - own().sum::<f64>()).abs() <= bound, "{name}, column {column}: {got}");
+        }
+        let mean = x.mean(..).unwrap().item().unwrap();
+        assert!((f64::from(mean) - exact / f64::from(n)).abs() <= 1.01 * bound / f64::from(n), "{name}: {mean}");
+    }
+}
+
+#[test]
+fn statistics_are_numpys() {
+    let ctx = Fixture::open();
+    let x = ctx.arange(0.0_f32, 24.0, 1.0).unwrap().reshape([4, 6]).unwrap();
+    assert_eq!(contents(&x.mean(0).unwrap()), [9.0, 10.0, 11.0, 12.0, 13.0, 14.0]);
+    assert_eq!(contents(&x.var(0, 0.0).unwrap()), [45.0; 6]);
+    assert_eq!(contents(&x.var(0, 1.0).unwrap()), [60.0; 6]);
+    assert_eq!(x.std(.., 0.0).unwrap().item().unwrap(), (575.0_f32 / 12.0).sqrt());
+    assert_eq!(contents(&x.slice(&s![0, 3..5]).unwrap().norm(..).unwrap()), [5.0]);
+    assert_eq!(x.mean(keepdims([0, 1])).unwrap().shape(), [1, 1]);
+    let halves = x.astype::<f16>().unwrap();
+    let tens = (&halves * f16::from_f32(1000.0)).mean(..).unwrap().item().unwrap();
+    assert_eq!(tens, f16::from_f32(11_500.0), "the sum is larger than any f16");
+    // Rows without their means, in two lines.
+    let centred = (&x - &x.mean(keepdims(1)).unwrap()).eval().unwrap();
+    assert_eq!(contents(&centred.sum(1).unwrap()), [0.0; 4]);
+    let dot = x.slice(&s![0]).unwrap().vecdot(&x.slice(&s![1]).unwrap(), ..).unwrap();
+    assert_eq!(dot.item().unwrap(), (0..6).map(|i| (i * (i + 6)) as f32).sum::<f32>());
+    assert!(ctx.zeros::<f32>(0).unwrap().mean(..).unwrap().item().unwrap().is_nan());
+}
+
+#[test]
+fn refused_reductions_name_what_is_wrong() {
+    let ctx = Fixture::open();
+    let empty = ctx.zeros::<f32>([2, 0]).unwrap();
+    assert_eq!(empty.max(1).unwrap_err().to_string(), "max of no elements, along axes of shape [2, 0], has no value");
+    assert_eq!(empty.max(0).unwrap().shape(), [0]);
+    assert_eq!(contents(&empty.sum(1).unwrap()), [0.0; 2]);
+    assert_eq!(contents(&empty.all(1).unwrap()).into_iter().map(bool::from).collect::<Vec<_>>(), [true; 2]);
+    assert!(empty.sum(2).is_err() && empty.sum([0, 0]).is_err());
+    assert!(empty.item().is_err());
+    let _: DeviceNDArray<Bool> = empty.any(..).unwrap();
+}
+
+#[test]
+fn a_reduction_runs_on_its_stream() {
+    let ctx = Fixture::open();
+    let stream = ctx.stream().unwrap();
+    let x = ctx.zeros::<i32>([50, 30]).unwrap();
+    for round in 1..10 {
+        (&x + 1).on(&stream).assign_to(&x).unwrap();
+        assert_eq!(x.on(&stream).sum(..).unwrap().item().unwrap(), 1500 * round);
+        assert_eq!(x.sum(0).unwrap().on(&stream).max(..).unwrap().item().unwrap(), 50 * round);
+    }
+}
