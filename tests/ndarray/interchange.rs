@@ -237,16 +237,17 @@ fn tensors_on_the_host_keep_elements_and_layout() {
 fn a_host_tensor_holds_its_elements_open_without_a_copy() {
     let fixture = Fixture::open();
     let options = vkarray::memory::HostOptions::default();
-    let mut arrays = vec![fixture.pinned_array::<i32>([4, 6]).unwrap(), fixture.mapped_array([4, 6], options).unwrap()];
-    arrays.extend(fixture.shared_array([4, 6]));
+    let mut arrays =
+        vec![fixture.pinned_array::<i32>([4, 64]).unwrap(), fixture.mapped_array([4, 64], options).unwrap()];
+    arrays.extend(fixture.shared_array([4, 64]));
     for array in arrays {
-        array.copy_from_host(&counted(&[4, 6])).unwrap();
+        array.copy_from_host(&counted(&[4, 64])).unwrap();
         let address = array.read_on_host().unwrap().as_slice().unwrap().as_ptr().addr();
         let [upper, lower] = [0..2, 2..4].map(|rows| array.slice(&[Index::from(rows)]).unwrap());
         // A read-only tensor is a reader: other readers may come.
         let tensor = upper.clone().read_only().to_dlpack_host().unwrap();
         assert!(upper.fill(0).is_err() && upper.write_on_host().is_err(), "the tensor is read");
-        assert_eq!(upper.copy_to_host().unwrap(), counted(&[2, 6]));
+        assert_eq!(upper.copy_to_host().unwrap(), counted(&[2, 64]));
         assert!(upper.read_on_host().is_ok());
         drop(tensor);
         // Another one has its elements to itself, and no others.

@@ -32,7 +32,7 @@ pub struct Pinned<O> {
 /// Why memory could not be pinned, or taken back, together with the value that was to be consumed.
 pub struct PinError<P> {
     error: Error,
-    value: Option<P>,
+    value: Option<Box<P>>,
 }
 
 impl Allocator {
@@ -70,7 +70,7 @@ impl Allocator {
         let mut owner = Arc::new(owner);
         match self.pin_bytes(&mut owner) {
             Ok((block, is_copy)) => Ok(Pinned { block, owner, is_copy }),
-            Err(error) => Err(PinError { error, value: Arc::into_inner(owner) }),
+            Err(error) => Err(PinError::new(error, Arc::into_inner(owner))),
         }
     }
 
@@ -136,11 +136,11 @@ impl<O> Pinned<O> {
             Ok(block) => block,
             Err(block) => {
                 let error = Error::StillShared { n_handles: Arc::strong_count(&block).saturating_sub(1) };
-                return Err(PinError { error, value: Some(Self { block, owner, is_copy }) });
+                return Err(PinError::new(error, Some(Self { block, owner, is_copy })));
             }
         };
         if let Err(error) = settle(&block, is_copy, &mut owner) {
-            return Err(PinError { error, value: Some(Self { block: Arc::new(block), owner, is_copy }) });
+            return Err(PinError::new(error, Some(Self { block: Arc::new(block), owner, is_copy })));
         }
         // SAFETY: its uses were waited for, and this was the last handle.
         unsafe { block.give_back_idle() };
@@ -164,9 +164,8 @@ where
 }
 
 impl<P> PinError<P> {
-    #[cfg(feature = "dlpack")]
     pub(crate) fn new(error: Error, value: Option<P>) -> Self {
-        Self { error, value }
+        Self { error, value: value.map(Box::new) }
     }
 
     /// The error.
@@ -178,19 +177,19 @@ impl<P> PinError<P> {
     /// The value that was to be consumed. `None` only with [`Error::StillPinned`].
     #[must_use]
     pub fn into_value(self) -> Option<P> {
-        self.value
+        self.value.map(|value| *value)
     }
 
     /// The error and the value.
     #[must_use]
     pub fn into_parts(self) -> (Error, Option<P>) {
-        (self.error, self.value)
+        (self.error, self.value.map(|value| *value))
     }
 
     /// The same error with another value.
     #[must_use]
     pub fn map<Q>(self, change: impl FnOnce(P) -> Q) -> PinError<Q> {
-        PinError { error: self.error, value: self.value.map(change) }
+        PinError::new(self.error, self.value.map(|value| change(*value)))
     }
 }
 

@@ -274,7 +274,7 @@ impl Context {
     {
         self.check_stream(stream)?;
         let is_repeated = |axis: usize| host.strides()[axis] == 0 && host.shape()[axis] > 1;
-        if host.len() > 0 && (0..host.ndim()).any(is_repeated) {
+        if !host.is_empty() && (0..host.ndim()).any(is_repeated) {
             let mut once = host.view().into_dyn();
             (0..host.ndim())
                 .filter(|&axis| is_repeated(axis))
