@@ -142,8 +142,12 @@ impl Reduction {
     /// The function `combine` of two accumulators, the one with the earlier elements first. Whether it is defined for the
     /// type of elements.
     pub(super) fn combine(self, dtype: DType) -> Option<String> {
-        // Truth values are words here.
-        let dtype = if dtype == DType::Bool { DType::U32 } else { dtype };
+        // Truth values and short integers are words here.
+        let dtype = match Class::of(dtype)? {
+            Class::Bool | Class::Unsigned { bits: 8 | 16 } => DType::U32,
+            Class::Signed { bits: 8 | 16 } => DType::I32,
+            _ => dtype,
+        };
         let by = |op: Op| operation(op, dtype, &["a.f0", "b.f0"]).map(|value| format!("return Acc({value});"));
         let body = match self {
             Self::Sum if self.is_in_pairs(dtype) => "return Acc(pair_add(a.f0, b.f0));".to_owned(),
