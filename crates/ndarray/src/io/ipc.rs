@@ -223,11 +223,14 @@ impl Context {
 mod tests {
     use super::*;
 
+    /// Shape and strides.
+    type Described<'a> = (&'a [usize], Option<&'a [isize]>);
+
     #[test]
     fn a_note_describes_an_array_and_nothing_else_is_one() {
         let memory = || MemoryHandle { device: String::new(), buffer: 0, nbytes: 100 };
         // Note, shape, strides; nothing where it is refused.
-        let cases: [(&str, Option<(&[usize], Option<&[isize]>)>); 10] = [
+        let cases: [(&str, Option<Described<'_>>); 10] = [
             ("<f4;0;2,3;C", Some((&[2, 3], None))),
             ("<f4;8;2,3;-12,4", Some((&[2, 3], Some(&[-12, 4])))),
             ("<f4;0;;C", Some((&[], None))), // No axes.
