@@ -5,6 +5,8 @@
 //! With a path to a Python that has CuPy and PyTorch as second argument, `shared.py` adds in place of the CUDA kernel, in a
 //! process of its own: `cargo run --release --example cuda -- 1000 python3`.
 
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "CUDA counts in signed integers")]
+
 use std::env;
 use std::ffi::c_int;
 use std::fs::File;
