@@ -1,6 +1,6 @@
-//! Arrays joined, repeated and shifted: [`concat`], [`stack`], [`Joining::tile`], [`Joining::roll`], [`Joining::pad`].
+//! Arrays joined, repeated and shifted: [`concat()`], [`stack`], [`Joining::tile`], [`Joining::roll`], [`Joining::pad`].
 //!
-//! All of it is copies between views, and differences of them; this room has no kernel. Start at [`concat`]; `pad.rs` has the borders.
+//! All of it is copies between views, and differences of them; this room has no kernel. Start at [`concat()`]; `pad.rs` has the borders.
 
 mod pad;
 
@@ -73,7 +73,7 @@ pub fn concat<A: AsOnStream>(arrays: &[A], axis: isize) -> Result<DeviceNDArray<
 ///
 /// # Errors
 ///
-/// Those of [`concat`].
+/// Those of [`concat()`].
 pub fn stack<A: AsOnStream>(arrays: &[A], axis: isize) -> Result<DeviceNDArray<A::Item>> {
     let Some(first) = arrays.first().map(AsOnStream::as_on_stream) else {
         return Err(Error::NoArrays { operation: "stack" }.into());
