@@ -27,10 +27,10 @@ const AXES: [&[isize]; 7] = [&[0], &[1], &[2], &[0, 1], &[1, 2], &[0, -1], &[0, 
 fn any_axes_of_any_layout_are_reduced() {
     let ctx = Fixture::open();
     for shape in [[2, 3, 4], [7, 1, 300], [40, 5, 257], [1, 1, 1], [300, 70, 3]] {
-        let n = shape.iter().product::<usize>() as i32;
+        let n = shape.iter().product::<usize>();
         let host = ArrayD::from_shape_fn(shape.to_vec(), |at| {
             let flat = (at[0] * shape[1] + at[1]) * shape[2] + at[2];
-            (flat as i32 * 7919) % 1009 - 500
+            i32::try_from(flat * 7919 % 1009).unwrap() - 500
         });
         let x = ctx.to_device(&host).unwrap();
         for view in [x.clone(), x.t(), x.slice(&s![..;-1, .., ..]).unwrap()] {
@@ -154,7 +154,7 @@ fn statistics_are_numpys() {
     // Rows without their means, in two lines.
     let centred = (&x - &x.mean(keepdims(1)).unwrap()).eval().unwrap();
     assert_eq!(contents(&centred.sum(1).unwrap()), [0.0; 4]);
-    let dot = x.slice(&s![0]).unwrap().vecdot(&x.slice(&s![1]).unwrap(), ..).unwrap();
+    let dot = x.slice(&s![0]).unwrap().vecdot(x.slice(&s![1]).unwrap(), ..).unwrap();
     assert_eq!(dot.item().unwrap(), (0..6).map(|i| (i * (i + 6)) as f32).sum::<f32>());
     assert!(ctx.zeros::<f32>(0).unwrap().mean(..).unwrap().item().unwrap().is_nan());
 }
@@ -180,6 +180,6 @@ fn a_reduction_runs_on_its_stream() {
     for round in 1..10 {
         (&x + 1).on(&stream).assign_to(&x).unwrap();
         assert_eq!(x.on(&stream).sum(..).unwrap().item().unwrap(), 1500 * round);
-        assert_eq!(x.sum(0).unwrap().on(&stream).max(..).unwrap().item().unwrap(), 50 * round);
+        assert_eq!(x.max(0).unwrap().on(&stream).sum(..).unwrap().item().unwrap(), 30 * round);
     }
 }

@@ -188,7 +188,8 @@ mod tests {
         let packed = Layout::contiguous(&[2, 3, 4], Order::C).unwrap();
         let row = Layout::contiguous(&[4], Order::C).unwrap();
         let column = Layout::contiguous(&[2, 1, 1], Order::C).unwrap();
-        let cases: [(&[&Layout], Vec<(u64, Vec<i64>)>); 3] = [
+        type Case<'a> = (&'a [&'a Layout], Vec<(u64, Vec<i64>)>);
+        let cases: [Case<'_>; 3] = [
             (&[&packed, &packed], vec![(24, vec![1, 1])]),
             (&[&packed, &row], vec![(4, vec![1, 1]), (6, vec![4, 0])]),
             (&[&packed, &column], vec![(12, vec![1, 0]), (2, vec![12, 1])]),
