@@ -209,9 +209,9 @@ impl Call<'_> {
         let (p, is_put) = (&self.parameters, self.function == "put");
         let length = if is_put { x.size() } else { self.shape[self.axis(0)] };
         let indices = |count: usize, factor: i64| {
-            let length = i64::try_from(length.max(1)).unwrap();
+            let (length, twice) = (i64::try_from(length.max(1)).unwrap(), 2 * length.max(1) as u64);
             let raw = splitmix(self.seed + 2000, count);
-            let places = raw.map(move |raw| ((raw >> 20) % (2 * length as u64)) as i64 - length);
+            let places = raw.map(move |raw| ((raw >> 20) % twice) as i64 - length);
             places.map(|place| index(place * factor)).collect::<Vec<I>>()
         };
         match self.function {

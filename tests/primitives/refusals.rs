@@ -72,11 +72,11 @@ fn refused_calls_name_what_is_wrong_and_change_nothing() {
 #[test]
 fn more_workgroups_than_an_axis_has_are_launched() {
     let ctx = Fixture::open();
-    let n = 70_001; // Rows, each with a workgroup.
-    let x = ctx.arange(0, 2 * i32::try_from(n).unwrap(), 1).unwrap().reshape([n, 2]).unwrap();
+    let n = 70_001_i32; // Rows, each with a workgroup.
+    let x = ctx.arange(0, 2 * n, 1).unwrap().reshape([n, 2]).unwrap();
     let reversed = x.flip(Some(&[1])).unwrap();
     assert_eq!(contents(&reversed.sort(1).unwrap()), contents(&x));
-    let sums: Vec<i64> = (0..i64::try_from(n).unwrap()).flat_map(|row| [2 * row, 4 * row + 1]).collect();
+    let sums: Vec<i64> = (0..i64::from(n)).flat_map(|row| [2 * row, 4 * row + 1]).collect();
     assert_eq!(contents(&x.cumulative_sum(1).unwrap()), sums);
     let products = x.reshape([n, 2, 1]).unwrap().matmul(&ctx.full([1, 1], 3).unwrap()).unwrap();
     let tripled: Vec<i32> = contents(&x).iter().map(|value| 3 * value).collect();
