@@ -1,6 +1,5 @@
 //! Memory and semaphores that two devices share, opened separately on the same hardware, and what connects them.
 
-use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -243,13 +242,10 @@ fn what_cannot_be_exported_or_imported_is_refused_by_name() {
     let refused = fixture.import_array::<u32>(&exported, 1001).unwrap_err();
     assert!(matches!(refused, Error::Memory(MemoryError::OutOfBounds { .. })), "{refused}");
     // A file that is too short, and a description that fits.
-    let file = OwnedFd::from(File::open("/dev/null").unwrap());
     let short = OwnedFd::from(tempfile::tempfile().unwrap());
-    for fd in [file, short] {
-        // SAFETY: these are no memory, and are refused before anything is read from them.
-        let forged = unsafe { ExportedMemory::new(fd, exported.description().clone()) };
-        assert!(fixture.allocator().import(&forged).is_err());
-    }
+    // SAFETY: it is no memory, and is refused before the driver sees it.
+    let forged = unsafe { ExportedMemory::new(short, exported.description().clone()) };
+    assert!(fixture.allocator().import(&forged).is_err());
     assert_eq!(fixture.import_array::<u32>(&exported, 1000).unwrap().size(), 1000, "the refusals changed something");
 }
 

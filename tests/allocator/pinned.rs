@@ -69,12 +69,14 @@ fn stepped_bytes(bytes: &[u8], add: u32) -> Vec<u8> {
 }
 
 /// A kernel on all words of the memory, a copy of its middle, and what the host writes: then the owner comes back.
-fn use_all_ways<O>(ctx: &Context, owner: O, given: &[u8], path: &RegisteredPath)
+fn use_all_ways<O>(ctx: &Context, owner: O, given: &[u8], paths: &[RegisteredPath])
 where
     O: StableDeref + DerefMut<Target = [u8]> + Send + Sync + 'static,
 {
     let pinned = ctx.pin(owner).unwrap();
-    assert_eq!((pinned.path(), pinned.size()), (path.clone(), given.len()));
+    let path = pinned.path();
+    assert!(paths.contains(&path), "{path:?}");
+    assert_eq!(pinned.size(), given.len());
     let words = pinned.view::<u32>().unwrap();
     step(ctx).launch(Groups::covering(words.shape()), (&words, 7_u32)).unwrap();
     let mut expected = stepped_bytes(given, 7);
@@ -96,18 +98,19 @@ fn kernels_copies_and_the_host_use_memory_with_an_owner() {
     for (name, ctx) in both(&fixture) {
         for n_pages in [1, 3] {
             let given = pattern(5, n_pages * PAGE);
-            use_all_ways(&ctx, Pages::new(&given).0, &given, &path_of_pages(&ctx));
+            use_all_ways(&ctx, Pages::new(&given).0, &given, &[path_of_pages(&ctx)]);
             let file = tempfile::tempfile().unwrap();
             file.set_len(given.len() as u64).unwrap();
             // SAFETY: the file is this test's own, and nothing else changes it.
             let mut map = unsafe { MmapMut::map_mut(&file) }.unwrap();
             map.copy_from_slice(&given);
-            use_all_ways(&ctx, map, &given, &path_of_pages(&ctx));
+            // Pages of a file are imported by some drivers, and refused by NVIDIA's.
+            use_all_ways(&ctx, map, &given, &[path_of_pages(&ctx), RegisteredPath::Staged]);
         }
         for len in [4, PAGE - 4, PAGE + 4, 4 * 1009] {
             let given = pattern(6, len);
-            use_all_ways(&ctx, given.clone(), &given, &RegisteredPath::Staged);
-            use_all_ways(&ctx, given.clone().into_boxed_slice(), &given, &RegisteredPath::Staged);
+            use_all_ways(&ctx, given.clone(), &given, &[RegisteredPath::Staged]);
+            use_all_ways(&ctx, given.clone().into_boxed_slice(), &given, &[RegisteredPath::Staged]);
         }
         let empty = ctx.pin(Vec::<f64>::new()).unwrap();
         assert_eq!((empty.size(), empty.into_inner().unwrap()), (0, vec![]), "{name}");

@@ -226,6 +226,20 @@ impl KernelBuilder {
         self
     }
 
+    /// Makes each operation on floats round by itself (`NoContraction`), as on the host. Otherwise the driver may fuse a
+    /// multiplication with an addition, and rearrange sums. SPIR-V of other compilers stays as it is.
+    ///
+    /// ```
+    /// let ctx = vkarray::Context::open_default()?;
+    /// let source = vkarray::Source::wgsl("@compute @workgroup_size(1) fn f() {}");
+    /// let kernel = ctx.kernel(source).exact_floats(true).build()?;
+    /// # anyhow::Ok(())
+    /// ```
+    pub fn exact_floats(mut self, on: bool) -> Self {
+        self.options.exact_floats = on;
+        self
+    }
+
     /// Bounds loops that may never end ([`Loops::Bounded`]), also after [`KernelBuilder::assume_loops_end`].
     pub fn bound_loops(mut self) -> Self {
         self.options.loops = Loops::Bounded;

@@ -12,6 +12,7 @@ use naga::valid::ModuleInfo;
 
 use crate::error::{Error, Result};
 use crate::shader::options::{Bounds, BufferBounds, Options};
+use crate::spirv::exact_floats::with_exact_floats;
 use crate::spirv::plain_types::with_plain_types;
 
 /// What to write.
@@ -107,7 +108,8 @@ fn write_with(request: &EmitRequest<'_>, buffer_bounds: BufferBounds) -> std::re
         ..WriterOptions::default()
     };
     let pipeline = PipelineOptions { shader_stage: naga::ShaderStage::Compute, entry_point: request.entry.to_owned() };
-    write_vec(request.module, request.info, &writer_options, Some(&pipeline)).map(|words| with_plain_types(&words))
+    let words = with_plain_types(&write_vec(request.module, request.info, &writer_options, Some(&pipeline))?);
+    Ok(if options.exact_floats { with_exact_floats(&words) } else { words })
 }
 
 /// What naga's writer may ask of the device. Left out are those it can do without: 8-bit integers and, unless wanted, the

@@ -41,6 +41,8 @@ pub struct Options {
     ///
     /// By default they are defined as in WGSL: `x / 0` is `x`, `x % 0` is `0`.
     pub unchecked_division: bool,
+    /// Whether each operation on floats rounds by itself (`NoContraction`). Otherwise a driver may fuse and rearrange them.
+    pub exact_floats: bool,
     /// Whether `dot4I8Packed` and `dot4U8Packed` may use the device's instruction (`shaderIntegerDotProduct`).
     pub integer_dot_product: bool,
     /// The most bytes of a `var<uniform>`; one that declares more becomes read-only storage. `None` leaves all as they are.

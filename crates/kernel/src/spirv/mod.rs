@@ -14,6 +14,7 @@ mod bounded;
 pub(crate) mod capabilities;
 mod constants;
 mod contents;
+pub(crate) mod exact_floats;
 pub(crate) mod extensions;
 mod instruction;
 mod kept;

@@ -46,6 +46,7 @@ const UNCHECKED: Options = Options {
     driver_zeroes: false,
     loops: crate::Loops::AssumeFinite,
     unchecked_division: false,
+    exact_floats: false,
     integer_dot_product: false,
     max_uniform_bytes: None,
     robust_buffers: false,

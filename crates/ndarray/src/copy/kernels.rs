@@ -64,7 +64,7 @@ impl LibraryKernels {
         if let Some(kernel) = self.generated.lock().get(key) {
             return Ok(kernel.clone());
         }
-        let kernel = cache.kernel(source()).build()?; // Outside the lock, as above.
+        let kernel = cache.kernel(source()).exact_floats(true).build()?; // Outside the lock, as above.
         Ok(self.generated.lock().entry(key.into()).or_insert(kernel).clone())
     }
 

@@ -187,6 +187,10 @@ fn float(op: Op, a: &str, b: &str) -> Option<String> {
     if let Some(function) = elementary(op) {
         return Some(format!("{function}({a})"));
     }
+    if let (Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual, Some(operator)) = (op, comparison(op)) {
+        // NVIDIA's driver makes a maximum of a selection behind a plain comparison, which is not NaN where one operand is.
+        return Some(format!("({a} {operator} {b} && !is_nan({a}) && !is_nan({b}))"));
+    }
     Some(match op {
         Op::Sqrt => format!("select(sqrt({a}), nan(), {a} < 0.0)"),
         Op::Reciprocal => format!("(1.0 / {a})"),
