@@ -96,6 +96,12 @@ where
 fn kernels_copies_and_the_host_use_memory_with_an_owner() {
     let fixture = Fixture::open();
     for (name, ctx) in both(&fixture) {
+        for len in [4, PAGE - 4, PAGE + 4, 4 * 1009] {
+            let given = pattern(6, len);
+            use_all_ways(&ctx, given.clone(), &given, &[RegisteredPath::Staged]);
+            use_all_ways(&ctx, given.clone().into_boxed_slice(), &given, &[RegisteredPath::Staged]);
+        }
+        // Last: where NVIDIA's driver (580) has refused pages of a file, it makes no first chunk of pinned memory for the copy.
         for n_pages in [1, 3] {
             let given = pattern(5, n_pages * PAGE);
             use_all_ways(&ctx, Pages::new(&given).0, &given, &[path_of_pages(&ctx)]);
@@ -106,11 +112,6 @@ fn kernels_copies_and_the_host_use_memory_with_an_owner() {
             map.copy_from_slice(&given);
             // Pages of a file are imported by some drivers, and refused by NVIDIA's.
             use_all_ways(&ctx, map, &given, &[path_of_pages(&ctx), RegisteredPath::Staged]);
-        }
-        for len in [4, PAGE - 4, PAGE + 4, 4 * 1009] {
-            let given = pattern(6, len);
-            use_all_ways(&ctx, given.clone(), &given, &[RegisteredPath::Staged]);
-            use_all_ways(&ctx, given.clone().into_boxed_slice(), &given, &[RegisteredPath::Staged]);
         }
         let empty = ctx.pin(Vec::<f64>::new()).unwrap();
         assert_eq!((empty.size(), empty.into_inner().unwrap()), (0, vec![]), "{name}");

@@ -106,9 +106,8 @@ impl ReduceForm {
 
     /// The buffers that are read in the first pass.
     pub(super) fn buffers(&self, program: &Program<'_>) -> Vec<Buffer> {
-        let buffer =
-            |(i, &(_, dtype)): (usize, &(_, DType))| Buffer { name: format!("a{i}"), dtype, width: Width::One };
-        program.leaves.iter().enumerate().map(buffer).collect()
+        let buffer = |(i, dtype): (usize, DType)| Buffer { name: format!("a{i}"), dtype, width: Width::One };
+        program.leaf_types().enumerate().map(buffer).collect()
     }
 
     /// The text of the kernel, if the reduction is defined for the type.
