@@ -33,7 +33,8 @@ impl BlockRange<'_> {
     /// Copies these bytes to `target`, which has as many, on any device. Returns when they have been read; when they have been
     /// written if more than 64 KiB go through pages of both devices; on one device, at once.
     ///
-    /// The bytes are read in the order of this stream and written in the order of the target's stream. An error may leave a
+    /// The bytes are read in the order of this stream, after what the target's stream waits for, and written in the order of the
+    /// target's stream. An error may leave a
     /// part of the target written; the source does not change.
     ///
     /// ```
@@ -72,6 +73,10 @@ impl BlockRange<'_> {
                 target.stream.wait_for(&waits)?;
             }
             return target.block.copy_from_block(target.stream, target.range.start, self.block, self.range.clone());
+        }
+        // What the target's stream waits for may be what makes the source's bytes.
+        if let Some(waits) = target.stream.pending_wait()? {
+            waits.wait(None)?;
         }
         let too_large = |_| Error::TooLarge { bytes: source_size, limit: usize::MAX as u64 };
         match usize::try_from(source_size).map_err(too_large)? {
