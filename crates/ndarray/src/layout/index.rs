@@ -5,7 +5,7 @@
 //! `a:b:-1` starts at `a`. It converts into an [`Index`] that keeps its own meaning. [`Layout::slice`](crate::Layout::slice)
 //! applies an index.
 
-use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use ndarray::SliceInfoElem;
 
@@ -40,7 +40,7 @@ pub enum Index {
     NewAxis,
 }
 
-/// The two ends of an [`Index::Range`], without a step. Rust's half-open ranges convert into it.
+/// The two ends of an [`Index::Range`], without a step. Rust's ranges convert into it.
 ///
 /// ```
 /// use vkarray::array::{Index, Span};
@@ -53,10 +53,12 @@ pub enum Index {
 pub struct Span {
     start: Option<isize>,
     stop: Option<isize>,
+    /// Whether `stop` is taken too.
+    is_inclusive: bool,
 }
 
 impl Index {
-    /// Every `step`-th element of a range. With a negative step, from `start` down to `stop`, which is not taken.
+    /// Every `step`-th element of a range. With a negative step, from `start` down to `stop`, which only `a..=b` takes.
     ///
     /// ```
     /// use vkarray::array::{Index, s};
@@ -66,7 +68,15 @@ impl Index {
     /// ```
     #[must_use]
     pub fn stepped(span: impl Into<Span>, step: isize) -> Self {
-        let Span { start, stop } = span.into();
+        let Span { start, stop, is_inclusive } = span.into();
+        let stop = match stop {
+            Some(last) if is_inclusive => {
+                // The neighbour of the first or the last position would be taken for one at the other end.
+                let end = if step < 0 { 0 } else { -1 };
+                (last != end).then(|| last.saturating_add(if step < 0 { -1 } else { 1 }))
+            }
+            stop => stop,
+        };
         Self::Range { start, stop, step }
     }
 }
@@ -79,7 +89,7 @@ impl<T: Into<Span>> From<T> for Index {
 
 impl From<RangeFull> for Span {
     fn from(_: RangeFull) -> Self {
-        Self { start: None, stop: None }
+        Self { start: None, stop: None, is_inclusive: false }
     }
 }
 
@@ -100,13 +110,25 @@ macro_rules! index_from_integer {
 
         impl From<RangeFrom<$integer>> for Span {
             fn from(range: RangeFrom<$integer>) -> Self {
-                Self { start: Some(isize::try_from(range.start).unwrap_or(isize::MAX)), stop: None }
+                Self { start: Some(isize::try_from(range.start).unwrap_or(isize::MAX)), ..Self::from(..) }
             }
         }
 
         impl From<RangeTo<$integer>> for Span {
             fn from(range: RangeTo<$integer>) -> Self {
-                Self { start: None, stop: Some(isize::try_from(range.end).unwrap_or(isize::MAX)) }
+                Self { stop: Some(isize::try_from(range.end).unwrap_or(isize::MAX)), ..Self::from(..) }
+            }
+        }
+
+        impl From<RangeInclusive<$integer>> for Span {
+            fn from(range: RangeInclusive<$integer>) -> Self {
+                Self { is_inclusive: true, ..Self::from(*range.start()..*range.end()) }
+            }
+        }
+
+        impl From<RangeToInclusive<$integer>> for Span {
+            fn from(range: RangeToInclusive<$integer>) -> Self {
+                Self { is_inclusive: true, ..Self::from(..range.end) }
             }
         }
     )* };
@@ -136,8 +158,8 @@ impl From<SliceInfoElem> for Index {
 /// Writes an index as an array of [`Index`]: `s![2, 1..-1, ..;-1, Ellipsis, NewAxis]`.
 ///
 /// An integer takes one position, `a..b` is Python's `a:b`, and `a..b;c` is Python's `a:b:c`: `5..1;-2` takes elements 5
-/// and 3, and `1..5;-2` is empty, where the `ndarray` crate takes elements 4 and 2. `Ellipsis` and
-/// `NewAxis` are in scope inside.
+/// and 3, and `1..5;-2` is empty, where the `ndarray` crate takes elements 4 and 2. `a..=b` takes element `b` too.
+/// `Ellipsis` and `NewAxis` are in scope inside.
 ///
 /// ```
 /// use vkarray::array::{Layout, Order, s};
@@ -190,6 +212,27 @@ mod tests {
         ];
         assert_eq!(written, meant);
         assert_eq!(s![], [] as [Index; 0]);
+    }
+
+    #[test]
+    fn inclusive_ranges_take_their_last_element() {
+        let taken = |index: Index, len: usize| -> Vec<usize> {
+            Layout::contiguous(&[len], Order::C).unwrap().slice(&[index]).unwrap().offsets().collect()
+        };
+        for [first, last, step] in
+            [[1, 3, 1], [0, -1, 1], [-3, -1, 2], [0, 0, 1], [4, 0, -1], [-1, -5, -2], [3, 3, -1], [2, 1, 1]]
+        {
+            let at = |i: isize| i.rem_euclid(5);
+            let expected: Vec<_> = std::iter::successors(Some(at(first)), |i| Some(i + step))
+                .take_while(|&i| if step < 0 { i >= at(last) } else { i <= at(last) })
+                .map(|i| i as usize)
+                .collect();
+            assert_eq!(taken(Index::stepped(first..=last, step), 5), expected, "{first}..={last};{step}");
+        }
+        assert_eq!(
+            s![..=1, ..=isize::MAX, 2_usize..=3],
+            [Index::from(..2), Index::from(..isize::MAX), Index::from(2..4)]
+        );
     }
 
     #[test]
