@@ -225,11 +225,11 @@ fn arrays_that_cannot_be_an_indirect_size_are_refused() {
     let cases: Vec<(Groups<'_>, String)> = vec![
         (
             Groups::indirect(&floats, 0),
-            "numbers of workgroups are read from contiguous arrays of u32, got an array of f32 with shape [6]".into(),
+            "numbers of workgroups are read from contiguous arrays of u32, got an array of f32 with shape (6,)".into(),
         ),
         (
             Groups::indirect(&bytes, 0),
-            "numbers of workgroups are read from contiguous arrays of u32, got an array of u8 with shape [24]".into(),
+            "numbers of workgroups are read from contiguous arrays of u32, got an array of u8 with shape (24,)".into(),
         ),
         (
             Groups::indirect(&5_u32, 0),
@@ -237,18 +237,18 @@ fn arrays_that_cannot_be_an_indirect_size_are_refused() {
         ),
         (
             Groups::indirect(&strided, 0),
-            "numbers of workgroups are read from contiguous arrays of u32, got an array of u32 with shape [3] that is \
+            "numbers of workgroups are read from contiguous arrays of u32, got an array of u32 with shape (3,) that is \
              not contiguous"
                 .into(),
         ),
         (
             Groups::indirect(&numbers, 4),
-            "the numbers of workgroups are elements 4 to 4 + 2 of an array of u32 with shape [6]".into(),
+            "the numbers of workgroups are elements 4 to 4 + 2 of an array of u32 with shape (6,)".into(),
         ),
         (
             Groups::indirect(&numbers, u64::MAX),
             format!(
-                "the numbers of workgroups are elements {0} to {0} + 2 of an array of u32 with shape [6]",
+                "the numbers of workgroups are elements {0} to {0} + 2 of an array of u32 with shape (6,)",
                 u64::MAX
             ),
         ),

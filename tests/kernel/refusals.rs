@@ -28,20 +28,20 @@ fn wrong_arguments_are_named_with_both_sides() {
         (vec![x.clone(), y.clone(), a.clone(), a.clone()], "kernel `saxpy`: `a` is given twice"),
         (
             vec![("x", doubles.as_arg()), y.clone(), a.clone()],
-            "kernel `saxpy`: `x` is array<f32>, got an array of f64 with shape [8]; convert it to f32",
+            "kernel `saxpy`: `x` is array<f32>, got an array of f64 with shape (8,); convert it to f32",
         ),
         (
             vec![("x", transposed.as_arg()), y.clone(), a.clone()],
-            "kernel `saxpy`: `x` needs a contiguous array, got an array of f32 with shape [16, 4], which is not; copy it first, with `to_contiguous`",
+            "kernel `saxpy`: `x` needs a contiguous array, got an array of f32 with shape (16, 4), which is not; copy it first, with `to_contiguous`",
         ),
         (
             vec![x.clone(), ("y", constant.as_arg()), a.clone()],
-            "kernel `saxpy`: `y` is written by the kernel, got an array of f32 with shape [64], which is read-only",
+            "kernel `saxpy`: `y` is written by the kernel, got an array of f32 with shape (64,), which is read-only",
         ),
         (vec![x.clone(), y.clone(), ("a", Arg::Scalar(2_u32.into()))], "kernel `saxpy`: `a` is f32, got 2 (u32)"),
         (
             vec![x.clone(), y.clone(), ("a", x.1.clone())],
-            "kernel `saxpy`: `a` is a scalar, f32, got an array of f32 with shape [64]",
+            "kernel `saxpy`: `a` is a scalar, f32, got an array of f32 with shape (64,)",
         ),
         (vec![("x", two.as_arg()), y.clone(), a.clone()], "kernel `saxpy`: `x` is an array, array<f32>, got 2 (f32)"),
         (
@@ -122,7 +122,7 @@ fn views_with_gaps_or_in_reverse_are_refused() {
     let (x, y) = (fixture.zeros::<f32>([600]).unwrap(), fixture.zeros::<f32>([600]).unwrap());
     let reversed = x.slice(&[Index::stepped(.., -1)]).unwrap();
     let refused = saxpy.dispatch(fixture.default_stream(), Groups::covering([64]), (&reversed, &y, 1.0_f32));
-    let message = "kernel `saxpy`: `x` needs a contiguous array, got an array of f32 with shape [600], which is not; copy it first, with `to_contiguous`";
+    let message = "kernel `saxpy`: `x` needs a contiguous array, got an array of f32 with shape (600,), which is not; copy it first, with `to_contiguous`";
     assert_eq!(refused.unwrap_err().to_string(), message);
 }
 

@@ -35,7 +35,7 @@ mod spirv;
 pub use self::spirv::{Malformed, Unvalidated};
 pub use call::{
     Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayShape, AsArg, ConstArray, Groups, Immediate, Items,
-    MemoryArg, Mismatch, NamedArg, Packed, check,
+    MemoryArg, Mismatch, NamedArg, Packed, check, tuple_text,
 };
 pub use disk_cache::{CacheCounters, CacheMode, CacheSettings, StoreCounters};
 pub use dispatch::DispatchNode;

@@ -5,14 +5,14 @@ use std::fmt;
 use vkarray_allocator as allocator;
 use vkarray_driver as driver;
 use vkarray_kernel as kernel;
-use vkarray_kernel::{DType, ScalarValue};
+use vkarray_kernel::{DType, ScalarValue, tuple_text};
 
 use crate::array::RangeProblem;
 use crate::expr::ExprError;
 #[cfg(feature = "npy")]
 use crate::io::FileError;
 use crate::io::InterfaceError;
-use crate::layout::{LayoutError, tuple};
+use crate::layout::LayoutError;
 use crate::multi_device::MultiDeviceError;
 
 /// The result of an operation on arrays.
@@ -36,7 +36,7 @@ pub enum Error {
     #[error(transparent)]
     Layout(#[from] LayoutError),
     /// A host array of another shape than the device array.
-    #[error("host array of shape {} does not match the device array's shape {}", tuple(host), tuple(device))]
+    #[error("host array of shape {} does not match the device array's shape {}", tuple_text(host), tuple_text(device))]
     ShapeMismatch {
         /// The host array's shape.
         host: Vec<usize>,
@@ -44,7 +44,7 @@ pub enum Error {
         device: Vec<usize>,
     },
     /// A device array whose number of axes is not that of the host array asked for.
-    #[error("an array of shape {} has {} axes, not {expected}", tuple(shape), shape.len())]
+    #[error("an array of shape {} has {} axes, not {expected}", tuple_text(shape), shape.len())]
     RankMismatch {
         /// Axes of the host array.
         expected: usize,
@@ -52,7 +52,7 @@ pub enum Error {
         shape: Vec<usize>,
     },
     /// More or fewer values than the shape has elements.
-    #[error("{given} values of {dtype} do not fill shape {}, which has {expected}", tuple(shape))]
+    #[error("{given} values of {dtype} do not fill shape {}, which has {expected}", tuple_text(shape))]
     LengthMismatch {
         /// Values given.
         given: usize,
@@ -74,8 +74,8 @@ pub enum Error {
     /// A write to an array in which several elements share memory.
     #[error(
         "cannot write to shape {} with strides {}: several of its elements share memory",
-        tuple(shape),
-        tuple(strides)
+        tuple_text(shape),
+        tuple_text(strides)
     )]
     SharedElements {
         /// The target's shape.
@@ -96,7 +96,7 @@ pub enum Error {
         problem: RangeProblem,
     },
     /// A write to a read-only array.
-    #[error("cannot write to an array of {dtype} with shape {}: it is read-only", tuple(shape))]
+    #[error("cannot write to an array of {dtype} with shape {}: it is read-only", tuple_text(shape))]
     ReadOnly {
         /// The target's element type.
         dtype: DType,

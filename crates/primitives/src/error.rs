@@ -1,12 +1,14 @@
 //! [`Error`]: why an operation of this crate is refused. It converts to the error of the array crate, which every function
 //! returns, so that a program has one type of errors.
 
+use vkarray_kernel::tuple_text;
+
 /// Why an operation on arrays is refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Shapes that the operation does not take.
-    #[error("{operation} does not take shapes {first:?} and {second:?}")]
+    #[error("{operation} does not take shapes {} and {}", tuple_text(first), tuple_text(second))]
     Shapes {
         /// The operation, by its method name.
         operation: &'static str,
@@ -64,7 +66,7 @@ pub enum Error {
         count: usize,
     },
     /// The least, the largest or a position of no elements.
-    #[error("{operation} of no elements, along axes of shape {shape:?}, has no value")]
+    #[error("{operation} of no elements, along axes of shape {}, has no value", tuple_text(shape))]
     EmptyReduction {
         /// The operation, by its method name.
         operation: &'static str,

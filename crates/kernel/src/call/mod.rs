@@ -24,4 +24,4 @@ pub use constant::ConstArray;
 pub use groups::{Groups, Items};
 pub use memory::MemoryArg;
 pub use mismatch::Mismatch;
-pub use shape::{ArgShape, Argument, ArrayShape};
+pub use shape::{ArgShape, Argument, ArrayShape, tuple_text};

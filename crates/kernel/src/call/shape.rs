@@ -11,7 +11,7 @@ use crate::signature::{DType, ScalarValue};
 /// use vkarray::prelude::*;
 ///
 /// let array = ArrayShape::new(DType::F32, &[3, 4], 48);
-/// assert_eq!(array.to_string(), "an array of f32 with shape [3, 4]");
+/// assert_eq!(array.to_string(), "an array of f32 with shape (3, 4)");
 /// assert!(array.is_contiguous && array.is_writable);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,8 +63,19 @@ impl fmt::Display for ArrayShape<'_> {
         if self.is_untyped {
             return write!(f, "memory of {} bytes", self.nbytes);
         }
-        write!(f, "an array of {} with shape {:?}", self.dtype, self.shape)
+        write!(f, "an array of {} with shape {}", self.dtype, tuple_text(self.shape))
     }
+}
+
+/// Numbers as NumPy prints a tuple, for messages: `()`, `(3,)`, `(2, 3)`.
+///
+/// ```
+/// assert_eq!(vkarray_kernel::tuple_text(&[3]), "(3,)");
+/// assert_eq!(vkarray_kernel::tuple_text(&[2, -1]), "(2, -1)");
+/// ```
+pub fn tuple_text<T: fmt::Display>(items: &[T]) -> String {
+    let items: Vec<_> = items.iter().map(ToString::to_string).collect();
+    if let [only] = items.as_slice() { format!("({only},)") } else { format!("({})", items.join(", ")) }
 }
 
 /// What is checked of one argument.

@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use vkarray_kernel::DType;
-
-use crate::layout::tuple;
+use vkarray_kernel::{DType, tuple_text};
 
 /// Why an expression is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,7 +58,7 @@ pub enum ExprError {
         other: OperandShape,
     },
     /// A target of another shape than the expression.
-    #[error("an expression of shape {} does not fill {target}", tuple(shape))]
+    #[error("an expression of shape {} does not fill {target}", tuple_text(shape))]
     TargetShape {
         /// The shape of the expression.
         shape: Vec<usize>,
@@ -85,7 +83,7 @@ impl fmt::Display for OperandShape {
         if let Some(label) = &self.label {
             write!(f, "`{label}` of ")?;
         }
-        write!(f, "{} {}", self.dtype, tuple(&self.shape))
+        write!(f, "{} {}", self.dtype, tuple_text(&self.shape))
     }
 }
 

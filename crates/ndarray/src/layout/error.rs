@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use vkarray_kernel::tuple_text;
+
 use super::Order;
 
 /// Why a layout, or a view of one, is refused.
@@ -27,7 +29,7 @@ pub enum LayoutError {
         limit: usize,
     },
     /// The number of elements or bytes of this shape does not fit `isize`.
-    #[error("shape {} is too large to address with elements of {itemsize} bytes", tuple(.shape))]
+    #[error("shape {} is too large to address with elements of {itemsize} bytes", tuple_text(.shape))]
     Overflow {
         /// The shape asked for.
         shape: Vec<usize>,
@@ -35,7 +37,7 @@ pub enum LayoutError {
         itemsize: usize,
     },
     /// Shape and strides have different lengths.
-    #[error("shape {} and strides {} differ in length", tuple(.shape), tuple(.strides))]
+    #[error("shape {} and strides {} differ in length", tuple_text(.shape), tuple_text(.strides))]
     StrideCount {
         /// The shape given.
         shape: Vec<usize>,
@@ -45,7 +47,7 @@ pub enum LayoutError {
     /// An element would lie before the start of the block, or beyond `isize::MAX`.
     #[error(
         "shape {} with strides {} from offset {offset} leaves the addressable range",
-        tuple(.shape), tuple(.strides)
+        tuple_text(.shape), tuple_text(.strides)
     )]
     OutOfBounds {
         /// The shape given.
@@ -56,7 +58,7 @@ pub enum LayoutError {
         offset: usize,
     },
     /// Two layouts that need the same shape have different ones.
-    #[error("shape {} does not match shape {}", tuple(.from), tuple(.to))]
+    #[error("shape {} does not match shape {}", tuple_text(.from), tuple_text(.to))]
     ShapeMismatch {
         /// Shape of the source.
         from: Vec<usize>,
@@ -64,7 +66,7 @@ pub enum LayoutError {
         to: Vec<usize>,
     },
     /// A reshape changes the number of elements, or no length for the -1 keeps it.
-    #[error("cannot reshape {size} elements of shape {} into {}", tuple(.from), tuple(.to))]
+    #[error("cannot reshape {size} elements of shape {} into {}", tuple_text(.from), tuple_text(.to))]
     ReshapeMismatch {
         /// Shape of the array.
         from: Vec<usize>,
@@ -74,13 +76,13 @@ pub enum LayoutError {
         to: Vec<isize>,
     },
     /// A reshape with more than one -1.
-    #[error("only one length may be -1 in {}", tuple(.to))]
+    #[error("only one length may be -1 in {}", tuple_text(.to))]
     RepeatedUnknown {
         /// Shape asked for.
         to: Vec<isize>,
     },
     /// A length is negative and not -1.
-    #[error("negative length in {}; only -1 is allowed", tuple(.to))]
+    #[error("negative length in {}; only -1 is allowed", tuple_text(.to))]
     NegativeLength {
         /// Shape asked for.
         to: Vec<isize>,
@@ -88,7 +90,7 @@ pub enum LayoutError {
     /// No strides give these elements this shape in this order. The array must be copied first.
     #[error(
         "viewing shape {} with strides {} as {} in {order} order needs a copy, which `reshape_copy` makes",
-        tuple(.shape), tuple(.strides), tuple(.to)
+        tuple_text(.shape), tuple_text(.strides), tuple_text(.to)
     )]
     NeedsCopy {
         /// Shape of the array.
@@ -117,7 +119,7 @@ pub enum LayoutError {
         ndim: usize,
     },
     /// An axis is named twice.
-    #[error("axis {axis} is named twice in {}", tuple(.axes))]
+    #[error("axis {axis} is named twice in {}", tuple_text(.axes))]
     RepeatedAxis {
         /// The axis, counted from the first.
         axis: usize,
@@ -141,7 +143,7 @@ pub enum LayoutError {
         len: usize,
     },
     /// A shape does not broadcast to another.
-    #[error("shape {} does not broadcast to {}", tuple(.from), tuple(.to))]
+    #[error("shape {} does not broadcast to {}", tuple_text(.from), tuple_text(.to))]
     BroadcastMismatch {
         /// Shape of the array.
         from: Vec<usize>,
@@ -149,7 +151,7 @@ pub enum LayoutError {
         to: Vec<usize>,
     },
     /// The shapes do not broadcast to a common shape.
-    #[error("shapes {} and {} do not broadcast together", tuple(.left), tuple(.right))]
+    #[error("shapes {} and {} do not broadcast together", tuple_text(.left), tuple_text(.right))]
     NoCommonShape {
         /// What the earlier shapes broadcast to.
         left: Vec<usize>,
@@ -289,7 +291,7 @@ pub enum LayoutError {
     /// A view with elements outside the array's memory.
     #[error(
         "shape {} with strides {} from element {offset} ends at element {end}, outside memory of {len} elements",
-        tuple(.shape), tuple(.strides)
+        tuple_text(.shape), tuple_text(.strides)
     )]
     OutsideMemory {
         /// The shape asked for.
@@ -309,12 +311,6 @@ impl fmt::Debug for LayoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
-}
-
-/// Prints numbers as a NumPy tuple: `()`, `(3,)`, `(2, 3)`.
-pub(crate) fn tuple<T: fmt::Display>(items: &[T]) -> String {
-    let items: Vec<_> = items.iter().map(ToString::to_string).collect();
-    if let [only] = items.as_slice() { format!("({only},)") } else { format!("({})", items.join(", ")) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! [`MultiDeviceError`]: why an array of several contexts cannot be made or used.
 
+use vkarray_kernel::tuple_text;
+
 use super::AccessMode;
-use crate::layout::tuple;
 
 /// Why a [`MultiDeviceArray`](super::MultiDeviceArray) cannot be made or used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +38,7 @@ pub enum MultiDeviceError {
         held_on: String,
     },
     /// A read before anything was written.
-    #[error("the array of shape {} has no elements to read: nothing was written to it", tuple(shape))]
+    #[error("the array of shape {} has no elements to read: nothing was written to it", tuple_text(shape))]
     NeverWritten {
         /// Its shape.
         shape: Vec<usize>,

@@ -107,7 +107,7 @@ fn wrong_arguments_are_named() {
         ),
         (
             "--arg x=zeros:f32[4] --arg y=zeros:f32[4] --arg a=zeros:f32[1]",
-            "kernel `saxpy`: `a` is a scalar, f32, got an array of f32 with shape [1]".to_owned(),
+            "kernel `saxpy`: `a` is a scalar, f32, got an array of f32 with shape (1,)".to_owned(),
         ),
         ("--arg x=zeros:f32[0] --arg y=zeros:f32[4] --arg a=1", "kernel `saxpy`: `x` is empty, but the launch is not".to_owned()),
         ("--arg x", "`--arg x`: expected NAME=VALUE".to_owned()),
@@ -121,7 +121,7 @@ fn wrong_arguments_are_named() {
     }
     let f64_line = "--arg x=zeros:f64[4] --arg y=zeros:f32[4] --arg a=1 --covering 4";
     let message = bench.message(f64_line);
-    assert!(message.starts_with("kernel `saxpy`: `x` is array<f32>, got an array of f64 with shape [4]"), "{message}");
+    assert!(message.starts_with("kernel `saxpy`: `x` is array<f32>, got an array of f64 with shape (4,)"), "{message}");
 }
 
 #[test]

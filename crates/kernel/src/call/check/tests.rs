@@ -97,7 +97,7 @@ const MISFITS: &[(&str, DType, &[usize], &str)] = &[
         "only_points",
         DType::F64,
         &[4],
-        "kernel `only_points`: `points` is array<vec3<f32>>, got an array of f64 with shape [4]; convert it to f32",
+        "kernel `only_points`: `points` is array<vec3<f32>>, got an array of f64 with shape (4,); convert it to f32",
     ),
     (
         "only_points",
@@ -123,14 +123,14 @@ const MISFITS: &[(&str, DType, &[usize], &str)] = &[
         "only_particles",
         DType::Record(12),
         &[4],
-        "kernel `only_particles`: `particles` is array<Particle>, got an array of record12 with shape [4]; \
+        "kernel `only_particles`: `particles` is array<Particle>, got an array of record12 with shape (4,); \
              pass records of 16 bytes, or bytes",
     ),
     (
         "only_particles",
         DType::F32,
         &[4, 4], // One field is u32.
-        "kernel `only_particles`: `particles` is array<Particle>, got an array of f32 with shape [4, 4]; \
+        "kernel `only_particles`: `particles` is array<Particle>, got an array of f32 with shape (4, 4); \
              pass records of 16 bytes, or bytes",
     ),
     (
@@ -143,7 +143,7 @@ const MISFITS: &[(&str, DType, &[usize], &str)] = &[
         "only_pairs",
         DType::I32,
         &[4, 2],
-        "kernel `only_pairs`: `pairs` is array<Pair>, got an array of i32 with shape [4, 2]; convert it to f32",
+        "kernel `only_pairs`: `pairs` is array<Pair>, got an array of i32 with shape (4, 2); convert it to f32",
     ),
     (
         "only_list",
@@ -161,7 +161,7 @@ const MISFITS: &[(&str, DType, &[usize], &str)] = &[
         "only_list",
         DType::F32,
         &[6],
-        "kernel `only_list`: `list` is List, got an array of f32 with shape [6]; convert it to u32",
+        "kernel `only_list`: `list` is List, got an array of f32 with shape (6,); convert it to u32",
     ),
     ("only_fixed", DType::U32, &[15], "kernel `only_fixed`: `fixed` is array<u32, 16>, exactly 64 bytes, got 60 bytes"),
     ("only_fixed", DType::U32, &[17], "kernel `only_fixed`: `fixed` is array<u32, 16>, exactly 64 bytes, got 68 bytes"),
@@ -169,20 +169,20 @@ const MISFITS: &[(&str, DType, &[usize], &str)] = &[
         "only_fixed",
         DType::U8,
         &[64],
-        "kernel `only_fixed`: `fixed` is array<u32, 16>, got an array of u8 with shape [64]; \
+        "kernel `only_fixed`: `fixed` is array<u32, 16>, got an array of u8 with shape (64,); \
              convert it to u32, or view it as u32 if the kernel unpacks bytes",
     ),
     (
         "only_fixed",
         DType::Record(4),
         &[16],
-        "kernel `only_fixed`: `fixed` is array<u32, 16>, got an array of record4 with shape [16]; view it as u32",
+        "kernel `only_fixed`: `fixed` is array<u32, 16>, got an array of record4 with shape (16,); view it as u32",
     ),
     (
         "only_fixed",
         DType::Bool,
         &[16],
-        "kernel `only_fixed`: `fixed` is array<u32, 16>, got an array of bool with shape [16]; convert it to u32",
+        "kernel `only_fixed`: `fixed` is array<u32, 16>, got an array of bool with shape (16,); convert it to u32",
     ),
     (
         "only_taps",
@@ -194,7 +194,7 @@ const MISFITS: &[(&str, DType, &[usize], &str)] = &[
         "only_bins",
         DType::I32,
         &[4],
-        "kernel `only_bins`: `bins` is array<atomic<u32>>, got an array of i32 with shape [4]; convert it to u32",
+        "kernel `only_bins`: `bins` is array<atomic<u32>>, got an array of i32 with shape (4,); convert it to u32",
     ),
     (
         "only_bins",
@@ -242,7 +242,7 @@ fn untyped_bytes_fit_every_type_in_whole_elements() {
 #[test]
 fn arrays_in_the_wrong_state() {
     let good = ArrayShape { label: Some("bins.npy"), ..array(DType::U32, &[4]) };
-    let what = "`bins.npy`, an array of u32 with shape [4]";
+    let what = "`bins.npy`, an array of u32 with shape (4,)";
     let cases = [
         (
             ArrayShape { is_contiguous: false, ..good },
@@ -343,7 +343,7 @@ fn numbers_that_do_not_fit() {
     let cases = [
         (0, ArgShape::Scalar(2.0f32.into()), "`x` is an array, array<f32>, got 2 (f32)"),
         (1, ArgShape::Scalars(two), "`out` is an array, array<vec4<f32>>, got 2 numbers"),
-        (2, ArgShape::Array(array(DType::F32, &[1])), "`a` is a scalar, f32, got an array of f32 with shape [1]"),
+        (2, ArgShape::Array(array(DType::F32, &[1])), "`a` is a scalar, f32, got an array of f32 with shape (1,)"),
         (2, ArgShape::Scalar(2.0f64.into()), "`a` is f32, got 2 (f64)"), // Never narrowed.
         (2, ArgShape::Scalar(2i32.into()), "`a` is f32, got 2 (i32)"),
         (3, ArgShape::Scalar(2i32.into()), "`n` is u32, got 2 (i32)"), // Though it would fit.

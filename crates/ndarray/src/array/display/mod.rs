@@ -11,11 +11,11 @@ use std::fmt;
 
 use half::{bf16, f16};
 use ndarray::{ArrayD, Axis, IxDyn, Slice};
-use vkarray_kernel::{Bool, Complex32, Complex64, DType, Element};
+use vkarray_kernel::{Bool, Complex32, Complex64, DType, Element, tuple_text};
 
 use crate::array::DeviceNDArray;
 use crate::error::Result;
-use crate::layout::{Index, tuple};
+use crate::layout::Index;
 use float::{FloatKind, complex_scalar, complex_words, float_scalar, float_words};
 use format::{EDGE_ITEMS, THRESHOLD, format_array};
 
@@ -42,7 +42,9 @@ impl<T: Element> fmt::Display for DeviceNDArray<T> {
                 let values: Vec<T> = corners.iter().copied().collect();
                 f.write_str(&text(self.shape(), &values, ElementFormat::of(f)))
             }
-            Err(error) => write!(f, "<{} of shape {}, cannot be read: {error}>", DType::of::<T>(), tuple(self.shape())),
+            Err(error) => {
+                write!(f, "<{} of shape {}, cannot be read: {error}>", DType::of::<T>(), tuple_text(self.shape()))
+            }
         }
     }
 }

@@ -6,10 +6,10 @@ use std::fmt;
 use std::io;
 
 use ndarray_npy::npy::header::ReadHeaderError;
-use vkarray_kernel::{DType, Names};
+use vkarray_kernel::{DType, Names, tuple_text};
 use zip::result::ZipError;
 
-use crate::layout::{LayoutError, tuple};
+use crate::layout::LayoutError;
 
 /// Why a file of arrays cannot be read or written. `name` is the file's path.
 ///
@@ -57,7 +57,7 @@ pub enum FileError {
     /// A file whose length is not what its header requires.
     #[error(
         "{name}: the .npy header claims {dtype} of shape {}, which is {expected} bytes, but {found} bytes follow it",
-        tuple(shape)
+        tuple_text(shape)
     )]
     Length { name: String, dtype: DType, shape: Vec<usize>, expected: u64, found: u64 },
     /// The file has elements of another type than asked for. They are not converted.

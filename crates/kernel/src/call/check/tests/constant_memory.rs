@@ -69,7 +69,7 @@ fn a_constant_fits_as_it_is_laid_out() {
             "only_points",
             DType::F64,
             &[3],
-            Some("`points` is array<vec3<f32>>, got an array of f64 with shape [3]; convert it to f32"),
+            Some("`points` is array<vec3<f32>>, got an array of f64 with shape (3,); convert it to f32"),
         ),
         ("only_taps", DType::F32, &[16], None),
         (

@@ -17,58 +17,64 @@ fn signature(name: &str) -> Signature {
 type Case<'a> = (&'a str, &'a str, DType, &'a [usize], &'a str);
 
 const CASES: &[Case<'_>] = &[
-    ("saxpy", "x", DType::F64, &[4], "`x` is array<f32>, got an array of f64 with shape [4]; convert it to f32"),
-    ("saxpy", "y", DType::F16, &[2, 2], "`y` is array<f32>, got an array of f16 with shape [2, 2]; convert it to f32"),
-    ("saxpy", "x", DType::U8, &[7], "`x` is array<f32>, got an array of u8 with shape [7]; convert it to f32"),
-    ("saxpy", "x", DType::Record(4), &[1], "`x` is array<f32>, got an array of record4 with shape [1]; view it as f32"),
+    ("saxpy", "x", DType::F64, &[4], "`x` is array<f32>, got an array of f64 with shape (4,); convert it to f32"),
+    ("saxpy", "y", DType::F16, &[2, 2], "`y` is array<f32>, got an array of f16 with shape (2, 2); convert it to f32"),
+    ("saxpy", "x", DType::U8, &[7], "`x` is array<f32>, got an array of u8 with shape (7,); convert it to f32"),
+    (
+        "saxpy",
+        "x",
+        DType::Record(4),
+        &[1],
+        "`x` is array<f32>, got an array of record4 with shape (1,); view it as f32",
+    ),
     (
         "small_numbers",
         "bytes",
         DType::U8,
         &[4],
-        "`bytes` is array<i8>, got an array of u8 with shape [4]; convert it to i8, or view it as i8 if the kernel unpacks bytes",
+        "`bytes` is array<i8>, got an array of u8 with shape (4,); convert it to i8, or view it as i8 if the kernel unpacks bytes",
     ),
     (
         "small_numbers",
         "shorts",
         DType::I16,
         &[4],
-        "`shorts` is array<u16>, got an array of i16 with shape [4]; convert it to u16",
+        "`shorts` is array<u16>, got an array of i16 with shape (4,); convert it to u16",
     ),
     (
         "small_numbers",
         "halves",
         DType::BF16,
         &[4],
-        "`halves` is array<f16>, got an array of bf16 with shape [4]; convert it to f16",
+        "`halves` is array<f16>, got an array of bf16 with shape (4,); convert it to f16",
     ),
     (
         "small_numbers",
         "bytes",
         DType::Bool,
         &[4],
-        "`bytes` is array<i8>, got an array of bool with shape [4]; convert it to i8",
+        "`bytes` is array<i8>, got an array of bool with shape (4,); convert it to i8",
     ),
     (
         "wide_numbers",
         "doubles",
         DType::F32,
         &[4],
-        "`doubles` is array<f64>, got an array of f32 with shape [4]; convert it to f64",
+        "`doubles` is array<f64>, got an array of f32 with shape (4,); convert it to f64",
     ),
     (
         "wide_numbers",
         "longs",
         DType::U64,
         &[4],
-        "`longs` is array<i64>, got an array of u64 with shape [4]; convert it to i64",
+        "`longs` is array<i64>, got an array of u64 with shape (4,); convert it to i64",
     ),
     (
         "wide_numbers",
         "longs",
         DType::I32,
         &[8],
-        "`longs` is array<i64>, got an array of i32 with shape [8]; convert it to i64",
+        "`longs` is array<i64>, got an array of i32 with shape (8,); convert it to i64",
     ),
     ("histogram", "counts", DType::U32, &[255], "`counts` is array<u32, 256>, exactly 1024 bytes, got 1020 bytes"),
     ("histogram", "counts", DType::U32, &[0], "`counts` is array<u32, 256>, exactly 1024 bytes, got 0 bytes"),
@@ -77,7 +83,7 @@ const CASES: &[Case<'_>] = &[
         "source",
         DType::Complex32,
         &[4],
-        "`source` is array<u32>, got an array of complex<f32> with shape [4]; convert it to u32",
+        "`source` is array<u32>, got an array of complex<f32> with shape (4,); convert it to u32",
     ),
     ("subgroup_sum", "total", DType::U32, &[2], "`total` is u32, exactly 4 bytes, got 8 bytes"),
     ("layouts", "Std140", DType::F32, &[29], "`Std140` is Std140 in constant memory, at most 112 bytes, got 116 bytes"),
@@ -86,7 +92,7 @@ const CASES: &[Case<'_>] = &[
         "Std140",
         DType::F64,
         &[14],
-        "`Std140` is Std140, got an array of f64 with shape [14]; convert it to f32",
+        "`Std140` is Std140, got an array of f64 with shape (14,); convert it to f32",
     ),
     ("layouts", "packed", DType::F32, &[19], "`packed` is Std430, exactly 80 bytes, got 76 bytes"),
     (
@@ -94,7 +100,7 @@ const CASES: &[Case<'_>] = &[
         "packed",
         DType::Record(76),
         &[1],
-        "`packed` is Std430, got an array of record76 with shape [1]; pass records of 80 bytes, or bytes",
+        "`packed` is Std430, got an array of record76 with shape (1,); pass records of 80 bytes, or bytes",
     ),
     (
         "layouts",
@@ -115,7 +121,7 @@ const CASES: &[Case<'_>] = &[
         "list",
         DType::F32,
         &[16],
-        "`list` is List, got an array of f32 with shape [16]; pass records of 32 bytes, or bytes",
+        "`list` is List, got an array of f32 with shape (16,); pass records of 32 bytes, or bytes",
     ),
     (
         "particles",
@@ -129,7 +135,7 @@ const CASES: &[Case<'_>] = &[
         "list",
         DType::Record(16),
         &[4],
-        "`list` is List, got an array of record16 with shape [4]; pass records of 32 bytes, or bytes",
+        "`list` is List, got an array of record16 with shape (4,); pass records of 32 bytes, or bytes",
     ),
 ];
 
@@ -195,7 +201,7 @@ fn numbers_that_do_not_fit() {
         (positional(&[good[1], good[1], good[2]]), "kernel `main`: `list` is an array, List, got 1 (f32)".to_owned()),
         (
             positional(&[list, list, good[2]]),
-            "kernel `main`: `dt` is a scalar, f32, got an array of u8 with shape [64]".to_owned(),
+            "kernel `main`: `dt` is a scalar, f32, got an array of u8 with shape (64,)".to_owned(),
         ),
     ];
     for (arguments, message) in cases {
