@@ -291,7 +291,7 @@ fn pages_are_pinned_whole_and_once() {
     assert_eq!(manager.usage().n_pending, 0);
 }
 
-/// Memory of the program belongs to whatever the program likes, which may panic when it goes.
+/// Memory of the program belongs to a value of any type, whose destructor may panic.
 #[test]
 fn an_owner_that_panics_loses_nothing() {
     struct Panics;

@@ -71,20 +71,20 @@ fn threads_callbacks_futures_and_points_report_the_lost_device() {
         keep_busy(&stream, &spin, &array);
         stream.flush().unwrap();
         table.arm(lose_at("vkWaitSemaphores", u32::MAX));
-        let (told, callback) = mpsc::channel();
+        let (sender, callback) = mpsc::channel();
         let done = stream.async_done();
-        let added = stream.add_callback(move |outcome| told.send(outcome).unwrap());
+        let added = stream.add_callback(move |outcome| sender.send(outcome).unwrap());
         let point = stream.point();
         let waited = thread::scope(|scope| scope.spawn(|| stream.synchronize()).join().unwrap());
         let sticky = device.check_lost().unwrap_err().to_string();
         assert!(sticky.starts_with("device lost during vkWaitSemaphores; last work: "), "{sticky}");
         assert!(sticky.ends_with("spin, spin"), "{sticky}");
         // What was added after the loss failed at once.
-        let told = added.and_then(|()| callback.recv().unwrap());
+        let called = added.and_then(|()| callback.recv().unwrap());
         let woken = done.and_then(block_on);
         let pointed = point.and_then(|point| point.wait(None));
-        for (who, outcome) in [("thread", waited), ("callback", told), ("future", woken), ("point", pointed)] {
-            assert_eq!(outcome.unwrap_err().to_string(), sticky, "{who}");
+        for (waiter, outcome) in [("thread", waited), ("callback", called), ("future", woken), ("point", pointed)] {
+            assert_eq!(outcome.unwrap_err().to_string(), sticky, "{waiter}");
         }
         table.disarm();
     });

@@ -58,8 +58,7 @@ fn representation(input: &DeriveInput) -> Result<Representation> {
         })?;
     }
     let missing = || {
-        let message =
-            "`#[repr(C)]` or `#[repr(transparent)]` is needed: without one the compiler orders fields as it likes";
+        let message = "`#[repr(C)]` or `#[repr(transparent)]` is needed: without one the compiler may order the fields in any way";
         Error::new(Span::call_site(), message)
     };
     found.ok_or_else(missing)

@@ -54,7 +54,7 @@ impl Shader {
                 let name = path.value();
                 let text = std::fs::read_to_string(PathBuf::from(folder).join(&name))
                     .map_err(|error| unreadable(error.to_string()))?;
-                // The compiler then knows that the program depends on the file.
+                // This makes the file a dependency of the program, which is then rebuilt when it changes.
                 let tokens =
                     quote! { ::core::include_str!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), "/", #path)) };
                 Ok(Self { name, text, tokens, span: path.span() })

@@ -174,11 +174,11 @@ impl<'a> Replay<'a> {
         let fields = std::mem::take(&mut self.fields);
         let (end, steps) = fields[1..].split_last().expect("a program has an end");
         for step in steps {
-            let (operation, told) = step.split_once('>').expect("a step has an answer");
+            let (operation, expected) = step.split_once('>').expect("a step has an answer");
             let [name, arguments] = operation.split_once(' ').map_or([operation, ""], |(name, rest)| [name, rest]);
             let place = format!("at {step}\nof {}", self.place);
             let result = perform(&self.layout, self.itemsize, name, arguments);
-            let answer = match told.split_once(';') {
+            let answer = match expected.split_once(';') {
                 None => {
                     assert_eq!(variant(&result), "NeedsCopy", "{place}");
                     "copy"

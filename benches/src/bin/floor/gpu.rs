@@ -88,18 +88,18 @@ impl Gpu {
         // SAFETY: the physical device is the instance's.
         let memory = unsafe { self.instance.get_physical_device_memory_properties(self.physical) };
         let pinned = Flags::HOST_VISIBLE | Flags::HOST_COHERENT;
-        let (wants, shuns) = match place {
+        let (preferred, avoided) = match place {
             Place::Device => ([Flags::DEVICE_LOCAL; 2], [Flags::HOST_VISIBLE, Flags::empty()]),
             Place::Pinned => ([pinned | Flags::HOST_CACHED, pinned], [Flags::DEVICE_LOCAL, Flags::empty()]),
         };
-        let find = |(want, shun): (Flags, Flags)| {
+        let find = |(preferred, avoided): (Flags, Flags)| {
             let fits = |(i, flags): (u32, Flags)| {
-                (allowed & (1 << i) != 0 && flags.contains(want) && !flags.intersects(shun)).then_some(i)
+                (allowed & (1 << i) != 0 && flags.contains(preferred) && !flags.intersects(avoided)).then_some(i)
             };
             let types = (0_u32..).zip(memory.memory_types_as_slice());
             types.map(|(i, memory_type)| (i, memory_type.property_flags)).find_map(fits)
         };
-        wants.into_iter().zip(shuns).find_map(find)
+        preferred.into_iter().zip(avoided).find_map(find)
     }
 
     /// Makes a pipeline of SPIR-V, for [`Gpu::layout`].

@@ -1,7 +1,7 @@
 //! Bytes as an argument: memory objects of dpctl's kinds, and memory of the program that is registered for a call.
 //!
 //! Unlike an array, such memory may end while handles to it exist: a memory object can be freed, and a registration ends with
-//! its scope. So a [`MemoryArg`] gives its block to nobody, and a dispatch looks the block up when it checks the call.
+//! its scope. So a [`MemoryArg`] has no public access to its block, and a dispatch looks the block up when it checks the call.
 
 use std::borrow::Cow;
 use std::fmt;

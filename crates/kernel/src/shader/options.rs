@@ -88,8 +88,8 @@ pub enum Bounds {
     ///
     /// In buffers, a read gives zero and a write does nothing. So a kernel without an index check that is launched with more
     /// invocations than items leaves the last item alone, where clamping the index would let all the surplus invocations
-    /// race for it. In private and workgroup arrays and in vectors the index is clamped instead: these have a fixed length
-    /// that the author knows, and a clamp costs no branch.
+    /// race for it. In private and workgroup arrays and in vectors the index is clamped instead: their length
+    /// is fixed in the shader, and a clamp costs no branch.
     ///
     /// One exception: an atomic operation (other than `atomicLoad` and `atomicStore`) on an element of a runtime array, or at
     /// a computed index, has no form that does nothing, so an entry point with one in a buffer clamps in all its buffers.

@@ -296,7 +296,7 @@ impl Context {
     }
 
     /// Allocates memory for a contiguous layout of this shape.
-    #[inline(always)] // For the caller that knows the length of the shape.
+    #[inline(always)] // So that a caller with a shape of fixed length is compiled for it.
     fn allocate<T: Element>(&self, shape: &[usize], layout: Layout, is_contiguous: bool) -> Result<DeviceNDArray<T>> {
         let nbytes = layout.bytes(shape.iter().product(), size_of::<T>())?;
         let (context, label) = (self.for_array(), BlockLabel::array(DType::of::<T>().short_name(), shape));

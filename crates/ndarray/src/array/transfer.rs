@@ -39,7 +39,7 @@ impl<T: Element> DeviceNDArray<T> {
         self.on_default().copy_to_host()
     }
 
-    /// Copies the array to a host array whose number of axes the compiler knows, on the default stream. Blocks until the
+    /// Copies the array to a host array whose number of axes is part of its type, on the default stream. Blocks until the
     /// elements are on the host. Otherwise as [`DeviceNDArray::copy_to_host`].
     ///
     /// ```

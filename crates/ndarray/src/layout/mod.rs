@@ -31,7 +31,6 @@ use smallvec::SmallVec;
 
 pub use broadcast::broadcast_shapes;
 pub use error::LayoutError;
-pub(crate) use error::tuple;
 pub use index::{Index, Span};
 pub use offsets::Offsets;
 pub use order::Order;

@@ -53,8 +53,8 @@ fn a_handle_arrives_as_it_was_sent_and_can_be_sent_again() {
         let sent = handle(range, read_only);
         for _ in 0..2 {
             sent.send(&sender, note).unwrap();
-            let (arrived, told) = IpcHandle::receive(&receiver).unwrap();
-            assert_eq!(told, note);
+            let (arrived, text) = IpcHandle::receive(&receiver).unwrap();
+            assert_eq!(text, note);
             assert_eq!((arrived.offset(), arrived.size()), (sent.offset(), sent.size()));
             assert_eq!(arrived.memory().description(), sent.memory().description());
             assert_eq!((arrived.is_read_only(), arrived.exporter()), (read_only, process::id()));

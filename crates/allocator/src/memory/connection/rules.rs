@@ -28,7 +28,7 @@ pub struct ConnectionTraits {
     pub kind: MemoryKind,
     /// It was allocated to be exported as an opaque descriptor; see [`Request::exportable`](crate::Request::exportable).
     pub exportable: bool,
-    /// It was allocated to be exported as DMA-BUF, and the program wants it to be used in place.
+    /// It was allocated to be exported as DMA-BUF, and the program asks for it to be used in place.
     pub dma_buf: bool,
     /// For memory of the program: the largest power of two that address and size are multiples of.
     pub host_pages: Option<u64>,
@@ -36,7 +36,7 @@ pub struct ConnectionTraits {
     pub peer_bound: bool,
     /// The target writes it too.
     pub writes: bool,
-    /// The strongest answer that is wanted.
+    /// The strongest answer that is permitted.
     pub at_most: ConnectionLimit,
 }
 
@@ -75,7 +75,7 @@ impl ConnectionTraits {
         self
     }
 
-    /// Sets the strongest answer that is wanted.
+    /// Sets the strongest answer that is permitted.
     #[must_use]
     pub fn at_most(mut self, limit: ConnectionLimit) -> Self {
         self.at_most = limit;
@@ -274,10 +274,10 @@ fn between_contexts(
     )
 }
 
-/// The first answer whose condition holds and that is wanted.
+/// The first answer whose condition holds and that is permitted.
 fn strongest<const N: usize>(limit: ConnectionLimit, rules: [(bool, MemoryConnection); N]) -> MemoryConnection {
-    let is_wanted = |answer: MemoryConnection| answer.strength() <= limit;
-    let found = rules.into_iter().find(|&(holds, answer)| holds && is_wanted(answer));
+    let is_permitted = |answer: MemoryConnection| answer.strength() <= limit;
+    let found = rules.into_iter().find(|&(holds, answer)| holds && is_permitted(answer));
     found.map_or(MemoryConnection::None, |(_, answer)| answer)
 }
 

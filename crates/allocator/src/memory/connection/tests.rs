@@ -164,7 +164,7 @@ fn two_contexts_reach_each_other_by_the_first_rule_that_holds() {
         (both("a"), both("a"), plain, failed, shared),               // The next weaker way.
         (dma_buf("a", "e"), dma_buf("b", "i"), as_dma_buf, passed, unified(UnifiedBy::DmaBuf, HostWait)), // R10
         (dma_buf("a", "ei"), dma_buf("b", "ei"), as_dma_buf, untried, NONE), // Nobody promises it.
-        (dma_buf("a", "ei"), dma_buf("b", "ei"), plain, passed, bounce), // R11: not wanted in place.
+        (dma_buf("a", "ei"), dma_buf("b", "ei"), plain, passed, bounce), // R11: not asked for in place.
         (dma_copies("a"), dma_copies("b"), as_dma_buf, passed, bounce), // R11: for copies alone.
         (dma_buf("a", "ei"), dma_buf("a", "ei"), as_dma_buf, passed, NONE), // Not another device.
         (pages("a"), pages("b"), plain, untried, shared),            // R12

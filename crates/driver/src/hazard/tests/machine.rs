@@ -95,8 +95,8 @@ impl Machine {
                 self.close(self.current[lane]);
                 Ok(())
             }
-            Step::Complete { lane, is_told } => {
-                self.complete(lane % self.lanes.len(), is_told);
+            Step::Complete { lane, is_reported } => {
+                self.complete(lane % self.lanes.len(), is_reported);
                 Ok(())
             }
             Step::Wait { lane, on } => {
@@ -152,14 +152,14 @@ impl Machine {
         self.table.waited(self.lanes[lane].id, since, LanePoint { lane: self.lanes[on].id, value });
     }
 
-    fn complete(&mut self, lane: usize, is_told: bool) {
+    fn complete(&mut self, lane: usize, is_reported: bool) {
         let next = self.lanes[lane].done + 1;
         let can_run = |&(since, on, value): &(u64, usize, u64)| since > next || self.lanes[on].done >= value;
         if next < self.lanes[lane].open && self.lanes[lane].waits.iter().all(can_run) {
             self.lanes[lane].done = next;
         }
         let done = self.lanes[lane].done;
-        if is_told && done > 0 {
+        if is_reported && done > 0 {
             self.tell(lane, done);
             self.table.completed(self.lanes[lane].id, done);
             self.table.completed(self.lanes[lane].id, done - 1); // Late news changes nothing.

@@ -25,8 +25,8 @@ pub(super) enum Step {
     Operate { lane: usize, touches: Vec<Touch> },
     /// Closes the open batch.
     Submit { lane: usize },
-    /// Lets one more batch complete if it can, and maybe tells the table.
-    Complete { lane: usize, is_told: bool },
+    /// Lets one more batch complete if it can, and may report it to the table.
+    Complete { lane: usize, is_reported: bool },
     /// Lets a lane wait for all that another one holds.
     Wait { lane: usize, on: usize },
     /// Removes the lane and puts a new one in its place.
@@ -172,7 +172,7 @@ impl Maker<'_> {
         match self.rng.below(if self.profile.has_exceptions { 20 } else { 16 }) {
             0..5 => Step::Submit { lane },
             // Any lane that ever was: a removed one goes on to complete.
-            5..12 => Step::Complete { lane: self.rng.index(self.n_lanes + 1), is_told: !self.rng.one_in(3) },
+            5..12 => Step::Complete { lane: self.rng.index(self.n_lanes + 1), is_reported: !self.rng.one_in(3) },
             12 => Step::Wait { lane, on: self.rng.index(self.n_lanes) },
             13 => Step::ReplaceLane { lane },
             14 | 15 => Step::HostUse { block, range: self.range(), is_write: self.rng.one_in(2) },
