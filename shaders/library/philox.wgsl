@@ -15,6 +15,7 @@ struct Draw {
     count: u32,
 }
 @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@group(0) @binding(0) var<storage, read_write> quads: array<vec4<u32>>;
 var<immediate> draw: Draw;
 
 fn philox_4x32(counter: vec2<u32>) -> array<u32, 4> {
@@ -79,5 +80,21 @@ fn philox_words(@builtin(global_invocation_id) id: vec3<u32>) {
         let pair = convert(vec2(words[lane], words[lane + 1u]));
         write_word(at + lane, pair.x);
         write_word(at + lane + 1u, pair.y);
+    }
+}
+
+// The same where no words are skipped and `count` is a multiple of four.
+@compute @workgroup_size(256)
+fn philox_quads(@builtin(global_invocation_id) id: vec3<u32>) {
+    if id.x > (draw.count - 1u) / LANES {
+        return;
+    }
+    var words = philox(pair_sum(draw.counter, vec2(id.x, 0u)));
+    for (var lane = 0u; lane < LANES; lane += 4u) {
+        let at = id.x * LANES + lane;
+        if at < draw.count {
+            let low = convert(vec2(words[lane], words[lane + 1u]));
+            quads[at / 4u] = vec4(low, convert(vec2(words[lane + 2u], words[lane + 3u])));
+        }
     }
 }

@@ -6,6 +6,9 @@
 
 use crate::library::{NUMBERS, WIDE_NUMBERS};
 
+/// Elements whose flags are set.
+pub const COMPACT: &str = include_str!("../library/compact.wgsl");
+
 /// Elements at indices.
 pub const GATHER: &str = include_str!("../library/gather.wgsl");
 
@@ -23,6 +26,23 @@ pub const MATMUL: &str = include_str!("../library/matmul.wgsl");
 
 /// Integers of 64 bits as pairs of words.
 pub const PAIRS: &str = include_str!("../library/pairs.wgsl");
+
+/// [`PAIRS`] for devices with 64-bit integers in shaders, where one product of them is faster than four of 16 bits.
+///
+/// # Panics
+///
+/// Never: `pairs.wgsl` has the function that is replaced.
+#[must_use]
+pub fn pairs_with_u64() -> String {
+    let (before, rest) = PAIRS.split_once("fn wide_product").expect("pairs.wgsl has the function");
+    let (_, after) = rest.split_once("\n}\n").expect("a function ends");
+    let product = "fn wide_product(a: u32, b: u32) -> vec2<u32> {
+    let product = u64(a) * u64(b);
+    return vec2(u32(product & 0xfffffffflu), u32(product >> 32u));
+}
+";
+    [before, product, after].concat()
+}
 
 /// Random numbers.
 pub const PHILOX: &str = include_str!("../library/philox.wgsl");
@@ -81,6 +101,7 @@ mod tests {
             [words, indices, INDICES, GATHER].concat(),
             [units, indices, INDICES, PUT].concat(),
             [indices, INDICES, INDEX_CHECK].concat(),
+            ["const PARTS = 2u;\n", COMPACT].concat(),
             UNRAVEL.to_owned(),
             [units, "const LOWER = true;\n", TRIANGLE].concat(),
             [keys, SORT_KEYS].concat(),
@@ -91,11 +112,13 @@ mod tests {
             [PAIRS, numbers, SCAN].concat(),
             [PAIRS, numbers, MATMUL].concat(),
             [PAIRS, &uniform_double(), philox, PHILOX].concat(),
+            [&pairs_with_u64(), &uniform_double(), philox, PHILOX].concat(),
         ];
         for text in texts {
             let module = naga::front::wgsl::parse_str(&text);
             let module = module.unwrap_or_else(|error| panic!("{}", error.emit_to_string(&text)));
-            let checked = Validator::new(ValidationFlags::all(), Capabilities::IMMEDIATES).validate(&module);
+            let checked = Validator::new(ValidationFlags::all(), Capabilities::IMMEDIATES | Capabilities::SHADER_INT64)
+                .validate(&module);
             checked.unwrap_or_else(|error| panic!("{}", error.emit_to_string(&text)));
         }
     }

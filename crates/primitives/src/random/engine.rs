@@ -36,8 +36,13 @@ impl Engine {
              fn convert(words: vec2<u32>) -> vec2<u32> {{\n    return {};\n}}\n",
             convert.text
         );
-        let text = [functions::PAIRS, &convert.library, &text, functions::PHILOX];
-        let kernel = kernel(array.context(), "philox.wgsl", &text, "philox_words")?;
+        let has_u64 = array.context().device().plan().features.shader_int64;
+        let pairs = if has_u64 { functions::pairs_with_u64() } else { functions::PAIRS.to_owned() };
+        let text = [&pairs, &convert.library, &text, functions::PHILOX];
+        let offset = array.offset() * size_of::<T>();
+        let is_whole = skip == 0 && n_words.is_multiple_of(4) && offset.is_multiple_of(16);
+        let entry = if is_whole { "philox_quads" } else { "philox_words" };
+        let kernel = kernel(array.context(), "philox.wgsl", &text, entry)?;
         let skipped = usize::try_from(skip).expect("less than a counter's words");
         let args = (
             words(array),
