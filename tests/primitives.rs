@@ -10,12 +10,16 @@
 //! | `refusals.rs` | refused calls, long launches, several streams |
 //! | `numpy_expressions.rs` | random expressions and reductions, compared with NumPy's recorded results |
 //! | `reductions.rs` | reductions: axes, layouts, types, special values, how exact sums are |
+//! | `masks.rs` | elements that a mask selects, of any number and type |
+//! | `steady.rs` | what evaluating a known expression allocates |
 
 mod elementary;
 mod expressions;
+mod masks;
 mod matrices;
 mod numpy_expressions;
 mod numpy_functions;
 mod random;
 mod reductions;
 mod refusals;
+mod steady;

@@ -72,6 +72,26 @@ fn operands_and_targets_may_have_any_strides() {
 }
 
 #[test]
+fn targets_may_have_gaps_between_their_rows() {
+    let ctx = Fixture::open();
+    for (first, len, gap) in [(0, 8, 4), (4, 8, 4), (0, 8, 3), (1, 8, 4), (0, 7, 5), (4, 252, 8), (0, 1024, 4)] {
+        let width = first + len + gap;
+        let whole = ctx.full([37, width], -1.0_f32).unwrap();
+        let target = whole.slice(&s![.., first as isize..(first + len) as isize]).unwrap();
+        let x = ctx.arange(0.0_f32, (37 * len) as f32, 1.0).unwrap().reshape([37, len]).unwrap();
+        (&x * 2.0 + &target).assign_to(&target).unwrap();
+        let expected: Vec<f32> = (0..37 * width)
+            .map(|at| (at / width, at % width))
+            .map(|(row, column)| match column.checked_sub(first) {
+                Some(own) if own < len => (row * len + own) as f32 * 2.0 - 1.0,
+                _ => -1.0,
+            })
+            .collect();
+        assert_eq!(contents(&whole), expected, "{len} from {first} on, with gaps of {gap}");
+    }
+}
+
+#[test]
 fn a_target_may_be_an_operand() {
     let ctx = Fixture::open();
     let x = ctx.arange(0, 100, 1).unwrap();

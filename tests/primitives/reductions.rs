@@ -60,6 +60,70 @@ fn any_axes_of_any_layout_are_reduced() {
 }
 
 #[test]
+fn rows_of_any_length_are_reduced() {
+    let ctx = Fixture::open();
+    let lens = (1..=20).chain([31, 32, 33, 60, 63, 64, 65, 100, 128, 257, 1000, 1021, 1024, 4096, 20_000]);
+    for (n_rows, len) in lens.flat_map(|len| [(3, len), (1 + 60_000 / len, len)]) {
+        let host = ArrayD::from_shape_fn(vec![n_rows, len], |at| {
+            i32::try_from((at[0] * len + at[1]) * 7919 % 10_007).unwrap() - 5000
+        });
+        let x = ctx.to_device(&host).unwrap();
+        let name = format!("{n_rows} rows of {len}");
+        let first_largest = |v: &[i32]| v.iter().position(|x| x == v.iter().max().unwrap()).unwrap() as i64;
+        assert_eq!(
+            contents(&x.sum(1).unwrap()),
+            on_host(&host, &[1], |v| v.iter().map(|&x| i64::from(x)).sum::<i64>()),
+            "{name}"
+        );
+        assert_eq!(contents(&x.min(1).unwrap()), on_host(&host, &[1], |v| *v.iter().min().unwrap()), "{name}");
+        assert_eq!(contents(&x.argmax(1).unwrap()), on_host(&host, &[1], first_largest), "{name}");
+        let bytes = x.astype::<i8>().unwrap();
+        let low_bytes = |v: &[i32]| v.iter().map(|&x| i64::from(x as i8)).sum::<i64>();
+        assert_eq!(contents(&bytes.sum(1).unwrap()), on_host(&host, &[1], low_bytes), "{name} of bytes");
+        // With operands that are repeated along rows and along columns.
+        let (row, column) = (x.slice(&s![0]).unwrap(), x.slice(&s![.., ..1]).unwrap());
+        let product = (&x * &row - &column).sum(1).unwrap();
+        let narrow = (x.greater(&row) | x.less(&column)).count_nonzero(1).unwrap();
+        let (product, narrow) = (contents(&product), contents(&narrow));
+        for (i, own) in host.rows().into_iter().enumerate() {
+            let pairs = || own.iter().zip(host.rows().into_iter().next().unwrap()).map(|(&a, &b)| (a, b));
+            let sum: i64 = pairs().map(|(a, b)| i64::from(a) * i64::from(b) - i64::from(own[0])).sum();
+            let count = pairs().filter(|&(a, b)| a > b || a < own[0]).count();
+            assert_eq!((product[i], narrow[i]), (sum, count as i64), "{name}, row {i}");
+        }
+    }
+}
+
+#[test]
+fn positions_of_special_floats_are_numpys() {
+    let ctx = Fixture::open();
+    let (nan, inf, tiny) = (f32::NAN, f32::INFINITY, f32::from_bits(1));
+    // Elements, positions of the least and of the largest: numpy.argmin, numpy.argmax.
+    let cases: [(&[f32], i64, i64); 9] = [
+        (&[0.0, -0.0, 0.0], 0, 0),
+        (&[-0.0, 0.0], 0, 0),
+        (&[1.0, -inf, inf, 2.0], 1, 2),
+        (&[1.0, inf, nan, -inf], 2, 2),
+        (&[1.0, -nan, nan, 3.0], 1, 1),
+        (&[-1.0, -2.0, -3.0, -2.0, -3.0], 2, 0),
+        (&[2.0, 5.0, 5.0, 2.0], 0, 1),
+        (&[-inf, -inf], 0, 0),
+        (&[1.0, tiny, 0.5, 3.0, -tiny, 1.0, 2.0, 2.5], 4, 3),
+    ];
+    for (host, least, largest) in cases {
+        for repeats in [1, 2, 300] {
+            let repeated = host.repeat(repeats);
+            let x = ctx.slice_to_device(&repeated).unwrap();
+            let found = (x.argmin(..).unwrap().item().unwrap(), x.argmax(..).unwrap().item().unwrap());
+            assert_eq!(found, (least, largest), "{host:?}, {repeats} times");
+        }
+        let rows = ctx.slice_to_device(&host.repeat(100)).unwrap().reshape([100, host.len()]).unwrap();
+        assert_eq!(contents(&rows.argmin(1).unwrap()), [least; 100], "{host:?}");
+        assert_eq!(contents(&rows.t().argmax(0).unwrap()), [largest; 100], "{host:?}");
+    }
+}
+
+#[test]
 fn sums_of_any_length_are_exact_for_integers() {
     let ctx = Fixture::open();
     for n in [0_usize, 1, 2, 31, 32, 33, 255, 256, 257, 1021, 4096, 100_003, 1_200_000] {

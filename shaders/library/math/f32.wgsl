@@ -8,6 +8,19 @@ fn is_nan(x: f32) -> bool {
     return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
+// An integer that is larger for larger numbers, equal for all zeros, and the largest for NaN. Comparisons of integers have
+// no special cases, which drivers get wrong.
+fn argmax_order(x: f32) -> i32 {
+    let bits = bitcast<i32>(x);
+    let size = bits & 0x7fffffff;
+    return select(select(size, -size, bits < 0), 0x7fffffff, size > 0x7f800000);
+}
+
+// The same with smaller numbers as the larger ones.
+fn argmin_order(x: f32) -> i32 {
+    return argmax_order(bitcast<f32>(bitcast<u32>(x) ^ 0x80000000u));
+}
+
 fn is_inf(x: f32) -> bool {
     return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u;
 }

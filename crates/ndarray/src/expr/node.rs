@@ -100,6 +100,17 @@ impl ArrayLeaf {
     }
 }
 
+impl<T: Element> From<&DeviceNDArray<T>> for ArrayLeaf {
+    fn from(array: &DeviceNDArray<T>) -> Self {
+        Self {
+            context: array.context().for_array(),
+            block: Arc::clone(array.block()),
+            layout: array.layout().clone(),
+            label: array.label().map(Arc::from),
+        }
+    }
+}
+
 impl fmt::Debug for ArrayLeaf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ArrayLeaf").field("layout", &self.layout).field("label", &self.label).finish_non_exhaustive()
@@ -108,14 +119,8 @@ impl fmt::Debug for ArrayLeaf {
 
 impl Node {
     pub(super) fn array<T: Element>(array: &DeviceNDArray<T>) -> Self {
-        let leaf = ArrayLeaf {
-            context: array.context().for_array(),
-            block: Arc::clone(array.block()),
-            layout: array.layout().clone(),
-            label: array.label().map(Arc::from),
-        };
         Self {
-            kind: NodeKind::Array(leaf),
+            kind: NodeKind::Array(array.into()),
             dtype: DType::of::<T>(),
             shape: SmallVec::from_slice(array.shape()),
             depth: 0,

@@ -77,24 +77,22 @@ fn evaluate<T: Element>(expr: &Expr<T>) -> Result<DeviceNDArray<T>> {
         && alike.all(|(leaf, _)| leaf.layout().is_f_contiguous() && !leaf.layout().is_c_contiguous());
     let order = if is_f { Order::F } else { Order::C };
     let result = first.context().device_array_with_order::<T>(expr.shape(), order)?;
-    let target = (&result).into_expr();
-    run(&program, &[leaf_of(target.node())], stream_of(expr, first))?;
+    run(&program, &[(&ArrayLeaf::from(&result), expr.dtype())], stream_of(expr, first))?;
     Ok(result)
 }
 
 fn assign<T: Element>(expr: &Expr<T>, target: &DeviceNDArray<T>) -> Result<()> {
     target.check_writable()?;
-    check_shape(expr.node(), target.into_expr().node())?;
+    let leaf = (&ArrayLeaf::from(target), expr.dtype());
+    check_shape(expr.node(), leaf)?;
     let program = Program::new(&[expr.node()])?;
-    let node = target.into_expr();
-    let leaf = leaf_of(node.node());
     let stream = stream_of(expr, leaf.0);
     let is_free = program.leaves.iter().all(|&other| is_in_place(other, leaf) || !shares_memory(leaf, other));
     if is_free && owns_words(leaf) {
         return run(&program, &[leaf], stream);
     }
     let temporary = target.context().device_array::<T>(target.shape())?;
-    run(&program, &[leaf_of((&temporary).into_expr().node())], stream)?;
+    run(&program, &[(&ArrayLeaf::from(&temporary), expr.dtype())], stream)?;
     target.on(stream).assign(&temporary)
 }
 
@@ -106,15 +104,15 @@ fn leaf_of(node: &Arc<Node>) -> (&ArrayLeaf, DType) {
     }
 }
 
-fn check_shape(node: &Node, target: &Node) -> Result<()> {
-    let (own, wanted) = (node.shape(), target.shape());
+fn check_shape(node: &Node, (target, dtype): (&ArrayLeaf, DType)) -> Result<()> {
+    let (own, wanted) = (node.shape(), target.layout().shape());
     let missing = wanted.len().checked_sub(own.len());
     let fits =
         missing.is_some_and(|missing| own.iter().zip(&wanted[missing..]).all(|(own, len)| *own == 1 || own == len));
     if fits || matches!(node.kind(), NodeKind::Refused(_)) {
         return Ok(());
     }
-    Err(ExprError::TargetShape { shape: own.to_vec(), target: target.description() }.into())
+    Err(ExprError::TargetShape { shape: own.to_vec(), target: target.description(dtype) }.into())
 }
 
 /// Whether two arrays may have bytes in common.
@@ -162,7 +160,7 @@ impl Assignment {
     pub fn new<T: Element>(target: &DeviceNDArray<T>, value: impl IntoExpr<T>) -> Result<Self> {
         target.check_writable()?;
         let (value, target) = (value.into_expr(), target.into_expr());
-        check_shape(value.node(), target.node())?;
+        check_shape(value.node(), leaf_of(target.node()))?;
         let stream = value.stream().cloned();
         Ok(Self { node: Arc::clone(value.node()), target: Arc::clone(target.node()), stream })
     }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use smallvec::SmallVec;
 use vkarray_kernel::DType;
 
-use crate::generate::{Buffer, DeviceLimits, Nest, Program, Width, key_part, scalar_words, with_functions};
+use crate::generate::{Buffer, DeviceLimits, Nest, Param, ParamOf, Params, Program, Width, key_part, with_functions};
 
 /// How a kernel finds the elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,22 +44,25 @@ impl Form {
         let itemsize = |operand: usize| dtypes[operand].itemsize();
         let is_packed = |operand: usize| nest.is_packed(operand);
         let is_aligned = |operand: usize| is_four(nest.operands[operand].offset);
+        let strides = |operand: usize| nest.axes.iter().map(move |axis| axis.strides[operand]);
+        let is_row = |operand: usize| {
+            let outer_are_four = strides(operand).skip(1).all(|stride| stride % 4 == 0);
+            strides(operand).next() == Some(1) && outer_are_four && is_aligned(operand)
+        };
         let all = 0..nest.operands.len();
         let is_wide = is_four(nest.axes[0].len)
-            && (0..n_outs).all(|out| is_packed(out) && is_aligned(out))
+            && (0..n_outs).all(|out| if is_packed(out) { is_aligned(out) } else { is_row(out) })
             && all.clone().all(|operand| !is_packed(operand) || is_aligned(operand));
         let shortest = (0..n_outs).map(itemsize).min().unwrap_or(4);
         let lanes = if is_wide { 4 } else { (4 / shortest).max(1) };
         let access = all.map(|operand| {
-            let strides = || nest.axes.iter().map(|axis| axis.strides[operand]);
-            let outer_are_four = strides().skip(1).all(|stride| stride % 4 == 0);
             if nest.is_single(operand) && operand >= n_outs {
                 Access::Single
             } else if is_packed(operand) {
                 Access::Packed
-            } else if is_wide && strides().next() == Some(1) && outer_are_four && is_aligned(operand) {
+            } else if is_wide && is_row(operand) {
                 Access::Row
-            } else if is_wide && strides().next() == Some(0) {
+            } else if is_wide && strides(operand).next() == Some(0) {
                 Access::Column
             } else {
                 Access::Strided
@@ -83,35 +86,25 @@ impl Form {
         key.extend(self.access.iter().map(|&access| access as u32));
     }
 
-    /// The parameters: a number of the program, or a word of the nest.
-    pub(super) fn params(&self, program: &Program<'_>) -> Vec<Param> {
-        let scalars = program.scalars.iter().enumerate();
-        let words = |(at, &(_, dtype)): (usize, &(_, DType))| {
-            let words = scalar_words(dtype, &format!("c{at}"));
-            words.into_iter().enumerate().map(move |(part, (name, ty))| Param {
-                name,
-                ty,
-                of: ParamOf::Scalar(at, part),
-            })
-        };
-        let mut params: Vec<_> = scalars.flat_map(words).collect();
-        params.sort_by_key(|param| param.ty == "u32"); // Numbers of 8 bytes first, so that there is no padding.
-        let mut word = |name: String, of: ParamOf| params.push(Param { name, ty: "u32", of });
-        word("n".to_owned(), ParamOf::Size);
+    /// The parameters: numbers of the program, and words of the nest.
+    pub(super) fn params(&self, program: &Program<'_>) -> Params {
+        let mut params = Param::scalars(program);
+        let mut word = |of| params.push(Param::word(of));
+        word(ParamOf::Size);
         if self.has_coordinates() {
-            (0..self.n_axes - 1).for_each(|axis| word(format!("n{axis}"), ParamOf::Len(axis)));
+            (0..self.n_axes - 1).for_each(|axis| word(ParamOf::Len(axis)));
         }
         for (operand, &access) in self.access.iter().enumerate() {
-            word(format!("b{operand}"), ParamOf::Base(operand));
+            word(ParamOf::Base(operand));
             if Self::has_strides(access) {
-                (0..self.n_axes).for_each(|axis| word(format!("s{operand}_{axis}"), ParamOf::Stride(operand, axis)));
+                (0..self.n_axes).for_each(|axis| word(ParamOf::Stride(operand, axis)));
             }
         }
         params
     }
 
     /// The buffers: their element types, and how they are read.
-    pub(super) fn buffers(&self, dtypes: &[DType]) -> Vec<Buffer> {
+    fn buffers(&self, dtypes: &[DType]) -> Vec<Buffer> {
         let width = |access| {
             let is_four = self.is_wide && matches!(access, Access::Packed | Access::Row);
             if is_four { Width::Four } else { Width::One }
@@ -138,11 +131,7 @@ impl Form {
                 buffer.storage()
             );
         }
-        text += "struct Params {\n";
-        for param in self.params(program) {
-            let _ = writeln!(text, "    {}: {},", param.name, param.ty);
-        }
-        text += "}\nvar<immediate> p: Params;\n";
+        text += &Param::declaration(&self.params(program), program);
         text += &program.compute();
         let (group, lanes) = (self.group, self.lanes);
         let _ = write!(
@@ -231,6 +220,7 @@ fn elementwise(
         match self.access[out] {
             // The base is a multiple of the lanes, which share a word.
             Access::Packed if self.is_wide => buffer.store_unit(&format!("(p.b{out} >> 2u) + unit"), &values),
+            Access::Row => buffer.store_unit(&format!("({}) >> 2u", self.strided(out, 0)), &values),
             Access::Packed if is_short => buffer.store_unit(&format!("p.b{out} / {}u + unit", self.lanes), &values),
             access => {
                 let store = |(lane, value): (u32, &String)| {
@@ -245,29 +235,6 @@ fn elementwise(
             }
         }
     }
-}
-
-/// A parameter of a kernel.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Param {
-    pub(super) name: String,
-    pub(super) ty: &'static str,
-    pub(super) of: ParamOf,
-}
-
-/// What a parameter is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ParamOf {
-    /// A part of a number of the program.
-    Scalar(usize, usize),
-    /// The number of rounds.
-    Size,
-    /// The length of an axis.
-    Len(usize),
-    /// The first element of an operand, counted from the start of the bound range.
-    Base(usize),
-    /// The stride of an operand along an axis.
-    Stride(usize, usize),
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, ArrayArg, ArrayShape, DType, Groups, NamedArg, Source};
 use vkarray_ndarray::{ArrayLeaf, ExprError, Result};
 
-use super::kernel::{Form, Param, ParamOf};
-use crate::generate::{DeviceLimits, Nest, Program, key_part, scalar_value, word};
+use super::kernel::Form;
+use crate::generate::{DeviceLimits, Nest, Param, ParamOf, Params, Program, bound_dtype, key_part, word};
 
 /// Distinguishes the keys of these kernels from those of others.
 const KEY: u32 = 0x656c_656d;
@@ -77,7 +77,7 @@ impl Launch<'_, '_> {
         nest.sort();
         nest.merge();
         let pieces = nest.pieces(self.limits.max_range - self.limits.alignment, 1 << 31);
-        let forms: SmallVec<[(Form, Vec<Param>); 1]> = pieces
+        let forms: SmallVec<[(Form, Params); 1]> = pieces
             .iter()
             .map(|piece| {
                 let form = Form::new(piece, &dtypes, self.n_outs, self.limits);
@@ -85,14 +85,12 @@ impl Launch<'_, '_> {
                 (form, params)
             })
             .collect();
-        let bytes = |params: &[Param]| params.iter().map(|param| if param.ty == "u32" { 4 } else { 8 }).sum::<usize>();
-        let fits = |(piece, (form, params)): (&Nest, &(Form, Vec<Param>))| {
+        let fits = |(piece, (form, params)): (&Nest, &(Form, Params))| {
             let shares_words = |out: usize| {
                 let parts = 4 / u64::from(dtypes[out].itemsize()).min(4);
                 piece.operands[out].offset % parts != 0 || (pieces.len() > 1 && piece.size() % parts != 0)
             };
-            bytes(params).next_multiple_of(8) <= self.limits.max_params
-                && (form.is_wide || !(0..self.n_outs).any(shares_words))
+            Param::nbytes(params) <= self.limits.max_params && (form.is_wide || !(0..self.n_outs).any(shares_words))
         };
         if !pieces.iter().zip(&forms).all(fits) {
             return Ok(false);
@@ -119,22 +117,22 @@ impl Launch<'_, '_> {
         let kernel = arrays[0].0.context().generated_kernel(&key, text)?;
         let mut args = SmallVec::<[NamedArg<'_>; 24]>::new();
         let mut bases = SmallVec::<[u64; 6]>::new();
-        for (operand, buffer) in form.buffers(dtypes).iter().enumerate() {
+        for (operand, &(leaf, dtype)) in arrays.iter().enumerate() {
             let itemsize = nest.operands[operand].itemsize;
             let [first, end] = nest.span(operand);
             let start = first * itemsize / self.limits.alignment * self.limits.alignment;
             let nbytes = (end * itemsize).next_multiple_of(4) - start;
             bases.push(nest.operands[operand].offset - start / itemsize);
-            let shape = ArrayShape { offset: start, ..ArrayShape::new(buffer.bound_dtype(), &[], nbytes) };
-            args.push(NamedArg { name: None, arg: Arg::Array(ArrayArg::new(arrays[operand].0.block(), shape)) });
+            let shape = ArrayShape { offset: start, ..ArrayShape::new(bound_dtype(dtype), &[], nbytes) };
+            args.push(NamedArg { name: None, arg: Arg::Array(ArrayArg::new(leaf.block(), shape)) });
         }
         for param in params {
             let value = match param.of {
-                ParamOf::Scalar(at, part) => scalar_value(self.program.scalars[at].0, part, param.ty),
-                ParamOf::Size => word(nest.size()),
+                ParamOf::Scalar(at, part) => param.scalar_value(self.program, at, part),
                 ParamOf::Len(axis) => word(nest.axes[axis].len),
                 ParamOf::Base(operand) => word(bases[operand]),
                 ParamOf::Stride(operand, axis) => word(nest.axes[axis].strides[operand].cast_unsigned()),
+                _ => word(nest.size()), // `Size`; the others are those of reductions.
             };
             args.push(NamedArg { name: None, arg: Arg::Scalar(value) });
         }

@@ -40,14 +40,6 @@ impl Buffer {
         }
     }
 
-    /// The element type that the argument is described with, which is that of the shader's.
-    pub(crate) fn bound_dtype(&self) -> DType {
-        match self.dtype {
-            DType::I64 | DType::U64 | DType::F64 | DType::Complex64 => self.dtype,
-            _ => DType::U32,
-        }
-    }
-
     /// The element at an index.
     pub(crate) fn load(&self, index: &str) -> String {
         let name = &self.name;
@@ -109,6 +101,14 @@ impl Buffer {
     }
 }
 
+/// The element type that an array of elements of this type is described with, which is that of the shader's buffer.
+pub(crate) fn bound_dtype(dtype: DType) -> DType {
+    match dtype {
+        DType::I64 | DType::U64 | DType::F64 | DType::Complex64 => dtype,
+        _ => DType::U32,
+    }
+}
+
 /// The value of what lies in a buffer.
 fn decode(dtype: DType, raw: &str) -> String {
     match dtype {
@@ -138,13 +138,13 @@ pub(crate) fn encode(dtype: DType, value: &str) -> String {
     }
 }
 
-/// The members of the parameters that hold a number: `c0: u32`, or two for a complex number.
-pub(crate) fn scalar_words(dtype: DType, name: &str) -> Vec<(String, &'static str)> {
+/// How many parameters a number takes, two if it is complex, and their type.
+pub(super) fn scalar_parts(dtype: DType) -> (usize, &'static str) {
     match Class::of(dtype) {
-        Some(Class::Complex) => vec![(format!("{name}_x"), "u32"), (format!("{name}_y"), "u32")],
-        Some(Class::DoubleComplex) => vec![(format!("{name}_x"), "f64"), (format!("{name}_y"), "f64")],
-        _ if dtype.itemsize() == 8 => vec![(name.to_owned(), value_type(dtype))],
-        _ => vec![(name.to_owned(), "u32")],
+        Some(Class::Complex) => (2, "u32"),
+        Some(Class::DoubleComplex) => (2, "f64"),
+        _ if dtype.itemsize() == 8 => (1, value_type(dtype)),
+        _ => (1, "u32"),
     }
 }
 
@@ -158,7 +158,7 @@ pub(super) fn decode_scalar(dtype: DType, name: &str) -> String {
 }
 
 /// A part of a number as the parameter has it.
-pub(crate) fn scalar_value(Scalar(words): Scalar, part: usize, ty: &str) -> ScalarValue {
+pub(super) fn scalar_value(Scalar(words): Scalar, part: usize, ty: &str) -> ScalarValue {
     let pair = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
     match ty {
         "f64" => ScalarValue::F64(f64::from_bits(pair(2 * part))),

@@ -2,6 +2,8 @@
 //!
 //! Functions that are called here are those of `vkarray_shaders::math`. Conversions are in `cast`, at the end.
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
 use vkarray_kernel::DType;
 use vkarray_ndarray::Op;
 
@@ -9,30 +11,44 @@ use super::class::Class;
 
 /// A small number for each element type.
 pub(crate) fn dtype_code(dtype: DType) -> u32 {
-    const TYPES: [DType; 15] = [
-        DType::Bool,
-        DType::I8,
-        DType::U8,
-        DType::I16,
-        DType::U16,
-        DType::F16,
-        DType::BF16,
-        DType::I32,
-        DType::U32,
-        DType::F32,
-        DType::I64,
-        DType::U64,
-        DType::F64,
-        DType::Complex32,
-        DType::Complex64,
-    ];
-    TYPES.iter().zip(0..).find(|(ty, _)| **ty == dtype).map_or(15, |(_, code)| code)
+    match dtype {
+        DType::Bool => 0,
+        DType::I8 => 1,
+        DType::U8 => 2,
+        DType::I16 => 3,
+        DType::U16 => 4,
+        DType::F16 => 5,
+        DType::BF16 => 6,
+        DType::I32 => 7,
+        DType::U32 => 8,
+        DType::F32 => 9,
+        DType::I64 => 10,
+        DType::U64 => 11,
+        DType::F64 => 12,
+        DType::Complex32 => 13,
+        DType::Complex64 => 14,
+        _ => 15,
+    }
 }
+
+/// Whether operations are defined, as far as has been asked: [`UNKNOWN`], or whether it is. Expressions are evaluated more
+/// often than there are answers, and writing a text takes longer than the rest of a check.
+static DEFINED: [[[AtomicU8; 16]; 16]; Op::ALL.len()] =
+    [const { [const { [const { AtomicU8::new(UNKNOWN) }; 16] }; 16] }; Op::ALL.len()];
+const UNKNOWN: u8 = 2;
 
 /// Whether an operation is defined for operands of one type and a result of another.
 pub(crate) fn is_defined(op: Op, operand: DType, result: DType) -> bool {
-    let names = ["a", "b", "c"].map(str::to_owned);
-    Class::of(result).is_some() && text(op, operand, result, &names).is_some()
+    let known = &DEFINED[op as usize][dtype_code(operand) as usize][dtype_code(result) as usize];
+    match known.load(Ordering::Relaxed) {
+        UNKNOWN => {
+            let names = ["a", "b", "c"].map(str::to_owned);
+            let is_defined = Class::of(result).is_some() && text(op, operand, result, &names).is_some();
+            known.store(is_defined.into(), Ordering::Relaxed);
+            is_defined
+        }
+        known => known != 0,
+    }
 }
 
 /// The value of an operation as WGSL, if it is defined. `operand` is the type of the first argument; the others have the

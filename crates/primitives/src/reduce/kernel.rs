@@ -1,25 +1,17 @@
 //! [`ReduceForm`]: everything that the text of a reduction's kernel is written from.
 //!
-//! A *job* is the part of one result that one workgroup or one invocation computes: `chunk` of its elements. Loops are over
-//! the elements of a job, at most 2³² of them. The kernel of the second pass has partial results as its elements.
+//! A *unit* is one element, or four that lie side by side. A *job* is the part of one result that one team computes: a chunk
+//! of its units. Loops are over the units of a job, at most 2³² of them. The kernel of the second pass has partial results
+//! as its elements.
 
 use std::fmt::Write as _;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use vkarray_kernel::DType;
 
 use super::kind::{Field, Reduction};
-use crate::generate::{Buffer, Program, Width, dtype_code, key_part, scalar_words, with_functions};
-
-/// Who computes a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Team {
-    /// A workgroup, whose invocations take elements in turns and are combined as a tree. Jobs of one result follow each
-    /// other.
-    Group,
-    /// One invocation. Jobs of neighbouring results follow each other.
-    Invocation,
-}
+use super::share::Team;
+use crate::generate::{Buffer, Param, ParamOf, Params, Program, Width, dtype_code, key_part, with_functions};
 
 /// The form of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,82 +23,58 @@ pub(super) struct ReduceForm {
     pub(super) group: u32,
     /// Axes of the results and of the elements of each. The second pass has one of both.
     pub(super) n_axes: [usize; 2],
+    /// How each array is read if units have four elements; see [`fours`](super::share::fours).
+    pub(super) fours: Option<SmallVec<[Width; 6]>>,
     /// Whether the elements are partial results.
     pub(super) is_second: bool,
-    /// Whether the results are written, or partial results.
+    /// Whether the results are written, or partial results. Then each result has one job.
     pub(super) is_last: bool,
 }
 
-/// What a parameter is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PassParam {
-    Scalar(usize, usize),
-    /// Jobs of the kernel, results, jobs of a result, elements of a job, elements of a result.
-    Jobs,
-    Results,
-    Splits,
-    Chunk,
-    Count,
-    /// The length of an axis, those of the results first.
-    Len(usize),
-    Base(usize),
-    /// The stride of an array along an axis.
-    Stride(usize, usize),
-}
-
-/// A parameter of a kernel: its name, its type and what it is.
-pub(super) type NamedParam = (String, &'static str, PassParam);
-
 impl ReduceForm {
     pub(super) fn add_to_key(&self, key: &mut SmallVec<[u32; 64]>) {
-        let flags = u32::from(self.is_second) | u32::from(self.is_last) << 1 | (self.team as u32) << 2;
+        let lanes = if let Team::Lanes(lanes) = self.team { lanes } else { 0 };
+        let flags = u32::from(self.is_second) | u32::from(self.is_last) << 1 | u32::from(self.fours.is_some()) << 2;
         key.push(self.reduction as u32 | dtype_code(self.dtype) << 8 | flags << 16);
         key.push(self.group | key_part(self.n_axes[0]) << 16 | key_part(self.n_axes[1]) << 24);
+        key.push(lanes);
+        key.extend(self.fours.iter().flatten().map(|&width| width as u32));
+    }
+
+    /// The elements of a unit.
+    fn width(&self) -> usize {
+        if self.fours.is_some() { 4 } else { 1 }
     }
 
     /// What is written: one buffer for each field.
-    pub(super) fn written(&self) -> Vec<Field> {
-        if self.is_last { vec![self.reduction.result(self.dtype)] } else { self.reduction.fields(self.dtype) }
+    pub(super) fn written(&self) -> SmallVec<[Field; 2]> {
+        if self.is_last { smallvec![self.reduction.result(self.dtype)] } else { self.reduction.fields(self.dtype) }
     }
 
-    /// The number of arrays that are read.
-    fn n_reads(&self, program: &Program<'_>) -> usize {
-        if self.is_second { self.reduction.fields(self.dtype).len() } else { program.leaf_types().count() }
+    /// The number of arrays whose indices differ.
+    fn n_arrays(&self, program: &Program<'_>) -> usize {
+        if self.is_second { 1 } else { program.leaf_types().count() }
     }
 
-    pub(super) fn params(&self, program: &Program<'_>) -> Vec<NamedParam> {
-        let mut params = Vec::new();
-        if !self.is_second {
-            for (at, &(_, dtype)) in program.scalars.iter().enumerate() {
-                let words = scalar_words(dtype, &format!("c{at}"));
-                params
-                    .extend(words.into_iter().enumerate().map(|(i, (name, ty))| (name, ty, PassParam::Scalar(at, i))));
-            }
-            params.sort_by_key(|(_, ty, _)| *ty == "u32"); // Numbers of 8 bytes first, so that there is no padding.
-        }
-        let mut word = |name: String, of| params.push((name, "u32", of));
-        for (name, of) in [
-            ("jobs", PassParam::Jobs),
-            ("results", PassParam::Results),
-            ("splits", PassParam::Splits),
-            ("chunk", PassParam::Chunk),
-            ("count", PassParam::Count),
-        ] {
-            word(name.to_owned(), of);
+    pub(super) fn params(&self, program: &Program<'_>) -> Params {
+        let mut params = if self.is_second { Params::new() } else { Param::scalars(program) };
+        let mut word = |of| params.push(Param::word(of));
+        for of in [ParamOf::Jobs, ParamOf::Results, ParamOf::Splits, ParamOf::Chunk, ParamOf::Size] {
+            word(of);
         }
         let n_axes = self.n_axes.iter().sum::<usize>();
-        (0..n_axes).for_each(|axis| word(format!("n{axis}"), PassParam::Len(axis)));
-        let n_arrays = if self.is_second { 1 } else { self.n_reads(program) };
-        for array in 0..n_arrays {
-            word(format!("b{array}"), PassParam::Base(array));
-            (0..n_axes).for_each(|axis| word(format!("s{array}_{axis}"), PassParam::Stride(array, axis)));
+        (0..n_axes).for_each(|axis| word(ParamOf::Len(axis)));
+        for array in 0..self.n_arrays(program) {
+            word(ParamOf::Base(array));
+            (0..n_axes).for_each(|axis| word(ParamOf::Stride(array, axis)));
         }
         params
     }
 
     /// The buffers that are read in the first pass.
-    pub(super) fn buffers(&self, program: &Program<'_>) -> Vec<Buffer> {
-        let buffer = |(i, dtype): (usize, DType)| Buffer { name: format!("a{i}"), dtype, width: Width::One };
+    fn buffers(&self, program: &Program<'_>) -> Vec<Buffer> {
+        let width = |i: usize| self.fours.as_ref().map_or(Width::One, |widths| widths[i]);
+        let buffer = |(i, dtype): (usize, DType)| Buffer { name: format!("a{i}"), dtype, width: width(i) };
         program.leaf_types().enumerate().map(buffer).collect()
     }
 
@@ -117,11 +85,12 @@ impl ReduceForm {
         if !self.is_second {
             text += &program.compute();
         }
-        text += &self.element(program)?;
+        text += &self.starts(program);
+        text += &self.unit(program)?;
         text += &self.accumulate();
         text += &match self.team {
-            Team::Group => self.of_groups(),
-            Team::Invocation => self.of_invocations(),
+            Team::Lanes(lanes) => self.of_lanes(lanes),
+            Team::Across => self.of_invocations(),
         };
         Some(with_functions(&text))
     }
@@ -141,129 +110,163 @@ impl ReduceForm {
         for (i, (name, ty)) in reads.iter().enumerate() {
             let _ = writeln!(text, "@group(0) @binding({}) var<storage, read> {name}: array<{ty}>;", written.len() + i);
         }
-        text += "struct Params {\n";
-        for (name, ty, _) in self.params(program) {
-            let _ = writeln!(text, "    {name}: {ty},");
-        }
-        text += "}\nvar<immediate> p: Params;\nstruct Acc {\n";
+        text += &Param::declaration(&self.params(program), program);
+        text += "struct Acc {\n";
         for (i, field) in fields.iter().enumerate() {
             let _ = writeln!(text, "    f{i}: {},", field.ty);
         }
         text + "}\n"
     }
 
-    /// The functions `start`, which gives the index of each array for a result, and `element`, the accumulator of one element.
-    fn element(&self, program: &Program<'_>) -> Option<String> {
-        let n_arrays = if self.is_second { 1 } else { self.n_reads(program) };
-        let [n_kept, n_reduced] = self.n_axes;
-        let all = n_kept + n_reduced;
+    /// The function `starts`, which gives the index of each array for a result.
+    fn starts(&self, program: &Program<'_>) -> String {
         let mut text = "struct Starts {\n".to_owned();
+        let n_arrays = self.n_arrays(program);
         (0..n_arrays).for_each(|i| text += &format!("    i{i}: u32,\n"));
         text += "}\nfn starts(result: u32) -> Starts {\n";
-        text += &coordinates("result", 0..n_kept);
-        let index = |array: usize, first: String, axes: std::ops::Range<usize>| {
-            axes.fold(first, |sum, axis| sum + &format!(" + c{axis} * p.s{array}_{axis}"))
-        };
-        let starts: Vec<_> = (0..n_arrays).map(|i| index(i, format!("p.b{i}"), 0..n_kept)).collect();
-        text += &format!("    return Starts({});\n}}\n", starts.join(", "));
-        text += "fn element(at: Starts, r: u32) -> Acc {\n";
-        text += &coordinates("r", n_kept..all);
-        if self.is_second {
-            let index = index(0, "at.i0".to_owned(), n_kept..all);
-            let fields = (0..self.reduction.fields(self.dtype).len()).map(|i| format!("a{i}[{index}]"));
-            text += &format!("    return Acc({});\n}}\n", fields.collect::<Vec<_>>().join(", "));
-            return Some(text);
-        }
-        let loads = self.buffers(program);
-        let loads = loads.iter().enumerate().map(|(i, buffer)| buffer.load(&index(i, format!("at.i{i}"), n_kept..all)));
-        text += &format!("    let v = compute({}).r0;\n", loads.collect::<Vec<_>>().join(", "));
-        text += &format!("    return {};\n}}\n", self.reduction.of_element(self.dtype, "v", "r")?);
-        Some(text)
+        text += &coordinates("result", 0..self.n_axes[0]);
+        let starts: Vec<_> = (0..n_arrays).map(|i| index(i, format!("p.b{i}"), 0..self.n_axes[0])).collect();
+        text + &format!("    return Starts({});\n}}\n", starts.join(", "))
     }
 
-    /// The accumulator of elements from `first` on, `step` apart, up to `end`. Four are independent of each other, so that
-    /// their loads overlap.
+    /// The function `unit`, the accumulators of the elements of one unit.
+    fn unit(&self, program: &Program<'_>) -> Option<String> {
+        let width = self.width();
+        let axes = self.n_axes[0]..self.n_axes[0] + self.n_axes[1];
+        let mut text = "struct Unit {\n".to_owned();
+        (0..width).for_each(|element| text += &format!("    e{element}: Acc,\n"));
+        text += "}\nfn unit(at: Starts, u: u32) -> Unit {\n";
+        let _ = writeln!(text, "    let r = u * {width}u;");
+        text += &coordinates("r", axes.clone());
+        if self.is_second {
+            let index = index(0, "at.i0".to_owned(), axes);
+            let fields = (0..self.reduction.fields(self.dtype).len()).map(|i| format!("a{i}[{index}]"));
+            return Some(text + &format!("    return Unit(Acc({}));\n}}\n", fields.collect::<Vec<_>>().join(", ")));
+        }
+        let buffers = self.buffers(program);
+        for (i, buffer) in buffers.iter().enumerate() {
+            let index = index(i, format!("at.i{i}"), axes.clone());
+            text += &match buffer.width {
+                Width::Four => buffer.load_four(&format!("({index}) >> 2u"), &format!("x{i}_")),
+                Width::One => {
+                    let load = |element| format!("    let x{i}_{element} = {};\n", buffer.load(&index));
+                    (0..width).map(load).collect()
+                }
+            };
+        }
+        let element = |element: usize| {
+            let args: Vec<_> = (0..buffers.len()).map(|i| format!("x{i}_{element}")).collect();
+            let _ = writeln!(text, "    let v{element} = compute({}).r0;", args.join(", "));
+            self.reduction.of_element(self.dtype, &format!("v{element}"), &format!("r + {element}u"))
+        };
+        let elements: Vec<_> = (0..width).map(element).collect::<Option<_>>()?;
+        Some(text + &format!("    return Unit({});\n}}\n", elements.join(", ")))
+    }
+
+    /// The accumulator of units from `first` on, `step` apart, up to `end`. Four accumulators are independent of each other,
+    /// and the loads of four units overlap.
     fn accumulate(&self) -> String {
         let start = match self.reduction.identity(self.dtype) {
             Some(identity) => format!("Acc({identity})"),
             // Reducing an element twice changes nothing where there is no identity.
-            None => "element(at, min(first, end - 1u))".to_owned(),
+            None => "unit(at, min(first, end - 1u)).e0".to_owned(),
         };
+        let (width, append) = (self.width(), self.reduction.append_name());
+        let add = |unit: usize| -> String {
+            let add = |element: usize| {
+                let acc = (unit * width + element) % 4;
+                format!("            acc{acc} = {append}(acc{acc}, u{unit}.e{element});\n")
+            };
+            (0..width).map(add).collect()
+        };
+        let added: String = (0..4).map(add).collect();
         format!(
             "fn accumulate(at: Starts, first: u32, end: u32, step: u32) -> Acc {{
     var acc0 = {start};
     var acc1 = acc0;
     var acc2 = acc0;
     var acc3 = acc0;
-    var r = first;
+    var u = first;
     if end >= 3u * step {{
-        for (; r < end - 3u * step; r += 4u * step) {{
-            let e0 = element(at, r);
-            let e1 = element(at, r + step);
-            let e2 = element(at, r + 2u * step);
-            let e3 = element(at, r + 3u * step);
-            acc0 = combine(acc0, e0);
-            acc1 = combine(acc1, e1);
-            acc2 = combine(acc2, e2);
-            acc3 = combine(acc3, e3);
-        }}
+        for (; u < end - 3u * step; u += 4u * step) {{
+            let u0 = unit(at, u);
+            let u1 = unit(at, u + step);
+            let u2 = unit(at, u + 2u * step);
+            let u3 = unit(at, u + 3u * step);
+{added}        }}
     }}
-    for (; r < end; r += step) {{
-        acc0 = combine(acc0, element(at, r));
-    }}
+    for (; u < end; u += step) {{
+        let u0 = unit(at, u);
+{rest}    }}
     return combine(combine(acc0, acc1), combine(acc2, acc3));
 }}
-"
+",
+            rest = add(0),
         )
     }
 
     /// Writes the accumulator `acc` of a job.
     fn write(&self, job: &str) -> String {
         if self.is_last {
-            return format!("    z0[{job}] = {};\n", self.reduction.result_text());
+            return format!("z0[{job}] = {};", self.reduction.result_text());
         }
-        (0..self.written().len()).map(|i| format!("    z{i}[{job}] = acc.f{i};\n")).collect()
+        let fields = (0..self.written().len()).map(|i| format!("z{i}[{job}] = acc.f{i};"));
+        fields.collect::<Vec<_>>().join(" ")
     }
 
-    fn of_groups(&self) -> String {
+    /// Statements that find the units of `job`: `result`, `begin`, `end`.
+    fn job(&self) -> &'static str {
+        match (self.is_last, self.team) {
+            (true, _) => "    let result = job;\n    let begin = 0u;\n    let end = p.n;\n",
+            (false, Team::Lanes(_)) => {
+                "    let result = job / p.splits;\n    let begin = (job % p.splits) * p.chunk;\n    \
+                 let end = begin + min(p.chunk, p.n - begin);\n"
+            }
+            (false, Team::Across) => {
+                "    let result = job % p.results;\n    let begin = (job / p.results) * p.chunk;\n    \
+                 let end = begin + min(p.chunk, p.n - begin);\n"
+            }
+        }
+    }
+
+    fn of_lanes(&self, lanes: u32) -> String {
         let (group, fields) = (self.group, self.reduction.fields(self.dtype));
         let mut text = String::new();
-        let n = fields.len();
-        for (i, field) in fields.iter().enumerate() {
-            let _ = writeln!(text, "var<workgroup> w{i}: array<{}, {group}>;", field.ty);
-        }
-        let write: String = (0..n).map(|i| format!("        w{i}[lane] = acc.f{i};\n")).collect();
-        let read: Vec<_> = (0..n).map(|i| format!("w{i}[lane + half]")).collect();
-        let _ = write!(
-            text,
-            "@compute @workgroup_size({group})
-fn reduce(
-    @builtin(local_invocation_index) lane: u32,
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-) {{
-    let job = group.x + group.y * groups.x;
-    if job >= p.jobs {{
-        return;
-    }}
-    let result = job / p.splits;
-    let begin = (job % p.splits) * p.chunk;
-    let end = begin + min(p.chunk, p.count - begin);
-    var acc = accumulate(starts(result), begin + lane, end, {group}u);
+        let mut tree = String::new();
+        if lanes > 1 {
+            for (i, field) in fields.iter().enumerate() {
+                let _ = writeln!(text, "var<workgroup> w{i}: array<{}, {group}>;", field.ty);
+            }
+            let write: String = (0..fields.len()).map(|i| format!(" w{i}[lane] = acc.f{i};")).collect();
+            let read: Vec<_> = (0..fields.len()).map(|i| format!("w{i}[lane + half]")).collect();
+            tree = format!(
+                "   {write}
     for (var half = {half}u; half > 0u; half = half >> 1u) {{
         workgroupBarrier();
-{write}        workgroupBarrier();
-        if lane < half {{
+        if part < half {{
             acc = combine(acc, Acc({read}));
+           {write}
         }}
     }}
-    if lane != 0u {{
-        return;
-    }}
-{done}}}
 ",
-            half = group / 2,
-            read = read.join(", "),
+                half = lanes / 2,
+                read = read.join(", "),
+            );
+        }
+        let _ = write!(
+            text,
+            "{entry}    let own = (group.x + group.y * groups.x) * {jobs}u + lane / {lanes}u;
+    let part = lane % {lanes}u;
+    let job = min(own, p.jobs - 1u); // All invocations reach the barriers.
+{of_job}    var acc = accumulate(starts(result), begin + part, end, {lanes}u);
+{tree}    if part == 0u && own == job {{
+        {done}
+    }}
+}}
+",
+            entry = entry(group),
+            jobs = group / lanes,
+            of_job = self.job(),
             done = self.write("job"),
         );
         text
@@ -272,24 +275,37 @@ fn reduce(
     fn of_invocations(&self) -> String {
         let group = self.group;
         format!(
-            "@compute @workgroup_size({group})
+            "{entry}    let job = (group.x + group.y * groups.x) * {group}u + lane;
+    if job >= p.jobs {{
+        return;
+    }}
+{of_job}    let acc = accumulate(starts(result), begin, end, 1u);
+    {done}
+}}
+",
+            entry = entry(group),
+            of_job = self.job(),
+            done = self.write("job"),
+        )
+    }
+}
+
+/// The beginning of the entry point.
+fn entry(group: u32) -> String {
+    format!(
+        "@compute @workgroup_size({group})
 fn reduce(
     @builtin(local_invocation_index) lane: u32,
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
 ) {{
-    let job = (group.x + group.y * groups.x) * {group}u + lane;
-    if job >= p.jobs {{
-        return;
-    }}
-    let begin = (job / p.results) * p.chunk;
-    let end = begin + min(p.chunk, p.count - begin);
-    let acc = accumulate(starts(job % p.results), begin, end, 1u);
-{done}}}
-",
-            done = self.write("job"),
-        )
-    }
+"
+    )
+}
+
+/// The index of an array's element: the first one, and the coordinates along axes.
+fn index(array: usize, first: String, axes: std::ops::Range<usize>) -> String {
+    axes.fold(first, |sum, axis| sum + &format!(" + c{axis} * p.s{array}_{axis}"))
 }
 
 /// Statements that split an index into coordinates `c{axis}`, the last axis fastest.
@@ -343,11 +359,17 @@ mod tests {
                 continue;
             }
             // One type of results is enough for the first pass, one of them for each team.
-            for (team, is_second, is_last) in
-                [(Team::Group, false, false), (Team::Invocation, false, true), (Team::Group, true, true)]
-            {
+            let one = [
+                (Team::Lanes(64), false, false),
+                (Team::Across, false, true),
+                (Team::Lanes(1), false, true),
+                (Team::Lanes(8), true, true),
+            ];
+            let four = [(Team::Lanes(8), false, true), (Team::Lanes(64), false, false)];
+            let four = four.map(|form| (form, Some(smallvec![Width::Four])));
+            for ((team, is_second, is_last), fours) in one.map(|form| (form, None)).into_iter().chain(four) {
                 let n_axes = if is_second { [1, 1] } else { [2, 2] };
-                let form = ReduceForm { reduction, dtype, team, group: 64, n_axes, is_second, is_last };
+                let form = ReduceForm { reduction, dtype, team, group: 64, n_axes, fours, is_second, is_last };
                 let program = Program::of_steps(&[Step { kind: StepKind::Leaf(0), dtype }], &[0]);
                 let text = form.text(&program).unwrap_or_else(|| panic!("{reduction:?} of {dtype}"));
                 let translated = Module::parse(&Source::wgsl(text.clone()))

@@ -1,5 +1,6 @@
 //! [`Reduction`]: what is accumulated, and how, as WGSL.
 
+use smallvec::{SmallVec, smallvec};
 use vkarray_kernel::DType;
 use vkarray_ndarray::Op;
 
@@ -80,12 +81,12 @@ impl Reduction {
     }
 
     /// The parts of the accumulator for elements of a type.
-    pub(super) fn fields(self, dtype: DType) -> Vec<Field> {
+    pub(super) fn fields(self, dtype: DType) -> SmallVec<[Field; 2]> {
         match self {
-            Self::Any | Self::All => vec![WORD],
-            Self::Argmin | Self::Argmax => vec![field(dtype), WORD],
-            _ if self.is_in_pairs(dtype) => vec![PAIR],
-            _ => vec![field(dtype)],
+            Self::Any | Self::All => smallvec![WORD],
+            Self::Argmin | Self::Argmax => smallvec![field(ordered(dtype)), WORD],
+            _ if self.is_in_pairs(dtype) => smallvec![PAIR],
+            _ => smallvec![field(dtype)],
         }
     }
 
@@ -134,12 +135,20 @@ impl Reduction {
             Self::Any | Self::All => format!("Acc(select(0u, 1u, {}))", truth(dtype, v)?),
             Self::Min | Self::Max if dtype == DType::Bool => format!("Acc(select(0u, 1u, {v}))"),
             Self::Argmin | Self::Argmax if dtype == DType::Bool => format!("Acc(select(0u, 1u, {v}), {at})"),
+            Self::Argmin | Self::Argmax if ordered(dtype) != dtype => {
+                format!("Acc({}_order({v}), {at})", self.name())
+            }
             Self::Argmin | Self::Argmax => format!("Acc({v}, {at})"),
             _ => format!("Acc({v})"),
         })
     }
 
-    /// The function `combine` of two accumulators, the one with the earlier elements first. Whether it is defined for the
+    /// The function that adds to an accumulator what comes after all of its elements.
+    pub(super) fn append_name(self) -> &'static str {
+        if self.is_position() { "append" } else { "combine" }
+    }
+
+    /// The function `combine` of two accumulators, and `append` where that is another one. Whether they are defined for the
     /// type of elements.
     pub(super) fn combine(self, dtype: DType) -> Option<String> {
         // Truth values and short integers are words here.
@@ -158,17 +167,41 @@ impl Reduction {
             Self::Max => by(Op::Maximum)?,
             Self::Any => "return Acc(a.f0 | b.f0);".to_owned(),
             Self::All => "return Acc(a.f0 & b.f0);".to_owned(),
-            Self::Argmin | Self::Argmax => {
-                let op = if self == Self::Argmin { Op::Less } else { Op::Greater };
-                let wins = |x: &str, y: &str| -> Option<String> {
-                    let ordered = operation(op, dtype, &[x, y])?;
-                    let [x_nan, y_nan] = [operation(Op::Isnan, dtype, &[x])?, operation(Op::Isnan, dtype, &[y])?];
-                    Some(format!("({ordered} || ({x_nan} && !{y_nan}))"))
-                };
-                let (first, second) = (wins("a.f0", "b.f0")?, wins("b.f0", "a.f0")?);
-                format!("if {second} || (!{first} && b.f1 < a.f1) {{\n        return b;\n    }}\n    return a;")
-            }
+            Self::Argmin | Self::Argmax => return self.combine_positions(dtype),
         };
         Some(format!("fn combine(a: Acc, b: Acc) -> Acc {{\n    {body}\n}}\n"))
     }
+
+    /// Without branches: a device computes one for each element.
+    fn combine_positions(self, dtype: DType) -> Option<String> {
+        let is_double = Class::of(dtype) == Some(Class::Double);
+        // Floats are ordered as integers here, by `argmin_order` the other way round.
+        let op = if self == Self::Argmin && ordered(dtype) == dtype { Op::Less } else { Op::Greater };
+        let wins = |x: &str, y: &str| -> Option<String> {
+            let wins = operation(op, ordered(dtype), &[x, y])?;
+            if !is_double {
+                return Some(wins);
+            }
+            let [x_nan, y_nan] = [operation(Op::Isnan, dtype, &[x])?, operation(Op::Isnan, dtype, &[y])?];
+            Some(format!("({wins} || ({x_nan} && !{y_nan}))"))
+        };
+        let (first, second) = (wins("a.f0", "b.f0")?, wins("b.f0", "a.f0")?);
+        let function = |name: &str, wins: &str| {
+            format!(
+                "fn {name}(a: Acc, b: Acc) -> Acc {{
+    let wins = {wins};
+    return Acc(select(a.f0, b.f0, wins), select(a.f1, b.f1, wins));
+}}
+"
+            )
+        };
+        let earlier = format!("{second} || (!{first} && b.f1 < a.f1)");
+        Some(function("combine", &earlier) + &function("append", &second))
+    }
+}
+
+/// The type as which positions of the least and the largest compare elements: floats of 32 bits and less are integers that
+/// `argmin_order` and `argmax_order` make of them, with NaN as the largest.
+fn ordered(dtype: DType) -> DType {
+    if Class::of(dtype) == Some(Class::Float) { DType::I32 } else { dtype }
 }

@@ -9,6 +9,7 @@
 //! | `methods.rs`, `statistics.rs` | [`Reduce`], [`Statistics`]: the methods |
 //! | `axes.rs` | [`IntoAxes`]: which axes |
 //! | `kind.rs` | [`Reduction`](kind::Reduction): accumulators and how they are combined, as WGSL |
+//! | `share.rs` | how elements are shared out among invocations; plain data |
 //! | `kernel.rs` | the text of both passes; plain data |
 //! | `launch.rs` | from an expression to dispatches |
 
@@ -17,6 +18,7 @@ mod kernel;
 mod kind;
 mod launch;
 mod methods;
+mod share;
 mod statistics;
 
 pub use axes::{Axes, IntoAxes, keepdims};

@@ -154,4 +154,11 @@ fn the_form_follows_from_strides_and_alignment() {
     let expected = (4, true, vec![Packed, Row, Column, Row, Strided]);
     assert_eq!(form(&[8, 3], rows, &[0; 5], &[f; 5]), expected);
     assert_eq!(form(&[8, 3], &[&[1, 8], &[1, 9]], &[0; 2], &[f; 2]), (4, true, vec![Packed, Strided]));
+    // Targets with gaps between their rows.
+    assert_eq!(form(&[8, 3], &[&[1, 12], &[1, 12]], &[4, 0], &[f; 2]), (4, true, vec![Row, Row]));
+    assert_eq!(form(&[8, 3], &[&[1, 12], &[1, 8]], &[0, 8], &[f; 2]), (4, true, vec![Row, Packed]));
+    for (len, stride, offset) in [(8, 9, 0), (8, 12, 1), (7, 12, 0)] {
+        let (lanes, is_wide, access) = form(&[len, 3], &[&[1, stride], &[1, 12]], &[offset, 0], &[f; 2]);
+        assert_eq!((lanes, is_wide, access), (1, false, vec![Strided, Strided]), "{len} {stride} {offset}");
+    }
 }

@@ -1,0 +1,95 @@
+//! [`Param`]: the parameters of generated kernels, in push constants.
+//!
+//! A list of them is made at each launch, so it has no names: [`Param::declaration`] writes those when a kernel is built.
+
+use std::fmt::Write as _;
+
+use smallvec::SmallVec;
+use vkarray_kernel::ScalarValue;
+
+use super::Program;
+use super::buffer::{scalar_parts, scalar_value};
+
+/// A parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Param {
+    pub(crate) of: ParamOf,
+    ty: &'static str,
+}
+
+/// What a parameter is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ParamOf {
+    /// A part of a number of the program.
+    Scalar(usize, usize),
+    /// The rounds of a nest, or the units of each result.
+    Size,
+    /// Jobs of a reduction, its results, the jobs of a result, the units of a job.
+    Jobs,
+    Results,
+    Splits,
+    Chunk,
+    /// The length of an axis.
+    Len(usize),
+    /// The first element of an operand, counted from the start of the bound range.
+    Base(usize),
+    /// The stride of an operand along an axis.
+    Stride(usize, usize),
+}
+
+/// The parameters of a kernel, in order.
+pub(crate) type Params = SmallVec<[Param; 24]>;
+
+impl Param {
+    /// A parameter of one word.
+    pub(crate) fn word(of: ParamOf) -> Self {
+        Self { of, ty: "u32" }
+    }
+
+    /// The parameters that hold the numbers of a program.
+    pub(crate) fn scalars(program: &Program<'_>) -> Params {
+        let mut params = Params::new();
+        for (at, &(_, dtype)) in program.scalars.iter().enumerate() {
+            let (n_parts, ty) = scalar_parts(dtype);
+            params.extend((0..n_parts).map(|part| Self { of: ParamOf::Scalar(at, part), ty }));
+        }
+        params.sort_by_key(|param| param.ty == "u32"); // Numbers of 8 bytes first, so that there is no padding.
+        params
+    }
+
+    /// The value of a part of a number.
+    pub(crate) fn scalar_value(self, program: &Program<'_>, at: usize, part: usize) -> ScalarValue {
+        scalar_value(program.scalars[at].0, part, self.ty)
+    }
+
+    fn name(self, program: &Program<'_>) -> String {
+        match self.of {
+            ParamOf::Scalar(at, part) if scalar_parts(program.scalars[at].1).0 > 1 => {
+                format!("c{at}_{}", ["x", "y"][part])
+            }
+            ParamOf::Scalar(at, _) => format!("c{at}"),
+            ParamOf::Size => "n".to_owned(),
+            ParamOf::Jobs => "jobs".to_owned(),
+            ParamOf::Results => "results".to_owned(),
+            ParamOf::Splits => "splits".to_owned(),
+            ParamOf::Chunk => "chunk".to_owned(),
+            ParamOf::Len(axis) => format!("n{axis}"),
+            ParamOf::Base(operand) => format!("b{operand}"),
+            ParamOf::Stride(operand, axis) => format!("s{operand}_{axis}"),
+        }
+    }
+
+    /// The bytes of push constants.
+    pub(crate) fn nbytes(params: &[Self]) -> usize {
+        params.iter().map(|param| if param.ty == "u32" { 4 } else { 8 }).sum::<usize>().next_multiple_of(8)
+    }
+
+    /// The declaration of `p`, which has the parameters as members.
+    pub(crate) fn declaration(params: &[Self], program: &Program<'_>) -> String {
+        let mut text = "struct Params {\n".to_owned();
+        for param in params {
+            let _ = writeln!(text, "    {}: {},", param.name(program), param.ty);
+        }
+        text + "}\nvar<immediate> p: Params;\n"
+    }
+}

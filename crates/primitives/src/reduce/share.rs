@@ -1,0 +1,173 @@
+//! [`Share`]: how the elements of the results are shared out among invocations, as a function of numbers alone.
+//!
+//! What is added in which order follows from this, so it depends on sizes, strides and the workgroup, never on timing.
+
+use smallvec::SmallVec;
+
+use crate::generate::{Nest, Width};
+
+/// Who computes a job: the part of one result that is accumulated together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Team {
+    /// So many neighbouring invocations of a workgroup, a power of two. They take units in turns and are combined as a tree.
+    /// Jobs of one result follow each other.
+    Lanes(u32),
+    /// One invocation. Jobs of neighbouring results follow each other.
+    Across,
+}
+
+/// The invocations that keep a device busy.
+const BUSY: u64 = 1 << 18;
+/// Units of an invocation whose loads overlap.
+const OVERLAPPING: u64 = 4;
+/// Up to so many invocations, a larger team costs less than longer loops.
+const SMALL_TEAM: u32 = 32;
+/// The least units of each invocation of a larger team.
+const LARGE_TEAM_UNITS: u64 = 16;
+/// Units of each invocation of a workgroup up to which a second pass would take longer than it saves.
+const ONE_PASS_UNITS: u64 = 16;
+/// Jobs of single invocations that keep a device busy, and the least units of each.
+const ACROSS_JOBS: (u64, u64) = (1 << 16, 64);
+/// The most elements of a job for each of its invocations: four accumulators of 64 additions, so that errors of sums stay
+/// small.
+const MAX_ELEMENTS: u64 = 4 * 64;
+
+/// How a reduction is shared out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Share {
+    pub(super) team: Team,
+    /// Jobs of a result.
+    pub(super) splits: u64,
+    /// Units of a job.
+    pub(super) chunk: u64,
+}
+
+impl Share {
+    /// For results of `units` each, at least 1, which have `width` elements. `is_across` if neighbouring results lie closer
+    /// to each other than the elements of one; `group` is the size of a workgroup, a power of two.
+    pub(super) fn new(results: u64, (units, width): (u64, u64), is_across: bool, group: u32) -> Self {
+        let (team, jobs, most, lanes) = if is_across {
+            (Team::Across, ACROSS_JOBS.0, units.div_ceil(ACROSS_JOBS.1), 1)
+        } else {
+            let team = lanes(results, units, group);
+            let lanes = u64::from(team);
+            let is_short = units <= ONE_PASS_UNITS * lanes;
+            let most = if is_short { 1 } else { units.div_ceil(OVERLAPPING * lanes) };
+            (Team::Lanes(team), BUSY / lanes, most, lanes)
+        };
+        let splits = (jobs / results).clamp(1, most);
+        let splits = splits.max(units.div_ceil(MAX_ELEMENTS / width * lanes));
+        let chunk = units.div_ceil(splits);
+        Self { team, splits: units.div_ceil(chunk), chunk }
+    }
+}
+
+/// The invocations that compute one result of so many units together.
+pub(super) fn lanes(results: u64, units: u64, group: u32) -> u32 {
+    let power = |n: u64| 1 << n.clamp(1, group.into()).ilog2();
+    let most: u32 = power(units / OVERLAPPING);
+    let usual = most.min(SMALL_TEAM.max(power(units / LARGE_TEAM_UNITS)));
+    // More where there are too few results to keep the device busy otherwise.
+    usual.max(most.min(power(BUSY / results)))
+}
+
+/// Whether neighbouring results lie closer to each other in memory than the elements of one, for some operand.
+pub(super) fn is_across([kept, reduced]: &[Nest; 2]) -> bool {
+    let stride = |nest: &Nest, operand: usize| {
+        let axis = &nest.axes[0];
+        if axis.len > 1 { axis.strides[operand].unsigned_abs() } else { u64::MAX }
+    };
+    (0..kept.operands.len()).any(|operand| {
+        let [along_results, along_elements] = [stride(kept, operand), stride(reduced, operand)];
+        along_results != 0 && along_elements != 0 && along_results < along_elements
+    })
+}
+
+/// How each operand is read if units of four elements are: four at once, or one element that all four repeat. `None` if
+/// units have one element.
+pub(super) fn fours([kept, reduced]: &[Nest; 2]) -> Option<SmallVec<[Width; 6]>> {
+    let is_four = |value: u64| value.is_multiple_of(4);
+    let outer = || reduced.axes[1..].iter().chain(&kept.axes);
+    let width = |operand: usize| match reduced.axes[0].strides[operand] {
+        0 => Some(Width::One),
+        1 => {
+            let own = reduced.operands[operand];
+            let is_aligned = is_four(own.offset) && outer().all(|axis| is_four(axis.strides[operand].unsigned_abs()));
+            (is_aligned && own.itemsize <= 4).then_some(Width::Four)
+        }
+        _ => None,
+    };
+    let widths: SmallVec<[Width; 6]> = (0..reduced.operands.len()).map(width).collect::<Option<_>>()?;
+    (is_four(reduced.axes[0].len) && widths.contains(&Width::Four)).then_some(widths)
+}
+
+#[cfg(test)]
+mod tests {
+    use vkarray_kernel::DType;
+
+    use super::*;
+
+    #[test]
+    fn work_is_shared_out_by_sizes_alone() {
+        use Team::{Across, Lanes};
+        // Results, units of each and their elements, across, team, jobs of a result, units of a job.
+        let cases: [(u64, (u64, u64), bool, Team, u64, u64); 14] = [
+            (1 << 22, (16, 4), false, Lanes(4), 1, 16), // Rows of 64: four loads of an invocation.
+            (1 << 18, (256, 4), false, Lanes(32), 1, 256), // Rows of 1,024: a team as small as a subgroup.
+            (1 << 13, (1 << 13, 4), false, Lanes(256), 1, 1 << 13), // Rows of 32,768: a workgroup each.
+            (1 << 8, (1 << 18, 4), false, Lanes(256), 16, 1 << 14), // Rows of 2^20: several workgroups each.
+            (1, (1 << 26, 4), false, Lanes(256), 4096, 1 << 14), // One result: as many additions in a row as for rows.
+            (1, (1 << 16, 4), false, Lanes(256), 64, 1024), // A short array: four loads of an invocation.
+            (1, (5, 1), false, Lanes(1), 1, 5),         // A few elements.
+            (1, (1, 1), false, Lanes(1), 1, 1),
+            (10, (1000, 1), false, Lanes(128), 1, 1000), // Few results: more invocations for each.
+            (1 << 20, (1000, 1), false, Lanes(32), 1, 1000),
+            (1 << 20, (3, 1), false, Lanes(1), 1, 3),
+            (1 << 22, (64, 1), true, Across, 1, 64),         // Columns.
+            (1 << 8, (1 << 20, 1), true, Across, 4096, 256), // Long columns: at most 256 elements in a row.
+            (1 << 16, (1 << 12, 1), true, Across, 16, 256),
+        ];
+        for (results, units, across, team, splits, chunk) in cases {
+            let share = Share::new(results, units, across, 256);
+            assert_eq!(share, Share { team, splits, chunk }, "{results} results of {units:?}");
+        }
+    }
+
+    #[test]
+    fn every_unit_has_one_job_and_sums_stay_exact() {
+        for results in [1, 7, 1000, 1 << 20] {
+            for units in (1..300).chain([1021, 4096, 100_003, 1 << 26]) {
+                for (is_across, width) in [(false, 1), (false, 4), (true, 1)] {
+                    let share = Share::new(results, (units, width), is_across, 128);
+                    let lanes = if let Team::Lanes(lanes) = share.team { u64::from(lanes) } else { 1 };
+                    assert!(lanes.is_power_of_two() && lanes <= 128);
+                    assert!((share.splits - 1) * share.chunk < units && share.splits * share.chunk >= units);
+                    assert!(share.chunk.div_ceil(lanes) * width <= MAX_ELEMENTS, "{results} of {units}: {share:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn four_elements_are_read_at_once_where_they_lie_side_by_side() {
+        const F32: &[DType] = &[DType::F32, DType::F32];
+        // Length and strides of the elements, strides of the results, offset, widths.
+        type Case<'a> = (u64, &'a [&'a [i64]], &'a [&'a [i64]], &'a [u64], Option<&'a [Width]>);
+        let cases: [Case<'_>; 7] = [
+            (64, &[&[1]], &[&[64]], &[0], Some(&[Width::Four])),
+            (64, &[&[1], &[0]], &[&[64], &[1]], &[0, 3], Some(&[Width::Four, Width::One])), // One number for each row.
+            (63, &[&[1]], &[&[64]], &[0], None), // The last unit is not whole.
+            (64, &[&[1]], &[&[63]], &[0], None), // Rows start anywhere.
+            (64, &[&[1]], &[&[64]], &[2], None),
+            (64, &[&[2]], &[&[128]], &[0], None),
+            (64, &[&[0]], &[&[4]], &[0], None), // Nothing is read four at a time.
+        ];
+        for (len, reduced, kept, offsets, expected) in cases {
+            let nest = |lens: &[u64], strides| Nest::for_tests(lens, strides, offsets, F32);
+            let nests = [nest(&[100], kept), nest(&[len], reduced)];
+            assert_eq!(fours(&nests).as_deref(), expected, "{len} {reduced:?} {kept:?}");
+        }
+        let nest = |strides| Nest::for_tests(&[64], strides, &[0], &[DType::F64]);
+        assert_eq!(fours(&[nest(&[&[64]]), nest(&[&[1]])]), None, "no device reads 32 bytes at once");
+    }
+}
