@@ -4,14 +4,14 @@
 //! `benches/README.md` says how they are taken. The first argument is what to run, the second how often:
 //! `chain` runs one kernel again and again with the same arguments, `independent` goes round 64 pairs of arrays,
 //! `wait` waits for each dispatch, `replay` replays a graph of ten; `allocate` makes an array of 1 MiB and drops it.
-//! `checks` dispatches no workgroups, which is checked like any other dispatch and then not recorded.
+//! `checks` dispatches no workgroups, which is checked like any other dispatch and then not recorded. `assign` and `eval`
+//! compute an expression whose kernel is built, into an array and into a new one.
 
 use std::env;
 
 use anyhow::{Context as _, Result, bail};
 use vkarray::kernel::Error as KernelError;
-use vkarray::stream::GraphRecorder;
-use vkarray::{Context, DeviceNDArray, Graph, Groups, Kernel, Source, Stream};
+use vkarray::prelude::*;
 
 const AXPY: &str = "
 @group(0) @binding(0) var<storage, read_write> x: array<f32>;
@@ -55,13 +55,24 @@ impl Pair {
 }
 
 #[inline(never)] // To be found in a profile.
+fn assign(pair: &Pair, stream: &Stream) -> Result<()> {
+    Ok((&pair.y * 0.5 + &pair.x).on(stream).assign_to(&pair.x)?)
+}
+
+#[inline(never)] // As above.
+fn eval(pair: &Pair, stream: &Stream) -> Result<()> {
+    Ok((&pair.y * 0.5 + &pair.x).on(stream).eval().map(drop)?)
+}
+
+#[inline(never)] // As above.
 fn allocate(ctx: &Context) -> Result<()> {
     Ok(ctx.device_array::<u8>([1 << 20]).map(drop)?)
 }
 
 fn main() -> Result<()> {
     let mut args = env::args().skip(1);
-    let what = args.next().context("what to run: chain, independent, wait, replay, allocate or checks")?;
+    let what =
+        args.next().context("what to run: chain, independent, wait, replay, allocate, checks, assign or eval")?;
     let n: usize = args.next().context("how often to run it")?.parse()?;
     let ctx = Context::builder().open()?;
     let stream = ctx.stream()?;
@@ -83,7 +94,9 @@ fn main() -> Result<()> {
             "replay" => (0..n).try_for_each(|_| graph.replay(&stream))?,
             "allocate" => (0..n).try_for_each(|_| allocate(&ctx))?,
             "checks" => (0..n).try_for_each(|_| pairs[0].check(&kernel, &stream))?,
-            _ => bail!("chain, independent, wait, replay, allocate or checks, not {what}"),
+            "assign" => (0..n).try_for_each(|_| assign(&pairs[0], &stream))?,
+            "eval" => (0..n).try_for_each(|_| eval(&pairs[0], &stream))?,
+            _ => bail!("chain, independent, wait, replay, allocate, checks, assign or eval, not {what}"),
         }
         Ok(stream.synchronize()?)
     };

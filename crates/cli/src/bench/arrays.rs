@@ -1,12 +1,16 @@
 //! The cost of arrays that compute: expressions with packed, strided and repeated operands, reductions over all, rows and
-//! columns, and what evaluating a known expression costs the host.
+//! columns, functions, and what evaluating a known expression costs the host.
 //!
-//! Expressions are timed in a row, as in `copy.rs`. Bytes that are counted are those of each array once, read or written.
+//! Work is timed in a row, as in `copy.rs`. Bytes that are counted are those that have to be moved: of each array once, read
+//! or written, and of an array of which every second element is read, all.
 
 use std::time::Instant;
 
+use half::{bf16, f16};
+use vkarray::array::{Element, Number, Numeric};
 use vkarray::device::DeviceType;
 use vkarray::prelude::*;
+use vkarray::primitives::{Reducible, Rng};
 
 use super::copy::in_a_row;
 use super::{Bench, size_text, timed};
@@ -19,6 +23,11 @@ const CPU_N: usize = 1 << 20;
 /// Elements of each sum.
 const ROWS: [usize; 4] = [64, 1 << 10, 1 << 15, 1 << 20];
 
+/// Elements of sums that are too short to be as fast as memory.
+const SHORT_SUMS: [usize; 3] = [1 << 14, 1 << 16, 1 << 18];
+/// How many of them are timed in a row.
+const SUMS: u32 = 100;
+
 /// Elements of the arrays and the expressions in a row, for the cost on the host.
 const SMALL: usize = 1024;
 const IN_A_ROW: u32 = 1000;
@@ -30,17 +39,20 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
     let n = std::iter::successors(Some(if is_cpu { CPU_N } else { N }), |n| Some(n / 2)).find(fits).unwrap_or(CPU_N);
     let stream = bench.ctx.stream()?;
     expressions(bench, &stream, n)?;
+    short_types::<f16>(bench, &stream, n)?;
+    short_types::<bf16>(bench, &stream, n)?;
     reductions(bench, &stream, n)?;
+    functions(bench, &stream, n)?;
     host_cost(bench, &stream)
 }
 
 /// Prints the rate of an expression that is written to `target`.
-fn assigned(
+fn assigned<T: Element>(
     bench: &Bench<'_>,
     (name, n_arrays): (&str, f64),
     stream: &Stream,
-    target: &DeviceNDArray<f32>,
-    expr: &dyn Fn() -> Expr<f32>,
+    target: &DeviceNDArray<T>,
+    expr: &dyn Fn() -> Expr<T>,
 ) -> Result<()> {
     let name = format!("arrays_{name}_{}", size_text(target.nbytes()));
     in_a_row(bench, &name, stream, counted(target.nbytes(), n_arrays), || Ok(expr().on(stream).assign_to(target)?))
@@ -72,16 +84,34 @@ fn expressions(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
     assigned(bench, ("broadcast", 2.0), stream, &out, &|| (&x - &row) * &column)?;
     let [x_part, y_part] = [&x, &y].map(|array| array.slice(&s![.., ..(edge as isize - 8)]));
     let (x_part, y_part) = (x_part?, y_part?);
-    assigned(bench, ("rows_with_gaps", 3.0), stream, &y_part, &|| &x_part * 0.5 + &y_part)
+    assigned(bench, ("rows_with_gaps", 3.0), stream, &y_part, &|| &x_part * 0.5 + &y_part)?;
+    let [x_half, y_half] = [&x, &y].map(|array| array.slice(&s![.., ..;2]));
+    let (x_half, y_half, out_half) = (x_half?, y_half?, out.reshape(n)?.slice(&s![..n as isize / 2])?);
+    let out_half = out_half.reshape([n / edge, edge / 2])?;
+    assigned(bench, ("every_second", 5.0), stream, &out_half, &|| &x_half * 0.5 + &y_half)?;
+    let across = y.reshape([edge, n / edge])?.t();
+    assigned(bench, ("transposed", 3.0), stream, &out, &|| &x + &across)
+}
+
+/// Rates with elements of two bytes.
+fn short_types<T: Number + Numeric + Reducible>(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
+    let dtype = DType::of::<T>();
+    let full = |value: f32| -> Result<DeviceNDArray<T>> { Ok(bench.ctx.full(n, value)?.astype()?) };
+    let (x, y, out) = (full(1.5)?, full(0.5)?, full(0.0)?);
+    assigned(bench, (&format!("add_{dtype}"), 3.0), stream, &out, &|| &x + &y)?;
+    reduced(bench, &format!("sum_{dtype}"), stream, &x, &|x| x.on(stream).sum(..).map(drop))?;
+    let matrix = x.reshape([n / 1024, 1024])?;
+    reduced(bench, &format!("row_sums_1024_{dtype}"), stream, &matrix, &|x| x.on(stream).sum(1).map(drop))?;
+    reduced(bench, &format!("column_sums_of_1024_{dtype}"), stream, &matrix, &|x| x.on(stream).sum(0).map(drop))
 }
 
 /// Prints the rate of a reduction that reads `x` once.
-fn reduced(
+fn reduced<T: Element>(
     bench: &Bench<'_>,
     name: &str,
     stream: &Stream,
-    x: &DeviceNDArray<f32>,
-    reduce: &dyn Fn(&DeviceNDArray<f32>) -> vkarray::Result<()>,
+    x: &DeviceNDArray<T>,
+    reduce: &dyn Fn(&DeviceNDArray<T>) -> vkarray::Result<()>,
 ) -> Result<()> {
     let name = format!("arrays_{name}_{}", size_text(x.nbytes()));
     in_a_row(bench, &name, stream, counted(x.nbytes(), 1.0), || Ok(reduce(x)?))
@@ -90,6 +120,7 @@ fn reduced(
 fn reductions(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
     let x = bench.ctx.full(n, 1.0_f32)?;
     reduced(bench, "sum", stream, &x, &|x| x.on(stream).sum(..).map(drop))?;
+    reduced(bench, "max", stream, &x, &|x| x.on(stream).max(..).map(drop))?;
     reduced(bench, "argmax", stream, &x, &|x| x.on(stream).argmax(..).map(drop))?;
     reduced(bench, "sum_of_squares", stream, &x, &|x| (x * x).on(stream).sum(..).map(drop))?;
     for len in ROWS.into_iter().filter(|&len| len < n) {
@@ -98,7 +129,31 @@ fn reductions(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
         let columns = x.reshape([len, n / len])?;
         reduced(bench, &format!("column_sums_{len}"), stream, &columns, &|x| x.on(stream).sum(0).map(drop))?;
     }
+    let rows = x.slice(&s![..(n / 1000 * 999) as isize])?.reshape([n / 1000, 999])?;
+    reduced(bench, "row_sums_999", stream, &rows, &|x| x.on(stream).sum(1).map(drop))?;
+    for n in SHORT_SUMS {
+        let x = bench.ctx.full(n, 1.0_f32)?;
+        let sums = || (0..SUMS).try_for_each(|_| Ok(x.on(stream).sum(..).map(drop)?));
+        let times = bench.runs(|| timed(|| sums().and_then(|()| Ok(stream.synchronize()?))))?;
+        bench.micros(&format!("arrays_sum_{}", size_text(x.nbytes())), &times, SUMS)?;
+    }
     Ok(())
+}
+
+/// Functions of arrays that are not elementwise.
+fn functions(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
+    let mut rng = Rng::philox(1);
+    let x = bench.ctx.full(n, 1.0_f32)?;
+    let size = size_text(x.nbytes());
+    let uniform = || Ok(rng.fill_uniform(&x.on(stream))?);
+    in_a_row(bench, &format!("arrays_uniform_{size}"), stream, counted(x.nbytes(), 1.0), uniform)?;
+    let mask = x.less(0.5).on(stream).eval()?;
+    let kept = x.on(stream).compact(&mask)?.nbytes();
+    let bytes = counted(x.nbytes() + mask.nbytes() + kept, 1.0);
+    let compact = || Ok(x.on(stream).compact(&mask).map(drop)?);
+    in_a_row(bench, &format!("arrays_compact_{size}"), stream, bytes, compact)?;
+    let sums = || Ok(x.on(stream).cumulative_sum(0).map(drop)?);
+    in_a_row(bench, &format!("arrays_cumulative_sum_{size}"), stream, counted(x.nbytes(), 2.0), sums)
 }
 
 /// What the host takes for an expression whose kernel is built.

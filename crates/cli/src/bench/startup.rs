@@ -1,5 +1,5 @@
-//! The time to build twenty different kernels in a new process, with an empty cache on disk and with the cache that the
-//! first process filled.
+//! The time to build twenty different kernels in a new process, and to evaluate an expression and a sum for the first time,
+//! with an empty cache on disk and with the cache that the first process filled.
 //!
 //! The drivers' own caches are turned off by environment variables if they have one, so that the first process finds
 //! nothing of an earlier bench. The measured process is this program with a hidden flag. It prints its times, and the
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use vkarray::kernel::CacheSettings;
-use vkarray::{Context, Source};
+use vkarray::prelude::*;
 
 use super::Bench;
 use super::figure::Unit;
@@ -36,6 +36,9 @@ const DRIVER_CACHES_OFF: [(&str, &str); 2] = [("__GL_SHADER_DISK_CACHE", "0"), (
 struct Start {
     open: f64,
     kernels: f64,
+    /// Until the call that evaluates it returns.
+    expression: f64,
+    sum: f64,
 }
 
 pub(super) fn measure(bench: &Bench<'_>, args: &BenchArgs) -> Result<()> {
@@ -51,6 +54,10 @@ pub(super) fn measure(bench: &Bench<'_>, args: &BenchArgs) -> Result<()> {
     bench.micros("startup_open", &seconds(|start| start.open, &warm), 1)?;
     bench.micros("startup_20_kernels_cold", &seconds(|start| start.kernels, &cold), 1)?;
     bench.micros("startup_20_kernels_warm", &seconds(|start| start.kernels, &warm), 1)?;
+    bench.micros("startup_expression_cold", &seconds(|start| start.expression, &cold), 1)?;
+    bench.micros("startup_expression_warm", &seconds(|start| start.expression, &warm), 1)?;
+    bench.micros("startup_sum_cold", &seconds(|start| start.sum, &cold), 1)?;
+    bench.micros("startup_sum_warm", &seconds(|start| start.sum, &warm), 1)?;
     let ratios = cold.iter().zip(&warm).map(|(cold, warm)| cold.kernels / warm.kernels);
     bench.printer.figure("startup_ratio", Unit::Ratio, ratios)
 }
@@ -83,6 +90,13 @@ pub(super) fn one(args: &BenchArgs, folder: &Path) -> Result<()> {
         }
     }
     let kernels = begin.elapsed().as_secs_f64();
-    let start = serde_json::to_string(&Start { open, kernels }).expect("plain numbers");
+    let (x, y) = (ctx.full(1024, 1.0_f32)?, ctx.full(1024, 2.0_f32)?);
+    let begin = Instant::now();
+    let z = ((&x * 0.5 + &y).sqrt() / &x).eval()?;
+    let expression = begin.elapsed().as_secs_f64();
+    let begin = Instant::now();
+    drop((&z * &z).sum(..)?);
+    let sum = begin.elapsed().as_secs_f64();
+    let start = serde_json::to_string(&Start { open, kernels, expression, sum }).expect("plain numbers");
     print(&start)
 }
