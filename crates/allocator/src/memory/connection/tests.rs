@@ -62,6 +62,26 @@ fn within(devices: &[DeviceInfo], traits: &ConnectionTraits, trials: &Connection
     memory_connection(&from, &ConnectionEnd { device: 1, ..from }, traits, trials).unwrap()
 }
 
+/// Two H200s of one host, NVIDIA 580.159.04, joined by NVLink. Their driver has groups of one device only.
+#[test]
+fn two_real_gpus_share_pages_of_the_host_and_one_opened_twice_shares_its_memory() {
+    use ConnectionSync::{Gpu, HostWait};
+    let gpus = ["h200_580.159_0", "h200_580.159_1"].map(machine);
+    let pages = ConnectionTraits { host_pages: Some(4096), ..ConnectionTraits::of(MemoryKind::Pinned) };
+    let exportable = ConnectionTraits::of(MemoryKind::Device).exportable(true);
+    let trials = ConnectionTrials::default();
+    for (from, to) in [(0, 1), (1, 0)] {
+        let [from, to] = [&gpus[from], &gpus[to]];
+        let bounce = migratable(MigrationPath::SharedHostBounce, HostWait);
+        assert_eq!(between(from, to, &ConnectionTraits::default(), &trials), bounce, "R12");
+        assert_eq!(between(from, to, &exportable, &trials), bounce, "R12: R8 needs one device");
+        assert_eq!(between(from, to, &pages, &trials), unified(UnifiedBy::SamePages, HostWait), "R7");
+        assert_eq!(between(from, from, &exportable, &trials), unified(UnifiedBy::Exported, Gpu), "R8");
+        let other = between(from, from, &ConnectionTraits::default(), &trials);
+        assert_eq!(other, migratable(MigrationPath::ExportedBounce, Gpu), "R9");
+    }
+}
+
 #[test]
 fn a_device_outside_its_context_is_refused_and_a_lost_context_reaches_nothing() {
     let devices = [alone("a")];
