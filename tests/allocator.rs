@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `blocks.rs`, `copies.rs` | blocks of every size and kind, copies of parts; read these first |
 //! | `staging.rs`, `ring.rs` | host copies through staging memory |
-//! | `between.rs` | copies between devices |
+//! | `between.rs`, `ways.rs` | copies between devices, each way that they take |
 //! | `host_order.rs`, `host_guards.rs`, `registered.rs` | order of host copies, guards of mapped memory, registered slices |
 //! | `cleanup.rs`, `deferral.rs` | when dropped memory is freed, limits of pending memory, deferred frees |
 //! | `pool.rs`, `arena.rs`, `managers.rs`, `given_back.rs` | the memory managers, wrong managers, memory freed to the wrong one |
@@ -41,6 +41,8 @@ mod ring;
 mod soak;
 mod staging;
 pub(crate) mod unmapped;
+#[cfg(unix)]
+mod ways;
 
 use std::sync::Arc;
 

@@ -142,7 +142,7 @@ fn a_variable_limits_the_connection() {
             Err(error) => assert_eq!(error.to_string(), expected),
         };
     }
-    let refused = "\"some\" in VKARRAY_MEMORY_CONNECTION is not `none`, `migratable` or `unified`";
+    let refused = "\"some\" in VKARRAY_MEMORY_CONNECTION is not `none`, `host-pages`, `migratable` or `unified`";
     for (value, expected) in [("none", "none"), ("migratable", "migratable"), ("some", refused)] {
         let (passed, text) = child::run(TEST, expected, &[("VKARRAY_MEMORY_CONNECTION", value)]);
         assert!(passed, "{value}: {text}");

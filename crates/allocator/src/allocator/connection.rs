@@ -3,10 +3,10 @@
 //! The rules are in `memory/connection/`. What was tried is kept by the source's device, for each target that is still open.
 
 use std::slice;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
-use vkarray_driver::Device;
 use vkarray_driver::lock::{Mutex, Rank};
+use vkarray_driver::{Device, DeviceInfo};
 
 use super::{Allocator, Block};
 use crate::error::Result;
@@ -21,6 +21,17 @@ struct TriedConnections(Mutex<Vec<(Weak<Device>, ConnectionTrials)>>);
 impl Default for TriedConnections {
     fn default() -> Self {
         Self(Mutex::new(Rank::ConnectionTrials, Vec::new()))
+    }
+}
+
+/// The description of a device as it was opened: an extension that is not enabled is no promise.
+#[derive(Debug, Default)]
+struct AsOpened(OnceLock<DeviceInfo>);
+
+impl AsOpened {
+    fn info(&self, device: &Device) -> &DeviceInfo {
+        let describe = || DeviceInfo { external: device.external(), ..device.info().clone() };
+        self.0.get_or_init(describe)
     }
 }
 
@@ -47,19 +58,14 @@ impl Default for TriedConnections {
 pub fn connection_between(src: &Arc<Device>, dst: &Arc<Device>, traits: &ConnectionTraits) -> Result<MemoryConnection> {
     let traits = ConnectionTraits { at_most: traits.at_most.min(ConnectionLimit::from_environment()?), ..*traits };
     let trials = if src.is_forked() { ConnectionTrials::default() } else { tried(src, dst) };
-    // As opened: an extension that is not enabled is no promise.
-    let infos = [src, dst].map(|device| {
-        let mut info = device.info().clone();
-        info.external = device.external();
-        info
-    });
-    let end = |index: usize, context: bool, device: &Device| ConnectionEnd {
+    let [from, to] = [src, dst].map(|device| device.extension::<AsOpened>());
+    let end = |opened, context: bool, device| ConnectionEnd {
         context: u64::from(context),
-        devices: slice::from_ref(&infos[index]),
+        devices: slice::from_ref(AsOpened::info(opened, device)),
         device: 0,
         is_lost: device.check_lost().is_err(),
     };
-    memory_connection(&end(0, false, src), &end(1, !Arc::ptr_eq(src, dst), dst), &traits, &trials)
+    memory_connection(&end(&from, false, src), &end(&to, !Arc::ptr_eq(src, dst), dst), &traits, &trials)
 }
 
 /// Records that an operation over `connection`, from `src` to `dst`, failed although the drivers promise it.

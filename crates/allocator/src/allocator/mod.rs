@@ -269,7 +269,6 @@ impl Allocator {
         unsafe { self.shared.staging.slot(self.slot_source(), direction, size, len) }
     }
 
-    /// Gives the slots that no copy has back to the manager. Returns whether there were any.
     /// Takes host memory that this device and the one of `target` use for one copy; `None` if there is no such memory.
     pub(crate) fn shared_slot<'a>(&'a self, target: &'a Self) -> Result<Option<SharedSlot<'a>>> {
         let sides = [self, target].map(|side| (&side.shared.staging, side.slot_source()));
@@ -277,6 +276,7 @@ impl Allocator {
         unsafe { SharedSlot::take(sides) }
     }
 
+    /// Gives the slots that no copy has back to the manager. Returns whether there were any.
     fn free_slots(&self) -> bool {
         // SAFETY: the slots were made of memory of this allocator's own manager.
         unsafe { self.shared.staging.free_slots(self.device(), self.manager()) }

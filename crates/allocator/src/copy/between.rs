@@ -1,22 +1,30 @@
-//! Copies between two devices, through the host.
+//! Copies between two devices: which way the bytes take.
 //!
-//! The bytes are cut into chunks. A chunk is copied from the source to host memory that the target's device reads, and from
-//! there to the target, while the next chunk is on its way to the host. Where the host reads the source fast it copies from
-//! its mapping. Otherwise the source's device writes pages that both devices have imported (`staging/shared_pages.rs`). Where
-//! they cannot, it writes a staging slot, which the host copies to a slot of the target, with several threads as in host copies.
+//! The connection of the two devices decides, here, in [`Way::of`]. Memory that one side can import is copied in one command
+//! (`imported.rs`). Other memory goes in chunks through a buffer that both devices address (`bounce.rs`), or, where they share
+//! nothing, through staging slots of each, with a copy by the host between them. A chunk is copied to the target while the next
+//! one is on its way from the source.
 
 use std::ops::Range;
 use std::sync::Arc;
 
+#[cfg(unix)]
 use vkarray_driver::hazard::Mode;
 use vkarray_driver::{Direction, Stream};
 
+use super::bounce::copy_through;
 use super::chunking::{ChunkPlan, SMALL};
 use super::parallel::ParallelCopy;
-use crate::allocator::Block;
+#[cfg(unix)]
+use super::{bounce::ExportedBounce, imported::copy_imported};
+use crate::allocator::{Block, connection_between, note_connection_failure};
 use crate::error::{Error, Result};
-use crate::staging::{N_PARTS, SharedSlot, SlotSize};
+use crate::memory::{ConnectionLimit, ConnectionSync, MemoryConnection, MigrationPath, UnifiedBy};
+use crate::staging::{SharedSlot, SlotSize};
 use crate::vulkan::check_same_device;
+
+/// A copy of fewer bytes does not pay for memory that is exported and imported for it alone, which takes drivers some 100 µs.
+const WORTH_IMPORTING: usize = 16 << 20;
 
 /// Bytes of a block, and the stream in whose order a copy reads or writes them.
 #[derive(Debug, Clone)]
@@ -29,13 +37,72 @@ pub struct BlockRange<'a> {
     pub stream: &'a Stream,
 }
 
+/// What a copy goes through.
+enum Passage<'a> {
+    /// The source's memory, imported by the target's device.
+    #[cfg(unix)]
+    Source(Arc<Block>),
+    /// The target's memory, imported by the source's device.
+    #[cfg(unix)]
+    Target(Arc<Block>),
+    /// Memory of the source's device that the target's has imported.
+    #[cfg(unix)]
+    Exported(ExportedBounce),
+    /// Pages that both have imported.
+    Pages(SharedSlot<'a>),
+    /// Staging memory of each.
+    Slots,
+}
+
+/// The way of a copy between two devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// The target's device imports the source's memory, and copies.
+    SourceImported,
+    /// The source's device imports the target's memory, and copies.
+    TargetImported,
+    /// Through memory of the source's device that the target's imports.
+    ExportedBounce,
+    /// Through pages of the host that both devices import.
+    SharedPages,
+    /// Through staging memory of each.
+    Staged,
+}
+
+impl Way {
+    /// The way over these connections: of the source's memory to the target's device, and of the target's memory back.
+    fn of(source: MemoryConnection, target: MemoryConnection) -> Self {
+        let is_exported = |connection| matches!(connection, MemoryConnection::Unified { how: UnifiedBy::Exported, .. });
+        match source {
+            _ if is_exported(source) => Self::SourceImported,
+            _ if is_exported(target) => Self::TargetImported,
+            MemoryConnection::Migratable { path: MigrationPath::ExportedBounce, .. } => Self::ExportedBounce,
+            MemoryConnection::Migratable { path: MigrationPath::SharedHostBounce, .. } => Self::SharedPages,
+            _ => Self::Staged,
+        }
+    }
+
+    /// The strongest connection for a copy of `len` bytes that no test or measurement limits. The host reads a source where it
+    /// is if that is fast, and copies to the target by several threads.
+    fn limit(len: usize, is_read_mapped: bool, is_exportable: bool) -> ConnectionLimit {
+        match len {
+            ..=SMALL => ConnectionLimit::None,
+            WORTH_IMPORTING.. if is_exportable => ConnectionLimit::Unified,
+            _ if is_read_mapped => ConnectionLimit::None,
+            WORTH_IMPORTING.. => ConnectionLimit::Migratable,
+            _ => ConnectionLimit::HostPages,
+        }
+    }
+}
+
 impl BlockRange<'_> {
-    /// Copies these bytes to `target`, which has as many, on any device. Returns when they have been read; when they have been
-    /// written if more than 64 KiB go through pages of both devices; on one device, at once.
+    /// Copies these bytes to `target`, which has as many, on any device.
+    ///
+    /// On one device it returns at once, as it does for exportable memory of 16 MiB or more that the other device imports. Otherwise
+    /// it returns when the bytes have been read; when they have been written, if more than 64 KiB go through pages of both devices.
     ///
     /// The bytes are read in the order of this stream, after what the target's stream waits for, and written in the order of the
-    /// target's stream. An error may leave a
-    /// part of the target written; the source does not change.
+    /// target's stream. An error may leave a part of the target written; the source does not change.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -64,6 +131,36 @@ impl BlockRange<'_> {
     /// [`Error::SizeMismatch`] if `target` does not have as many bytes; those of [`Block::copy_to_host`] and
     /// [`Block::copy_from_host`]. On one device, those of [`Block::copy_from_block`].
     pub fn copy_to(&self, target: &BlockRange<'_>) -> Result<()> {
+        let is_exportable = self.block.is_exportable() || target.block.is_exportable();
+        self.copy(target, |len| Way::limit(len, self.block.is_read_mapped(len), is_exportable)).map(drop)
+    }
+
+    /// The same over a connection of at most `limit`, and over the strongest such for any number of bytes. Returns the connection.
+    /// For tests and measurements of each way; [`BlockRange::copy_to`] also considers what a way costs.
+    ///
+    /// ```
+    /// use vkarray::memory::{BlockRange, ConnectionLimit, MemoryConnection};
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let (here, there) = (Context::open_default()?, Context::open_default()?);
+    /// let (x, y) = (here.full(100, 3_u8)?, there.zeros::<u8>(100)?);
+    /// let from = BlockRange { block: x.block(), range: 0..100, stream: here.default_stream() };
+    /// let to = BlockRange { block: y.block(), range: 0..100, stream: there.default_stream() };
+    /// assert_eq!(from.copy_within_limit(&to, ConnectionLimit::None)?, MemoryConnection::None); // By the host.
+    /// assert_eq!(y.to_vec()?, [3; 100]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`BlockRange::copy_to`].
+    pub fn copy_within_limit(&self, target: &BlockRange<'_>, limit: ConnectionLimit) -> Result<MemoryConnection> {
+        self.copy(target, |_| limit)
+    }
+
+    fn copy(&self, target: &BlockRange<'_>, limit: impl FnOnce(usize) -> ConnectionLimit) -> Result<MemoryConnection> {
         let (source_size, target_size) = (self.check()?, target.check()?);
         if source_size != target_size {
             return Err(Error::SizeMismatch { source_size, target_size });
@@ -72,51 +169,108 @@ impl BlockRange<'_> {
             if let Some(waits) = self.stream.pending_wait()? {
                 target.stream.wait_for(&waits)?;
             }
-            return target.block.copy_from_block(target.stream, target.range.start, self.block, self.range.clone());
+            target.block.copy_from_block(target.stream, target.range.start, self.block, self.range.clone())?;
+            return Ok(MemoryConnection::Unified { how: UnifiedBy::Identity, sync: ConnectionSync::Gpu });
+        }
+        let too_large = |_| Error::TooLarge { bytes: source_size, limit: usize::MAX as u64 };
+        let len = usize::try_from(source_size).map_err(too_large)?;
+        if len == 0 {
+            return Ok(MemoryConnection::None);
+        }
+        let mut limit = limit(len);
+        loop {
+            let (way, connection) = self.way(target, limit)?;
+            if let Some(passage) = self.passage((way, connection), target, len)? {
+                return Ok(connection.with_sync(self.copy_by(passage, target, len)?));
+            }
+            limit = connection.strength().weaker();
+        }
+    }
+
+    /// The way to the target within the limit, and the connection that it uses.
+    fn way(&self, target: &BlockRange<'_>, limit: ConnectionLimit) -> Result<(Way, MemoryConnection)> {
+        if limit == ConnectionLimit::None {
+            return Ok((Way::Staged, MemoryConnection::None));
+        }
+        let connection = |from: &Block, to: &Block| {
+            // Pages of the program that only one side has imported are copied as other memory is.
+            let limit = if from.is_exportable() { limit } else { limit.min(ConnectionLimit::Migratable) };
+            connection_between(from.device(), to.device(), &from.connection_traits().at_most(limit))
+        };
+        let source = connection(self.block, target.block)?;
+        let back = if target.block.is_exportable() { connection(target.block, self.block)? } else { source };
+        let way = Way::of(source, back);
+        Ok((way, if way == Way::TargetImported { back } else { source }))
+    }
+
+    /// What a copy goes through, ready for it. `None` if a driver refuses it, which is noted unless memory ran out.
+    fn passage<'a>(
+        &'a self,
+        (way, connection): (Way, MemoryConnection),
+        target: &'a BlockRange<'_>,
+        len: usize,
+    ) -> Result<Option<Passage<'a>>> {
+        let (here, there) = (self.block.allocator(), target.block.allocator());
+        let made = match way {
+            Way::Staged => Ok(Passage::Slots),
+            Way::SharedPages => return Ok(here.shared_slot(there)?.map(Passage::Pages)),
+            #[cfg(unix)]
+            Way::SourceImported => self.block.export().and_then(|memory| there.import(&memory)).map(Passage::Source),
+            #[cfg(unix)]
+            Way::TargetImported => target.block.export().and_then(|memory| here.import(&memory)).map(Passage::Target),
+            #[cfg(unix)]
+            Way::ExportedBounce => ExportedBounce::new([here, there], len as u64).map(Passage::Exported),
+            #[cfg(not(unix))]
+            Way::SourceImported | Way::TargetImported | Way::ExportedBounce => return Ok(None),
+        };
+        made.map(Some).or_else(|error| {
+            here.device().check_lost()?;
+            there.device().check_lost()?;
+            log::debug!("a copy between devices takes another way, since {way:?} is refused: {error}");
+            if !matches!(error, Error::OutOfMemory(_)) {
+                let (from, to) = if way == Way::TargetImported { (there, here) } else { (here, there) };
+                note_connection_failure(from.device(), to.device(), connection);
+            }
+            Ok(None)
+        })
+    }
+
+    /// Copies, and returns how the two sides wait for each other.
+    fn copy_by(&self, passage: Passage<'_>, target: &BlockRange<'_>, len: usize) -> Result<ConnectionSync> {
+        match passage {
+            #[cfg(unix)]
+            Passage::Source(alias) => {
+                return copy_imported((self, Mode::Read), target.stream, || {
+                    target.block.copy_from_block(target.stream, target.range.start, &alias, self.range.clone())
+                });
+            }
+            #[cfg(unix)]
+            Passage::Target(alias) => {
+                return copy_imported((target, Mode::Write), self.stream, || {
+                    alias.copy_from_block(self.stream, target.range.start, self.block, self.range.clone())
+                });
+            }
+            _ => {}
         }
         // What the target's stream waits for may be what makes the source's bytes.
         if let Some(waits) = target.stream.pending_wait()? {
             waits.wait(None)?;
         }
-        let too_large = |_| Error::TooLarge { bytes: source_size, limit: usize::MAX as u64 };
-        match usize::try_from(source_size).map_err(too_large)? {
-            0 => Ok(()),
-            len @ ..=SMALL => {
+        match passage {
+            #[cfg(unix)]
+            Passage::Exported(bounce) => copy_through(&bounce, self, target, bounce.part(), len)?,
+            Passage::Pages(slot) => {
+                copy_through(&slot, self, target, ChunkPlan::new(len, 1).chunk as u64, len)?;
+                slot.finish()?;
+            }
+            _ if len <= SMALL => {
                 let slot = target.block.allocator().slot(Direction::ToDevice, SlotSize::Small, len)?;
                 let filled = slot.fill_with(len, |bytes| self.read(self.range.start, bytes))?;
-                target.block.record_upload(target.stream, target.range.start, filled).map(drop)
+                target.block.record_upload(target.stream, target.range.start, filled).map(drop)?;
             }
-            len if self.block.is_read_mapped(len) => self.copy_chunks(target, len),
-            len => match self.block.allocator().shared_slot(target.block.allocator())? {
-                Some(slot) => self.copy_through_pages(target, len, slot),
-                None => self.copy_chunks(target, len),
-            },
+            _ => self.copy_chunks(target, len)?,
         }
-    }
-
-    /// Copies through pages that both devices address. Half of the parts are on their way to the host, half from it.
-    fn copy_through_pages(&self, target: &BlockRange<'_>, len: usize, slot: SharedSlot<'_>) -> Result<()> {
-        let (n_parts, n_arriving) = (N_PARTS as u64, N_PARTS as u64 / 2);
-        let size = ChunkPlan::new(len, 1).chunk as u64;
-        let (len, [there, here]) = (len as u64, slot.sides());
-        let n_chunks = len.div_ceil(size);
-        let part = |chunk: u64| {
-            let start = chunk % n_parts * size;
-            start..start + size.min(len - chunk * size)
-        };
-        for chunk in 0..n_chunks + n_arriving {
-            if chunk < n_chunks {
-                here.wait_for_copies(part(chunk), Mode::Write)?; // For the upload of the chunk that was in this part.
-                self.block.download_into(self.stream, self.range.start + chunk * size, there, part(chunk))?;
-                self.stream.flush()?;
-            }
-            if let Some(chunk) = chunk.checked_sub(n_arriving).filter(|&chunk| chunk < n_chunks) {
-                there.wait_for_copies(part(chunk), Mode::Read)?;
-                target.block.upload_from(target.stream, target.range.start + chunk * size, here, part(chunk))?;
-                target.stream.flush()?;
-            }
-        }
-        slot.finish()
+        Ok(ConnectionSync::HostWait)
     }
 
     fn copy_chunks(&self, target: &BlockRange<'_>, len: usize) -> Result<()> {
@@ -145,5 +299,58 @@ impl BlockRange<'_> {
         check_same_device(self.stream.device(), self.block.device())?;
         self.block.device().check_lost()?;
         Ok(self.range.end - self.range.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_takes_the_way_of_the_stronger_connection() {
+        use MemoryConnection::{Migratable, None, Unified};
+        let sync = ConnectionSync::HostWait;
+        let (exported, pages) =
+            (Unified { how: UnifiedBy::Exported, sync }, Unified { how: UnifiedBy::SamePages, sync });
+        let (bounce, host) = (
+            Migratable { path: MigrationPath::ExportedBounce, sync },
+            Migratable { path: MigrationPath::SharedHostBounce, sync },
+        );
+        // From the source, from the target, the way.
+        let cases = [
+            (exported, exported, Way::SourceImported),
+            (exported, bounce, Way::SourceImported),
+            (bounce, exported, Way::TargetImported),
+            (None, exported, Way::TargetImported),
+            (bounce, bounce, Way::ExportedBounce),
+            (host, host, Way::SharedPages),
+            (host, bounce, Way::SharedPages), // The source's memory is what is copied.
+            (pages, pages, Way::Staged),
+            (None, None, Way::Staged),
+        ];
+        for (source, target, expected) in cases {
+            assert_eq!(Way::of(source, target), expected, "{source}, {target}");
+        }
+    }
+
+    #[test]
+    fn a_copy_imports_memory_only_where_that_is_worth_it() {
+        use ConnectionLimit::{HostPages, Migratable, None, Unified};
+        // Bytes, whether the host reads the source in place, whether a side is exportable, the limit.
+        let cases = [
+            (1, false, true, None),
+            (SMALL, false, true, None),
+            (SMALL + 1, false, true, HostPages),
+            (SMALL + 1, true, false, None),
+            (WORTH_IMPORTING - 1, false, false, HostPages),
+            (WORTH_IMPORTING, false, false, Migratable),
+            (WORTH_IMPORTING, true, false, None),
+            (WORTH_IMPORTING, true, true, Unified),
+            (WORTH_IMPORTING, false, true, Unified),
+        ];
+        for (len, is_read_mapped, is_exportable, expected) in cases {
+            let limit = Way::limit(len, is_read_mapped, is_exportable);
+            assert_eq!(limit, expected, "{len}, {is_read_mapped}, {is_exportable}");
+        }
     }
 }

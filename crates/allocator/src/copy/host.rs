@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ash::vk;
 use vkarray_driver::hazard::{Mode, Stage};
 use vkarray_driver::lock::{Mutex, Rank};
-use vkarray_driver::{Direction, HostAccessKind, Stream};
+use vkarray_driver::{Direction, HostAccessKind, Point, Stream};
 
 use super::chunking::{ChunkPlan, SMALL, n_threads};
 use super::parallel::ParallelCopy;
@@ -128,7 +128,6 @@ impl Block {
         self.read_when_written(mapping, &range, target)
     }
 
-    /// Whether the host reads the block in place as fast as from staging memory.
     /// Copies bytes to the host through the mapping, or through one slot of this size, which has room for them. Blocks until
     /// they are there.
     pub(super) fn read_through(&self, stream: &Stream, offset: u64, target: &mut [u8], size: SlotSize) -> Result<()> {
@@ -225,6 +224,12 @@ impl Block {
     pub(crate) fn wait_for_uses(&self, range: &Range<u64>, mode: Mode) -> Result<()> {
         let uses = self.device().block_uses(self.id(), range.clone(), mode);
         Ok(uses.iter().try_for_each(|last| last.wait(None))?)
+    }
+
+    /// The same for copies that are in flight and over soon.
+    pub(super) fn wait_for_copies(&self, range: &Range<u64>, mode: Mode) -> Result<()> {
+        let uses = self.device().block_uses(self.id(), range.clone(), mode);
+        Ok(uses.iter().try_for_each(Point::wait_polling)?)
     }
 
     /// Writes through the mapping if no work, submitted or not, uses the bytes. Returns whether it did.

@@ -1,16 +1,19 @@
 //! Copies and fills of bytes: between blocks, with the host, in graphs, and with registered memory of the program.
 //!
 //! This file has the copies between blocks of one device and the fills of whole blocks. Copies with the host are `host.rs`,
-//! those between devices `between.rs`, many regions in one command `regions.rs`, nodes of graphs `graph.rs`, memory of the
+//! those between devices `between.rs` (by `imported.rs` or `bounce.rs`), many regions in one command `regions.rs`, nodes of graphs `graph.rs`, memory of the
 //! program `registered.rs`, `bound.rs` and `pinned.rs`. Nothing here allocates device memory; staging memory comes from the
 //! room `staging`.
 
 mod between;
+mod bounce;
 mod bound;
 mod chunking;
 mod fill;
 mod graph;
 mod host;
+#[cfg(unix)]
+mod imported;
 mod parallel;
 mod pinned;
 mod regions;

@@ -84,6 +84,8 @@ pub enum ConnectionSync {
 pub enum ConnectionLimit {
     /// Always [`MemoryConnection::None`].
     None,
+    /// At most [`MigrationPath::SharedHostBounce`].
+    HostPages,
     /// At most [`MemoryConnection::Migratable`].
     Migratable,
     /// No limit.
@@ -92,13 +94,23 @@ pub enum ConnectionLimit {
 }
 
 impl MemoryConnection {
-    /// Which of the three answers it is.
+    /// The lowest limit that permits it.
     #[must_use]
     pub fn strength(self) -> ConnectionLimit {
         match self {
             Self::None => ConnectionLimit::None,
+            Self::Migratable { path: MigrationPath::SharedHostBounce, .. } => ConnectionLimit::HostPages,
             Self::Migratable { .. } => ConnectionLimit::Migratable,
             Self::Unified { .. } => ConnectionLimit::Unified,
+        }
+    }
+
+    /// The same connection with another way of waiting.
+    pub(crate) fn with_sync(self, sync: ConnectionSync) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::Migratable { path, .. } => Self::Migratable { path, sync },
+            Self::Unified { how, .. } => Self::Unified { how, sync },
         }
     }
 
@@ -113,7 +125,10 @@ impl MemoryConnection {
 }
 
 impl ConnectionLimit {
-    /// The limit that `VKARRAY_MEMORY_CONNECTION` sets: `none`, `migratable` or `unified`. Unset means no limit.
+    /// All limits, from weakest to strongest.
+    pub const ALL: [Self; 4] = [Self::None, Self::HostPages, Self::Migratable, Self::Unified];
+
+    /// The limit that `VKARRAY_MEMORY_CONNECTION` sets: `none`, `host-pages`, `migratable` or `unified`. Unset means no limit.
     ///
     /// # Errors
     ///
@@ -127,13 +142,19 @@ impl ConnectionLimit {
         match text {
             "" | "unified" => Ok(Self::Unified),
             "migratable" => Ok(Self::Migratable),
+            "host-pages" => Ok(Self::HostPages),
             "none" => Ok(Self::None),
             other => Err(Error::BadSetting {
                 variable: VARIABLE,
                 text: other.to_owned(),
-                expected: "`none`, `migratable` or `unified`",
+                expected: "`none`, `host-pages`, `migratable` or `unified`",
             }),
         }
+    }
+
+    /// The next weaker limit; none below the weakest.
+    pub(crate) fn weaker(self) -> Self {
+        Self::ALL.into_iter().rfind(|&limit| limit < self).unwrap_or(Self::None)
     }
 }
 

@@ -103,7 +103,7 @@ fn one_device_of_one_context_is_unified_for_every_kind_and_limit() {
     let devices = [alone("a")];
     let end = ConnectionEnd { context: 1, devices: &devices, device: 0, is_lost: false };
     for kind in MemoryKind::ALL {
-        for limit in [ConnectionLimit::None, ConnectionLimit::Migratable, ConnectionLimit::Unified] {
+        for limit in ConnectionLimit::ALL {
             let traits = ConnectionTraits::of(kind).at_most(limit);
             let answer = memory_connection(&end, &end, &traits, &ConnectionTrials::default()).unwrap();
             assert_eq!(answer, unified(UnifiedBy::Identity, ConnectionSync::Gpu), "{kind}, {limit:?}"); // R2
@@ -238,7 +238,12 @@ fn a_limit_takes_the_strongest_answer_below_it() {
     let limited = |limit| between(&able, &able, &exportable.at_most(limit), &ConnectionTrials::default());
     assert_eq!(limited(ConnectionLimit::Unified), unified(UnifiedBy::Exported, HostWait));
     assert_eq!(limited(ConnectionLimit::Migratable), migratable(MigrationPath::ExportedBounce, HostWait));
+    assert_eq!(limited(ConnectionLimit::HostPages), migratable(MigrationPath::SharedHostBounce, HostWait));
     assert_eq!(limited(ConnectionLimit::None), NONE);
+    let strengths = ConnectionLimit::ALL.map(|limit| limited(limit).strength());
+    assert_eq!(strengths, ConnectionLimit::ALL, "an answer is as strong as its limit where all ways are there");
+    let weaker = ConnectionLimit::ALL.map(ConnectionLimit::weaker);
+    assert_eq!((weaker[0], &weaker[1..]), (ConnectionLimit::None, &ConnectionLimit::ALL[..3]));
 }
 
 #[test]
@@ -269,10 +274,11 @@ fn the_variable_names_the_strongest_answer() {
         ("", ConnectionLimit::Unified),
         ("unified", ConnectionLimit::Unified),
         ("migratable", ConnectionLimit::Migratable),
+        ("host-pages", ConnectionLimit::HostPages),
         ("none", ConnectionLimit::None),
     ] {
         assert_eq!(ConnectionLimit::parse(text).unwrap(), limit, "{text}");
     }
     let refused = ConnectionLimit::parse("all").unwrap_err().to_string();
-    assert_eq!(refused, "\"all\" in VKARRAY_MEMORY_CONNECTION is not `none`, `migratable` or `unified`");
+    assert_eq!(refused, "\"all\" in VKARRAY_MEMORY_CONNECTION is not `none`, `host-pages`, `migratable` or `unified`");
 }
