@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use ash::vk;
 use vkarray::device::Error as DriverError;
 use vkarray::vulkan::ExternalQueue;
 use vkarray::{Context, Event, Groups, Stream};
@@ -248,10 +249,68 @@ fn wait_any_and_wait_all_wait_for_the_first_and_the_last_event() {
     Event::wait_all(&[&never, events[0]], None).unwrap();
     Event::wait_all(&[], None).unwrap();
     assert!(matches!(Event::wait_any(&[], None), Err(DriverError::NoEvents)));
-    let other = Device::open(fixture.device().physical()).unwrap();
-    let foreign = Event::new(&other);
-    assert!(matches!(Event::wait_any(&[&never, &foreign], None), Err(DriverError::DifferentDevices)));
-    assert!(matches!(Event::wait_all(&[&never, &foreign], None), Err(DriverError::DifferentDevices)));
+}
+
+#[test]
+fn events_of_several_devices_are_waited_for_together() {
+    let fixture = Fixture::open();
+    let others = fixture.other_devices();
+    let devices: Vec<_> = [fixture.device()].into_iter().chain(&others).collect();
+    let gates: Vec<_> = devices.iter().map(|device| HostSemaphore::new(device)).collect();
+    let streams: Vec<_> = devices.iter().map(|device| Stream::new(device).unwrap()).collect();
+    for (gate, stream) in gates.iter().zip(&streams) {
+        stream.wait_for(&gate.point(1)).unwrap();
+    }
+    let record = |(device, stream): (&&Arc<Device>, &Stream)| {
+        let event = Event::new(device);
+        event.record(stream).unwrap();
+        event
+    };
+    let events: Vec<_> = devices.iter().zip(&streams).map(record).collect();
+    let events: Vec<_> = events.iter().collect();
+    let brief = Duration::from_millis(2);
+    let is_timeout = |error: DriverError| matches!(error, DriverError::Timeout { waited } if waited >= brief);
+    assert!(is_timeout(Event::wait_any(&events, Some(brief)).unwrap_err()));
+    assert!(is_timeout(Event::wait_all(&events, Some(brief)).unwrap_err()));
+    let last = gates.len() - 1;
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| Event::wait_any(&events, None).unwrap());
+        gates[last].signal(1);
+        assert_eq!(waiting.join().unwrap(), last);
+    });
+    assert!(is_timeout(Event::wait_all(&events, Some(brief)).unwrap_err()));
+    gates[..last].iter().for_each(|gate| gate.signal(1));
+    Event::wait_all(&events, None).unwrap();
+    assert!(events.iter().all(|event| event.query().unwrap()));
+    assert_eq!(Event::wait_any(&events, Some(brief)).unwrap(), 0);
+    drop(streams);
+}
+
+#[test]
+fn a_wait_for_events_of_several_devices_ends_when_one_of_them_fails() {
+    let fixture = Fixture::open();
+    for failing in fixture.other_devices() {
+        let gates = [fixture.device(), &failing].map(HostSemaphore::new);
+        let devices = [fixture.device(), &failing];
+        let streams = devices.map(|device| Stream::new(device).unwrap());
+        let events = devices.map(|device| Event::new(device));
+        for ((stream, gate), event) in streams.iter().zip(&gates).zip(&events) {
+            stream.wait_for(&gate.point(1)).unwrap();
+            event.record(stream).unwrap();
+        }
+        let reason = thread::scope(|scope| {
+            let waiting = scope.spawn(|| Event::wait_any(&events.each_ref(), None).unwrap_err().to_string());
+            let reason = failing.failed("vkQueueSubmit2")(vk::Result::ERROR_DEVICE_LOST).to_string();
+            gates[1].signal(1); // So that no thread waits in the driver.
+            assert_eq!(waiting.join().unwrap(), reason);
+            reason
+        });
+        let refused = Event::wait_all(&[&events[1], &events[0]], None).unwrap_err();
+        assert_eq!(refused.to_string(), reason);
+        gates[0].signal(1);
+        streams[0].synchronize().unwrap();
+        assert_eq!(Event::wait_any(&[&events[0]], None).unwrap(), 0, "the other device works on");
+    }
 }
 
 #[test]

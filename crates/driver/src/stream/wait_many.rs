@@ -1,9 +1,11 @@
 //! Waiting for several events at once, on the host.
 //!
-//! Each call takes the events' captures at its start; recording an event during the wait has no effect on it. Single events are
-//! waited for in `event.rs`, timelines in `vulkan/timeline.rs`.
+//! Each call takes the events' captures at its start; recording an event during the wait has no effect on it. The driver waits for
+//! one device at a time, so for the first of several devices' events their waiting threads report. Single events are waited for
+//! in `event.rs`, timelines in `vulkan/timeline.rs`.
 
 use std::sync::Arc;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::Event;
@@ -14,7 +16,8 @@ use crate::vulkan;
 impl Event {
     /// Blocks until one of the events is complete, and returns its position; the first one's if several are.
     ///
-    /// An event that was never recorded is complete.
+    /// An event that was never recorded is complete. The events may be of several devices; the call then returns some 50 µs after
+    /// the first of them, and an error if one of those devices fails before.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -30,19 +33,24 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// [`Error::NoEvents`] for an empty list, [`Error::DifferentDevices`]; [`Error::Timeout`] when `timeout` has passed
+    /// [`Error::NoEvents`] for an empty list; [`Error::Timeout`] when `timeout` has passed
     /// (without one the wait has no bound); those of sending the captured work.
     pub fn wait_any(events: &[&Self], timeout: Option<Duration>) -> Result<usize> {
         let captures = captures(events)?;
         events.iter().try_for_each(|event| event.device().check_lost())?;
         captures.iter().flatten().try_for_each(Point::flush)?;
         let begun = Instant::now();
+        let is_one_device = events.iter().all(|event| Arc::ptr_eq(event.device(), events[0].device()));
         let waits: Vec<_> = captures.iter().flatten().map(|p| (Arc::clone(p.timeline()), p.value())).collect();
         loop {
             for (position, capture) in captures.iter().enumerate() {
                 if capture.as_ref().map_or(Ok(true), Point::is_complete)? {
                     return Ok(position);
                 }
+            }
+            if !is_one_device {
+                wait_for_any_device(events, &captures, timeout).map_err(|error| error.since(begun))?;
+                continue;
             }
             vulkan::wait_any(&waits, timeout.map(|limit| limit.saturating_sub(begun.elapsed())))
                 .map_err(|error| error.since(begun))?;
@@ -85,11 +93,21 @@ impl Event {
 }
 
 fn captures(events: &[&Event]) -> Result<Vec<Option<Point>>> {
-    let Some((first, others)) = events.split_first() else { return Err(Error::NoEvents) };
-    // The driver waits for semaphores of one device at a time.
-    if others.iter().any(|event| !Arc::ptr_eq(event.device(), first.device())) {
-        return Err(Error::DifferentDevices);
-    }
+    let first = events.first().ok_or(Error::NoEvents)?;
     first.device().check_process()?;
     Ok(events.iter().map(|event| event.point()).collect())
+}
+
+/// Blocks until one of the captures is complete, each of which the waiting thread of its device reports.
+fn wait_for_any_device(events: &[&Event], captures: &[Option<Point>], timeout: Option<Duration>) -> Result<()> {
+    let (report, reports) = mpsc::channel();
+    for (event, point) in events.iter().zip(captures).filter_map(|(event, point)| Some((event, point.clone()?))) {
+        let report = report.clone();
+        // No thread listens any more if another event was first.
+        event.device().add_callback(point, move |outcome| drop(report.send(outcome)))?;
+    }
+    match reports.recv_timeout(timeout.unwrap_or(Duration::MAX)) {
+        Ok(outcome) => outcome,
+        Err(_) => Err(Error::Timeout { waited: timeout.unwrap_or_default() }), // A sender lives until here.
+    }
 }
