@@ -13,7 +13,7 @@ use crate::fixture::Fixture;
 use crate::fixture::kernels::{keep_busy, kept_busy, spin, step, stepped};
 
 /// A context as the device offers memory, and one whose device memory the host cannot address.
-fn contexts(device: &Arc<Device>) -> [Context; 2] {
+pub(super) fn contexts(device: &Arc<Device>) -> [Context; 2] {
     let hidden = Allocator::with_manager(device, Box::new(Unmapped(PoolManager::new()))).unwrap();
     [Context::on(device).unwrap(), Context::with_allocator(&hidden).unwrap()]
 }
@@ -141,10 +141,15 @@ fn a_copy_comes_after_earlier_work_of_both_streams_and_before_their_later_work()
 }
 
 /// A generator of numbers below `n`: xorshift.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
+
+/// How many random programs are run.
+pub(super) fn n_programs(unless_set: u64) -> u64 {
+    std::env::var("VKARRAY_TEST_PROGRAMS").map_or(unless_set, |text| text.parse().expect("a number"))
+}
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
+    pub(super) fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -157,8 +162,7 @@ fn random_programs_on_two_devices_give_the_results_of_running_in_order() {
     const N: usize = 70;
     let fixture = Fixture::for_round_trips();
     let others = fixture.other_devices();
-    let n_programs = std::env::var("VKARRAY_TEST_PROGRAMS").map_or(15, |text| text.parse().expect("a number"));
-    for (other, seed) in others.iter().flat_map(|other| (1..=n_programs).map(move |seed| (other, seed))) {
+    for (other, seed) in others.iter().flat_map(|other| (1..=n_programs(15)).map(move |seed| (other, seed))) {
         let mut random = Random(seed * 0x9E37_79B9_7F4A);
         let contexts: Vec<Context> = [fixture.device(), other]
             .into_iter()

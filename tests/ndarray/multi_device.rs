@@ -1,12 +1,15 @@
-//! [`MultiDeviceArray`]: migration, states, conflicts and failures. Its state machine has tests without a device.
+//! [`MultiDeviceArray`]: migration, states, conflicts and failures, random programs. Its state machine has tests without a device.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
+use ash::vk;
 use vkarray::array::{AccessMode, MultiDeviceArray, MultiDeviceError, ReplicaState};
+use vkarray::device::Device;
 use vkarray::memory::{Allocator, Limiting, PoolManager};
-use vkarray::{Context, Error, Groups};
+use vkarray::{Context, Error, Groups, Stream};
 
+use super::contexts::{Random, contexts, n_programs};
 use crate::fixture::Fixture;
 use crate::fixture::kernels::{add, mix, mixed, step, stepped};
 
@@ -207,5 +210,96 @@ fn eight_threads_that_alternate_between_two_devices_lose_no_increment() {
             }
         });
         assert_eq!(x.lock().unwrap().to_vec().unwrap(), [85; N]);
+    }
+}
+
+#[test]
+fn a_device_that_fails_leaves_the_others_working_with_what_they_have() {
+    let fixture = Fixture::open();
+    let n_others = fixture.other_devices().len();
+    for at in 0..n_others {
+        let own = Device::open(fixture.device().physical()).unwrap(); // Devices that fail are not those of other tests.
+        let devices: Vec<Arc<Device>> = [own].into_iter().chain(fixture.other_devices()).collect();
+        let contexts: Vec<Context> = devices.iter().map(|device| Context::on(device).unwrap()).collect();
+        let members: Vec<&Context> = contexts.iter().collect();
+        let (failing, working) = (&contexts[1 + at], &contexts[0]);
+        let [kept, lost, held] = [(); 3].map(|()| MultiDeviceArray::<u32>::new(&members, N).unwrap());
+        kept.write(failing).unwrap().fill(5).unwrap();
+        drop(kept.read(working).unwrap());
+        held.write(working).unwrap().fill(3).unwrap();
+        lost.write(failing).unwrap().fill(7).unwrap();
+        let reason = failing.device().failed("vkQueueSubmit2")(vk::Result::ERROR_DEVICE_LOST).to_string();
+        for ctx in members.iter().filter(|ctx| !Arc::ptr_eq(ctx.device(), failing.device())) {
+            assert_eq!(kept.read(ctx).unwrap().to_vec().unwrap(), [5; N]);
+            step(ctx).launch(Groups::covering(N), (&held.read_write(ctx).unwrap(), 2_u32)).unwrap();
+            let refused = lost.read(ctx).unwrap_err().to_string();
+            assert!(refused.contains(&reason), "{refused}");
+        }
+        let expected = (1..devices.len()).fold(3, |x, _| stepped(x, 2));
+        assert_eq!((held.to_vec().unwrap(), kept.to_vec().unwrap()), (vec![expected; N], vec![5; N]));
+        let refused = kept.read_write(failing).unwrap_err().to_string();
+        assert!(refused.contains(&reason), "{refused}");
+        assert_eq!(kept.to_vec().unwrap(), [5; N], "a refused access changed the elements");
+        lost.write(working).unwrap().fill(8).unwrap();
+        assert_eq!(lost.to_vec().unwrap(), [8; N]);
+    }
+}
+
+#[test]
+fn random_programs_over_arrays_that_migrate_between_all_devices_end_as_in_order() {
+    let fixture = Fixture::for_round_trips();
+    let others = fixture.other_devices();
+    let devices: Vec<_> = [fixture.device()].into_iter().chain(&others).collect();
+    for seed in 1..=n_programs(8) {
+        let mut random = Random(seed * 0xD129_0B26_3547);
+        // Elements that fit a staging slot of each size, and that do not.
+        let n = [1, 70, 20_011, 300_007][random.below(4)];
+        let members: Vec<Context> =
+            devices.iter().map(|device| contexts(device).into_iter().nth(random.below(2)).unwrap()).collect();
+        let of_all: Vec<&Context> = members.iter().collect();
+        let streams: Vec<[Stream; 2]> = members.iter().map(|ctx| [(); 2].map(|()| ctx.stream().unwrap())).collect();
+        let kernels: Vec<_> = members.iter().map(|ctx| (step(ctx), mix(ctx))).collect();
+        let mut arrays = [(); 3].map(|()| MultiDeviceArray::<u32>::new(&of_all, n).unwrap());
+        let mut model: [Vec<u32>; 3] = [1, 2, 3].map(|first| (first..).take(n).collect());
+        for (array, values) in arrays.iter().zip(&model) {
+            array.write(of_all[random.below(devices.len())]).unwrap().copy_from_slice(values).unwrap();
+        }
+        for round in 0..30_u32 {
+            let (at, to, of) = (random.below(devices.len()), random.below(devices.len()), random.below(3));
+            let (stream, other) = (&streams[at][random.below(2)], &streams[at][random.below(2)]);
+            match random.below(6) {
+                0 | 1 => {
+                    let x = arrays[of].access(stream, AccessMode::ReadWrite).unwrap();
+                    kernels[at].0.dispatch(other, Groups::covering(n), (&x, round)).unwrap();
+                    model[of].iter_mut().for_each(|value| *value = stepped(*value, round));
+                }
+                2 => {
+                    let source = arrays[of].access(stream, AccessMode::Read).unwrap();
+                    let sum = arrays[(of + 1) % 3].access(other, AccessMode::ReadWrite).unwrap();
+                    kernels[at].1.dispatch(stream, Groups::covering(n), (&source, &sum, round)).unwrap();
+                    let source = model[of].clone();
+                    let sums = model[(of + 1) % 3].iter_mut().zip(source);
+                    sums.for_each(|(sum, source)| *sum = mixed(source, *sum, round));
+                }
+                3 => {
+                    arrays[of].access(stream, AccessMode::Write).unwrap().on(other).fill(round).unwrap();
+                    model[of].fill(round);
+                }
+                4 => streams[to][random.below(2)].wait_for(&stream.point().unwrap()).unwrap(),
+                _ => {
+                    arrays[of].release(&members[to]).unwrap();
+                }
+            }
+        }
+        for (array, expected) in arrays.iter().zip(&model) {
+            assert!(
+                array.read(of_all[random.below(devices.len())]).unwrap().to_vec().unwrap() == *expected,
+                "seed {seed}"
+            );
+            assert!(array.to_vec().unwrap() == *expected, "seed {seed}");
+        }
+        drop((arrays, kernels, streams));
+        drop(members);
+        fixture.assert_no_messages("the program");
     }
 }

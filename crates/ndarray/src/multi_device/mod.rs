@@ -227,6 +227,7 @@ impl<T: Element> MultiDeviceArray<T> {
     /// Those of [`MultiDeviceArray::read`].
     pub fn access(&self, stream: &Stream, mode: AccessMode) -> Result<ArrayAccess<'_, T>> {
         let device = self.device(stream)?;
+        stream.device().check_lost()?; // Elements that a failed device alone has are lost.
         let holders =
             self.coherence.lock().begin(device, mode).map_err(|refusal| self.refused(refusal, device, mode))?;
         let of = AccessInProgress { owner: self, device, mode }; // Ends the access if something fails.
@@ -256,7 +257,8 @@ impl<T: Element> MultiDeviceArray<T> {
     ///
     /// Those of [`MultiDeviceArray::read`] and [`DeviceNDArray::to_vec`].
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let holder = self.coherence.lock().holders().next().unwrap_or(0);
+        let holders: Vec<usize> = self.coherence.lock().holders().collect();
+        let holder = self.working(&holders).first().copied().unwrap_or(0);
         self.read(&self.replicas[holder].context)?.to_vec()
     }
 
@@ -288,16 +290,24 @@ impl<T: Element> MultiDeviceArray<T> {
         Ok(is_released)
     }
 
-    /// The replica to copy from: the one whose measured bandwidth to `device` is largest. `None` without holders.
+    /// The replica to copy from: of those on working devices the one whose measured bandwidth to `device` is largest. `None` without holders.
     fn choose(&self, holders: &[usize], device: usize) -> Result<Option<&DeviceNDArray<T>>> {
-        let chosen = if let [only] = holders {
-            Some(*only)
+        let holders = self.working(holders);
+        let chosen = if let [only] = holders[..] {
+            Some(only)
         } else {
             let to = &self.replicas[device].context;
             let measured = holders.iter().map(|&from| Ok((from, to.copy_bandwidth(&self.replicas[from].context)?)));
             fastest(&measured.collect::<Result<Vec<_>>>()?)
         };
         Ok(chosen.and_then(|from| self.replicas[from].array.get()))
+    }
+
+    /// Those of the holders whose devices have not failed; all if none is left, so that the error says why.
+    fn working(&self, holders: &[usize]) -> Vec<usize> {
+        let works = |&holder: &usize| self.replicas[holder].context.device().check_lost().is_ok();
+        let working: Vec<usize> = holders.iter().copied().filter(works).collect();
+        if working.is_empty() { holders.to_vec() } else { working }
     }
 
     /// The position of the stream's device.
