@@ -143,6 +143,10 @@ launch: stream_* is a chain of dependent dispatches, each; host_* its recording 
 copy:   to the device and back, pinned and pageable, and on the device; overlap_ratio is the time of 32 uploads,
         kernels and downloads on three streams over that of the kernels alone, which are the longest stage;
         overlap_link_ratio the same with short kernels, over uploads and downloads at once
+connections:
+        0>1 is a copy from the first device to the second, beside the pinned copies of each device; the last device is
+        the first one, opened again; busy_* is the sum of the throughputs of all devices at once, over that of the
+        first alone, from one thread and from one thread each
 memory: an array made and dropped
 replay: the allocations and frees of a log, as the Logging manager and RMM write it, in its order on one thread, each:
         replay_first from nothing, replay_step when memory has been taken; replay_live is the most that the log has
@@ -173,6 +177,9 @@ pub(crate) struct BenchArgs {
     /// Run as the process that `bench startup` measures, with this folder as the kernel cache
     #[arg(long, value_name = "FOLDER", hide = true)]
     pub(crate) one_start: Option<PathBuf>,
+    /// Size of the copies of `bench connections`, in MiB
+    #[arg(long, value_name = "N", default_value = "64")]
+    pub(crate) mib: NonZeroU32,
     /// Number of runs; each figure is their median
     #[arg(long, value_name = "N", default_value = "9")]
     pub(crate) runs: NonZeroU32,
@@ -185,6 +192,8 @@ pub(crate) enum Suite {
     Launch,
     /// Copies between host and device, and on the device
     Copy,
+    /// Copies between all devices of the machine, each way forced and its bytes checked, and all devices busy at once
+    Connections,
     /// Expressions and reductions of arrays
     Arrays,
     /// Allocations

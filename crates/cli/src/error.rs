@@ -12,7 +12,7 @@ use vkarray::DType;
 use vkarray::device::{Error as DriverError, ValidationMessage};
 use vkarray::io::FileError;
 use vkarray::kernel::{Error as KernelError, Names};
-use vkarray::memory::Error as MemoryError;
+use vkarray::memory::{Error as MemoryError, MemoryConnection};
 
 use crate::array::shape_text;
 
@@ -64,6 +64,10 @@ pub(crate) enum Error {
     #[error("{} is a log, which only `bench replay` reads", .path.display())]
     UnwantedLog { path: PathBuf },
 
+    #[error(
+        "a copy between devices ({connection}) is wrong at byte {at}, which is a defect of this program or of the driver"
+    )]
+    WrongCopy { connection: MemoryConnection, at: u64 },
     #[error("cannot start this program again to measure it: {reason}")]
     Start { reason: io::Error },
 
@@ -122,7 +126,7 @@ impl Error {
         }
         let is_machine = match self {
             Self::Validation { .. } | Self::Defect { .. } | Self::HostMemory { .. } | Self::Start { .. } => true,
-            Self::Write { .. } | Self::Rename { .. } | Self::Report { .. } => true,
+            Self::WrongCopy { .. } | Self::Write { .. } | Self::Rename { .. } | Self::Report { .. } => true,
             Self::Array(error) => is_machine_failure(error),
             Self::File(error) => !error.is_input(),
             _ => false,

@@ -27,22 +27,23 @@ const IN_A_ROW: u64 = 10;
 pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
     let stream = bench.ctx.stream()?;
     for bytes in SIZES {
-        pinned(bench, &stream, bytes)?;
+        pinned(bench, &stream, bytes, "")?;
         pageable(bench, &stream, bytes)?;
         registered(bench, &stream, bytes)?;
     }
     on_device(bench, &stream)
 }
 
-fn pinned(bench: &Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
+/// Copies from and to pinned memory. The names of the figures begin with `prefix`.
+pub(super) fn pinned(bench: &Bench<'_>, stream: &Stream, bytes: u64, prefix: &str) -> Result<()> {
     let allocate = |kind| bench.ctx.allocator().allocate(bytes, kind);
     let (device, size) = (allocate(MemoryKind::Device)?, size_text(bytes));
     let copy = |to: &Arc<Block>, from: &Arc<Block>| Ok(to.copy_from_block(stream, 0, from, 0..bytes)?);
     for (kind, name) in [(MemoryKind::Pinned, "pinned"), (MemoryKind::WriteCombined, "combined")] {
         let host = allocate(kind)?;
-        each(bench, &format!("copy_up_{name}_{size}"), stream, bytes, || copy(&device, &host))?;
+        each(bench, &format!("{prefix}copy_up_{name}_{size}"), stream, bytes, || copy(&device, &host))?;
         if kind == MemoryKind::Pinned {
-            each(bench, &format!("copy_down_{name}_{size}"), stream, bytes, || copy(&host, &device))?;
+            each(bench, &format!("{prefix}copy_down_{name}_{size}"), stream, bytes, || copy(&host, &device))?;
         }
     }
     Ok(())

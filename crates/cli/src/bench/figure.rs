@@ -80,13 +80,19 @@ struct Figure<'a> {
 }
 
 #[derive(Debug, Serialize)]
+struct Remark<'a> {
+    about: &'a str,
+    remark: &'a str,
+}
+
+#[derive(Debug, Serialize)]
 struct Skipped<'a> {
     skipped: &'a str,
     reason: &'a str,
 }
 
 /// Prints figures on standard output.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Printer {
     pub(super) is_json: bool,
 }
@@ -103,6 +109,11 @@ impl Printer {
         let Spread { value, min, max } = spread;
         let text = || format!("{name:<32} {value:>12.3} {:<6} ({min:.3} to {max:.3})", unit.text());
         self.line(&Figure { name, spread, unit }, text)
+    }
+
+    /// Prints what the next figures are about.
+    pub(super) fn remark(&self, about: &str, remark: &str) -> Result<()> {
+        self.line(&Remark { about, remark }, || format!("{about}: {remark}"))
     }
 
     /// Prints that a figure is left out, with the reason.

@@ -1,10 +1,11 @@
 //! `vkarray bench`: the cost of the runtime on a device, in figures that can be compared with those of other libraries.
 //!
-//! `launch.rs`, `graph.rs`, `pingpong.rs`, `copy.rs`, `arrays.rs`, `views.rs`, `overlap.rs`, `memory.rs`, `replay.rs` and `startup.rs`
-//! each define measurements. Times are measured on the host, around bursts of work that end with a wait. `figure.rs` prints
+//! `launch.rs`, `graph.rs`, `pingpong.rs`, `copy.rs`, `arrays.rs`, `views.rs`, `overlap.rs`, `memory.rs`, `connections.rs`, `replay.rs` and
+//! `startup.rs` each define measurements. Times are measured on the host, around bursts of work that end with a wait. `figure.rs` prints
 //! figures, `kernels.rs` has the kernels. The programs that measure other libraries in the same way are in `benches/`.
 
 mod arrays;
+mod connections;
 mod copy;
 mod figure;
 mod graph;
@@ -63,6 +64,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
             views::measure(&bench)?;
             overlap::measure(&bench)?;
         }
+        Suite::Connections => connections::measure(&bench, u64::from(args.mib.get()) << 20)?,
         Suite::Arrays => arrays::measure(&bench)?,
         Suite::Memory => memory::measure(&bench)?,
         Suite::Replay => replay::measure(&bench, &log)?,
@@ -73,7 +75,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
 }
 
 /// What every measurement uses.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Bench<'a> {
     ctx: &'a Context,
     runs: u32,

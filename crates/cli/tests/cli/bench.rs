@@ -133,3 +133,22 @@ fn startups() {
     let expected = ["startup_open", "startup_20_kernels_cold", "startup_20_kernels_warm", "startup_ratio"];
     assert_eq!(names("startup"), expected);
 }
+
+#[test]
+fn connections() {
+    let (_, lines) = lines("connections --mib 3");
+    let names: Vec<&str> = lines.iter().filter_map(|line| line["name"].as_str().or(line["skipped"].as_str())).collect();
+    let n_devices =
+        lines.iter().filter(|line| line["about"].as_str().is_some_and(|about| about.starts_with("device "))).count();
+    for device in 0..n_devices - 1 {
+        assert!(names.contains(&format!("{device}_copy_up_pinned_3MiB").as_str()), "{names:?}");
+    }
+    for pair in (1..n_devices).flat_map(|other| [format!("0>{other}"), format!("{other}>0")]) {
+        let name = format!("{pair} ordinary, staging");
+        assert_eq!(names.iter().filter(|found| **found == name).count(), 1, "{name} in {names:?}");
+        assert!(lines.iter().any(|line| line["about"] == format!("{pair} ordinary")), "{pair}: its connection");
+    }
+    assert!(names.iter().any(|name| name.contains("busy_one_thread")), "{names:?}");
+    let rates = lines.iter().filter(|line| line["unit"] == "GB/s");
+    assert!(rates.clone().count() > 0 && rates.into_iter().all(|rate| rate["min"].as_f64() > Some(0.0)));
+}
