@@ -85,6 +85,17 @@ const NAMED: &[(DType, &str, &str, u32)] = &[
 ];
 
 impl DType {
+    /// Every dtype but records: truth values, integers, floats and complex numbers, of ascending size.
+    pub const ALL: &'static [Self] = &{
+        let mut all = [Self::Bool; NAMED.len()];
+        let mut i = 0;
+        while i < all.len() {
+            all[i] = NAMED[i].0;
+            i += 1;
+        }
+        all
+    };
+
     /// The dtype of a struct of the program, which only has a size.
     ///
     /// ```

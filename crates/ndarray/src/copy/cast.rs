@@ -229,27 +229,9 @@ mod tests {
 
     use super::*;
 
-    const NUMBERS: [DType; 15] = [
-        DType::Bool,
-        DType::I8,
-        DType::U8,
-        DType::I16,
-        DType::U16,
-        DType::F16,
-        DType::BF16,
-        DType::I32,
-        DType::U32,
-        DType::F32,
-        DType::I64,
-        DType::U64,
-        DType::F64,
-        DType::Complex32,
-        DType::Complex64,
-    ];
-
     #[test]
     fn every_pair_of_numbers_has_a_kernel_that_any_device_can_run() {
-        for (from, to) in NUMBERS.into_iter().flat_map(|from| NUMBERS.map(|to| (from, to))) {
+        for (&from, &to) in DType::ALL.iter().flat_map(|from| DType::ALL.iter().map(move |to| (from, to))) {
             let (cast, n_items) = Cast::new(from, to, 256).unwrap();
             assert_eq!(n_items == 2, part(from).is_some() && part(to).is_some(), "{from} to {to}");
             let module = Module::parse(&Source::wgsl(cast.source())).unwrap_or_else(|e| panic!("{from} to {to}: {e}"));

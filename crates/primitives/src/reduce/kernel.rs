@@ -332,29 +332,11 @@ mod tests {
     use super::*;
     use crate::generate::{Step, StepKind};
 
-    const TYPES: [DType; 15] = [
-        DType::Bool,
-        DType::I8,
-        DType::U8,
-        DType::I16,
-        DType::U16,
-        DType::F16,
-        DType::BF16,
-        DType::I32,
-        DType::U32,
-        DType::F32,
-        DType::I64,
-        DType::U64,
-        DType::F64,
-        DType::Complex32,
-        DType::Complex64,
-    ];
-
     #[test]
     fn both_passes_of_every_reduction_are_valid() {
         use Reduction::{All, Any, Argmax, Argmin, Max, Min, Prod, Sum};
         let kinds = [Sum, Prod, Min, Max, Any, All, Argmin, Argmax];
-        for (reduction, dtype) in kinds.into_iter().flat_map(|kind| TYPES.map(|dtype| (kind, dtype))) {
+        for (reduction, dtype) in kinds.into_iter().flat_map(|kind| DType::ALL.iter().map(move |&dtype| (kind, dtype))) {
             if !reduction.is_defined(dtype) {
                 continue;
             }

@@ -21,24 +21,6 @@ fn program(op: Op, operand: DType, result: DType) -> Program<'static> {
     Program::of_steps(&steps, &[3])
 }
 
-const TYPES: [DType; 15] = [
-    DType::Bool,
-    DType::I8,
-    DType::U8,
-    DType::I16,
-    DType::U16,
-    DType::F16,
-    DType::BF16,
-    DType::I32,
-    DType::U32,
-    DType::F32,
-    DType::I64,
-    DType::U64,
-    DType::F64,
-    DType::Complex32,
-    DType::Complex64,
-];
-
 fn check(form: &Form, program: &Program<'_>, dtypes: &[DType], name: &str) {
     let text = form.text(program, dtypes, &[1, 2, 3]);
     let translated = Module::parse(&Source::wgsl(text.clone()))
@@ -57,9 +39,9 @@ fn every_defined_operation_of_every_type_is_valid() {
     };
     let mut n_defined = 0;
     for &op in Op::ALL {
-        for operand in TYPES {
+        for &operand in DType::ALL {
             let results: &[DType] = match op {
-                Op::Cast => &TYPES,
+                Op::Cast => DType::ALL,
                 _ => &[operand, DType::Bool, DType::F32, DType::F64],
             };
             for &result in results {
@@ -113,7 +95,7 @@ fn fits(op: Op, operand: DType, result: DType) -> bool {
 #[test]
 fn every_class_of_access_is_valid_for_every_type() {
     let accesses = [Access::Packed, Access::Single, Access::Row, Access::Column, Access::Strided];
-    for dtype in TYPES {
+    for &dtype in DType::ALL {
         for (lanes, is_wide) in [((4 / dtype.itemsize()).max(1), false), (4, true)] {
             for access in accesses {
                 if !is_wide && matches!(access, Access::Row | Access::Column) {
