@@ -12,14 +12,14 @@
 //! | `error.rs` | why an operation is refused; it converts to the array crate's error |
 //! | `generate/` | from an expression to WGSL and to loops over strides, in plain data |
 //! | `operand.rs` | how arrays are given to kernels: with their stream, contiguous, as words |
+//! | `elementwise/` | evaluating expressions |
 //! | `scan/` | running sums and products |
 //! | `indexing/` | elements by index and by mask |
-//! | `elementwise/` | evaluating expressions; whether arrays are equal or close |
 //! | `sorting/` | sorting, searching, different values, histograms |
 //! | `linalg/` | products of matrices, triangles |
 //! | `joining/` | arrays joined, repeated, shifted and extended, by copies alone |
 //! | `random/` | random numbers by counter |
-//! | `reduce/` | reductions of expressions over axes |
+//! | `reduce/` | reductions of expressions over axes; whether arrays are equal or close |
 #![forbid(unsafe_code)]
 
 mod elementwise;
@@ -34,13 +34,13 @@ mod reduce;
 mod scan;
 mod sorting;
 
-pub use elementwise::{Assignment, Compare, Evaluate, assign_all};
+pub use elementwise::{Assignment, Evaluate, assign_all};
 pub use error::Error;
 pub use indexing::{IndexElement, IndexMode, Indexing};
 pub use joining::{Joining, PadMode, broadcast_arrays, concat, meshgrid, stack};
 pub use linalg::{Linalg, eye};
 pub use operand::{AsOnStream, UniformFloat, Widen};
 pub use random::{RandomInteger, Rng, philox_4x32, philox_4x64};
-pub use reduce::{Axes, IntoAxes, Precise, Reduce, Reducible, Statistics, keepdims};
+pub use reduce::{Axes, Compare, IntoAxes, Precise, Reduce, Reducible, Statistics, keepdims};
 pub use scan::{Accumulate, Scan};
 pub use sorting::{Side, Sorting, Unique};

@@ -3,15 +3,12 @@
 //! | file | what it has |
 //! |---|---|
 //! | `evaluate.rs` | [`Evaluate`], the methods, and what may be written |
-//! | `compare.rs` | [`Compare`]: whether arrays are equal or close |
 //! | `launch.rs` | from a program and its arrays to dispatches |
 //! | `kernel.rs` | the form of a kernel, its key and its text; plain data |
 
-mod compare;
 mod evaluate;
 mod kernel;
 mod launch;
 
-pub use compare::Compare;
 pub(crate) use evaluate::stream_of;
 pub use evaluate::{Assignment, Evaluate, assign_all};

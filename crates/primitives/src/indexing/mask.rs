@@ -51,7 +51,7 @@ fn ends_of_blocks(flags: &DeviceNDArray<Bool>, stream: &Stream) -> Result<(Devic
 }
 
 /// The flat places, in C order, of the elements that are not zero. Waits for the device.
-pub(crate) fn positions_of<T: Element>(x: OnStream<'_, T>) -> Result<DeviceNDArray<u32>> {
+fn positions_of<T: Element>(x: OnStream<'_, T>) -> Result<DeviceNDArray<u32>> {
     let stream = x.stream();
     let flags = x.reshape_copy(x.array().size(), vkarray_ndarray::Order::C)?;
     let flags = packed(converted::<T, Bool>(flags, stream)?.on(stream))?;

@@ -17,7 +17,7 @@ use vkarray_kernel::Bool;
 use vkarray_ndarray::{DeviceNDArray, Result};
 
 use crate::operand::AsOnStream;
-pub(crate) use mask::{places_of_flags, positions_of};
+pub(crate) use mask::places_of_flags;
 pub use take::{IndexElement, IndexMode};
 pub(crate) use take::{gather_axis, gather_rows};
 

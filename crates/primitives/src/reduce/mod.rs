@@ -7,6 +7,7 @@
 //! | file | what it has |
 //! |---|---|
 //! | `methods.rs`, `statistics.rs` | [`Reduce`], [`Statistics`]: the methods |
+//! | `compare.rs` | [`Compare`]: whether arrays are equal or close |
 //! | `axes.rs` | [`IntoAxes`]: which axes |
 //! | `kind.rs` | [`Reduction`](kind::Reduction): accumulators and how they are combined, as WGSL |
 //! | `share.rs` | how elements are shared out among invocations; plain data |
@@ -14,6 +15,7 @@
 //! | `launch.rs` | from an expression to dispatches |
 
 mod axes;
+mod compare;
 mod kernel;
 mod kind;
 mod launch;
@@ -22,5 +24,6 @@ mod share;
 mod statistics;
 
 pub use axes::{Axes, IntoAxes, keepdims};
+pub use compare::Compare;
 pub use methods::{Reduce, Reducible};
 pub use statistics::{Precise, Statistics};

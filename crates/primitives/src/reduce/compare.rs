@@ -3,8 +3,7 @@
 use vkarray_kernel::Bool;
 use vkarray_ndarray::{Expr, Floating, IntoExpr, Logic, Numeric, Operand, Result};
 
-use super::Evaluate;
-use crate::indexing::positions_of;
+use super::Reduce;
 
 /// Comparisons of whole arrays. Implemented for arrays and expressions.
 pub trait Compare: Operand {
@@ -48,7 +47,7 @@ pub trait Compare: Operand {
     ///
     /// # Errors
     ///
-    /// Those of [`Evaluate::eval`].
+    /// Those of [`Reduce`].
     fn allclose(&self, other: impl IntoExpr<Self::Item>, rtol: Self::Item, atol: Self::Item) -> Result<bool>
     where
         Self::Item: Floating + Numeric<Real = Self::Item> + vkarray_ndarray::Number,
@@ -72,7 +71,7 @@ pub trait Compare: Operand {
     ///
     /// # Errors
     ///
-    /// Those of [`Evaluate::eval`].
+    /// Those of [`Reduce`].
     fn array_equal(&self, other: impl IntoExpr<Self::Item>) -> Result<bool> {
         let (a, b) = (self.expr(), other.into_expr());
         if a.shape() != b.shape() {
@@ -86,7 +85,5 @@ impl<O: Operand + ?Sized> Compare for O {}
 
 /// Whether all elements are true. Waits for the device.
 fn are_all(condition: &Expr<Bool>) -> Result<bool> {
-    let others = condition.logical_not().eval()?;
-    let stream = condition.stream().unwrap_or_else(|| others.context().default_stream());
-    Ok(positions_of(others.on(stream))?.size() == 0)
+    Ok(condition.all(..)?.item()?.into())
 }
