@@ -13,7 +13,9 @@ use vkarray::array::{Bool, Complex32, Floating, Number, Numeric};
 use vkarray::half::f16;
 use vkarray::kernel::Error as KernelError;
 use vkarray::prelude::*;
-use vkarray::primitives::{Accumulate, IndexElement, IndexMode, PadMode, Side, UniformFloat, concat, meshgrid, stack};
+use vkarray::primitives::{
+    Accumulate, Binned, IndexElement, IndexMode, PadMode, Side, UniformFloat, concat, meshgrid, stack,
+};
 
 use crate::fixture::Fixture;
 
@@ -286,7 +288,7 @@ impl Call<'_> {
     /// Runs functions that take `f32` and `f64` alone.
     fn run_floats<T>(&self, ctx: &Context) -> anyhow::Result<Vec<Outcome>>
     where
-        T: Made + Accumulate + UniformFloat + Floating + Numeric<Real = T> + Number,
+        T: Made + Accumulate + UniformFloat + Binned + Floating + Numeric<Real = T> + Number,
     {
         Ok(vec![match self.function {
             "isclose" => {

@@ -102,3 +102,18 @@ fn calls_on_two_streams_and_on_memory_of_the_host_are_ordered() {
         assert_eq!(contents(&sorted), expected);
     }
 }
+
+#[test]
+fn integers_are_counted_between_fractions() {
+    let ctx = Fixture::open();
+    for (bins, range) in [(1, -2.5..=2.5), (3, 0.0..=0.9), (7, -100.0..=127.0), (16, -1000.0..=1000.0)] {
+        let host: Vec<i8> = (-128..=127).chain([0, 1, 127]).collect();
+        let (counts, edges) = ctx.slice_to_device(&host).unwrap().histogram(bins, range.clone()).unwrap();
+        let is_in =
+            |x: f64, bin: usize| edges[bin] <= x && (x < edges[bin + 1] || (bin + 1 == bins && x <= edges[bins]));
+        let expected = |bin| host.iter().filter(|&&x| is_in(f64::from(x), bin)).count();
+        assert_eq!((edges[0], edges[bins]), (*range.start(), *range.end()));
+        let counts = counts.to_vec().unwrap().into_iter().map(|count| count as usize);
+        assert!(counts.eq((0..bins).map(expected)), "{bins} {range:?}");
+    }
+}

@@ -110,6 +110,26 @@ impl UniformFloat for f64 {
     }
 }
 
+/// A type of numbers that are counted in even bins, and the type of the edges: that of the numbers if they are `f32` or
+/// `f64`, `f32` of shorter floats, and `f64` of integers, as in NumPy.
+pub trait Binned: Widen {
+    /// The type of the edges.
+    type Edge: UniformFloat + Widen;
+}
+
+macro_rules! binned {
+    ($($ty:ty => $edge:ty),* $(,)?) => {
+        $(impl Binned for $ty {
+            type Edge = $edge;
+        })*
+    };
+}
+
+binned! {
+    i8 => f64, u8 => f64, i16 => f64, u16 => f64, i32 => f64, u32 => f64, i64 => f64, u64 => f64,
+    f16 => f32, bf16 => f32, f32 => f32, f64 => f64,
+}
+
 /// The array, contiguous in C order and at an offset at which a kernel can bind it; itself or a copy.
 pub(crate) fn packed<T: Element>(array: OnStream<'_, T>) -> Result<DeviceNDArray<T>> {
     let contiguous = array.to_contiguous(Order::C)?;

@@ -21,7 +21,7 @@ use std::ops::RangeInclusive;
 use vkarray_kernel::Bool;
 use vkarray_ndarray::{DeviceNDArray, Result};
 
-use crate::operand::{AsOnStream, UniformFloat, Widen};
+use crate::operand::{AsOnStream, Binned, UniformFloat, Widen, converted};
 pub use search::Side;
 pub use unique::Unique;
 
@@ -263,7 +263,8 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     }
 
     /// How many elements lie in each of `bins` bins of equal width, with the edges: NumPy's `histogram` with a range. The
-    /// edges are computed in `f64` and rounded. Otherwise as [`Sorting::histogram_between`].
+    /// edges are computed in `f64` and rounded to [`Binned::Edge`], as which the elements are compared. Otherwise as
+    /// [`Sorting::histogram_between`].
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -273,6 +274,8 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     /// let x = ctx.slice_to_device(&[0.1_f32, 0.2, 0.8, 1.0])?;
     /// let (counts, edges) = x.histogram(2, 0.0..=1.0)?;
     /// assert_eq!((counts.to_vec()?, edges), (vec![2, 2], vec![0.0, 0.5, 1.0]));
+    /// let (counts, edges) = ctx.arange(0_u8, 10, 1)?.histogram(4, 0.0..=9.0)?;
+    /// assert_eq!((counts.to_vec()?, edges), (vec![3, 2, 2, 3], vec![0.0_f64, 2.25, 4.5, 6.75, 9.0]));
     /// # Ok(())
     /// # }
     /// ```
@@ -281,13 +284,18 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// [`Error::Edges`](crate::Error::Edges) without bins, or for a range that does not ascend or is not finite; those of
     /// [`Sorting::histogram_between`].
-    fn histogram(&self, bins: usize, range: RangeInclusive<f64>) -> Result<(DeviceNDArray<u32>, Vec<Self::Item>)>
+    fn histogram(&self, bins: usize, range: RangeInclusive<f64>) -> Result<Histogram<Self::Item>>
     where
-        Self::Item: UniformFloat,
+        Self::Item: Binned,
     {
-        let edges = search::even_edges(bins, &range)?.into_iter().map(Self::Item::of_f64).collect::<Vec<_>>();
-        Ok((search::histogram(self.as_on_stream(), &edges)?, edges))
+        let edges: Vec<_> = search::even_edges(bins, &range)?.into_iter().map(UniformFloat::of_f64).collect();
+        let x = self.as_on_stream();
+        let values = converted::<_, <Self::Item as Binned>::Edge>(x.array().clone(), x.stream())?;
+        Ok((search::histogram(values.on(x.stream()), &edges)?, edges))
     }
 }
+
+/// The counts of bins, and their edges, of which there is one more.
+pub type Histogram<T> = (DeviceNDArray<u32>, Vec<<T as Binned>::Edge>);
 
 impl<A: AsOnStream<Item: Widen> + ?Sized> Sorting for A {}
