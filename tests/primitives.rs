@@ -8,6 +8,7 @@
 //! | `matrices.rs` | products of fractions, `eye` |
 //! | `random.rs` | random numbers, compared with the host and with NumPy |
 //! | `refusals.rs` | refused calls, long launches, several streams |
+//! | `texts.rs` | kernels whose computation is a text in WGSL |
 //! | `numpy_expressions.rs` | random expressions and reductions, compared with NumPy's recorded results |
 //! | `reductions.rs` | reductions: axes, layouts, types, special values, how exact sums are |
 //! | `masks.rs` | elements that a mask selects, of any number and type |
@@ -23,3 +24,4 @@ mod random;
 mod reductions;
 mod refusals;
 mod steady;
+mod texts;

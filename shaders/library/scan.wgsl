@@ -2,7 +2,7 @@
 //
 // Rows of `n` numbers are cut into blocks of BLOCK. `scan_blocks` scans each block and writes its total; the totals are
 // scanned in the same way, and `scan_add` combines them with the blocks after them. The order of operations depends on `n`
-// alone, so results are the same on every run. The text before this file defines T, IDENTITY, PER_LANE and `fn op`.
+// alone, so results are the same on every run. The text before this file defines T, PER_LANE, `fn op` and `fn identity`.
 // `scan_blocks` has a workgroup for each block, `scan_add` an invocation for each number.
 
 const BLOCK = 256u * PER_LANE;
@@ -22,7 +22,7 @@ fn scan_blocks(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     let start = group.x % scan.n_blocks * BLOCK + lane * PER_LANE;
     let base = group.x / scan.n_blocks * scan.n;
     var values: array<T, PER_LANE>;
-    var total = IDENTITY;
+    var total = identity();
     for (var i = 0u; i < PER_LANE; i++) {
         if start + i < scan.n {
             total = op(total, source[base + start + i]);

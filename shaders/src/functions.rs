@@ -91,7 +91,8 @@ mod tests {
         let key = "alias Key = u32;\nconst RIGHT = true;\nconst NAN_DIFFERS = true;\n";
         let wide_key = "alias Key = vec2<u32>;\nconst RIGHT = false;\nconst NAN_DIFFERS = false;\n";
         let keys = "const KIND = FLOAT;\nconst WORDS = 2u;\nconst DESCENDING = false;\n";
-        let numbers = "alias T = vec2<u32>;\nconst IDENTITY = vec2(0u);\nconst ZERO = IDENTITY;\nconst PER_LANE = 8u;\n\
+        let numbers = "alias T = vec2<u32>;\nconst ZERO = vec2(0u);\nconst PER_LANE = 8u;\n\
+                       fn identity() -> T { return ZERO; }\n\
                        fn op(a: T, b: T) -> T { return pair_sum(a, b); }\n\
                        fn add_product(sum: T, a: T, b: T) -> T { return pair_sum(sum, pair_product(a, b)); }\n";
         let philox = "const LANES = 8u;\nfn philox(c: vec2<u32>) -> array<u32, LANES> { return philox_4x64(c); }\n\

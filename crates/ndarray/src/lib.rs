@@ -35,8 +35,8 @@ pub use array::{
 pub use context::{Context, ContextBuilder};
 pub use error::{Error, Result};
 pub use expr::{
-    ArrayLeaf, Bitwise, Complex, Expr, ExprError, Floating, Integral, IntoExpr, Logic, Node, NodeKind, Numeric, Op,
-    Operand, OperandShape, Scalar,
+    ArrayLeaf, Bitwise, Complex, Expr, ExprError, Floating, Function, Integral, IntoExpr, Logic, Node, NodeKind,
+    Numeric, Op, Operand, OperandShape, Scalar,
 };
 #[cfg(feature = "serde")]
 pub use io::ArraySeed;

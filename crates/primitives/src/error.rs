@@ -1,6 +1,8 @@
 //! [`Error`]: why an operation of this crate is refused. It converts to the error of the array crate, which every function
 //! returns, so that a program has one type of errors.
 
+use std::fmt;
+
 use vkarray_kernel::tuple_text;
 
 /// Why an operation on arrays is refused.
@@ -73,6 +75,33 @@ pub enum Error {
         /// The shape of the operand.
         shape: Vec<usize>,
     },
+    /// A text in WGSL that is not valid, or not for arguments of these types.
+    #[error(transparent)]
+    Text(Box<TextFault>),
+    /// An argument that a text does not have, or has already.
+    #[error("the text has no argument `{name}`, or it is given twice; its arguments are {}", quoted(names))]
+    UnknownArgument {
+        /// The name that was given.
+        name: String,
+        /// The names of the arguments.
+        names: Vec<String>,
+    },
+    /// An argument without a value.
+    #[error("argument `{name}` has no value; the arguments are {}", quoted(names))]
+    MissingArgument {
+        /// Its name.
+        name: String,
+        /// The names of the arguments.
+        names: Vec<String>,
+    },
+    /// More or fewer types of results than a text has results.
+    #[error("{given} results are asked for, and the text has {}", quoted(names))]
+    ResultCount {
+        /// The number of types.
+        given: usize,
+        /// The names of the results.
+        names: Vec<String>,
+    },
     /// An array that a reduction cannot bind as a whole.
     #[error(
         "a reduction reads {nbytes} bytes of one array, more than the {limit} that the device binds at once; reduce its parts"
@@ -83,6 +112,40 @@ pub enum Error {
         /// The most bytes of a bound range.
         limit: u64,
     },
+}
+
+/// Where a text in WGSL is not valid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextFault {
+    /// The line of the text, from 1 on.
+    pub line: usize,
+    /// The character of the line, from 1 on.
+    pub column: usize,
+    /// What is wrong there.
+    pub reason: String,
+    /// The arguments and results, each with its type: `x: f32`.
+    pub types: Vec<String>,
+    /// The line.
+    pub source_line: String,
+}
+
+/// Prints the line too, with a mark below the character.
+impl fmt::Display for TextFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { line, column, reason, types, source_line } = self;
+        write!(f, "line {line}, column {column} of the text, with {}: {reason}", types.join(", "))?;
+        write!(f, "\n    {source_line}\n    {:>column$}", '^')
+    }
+}
+
+impl std::error::Error for TextFault {}
+
+/// Names in a message: `x`, `y`.
+fn quoted(names: &[String]) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 impl From<Error> for vkarray_ndarray::Error {

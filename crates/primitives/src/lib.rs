@@ -34,13 +34,15 @@ mod reduce;
 mod scan;
 mod sorting;
 
-pub use elementwise::{Assignment, Evaluate, assign_all};
-pub use error::Error;
+pub use elementwise::{Assignment, Call, Elementwise, ElementwiseKernel, Evaluate, Results, assign_all};
+pub use error::{Error, TextFault};
 pub use indexing::{IndexElement, IndexMode, Indexing};
 pub use joining::{Joining, PadMode, broadcast_arrays, concat, meshgrid, stack};
 pub use linalg::{Linalg, eye};
 pub use operand::{AsOnStream, Binned, UniformFloat, Widen};
 pub use random::{RandomInteger, Rng, philox_4x32, philox_4x64};
-pub use reduce::{Axes, Compare, IntoAxes, Precise, Reduce, Reducible, Statistics, keepdims};
-pub use scan::{Accumulate, Scan};
+pub use reduce::{
+    Axes, Compare, IntoAxes, Precise, Reduce, Reducible, ReductionCall, ReductionKernel, Statistics, keepdims,
+};
+pub use scan::{Accumulate, Scan, ScanKernel};
 pub use sorting::{Histogram, Side, Sorting, Unique};

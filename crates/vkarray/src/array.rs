@@ -27,8 +27,8 @@ pub use vkarray_ndarray::{
     PendingCopy, PinnedArray, Prototype, RangeProblem, Registered, ReplicaState, Runs, Span, broadcast_shapes,
 };
 pub use vkarray_ndarray::{
-    ArrayLeaf, Bitwise, Complex, Expr, ExprError, Floating, Integral, IntoExpr, Logic, Node, NodeKind, Numeric, Op,
-    Operand, OperandShape, Scalar,
+    ArrayLeaf, Bitwise, Complex, Expr, ExprError, Floating, Function, Integral, IntoExpr, Logic, Node, NodeKind,
+    Numeric, Op, Operand, OperandShape, Scalar,
 };
 
 pub use crate::{Context, DType, DeviceNDArray, Element, Index, Order, s};

@@ -105,7 +105,7 @@ pub mod prelude {
     pub use crate::array::{Expr, Logic, Operand};
     pub use crate::kernel::{Arg, AsArg, ConstArray};
     pub use crate::primitives::{
-        Compare, Evaluate, Indexing, Joining, Linalg, Reduce, Scan, Sorting, Statistics, keepdims,
+        Compare, Elementwise, Evaluate, Indexing, Joining, Linalg, Reduce, Scan, Sorting, Statistics, keepdims,
     };
     pub use crate::stream::GraphRecorder;
     pub use crate::{

@@ -8,11 +8,13 @@
 //! |---|---|
 //! | `node.rs` | the graph: arrays, numbers, operations, and the common shape of operands |
 //! | `op.rs` | the operations |
+//! | `function.rs` | statements of a program in WGSL |
 //! | `kinds.rs` | which element types an operation takes |
 //! | `operators.rs` | `+`, `*`, `!` … |
 //! | `functions.rs`, `logic.rs` | [`Operand`], [`Logic`]: the functions of the array API standard |
 //! | `problem.rs` | why an expression has no value |
 
+mod function;
 mod functions;
 mod kinds;
 mod logic;
@@ -30,6 +32,7 @@ use vkarray_kernel::{Bool, DType, Element};
 
 use crate::array::{DeviceNDArray, OnStream};
 
+pub use function::Function;
 pub use functions::Operand;
 pub use kinds::{Bitwise, Complex, Floating, Integral, Numeric};
 pub use logic::Logic;
@@ -76,6 +79,14 @@ impl<T: Element> Expr<T> {
     #[must_use]
     pub fn scalar(value: T) -> Self {
         Self::new(Node::scalar(&value), None)
+    }
+
+    /// A result of statements in WGSL, by its position. `None` if there is none of type `T` at that position, or if the
+    /// number of arguments is another one.
+    #[must_use]
+    pub fn call(function: &Arc<Function>, output: usize, args: &[&Arc<Node>], stream: Option<&Stream>) -> Option<Self> {
+        let is_right = function.types.get(output) == Some(&DType::of::<T>()) && args.len() == function.inputs.len();
+        is_right.then(|| Self::new(Node::call(function, output, args), stream.cloned()))
     }
 
     /// The graph.

@@ -8,6 +8,7 @@ use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::Stream;
 use vkarray_kernel::{DType, Element};
 
+use super::function::Function;
 use super::op::Op;
 use super::problem::{ExprError, OperandShape};
 use crate::array::DeviceNDArray;
@@ -40,6 +41,15 @@ pub enum NodeKind {
         /// The operation.
         op: Op,
         /// Its operands, in order.
+        args: SmallVec<[Arc<Node>; 3]>,
+    },
+    /// A result of statements in WGSL.
+    Call {
+        /// The statements.
+        function: Arc<Function>,
+        /// Which of their results.
+        output: usize,
+        /// The values of their arguments, in order.
         args: SmallVec<[Arc<Node>; 3]>,
     },
     /// Operands that do not fit each other. The expression is refused when it is evaluated.
@@ -138,10 +148,25 @@ impl Node {
 
     /// An operation, with the common shape of its operands. Without one the node is [`NodeKind::Refused`].
     pub(super) fn apply(op: Op, dtype: DType, args: &[&Arc<Self>]) -> Self {
+        Self::of_args(op.name(), dtype, args, |args| NodeKind::Apply { op, args })
+    }
+
+    /// A result of statements, whose arguments are broadcast to one shape.
+    pub(super) fn call(function: &Arc<Function>, output: usize, args: &[&Arc<Self>]) -> Self {
+        let kind = |args| NodeKind::Call { function: Arc::clone(function), output, args };
+        Self::of_args("an elementwise kernel", function.types[output], args, kind)
+    }
+
+    fn of_args(
+        operation: &'static str,
+        dtype: DType,
+        args: &[&Arc<Self>],
+        kind: impl FnOnce(SmallVec<[Arc<Self>; 3]>) -> NodeKind,
+    ) -> Self {
         let refused = |error: &Arc<ExprError>| Self {
             kind: NodeKind::Refused(Arc::clone(error)),
             dtype,
-            shape: args[0].shape.clone(),
+            shape: args.first().map(|arg| arg.shape.clone()).unwrap_or_default(),
             depth: 0,
         };
         let broken = args.iter().find_map(|arg| match &arg.kind {
@@ -165,12 +190,12 @@ impl Node {
                 Ok(shape) => SmallVec::from_vec(shape),
                 Err(_) => {
                     let operands = args.iter().map(|arg| arg.description()).collect();
-                    return refused(&Arc::new(ExprError::NoCommonShape { operation: op.name(), operands }));
+                    return refused(&Arc::new(ExprError::NoCommonShape { operation, operands }));
                 }
             },
         };
         let args = args.iter().map(|&arg| Arc::clone(arg)).collect();
-        Self { kind: NodeKind::Apply { op, args }, dtype, shape, depth }
+        Self { kind: kind(args), dtype, shape, depth }
     }
 
     /// What it is.

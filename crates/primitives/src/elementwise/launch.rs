@@ -114,7 +114,8 @@ impl Launch<'_, '_> {
         key.extend(self.reads.iter().map(|&read| key_part(read)));
         self.program.add_to_key(&mut key);
         let text = || Source::wgsl(form.text(self.program, dtypes, self.reads)).named("elementwise.wgsl");
-        let kernel = arrays[0].0.context().generated_kernel(&key, text)?;
+        let kernel =
+            arrays[0].0.context().generated_kernel(&key, text).map_err(|error| self.program.explained(error))?;
         let mut args = SmallVec::<[NamedArg<'_>; 24]>::new();
         let mut bases = SmallVec::<[u64; 6]>::new();
         for (operand, &(leaf, dtype)) in arrays.iter().enumerate() {

@@ -3,12 +3,15 @@
 //! | file | what it has |
 //! |---|---|
 //! | `evaluate.rs` | [`Evaluate`], the methods, and what may be written |
+//! | `text.rs` | [`Elementwise`]: kernels whose computation is a text in WGSL |
 //! | `launch.rs` | from a program and its arrays to dispatches |
 //! | `kernel.rs` | the form of a kernel, its key and its text; plain data |
 
 mod evaluate;
 mod kernel;
 mod launch;
+mod text;
 
 pub(crate) use evaluate::stream_of;
 pub use evaluate::{Assignment, Evaluate, assign_all};
+pub use text::{Call, Elementwise, ElementwiseKernel, Results};

@@ -55,7 +55,7 @@ pub(crate) fn with_functions(text: &str) -> String {
 }
 
 /// The names before each opening parenthesis.
-fn calls(text: &str) -> Vec<&str> {
+pub(super) fn calls(text: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let before = text.match_indices('(').map(|(at, _)| &text[..at]);
     let names = before.map(|before| &before[before.rfind(|c| !is_part(c)).map_or(0, |at| at + 1)..]);

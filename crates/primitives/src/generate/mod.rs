@@ -3,14 +3,17 @@
 //! [`Program`] is the expression without its arrays' sizes and its numbers' values: two expressions of one form give one
 //! program. [`Nest`] is the opposite: the loops over the elements and the arrays' strides, with as few axes as possible.
 //! `class.rs` and `ops.rs` write operations as WGSL, `buffer.rs` reads and writes elements of any type in buffers of words,
-//! `params.rs` has the push constants, and `library.rs` adds the functions that a text calls. Kernels are put together by the rooms that run them; read
+//! `params.rs` has the push constants, and `library.rs` adds the functions that a text calls. `function.rs` and `names.rs` are
+//! for text that a program wrote. Kernels are put together by the rooms that run them; read
 //! `elementwise/kernel.rs` next.
 
 mod buffer;
 mod cast;
 mod class;
+mod function;
 mod library;
 mod limits;
+mod names;
 mod nest;
 mod ops;
 mod params;
@@ -18,8 +21,10 @@ mod program;
 
 pub(crate) use buffer::{Buffer, Width, bound_dtype, word};
 pub(crate) use class::{Class, value_type};
+pub(crate) use function::{Combine, fault};
 pub(crate) use library::with_functions;
 pub(crate) use limits::DeviceLimits;
+pub(crate) use names::Names;
 pub(crate) use nest::Nest;
 pub(crate) use ops::{dtype_code, operation, truth};
 pub(crate) use params::{Param, ParamOf, Params};

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use vkarray_kernel::DType;
-use vkarray_ndarray::{ArrayLeaf, Error, ExprError, Node, NodeKind, Op, Result, Scalar};
+use vkarray_ndarray::{ArrayLeaf, Error, ExprError, Function, Node, NodeKind, Op, Result, Scalar};
 
 use super::class::value_type;
+use super::function::{self, Combine};
 use super::ops::{self, dtype_code};
 
 /// Expressions as steps. The arrays and numbers are beside it, in the order of their first use.
@@ -19,6 +20,10 @@ pub(crate) struct Program<'a> {
     pub(crate) scalars: SmallVec<[(Scalar, DType); 8]>,
     /// The steps whose results are the results of the expressions.
     pub(crate) outs: SmallVec<[u16; 2]>,
+    /// Calls of a program's own functions: the function, and the steps that are its arguments.
+    calls: SmallVec<[(&'a Function, SmallVec<[u16; 8]>); 0]>,
+    /// How values are combined, in a reduction of a program's own.
+    pub(crate) combine: Option<&'a Combine>,
     seen: SmallVec<[(*const Node, u16); 16]>,
 }
 
@@ -38,6 +43,8 @@ pub(crate) enum StepKind {
     Leaf(u16),
     Scalar(u16),
     Apply(Op, [u16; 3]),
+    /// A call, and which of its results.
+    Call(u16, u16),
 }
 
 impl<'a> Program<'a> {
@@ -48,6 +55,8 @@ impl<'a> Program<'a> {
             leaves: SmallVec::new(),
             scalars: SmallVec::new(),
             outs: SmallVec::new(),
+            calls: SmallVec::new(),
+            combine: None,
             seen: SmallVec::new(),
         };
         for root in roots {
@@ -82,6 +91,15 @@ impl<'a> Program<'a> {
                     return Err(ExprError::NotDefined { operation: op.name(), dtype: operand }.into());
                 }
                 StepKind::Apply(*op, steps)
+            }
+            NodeKind::Call { function, output, args } => {
+                let args = args.iter().map(|arg| self.add(arg)).collect::<Result<SmallVec<[u16; 8]>>>()?;
+                let call = (&**function, args);
+                let at = self.calls.iter().position(|other| *other == call).unwrap_or_else(|| {
+                    self.calls.push(call);
+                    self.calls.len() - 1
+                });
+                StepKind::Call(index(at), index(*output))
             }
             _ => return Err(Error::from(ExprError::NoArray)),
         };
@@ -127,7 +145,12 @@ impl<'a> Program<'a> {
                     key.push(u32::from(a) << 16 | u32::from(b));
                     key.push(u32::from(c));
                 }
+                StepKind::Call(call, out) => key.extend([3 << 22 | dtype << 24 | u32::from(call), out.into()]),
             }
+        }
+        for (function, args) in &self.calls {
+            function::add_to_key(function, key);
+            key.extend(args.iter().map(|&arg| u32::from(arg)));
         }
         key.extend(self.outs.iter().map(|&out| 1 << 31 | u32::from(out)));
     }
@@ -135,7 +158,8 @@ impl<'a> Program<'a> {
     /// The function `compute` of the elements of the leaves, `x0` and so on, which returns a `Result` with members `r0` and
     /// so on. Numbers are read from `p.c0` and so on.
     pub(crate) fn compute(&self) -> String {
-        let mut text = "struct Result {\n".to_owned();
+        let mut text = self.functions();
+        text += "struct Result {\n";
         let out_type = |out: u16| value_type(self.steps[usize::from(out)].dtype);
         for (i, &out) in self.outs.iter().enumerate() {
             let _ = writeln!(text, "    r{i}: {},", out_type(out));
@@ -143,7 +167,15 @@ impl<'a> Program<'a> {
         let leaves = self.leaf_types().enumerate();
         let params: Vec<_> = leaves.map(|(at, dtype)| format!("x{at}: {}", value_type(dtype))).collect();
         let _ = writeln!(text, "}}\nfn compute({}) -> Result {{", params.join(", "));
+        let mut n_calls = 0;
         for (i, step) in self.steps.iter().enumerate() {
+            if let StepKind::Call(call, _) = step.kind
+                && call == n_calls
+            {
+                n_calls += 1;
+                let args: Vec<_> = self.calls[usize::from(call)].1.iter().map(|arg| format!("v{arg}")).collect();
+                let _ = writeln!(text, "    let k{call} = function{call}({});", args.join(", "));
+            }
             let value = match step.kind {
                 StepKind::Leaf(at) => format!("x{at}"),
                 StepKind::Scalar(at) => super::buffer::decode_scalar(step.dtype, &format!("p.c{at}")),
@@ -152,12 +184,40 @@ impl<'a> Program<'a> {
                     let args = args.map(|arg| format!("v{arg}"));
                     ops::text(op, operand, step.dtype, &args).unwrap_or_default()
                 }
+                StepKind::Call(call, out) => ops::cut(step.dtype, &format!("k{call}.r{out}")),
             };
             let _ = writeln!(text, "    let v{i} = {value};");
         }
         let results: Vec<_> = self.outs.iter().map(|out| format!("v{out}")).collect();
         let _ = writeln!(text, "    return Result({});\n}}", results.join(", "));
         text
+    }
+}
+
+/// The program's own functions.
+impl Program<'_> {
+    /// The functions, each with the types of its arguments.
+    fn calls(&self) -> impl Iterator<Item = (&Function, Vec<DType>)> {
+        let types = |args: &[u16]| args.iter().map(|&arg| self.steps[usize::from(arg)].dtype).collect();
+        self.calls.iter().map(move |(function, args)| (*function, types(args)))
+    }
+
+    /// Their text, `function0` and so on.
+    fn functions(&self) -> String {
+        let mut text = function::elementary(self.calls.iter().map(|(function, _)| &*function.text));
+        for (i, (own, types)) in self.calls().enumerate() {
+            text += &function::declaration(own, i, &types).concat();
+        }
+        text
+    }
+
+    /// Why a kernel was not built: the fault in a text of the program, if there is one, and otherwise the error.
+    pub(crate) fn explained(&self, error: Error) -> Error {
+        match (self.calls().find_map(|(own, types)| function::fault(own, &types)), self.combine) {
+            (Some(fault), _) => fault.into(),
+            (None, Some(combine)) => combine.explained(error),
+            (None, None) => error,
+        }
     }
 }
 
@@ -180,6 +240,8 @@ impl Program<'static> {
             leaves: SmallVec::new(),
             scalars: SmallVec::new(),
             outs: SmallVec::from_slice(outs),
+            calls: SmallVec::new(),
+            combine: None,
             seen: SmallVec::new(),
         }
     }

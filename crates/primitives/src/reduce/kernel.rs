@@ -11,7 +11,7 @@ use vkarray_kernel::DType;
 
 use super::kind::{Field, Reduction};
 use super::share::Team;
-use crate::generate::{Buffer, Param, ParamOf, Params, Program, Width, dtype_code, key_part, with_functions};
+use crate::generate::{Buffer, Combine, Param, ParamOf, Params, Program, Width, dtype_code, key_part, with_functions};
 
 /// The form of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +82,7 @@ impl ReduceForm {
     pub(super) fn text(&self, program: &Program<'_>) -> Option<String> {
         let mut text = self.declarations(program);
         text += &self.reduction.combine(self.dtype)?;
+        text += &program.combine.map_or_else(String::new, Combine::text);
         if !self.is_second {
             text += &program.compute();
         }
@@ -336,7 +337,8 @@ mod tests {
     fn both_passes_of_every_reduction_are_valid() {
         use Reduction::{All, Any, Argmax, Argmin, Max, Min, Prod, Sum};
         let kinds = [Sum, Prod, Min, Max, Any, All, Argmin, Argmax];
-        for (reduction, dtype) in kinds.into_iter().flat_map(|kind| DType::ALL.iter().map(move |&dtype| (kind, dtype))) {
+        for (reduction, dtype) in kinds.into_iter().flat_map(|kind| DType::ALL.iter().map(move |&dtype| (kind, dtype)))
+        {
             if !reduction.is_defined(dtype) {
                 continue;
             }

@@ -17,6 +17,8 @@ pub(super) enum Reduction {
     All,
     Argmin,
     Argmax,
+    /// By the `op` of the program's [`Combine`](crate::generate::Combine).
+    Text,
 }
 
 /// A part of an accumulator: its type in WGSL, which is also what buffers of partial results have, and the element type that
@@ -55,6 +57,7 @@ impl Reduction {
             Self::All => "all",
             Self::Argmin => "argmin",
             Self::Argmax => "argmax",
+            Self::Text => "a reduction kernel",
         }
     }
 
@@ -108,6 +111,7 @@ impl Reduction {
         };
         Some(match (self, Class::of(dtype)) {
             _ if self.needs_elements() => return None,
+            (Self::Text, _) => "identity()".to_owned(),
             (Self::Any, _) => "0u".to_owned(),
             (Self::All, _) => "1u".to_owned(),
             (Self::Sum, _) if self.is_in_pairs(dtype) => "vec2<u32>(0u, 0u)".to_owned(),
@@ -159,6 +163,7 @@ impl Reduction {
         };
         let by = |op: Op| operation(op, dtype, &["a.f0", "b.f0"]).map(|value| format!("return Acc({value});"));
         let body = match self {
+            Self::Text => "return Acc(op(a.f0, b.f0));".to_owned(),
             Self::Sum if self.is_in_pairs(dtype) => "return Acc(pair_add(a.f0, b.f0));".to_owned(),
             Self::Prod if self.is_in_pairs(dtype) => "return Acc(pair_multiply(a.f0, b.f0));".to_owned(),
             Self::Sum => by(Op::Add)?,

@@ -9,9 +9,9 @@ use super::axes::{Axes, Split};
 use super::kernel::ReduceForm;
 use super::kind::{Field, Reduction};
 use super::share::{Share, Team, fours, is_across, lanes};
-use crate::elementwise::stream_of;
+use crate::elementwise::{Evaluate, stream_of};
 use crate::error::Error;
-use crate::generate::{DeviceLimits, Nest, Param, ParamOf, Program, bound_dtype, word};
+use crate::generate::{Combine, DeviceLimits, Nest, Param, ParamOf, Program, bound_dtype, word};
 
 /// Distinguishes the keys of these kernels from those of others.
 const KEY: u32 = 0x7265_6475;
@@ -25,7 +25,22 @@ pub(super) fn reduce<T: Element, R: Element>(
     axes: &Axes,
     reduction: Reduction,
 ) -> Result<DeviceNDArray<R>> {
-    let program = Program::new(&[expr.node()])?;
+    reduce_program(Program::new(&[expr.node()])?, expr, axes, reduction)
+}
+
+/// Reduces an expression by functions that a program wrote.
+pub(super) fn reduce_by<T: Element>(expr: &Expr<T>, axes: &Axes, combine: &Combine) -> Result<DeviceNDArray<T>> {
+    let mut program = Program::new(&[expr.node()])?;
+    program.combine = Some(combine);
+    reduce_program(program, expr, axes, Reduction::Text)
+}
+
+fn reduce_program<T: Element, R: Element>(
+    program: Program<'_>,
+    expr: &Expr<T>,
+    axes: &Axes,
+    reduction: Reduction,
+) -> Result<DeviceNDArray<R>> {
     let Some(&(first, _)) = program.leaves.first() else { return Err(ExprError::NoArray.into()) };
     let (context, stream) = (first.context(), stream_of(expr, first));
     let limits = DeviceLimits::new(stream.device().info());
@@ -45,8 +60,12 @@ pub(super) fn reduce<T: Element, R: Element>(
         return Ok(results);
     }
     if split.count == 0 {
+        let identity = program.combine.and_then(|own| Expr::<R>::call(&own.identity, 0, &[], Some(stream)));
         let is_one = matches!(reduction, Reduction::Prod | Reduction::All);
-        results.on(stream).fill(if is_one { one() } else { R::zeroed() })?;
+        match identity {
+            Some(identity) => identity.assign_to(&results)?,
+            None => results.on(stream).fill(if is_one { one() } else { R::zeroed() })?,
+        }
         return Ok(results);
     }
     let launch = Passes { program: &program, dtype: expr.dtype(), reduction, context, stream, limits: &limits };
@@ -211,8 +230,9 @@ impl Passes<'_, '_> {
         if !form.is_second {
             self.program.add_to_key(&mut key);
         }
+        self.program.combine.iter().for_each(|combine| combine.add_to_key(&mut key));
         let text = || Source::wgsl(form.text(self.program).unwrap_or_default()).named("reduce.wgsl");
-        let kernel = self.context.generated_kernel(&key, text)?;
+        let kernel = self.context.generated_kernel(&key, text).map_err(|error| self.program.explained(error))?;
         let mut args = SmallVec::<[NamedArg<'_>; 24]>::new();
         args.extend(written.iter().map(|arg| NamedArg { name: None, arg: arg.clone() }));
         args.extend(pass.reads.iter().map(|arg| NamedArg { name: None, arg: arg.clone() }));

@@ -7,6 +7,7 @@
 //! | file | what it has |
 //! |---|---|
 //! | `methods.rs`, `statistics.rs` | [`Reduce`], [`Statistics`]: the methods |
+//! | `text.rs` | [`ReductionKernel`]: reductions that are written in WGSL |
 //! | `compare.rs` | [`Compare`]: whether arrays are equal or close |
 //! | `axes.rs` | [`IntoAxes`]: which axes |
 //! | `kind.rs` | [`Reduction`](kind::Reduction): accumulators and how they are combined, as WGSL |
@@ -22,8 +23,10 @@ mod launch;
 mod methods;
 mod share;
 mod statistics;
+mod text;
 
 pub use axes::{Axes, IntoAxes, keepdims};
 pub use compare::Compare;
 pub use methods::{Reduce, Reducible};
 pub use statistics::{Precise, Statistics};
+pub use text::{ReductionCall, ReductionKernel};

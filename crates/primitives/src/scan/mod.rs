@@ -2,11 +2,13 @@
 //!
 //! A row is scanned in blocks, their totals in the same way, and the totals are combined with the blocks after them. The
 //! order of operations depends on the shape alone, so floats have the same bits on every run. This room does not reduce an
-//! axis. The kernels are in `shaders/library/scan.wgsl`.
+//! axis. The kernels are in `shaders/library/scan.wgsl`; `text.rs` has scans by an operation of a program's own.
+
+mod text;
 
 use half::{bf16, f16};
 use vkarray_driver::Stream;
-use vkarray_kernel::{Element, Groups};
+use vkarray_kernel::{Arg, Element, Groups};
 use vkarray_ndarray::{DeviceNDArray, Index, OnStream, Result};
 use vkarray_shaders::functions;
 
@@ -14,11 +16,14 @@ use crate::operand::{
     Arithmetic, AsOnStream, Widen, axis_of, converted, kernel, numbers, packed, run, to_u32, widened,
 };
 
+pub use text::ScanKernel;
+
 /// Numbers of a row that one workgroup scans.
 const BLOCK: usize = 256 * PER_LANE;
 
 /// Numbers that one invocation scans.
 const PER_LANE: usize = 8;
+const PER_LANE_TEXT: &str = "const PER_LANE = 8u;\n";
 
 /// A type of numbers that are added up or multiplied, and the type of the result: integers have 64 bits, floats keep their
 /// type.
@@ -144,8 +149,8 @@ impl Operation {
             Self::Product => ("multiply", arithmetic.one),
         };
         let rest = format!(
-            "const IDENTITY = {identity};\nconst PER_LANE = {PER_LANE}u;\n\
-             fn op(a: T, b: T) -> T {{\n    return {function}(a, b);\n}}\n"
+            "{PER_LANE_TEXT}fn op(a: T, b: T) -> T {{\n    return {function}(a, b);\n}}\n\
+             fn identity() -> T {{\n    return {identity};\n}}\n"
         );
         [arithmetic.text(), rest].concat()
     }
@@ -161,7 +166,7 @@ fn scan<T: Accumulate>(
     let axis = axis_of(axis, x.array().ndim())?.cast_signed();
     let sums = converted::<T, T::Sum>(x.array().move_axis(&[axis], &[-1])?, stream)?;
     let rows = widened(sums.on(stream))?;
-    let scanned = scan_rows(&rows, stream, &operation.text::<<T::Sum as Widen>::Wide>())?;
+    let scanned = scan_rows(&rows, stream, &operation.text::<<T::Sum as Widen>::Wide>(), numbers)?;
     let scanned = converted::<_, T::Sum>(scanned, stream)?.move_axis(&[-1], &[axis])?;
     if !is_from_identity {
         return Ok(scanned);
@@ -178,11 +183,16 @@ fn scan<T: Accumulate>(
 
 /// Numbers the flags that are set: the inclusive sums of words of 0 and 1.
 pub(crate) fn number_flags(flags: &DeviceNDArray<u32>, stream: &Stream) -> Result<DeviceNDArray<u32>> {
-    scan_rows(&packed(flags.on(stream))?, stream, &Operation::Sum.text::<u32>())
+    scan_rows(&packed(flags.on(stream))?, stream, &Operation::Sum.text::<u32>(), numbers)
 }
 
-/// Scans the rows of a packed array.
-fn scan_rows<T: Element>(rows: &DeviceNDArray<T>, stream: &Stream, text: &str) -> Result<DeviceNDArray<T>> {
+/// Scans the rows of a packed array, which is given to kernels by `arg`.
+fn scan_rows<T: Element>(
+    rows: &DeviceNDArray<T>,
+    stream: &Stream,
+    text: &str,
+    arg: fn(&DeviceNDArray<T>) -> Arg<'_>,
+) -> Result<DeviceNDArray<T>> {
     let (ctx, count) = (rows.context(), rows.size());
     let out = ctx.device_array::<T>(rows.shape())?;
     if count == 0 {
@@ -195,12 +205,12 @@ fn scan_rows<T: Element>(rows: &DeviceNDArray<T>, stream: &Stream, text: &str) -
     let [n_word, count_word, n_blocks_word] = [n, count, n_blocks].map(to_u32);
     let (n_word, count_word, n_blocks_word) = (n_word?, count_word?, n_blocks_word?);
     let blocks = kernel(ctx, "scan.wgsl", &text, "scan_blocks")?;
-    let args = (numbers(rows), numbers(&out), numbers(&totals), n_word, count_word, n_blocks_word);
+    let args = (arg(rows), arg(&out), arg(&totals), n_word, count_word, n_blocks_word);
     blocks.dispatch(stream, Groups::covering(n_rows * n_blocks * 256), args)?;
     if n_blocks > 1 {
-        let totals = scan_rows(&totals, stream, text[0])?;
+        let totals = scan_rows(&totals, stream, text[0], arg)?;
         let add = kernel(ctx, "scan.wgsl", &text, "scan_add")?;
-        let args = (numbers(&totals), numbers(&out), n_word, count_word, n_blocks_word);
+        let args = (arg(&totals), arg(&out), n_word, count_word, n_blocks_word);
         run(&add, stream, count, &args)?;
     }
     Ok(out)

@@ -1,0 +1,222 @@
+//! Functions that a program wrote as statements in WGSL: their text in a kernel, and where one is at fault.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use vkarray_kernel::{DType, Error as KernelError, Module, Source};
+use vkarray_ndarray::{Error as ArrayError, Function, Op};
+
+use super::class::value_type;
+use super::library::{calls, with_functions};
+use super::names::Names;
+use super::ops::{dtype_code, operation};
+use crate::error::{Error, TextFault};
+
+/// The words that the text of a function depends on, besides the types of its arguments.
+pub(super) fn add_to_key(function: &Function, key: &mut SmallVec<[u32; 64]>) {
+    let names = function.inputs.iter().chain(&*function.outputs).flat_map(|name| name.bytes().chain([b' ']));
+    let bytes: Vec<u8> = function.text.bytes().chain(names).collect();
+    let lens = [function.text.len(), bytes.len(), function.types.len()];
+    key.extend(lens.map(|len| u32::try_from(len).unwrap_or(u32::MAX)));
+    key.extend(function.types.iter().map(|&dtype| dtype_code(dtype)));
+    key.extend(bytes.chunks(4).map(|chunk| chunk.iter().fold(0, |word, &byte| word << 8 | u32::from(byte))));
+}
+
+/// The function `function{at}`, which returns a struct of `r0` and so on: what comes before its statements, the statements,
+/// and what comes after them.
+pub(super) fn declaration(function: &Function, at: usize, inputs: &[DType]) -> [String; 3] {
+    let with_type = |(name, &dtype): (&String, &DType)| format!("{name}: {}", value_type(dtype));
+    let params: Vec<_> = function.inputs.iter().zip(inputs).map(with_type).collect();
+    let outputs: Vec<_> = function.outputs.iter().zip(&function.types).map(with_type).collect();
+    let members = function.types.iter().enumerate().map(|(i, &dtype)| format!("r{i}: {}", value_type(dtype)));
+    let variables: String = outputs.iter().map(|output| format!("    var {output};\n")).collect();
+    let assigned = if function.is_expression { format!("{} =\n", function.outputs.join("")) } else { String::new() };
+    let before = format!(
+        "struct Results{at} {{ {} }}\nfn function{at}({}) -> Results{at} {{\n{variables}{assigned}",
+        members.collect::<Vec<_>>().join(", "),
+        params.join(", ")
+    );
+    let after = format!("\n    ;\n    return Results{at}({});\n}}\n", function.outputs.join(", "));
+    [before, function.text.to_string(), after]
+}
+
+/// Functions of `f32` under NumPy's names that the texts call, some of which hide those of WGSL, whose errors and special
+/// values differ between drivers.
+pub(super) fn elementary<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    use Op::{Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Copysign, Cos, Cosh, Exp, Expm1, Hypot, Isfinite, Isinf};
+    use Op::{
+        FloorDivide, Isnan, Log, Log1p, Log2, Log10, Logaddexp, Nextafter, Pow, Remainder, Signbit, Sin, Sinh, Tan,
+        Tanh,
+    };
+    const UNARY: [Op; 18] =
+        [Exp, Expm1, Log, Log1p, Log2, Log10, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh];
+    const TESTS: [Op; 4] = [Isfinite, Isinf, Isnan, Signbit];
+    const BINARY: [Op; 8] = [Pow, Atan2, Hypot, Copysign, Nextafter, Logaddexp, FloorDivide, Remainder];
+    let called: Vec<&str> = texts.flat_map(calls).collect();
+    let all = UNARY.map(|op| (op, "x: f32", "f32")).into_iter();
+    let all = all.chain(TESTS.map(|op| (op, "x: f32", "bool"))).chain(BINARY.map(|op| (op, "x: f32, y: f32", "f32")));
+    all.filter(|(op, ..)| called.contains(&op.name()))
+        .filter_map(|(op, params, result)| {
+            let value = operation(op, DType::F32, &["x", "y"])?;
+            Some(format!("fn {}({params}) -> {result} {{\n    return {value};\n}}\n", op.name()))
+        })
+        .collect()
+}
+
+/// What is wrong with the text of a function for arguments of these types, if anything is.
+pub(crate) fn fault(function: &Function, inputs: &[DType]) -> Option<Error> {
+    let [before, text, after] = declaration(function, 0, inputs);
+    let n_after = text.len() + after.len();
+    let own = [elementary([&*text].into_iter()), before, text, after].concat();
+    let module = with_functions(&own);
+    let (place, report) = match Module::parse(&Source::wgsl(module.clone()).named("text")) {
+        Err(KernelError::Parse { place, report } | KernelError::Invalid { place, report }) => (place, report),
+        _ => return None,
+    };
+    let first_line = module[..module.len() - n_after].matches('\n').count();
+    let lines: Vec<&str> = function.text.lines().collect();
+    let is_own = |&(line, _): &(usize, usize)| line > first_line && line <= first_line + lines.len();
+    let (line, column) = marks(&report, &module).find(is_own).unwrap_or_else(|| numbers(&place));
+    let (line, column, reason) = match line.checked_sub(first_line).unwrap_or_default() {
+        0 => (1, 1, reason(&report)),
+        line if line > lines.len() => {
+            let end = lines.last().map_or(0, |last| last.chars().count());
+            (lines.len().max(1), end + 1, "the text ends too early".to_owned())
+        }
+        line => (line, column, reason(&report)),
+    };
+    let of_type = |(name, dtype): (&String, &DType)| format!("{name}: {dtype}");
+    let inputs = function.inputs.iter().zip(inputs).map(of_type);
+    Some(Error::Text(Box::new(TextFault {
+        line,
+        column,
+        reason,
+        types: inputs.chain(function.outputs.iter().zip(&function.types).map(of_type)).collect(),
+        source_line: lines.get(line - 1).copied().unwrap_or_default().to_owned(),
+    })))
+}
+
+/// The lines and columns of the marks in a report on a module. The place that a report names may be that of the whole
+/// function.
+fn marks<'a>(report: &'a str, module: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
+    report.lines().zip(report.lines().skip(1)).filter_map(|(shown, below)| {
+        let number: usize = shown.split_whitespace().next()?.parse().ok()?;
+        let start = shown.rfind(module.lines().nth(number.checked_sub(1)?)?)?;
+        let mark = below.chars().position(|c| c == '^')?;
+        Some((number, (mark + 1).checked_sub(shown[..start].chars().count())?))
+    })
+}
+
+/// The numbers of `text:line:column`.
+fn numbers(place: &str) -> (usize, usize) {
+    let mut numbers = place.rsplit(':').map(|number| number.parse().unwrap_or(1));
+    let column = numbers.next().unwrap_or(1);
+    (numbers.next().unwrap_or(1), column)
+}
+
+/// The sentence of a report on a shader, without the lines of the shader.
+fn reason(report: &str) -> String {
+    let mut lines = report.lines();
+    let first = lines.next().unwrap_or_default();
+    let Some(sentence) = lines.next().and_then(|line| line.strip_prefix("error: ")) else { return first.to_owned() };
+    let notes: Vec<_> = lines.filter_map(|line| line.trim_start().strip_prefix("= ")).collect();
+    if notes.is_empty() { sentence.to_owned() } else { notes.join("; ") }
+}
+
+/// The functions of a reduction or a scan that a program wrote: how two values are combined, and the value that changes none.
+#[derive(Debug, Clone)]
+pub(crate) struct Combine {
+    combine: Function,
+    pub(crate) identity: Arc<Function>,
+    /// The types of `a` and `b`.
+    types: [DType; 2],
+}
+
+impl Combine {
+    /// The functions of two expressions: of `a` and `b`, and of nothing.
+    pub(crate) fn new(combine: &str, identity: &str, dtype: DType) -> Self {
+        let of = |text: &str, inputs: &[&str]| {
+            let inputs = inputs.iter().map(|&name| name.to_owned()).collect();
+            Function { inputs, ..Names::of(text).function(text.into(), &[dtype]) }
+        };
+        Self { combine: of(combine, &["a", "b"]), identity: Arc::new(of(identity, &[])), types: [dtype; 2] }
+    }
+
+    fn functions(&self) -> [(&Function, &[DType]); 2] {
+        [(&self.combine, &self.types), (&self.identity, &[])]
+    }
+
+    /// The functions `op` and `identity` for numbers of a type `T`.
+    pub(crate) fn text(&self) -> String {
+        let mut text = elementary(self.functions().iter().map(|(function, _)| &*function.text));
+        for ((function, types), at) in self.functions().into_iter().zip(1000..) {
+            text += &declaration(function, at, types).concat();
+        }
+        let ty = value_type(self.types[0]);
+        text + &format!(
+            "fn op(a: {ty}, b: {ty}) -> {ty} {{\n    return function1000(a, b).r0;\n}}\n\
+             fn identity() -> {ty} {{\n    return function1001().r0;\n}}\n"
+        )
+    }
+
+    pub(crate) fn add_to_key(&self, key: &mut SmallVec<[u32; 64]>) {
+        self.functions().iter().for_each(|(function, _)| add_to_key(function, key));
+    }
+
+    /// Why a kernel was not built, as [`Program::explained`](super::Program::explained) has it.
+    pub(crate) fn explained(&self, error: ArrayError) -> ArrayError {
+        self.functions()
+            .into_iter()
+            .find_map(|(function, types)| fault(function, types))
+            .map_or(error, ArrayError::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(text: &str, types: &[DType]) -> Function {
+        Names::of(text).function(text.into(), types)
+    }
+
+    #[test]
+    fn faults_are_where_they_were_written() {
+        use DType::{F32, F64, I32};
+        type Case<'a> = (&'a str, &'a [DType], (usize, usize), &'a str);
+        let cases: [Case<'_>; 6] = [
+            ("z = a * x +", &[F32, F32], (1, 12), "the text ends too early"),
+            (
+                "z = a * x",
+                &[I32, F32],
+                (1, 5),
+                "the left side is `i32` and the right side `f32`: convert one of them, as in `i32(…)`",
+            ),
+            (
+                "let d = x - y;\nz = norm(d);",
+                &[F32, F32],
+                (2, 5),
+                "nothing is called `norm` here: declare it, or correct its name",
+            ),
+            ("z = x; let w = ;", &[F32], (1, 16), "expected expression, found \";\""),
+            ("z = exp(x)", &[F64], (1, 5), "`exp` takes a value of type `f32` as `x`, and the call has another type"),
+            ("z = x", &[I32], (1, 1), "a value of type `i32` stands where `f32` is needed: convert it with `f32(…)`"),
+        ];
+        let found = cases.map(|(text, inputs, ..)| match fault(&function(text, &[F32]), inputs) {
+            Some(Error::Text(found)) => (found.line, found.column, found.reason),
+            other => panic!("{text}: {other:?}"),
+        });
+        let expected = cases.map(|(_, _, (line, column), reason)| (line, column, reason.to_owned()));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn texts_call_functions_of_the_library() {
+        for op in
+            ["exp(x)", "log1p(x)", "pow(x, x)", "sqrt(x)", "remainder(x, 2.0)", "f32(isnan(x))", "minimum(x, 1.0)"]
+        {
+            let text = format!("z = {op}");
+            assert!(fault(&function(&text, &[DType::F32]), &[DType::F32]).is_none(), "{text}");
+        }
+    }
+}
