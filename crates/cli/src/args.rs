@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Devices(DevicesArgs),
     /// Run a compute shader on arrays, images and numbers
     Run(RunArgs),
+    /// Compute arrays by an expression in WGSL, and print their statistics
+    Eval(EvalArgs),
     /// Show the arguments and requirements of a compute shader; no device is opened
     Inspect(InspectArgs),
     /// Measure the cost of launches, copies and allocations on a device
@@ -114,6 +116,35 @@ pub(crate) struct RunArgs {
     /// Print no report
     #[arg(long, conflicts_with = "json")]
     pub(crate) quiet: bool,
+}
+
+const EVALUATION: &str = "\
+The text has statements in WGSL, separated by `;`. Names that they assign are results, other names are arguments, which
+broadcast as in NumPy. Values of --arg and files of --out are those of `vkarray run`; a number has the type of the first
+array, or f32 without one.
+
+Example:
+  vkarray eval 'z = sqrt(x*x + y*y)' --arg x=random:f32[480,640] --arg y=arange:f32[640] --out z=z.npy
+";
+
+/// Flags of `vkarray eval`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{EVALUATION}\n{EXIT_CODES}"))]
+pub(crate) struct EvalArgs {
+    /// Statements, such as 'z = a * x + y; w = z * z'
+    pub(crate) text: String,
+    /// Value of an argument of the text, by its name
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    pub(crate) values: Vec<String>,
+    /// File (.npy, .png) to write a result to
+    #[arg(long = "out", value_name = "NAME=FILE")]
+    pub(crate) outputs: Vec<String>,
+    /// Device: an index, a part of its name, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
+    #[arg(long, value_name = "SELECTOR")]
+    pub(crate) device: Option<String>,
+    /// Print the statistics as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Flags of `vkarray inspect`.

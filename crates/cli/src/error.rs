@@ -85,6 +85,8 @@ pub(crate) enum Error {
 
     #[error("{}: the kernel has no array `{name}`; it can be read back from {names}", .path.display())]
     OutputUnknown { name: String, path: PathBuf, names: Names },
+    #[error("result `{name}` is {dtype}, which no file holds")]
+    ResultType { name: String, dtype: DType },
     #[error("{}: `{name}` is a number, not an array", .path.display())]
     OutputNotArray { name: String, path: PathBuf },
     #[error("{}: `{name}` is read-only in the shader, so there is nothing to write", .path.display())]

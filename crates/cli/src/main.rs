@@ -1,6 +1,6 @@
 //! The `vkarray` command.
 //!
-//! `args.rs` is the command line; `devices.rs`, `run/`, `inspect.rs` and `bench/` are the commands; `shader.rs` and
+//! `args.rs` is the command line; `devices.rs`, `run/`, `eval.rs`, `inspect.rs` and `bench/` are the commands; `shader.rs` and
 //! `array/` read their files. An error ends the program with its message on standard error and an exit code that tells
 //! wrong input from a failure of the machine (`error.rs`). Start at `run/mod.rs`.
 
@@ -9,6 +9,7 @@ mod array;
 mod bench;
 mod devices;
 mod error;
+mod eval;
 mod inspect;
 mod panics;
 mod run;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     let result = panics::catch_panic(|| match command {
         Command::Devices(args) => devices::list(&args),
         Command::Run(args) => run::run(&args),
+        Command::Eval(args) => eval::eval(&args),
         Command::Inspect(args) => inspect::inspect(&args),
         Command::Bench(args) => bench::bench(&args),
     });

@@ -5,13 +5,13 @@
 //! run has succeeded.
 
 mod execute;
-mod generate;
-mod input;
-mod output;
+pub(crate) mod generate;
+pub(crate) mod input;
+pub(crate) mod output;
 pub(crate) mod plan;
 mod report;
 mod trace;
-mod value;
+pub(crate) mod value;
 
 use crate::args::RunArgs;
 use crate::devices::print;

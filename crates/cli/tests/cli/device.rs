@@ -359,3 +359,46 @@ fn what_the_device_cannot_do_is_bad_input() {
         assert!(message.contains(part), "{line}\n{message}");
     }
 }
+
+#[test]
+fn expressions_are_evaluated_on_files() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    let x = Array2::from_shape_fn((7, 13), |(row, column)| (row * 13 + column) as f32);
+    write_npy(folder.path("x.npy"), &x).expect("the folder is ours");
+    let line = "eval z=x*y+a;n=x>a --arg x=@x.npy --arg y=arange:f32[13] --arg a=45 --out z=z.npy --out n=n.npy --json";
+    let output = folder.done(line);
+    let z: ArrayD<f32> = read_npy(folder.path("z.npy")).expect("written");
+    let expected = Array2::from_shape_fn((7, 13), |(row, column)| ((row * 13 + column) * column + 45) as f32);
+    assert_eq!(z, expected.into_dyn());
+    let n: ArrayD<bool> = read_npy(folder.path("n.npy")).expect("written");
+    assert_eq!(n, x.mapv(|x| x > 45.0).into_dyn());
+    let statistics: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let [first, second] = statistics.as_array().expect("two results").as_slice() else { panic!("{statistics}") };
+    let mean = z.iter().map(|&z| f64::from(z)).sum::<f64>() / 91.0;
+    assert_eq!(
+        (first["name"].as_str(), first["min"].as_f64(), first["max"].as_f64()),
+        (Some("z"), Some(45.0), Some(1125.0))
+    );
+    assert!((first["mean"].as_f64().expect("a number") - mean).abs() < 1e-9, "{first}");
+    assert_eq!((second["dtype"].as_str(), second["mean"].as_f64()), (Some("Bool"), Some(45.0 / 91.0)));
+    let shown = text(&folder.done("eval x*x --arg x=arange:i32[4]").stdout);
+    assert_eq!(shown, "result  i32[4]  min 0.0000000  max 9.0000000  mean 3.5000000  std 3.5000000\n");
+    let empty = text(&folder.done("eval x --arg x=zeros:f32[0]").stdout);
+    assert_eq!(empty, "result  f32[0]  min -  max -  mean -  std -\n");
+    for (line, part) in [
+        ("eval x*q --arg x=arange:i32[4]", "argument `q` has no value"),
+        (
+            "eval x*norm(x) --arg x=arange:i32[4]",
+            "line 1, column 3 of the text, with x: i32, result: i32: nothing is called `norm`",
+        ),
+        ("eval x --arg x=1,2", "one number or an array"),
+        ("eval x --arg x=zeros:f32[3] --out y=y.npy", "it can be read back from `result`"),
+        ("eval x --arg x=zeros:f32[3] --out result=y.png", "a .png holds f32 of shape"),
+    ] {
+        let message = folder.refused(2, &mut folder.command(line));
+        assert!(message.contains(part), "{line}\n{message}");
+    }
+}

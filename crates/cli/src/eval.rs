@@ -1,0 +1,174 @@
+//! `vkarray eval`: results that a text in WGSL computes from arrays, written to files, with their statistics.
+//!
+//! Values and files are those of `vkarray run`: `run/value.rs` parses them, `run/input.rs` loads and `run/output.rs` writes
+//! them.
+
+use std::fmt;
+
+use serde::Serialize;
+use vkarray::prelude::*;
+use vkarray::primitives::{Assignment, Call, ElementwiseKernel, assign_all};
+
+use crate::args::EvalArgs;
+use crate::array::picture::Picture;
+use crate::array::{HostArray, HostElement, shape_text, with_array, with_type};
+use crate::devices::print;
+use crate::error::{Error, Result};
+use crate::run::generate::{Fill, Generated};
+use crate::run::input::Input;
+use crate::run::output::{Output, write_all};
+use crate::run::value::{Value, split_pair};
+
+/// One result: what it is, and numbers about its elements.
+#[derive(Debug, Serialize)]
+struct Statistics {
+    name: String,
+    dtype: DType,
+    shape: Vec<usize>,
+    /// NaN if an element is NaN; `None` where there are no elements.
+    min: Option<f64>,
+    max: Option<f64>,
+    mean: Option<f64>,
+    std: Option<f64>,
+}
+
+/// An argument before it is loaded.
+enum Argument {
+    Array(Input),
+    /// A number, which gets the type of the first array.
+    Number(String),
+}
+
+/// Evaluates the text, writes the outputs and prints the statistics.
+///
+/// # Errors
+///
+/// The first error of the flags, the text, the device or the files.
+pub(crate) fn eval(args: &EvalArgs) -> Result<()> {
+    let kernel = ElementwiseKernel::new(&args.text);
+    let arguments = arguments(&args.values)?;
+    let outputs = outputs(&args.outputs, &kernel)?;
+    let builder = Context::builder();
+    let ctx = args.device.iter().fold(builder, |builder, selector| builder.device(selector)).open()?;
+    let dtype = arguments.iter().find_map(|(_, argument)| match argument {
+        Argument::Array(input) => Some(input.dtype()),
+        Argument::Number(_) => None,
+    });
+    let mut call = kernel.call();
+    for (name, argument) in arguments {
+        let host = match argument {
+            Argument::Array(input) => input.load()?,
+            Argument::Number(text) => {
+                let number =
+                    Generated { fill: Fill::Full(text), dtype: dtype.unwrap_or(DType::F32), shape: Vec::new() };
+                number.check(name)?;
+                number.make()?
+            }
+        };
+        call = with_array!(&host, host => call.arg(name, ctx.to_device(host)?));
+    }
+    let results = results(&ctx, &call, kernel.results())?;
+    let files = outputs.iter().filter_map(|output| {
+        let (of, array) = results.iter().find(|(of, _)| of.name == output.name)?;
+        Some(output.check(of.dtype, &of.shape).map(|()| (output, array)))
+    });
+    write_all(&files.collect::<Result<Vec<_>>>()?)?;
+    let statistics: Vec<_> = results.iter().map(|(of, _)| of).collect();
+    if args.json {
+        let text = serde_json::to_string_pretty(&statistics).expect("plain numbers and texts");
+        return print(&format!("{text}\n"));
+    }
+    print(&statistics.iter().map(ToString::to_string).collect::<String>())
+}
+
+/// The arguments by name.
+fn arguments(texts: &[String]) -> Result<Vec<(&str, Argument)>> {
+    let argument = |text| {
+        let (name, value) = split_pair("--arg", text)?;
+        let argument = match Value::parse(name, value)? {
+            Value::Npy(path) => Argument::Array(Input::npy(&path)?),
+            Value::Picture(path, channels) => Argument::Array(Input::Picture(Picture::open(&path, channels)?)),
+            Value::Generated(generated) => Argument::Array(Input::Generated(generated)),
+            Value::Numbers(numbers) => match <[String; 1]>::try_from(numbers) {
+                Ok([number]) => Argument::Number(number),
+                Err(_) => {
+                    let reason = "an argument of `eval` is one number or an array".to_owned();
+                    return Err(Error::Value { name: name.to_owned(), text: value.to_owned(), reason });
+                }
+            },
+        };
+        Ok((name, argument))
+    };
+    texts.iter().map(|text| argument(text.as_str())).collect()
+}
+
+/// The files of the results.
+fn outputs(texts: &[String], kernel: &ElementwiseKernel) -> Result<Vec<Output>> {
+    let mut outputs: Vec<Output> = Vec::new();
+    for text in texts {
+        let (name, path) = split_pair("--out", text)?;
+        if !kernel.results().iter().any(|result| result == name) {
+            let names = kernel.results().iter().map(String::as_str).collect();
+            return Err(Error::OutputUnknown { name: name.to_owned(), path: path.into(), names });
+        }
+        let output = Output::new(name, path)?;
+        if outputs.iter().any(|other| other.path == output.path) {
+            return Err(Error::OutputTwice { path: output.path });
+        }
+        outputs.push(output);
+    }
+    Ok(outputs)
+}
+
+type ReadBack = Box<dyn Fn(&str) -> Result<(Statistics, HostArray)>>;
+
+/// Computes all results in one pass, and reads them back.
+fn results(ctx: &Context, call: &Call<'_>, names: &[String]) -> Result<Vec<(Statistics, HostArray)>> {
+    let types = call.result_types()?;
+    let (mut assignments, mut readers) = (Vec::new(), Vec::<ReadBack>::new());
+    for (result, &dtype) in types.iter().enumerate() {
+        let reader = with_type!(dtype, T => {
+            let expr = call.result_of::<T>(&types, result)?;
+            let target = ctx.device_array::<T>(expr.shape())?;
+            assignments.push(Assignment::new(&target, expr)?);
+            Box::new(move |name: &str| read(name, &target)) as ReadBack
+        });
+        readers.push(reader.ok_or_else(|| Error::ResultType { name: names[result].clone(), dtype })?);
+    }
+    assign_all(&assignments)?;
+    names.iter().zip(readers).map(|(name, read)| read(name)).collect()
+}
+
+/// Waits for an array, and sums up its elements in `f64`.
+fn read<T: HostElement>(name: &str, array: &DeviceNDArray<T>) -> Result<(Statistics, HostArray)> {
+    let values = array.astype::<f64>()?.to_vec()?;
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n;
+    let extreme = |wins: fn(f64, f64) -> f64| {
+        values.iter().copied().reduce(|a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { wins(a, b) })
+    };
+    let statistics = Statistics {
+        name: name.to_owned(),
+        dtype: array.dtype(),
+        shape: array.shape().to_vec(),
+        min: extreme(f64::min),
+        max: extreme(f64::max),
+        mean: (!values.is_empty()).then_some(mean),
+        std: (!values.is_empty()).then_some(variance.sqrt()),
+    };
+    Ok((statistics, HostArray::new(array.copy_to_host()?)))
+}
+
+impl fmt::Display for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}  {}{}", self.name, self.dtype, shape_text(&self.shape))?;
+        for (name, value) in [("min", self.min), ("max", self.max), ("mean", self.mean), ("std", self.std)] {
+            match value {
+                Some(value) => write!(f, "  {name} {value:.7}")?,
+                None => write!(f, "  {name} -")?,
+            }
+        }
+        writeln!(f)
+    }
+}
