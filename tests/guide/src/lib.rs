@@ -17,6 +17,7 @@ macro_rules! pages {
 pages! {
     arrays: "../../../docs/arrays.md",
     coming_from_cuda: "../../../docs/from-cuda.md",
+    coming_from_numpy: "../../../docs/from-numpy.md",
     compute: "../../../docs/compute.md",
     contexts: "../../../docs/contexts.md",
     errors: "../../../docs/errors.md",
