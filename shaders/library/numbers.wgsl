@@ -4,33 +4,27 @@
 // including those without the type and those that flush subnormal numbers. Numbers of 64 bits are pairs, the low word
 // first. `odd` rounds to odd; a second rounding, to fewer bits, then gives the result of a single rounding.
 
+// Without branches: a kernel converts each element that it reads.
 fn f16_to_f32(bits: u32) -> u32 {
     let sign = (bits & 0x8000u) << 16u;
-    let rest = bits & 0x7fffu;
-    if rest >= 0x7c00u {
-        return sign | 0x7f800000u | ((rest & 0x3ffu) << 13u) | select(0u, 0x400000u, rest > 0x7c00u);
-    }
-    if rest >= 0x400u {
-        return sign | ((rest << 13u) + 0x38000000u);
-    }
-    if rest == 0u {
-        return sign;
-    }
-    let top = firstLeadingBit(rest);
-    return sign | ((top + 103u) << 23u) | ((rest << (23u - top)) & 0x7fffffu);
+    let rest = (bits & 0x7fffu) << 13u;
+    // What is behind the point of a subnormal number is what 2^-14 with it has above 2^-14.
+    let small = bitcast<u32>(bitcast<f32>(rest + 0x38800000u) - 6.103515625e-5);
+    let special = (rest + 0x70000000u) | select(0u, 0x400000u, rest > 0x0f800000u);
+    return sign | select(select(rest + 0x38000000u, small, rest < 0x800000u), special, rest >= 0x0f800000u);
 }
 
 fn f32_to_f16(bits: u32) -> u32 {
     let sign = (bits >> 16u) & 0x8000u;
     let rest = bits & 0x7fffffffu;
+    if rest - 0x38800000u < 0x0f000000u { // From 2^-14 to below 2^16.
+        return sign | ((rest - 0x38000000u + 0xfffu + ((rest >> 13u) & 1u)) >> 13u);
+    }
     if rest > 0x7f800000u {
         return sign | 0x7e00u | ((rest >> 13u) & 0x1ffu);
     }
     if rest >= 0x47800000u {
         return sign | 0x7c00u;
-    }
-    if rest >= 0x38800000u {
-        return sign | ((rest - 0x38000000u + 0xfffu + ((rest >> 13u) & 1u)) >> 13u);
     }
     if rest <= 0x33000000u {
         return sign;

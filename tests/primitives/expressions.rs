@@ -72,6 +72,27 @@ fn operands_and_targets_may_have_any_strides() {
 }
 
 #[test]
+fn transposed_operands_of_any_size_are_read() {
+    let ctx = Fixture::open();
+    let int = |n: usize| i32::try_from(n).unwrap();
+    for shape in [[32, 32], [64, 96], [96, 64], [31, 64], [64, 33], [256, 32], [1, 64]] {
+        let [rows, columns] = shape;
+        let x = ctx.arange(0, int(rows * columns), 1).unwrap();
+        let (plain, across) = (x.reshape(shape).unwrap(), x.reshape([columns, rows]).unwrap().t());
+        let expected = |row: usize, column: usize| int(row * columns + column) * 3 - int(column * rows + row);
+        let expected: Vec<i32> = (0..rows * columns).map(|at| expected(at / columns, at % columns)).collect();
+        assert_eq!(contents(&(&plain * 3 - &across).eval().unwrap()), expected, "{shape:?}");
+        // Several matrices, and a target that is transposed itself.
+        let stack = plain.broadcast_to([3, rows, columns]).unwrap();
+        let result = (&stack * 3 - &across).eval().unwrap();
+        assert_eq!(contents(&result), expected.repeat(3), "{shape:?}, three times");
+        let target = ctx.zeros::<i32>([columns, rows]).unwrap();
+        (&plain * 3 - &across).assign_to(&target.t()).unwrap();
+        assert_eq!(contents(&target.t()), expected, "{shape:?}, transposed");
+    }
+}
+
+#[test]
 fn targets_may_have_gaps_between_their_rows() {
     let ctx = Fixture::open();
     for (first, len, gap) in [(0, 8, 4), (4, 8, 4), (0, 8, 3), (1, 8, 4), (0, 7, 5), (4, 252, 8), (0, 1024, 4)] {

@@ -43,7 +43,7 @@ fn check<T: Element + PartialEq + std::fmt::Debug>(ctx: &Fixture, of_number: imp
 #[test]
 fn masks_select_elements_of_every_size_in_order() {
     let ctx = Fixture::open();
-    check(&ctx, |i| (i % 251) as u8);
+    check(&ctx, |i| u8::try_from(i % 251).unwrap());
     check(&ctx, |i| f16::from_f32((i % 2000) as f32));
     check(&ctx, |i| i as f32);
     check(&ctx, |i| i as u64 * 0x1_0000_0001);

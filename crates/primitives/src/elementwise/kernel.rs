@@ -31,10 +31,15 @@ pub(super) struct Form {
     pub(super) lanes: u32,
     /// Whether units are whole and start at multiples of four in packed arrays and in rows.
     pub(super) is_wide: bool,
+    /// Whether a workgroup computes a tile, [`TILE_UNITS`] wide, instead of units that follow each other.
+    pub(super) is_tiled: bool,
     pub(super) n_axes: usize,
     pub(super) group: u32,
     pub(super) access: SmallVec<[Access; 6]>,
 }
+
+/// Units in a row of a tile. A workgroup then has 32 elements of each of its rows.
+const TILE_UNITS: u32 = 8;
 
 impl Form {
     /// The fastest form for a nest. The first `n_outs` operands are outputs, and of those with less than 4 bytes all are
@@ -55,7 +60,7 @@ impl Form {
             && all.clone().all(|operand| !is_packed(operand) || is_aligned(operand));
         let shortest = (0..n_outs).map(itemsize).min().unwrap_or(4);
         let lanes = if is_wide { 4 } else { (4 / shortest).max(1) };
-        let access = all.map(|operand| {
+        let access = all.clone().map(|operand| {
             if nest.is_single(operand) && operand >= n_outs {
                 Access::Single
             } else if is_packed(operand) {
@@ -68,7 +73,17 @@ impl Form {
                 Access::Strided
             }
         });
-        Self { lanes, is_wide, n_axes: nest.axes.len(), group: limits.group, access: access.collect() }
+        // Elements of an operand that lie side by side along another axis are read by one workgroup.
+        let is_across = |operand: usize| match &nest.axes[..] {
+            [inner, outer, ..] => {
+                outer.strides[operand].unsigned_abs() == 1 && inner.strides[operand].unsigned_abs() > 1
+            }
+            _ => false,
+        };
+        let width = u64::from(4 * TILE_UNITS);
+        let fits = |rows: u64| nest.axes[0].len.is_multiple_of(width) && nest.axes[1].len.is_multiple_of(rows);
+        let is_tiled = is_wide && all.clone().any(is_across) && fits((limits.group / TILE_UNITS).into());
+        Self { lanes, is_wide, is_tiled, n_axes: nest.axes.len(), group: limits.group, access: access.collect() }
     }
 
     /// Whether the coordinates of a round are needed.
@@ -82,7 +97,13 @@ impl Form {
 
     /// The words that the text depends on, besides the program.
     pub(super) fn add_to_key(&self, key: &mut SmallVec<[u32; 64]>) {
-        key.push(self.lanes | u32::from(self.is_wide) << 4 | key_part(self.n_axes) << 8 | self.group << 16);
+        key.push(
+            self.lanes
+                | u32::from(self.is_wide) << 4
+                | u32::from(self.is_tiled) << 5
+                | key_part(self.n_axes) << 8
+                | self.group << 16,
+        );
         key.extend(self.access.iter().map(|&access| access as u32));
     }
 
@@ -142,12 +163,12 @@ fn elementwise(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
 ) {{
-    let unit = (group.x + group.y * groups.x) * {group}u + lane;
-    let i0 = unit * {lanes}u;
+{unit}    let i0 = unit * {lanes}u;
     if i0 >= p.n {{
         return;
     }}
-"
+",
+            unit = self.unit(),
         );
         text += &self.coordinates();
         for (leaf, &operand) in reads.iter().enumerate() {
@@ -161,6 +182,23 @@ fn elementwise(
             text += &self.store(out, buffer);
         }
         with_functions(&(text + "}\n"))
+    }
+
+    /// The statements that find the unit of an invocation.
+    fn unit(&self) -> String {
+        let group = self.group;
+        if !self.is_tiled {
+            return format!("    let unit = (group.x + group.y * groups.x) * {group}u + lane;\n");
+        }
+        format!(
+            "    let tile = group.x + group.y * groups.x;
+    let tiles = p.n0 / {width}u;
+    let row = (tile / tiles) * {rows}u + lane / {TILE_UNITS}u;
+    let unit = row * (p.n0 / 4u) + (tile % tiles) * {TILE_UNITS}u + lane % {TILE_UNITS}u;
+",
+            width = 4 * TILE_UNITS,
+            rows = group / TILE_UNITS,
+        )
     }
 
     /// The coordinates of each lane: those of the unit where units do not cross rows, with the lane added.

@@ -186,7 +186,8 @@ impl Passes<'_, '_> {
                 (Team::Lanes(lanes(first.results, first.splits, group)), smallvec![first.splits.cast_signed(), 1])
             }
             Team::Across => {
-                let team = if first.splits < TEAM_PARTS { Team::Across } else { Team::Lanes(group) };
+                let lanes = lanes(first.results, first.splits, group);
+                let team = if first.splits < TEAM_PARTS { Team::Across } else { Team::Lanes(lanes) };
                 (team, smallvec![1, first.results.cast_signed()])
             }
         };

@@ -110,8 +110,9 @@ mod tests {
     #[test]
     fn work_is_shared_out_by_sizes_alone() {
         use Team::{Across, Lanes};
+        type Case = (u64, (u64, u64), bool, Team, u64, u64);
         // Results, units of each and their elements, across, team, jobs of a result, units of a job.
-        let cases: [(u64, (u64, u64), bool, Team, u64, u64); 14] = [
+        let cases: [Case; 14] = [
             (1 << 22, (16, 4), false, Lanes(4), 1, 16), // Rows of 64: four loads of an invocation.
             (1 << 18, (256, 4), false, Lanes(32), 1, 256), // Rows of 1,024: a team as small as a subgroup.
             (1 << 13, (1 << 13, 4), false, Lanes(256), 1, 1 << 13), // Rows of 32,768: a workgroup each.

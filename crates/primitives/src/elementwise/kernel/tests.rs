@@ -33,6 +33,7 @@ fn every_defined_operation_of_every_type_is_valid() {
     let whole = |lanes, is_wide| Form {
         lanes,
         is_wide,
+        is_tiled: false,
         n_axes: 1,
         group: 64,
         access: SmallVec::from_slice(&[Access::Packed; 4]),
@@ -104,6 +105,7 @@ fn every_class_of_access_is_valid_for_every_type() {
                 let form = Form {
                     lanes,
                     is_wide,
+                    is_tiled: is_wide && access == Access::Strided,
                     n_axes: 3,
                     group: 256,
                     access: SmallVec::from_slice(&[Access::Packed, Access::Packed, access, access]),
@@ -142,5 +144,21 @@ fn the_form_follows_from_strides_and_alignment() {
     for (len, stride, offset) in [(8, 9, 0), (8, 12, 1), (7, 12, 0)] {
         let (lanes, is_wide, access) = form(&[len, 3], &[&[1, stride], &[1, 12]], &[offset, 0], &[f; 2]);
         assert_eq!((lanes, is_wide, access), (1, false, vec![Strided, Strided]), "{len} {stride} {offset}");
+    }
+}
+
+#[test]
+fn workgroups_compute_tiles_where_an_operand_lies_across() {
+    let limits = DeviceLimits::for_tests(); // Workgroups of 128: tiles of 16 rows.
+    let is_tiled = |lens: &[u64], strides: &[&[i64]]| {
+        let nest = Nest::for_tests(lens, strides, &[0; 2], &[DType::F32; 2]);
+        Form::new(&nest, &[DType::F32; 2], 1, &limits).is_tiled
+    };
+    assert!(is_tiled(&[64, 32], &[&[1, 64], &[32, 1]]), "a transposed matrix");
+    assert!(is_tiled(&[64, 32, 3], &[&[1, 64, 2048], &[32, 1, 2048]]), "several of them");
+    for (lens, operand) in
+        [([64, 32], [1, 64]), ([64, 32], [2, 128]), ([60, 32], [32, 1]), ([64, 24], [24, 1]), ([64, 32], [0, 1])]
+    {
+        assert!(!is_tiled(&lens, &[&[1, lens[0].cast_signed()], &operand]), "{lens:?} {operand:?}");
     }
 }
