@@ -77,6 +77,10 @@ fn rows_of_any_length_are_reduced() {
         );
         assert_eq!(contents(&x.min(1).unwrap()), on_host(&host, &[1], |v| *v.iter().min().unwrap()), "{name}");
         assert_eq!(contents(&x.argmax(1).unwrap()), on_host(&host, &[1], first_largest), "{name}");
+        // Rows that begin anywhere.
+        let part = x.slice(&s![.., 1..]).unwrap();
+        let but_first = |v: &[i32]| v[1..].iter().map(|&x| i64::from(x)).sum::<i64>();
+        assert_eq!(contents(&part.sum(1).unwrap()), on_host(&host, &[1], but_first), "{name} without the first");
         let bytes = x.astype::<i8>().unwrap();
         let low_bytes = |v: &[i32]| v.iter().map(|&x| i64::from(x.to_le_bytes()[0].cast_signed())).sum::<i64>();
         assert_eq!(contents(&bytes.sum(1).unwrap()), on_host(&host, &[1], low_bytes), "{name} of bytes");
