@@ -9,6 +9,8 @@ mod merge;
 mod settings;
 mod table;
 
+use std::sync::Barrier;
+use std::thread;
 use std::time::{Duration, Instant};
 
 pub use self::figure::{ABSENT, Figure, Line, Report, median};
@@ -25,4 +27,32 @@ pub fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Durati
     let start = Instant::now();
     work()?;
     Ok(start.elapsed())
+}
+
+/// The longest time that one of `n` threads takes for `work`. All begin it together, each with what it has prepared.
+///
+/// # Errors
+///
+/// Those of `prepare` and `work`.
+pub fn at_once<P>(
+    n: u32,
+    prepare: impl Fn(u32) -> anyhow::Result<P> + Sync,
+    work: impl Fn(&mut P) -> anyhow::Result<()> + Sync,
+) -> anyhow::Result<Duration> {
+    let start = Barrier::new(n as usize);
+    let one = |i: u32| {
+        let prepared = prepare(i);
+        start.wait(); // Also by a thread that failed, since the others wait for it.
+        let mut prepared = prepared?;
+        timed(|| work(&mut prepared))
+    };
+    let times = thread::scope(|scope| {
+        let threads: Vec<_> = (0..n).map(|i| scope.spawn({
+            let one = &one;
+            move || one(i)
+        })).collect();
+        let times = threads.into_iter().map(|thread| thread.join().expect("the threads do not panic"));
+        times.collect::<anyhow::Result<Vec<_>>>()
+    });
+    Ok(times?.into_iter().max().unwrap_or_default())
 }

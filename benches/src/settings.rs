@@ -13,6 +13,10 @@ pub enum Suite {
     Copy,
     /// Allocations
     Memory,
+    /// Small jobs: an upload, a kernel and a download
+    Jobs,
+    /// Dispatches of several threads at once
+    Threads,
 }
 
 impl Suite {
@@ -23,6 +27,8 @@ impl Suite {
             Self::Launch => "launch",
             Self::Copy => "copy",
             Self::Memory => "memory",
+            Self::Jobs => "jobs",
+            Self::Threads => "threads",
         }
     }
 }

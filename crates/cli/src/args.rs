@@ -225,6 +225,10 @@ pub(crate) enum Suite {
     Copy,
     /// Copies between all devices of the machine, each way forced and its bytes checked, and all devices busy at once
     Connections,
+    /// Small jobs: an upload, a kernel and a download; many small arrays, streams and nodes
+    Jobs,
+    /// Dispatches of several threads at once
+    Threads,
     /// Expressions and reductions of arrays
     Arrays,
     /// Allocations

@@ -44,7 +44,9 @@ struct Args {
 /// The programs beside ours: the column, and what is run.
 const fn peers(suite: Suite) -> &'static [(&'static str, &'static str)] {
     match suite {
-        Suite::Launch | Suite::Copy => &[("floor", "floor"), ("wgpu", "peer"), ("cuda", "cuda")],
+        Suite::Launch | Suite::Copy | Suite::Jobs | Suite::Threads => {
+            &[("floor", "floor"), ("wgpu", "peer"), ("cuda", "cuda")]
+        }
         Suite::Memory => &[("wgpu", "peer"), ("cuda", "cuda")],
     }
 }

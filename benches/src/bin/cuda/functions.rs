@@ -84,6 +84,7 @@ functions! {
     register_host = "cuMemHostRegister_v2"(Handle, usize, c_uint);
     unregister_host = "cuMemHostUnregister"(Handle);
     fill = "cuMemsetD8_v2"(Address, u8, usize);
+    fill_in_order = "cuMemsetD8Async"(Address, u8, usize, Handle);
     copy_up = "cuMemcpyHtoD_v2"(Address, *const c_void, usize);
     copy_up_in_order = "cuMemcpyHtoDAsync_v2"(Address, *const c_void, usize, Handle);
     copy_down = "cuMemcpyDtoH_v2"(Handle, Address, usize);

@@ -33,16 +33,21 @@ const STREAMS: usize = 8;
 /// The arguments of a small launch.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair {
-    x: Address,
-    y: Address,
+    pub(crate) x: Address,
+    pub(crate) y: Address,
     n: u32,
     a: f32,
 }
 
 impl Pair {
-    fn new(gpu: &Gpu) -> Result<Self> {
+    pub(crate) fn new(gpu: &Gpu) -> Result<Self> {
         let bytes = N as usize * 4;
-        Ok(Self { x: gpu.zeros(bytes)?, y: gpu.zeros(bytes)?, n: N, a: 0.5 })
+        Ok(Self::of(gpu.zeros(bytes)?, gpu.zeros(bytes)?, N))
+    }
+
+    /// Two arrays of `n` numbers.
+    pub(crate) const fn of(x: Address, y: Address, n: u32) -> Self {
+        Self { x, y, n, a: 0.5 }
     }
 
     /// Where the arguments are, in the kernels' order.
@@ -50,7 +55,7 @@ impl Pair {
         [(&raw mut self.x).cast(), (&raw mut self.y).cast(), (&raw mut self.n).cast(), (&raw mut self.a).cast()]
     }
 
-    fn launch(mut self, gpu: &Gpu, stream: Stream, kernel: Kernel, n_groups: u32) -> Result<()> {
+    pub(crate) fn launch(mut self, gpu: &Gpu, stream: Stream, kernel: Kernel, n_groups: u32) -> Result<()> {
         let mut arguments = self.arguments();
         // SAFETY: these are the arguments of both small kernels, which keep to the first `n` elements.
         unsafe { gpu.launch(stream, kernel, [n_groups, GROUP], &mut arguments) }

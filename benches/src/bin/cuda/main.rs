@@ -2,7 +2,8 @@
 //!
 //! The work and the names are those of `vkarray bench`, with calls of the CUDA driver. The driver is loaded when the
 //! program runs; without one the program prints that it is absent and exits with 2. `functions.rs` is the driver's
-//! interface, `gpu.rs` opens the device; `launch.rs`, `copy.rs` and `memory.rs` measure.
+//! interface, `gpu.rs` opens the device; `launch.rs`, `copy.rs`, `memory.rs` and `jobs.rs`
+//! measure.
 
 #![expect(unsafe_code, reason = "the CUDA driver is a C library")]
 
@@ -10,6 +11,7 @@ mod copy;
 mod functions;
 mod gpu;
 mod graph;
+mod jobs;
 mod launch;
 mod memory;
 
@@ -43,6 +45,8 @@ fn main() -> Result<ExitCode> {
         Suite::Launch => launch::measure(&gpu, report)?,
         Suite::Copy => copy::measure(&gpu, report)?,
         Suite::Memory => memory::measure(&gpu, report)?,
+        Suite::Jobs => jobs::measure(&gpu, report)?,
+        Suite::Threads => jobs::threads(&gpu, report)?,
     }
     Ok(ExitCode::SUCCESS)
 }

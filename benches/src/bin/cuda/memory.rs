@@ -3,12 +3,8 @@
 //! `alloc_…` is the device's stream-ordered pool, set to keep freed memory, which is CUDA's fastest way. `alloc_plain_…`
 //! allocates from the driver each time. Each of several threads has its own stream.
 
-use std::sync::Barrier;
-use std::thread;
-use std::time::{Duration, Instant};
-
 use anyhow::Result;
-use vkarray_benches::{Report, timed};
+use vkarray_benches::{Report, at_once, timed};
 
 use crate::gpu::{Gpu, Stream};
 
@@ -18,7 +14,7 @@ const IN_A_ROW: u32 = 2000;
 const USED_IN_A_ROW: u32 = 200;
 const PLAIN_IN_A_ROW: u32 = 20;
 /// Threads at once, where more than one is measured.
-const N_THREADS: usize = 8;
+const N_THREADS: u32 = 8;
 
 pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
     gpu.keep_freed()?;
@@ -38,7 +34,14 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
             // SAFETY: made above; its use is the stream's.
             unsafe { gpu.free_in_order(stream, address) }
         })?;
-        let times = report.runs(|| at_once(gpu, bytes))?;
+        let prepare = |_| {
+            gpu.enter()?;
+            let stream = gpu.stream()?;
+            (0..IN_A_ROW / 10).try_for_each(|_| allocate(gpu, stream, bytes))?;
+            Ok(stream)
+        };
+        let work = |stream: &mut Stream| (0..IN_A_ROW).try_for_each(|_| allocate(gpu, *stream, bytes));
+        let times = report.runs(|| at_once(N_THREADS, prepare, work))?;
         report.micros(&format!("alloc_{size}_{N_THREADS}_threads"), &times, IN_A_ROW);
         each(gpu, report, &format!("alloc_plain_{size}"), PLAIN_IN_A_ROW, || {
             // SAFETY: it is made here, and nothing uses it.
@@ -66,28 +69,4 @@ fn each(gpu: &Gpu, report: Report, name: &str, n: u32, allocate: impl Fn() -> Re
     };
     report.micros(name, &report.runs(run)?, n);
     Ok(())
-}
-
-/// The longest time that one of several threads takes for its allocations.
-fn at_once(gpu: &Gpu, bytes: usize) -> Result<Duration> {
-    let start = Barrier::new(N_THREADS);
-    let one = || -> Result<Duration> {
-        let warm = || -> Result<Stream> {
-            gpu.enter()?;
-            let stream = gpu.stream()?;
-            (0..IN_A_ROW / 10).try_for_each(|_| allocate(gpu, stream, bytes))?;
-            Ok(stream)
-        };
-        let stream = warm();
-        start.wait(); // Also by a thread that failed, so that none waits for ever.
-        let stream = stream?;
-        let begun = Instant::now();
-        (0..IN_A_ROW).try_for_each(|_| allocate(gpu, stream, bytes))?;
-        Ok(begun.elapsed())
-    };
-    let times = thread::scope(|scope| {
-        let threads: Vec<_> = (0..N_THREADS).map(|_| scope.spawn(one)).collect();
-        threads.into_iter().map(|thread| thread.join().expect("the threads do not panic")).collect::<Result<Vec<_>>>()
-    });
-    Ok(times?.into_iter().max().unwrap_or_default())
 }

@@ -9,14 +9,15 @@ use ash::vk;
 use crate::gpu::{Gpu, Place};
 
 /// Elements of the arrays of small dispatches.
-const N: u32 = 1024;
+const N: u64 = 1024;
 /// Their bytes.
-const BYTES: u64 = N as u64 * 4;
+const BYTES: u64 = N * 4;
 
 /// The two arrays of a small dispatch.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair {
-    buffers: [vk::Buffer; 2],
+    pub(crate) buffers: [vk::Buffer; 2],
+    pub(crate) bytes: u64,
 }
 
 /// A command buffer that is being recorded, or was.
@@ -27,7 +28,7 @@ pub(crate) struct Commands<'a> {
 
 impl Pair {
     pub(crate) fn new(gpu: &Gpu) -> Result<Self> {
-        Ok(Self { buffers: [gpu.buffer(BYTES, Place::Device)?, gpu.buffer(BYTES, Place::Device)?] })
+        Ok(Self { buffers: [gpu.buffer(BYTES, Place::Device)?, gpu.buffer(BYTES, Place::Device)?], bytes: BYTES })
     }
 }
 
@@ -54,16 +55,17 @@ impl<'a> Commands<'a> {
         unsafe { self.gpu.device.cmd_bind_pipeline(self.buffer, vk::PipelineBindPoint::COMPUTE, pipeline) };
     }
 
-    /// Orders dispatches, or copies, before it and behind it.
+    /// Orders dispatches, copies or both, before it and behind it.
     pub(crate) fn barrier(&self, between: Between) {
+        let dispatches = (
+            vk::PipelineStageFlags2::COMPUTE_SHADER,
+            vk::AccessFlags2::SHADER_STORAGE_READ | vk::AccessFlags2::SHADER_STORAGE_WRITE,
+        );
+        let copies = (vk::PipelineStageFlags2::COPY, vk::AccessFlags2::TRANSFER_READ | vk::AccessFlags2::TRANSFER_WRITE);
         let (stage, access) = match between {
-            Between::Dispatches => (
-                vk::PipelineStageFlags2::COMPUTE_SHADER,
-                vk::AccessFlags2::SHADER_STORAGE_READ | vk::AccessFlags2::SHADER_STORAGE_WRITE,
-            ),
-            Between::Copies => {
-                (vk::PipelineStageFlags2::COPY, vk::AccessFlags2::TRANSFER_READ | vk::AccessFlags2::TRANSFER_WRITE)
-            }
+            Between::Dispatches => dispatches,
+            Between::Copies => copies,
+            Between::Both => (dispatches.0 | copies.0, dispatches.1 | copies.1),
         };
         let barrier = [vk::MemoryBarrier2::default()
             .src_stage_mask(stage)
@@ -75,10 +77,22 @@ impl<'a> Commands<'a> {
         unsafe { self.gpu.device.cmd_pipeline_barrier2(self.buffer, &dependency) };
     }
 
+    /// Makes what shaders and copies wrote visible to the host.
+    pub(crate) fn show_host(&self) {
+        let barrier = [vk::MemoryBarrier2::default()
+            .src_stage_mask(vk::PipelineStageFlags2::COMPUTE_SHADER | vk::PipelineStageFlags2::COPY)
+            .src_access_mask(vk::AccessFlags2::SHADER_STORAGE_WRITE | vk::AccessFlags2::TRANSFER_WRITE)
+            .dst_stage_mask(vk::PipelineStageFlags2::HOST)
+            .dst_access_mask(vk::AccessFlags2::HOST_READ)];
+        let dependency = vk::DependencyInfo::default().memory_barriers(&barrier);
+        // SAFETY: the buffer is being recorded; synchronization2 was enabled.
+        unsafe { self.gpu.device.cmd_pipeline_barrier2(self.buffer, &dependency) };
+    }
+
     /// Pushes the two arrays and the two constants, and dispatches.
     pub(crate) fn dispatch(&self, pair: Pair, n_groups: u32) {
         let (point, layout) = (vk::PipelineBindPoint::COMPUTE, self.gpu.layout);
-        let buffers = pair.buffers.map(|buffer| [vk::DescriptorBufferInfo::default().buffer(buffer).range(BYTES)]);
+        let buffers = pair.buffers.map(|buffer| [vk::DescriptorBufferInfo::default().buffer(buffer).range(pair.bytes)]);
         let write = |binding: usize| {
             vk::WriteDescriptorSet::default()
                 .dst_binding(binding as u32)
@@ -89,7 +103,7 @@ impl<'a> Commands<'a> {
         // SAFETY: the buffer is being recorded; the layout has the two bindings; the buffers live as long as the device.
         unsafe { self.gpu.push_descriptor.cmd_push_descriptor_set(self.buffer, point, layout, 0, &writes) };
         let mut constants = [0; 8];
-        constants[..4].copy_from_slice(&N.to_ne_bytes());
+        constants[..4].copy_from_slice(&((pair.bytes / 4) as u32).to_ne_bytes());
         constants[4..].copy_from_slice(&0.5_f32.to_ne_bytes());
         let stage = vk::ShaderStageFlags::COMPUTE;
         // SAFETY: the buffer is being recorded; the layout has a range of eight bytes.
@@ -111,4 +125,5 @@ impl<'a> Commands<'a> {
 pub(crate) enum Between {
     Dispatches,
     Copies,
+    Both,
 }

@@ -1,7 +1,7 @@
 //! A device opened with raw Vulkan: queues, memory, pipelines, submissions. Nothing of our runtime.
 //!
 //! The process ends with its measurements, so that nothing is destroyed and every handle lives as long as the `Gpu`.
-//! `commands.rs` records, `launch.rs` and `copy.rs` measure.
+//! `commands.rs` records, the other files measure.
 
 use std::ffi::CStr;
 
@@ -16,7 +16,7 @@ pub(crate) struct Gpu {
     pub(crate) device: ash::Device,
     pub(crate) push_descriptor: khr::push_descriptor::Device,
     family: u32,
-    /// One or two, of a family that computes and, where there is such, does not draw.
+    /// Up to eight, of a family that computes and, where there is such, does not draw.
     pub(crate) queues: Vec<vk::Queue>,
     /// Two storage buffers, and eight bytes of push constants.
     pub(crate) layout: vk::PipelineLayout,
@@ -26,6 +26,8 @@ pub(crate) struct Gpu {
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Place {
     Device,
+    /// Device memory that the host writes to.
+    Bar,
     Pinned,
 }
 
@@ -65,6 +67,18 @@ impl Gpu {
 
     /// Makes a buffer with memory of its own.
     pub(crate) fn buffer(&self, bytes: u64, place: Place) -> Result<vk::Buffer> {
+        Ok(self.bound(bytes, place)?.0)
+    }
+
+    /// As [`Gpu::buffer`], with the address of its memory on the host.
+    pub(crate) fn mapped(&self, bytes: u64, place: Place) -> Result<(vk::Buffer, *mut u8)> {
+        let (buffer, memory) = self.bound(bytes, place)?;
+        // SAFETY: the memory is of a type that the host sees, and nothing has mapped it.
+        let address = unsafe { self.device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()) }?;
+        Ok((buffer, address.cast()))
+    }
+
+    fn bound(&self, bytes: u64, place: Place) -> Result<(vk::Buffer, vk::DeviceMemory)> {
         let usage = vk::BufferUsageFlags::STORAGE_BUFFER
             | vk::BufferUsageFlags::TRANSFER_SRC
             | vk::BufferUsageFlags::TRANSFER_DST;
@@ -79,7 +93,7 @@ impl Gpu {
         let memory = unsafe { self.device.allocate_memory(&allocate, None) }?;
         // SAFETY: the memory is of a type and a size that the buffer takes, and nothing else is bound to either.
         unsafe { self.device.bind_buffer_memory(buffer, memory, 0) }?;
-        Ok(buffer)
+        Ok((buffer, memory))
     }
 
     /// The first type with what the place needs and, on the device, without what the host could see.
@@ -90,6 +104,7 @@ impl Gpu {
         let pinned = Flags::HOST_VISIBLE | Flags::HOST_COHERENT;
         let (preferred, avoided) = match place {
             Place::Device => ([Flags::DEVICE_LOCAL; 2], [Flags::HOST_VISIBLE, Flags::empty()]),
+            Place::Bar => ([pinned | Flags::DEVICE_LOCAL; 2], [Flags::empty(); 2]),
             Place::Pinned => ([pinned | Flags::HOST_CACHED, pinned], [Flags::DEVICE_LOCAL, Flags::empty()]),
         };
         let find = |(preferred, avoided): (Flags, Flags)| {
@@ -157,7 +172,7 @@ impl Gpu {
             .command_buffer_infos(commands.as_slice())
             .signal_semaphore_infos(&signals)];
         // SAFETY: the buffer is recorded and may be pending more than once; the value is larger than all before it; what
-        // is waited for has been submitted; no other thread uses the queue.
+        // is waited for has been submitted; no other thread uses the queue meanwhile.
         unsafe { self.device.queue_submit2(queue, &submit, vk::Fence::null()) }?;
         raises.value += 1;
         Ok(())
@@ -171,6 +186,12 @@ impl Gpu {
             std::hint::spin_loop();
         }
         Ok(())
+    }
+
+    /// Whether the timeline has reached a value.
+    pub(crate) fn has_reached(&self, timeline: &Timeline, value: u64) -> Result<bool> {
+        // SAFETY: the semaphore is a timeline of the device.
+        Ok(unsafe { self.device.get_semaphore_counter_value(timeline.semaphore) }? >= value)
     }
 }
 
@@ -190,7 +211,7 @@ fn compute_family(instance: &Instance, physical: vk::PhysicalDevice) -> Result<(
     let families: Vec<_> = (0_u32..).zip(families).collect();
     let (family, properties) =
         families.iter().filter(computes).min_by_key(draws).context("the device does not compute")?;
-    Ok((*family, properties.queue_count.min(2)))
+    Ok((*family, properties.queue_count.min(8)))
 }
 
 fn create_device(instance: &Instance, physical: vk::PhysicalDevice, queues: (u32, u32)) -> Result<ash::Device> {
@@ -199,7 +220,7 @@ fn create_device(instance: &Instance, physical: vk::PhysicalDevice, queues: (u32
     let push_descriptor = khr::push_descriptor::NAME;
     let has_it = has.iter().any(|has| has.extension_name_as_c_str() == Ok(push_descriptor));
     ensure!(has_it, "the device lacks {push_descriptor:?}");
-    let priorities = [1.0; 2];
+    let priorities = [1.0; 8];
     let queues = [vk::DeviceQueueCreateInfo::default()
         .queue_family_index(queues.0)
         .queue_priorities(&priorities[..queues.1 as usize])];

@@ -122,7 +122,7 @@ impl Bench<'_> {
 
     /// Dispatches on two queues in turn, each of which waits for the other's timeline.
     fn hops(&mut self, work: Work<'_>) -> Result<()> {
-        let &[first, second] = &self.gpu.queues[..] else {
+        let &[first, second, ..] = &self.gpu.queues[..] else {
             self.report.skipped("hop", "the family has one queue");
             return Ok(());
         };

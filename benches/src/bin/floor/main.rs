@@ -1,15 +1,18 @@
 //! What does the driver itself allow, without a runtime?
 //!
 //! The floor for `vkarray bench`: the same work in raw Vulkan with as few calls as possible. No runtime on this driver is
-//! faster with the same method. `gpu.rs` opens the device, `commands.rs` records, `launch.rs` and `copy.rs` measure.
+//! faster with the same method. `gpu.rs` opens the device, `commands.rs` records, `launch.rs`, `copy.rs`, `jobs.rs` and
+//! `threads.rs` measure.
 
 #![expect(unsafe_code, reason = "raw Vulkan is what is measured")]
 
 mod commands;
 mod copy;
 mod gpu;
+mod jobs;
 mod launch;
 mod shader;
+mod threads;
 
 use anyhow::{Result, bail};
 use clap::Parser;
@@ -32,6 +35,8 @@ fn main() -> Result<()> {
     match suite {
         Suite::Launch => launch::measure(&gpu, report),
         Suite::Copy => copy::measure(&gpu, report),
+        Suite::Jobs => jobs::measure(&gpu, report),
+        Suite::Threads => threads::measure(&gpu, report),
         Suite::Memory => bail!("the driver's own allocations are not a floor: vkarray's are cached"),
     }
 }

@@ -1,6 +1,6 @@
-//! The small kernels of `vkarray bench launch`, as SPIR-V.
+//! The small kernels and the copy of `vkarray bench`, as SPIR-V.
 //!
-//! naga writes them without bounds checks, since nothing here is to cost more than it must. Used by `launch.rs`.
+//! naga writes them without bounds checks, since nothing here is to cost more than it must. Used by `launch.rs`, `jobs.rs` and `threads.rs`.
 
 use anyhow::{Context as _, Result};
 use naga::back::spv;
@@ -8,10 +8,20 @@ use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 const SMALL: &str = include_str!("../../../../crates/cli/src/bench/small.wgsl");
+const COPY: &str = include_str!("../../../../crates/cli/src/bench/copy.wgsl");
 
-/// Both kernels as one module.
+/// Both small kernels as one module.
 pub(crate) fn small() -> Result<Vec<u32>> {
-    let module = naga::front::wgsl::parse_str(SMALL).context("parsing the kernels")?;
+    spirv(SMALL)
+}
+
+/// The copy, sixteen bytes an invocation.
+pub(crate) fn copy() -> Result<Vec<u32>> {
+    spirv(COPY)
+}
+
+fn spirv(source: &str) -> Result<Vec<u32>> {
+    let module = naga::front::wgsl::parse_str(source).context("parsing the kernels")?;
     let info = Validator::new(ValidationFlags::all(), Capabilities::IMMEDIATES).validate(&module)?;
     let unchecked = BoundsCheckPolicy::Unchecked;
     let options = spv::Options {

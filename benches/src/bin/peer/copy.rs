@@ -66,7 +66,7 @@ fn mapped(peer: &Peer, bytes: u64, size: &str) -> Result<()> {
 }
 
 /// Maps a buffer and waits for it, and so for the copies before.
-fn map(peer: &Peer, buffer: &Buffer, mode: MapMode) -> Result<()> {
+pub(crate) fn map(peer: &Peer, buffer: &Buffer, mode: MapMode) -> Result<()> {
     buffer.slice(..).map_async(mode, |mapped| mapped.expect("nothing else maps it"));
     peer.wait()
 }

@@ -14,7 +14,7 @@ const WAITS: u32 = 301;
 const PAIRS: u32 = 64;
 const BYTES: u64 = 4096;
 
-const SHADER: &str = "
+pub(crate) const SHADER: &str = "
 @group(0) @binding(0) var<storage, read_write> x: array<f32>;
 @group(0) @binding(1) var<storage, read> y: array<f32>;
 @compute @workgroup_size(64) fn axpy(@builtin(global_invocation_id) id: vec3<u32>) {
@@ -48,7 +48,7 @@ pub(crate) fn measure(peer: &Peer) -> Result<()> {
 }
 
 /// Records dispatches, each of so many workgroups, that go round the groups of buffers, and submits them at once.
-fn chain(peer: &Peer, pipeline: &ComputePipeline, pairs: &[BindGroup], (n, n_groups): (u32, u32)) -> Result<()> {
+pub(crate) fn chain(peer: &Peer, pipeline: &ComputePipeline, pairs: &[BindGroup], (n, n_groups): (u32, u32)) -> Result<()> {
     peer.submit_pass(|pass| {
         pass.set_pipeline(pipeline);
         for pair in pairs.iter().cycle().take(n as usize) {

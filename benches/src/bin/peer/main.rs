@@ -1,9 +1,10 @@
 //! What does the same work cost with wgpu?
 //!
 //! The work and the names are those of `vkarray bench`, written as wgpu's users write it. `peer.rs` opens the device;
-//! `launch.rs`, `copy.rs` and `memory.rs` measure.
+//! `launch.rs`, `copy.rs`, `memory.rs` and `jobs.rs` measure.
 
 mod copy;
+mod jobs;
 mod launch;
 mod memory;
 mod peer;
@@ -29,5 +30,7 @@ fn main() -> Result<()> {
         Suite::Launch => launch::measure(&peer),
         Suite::Copy => copy::measure(&peer),
         Suite::Memory => memory::measure(&peer),
+        Suite::Jobs => jobs::measure(&peer),
+        Suite::Threads => jobs::threads(&peer),
     }
 }

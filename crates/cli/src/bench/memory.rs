@@ -3,14 +3,12 @@
 //! Figures are the time of one array: alone, with a small copy in between (whose own time is `use_small`), and for each
 //! of several threads at once.
 
-use std::sync::{Arc, Barrier};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use vkarray::memory::{Block, MemoryKind};
 
-use super::{Bench, size_text, timed};
-use crate::error::Result;
+use super::{Bench, at_once, size_text, timed};
+use crate::error::{Error, Result};
 
 /// Allocations of a run.
 const IN_A_ROW: u32 = 2000;
@@ -19,7 +17,7 @@ const IN_A_ROW: u32 = 2000;
 const USED_IN_A_ROW: u32 = 200;
 
 /// Number of threads.
-const N_THREADS: usize = 8;
+const N_THREADS: u32 = 8;
 
 pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
     let ctx = bench.ctx;
@@ -33,7 +31,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
         let name = format!("alloc_{}", size_text(bytes as u64));
         each(bench, &name, IN_A_ROW, || array().map(drop))?;
         each(bench, &format!("{name}_used"), USED_IN_A_ROW, || Ok(use_small(array()?.block())?))?;
-        at_once(bench, &format!("{name}_{N_THREADS}_threads"), || array().map(drop))?;
+        on_threads(bench, &format!("{name}_{N_THREADS}_threads"), || array().map(drop))?;
     }
     let pinned = || ctx.allocator().allocate(64 << 20, MemoryKind::Pinned).map(drop).map_err(vkarray::Error::from);
     each(bench, "alloc_pinned_64MiB", IN_A_ROW, pinned)
@@ -53,27 +51,14 @@ fn each(bench: &Bench<'_>, name: &str, n: u32, allocate: impl Fn() -> vkarray::R
 }
 
 /// Prints the time of one allocation while several threads allocate.
-fn at_once(bench: &Bench<'_>, name: &str, allocate: impl Fn() -> vkarray::Result<()> + Sync) -> Result<()> {
-    let run = || {
-        let start = Barrier::new(N_THREADS);
-        let one = || -> vkarray::Result<Duration> {
-            let warm = (0..IN_A_ROW / 10).try_for_each(|_| allocate());
-            start.wait(); // Also after a failure, since the others wait for this thread.
-            warm?;
-            let begun = Instant::now();
-            (0..IN_A_ROW).try_for_each(|_| allocate())?;
-            Ok(begun.elapsed())
-        };
-        thread::scope(|scope| {
-            let threads: Vec<_> = (0..N_THREADS).map(|_| scope.spawn(one)).collect();
-            let times = threads.into_iter().map(|thread| thread.join().expect("the threads do not panic"));
-            times.collect::<vkarray::Result<Vec<_>>>()
-        })
-    };
-    let longest = |times: Vec<Duration>| times.into_iter().max().unwrap_or_default();
+fn on_threads(bench: &Bench<'_>, name: &str, allocate: impl Fn() -> vkarray::Result<()> + Sync) -> Result<()> {
+    let row = |n: u32| Ok((0..n).try_for_each(|_| allocate())?);
+    let run = || at_once(N_THREADS, || row(IN_A_ROW / 10), |()| row(IN_A_ROW));
     match run() {
-        Err(vkarray::Error::Memory(error)) => bench.printer.skipped(name, &error.to_string()),
-        Err(error) => Err(error.into()),
-        Ok(_) => bench.micros(name, &bench.runs(|| Ok(longest(run()?)))?, IN_A_ROW),
+        Err(Error::Array(error)) if matches!(*error, vkarray::Error::Memory(_)) => {
+            bench.printer.skipped(name, &error.to_string())
+        }
+        Err(error) => Err(error),
+        Ok(_) => bench.micros(name, &bench.runs(run)?, IN_A_ROW),
     }
 }

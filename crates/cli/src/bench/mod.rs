@@ -1,7 +1,7 @@
 //! `vkarray bench`: the cost of the runtime on a device, in figures that can be compared with those of other libraries.
 //!
-//! `launch.rs`, `graph.rs`, `pingpong.rs`, `copy.rs`, `arrays.rs`, `views.rs`, `overlap.rs`, `memory.rs`, `connections.rs`, `replay.rs` and
-//! `startup.rs` each define measurements. Times are measured on the host, around bursts of work that end with a wait. `figure.rs` prints
+//! `launch.rs`, `graph.rs`, `pingpong.rs`, `jobs.rs`, `threads.rs`, `copy.rs`, `arrays.rs`, `views.rs`, `overlap.rs`, `memory.rs`,
+//! `connections.rs`, `replay.rs` and `startup.rs` each define measurements. Times are measured on the host, around bursts of work that end with a wait. `figure.rs` prints
 //! figures, `kernels.rs` has the kernels. The programs that measure other libraries in the same way are in `benches/`.
 
 mod arrays;
@@ -9,6 +9,7 @@ mod connections;
 mod copy;
 mod figure;
 mod graph;
+mod jobs;
 mod kernels;
 mod launch;
 mod memory;
@@ -16,8 +17,11 @@ mod overlap;
 mod pingpong;
 mod replay;
 mod startup;
+mod threads;
 mod views;
 
+use std::sync::Barrier;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use vkarray::Context;
@@ -65,6 +69,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
             overlap::measure(&bench)?;
         }
         Suite::Connections => connections::measure(&bench, u64::from(args.mib.get()) << 20)?,
+        Suite::Jobs => jobs::measure(&bench)?,
+        Suite::Threads => threads::measure(&bench)?,
         Suite::Arrays => arrays::measure(&bench)?,
         Suite::Memory => memory::measure(&bench)?,
         Suite::Replay => replay::measure(&bench, &log)?,
@@ -112,6 +118,27 @@ fn timed(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
     let start = Instant::now();
     work()?;
     Ok(start.elapsed())
+}
+
+/// The longest time that one of `n` threads takes for `work`. All begin it together, each with what it has prepared.
+fn at_once<P>(
+    n: u32,
+    prepare: impl Fn() -> Result<P> + Sync,
+    work: impl Fn(&P) -> Result<()> + Sync,
+) -> Result<Duration> {
+    let start = Barrier::new(n as usize);
+    let one = || {
+        let prepared = prepare();
+        start.wait(); // Also after a failure, since the others wait for this thread.
+        let prepared = prepared?;
+        timed(|| work(&prepared))
+    };
+    let times = thread::scope(|scope| {
+        let threads: Vec<_> = (0..n).map(|_| scope.spawn(one)).collect();
+        let times = threads.into_iter().map(|thread| thread.join().expect("the threads do not panic"));
+        times.collect::<Result<Vec<_>>>()
+    });
+    Ok(times?.into_iter().max().unwrap_or_default())
 }
 
 /// `4KiB`, `64MiB`, `1GiB`.

@@ -1,0 +1,129 @@
+//! The cost of small jobs: a few bytes up, one kernel, a few bytes down; and of many small things at once.
+//!
+//! A job begins at its first call and ends when its answer is on the host. `job_plain_…` copies from and to plain memory,
+//! `job_pinned_…` from and to pinned memory, `job_fresh_…` makes its arrays and its answer too; `job_down_…` has no upload.
+
+use vkarray::kernel::Error as KernelError;
+use vkarray::ndarray::Array1;
+use vkarray::stream::GraphRecorder;
+use vkarray::{Context, DeviceNDArray, Graph, Groups, Kernel, Stream};
+
+use super::kernels::{N, Pair, small};
+use super::{Bench, size_text, timed};
+use crate::error::Result;
+
+/// Elements of the arrays.
+const SIZES: [usize; 3] = [1 << 10, 16 << 10, 256 << 10];
+
+/// Jobs, one by one.
+const JOBS: u32 = 301;
+
+/// Arrays that live at once: the cost of one must not grow with their number.
+const ARRAYS: [u32; 2] = [1_000, 100_000];
+/// Streams that live at once.
+const STREAMS: u32 = 1_000;
+/// Dispatches of a graph.
+const NODES: u32 = 10_000;
+
+pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
+    let (stream, kernel) = (bench.ctx.default_stream(), small(bench.ctx, "axpy")?);
+    for n in SIZES {
+        Jobs::new(bench, stream, &kernel, n)?.measure()?;
+    }
+    for n in ARRAYS {
+        let pair = Pair::new(bench.ctx)?;
+        let arrays = || timed(|| made_used_and_dropped(bench.ctx, &kernel, &pair.y, n));
+        bench.micros(&format!("arrays_1KiB_{n}"), &bench.runs(arrays)?, n)?;
+    }
+    let pair = Pair::new(bench.ctx)?;
+    let streams = || timed(|| used_streams(bench.ctx, &kernel, &pair));
+    bench.micros(&format!("streams_{STREAMS}"), &bench.runs(streams)?, STREAMS)?;
+    let graph = || timed(|| graph(stream, &kernel, &pair));
+    bench.micros(&format!("graph_record_{NODES}"), &bench.runs(graph)?, NODES)
+}
+
+/// The jobs of one size.
+struct Jobs<'a> {
+    bench: &'a Bench<'a>,
+    stream: &'a Stream,
+    kernel: &'a Kernel,
+    n: usize,
+    size: String,
+    y: DeviceNDArray<f32>,
+    x: DeviceNDArray<f32>,
+}
+
+impl<'a> Jobs<'a> {
+    fn new(bench: &'a Bench<'a>, stream: &'a Stream, kernel: &'a Kernel, n: usize) -> Result<Self> {
+        let (y, x) = (bench.ctx.zeros([n])?, bench.ctx.zeros([n])?);
+        Ok(Self { bench, stream, kernel, n, size: size_text(4 * n as u64), y, x })
+    }
+
+    fn measure(&self) -> Result<()> {
+        let (ctx, host, mut answer) = (self.bench.ctx, Array1::<f32>::ones(self.n), Array1::<f32>::zeros(self.n));
+        self.each("plain", || {
+            self.y.copy_from_host(&host)?;
+            self.launch(&self.x, &self.y)?;
+            Ok(self.x.copy_to_host_into(&mut answer)?)
+        })?;
+        let (up, down) = (ctx.pinned_array::<f32>([self.n])?, ctx.pinned_array::<f32>([self.n])?);
+        up.fill(1.0)?;
+        self.each("pinned", || {
+            self.y.assign(&up)?;
+            self.launch(&self.x, &self.y)?;
+            down.assign(&self.x)?;
+            down.read_on_host()?;
+            Ok(())
+        })?;
+        self.each("fresh", || {
+            let (x, y) = (ctx.zeros([self.n])?, ctx.to_device(&host)?);
+            self.launch(&x, &y)?;
+            x.copy_to_host()?;
+            Ok(())
+        })?;
+        self.each("down", || {
+            self.launch(&self.x, &self.y)?;
+            Ok(self.x.copy_to_host_into(&mut answer)?)
+        })
+    }
+
+    fn launch(&self, x: &DeviceNDArray<f32>, y: &DeviceNDArray<f32>) -> Result<()> {
+        let n = u32::try_from(self.n).expect("the sizes are small");
+        Ok(self.kernel.dispatch(self.stream, Groups::covering([self.n]), (x, y, n, 0.5_f32))?)
+    }
+
+    fn each(&self, name: &str, mut job: impl FnMut() -> Result<()>) -> Result<()> {
+        self.stream.synchronize()?;
+        let times = self.bench.samples(JOBS, || timed(&mut job))?;
+        self.bench.micros(&format!("job_{name}_{}", self.size), &times, 1)
+    }
+}
+
+/// Makes `n` arrays of 1 KiB, uses each in a dispatch, waits, and drops all of them.
+fn made_used_and_dropped(ctx: &Context, kernel: &Kernel, y: &DeviceNDArray<f32>, n: u32) -> Result<()> {
+    let stream = ctx.default_stream();
+    let made = (0..n).map(|_| {
+        let x = ctx.device_array::<f32>([256])?;
+        kernel.dispatch(stream, Groups::exact([4, 1, 1]), (&x, y, 256_u32, 0.5_f32))?;
+        Ok(x)
+    });
+    let arrays = made.collect::<Result<Vec<_>>>()?;
+    stream.synchronize()?;
+    drop(arrays);
+    Ok(())
+}
+
+/// Makes streams, uses each in a dispatch, waits for all, and drops them.
+fn used_streams(ctx: &Context, kernel: &Kernel, pair: &Pair) -> Result<()> {
+    let streams = (0..STREAMS).map(|_| Ok(ctx.stream()?)).collect::<Result<Vec<Stream>>>()?;
+    streams.iter().try_for_each(|stream| pair.launch(kernel, stream, 16))?;
+    streams.iter().try_for_each(|stream| Ok(stream.synchronize()?))
+}
+
+fn graph(stream: &Stream, kernel: &Kernel, Pair { x, y }: &Pair) -> Result<()> {
+    let nodes = |graph: &mut GraphRecorder| -> std::result::Result<(), KernelError> {
+        (0..NODES).try_for_each(|_| kernel.record(graph, Groups::exact([16, 1, 1]), (x, y, N, 0.5_f32)).map(drop))
+    };
+    Graph::record(stream, nodes)?;
+    Ok(())
+}
