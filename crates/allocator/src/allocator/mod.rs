@@ -58,6 +58,8 @@ struct AllocatorShared {
     staging: Staging,
     /// Whether the host reads a kind in place as fast as from staging memory.
     read_fast: [bool; MemoryKind::ALL.len()],
+    /// The most bytes that the host writes in place to a kind.
+    most_written: [usize; MemoryKind::ALL.len()],
     /// Threads for large host copies.
     copy_threads: CopyThreads,
     /// Memory that other devices and processes share.
@@ -104,8 +106,18 @@ impl Allocator {
         manager.initialize(device)?;
         let (generation, staging) = (AtomicU64::new(0), Staging::default());
         let read_fast = MemoryKind::ALL.map(|kind| kind.is_read_fast(device.info()));
+        let most_written = MemoryKind::ALL.map(|kind| kind.most_written_in_place(device.info()));
         let (external, device) = (ExternalMemory::new(device), Arc::clone(device));
-        let shared = AllocatorShared { manager, generation, staging, read_fast, copy_threads, external, device };
+        let shared = AllocatorShared {
+            manager,
+            generation,
+            staging,
+            read_fast,
+            most_written,
+            copy_threads,
+            external,
+            device,
+        };
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
 
@@ -284,6 +296,10 @@ impl Allocator {
 
     pub(crate) fn is_read_fast(&self, kind: MemoryKind) -> bool {
         self.shared.read_fast[kind.index()]
+    }
+
+    pub(crate) fn most_written_in_place(&self, kind: MemoryKind) -> usize {
+        self.shared.most_written[kind.index()]
     }
 
     pub(crate) fn copy_threads(&self) -> &CopyThreads {

@@ -1,7 +1,7 @@
 //! Copies between a slice of the host and a block.
 //!
-//! If the host addresses the block, bytes are copied through the mapping: an upload if its stream waits for nothing and the
-//! device does not use the bytes, a download after the waits of its stream and the writes of the bytes. Other copies go
+//! If the host addresses the block, bytes are copied through the mapping: an upload of few bytes if its stream waits for
+//! nothing and the device does not use the bytes, a download after the waits of its stream and the writes of the bytes. Other copies go
 //! through staging slots: a small copy through one, a large copy through several (`parallel.rs`).
 
 use std::ops::Range;
@@ -59,6 +59,7 @@ impl Block {
             return Ok(());
         }
         if let Some(mapping) = self.mapping()
+            && source.len() <= self.allocator().most_written_in_place(self.kind())
             && stream.pending_wait()?.is_none()
             && self.write_if_idle(mapping, &range, source)?
         {
@@ -145,8 +146,10 @@ impl Block {
         }
     }
 
-    /// Whether the host copies `len` bytes from the mapping: if there is one, and it is read fast or the bytes are few.
-    pub(super) fn is_read_mapped(&self, len: usize) -> bool {
+    /// Whether [`Block::copy_to_host`] reads `len` bytes through the mapping, without a copy by the device: if there is a
+    /// mapping, and it is read fast or the bytes are few.
+    #[must_use]
+    pub fn is_read_mapped(&self, len: usize) -> bool {
         self.is_mapped() && (len <= MAX_SLOW_READ || self.allocator().is_read_fast(self.kind()))
     }
 

@@ -22,7 +22,7 @@ pub use exported::MemoryDescription;
 #[cfg(unix)]
 pub use exported::{ExportedMemory, IpcHandle};
 pub use kind::MemoryKind;
-pub(crate) use kind::coherent_types;
+pub(crate) use kind::{coherent_types, host_visible_types};
 pub use label::BlockLabel;
 pub(crate) use mapping::HostIntent;
 pub use mapping::Mapping;

@@ -16,7 +16,7 @@ use vkarray_driver::{BUFFER_USAGE, Device, Owned};
 
 use crate::error::{Error, Result};
 use crate::free::{DeferCount, Deferred, PendingLimits};
-use crate::memory::{MemoryDescription, MemoryKind, MemoryPointer};
+use crate::memory::{MemoryDescription, MemoryKind, MemoryPointer, host_visible_types};
 use crate::oom::{OutOfMemory, Shortage};
 
 const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
@@ -54,8 +54,10 @@ impl ExternalMemory {
         }
         let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(HANDLE);
         let (buffer, requirements) = self.buffer(size)?;
-        let memory_type = MemoryKind::Device.memory_type(self.device.info(), requirements.memory_type_bits);
-        let memory_type = memory_type.ok_or(Error::NoSuchMemory { kind })?;
+        let (info, admitted) = (self.device.info(), requirements.memory_type_bits);
+        // The host does not address it, so a type that it cannot address is preferred.
+        let unseen = MemoryKind::Device.memory_type(info, admitted & !host_visible_types(info));
+        let memory_type = unseen.or_else(|| MemoryKind::Device.memory_type(info, admitted)).ok_or(Error::NoSuchMemory { kind })?;
         let description = self.description(size, requirements.size, memory_type);
         let memory = self.memory(&buffer, &description, vk::MemoryAllocateInfo::default().push_next(&mut export))?;
         self.bind(buffer, memory, description, false)

@@ -6,13 +6,14 @@
 //!
 //! The room never decides which operations conflict. Here is how an operation is recorded and when its batch is submitted;
 //! `order.rs` finds its place in a batch, `batch.rs` is the batch with its states, `submit.rs` submits it and ends a lane,
-//! `locked.rs` is a locked lane. `recorder.rs` is what operations are recorded with.
+//! `locked.rs` is a locked lane, and `job.rs` decides how many operations make a batch. `recorder.rs` is what operations are recorded with.
 
 mod barrier;
 mod batch;
 mod bind_cache;
 mod descriptors;
 mod graph_commands;
+mod job;
 mod locked;
 mod order;
 mod recorder;
@@ -28,6 +29,7 @@ use ash::vk;
 
 use self::batch::Batch;
 pub(crate) use self::graph_commands::{GraphCommands, StepCommands};
+use self::job::Job;
 use self::locked::{LockedLane, OpenOperation};
 pub use self::recorder::Recorder;
 use crate::error::Result;
@@ -74,6 +76,8 @@ struct LaneState {
     reported: u64,
     /// How many operations a batch must hold to be submitted to an idle device; see [`Lane::should_submit`].
     eager_ops: u32,
+    /// The operations since a thread last waited.
+    job: Job,
 }
 
 impl LaneState {
@@ -309,16 +313,19 @@ impl Lane {
 
     /// Whether the open batch is submitted now: if it is full, or if it holds enough operations and the device is idle.
     ///
-    /// The number that is enough doubles with each batch submitted early, and returns to one after a thread has waited. So a
-    /// single operation is submitted at once, and in a burst on a fast device many operations share a submission's cost.
+    /// The number that is enough doubles with each batch submitted early, and returns after a thread has waited to that of
+    /// [`Job::eager_ops`]. So a job that is repeated is submitted as a whole, and in a burst on a fast device many operations
+    /// share a submission's cost.
     fn should_submit(&self, state: &mut LaneState, n_ops: u32) -> Result<bool> {
         if n_ops >= MAX_OPS {
             return Ok(true);
         }
         if self.timeline.take_waited_for() {
-            state.eager_ops = 1;
+            state.eager_ops = state.job.eager_ops();
+            state.job = Job::default();
         }
-        if n_ops < state.eager_ops || !n_ops.is_power_of_two() {
+        state.job.add(Instant::now);
+        if n_ops < state.eager_ops || (n_ops > state.eager_ops && !n_ops.is_power_of_two()) {
             return Ok(false);
         }
         let submitted = self.timeline.submitted();

@@ -179,7 +179,7 @@ impl Context {
     /// Those of [`Context::device_array`] and [`DeviceNDArray::fill`].
     pub fn full<T: Element>(&self, shape: impl IntoShape, value: T) -> Result<DeviceNDArray<T>> {
         let array = self.device_array::<T>(shape)?;
-        array.fill(value)?;
+        array.fill_new(value)?;
         Ok(array)
     }
 
@@ -219,7 +219,7 @@ impl Context {
     /// Those of [`Context::full`].
     pub fn full_like<T: Element, L: Prototype>(&self, like: &L, value: T) -> Result<DeviceNDArray<T>> {
         let array = self.device_array_like(like)?;
-        array.fill(value)?;
+        array.fill_new(value)?;
         Ok(array)
     }
 

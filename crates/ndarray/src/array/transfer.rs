@@ -6,11 +6,13 @@
 //! copies on the device in `assign.rs`; slices and vectors in `flat.rs`.
 
 use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, Data, DataMut, Dimension, IxDyn, ShapeBuilder};
+use vkarray_allocator::MemoryKind;
 use vkarray_kernel::Element;
 
 use super::{DeviceNDArray, OnStream};
+use crate::context::BlockElements;
 use crate::error::{Error, Result};
-use crate::layout::Order;
+use crate::layout::{Layout, Order};
 
 const IS_STANDARD: &str = "the array is in standard layout";
 const IS_FULL: &str = "there is one value for each element";
@@ -288,8 +290,24 @@ impl<T: Element> OnStream<'_, T> {
     /// Reads all elements in the given order, C or F.
     fn read(&self, order: Order, values: &mut [T]) -> Result<()> {
         let packed = self.to_contiguous(order)?;
-        packed.block().copy_to_host(self.stream, packed.byte_offset(), bytemuck::cast_slice_mut(values))?;
-        Ok(())
+        let bytes = bytemuck::cast_slice_mut(values);
+        if !self.is_read_by_kernel(&packed)? {
+            return Ok(packed.block().copy_to_host(self.stream, packed.byte_offset(), bytes)?);
+        }
+        let (ctx, layout) = (packed.context(), Layout::contiguous(packed.shape(), order)?);
+        let staging = ctx.allocator().allocate(packed.nbytes(), MemoryKind::Pinned)?;
+        let target = BlockElements { block: &staging, layout: &layout };
+        ctx.copy_elements(self.stream, packed.elements(), target, size_of::<T>())?;
+        Ok(staging.copy_to_host_in_place(0, bytes)?)
+    }
+
+    /// Whether a kernel copies a contiguous array to the host: a small one behind other work of the stream, with which the
+    /// kernel is submitted. A copy by itself takes less time as a command on a transfer queue.
+    fn is_read_by_kernel(&self, packed: &DeviceNDArray<T>) -> Result<bool> {
+        let block = packed.block();
+        let is_mapped = usize::try_from(packed.nbytes()).is_ok_and(|bytes| block.is_read_mapped(bytes));
+        let is_small = packed.nbytes() > 0 && packed.context().copies().limits.is_small(packed.nbytes());
+        Ok(is_small && !is_mapped && !block.is_in_host_memory() && !self.stream.query()?)
     }
 
     /// Writes all elements of a contiguous array, in the order of its memory.

@@ -19,6 +19,8 @@ pub(super) const GPU: CopyLimits = CopyLimits {
     max_groups: [1 << 20, 65535],
     shared_bytes: 49152,
     kernel_bytes: 64,
+    small_bytes: 0,
+    between_bytes: 1024,
     regions: (4, 1),
 };
 
@@ -30,6 +32,8 @@ pub(super) const TINY: CopyLimits = CopyLimits {
     max_groups: [7, 65535],
     shared_bytes: 256,
     kernel_bytes: 0,
+    small_bytes: 0,
+    between_bytes: 0,
     regions: (0, 0),
 };
 
@@ -273,12 +277,16 @@ fn the_kernel_follows_from_strides_and_sizes() {
     let (stacked, stacked_transposed) =
         (stack(&[3, 128, 68]), stack(&[3, 68, 128]).transpose(Some(&[0, 2, 1])).unwrap());
     let (rows, rows_apart) = (matrix(9, 16_384), matrix(9, 16_400).slice(&crate::s![.., 8..16_392]).unwrap());
+    let (few, odd) = (stack(&[256]), stack(&[1023]));
     let bus = GPU.between_host_and_device();
     let cpu = CopyLimits { kernel_bytes: u64::MAX, regions: (4096, 64), ..GPU };
     let cases: &[PlanCase<'_>] = &[
         (&image, &image, 4, &GPU, "strided 16"), // Large and contiguous: a kernel with the widest unit.
         (&image, &image, 4, &cpu, "1 region"),   // On a CPU.
         (&image, &image, 4, &bus, "1 region"),   // Between host and device.
+        (&few, &few, 4, &bus, "strided 16"),     // The most contiguous bytes that a kernel copies there.
+        (&odd, &odd, 1, &bus, "1 region"),       // Bytes that are not whole words.
+        (&few, &few, 4, &cpu, "1 region"),       // On the device only large ones are.
         (&rows, &rows_apart, 4, &bus, "9 regions"), // Long rows between host and device.
         (&rows, &rows_apart, 4, &GPU, "strided 16"), // Long rows on the device.
         (&image, &crop, 4, &bus, "strided 16"),  // Short rows between host and device.

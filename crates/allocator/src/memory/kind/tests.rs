@@ -22,7 +22,7 @@ fn real_machines_get_the_memory_meant() {
     let cases = [
         ("lavapipe_22.3.6", [Some(0), Some(0), Some(0), Some(0)]), // One type is everything.
         ("swiftshader_5.0.0", [Some(0), Some(0), Some(0), Some(0)]), // Likewise.
-        ("h100_580.159", [Some(1), Some(3), Some(2), Some(4)]),    // Each has its own.
+        ("h100_580.159", [Some(4), Some(3), Some(2), Some(4)]),    // The host addresses all of the device's memory.
     ];
     for (name, expected) in cases {
         let device = machine(name);
@@ -107,7 +107,7 @@ fn each_kind_gets_the_memory_meant_on_machines_that_are_not_here() {
             [Some(0), Some(2), Some(1), None],
             no,
         ),
-        ("a card, all of it seen", &two, &[(0, "d"), (1, "voc"), (0, "dvo")], [Some(0), Some(1), Some(1), Some(2)], no),
+        ("a card, all of it seen", &two, &[(0, "d"), (1, "voc"), (0, "dvo")], [Some(2), Some(1), Some(1), Some(2)], no),
         (
             "a card with a window",
             &window,
@@ -141,7 +141,21 @@ fn what_is_slow_to_read_in_place_is_known() {
 }
 
 #[test]
+fn the_host_writes_few_bytes_over_a_bus() {
+    let bytes = |name, kind: MemoryKind| kind.most_written_in_place(&machine(name));
+    for (name, kind, expected) in [
+        ("lavapipe_22.3.6", MemoryKind::Device, usize::MAX),
+        ("h100_580.159", MemoryKind::Device, 1 << 20),
+        ("h100_580.159", MemoryKind::Shared, 1 << 20),
+        ("h100_580.159", MemoryKind::Pinned, usize::MAX),
+    ] {
+        assert_eq!(bytes(name, kind), expected, "{name} {kind}");
+    }
+}
+
+#[test]
 fn coherent_types_are_a_bit_each() {
     assert_eq!(coherent_types(&machine("h100_580.159")), 0b11100);
+    assert_eq!(host_visible_types(&machine("h100_580.159")), 0b11100);
     assert_eq!(coherent_types(&machine_with(&[(GIB, true)], &[(0, "dvc"), (0, "dvo")])), 0b10);
 }

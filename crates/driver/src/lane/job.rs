@@ -1,0 +1,73 @@
+//! [`Job`]: the operations between two waits of a thread, from which the lane infers how many the next batch will have.
+//!
+//! A program that uploads, runs a kernel and downloads repeats itself: if its first operation is held back until the others
+//! are recorded, one submission takes all of them. Operations that come later than the device takes for a submission are
+//! not waited for. Pure but for the clock.
+
+use std::time::{Duration, Instant};
+
+/// The most operations that are held back for each other.
+const MAX_OPS: u32 = 8;
+
+/// An operation that is recorded later than this after the first one of its job is not waited for the next time. It is about
+/// what a device needs to begin and end a small kernel.
+const PROMPT: Duration = Duration::from_micros(20);
+
+/// The operations of a lane since a thread last waited for it.
+#[derive(Debug, Default)]
+pub(super) struct Job {
+    /// When the first of them was recorded.
+    begun: Option<Instant>,
+    /// How many there are, up to one more than [`MAX_OPS`].
+    n_ops: u32,
+    /// How many of them were recorded promptly.
+    n_prompt: u32,
+}
+
+impl Job {
+    /// Adds an operation that is recorded now.
+    #[inline]
+    pub(super) fn add(&mut self, now: impl FnOnce() -> Instant) {
+        if self.n_ops > MAX_OPS {
+            return; // It is a burst, of whose operations none waits for the next.
+        }
+        let now = now();
+        let begun = *self.begun.get_or_insert(now);
+        self.n_ops += 1;
+        if now.duration_since(begun) <= PROMPT {
+            self.n_prompt = self.n_ops;
+        }
+    }
+
+    /// How many operations the next batch should hold before it is submitted to an idle device, if this job is repeated.
+    pub(super) fn eager_ops(&self) -> u32 {
+        if self.n_ops > MAX_OPS { 1 } else { self.n_prompt.max(1) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prompt_operations_of_a_short_job_are_submitted_together() {
+        // Microseconds from the first operation to each, how many are enough.
+        let cases: &[(&[u64], u32)] = &[
+            (&[], 1),                                 // Nothing is known yet.
+            (&[0], 1),                                // A kernel that is waited for.
+            (&[0, 2], 2),                             // A kernel and a download.
+            (&[0, 1, 3], 3),                          // With an upload.
+            (&[0, 50], 1),                            // The host did something else in between: the kernel ran meanwhile.
+            (&[0, 2, 90, 91], 2),                     // The second half is a batch of its own.
+            (&[0, 1, 2, 3, 4, 5, 6, 7], 8),           // The longest.
+            (&[0, 1, 2, 3, 4, 5, 6, 7, 8], 1),        // A burst.
+            (&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 1), // Likewise.
+        ];
+        let start = Instant::now();
+        for (times, expected) in cases {
+            let mut job = Job::default();
+            times.iter().for_each(|&time| job.add(|| start + Duration::from_micros(time)));
+            assert_eq!(job.eager_ops(), *expected, "{times:?}");
+        }
+    }
+}
