@@ -7,7 +7,6 @@ use std::ffi::c_void;
 use anyhow::Result;
 use vkarray_benches::{Report, at_once, timed};
 
-use crate::functions::Address;
 use crate::gpu::{Gpu, Kernel, Stream};
 use crate::launch::{GROUP, Pair};
 
@@ -88,17 +87,16 @@ impl Jobs<'_> {
 
 /// Each thread has a stream and arrays of its own.
 pub(crate) fn threads(gpu: &Gpu, report: Report) -> Result<()> {
-    let axpy = gpu.kernel(c"axpy")?;
     let pairs = |_| (0..PAIRS).map(|_| Pair::new(gpu)).collect::<Result<Vec<_>>>();
     let pairs = (0..THREADS[THREADS.len() - 1]).map(pairs).collect::<Result<Vec<_>>>()?;
     for n in THREADS {
-        let prepare = |i: u32| -> Result<(Stream, &[Pair])> {
+        let prepare = |i: u32| -> Result<(Stream, Kernel, &[Pair])> {
             gpu.enter()?;
-            Ok((gpu.stream()?, &pairs[i as usize]))
+            Ok((gpu.stream()?, gpu.kernel(c"axpy")?, &pairs[i as usize]))
         };
-        let work = |(stream, pairs): &mut (Stream, &[Pair])| {
+        let work = |(stream, axpy, pairs): &mut (Stream, Kernel, &[Pair])| {
             let mut in_turn = pairs.iter().cycle().take(DISPATCHES as usize);
-            in_turn.try_for_each(|pair| pair.launch(gpu, *stream, axpy, 16))?;
+            in_turn.try_for_each(|pair| pair.launch(gpu, *stream, *axpy, 16))?;
             gpu.wait(*stream)
         };
         report.micros(&format!("threads_{n}"), &report.runs(|| at_once(n, prepare, work))?, n * DISPATCHES);

@@ -30,7 +30,6 @@ struct WaitedFor {
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
 pub(super) struct LaneOrder {
-    pub(super) queue: u32,
     /// The newest batch that holds an operation.
     last_value: u64,
     completed: u64,
@@ -45,9 +44,8 @@ pub(super) struct LaneOrder {
 }
 
 impl LaneOrder {
-    pub(super) fn new(queue: u32) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            queue,
             last_value: 0,
             completed: 0,
             ordered_up_to: 0,
@@ -135,8 +133,8 @@ impl LaneOrder {
         implied
     }
 
-    /// Opens the next operation, in the batch `value`, and returns its sequence number.
-    pub(super) fn begin_operation(&mut self, value: u64) -> u64 {
+    /// Opens the next operation, in the batch `value` and behind `barrier`, and returns its sequence number.
+    pub(super) fn begin_operation(&mut self, value: u64, barrier: Option<Barrier>) -> u64 {
         assert!(!self.is_removed, "operation recorded on a removed lane");
         assert!(
             value > self.completed && value >= self.last_value,
@@ -145,12 +143,16 @@ impl LaneOrder {
             self.completed
         );
         self.last_value = value;
+        let seq = self.next_seq;
         self.next_seq += 1;
-        self.next_seq - 1
+        if let Some(barrier) = barrier {
+            self.apply(barrier, seq);
+        }
+        seq
     }
 
     /// Records a barrier right before the operation `seq`.
-    pub(super) fn apply(&mut self, barrier: Barrier, seq: u64) {
+    fn apply(&mut self, barrier: Barrier, seq: u64) {
         for dst in barrier.dst_stages.iter() {
             // Barriers are transitive: what was ordered before one of the sources is now ordered before the destinations.
             for via in barrier.src_stages.iter().filter(|&via| via != dst) {

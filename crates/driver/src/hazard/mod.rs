@@ -5,31 +5,35 @@
 //! Two uses conflict where their bytes overlap and one of them writes. Nothing is ordered twice: an order that a barrier, a
 //! wait (directly or through other lanes) or a completed batch already gives costs nothing.
 //!
-//! Pure bookkeeping: no Vulkan call, no lock, no clock. [`HazardTable::order`] is the one way an operation enters: it either
-//! commits the operation and returns its barrier, or returns what to wait for first. Read `access.rs` for how an operation
-//! describes itself, `order.rs` for the answers, `lane_order.rs` and `uses.rs` for what is remembered, and `repeat.rs` for
-//! replays of graphs.
+//! Pure bookkeeping: no Vulkan call, no clock. [`HazardTable::order`] orders any operation: it either commits the operation
+//! and returns its barrier, or returns what to wait for first. [`LaneTable::order`] commits operations on blocks that their
+//! lane owns, without the device's table. Read `access.rs` for how an operation describes itself, `order.rs` for the answers,
+//! `lane_order.rs` and `uses.rs` for what is remembered, `lane_table.rs` for blocks of one lane, and `repeat.rs` for replays
+//! of graphs.
 
 mod access;
 mod lane_order;
+mod lane_table;
 mod order;
 mod repeat;
 #[cfg(test)]
 mod tests;
 mod uses;
 
+use std::mem;
 use std::ops::Range;
+use std::sync::Arc;
 
 use slotmap::SlotMap;
 use smallvec::smallvec;
 
-use self::lane_order::LaneOrder;
 use self::order::{add_point, latest};
 use self::repeat::LastOperation;
-use self::uses::{BlockUses, UseInterval};
+use self::uses::BlockUses;
 
 pub use self::access::{Access, BlockId, Mode, Stage, Stages};
 pub use self::lane_order::LaneId;
+pub use self::lane_table::LaneTable;
 pub use self::order::{Barrier, LanePoint, LastUse, LastUses, Operation, Order, Points, merge_last_use};
 pub use self::repeat::Repeatable;
 
@@ -50,11 +54,21 @@ pub use self::repeat::Repeatable;
 /// All methods return at once. A method given a block that was retired, or a lane that was removed and has finished,
 /// panics: going on would miss a hazard.
 #[derive(Debug, Default)]
-#[cfg_attr(test, derive(Clone))]
 pub struct HazardTable {
-    lanes: SlotMap<LaneId, LaneOrder>,
-    blocks: SlotMap<BlockId, BlockUses>,
+    lanes: SlotMap<LaneId, Arc<LaneTable>>,
+    blocks: SlotMap<BlockId, TrackedBlock>,
     last: Option<LastOperation>,
+}
+
+/// A block of memory.
+#[derive(Debug, Default)]
+#[cfg_attr(test, derive(Clone))]
+struct TrackedBlock {
+    /// Its uses, unless the last lane owns it and has them in its own table.
+    uses: BlockUses,
+    /// The lane whose operation was the last to use it, if nothing else did since.
+    last_lane: Option<LaneId>,
+    is_owned: bool,
 }
 
 impl HazardTable {
@@ -65,7 +79,7 @@ impl HazardTable {
 
     /// Adds a lane that records onto `queue`. Its timeline starts at zero, its first batch is at least one.
     pub fn add_lane(&mut self, queue: u32) -> LaneId {
-        self.lanes.insert(LaneOrder::new(queue))
+        self.lanes.insert_with_key(|lane| Arc::new(LaneTable::new(lane, queue)))
     }
 
     /// Removes a lane, which records nothing from now on.
@@ -76,9 +90,14 @@ impl HazardTable {
     ///
     /// If the lane is not known.
     pub fn remove_lane(&mut self, lane: LaneId) {
-        self.lane(lane);
+        let removed = self.lane_table(lane);
         self.apply_repetition();
-        self.lanes[lane].is_removed = true;
+        let mut own = removed.lock();
+        own.order.is_removed = true;
+        for (block, uses) in own.owned.drain() {
+            self.blocks[block] = TrackedBlock { uses, last_lane: None, is_owned: false };
+        }
+        drop(own);
         self.forget_if_finished(lane);
     }
 
@@ -91,15 +110,24 @@ impl HazardTable {
         self.lane(lane).queue
     }
 
+    /// Returns the table of `lane`, by which the lane orders operations on blocks that it owns.
+    ///
+    /// # Panics
+    ///
+    /// If the lane is not known.
+    pub fn lane_table(&self, lane: LaneId) -> Arc<LaneTable> {
+        Arc::clone(self.lane(lane))
+    }
+
     /// Adds a block of memory that nothing pending uses.
     pub fn add_block(&mut self) -> BlockId {
-        self.blocks.insert(BlockUses::default())
+        self.blocks.insert(TrackedBlock::default())
     }
 
     /// Adds a block of memory whose former uses may still be running: those of one retired block, or of several that
     /// shared the memory. Every operation on the block is ordered after them, on the same lane by a barrier alone.
     pub fn add_block_after(&mut self, former: &[LastUse]) -> BlockId {
-        self.blocks.insert(BlockUses::after(former))
+        self.blocks.insert(TrackedBlock { uses: BlockUses::after(former), ..TrackedBlock::default() })
     }
 
     /// Forgets a block, and returns the last uses that must be complete before its memory is freed.
@@ -110,7 +138,8 @@ impl HazardTable {
     pub fn retire_block(&mut self, block: BlockId) -> LastUses {
         self.apply_repetition();
         self.last = None; // The last operation may use the block.
-        let uses = self.blocks.remove(block).unwrap_or_else(|| unknown_block(block));
+        self.take_back(block);
+        let TrackedBlock { uses, .. } = self.blocks.remove(block).unwrap_or_else(|| unknown_block(block));
         uses.last_uses(|last| is_complete(&self.lanes, last.point()))
     }
 
@@ -122,7 +151,7 @@ impl HazardTable {
         let mut implied = Points::new();
         let mut reached: Points = smallvec![LanePoint { lane, value }];
         while let Some(point) = reached.pop() {
-            let Some(lane) = self.lanes.get_mut(point.lane) else { continue };
+            let Some(lane) = self.lanes.get(point.lane) else { continue };
             for waited_for in lane.complete(point.value) {
                 if !is_complete(&self.lanes, waited_for) {
                     add_point(&mut implied, waited_for);
@@ -170,18 +199,54 @@ impl HazardTable {
         }
         self.apply_repetition();
         let accesses = operation.accesses();
+        accesses.iter().for_each(|access| self.take_back(access.block));
         let mut must_wait = false;
         let barrier = self.conflicts(lane, accesses, |_| must_wait = true);
         if must_wait {
             return Order::Wait(self.waits(lane, accesses));
         }
-        let seq = self.begin_operation(lane, value, barrier);
+        let seq = self.lanes[lane].lock().order.begin_operation(value, barrier);
         self.record_uses(lane, value, seq, accesses);
         self.last = match operation {
             Operation::Once(_) => None,
             Operation::Repeatable(operation) => Some(LastOperation::new(operation, lane, value, seq)),
         };
         Order::Ready(barrier)
+    }
+
+    /// Gives the blocks of an operation that `lane` has just committed to the lane, if it alone used them, also before that
+    /// operation. From then on [`LaneTable::order`] orders its operations on them, until something else uses them.
+    ///
+    /// The caller has found no access of the host to any of the blocks.
+    #[inline]
+    pub fn own(&mut self, lane: LaneId, accesses: &[Access]) {
+        let mut is_alone = true;
+        for access in accesses {
+            let block = &mut self.blocks[access.block];
+            is_alone &= block.last_lane.replace(lane) == Some(lane) && block.uses.are_of(lane);
+        }
+        if !is_alone {
+            return;
+        }
+        let mut own = self.lanes[lane].lock();
+        for access in accesses {
+            let block = &mut self.blocks[access.block];
+            if !mem::replace(&mut block.is_owned, true) {
+                own.owned.insert(access.block, mem::take(&mut block.uses));
+            }
+        }
+    }
+
+    /// Takes the uses of a block back from the lane that owns it.
+    #[inline]
+    fn take_back(&mut self, block: BlockId) {
+        let tracked = self.blocks.get_mut(block).unwrap_or_else(|| unknown_block(block));
+        if !mem::take(&mut tracked.is_owned) {
+            return;
+        }
+        let owner = tracked.last_lane.take().expect("a block is owned by its last lane");
+        // A lane that is removed gives its blocks back.
+        tracked.uses = self.lanes[owner].lock().owned.remove(&block).expect("the owner has the block's uses");
     }
 
     /// The points on other lanes that come before the accesses, without those that others of them have waited for.
@@ -196,10 +261,11 @@ impl HazardTable {
     /// the accesses after their conflicts inside `lane`.
     #[inline]
     fn conflicts(&self, lane: LaneId, accesses: &[Access], mut wait: impl FnMut(LanePoint)) -> Option<Barrier> {
-        let own = self.lane(lane);
+        let own = self.lane(lane).lock();
+        let own = &own.order;
         let mut barrier = NO_BARRIER;
         for access in accesses {
-            self.block(access.block).for_each_before(access, |last| {
+            self.block(access.block).uses.for_each_before(access, |last| {
                 if last.lane == lane {
                     extend_barrier(&mut barrier, own.stages_without_barrier(last, access.stage), access.stage);
                 } else if !is_complete(&self.lanes, last.point()) && !own.has_waited_for(last.point()) {
@@ -210,29 +276,12 @@ impl HazardTable {
         barrier.needed()
     }
 
-    /// Records the next operation of a lane and the barrier before it. Returns its sequence number.
-    fn begin_operation(&mut self, lane: LaneId, value: u64, barrier: Option<Barrier>) -> u64 {
-        let own = &mut self.lanes[lane];
-        let seq = own.begin_operation(value);
-        if let Some(barrier) = barrier {
-            own.apply(barrier, seq);
-        }
-        seq
-    }
-
     fn record_uses(&mut self, lane: LaneId, value: u64, seq: u64, accesses: &[Access]) {
-        let own = &self.lanes[lane];
-        let is_complete = |last: &LastUse| is_complete(&self.lanes, last.point());
+        let own = self.lanes[lane].lock();
         for access in accesses {
-            let last = || LastUse { lane, value, seq, stages: access.stage.into() };
-            let uses = self.blocks.get_mut(access.block).unwrap_or_else(|| unknown_block(access.block));
-            if access.is_hazard() {
-                let Range { start, end } = access.range;
-                let last_barrier = || own.last_barrier_from(access.stage);
-                uses.record(UseInterval { start, end, mode: access.mode, last: last() }, last_barrier, is_complete);
-            } else {
-                uses.record_unordered(&last(), is_complete);
-            }
+            let last = LastUse { lane, value, seq, stages: access.stage.into() };
+            let block = self.blocks.get_mut(access.block).unwrap_or_else(|| unknown_block(access.block));
+            own.order.record(&mut block.uses, access, last, |held| is_complete(&self.lanes, held.point()));
         }
     }
 
@@ -243,11 +292,12 @@ impl HazardTable {
     /// If the block is not known.
     pub fn uses(&mut self, block: BlockId, range: Range<u64>, mode: Mode) -> Points {
         self.apply_repetition();
+        self.take_back(block);
         let mut points = Points::new();
         if range.is_empty() {
             return points;
         }
-        for point in self.block(block).before_host(&range, mode).map(LastUse::point) {
+        for point in self.block(block).uses.before_host(&range, mode).map(LastUse::point) {
             if !is_complete(&self.lanes, point) {
                 add_point(&mut points, point);
             }
@@ -258,42 +308,49 @@ impl HazardTable {
     /// Drops the points that another of the points has itself waited for.
     fn without_implied(&self, points: &Points) -> Points {
         let implies = |by: &LanePoint, point: &LanePoint| {
-            self.waited_for_at(*by).any(|known| known.lane == point.lane && known.value >= point.value)
+            self.waited_for_at(*by).iter().any(|known| known.lane == point.lane && known.value >= point.value)
         };
         points.iter().filter(|point| !points.iter().any(|by| implies(by, point))).copied().collect()
     }
 
-    /// Iterates over what the batch of `point` has waited for.
-    fn waited_for_at(&self, point: LanePoint) -> impl Iterator<Item = LanePoint> {
-        self.lanes.get(point.lane).into_iter().flat_map(move |lane| lane.waited_for_at(point.value))
+    /// What the batch of `point` has waited for.
+    fn waited_for_at(&self, point: LanePoint) -> Points {
+        let waited_for = |lane: &Arc<LaneTable>| latest(lane.lock().order.waited_for_at(point.value));
+        self.lanes.get(point.lane).map(waited_for).unwrap_or_default()
     }
 
     /// Records that the batch `value` of `lane` waits for `points`, and for what these have waited for.
     fn wait(&mut self, lane: LaneId, value: u64, points: &[LanePoint]) {
         for &point in points {
-            self.lanes[lane].assert_can_wait(value);
-            let implied = latest(self.waited_for_at(point));
+            let implied = self.waited_for_at(point);
+            let mut own = self.lanes[lane].lock();
+            let own = &mut own.order;
+            own.assert_can_wait(value);
             for known in implied.into_iter().chain([point]) {
                 if known.lane == lane {
-                    self.lanes[lane].order_up_to(known.value);
+                    own.order_up_to(known.value);
                 } else if !is_complete(&self.lanes, known) {
-                    self.lanes[lane].note_wait(known, value);
+                    own.note_wait(known, value);
                 }
             }
         }
     }
 
     fn forget_if_finished(&mut self, lane: LaneId) {
-        if self.lanes.get(lane).is_some_and(|lane| lane.is_removed && lane.is_idle()) {
+        let is_finished = |lane: &Arc<LaneTable>| {
+            let own = lane.lock();
+            own.order.is_removed && own.order.is_idle()
+        };
+        if self.lanes.get(lane).is_some_and(is_finished) {
             self.lanes.remove(lane);
         }
     }
 
-    fn lane(&self, lane: LaneId) -> &LaneOrder {
+    fn lane(&self, lane: LaneId) -> &Arc<LaneTable> {
         self.lanes.get(lane).unwrap_or_else(|| unknown_lane(lane))
     }
 
-    fn block(&self, block: BlockId) -> &BlockUses {
+    fn block(&self, block: BlockId) -> &TrackedBlock {
         self.blocks.get(block).unwrap_or_else(|| unknown_block(block))
     }
 }
@@ -309,7 +366,7 @@ fn extend_barrier(barrier: &mut Barrier, src: Stages, dst: Stage) {
 }
 
 /// Whether `point` is known to be reached. A lane is only forgotten when all of it is.
-fn is_complete(lanes: &SlotMap<LaneId, LaneOrder>, point: LanePoint) -> bool {
+fn is_complete(lanes: &SlotMap<LaneId, Arc<LaneTable>>, point: LanePoint) -> bool {
     lanes.get(point.lane).is_none_or(|lane| lane.has_completed(point.value))
 }
 

@@ -64,9 +64,11 @@ impl HazardTable {
     #[inline]
     pub(super) fn repeat(&mut self, lane: LaneId, value: u64, operation: &Arc<Repeatable>) -> Option<Option<Barrier>> {
         let last = self.last.as_ref().filter(|_| self.is_repeated(lane, operation))?;
-        let is_ordered = last.value <= self.lanes[lane].ordered_up_to();
+        let mut own = self.lanes[lane].lock();
+        let is_ordered = last.value <= own.order.ordered_up_to();
         let barrier = operation.barrier.needed().filter(|_| !is_ordered);
-        let seq = self.begin_operation(lane, value, barrier);
+        let seq = own.order.begin_operation(value, barrier);
+        drop(own);
         let last = self.last.as_mut()?;
         (last.value, last.seq, last.is_ahead) = (value, seq, true);
         Some(barrier)

@@ -10,6 +10,7 @@ mod repeat;
 mod verdict;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::{Access, Barrier, BlockId, HazardTable, LaneId, Mode, Operation, Order, Points, Stage, Stages};
 
@@ -24,17 +25,38 @@ struct AccessPlan {
     lane: LaneId,
 }
 
+impl Clone for HazardTable {
+    fn clone(&self) -> Self {
+        let mut lanes = self.lanes.clone();
+        lanes.values_mut().for_each(|lane| *lane = Arc::new(lane.copy()));
+        Self { lanes, blocks: self.blocks.clone(), last: self.last.clone() }
+    }
+}
+
 impl HazardTable {
+    /// Orders an operation as a lane does: by the lane's own table, or by this one.
+    fn order_as_lane(&mut self, lane: LaneId, value: u64, operation: Operation<'_>) -> Order {
+        let Operation::Once(accesses) = operation else { return self.order(lane, value, operation) };
+        if let Some(barrier) = self.lane_table(lane).order(value, accesses) {
+            return Order::Ready(barrier);
+        }
+        let order = self.order(lane, value, operation);
+        if matches!(order, Order::Ready(_)) {
+            self.own(lane, accesses);
+        }
+        order
+    }
+
     /// How an operation would be ordered, without ordering it.
     fn plan(&self, lane: LaneId, accesses: &[Access]) -> AccessPlan {
         let mut copy = self.clone();
-        let value = copy.lane(lane).next_value();
-        let waits = match copy.order(lane, value, Operation::Once(accesses)) {
+        let value = copy.lane(lane).lock().order.next_value();
+        let waits = match copy.order_as_lane(lane, value, Operation::Once(accesses)) {
             Order::Ready(barrier) => return AccessPlan { barrier, waits: Points::new(), lane },
             Order::Wait(waits) => waits,
         };
         waits.iter().for_each(|&point| copy.waited(lane, value, point));
-        match copy.order(lane, value, Operation::Once(accesses)) {
+        match copy.order_as_lane(lane, value, Operation::Once(accesses)) {
             Order::Ready(barrier) => AccessPlan { barrier, waits, lane },
             Order::Wait(again) => panic!("waits for {again:?} after {waits:?}"),
         }
@@ -43,7 +65,7 @@ impl HazardTable {
     /// Orders an operation as planned.
     fn commit(&mut self, plan: &AccessPlan, value: u64, operation: Operation<'_>) {
         plan.waits.iter().for_each(|&point| self.waited(plan.lane, value, point));
-        assert_eq!(self.order(plan.lane, value, operation), Order::Ready(plan.barrier), "{plan:?}");
+        assert_eq!(self.order_as_lane(plan.lane, value, operation), Order::Ready(plan.barrier), "{plan:?}");
     }
 }
 

@@ -9,6 +9,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::access::{Access, Mode};
+use super::lane_order::LaneId;
 use super::order::{LastUse, LastUses, merge_last_use};
 
 /// How many intervals are kept separately: enough for eight of a writer and eight of a reader.
@@ -162,7 +163,7 @@ impl BlockUses {
         (is_only && (held.start, held.end) == (new.start, new.end)).then_some(at)
     }
 
-    /// KeepAlive out of line, so that the usual case is small enough to be inlined.
+    /// Kept out of line, so that the usual case is small enough to be inlined.
     #[inline(never)]
     fn record_among(&mut self, new: UseInterval, last_barrier: u64, is_complete: impl Fn(&LastUse) -> bool) {
         self.cut(&new);
@@ -179,6 +180,12 @@ impl BlockUses {
         } else {
             self.coarsen(&new);
         }
+    }
+
+    /// Whether all of them are by one lane.
+    pub(super) fn are_of(&self, lane: LaneId) -> bool {
+        let ordered = self.intervals.iter().map(|interval| &interval.last);
+        ordered.chain(&self.unordered).chain(&self.inherited).all(|last| last.lane == lane)
     }
 
     /// How many intervals and how many unordered uses are held.

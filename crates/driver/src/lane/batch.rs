@@ -21,7 +21,7 @@ use crate::hazard::{Barrier, Operation};
 use crate::sync::{KeepAlive, KeepAliveList};
 use crate::trace::{BatchId, TraceRecording};
 use crate::tracker::Point;
-use crate::vulkan::{LogicalDevice, Owned, Queue, QueueIndex, Timeline};
+use crate::vulkan::{Label, LogicalDevice, Owned, Queue, QueueIndex, Timeline};
 
 /// The state of a batch's own command buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +55,8 @@ pub(super) struct Batch {
     pub(super) watched_since: Option<Instant>,
     /// The pipeline, buffers and push constants that its commands have bound.
     pub(super) bind_cache: BindCache,
+    /// The label of the newest operation.
+    pub(super) label: Option<Label>,
     /// Whether the host will read what the batch writes.
     pub(super) host_reads: bool,
     /// Its timestamps, while a trace is on.
@@ -90,6 +92,7 @@ impl Batch {
             followed_by: None,
             watched_since: None,
             bind_cache: BindCache::default(),
+            label: None,
             host_reads: false,
             trace: None,
             timestamps: None,
@@ -247,6 +250,7 @@ impl Batch {
         self.followed_by = None;
         self.watched_since = None;
         self.bind_cache.clear();
+        self.label = None;
         self.host_reads = false;
         if self.state == BatchState::EndedEmpty {
             self.state = BatchState::Recording { is_empty: true };

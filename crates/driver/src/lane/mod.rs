@@ -33,7 +33,7 @@ use self::job::Job;
 use self::locked::{LockedLane, OpenOperation};
 pub use self::recorder::Recorder;
 use crate::error::Result;
-use crate::hazard::{Access, LaneId, Operation};
+use crate::hazard::{Access, LaneId, LaneTable, Operation};
 use crate::lock::{Mutex, Rank};
 use crate::sync::KeepAliveList;
 use crate::trace::BatchId;
@@ -49,6 +49,7 @@ const MAX_EAGER_OPS: u32 = 64;
 #[derive(Debug)]
 pub(crate) struct Lane {
     id: LaneId,
+    hazards: Arc<LaneTable>,
     queue_index: QueueIndex,
     queue: Arc<Queue>,
     tracker: Arc<Tracker>,
@@ -106,10 +107,14 @@ impl Lane {
         let timeline = Timeline::new(device, stream)?;
         let state = LaneState { newest: timeline.submitted(), ..LaneState::default() };
         let queue = device.queue(queue_index);
-        let id = tracker.lock().hazards.add_lane(queue_index.number());
+        let (id, hazards) = {
+            let table = &mut tracker.lock().hazards;
+            let id = table.add_lane(queue_index.number());
+            (id, table.lane_table(id))
+        };
         let (state, timeline) = (Mutex::new(Rank::Lane, state), Arc::new(timeline.of_lane(id)));
         let (tracker, waiter) = (Arc::clone(tracker), Arc::clone(waiter));
-        let lane = Arc::new(Self { id, queue_index, queue, tracker, waiter, state, timeline });
+        let lane = Arc::new(Self { id, hazards, queue_index, queue, tracker, waiter, state, timeline });
         let submit: Weak<dyn Submit> = Arc::<Self>::downgrade(&lane);
         let registered = RegisteredLane { timeline: Arc::clone(&lane.timeline), lane: submit, is_watched: true };
         lane.tracker.lock().register(lane.id, registered);

@@ -1,7 +1,7 @@
 //! Ordering an operation: the place in the open batch where it comes after everything that it conflicts with.
 //!
-//! Most operations wait for no other lane and are ordered while the tracker is locked once. For the others, work of other
-//! lanes is submitted, and a new batch starts after it. The room `hazard` decides what comes after what.
+//! Operations on blocks that only this lane uses are ordered by the lane's own table. Most others wait for no other lane and
+//! are ordered while the tracker is locked once. For the rest, work of other lanes is submitted, and a new batch starts after it. The room `hazard` decides what comes after what.
 
 use smallvec::SmallVec;
 
@@ -53,16 +53,29 @@ impl Lane {
 
     /// Commits the operation to the batch `value`, or says what it must wait for first.
     ///
-    /// This is one step under the tracker's lock, so that no other lane commits an operation between question and answer.
+    /// This is one step under one lock, the lane table's or the tracker's, so that no other lane commits an operation between
+    /// question and answer. The host accesses no bytes of a block that the lane owns: an access takes the block from it.
     #[inline]
     fn order(&self, value: u64, operation: Operation<'_>) -> Result<OperationOrder> {
+        if let Operation::Once(accesses) = operation
+            && let Some(barrier) = self.hazards.order(value, accesses)
+        {
+            return Ok(OperationOrder::Ready(barrier));
+        }
         let mut tracker = self.tracker.lock();
         if !tracker.host_accesses.is_empty() && tracker.host_accesses.conflict(operation.accesses())? {
             return Ok(OperationOrder::AfterHostAccess);
         }
         loop {
             match tracker.hazards.order(self.id, value, operation) {
-                Order::Ready(barrier) => return Ok(OperationOrder::Ready(barrier)),
+                Order::Ready(barrier) => {
+                    if let Operation::Once(accesses) = operation
+                        && tracker.host_accesses.is_empty()
+                    {
+                        tracker.hazards.own(self.id, accesses);
+                    }
+                    return Ok(OperationOrder::Ready(barrier));
+                }
                 Order::Wait(points) => {
                     if let Some(waits) = pending(&mut tracker, &points)? {
                         return Ok(OperationOrder::After(waits));

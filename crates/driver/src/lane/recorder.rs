@@ -37,10 +37,13 @@ impl<'a> Recorder<'a> {
         self.batch.commands
     }
 
-    /// Names the operation, for the report of a lost device and for a trace.
+    /// Names the operation, for the report of a lost device and for a trace. The report has a name that is repeated in a
+    /// batch once, since threads that dispatch at the same time contend for it.
     pub fn label(&mut self, label: Label) {
         let labels = self.device.labels();
-        labels.note(label);
+        if self.batch.label.replace(label) != Some(label) {
+            labels.note(label);
+        }
         if let Some(trace) = &mut self.batch.trace {
             trace.name_op(labels.text(label));
         }

@@ -112,6 +112,8 @@ ranks! {
     Waiter,
     /// The hazard table of a device, and the bytes that the host holds.
     Tracker,
+    /// The order of a lane, and the uses of the blocks that it owns.
+    LaneTable,
     /// The state of a future.
     Future,
     /// The recording that is in progress on a device.

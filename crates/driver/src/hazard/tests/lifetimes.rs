@@ -190,7 +190,7 @@ fn complete_uses_of_many_lanes_are_forgotten() {
         rig.table.completed(lane, 1);
         rig.table.remove_lane(lane);
     }
-    let (n_intervals, n_unordered) = rig.table.blocks[rig.blocks[0]].len();
+    let (n_intervals, n_unordered) = rig.table.blocks[rig.blocks[0]].uses.len();
     assert!(n_intervals <= 32 && n_unordered <= 32, "{n_intervals} intervals, {n_unordered} unordered uses");
     assert!(rig.table.lanes.is_empty());
 }
@@ -203,8 +203,41 @@ fn complete_waits_are_forgotten() {
             rig.waits(lane, &[(0, ALL, Write, Compute)]);
         }
     }
-    let n_known = |rig: &Rig| rig.table.lanes[rig.lanes[1]].waited_for_at(u64::MAX).count();
+    let n_known = |rig: &Rig| rig.table.lanes[rig.lanes[1]].lock().order.waited_for_at(u64::MAX).count();
     assert_eq!(n_known(&rig), 5);
     rig.complete(1, rig.open[1] - 1);
     assert_eq!(n_known(&rig), 1);
+}
+
+#[test]
+fn a_lane_owns_what_it_alone_uses_twice_in_a_row() {
+    let mut rig = Rig::new(2, 3);
+    let is_owned = |rig: &Rig, block: usize| rig.table.blocks[rig.blocks[block]].is_owned;
+    let uses = |blocks: &[usize]| blocks.iter().map(|&block| (block, ALL, Write, Compute)).collect::<Vec<_>>();
+    rig.barrier(0, &uses(&[0, 1]));
+    assert!(!is_owned(&rig, 0)); // Once may be all.
+    rig.barrier(0, &uses(&[0, 1]));
+    assert!(is_owned(&rig, 0) && is_owned(&rig, 1));
+    let value = rig.open[0];
+    let accesses: Vec<Access> = uses(&[1]).iter().map(|used| rig.access(used)).collect();
+    assert!(rig.table.lane_table(rig.lanes[0]).order(value, &accesses).is_some());
+    rig.waits(0, &uses(&[0, 2])); // One of them is new: the device's table orders it.
+    assert!(!is_owned(&rig, 0) && is_owned(&rig, 1) && !is_owned(&rig, 2));
+    rig.waits(1, &uses(&[1])); // Another lane.
+    assert!(!is_owned(&rig, 1));
+    rig.waits(1, &uses(&[1])); // The first lane's use is over by then, as its wait says, but not known to be.
+    rig.barrier(0, &uses(&[2]));
+    assert!(is_owned(&rig, 2));
+    let _points = rig.table.uses(rig.blocks[2], 0..0, Read); // An access of the host, of no bytes too.
+    assert!(!is_owned(&rig, 2));
+}
+
+#[test]
+fn a_removed_lane_owns_nothing() {
+    let mut rig = Rig::new(2, 1);
+    for _ in 0..3 {
+        rig.barrier(0, &[(0, ALL, Write, Compute)]);
+    }
+    rig.table.remove_lane(rig.lanes[0]);
+    assert_eq!(rig.waits(1, &[(0, ALL, Read, Compute)]), [(0, rig.open[0])]);
 }

@@ -1,0 +1,129 @@
+//! [`LaneTable`]: the order of one lane, and the uses of the blocks that only this lane uses.
+//!
+//! It has a lock of its own, so that lanes without common memory order their operations at the same time. A lane *owns*
+//! blocks that one operation after the other of this lane uses, and nothing else. Their uses are here and not in the
+//! device's table, which takes them back before it reads or changes them: for an operation of another lane, for an access
+//! of the host, when the block or the lane ends. So each use is in one of the two tables, under its lock.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustc_hash::FxHashMap;
+
+use super::access::{Access, BlockId};
+use super::lane_order::{LaneId, LaneOrder};
+use super::order::{Barrier, LastUse, Points};
+use super::uses::{BlockUses, UseInterval};
+use super::{NO_BARRIER, extend_barrier};
+use crate::lock::{Mutex, MutexGuard, Rank};
+
+/// What is known of one lane of a [`HazardTable`](super::HazardTable).
+#[derive(Debug)]
+pub struct LaneTable {
+    id: LaneId,
+    pub(super) queue: u32,
+    /// As in the lane's order, to be read without the lock. It may lag.
+    completed: AtomicU64,
+    state: Mutex<LaneState>,
+}
+
+#[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
+pub(super) struct LaneState {
+    pub(super) order: LaneOrder,
+    /// The uses of the blocks that the lane owns: all by this lane.
+    pub(super) owned: FxHashMap<BlockId, BlockUses>,
+}
+
+impl LaneTable {
+    pub(super) fn new(id: LaneId, queue: u32) -> Self {
+        let state = LaneState { order: LaneOrder::new(), owned: FxHashMap::default() };
+        Self { id, queue, completed: AtomicU64::new(0), state: Mutex::new(Rank::LaneTable, state) }
+    }
+
+    /// Commits an operation of the lane to its batch `value` if the lane owns all of its blocks, and returns the barrier
+    /// before it. Otherwise changes nothing and returns `None`: [`HazardTable::order`](super::HazardTable::order) orders it.
+    ///
+    /// ```
+    /// use vkarray_driver::hazard::{Access, HazardTable, Operation, Order, Stage};
+    ///
+    /// let mut table = HazardTable::new();
+    /// let (lane, block) = (table.add_lane(0), table.add_block());
+    /// let write = [Access::write(block, 0..64, Stage::Compute)];
+    /// for _ in 0..2 {
+    ///     let Order::Ready(_) = table.order(lane, 1, Operation::Once(&write)) else { panic!() };
+    ///     table.own(lane, &write);
+    /// }
+    /// assert!(table.lane_table(lane).order(1, &write).is_some());
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the batch is older than one that holds operations or is complete.
+    #[inline]
+    #[must_use = "an operation recorded without its barrier is a data race"]
+    pub fn order(&self, value: u64, accesses: &[Access]) -> Option<Option<Barrier>> {
+        let mut state = self.lock();
+        let LaneState { order, owned } = &mut *state;
+        let mut barrier = NO_BARRIER;
+        for access in accesses {
+            owned.get(&access.block)?.for_each_before(access, |last| {
+                extend_barrier(&mut barrier, order.stages_without_barrier(last, access.stage), access.stage);
+            });
+        }
+        let barrier = barrier.needed();
+        let seq = order.begin_operation(value, barrier);
+        for access in accesses {
+            if let Some(uses) = owned.get_mut(&access.block) {
+                let last = LastUse { lane: self.id, value, seq, stages: access.stage.into() };
+                order.record(uses, access, last, |held| order.has_completed(held.value));
+            }
+        }
+        Some(barrier)
+    }
+
+    /// Whether the batch `value` is known to be complete.
+    #[inline]
+    pub(super) fn has_completed(&self, value: u64) -> bool {
+        value <= self.completed.load(Ordering::Acquire)
+    }
+
+    /// Records that the timeline reached `value`, and returns the points on other lanes that must therefore be complete.
+    pub(super) fn complete(&self, value: u64) -> Points {
+        let implied = self.lock().order.complete(value);
+        self.completed.fetch_max(value, Ordering::AcqRel);
+        implied
+    }
+
+    #[inline]
+    pub(super) fn lock(&self) -> MutexGuard<'_, LaneState> {
+        self.state.lock()
+    }
+
+    /// Another table with the same contents.
+    #[cfg(test)]
+    pub(super) fn copy(&self) -> Self {
+        let completed = AtomicU64::new(self.completed.load(Ordering::Acquire));
+        let state = Mutex::new(Rank::LaneTable, self.lock().clone());
+        Self { id: self.id, queue: self.queue, completed, state }
+    }
+}
+
+impl LaneOrder {
+    /// Records a use of this lane whose conflicts are ordered.
+    #[inline]
+    pub(super) fn record(
+        &self,
+        uses: &mut BlockUses,
+        access: &Access,
+        last: LastUse,
+        is_complete: impl Fn(&LastUse) -> bool,
+    ) {
+        if access.is_hazard() {
+            let (start, end) = (access.range.start, access.range.end);
+            let last_barrier = || self.last_barrier_from(access.stage);
+            uses.record(UseInterval { start, end, mode: access.mode, last }, last_barrier, is_complete);
+        } else {
+            uses.record_unordered(&last, is_complete);
+        }
+    }
+}
