@@ -248,14 +248,31 @@ impl Block {
     /// excludes conflicting uses by the device and by other threads, as guards do.
     #[must_use]
     pub fn mapped(&self) -> Option<NonNull<u8>> {
-        self.memory().mapped()
+        self.mapping().map(|mapping| mapping.address())
     }
 
     /// How the host addresses it, if it can. Bytes are invalidated before they are accessed, and flushed after they were
     /// written.
+    ///
+    /// `None` for memory of [`MemoryKind::Device`] beyond a bus, even where the host could read it: work that writes it would
+    /// have to be made visible to the host, and reading it is slow. See [`Block::mapping_to_write`].
     #[inline]
     pub(crate) fn mapping(&self) -> Option<Mapping> {
-        self.memory().mapping()
+        let (memory, kind) = (self.memory(), self.kind());
+        memory.mapping().filter(|_| kind.is_host_visible() || self.allocator.is_read_fast(kind))
+    }
+
+    /// How the host writes `len` bytes in place, if it can, and does so no slower than the device copies them.
+    #[inline]
+    pub(crate) fn mapping_to_write(&self, len: usize) -> Option<Mapping> {
+        let memory = self.memory();
+        memory.mapping().filter(|_| len <= self.allocator.most_written_in_place(memory.kind()))
+    }
+
+    /// Whether the host writes `len` bytes over a bus: [`Block::copy_from_host`] does so if no work uses them.
+    #[must_use]
+    pub fn is_written_over_bus(&self, len: usize) -> bool {
+        self.mapping_to_write(len).is_some() && !self.allocator.is_read_fast(self.kind())
     }
 
     /// Gives the memory back without last uses.

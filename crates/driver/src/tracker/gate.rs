@@ -2,12 +2,16 @@
 //!
 //! It takes its locks from `crate::lock`, so that `tests/loom` compiles it with loom's and runs every order of its steps.
 
-use crate::lock::{Condvar, Mutex, MutexGuard};
+use std::sync::atomic::Ordering;
+
+use crate::lock::{AtomicBool, Condvar, Mutex, MutexGuard};
 
 /// Where threads wait for host accesses to end. Used with one mutex, which guards the host accesses.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     ended: Condvar,
+    /// Whether a thread waits. Changed under the mutex alone: a wake-up that no thread needs is a call of the system.
+    is_awaited: AtomicBool,
 }
 
 impl Gate {
@@ -19,6 +23,7 @@ impl Gate {
     ) -> Result<MutexGuard<'a, T>, E> {
         let mut locked = holds.lock();
         while conflicts(&locked)? {
+            self.is_awaited.store(true, Ordering::Relaxed);
             locked = self.ended.wait(locked);
         }
         Ok(locked)
@@ -26,7 +31,13 @@ impl Gate {
 
     /// Ends a host access, and wakes all waiting threads to check again.
     pub(crate) fn end<T>(&self, holds: &Mutex<T>, end: impl FnOnce(&mut T)) {
-        end(&mut holds.lock());
-        self.ended.notify_all();
+        let is_awaited = {
+            let mut locked = holds.lock();
+            end(&mut locked);
+            self.is_awaited.swap(false, Ordering::Relaxed)
+        };
+        if is_awaited {
+            self.ended.notify_all();
+        }
     }
 }

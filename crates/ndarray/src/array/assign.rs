@@ -135,8 +135,8 @@ impl<T: Element> DeviceNDArray<T> {
     /// kernels.
     pub(super) fn fill_new(&self, value: T) -> Result<()> {
         let (block, nbytes) = (self.block(), self.nbytes());
-        let is_read = usize::try_from(nbytes).is_ok_and(|bytes| block.is_read_mapped(bytes));
-        if block.is_mapped() && !is_read && self.context().copies().limits.is_small(nbytes) {
+        let is_written = usize::try_from(nbytes).is_ok_and(|bytes| block.is_written_over_bus(bytes));
+        if is_written && self.context().copies().limits.is_small(nbytes) {
             let values = vec![value; self.size()];
             let stream = self.context().default_stream();
             return Ok(block.copy_from_host(stream, self.byte_offset(), bytemuck::cast_slice(&values))?);

@@ -37,6 +37,13 @@ impl Context {
         let limits = &self.copies().limits;
         if !Arc::ptr_eq(source.block, target.block) {
             let Some(copy) = StridedCopy::new(source.layout, target.layout, itemsize)? else { return Ok(()) };
+            let (size, from) = (copy.size(), copy.source);
+            if size == copy.run_bytes()
+                && source.block.is_in_host_memory()
+                && target.block.copy_in_place(stream, copy.target, source.block, from..from + size)?
+            {
+                return Ok(());
+            }
             let is_host_to_device = source.block.is_in_host_memory() != target.block.is_in_host_memory();
             let steps =
                 if is_host_to_device { plan(copy, &limits.between_host_and_device()) } else { plan(copy, limits) };
