@@ -3,7 +3,7 @@
 //! | file | behaviour |
 //! |---|---|
 //! | `blocks.rs`, `copies.rs` | blocks of every size and kind, copies of parts; read these first |
-//! | `staging.rs`, `ring.rs` | host copies through staging memory |
+//! | `staging.rs`, `ring.rs`, `jobs.rs` | host copies through staging memory, small ones with kernels between them |
 //! | `between.rs`, `ways.rs` | copies between devices, each way that they take |
 //! | `host_order.rs`, `host_guards.rs`, `registered.rs` | order of host copies, guards of mapped memory, registered slices |
 //! | `cleanup.rs`, `deferral.rs` | when dropped memory is freed, limits of pending memory, deferred frees |
@@ -29,6 +29,7 @@ mod external;
 mod given_back;
 mod host_guards;
 mod host_order;
+mod jobs;
 mod managers;
 mod memory_objects;
 mod pinned;

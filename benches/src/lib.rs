@@ -47,10 +47,8 @@ pub fn at_once<P>(
         timed(|| work(&mut prepared))
     };
     let times = thread::scope(|scope| {
-        let threads: Vec<_> = (0..n).map(|i| scope.spawn({
-            let one = &one;
-            move || one(i)
-        })).collect();
+        let one = &one;
+        let threads: Vec<_> = (0..n).map(|i| scope.spawn(move || one(i))).collect();
         let times = threads.into_iter().map(|thread| thread.join().expect("the threads do not panic"));
         times.collect::<anyhow::Result<Vec<_>>>()
     });

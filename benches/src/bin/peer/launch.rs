@@ -48,7 +48,12 @@ pub(crate) fn measure(peer: &Peer) -> Result<()> {
 }
 
 /// Records dispatches, each of so many workgroups, that go round the groups of buffers, and submits them at once.
-pub(crate) fn chain(peer: &Peer, pipeline: &ComputePipeline, pairs: &[BindGroup], (n, n_groups): (u32, u32)) -> Result<()> {
+pub(crate) fn chain(
+    peer: &Peer,
+    pipeline: &ComputePipeline,
+    pairs: &[BindGroup],
+    (n, n_groups): (u32, u32),
+) -> Result<()> {
     peer.submit_pass(|pass| {
         pass.set_pipeline(pipeline);
         for pair in pairs.iter().cycle().take(n as usize) {

@@ -108,16 +108,8 @@ impl Allocator {
         let read_fast = MemoryKind::ALL.map(|kind| kind.is_read_fast(device.info()));
         let most_written = MemoryKind::ALL.map(|kind| kind.most_written_in_place(device.info()));
         let (external, device) = (ExternalMemory::new(device), Arc::clone(device));
-        let shared = AllocatorShared {
-            manager,
-            generation,
-            staging,
-            read_fast,
-            most_written,
-            copy_threads,
-            external,
-            device,
-        };
+        let shared =
+            AllocatorShared { manager, generation, staging, read_fast, most_written, copy_threads, external, device };
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
 

@@ -57,7 +57,8 @@ impl ExternalMemory {
         let (info, admitted) = (self.device.info(), requirements.memory_type_bits);
         // The host does not address it, so a type that it cannot address is preferred.
         let unseen = MemoryKind::Device.memory_type(info, admitted & !host_visible_types(info));
-        let memory_type = unseen.or_else(|| MemoryKind::Device.memory_type(info, admitted)).ok_or(Error::NoSuchMemory { kind })?;
+        let memory_type =
+            unseen.or_else(|| MemoryKind::Device.memory_type(info, admitted)).ok_or(Error::NoSuchMemory { kind })?;
         let description = self.description(size, requirements.size, memory_type);
         let memory = self.memory(&buffer, &description, vk::MemoryAllocateInfo::default().push_next(&mut export))?;
         self.bind(buffer, memory, description, false)

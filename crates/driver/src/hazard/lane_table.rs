@@ -23,12 +23,12 @@ pub struct LaneTable {
     pub(super) queue: u32,
     /// As in the lane's order, to be read without the lock. It may lag.
     completed: AtomicU64,
-    state: Mutex<LaneState>,
+    state: Mutex<LaneContents>,
 }
 
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
-pub(super) struct LaneState {
+pub(super) struct LaneContents {
     pub(super) order: LaneOrder,
     /// The uses of the blocks that the lane owns: all by this lane.
     pub(super) owned: FxHashMap<BlockId, BlockUses>,
@@ -36,7 +36,7 @@ pub(super) struct LaneState {
 
 impl LaneTable {
     pub(super) fn new(id: LaneId, queue: u32) -> Self {
-        let state = LaneState { order: LaneOrder::new(), owned: FxHashMap::default() };
+        let state = LaneContents { order: LaneOrder::new(), owned: FxHashMap::default() };
         Self { id, queue, completed: AtomicU64::new(0), state: Mutex::new(Rank::LaneTable, state) }
     }
 
@@ -63,7 +63,7 @@ impl LaneTable {
     #[must_use = "an operation recorded without its barrier is a data race"]
     pub fn order(&self, value: u64, accesses: &[Access]) -> Option<Option<Barrier>> {
         let mut state = self.lock();
-        let LaneState { order, owned } = &mut *state;
+        let LaneContents { order, owned } = &mut *state;
         let mut barrier = NO_BARRIER;
         for access in accesses {
             owned.get(&access.block)?.for_each_before(access, |last| {
@@ -95,7 +95,7 @@ impl LaneTable {
     }
 
     #[inline]
-    pub(super) fn lock(&self) -> MutexGuard<'_, LaneState> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, LaneContents> {
         self.state.lock()
     }
 

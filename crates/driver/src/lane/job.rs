@@ -57,10 +57,10 @@ mod tests {
             (&[0], 1),                                // A kernel that is waited for.
             (&[0, 2], 2),                             // A kernel and a download.
             (&[0, 1, 3], 3),                          // With an upload.
-            (&[0, 50], 1),                            // The host did something else in between: the kernel ran meanwhile.
-            (&[0, 2, 90, 91], 2),                     // The second half is a batch of its own.
-            (&[0, 1, 2, 3, 4, 5, 6, 7], 8),           // The longest.
-            (&[0, 1, 2, 3, 4, 5, 6, 7, 8], 1),        // A burst.
+            (&[0, 50], 1),        // The host did something else in between: the kernel ran meanwhile.
+            (&[0, 2, 90, 91], 2), // The second half is a batch of its own.
+            (&[0, 1, 2, 3, 4, 5, 6, 7], 8), // The longest.
+            (&[0, 1, 2, 3, 4, 5, 6, 7, 8], 1), // A burst.
             (&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 1), // Likewise.
         ];
         let start = Instant::now();
