@@ -293,7 +293,7 @@ fn a_wait_for_events_of_several_devices_ends_when_one_of_them_fails() {
         let gates = [fixture.device(), &failing].map(HostSemaphore::new);
         let devices = [fixture.device(), &failing];
         let streams = devices.map(|device| Stream::new(device).unwrap());
-        let events = devices.map(|device| Event::new(device));
+        let events = devices.map(Event::new);
         for ((stream, gate), event) in streams.iter().zip(&gates).zip(&events) {
             stream.wait_for(&gate.point(1)).unwrap();
             event.record(stream).unwrap();

@@ -38,6 +38,7 @@ pub struct BlockRange<'a> {
 }
 
 /// What a copy goes through.
+#[expect(clippy::large_enum_variant, reason = "each copy makes one, on the stack")]
 enum Passage<'a> {
     /// The source's memory, imported by the target's device.
     #[cfg(unix)]

@@ -202,8 +202,8 @@ fn busy(bench: &Bench<'_>, contexts: &[Context]) -> Result<()> {
     let from_one = || {
         timed(|| {
             for turn in 0..counts.iter().copied().max().unwrap_or(0) {
-                let due = devices.iter().zip(&counts).filter(|(_, count)| turn < **count);
-                due.map(|(device, _)| device.record()).collect::<Result<()>>()?;
+                let mut due = devices.iter().zip(&counts).filter(|(_, count)| turn < **count);
+                due.try_for_each(|(device, _)| device.record())?;
             }
             devices.iter().try_for_each(|device| Ok(device.stream.synchronize()?))
         })
