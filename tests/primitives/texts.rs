@@ -138,7 +138,7 @@ fn refused_texts_name_what_is_wrong() {
              convert one of them, as in `i32(…)`\n    z = a * x\n        ^",
         ),
         (
-            message(kernel.arg("x", &x).arg("a", &ctx.zeros::<f32>(4).unwrap()).result()),
+            message(kernel.arg("x", &x).arg("a", ctx.zeros::<f32>(4).unwrap()).result()),
             "an elementwise kernel has operands without a common shape: f32 (4,) and f32 (3,)",
         ),
     ];
@@ -202,7 +202,7 @@ fn a_reduction_combines_over_any_axes() {
     let product = ReductionKernel::new("x", "a * b", "a * 2.0", "1.0");
     assert_eq!(contents(&product.arg("x", &empty).reduce::<f32>(1).unwrap()), [2.0; 3]);
     let wrong = |kernel: &ReductionKernel| {
-        kernel.arg("x", &ctx.ones::<f32>([3, 4]).unwrap()).reduce::<f32>(0).unwrap_err().to_string()
+        kernel.arg("x", ctx.ones::<f32>([3, 4]).unwrap()).reduce::<f32>(0).unwrap_err().to_string()
     };
     let cases = [
         (ReductionKernel::new("x +", "a", "a", "0.0"), "with x: f32, result: f32: the text ends too early"),

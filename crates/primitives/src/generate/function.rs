@@ -77,7 +77,7 @@ pub(crate) fn fault(function: &Function, inputs: &[DType]) -> Option<Error> {
     let lines: Vec<&str> = function.text.lines().collect();
     let is_own = |&(line, _): &(usize, usize)| line > first_line && line <= first_line + lines.len();
     let (line, column) = marks(&report, &module).find(is_own).unwrap_or_else(|| numbers(&place));
-    let (line, column, reason) = match line.checked_sub(first_line).unwrap_or_default() {
+    let (line, column, reason) = match line.saturating_sub(first_line) {
         0 => (1, 1, reason(&report)),
         line if line > lines.len() => {
             let end = lines.last().map_or(0, |last| last.chars().count());

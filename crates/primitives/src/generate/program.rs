@@ -20,12 +20,15 @@ pub(crate) struct Program<'a> {
     pub(crate) scalars: SmallVec<[(Scalar, DType); 8]>,
     /// The steps whose results are the results of the expressions.
     pub(crate) outs: SmallVec<[u16; 2]>,
-    /// Calls of a program's own functions: the function, and the steps that are its arguments.
-    calls: SmallVec<[(&'a Function, SmallVec<[u16; 8]>); 0]>,
+    /// Calls of a program's own functions.
+    calls: SmallVec<[FunctionCall<'a>; 0]>,
     /// How values are combined, in a reduction of a program's own.
     pub(crate) combine: Option<&'a Combine>,
     seen: SmallVec<[(*const Node, u16); 16]>,
 }
+
+/// A function, and the steps that are its arguments.
+type FunctionCall<'a> = (&'a Function, SmallVec<[u16; 8]>);
 
 /// The most steps. A text with more of them takes drivers seconds to compile.
 const MAX_STEPS: usize = 2048;
