@@ -216,8 +216,9 @@ mod tests {
 
     #[test]
     fn inclusive_ranges_take_their_last_element() {
-        let taken = |index: Index, len: usize| -> Vec<usize> {
-            Layout::contiguous(&[len], Order::C).unwrap().slice(&[index]).unwrap().offsets().collect()
+        let taken = |index: Index, len: usize| -> Vec<isize> {
+            let layout = Layout::contiguous(&[len], Order::C).unwrap().slice(&[index]).unwrap();
+            layout.offsets().map(|at| at as isize).collect()
         };
         for [first, last, step] in
             [[1, 3, 1], [0, -1, 1], [-3, -1, 2], [0, 0, 1], [4, 0, -1], [-1, -5, -2], [3, 3, -1], [2, 1, 1]]
@@ -225,7 +226,6 @@ mod tests {
             let at = |i: isize| i.rem_euclid(5);
             let expected: Vec<_> = std::iter::successors(Some(at(first)), |i| Some(i + step))
                 .take_while(|&i| if step < 0 { i >= at(last) } else { i <= at(last) })
-                .map(|i| i as usize)
                 .collect();
             assert_eq!(taken(Index::stepped(first..=last, step), 5), expected, "{first}..={last};{step}");
         }
