@@ -7,7 +7,7 @@
 //! | `graphs.rs` | recording, replay and changes of graphs |
 //! | `lifetimes.rs`, `locks.rs` | dropping objects in use, code of the program that runs while the library works |
 //! | `threads.rs`, `stress.rs` | use from many threads |
-//! | `devices.rs`, `adoption.rs` | several devices; devices that the program created with raw Vulkan |
+//! | `devices.rs`, `limits.rs`, `adoption.rs` | several devices; limits of smaller devices; devices that the program created with raw Vulkan |
 //! | `traces.rs` | the trace file |
 //! | `numba_streams.rs` | numba's tests of streams, ported |
 
@@ -16,6 +16,7 @@ mod devices;
 mod events;
 mod graphs;
 mod lifetimes;
+mod limits;
 mod locks;
 mod numba_streams;
 mod stream_kinds;

@@ -195,6 +195,7 @@ fn is_driver_failure(error: &DriverError) -> bool {
         DriverError::ValidationMissing { .. }
             | DriverError::UnknownDevice { .. }
             | DriverError::BadSelector { .. }
+            | DriverError::BadLimits { .. }
             | DriverError::Unsuitable { .. }
     )
 }

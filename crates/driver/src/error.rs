@@ -55,6 +55,14 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// Text that names no [`LimitProfile`](crate::LimitProfile): neither a known name nor a readable file.
+    #[error("\"{text}\" is not a limit profile: {reason}")]
+    BadLimits {
+        /// The text as written, in the program or in `VKARRAY_LIMITS`.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The device exists but lacks something that the runtime needs.
     #[error("{device} cannot be used: {reason}")]
     Unsuitable {

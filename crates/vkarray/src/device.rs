@@ -19,6 +19,6 @@
 
 pub use vkarray_driver::{
     Device, DeviceInfo, DeviceType, DriverInfo, Error, External, Features, HandleSupport, Heap, HeapBudget, Instance,
-    InstanceBuilder, Limits, MatrixShape, MemoryType, PhysicalDevice, QueueFamily, Selection, Subgroup,
+    InstanceBuilder, LimitProfile, Limits, MatrixShape, MemoryType, PhysicalDevice, QueueFamily, Selection, Subgroup,
     ValidationMessage, Version,
 };

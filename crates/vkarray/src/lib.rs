@@ -62,6 +62,7 @@
 //! | `npy` | the module `io`: `.npy` and `.npz` files |
 //! | `glsl` | kernels in GLSL |
 //! | `dlpack` | DLPack tensors, in [`interop`] |
+//! | `limit-files` | profiles of limits in JSON files, for `VKARRAY_LIMITS`: [`device::LimitProfile`] |
 //! | `serde` | arrays through serde |
 //! | `trace` | `stream::Trace`: what host and device do, for Perfetto |
 //! | `allocation-log` | `memory::Logging`: logs of allocations, written and read as CSV |

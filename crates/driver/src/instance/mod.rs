@@ -3,7 +3,8 @@
 //! The loader is found when a program asks for it, so that a program built with vkarray starts on a machine without
 //! Vulkan and can say what to install. Devices are listed here and opened in the room `device`.
 //! Everything about a device that the runtime reads is copied into plain data first (`query.rs` into `device_info.rs`), so
-//! that which device is chosen (`select.rs`) and how it is opened (`plan.rs`) are pure functions. `messages.rs` is what the
+//! that which device is chosen (`select.rs`), how it is opened (`plan.rs`) and how a smaller one is simulated
+//! (`limit_profile.rs`) are pure functions. `messages.rs` is what the
 //! validation layer says, `fork.rs` finds out that a process was forked. Nothing here opens a device.
 
 use std::ffi::{CStr, c_void};
@@ -18,8 +19,10 @@ use crate::lock::Rank;
 mod device_info;
 mod external;
 mod fork;
+mod limit_profile;
 mod matrix_shape;
 mod messages;
+mod physical;
 mod plan;
 mod query;
 mod select;
@@ -31,9 +34,11 @@ pub use self::device_info::{
 };
 pub use self::external::{BUFFER_USAGE, External, HandleSupport};
 pub use self::fork::ProcessId;
+pub use self::limit_profile::LimitProfile;
 pub use self::matrix_shape::{MatrixShape, scope_name};
 pub use self::messages::ValidationMessage;
 use self::messages::{Messages, messenger_info, shader_accesses};
+pub use self::physical::PhysicalDevice;
 use self::plan::COOPERATIVE_MATRIX;
 pub use self::plan::{DevicePlan, DeviceRequest, MINIMUM_VERSION, QueuePlan};
 pub use self::select::Selection;
@@ -60,6 +65,7 @@ pub type Intercept = fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction
 #[derive(Debug, Clone, Default)]
 pub struct InstanceBuilder {
     validation: bool,
+    limits: Option<LimitProfile>,
     intercept: Option<Intercept>,
 }
 
@@ -68,6 +74,13 @@ impl InstanceBuilder {
     #[must_use]
     pub fn validation(mut self, on: bool) -> Self {
         self.validation = on;
+        self
+    }
+
+    /// Holds every device to the limits of a smaller one. Overrides `VKARRAY_LIMITS`; [`LimitProfile`] has an example.
+    #[must_use]
+    pub fn limits(mut self, profile: LimitProfile) -> Self {
+        self.limits = Some(profile);
         self
     }
 
@@ -91,8 +104,9 @@ impl InstanceBuilder {
     /// # Errors
     ///
     /// [`Error::LoaderMissing`], [`Error::ValidationMissing`] if validation was asked for and is not installed,
-    /// [`Error::NoDevice`] if the loader finds no driver at all.
+    /// [`Error::NoDevice`] if the loader finds no driver at all, [`Error::BadLimits`] if `VKARRAY_LIMITS` selects nothing.
     pub fn build(self) -> Result<Arc<Instance>> {
+        let limits = self.limits.map_or_else(LimitProfile::from_environment, |profile| Ok(Some(profile)))?;
         let entry = load()?;
         let messages = self.validation.then(|| Box::new(Messages::new(Rank::Messages, Vec::new())));
         let mut raw = create(&entry, messages.as_deref())?;
@@ -101,7 +115,7 @@ impl InstanceBuilder {
         }
         // From here on `Instance::drop` cleans up.
         let mut instance =
-            Instance { entry, raw, debug: None, messages, is_adopted: false, process: ProcessId::current() };
+            Instance { entry, raw, debug: None, messages, limits, is_adopted: false, process: ProcessId::current() };
         instance.create_messenger()?;
         Ok(Arc::new(instance))
     }
@@ -127,6 +141,8 @@ pub struct Instance {
     raw: ash::Instance,
     debug: Option<(ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
     messages: Option<Box<Messages>>,
+    /// What its devices are held to.
+    limits: Option<LimitProfile>,
     /// Whether other code created the instance and destroys it.
     is_adopted: bool,
     process: ProcessId,
@@ -145,12 +161,16 @@ impl Instance {
     /// Starts from the defaults: validation as `VKARRAY_VALIDATION` says, off when it is absent or not `1`.
     #[must_use]
     pub fn builder() -> InstanceBuilder {
-        InstanceBuilder { validation: std::env::var("VKARRAY_VALIDATION").is_ok_and(|v| v == "1"), intercept: None }
+        InstanceBuilder {
+            validation: std::env::var("VKARRAY_VALIDATION").is_ok_and(|v| v == "1"),
+            ..InstanceBuilder::default()
+        }
     }
 
     /// Uses an instance that other code created and goes on using. This library never destroys it.
     ///
-    /// Validation is up to the code that created it: [`Instance::take_messages`] returns nothing.
+    /// Validation is up to the code that created it: [`Instance::take_messages`] returns nothing. `VKARRAY_LIMITS` has no
+    /// effect on it.
     ///
     /// # Safety
     ///
@@ -158,7 +178,8 @@ impl Instance {
     /// every device of it are gone; see [`Device::close`](crate::Device::close).
     #[must_use]
     pub unsafe fn adopt(entry: ash::Entry, raw: ash::Instance) -> Arc<Self> {
-        Arc::new(Self { entry, raw, debug: None, messages: None, is_adopted: true, process: ProcessId::current() })
+        let process = ProcessId::current();
+        Arc::new(Self { entry, raw, debug: None, messages: None, limits: None, is_adopted: true, process })
     }
 
     /// Lists the devices, in the loader's order. Every device is listed, also those that cannot be opened.
@@ -191,11 +212,14 @@ impl Instance {
             } else if info.features.cooperative_matrix {
                 info.matrix_shapes = query::matrix_shapes(&self.entry, &self.raw, raw)?;
             }
+            if let Some(profile) = &self.limits {
+                info.limits = profile.reduce(&info.limits);
+            }
             Ok(info)
         };
         let mut infos = handles.iter().copied().map(describe).collect::<Result<Vec<_>>>()?;
         external::add_groups(&self.raw, &handles, &mut infos)?;
-        let listed = |(raw, info)| PhysicalDevice { instance: Arc::clone(self), raw, info: Arc::new(info) };
+        let listed = |(raw, info)| PhysicalDevice::new(self, raw, info);
         Ok(handles.into_iter().zip(infos).map(listed).collect())
     }
 
@@ -277,47 +301,6 @@ impl Drop for Instance {
 impl fmt::Debug for Instance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Instance").field("validation", &self.is_validating()).finish_non_exhaustive()
-    }
-}
-
-/// A device that is listed but not opened.
-///
-/// ```
-/// use vkarray::device::{Device, Instance};
-///
-/// # fn main() -> Result<(), vkarray_driver::Error> {
-/// let instance = Instance::new()?;
-/// let devices = instance.devices()?;
-/// let device = Device::open(&devices[0])?;
-/// assert_eq!(device.info().name, devices[0].info().name);
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone)]
-pub struct PhysicalDevice {
-    instance: Arc<Instance>,
-    raw: vk::PhysicalDevice,
-    info: Arc<DeviceInfo>,
-}
-
-impl PhysicalDevice {
-    /// The device's properties, limits and features, as plain data.
-    #[must_use]
-    pub fn info(&self) -> &Arc<DeviceInfo> {
-        &self.info
-    }
-
-    /// The instance that listed it.
-    #[must_use]
-    #[inline]
-    pub fn instance(&self) -> &Arc<Instance> {
-        &self.instance
-    }
-
-    /// The handle.
-    #[must_use]
-    pub fn raw(&self) -> vk::PhysicalDevice {
-        self.raw
     }
 }
 

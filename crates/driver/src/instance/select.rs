@@ -166,7 +166,9 @@ fn matches(text: &str, origin: &'static str, devices: &[DeviceInfo], pool: &[usi
 
 fn is_named(device: &DeviceInfo, part: &str) -> bool {
     let part = part.to_ascii_lowercase();
-    let names = [device.name.as_str(), device.driver.name.as_str(), vendor(device.vendor_id)];
+    // Mesa's CPU driver reports the name of its renderer alone.
+    let mesa = if device.name.starts_with("llvmpipe") { "lavapipe" } else { "" };
+    let names = [device.name.as_str(), device.driver.name.as_str(), vendor(device.vendor_id), mesa];
     names.iter().any(|name| name.to_ascii_lowercase().contains(&part))
 }
 

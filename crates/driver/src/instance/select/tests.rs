@@ -86,7 +86,8 @@ fn chooses_by_every_form_of_selector() {
         ("1", "3", "", "", 1),                                        // The argument wins.
         ("nvidia", "", "", "", 2),                                    // A vendor that the name does not mention.
         ("NVIDIA", "", "", "", 2),                                    // Any case.
-        ("h100", "", "", "", 2),                                      // LegacyRole of the name.
+        ("h100", "", "", "", 2),                                      // Part of the name.
+        ("lavapipe", "", "", "", 0),                                  // Mesa's name for its CPU driver.
         ("intel", "", "", "", 1),                                     // By vendor id.
         ("cpu", "", "", "", 0),                                       // A kind.
         ("integrated", "", "", "", 1),                                // A kind.

@@ -1,0 +1,284 @@
+//! [`LimitProfile`]: the limits of a small device, which a big one is held to. Pure, except for reading a file.
+//!
+//! `Instance::devices` reduces what it lists, so every check of this library compares with the smaller limits before the
+//! driver is called.
+
+use std::array;
+
+use super::Limits;
+use crate::error::{Error, Result};
+
+/// The environment variable with the profile of instances that choose none.
+const VARIABLE: &str = "VKARRAY_LIMITS";
+
+/// No limit at all: what a profile leaves open.
+const OPEN: Limits = Limits {
+    max_compute_work_group_count: [u32::MAX; 3],
+    max_compute_work_group_size: [u32::MAX; 3],
+    max_compute_work_group_invocations: u32::MAX,
+    max_compute_shared_memory_size: u32::MAX,
+    max_push_constants_size: u32::MAX,
+    max_storage_buffer_range: u32::MAX,
+    max_uniform_buffer_range: u32::MAX,
+    max_bound_descriptor_sets: u32::MAX,
+    max_per_stage_descriptor_storage_buffers: u32::MAX,
+    max_per_stage_descriptor_uniform_buffers: u32::MAX,
+    max_push_descriptors: u32::MAX,
+    min_storage_buffer_offset_alignment: 1,
+    min_uniform_buffer_offset_alignment: 1,
+    non_coherent_atom_size: 1,
+    max_memory_allocation_size: u64::MAX,
+    max_memory_allocation_count: u32::MAX,
+    max_buffer_size: u64::MAX,
+    min_imported_host_pointer_alignment: 0,
+    robust_storage_buffer_access_size_alignment: 0,
+    timestamp_period_ns: 0.0,
+};
+
+/// The limits that the profile Roadmap 2022 of Vulkan 1.3 requires, and where it requires none, Vulkan itself.
+const MOBILE: Limits = Limits {
+    max_compute_work_group_count: [65535; 3],
+    max_compute_work_group_size: [256, 256, 64],
+    max_compute_work_group_invocations: 256,
+    max_compute_shared_memory_size: 16384,
+    max_push_constants_size: 128,
+    max_storage_buffer_range: 1 << 27,
+    max_uniform_buffer_range: 65536,
+    max_bound_descriptor_sets: 4,
+    max_per_stage_descriptor_storage_buffers: 30,
+    max_per_stage_descriptor_uniform_buffers: 15,
+    min_storage_buffer_offset_alignment: 256,
+    min_uniform_buffer_offset_alignment: 256,
+    non_coherent_atom_size: 256,
+    max_memory_allocation_size: 1 << 30,
+    max_memory_allocation_count: 4096,
+    max_buffer_size: 1 << 30,
+    ..OPEN
+};
+
+/// The default limits of WebGPU. It has no push constants, so those of [`MOBILE`] are left.
+const WEBGPU: Limits = Limits {
+    max_per_stage_descriptor_storage_buffers: 8,
+    max_per_stage_descriptor_uniform_buffers: 12,
+    max_buffer_size: 1 << 28,
+    ..MOBILE
+};
+
+/// SwiftShader 5.0, as in `tests/snapshots/`.
+const SWIFTSHADER: Limits = Limits {
+    max_compute_shared_memory_size: 32768,
+    max_storage_buffer_range: 1 << 30,
+    max_push_descriptors: 0,
+    ..MOBILE
+};
+
+/// The profiles that have a name.
+const NAMED: [(&str, Limits); 3] = [("mobile", MOBILE), ("webgpu", WEBGPU), ("swiftshader", SWIFTSHADER)];
+
+/// The limits of a small device. An instance with a profile lists devices whose limits are no larger, so that a kernel, an
+/// array or a launch that the small device would refuse is refused on a big one, with the same error.
+///
+/// Only limits are reduced. Features, extensions, subgroups and memory are those of the device.
+///
+/// ```
+/// use vkarray::device::{Instance, LimitProfile};
+/// use vkarray::prelude::*;
+///
+/// # fn main() -> anyhow::Result<()> {
+/// let instance = Instance::builder().limits(LimitProfile::parse("mobile")?).build()?;
+/// for device in instance.devices()? {
+///     assert!(device.info().limits.max_compute_shared_memory_size <= 16384);
+/// }
+/// assert!(LimitProfile::parse("fridge").is_err());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct LimitProfile {
+    limits: Limits,
+}
+
+impl LimitProfile {
+    /// A profile by its name, `mobile`, `webgpu` or `swiftshader`, or the file of one, whose name ends in `.json`.
+    ///
+    /// A file has an object with some of the fields of [`Limits`], or with a field `limits` that is such an object, as a
+    /// device of `vkarray devices --json` is. Files need the feature `limit-files`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadLimits`] if there is no such name or file, or the file has an unknown field or an impossible number.
+    pub fn parse(text: &str) -> Result<Self> {
+        let text = text.trim();
+        let bad = |reason| Error::BadLimits { text: text.to_owned(), reason };
+        if let Some((_, limits)) = NAMED.iter().find(|(name, _)| *name == text) {
+            return Ok(Self { limits: limits.clone() });
+        }
+        if !text.ends_with(".json") {
+            return Err(bad("it must be mobile, webgpu, swiftshader or a file that ends in .json".to_owned()));
+        }
+        let file = std::fs::read_to_string(text).map_err(|error| bad(error.to_string()))?;
+        from_json(&file).map(|limits| Self { limits }).map_err(bad)
+    }
+
+    /// The profile that `VKARRAY_LIMITS` selects, if it is set and not empty.
+    ///
+    /// # Errors
+    ///
+    /// As [`LimitProfile::parse`].
+    pub fn from_environment() -> Result<Option<Self>> {
+        let text = std::env::var(VARIABLE).unwrap_or_default();
+        if text.trim().is_empty() { Ok(None) } else { Self::parse(&text).map(Some) }
+    }
+
+    /// The limits of a device under this profile: of each, the stricter of the two.
+    ///
+    /// The alignment of imported host memory, the alignment of robust accesses and the length of a timestamp's tick are
+    /// properties of the device that no profile can change.
+    #[must_use]
+    pub fn reduce(&self, device: &Limits) -> Limits {
+        let profile = &self.limits;
+        let each = |a: [u32; 3], b: [u32; 3]| array::from_fn(|axis| a[axis].min(b[axis]));
+        macro_rules! stricter {
+            ($($name:ident: $choose:ident,)*) => {
+                Limits {
+                    max_compute_work_group_count: each(
+                        device.max_compute_work_group_count,
+                        profile.max_compute_work_group_count,
+                    ),
+                    max_compute_work_group_size: each(
+                        device.max_compute_work_group_size,
+                        profile.max_compute_work_group_size,
+                    ),
+                    $($name: device.$name.$choose(profile.$name),)*
+                    ..device.clone()
+                }
+            };
+        }
+        stricter! {
+            max_compute_work_group_invocations: min,
+            max_compute_shared_memory_size: min,
+            max_push_constants_size: min,
+            max_storage_buffer_range: min,
+            max_uniform_buffer_range: min,
+            max_bound_descriptor_sets: min,
+            max_per_stage_descriptor_storage_buffers: min,
+            max_per_stage_descriptor_uniform_buffers: min,
+            max_push_descriptors: min,
+            min_storage_buffer_offset_alignment: max,
+            min_uniform_buffer_offset_alignment: max,
+            non_coherent_atom_size: max,
+            max_memory_allocation_size: min,
+            max_memory_allocation_count: min,
+            max_buffer_size: min,
+        }
+    }
+}
+
+/// The limits of a file; those it does not name stay open.
+#[cfg(feature = "limit-files")]
+fn from_json(text: &str) -> std::result::Result<Limits, String> {
+    use serde_json::Value;
+
+    let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let object = value.get("limits").unwrap_or(&value).as_object().ok_or("it has no object of limits")?;
+    let mut limits = serde_json::to_value(OPEN).map_err(|error| error.to_string())?;
+    for (name, number) in object {
+        let known = limits.get_mut(name).ok_or_else(|| format!("`{name}` is not a limit"))?;
+        let is_zero = *number == 0 || number.as_array().is_some_and(|axes| axes.iter().any(|axis| *axis == 0));
+        if is_zero && name.starts_with("max_") && name != "max_push_descriptors" {
+            return Err(format!("`{name}` is zero, with which no device is usable"));
+        }
+        let is_alignment = name.starts_with("min_") || name == "non_coherent_atom_size";
+        if is_alignment && !number.as_u64().is_some_and(|bytes| bytes == 0 || bytes.is_power_of_two()) {
+            return Err(format!("`{name}` is {number}, and alignments are powers of two"));
+        }
+        known.clone_from(number);
+    }
+    serde_json::from_value(limits).map_err(|error| error.to_string())
+}
+
+#[cfg(not(feature = "limit-files"))]
+fn from_json(_: &str) -> std::result::Result<Limits, String> {
+    Err("this program was built without the feature `limit-files` of vkarray".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instance::machine;
+
+    fn profile(name: &str) -> LimitProfile {
+        LimitProfile::parse(name).unwrap()
+    }
+
+    #[test]
+    fn a_big_device_has_the_limits_of_the_profile() {
+        let h100 = machine("h100_580.159").limits;
+        for (name, limits) in NAMED {
+            let reduced = profile(name).reduce(&h100);
+            // What the H100 has less of, or what a profile leaves open, stays the device's.
+            let expected = Limits {
+                max_push_descriptors: limits.max_push_descriptors.min(h100.max_push_descriptors),
+                min_imported_host_pointer_alignment: h100.min_imported_host_pointer_alignment,
+                robust_storage_buffer_access_size_alignment: h100.robust_storage_buffer_access_size_alignment,
+                timestamp_period_ns: h100.timestamp_period_ns,
+                ..limits
+            };
+            assert_eq!(reduced, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn no_limit_grows_and_reducing_again_changes_nothing() {
+        let limits = ["h100_580.159", "lavapipe_22.3.6", "swiftshader_5.0.0"].map(|name| machine(name).limits);
+        for of in &limits {
+            for (name, _) in NAMED {
+                let reduced = profile(name).reduce(of);
+                assert!(reduced.max_compute_shared_memory_size <= of.max_compute_shared_memory_size, "{name}");
+                assert!(reduced.max_buffer_size <= of.max_buffer_size, "{name}");
+                assert!(reduced.non_coherent_atom_size >= of.non_coherent_atom_size, "{name}");
+                assert_eq!(profile(name).reduce(&reduced), reduced, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_profile_swiftshader_is_the_recorded_device() {
+        let recorded = machine("swiftshader_5.0.0").limits;
+        assert_eq!(profile("swiftshader").reduce(&recorded), recorded);
+    }
+
+    #[cfg(feature = "limit-files")]
+    #[test]
+    fn files_have_some_limits_or_a_snapshot() {
+        let small = from_json(r#"{"max_compute_shared_memory_size": 4096}"#).unwrap();
+        assert_eq!(small, Limits { max_compute_shared_memory_size: 4096, ..OPEN });
+        let swiftshader = machine("swiftshader_5.0.0");
+        let text = serde_json::to_string(&swiftshader).unwrap();
+        assert_eq!(from_json(&text).unwrap(), swiftshader.limits);
+        // Text, the start of the reason.
+        for (text, reason) in [
+            ("{", "EOF while parsing"),
+            ("[]", "it has no object of limits"),
+            (r#"{"max_fun": 1}"#, "`max_fun` is not a limit"),
+            (r#"{"max_buffer_size": 0}"#, "`max_buffer_size` is zero"),
+            (r#"{"max_compute_work_group_count": [1, 0, 1]}"#, "`max_compute_work_group_count` is zero"),
+            (r#"{"max_buffer_size": -1}"#, "invalid value"),
+            (r#"{"max_push_constants_size": 4294967296}"#, "invalid value"),
+            (r#"{"non_coherent_atom_size": 48}"#, "`non_coherent_atom_size` is 48, and alignments are powers of two"),
+        ] {
+            let error = from_json(text).unwrap_err();
+            assert!(error.starts_with(reason), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_profile_is_named() {
+        let error = LimitProfile::parse("fridge").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "\"fridge\" is not a limit profile: it must be mobile, webgpu, swiftshader or a file that ends in .json"
+        );
+        assert!(LimitProfile::parse("no/such.json").unwrap_err().to_string().starts_with("\"no/such.json\" is not"));
+    }
+}

@@ -1,0 +1,52 @@
+//! [`PhysicalDevice`]: a device as an instance lists it. `device/` opens it.
+
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::{DeviceInfo, Instance};
+
+/// A device that is listed but not opened.
+///
+/// ```
+/// use vkarray::device::{Device, Instance};
+///
+/// # fn main() -> Result<(), vkarray_driver::Error> {
+/// let instance = Instance::new()?;
+/// let devices = instance.devices()?;
+/// let device = Device::open(&devices[0])?;
+/// assert_eq!(device.info().name, devices[0].info().name);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct PhysicalDevice {
+    instance: Arc<Instance>,
+    raw: vk::PhysicalDevice,
+    info: Arc<DeviceInfo>,
+}
+
+impl PhysicalDevice {
+    pub(super) fn new(instance: &Arc<Instance>, raw: vk::PhysicalDevice, info: DeviceInfo) -> Self {
+        Self { instance: Arc::clone(instance), raw, info: Arc::new(info) }
+    }
+
+    /// The device's properties, limits and features, as plain data.
+    #[must_use]
+    pub fn info(&self) -> &Arc<DeviceInfo> {
+        &self.info
+    }
+
+    /// The instance that listed it.
+    #[must_use]
+    #[inline]
+    pub fn instance(&self) -> &Arc<Instance> {
+        &self.instance
+    }
+
+    /// The handle.
+    #[must_use]
+    pub fn raw(&self) -> vk::PhysicalDevice {
+        self.raw
+    }
+}
