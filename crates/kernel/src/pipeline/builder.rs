@@ -65,6 +65,7 @@ impl KernelBuilder {
             robustness::bounds_buffers_exactly(info, features)
         };
         let max_uniform_bytes = Some(info.limits.max_uniform_buffer_range);
+        let sanitizes = cache.sanitizes();
         let builder = Self {
             cache,
             source,
@@ -80,7 +81,7 @@ impl KernelBuilder {
                 ..Options::default()
             },
         };
-        builder.sanitize(std::env::var_os("VKARRAY_SANITIZE").is_some_and(|value| value == "1"))
+        builder.sanitize(sanitizes)
     }
 
     /// Chooses the entry point. Without this the shader must have exactly one.
@@ -277,9 +278,8 @@ impl KernelBuilder {
         self
     }
 
-    /// Builds checks into the kernel that find its faults while it runs, for tests: see
-    /// [`Kernel::dispatch`](crate::Kernel::dispatch). `VKARRAY_SANITIZE=1` turns them on for all kernels; this call has
-    /// precedence.
+    /// Builds checks into the kernel that find its faults while it runs, for tests: see [`Kernel::dispatch`](crate::Kernel::dispatch).
+    /// Without this call, [`KernelCache::set_sanitize`] decides, and without that, `VKARRAY_SANITIZE`.
     ///
     /// They find indices out of range, division of integers by zero, races between the invocations of a workgroup on shared
     /// memory and buffers, reads of shared memory before it is written, and barriers that not all invocations reach.

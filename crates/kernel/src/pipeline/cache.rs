@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
@@ -70,6 +71,8 @@ pub struct KernelCache {
     kernels: Mutex<HashMap<Arc<KernelKey>, Arc<KernelSlot>>>,
     builders: OnceLock<rayon_core::ThreadPool>,
     gate: OnceLock<Kernel>,
+    /// Whether kernels have the sanitizer's checks if their builders do not say.
+    sanitizes: AtomicBool,
     pub(crate) disk: DiskCache,
     /// Modules that the validator passed.
     pub(crate) validated: Mutex<HashSet<Hash>>,
@@ -138,17 +141,46 @@ impl KernelCache {
         let validated = Mutex::new(Rank::KernelCache, HashSet::new());
         let (builders, gate) = (OnceLock::new(), OnceLock::new());
         let device = Arc::clone(device);
+        let sanitizes = std::env::var_os("VKARRAY_SANITIZE").is_some_and(|value| value == "1").into();
         Ok(Arc::new(Self {
             default_stream,
             kernels,
             builders,
             gate,
+            sanitizes,
             disk,
             validated,
             driver_header,
             driver_cache,
             device,
         }))
+    }
+
+    /// Builds kernels with the sanitizer's checks from now on, or without, unless their builders say otherwise. A new cache
+    /// does as `VKARRAY_SANITIZE` says.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// ctx.kernel_cache().set_sanitize(true);
+    /// let fill = ctx
+    ///     .kernel(Source::wgsl(
+    ///         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    ///          @compute @workgroup_size(64) fn fill(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = 1u; }",
+    ///     ))
+    ///     .build()?;
+    /// assert!(fill.launch(Groups::covering([100]), (&ctx.zeros::<u32>([100])?,)).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn set_sanitize(&self, on: bool) {
+        self.sanitizes.store(on, Ordering::Relaxed); // A switch alone: no other memory depends on it.
+    }
+
+    pub(crate) fn sanitizes(&self) -> bool {
+        self.sanitizes.load(Ordering::Relaxed)
     }
 
     /// The number of kernels. Those that are being built do not count.
