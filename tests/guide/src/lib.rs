@@ -32,4 +32,5 @@ pages! {
     shaders: "../../../docs/shaders.md",
     start: "../../../docs/start.md",
     streams: "../../../docs/streams.md",
+    testing: "../../../docs/testing.md",
 }

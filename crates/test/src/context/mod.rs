@@ -1,0 +1,152 @@
+//! Contexts for tests: a device under the validation layer, and what is checked when it is closed.
+//!
+//! Each trial loads Vulkan and opens its device anew, so that messages, leaks and a lost device belong to one test.
+//! [`CheckedContext`] (`checked.rs`, which to read first) is for plain test functions too; [`TestContext`] adds what trials
+//! have: a profile, a size, and the list of arrays that are left.
+
+mod checked;
+
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, Weak};
+
+use vkarray::Context;
+use vkarray::device::{Device, DeviceType, Instance};
+use vkarray::memory::{Allocator, ManagerFactory, MemoryManager, Statistics, Tracking};
+
+use crate::matrix::Target;
+use crate::profile::Profile;
+
+pub use checked::{CheckedContext, Problem, becomes_true, is_false_report};
+
+/// The memory manager that the process has chosen.
+type Chosen = Box<dyn MemoryManager>;
+
+/// The context of one trial: a [`Context`] whose device was opened for it, under the validation layer.
+///
+/// ```no_run
+/// use std::process::ExitCode;
+///
+/// use vkarray_test::{TestContext, assert_close, suite};
+///
+/// fn counts(ctx: &TestContext) -> vkarray::Result<()> {
+///     let n = ctx.scaled(1 << 20); // Fewer elements on CPU drivers.
+///     let ones = ctx.ones::<u32>(n)?; // `ctx` is a `Context` too.
+///     assert_close!(ones, vec![1; n]);
+///     Ok(())
+/// }
+///
+/// fn main() -> ExitCode {
+///     suite![counts].cpu_scale(0.1).run()
+/// }
+/// ```
+pub struct TestContext {
+    context: CheckedContext,
+    others: RefCell<Vec<CheckedContext>>,
+    /// Only weakly, since memory managers may hold the device.
+    tracking: Weak<Tracking<Arc<Statistics<Chosen>>>>,
+    statistics: Weak<Statistics<Chosen>>,
+    profile: Profile,
+    scale: f64,
+}
+
+impl TestContext {
+    /// Opens the device under a profile.
+    ///
+    /// # Errors
+    ///
+    /// What the device, the layer or the profile lacks.
+    pub(crate) fn open(target: &Target, profile: &Profile, cpu_scale: f64) -> vkarray::Result<Self> {
+        let mut builder = Instance::builder().validation(true);
+        if let Some(limits) = profile.limits()? {
+            builder = builder.limits(limits);
+        }
+        let instance = builder.build()?;
+        let device = Device::open_selected(&instance, Some(&format!("uuid:{}", target.info.uuid)))?;
+        let statistics = Arc::new(Statistics::new(ManagerFactory::chosen()?.make()?));
+        let tracking = Arc::new(Tracking::new(Arc::clone(&statistics)));
+        let (weak_statistics, weak_tracking) = (Arc::downgrade(&statistics), Arc::downgrade(&tracking));
+        let context = Context::with_allocator(&Allocator::with_manager(&device, Box::new(tracking))?)?;
+        if *profile == Profile::Sanitized {
+            context.kernel_cache().set_sanitize(true);
+        }
+        let is_cpu = device.info().device_type == DeviceType::Cpu;
+        Ok(Self {
+            context: CheckedContext::new(context, device),
+            others: RefCell::default(),
+            tracking: weak_tracking,
+            statistics: weak_statistics,
+            profile: profile.clone(),
+            scale: if is_cpu { cpu_scale } else { 1.0 },
+        })
+    }
+
+    /// The number of elements to test: `n`, and on a CPU driver that part of it which
+    /// [`Suite::cpu_scale`](crate::Suite::cpu_scale) gives, at least one unless `n` is 0.
+    #[must_use]
+    pub fn scaled(&self, n: usize) -> usize {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "the scale is a positive number up to 1"
+        )]
+        let scaled = (n as f64 * self.scale) as usize;
+        scaled.clamp(n.min(1), n)
+    }
+
+    /// The profile of the trial.
+    #[must_use]
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// Opens another device of the machine, to compare results with. Its messages and leaks fail the test, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::open_selected`]: a selector that matches nothing is an error.
+    pub fn other_device(&self, selector: &str) -> vkarray::Result<Context> {
+        let device = Device::open_selected(self.context.instance(), Some(selector))?;
+        let context = Context::on(&device)?;
+        self.others.borrow_mut().push(CheckedContext::new(context.clone(), device));
+        Ok(context)
+    }
+
+    /// Whether the test has created an array or built a kernel.
+    pub(crate) fn was_used(&self) -> bool {
+        let n_allocations = self.statistics.upgrade().map_or(0, |statistics| statistics.counted().allocations.total);
+        n_allocations > 0 || !self.context.kernel_cache().is_empty() || !self.others.borrow().is_empty()
+    }
+
+    /// Closes the devices, and returns the problems found; a correct test has none.
+    pub(crate) fn close(mut self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if let Err(error) = self.context.synchronize() {
+            problems.push(format!("the device failed: {error}"));
+        }
+        for mut other in self.others.take() {
+            problems.extend(other.close().iter().map(ToString::to_string));
+        }
+        problems.extend(self.context.close().iter().map(|problem| match (problem, self.tracking.upgrade()) {
+            (Problem::Leak { .. }, Some(tracking)) => format!("{problem}\n{}", tracking.report().trim_end()),
+            (problem, _) => problem.to_string(),
+        }));
+        problems
+    }
+}
+
+impl Deref for TestContext {
+    type Target = Context;
+
+    fn deref(&self) -> &Context {
+        &self.context
+    }
+}
+
+impl fmt::Debug for TestContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TestContext").field("profile", &self.profile).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,60 @@
+//! [`Profile`]: a way in which each test runs once more.
+
+use std::fmt;
+use std::str::FromStr;
+
+use vkarray::device::LimitProfile;
+
+/// A way in which the tests run on a device. Each test is a trial of its own under each profile.
+///
+/// ```
+/// use vkarray_test::Profile;
+///
+/// assert_eq!("sanitized".parse(), Ok(Profile::Sanitized));
+/// assert_eq!("limits-mobile".parse(), Ok(Profile::Limits("mobile".to_owned())));
+/// assert!("sanitised".parse::<Profile>().is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Profile {
+    /// As a program runs. Trials of it are named after the test and the device alone.
+    Plain,
+    /// Every kernel is built with the checks of the sanitizer. `sanitized` in names.
+    Sanitized,
+    /// The device has the limits of a smaller one: see [`LimitProfile::parse`]. `limits-` and its name, in names.
+    Limits(String),
+}
+
+impl Profile {
+    /// The limits of a profile that has some.
+    pub(crate) fn limits(&self) -> Result<Option<LimitProfile>, vkarray::device::Error> {
+        match self {
+            Self::Limits(text) => LimitProfile::parse(text).map(Some),
+            Self::Plain | Self::Sanitized => Ok(None),
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain => f.write_str("plain"),
+            Self::Sanitized => f.write_str("sanitized"),
+            Self::Limits(text) => write!(f, "limits-{text}"),
+        }
+    }
+}
+
+impl FromStr for Profile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let profile = match (text, text.strip_prefix("limits-")) {
+            ("plain", _) => Self::Plain,
+            ("sanitized", _) => Self::Sanitized,
+            (_, Some(limits)) => Self::Limits(limits.to_owned()),
+            _ => return Err(format!("`{text}` is no profile: there are plain, sanitized and limits-…")),
+        };
+        profile.limits().map_err(|error| error.to_string())?;
+        Ok(profile)
+    }
+}

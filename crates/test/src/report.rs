@@ -1,0 +1,174 @@
+//! What is written after a run: JUnit for CI services, and JSON with the descriptions of the devices.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite};
+use serde::Serialize;
+
+use crate::expectations::Verdict;
+use crate::matrix::Target;
+
+/// How a trial ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Record {
+    pub(crate) test: String,
+    /// The device's label.
+    pub(crate) device: String,
+    pub(crate) profile: String,
+    #[serde(flatten)]
+    pub(crate) verdict: Verdict,
+    pub(crate) seconds: f64,
+}
+
+/// A finished run.
+#[derive(Debug, Serialize)]
+pub(crate) struct Results<'a> {
+    pub(crate) suite: &'a str,
+    pub(crate) devices: &'a [Target],
+    pub(crate) trials: Vec<Record>,
+    /// What is wrong with the run as a whole.
+    pub(crate) problems: Vec<String>,
+}
+
+impl Results<'_> {
+    /// Writes `junit.xml` and `report.json`.
+    ///
+    /// # Errors
+    ///
+    /// The file that could not be written, and why.
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), String> {
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", folder.display());
+        fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+        let json = serde_json::to_string_pretty(self).map_err(|error| failed(&error))?;
+        fs::write(folder.join("report.json"), json).map_err(|error| failed(&error))?;
+        let junit = self.junit().to_string().map_err(|error| failed(&error))?;
+        fs::write(folder.join("junit.xml"), junit).map_err(|error| failed(&error))
+    }
+
+    /// One suite for each device and profile, and one for the problems of the run.
+    fn junit(&self) -> Report {
+        let mut report = Report::new(self.suite);
+        for target in self.devices {
+            let of_device = self.trials.iter().filter(|trial| trial.device == target.label);
+            let mut profiles: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
+            of_device.for_each(|trial| profiles.entry(&trial.profile).or_default().push(trial));
+            for (profile, trials) in profiles {
+                let mut suite = TestSuite::new(format!("{}::{}::{profile}", self.suite, target.label));
+                let driver = target.driver();
+                for property in [("device", target.info.name.as_str()), ("driver", &driver), ("profile", profile)] {
+                    suite.add_property(property);
+                }
+                suite.set_time(Duration::from_secs_f64(trials.iter().map(|trial| trial.seconds).sum()));
+                suite.add_test_cases(trials.into_iter().map(|trial| self.case(trial)));
+                report.add_test_suite(suite);
+            }
+        }
+        if !self.problems.is_empty() {
+            let mut suite = TestSuite::new(format!("{}::run", self.suite));
+            let cases = self.problems.iter().map(|problem| TestCase::new("run", failure(problem)));
+            suite.add_test_cases(cases);
+            report.add_test_suite(suite);
+        }
+        report
+    }
+
+    fn case(&self, trial: &Record) -> TestCase {
+        let mut status = match &trial.verdict {
+            Verdict::Passed | Verdict::FailedAsExpected(_) | Verdict::Flaky(_) => TestCaseStatus::success(),
+            Verdict::Failed(message) => failure(message),
+            Verdict::Skipped(_) => TestCaseStatus::skipped(),
+        };
+        match &trial.verdict {
+            Verdict::Skipped(reason) => {
+                status.set_message(reason.as_str());
+            }
+            Verdict::Flaky(message) => {
+                let mut rerun = TestRerun::new(NonSuccessKind::Failure);
+                rerun.set_description(message.as_str());
+                status.add_rerun(rerun);
+            }
+            Verdict::Passed | Verdict::Failed(_) | Verdict::FailedAsExpected(_) => {}
+        }
+        let mut case = TestCase::new(trial.test.as_str(), status);
+        case.set_classname(format!("{}::{}", self.suite, trial.device));
+        case.set_time(Duration::from_secs_f64(trial.seconds));
+        if let Verdict::FailedAsExpected(message) = &trial.verdict {
+            case.set_system_out(format!("failed, as expected: {message}"));
+        }
+        case
+    }
+}
+
+/// A failure, with the first line of its message as the summary.
+fn failure(message: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    status.set_message(message.lines().next().unwrap_or_default()).set_description(message);
+    status
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::recorded;
+
+    fn results(devices: &[Target]) -> Results<'_> {
+        let record = |test: &str, verdict| Record {
+            test: test.to_owned(),
+            device: "lavapipe".to_owned(),
+            profile: "plain".to_owned(),
+            verdict,
+            seconds: 0.5,
+        };
+        let failed = "on llvmpipe: `y` is not close: 1 of 2 <elements>\n[1] | 2 | 3".to_owned();
+        let trials = vec![
+            record("a", Verdict::Passed),
+            record("b", Verdict::Failed(failed)),
+            record("c", Verdict::Skipped("the device lacks shader_float16".to_owned())),
+            record("d", Verdict::FailedAsExpected("wrong".to_owned())),
+            record("e", Verdict::Flaky("late".to_owned())),
+        ];
+        Results { suite: "kernels", devices, trials, problems: vec!["2 tests ran on lavapipe".to_owned()] }
+    }
+
+    #[test]
+    fn junit_has_the_device_and_the_first_mismatch() {
+        let devices = [recorded("lavapipe_22.3.6", "lavapipe")];
+        let junit = results(&devices).junit().to_string().unwrap();
+        for part in [
+            "<testsuites name=\"kernels\" tests=\"6\" skipped=\"1\" failures=\"2\" errors=\"0\">",
+            "<testsuite name=\"kernels::lavapipe::plain\" tests=\"5\" skipped=\"1\" errors=\"0\" failures=\"1\" time=\"2.500\">",
+            "<property name=\"device\" value=\"llvmpipe (LLVM 15.0.6, 256 bits)\"/>",
+            "<failure message=\"on llvmpipe: `y` is not close: 1 of 2 &lt;elements&gt;\">",
+            "[1] | 2 | 3</failure>",
+            "<skipped message=\"the device lacks shader_float16\"/>",
+            "<flakyFailure>late</flakyFailure>",
+            "failed, as expected: wrong",
+            "<testsuite name=\"kernels::run\"",
+        ] {
+            assert!(junit.contains(part), "{part} is not in:\n{junit}");
+        }
+        assert!(Report::deserialize_from_str(&junit).is_ok());
+    }
+
+    #[test]
+    fn json_has_the_description_of_the_device() {
+        let devices = [recorded("lavapipe_22.3.6", "lavapipe")];
+        let json = serde_json::to_value(results(&devices)).unwrap();
+        assert_eq!(json["devices"][0]["info"]["driver"]["info"], "Mesa 22.3.6 (LLVM 15.0.6)");
+        assert_eq!(json["trials"][1]["outcome"], "failed");
+        assert_eq!(json["trials"][2]["message"], "the device lacks shader_float16");
+        assert_eq!(json["problems"][0], "2 tests ran on lavapipe");
+    }
+
+    #[test]
+    fn both_files_are_written() {
+        let (folder, devices) = (tempfile::tempdir().unwrap(), []);
+        let folder = folder.path().join("new");
+        results(&devices).write(&folder).unwrap();
+        assert!(folder.join("junit.xml").is_file() && folder.join("report.json").is_file());
+        assert!(results(&devices).write(&folder.join("junit.xml")).unwrap_err().contains("junit.xml"));
+    }
+}

@@ -1,0 +1,96 @@
+//! [`Test`]: a function with a name, and what a device needs for it. Runs nothing.
+
+use std::fmt::{self, Display};
+use std::sync::Arc;
+
+use vkarray::device::Features;
+
+use crate::context::TestContext;
+use crate::profile::Profile;
+
+/// What a test function returns: nothing, or a result with any error that can be printed.
+pub trait Outcome {
+    /// The message of the failure, if it is one.
+    fn failure(self) -> Option<String>;
+}
+
+impl Outcome for () {
+    fn failure(self) -> Option<String> {
+        None
+    }
+}
+
+impl<E: Display> Outcome for Result<(), E> {
+    fn failure(self) -> Option<String> {
+        // With the causes, for errors that print them so.
+        self.err().map(|error| format!("{error:#}"))
+    }
+}
+
+/// The function of a test. It returns the message of its failure.
+type Body = Arc<dyn Fn(&TestContext) -> Option<String> + Send + Sync>;
+
+/// A test of a kernel.
+///
+/// ```
+/// use vkarray::device::Features;
+/// use vkarray_test::{Profile, Test, TestContext};
+///
+/// fn halves(ctx: &TestContext) -> vkarray::Result<()> {
+///     assert_eq!(ctx.zeros::<vkarray::half::f16>(3)?.to_vec()?.len(), 3);
+///     Ok(())
+/// }
+///
+/// let halves = Test::new("halves", halves)
+///     .needs(Features { shader_float16: true, ..Features::default() })
+///     .without(Profile::Sanitized);
+/// # drop(halves);
+/// ```
+#[derive(Clone)]
+#[must_use = "a test runs in a suite"]
+pub struct Test {
+    pub(crate) name: String,
+    pub(crate) body: Body,
+    pub(crate) needs: Features,
+    pub(crate) without: Vec<Profile>,
+    pub(crate) may_be_idle: bool,
+}
+
+impl Test {
+    /// A test that runs on every device, under every profile of its suite.
+    pub fn new<R: Outcome>(name: impl Into<String>, body: impl Fn(&TestContext) -> R + Send + Sync + 'static) -> Self {
+        Self {
+            name: name.into(),
+            body: Arc::new(move |ctx| body(ctx).failure()),
+            needs: Features::default(),
+            without: Vec::new(),
+            may_be_idle: false,
+        }
+    }
+
+    /// Skips the test on devices that lack one of these features. The report lists it with the feature.
+    pub fn needs(mut self, features: Features) -> Self {
+        self.needs = features;
+        self
+    }
+
+    /// Leaves the test out under a profile, such as [`Profile::Sanitized`] for a test of graphs, which refuse kernels with
+    /// checks.
+    pub fn without(mut self, profile: Profile) -> Self {
+        self.without.push(profile);
+        self
+    }
+
+    /// Allows the test to create no array and build no kernel. Otherwise that is a failure, since a test that returns early
+    /// checks nothing.
+    pub fn may_be_idle(mut self) -> Self {
+        self.may_be_idle = true;
+        self
+    }
+}
+
+impl fmt::Debug for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Test").field("name", &self.name).finish_non_exhaustive()
+    }
+}
