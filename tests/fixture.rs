@@ -1,7 +1,8 @@
-//! [`Fixture`]: an instance under the validation layer, a device and a context, for one test.
+//! [`Fixture`]: an instance under the validation layer, a device and a context, for one test: a [`CheckedContext`] that
+//! records the driver, and ignores what the layer misjudges.
 //!
 //! When a fixture is dropped it closes the context and the device. The test fails if something still holds the device or
-//! if the validation layer has reported anything (`validation.rs` lists the exceptions). A missing layer or device is a
+//! if the validation layer has reported anything, apart from [`is_false_report`]. A missing layer or device is a
 //! failure too, with a message that says what to install. `canary.rs` tests the fixture itself.
 //!
 //! The folder `fixture/` has what tests of several crates share: shaders and their results on the host (`kernels.rs`,
@@ -21,32 +22,32 @@ pub(crate) mod watchdog;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use vkarray::device::{Device, DeviceType, Instance, ValidationMessage};
+use vkarray::device::{Device, DeviceType, Instance};
 use vkarray::{Context, DeviceNDArray, Element};
+pub(crate) use vkarray_test::is_false_report;
+use vkarray_test::{CheckedContext, Problem, becomes_true};
 use vkarray_tests::skips;
 
-pub(crate) use self::validation::is_false_report;
 use self::validation::is_hazard_within_one_queue;
 
 /// A device and a context on it, checked when they are closed.
 pub(crate) struct Fixture {
-    context: Option<Context>,
-    device: Option<Arc<Device>>,
-    instance: Arc<Instance>,
+    checked: CheckedContext,
     /// See [`Fixture::for_round_trips`].
     has_round_trips: bool,
+    n_queues: u32,
 }
 
 impl Fixture {
     /// Opens the device that `VKARRAY_DEVICE` names, otherwise the best one.
     pub(crate) fn open() -> Self {
-        let instance = Instance::builder().validation(true).build().unwrap_or_else(|error| panic!("{error}"));
-        let device = Device::open_selected(&instance, None).unwrap_or_else(|error| panic!("{error}"));
-        note_driver(&device);
-        let context = Context::on(&device).unwrap_or_else(|error| panic!("{error}"));
-        Self { context: Some(context), device: Some(device), instance, has_round_trips: false }
+        let checked = CheckedContext::open().unwrap_or_else(|error| panic!("{error}"));
+        note_driver(checked.device());
+        let plan = checked.device().plan();
+        let n_queues = plan.compute.count + plan.transfer.map_or(0, |queues| queues.count);
+        Self { checked, has_round_trips: false, n_queues }
     }
 
     /// For random programs whose work goes back and forth between streams, which the validation layer is known to misjudge
@@ -59,25 +60,25 @@ impl Fixture {
 
     /// The device.
     pub(crate) fn device(&self) -> &Arc<Device> {
-        self.device.as_ref().expect("taken only by `close`")
+        self.checked.device()
     }
 
     /// Devices that are not this one: the same opened again, and every other of this machine. The test drops them.
     pub(crate) fn other_devices(&self) -> Vec<Arc<Device>> {
         let own = self.device().physical();
-        let others = self.instance.devices().unwrap_or_else(|error| panic!("{error}"));
+        let others = self.instance().devices().unwrap_or_else(|error| panic!("{error}"));
         let others = others.iter().filter(|other| other.info().uuid != own.info().uuid);
         others.chain([own]).map(|physical| Device::open(physical).unwrap_or_else(|error| panic!("{error}"))).collect()
     }
 
     /// The device's instance.
     pub(crate) fn instance(&self) -> &Arc<Instance> {
-        &self.instance
+        self.checked.instance()
     }
 
     /// Moves the context out, for a test that drops it itself.
     pub(crate) fn take_context(&mut self) -> Context {
-        self.context.take().expect("taken once")
+        self.checked.take_context().expect("taken once")
     }
 
     /// Whether the device is a CPU driver.
@@ -87,43 +88,32 @@ impl Fixture {
 
     /// Fails if the validation layer has reported anything so far.
     pub(crate) fn assert_no_messages(&self, during: &str) {
-        let messages = self.take_messages(self.n_queues());
-        assert!(messages.is_empty(), "validation, during {during}:\n{}", listed(&messages));
+        let messages = self.checked.take_messages().into_iter().map(Problem::Message);
+        let problems = self.texts(messages.collect());
+        assert!(problems.is_empty(), "during {during}:\n{}", problems.join("\n"));
     }
 
-    /// The number of queues that the device was opened with; 0 once it is closed.
-    fn n_queues(&self) -> u32 {
-        let plan = self.device.as_ref().map(|device| device.plan());
-        plan.map_or(0, |plan| plan.compute.count + plan.transfer.map_or(0, |queues| queues.count))
-    }
-
-    /// The messages of the validation layer so far, without those that are known to be wrong.
-    fn take_messages(&self, n_queues: u32) -> Vec<ValidationMessage> {
-        let ignores_hazards = self.has_round_trips && n_queues > 1;
-        let is_ignored = |message: &ValidationMessage| {
-            is_false_report(message) || ignores_hazards && is_hazard_within_one_queue(message)
-        };
-        self.instance.take_messages().into_iter().filter(|message| !is_ignored(message)).collect()
+    /// The problems as texts, without messages that are known to be wrong in this test. All messages are one problem.
+    fn texts(&self, problems: Vec<Problem>) -> Vec<String> {
+        let ignores_hazards = self.has_round_trips && self.n_queues > 1;
+        let (mut texts, mut messages) = (Vec::new(), Vec::new());
+        for problem in problems {
+            match &problem {
+                Problem::Message(message) if ignores_hazards && is_hazard_within_one_queue(message) => {}
+                Problem::Message(_) => messages.push(problem.to_string()),
+                _ => texts.push(problem.to_string()),
+            }
+        }
+        if !messages.is_empty() {
+            texts.push(messages.join("\n"));
+        }
+        texts
     }
 
     /// Closes the context and the device, and returns the problems found; a correct test has none.
     pub(crate) fn close(&mut self) -> Vec<String> {
-        let mut problems = Vec::new();
-        let n_queues = self.n_queues();
-        self.context = None;
-        if let Some(device) = self.device.take() {
-            // The device's waiting thread holds the device while it works for a stream, so its reference may end later.
-            if !becomes_true(Duration::from_secs(2), || Arc::strong_count(&device) == 1) {
-                problems.push(format!("leak: {} references to the device are left", Arc::strong_count(&device) - 1));
-            }
-            // When the device is destroyed, the layer lists the objects that were not.
-            drop(device);
-        }
-        let messages = self.take_messages(n_queues);
-        if !messages.is_empty() {
-            problems.push(format!("validation:\n{}", listed(&messages)));
-        }
-        problems
+        let problems = self.checked.close();
+        self.texts(problems)
     }
 }
 
@@ -131,7 +121,7 @@ impl Deref for Fixture {
     type Target = Context;
 
     fn deref(&self) -> &Context {
-        self.context.as_ref().expect("taken only by `take_context` and `close`")
+        &self.checked
     }
 }
 
@@ -171,10 +161,6 @@ fn note_driver(device: &Device) {
     });
 }
 
-fn listed(messages: &[ValidationMessage]) -> String {
-    messages.iter().map(|message| format!("  {message}")).collect::<Vec<_>>().join("\n")
-}
-
 /// The array's elements in C order.
 pub(crate) fn contents<T: Element>(array: &DeviceNDArray<T>) -> Vec<T> {
     array.copy_to_host().unwrap().iter().copied().collect()
@@ -183,16 +169,4 @@ pub(crate) fn contents<T: Element>(array: &DeviceNDArray<T>) -> Vec<T> {
 /// Polls until `is_done`; fails after a minute, which is longer than any test takes.
 pub(crate) fn poll(what: &str, is_done: impl Fn() -> bool) {
     assert!(becomes_true(Duration::from_secs(60), is_done), "{what} is not done after a minute");
-}
-
-/// Polls until `is_true` or the limit is over. Returns whether it became true.
-fn becomes_true(limit: Duration, is_true: impl Fn() -> bool) -> bool {
-    let begun = Instant::now();
-    while !is_true() {
-        if begun.elapsed() > limit {
-            return false;
-        }
-        thread::yield_now();
-    }
-    true
 }
