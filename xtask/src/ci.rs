@@ -1,6 +1,6 @@
 //! `cargo xtask ci`: the gate that every change must pass.
 //!
-//! This file has the list of stages; the last one, the tests, is in `suite.rs`.
+//! This file has the list of stages; the last two, the tests, are in `suite.rs` and `downstream.rs`.
 //! Miri runs if the nightly toolchain has it.
 //! The first stage that fails ends the run, and its exit code is that of the gate.
 
@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::command::{CommandLine, exit_code};
-use crate::{guide, suite};
+use crate::{downstream, guide, suite};
 
 /// Runs the gate.
 pub(crate) fn run() -> Result<ExitCode> {
@@ -29,6 +29,10 @@ pub(crate) fn run() -> Result<ExitCode> {
         }
     }
     let code = timed("tests", || suite::run(&[]))?;
+    if code == ExitCode::SUCCESS {
+        // A project that depends on vkarray: its tests pass, and find faults that are planted in it.
+        timed("downstream", downstream::run)?;
+    }
     let verdict = if code == ExitCode::SUCCESS { "the gate passed" } else { "the gate failed: tests" };
     println!("{verdict} ({:.1} s in total)", start.elapsed().as_secs_f64());
     Ok(code)

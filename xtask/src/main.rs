@@ -1,8 +1,8 @@
 //! `cargo xtask`: sets up a machine, runs the demo, the tests, the gate and the check of the source tree.
 //!
 //! This file has only the command line.
-//! Each task has a file of its own: `setup.rs`, `suite.rs` (the tests), `demo.rs`, `gallery.rs`, `guide.rs`, `ci.rs`
-//! and `structure.rs`.
+//! Each task has a file of its own: `setup.rs`, `suite.rs` (the tests), `downstream.rs`, `demo.rs`, `gallery.rs`,
+//! `guide.rs`, `ci.rs` and `structure.rs`.
 //! The decisions of a task are plain data made by pure functions (`plan.rs`, `demo.rs`); running them is a loop.
 //! xtask does not link to vkarray, so it still builds when the library does not.
 //! Read `plan.rs` next.
@@ -10,6 +10,7 @@
 mod ci;
 mod command;
 mod demo;
+mod downstream;
 mod found;
 mod gallery;
 mod guide;
@@ -54,6 +55,8 @@ enum Task {
         /// A PNG or JPEG picture; without one, a Julia set is drawn
         image: Option<PathBuf>,
     },
+    /// Runs the tests of examples/downstream/, plants faults there, and checks that each is found
+    Downstream,
     /// Makes the pictures of docs/samples.md again, by running its commands and examples
     Gallery,
     /// Builds the guide of docs/ into target/guide/, and checks the links of all Markdown files
@@ -84,6 +87,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Setup { tests } => setup::run(tests).map(|_| ExitCode::SUCCESS),
         Task::Test { args } => suite::run(&args),
         Task::Demo { image } => demo::run(image.as_deref()).map(|()| ExitCode::SUCCESS),
+        Task::Downstream => downstream::run().map(|()| ExitCode::SUCCESS),
         Task::Gallery => gallery::run().map(|()| ExitCode::SUCCESS),
         Task::Guide => guide::build().run().map(exit_code),
         Task::Ci => ci::run(),

@@ -274,7 +274,7 @@ fn read_expectations(suite: &Suite) -> Result<Expectations, String> {
     Expectations::parse(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Two tests of one name could not be told apart in reports.
+/// Two tests of one name would have the same line in reports.
 fn check_names(tests: &[Test]) -> Result<(), String> {
     let mut names = BTreeSet::new();
     let twice = tests.iter().find(|test| !names.insert(&test.name));

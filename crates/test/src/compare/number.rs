@@ -21,12 +21,10 @@ pub trait Number: Element + Display + PartialEq {
 macro_rules! integers {
     ($($number:ty)*) => {$(
         impl Number for $number {
-            #[expect(clippy::cast_lossless, reason = "the macro is for all widths")]
             fn to_f64(self) -> f64 {
                 self as f64
             }
 
-            #[expect(clippy::cast_lossless, reason = "the macro is for all widths")]
             fn difference(self, other: Self) -> f64 {
                 self.abs_diff(other) as f64
             }

@@ -86,12 +86,7 @@ impl TestContext {
     /// [`Suite::cpu_scale`](crate::Suite::cpu_scale) gives, at least one unless `n` is 0.
     #[must_use]
     pub fn scaled(&self, n: usize) -> usize {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
-            reason = "the scale is a positive number up to 1"
-        )]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the scale is in (0, 1]")]
         let scaled = (n as f64 * self.scale) as usize;
         scaled.clamp(n.min(1), n)
     }

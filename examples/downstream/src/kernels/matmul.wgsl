@@ -1,0 +1,26 @@
+// c = a b, of n rows and columns, which is a multiple of TILE
+
+const TILE = 16u;
+
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read> b: array<f32>;
+@group(0) @binding(2) var<storage, read_write> c: array<f32>;
+var<immediate> n: u32;
+
+var<workgroup> tile_a: array<f32, TILE * TILE>;
+var<workgroup> tile_b: array<f32, TILE * TILE>;
+
+@compute @workgroup_size(TILE, TILE)
+fn matmul(@builtin(global_invocation_id) at: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
+    var sum = 0.0;
+    for (var first = 0u; first < n; first += TILE) {
+        tile_a[local.y * TILE + local.x] = a[at.y * n + first + local.x];
+        tile_b[local.y * TILE + local.x] = b[(first + local.y) * n + at.x];
+        workgroupBarrier();
+        for (var k = 0u; k < TILE; k += 1u) {
+            sum += tile_a[local.y * TILE + k] * tile_b[k * TILE + local.x];
+        }
+        workgroupBarrier();
+    }
+    c[at.y * n + at.x] = sum;
+}
