@@ -105,7 +105,10 @@ impl MemoryKind {
         let preferences = match self {
             // Host-visible device memory is scarce where its heap is a window. Elsewhere the host writes a few bytes to it
             // faster than the device copies them.
-            Self::Device => [kind.device_local, !kind.host_visible || is_largest_local(kind.heap, device), coherent],
+            Self::Device => {
+                let is_window = kind.host_visible && !(kind.device_local && is_largest_local(kind.heap, device));
+                [kind.device_local, !is_window, coherent]
+            }
             Self::Pinned => [kind.host_cached, kind.host_coherent, !kind.device_local],
             Self::WriteCombined => [!kind.device_local, !kind.host_cached, true],
             Self::Shared => [kind.host_cached, kind.host_coherent, true],
