@@ -2,6 +2,8 @@
 //!
 //! How large it is depends on the machine, so no test asks.
 
+use std::process::Output;
+
 use serde_json::Value;
 
 use super::{Folder, text};
@@ -21,7 +23,10 @@ Thread,Time,Action,Pointer,Size,Stream
 fn lines(suite: &str) -> (Value, Vec<Value>) {
     let folder = Folder::new();
     folder.put("log.csv", LOG);
-    let output = folder.done(&format!("bench {suite} --json --runs 1"));
+    parsed(&folder.done(&format!("bench {suite} --json --runs 1")))
+}
+
+fn parsed(output: &Output) -> (Value, Vec<Value>) {
     let text = text(&output.stdout);
     let mut lines = text.lines().map(|line| serde_json::from_str(line).expect("a JSON object a line"));
     (lines.next().expect("a header"), lines.collect())
@@ -138,7 +143,13 @@ fn startups() {
 
 #[test]
 fn connections() {
-    let (_, lines) = lines("connections --mib 3");
+    // Without the validation layer: version 1.3.239 at times waits ten seconds for its own record of a semaphore that the host
+    // signals, and reports that. The tests of these copies run under the layer, and ignore this report alone.
+    let folder = Folder::new();
+    let mut command = folder.command("bench connections --mib 3 --json --runs 1");
+    let output = command.env_remove("VKARRAY_VALIDATION").output().expect("the command starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (_, lines) = parsed(&output);
     let names: Vec<&str> = lines.iter().filter_map(|line| line["name"].as_str().or(line["skipped"].as_str())).collect();
     let n_devices =
         lines.iter().filter(|line| line["about"].as_str().is_some_and(|about| about.starts_with("device "))).count();
