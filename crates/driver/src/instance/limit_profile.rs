@@ -84,7 +84,7 @@ const NAMED: [(&str, Limits); 3] = [("mobile", MOBILE), ("webgpu", WEBGPU), ("sw
 /// use vkarray::device::{Instance, LimitProfile};
 /// use vkarray::prelude::*;
 ///
-/// # fn main() -> anyhow::Result<()> {
+/// # fn main() -> Result<(), vkarray::device::Error> {
 /// let instance = Instance::builder().limits(LimitProfile::parse("mobile")?).build()?;
 /// for device in instance.devices()? {
 ///     assert!(device.info().limits.max_compute_shared_memory_size <= 16384);
