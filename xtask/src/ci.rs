@@ -43,6 +43,7 @@ fn stages() -> impl Iterator<Item = (String, CommandLine)> {
     [
         ("format", CommandLine::new(["cargo", "fmt", "--all", "--check"])),
         ("structure", CommandLine::new(["cargo", "run", "--quiet", "--package", "xtask", "--", "structure"])),
+        ("package", CommandLine::new(["cargo", "run", "--quiet", "--package", "xtask", "--", "package"])),
         ("clippy", CommandLine::new(["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
         (
             "documentation",

@@ -2,7 +2,7 @@
 //!
 //! This file has only the command line.
 //! Each task has a file of its own: `setup.rs`, `suite.rs` (the tests), `downstream.rs`, `demo.rs`, `gallery.rs`,
-//! `guide.rs`, `ci.rs` and `structure.rs`.
+//! `guide.rs`, `ci.rs`, `structure.rs` and `package.rs`.
 //! The decisions of a task are plain data made by pure functions (`plan.rs`, `demo.rs`); running them is a loop.
 //! xtask does not link to vkarray, so it still builds when the library does not.
 //! Read `plan.rs` next.
@@ -14,6 +14,7 @@ mod downstream;
 mod found;
 mod gallery;
 mod guide;
+mod package;
 mod plan;
 mod probe;
 mod setup;
@@ -65,6 +66,8 @@ enum Task {
     Ci,
     /// Checks the source tree: no cycles between rooms, no two types of one name, `//!` at the head of files, their length
     Structure,
+    /// Checks that the packages can be published: descriptions, licences, versions of dependencies
+    Package,
     /// Reports which devices and layers this process finds; `setup` runs it as a child, since a driver may crash
     #[command(hide = true)]
     Probe {
@@ -92,6 +95,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Guide => guide::build().run().map(exit_code),
         Task::Ci => ci::run(),
         Task::Structure => structure::run(),
+        Task::Package => package::run(),
         Task::Probe { json } => probe::report(json).map(|()| ExitCode::SUCCESS),
     }
 }
