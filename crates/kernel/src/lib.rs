@@ -37,7 +37,7 @@ pub use call::{
     Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayShape, AsArg, ConstArray, Groups, Immediate, Items,
     MemoryArg, Mismatch, NamedArg, Packed, check, tuple_text,
 };
-pub use disk_cache::{CacheCounters, CacheMode, CacheSettings, StoreCounters};
+pub use disk_cache::{CacheCounters, CacheFile, CacheMode, CacheSettings, StoreCounters};
 pub use dispatch::DispatchNode;
 pub use error::{Error, Hint, Names, Result};
 pub use pipeline::{Kernel, KernelBuilder, KernelCache};

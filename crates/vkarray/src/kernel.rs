@@ -24,8 +24,8 @@
 
 pub use vkarray_kernel::{
     Access, Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayShape, AsArg, Bounds, BufferBounds,
-    CacheCounters, CacheMode, CacheSettings, Capability, ConstArray, Constant, ConstantDefault, ElementType, Error,
-    Field, Fold, Hint, Immediate, Items, KernelBuilder, KernelCache, Leaf, Library, Limits, Loops, Malformed,
+    CacheCounters, CacheFile, CacheMode, CacheSettings, Capability, ConstArray, Constant, ConstantDefault, ElementType,
+    Error, Field, Fold, Hint, Immediate, Items, KernelBuilder, KernelCache, Leaf, Library, Limits, Loops, Malformed,
     MatrixRole, MatrixUse, MemoryArg, Mismatch, Module, NamedArg, Names, Options, Packed, Param, ParamKind, Parameter,
     PushConstants, PushMember, ScalarValue, SharedVar, Signature, StoreCounters, Subgroups, Translated, Unvalidated,
     check,

@@ -68,12 +68,16 @@ pub(super) fn create(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// An existing file.
+/// A file of the cache on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct StoredFile {
-    path: PathBuf,
-    bytes: u64,
-    used: SystemTime,
+#[non_exhaustive]
+pub struct CacheFile {
+    /// Where it is. Its name begins with what it holds: `spirv`, `pipeline` or `valid`.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// When a kernel was last built from it, to the minute.
+    pub used: SystemTime,
 }
 
 /// What a sweep left and removed.
@@ -83,9 +87,9 @@ pub(super) struct SweepResult {
     pub(super) evicted: u64,
 }
 
-/// Removes old files until the folder is below `max_bytes`, and temporary files of killed processes.
-pub(super) fn sweep(folder: &Path, max_bytes: u64) -> io::Result<SweepResult> {
-    let (mut entries, mut swept) = (Vec::new(), SweepResult::default());
+/// The files of a folder, in no order. Removes temporary files of killed processes, and leaves other files out.
+pub(super) fn list(folder: &Path) -> io::Result<Vec<CacheFile>> {
+    let mut entries = Vec::new();
     for found in fs::read_dir(folder)? {
         let found = found?;
         // A file that another process has just removed has no metadata.
@@ -97,9 +101,15 @@ pub(super) fn sweep(folder: &Path, max_bytes: u64) -> io::Result<SweepResult> {
                 let _: io::Result<()> = fs::remove_file(&path);
             }
         } else if path.extension().is_some_and(|extension| extension == EXTENSION) {
-            entries.push(StoredFile { path, bytes, used });
+            entries.push(CacheFile { path, bytes, used });
         }
     }
+    Ok(entries)
+}
+
+/// Removes old files until the folder is below `max_bytes`, and temporary files of killed processes.
+pub(super) fn sweep(folder: &Path, max_bytes: u64) -> io::Result<SweepResult> {
+    let (entries, mut swept) = (list(folder)?, SweepResult::default());
     swept.bytes_left = entries.iter().map(|entry| entry.bytes).sum();
     for entry in surplus(entries, max_bytes) {
         swept.bytes_left -= entry.bytes;
@@ -110,14 +120,14 @@ pub(super) fn sweep(folder: &Path, max_bytes: u64) -> io::Result<SweepResult> {
 
 /// The files to remove: none while all fit; else the least recently used, until an eighth of the room is free, so that not
 /// every write sweeps.
-fn surplus(mut entries: Vec<StoredFile>, max_bytes: u64) -> Vec<StoredFile> {
+fn surplus(mut entries: Vec<CacheFile>, max_bytes: u64) -> Vec<CacheFile> {
     let mut bytes: u64 = entries.iter().map(|entry| entry.bytes).sum();
     if bytes <= max_bytes {
         return Vec::new();
     }
     entries.sort_by(|a, b| a.used.cmp(&b.used).then_with(|| a.path.cmp(&b.path)));
     let goal = max_bytes - max_bytes / 8;
-    let mut is_surplus = |entry: &StoredFile| {
+    let mut is_surplus = |entry: &CacheFile| {
         let is_surplus = bytes > goal;
         bytes -= if is_surplus { entry.bytes } else { 0 };
         is_surplus
@@ -130,9 +140,9 @@ mod tests {
     use super::*;
 
     /// Files named by their index, of so many bytes, last used at so many seconds.
-    fn entries(of: &[(u64, u64)]) -> Vec<StoredFile> {
+    fn entries(of: &[(u64, u64)]) -> Vec<CacheFile> {
         let used = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        let entry = |(i, &(bytes, seconds)): (usize, &(u64, u64))| StoredFile {
+        let entry = |(i, &(bytes, seconds)): (usize, &(u64, u64))| CacheFile {
             path: i.to_string().into(),
             bytes,
             used: used(seconds),

@@ -23,6 +23,7 @@ use vkarray_driver::lock::{Mutex, Rank};
 pub(crate) use counters::Outcome;
 pub use counters::{CacheCounters, StoreCounters};
 pub(crate) use entry::{Hash, Unusable};
+pub use folder::CacheFile;
 pub use settings::{CacheMode, CacheSettings};
 
 use counters::Counters;

@@ -1,9 +1,12 @@
-//! Whether and where kernels are stored on disk: [`CacheSettings`]. Pure but for reading the environment.
+//! Whether and where kernels are stored on disk: [`CacheSettings`]. Pure but for reading the environment and the
+//! list of files.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 
+use super::folder::{self, CacheFile};
 use super::trust;
 use crate::error::{Error, Result};
 
@@ -91,6 +94,65 @@ impl CacheSettings {
     #[must_use]
     pub fn mode(&self) -> CacheMode {
         self.mode
+    }
+
+    /// The folder, which need not exist; `None` if the disk is not used.
+    ///
+    /// ```
+    /// use vkarray::kernel::CacheSettings;
+    ///
+    /// assert_eq!(CacheSettings::at("kernels").directory(), Some("kernels".as_ref()));
+    /// assert_eq!(CacheSettings::off().directory(), None);
+    /// ```
+    #[must_use]
+    pub fn directory(&self) -> Option<&Path> {
+        (self.mode != CacheMode::Off).then_some(self.directory.as_path())
+    }
+
+    /// How many bytes the folder holds at most.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        self.max_bytes
+    }
+
+    /// The files of the cache, the last used first.
+    ///
+    /// ```
+    /// use vkarray::kernel::CacheSettings;
+    /// # use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// let cache = CacheSettings::at(folder);
+    /// let ctx = Context::builder().kernel_cache(cache.clone()).open()?;
+    /// ctx.kernel(Source::wgsl("@compute @workgroup_size(1) fn nothing() {}")).build()?;
+    /// let n_files = cache.files()?.len() as u64;
+    /// assert!(n_files > 0);
+    /// assert_eq!(cache.clear()?, n_files);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system. A folder that does not exist has no files.
+    pub fn files(&self) -> io::Result<Vec<CacheFile>> {
+        let Some(directory) = self.directory().filter(|directory| directory.exists()) else { return Ok(Vec::new()) };
+        let mut files = folder::list(directory)?;
+        files.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.path.cmp(&b.path)));
+        Ok(files)
+    }
+
+    /// Removes the files of the cache, and returns how many. Other files in the folder stay. Programs that use the cache at
+    /// the same time build their kernels again.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system.
+    pub fn clear(&self) -> io::Result<u64> {
+        let Some(directory) = self.directory().filter(|directory| directory.exists()) else { return Ok(0) };
+        Ok(folder::sweep(directory, 0)?.evicted)
     }
 
     /// These settings, if no other user can change the folder. Otherwise a folder that the program or the environment named is
