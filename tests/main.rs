@@ -6,7 +6,7 @@
 //! or is skipped as `skips.txt` allows.
 //!
 //! Read `fixture.rs` first. Each crate has a folder, and a file of the same name that says what is in it: `driver`,
-//! `allocator`, `kernel`, `ndarray`, `primitives`. `samples` has the shaders of `shaders/samples/`. `hazards` runs random
+//! `allocator`, `kernel`, `ndarray`, `primitives`. `checks.rs` runs what `vkarray check` runs. `hazards` runs random
 //! programs over several streams; `VKARRAY_TEST_PROGRAMS` sets their number. `several_queues.rs` and `noncoherent.rs` run
 //! part of the tests again on a device with other properties.
 //!
@@ -15,6 +15,8 @@
 
 #[cfg(test)]
 mod allocator;
+#[cfg(test)]
+mod checks;
 #[cfg(test)]
 mod driver;
 #[cfg(test)]
@@ -29,7 +31,5 @@ mod ndarray;
 mod noncoherent;
 #[cfg(test)]
 mod primitives;
-#[cfg(test)]
-mod samples;
 #[cfg(test)]
 mod several_queues;

@@ -7,68 +7,8 @@ use vkarray::primitives::{Assignment, assign_all};
 
 use crate::fixture::{Fixture, contents};
 
-/// Around the units and the workgroups of the kernels, and a prime.
-const SIZES: [usize; 14] = [0, 1, 2, 3, 4, 5, 63, 64, 255, 256, 257, 1021, 1024, 4099];
-
 fn bools(values: &[Bool]) -> Vec<bool> {
     values.iter().map(|&value| value.into()).collect()
-}
-
-#[test]
-fn every_element_is_computed_whatever_the_size() {
-    let ctx = Fixture::open();
-    for n in SIZES {
-        let a = ctx.arange(0.0_f32, n as f32, 1.0).unwrap();
-        let b = ctx.full(n, 0.5_f32).unwrap();
-        let expected: Vec<_> = (0..n).map(|i| i as f32 * 2.0 + 0.5).collect();
-        assert_eq!(contents(&(&a * 2.0 + &b).eval().unwrap()), expected, "{n}");
-        let flags = contents(&a.less(3.0).eval().unwrap());
-        assert_eq!(bools(&flags), (0..n).map(|i| i < 3).collect::<Vec<_>>(), "{n}");
-        let halves = contents(&(a.cast::<f16>() * f16::from_f32(0.5)).eval().unwrap());
-        let expected: Vec<_> = (0..n).map(|i| f16::from_f32(f16::from_f32(i as f32).to_f32() * 0.5)).collect();
-        assert_eq!(halves, expected, "{n}");
-    }
-}
-
-#[test]
-fn operands_and_targets_may_have_any_strides() {
-    let ctx = Fixture::open();
-    let host =
-        ::ndarray::ArrayD::from_shape_fn(vec![6, 8, 12], |at| i32::try_from(at[0] * 96 + at[1] * 12 + at[2]).unwrap());
-    let x = ctx.to_device(&host).unwrap();
-    let views = [
-        x.clone(),
-        x.t(),
-        x.slice(&s![.., ..;-1, ..]).unwrap(),
-        x.slice(&s![1..;2, .., ..;3]).unwrap(),
-        x.slice(&s![.., 1..2, ..]).unwrap().broadcast_to([6, 8, 12]).unwrap(),
-        x.slice(&s![.., .., ..1]).unwrap().broadcast_to([6, 8, 12]).unwrap(),
-        x.slice(&s![2, .., 1..]).unwrap(),
-        x.slice(&s![3, 4, ..]).unwrap(),
-    ];
-    for view in &views {
-        let own = view.copy_to_host().unwrap();
-        let row = view.slice(&s![.., 0..1]).or_else(|_| view.slice(&s![0..1])).unwrap();
-        let row_host = row.copy_to_host().unwrap();
-        let expected = &own * 3 - &row_host;
-        let expr = view * 3 - &row;
-        assert_eq!(expr.eval().unwrap().copy_to_host().unwrap(), expected, "{view:?}");
-        // Into a strided target of the same shape, as numbers and as bytes.
-        let wide: Vec<usize> = view.shape().iter().map(|len| len * 2).collect();
-        let every_other: Vec<Index> = view.shape().iter().map(|_| Index::stepped(.., -2)).collect();
-        let target = ctx.zeros::<i32>(wide.as_slice()).unwrap();
-        let part = target.slice(&every_other).unwrap();
-        expr.assign_to(&part).unwrap();
-        assert_eq!(part.copy_to_host().unwrap(), expected, "{view:?}");
-        let sum: i64 = target.copy_to_host().unwrap().iter().map(|&x| i64::from(x)).sum();
-        assert_eq!(sum, expected.iter().map(|&x| i64::from(x)).sum::<i64>(), "only the view is written");
-        let flags = ctx.zeros::<u8>(wide.as_slice()).unwrap();
-        let part = flags.slice(&every_other).unwrap();
-        expr.cast::<u8>().assign_to(&part).unwrap();
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "integers wrap around")]
-        let bytes = expected.mapv(|x| x as u8);
-        assert_eq!(part.copy_to_host().unwrap(), bytes, "{view:?}");
-    }
 }
 
 #[test]

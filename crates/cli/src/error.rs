@@ -103,6 +103,11 @@ pub(crate) enum Error {
         .path.display(), shape_text(.shape))]
     OutputShape { name: String, path: PathBuf, dtype: DType, shape: Vec<usize> },
 
+    #[error("no check has `{filter}` in its name; `vkarray check` without a filter lists all")]
+    NoCheck { filter: String },
+    #[error("{n_failed} of {n_checks} checks failed")]
+    Checks { n_failed: usize, n_checks: usize },
+
     #[error(transparent)]
     Array(Box<vkarray::Error>),
 
@@ -114,6 +119,10 @@ pub(crate) enum Error {
     Write { path: PathBuf, reason: Box<dyn StdError + Send + Sync> },
     #[error("cannot rename the finished file to {}{}: {reason}", .path.display(), already(.written))]
     Rename { path: PathBuf, written: Vec<PathBuf>, reason: io::Error },
+    #[error("cannot use the cache in {}: {reason}", .folder.display())]
+    Cache { folder: PathBuf, reason: io::Error },
+    #[error("there is no folder {}", .path.display())]
+    NoFolder { path: PathBuf },
     #[error("this program has a defect: {reason}")]
     Defect { reason: String },
     #[error("cannot print the report: {reason}")]
@@ -121,13 +130,20 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// The codes of `docs/command.md`: 3 if there is no device, 2 for wrong input, 1 for the rest.
+    /// The codes of `docs/command.md`: 4 if results differ, 3 if there is no device, 2 for wrong input, 1 for the rest.
     pub(crate) fn exit_code(&self) -> u8 {
+        if matches!(self, Self::Checks { .. }) {
+            return 4;
+        }
         if matches!(self, Self::Array(error) if error.is_no_device()) {
             return 3;
         }
         let is_machine = match self {
-            Self::Validation { .. } | Self::Defect { .. } | Self::HostMemory { .. } | Self::Start { .. } => true,
+            Self::Validation { .. }
+            | Self::Defect { .. }
+            | Self::Cache { .. }
+            | Self::HostMemory { .. }
+            | Self::Start { .. } => true,
             Self::WrongCopy { .. } | Self::Write { .. } | Self::Rename { .. } | Self::Report { .. } => true,
             Self::Array(error) => is_machine_failure(error),
             Self::File(error) => !error.is_input(),
@@ -250,6 +266,10 @@ mod tests {
             (vkarray::Error::from(MemoryError::OutOfMemory(Box::new(report))).into(), 1),
             (vkarray::Error::from(MemoryError::TooLarge { bytes: 2, limit: 1 }).into(), 2), // Memory would not help.
             (group_count.into(), 2),
+            (Error::NoCheck { filter: "x".to_owned() }, 2),
+            (Error::Cache { folder: "x".into(), reason: io_error() }, 1),
+            (Error::NoFolder { path: "x".into() }, 2),
+            (Error::Checks { n_failed: 1, n_checks: 2 }, 4),
         ];
         for (error, code) in cases {
             assert_eq!(error.exit_code(), code, "{error:?}");

@@ -1,17 +1,17 @@
 //! The `vkarray` command.
 //!
-//! `args.rs` is the command line; `devices.rs`, `run/`, `eval.rs`, `inspect.rs` and `bench/` are the commands; `shader.rs` and
-//! `array/` read their files. An error ends the program with its message on standard error and an exit code that tells
+//! `args/` is the command line; `info/`, `run/`, `check.rs` and `bench/` are the commands; `shader.rs` and `array/` read
+//! their files. An error ends the program with its message on standard error and an exit code that tells
 //! wrong input from a failure of the machine (`error.rs`). Start at `run/mod.rs`.
 
 mod args;
 mod array;
 mod bench;
-mod devices;
+mod check;
 mod error;
-mod eval;
-mod inspect;
+mod info;
 mod panics;
+mod print;
 mod run;
 mod shader;
 
@@ -26,11 +26,15 @@ fn main() -> ExitCode {
     let command = CommandLine::parse().command;
     panics::silence();
     let result = panics::catch_panic(|| match command {
-        Command::Devices(args) => devices::list(&args),
+        Command::Devices(args) => info::list(&args),
         Command::Run(args) => run::run(&args),
-        Command::Eval(args) => eval::eval(&args),
-        Command::Inspect(args) => inspect::inspect(&args),
+        Command::Eval(args) => run::eval(&args),
+        Command::Inspect(args) => info::inspect(&args),
+        Command::Check(args) => check::check(&args),
         Command::Bench(args) => bench::bench(&args),
+        Command::Cache(args) => info::cache(&args),
+        Command::Completions(args) => info::completions(&args),
+        Command::Man(args) => info::man(&args),
     });
     match result.unwrap_or_else(|reason| Err(Error::Defect { reason })) {
         Ok(()) => ExitCode::SUCCESS,

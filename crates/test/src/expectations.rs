@@ -138,8 +138,11 @@ impl Expectations {
 /// How a trial ended, for the report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "outcome", content = "message")]
-pub(crate) enum Verdict {
+#[non_exhaustive]
+pub enum Verdict {
+    /// As every test should.
     Passed,
+    /// The message.
     Failed(String),
     /// Not run, and why.
     Skipped(String),

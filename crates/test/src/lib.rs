@@ -66,8 +66,11 @@ mod trial;
 
 pub use compare::{AsHost, Number, Tolerance, check_close, succeed};
 pub use context::{CheckedContext, Problem, TestContext, becomes_true, is_false_report};
+pub use expectations::Verdict;
 pub use golden::check_golden;
+pub use matrix::Target;
 pub use profile::Profile;
+pub use report::{Record, Results};
 pub use sequence::Sequence;
 pub use suite::Suite;
 pub use test::{Outcome, Test};

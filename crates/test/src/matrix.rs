@@ -10,20 +10,27 @@ use vkarray::device::{DeviceInfo, Error, Instance, Selection};
 
 /// A device of a run.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Target {
+#[non_exhaustive]
+pub struct Target {
     /// Its name in names of trials.
-    pub(crate) label: String,
-    pub(crate) info: DeviceInfo,
+    pub label: String,
+    /// What is known about it.
+    pub info: DeviceInfo,
 }
 
 impl Target {
     /// The name and version of the driver, as reports have them.
-    pub(crate) fn driver(&self) -> String {
+    #[must_use]
+    pub fn driver(&self) -> String {
         format!("{} {}", self.info.driver.name, self.info.driver.info).trim().to_owned()
     }
 }
 
-/// The devices that the selectors name, in their order; without selectors, the one that a program would open.
+/// A selector of every visible device.
+const ALL: &str = "all";
+
+/// The devices that the selectors name, in their order, and for `all` every visible one; without selectors, the one that a
+/// program would open.
 ///
 /// # Errors
 ///
@@ -32,11 +39,17 @@ pub(crate) fn targets(instance: &Arc<Instance>, selectors: &[String]) -> Result<
     let devices = instance.devices()?;
     let infos: Vec<DeviceInfo> = devices.iter().map(|device| DeviceInfo::clone(device.info())).collect();
     let choose = |selector| Selection::from_environment(selector).choose(&infos);
-    let mut chosen: Vec<usize> = if selectors.is_empty() {
-        vec![choose(None)?]
-    } else {
-        selectors.iter().map(|selector| choose(Some(selector.as_str()))).collect::<Result<_, _>>()?
-    };
+    let mut chosen: Vec<usize> = Vec::new();
+    for selector in selectors {
+        match selector.as_str() {
+            ALL => chosen.extend(Selection::from_environment(None).visible(&infos)?),
+            selector => chosen.push(choose(Some(selector))?),
+        }
+    }
+    // As for a program, also where `all` is of no device.
+    if chosen.is_empty() {
+        chosen.push(choose(None)?);
+    }
     let mut seen = Vec::new();
     chosen.retain(|index| {
         !seen.contains(index) && {

@@ -13,27 +13,36 @@ use crate::matrix::Target;
 
 /// How a trial ended.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Record {
-    pub(crate) test: String,
+#[non_exhaustive]
+pub struct Record {
+    /// The name of the test.
+    pub test: String,
     /// The device's label.
-    pub(crate) device: String,
-    pub(crate) profile: String,
+    pub device: String,
+    /// The profile, as [`Profile`](crate::Profile) prints it.
+    pub profile: String,
+    /// Whether it passed.
     #[serde(flatten)]
-    pub(crate) verdict: Verdict,
-    pub(crate) seconds: f64,
+    pub verdict: Verdict,
+    /// How long it took.
+    pub seconds: f64,
 }
 
-/// A finished run.
-#[derive(Debug, Serialize)]
-pub(crate) struct Results<'a> {
-    pub(crate) suite: &'a str,
-    pub(crate) devices: &'a [Target],
-    pub(crate) trials: Vec<Record>,
+/// A finished run. As JSON, it is what `report.json` holds.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct Results {
+    /// The name of the suite.
+    pub suite: String,
+    /// The devices that the tests ran on.
+    pub devices: Vec<Target>,
+    /// The trials.
+    pub trials: Vec<Record>,
     /// What is wrong with the run as a whole.
-    pub(crate) problems: Vec<String>,
+    pub problems: Vec<String>,
 }
 
-impl Results<'_> {
+impl Results {
     /// Writes `junit.xml` and `report.json`.
     ///
     /// # Errors
@@ -44,14 +53,23 @@ impl Results<'_> {
         fs::create_dir_all(folder).map_err(|error| failed(&error))?;
         let json = serde_json::to_string_pretty(self).map_err(|error| failed(&error))?;
         fs::write(folder.join("report.json"), json).map_err(|error| failed(&error))?;
-        let junit = self.junit().to_string().map_err(|error| failed(&error))?;
+        let junit = self.junit().map_err(|error| failed(&error))?;
         fs::write(folder.join("junit.xml"), junit).map_err(|error| failed(&error))
     }
 
+    /// The results as JUnit, which CI services read.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn junit(&self) -> Result<String, String> {
+        self.junit_report().to_string().map_err(|error| error.to_string())
+    }
+
     /// One suite for each device and profile, and one for the problems of the run.
-    fn junit(&self) -> Report {
-        let mut report = Report::new(self.suite);
-        for target in self.devices {
+    fn junit_report(&self) -> Report {
+        let mut report = Report::new(self.suite.as_str());
+        for target in &self.devices {
             let of_device = self.trials.iter().filter(|trial| trial.device == target.label);
             let mut profiles: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
             of_device.for_each(|trial| profiles.entry(&trial.profile).or_default().push(trial));
@@ -114,7 +132,7 @@ mod tests {
     use super::*;
     use crate::matrix::recorded;
 
-    fn results(devices: &[Target]) -> Results<'_> {
+    fn results(devices: &[Target]) -> Results {
         let record = |test: &str, verdict| Record {
             test: test.to_owned(),
             device: "lavapipe".to_owned(),
@@ -130,13 +148,14 @@ mod tests {
             record("d", Verdict::FailedAsExpected("wrong".to_owned())),
             record("e", Verdict::Flaky("late".to_owned())),
         ];
-        Results { suite: "kernels", devices, trials, problems: vec!["2 tests ran on lavapipe".to_owned()] }
+        let problems = vec!["2 tests ran on lavapipe".to_owned()];
+        Results { suite: "kernels".to_owned(), devices: devices.to_vec(), trials, problems }
     }
 
     #[test]
     fn junit_has_the_device_and_the_first_mismatch() {
         let devices = [recorded("lavapipe_22.3.6", "lavapipe")];
-        let junit = results(&devices).junit().to_string().unwrap();
+        let junit = results(&devices).junit().unwrap();
         for part in [
             "<testsuites name=\"kernels\" tests=\"6\" skipped=\"1\" failures=\"2\" errors=\"0\">",
             "<testsuite name=\"kernels::lavapipe::plain\" tests=\"5\" skipped=\"1\" errors=\"0\" failures=\"1\" time=\"2.500\">",

@@ -12,7 +12,7 @@ use libtest_mimic::{Arguments, Completion, Trial};
 use vkarray::device::Instance;
 
 use crate::compare::target_folder;
-use crate::context::TestContext;
+use crate::context::{Settings, TestContext};
 use crate::expectations::{Expectations, Verdict};
 use crate::matrix::{Target, targets};
 use crate::profile::Profile;
@@ -124,11 +124,38 @@ impl Suite {
             Ok(plan) => plan.run(&arguments),
             Err((suite, problem)) => {
                 eprintln!("error: {suite}: {problem}");
-                let failed = Results { suite: &suite, devices: &[], trials: Vec::new(), problems: vec![problem] };
+                let failed = Results { suite, devices: Vec::new(), trials: Vec::new(), problems: vec![problem] };
                 report(&failed, &results);
                 ExitCode::from(FAILED)
             }
         }
+    }
+}
+
+impl Suite {
+    /// Runs the tests one after the other for a program that has its own arguments and prints its own report: plainly, on the
+    /// devices that `devices` selects (`all` for every visible one, nothing for the one that a program would open), under
+    /// the validation layer only if `VKARRAY_VALIDATION` is set. `ended` gets each trial as it ends. Of the settings of the
+    /// suite, only [`Suite::cpu_scale`] matters.
+    ///
+    /// # Errors
+    ///
+    /// No device, or a selector that matches none.
+    pub fn run_on(self, devices: &[String], mut ended: impl FnMut(&Record)) -> Result<Results, vkarray::device::Error> {
+        let targets = Instance::new().and_then(|instance| targets(&instance, devices))?;
+        let settings = Settings { cpu_scale: self.cpu_scale, is_validated: false };
+        let folder = target_folder().join(&self.name);
+        let run = Run { folder, settings, expectations: Expectations::default(), log: Mutex::new(Log::default()) };
+        trial::keep_panics();
+        let mut trials = Vec::new();
+        for target in &targets {
+            for test in &self.tests {
+                let record = run.record(test, target, &Profile::Plain);
+                ended(&record);
+                trials.push(record);
+            }
+        }
+        Ok(Results { suite: self.name, devices: targets, trials, problems: Vec::new() })
     }
 }
 
@@ -180,7 +207,8 @@ impl Plan {
                 targets.len()
             )));
         }
-        let run = Run { folder, cpu_scale: suite.cpu_scale, expectations, log: Mutex::new(Log::default()) };
+        let settings = Settings { cpu_scale: suite.cpu_scale, is_validated: true };
+        let run = Run { folder, settings, expectations, log: Mutex::new(Log::default()) };
         Ok(Self { suite, run: Arc::new(run), skipped, targets })
     }
 
@@ -221,16 +249,16 @@ impl Plan {
             problems.extend(self.run.expectations.unused(&self.targets, &used));
             problems.extend(too_few(&self.targets, &records, self.suite.min_tests));
         }
-        let results = Results { suite: &self.suite.name, devices: &self.targets, trials: records, problems };
+        let results = Results { suite: self.suite.name, devices: self.targets, trials: records, problems };
         results.trials.iter().filter_map(note).for_each(|line| println!("{line}"));
-        results.problems.iter().for_each(|problem| println!("FAILED: {}: {problem}", self.suite.name));
+        results.problems.iter().for_each(|problem| println!("FAILED: {}: {problem}", results.suite));
         let is_written = report(&results, &self.run.folder);
         if results.problems.is_empty() && is_written { conclusion.exit_code() } else { ExitCode::from(FAILED) }
     }
 }
 
 /// Writes the reports. Returns whether that worked.
-fn report(results: &Results<'_>, folder: &std::path::Path) -> bool {
+fn report(results: &Results, folder: &std::path::Path) -> bool {
     let written = results.write(folder);
     match &written {
         Ok(()) => println!("reports: {}", folder.join("{junit.xml,report.json}").display()),

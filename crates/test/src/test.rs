@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
-use vkarray::device::Features;
+use vkarray::device::{DeviceInfo, Features};
 
 use crate::context::TestContext;
 use crate::profile::Profile;
@@ -30,6 +30,9 @@ impl<E: Display> Outcome for Result<(), E> {
 /// The function of a test. It returns the message of its failure.
 type Body = Arc<dyn Fn(&TestContext) -> Option<String> + Send + Sync>;
 
+/// What a test needs that is not one of the [`Features`]: its name, and whether a device has it.
+type Condition = (&'static str, fn(&DeviceInfo) -> bool);
+
 /// A test of a kernel.
 ///
 /// ```
@@ -52,6 +55,7 @@ pub struct Test {
     pub(crate) name: String,
     pub(crate) body: Body,
     pub(crate) needs: Features,
+    pub(crate) conditions: Vec<Condition>,
     pub(crate) without: Vec<Profile>,
     pub(crate) may_be_idle: bool,
 }
@@ -63,6 +67,7 @@ impl Test {
             name: name.into(),
             body: Arc::new(move |ctx| body(ctx).failure()),
             needs: Features::default(),
+            conditions: Vec::new(),
             without: Vec::new(),
             may_be_idle: false,
         }
@@ -72,6 +77,19 @@ impl Test {
     pub fn needs(mut self, features: Features) -> Self {
         self.needs = features;
         self
+    }
+
+    /// Skips the test on devices without something that is not one of the [`Features`], such as operations of subgroups.
+    /// The report lists it with `name`.
+    pub fn needs_that(mut self, name: &'static str, has: fn(&DeviceInfo) -> bool) -> Self {
+        self.conditions.push((name, has));
+        self
+    }
+
+    /// What a device lacks for the test.
+    pub(crate) fn missing_from(&self, device: &DeviceInfo) -> Option<&'static str> {
+        let condition = || self.conditions.iter().find(|(_, has)| !has(device)).map(|(name, _)| *name);
+        self.needs.missing_from(&device.features).or_else(condition)
     }
 
     /// Leaves the test out under a profile, such as [`Profile::Sanitized`] for a test of graphs, which refuse kernels with

@@ -11,7 +11,7 @@ use std::time::Instant;
 use libtest_mimic::{Completion, Failed};
 
 use crate::compare;
-use crate::context::TestContext;
+use crate::context::{Settings, TestContext};
 use crate::expectations::{Behaviour, Expectations, Verdict, judge};
 use crate::matrix::Target;
 use crate::profile::Profile;
@@ -23,7 +23,7 @@ use crate::test::Test;
 pub(crate) struct Run {
     /// Where the files of the run are kept.
     pub(crate) folder: PathBuf,
-    pub(crate) cpu_scale: f64,
+    pub(crate) settings: Settings,
     pub(crate) expectations: Expectations,
     pub(crate) log: Mutex<Log>,
 }
@@ -50,8 +50,17 @@ impl Run {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a test and records how it ended.
+    /// Runs a test, records how it ended, and says it as the harness of other Rust tests does.
     pub(crate) fn trial(&self, test: &Test, target: &Target, profile: &Profile) -> Result<Completion, Failed> {
+        match self.record(test, target, profile).verdict {
+            Verdict::Failed(message) => Err(message.into()),
+            Verdict::Skipped(reason) => Ok(Completion::ignored_with(reason)),
+            Verdict::Passed | Verdict::FailedAsExpected(_) | Verdict::Flaky(_) => Ok(Completion::Completed),
+        }
+    }
+
+    /// Runs a test and records how it ended.
+    pub(crate) fn record(&self, test: &Test, target: &Target, profile: &Profile) -> Record {
         let begun = Instant::now();
         let expected = self.expectations.find(&test.name, target, profile);
         let verdict = self.verdict(test, target, profile, expected);
@@ -61,24 +70,21 @@ impl Run {
             }
             other => other,
         };
-        let mut log = self.log();
-        log.used.extend(expected);
-        log.records.push(Record {
+        let record = Record {
             test: test.name.clone(),
             device: target.label.clone(),
             profile: profile.to_string(),
-            verdict: verdict.clone(),
+            verdict,
             seconds: begun.elapsed().as_secs_f64(),
-        });
-        match verdict {
-            Verdict::Failed(message) => Err(message.into()),
-            Verdict::Skipped(reason) => Ok(Completion::ignored_with(reason)),
-            Verdict::Passed | Verdict::FailedAsExpected(_) | Verdict::Flaky(_) => Ok(Completion::Completed),
-        }
+        };
+        let mut log = self.log();
+        log.used.extend(expected);
+        log.records.push(record.clone());
+        record
     }
 
     fn verdict(&self, test: &Test, target: &Target, profile: &Profile, expected: Option<usize>) -> Verdict {
-        if let Some(missing) = test.needs.missing_from(&target.info.features) {
+        if let Some(missing) = test.missing_from(&target.info) {
             return Verdict::Skipped(format!("the device lacks {missing}"));
         }
         let expected = expected.map(|index| self.expectations.get(index));
@@ -98,7 +104,7 @@ impl Run {
 
     /// Opens the device, runs the test and closes the device.
     fn attempt(&self, test: &Test, target: &Target, profile: &Profile) -> Result<(), String> {
-        let ctx = TestContext::open(target, profile, self.cpu_scale).map_err(|error| error.to_string())?;
+        let ctx = TestContext::open(target, profile, self.settings).map_err(|error| error.to_string())?;
         PANIC.set(Some(String::new()));
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| (test.body)(&ctx)));
         let panicked = PANIC.take().unwrap_or_default();
@@ -158,12 +164,18 @@ mod tests {
         let text = "count = 1\n[[expect]]\ntest = \"b\"\ndriver = \"swiftshader\"\nbehaviour = \"skip\"\nreason = \"slow\"\n\
                     link = \"https://example.org\"\nuntil = \"2026-06-30\"\n";
         let expectations = Expectations::parse(text).unwrap();
-        let run = Run { folder: PathBuf::new(), cpu_scale: 1.0, expectations, log: Mutex::new(Log::default()) };
+        let run = Run {
+            folder: PathBuf::new(),
+            settings: Settings { cpu_scale: 1.0, is_validated: true },
+            expectations,
+            log: Mutex::new(Log::default()),
+        };
         let target = recorded("swiftshader_5.0.0", "swiftshader");
         let halves = Features { shader_float16: true, ..Features::default() };
         let never = |_: &TestContext| -> Result<(), String> { Err("it ran".to_owned()) };
         for (test, reason) in [
             (Test::new("a", never).needs(halves), "the device lacks shader_float16"),
+            (Test::new("a", never).needs_that("wings", |_| false), "the device lacks wings"),
             (Test::new("b", never), "slow (https://example.org)"),
         ] {
             assert!(matches!(run.trial(&test, &target, &Profile::Plain), Ok(Completion::Ignored { .. })));

@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use serde::Serialize;
 use vkarray::device::DeviceInfo;
 
-use crate::devices::print;
 use crate::error::Result;
+use crate::print::print;
 
 /// The unit of a figure.
 #[derive(Clone, Copy, Debug, Serialize)]

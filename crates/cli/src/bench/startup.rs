@@ -17,8 +17,8 @@ use vkarray::prelude::*;
 use super::Bench;
 use super::figure::Unit;
 use crate::args::BenchArgs;
-use crate::devices::print;
 use crate::error::{Error, Result};
+use crate::print::print;
 
 /// Kernels that map, sum, filter, multiply and sort.
 const SHADER: &str = include_str!("startup.wgsl");

@@ -2,20 +2,23 @@
 //!
 //! `value.rs` parses arguments, `plan.rs` checks them against the shader, `execute.rs` runs the plan; `input.rs` loads
 //! arrays and `output.rs` writes them. No device is opened before the plan is complete, and no file is written before the
-//! run has succeeded.
+//! run has succeeded. `eval.rs` is `vkarray eval`, with the same values and files.
 
+mod eval;
 mod execute;
-pub(crate) mod generate;
-pub(crate) mod input;
+mod generate;
+mod input;
 pub(crate) mod output;
 pub(crate) mod plan;
 mod report;
 mod trace;
-pub(crate) mod value;
+mod value;
+
+pub(crate) use eval::eval;
 
 use crate::args::RunArgs;
-use crate::devices::print;
 use crate::error::Result;
+use crate::print::print;
 
 /// Plans, runs, writes the outputs and prints the report.
 ///

@@ -105,12 +105,32 @@ pub(crate) fn write_all(outputs: &[(&Output, &HostArray)]) -> Result<()> {
     Ok(())
 }
 
+/// Writes one file, whole or not at all.
+///
+/// # Errors
+///
+/// [`Error::Write`], [`Error::Rename`].
+pub(crate) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> std::result::Result<(), Box<dyn StdError + Send + Sync>>,
+) -> Result<()> {
+    let write_error = |reason| Error::Write { path: path.to_owned(), reason };
+    let file = temporary(folder(path)).map_err(|error| write_error(error.into()))?;
+    let mut writer = BufWriter::new(file.as_file());
+    write(&mut writer).and_then(|()| Ok(writer.flush()?)).map_err(write_error)?;
+    drop(writer);
+    match file.persist(path) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::Rename { path: path.to_owned(), written: Vec::new(), reason: error.error }),
+    }
+}
+
 /// Checks that a file can be created at `path`: its folder exists, and it is not a folder.
 ///
 /// # Errors
 ///
 /// [`Error::OutputFolder`], [`Error::OutputIsFolder`].
-pub(super) fn check_target(path: &Path) -> Result<()> {
+pub(crate) fn check_target(path: &Path) -> Result<()> {
     if !folder(path).is_dir() {
         return Err(Error::OutputFolder { folder: folder(path).to_owned(), path: path.to_owned() });
     }
@@ -121,7 +141,7 @@ pub(super) fn check_target(path: &Path) -> Result<()> {
 }
 
 /// A temporary file, deleted unless it is renamed. It is in the target's folder, so that renaming stays on one file system.
-pub(super) fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
+fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".vkarray-");
     #[cfg(unix)]
@@ -134,7 +154,7 @@ pub(super) fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
 }
 
 /// The folder that `path` is in.
-pub(super) fn folder(path: &Path) -> &Path {
+fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),

@@ -3,14 +3,13 @@
 //! The path is checked with the plan, before a device is opened. The library records and formats the trace.
 
 use std::env;
-use std::io::BufWriter;
 use std::path::PathBuf;
 
 use vkarray::Context;
 use vkarray::stream::Trace;
 
-use super::output::{check_target, folder, temporary};
-use crate::error::{Error, Result};
+use super::output::{check_target, write_whole};
+use crate::error::Result;
 
 /// The variable that names the file if the command line does not.
 const VARIABLE: &str = "VKARRAY_TRACE";
@@ -47,12 +46,6 @@ impl TraceFile {
     /// [`Error::Write`], [`Error::Rename`].
     pub(crate) fn finish(self) -> Result<()> {
         let Self { trace, path } = self;
-        let write_error = |reason| Error::Write { path: path.clone(), reason };
-        let file = temporary(folder(&path)).map_err(|error| write_error(error.into()))?;
-        trace.finish(BufWriter::new(file.as_file())).map_err(|error| write_error(error.into()))?;
-        match file.persist(&path) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(Error::Rename { path, written: Vec::new(), reason: error.error }),
-        }
+        write_whole(&path, |file| Ok(trace.finish(file)?))
     }
 }

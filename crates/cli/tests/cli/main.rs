@@ -1,14 +1,16 @@
 //! The `vkarray` command as a user has it: lines, exit codes, what is printed, and which files appear.
 //!
-//! `refusals.rs` and nearly all of `inspect.rs` need no device, `device.rs` and `bench.rs` do. Device tests run under the validation layer; where there is no
+//! `refusals.rs` and nearly all of `inspect.rs` need no device, `device.rs`, `check.rs` and `bench.rs` do. Device tests run under the validation layer; where there is no
 //! device they fail, unless `GPU_TESTS=skip` says that none is expected.
 
 mod bench;
+mod check;
 mod damage;
 mod damaged;
 mod device;
 mod guide;
 mod inspect;
+mod pages;
 mod refusals;
 
 use std::fs;

@@ -70,7 +70,7 @@ fn without_a_driver_all_commands_say_what_to_install() {
     let folder = Folder::new();
     let run = format!("{SAXPY} --arg x=zeros:f32[4] --arg y=zeros:f32[4]");
     // Where there is no device, none can be chosen wrongly.
-    for line in [&run, &format!("{run} --device cpu"), "devices", "bench launch"] {
+    for line in [&run, &format!("{run} --device cpu"), "devices", "check", "bench launch"] {
         let mut command = folder.command(line);
         command.env("VK_ICD_FILENAMES", "/nonexistent.json").env("VK_DRIVER_FILES", "/nonexistent.json");
         let message = folder.refused(3, &mut command);
@@ -110,14 +110,26 @@ fn help_and_documentation_have_the_same_exit_codes() {
         if let ["", code, meaning, ""] = cells[..] { Some((code.parse().ok()?, meaning.to_owned())) } else { None }
     };
     let documented: Vec<(u8, String)> = documented.lines().filter_map(row).collect();
-    assert_eq!(documented.len(), 4);
+    assert_eq!(documented.len(), 5);
     let folder = Folder::new();
-    for line in ["--help", "run --help", "inspect --help", "devices --help", "bench --help"] {
+    for line in [
+        "--help",
+        "run --help",
+        "inspect --help",
+        "devices --help",
+        "check --help",
+        "eval --help",
+        "bench --help",
+        "cache --help",
+        "completions --help",
+        "man --help",
+    ] {
         let output = folder.command(line).output().expect("the command starts");
         let help = crate::text(&output.stdout);
         let codes = help.split("Exit codes:\n").nth(1).unwrap_or_else(|| panic!("{line}: {help}"));
         let row =
             |line: &str| line.trim().split_once("  ").map(|(code, text)| (code.parse().unwrap(), text.to_owned()));
         assert_eq!(codes.lines().filter_map(row).collect::<Vec<_>>(), documented, "{line}");
+        assert!(help.contains("\nExample:\n  vkarray "), "{line}: {help}");
     }
 }

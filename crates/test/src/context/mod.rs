@@ -51,14 +51,26 @@ pub struct TestContext {
     scale: f64,
 }
 
+/// How the devices of a run are opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    /// The part of a size that is left on CPU drivers.
+    pub(crate) cpu_scale: f64,
+    /// Whether it is under the validation layer; otherwise `VKARRAY_VALIDATION` decides.
+    pub(crate) is_validated: bool,
+}
+
 impl TestContext {
     /// Opens the device under a profile.
     ///
     /// # Errors
     ///
     /// What the device, the layer or the profile lacks.
-    pub(crate) fn open(target: &Target, profile: &Profile, cpu_scale: f64) -> vkarray::Result<Self> {
-        let mut builder = Instance::builder().validation(true);
+    pub(crate) fn open(target: &Target, profile: &Profile, settings: Settings) -> vkarray::Result<Self> {
+        let mut builder = Instance::builder();
+        if settings.is_validated {
+            builder = builder.validation(true);
+        }
         if let Some(limits) = profile.limits()? {
             builder = builder.limits(limits);
         }
@@ -78,7 +90,7 @@ impl TestContext {
             tracking: weak_tracking,
             statistics: weak_statistics,
             profile: profile.clone(),
-            scale: if is_cpu { cpu_scale } else { 1.0 },
+            scale: if is_cpu { settings.cpu_scale } else { 1.0 },
         })
     }
 

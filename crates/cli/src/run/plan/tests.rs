@@ -25,9 +25,7 @@ impl Bench {
         let words = ["vkarray", "run", &shader].map(str::to_owned).into_iter().chain(words);
         match CommandLine::try_parse_from(words).unwrap().command {
             Command::Run(args) => Plan::new(&args),
-            Command::Devices(_) | Command::Eval(_) | Command::Inspect(_) | Command::Bench(_) => {
-                unreachable!("`run` was typed")
-            }
+            other => unreachable!("`run` was typed, not {other:?}"),
         }
     }
 

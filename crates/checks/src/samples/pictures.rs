@@ -1,10 +1,10 @@
-//! Drawings and filters. A pixel on the border of two surfaces may fall to either side: a pixel is compared if the host
+//! Drawings. A pixel on the border of two surfaces may fall to either side: a pixel is compared if the host
 //! gets the same for places a little beside it, and most pixels have to be of that kind.
 
-use vkarray::{Groups, Source};
+use vkarray::{Context, Groups, Source};
 
-use super::{assert_near, doubles, noise, number, sample};
-use crate::fixture::{Fixture, contents};
+use super::{assert_near, doubles, noise, sample, text};
+use crate::{Result, contents, number};
 
 /// Width and height: around a workgroup, and a prime.
 const SIZES: [[usize; 2]; 4] = [[1, 1], [15, 17], [16, 16], [61, 43]];
@@ -32,15 +32,13 @@ fn assert_pixels(found: &[f32], size: [usize; 2], colour: impl Fn([f64; 2]) -> [
     assert!(n_compared * 5 >= width * height * 4, "{n_compared} of {width} x {height} pixels were compared");
 }
 
-#[test]
-fn the_mandelbrot_set_has_the_colour_of_the_step_that_leaves_the_circle() {
-    let fixture = Fixture::open();
-    let mandelbrot = sample(&fixture, "mandelbrot");
+pub(crate) fn the_mandelbrot_set_has_the_colour_of_the_step_that_leaves_the_circle(ctx: &Context) -> Result<()> {
+    let mandelbrot = sample(ctx, "mandelbrot")?;
     for size in SIZES {
-        let image = fixture.full([size[1], size[0], 4], 7.0_f32).unwrap();
+        let image = ctx.full([size[1], size[0], 4], 7.0_f32)?;
         let (width, height) = (number(size[0]), number(size[1]));
-        mandelbrot.launch(Groups::covering(size), (&image, width, height, [-0.7_f32, 0.1], 1.25_f32)).unwrap();
-        assert_pixels(&contents(&image), size, |[x, y]| {
+        mandelbrot.launch(Groups::covering(size), (&image, width, height, [-0.7_f32, 0.1], 1.25_f32))?;
+        assert_pixels(&contents(&image)?, size, |[x, y]| {
             let c = [1.25 * x - 0.7, 1.25 * y + 0.1];
             let mut z = [0.0_f64; 2];
             for n in 1..=64 {
@@ -53,6 +51,30 @@ fn the_mandelbrot_set_has_the_colour_of_the_step_that_leaves_the_circle() {
             [0.0; 3]
         });
     }
+    Ok(())
+}
+
+pub(crate) fn the_julia_set_is_black_where_points_stay(ctx: &Context) -> Result<()> {
+    let [width, height] = [64, 48];
+    let image = ctx.full([height, width, 4], 7.0_f32)?;
+    let julia = ctx.kernel(Source::wgsl(text("julia")).named("julia")).constant("MAX_ITER", 100).build()?;
+    julia.launch(Groups::covering([width, height]), (&image, 64_u32, 48_u32, -0.8_f32, 0.156_f32, 1.2_f32))?;
+    let (mut n_black, mut n_differing) = (0, 0);
+    for (i, pixel) in contents(&image)?.chunks(4).enumerate() {
+        assert!(pixel.iter().all(|value| (0.0..=1.0).contains(value)), "{pixel:?}");
+        let [mut x, mut y] = place(i % width, i / width, [width, height], [0.0; 2]).map(|value| 1.2 * value);
+        let stays = (0..100).all(|_| {
+            (x, y) = (x * x - y * y - 0.8, 2.0 * x * y + 0.156);
+            x * x + y * y <= 65536.0
+        });
+        let is_black = pixel[..3] == [0.0; 3];
+        n_black += u32::from(is_black);
+        n_differing += u32::from(is_black != stays);
+    }
+    // Double and single precision part near the border of the set.
+    assert!(n_differing <= 30, "{n_differing} of 3072 pixels differ");
+    assert!((10..1500).contains(&n_black), "{n_black} of 3072 pixels are black");
+    Ok(())
 }
 
 /// The least positive distance along a ray to a sphere.
@@ -92,89 +114,32 @@ fn ray_traced([x, y]: [f64; 2]) -> [f64; 3] {
     surface.map(|value| value * (0.25 + 0.75 * light))
 }
 
-#[test]
-fn rays_that_march_end_where_rays_meet_spheres_and_floor() {
-    let fixture = Fixture::open();
-    let source = Source::wgsl(vkarray_shaders::sample("ray_march").unwrap());
-    let ray_march = fixture.kernel(source).constant("BLEND", 0.0).build().unwrap();
+pub(crate) fn rays_that_march_end_where_rays_meet_spheres_and_floor(ctx: &Context) -> Result<()> {
+    let source = Source::wgsl(text("ray_march")).named("ray_march");
+    let ray_march = ctx.kernel(source).constant("BLEND", 0.0).build()?;
     for size in SIZES {
-        let image = fixture.full([size[1], size[0], 4], 7.0_f32).unwrap();
-        ray_march.launch(Groups::covering(size), (&image, number(size[0]), number(size[1]))).unwrap();
-        assert_pixels(&contents(&image), size, ray_traced);
+        let image = ctx.full([size[1], size[0], 4], 7.0_f32)?;
+        ray_march.launch(Groups::covering(size), (&image, number(size[0]), number(size[1])))?;
+        assert_pixels(&contents(&image)?, size, ray_traced);
     }
+    Ok(())
 }
 
-#[test]
-fn the_bilateral_filter_is_a_mean_with_weights_of_space_and_colour() {
-    let fixture = Fixture::open();
-    let bilateral = sample(&fixture, "bilateral");
-    for ([width, height], radius) in [([1, 1], 2), ([15, 17], 1), ([16, 5], 3), ([19, 23], 0), ([19, 23], 4)] {
-        let source = noise(width * height * 4, 6);
-        let pixels = doubles(&source);
-        let pixel = |i: usize| &pixels[4 * i..4 * i + 4];
-        let mut expected = Vec::new();
-        for i in 0..width * height {
-            let (mut sum, mut weights) = ([0.0; 4], 0.0);
-            for j in 0..width * height {
-                let (x, y) = ((i % width).abs_diff(j % width), (i / width).abs_diff(j / width));
-                let change: f64 = pixel(i).iter().zip(pixel(j)).map(|(a, b)| (a - b) * (a - b)).sum();
-                if x.max(y) <= radius {
-                    let weight = (-((x * x + y * y) as f64) / (2.0 * 2.5 * 2.5) - change / (2.0 * 0.4 * 0.4)).exp();
-                    (0..4).for_each(|channel| sum[channel] += weight * pixel(j)[channel]);
-                    weights += weight;
-                }
-            }
-            expected.extend(sum.map(|sum| sum / weights));
-        }
-        let source = fixture.shaped_to_device(&source, [height, width, 4]).unwrap();
-        let smooth = fixture.full([height, width, 4], 7.0_f32).unwrap();
-        let args = (&source, &smooth, number(width), number(height), number(radius), 2.5_f32, 0.4_f32);
-        bilateral.launch(Groups::covering([width, height]), args).unwrap();
-        assert_near(&format!("{width} x {height}, {radius}"), &contents(&smooth), &expected, 1e-5);
-    }
-}
-
-#[test]
-fn numbers_get_the_colours_between_those_of_the_table() {
-    let fixture = Fixture::open();
-    let field: Vec<f32> = noise(301, 7).iter().map(|value| 8.0 * value - 3.0).collect(); // From -3 to 5.
-    let x = fixture.slice_to_device(&field).unwrap();
-    let image = fixture.full([301, 4], 7.0_f32).unwrap();
-    sample(&fixture, "colour_map").launch(Groups::covering(301), (&x, &image, -2.0_f32, 4.0_f32)).unwrap();
-    let table = [[0.05, 0.03, 0.25], [0.35, 0.05, 0.5], [0.8, 0.2, 0.35], [0.97, 0.55, 0.2], [0.98, 0.95, 0.6]];
-    let mut expected = Vec::new();
-    for value in doubles(&field) {
-        // Each colour of the table counts by how near its number is.
-        let weight = |i: u32| (1.0 - ((value + 2.0) / 1.5 - f64::from(i)).abs()).max(0.0);
-        let weights = if value < -2.0 {
-            [1.0, 0.0, 0.0, 0.0, 0.0]
-        } else if value > 4.0 {
-            [0.0, 0.0, 0.0, 0.0, 1.0]
-        } else {
-            [0, 1, 2, 3, 4].map(weight)
-        };
-        expected.extend([0, 1, 2].map(|channel| (0..5).map(|i| weights[i] * table[i][channel]).sum::<f64>()));
-        expected.push(1.0);
-    }
-    assert_near("colours", &contents(&image), &expected, 1e-5);
-}
-
-#[test]
-fn points_are_dots_of_light() {
-    let fixture = Fixture::open();
-    let points = sample(&fixture, "points");
+pub(crate) fn points_are_dots_of_light(ctx: &Context) -> Result<()> {
+    let points = sample(ctx, "points")?;
     for size in SIZES {
         let places = noise(4 * 13, 8);
-        let image = fixture.full([size[1], size[0]], 7.0_f32).unwrap();
-        let device_places = fixture.shaped_to_device(&places, [13, 4]).unwrap();
+        let image = ctx.full([size[1], size[0]], 7.0_f32)?;
+        let device_places = ctx.shaped_to_device(&places, [13, 4])?;
         let args = (&device_places, &image, number(size[0]), number(size[1]), [0.4_f32, 0.6], 0.5_f32, 0.1_f32);
-        points.launch(Groups::covering(size), args).unwrap();
+        points.launch(Groups::covering(size), args)?;
         let light = |i: usize| {
             let [x, y] = place(i % size[0], i / size[0], size, [0.0; 2]);
             let square = |point: &[f64]| (point[0] - 0.4 - 0.5 * x).powi(2) + (point[1] - 0.6 - 0.5 * y).powi(2);
             doubles(&places).chunks(4).map(|point| (-square(point) / 0.01).exp()).sum::<f64>().min(1.0)
         };
         let expected: Vec<f64> = (0..size[0] * size[1]).map(light).collect();
-        assert_near(&format!("{size:?}"), &contents(&image), &expected, 1e-4);
+        assert_near(&format!("{size:?}"), &contents(&image)?, &expected, 1e-4);
     }
+    Ok(())
 }

@@ -1,7 +1,6 @@
 //! `vkarray eval`: results that a text in WGSL computes from arrays, written to files, with their statistics.
 //!
-//! Values and files are those of `vkarray run`: `run/value.rs` parses them, `run/input.rs` loads and `run/output.rs` writes
-//! them.
+//! Values and files are those of `vkarray run`: `value.rs` parses them, `input.rs` loads and `output.rs` writes them.
 
 use std::fmt;
 
@@ -9,15 +8,15 @@ use serde::Serialize;
 use vkarray::prelude::*;
 use vkarray::primitives::{Assignment, Call, ElementwiseKernel, assign_all};
 
+use super::generate::{Fill, Generated};
+use super::input::Input;
+use super::output::{Output, write_all};
+use super::value::{Value, split_pair};
 use crate::args::EvalArgs;
 use crate::array::picture::Picture;
 use crate::array::{HostArray, HostElement, shape_text, with_array, with_type};
-use crate::devices::print;
 use crate::error::{Error, Result};
-use crate::run::generate::{Fill, Generated};
-use crate::run::input::Input;
-use crate::run::output::{Output, write_all};
-use crate::run::value::{Value, split_pair};
+use crate::print::print;
 
 /// One result: what it is, and numbers about its elements.
 #[derive(Debug, Serialize)]

@@ -12,8 +12,8 @@ use vkarray::kernel::{
 };
 
 use crate::args::InspectArgs;
-use crate::devices::print;
 use crate::error::Result;
+use crate::print::print;
 use crate::run::plan::parse_constants;
 use crate::shader::read_shader;
 

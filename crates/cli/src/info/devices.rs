@@ -3,13 +3,12 @@
 //! The numbers are those that `--device` and `VKARRAY_DEVICE` take, so devices that `VKARRAY_VISIBLE_DEVICES` hides are not
 //! listed. No device is opened.
 
-use std::io::{self, Write};
-
 use indicatif::BinaryBytes;
 use vkarray::device::{DeviceInfo, Instance, Selection};
 
 use crate::args::DevicesArgs;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::print::print;
 
 /// Lists the devices on standard output.
 ///
@@ -31,18 +30,6 @@ pub(crate) fn list(args: &DevicesArgs) -> Result<()> {
     };
     text.push('\n');
     print(&text)
-}
-
-/// Prints on standard output. A pipe that its reader has closed, as `head` does, is not an error.
-///
-/// # Errors
-///
-/// [`Error::Report`].
-pub(crate) fn print(text: &str) -> Result<()> {
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(|reason| Error::Report { reason }),
-    }
 }
 
 /// One aligned line for each device. A star marks the one that is used if none is named.

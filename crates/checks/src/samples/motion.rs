@@ -1,10 +1,10 @@
 //! The steps of simulations: heat, waves, bodies, the Game of Life, birds. Several steps, with the arrays exchanged, so that
 //! a wrong value at the border spreads.
 
-use vkarray::Groups;
+use vkarray::{Context, Groups};
 
-use super::{assert_near, doubles, noise, number, sample};
-use crate::fixture::{Fixture, contents};
+use super::{assert_near, doubles, noise, sample};
+use crate::{Result, contents, number};
 
 /// Width and height: single cells and lines, around a workgroup, a prime.
 const SIZES: [[usize; 2]; 6] = [[1, 1], [1, 7], [9, 2], [15, 17], [16, 16], [37, 23]];
@@ -16,47 +16,43 @@ fn spread(cells: &[f64], [width, height]: [usize; 2], i: usize) -> Option<f64> {
     is_inside.then(|| [i - 1, i + 1, i - width, i + width].iter().map(|&j| cells[j] - cells[i]).sum())
 }
 
-#[test]
-fn heat_spreads_and_the_border_keeps_its_temperature() {
-    let fixture = Fixture::open();
-    let heat = sample(&fixture, "heat");
+pub(crate) fn heat_spreads_and_the_border_keeps_its_temperature(ctx: &Context) -> Result<()> {
+    let heat = sample(ctx, "heat")?;
     for size in SIZES {
         let start = noise(size[0] * size[1], 1);
         let mut expected = doubles(&start);
-        let (mut a, mut b) = (fixture.slice_to_device(&start).unwrap(), fixture.full([start.len()], -9.0_f32).unwrap());
+        let (mut a, mut b) = (ctx.slice_to_device(&start)?, ctx.full([start.len()], -9.0_f32)?);
         for _ in 0..5 {
-            heat.launch(Groups::covering(size), (&a, &b, number(size[0]), number(size[1]), 0.2_f32)).unwrap();
+            heat.launch(Groups::covering(size), (&a, &b, number(size[0]), number(size[1]), 0.2_f32))?;
             let next = |i: usize| expected[i] + 0.2 * spread(&expected, size, i).unwrap_or(0.0);
             expected = (0..expected.len()).map(next).collect();
             std::mem::swap(&mut a, &mut b);
         }
-        assert_near(&format!("{size:?}"), &contents(&a), &expected, 1e-5);
+        assert_near(&format!("{size:?}"), &contents(&a)?, &expected, 1e-5);
     }
+    Ok(())
 }
 
-#[test]
-fn waves_run_and_the_border_stays_at_zero() {
-    let fixture = Fixture::open();
-    let wave = sample(&fixture, "wave");
+pub(crate) fn waves_run_and_the_border_stays_at_zero(ctx: &Context) -> Result<()> {
+    let wave = sample(ctx, "wave")?;
     for size in SIZES {
         let n = size[0] * size[1];
         let start = [noise(n, 1), noise(n, 2)];
         let [mut before, mut now] = start.each_ref().map(|values| doubles(values));
-        let [mut b, mut a] = start.each_ref().map(|values| fixture.slice_to_device(values).unwrap());
+        let [mut b, mut a] = [ctx.slice_to_device(&start[0])?, ctx.slice_to_device(&start[1])?];
         for _ in 0..5 {
-            wave.launch(Groups::covering(size), (&a, &b, number(size[0]), number(size[1]), 0.3_f32)).unwrap();
+            wave.launch(Groups::covering(size), (&a, &b, number(size[0]), number(size[1]), 0.3_f32))?;
             let after = |i: usize| spread(&now, size, i).map_or(0.0, |sum| 2.0 * now[i] - before[i] + 0.3 * sum);
             (before, now) = (now.clone(), (0..n).map(after).collect());
             std::mem::swap(&mut a, &mut b);
         }
-        assert_near(&format!("{size:?}"), &contents(&a), &now, 1e-4);
+        assert_near(&format!("{size:?}"), &contents(&a)?, &now, 1e-4);
     }
+    Ok(())
 }
 
-#[test]
-fn bodies_attract_each_other() {
-    let fixture = Fixture::open();
-    let nbody = sample(&fixture, "nbody");
+pub(crate) fn bodies_attract_each_other(ctx: &Context) -> Result<()> {
+    let nbody = sample(ctx, "nbody")?;
     for n in [1_usize, 2, 63, 64, 65, 131] {
         // Places within a cube around zero, masses from 0 to 1.
         let places: Vec<f32> =
@@ -64,11 +60,11 @@ fn bodies_attract_each_other() {
         let mut bodies: Vec<[f64; 4]> =
             doubles(&places).chunks(4).map(|body| [body[0], body[1], body[2], body[3]]).collect();
         let mut speeds = vec![[0.0; 3]; n];
-        let mut now = fixture.shaped_to_device(&places, [n, 4]).unwrap();
-        let mut next = fixture.zeros::<f32>([n, 4]).unwrap();
-        let velocity = fixture.zeros::<f32>([n, 4]).unwrap();
+        let mut now = ctx.shaped_to_device(&places, [n, 4])?;
+        let mut next = ctx.zeros::<f32>([n, 4])?;
+        let velocity = ctx.zeros::<f32>([n, 4])?;
         for _ in 0..3 {
-            nbody.launch(Groups::covering(n), (&now, &velocity, &next, 0.01_f32, 0.5_f32)).unwrap();
+            nbody.launch(Groups::covering(n), (&now, &velocity, &next, 0.01_f32, 0.5_f32))?;
             std::mem::swap(&mut now, &mut next);
             let old = bodies.clone();
             for (body, speed) in bodies.iter_mut().zip(&mut speeds) {
@@ -80,23 +76,22 @@ fn bodies_attract_each_other() {
                 (0..3).for_each(|axis| body[axis] += 0.01 * speed[axis]);
             }
         }
-        assert_near(&format!("{n} bodies"), &contents(&now), bodies.as_flattened(), 1e-5);
-        let found: Vec<f32> = contents(&velocity).chunks(4).flat_map(|speed| speed[..3].to_vec()).collect();
+        assert_near(&format!("{n} bodies"), &contents(&now)?, bodies.as_flattened(), 1e-5);
+        let found: Vec<f32> = contents(&velocity)?.chunks(4).flat_map(|speed| speed[..3].to_vec()).collect();
         assert_near(&format!("speed of {n} bodies"), &found, speeds.as_flattened(), 1e-4);
     }
+    Ok(())
 }
 
-#[test]
-fn cells_live_and_die_in_a_world_without_border() {
-    let fixture = Fixture::open();
-    let life = sample(&fixture, "life");
+pub(crate) fn cells_live_and_die_in_a_world_without_border(ctx: &Context) -> Result<()> {
+    let life = sample(ctx, "life")?;
     for [width, height] in SIZES {
         let start = noise(width * height, 4);
         let mut alive: Vec<bool> = start.iter().map(|&value| value > 0.5).collect();
-        let mut now = fixture.slice_to_device(&start).unwrap();
-        let mut next = fixture.full([start.len()], 7.0_f32).unwrap();
+        let mut now = ctx.slice_to_device(&start)?;
+        let mut next = ctx.full([start.len()], 7.0_f32)?;
         for generation in 0..4 {
-            life.launch(Groups::covering([width, height]), (&now, &next, number(width), number(height))).unwrap();
+            life.launch(Groups::covering([width, height]), (&now, &next, number(width), number(height)))?;
             std::mem::swap(&mut now, &mut next);
             // Conway's rules: born with three neighbours, alive with two or three.
             let n_neighbours = |i: usize| {
@@ -108,29 +103,28 @@ fn cells_live_and_die_in_a_world_without_border() {
             };
             alive = (0..alive.len()).map(|i| matches!((alive[i], n_neighbours(i)), (_, 3) | (true, 2))).collect();
             let expected: Vec<f32> = alive.iter().map(|&is_alive| f32::from(u8::from(is_alive))).collect();
-            assert_eq!(contents(&now), expected, "{width} x {height}, generation {generation}");
+            assert_eq!(contents(&now)?, expected, "{width} x {height}, generation {generation}");
         }
     }
+    Ok(())
 }
 
-#[test]
-fn birds_fly_with_their_neighbours() {
-    let fixture = Fixture::open();
-    let boids = sample(&fixture, "boids");
+pub(crate) fn birds_fly_with_their_neighbours(ctx: &Context) -> Result<()> {
+    let boids = sample(ctx, "boids")?;
     let (radius, step) = (0.2, 0.05);
     for n in [1_usize, 2, 63, 65, 149] {
         let start: Vec<f32> =
             noise(4 * n, 5).iter().enumerate().map(|(i, v)| if i % 4 < 2 { *v } else { 0.8 * v - 0.4 }).collect();
-        let now = fixture.shaped_to_device(&start, [n, 4]).unwrap();
-        let next = fixture.zeros::<f32>([n, 4]).unwrap();
-        boids.launch(Groups::covering(n), (&now, &next, 0.2_f32, 0.05_f32)).unwrap();
+        let now = ctx.shaped_to_device(&start, [n, 4])?;
+        let next = ctx.zeros::<f32>([n, 4])?;
+        boids.launch(Groups::covering(n), (&now, &next, 0.2_f32, 0.05_f32))?;
         let birds: Vec<[f64; 4]> = doubles(&start).chunks(4).map(|bird| [bird[0], bird[1], bird[2], bird[3]]).collect();
         let mut expected = Vec::new();
         for (i, bird) in birds.iter().enumerate() {
             // The nearest of the copies of a bird on both sides of each edge.
             let offset = |other: &[f64; 4], axis: usize| {
                 let copies = [-1.0, 0.0, 1.0].map(|copy| other[axis] - bird[axis] + copy);
-                copies.into_iter().min_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap()
+                copies.into_iter().min_by(|a, b| a.abs().total_cmp(&b.abs())).expect("three copies")
             };
             let others = birds
                 .iter()
@@ -153,6 +147,7 @@ fn birds_fly_with_their_neighbours() {
             expected.extend([0, 1].map(|axis| (bird[axis] + step * speed[axis]).rem_euclid(1.0)));
             expected.extend(speed);
         }
-        assert_near(&format!("{n} birds"), &contents(&next), &expected, 1e-5);
+        assert_near(&format!("{n} birds"), &contents(&next)?, &expected, 1e-5);
     }
+    Ok(())
 }

@@ -1,9 +1,20 @@
-//! Kernels of one launch: points in a circle, prices of options, softmax.
+//! Kernels of one launch: saxpy, points in a circle, prices of options, softmax.
 
-use vkarray::Groups;
+use vkarray::{Context, Groups};
 
-use super::{assert_near, doubles, noise, number, sample};
-use crate::fixture::{Fixture, contents};
+use super::{assert_near, doubles, noise, sample};
+use crate::{Result, contents, number};
+
+pub(crate) fn saxpy_adds_a_multiple_of_each_element(ctx: &Context) -> Result<()> {
+    for n in [1_usize, 255, 256, 257, 1009] {
+        let (x, y) = (noise(n, 1), noise(n, 2));
+        let (from, to) = (ctx.slice_to_device(&x)?, ctx.slice_to_device(&y)?);
+        sample(ctx, "saxpy")?.launch(Groups::covering(n), (&from, &to, -2.5_f32))?;
+        let expected: Vec<f64> = doubles(&x).iter().zip(doubles(&y)).map(|(x, y)| y - 2.5 * x).collect();
+        assert_near(&format!("{n}"), &contents(&to)?, &expected, 1e-6);
+    }
+    Ok(())
+}
 
 /// The hash of `monte_carlo_pi` in 64 bits, where nothing overflows, cut to 32 after each step.
 fn hash(x: u64) -> u64 {
@@ -13,26 +24,25 @@ fn hash(x: u64) -> u64 {
     (word >> 22) ^ word
 }
 
-#[test]
-fn points_in_the_circle_are_counted_exactly_and_give_pi() {
-    let fixture = Fixture::open();
-    let monte_carlo_pi = sample(&fixture, "monte_carlo_pi");
+pub(crate) fn points_in_the_circle_are_counted_exactly_and_give_pi(ctx: &Context) -> Result<()> {
+    let monte_carlo_pi = sample(ctx, "monte_carlo_pi")?;
     for invocations in [1_u32, 63, 64, 65, 1009] {
-        let hits = fixture.zeros::<u32>([1]).unwrap();
-        monte_carlo_pi.launch(Groups::covering(invocations as usize), (&hits, invocations, 7_u32)).unwrap();
+        let hits = ctx.zeros::<u32>([1])?;
+        monte_carlo_pi.launch(Groups::covering(invocations as usize), (&hits, invocations, 7_u32))?;
         let is_hit = |point: u64| {
             let random = hash(hash(point) ^ 7);
             let (x, y) = (random % (1 << 15), random >> 17);
             x * x + y * y < 1 << 30
         };
         let expected = (0..16 * u64::from(invocations)).filter(|&point| is_hit(point)).count();
-        assert_eq!(contents(&hits), [number(expected)], "{invocations} invocations");
+        assert_eq!(contents(&hits)?, [number(expected)], "{invocations} invocations");
         if invocations == 1009 {
-            let pi = 4.0 * f64::from(contents(&hits)[0]) / (16.0 * 1009.0);
+            let pi = 4.0 * f64::from(contents(&hits)?[0]) / (16.0 * 1009.0);
             // Three standard deviations of that many draws are 0.039.
             assert!((pi - std::f64::consts::PI).abs() < 0.039, "{pi}");
         }
     }
+    Ok(())
 }
 
 /// The distribution function of the normal distribution: its density, integrated from zero by Simpson's rule.
@@ -44,18 +54,16 @@ fn normal_distribution(x: f64) -> f64 {
     0.5 + sum * x / f64::from(n) / 3.0 / std::f64::consts::TAU.sqrt()
 }
 
-#[test]
-fn options_have_the_prices_of_the_formula_by_integration() {
-    let fixture = Fixture::open();
-    let black_scholes = sample(&fixture, "black_scholes");
+pub(crate) fn options_have_the_prices_of_the_formula_by_integration(ctx: &Context) -> Result<()> {
+    let black_scholes = sample(ctx, "black_scholes")?;
     let (rate, volatility) = (0.03_f32, 0.35_f32);
     for n in [1_usize, 63, 64, 65, 257] {
         let scaled =
             |seed: u64, from: f32, to: f32| noise(n, seed).iter().map(|v| from + (to - from) * v).collect::<Vec<f32>>();
         let inputs = [scaled(1, 5.0, 60.0), scaled(2, 10.0, 50.0), scaled(3, 0.1, 5.0)];
-        let [spot, strike, years] = inputs.each_ref().map(|values| fixture.slice_to_device(values).unwrap());
-        let (call, put) = (fixture.zeros::<f32>([n]).unwrap(), fixture.zeros::<f32>([n]).unwrap());
-        black_scholes.launch(Groups::covering(n), (&spot, &strike, &years, &call, &put, rate, volatility)).unwrap();
+        let [spot, strike, years] = inputs.each_ref().map(|values| ctx.slice_to_device(values));
+        let (call, put) = (ctx.zeros::<f32>([n])?, ctx.zeros::<f32>([n])?);
+        black_scholes.launch(Groups::covering(n), (&spot?, &strike?, &years?, &call, &put, rate, volatility))?;
         let (r, v) = (f64::from(rate), f64::from(volatility));
         let price = |i: usize| {
             let [s, k, t] = inputs.each_ref().map(|values| f64::from(values[i]));
@@ -64,15 +72,14 @@ fn options_have_the_prices_of_the_formula_by_integration() {
             [value, value - s + k * (-r * t).exp()] // A put by the parity of puts and calls.
         };
         let expected: Vec<[f64; 2]> = (0..n).map(price).collect();
-        assert_near("calls", &contents(&call), &expected.iter().map(|price| price[0]).collect::<Vec<_>>(), 5e-5);
-        assert_near("puts", &contents(&put), &expected.iter().map(|price| price[1]).collect::<Vec<_>>(), 5e-5);
+        assert_near("calls", &contents(&call)?, &expected.iter().map(|price| price[0]).collect::<Vec<_>>(), 5e-5);
+        assert_near("puts", &contents(&put)?, &expected.iter().map(|price| price[1]).collect::<Vec<_>>(), 5e-5);
     }
+    Ok(())
 }
 
-#[test]
-fn softmax_of_each_row_adds_up_to_one_and_does_not_overflow() {
-    let fixture = Fixture::open();
-    let softmax = sample(&fixture, "softmax");
+pub(crate) fn softmax_of_each_row_adds_up_to_one_and_does_not_overflow(ctx: &Context) -> Result<()> {
+    let softmax = sample(ctx, "softmax")?;
     for (rows, columns) in [(1, 1), (3, 2), (2, 63), (5, 64), (2, 65), (7, 211)] {
         // Up to 2000, where exp overflows; neighbours differ by up to 20.
         let values: Vec<f32> = noise(rows * columns, 9)
@@ -80,13 +87,14 @@ fn softmax_of_each_row_adds_up_to_one_and_does_not_overflow() {
             .enumerate()
             .map(|(i, v)| 20.0 * v + (1980 * (i / columns) / rows) as f32)
             .collect();
-        let x = fixture.shaped_to_device(&values, [rows, columns]).unwrap();
-        let y = fixture.full([rows, columns], 7.0_f32).unwrap();
-        softmax.launch(Groups::exact([number(rows), 1, 1]), (&x, &y, number(columns))).unwrap();
-        let found = contents(&y);
+        let x = ctx.shaped_to_device(&values, [rows, columns])?;
+        let y = ctx.full([rows, columns], 7.0_f32)?;
+        softmax.launch(Groups::exact([number(rows), 1, 1]), (&x, &y, number(columns)))?;
+        let found = contents(&y)?;
         for (row, found) in doubles(&values).chunks(columns).zip(found.chunks(columns)) {
             let expected: Vec<f64> = row.iter().map(|a| 1.0 / row.iter().map(|b| (b - a).exp()).sum::<f64>()).collect();
             assert_near(&format!("{rows} x {columns}"), found, &expected, 1e-5);
         }
     }
+    Ok(())
 }

@@ -1,0 +1,122 @@
+//! Expressions of any size and layout, and elements of every type that a device has.
+
+use half::f16;
+use vkarray::array::{Bool, Number, Numeric};
+use vkarray::prelude::*;
+use vkarray::primitives::Accumulate;
+
+use crate::{Result, contents, int, number};
+
+/// Around the units and the workgroups of the kernels, and a prime.
+const SIZES: [usize; 14] = [0, 1, 2, 3, 4, 5, 63, 64, 255, 256, 257, 1021, 1024, 4099];
+
+fn bools(values: &[Bool]) -> Vec<bool> {
+    values.iter().map(|&value| value.into()).collect()
+}
+
+pub(crate) fn every_element_is_computed_whatever_the_size(ctx: &Context) -> Result<()> {
+    for n in SIZES {
+        let a = ctx.arange(0.0_f32, n as f32, 1.0)?;
+        let b = ctx.full(n, 0.5_f32)?;
+        let expected: Vec<_> = (0..n).map(|i| i as f32 * 2.0 + 0.5).collect();
+        assert_eq!(contents(&(&a * 2.0 + &b).eval()?)?, expected, "{n}");
+        let flags = contents(&a.less(3.0).eval()?)?;
+        assert_eq!(bools(&flags), (0..n).map(|i| i < 3).collect::<Vec<_>>(), "{n}");
+        let halves = contents(&(a.cast::<f16>() * f16::from_f32(0.5)).eval()?)?;
+        let expected: Vec<_> = (0..n).map(|i| f16::from_f32(f16::from_f32(i as f32).to_f32() * 0.5)).collect();
+        assert_eq!(halves, expected, "{n}");
+    }
+    Ok(())
+}
+
+pub(crate) fn operands_and_targets_may_have_any_strides(ctx: &Context) -> Result<()> {
+    let host = ::ndarray::ArrayD::from_shape_fn(vec![6, 8, 12], |at| int(at[0] * 96 + at[1] * 12 + at[2]));
+    let x = ctx.to_device(&host)?;
+    let views = [
+        x.clone(),
+        x.t(),
+        x.slice(&s![.., ..;-1, ..])?,
+        x.slice(&s![1..;2, .., ..;3])?,
+        x.slice(&s![.., 1..2, ..])?.broadcast_to([6, 8, 12])?,
+        x.slice(&s![.., .., ..1])?.broadcast_to([6, 8, 12])?,
+        x.slice(&s![2, .., 1..])?,
+        x.slice(&s![3, 4, ..])?,
+    ];
+    for view in &views {
+        let own = view.copy_to_host()?;
+        let row = view.slice(&s![.., 0..1]).or_else(|_| view.slice(&s![0..1]))?;
+        let row_host = row.copy_to_host()?;
+        let expected = &own * 3 - &row_host;
+        let expr = view * 3 - &row;
+        assert_eq!(expr.eval()?.copy_to_host()?, expected, "{view:?}");
+        // Into a strided target of the same shape, as numbers and as bytes.
+        let wide: Vec<usize> = view.shape().iter().map(|len| len * 2).collect();
+        let every_other: Vec<Index> = view.shape().iter().map(|_| Index::stepped(.., -2)).collect();
+        let target = ctx.zeros::<i32>(wide.as_slice())?;
+        let part = target.slice(&every_other)?;
+        expr.assign_to(&part)?;
+        assert_eq!(part.copy_to_host()?, expected, "{view:?}");
+        let sum: i64 = target.copy_to_host()?.iter().map(|&x| i64::from(x)).sum();
+        assert_eq!(sum, expected.iter().map(|&x| i64::from(x)).sum::<i64>(), "only the view is written");
+        let flags = ctx.zeros::<u8>(wide.as_slice())?;
+        let part = flags.slice(&every_other)?;
+        expr.cast::<u8>().assign_to(&part)?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "integers wrap around")]
+        let bytes = expected.mapv(|x| x as u8);
+        assert_eq!(part.copy_to_host()?, bytes, "{view:?}");
+    }
+    Ok(())
+}
+
+/// Numbers below 50, which every type has, with duplicates.
+fn small(n: usize) -> Vec<u8> {
+    (0..n).map(|i| u8::try_from(i * 37 % 50).expect("below 50")).collect()
+}
+
+/// Sums, comparisons, sorts and elements by index of one type, with results that the type has exactly.
+fn computes<T: Numeric + Number + Accumulate + PartialEq + std::fmt::Debug>(
+    ctx: &Context,
+    of: impl Fn(u8) -> T,
+) -> Result<()> {
+    for n in [1, 63, 257, 1021] {
+        let host = small(n);
+        let typed = |values: &[u8]| values.iter().map(|&value| of(value)).collect::<Vec<T>>();
+        let x = ctx.slice_to_device(&typed(&host))?;
+        let doubled: Vec<u8> = host.iter().map(|value| 2 * value).collect();
+        assert_eq!(contents(&(&x + &x).eval()?)?, typed(&doubled), "{:?}: {n} sums", T::DTYPE);
+        let floats: Vec<f32> = host.iter().map(|&value| f32::from(value)).collect();
+        assert_eq!(contents(&x.astype::<f32>()?)?, floats, "{:?}: {n} conversions", T::DTYPE);
+        let back = contents(&ctx.slice_to_device(&floats)?.astype::<T>()?)?;
+        assert_eq!(back, typed(&host), "{:?}: {n} conversions from f32", T::DTYPE);
+        let flags: Vec<bool> = host.iter().map(|&value| value < 20).collect();
+        assert_eq!(bools(&contents(&x.less(of(20)).eval()?)?), flags, "{:?}: {n} comparisons", T::DTYPE);
+        let mut sorted = host.clone();
+        sorted.sort_unstable();
+        assert_eq!(contents(&x.sort(0)?)?, typed(&sorted), "{:?}: {n} sorted", T::DTYPE);
+        let places: Vec<u32> = (0..n).rev().map(number).collect();
+        let reversed: Vec<u8> = host.iter().rev().copied().collect();
+        let taken = x.take(&ctx.slice_to_device(&places)?, 0)?;
+        assert_eq!(contents(&taken)?, typed(&reversed), "{:?}: {n} taken", T::DTYPE);
+    }
+    Ok(())
+}
+
+pub(crate) fn numbers_of_up_to_32_bits_compute(ctx: &Context) -> Result<()> {
+    computes(ctx, |value| value)?;
+    computes(ctx, u8::cast_signed)?;
+    computes(ctx, u16::from)?;
+    computes(ctx, i16::from)?;
+    computes(ctx, u32::from)?;
+    computes(ctx, i32::from)?;
+    computes(ctx, f16::from)?;
+    computes(ctx, f32::from)
+}
+
+pub(crate) fn integers_of_64_bits_compute(ctx: &Context) -> Result<()> {
+    computes(ctx, u64::from)?;
+    computes(ctx, i64::from)
+}
+
+pub(crate) fn doubles_compute(ctx: &Context) -> Result<()> {
+    computes(ctx, f64::from)
+}

@@ -1,0 +1,13 @@
+//! Functions of arrays: expressions, reductions, running sums, sorts, elements by index and by mask, products of matrices,
+//! random numbers. Compared with loops over the elements on the host; NumPy's recorded answers are among the project's own
+//! tests. Read `indexing.rs` first.
+
+pub(crate) mod elementary;
+pub(crate) mod elementwise;
+pub(crate) mod indexing;
+pub(crate) mod masks;
+pub(crate) mod matrices;
+pub(crate) mod random;
+pub(crate) mod reductions;
+pub(crate) mod scan;
+pub(crate) mod sorting;

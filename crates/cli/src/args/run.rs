@@ -1,0 +1,107 @@
+//! The flags of `vkarray run` and `vkarray eval`.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args};
+
+use super::EXIT_CODES;
+
+const VALUES: &str = "\
+Values of --arg:
+  @x.npy                        an array from a NumPy file
+  @photo.png, @photo.jpg        an image, as f32 in 0..1: height x width if it is grey, else height x width x 4;
+                                four channels also if the shader's elements are vec4<f32>
+  @photo.png,channels=3         the same with 1 channel (height x width), 3 or 4
+  zeros:f32[512,512,4]          zeros
+  full:f32[100],value=2.5       one value everywhere
+  arange:u32[1000]              0, 1, 2, ...
+  random:f32[64,64],seed=7      uniform: 0 <= x < 1 for floats, the full range for integers; the seed is 0 if left out
+  padded:@x.npy                 any of these arrays, filled up with zeros to the length of constant memory
+  2.5                           a number, for a push constant
+  0.5,1,2                       the numbers of a push constant that is a vector
+Element types: bool i8 u8 i16 u16 f16 i32 u32 f32 i64 u64 f64
+
+Outputs of --out are .npy (any array) or .png (f32 of shape h x w or h x w x 1, 3 or 4; clamped to 0..1).
+They are written only after everything has succeeded.
+
+Example:
+  vkarray run julia.wgsl --arg image=zeros:f32[512,768,4] --arg width=768 --arg height=512 --arg c_re=-0.8 \\
+      --arg c_im=0.156 --arg scale=1.2 --covering 768,512 --out image=julia.png
+";
+
+/// Flags of `vkarray run`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{VALUES}\n{EXIT_CODES}"), group(ArgGroup::new("grid").required(true).args(["covering", "groups"])))]
+pub(crate) struct RunArgs {
+    /// Shader: WGSL (.wgsl), GLSL (.comp, .glsl) or SPIR-V (.spv)
+    pub(crate) shader: PathBuf,
+    /// Entry point; may be left out where the shader has only one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry: Option<String>,
+    /// Value of a shader parameter, by its name in the shader
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    pub(crate) values: Vec<String>,
+    /// File (.npy, .png) to write a parameter to after the run
+    #[arg(long = "out", value_name = "NAME=FILE")]
+    pub(crate) outputs: Vec<String>,
+    /// Invocations wanted along x, y, z; rounded up to whole workgroups
+    #[arg(long, value_name = "N[,M[,K]]")]
+    pub(crate) covering: Option<String>,
+    /// Workgroups to dispatch along x, y, z
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    pub(crate) groups: Option<String>,
+    /// Value of a constant of the shader: WGSL's `override`, GLSL's and SPIR-V's specialisation constant
+    #[arg(long = "const", value_name = "NAME=VALUE")]
+    pub(crate) constants: Vec<String>,
+    /// Device: an index, a part of its name, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
+    #[arg(long, value_name = "SELECTOR")]
+    pub(crate) device: Option<String>,
+    /// Dispatch this many times and report the spread; arrays are not reset in between
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) repeat: NonZeroU32,
+    /// Allow written arrays with fewer elements than --covering has invocations
+    #[arg(long)]
+    pub(crate) allow_small: bool,
+    /// Find out-of-range indices, divisions by zero and data races; the first one ends the run and names its line
+    #[arg(long)]
+    pub(crate) sanitize: bool,
+    /// Record a timeline of host and device for Perfetto or chrome://tracing; VKARRAY_TRACE is the default
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print no report
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+}
+
+const EVALUATION: &str = "\
+The text has statements in WGSL, separated by `;`. Names that they assign are results, other names are arguments, which
+broadcast as in NumPy. Values of --arg and files of --out are those of `vkarray run`; a number has the type of the first
+array, or f32 without one.
+
+Example:
+  vkarray eval 'z = sqrt(x*x + y*y)' --arg x=random:f32[480,640] --arg y=arange:f32[640] --out z=z.npy
+";
+
+/// Flags of `vkarray eval`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{EVALUATION}\n{EXIT_CODES}"))]
+pub(crate) struct EvalArgs {
+    /// Statements, such as 'z = a * x + y; w = z * z'
+    pub(crate) text: String,
+    /// Value of an argument of the text, by its name
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    pub(crate) values: Vec<String>,
+    /// File (.npy, .png) to write a result to
+    #[arg(long = "out", value_name = "NAME=FILE")]
+    pub(crate) outputs: Vec<String>,
+    /// Device: an index, a part of its name, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
+    #[arg(long, value_name = "SELECTOR")]
+    pub(crate) device: Option<String>,
+    /// Print the statistics as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

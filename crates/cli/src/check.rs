@@ -1,0 +1,88 @@
+//! `vkarray check`: every primitive and sample shader against a computation on the host, on the devices of this machine.
+//!
+//! The checks are those of `vkarray-checks`, which the project's own tests run too. `vkarray-test` opens the devices, judges
+//! and reports. Here they are selected, and each is printed when it has ended.
+
+use std::time::Instant;
+
+use vkarray_checks::{CHECKS, Check};
+use vkarray_test::{Record, Results, Suite, Test, Verdict};
+
+use crate::args::CheckArgs;
+use crate::error::{Error, Result};
+use crate::print::print;
+use crate::run::output::{check_target, write_whole};
+
+/// Runs the checks and prints a line for each.
+///
+/// # Errors
+///
+/// [`Error::NoCheck`], [`Error::OutputFolder`] and [`Error::OutputIsFolder`] before anything runs; [`Error::Array`] for the
+/// choice of devices; [`Error::Write`] for the report; [`Error::Checks`] if a check fails.
+pub(crate) fn check(args: &CheckArgs) -> Result<()> {
+    let begun = Instant::now();
+    args.junit.as_deref().map_or(Ok(()), check_target)?;
+    let filter = args.filter.as_deref().unwrap_or_default();
+    let tests: Vec<Test> =
+        CHECKS.iter().map(test).filter(|(name, _)| name.contains(filter)).map(|(_, test)| test).collect();
+    if tests.is_empty() {
+        return Err(Error::NoCheck { filter: filter.to_owned() });
+    }
+    let suite = tests.into_iter().fold(Suite::new("check", "."), Suite::test);
+    let mut printed = Ok(());
+    let results = suite.run_on(&args.device, |record| {
+        if printed.is_ok() && !args.json {
+            printed = print(&line(record));
+        }
+    })?;
+    printed?;
+    if let Some(path) = &args.junit {
+        let write_error = |reason: String| Error::Write { path: path.clone(), reason: reason.into() };
+        let text = results.junit().map_err(write_error)?;
+        write_whole(path, |file| Ok(std::io::Write::write_all(file, text.as_bytes())?))?;
+    }
+    if args.json {
+        print(&format!("{}\n", serde_json::to_string_pretty(&results).expect("plain numbers and texts")))?;
+    } else {
+        print(&summary(&results, begun.elapsed().as_secs_f64()))?;
+    }
+    let n_failed = count(&results, |verdict| matches!(verdict, Verdict::Failed(_)));
+    if n_failed == 0 { Ok(()) } else { Err(Error::Checks { n_failed, n_checks: results.trials.len() }) }
+}
+
+/// A check as a test, with its whole name.
+fn test(check: &Check) -> (String, Test) {
+    let name = format!("{}::{}", check.room, check.name);
+    let run = check.run;
+    let test = Test::new(name.clone(), move |ctx| run(ctx));
+    (name, check.need.iter().fold(test, |test, (feature, has)| test.needs_that(feature, *has)))
+}
+
+fn count(results: &Results, is_counted: impl Fn(&Verdict) -> bool) -> usize {
+    results.trials.iter().filter(|record| is_counted(&record.verdict)).count()
+}
+
+/// The line of a check, and the lines of what differs.
+fn line(record: &Record) -> String {
+    let Record { test, device, seconds, verdict, .. } = record;
+    match verdict {
+        Verdict::Skipped(reason) => format!("skip  {device}  {test}: {reason}\n"),
+        Verdict::Failed(message) => {
+            format!("FAIL  {device}  {test}  {seconds:.2} s\n      {}\n", message.replace('\n', "\n      "))
+        }
+        _ => format!("ok    {device}  {test}  {seconds:.2} s\n"),
+    }
+}
+
+/// The devices, and how many checks passed.
+fn summary(results: &Results, seconds: f64) -> String {
+    let device = |label: &str, name: &str, driver: &str| format!("{label}: {name}, {driver}\n");
+    let devices = results.devices.iter().map(|target| device(&target.label, &target.info.name, &target.driver()));
+    let n_failed = count(results, |verdict| matches!(verdict, Verdict::Failed(_)));
+    let n_skipped = count(results, |verdict| matches!(verdict, Verdict::Skipped(_)));
+    let n_passed = results.trials.len() - n_failed - n_skipped;
+    format!(
+        "{}{n_passed} passed, {n_failed} failed, {n_skipped} skipped in {seconds:.1} s\n",
+        devices.collect::<String>()
+    )
+}
