@@ -1,66 +1,100 @@
 // out[row, i] = source[row, 0] op … op source[row, i]
 //
-// Rows of `n` numbers are cut into blocks of BLOCK. `scan_blocks` scans each block and writes its total; the totals are
-// scanned in the same way, and `scan_add` combines them with the blocks after them. The order of operations depends on `n`
-// alone, so results are the same on every run. The text before this file defines T, PER_LANE, `fn op` and `fn identity`.
-// `scan_blocks` has a workgroup for each block, `scan_add` an invocation for each number.
+// Rows of `n` numbers are cut into blocks of BLOCK. `scan_totals` combines the numbers of each block; the totals are scanned
+// in the same way, and `scan_blocks` scans each block behind the total of those before it. So numbers are read twice and
+// written once. The order of operations depends on `n` alone, so results are the same on every run. The text before this
+// file defines T, PER_LANE, which is odd so that lanes read different banks of shared memory, `fn op` and `fn identity`.
+// Both kernels have a workgroup for each block.
 
 const BLOCK = 256u * PER_LANE;
 
-struct Scan { n: u32, count: u32, n_blocks: u32 }
+struct Scan { n: u32, n_blocks: u32 }
 
 @group(0) @binding(0) var<storage, read> source: array<T>;
 @group(0) @binding(1) var<storage, read_write> out: array<T>;
-@group(0) @binding(2) var<storage, read_write> totals: array<T>;
-@group(0) @binding(0) var<storage, read> totals_before: array<T>;
+@group(0) @binding(2) var<storage, read> totals_before: array<T>;
+@group(0) @binding(1) var<storage, read_write> totals: array<T>;
 var<immediate> scan: Scan;
 
-var<workgroup> lanes: array<T, 256>;
+var<workgroup> numbers: array<T, BLOCK>;
+
+// Reads a block, neighbouring lanes reading neighbouring numbers.
+fn read_block(group: u32, lane: u32) {
+    let start = group % scan.n_blocks * BLOCK;
+    let base = group / scan.n_blocks * scan.n;
+    for (var i = 0u; i < PER_LANE; i++) {
+        let at = start + i * 256u + lane;
+        var number = identity();
+        if at < scan.n {
+            number = source[base + at];
+        }
+        numbers[i * 256u + lane] = number;
+    }
+    workgroupBarrier();
+}
 
 @compute @workgroup_size(256)
-fn scan_blocks(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-    let start = group.x % scan.n_blocks * BLOCK + lane * PER_LANE;
-    let base = group.x / scan.n_blocks * scan.n;
-    var values: array<T, PER_LANE>;
-    var total = identity();
-    for (var i = 0u; i < PER_LANE; i++) {
-        if start + i < scan.n {
-            total = op(total, source[base + start + i]);
-        }
-        values[i] = total;
+fn scan_totals(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    read_block(group.x, lane);
+    var total = numbers[lane * PER_LANE];
+    for (var i = 1u; i < PER_LANE; i++) {
+        total = op(total, numbers[lane * PER_LANE + i]);
     }
-    lanes[lane] = total;
     workgroupBarrier();
+    numbers[lane] = total;
     for (var step = 1u; step < 256u; step *= 2u) {
-        var sum = lanes[lane];
-        if lane >= step {
-            sum = op(lanes[lane - step], sum);
-        }
         workgroupBarrier();
-        lanes[lane] = sum;
-        workgroupBarrier();
-    }
-    if lane == 255u {
-        totals[group.x] = lanes[255];
-    }
-    for (var i = 0u; i < PER_LANE; i++) {
-        if start + i < scan.n {
-            var sum = values[i];
-            if lane > 0u {
-                sum = op(lanes[lane - 1u], sum);
-            }
-            out[base + start + i] = sum;
+        if lane % (2u * step) == 0u {
+            numbers[lane] = op(numbers[lane], numbers[lane + step]);
         }
+    }
+    if lane == 0u {
+        totals[group.x] = numbers[0];
     }
 }
 
 @compute @workgroup_size(256)
-fn scan_add(@builtin(global_invocation_id) id: vec3<u32>) {
-    if id.x >= scan.count {
-        return;
+fn scan_blocks(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    read_block(group.x, lane);
+    var values: array<T, PER_LANE>;
+    var total = identity();
+    for (var i = 0u; i < PER_LANE; i++) {
+        total = op(total, numbers[lane * PER_LANE + i]);
+        values[i] = total;
     }
-    let block = id.x % scan.n / BLOCK;
+    workgroupBarrier();
+    // The totals of the lanes are scanned from one half of 512 numbers to the other and back.
+    numbers[lane] = total;
+    var half = 0u;
+    for (var step = 1u; step < 256u; step *= 2u) {
+        workgroupBarrier();
+        total = numbers[half + lane];
+        if lane >= step {
+            total = op(numbers[half + lane - step], total);
+        }
+        half = 256u - half;
+        numbers[half + lane] = total;
+    }
+    workgroupBarrier();
+    let block = group.x % scan.n_blocks;
+    var before = identity();
     if block > 0u {
-        out[id.x] = op(totals_before[id.x / scan.n * scan.n_blocks + block - 1u], out[id.x]);
+        before = totals_before[group.x - 1u];
+    }
+    if lane > 0u {
+        before = op(before, numbers[half + lane - 1u]);
+    }
+    workgroupBarrier();
+    for (var i = 0u; i < PER_LANE; i++) {
+        numbers[lane * PER_LANE + i] = op(before, values[i]);
+    }
+    workgroupBarrier();
+    let start = block * BLOCK;
+    let base = group.x / scan.n_blocks * scan.n;
+    for (var i = 0u; i < PER_LANE; i++) {
+        let at = start + i * 256u + lane;
+        if at < scan.n {
+            out[base + at] = numbers[i * 256u + lane];
+        }
     }
 }

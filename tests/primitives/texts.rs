@@ -155,7 +155,7 @@ fn a_scan_combines_along_any_axis() {
     let ctx = Fixture::open();
     // The larger value wins, and the later one of equal values: not commutative.
     let kernel = ScanKernel::new("select(a, b, b / 8 >= a / 8)", "-8");
-    for n in [0_usize, 1, 2, 255, 256, 257, 2047, 2048, 2049, 5003] {
+    for n in [0_usize, 1, 2, 255, 256, 257, 1791, 1792, 1793, 5003] {
         let host: Vec<i32> = (0..3 * n).map(|i| i32::try_from(i * 7919 % 1009).unwrap()).collect();
         let x = ctx.shaped_to_device(&host, [n, 3]).unwrap();
         let later = |a: i32, b: i32| if b / 8 >= a / 8 { b } else { a };

@@ -1,7 +1,7 @@
 //! Running sums and products along an axis: [`Scan::cumulative_sum`], [`Scan::cumulative_prod`].
 //!
-//! A row is scanned in blocks, their totals in the same way, and the totals are combined with the blocks after them. The
-//! order of operations depends on the shape alone, so floats have the same bits on every run. This room does not reduce an
+//! A row is cut into blocks, their totals are scanned in the same way, and each block behind the total before it. The order
+//! of operations depends on the shape alone, so floats have the same bits on every run. This room does not reduce an
 //! axis. The kernels are in `shaders/library/scan.wgsl`; `text.rs` has scans by an operation of a program's own.
 
 mod text;
@@ -12,9 +12,7 @@ use vkarray_kernel::{Arg, Element, Groups};
 use vkarray_ndarray::{DeviceNDArray, Index, OnStream, Result};
 use vkarray_shaders::functions;
 
-use crate::operand::{
-    Arithmetic, AsOnStream, Widen, axis_of, converted, kernel, numbers, packed, run, to_u32, widened,
-};
+use crate::operand::{Arithmetic, AsOnStream, Widen, axis_of, converted, kernel, numbers, packed, to_u32, widened};
 
 pub use text::ScanKernel;
 
@@ -22,8 +20,8 @@ pub use text::ScanKernel;
 const BLOCK: usize = 256 * PER_LANE;
 
 /// Numbers that one invocation scans.
-const PER_LANE: usize = 8;
-const PER_LANE_TEXT: &str = "const PER_LANE = 8u;\n";
+const PER_LANE: usize = 7;
+const PER_LANE_TEXT: &str = "const PER_LANE = 7u;\n";
 
 /// A type of numbers that are added up or multiplied, and the type of the result: integers have 64 bits, floats keep their
 /// type.
@@ -200,18 +198,19 @@ fn scan_rows<T: Element>(
     }
     let n = rows.shape()[rows.ndim() - 1];
     let (n_rows, n_blocks) = (count / n, n.div_ceil(BLOCK));
-    let totals = ctx.device_array::<T>([n_rows, n_blocks])?;
     let text = [text, functions::SCAN];
-    let [n_word, count_word, n_blocks_word] = [n, count, n_blocks].map(to_u32);
-    let (n_word, count_word, n_blocks_word) = (n_word?, count_word?, n_blocks_word?);
-    let blocks = kernel(ctx, "scan.wgsl", &text, "scan_blocks")?;
-    let args = (arg(rows), arg(&out), arg(&totals), n_word, count_word, n_blocks_word);
-    blocks.dispatch(stream, Groups::covering(n_rows * n_blocks * 256), args)?;
+    to_u32(count)?; // Kernels have indices of 32 bits.
+    let (n_word, n_blocks_word) = (to_u32(n)?, to_u32(n_blocks)?);
+    let groups = Groups::covering(n_rows * n_blocks * 256);
+    let mut before = None;
     if n_blocks > 1 {
-        let totals = scan_rows(&totals, stream, text[0], arg)?;
-        let add = kernel(ctx, "scan.wgsl", &text, "scan_add")?;
-        let args = (arg(&totals), arg(&out), n_word, count_word, n_blocks_word);
-        run(&add, stream, count, &args)?;
+        let totals = ctx.device_array::<T>([n_rows, n_blocks])?;
+        let kernel = kernel(ctx, "scan.wgsl", &text, "scan_totals")?;
+        kernel.dispatch(stream, groups, (arg(rows), arg(&totals), n_word, n_blocks_word))?;
+        before = Some(scan_rows(&totals, stream, text[0], arg)?);
     }
+    let blocks = kernel(ctx, "scan.wgsl", &text, "scan_blocks")?;
+    let before = before.as_ref().unwrap_or(rows); // Rows of one block read none.
+    blocks.dispatch(stream, groups, (arg(rows), arg(&out), arg(before), n_word, n_blocks_word))?;
     Ok(out)
 }
