@@ -2,6 +2,7 @@
 //!
 //! | file | behaviour |
 //! |---|---|
+//! | `elementary.rs` | elementary functions of `f64`, compared with recorded results; errors of the others |
 //! | `expressions.rs` | targets, types and refusals of expressions, compared with the host |
 //! | `numpy_functions.rs` | functions on arrays, compared with NumPy's recorded results |
 //! | `refusals.rs` | refused calls, long launches, several streams |
@@ -10,6 +11,7 @@
 //! | `reductions.rs` | refused reductions, and their streams |
 //! | `steady.rs` | what evaluating a known expression allocates |
 
+mod elementary;
 mod expressions;
 mod numpy_expressions;
 mod numpy_functions;

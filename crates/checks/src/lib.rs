@@ -26,6 +26,7 @@
 mod primitives;
 mod samples;
 
+pub use primitives::elementary::{function, largest_errors};
 use vkarray::array::Element;
 use vkarray::device::DeviceInfo;
 use vkarray::{Context, DeviceNDArray};
@@ -74,7 +75,10 @@ macro_rules! for_each_check {
                 integers_of_64_bits_compute LONGS,
                 doubles_compute DOUBLES,
             }
-            primitives::elementary { functions_are_as_exact_as_the_guide_says, }
+            primitives::elementary {
+                functions_are_as_exact_as_the_guide_says,
+                functions_of_halves_are_rounded_once_more,
+            }
             primitives::reductions {
                 any_axes_of_any_layout_are_reduced,
                 rows_of_any_length_are_reduced,

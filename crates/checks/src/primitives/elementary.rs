@@ -1,6 +1,8 @@
-//! Elementary functions of `f32`, compared with those of the host in `f64`: the largest error in units in the last place,
-//! and the special values.
+//! Elementary functions of `f32` and `f16`, compared with those of the host in `f64`: the largest error in units in the last
+//! place, and the special values. Those of `f64` are among the project's own tests, with results recorded from mpmath.
 
+use vkarray::array::{Floating, Number, Numeric};
+use vkarray::half::f16;
 use vkarray::prelude::*;
 
 use crate::{Result, contents};
@@ -16,71 +18,203 @@ fn arguments() -> Vec<f32> {
     values
 }
 
-/// How far `got` is from `exact`, in units in the last place of the nearest `f32`.
-fn ulps(got: f32, exact: f64) -> f64 {
-    #[expect(clippy::cast_possible_truncation, reason = "the nearest float is meant")]
-    let nearest = exact as f32;
-    // A device may give zero for a subnormal number.
-    let is_flushed = got == 0.0 && exact.abs() < f64::from(f32::MIN_POSITIVE);
-    if got == nearest || is_flushed || (got.is_nan() && nearest.is_nan()) {
-        return 0.0;
-    }
-    if nearest.is_infinite() || nearest.is_nan() || got.is_nan() {
-        // The largest number where infinity is nearest, or the reverse, is one step away.
-        return if got.abs() == f32::MAX || (got.is_infinite() && nearest.abs() == f32::MAX) {
-            1.0
-        } else {
-            f64::INFINITY
-        };
-    }
-    let ulp = f64::from(f32::from_bits(nearest.abs().max(f32::MIN_POSITIVE).to_bits() + 1))
-        - f64::from(nearest.abs().max(f32::MIN_POSITIVE));
-    (f64::from(got) - exact).abs() / ulp
+/// A type whose results are compared with those of `f64`.
+trait Short: Number + Floating + Numeric<Real = Self> {
+    const NAME: &str;
+    const DIGITS: i32;
+    const LEAST: f64;
+    const LARGEST: f64;
+
+    fn nearest(exact: f64) -> Self;
+    fn wide(self) -> f64;
 }
 
-type One = (&'static str, fn(&DeviceNDArray<f32>) -> Expr<f32>, fn(f64) -> f64, f64);
+impl Short for f32 {
+    const NAME: &str = "f32";
+    const DIGITS: i32 = 24;
+    const LEAST: f64 = f32::MIN_POSITIVE as f64;
+    const LARGEST: f64 = f32::MAX as f64;
+
+    #[expect(clippy::cast_possible_truncation, reason = "the nearest number is asked for")]
+    fn nearest(exact: f64) -> Self {
+        exact as f32
+    }
+
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Short for f16 {
+    const NAME: &str = "f16";
+    const DIGITS: i32 = 11;
+    const LEAST: f64 = 6.103_515_625e-5;
+    const LARGEST: f64 = 65_504.0;
+
+    fn nearest(exact: f64) -> Self {
+        Self::from_f64(exact)
+    }
+
+    fn wide(self) -> f64 {
+        self.to_f64()
+    }
+}
+
+/// How far `got` is from `exact`, in units in the last place of the nearest number.
+fn ulps<T: Short>(got: T, exact: f64) -> f64 {
+    let (got, nearest) = (got.wide(), T::nearest(exact).wide());
+    // A device may give zero for a subnormal number.
+    let is_flushed = got == 0.0 && exact.abs() < T::LEAST;
+    if is_flushed || (got.is_nan() && nearest.is_nan()) || (got == nearest && !got.is_finite()) {
+        return 0.0;
+    }
+    if nearest.is_infinite() || nearest.is_nan() || !got.is_finite() {
+        // The largest number where infinity is nearest, or the reverse, is one step away.
+        let is_near = got.abs() == T::LARGEST || (got.is_infinite() && nearest.abs() == T::LARGEST);
+        return if is_near { 1.0 } else { f64::INFINITY };
+    }
+    let power = f64::from_bits(nearest.abs().max(T::LEAST).to_bits() & 0x7ff0_0000_0000_0000);
+    (got - exact).abs() / (power * 2_f64.powi(1 - T::DIGITS))
+}
+
+/// A function by the name that NumPy has for it, of one or of two values.
+#[must_use]
+pub fn function<T>(name: &str, x: &DeviceNDArray<T>, y: &DeviceNDArray<T>) -> Option<Expr<T>>
+where
+    T: Number + Floating + Numeric<Real = T>,
+{
+    Some(match name {
+        "sqrt" => x.sqrt(),
+        "reciprocal" => x.reciprocal(),
+        "exp" => x.exp(),
+        "expm1" => x.expm1(),
+        "log" => x.log(),
+        "log1p" => x.log1p(),
+        "log2" => x.log2(),
+        "log10" => x.log10(),
+        "sin" => x.sin(),
+        "cos" => x.cos(),
+        "tan" => x.tan(),
+        "arcsin" => x.asin(),
+        "arccos" => x.acos(),
+        "arctan" => x.atan(),
+        "sinh" => x.sinh(),
+        "cosh" => x.cosh(),
+        "tanh" => x.tanh(),
+        "arcsinh" => x.asinh(),
+        "arccosh" => x.acosh(),
+        "arctanh" => x.atanh(),
+        "divide" => x / y,
+        "pow" => x.pow(y),
+        "arctan2" => x.atan2(y),
+        "hypot" => x.hypot(y),
+        "logaddexp" => x.logaddexp(y),
+        // Not of sums whose terms cancel.
+        "logaddexp of sizes" => x.abs().logaddexp(y.abs()),
+        "floor_divide" => x.floor_divide(y),
+        "remainder" => x.remainder(y),
+        "copysign" => x.copysign(y),
+        "nextafter" => x.nextafter(y),
+        _ => return None,
+    })
+}
+
+type One = (&'static str, fn(f64) -> f64, f64);
 
 /// Each function, the host's, and the largest error allowed. A result below the normal numbers may be zero, so errors there
 /// count as parts of the smallest normal number's last place.
 const ONE: &[One] = &[
-    ("sqrt", |x| x.sqrt(), f64::sqrt, 3.0),
-    ("reciprocal", |x| x.reciprocal(), |x| 1.0 / x, 2.5),
-    ("exp", |x| x.exp(), f64::exp, 2.0),
-    ("expm1", |x| x.expm1(), f64::exp_m1, 2.5),
-    ("log", |x| x.log(), f64::ln, 2.0),
-    ("log1p", |x| x.log1p(), f64::ln_1p, 2.5),
-    ("log2", |x| x.log2(), f64::log2, 2.5),
-    ("log10", |x| x.log10(), f64::log10, 2.5),
-    ("sin", |x| x.sin(), f64::sin, 3.0),
-    ("cos", |x| x.cos(), f64::cos, 3.0),
-    ("tan", |x| x.tan(), f64::tan, 7.0),
-    ("asin", |x| x.asin(), f64::asin, 4.0),
-    ("acos", |x| x.acos(), f64::acos, 4.0),
-    ("atan", |x| x.atan(), f64::atan, 4.0),
-    ("sinh", |x| x.sinh(), f64::sinh, 6.0),
-    ("cosh", |x| x.cosh(), f64::cosh, 6.0),
-    ("tanh", |x| x.tanh(), f64::tanh, 6.0),
-    ("asinh", |x| x.asinh(), f64::asinh, 6.0),
-    ("acosh", |x| x.acosh(), f64::acosh, 6.0),
-    ("atanh", |x| x.atanh(), f64::atanh, 6.0),
+    ("sqrt", f64::sqrt, 3.0),
+    ("reciprocal", |x| 1.0 / x, 2.5),
+    ("exp", f64::exp, 2.5),
+    ("expm1", f64::exp_m1, 2.5),
+    ("log", f64::ln, 2.5),
+    ("log1p", f64::ln_1p, 2.5),
+    ("log2", f64::log2, 2.5),
+    ("log10", f64::log10, 2.5),
+    ("sin", f64::sin, 3.0),
+    ("cos", f64::cos, 3.0),
+    ("tan", f64::tan, 7.0),
+    ("arcsin", f64::asin, 4.0),
+    ("arccos", f64::acos, 4.0),
+    ("arctan", f64::atan, 4.0),
+    ("sinh", f64::sinh, 6.0),
+    ("cosh", f64::cosh, 6.0),
+    ("tanh", f64::tanh, 6.0),
+    ("arcsinh", f64::asinh, 6.0),
+    ("arccosh", f64::acosh, 6.0),
+    ("arctanh", f64::atanh, 6.0),
 ];
 
+type Two = (&'static str, fn(f64, f64) -> f64, f64);
+
+/// Likewise, of two values.
+const TWO: &[Two] = &[
+    ("divide", |x, y| x / y, 2.5),
+    ("pow", f64::powf, 2.5),
+    ("arctan2", f64::atan2, 6.0),
+    ("hypot", f64::hypot, 6.0),
+    ("logaddexp of sizes", |x, y| x.abs().max(y.abs()) + (-(x.abs() - y.abs()).abs()).exp().ln_1p(), 4.0),
+];
+
+/// The largest error of a function, and the arguments, the result and the exact result that have it.
+struct Worst {
+    name: &'static str,
+    error: f64,
+    limit: f64,
+    values: [f64; 4],
+}
+
+/// The largest errors of all functions for these arguments, and others of the same and of other sizes as second ones.
+fn measured<T: Short>(ctx: &Context, values: &[T]) -> Result<Vec<Worst>> {
+    let seconds: Vec<T> = (0..values.len()).map(|i| values[i * 7919 % values.len()]).collect();
+    let (x, y) = (ctx.slice_to_device(values)?, ctx.slice_to_device(&seconds)?);
+    let is_tiny = |value: T| value.wide() != 0.0 && value.wide().abs() < T::LEAST;
+    let worst = |name: &'static str, limit: f64, exact: &dyn Fn(f64, f64) -> f64| {
+        let got = contents(&function(name, &x, &y).expect("a listed function").eval()?)?;
+        let plain = (0..values.len()).filter(|&i| !is_tiny(values[i]) && !is_tiny(seconds[i]));
+        let errors = plain.map(|i| {
+            let exact = exact(values[i].wide(), seconds[i].wide());
+            (ulps(got[i], exact), [values[i].wide(), seconds[i].wide(), got[i].wide(), exact])
+        });
+        let (error, values) = errors.max_by(|a, b| a.0.total_cmp(&b.0)).expect("there are arguments");
+        Ok(Worst { name, error, limit, values })
+    };
+    let of_one = ONE.iter().map(|&(name, exact, limit)| worst(name, limit, &|x, _| exact(x)));
+    of_one.chain(TWO.iter().map(|&(name, exact, limit)| worst(name, limit, &exact))).collect()
+}
+
+/// Fails if an error is above the limit of its function, or above a limit for all.
+fn check(all: &[Worst], limit: Option<f64>) {
+    let above = all.iter().filter(|worst| worst.error > limit.unwrap_or(worst.limit));
+    let texts: Vec<_> = above
+        .map(|Worst { name, error, values: [x, y, got, exact], .. }| {
+            format!("{name} of {x:e}, {y:e}: {got:e}, not {exact:e}: {error} ulp")
+        })
+        .collect();
+    assert!(texts.is_empty(), "{}", texts.join("\n"));
+}
+
+fn halves() -> Vec<f16> {
+    (0..=u16::MAX).map(f16::from_bits).collect()
+}
+
 pub(crate) fn functions_are_as_exact_as_the_guide_says(ctx: &Context) -> Result<()> {
-    let values = arguments();
-    let x = ctx.slice_to_device(&values)?;
-    let mut misses = Vec::new();
-    for &(name, function, exact, limit) in ONE {
-        let got = contents(&function(&x).eval()?)?;
-        let tiny = |value: f64| value.abs() < f64::from(f32::MIN_POSITIVE);
-        let errors = values.iter().zip(&got).filter(|&(&x, _)| !tiny(f64::from(x)));
-        let worst =
-            errors.map(|(&x, &got)| (ulps(got, exact(f64::from(x))), x, got)).max_by(|a, b| a.0.total_cmp(&b.0));
-        let (error, x, got) = worst.expect("there are arguments");
-        if error > limit {
-            misses
-                .push(format!("{name}({x:e}) = {got:e}, not {:e}: {error} ulp, at most {limit}", exact(f64::from(x))));
-        }
-    }
-    assert!(misses.is_empty(), "{}", misses.join("\n"));
+    check(&measured(ctx, &arguments())?, None);
     Ok(())
+}
+
+pub(crate) fn functions_of_halves_are_rounded_once_more(ctx: &Context) -> Result<()> {
+    check(&measured(ctx, &halves())?, Some(0.6));
+    Ok(())
+}
+
+/// The largest error of each function of `f32` and `f16`, in units in the last place. The second is over all numbers.
+///
+/// # Errors
+///
+/// Those of the library.
+pub fn largest_errors(ctx: &Context) -> Result<Vec<(&'static str, [f64; 2])>> {
+    let both = measured(ctx, &arguments())?.into_iter().zip(measured(ctx, &halves())?);
+    Ok(both.map(|(single, half)| (single.name, [single.error, half.error])).collect())
 }

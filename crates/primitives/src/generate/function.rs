@@ -44,14 +44,13 @@ pub(super) fn declaration(function: &Function, at: usize, inputs: &[DType]) -> [
 /// values differ between drivers.
 pub(super) fn elementary<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     use Op::{Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Copysign, Cos, Cosh, Exp, Expm1, Hypot, Isfinite, Isinf};
-    use Op::{
-        FloorDivide, Isnan, Log, Log1p, Log2, Log10, Logaddexp, Nextafter, Pow, Remainder, Signbit, Sin, Sinh, Tan,
-        Tanh,
-    };
+    use Op::{FloorDivide, Isnan, Log, Log1p, Log2, Log10, Logaddexp, Maximum, Minimum, Nextafter, Pow, Remainder};
+    use Op::{Signbit, Sin, Sinh, Tan, Tanh};
     const UNARY: [Op; 18] =
         [Exp, Expm1, Log, Log1p, Log2, Log10, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh];
     const TESTS: [Op; 4] = [Isfinite, Isinf, Isnan, Signbit];
-    const BINARY: [Op; 8] = [Pow, Atan2, Hypot, Copysign, Nextafter, Logaddexp, FloorDivide, Remainder];
+    const BINARY: [Op; 10] =
+        [Minimum, Maximum, Pow, Atan2, Hypot, Copysign, Nextafter, Logaddexp, FloorDivide, Remainder];
     let called: Vec<&str> = texts.flat_map(calls).collect();
     let all = UNARY.map(|op| (op, "x: f32", "f32")).into_iter();
     let all = all.chain(TESTS.map(|op| (op, "x: f32", "bool"))).chain(BINARY.map(|op| (op, "x: f32, y: f32", "f32")));

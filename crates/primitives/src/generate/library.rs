@@ -68,11 +68,11 @@ mod tests {
 
     #[test]
     fn a_kernel_gets_what_it_calls_and_no_more() {
-        let text = with_functions("fn f(x: f32) -> f32 {\n    return exp_(x);\n}\n");
-        for name in ["fn exp_(", "fn small_expm1(", "fn scaled(", "fn inf("] {
+        let text = with_functions("fn f(x: f32) -> f32 {\n    return f32_exp(x);\n}\n");
+        for name in ["fn f32_exp(", "fn f32_small_expm1(", "fn f32_scaled(", "fn f32_inf("] {
             assert_eq!(text.matches(name).count(), 1, "{name}");
         }
-        assert!(!text.contains("fn log_(") && text.ends_with("}\n"));
+        assert!(!text.contains("fn f32_log(") && text.ends_with("}\n"));
         assert_eq!(with_functions("fn f() {}"), "fn f() {}");
     }
 }

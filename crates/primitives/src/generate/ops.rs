@@ -170,58 +170,42 @@ fn integer(op: Op, class: Class, bits: u32, a: &str, b: &str) -> Option<String> 
     })
 }
 
-/// The elementary functions of `f32`.
-fn elementary(op: Op) -> Option<&'static str> {
-    Some(match op {
-        Op::Exp => "exp_",
-        Op::Expm1 => "expm1_",
-        Op::Log => "log_",
-        Op::Log1p => "log1p_",
-        Op::Log2 => "log2_",
-        Op::Log10 => "log10_",
-        Op::Sin => "sin_",
-        Op::Cos => "cos_",
-        Op::Tan => "tan_",
-        Op::Asin => "asin_",
-        Op::Acos => "acos_",
-        Op::Atan => "atan_",
-        Op::Sinh => "sinh_",
-        Op::Cosh => "cosh_",
-        Op::Tanh => "tanh_",
-        Op::Asinh => "asinh_",
-        Op::Acosh => "acosh_",
-        Op::Atanh => "atanh_",
-        Op::Sign => "sign_of",
-        Op::Isinf => "is_inf",
-        Op::Isnan => "is_nan",
-        Op::Signbit => "is_minus",
-        _ => return None,
-    })
+/// Operations of floats that are functions of the library, which WGSL does not have, or with errors that drivers choose.
+const ELEMENTARY: [Op; 18] = {
+    use Op::{
+        Acos, Acosh, Asin, Asinh, Atan, Atanh, Cos, Cosh, Exp, Expm1, Log, Log1p, Log2, Log10, Sin, Sinh, Tan, Tanh,
+    };
+    [Exp, Expm1, Log, Log1p, Log2, Log10, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh]
+};
+
+/// Those of two values.
+const OF_TWO: [Op; 8] = {
+    use Op::{Atan2, Copysign, FloorDivide, Hypot, Logaddexp, Nextafter, Pow, Remainder};
+    [Atan2, Copysign, FloorDivide, Hypot, Logaddexp, Nextafter, Pow, Remainder]
+};
+
+/// A call of a function of the library for a type of floats.
+fn elementary(op: Op, ty: &str, a: &str, b: &str) -> Option<String> {
+    let name = op.name();
+    match op {
+        _ if ELEMENTARY.contains(&op) || op == Op::Signbit => Some(format!("{ty}_{name}({a})")),
+        _ if OF_TWO.contains(&op) => Some(format!("{ty}_{name}({a}, {b})")),
+        _ => None,
+    }
 }
 
 fn float(op: Op, a: &str, b: &str) -> Option<String> {
-    if let Some(function) = elementary(op) {
-        return Some(format!("{function}({a})"));
-    }
     if let (Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual, Some(operator)) = (op, comparison(op)) {
         // NVIDIA's driver makes a maximum of a selection behind a plain comparison, which is not NaN where one operand is.
-        return Some(format!("({a} {operator} {b} && !is_nan({a}) && !is_nan({b}))"));
+        return Some(format!("({a} {operator} {b} && !f32_isnan({a}) && !f32_isnan({b}))"));
     }
     Some(match op {
-        Op::Sqrt => format!("select(sqrt({a}), nan(), {a} < 0.0)"),
+        Op::Sqrt => format!("select(sqrt({a}), f32_nan(), {a} < 0.0)"),
         Op::Reciprocal => format!("(1.0 / {a})"),
+        Op::Sign | Op::Isinf | Op::Isnan => format!("f32_{}({a})", op.name()),
         Op::Isfinite => format!("((bitcast<u32>({a}) & 0x7f800000u) != 0x7f800000u)"),
-        Op::Minimum => format!("minimum({a}, {b})"),
-        Op::Maximum => format!("maximum({a}, {b})"),
-        Op::FloorDivide => format!("floor_divide_({a}, {b})"),
-        Op::Remainder => format!("remainder_({a}, {b})"),
-        Op::Pow => format!("pow_({a}, {b})"),
-        Op::Atan2 => format!("atan2_({a}, {b})"),
-        Op::Hypot => format!("hypot_({a}, {b})"),
-        Op::Copysign => format!("with_sign({a}, {b})"),
-        Op::Nextafter => format!("nextafter_({a}, {b})"),
-        Op::Logaddexp => format!("logaddexp_({a}, {b})"),
-        _ => return any_float(op, a, b),
+        Op::Minimum | Op::Maximum => format!("f32_{}({a}, {b})", op.name()),
+        _ => return elementary(op, "f32", a, b).or_else(|| any_float(op, a, b)),
     })
 }
 
@@ -260,7 +244,7 @@ fn double(op: Op, a: &str, b: &str) -> Option<String> {
         Op::Sign => format!("select(sign({a}), {a}, {})", is_nan(a)),
         Op::Minimum => either(format!("select({b}, {a}, {a} < {b})")),
         Op::Maximum => either(format!("select({b}, {a}, {a} > {b})")),
-        _ => return any_float(op, a, b),
+        _ => return elementary(op, "f64", a, b).or_else(|| any_float(op, a, b)),
     })
 }
 
@@ -281,7 +265,7 @@ fn complex(op: Op, part: &str, a: &str, b: &str) -> Option<String> {
         Op::Real => format!("{a}.x"),
         Op::Imag => format!("{a}.y"),
         Op::Conj => format!("vec2<{part}>({a}.x, -{a}.y)"),
-        Op::Abs if part == "f32" => format!("hypot_({a}.x, {a}.y)"),
+        Op::Abs => format!("{part}_hypot({a}.x, {a}.y)"),
         Op::Isnan => format!("({} || {})", is_nan(&format!("{a}.x")), is_nan(&format!("{a}.y"))),
         Op::Isinf => format!("({})", either(op)?.join(" || ")),
         Op::Isfinite => format!("({})", either(op)?.join(" && ")),

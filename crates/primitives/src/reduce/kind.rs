@@ -140,7 +140,7 @@ impl Reduction {
             Self::Min | Self::Max if dtype == DType::Bool => format!("Acc(select(0u, 1u, {v}))"),
             Self::Argmin | Self::Argmax if dtype == DType::Bool => format!("Acc(select(0u, 1u, {v}), {at})"),
             Self::Argmin | Self::Argmax if ordered(dtype) != dtype => {
-                format!("Acc({}_order({v}), {at})", self.name())
+                format!("Acc(f32_{}_order({v}), {at})", self.name())
             }
             Self::Argmin | Self::Argmax => format!("Acc({v}, {at})"),
             _ => format!("Acc({v})"),
@@ -180,7 +180,7 @@ impl Reduction {
     /// Without branches: a device computes one for each element.
     fn combine_positions(self, dtype: DType) -> Option<String> {
         let is_double = Class::of(dtype) == Some(Class::Double);
-        // Floats are ordered as integers here, by `argmin_order` the other way round.
+        // Floats are ordered as integers here, by `f32_argmin_order` the other way round.
         let op = if self == Self::Argmin && ordered(dtype) == dtype { Op::Less } else { Op::Greater };
         let wins = |x: &str, y: &str| -> Option<String> {
             let wins = operation(op, ordered(dtype), &[x, y])?;
@@ -206,7 +206,7 @@ impl Reduction {
 }
 
 /// The type as which positions of the least and the largest compare elements: floats of 32 bits and less are integers that
-/// `argmin_order` and `argmax_order` make of them, with NaN as the largest.
+/// `f32_argmin_order` and `f32_argmax_order` make of them, with NaN as the largest.
 fn ordered(dtype: DType) -> DType {
     if Class::of(dtype) == Some(Class::Float) { DType::I32 } else { dtype }
 }
