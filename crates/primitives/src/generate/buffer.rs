@@ -115,7 +115,7 @@ fn decode(dtype: DType, raw: &str) -> String {
         DType::Bool => format!("({raw} != 0u)"),
         DType::I8 => format!("(bitcast<i32>({raw} << 24u) >> 24u)"),
         DType::I16 => format!("(bitcast<i32>({raw} << 16u) >> 16u)"),
-        DType::F16 => format!("bitcast<f32>(f16_to_f32({raw}))"),
+        DType::F16 => format!("f32_of_half({raw})"),
         DType::BF16 => format!("bitcast<f32>({raw} << 16u)"),
         DType::I32 => format!("bitcast<i32>({raw})"),
         DType::F32 => format!("bitcast<f32>({raw})"),
