@@ -101,8 +101,8 @@ fn kernels_copies_and_the_host_use_memory_with_an_owner() {
             use_all_ways(&ctx, given.clone(), &given, &[RegisteredPath::Staged]);
             use_all_ways(&ctx, given.clone().into_boxed_slice(), &given, &[RegisteredPath::Staged]);
         }
-        // Last: after NVIDIA's driver (580) has refused pages of a file, it refuses other pages too, and a first chunk of pinned
-        // memory.
+        // Last: after NVIDIA's driver (580) has refused pages of a file, it refuses other pages too, and a first chunk of
+        // pinned memory.
         for n_pages in [1, 2] {
             let given = pattern(5, n_pages * PAGE);
             let paths = [path_of_pages(&ctx), RegisteredPath::Staged];

@@ -19,7 +19,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Memory ran out, also after all steps against it; see [`OomStep`](crate::OomStep). The text lists the largest live blocks.
+    /// Memory ran out, also after all steps against it; see [`OomStep`](crate::OomStep). The text lists the largest live
+    /// blocks.
     #[error(transparent)]
     OutOfMemory(Box<OutOfMemory>),
     /// A size above the largest buffer of the device.

@@ -52,8 +52,8 @@ use proc_macro::TokenStream;
 ///
 /// # Errors
 ///
-/// A shader that does not parse or is not valid is a build error with its line, and so are unknown entry points and
-/// structs that lie differently. What depends on the device or the arguments (limits, features, lengths) is an error of `build` and
+/// A shader that does not parse or is not valid is a build error with its line, and so are unknown entry points and structs
+/// that lie differently. What depends on the device or the arguments (limits, features, lengths) is an error of `build` and
 /// `dispatch`.
 #[proc_macro]
 pub fn kernel(input: TokenStream) -> TokenStream {

@@ -1,4 +1,5 @@
-//! References of `pointers.wgsl`, `element_pointers.wgsl`, `memory_pointers.wgsl`, `structs.wgsl`, `layouts.wgsl`, `memory.wgsl`, `atomics.wgsl`.
+//! References of `pointers.wgsl`, `element_pointers.wgsl`, `memory_pointers.wgsl`, `structs.wgsl`, `layouts.wgsl`,
+//! `memory.wgsl`, `atomics.wgsl`.
 
 use super::cases::{Case, all, each, groups, mix, normal_words};
 

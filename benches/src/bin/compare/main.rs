@@ -1,7 +1,7 @@
 //! How does vkarray compare with raw Vulkan, wgpu, CUDA and other programs on this machine?
 //!
-//! Runs `vkarray bench`, `floor`, `peer`, `cuda` and any other commands in turns, several rounds, and prints a Markdown table of
-//! the medians. `program.rs` runs one of them; the library's `merge.rs` and `table.rs` evaluate their lines.
+//! Runs `vkarray bench`, `floor`, `peer`, `cuda` and any other commands in turns, several rounds, and prints a Markdown
+//! table of the medians. `program.rs` runs one of them; the library's `merge.rs` and `table.rs` evaluate their lines.
 
 mod program;
 

@@ -1,6 +1,7 @@
 //! The small kernels and the copy of `vkarray bench`, as SPIR-V.
 //!
-//! naga writes them without bounds checks, since nothing here is to cost more than it must. Used by `launch.rs`, `jobs.rs` and `threads.rs`.
+//! naga writes them without bounds checks, since nothing here is to cost more than it must. Used by `launch.rs`, `jobs.rs`
+//! and `threads.rs`.
 
 use anyhow::{Context as _, Result};
 use naga::back::spv;

@@ -242,8 +242,8 @@ impl Allocator {
         size: u64,
     ) -> Result<Arc<Block>> {
         assert_none_held("a memory manager");
-        // SAFETY: the caller promises that the bytes stay until owner and block are dropped. The block gives the pointer back by
-        // `memfree`, and by its contract the manager has then let the bytes go, if their last uses are over.
+        // SAFETY: the caller promises that the bytes stay until owner and block are dropped. The block gives the pointer
+        // back by `memfree`, and by its contract the manager has then let the bytes go, if their last uses are over.
         let pinned = unsafe { self.manager().mempin(owner, pointer, size, true) }?;
         Ok(Arc::new(Block::new(self, pinned.into_pointer())))
     }

@@ -37,8 +37,8 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] for exportable memory of another kind than device memory, or where the driver exports none; those of
-    /// [`Allocator::allocate`].
+    /// [`Error::Unsupported`] for exportable memory of another kind than device memory, or where the driver exports none;
+    /// those of [`Allocator::allocate`].
     pub fn allocate_for(self: &Arc<Self>, request: &Request) -> Result<Arc<Block>> {
         if !request.exportable {
             return self.serve(request);
@@ -51,9 +51,9 @@ impl Allocator {
 
     /// Imports memory that a device of the same hardware and driver exported, in this process or another one.
     ///
-    /// The block shares the bytes: nothing is copied. The exporter's work and this device's are not ordered by the library; see
-    /// [`ConnectionSync`](crate::ConnectionSync). The memory lives until both sides have dropped it. One [`ExportedMemory`] can be
-    /// imported any number of times.
+    /// The block shares the bytes: nothing is copied. The exporter's work and this device's are not ordered by the library;
+    /// see [`ConnectionSync`](crate::ConnectionSync). The memory lives until both sides have dropped it. One
+    /// [`ExportedMemory`] can be imported any number of times.
     ///
     /// # Errors
     ///

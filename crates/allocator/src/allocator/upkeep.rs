@@ -50,8 +50,8 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`](crate::Error::CleanupPanicked); memory whose
-    /// uses could not be queried stays pending.
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`](crate::Error::CleanupPanicked); memory
+    /// whose uses could not be queried stays pending.
     pub fn try_flush(&self) -> Result<()> {
         self.device().check_process()?;
         self.shared.external.try_flush()?;
@@ -93,7 +93,8 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::NoSuchMemory`](crate::Error::NoSuchMemory); [`Error::Unsupported`](crate::Error::Unsupported) where the manager keeps no memory.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::NoSuchMemory`](crate::Error::NoSuchMemory);
+    /// [`Error::Unsupported`](crate::Error::Unsupported) where the manager keeps no memory.
     pub fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
         self.shared.device.check_lost()?;
         self.manager().reserve(bytes, kind)
@@ -147,7 +148,8 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`](crate::Error::Unsupported) if the manager does not count it; [`Error::NoSuchMemory`](crate::Error::NoSuchMemory).
+    /// [`Error::Unsupported`](crate::Error::Unsupported) if the manager does not count it;
+    /// [`Error::NoSuchMemory`](crate::Error::NoSuchMemory).
     pub fn memory_info_of(&self, kind: MemoryKind) -> Result<MemoryInfo> {
         self.shared.device.check_lost()?;
         self.shared.manager.memory_info_of(kind)
@@ -155,9 +157,9 @@ impl Allocator {
 
     /// Gives all unused memory back to the driver, and ends every block that exists.
     ///
-    /// From here on each use of these blocks is refused with [`Error::DeadMemory`](crate::Error::DeadMemory). Their memory goes back when their last
-    /// handles are dropped, since other threads may be using them. Recorded work still runs, and recorded graphs can still
-    /// be replayed. While frees are held back, the blocks end and nothing is given back.
+    /// From here on each use of these blocks is refused with [`Error::DeadMemory`](crate::Error::DeadMemory). Their memory
+    /// goes back when their last handles are dropped, since other threads may be using them. Recorded work still runs, and
+    /// recorded graphs can still be replayed. While frees are held back, the blocks end and nothing is given back.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};

@@ -99,11 +99,12 @@ impl Way {
 impl BlockRange<'_> {
     /// Copies these bytes to `target`, which has as many, on any device.
     ///
-    /// On one device it returns at once, as it does for exportable memory of 16 MiB or more that the other device imports. Otherwise
-    /// it returns when the bytes have been read; when they have been written, if more than 64 KiB go through pages of both devices.
+    /// On one device it returns at once, as it does for exportable memory of 16 MiB or more that the other device imports.
+    /// Otherwise it returns when the bytes have been read; when they have been written, if more than 64 KiB go through pages
+    /// of both devices.
     ///
-    /// The bytes are read in the order of this stream, after what the target's stream waits for, and written in the order of the
-    /// target's stream. An error may leave a part of the target written; the source does not change.
+    /// The bytes are read in the order of this stream, after what the target's stream waits for, and written in the order of
+    /// the target's stream. An error may leave a part of the target written; the source does not change.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -136,8 +137,8 @@ impl BlockRange<'_> {
         self.copy(target, |len| Way::limit(len, self.block.is_read_mapped(len), is_exportable)).map(drop)
     }
 
-    /// The same over a connection of at most `limit`, and over the strongest such for any number of bytes. Returns the connection.
-    /// For tests and measurements of each way; [`BlockRange::copy_to`] also considers what a way costs.
+    /// The same over a connection of at most `limit`, and over the strongest such for any number of bytes. Returns the
+    /// connection. For tests and measurements of each way; [`BlockRange::copy_to`] also considers what a way costs.
     ///
     /// ```
     /// use vkarray::memory::{BlockRange, ConnectionLimit, MemoryConnection};

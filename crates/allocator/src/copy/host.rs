@@ -1,8 +1,8 @@
 //! Copies between a slice of the host and a block.
 //!
 //! If the host addresses the block, bytes are copied through the mapping: an upload of few bytes if its stream waits for
-//! nothing and the device does not use the bytes, a download after the waits of its stream and the writes of the bytes. Other copies go
-//! through staging slots: a small copy through one, a large copy through several (`parallel.rs`).
+//! nothing and the device does not use the bytes, a download after the waits of its stream and the writes of the bytes.
+//! Other copies go through staging slots: a small copy through one, a large copy through several (`parallel.rs`).
 
 use std::ops::Range;
 use std::slice;

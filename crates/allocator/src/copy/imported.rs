@@ -10,8 +10,8 @@ use super::between::BlockRange;
 use crate::error::{Error, Result};
 use crate::memory::ConnectionSync;
 
-/// Records the copy that `copy` records on the stream `by`, after earlier work of the exporting side on its bytes, and before its
-/// later work on them. The copy uses the bytes in `mode`. Returns at once.
+/// Records the copy that `copy` records on the stream `by`, after earlier work of the exporting side on its bytes, and
+/// before its later work on them. The copy uses the bytes in `mode`. Returns at once.
 pub(super) fn copy_imported(
     (exporter, mode): (&BlockRange<'_>, Mode),
     by: &Stream,

@@ -1,9 +1,9 @@
 //! Copies and fills of bytes: between blocks, with the host, in graphs, and with registered memory of the program.
 //!
 //! This file has the copies between blocks of one device and the fills of whole blocks. Copies with the host are `host.rs`,
-//! those between devices `between.rs` (by `imported.rs` or `bounce.rs`), many regions in one command `regions.rs`, nodes of graphs `graph.rs`, memory of the
-//! program `registered.rs`, `bound.rs` and `pinned.rs`. Nothing here allocates device memory; staging memory comes from the
-//! room `staging`.
+//! those between devices `between.rs` (by `imported.rs` or `bounce.rs`), many regions in one command `regions.rs`, nodes of
+//! graphs `graph.rs`, memory of the program `registered.rs`, `bound.rs` and `pinned.rs`. Nothing here allocates device
+//! memory; staging memory comes from the room `staging`.
 
 mod between;
 mod bounce;
@@ -236,7 +236,8 @@ impl BlockFill {
         recorder.label(Label::fill(self.size));
         note_host_read(recorder, self.host_reads);
         let device = recorder.device().raw();
-        // SAFETY: the memory is at least `size` bytes, a multiple of a word, from a multiple of a word on; the caller keeps it alive.
+        // SAFETY: the memory is at least `size` bytes, a multiple of a word, from a multiple of a word on; the caller keeps
+        // it alive.
         unsafe { device.cmd_fill_buffer(recorder.commands(), self.dst, self.offset, self.size, self.pattern) };
     }
 }

@@ -259,7 +259,8 @@ impl<'a> Registered<'a> {
     /// Those of waiting.
     pub fn read(&mut self) -> Result<&[u8]> {
         self.wait(Mode::Read)?;
-        // SAFETY: the slice is borrowed for the scope. The device was waited for, and while this borrow lives nothing is recorded.
+        // SAFETY: the slice is borrowed for the scope. The device was waited for, and while this borrow lives nothing is
+        // recorded.
         Ok(unsafe { slice::from_raw_parts(self.start.as_ptr(), self.len) })
     }
 

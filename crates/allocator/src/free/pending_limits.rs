@@ -12,9 +12,10 @@ const RATIO: &str = "VKARRAY_MAX_PENDING_DEALLOCS_RATIO";
 
 /// How much dropped memory may wait to go back to the driver. Giving memory back is slow, so it is not done at each drop.
 ///
-/// Memory waits from the moment it is dropped until it is freed or given out again. When a drop, or an allocation that
-/// needs new memory, finds that more pieces or more bytes of a heap wait than the limits allow, all waiting memory that the
-/// device no longer uses is freed. Device memory and host memory count against their own heaps. A guard of [`Allocator::defer_cleanup`](crate::Allocator::defer_cleanup) postpones that.
+/// Memory waits from the moment it is dropped until it is freed or given out again. When a drop, or an allocation that needs
+/// new memory, finds that more pieces or more bytes of a heap wait than the limits allow, all waiting memory that the device
+/// no longer uses is freed. Device memory and host memory count against their own heaps. A guard of
+/// [`Allocator::defer_cleanup`](crate::Allocator::defer_cleanup) postpones that.
 ///
 /// | manager | default limits | what goes back to the driver |
 /// |---|---|---|

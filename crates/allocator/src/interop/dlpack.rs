@@ -347,8 +347,8 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// With the tensor: [`Error::NotWholePages`] if its bytes are not whole pages of the device, [`Error::Unsupported`] if it is
-    /// not exclusive or the device imports nothing; those of the driver.
+    /// With the tensor: [`Error::NotWholePages`] if its bytes are not whole pages of the device, [`Error::Unsupported`] if
+    /// it is not exclusive or the device imports nothing; those of the driver.
     pub fn pin_tensor(self: &Arc<Self>, tensor: HostTensor) -> Result<Arc<Block>, PinError<HostTensor>> {
         let tensor = Arc::new(tensor);
         self.import_tensor(&tensor).map_err(|error| PinError::new(error, Arc::into_inner(tensor)))

@@ -1,9 +1,9 @@
 //! Memory for another process: [`IpcHandle`]s over a Unix socket.
 //!
 //! A handle is one message: a fixed head with the file descriptor beside it, then the note of the crate above (for arrays:
-//! element type and layout). The receiver checks that the sender's process is of the same user (`SO_PEERCRED`), and what the head
-//! says; the import then checks UUIDs, sizes and the memory type. A process of the same user could write to this process's memory
-//! in any case, so that the descriptor is of such memory is taken on its word.
+//! element type and layout). The receiver checks that the sender's process is of the same user (`SO_PEERCRED`), and what the
+//! head says; the import then checks UUIDs, sizes and the memory type. A process of the same user could write to this
+//! process's memory in any case, so that the descriptor is of such memory is taken on its word.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
@@ -75,8 +75,8 @@ pub enum IpcError {
 }
 
 impl IpcHandle {
-    /// Sends the handle, with a note of at most 64 KiB for the receiver. Blocks while the socket is full. The handle can be sent
-    /// again, to others.
+    /// Sends the handle, with a note of at most 64 KiB for the receiver. Blocks while the socket is full. The handle can be
+    /// sent again, to others.
     ///
     /// # Errors
     ///
@@ -98,8 +98,8 @@ impl IpcHandle {
         Ok(socket.write_all(note)?)
     }
 
-    /// Receives a handle and its note. Blocks until they have come. Descriptors of this process are not passed on to programs that
-    /// it starts.
+    /// Receives a handle and its note. Blocks until they have come. Descriptors of this process are not passed on to
+    /// programs that it starts.
     ///
     /// # Errors
     ///

@@ -181,8 +181,8 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     /// ```
     unsafe fn memfree(&self, memory: MemoryPointer);
 
-    /// Names memory for another process. Exportable memory is the allocator's own and is not asked for here; managers of this crate
-    /// have no other memory that can be shared.
+    /// Names memory for another process. Exportable memory is the allocator's own and is not asked for here; managers of
+    /// this crate have no other memory that can be shared.
     ///
     /// # Errors
     ///

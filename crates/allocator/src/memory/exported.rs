@@ -65,9 +65,9 @@ impl ExportedMemory {
     ///
     /// # Safety
     ///
-    /// The descriptor is an opaque one (`VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT`) of a dedicated allocation of the device
-    /// and driver with these UUIDs, with that size and memory type. NVIDIA's driver (580) refuses another descriptor, and shares
-    /// no more memory in the process from then on.
+    /// The descriptor is an opaque one (`VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT`) of a dedicated allocation of the
+    /// device and driver with these UUIDs, with that size and memory type. NVIDIA's driver (580) refuses another descriptor,
+    /// and shares no more memory in the process from then on.
     #[must_use]
     pub unsafe fn new(fd: OwnedFd, description: MemoryDescription) -> Self {
         Self { fd, description }
@@ -111,8 +111,8 @@ pub struct IpcHandle {
 
 #[cfg(unix)]
 impl IpcHandle {
-    /// Names the bytes `range` of exported memory. A receiver that keeps to the library's rules does not write `read_only` memory;
-    /// nothing else keeps it from doing so.
+    /// Names the bytes `range` of exported memory. A receiver that keeps to the library's rules does not write `read_only`
+    /// memory; nothing else keeps it from doing so.
     ///
     /// # Errors
     ///

@@ -56,8 +56,9 @@ impl<K: UsmKind> UsmMemory<K> {
         block.copy_from_host(&self.stream, range.start, source)
     }
 
-    /// Copies all of `source` to the beginning, whatever its kind. Returns at once on the same device, and when the bytes have
-    /// been read from another device, as [`BlockRange::copy_to`] says. Overlapping ranges of one allocation are copied as if through a temporary.
+    /// Copies all of `source` to the beginning, whatever its kind. Returns at once on the same device, and when the bytes
+    /// have been read from another device, as [`BlockRange::copy_to`] says. Overlapping ranges of one allocation are copied
+    /// as if through a temporary.
     ///
     /// # Errors
     ///

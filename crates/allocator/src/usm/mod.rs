@@ -2,8 +2,8 @@
 //!
 //! The three kinds and their methods are those of dpctl's USM memory. An object is a range of an allocation; clones and
 //! views share the allocation, and [`UsmMemory::free`] ends it for all of them. Work goes to the stream of the context that
-//! the object was made with, and is ordered by the runtime. Arrays of elements, also over memory objects, are the ndarray crate's. Read
-//! `object.rs` first.
+//! the object was made with, and is ordered by the runtime. Arrays of elements, also over memory objects, are the ndarray
+//! crate's. Read `object.rs` first.
 
 mod copies;
 mod object;

@@ -1,8 +1,8 @@
 //! Using a device that other code opened: a renderer, a test, another library.
 //!
-//! This library never destroys an adopted device. [`DevicePlan`]s are made in `instance/plan.rs` for devices that this library opens;
-//! the plan of an adopted device follows from what its owner enabled, in the pure function at the end. Instances are
-//! adopted in `instance/mod.rs`; streams on one adopted queue are in `stream/external.rs`.
+//! This library never destroys an adopted device. [`DevicePlan`]s are made in `instance/plan.rs` for devices that this
+//! library opens; the plan of an adopted device follows from what its owner enabled, in the pure function at the end.
+//! Instances are adopted in `instance/mod.rs`; streams on one adopted queue are in `stream/external.rs`.
 
 use std::sync::Arc;
 use std::thread;

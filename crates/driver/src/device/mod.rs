@@ -136,9 +136,9 @@ impl Device {
     ///
     /// # Safety
     ///
-    /// `block` is an id that this device gave out, and this is its last use. No [`HostAccess`](crate::HostAccess) of the block is
-    /// relied on any more. From here on, the bytes are neither used by new work nor read or written by the host, except as
-    /// another block that comes after the uses that are returned.
+    /// `block` is an id that this device gave out, and this is its last use. No [`HostAccess`](crate::HostAccess) of the
+    /// block is relied on any more. From here on, the bytes are neither used by new work nor read or written by the host,
+    /// except as another block that comes after the uses that are returned.
     #[must_use]
     pub unsafe fn retire_block(&self, block: BlockId) -> LastUses {
         if self.is_forked() {
@@ -217,7 +217,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::Timeout`](crate::Error::Timeout) if some of it still runs; [`Error::Forked`](crate::Error::Forked); [`Error::Vulkan`](crate::Error::Vulkan) if the driver will not say.
+    /// [`Error::Timeout`](crate::Error::Timeout) if some of it still runs; [`Error::Forked`](crate::Error::Forked);
+    /// [`Error::Vulkan`](crate::Error::Vulkan) if the driver will not say.
     pub fn drain_after_loss(&self) -> Result<()> {
         debug_assert!(self.check_lost().is_err(), "only a device that has failed gets no more work");
         self.check_process()?;
@@ -267,8 +268,8 @@ impl Device {
         self.waiter.add(point, Box::new(callback))
     }
 
-    /// The device's value of a type, made when first asked for. For what the crates above keep for each device; it must not hold
-    /// the device.
+    /// The device's value of a type, made when first asked for. For what the crates above keep for each device; it must not
+    /// hold the device.
     #[must_use]
     pub fn extension<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
         let mut extensions = self.extensions.lock();

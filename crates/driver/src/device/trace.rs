@@ -57,7 +57,8 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// [`Error::Forked`](crate::Error::Forked); [`Error::TraceNotWritten`](crate::Error::TraceNotWritten), whatever else happens; those of waiting for the work, after the rest is written.
+    /// [`Error::Forked`](crate::Error::Forked); [`Error::TraceNotWritten`](crate::Error::TraceNotWritten), whatever else
+    /// happens; those of waiting for the work, after the rest is written.
     pub fn finish(self, out: impl Write) -> Result<()> {
         self.device.check_process()?;
         let synchronized = self.synchronize();

@@ -1,7 +1,8 @@
 //! A device's properties, limits and features as plain data.
 //!
 //! A [`DeviceInfo`] is immutable, comparable and serialisable. Which device, queues and memory types the runtime uses are
-//! pure functions of it, which are tested on recorded snapshots of real machines. `query.rs` fills it in; `plan.rs` and `select.rs` read it.
+//! pure functions of it, which are tested on recorded snapshots of real machines. `query.rs` fills it in; `plan.rs` and
+//! `select.rs` read it.
 
 use std::collections::BTreeSet;
 use std::fmt;

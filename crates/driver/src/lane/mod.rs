@@ -6,7 +6,8 @@
 //!
 //! The room never decides which operations conflict. Here is how an operation is recorded and when its batch is submitted;
 //! `order.rs` finds its place in a batch, `batch.rs` is the batch with its states, `submit.rs` submits it and ends a lane,
-//! `locked.rs` is a locked lane, and `job.rs` decides how many operations make a batch. `recorder.rs` is what operations are recorded with.
+//! `locked.rs` is a locked lane, and `job.rs` decides how many operations make a batch. `recorder.rs` is what operations are
+//! recorded with.
 
 mod barrier;
 mod batch;

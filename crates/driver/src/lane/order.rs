@@ -1,7 +1,8 @@
 //! Ordering an operation: the place in the open batch where it comes after everything that it conflicts with.
 //!
 //! Operations on blocks that only this lane uses are ordered by the lane's own table. Most others wait for no other lane and
-//! are ordered while the tracker is locked once. For the rest, work of other lanes is submitted, and a new batch starts after it. The room `hazard` decides what comes after what.
+//! are ordered while the tracker is locked once. For the rest, work of other lanes is submitted, and a new batch starts
+//! after it. The room `hazard` decides what comes after what.
 
 use smallvec::SmallVec;
 

@@ -1,8 +1,8 @@
 //! Waiting for several events at once, on the host.
 //!
-//! Each call takes the events' captures at its start; recording an event during the wait has no effect on it. The driver waits for
-//! one device at a time, so for the first of several devices' events their waiting threads report. Single events are waited for
-//! in `event.rs`, timelines in `vulkan/timeline.rs`.
+//! Each call takes the events' captures at its start; recording an event during the wait has no effect on it. The driver
+//! waits for one device at a time, so for the first of several devices' events their waiting threads report. Single events
+//! are waited for in `event.rs`, timelines in `vulkan/timeline.rs`.
 
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -16,8 +16,8 @@ use crate::vulkan;
 impl Event {
     /// Blocks until one of the events is complete, and returns its position; the first one's if several are.
     ///
-    /// An event that was never recorded is complete. The events may be of several devices; the call then returns some 50 µs after
-    /// the first of them, and an error if one of those devices fails before.
+    /// An event that was never recorded is complete. The events may be of several devices; the call then returns some 50 µs
+    /// after the first of them, and an error if one of those devices fails before.
     ///
     /// ```
     /// use vkarray::prelude::*;

@@ -4,7 +4,8 @@
 //! step under the tracker's lock, so neither can miss the other. A leaked guard keeps its host access in the tracker until
 //! the block is retired.
 //!
-//! [`HostAccesses`] is pure; [`HostAccessKind`] says which accesses wait and which are refused; how threads wait is in `gate.rs`.
+//! [`HostAccesses`] is pure; [`HostAccessKind`] says which accesses wait and which are refused; how threads wait is in
+//! `gate.rs`.
 
 use std::ops::Range;
 

@@ -4,8 +4,8 @@
 //! a query about old work does not call the driver.
 //!
 //! The device owns the semaphores: a timeline takes one and returns it when dropped, and the next timeline continues from
-//! its value. They are destroyed with the device and not before, because Mesa's common queue code (seen in lavapipe 22.3.6) takes
-//! the lock of a semaphore that a batch waited for after the batch's own value is reached.
+//! its value. They are destroyed with the device and not before, because Mesa's common queue code (seen in lavapipe 22.3.6)
+//! takes the lock of a semaphore that a batch waited for after the batch's own value is reached.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

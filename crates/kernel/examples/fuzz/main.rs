@@ -1,11 +1,11 @@
 //! Feeds damaged shaders to [`Module`]: `cargo run -p vkarray-kernel --example fuzz -- SECONDS [SEED [FOLDER]…]`.
 //!
-//! Every input is a shader of `tests/shaders`, `shaders/` or the folders, mutated: SPIR-V by instructions (`binary.rs`), text by
-//! words (`text.rs`). A panic, or more than ten seconds for one input, is a finding: the input is kept in `target/fuzz` and
-//! the run ends in failure. naga's own panics are turned into errors by the crate; they are counted, and kept as well.
-//! With `VKARRAY_FUZZ_COMMAND=target/debug/vkarray`, damaged SPIR-V goes to `vkarray run` instead (`command.rs`), through the
-//! validator, the driver and the device; a signal or an exit code that is not documented is a finding.
-//! The same seed gives the same inputs. A crash of the whole process leaves its input in `target/fuzz/current`.
+//! Every input is a shader of `tests/shaders`, `shaders/` or the folders, mutated: SPIR-V by instructions (`binary.rs`),
+//! text by words (`text.rs`). A panic, or more than ten seconds for one input, is a finding: the input is kept in
+//! `target/fuzz` and the run ends in failure. naga's own panics are turned into errors by the crate; they are counted, and
+//! kept as well. With `VKARRAY_FUZZ_COMMAND=target/debug/vkarray`, damaged SPIR-V goes to `vkarray run` instead
+//! (`command.rs`), through the validator, the driver and the device; a signal or an exit code that is not documented is a
+//! finding. The same seed gives the same inputs. A crash of the whole process leaves its input in `target/fuzz/current`.
 
 mod binary;
 mod command;

@@ -2,7 +2,8 @@
 //!
 //! Each message continues ``kernel `scale`: `x` ``. Lengths, offsets and strides are in bytes.
 
-/// Why an argument does not fit. `ty` is the parameter's type in the shader, `given` describes the argument. Sizes are in bytes.
+/// Why an argument does not fit. `ty` is the parameter's type in the shader, `given` describes the argument. Sizes are in
+/// bytes.
 ///
 /// ```
 /// # fn main() -> anyhow::Result<()> {

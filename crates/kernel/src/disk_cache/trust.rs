@@ -1,8 +1,8 @@
 //! Whether other users can change the folder of the cache and the files in it. Pure but for [`check`] and [`check_file`].
 //!
-//! The content of files is given to the driver, and a checksum does not tell who wrote it. So the folder, every folder above it, and every link on the
-//! way must belong to the user or to root and be writable by no one else, as OpenSSH requires of its keys. On systems other
-//! than Unix nothing is checked: the folder of caches belongs to the user there.
+//! The content of files is given to the driver, and a checksum does not tell who wrote it. So the folder, every folder above
+//! it, and every link on the way must belong to the user or to root and be writable by no one else, as OpenSSH requires of
+//! its keys. On systems other than Unix nothing is checked: the folder of caches belongs to the user there.
 
 use std::fs::File;
 use std::io;

@@ -91,9 +91,10 @@ impl Kernel {
     /// # Errors
     ///
     /// Those of [`check`](crate::check()), [`Error::GroupCount`], [`Error::InvocationCount`], [`Error::LaunchAxes`],
-    /// [`Error::ForeignDevice`], [`Error::Aliased`], [`Error::EmptyArray`], and for [`Groups::indirect`] [`Error::CountsType`], [`Error::CountsRange`] and
-    /// [`Error::CountsMisaligned`]; nothing is recorded then. [`Error::Driver`] if recording or sending fails. Of a kernel built
-    /// with checks also [`Error::Found`], [`Error::Sanitize`] and [`Error::Memory`].
+    /// [`Error::ForeignDevice`], [`Error::Aliased`], [`Error::EmptyArray`], and for [`Groups::indirect`]
+    /// [`Error::CountsType`], [`Error::CountsRange`] and [`Error::CountsMisaligned`]; nothing is recorded then.
+    /// [`Error::Driver`] if recording or sending fails. Of a kernel built with checks also [`Error::Found`],
+    /// [`Error::Sanitize`] and [`Error::Memory`].
     ///
     /// [`Error::GroupCount`]: crate::Error::GroupCount
     /// [`Error::InvocationCount`]: crate::Error::InvocationCount

@@ -382,9 +382,9 @@ fn template_entry(i: usize, param: &Param) -> vk::DescriptorUpdateTemplateEntry 
 fn create_module(device: &Arc<Device>, spirv: &[u32]) -> Result<Owned<vk::ShaderModule>> {
     let info = vk::ShaderModuleCreateInfo::default().code(spirv);
     // SAFETY: the words are valid. Those of text were written by naga after its validator passed the shader, in this process
-    // or in one that kept them in the cache's folder, which only this user and root can change (`disk_cache/trust.rs`). Those of
-    // SPIR-V were passed by `spirv-val` (`cached_build.rs`), or the caller of `Source::spirv_unchecked` promised it.
-    // `check_device` compared capabilities and extensions with those that the device was opened with.
+    // or in one that kept them in the cache's folder, which only this user and root can change (`disk_cache/trust.rs`).
+    // Those of SPIR-V were passed by `spirv-val` (`cached_build.rs`), or the caller of `Source::spirv_unchecked` promised
+    // it. `check_device` compared capabilities and extensions with those that the device was opened with.
     let raw =
         unsafe { device.raw().create_shader_module(&info, None) }.map_err(device.failed("vkCreateShaderModule"))?;
     // SAFETY: just created; only the pipeline creation below uses it.

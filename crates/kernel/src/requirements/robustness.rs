@@ -21,7 +21,8 @@ pub(crate) fn bounds_buffers_exactly(device: &DeviceInfo, enabled: &Features) ->
     enabled.robust_buffer_access_2 && device.limits.robust_storage_buffer_access_size_alignment == 1
 }
 
-/// Whether shared memory with a null initialiser is left to the driver to zero. SwiftShader has the feature with a defect: 64 invocations that each add 1 to a variable with such an initialiser do not reach 64 (5.0.0, 2026-11-22).
+/// Whether shared memory with a null initialiser is left to the driver to zero. SwiftShader has the feature with a defect:
+/// 64 invocations that each add 1 to a variable with such an initialiser do not reach 64 (5.0.0, 2026-11-22).
 pub(crate) fn should_zero_shared_memory(device: &DeviceInfo, enabled: &Features) -> bool {
     enabled.zero_initialize_workgroup_memory && device.vendor_id != GOOGLE
 }

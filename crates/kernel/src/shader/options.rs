@@ -91,11 +91,11 @@ pub enum Bounds {
     /// race for it. In private and workgroup arrays and in vectors the index is clamped instead: their length
     /// is fixed in the shader, and a clamp costs no branch.
     ///
-    /// One exception: an atomic operation (other than `atomicLoad` and `atomicStore`) on an element of a runtime array, or at
-    /// a computed index, has no form that does nothing, so an entry point with one in a buffer clamps in all its buffers.
+    /// One exception: an atomic operation (other than `atomicLoad` and `atomicStore`) on an element of a runtime array, or
+    /// at a computed index, has no form that does nothing, so an entry point with one in a buffer clamps in all its buffers.
     /// With [`Options::robust_buffers`] a kernel whose indices pick whole elements leaves all this to the device.
-    /// [`Translated::buffer_bounds`] says which it was. A kernel with cooperative matrices is refused, since nothing checks where
-    /// their rows lie; it has to be [`Bounds::Unchecked`].
+    /// [`Translated::buffer_bounds`] says which it was. A kernel with cooperative matrices is refused, since nothing checks
+    /// where their rows lie; it has to be [`Bounds::Unchecked`].
     #[default]
     Checked,
     /// It is undefined behaviour. The kernel's author is responsible for every index.

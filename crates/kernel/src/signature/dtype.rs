@@ -1,8 +1,8 @@
 //! The types of array elements: [`DType`], and the Rust types that have one ([`Element`]).
 //!
-//! Names are NumPy's (`float32`); `Display` prints the short form of shaders (`f32`), and parsing takes both. A dtype is the type
-//! on the host. The type that a shader declares is an [`ElementType`](crate::ElementType); `call/check.rs` has the rules which
-//! dtype fits which.
+//! Names are NumPy's (`float32`); `Display` prints the short form of shaders (`f32`), and parsing takes both. A dtype is the
+//! type on the host. The type that a shader declares is an [`ElementType`](crate::ElementType); `call/check.rs` has the
+//! rules which dtype fits which.
 
 use std::fmt;
 use std::str::FromStr;

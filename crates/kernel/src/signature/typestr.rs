@@ -66,7 +66,8 @@ impl DType {
         format!("{order}{kind}")
     }
 
-    /// Reads a type string: the element type and its byte order, or `None` for any other type. [`DType::typestr`] has an example.
+    /// Reads a type string: the element type and its byte order, or `None` for any other type. [`DType::typestr`] has an
+    /// example.
     ///
     /// Types without a byte order, for which some libraries write `<`, get the order of this machine. `=` is not in the format
     /// and is refused.

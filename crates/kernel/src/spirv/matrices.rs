@@ -1,6 +1,7 @@
 //! The cooperative matrices of an entry point: [`matrices`], for the check against what a device multiplies.
 //!
-//! Sizes may be specialisation constants. Whether integers are signed is declared by the multiplication, not by their type. The check itself is in `requirements/matrices.rs`.
+//! Sizes may be specialisation constants. Whether integers are signed is declared by the multiplication, not by their type.
+//! The check itself is in `requirements/matrices.rs`.
 
 use std::collections::HashMap;
 

@@ -84,8 +84,8 @@ impl Context {
         self.allocate_any(Layout::contiguous(shape, order)?)
     }
 
-    /// Creates an array with these strides, in elements, such as a matrix whose rows are padded. Its contents are undefined, and
-    /// it has as much memory as its elements span. Returns at once.
+    /// Creates an array with these strides, in elements, such as a matrix whose rows are padded. Its contents are undefined,
+    /// and it has as much memory as its elements span. Returns at once.
     ///
     /// ```
     /// use vkarray::prelude::*;

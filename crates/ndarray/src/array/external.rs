@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::layout::{IntoShape, Layout, Order};
 
 impl Context {
-    /// Creates an array in C order whose memory can be exported to other devices, processes and APIs. Its contents are undefined.
-    /// Returns when the driver has made the memory.
+    /// Creates an array in C order whose memory can be exported to other devices, processes and APIs. Its contents are
+    /// undefined. Returns when the driver has made the memory.
     ///
     /// It is an allocation of its own, which nothing else shares. The host never addresses it, so copies go through staging
     /// memory. [`Block::export`](vkarray_allocator::Block::export) makes descriptors of it.

@@ -1,8 +1,8 @@
 //! Arrays in memory that the host addresses: how they are created, and how the host reads and writes them in place.
 //!
-//! Pinned, mapped and shared arrays (`shared.rs`) are used as all other arrays: they have views, kernels take them, and copies to and from
-//! them need no staging. The guards here give the host access to the elements; they hold those of the allocator crate
-//! (`allocator/host_guard.rs`), which keep the device from using the same bytes.
+//! Pinned, mapped and shared arrays (`shared.rs`) are used as all other arrays: they have views, kernels take them, and
+//! copies to and from them need no staging. The guards here give the host access to the elements; they hold those of the
+//! allocator crate (`allocator/host_guard.rs`), which keep the device from using the same bytes.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -57,7 +57,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::device_array`]; [`NoSuchMemory`](vkarray_allocator::Error::NoSuchMemory) where the device has no such memory.
+    /// Those of [`Context::device_array`]; [`NoSuchMemory`](vkarray_allocator::Error::NoSuchMemory) where the device has no
+    /// such memory.
     pub fn shared_array<T: Element>(&self, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
         self.shared_array_with_order(shape, Order::C)
     }

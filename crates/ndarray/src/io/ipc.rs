@@ -74,8 +74,8 @@ pub struct IpcArrayHandle {
 impl<T: Element> DeviceNDArray<T> {
     /// A handle of this array for another process. Blocks until the work on the array so far is complete.
     ///
-    /// The array is an [exportable](Context::exportable_array) one, with all bytes of its memory. What each process does later is
-    /// ordered by their messages: one waits for its work ([`Context::synchronize`]) before it says so.
+    /// The array is an [exportable](Context::exportable_array) one, with all bytes of its memory. What each process does
+    /// later is ordered by their messages: one waits for its work ([`Context::synchronize`]) before it says so.
     ///
     /// # Errors
     ///
@@ -120,8 +120,8 @@ impl IpcArrayHandle {
     ///
     /// # Errors
     ///
-    /// [`IpcError`] as [`Error::Memory`]: the sender is of another user, or what it sent is no handle. After that the socket is of
-    /// no more use.
+    /// [`IpcError`] as [`Error::Memory`]: the sender is of another user, or what it sent is no handle. After that the socket
+    /// is of no more use.
     pub fn receive(socket: &UnixStream) -> Result<Self> {
         let (handle, note) = IpcHandle::receive(socket)?;
         let memory = MemoryHandle {
@@ -198,14 +198,14 @@ fn numbers<T: FromStr>(text: &str) -> Option<Vec<T>> {
 impl Context {
     /// Opens the array that a handle of another process names. It shares the bytes; nothing is copied.
     ///
-    /// The array lives as long as it is held here, also when the process that made it ends. The library orders nothing between the
-    /// processes; see [`DeviceNDArray::get_ipc_handle`].
+    /// The array lives as long as it is held here, also when the process that made it ends. The library orders nothing
+    /// between the processes; see [`DeviceNDArray::get_ipc_handle`].
     ///
     /// # Errors
     ///
     /// [`Error::Interface`] if the elements are not of type `T` or lie outside the memory; [`Error::Memory`] with
-    /// [`IpcError::SameProcess`] in the process that made the handle, or if this device cannot import the memory, for the reasons of
-    /// [`Allocator::import`](vkarray_allocator::Allocator::import).
+    /// [`IpcError::SameProcess`] in the process that made the handle, or if this device cannot import the memory, for the
+    /// reasons of [`Allocator::import`](vkarray_allocator::Allocator::import).
     pub fn open_ipc_array<T: Element>(&self, handle: &IpcArrayHandle) -> Result<DeviceNDArray<T>> {
         let IpcArrayHandle { handle, described } = handle;
         let layout = described.layout(DType::of::<T>(), handle.memory().description().size)?;

@@ -19,8 +19,8 @@ impl Layout {
     /// # Errors
     ///
     /// [`LayoutError::ViewZeroDim`], [`LayoutError::ViewStrided`], [`LayoutError::ViewItemSize`] where NumPy refuses;
-    /// [`LayoutError::ViewMisaligned`] if the offset or the stride of an axis longer than one is not a multiple of the new size;
-    /// [`LayoutError::ZeroItemSize`], [`LayoutError::Overflow`].
+    /// [`LayoutError::ViewMisaligned`] if the offset or the stride of an axis longer than one is not a multiple of the new
+    /// size; [`LayoutError::ZeroItemSize`], [`LayoutError::Overflow`].
     pub fn view_as(&self, from: usize, to: usize) -> Result<Self> {
         if from == 0 || to == 0 {
             return Err(LayoutError::ZeroItemSize { from, to });

@@ -159,8 +159,8 @@ impl<T: Element> MultiDeviceArray<T> {
     ///
     /// # Errors
     ///
-    /// [`MultiDeviceError::NotAMember`], [`MultiDeviceError::Conflict`], [`MultiDeviceError::NeverWritten`]; those of allocating
-    /// and copying, after which all states are as they were.
+    /// [`MultiDeviceError::NotAMember`], [`MultiDeviceError::Conflict`], [`MultiDeviceError::NeverWritten`]; those of
+    /// allocating and copying, after which all states are as they were.
     pub fn read(&self, context: &Context) -> Result<ArrayAccess<'_, T>> {
         self.access(context.default_stream(), AccessMode::Read)
     }
@@ -290,7 +290,8 @@ impl<T: Element> MultiDeviceArray<T> {
         Ok(is_released)
     }
 
-    /// The replica to copy from: of those on working devices the one whose measured bandwidth to `device` is largest. `None` without holders.
+    /// The replica to copy from: of those on working devices the one whose measured bandwidth to `device` is largest. `None`
+    /// without holders.
     fn choose(&self, holders: &[usize], device: usize) -> Result<Option<&DeviceNDArray<T>>> {
         let holders = self.working(holders);
         let chosen = if let [only] = holders[..] {

@@ -78,8 +78,8 @@ pub enum ConnectionSync {
     HostWait,
 }
 
-/// The strongest answer that [`memory_connection`] may give for two contexts, from weakest to strongest. For tests of the weaker
-/// ways on one machine; `VKARRAY_MEMORY_CONNECTION` sets it for a process.
+/// The strongest answer that [`memory_connection`] may give for two contexts, from weakest to strongest. For tests of the
+/// weaker ways on one machine; `VKARRAY_MEMORY_CONNECTION` sets it for a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum ConnectionLimit {
     /// Always [`MemoryConnection::None`].

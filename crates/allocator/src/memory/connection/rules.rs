@@ -19,8 +19,8 @@ pub struct ConnectionEnd<'a> {
     pub is_lost: bool,
 }
 
-/// What is connected: properties of memory, or of memory that will be allocated. The default is device memory as allocators give
-/// it, to be read and written.
+/// What is connected: properties of memory, or of memory that will be allocated. The default is device memory as allocators
+/// give it, to be read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConnectionTraits {
@@ -134,7 +134,8 @@ pub struct ConnectionTrials {
 }
 
 impl ConnectionTrials {
-    /// Whether an operation over `connection` failed before. Records that it failed now, so that the next answer is a weaker one.
+    /// Whether an operation over `connection` failed before. Records that it failed now, so that the next answer is a weaker
+    /// one.
     pub fn note_failure(&mut self, connection: MemoryConnection) {
         match connection {
             MemoryConnection::Unified { how: UnifiedBy::SamePages, .. } => self.same_pages = Trial::Failed,
@@ -182,8 +183,8 @@ impl ConnectionTrials {
 /// | R12 | both sides import pages of the program | `Migratable`, `SharedHostBounce`, s |
 /// | R13 | anything else | `None` |
 ///
-/// The answer may differ for the two directions. It never promises more than the snapshots and trials say. An operation that fails
-/// all the same is [noted](ConnectionTrials::note_failure), and done in the next weaker way.
+/// The answer may differ for the two directions. It never promises more than the snapshots and trials say. An operation that
+/// fails all the same is [noted](ConnectionTrials::note_failure), and done in the next weaker way.
 ///
 /// ```
 /// use vkarray::memory::{ConnectionEnd, ConnectionTraits, ConnectionTrials, MemoryConnection, memory_connection};

@@ -1,7 +1,8 @@
 //! Removes directives of WGSL that naga refuses although it supports what they enable.
 //!
 //! `enable subgroups;` and `requires unrestricted_pointer_parameters;` are refused by naga 30, though it has subgroups, and
-//! `shader/passes/pointers.rs` the other. Spaces stand where a name was, so that lines and columns stay. Called by `shader/text.rs`.
+//! `shader/passes/pointers.rs` the other. Spaces stand where a name was, so that lines and columns stay. Called by
+//! `shader/text.rs`.
 
 /// Words that begin a directive, with the name of a feature that is supported without it.
 const SUPPORTED: [(&str, &str); 2] = [("enable", "subgroups"), ("requires", "unrestricted_pointer_parameters")];

@@ -5,8 +5,8 @@ use spirv::{Decoration, Op};
 use super::*;
 use crate::shader::module::tests::spirv::spirv_val;
 
-/// A kernel with a buffer `data` of words behind a count, a buffer `index` and arrays in other memory, with this body. `%i` is a
-/// computed `u32`, `%s` the same as `i32`, `%w` as `u64`.
+/// A kernel with a buffer `data` of words behind a count, a buffer `index` and arrays in other memory, with this body. `%i`
+/// is a computed `u32`, `%s` the same as `i32`, `%w` as `u64`.
 fn module(body: &str) -> Vec<u8> {
     assemble(&format!(
         "OpCapability Shader

@@ -49,8 +49,8 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Layout`](crate::Error::Layout) if the field ends outside the record, or does not lie at a multiple of its size in
-    /// every record.
+    /// [`Error::Layout`](crate::Error::Layout) if the field ends outside the record, or does not lie at a multiple of its
+    /// size in every record.
     pub fn field<U: Element>(&self, at: usize) -> Result<DeviceNDArray<U>> {
         Ok(self.with_layout(self.layout().field(size_of::<T>(), size_of::<U>(), at)?))
     }

@@ -23,8 +23,8 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Layout`](crate::Error::Layout) if the numbers of elements differ, or if there is no such view without a copy; see
-    /// [`DeviceNDArray::reshape_copy`].
+    /// [`Error::Layout`](crate::Error::Layout) if the numbers of elements differ, or if there is no such view without a
+    /// copy; see [`DeviceNDArray::reshape_copy`].
     pub fn reshape(&self, shape: impl IntoReshape) -> Result<Self> {
         self.reshape_with_order(shape, Order::C)
     }

@@ -41,8 +41,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::File`](crate::Error::File) if the file is damaged, has another length than its header claims, or holds elements of another type; otherwise as
-    /// [`Context::to_device`].
+    /// [`Error::File`](crate::Error::File) if the file is damaged, has another length than its header claims, or holds
+    /// elements of another type; otherwise as [`Context::to_device`].
     pub fn load_npy<T: Element>(&self, path: impl AsRef<Path>) -> Result<DeviceNDArray<T>> {
         self.to_device(&NpyFile::open(path)?.read::<T>()?)
     }
