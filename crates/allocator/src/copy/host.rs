@@ -12,7 +12,7 @@ use ash::vk;
 use smallvec::SmallVec;
 use vkarray_driver::hazard::{Mode, Stage};
 use vkarray_driver::lock::{Mutex, Rank};
-use vkarray_driver::{Direction, HostAccessKind, Point, Stream};
+use vkarray_driver::{Direction, HostAccess, HostAccessKind, Point, Stream};
 
 use super::chunking::{ChunkPlan, SMALL, n_threads};
 use super::parallel::ParallelCopy;
@@ -170,10 +170,9 @@ impl Block {
         check_same_device(stream.device(), self.device())?;
         check_same_device(stream.device(), source.device())?;
         self.device().check_lost()?;
-        let len = usize::try_from(size.min(MAX_COPIED_IN_PLACE + 1)).unwrap_or(usize::MAX);
+        let Some(len) = usize::try_from(size).ok().filter(|_| size <= MAX_COPIED_IN_PLACE) else { return Ok(false) };
         let (Some(to), Some(from)) = (self.mapping_to_write(len), source.mapping()) else { return Ok(false) };
-        let is_read_fast = source.allocator().is_read_fast(source.kind());
-        let gains = self.is_written_over_bus(len) && is_read_fast && size <= MAX_COPIED_IN_PLACE;
+        let gains = self.is_written_over_bus(len) && source.allocator().is_read_fast(source.kind());
         if !gains || stream.pending_wait()?.is_some() {
             return Ok(false);
         }
@@ -291,13 +290,7 @@ impl Block {
 
     /// Writes through the mapping if no work, submitted or not, uses the bytes. Returns whether it did.
     fn write_if_idle(&self, mapping: Mapping, range: &Range<u64>, source: &[u8]) -> Result<bool> {
-        let atoms = mapping.atoms(self.device(), range.clone());
-        let (_hold, uses) = self.device().begin_host_access(self.id(), atoms, Mode::Write, HostAccessKind::Brief)?;
-        for point in uses {
-            if !point.is_complete()? {
-                return Ok(false);
-            }
-        }
+        let Some(_hold) = self.hold_if_idle(mapping, range, Mode::Write)? else { return Ok(false) };
         mapping.invalidate(self.device(), range, HostIntent::Overwrite)?;
         let address = self.address(mapping, range.start, source.len())?;
         // SAFETY: the mapping holds the range, as `address` checked. While the hold stands, neither the device nor
@@ -310,16 +303,22 @@ impl Block {
 
     /// Reads through the mapping if no work, submitted or not, writes the bytes. Returns whether it did.
     fn read_if_idle(&self, mapping: Mapping, range: &Range<u64>, target: &mut [u8]) -> Result<bool> {
-        let atoms = mapping.atoms(self.device(), range.clone());
-        let (_hold, uses) = self.device().begin_host_access(self.id(), atoms, Mode::Read, HostAccessKind::Brief)?;
-        for point in uses {
-            if !point.is_complete()? {
-                return Ok(false);
-            }
-        }
+        let Some(_hold) = self.hold_if_idle(mapping, range, Mode::Read)? else { return Ok(false) };
         // SAFETY: the writes are over, and the hold refuses later ones.
         unsafe { self.read_mapped(mapping, range.start, target) }?;
         Ok(true)
+    }
+
+    /// Begins an access of the host, unless some work, submitted or not, conflicts with it.
+    fn hold_if_idle(&self, mapping: Mapping, range: &Range<u64>, mode: Mode) -> Result<Option<HostAccess>> {
+        let atoms = mapping.atoms(self.device(), range.clone());
+        let (hold, uses) = self.device().begin_host_access(self.id(), atoms, mode, HostAccessKind::Brief)?;
+        for point in uses {
+            if !point.is_complete()? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(hold))
     }
 
     /// Reads through the mapping, after the work that writes the bytes.
