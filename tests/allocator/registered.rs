@@ -76,6 +76,7 @@ fn expected_path(ctx: &Context, offset: usize, len: usize) -> RegisteredPath {
     match (pages.first(), pages.last()) {
         (Some(first), Some(last)) if imports => match first * PAGE - offset..(last + 1) * PAGE - offset {
             all if all == (0..len) => RegisteredPath::Imported,
+            _ if len <= 64 << 10 => RegisteredPath::Staged, // One copy in place of three.
             imported => RegisteredPath::Parts { imported },
         },
         _ => RegisteredPath::Staged,
