@@ -18,6 +18,7 @@ const WORKGROUP_SUM: &str = include_str!("../library/workgroup_sum.wgsl");
 const WALK: &str = include_str!("../library/walk.wgsl");
 const WORDS: &str = include_str!("../library/words.wgsl");
 const STRIDED: &str = include_str!("../library/copy_strided.wgsl");
+const RUN: &str = include_str!("../library/copy_run.wgsl");
 const TILE: &str = include_str!("../library/copy_tile.wgsl");
 const TILE_QUADS: &str = include_str!("../library/copy_tile_quads.wgsl");
 const WORDS_RUN: &str = include_str!("../library/copy_words.wgsl");
@@ -40,6 +41,20 @@ pub fn copy_strided(unit_bytes: u32, group: u32, lanes: u32) -> String {
         Unit::Part(units) => [&units, &constants, WALK, WORDS, WORDS_RUN].concat(),
     }
 }
+
+/// Copies the contiguous units of one buffer to another, by workgroups of [`RUN_GROUP`] invocations. Entry `copy_run`.
+///
+/// # Panics
+///
+/// If a unit is not 4, 8 or 16 bytes.
+#[must_use]
+pub fn copy_run(unit_bytes: u32) -> String {
+    let Unit::Whole(alias) = unit(unit_bytes) else { panic!("{unit_bytes} bytes are not whole words") };
+    [alias, &format!("const GROUP = {RUN_GROUP}u;\n"), RUN].concat()
+}
+
+/// Invocations in a workgroup of [`copy_run`].
+pub const RUN_GROUP: u32 = 64;
 
 /// Copies elements that are contiguous along one axis in the source and along another in the target, through a tile in
 /// workgroup memory.
@@ -129,6 +144,7 @@ mod tests {
                 copy_strided(bytes, 128, 128),
                 copy_tile(bytes, 256, [32, 16]),
                 copy_tile(bytes, 64, [2, 256]),
+                copy_run(bytes.max(4)),
                 copy_tile_quads(256),
                 cast([bytes.min(8), 8], 256, true, "integer_to_f64(value, true)"),
                 cast([8, bytes.min(8)], 256, false, "value"),
@@ -148,6 +164,7 @@ mod tests {
             ("walk", WALK),
             ("words", WORDS),
             ("copy_strided", STRIDED),
+            ("copy_run", RUN),
             ("copy_tile", TILE),
             ("copy_tile_quads", TILE_QUADS),
             ("copy_words", WORDS_RUN),

@@ -310,7 +310,7 @@ impl Block {
     }
 
     /// Begins an access of the host, unless some work, submitted or not, conflicts with it.
-    fn hold_if_idle(&self, mapping: Mapping, range: &Range<u64>, mode: Mode) -> Result<Option<HostAccess>> {
+    fn hold_if_idle(&self, mapping: Mapping, range: &Range<u64>, mode: Mode) -> Result<Option<HostAccess<'_>>> {
         let atoms = mapping.atoms(self.device(), range.clone());
         let (hold, uses) = self.device().begin_host_access(self.id(), atoms, mode, HostAccessKind::Brief)?;
         for point in uses {

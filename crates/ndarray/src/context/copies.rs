@@ -8,6 +8,7 @@ use std::sync::Arc;
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, ArrayArg, ArrayShape, DType, Groups};
+use vkarray_shaders::library;
 
 use super::Context;
 use crate::copy::{
@@ -37,6 +38,9 @@ impl Context {
         let limits = &self.copies().limits;
         if !Arc::ptr_eq(source.block, target.block) {
             let Some(copy) = StridedCopy::new(source.layout, target.layout, itemsize)? else { return Ok(()) };
+            if source.block.is_in_host_memory() == target.block.is_in_host_memory() {
+                return self.execute(stream, source.block, target.block, &plan(copy, limits));
+            }
             let (size, from) = (copy.size(), copy.source);
             if size == copy.run_bytes()
                 && source.block.is_in_host_memory()
@@ -44,10 +48,11 @@ impl Context {
             {
                 return Ok(());
             }
-            let is_host_to_device = source.block.is_in_host_memory() != target.block.is_in_host_memory();
-            let steps =
-                if is_host_to_device { plan(copy, &limits.between_host_and_device()) } else { plan(copy, limits) };
-            return self.execute(stream, source.block, target.block, &steps);
+            if let Some(unit) = limits.unit_of_small_run(&copy) {
+                let (from, to) = (from..from + size, copy.target..copy.target + size);
+                return self.copy_run(stream, (source.block, &from), (target.block, &to), unit);
+            }
+            return self.execute(stream, source.block, target.block, &plan(copy, &limits.between_host_and_device()));
         }
         match plan_within_block(source.layout, target.layout, itemsize, limits)? {
             SameBlockCopy::Nothing => Ok(()),
@@ -83,6 +88,20 @@ impl Context {
             CopyStep::Regions(regions) => Ok(target.copy_regions(stream, source, regions)?),
             CopyStep::Dispatch(dispatch) => self.record_dispatch(stream, source, target, dispatch),
         })
+    }
+
+    /// Copies a small run of bytes in units of `unit` bytes.
+    fn copy_run(
+        &self,
+        stream: &Stream,
+        (source, from): (&Arc<Block>, &Range<u64>),
+        (target, to): (&Arc<Block>, &Range<u64>),
+        unit: u32,
+    ) -> Result<()> {
+        let kernel = self.library_kernel(LibraryKernel::Run(unit))?;
+        let n_groups = ((to.end - to.start) / u64::from(unit)).div_ceil(u64::from(library::RUN_GROUP));
+        let n_groups = u32::try_from(n_groups).expect("a small run has few units");
+        Ok(kernel.dispatch(stream, Groups::exact([n_groups, 1, 1]), (words(source, from), words(target, to)))?)
     }
 
     fn record_dispatch(

@@ -3,10 +3,10 @@
 //! The context's kernel cache finds a kernel by its whole text, which would cost too much for each copy. So the kernels
 //! of this library are kept here as well, by the few numbers that their text is generated from.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use vkarray_driver::DeviceInfo;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_kernel::{Kernel, KernelCache, Source};
@@ -22,22 +22,24 @@ use crate::error::Result;
 pub(crate) enum LibraryKernel {
     Copy(CopyKernel),
     Cast(Cast),
+    /// Copies a run of units of so many bytes.
+    Run(u32),
 }
 
 /// The kernels that are built on one device, and the device's limits.
 pub(crate) struct LibraryKernels {
     pub(crate) limits: CopyLimits,
-    built: Mutex<HashMap<LibraryKernel, Kernel>>,
+    built: Mutex<FxHashMap<LibraryKernel, Kernel>>,
     /// Kernels of the crates above, by keys of their own.
-    generated: Mutex<HashMap<Box<[u32]>, Kernel>>,
+    generated: Mutex<FxHashMap<Box<[u32]>, Kernel>>,
 }
 
 impl LibraryKernels {
     pub(crate) fn new(device: &DeviceInfo) -> Self {
         Self {
             limits: CopyLimits::new(device),
-            built: Mutex::new(Rank::CopyKernels, HashMap::new()),
-            generated: Mutex::new(Rank::CopyKernels, HashMap::new()),
+            built: Mutex::new(Rank::CopyKernels, FxHashMap::default()),
+            generated: Mutex::new(Rank::CopyKernels, FxHashMap::default()),
         }
     }
 
@@ -68,7 +70,7 @@ impl LibraryKernels {
         Ok(self.generated.lock().entry(key.into()).or_insert(kernel).clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<LibraryKernel, Kernel>> {
+    fn lock(&self) -> MutexGuard<'_, FxHashMap<LibraryKernel, Kernel>> {
         // No code of the program runs under this lock.
         self.built.lock()
     }
@@ -86,6 +88,7 @@ fn source(which: LibraryKernel) -> (&'static str, String) {
         LibraryKernel::Copy(CopyKernel::Quads { group }) => ("copy_tile_quads.wgsl", library::copy_tile_quads(group)),
         LibraryKernel::Copy(CopyKernel::Channels(channels)) => ("channels.wgsl", channels.text()),
         LibraryKernel::Cast(cast) => ("cast.wgsl", cast.source()),
+        LibraryKernel::Run(unit) => ("copy_run.wgsl", library::copy_run(unit)),
     }
 }
 

@@ -6,7 +6,7 @@
 use vkarray_driver::{DeviceInfo, DeviceType};
 use vkarray_kernel::Limits;
 
-use super::strided::MAX_UNIT;
+use super::strided::{MAX_UNIT, StridedCopy, largest_unit};
 
 /// From this many bytes on, a GPU copies contiguous bytes with a kernel. `vkCmdCopyBuffer` reaches 851 GB/s on an H100
 /// (driver 580) and a kernel three times that. Below this size both cost as much as a dispatch.
@@ -36,10 +36,8 @@ pub(crate) struct CopyLimits {
     pub(crate) shared_bytes: u32,
     /// From this many bytes on, a kernel copies contiguous bytes.
     pub(crate) kernel_bytes: u64,
-    /// Up to this many bytes, a kernel copies contiguous bytes too.
-    pub(crate) small_bytes: u64,
     /// Most bytes that a kernel copies to or from the host rather than a command.
-    pub(super) between_bytes: u64,
+    pub(super) small_bytes: u64,
     /// A copy of at most `.0` runs, each of at least `.1` bytes, is one `vkCmdCopyBuffer` of regions.
     pub(crate) regions: (u64, u64),
 }
@@ -56,8 +54,7 @@ impl CopyLimits {
             max_groups: [limits.max_workgroup_count[0].min(1 << 20), limits.max_workgroup_count[1]],
             shared_bytes: limits.max_shared_bytes,
             kernel_bytes: if is_cpu { u64::MAX } else { KERNEL_BYTES },
-            small_bytes: 0,
-            between_bytes: if is_cpu { SMALL_BYTES_CPU } else { SMALL_BYTES },
+            small_bytes: if is_cpu { SMALL_BYTES_CPU } else { SMALL_BYTES },
             // A CPU driver copies regions at memory speed; a GPU spends about a microsecond on each.
             regions: if is_cpu { (4096, 512) } else { (4, 1) },
         }
@@ -65,19 +62,24 @@ impl CopyLimits {
 
     /// Whether so many bytes are copied to the host by a kernel if other work of the stream comes before.
     pub(crate) fn is_small(&self, bytes: u64) -> bool {
-        bytes <= self.between_bytes
+        bytes <= self.small_bytes
+    }
+
+    /// The bytes of the units in which a kernel copies a run of bytes between host and device memory; none if a command copies
+    /// it: it is long, or the run is no whole words at offsets that a kernel can bind.
+    pub(crate) fn unit_of_small_run(&self, copy: &StridedCopy) -> Option<u32> {
+        let size = copy.size();
+        let is_bound = copy.source.is_multiple_of(self.alignment) && copy.target.is_multiple_of(self.alignment);
+        let unit = largest_unit([size].into_iter());
+        let is_run = size == copy.run_bytes() && is_bound && self.is_small(size) && unit >= 4;
+        is_run.then(|| u32::try_from(unit).expect("at most 16 bytes"))
     }
 
     /// The limits for a copy between host and device memory. The bus is slower than the driver's copy, so a kernel gains
     /// nothing on many contiguous bytes.
     pub(crate) fn between_host_and_device(&self) -> Self {
         let (most, least_bytes) = self.regions;
-        Self {
-            kernel_bytes: u64::MAX,
-            small_bytes: self.between_bytes,
-            regions: (most.max(4096), least_bytes.max(HOST_DEVICE_ROW)),
-            ..*self
-        }
+        Self { kernel_bytes: u64::MAX, regions: (most.max(4096), least_bytes.max(HOST_DEVICE_ROW)), ..*self }
     }
 
     /// Spreads workgroups over two axes: at least `n_groups` of them, which may be up to 2^31.

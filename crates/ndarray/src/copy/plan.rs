@@ -42,12 +42,11 @@ pub(crate) fn dispatches(copy: StridedCopy, limits: &CopyLimits) -> Vec<CopyStep
 }
 
 /// Plans a copy of contiguous bytes. A kernel copies a large run in the largest unit that both offsets allow; the bytes
-/// that are left are a region. It copies a small run of whole units too, where a command would cost more.
+/// that are left are a region.
 fn one_run(copy: StridedCopy, limits: &CopyLimits) -> Vec<CopyStep> {
     let unit = largest_unit([copy.source, copy.target].into_iter());
     let size = copy.run_bytes();
-    let is_small = size <= limits.small_bytes && size.is_multiple_of(unit);
-    if unit < 4 || (size < limits.kernel_bytes.max(unit) && !is_small) {
+    if unit < 4 || size < limits.kernel_bytes.max(unit) {
         return vec![CopyStep::Regions(copy.regions())];
     }
     let (body, tail) = (size / unit * unit, size % unit);
