@@ -5,7 +5,7 @@
 //! device's table, which takes them back before it reads or changes them: for an operation of another lane, for an access
 //! of the host, when the block or the lane ends. So each use is in one of the two tables, under its lock.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use rustc_hash::FxHashMap;
 
@@ -14,7 +14,7 @@ use super::lane_order::{LaneId, LaneOrder};
 use super::order::{Barrier, LastUse, Points};
 use super::uses::{BlockUses, UseInterval};
 use super::{NO_BARRIER, extend_barrier};
-use crate::lock::{Mutex, MutexGuard, Rank};
+use crate::lock::{AtomicU64, Mutex, MutexGuard, Rank};
 
 /// What is known of one lane of a [`HazardTable`](super::HazardTable).
 #[derive(Debug)]

@@ -20,7 +20,7 @@ use std::sync::{self, PoisonError, TryLockError};
 use std::time::Duration;
 
 // Exported with the locks, so that `tests/loom` can replace all of them.
-pub(crate) use std::sync::atomic::AtomicBool;
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64};
 
 macro_rules! ranks {
     ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
