@@ -8,8 +8,8 @@ use super::contexts;
 use crate::fixture::Fixture;
 use crate::fixture::kernels::{step, stepped};
 
-/// Below and above a workgroup, a page, and what a kernel copies to the host.
-const SIZES: [usize; 10] = [1, 2, 63, 64, 65, 997, 1024, 1025, 16_384, 40_001];
+/// Below and above a workgroup, a page, what a kernel copies to the host, and what a job's own queue copies.
+const SIZES: [usize; 11] = [1, 2, 63, 64, 65, 997, 1024, 1025, 16_384, 40_001, 300_000];
 
 #[test]
 fn small_jobs_on_two_streams_give_their_answers() {

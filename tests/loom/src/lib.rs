@@ -6,6 +6,7 @@
 //! `cargo test -p vkarray-loom`.
 
 #[cfg(not(test))]
+#[expect(dead_code, reason = "the models do not record barriers")]
 #[path = "../../../crates/driver/src/hazard/mod.rs"]
 pub mod hazard;
 

@@ -7,12 +7,14 @@ use std::time::Duration;
 use loom::sync;
 
 pub(crate) use loom::sync::MutexGuard;
-pub(crate) use loom::sync::atomic::AtomicU64;
 #[cfg(test)]
 pub(crate) use loom::sync::atomic::AtomicBool;
+#[cfg(not(test))]
+pub(crate) use loom::sync::atomic::AtomicU64;
 
 /// The ranks that the compiled files name; they are not checked.
 pub(crate) enum Rank {
+    #[cfg(not(test))]
     LaneTable,
     #[cfg(test)]
     Waiter,

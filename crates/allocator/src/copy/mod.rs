@@ -37,6 +37,11 @@ pub use pinned::{PinError, Pinned};
 pub use regions::Region;
 pub use registered::{Registered, RegisteredPath};
 
+/// Copies over the bus of so many bytes are recorded among the kernels of a short job. Smaller ones are not sent to another
+/// queue unless that is faster; larger ones take so long that two waits between queues, of 8 µs each on an H200, cost little.
+const MIN_IN_JOB: u64 = 1 << 20;
+const MAX_IN_JOB: u64 = 4 << 20;
+
 /// `vkCmdFillBuffer` writes whole words of four bytes.
 const FILL_WORD: u64 = 4;
 
@@ -75,17 +80,21 @@ impl Block {
         range: Range<u64>,
     ) -> Result<()> {
         let Some(copy) = self.checked_copy(stream.device(), offset, source, range)? else { return Ok(()) };
+        let direction = self.direction_from(source, stream, copy.region.size);
         // SAFETY: the blocks are alive, and their memory outlives their last uses, which are recorded with the accesses.
-        unsafe { copy.send(stream, self.direction_from(source)) }
+        unsafe { copy.send(stream, direction) }
     }
 
-    /// The direction of a copy over the bus, if exactly one of the blocks lies in host memory.
-    fn direction_from(&self, source: &Self) -> Option<Direction> {
-        match (source.is_in_host_memory(), self.is_in_host_memory()) {
-            (true, false) => Some(Direction::ToDevice),
-            (false, true) => Some(Direction::ToHost),
-            _ => None,
-        }
+    /// The direction of a copy over the bus, if exactly one of the blocks lies in host memory. `None` also for a copy that is
+    /// recorded among the stream's kernels, since it is one of a few operations that are waited for together.
+    fn direction_from(&self, source: &Self, stream: &Stream, bytes: u64) -> Option<Direction> {
+        let direction = match (source.is_in_host_memory(), self.is_in_host_memory()) {
+            (true, false) => Direction::ToDevice,
+            (false, true) => Direction::ToHost,
+            _ => return None,
+        };
+        let may_be = (MIN_IN_JOB..=MAX_IN_JOB).contains(&bytes);
+        (!may_be || !stream.is_in_job()).then_some(direction)
     }
 
     /// Whether its memory is on the host's side of the bus.

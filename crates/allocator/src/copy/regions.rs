@@ -80,7 +80,7 @@ impl Block {
             unsafe { device.cmd_copy_buffer(recorder.commands(), source.buffer(), self.buffer(), &copies) };
             Ok(())
         };
-        match self.direction_from(source) {
+        match self.direction_from(source, stream, bytes) {
             // SAFETY: the command touches bytes inside the two extents and nothing else.
             None => unsafe { stream.record(&accesses, record) },
             // SAFETY: as above, and it is a copy.

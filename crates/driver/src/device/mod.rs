@@ -244,7 +244,7 @@ impl Device {
     /// Makes the lane of a new stream, which gets the next number: from one up.
     pub(crate) fn new_lane(&self, queue: QueueIndex) -> Result<Arc<Lane>> {
         let stream = self.n_numbered.fetch_add(1, Ordering::Relaxed) + 1;
-        Lane::new(&self.logical, &self.tracker, &self.waiter, queue, stream)
+        Lane::new(&self.logical, &self.tracker, &self.waiter, queue, (stream, None))
     }
 
     /// Keeps the waiter from taking hold of these lanes from here on, and returns when it holds none of them.

@@ -28,8 +28,8 @@ impl Job {
     /// Adds an operation that is recorded now.
     #[inline]
     pub(super) fn add(&mut self, now: impl FnOnce() -> Instant) {
-        if self.n_ops > MAX_OPS {
-            return; // It is a burst, of whose operations none waits for the next.
+        if self.is_burst() {
+            return;
         }
         let now = now();
         let begun = *self.begun.get_or_insert(now);
@@ -41,7 +41,12 @@ impl Job {
 
     /// How many operations the next batch should hold before it is submitted to an idle device, if this job is repeated.
     pub(super) fn eager_ops(&self) -> u32 {
-        if self.n_ops > MAX_OPS { 1 } else { self.n_prompt.max(1) }
+        if self.is_burst() { 1 } else { self.n_prompt.max(1) }
+    }
+
+    /// Whether there are so many that none of them is held back for the next.
+    pub(super) fn is_burst(&self) -> bool {
+        self.n_ops > MAX_OPS
     }
 }
 
@@ -68,6 +73,7 @@ mod tests {
             let mut job = Job::default();
             times.iter().for_each(|&time| job.add(|| start + Duration::from_micros(time)));
             assert_eq!(job.eager_ops(), *expected, "{times:?}");
+            assert_eq!(job.is_burst(), times.len() > 8, "{times:?}");
         }
     }
 }

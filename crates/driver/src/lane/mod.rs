@@ -78,8 +78,12 @@ struct LaneState {
     reported: u64,
     /// How many operations a batch must hold to be submitted to an idle device; see [`Lane::should_submit`].
     eager_ops: u32,
-    /// The operations since a thread last waited.
+    /// The operations since a thread last waited for the stream.
     job: Job,
+    /// How often threads had waited for the stream when that job began.
+    n_waits: u64,
+    /// Whether the job before it was a burst.
+    follows_burst: bool,
 }
 
 impl LaneState {
@@ -97,13 +101,14 @@ impl fmt::Debug for LaneState {
 }
 
 impl Lane {
-    /// Makes a lane of the stream of that number. `tracker` and `waiter` are the device's.
+    /// Makes a lane of the stream of that number, which may have another lane `beside` it. `tracker` and `waiter` are the
+    /// device's.
     pub(crate) fn new(
         device: &Arc<LogicalDevice>,
         tracker: &Arc<Tracker>,
         waiter: &Arc<Waiter>,
         queue_index: QueueIndex,
-        stream: u64,
+        (stream, beside): (u64, Option<&Self>),
     ) -> Result<Arc<Self>> {
         let timeline = Timeline::new(device, stream)?;
         let state = LaneState { newest: timeline.submitted(), ..LaneState::default() };
@@ -113,7 +118,8 @@ impl Lane {
             let id = table.add_lane(queue_index.number());
             (id, table.lane_table(id))
         };
-        let (state, timeline) = (Mutex::new(Rank::Lane, state), Arc::new(timeline.of_lane(id)));
+        let (state, timeline) =
+            (Mutex::new(Rank::Lane, state), Arc::new(timeline.of_lane(id, beside.map(|lane| &*lane.timeline))));
         let (tracker, waiter) = (Arc::clone(tracker), Arc::clone(waiter));
         let lane = Arc::new(Self { id, hazards, queue_index, queue, tracker, waiter, state, timeline });
         let submit: Weak<dyn Submit> = Arc::<Self>::downgrade(&lane);
@@ -124,7 +130,7 @@ impl Lane {
 
     /// A lane of the same stream on another queue.
     pub(crate) fn beside(&self, queue: QueueIndex) -> Result<Arc<Self>> {
-        Self::new(self.device(), &self.tracker, &self.waiter, queue, self.stream_number())
+        Self::new(self.device(), &self.tracker, &self.waiter, queue, (self.stream_number(), Some(self)))
     }
 
     #[inline]
@@ -252,6 +258,13 @@ impl Lane {
         !is_open && self.timeline.has_reached(self.timeline.submitted())
     }
 
+    /// Whether the next operation is one of few between two waits of a thread, as far as the last operations tell.
+    pub(crate) fn is_in_job(&self) -> bool {
+        let state = self.state();
+        let begins = self.timeline.n_waits() != state.n_waits;
+        !state.job.is_burst() && (begins || !state.follows_burst)
+    }
+
     #[inline]
     fn open_batch<'a>(&self, state: &'a mut LaneState) -> Result<&'a mut Batch> {
         if state.open.as_ref().is_none_or(|batch| batch.is_ended()) {
@@ -326,8 +339,10 @@ impl Lane {
         if n_ops >= MAX_OPS {
             return Ok(true);
         }
-        if self.timeline.take_waited_for() {
-            state.eager_ops = state.job.eager_ops();
+        let n_waits = self.timeline.n_waits();
+        if n_waits != state.n_waits {
+            (state.n_waits, state.eager_ops, state.follows_burst) =
+                (n_waits, state.job.eager_ops(), state.job.is_burst());
             state.job = Job::default();
         }
         state.job.add(Instant::now);

@@ -218,6 +218,13 @@ impl Stream {
         recorded
     }
 
+    /// Whether the next operation is one of a few between two waits of a thread, as far as the last ones tell. A copy among them
+    /// gains nothing from a queue of its own: the others wait for it, or it waits for them, which takes longer between queues.
+    #[must_use]
+    pub fn is_in_job(&self) -> bool {
+        self.shared.work.is_in_job()
+    }
+
     /// Whether the stream and the transfer queue are idle, so that a copy there waits for nothing.
     fn is_alone(&self, beside: &TransferLane) -> bool {
         self.shared.work.is_idle() && self.device().queue(beside.queue).is_idle()

@@ -8,7 +8,7 @@
 //! takes the lock of a semaphore that a batch waited for after the batch's own value is reached.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ash::prelude::VkResult;
@@ -49,8 +49,8 @@ pub struct Timeline {
     device: Arc<LogicalDevice>,
     submitted: AtomicU64,
     reached: AtomicU64,
-    /// Whether a thread has waited for it since the last call of [`Timeline::take_waited_for`].
-    waited_for: AtomicBool,
+    /// How often a thread has waited for it, or for another timeline of its stream.
+    n_waits: Arc<AtomicU64>,
     /// The number of the stream whose work it counts; 0 without a stream.
     stream: u64,
     /// The lane whose work it counts, if any.
@@ -68,22 +68,25 @@ impl Timeline {
             None => (create(device)?, 0),
         };
         let (submitted, reached) = (AtomicU64::new(value), AtomicU64::new(value));
-        let waited_for = AtomicBool::new(false);
+        let n_waits = Arc::default();
         let device = Arc::clone(device);
-        Ok(Self { semaphore, device, submitted, reached, waited_for, stream, lane: None, is_external: false })
+        Ok(Self { semaphore, device, submitted, reached, n_waits, stream, lane: None, is_external: false })
     }
 
     /// A semaphore of other code. It is signalled from outside, so this library never has a batch to submit for it.
     pub(crate) fn external(device: &Arc<LogicalDevice>, semaphore: vk::Semaphore) -> Self {
         let (submitted, reached) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
-        let waited_for = AtomicBool::new(false);
+        let n_waits = Arc::default();
         let device = Arc::clone(device);
-        Self { semaphore, device, submitted, reached, waited_for, stream: 0, lane: None, is_external: true }
+        Self { semaphore, device, submitted, reached, n_waits, stream: 0, lane: None, is_external: true }
     }
 
-    /// The same, of that lane.
-    pub(crate) fn of_lane(mut self, lane: LaneId) -> Self {
+    /// The same, of that lane. Waits for `beside`, a timeline of the same stream, count for both.
+    pub(crate) fn of_lane(mut self, lane: LaneId, beside: Option<&Self>) -> Self {
         self.lane = Some(lane);
+        if let Some(beside) = beside {
+            self.n_waits = Arc::clone(&beside.n_waits);
+        }
         self
     }
 
@@ -92,9 +95,10 @@ impl Timeline {
         self.lane
     }
 
-    /// Whether a thread has waited for it since the last call.
-    pub(crate) fn take_waited_for(&self) -> bool {
-        self.waited_for.load(Ordering::Relaxed) && self.waited_for.swap(false, Ordering::Relaxed)
+    /// How often a thread has waited for it, or for another timeline of its stream.
+    #[inline]
+    pub(crate) fn n_waits(&self) -> u64 {
+        self.n_waits.load(Ordering::Relaxed)
     }
 
     /// The handle.
@@ -167,7 +171,7 @@ impl Timeline {
 
     /// As [`Timeline::wait`], but polls for the time `poll`.
     pub(crate) fn wait_polling(&self, value: u64, timeout: Option<Duration>, poll: Duration) -> Result<()> {
-        self.waited_for.store(true, Ordering::Relaxed);
+        self.n_waits.fetch_add(1, Ordering::Relaxed);
         if self.last_seen() >= value {
             return Ok(());
         }
