@@ -2,8 +2,12 @@
 //!
 //! All tests pass first. Then faults are planted one by one, and each has to be found by the check that is for it: a run
 //! that passes, or fails with another message, is a failure of this command.
+//! Kernels are measured too: against themselves they are not slower, and in a copy of the project one of them is.
 
-use anyhow::{Context as _, Result, bail};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::command::CommandLine;
 use crate::workspace_root;
@@ -76,11 +80,75 @@ pub(crate) fn run() -> Result<()> {
             missed.push(fault.name);
         }
     }
+    if !finds_slower_kernel()? {
+        missed.push(SLOWER_KERNEL);
+    }
     if !missed.is_empty() {
         bail!("the tests of examples/downstream/ do not find: {}", missed.join(", "));
     }
-    println!("the tests of examples/downstream/ pass, and find all {} faults", FAULTS.len());
+    println!("the tests of examples/downstream/ pass, and find all {} faults", FAULTS.len() + 1);
     Ok(())
+}
+
+/// The fault of the copy: a kernel that is right, and takes several times as long.
+const SLOWER_KERNEL: &str = "slower-kernel";
+
+/// Compares the project with itself, which has to pass, and a copy with a slower kernel with the project, which has to fail.
+fn finds_slower_kernel() -> Result<bool> {
+    let project = workspace_root().join("examples/downstream");
+    let copy = workspace_root().join("target/downstream").join(SLOWER_KERNEL);
+    copy_folder(&project, &copy)?;
+    replace(&copy.join("Cargo.toml"), "../..", &workspace_root().to_string_lossy())?;
+    // In one target folder, packages of one version would have one executable.
+    replace(&copy.join("Cargo.toml"), "version = \"0.1.0\"", "version = \"0.1.1\"")?;
+    for path in ["src/lib.rs", "src/kernels/matmul.wgsl"] {
+        replace(&copy.join(path), "TILE = 16u", "TILE = 2u")?;
+    }
+    comparison(&project, &project).run_to_success()?;
+    let command = comparison(&copy, &project);
+    let output = command.process().output().with_context(|| format!("cannot start `{command}`"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let is_found = !output.status.success() && text.contains("multiplies_matrices: SLOWER");
+    println!("{SLOWER_KERNEL}: {}", if is_found { "found" } else { "MISSED" });
+    if !is_found {
+        println!("$ {command}\n{text}{}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(is_found)
+}
+
+/// Measures the kernels of a folder against those of another one, in the profile that the tests are built with.
+fn comparison(head: &Path, base: &Path) -> CommandLine {
+    let manifest = head.join("Cargo.toml");
+    let (manifest, base) = (manifest.to_string_lossy(), base.to_string_lossy());
+    CommandLine::new(["cargo", "bench", "--quiet", "--profile", "dev", "--manifest-path"])
+        .with_env("CARGO_TARGET_DIR", &workspace_root().join("target").to_string_lossy())
+        .with_args([&*manifest, "--bench", "kernels", "--", "--against", &*base])
+        .with_args(["--profile", "dev", "--rounds", "7"])
+}
+
+/// Copies the files of a folder, but no target folder.
+fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("cannot create {}", to.display()))?;
+    for entry in fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))? {
+        let entry = entry.with_context(|| format!("cannot list {}", from.display()))?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.ends_with("target") {
+            continue;
+        }
+        if from.is_dir() {
+            copy_folder(&from, &to)?;
+        } else {
+            fs::copy(&from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Replaces a text in a file, which has to be there.
+fn replace(path: &Path, from: &str, to: &str) -> Result<()> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    ensure!(text.contains(from), "{}: `{from}` is not there", path.display());
+    fs::write(path, text.replace(from, to)).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// `cargo test` in the project. Its libraries are built where those of the workspace are.

@@ -43,20 +43,20 @@
 //! | `matrix` | the devices of a run and their names |
 //! | `context` | [`TestContext`], and [`CheckedContext`] for plain test functions |
 //! | `test` | [`Test`] |
-//! | `compare` | [`assert_close!`], [`Tolerance`] |
-//! | `golden` | [`assert_golden!`] |
+//! | `compare` | [`assert_close!`], [`assert_golden!`], [`Tolerance`] |
 //! | `sequence` | [`Sequence`]: the first of several dispatches whose results differ |
 //! | `expectations` | which failures are known |
 //! | `report` | JUnit and JSON |
 //! | `trial` | one run of one test |
 //! | `suite` | [`Suite`], which to read first |
+//! | `performance` | [`Benches`]: whether kernels are slower than before a change |
 #![forbid(unsafe_code)]
 
 mod compare;
 mod context;
 mod expectations;
-mod golden;
 mod matrix;
+mod performance;
 mod profile;
 mod report;
 mod sequence;
@@ -64,11 +64,11 @@ mod suite;
 mod test;
 mod trial;
 
-pub use compare::{AsHost, Number, Tolerance, check_close, succeed};
+pub use compare::{AsHost, Number, Tolerance, check_close, check_golden, succeed};
 pub use context::{CheckedContext, Problem, TestContext, becomes_true, is_false_report};
 pub use expectations::Verdict;
-pub use golden::check_golden;
 pub use matrix::Target;
+pub use performance::{Bencher, Benches};
 pub use profile::Profile;
 pub use report::{Record, Results};
 pub use sequence::Sequence;

@@ -164,6 +164,9 @@ fn lives(ctx: &TestContext) -> Outcome {
         generations = generations.step(format!("generation {generation}"), on_device, on_host);
     }
     generations.compare_with_host(ctx, Tolerance::EXACT).unwrap_or_else(|difference| panic!("{difference}"));
+    // On a machine with several devices, another one for all but the first.
+    let other = ctx.other_device("0")?;
+    generations.compare_with_device(ctx, &other, Tolerance::EXACT).unwrap_or_else(|difference| panic!("{difference}"));
     Ok(())
 }
 

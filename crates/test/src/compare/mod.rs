@@ -1,10 +1,11 @@
 //! Comparing arrays: [`assert_close!`](crate::assert_close), what it says of a difference, and the files it keeps.
 //!
 //! A comparison is a pure function of two host arrays and a [`Tolerance`] (`difference.rs`, which to read first).
-//! `number.rs` measures the distance of two numbers, `picture.rs` draws where arrays differ. This room reads arrays from
-//! the device, but never launches anything.
+//! `number.rs` measures the distance of two numbers, `picture.rs` draws where arrays differ, and `golden.rs` compares with
+//! files. This room reads arrays from the device, but never launches anything.
 
 mod difference;
+mod golden;
 mod number;
 mod picture;
 
@@ -17,6 +18,7 @@ use vkarray::ndarray::{ArrayBase, ArrayD, ArrayView, Data, Dimension, IxDyn};
 use vkarray::{DeviceNDArray, Element, io};
 
 pub use difference::Tolerance;
+pub use golden::check_golden;
 pub use number::Number;
 
 use difference::Difference;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use vkarray::io::NpyFile;
 
-use crate::compare::{AsHost, Tolerance, check_close, save};
+use super::{AsHost, Tolerance, check_close, save};
 
 /// Set to `1`, golden files are written instead of compared.
 const BLESS: &str = "VKARRAY_BLESS";
