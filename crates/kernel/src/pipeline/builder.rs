@@ -1,6 +1,4 @@
-//! [`KernelBuilder`]: what a kernel is built from, and what its author promises.
-//!
-//! Only collects. `cache.rs` builds.
+//! [`KernelBuilder`]: what a kernel is built from, and what its author promises. Only collects; `cache.rs` builds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
