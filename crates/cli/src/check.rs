@@ -10,8 +10,8 @@ use vkarray_test::{Record, Results, Suite, Test, Verdict};
 
 use crate::args::CheckArgs;
 use crate::error::{Error, Result};
-use crate::print::print;
 use crate::run::output::{check_target, write_whole};
+use crate::stdio::print;
 
 /// Runs the checks and prints a line for each.
 ///

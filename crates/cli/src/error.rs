@@ -23,11 +23,11 @@ pub(crate) type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum Error {
-    #[error("`{flag} {text}`: expected {}", if *.flag == "--out" { "NAME=FILE" } else { "NAME=VALUE" })]
+    #[error("`{flag} {text}`: expected {}", if matches!(*.flag, "--out" | "--compare") { "NAME=FILE" } else { "NAME=VALUE" })]
     NotAPair { flag: &'static str, text: String },
     #[error("argument `{name}`: cannot read `{text}`: {reason}")]
     Value { name: String, text: String, reason: String },
-    #[error("argument `{name}`: {} is neither .npy, .png, .jpg nor .jpeg", .path.display())]
+    #[error("argument `{name}`: {} is neither .npy, .npz:NAME, .png, .jpg nor .jpeg", .path.display())]
     InputExtension { name: String, path: PathBuf },
     #[error("argument `{name}`: an array of {dtype}{} overflows the address space", shape_text(.shape))]
     ShapeOverflow { name: String, shape: Vec<usize>, dtype: DType },
@@ -61,6 +61,8 @@ pub(crate) enum Error {
 
     #[error("cannot replay {}: {reason}", .path.display())]
     Log { path: PathBuf, reason: MemoryError },
+    #[error("{} has no figures that `bench --save` wrote: {reason}", .path.display())]
+    Figures { path: PathBuf, reason: serde_json::Error },
     #[error("{} is a log, which only `bench replay` reads", .path.display())]
     UnwantedLog { path: PathBuf },
 
@@ -93,16 +95,25 @@ pub(crate) enum Error {
     OutputReadOnly { name: String, path: PathBuf },
     #[error("{} is the file of two outputs", .path.display())]
     OutputTwice { path: PathBuf },
-    #[error("{}: an output is .npy or .png", .path.display())]
+    #[error("{}: an output is .npy, .npz, .png or -", .path.display())]
     OutputExtension { path: PathBuf },
     #[error("{}: there is no folder {}", .path.display(), .folder.display())]
     OutputFolder { folder: PathBuf, path: PathBuf },
     #[error("{} is a folder", .path.display())]
     OutputIsFolder { path: PathBuf },
-    #[error("{}: `{name}` is {dtype}{}; a .png holds f32 of shape h x w or h x w x 1, 3 or 4, a .npy any array",
+    #[error("{}: `{name}` is {dtype}{}; a .png holds bool, u8, u16, i32, u32 or f32 of shape h x w or \
+        h x w x 1, 3 or 4, a .npy any array",
         .path.display(), shape_text(.shape))]
     OutputShape { name: String, path: PathBuf, dtype: DType, shape: Vec<usize> },
 
+    #[error("{message}")]
+    Differs { message: String },
+    #[error("result `{name}` is {actual}, and {expected} is expected: only elements of one type are compared")]
+    ComparedTypes { name: String, actual: DType, expected: DType },
+    #[error("`{flag} {value}`: expected a finite number that is not negative")]
+    Tolerance { flag: &'static str, value: f64 },
+    #[error("standard input is named twice, and can be read once")]
+    StdinTwice,
     #[error("no check has `{filter}` in its name; `vkarray check` without a filter lists all")]
     NoCheck { filter: String },
     #[error("{n_failed} of {n_checks} checks failed")]
@@ -132,7 +143,7 @@ pub(crate) enum Error {
 impl Error {
     /// The codes of `docs/command.md`: 4 if results differ, 3 if there is no device, 2 for wrong input, 1 for the rest.
     pub(crate) fn exit_code(&self) -> u8 {
-        if matches!(self, Self::Checks { .. }) {
+        if matches!(self, Self::Checks { .. } | Self::Differs { .. }) {
             return 4;
         }
         if matches!(self, Self::Array(error) if error.is_no_device()) {
@@ -269,6 +280,7 @@ mod tests {
             (Error::NoCheck { filter: "x".to_owned() }, 2),
             (Error::Cache { folder: "x".into(), reason: io_error() }, 1),
             (Error::NoFolder { path: "x".into() }, 2),
+            (Error::Differs { message: String::new() }, 4),
             (Error::Checks { n_failed: 1, n_checks: 2 }, 4),
         ];
         for (error, code) in cases {

@@ -11,9 +11,9 @@ mod check;
 mod error;
 mod info;
 mod panics;
-mod print;
 mod run;
 mod shader;
+mod stdio;
 
 use std::process::ExitCode;
 

@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use bench::{BenchArgs, Suite};
-pub(crate) use run::{EvalArgs, RunArgs};
+pub(crate) use run::{ComparisonArgs, EvalArgs, RunArgs};
 
 /// Device arrays and compute kernels on any Vulkan driver.
 #[derive(Debug, Parser)]
@@ -84,8 +84,11 @@ Example:
 #[derive(Debug, Args)]
 #[command(after_help = format!("{INSPECTION}\n{EXIT_CODES}"))]
 pub(crate) struct InspectArgs {
-    /// Shader: WGSL (.wgsl), GLSL (.comp, .glsl) or SPIR-V (.spv)
+    /// Shader: WGSL (.wgsl), GLSL (.comp, .glsl) or SPIR-V (.spv); `-` is standard input
     pub(crate) shader: PathBuf,
+    /// File of WGSL that the shader uses; may be given several times
+    #[arg(long = "lib", value_name = "FILE")]
+    pub(crate) libraries: Vec<PathBuf>,
     /// Entry point; all of them if left out
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,

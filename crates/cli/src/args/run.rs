@@ -13,6 +13,9 @@ Values of --arg:
   @photo.png, @photo.jpg        an image, as f32 in 0..1: height x width if it is grey, else height x width x 4;
                                 four channels also if the shader's elements are vec4<f32>
   @photo.png,channels=3         the same with 1 channel (height x width), 3 or 4
+  @photo.png,dtype=u32          the same as integers; also i32, u8 and u16, to which other images are scaled
+  @x.npz:a                      the array `a` of a NumPy archive
+  @-                            a .npy file or an image from standard input
   zeros:f32[512,512,4]          zeros
   full:f32[100],value=2.5       one value everywhere
   arange:u32[1000]              0, 1, 2, ...
@@ -22,7 +25,10 @@ Values of --arg:
   0.5,1,2                       the numbers of a push constant that is a vector
 Element types: bool i8 u8 i16 u16 f16 i32 u32 f32 i64 u64 f64
 
-Outputs of --out are .npy (any array) or .png (f32 of shape h x w or h x w x 1, 3 or 4; clamped to 0..1).
+An array that the shader only writes needs no --arg with --covering: it has an element for each invocation.
+
+Outputs of --out are .npy or .npz:NAME (any array), - (a .npy file on standard output) or .png (bool, u8, u16, i32, u32
+and f32 of shape h x w or h x w x 1, 3 or 4; f32 clamped to 0..1; `,bits=16` for 16 bits instead of 8).
 They are written only after everything has succeeded.
 
 Example:
@@ -34,17 +40,22 @@ Example:
 #[derive(Debug, Args)]
 #[command(after_help = format!("{VALUES}\n{EXIT_CODES}"), group(ArgGroup::new("grid").required(true).args(["covering", "groups"])))]
 pub(crate) struct RunArgs {
-    /// Shader: WGSL (.wgsl), GLSL (.comp, .glsl) or SPIR-V (.spv)
+    /// Shader: WGSL (.wgsl), GLSL (.comp, .glsl) or SPIR-V (.spv); `-` is standard input
     pub(crate) shader: PathBuf,
+    /// File of WGSL that the shader uses; may be given several times
+    #[arg(long = "lib", value_name = "FILE")]
+    pub(crate) libraries: Vec<PathBuf>,
     /// Entry point; may be left out where the shader has only one
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
     /// Value of a shader parameter, by its name in the shader
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub(crate) values: Vec<String>,
-    /// File (.npy, .png) to write a parameter to after the run
+    /// File (.npy, .npz:NAME, .png, -) to write a parameter to after the run
     #[arg(long = "out", value_name = "NAME=FILE")]
     pub(crate) outputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) comparison: ComparisonArgs,
     /// Invocations wanted along x, y, z; rounded up to whole workgroups
     #[arg(long, value_name = "N[,M[,K]]")]
     pub(crate) covering: Option<String>,
@@ -77,6 +88,20 @@ pub(crate) struct RunArgs {
     pub(crate) quiet: bool,
 }
 
+/// Flags of comparisons.
+#[derive(Debug, Args)]
+pub(crate) struct ComparisonArgs {
+    /// Compare a result with a file (.npy, .npz:NAME, .png); if they differ, nothing is written, and the exit code is 4
+    #[arg(long = "compare", value_name = "NAME=FILE")]
+    pub(crate) expected: Vec<String>,
+    /// Allowed difference from each expected element, as a part of it
+    #[arg(long, value_name = "X", default_value = "0")]
+    pub(crate) rtol: f64,
+    /// Allowed difference from each expected element, added to that of --rtol
+    #[arg(long, value_name = "X", default_value = "0")]
+    pub(crate) atol: f64,
+}
+
 const EVALUATION: &str = "\
 The text has statements in WGSL, separated by `;`. Names that they assign are results, other names are arguments, which
 broadcast as in NumPy. Values of --arg and files of --out are those of `vkarray run`; a number has the type of the first
@@ -95,9 +120,11 @@ pub(crate) struct EvalArgs {
     /// Value of an argument of the text, by its name
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub(crate) values: Vec<String>,
-    /// File (.npy, .png) to write a result to
+    /// File (.npy, .npz:NAME, .png, -) to write a result to
     #[arg(long = "out", value_name = "NAME=FILE")]
     pub(crate) outputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) comparison: ComparisonArgs,
     /// Device: an index, a part of its name, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
     #[arg(long, value_name = "SELECTOR")]
     pub(crate) device: Option<String>,

@@ -97,6 +97,17 @@ impl HostArray {
     pub(crate) fn new<T: HostElement>(array: ArrayD<T>) -> Self {
         T::wrap(if array.is_standard_layout() { array } else { array.as_standard_layout().into_owned() })
     }
+
+    pub(crate) fn dtype(&self) -> DType {
+        fn of<T: Element>(_: &ArrayD<T>) -> DType {
+            T::DTYPE
+        }
+        with_array!(self, array => of(array))
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        with_array!(self, array => array.shape())
+    }
 }
 
 /// Bytes of an array of `shape`, or `None` where they, or the strides of an empty array, overflow.

@@ -1,4 +1,5 @@
-//! Images as arrays of `f32` in 0..1: height × width if grey, else height × width × channels.
+//! Images as arrays: height × width if grey, else height × width × channels. Elements are `f32` in 0..1, or the integers of
+//! the file.
 //!
 //! Decoding and encoding are the `image` crate's, under its memory limit. Values are taken as stored: no gamma is
 //! removed and no orientation applied, as NumPy's image readers do. `.npy` files are the library's.
@@ -8,10 +9,13 @@ use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use image::codecs::png::PngEncoder;
-use image::{ExtendedColorType, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageReader, Limits};
+use image::{
+    DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageReader, Limits,
+};
 use ndarray::ArrayD;
+use vkarray::DType;
 
-use super::HostArray;
+use super::{HostArray, HostElement};
 use crate::error::{Error, Result};
 use crate::panics::catch_panic;
 
@@ -24,7 +28,12 @@ pub(crate) struct Picture {
     pub(crate) path: PathBuf,
     /// Height, width, and channels if there are several.
     pub(crate) shape: Vec<usize>,
+    /// One of [`PICTURE_TYPES`].
+    pub(crate) dtype: DType,
 }
+
+/// The element types of images that are read.
+pub(crate) const PICTURE_TYPES: [DType; 5] = [DType::U8, DType::U16, DType::I32, DType::U32, DType::F32];
 
 impl Picture {
     /// Reads the size, and refuses an image that is too large. Without `channels`, a grey image has one channel and any
@@ -45,7 +54,13 @@ impl Picture {
         }
         let is_grey = !color.has_color() && !color.has_alpha();
         let channels = channels.unwrap_or(if is_grey { 1 } else { 4 });
-        Ok(Self { path: path.to_owned(), shape: shape_of(width, height, channels) })
+        Ok(Self { path: path.to_owned(), shape: shape_of(width, height, channels), dtype: DType::F32 })
+    }
+
+    /// The same image as elements of another type: `u8` and `u16` scale numbers of the other width, `i32` and `u32` hold the
+    /// numbers of the file. A type that is not among [`PICTURE_TYPES`] changes nothing.
+    pub(crate) fn with_dtype(self, dtype: DType) -> Self {
+        Self { dtype: if PICTURE_TYPES.contains(&dtype) { dtype } else { self.dtype }, ..self }
     }
 
     /// Decodes the pixels.
@@ -63,17 +78,52 @@ impl Picture {
         let (width, height, values) = decoded(&self.path, |reader| {
             let picture = reader.decode()?;
             let (width, height) = (picture.width(), picture.height());
-            let values = match channels {
-                1 => picture.to_luma32f().into_raw(),
-                3 => picture.into_rgb32f().into_raw(),
-                _ => picture.into_rgba32f().into_raw(),
-            };
-            Ok((width, height, values))
+            Ok((width, height, Pixels::new(picture, channels, self.dtype)))
         })?;
         let (before, after) = (self.shape.clone(), shape_of(width, height, channels));
-        match ArrayD::from_shape_vec(before.as_slice(), values) {
-            Ok(array) if before == after => Ok(HostArray::new(array)),
-            _ => Err(Error::PictureChanged { path: self.path.clone(), before, after }),
+        let changed = Error::PictureChanged { path: self.path.clone(), before: before.clone(), after: after.clone() };
+        if before != after {
+            return Err(changed);
+        }
+        match (values, self.dtype) {
+            (Pixels::Floats(values), _) => shaped(&before, values),
+            (Pixels::Bytes(values), DType::U8) => shaped(&before, values),
+            (Pixels::Words(values), DType::U16) => shaped(&before, values),
+            (Pixels::Bytes(values), DType::I32) => shaped(&before, values.into_iter().map(i32::from).collect()),
+            (Pixels::Words(values), DType::I32) => shaped(&before, values.into_iter().map(i32::from).collect()),
+            (Pixels::Bytes(values), _) => shaped(&before, values.into_iter().map(u32::from).collect()),
+            (Pixels::Words(values), _) => shaped(&before, values.into_iter().map(u32::from).collect()),
+        }
+        .ok_or(changed)
+    }
+}
+
+/// `None` if there are not as many values as the shape has.
+fn shaped<T: HostElement>(shape: &[usize], values: Vec<T>) -> Option<HostArray> {
+    ArrayD::from_shape_vec(shape, values).ok().map(HostArray::new)
+}
+
+/// The numbers of an image in rows.
+enum Pixels {
+    Bytes(Vec<u8>),
+    Words(Vec<u16>),
+    Floats(Vec<f32>),
+}
+
+impl Pixels {
+    fn new(picture: DynamicImage, channels: usize, dtype: DType) -> Self {
+        // Bytes of a number in the file.
+        let width = picture.color().bytes_per_pixel() / picture.color().channel_count();
+        match (dtype, width, channels) {
+            (DType::F32, _, 1) => Self::Floats(picture.to_luma32f().into_raw()),
+            (DType::F32, _, 3) => Self::Floats(picture.into_rgb32f().into_raw()),
+            (DType::F32, _, _) => Self::Floats(picture.into_rgba32f().into_raw()),
+            (DType::U8, _, 1) | (DType::I32 | DType::U32, 1, 1) => Self::Bytes(picture.into_luma8().into_raw()),
+            (DType::U8, _, 3) | (DType::I32 | DType::U32, 1, 3) => Self::Bytes(picture.into_rgb8().into_raw()),
+            (DType::U8, _, _) | (DType::I32 | DType::U32, 1, _) => Self::Bytes(picture.into_rgba8().into_raw()),
+            (_, _, 1) => Self::Words(picture.into_luma16().into_raw()),
+            (_, _, 3) => Self::Words(picture.into_rgb16().into_raw()),
+            _ => Self::Words(picture.into_rgba16().into_raw()),
         }
     }
 }
@@ -121,7 +171,22 @@ pub(crate) fn png_channels(shape: &[usize]) -> Option<usize> {
     shape[..2].iter().all(fits).then_some(channels)
 }
 
-/// Writes `array`, clamped to 0..1 and rounded to eight bits. Not-a-number becomes 0.
+/// The bits of each number of a PNG: 8, and 16 of an array of `u16`.
+fn natural_bits(dtype: DType) -> Option<u8> {
+    match dtype {
+        DType::Bool | DType::U8 | DType::I32 | DType::U32 | DType::F32 => Some(8),
+        DType::U16 => Some(16),
+        _ => None,
+    }
+}
+
+/// Whether a PNG can hold an array.
+pub(crate) fn png_holds(dtype: DType, shape: &[usize]) -> bool {
+    natural_bits(dtype).is_some() && png_channels(shape).is_some()
+}
+
+/// Writes `array` with 8 or 16 bits for each number: `f32` clamped to 0..1 and rounded, where not-a-number becomes 0;
+/// integers as they are, clamped to the bits; truth values as black and white.
 ///
 /// # Errors
 ///
@@ -129,18 +194,43 @@ pub(crate) fn png_channels(shape: &[usize]) -> Option<usize> {
 ///
 /// # Panics
 ///
-/// If [`png_channels`] refuses the shape.
-pub(crate) fn write_png(array: &ArrayD<f32>, writer: impl Write) -> std::result::Result<(), ImageError> {
-    let color = match png_channels(array.shape()) {
-        Some(1) => ExtendedColorType::L8,
-        Some(3) => ExtendedColorType::Rgb8,
-        Some(4) => ExtendedColorType::Rgba8,
-        _ => unreachable!("the plan refuses other shapes"),
-    };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=255; NaN casts to 0")]
-    let bytes: Vec<u8> = array.iter().map(|value| (value.clamp(0.0, 1.0) * 255.0).round() as u8).collect();
-    let side = |axis: usize| u32::try_from(array.shape()[axis]).expect("`png_channels` checked");
-    PngEncoder::new(writer).write_image(&bytes, side(1), side(0), color)
+/// If [`png_holds`] refuses the array.
+pub(crate) fn write_png(
+    array: &HostArray,
+    bits: Option<u8>,
+    writer: impl Write,
+) -> std::result::Result<(), ImageError> {
+    let (shape, dtype) = (array.shape(), array.dtype());
+    let channels = png_channels(shape).expect("the plan refuses other shapes");
+    let bits = bits.or(natural_bits(dtype)).expect("the plan refuses other types");
+    let largest = if bits == 16 { u16::MAX } else { u16::from(u8::MAX) };
+    let words = levels(array, largest);
+    let side = |axis: usize| u32::try_from(shape[axis]).expect("`png_channels` checked");
+    let encoder = PngEncoder::new(writer);
+    if bits == 16 {
+        let colour = [ExtendedColorType::L16, ExtendedColorType::Rgb16, ExtendedColorType::Rgba16][channels / 2];
+        return encoder.write_image(bytemuck::cast_slice(&words), side(1), side(0), colour);
+    }
+    let bytes: Vec<u8> = words.iter().map(|&word| u8::try_from(word).expect("clamped")).collect();
+    let colour = [ExtendedColorType::L8, ExtendedColorType::Rgb8, ExtendedColorType::Rgba8][channels / 2];
+    encoder.write_image(&bytes, side(1), side(0), colour)
+}
+
+/// The numbers of a PNG, from 0 to `largest`.
+fn levels(array: &HostArray, largest: u16) -> Vec<u16> {
+    let whole = |value: u32| u16::try_from(value).unwrap_or(u16::MAX).min(largest);
+    match array {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped; NaN casts to 0")]
+        HostArray::F32(array) => {
+            array.iter().map(|value| (value.clamp(0.0, 1.0) * f32::from(largest)).round() as u16).collect()
+        }
+        HostArray::Bool(array) => array.iter().map(|&value| if bool::from(value) { largest } else { 0 }).collect(),
+        HostArray::U8(array) => array.iter().map(|&value| whole(value.into())).collect(),
+        HostArray::U16(array) => array.iter().map(|&value| whole(value.into())).collect(),
+        HostArray::U32(array) => array.iter().map(|&value| whole(value)).collect(),
+        HostArray::I32(array) => array.iter().map(|&value| whole(u32::try_from(value).unwrap_or(0))).collect(),
+        _ => unreachable!("`png_holds` refuses other types"),
+    }
 }
 
 #[cfg(test)]

@@ -1,17 +1,19 @@
 //! Figures, printed as aligned lines or as JSON lines.
 //!
-//! Each line is printed as soon as its figure is known, so an interrupted bench has printed all figures so far.
+//! Each line is printed as soon as its figure is known, so an interrupted bench has printed all figures so far. The printer
+//! keeps the figures for `saved.rs`, which writes them to files and compares them.
 
+use std::cell::RefCell;
 use std::time::SystemTime;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use vkarray::device::DeviceInfo;
 
 use crate::error::Result;
-use crate::print::print;
+use crate::stdio::print;
 
 /// The unit of a figure.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Unit {
     /// Microseconds.
     #[serde(rename = "us")]
@@ -31,7 +33,7 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    const fn text(self) -> &'static str {
+    pub(super) const fn text(self) -> &'static str {
         match self {
             Self::Micros => "us",
             Self::GigabytesPerSecond => "GB/s",
@@ -43,13 +45,13 @@ impl Unit {
 }
 
 /// The device and the time of the measurements.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Header {
-    device: String,
-    driver: String,
+    pub(super) device: String,
+    pub(super) driver: String,
     vulkan: String,
-    version: &'static str,
-    date: String,
+    pub(super) version: String,
+    pub(super) date: String,
 }
 
 impl Header {
@@ -58,25 +60,27 @@ impl Header {
             device: device.name.clone(),
             driver: format!("{} {}", device.driver.name, device.driver.info).trim().to_owned(),
             vulkan: device.api_version.to_string(),
-            version: env!("CARGO_PKG_VERSION"),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         }
     }
 }
 
-#[derive(Debug, PartialEq, Serialize)]
-struct Spread {
-    value: f64,
-    min: f64,
-    max: f64,
+/// A median and the ends.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Spread {
+    pub(super) value: f64,
+    pub(super) min: f64,
+    pub(super) max: f64,
 }
 
-#[derive(Debug, Serialize)]
-struct Figure<'a> {
-    name: &'a str,
+/// What was measured, under a name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Figure {
+    pub(super) name: String,
     #[serde(flatten)]
-    spread: Spread,
-    unit: Unit,
+    pub(super) spread: Spread,
+    pub(super) unit: Unit,
 }
 
 #[derive(Debug, Serialize)]
@@ -91,13 +95,23 @@ struct Skipped<'a> {
     reason: &'a str,
 }
 
-/// Prints figures on standard output.
-#[derive(Debug, Clone, Copy)]
+/// Prints figures on standard output, and keeps them.
+#[derive(Debug)]
 pub(super) struct Printer {
-    pub(super) is_json: bool,
+    is_json: bool,
+    figures: RefCell<Vec<Figure>>,
 }
 
 impl Printer {
+    pub(super) fn new(is_json: bool) -> Self {
+        Self { is_json, figures: RefCell::default() }
+    }
+
+    /// The figures so far.
+    pub(super) fn figures(&self) -> Vec<Figure> {
+        self.figures.borrow().clone()
+    }
+
     pub(super) fn header(&self, header: &Header) -> Result<()> {
         let Header { device, driver, vulkan, version, date } = header;
         self.line(header, || format!("{device}, {driver}, Vulkan {vulkan}; vkarray {version}, {date}"))
@@ -108,7 +122,10 @@ impl Printer {
         let spread = Spread::of(values.collect());
         let Spread { value, min, max } = spread;
         let text = || format!("{name:<32} {value:>12.3} {:<6} ({min:.3} to {max:.3})", unit.text());
-        self.line(&Figure { name, spread, unit }, text)
+        let figure = Figure { name: name.to_owned(), spread, unit };
+        self.line(&figure, text)?;
+        self.figures.borrow_mut().push(figure);
+        Ok(())
     }
 
     /// Prints what the next figures are about.
@@ -121,7 +138,8 @@ impl Printer {
         self.line(&Skipped { skipped: name, reason }, || format!("{name:<32} skipped: {reason}"))
     }
 
-    fn line(&self, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<()> {
+    /// Prints one line: `value` as JSON, or the text.
+    pub(super) fn line(&self, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<()> {
         let line = if self.is_json { serde_json::to_string(value).expect("plain numbers and texts") } else { text() };
         print(&format!("{line}\n"))
     }
@@ -156,7 +174,7 @@ mod tests {
     #[test]
     fn a_json_figure_has_its_five_fields() {
         let spread = Spread::of(vec![0.5]);
-        let figure = Figure { name: "copy_up", spread, unit: Unit::GigabytesPerSecond };
+        let figure = Figure { name: "copy_up".to_owned(), spread, unit: Unit::GigabytesPerSecond };
         let text = serde_json::to_string(&figure).unwrap();
         assert_eq!(text, r#"{"name":"copy_up","value":0.5,"min":0.5,"max":0.5,"unit":"GB/s"}"#);
     }

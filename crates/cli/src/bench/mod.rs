@@ -2,7 +2,7 @@
 //!
 //! `launch.rs`, `graph.rs`, `pingpong.rs`, `jobs.rs`, `threads.rs`, `copy.rs`, `arrays.rs`, `views.rs`, `overlap.rs`, `memory.rs`,
 //! `connections.rs`, `replay.rs` and `startup.rs` each define measurements. Times are measured on the host, around bursts of work that end with a wait. `figure.rs` prints
-//! figures, `kernels.rs` has the kernels. The programs that measure other libraries in the same way are in `benches/`.
+//! figures, `saved.rs` compares them with saved ones, `plot.rs` draws them, `kernels.rs` has the kernels. The programs that measure other libraries in the same way are in `benches/`.
 
 mod arrays;
 mod connections;
@@ -15,21 +15,26 @@ mod launch;
 mod memory;
 mod overlap;
 mod pingpong;
+mod plot;
 mod replay;
+mod saved;
 mod startup;
 mod threads;
 mod views;
 
+use std::io::Write;
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use vkarray::Context;
-use vkarray::memory::ManagerFactory;
+use vkarray::memory::{LogStep, ManagerFactory};
 
 use self::figure::{Header, Printer, Unit};
+use self::saved::{Ratio, Saved, print_ratios, save};
 use crate::args::{BenchArgs, Suite};
 use crate::error::{Error, Result};
+use crate::run::output::{check_target, write_whole};
 
 /// Measures and prints, each figure as soon as it is known.
 ///
@@ -46,6 +51,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
         (Some(path), _) => return Err(Error::UnwantedLog { path: path.clone() }),
         (None, _) => Vec::new(),
     };
+    [&args.save, &args.plot].into_iter().flatten().try_for_each(|path| check_target(path))?;
+    let against = args.against.as_deref().map(Saved::read).transpose()?;
     let mut builder = Context::builder();
     if let Some(selector) = &args.device {
         builder = builder.device(selector);
@@ -54,30 +61,55 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
         builder = builder.memory_manager(ManagerFactory::named(name)?);
     }
     let ctx = builder.open()?;
-    let printer = Printer { is_json: args.json };
-    printer.header(&Header::new(ctx.info()))?;
-    let bench = Bench { ctx: &ctx, runs: args.runs.get(), printer };
-    match args.suite {
-        Suite::Launch => {
-            launch::measure(&bench)?;
-            graph::measure(&bench)?;
-            pingpong::measure(&bench)?;
-        }
-        Suite::Copy => {
-            copy::measure(&bench)?;
-            views::measure(&bench)?;
-            overlap::measure(&bench)?;
-        }
-        Suite::Connections => connections::measure(&bench, u64::from(args.mib.get()) << 20)?,
-        Suite::Jobs => jobs::measure(&bench)?,
-        Suite::Threads => threads::measure(&bench)?,
-        Suite::Arrays => arrays::measure(&bench)?,
-        Suite::Memory => memory::measure(&bench)?,
-        Suite::Replay => replay::measure(&bench, &log)?,
-        Suite::Startup => startup::measure(&bench, args)?,
-    }
+    let (printer, header) = (Printer::new(args.json), Header::new(ctx.info()));
+    printer.header(&header)?;
+    let bench = Bench { ctx: &ctx, runs: args.runs.get(), printer: &printer };
+    measure(&bench, args, &log)?;
+    conclude(args, &header, &printer, against.as_ref())?;
     let messages = ctx.device().physical().instance().take_messages();
     if messages.is_empty() { Ok(()) } else { Err(Error::Validation { messages }) }
+}
+
+/// Saves, compares and draws the figures, as far as the flags ask for it.
+fn conclude(args: &BenchArgs, header: &Header, printer: &Printer, against: Option<&Saved>) -> Result<()> {
+    let figures = printer.figures();
+    if let Some(path) = &args.save {
+        save(path, header, &figures)?;
+    }
+    let title = format!("{}, {}, vkarray {}", header.device, header.driver, header.version);
+    let mut drawn = None;
+    if let (Some(saved), Some(path)) = (against, &args.against) {
+        let ratios = Ratio::of_all(&figures, &saved.figures);
+        print_ratios(printer, path, &saved.header, &ratios)?;
+        drawn = Some(plot::ratios(&format!("{title}, against {}", path.display()), &ratios));
+    }
+    let Some(path) = &args.plot else { return Ok(()) };
+    let drawn = drawn.unwrap_or_else(|| plot::figures(&title, &figures));
+    write_whole(path, |file| Ok(file.write_all(drawn.as_bytes())?))
+}
+
+/// Measures and prints the figures of a suite.
+fn measure(bench: &Bench<'_>, args: &BenchArgs, log: &[LogStep]) -> Result<()> {
+    match args.suite {
+        Suite::Launch => {
+            launch::measure(bench)?;
+            graph::measure(bench)?;
+            pingpong::measure(bench)?;
+        }
+        Suite::Copy => {
+            copy::measure(bench)?;
+            views::measure(bench)?;
+            overlap::measure(bench)?;
+        }
+        Suite::Connections => connections::measure(bench, u64::from(args.mib.get()) << 20)?,
+        Suite::Jobs => jobs::measure(bench)?,
+        Suite::Threads => threads::measure(bench)?,
+        Suite::Arrays => arrays::measure(bench)?,
+        Suite::Memory => memory::measure(bench)?,
+        Suite::Replay => replay::measure(bench, log)?,
+        Suite::Startup => startup::measure(bench, args)?,
+    }
+    Ok(())
 }
 
 /// What every measurement uses.
@@ -85,7 +117,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
 struct Bench<'a> {
     ctx: &'a Context,
     runs: u32,
-    printer: Printer,
+    printer: &'a Printer,
 }
 
 impl Bench<'_> {

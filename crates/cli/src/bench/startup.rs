@@ -18,7 +18,7 @@ use super::Bench;
 use super::figure::Unit;
 use crate::args::BenchArgs;
 use crate::error::{Error, Result};
-use crate::print::print;
+use crate::stdio::print;
 
 /// Kernels that map, sum, filter, multiply and sort.
 const SHADER: &str = include_str!("startup.wgsl");

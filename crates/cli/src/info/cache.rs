@@ -5,7 +5,7 @@ use vkarray::kernel::CacheSettings;
 
 use crate::args::{CacheAction, CacheArgs};
 use crate::error::{Error, Result};
-use crate::print::print;
+use crate::stdio::print;
 
 /// Lists or removes the files of the cache that the environment chooses.
 ///

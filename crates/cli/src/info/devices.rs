@@ -8,7 +8,7 @@ use vkarray::device::{DeviceInfo, Instance, Selection};
 
 use crate::args::DevicesArgs;
 use crate::error::Result;
-use crate::print::print;
+use crate::stdio::print;
 
 /// Lists the devices on standard output.
 ///

@@ -13,9 +13,9 @@ use vkarray::kernel::{
 
 use crate::args::InspectArgs;
 use crate::error::Result;
-use crate::print::print;
 use crate::run::plan::parse_constants;
 use crate::shader::read_shader;
+use crate::stdio::print;
 
 /// One kernel as JSON.
 #[derive(Debug, Serialize)]
@@ -35,7 +35,7 @@ struct Inspected {
 ///
 /// Whatever is wrong with the shader, its constants or the entry point's name.
 pub(crate) fn inspect(args: &InspectArgs) -> Result<()> {
-    let module = Module::parse(&read_shader(&args.shader)?)?;
+    let module = Module::parse(&read_shader(&args.shader, &args.libraries)?)?;
     let constants = parse_constants(&args.constants)?;
     let entries: Vec<Option<&str>> = match &args.entry {
         Some(entry) => vec![Some(entry)],

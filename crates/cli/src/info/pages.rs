@@ -4,7 +4,7 @@ use clap::CommandFactory;
 
 use crate::args::{CommandLine, CompletionsArgs, ManArgs};
 use crate::error::{Error, Result};
-use crate::print::print;
+use crate::stdio::print;
 
 /// Prints the completions of a shell.
 ///

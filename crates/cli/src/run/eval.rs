@@ -7,16 +7,16 @@ use std::fmt;
 use serde::Serialize;
 use vkarray::prelude::*;
 use vkarray::primitives::{Assignment, Call, ElementwiseKernel, assign_all};
+use vkarray_test::Number;
 
+use super::compare::{Comparison, check_all};
 use super::generate::{Fill, Generated};
 use super::input::Input;
-use super::output::{Output, write_all};
-use super::value::{Value, split_pair};
+use super::output::{Output, report_beside, write_all};
+use super::value::{PictureOptions, Value, split_pair};
 use crate::args::EvalArgs;
-use crate::array::picture::Picture;
 use crate::array::{HostArray, HostElement, shape_text, with_array, with_type};
 use crate::error::{Error, Result};
-use crate::print::print;
 
 /// One result: what it is, and numbers about its elements.
 #[derive(Debug, Serialize)]
@@ -46,7 +46,13 @@ enum Argument {
 pub(crate) fn eval(args: &EvalArgs) -> Result<()> {
     let kernel = ElementwiseKernel::new(&args.text);
     let arguments = arguments(&args.values)?;
-    let outputs = outputs(&args.outputs, &kernel)?;
+    let is_result = |name: &str, path: &str| {
+        let names = || kernel.results().iter().map(String::as_str);
+        let unknown = || Error::OutputUnknown { name: name.to_owned(), path: path.into(), names: names().collect() };
+        names().any(|result| result == name).then_some(()).ok_or_else(unknown)
+    };
+    let outputs = Output::parse_all(&args.outputs, is_result, |_| None)?;
+    let comparisons = Comparison::parse_all(&args.comparison, is_result)?;
     let builder = Context::builder();
     let ctx = args.device.iter().fold(builder, |builder, selector| builder.device(selector)).open()?;
     let dtype = arguments.iter().find_map(|(_, argument)| match argument {
@@ -67,17 +73,19 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<()> {
         call = with_array!(&host, host => call.arg(name, ctx.to_device(host)?));
     }
     let results = results(&ctx, &call, kernel.results())?;
-    let files = outputs.iter().filter_map(|output| {
-        let (of, array) = results.iter().find(|(of, _)| of.name == output.name)?;
-        Some(output.check(of.dtype, &of.shape).map(|()| (output, array)))
-    });
-    write_all(&files.collect::<Result<Vec<_>>>()?)?;
+    let result = |name: &str| results.iter().find(|(of, _)| of.name == name).map(|(_, array)| array);
+    let files = outputs.iter().filter_map(|output| Some((output, result(&output.name)?)));
+    let files: Vec<_> = files.collect();
+    files.iter().try_for_each(|(output, array)| output.check(array.dtype(), array.shape()))?;
+    check_all(&comparisons, result)?;
+    write_all(&files)?;
     let statistics: Vec<_> = results.iter().map(|(of, _)| of).collect();
-    if args.json {
-        let text = serde_json::to_string_pretty(&statistics).expect("plain numbers and texts");
-        return print(&format!("{text}\n"));
-    }
-    print(&statistics.iter().map(ToString::to_string).collect::<String>())
+    let report = if args.json {
+        format!("{}\n", serde_json::to_string_pretty(&statistics).expect("plain numbers and texts"))
+    } else {
+        statistics.iter().map(ToString::to_string).collect()
+    };
+    report_beside(&outputs, &report)
 }
 
 /// The arguments by name.
@@ -85,9 +93,6 @@ fn arguments(texts: &[String]) -> Result<Vec<(&str, Argument)>> {
     let argument = |text| {
         let (name, value) = split_pair("--arg", text)?;
         let argument = match Value::parse(name, value)? {
-            Value::Npy(path) => Argument::Array(Input::npy(&path)?),
-            Value::Picture(path, channels) => Argument::Array(Input::Picture(Picture::open(&path, channels)?)),
-            Value::Generated(generated) => Argument::Array(Input::Generated(generated)),
             Value::Numbers(numbers) => match <[String; 1]>::try_from(numbers) {
                 Ok([number]) => Argument::Number(number),
                 Err(_) => {
@@ -95,28 +100,11 @@ fn arguments(texts: &[String]) -> Result<Vec<(&str, Argument)>> {
                     return Err(Error::Value { name: name.to_owned(), text: value.to_owned(), reason });
                 }
             },
+            array => Argument::Array(Input::open(array, PictureOptions::default())?),
         };
         Ok((name, argument))
     };
     texts.iter().map(|text| argument(text.as_str())).collect()
-}
-
-/// The files of the results.
-fn outputs(texts: &[String], kernel: &ElementwiseKernel) -> Result<Vec<Output>> {
-    let mut outputs: Vec<Output> = Vec::new();
-    for text in texts {
-        let (name, path) = split_pair("--out", text)?;
-        if !kernel.results().iter().any(|result| result == name) {
-            let names = kernel.results().iter().map(String::as_str).collect();
-            return Err(Error::OutputUnknown { name: name.to_owned(), path: path.into(), names });
-        }
-        let output = Output::new(name, path)?;
-        if outputs.iter().any(|other| other.path == output.path) {
-            return Err(Error::OutputTwice { path: output.path });
-        }
-        outputs.push(output);
-    }
-    Ok(outputs)
 }
 
 type ReadBack = Box<dyn Fn(&str) -> Result<(Statistics, HostArray)>>;
@@ -140,7 +128,8 @@ fn results(ctx: &Context, call: &Call<'_>, names: &[String]) -> Result<Vec<(Stat
 
 /// Waits for an array, and sums up its elements in `f64`.
 fn read<T: HostElement>(name: &str, array: &DeviceNDArray<T>) -> Result<(Statistics, HostArray)> {
-    let values = array.astype::<f64>()?.to_vec()?;
+    let host = HostArray::new(array.copy_to_host()?);
+    let values = doubles(&host);
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n;
@@ -156,7 +145,20 @@ fn read<T: HostElement>(name: &str, array: &DeviceNDArray<T>) -> Result<(Statist
         mean: (!values.is_empty()).then_some(mean),
         std: (!values.is_empty()).then_some(variance.sqrt()),
     };
-    Ok((statistics, HostArray::new(array.copy_to_host()?)))
+    Ok((statistics, host))
+}
+
+/// The elements in double precision; truth values are 0 and 1.
+fn doubles(array: &HostArray) -> Vec<f64> {
+    macro_rules! doubles {
+        ($($variant:ident)*) => {
+            match array {
+                HostArray::Bool(array) => array.iter().map(|&flag| f64::from(u8::from(bool::from(flag)))).collect(),
+                $(HostArray::$variant(array) => array.iter().map(|&value| Number::to_f64(value)).collect(),)*
+            }
+        };
+    }
+    doubles!(I8 U8 I16 U16 F16 I32 U32 F32 I64 U64 F64)
 }
 
 impl fmt::Display for Statistics {

@@ -141,7 +141,7 @@ fn download(
     let mut results = Vec::new();
     let (mut bytes, mut time) = (0, Duration::ZERO);
     for (argument, array) in plan.arrays.iter().zip(arrays) {
-        if plan.outputs.iter().all(|output| output.name != argument.name) {
+        if !plan.is_result(&argument.name) {
             continue;
         }
         progress.set_message(format!("downloading {}", argument.name));

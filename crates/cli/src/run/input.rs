@@ -3,28 +3,77 @@
 //!
 //! `value.rs` parses the text, `array/` reads images, `generate.rs` makes arrays from descriptions.
 
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
+use tempfile::{NamedTempFile, TempPath};
 use vkarray::DType;
-use vkarray::io::NpyFile;
+use vkarray::io::{NpyFile, NpyHeader, NpzFile};
 
 use super::generate::Generated;
+use super::value::{PictureOptions, Value};
 use crate::array::picture::Picture;
 use crate::array::{HostArray, nbytes, with_type};
 use crate::error::{Error, Result};
+use crate::stdio;
 
 /// An array that can be loaded.
 #[derive(Debug)]
 pub(crate) enum Input {
     /// From a `.npy` file.
     Npy(NpyFile),
+    /// From an archive: its path, and the name of the array.
+    Npz(PathBuf, String, NpyHeader),
     /// From an image.
     Picture(Picture),
+    /// From standard input, kept in a temporary file.
+    Stdin(Box<Input>, #[expect(dead_code, reason = "dropping it deletes the file")] TempPath),
     /// From a description.
     Generated(Generated),
 }
 
 impl Input {
+    /// Opens a file or checks a description. `options` are those of an image that the value does not give.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`], [`Error::NpyDType`], those of [`Picture::open`], [`Error::StdinTwice`].
+    ///
+    /// # Panics
+    ///
+    /// If the value is a number.
+    pub(crate) fn open(value: Value, options: PictureOptions) -> Result<Self> {
+        match value {
+            Value::Npy(path) => Self::npy(&path),
+            Value::Npz(path, array) => {
+                let header = NpzFile::open(&path)?.header(&array)?;
+                check_dtype(&path, header.dtype())?;
+                Ok(Self::Npz(path, array, header))
+            }
+            Value::Picture(path, own) => Self::picture(&path, own.or(options)),
+            Value::Stdin(own) => Self::stdin(own.or(options)),
+            Value::Generated(generated) => Ok(Self::Generated(generated)),
+            Value::Numbers(_) => unreachable!("numbers are no array"),
+        }
+    }
+
+    fn picture(path: &Path, options: PictureOptions) -> Result<Self> {
+        let picture = Picture::open(path, options.channels)?;
+        Ok(Self::Picture(picture.with_dtype(options.dtype.unwrap_or(DType::F32))))
+    }
+
+    /// A `.npy` file begins with its name; anything else is to be an image.
+    fn stdin(options: PictureOptions) -> Result<Self> {
+        let bytes = stdio::read()?;
+        let write_error = |reason| Error::Read { path: "standard input".into(), reason };
+        let mut file = NamedTempFile::new().map_err(write_error)?;
+        file.write_all(&bytes).map_err(write_error)?;
+        let path = file.into_temp_path();
+        let is_npy = bytes.starts_with(b"\x93NUMPY");
+        let input = if is_npy { Self::npy(&path) } else { Self::picture(&path, options) };
+        Ok(Self::Stdin(Box::new(input?), path))
+    }
+
     /// Opens a `.npy` file, and checks that its elements are of a type that arguments have.
     ///
     /// # Errors
@@ -32,17 +81,16 @@ impl Input {
     /// [`Error::File`], [`Error::NpyDType`].
     pub(crate) fn npy(path: &Path) -> Result<Self> {
         let file = NpyFile::open(path)?;
-        let dtype = file.header().dtype();
-        match with_type!(dtype, T => size_of::<T>()) {
-            Some(_) => Ok(Self::Npy(file)),
-            None => Err(Error::NpyDType { path: path.to_owned(), dtype }),
-        }
+        check_dtype(path, file.header().dtype())?;
+        Ok(Self::Npy(file))
     }
 
     pub(crate) fn dtype(&self) -> DType {
         match self {
             Self::Npy(file) => file.header().dtype(),
-            Self::Picture(_) => DType::F32,
+            Self::Npz(_, _, header) => header.dtype(),
+            Self::Picture(picture) => picture.dtype,
+            Self::Stdin(input, _) => input.dtype(),
             Self::Generated(generated) => generated.dtype,
         }
     }
@@ -50,6 +98,8 @@ impl Input {
     pub(crate) fn shape(&self) -> &[usize] {
         match self {
             Self::Npy(file) => file.header().shape(),
+            Self::Npz(_, _, header) => header.shape(),
+            Self::Stdin(input, _) => input.shape(),
             Self::Picture(picture) => &picture.shape,
             Self::Generated(generated) => &generated.shape,
         }
@@ -69,10 +119,20 @@ impl Input {
         match self {
             Self::Npy(file) => with_type!(self.dtype(), T => Ok(HostArray::new(file.read::<T>()?)))
                 .expect("`npy` accepts no other types"),
+            Self::Npz(path, array, _) => {
+                with_type!(self.dtype(), T => Ok(HostArray::new(NpzFile::open(path)?.read::<T>(array)?)))
+                    .expect("`open` accepts no other types")
+            }
+            Self::Stdin(input, _) => input.load(),
             Self::Picture(picture) => picture.read(),
             Self::Generated(generated) => generated.make(),
         }
     }
+}
+
+fn check_dtype(path: &Path, dtype: DType) -> Result<()> {
+    let known = with_type!(dtype, T => size_of::<T>());
+    known.map(|_| ()).ok_or_else(|| Error::NpyDType { path: path.to_owned(), dtype })
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! `vkarray run`: a plan, then its execution, then the files and the report.
 //!
 //! `value.rs` parses arguments, `plan.rs` checks them against the shader, `execute.rs` runs the plan; `input.rs` loads
-//! arrays and `output.rs` writes them. No device is opened before the plan is complete, and no file is written before the
+//! arrays, `output.rs` writes them and `compare.rs` compares them. No device is opened before the plan is complete, and no file is written before the
 //! run has succeeded. `eval.rs` is `vkarray eval`, with the same values and files.
 
+mod compare;
 mod eval;
 mod execute;
 mod generate;
@@ -18,7 +19,6 @@ pub(crate) use eval::eval;
 
 use crate::args::RunArgs;
 use crate::error::Result;
-use crate::print::print;
 
 /// Plans, runs, writes the outputs and prints the report.
 ///
@@ -28,17 +28,16 @@ use crate::print::print;
 pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let plan = plan::Plan::new(args)?;
     let outcome = execute::execute(&plan, args.quiet)?;
-    let outputs = plan.outputs.iter().filter_map(|output| {
-        let (_, array) = outcome.arrays.iter().find(|(name, _)| *name == output.name)?;
-        Some((output, array))
-    });
-    output::write_all(&outputs.collect::<Vec<_>>())?;
-    if args.json {
-        let text = serde_json::to_string_pretty(&outcome.report).expect("plain numbers and texts");
-        print(&format!("{text}\n"))
+    let result = |name: &str| outcome.arrays.iter().find(|(own, _)| own == name).map(|(_, array)| array);
+    compare::check_all(&plan.comparisons, result)?;
+    let outputs: Vec<_> = plan.outputs.iter().filter_map(|output| Some((output, result(&output.name)?))).collect();
+    output::write_all(&outputs)?;
+    let report = if args.json {
+        format!("{}\n", serde_json::to_string_pretty(&outcome.report).expect("plain numbers and texts"))
     } else if args.quiet {
-        Ok(())
+        return Ok(());
     } else {
-        print(&outcome.report.to_string())
-    }
+        outcome.report.to_string()
+    };
+    output::report_beside(&plan.outputs, &report)
 }

@@ -8,17 +8,19 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use vkarray::kernel::{
-    Access, ArgShape, Argument, ArrayShape, Bounds, Error as KernelError, Limits, Module, Names, Options, Param,
-    ParamKind, Parameter, ScalarValue, Signature, check,
+    Access, ArgShape, Argument, ArrayShape, Bounds, ElementType, Error as KernelError, Limits, Module, Names, Options,
+    Param, ParamKind, Parameter, ScalarValue, Signature, check,
 };
 use vkarray::{DType, Groups, Source};
 
+use super::compare::Comparison;
+use super::generate::{Fill, Generated};
 use super::input::Input;
 use super::output::Output;
 use super::trace;
-use super::value::{Value, parse_counts, split_pair};
+use super::value::{PictureOptions, Value, parse_counts, split_pair};
 use crate::args::RunArgs;
-use crate::array::picture::Picture;
+use crate::array::picture::PICTURE_TYPES;
 use crate::error::{Error, Result};
 use crate::shader::read_shader;
 
@@ -64,6 +66,7 @@ pub(crate) struct Plan {
     pub(crate) arrays: Vec<ArrayArgument>,
     pub(crate) scalars: Vec<ScalarArgument>,
     pub(crate) outputs: Vec<Output>,
+    pub(crate) comparisons: Vec<Comparison>,
     pub(crate) grid: Groups<'static>,
     pub(crate) device: Option<String>,
     pub(crate) repeat: u32,
@@ -80,7 +83,7 @@ impl Plan {
     ///
     /// The first error in the shader, its constants, the arguments, the outputs or the grid.
     pub(crate) fn new(args: &RunArgs) -> Result<Self> {
-        let source = read_shader(&args.shader)?;
+        let source = read_shader(&args.shader, &args.libraries)?;
         let constants = parse_constants(&args.constants)?;
         let module = Module::parse(&source)?;
         // Only the signature is used: the kernel is built again for its device.
@@ -89,16 +92,42 @@ impl Plan {
         let grid = Grid::parse(args)?;
         grid.groups.resolve(signature.workgroup_size, &NO_LIMITS)?;
 
-        let (arrays, scalars) = parse_arguments(&args.values, &signature)?;
+        let (mut arrays, scalars) = parse_arguments(&args.values, &signature)?;
+        arrays.extend(covered_arrays(&signature, &arrays, &grid)?);
         check_arguments(&signature, &arrays, &scalars, &NO_LIMITS)?;
         if let (Some(invocations), false) = (grid.invocations, args.allow_small) {
             check_lengths(&signature, &arrays, invocations)?;
         }
-        let outputs = parse_outputs(&args.outputs, &signature, &arrays)?;
+        let shape_of = |name: &str| {
+            let array = arrays.iter().find(|array| array.name == name)?;
+            Some((array.input.dtype(), array.input.shape()))
+        };
+        let is_output = |name: &str, path: &str| check_output(name, path.into(), &signature);
+        let outputs = Output::parse_all(&args.outputs, is_output, shape_of)?;
+        let comparisons = Comparison::parse_all(&args.comparison, is_output)?;
         let trace = trace::path(args.trace.as_ref())?;
         let (grid, device, repeat) = (grid.groups, args.device.clone(), args.repeat.get());
         let sanitize = args.sanitize.then_some(true);
-        Ok(Self { source, constants, signature, arrays, scalars, outputs, grid, device, repeat, sanitize, trace })
+        Ok(Self {
+            source,
+            constants,
+            signature,
+            arrays,
+            scalars,
+            outputs,
+            comparisons,
+            grid,
+            device,
+            repeat,
+            sanitize,
+            trace,
+        })
+    }
+
+    /// Whether an array is read back after the run.
+    pub(crate) fn is_result(&self, name: &str) -> bool {
+        self.outputs.iter().any(|output| output.name == name)
+            || self.comparisons.iter().any(|comparison| comparison.name == name)
     }
 
     /// Checks the device's limits, before any array is loaded, and returns the workgroups to dispatch.
@@ -144,22 +173,29 @@ struct Grid {
     groups: Groups<'static>,
     /// Invocations asked for by `--covering`.
     invocations: Option<u128>,
+    /// The numbers of `--covering`.
+    covering: Vec<usize>,
 }
 
 impl Grid {
     fn parse(args: &RunArgs) -> Result<Self> {
         // clap accepts exactly one of the two flags.
         if let Some(text) = &args.covering {
-            let counts = three(&parse_counts("--covering", text)?);
+            let covering = parse_counts("--covering", text)?;
+            let counts = three(&covering);
             let invocations = counts.iter().map(|&count| count as u128).try_fold(1, u128::checked_mul);
-            return Ok(Self { groups: Groups::covering(counts), invocations: invocations.or(Some(u128::MAX)) });
+            return Ok(Self {
+                groups: Groups::covering(counts),
+                invocations: invocations.or(Some(u128::MAX)),
+                covering,
+            });
         }
         let text = args.groups.as_deref().unwrap_or_default();
         let counts = three(&parse_counts("--groups", text)?);
         let range = |_| Error::GroupsRange { text: text.to_owned() };
         let [x, y, z] = counts.map(u32::try_from);
         let counts = [x.map_err(range)?, y.map_err(range)?, z.map_err(range)?];
-        Ok(Self { groups: Groups::exact(counts), invocations: None })
+        Ok(Self { groups: Groups::exact(counts), invocations: None, covering: Vec::new() })
     }
 }
 
@@ -174,13 +210,6 @@ fn parse_arguments(texts: &[String], signature: &Signature) -> Result<(Vec<Array
         let (name, value) = split_pair("--arg", text)?;
         let padded = value.strip_prefix("padded:");
         let input = match Value::parse(name, padded.unwrap_or(value))? {
-            Value::Npy(path) => Input::npy(&path)?,
-            Value::Picture(path, channels) => {
-                // Elements of 16 bytes are pixels of four channels, also of a grey image.
-                let is_of_four = signature.params.iter().any(|param| param.name == name && param.stride == Some(16));
-                Input::Picture(Picture::open(&path, channels.or(is_of_four.then_some(4)))?)
-            }
-            Value::Generated(generated) => Input::Generated(generated),
             Value::Numbers(_) if padded.is_some() => {
                 let reason = "only an array can be padded".to_owned();
                 return Err(Error::Value { name: name.to_owned(), text: value.to_owned(), reason });
@@ -190,10 +219,50 @@ fn parse_arguments(texts: &[String], signature: &Signature) -> Result<(Vec<Array
                 scalars.push(ScalarArgument { name: name.to_owned(), values });
                 continue;
             }
+            array => Input::open(array, picture_options(name, signature))?,
         };
         arrays.push(ArrayArgument { name: name.to_owned(), input, is_padded: padded.is_some() });
     }
     Ok((arrays, scalars))
+}
+
+/// What an image becomes for a parameter: elements of the shader's type, and of four channels if they are vectors of four,
+/// also of a grey image.
+fn picture_options(name: &str, signature: &Signature) -> PictureOptions {
+    let param = signature.params.iter().find(|param| param.name == name);
+    match param.and_then(|param| param.ty.runtime_array()).map(|(element, _)| element) {
+        Some(ElementType::Vector { len: 4, scalar }) => {
+            PictureOptions { channels: Some(4), dtype: picture_type(*scalar) }
+        }
+        Some(ElementType::Scalar(scalar)) => PictureOptions { channels: None, dtype: picture_type(*scalar) },
+        _ => PictureOptions::default(),
+    }
+}
+
+fn picture_type(scalar: DType) -> Option<DType> {
+    PICTURE_TYPES.contains(&scalar).then_some(scalar)
+}
+
+/// Zeros for each array that the kernel only writes and that has no argument: an element for each invocation of
+/// `--covering`, with the axes in the order of arrays. Vectors of two and four are a last axis.
+fn covered_arrays(signature: &Signature, given: &[ArrayArgument], grid: &Grid) -> Result<Vec<ArrayArgument>> {
+    let mut arrays = Vec::new();
+    for param in signature.params.iter().filter(|param| param.writes && !param.reads) {
+        let ElementType::Array { element, len: None, .. } = &param.ty else { continue };
+        let (dtype, len) = match **element {
+            ElementType::Scalar(dtype) => (dtype, None),
+            ElementType::Vector { len: len @ (2 | 4), scalar } => (scalar, Some(usize::from(len))),
+            _ => continue,
+        };
+        if grid.covering.is_empty() || given.iter().any(|array| array.name == param.name) {
+            continue;
+        }
+        let shape = grid.covering.iter().rev().copied().chain(len).collect();
+        let generated = Generated { fill: Fill::Zeros, dtype, shape };
+        generated.check(&param.name)?;
+        arrays.push(ArrayArgument { name: param.name.clone(), input: Input::Generated(generated), is_padded: false });
+    }
+    Ok(arrays)
 }
 
 /// Parses numbers as the types of the push constant of that name. If there is none, the check of the arguments fails
@@ -252,23 +321,6 @@ fn check_lengths(signature: &Signature, arrays: &[ArrayArgument], invocations: u
         }
     }
     Ok(())
-}
-
-fn parse_outputs(texts: &[String], signature: &Signature, arrays: &[ArrayArgument]) -> Result<Vec<Output>> {
-    let mut outputs: Vec<Output> = Vec::new();
-    for text in texts {
-        let (name, path) = split_pair("--out", text)?;
-        check_output(name, path.into(), signature)?;
-        let output = Output::new(name, path)?;
-        if let Some(array) = arrays.iter().find(|array| array.name == name) {
-            output.check(array.input.dtype(), array.input.shape())?;
-        }
-        if outputs.iter().any(|other| other.path == output.path) {
-            return Err(Error::OutputTwice { path: output.path });
-        }
-        outputs.push(output);
-    }
-    Ok(outputs)
 }
 
 /// Checks that `name` is an array that the kernel may write.

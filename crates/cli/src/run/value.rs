@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::generate::{Fill, Generated};
+use crate::array::picture::PICTURE_TYPES;
 use crate::array::with_type;
 use crate::error::{Error, Result};
 use vkarray::DType;
@@ -16,12 +17,31 @@ use vkarray::kernel::ScalarValue;
 pub(crate) enum Value {
     /// `@x.npy`.
     Npy(PathBuf),
-    /// `@x.png`, `@x.jpg`, and the channels of `@x.png,channels=3`.
-    Picture(PathBuf, Option<usize>),
+    /// `@x.npz:a`.
+    Npz(PathBuf, String),
+    /// `@x.png`, `@x.jpg`, with what follows as in `@x.png,channels=3,dtype=u8`.
+    Picture(PathBuf, PictureOptions),
+    /// `@-`: a `.npy` file or an image from standard input.
+    Stdin(PictureOptions),
     /// `zeros:f32[2,3]`, `full:`, `arange:` or `random:`.
     Generated(Generated),
     /// A number, or those of a vector. They are parsed when the type of their push constant is known.
     Numbers(Vec<String>),
+}
+
+/// How an image becomes an array; what is not given follows from the shader, or from the image.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct PictureOptions {
+    pub(crate) channels: Option<usize>,
+    /// One of [`PICTURE_TYPES`].
+    pub(crate) dtype: Option<DType>,
+}
+
+impl PictureOptions {
+    /// These options, and `other` for those that are not given.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self { channels: self.channels.or(other.channels), dtype: self.dtype.or(other.dtype) }
+    }
 }
 
 impl Value {
@@ -85,18 +105,52 @@ pub(crate) fn parse_counts(flag: &'static str, text: &str) -> Result<Vec<usize>>
     Ok(counts)
 }
 
-fn parse_file(name: &str, text: &str) -> Result<Value> {
-    let (path, channels) = match text.rsplit_once(",channels=") {
-        Some((path, channels)) => (Path::new(path), Some(parse_channels(name, text, channels)?)),
-        None => (Path::new(text), None),
-    };
-    let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
-    match extension.as_deref() {
-        Some("npy") if channels.is_none() => Ok(Value::Npy(path.to_owned())),
-        Some("npy") => Err(value_error(name, text, "only an image is read with a number of channels".to_owned())),
-        Some("png" | "jpg" | "jpeg") => Ok(Value::Picture(path.to_owned(), channels)),
-        _ => Err(Error::InputExtension { name: name.to_owned(), path: path.to_owned() }),
+/// Reads the name of a file, as it stands behind `@`, with its options.
+///
+/// # Errors
+///
+/// [`Error::Value`], [`Error::InputExtension`].
+pub(crate) fn parse_file(name: &str, text: &str) -> Result<Value> {
+    let error = |reason: &str| value_error(name, text, reason.to_owned());
+    let (mut path, mut options) = (text, PictureOptions::default());
+    while let Some((rest, option)) = path.rsplit_once(',') {
+        match option.split_once('=') {
+            Some(("channels", channels)) => options.channels = Some(parse_channels(name, text, channels)?),
+            Some(("dtype", dtype)) => {
+                let dtype = dtype.parse().ok().filter(|dtype| PICTURE_TYPES.contains(dtype));
+                options.dtype =
+                    Some(dtype.ok_or_else(|| error("the elements of an image are u8, u16, i32, u32 or f32"))?);
+            }
+            _ => break,
+        }
+        path = rest;
     }
+    if path == "-" {
+        return Ok(Value::Stdin(options));
+    }
+    let value = match (split_archive(path), extension(Path::new(path)).as_deref()) {
+        (Some((archive, array)), _) => Value::Npz(archive, array),
+        (None, Some("npz")) => return Err(error("name an array of the archive, as in `@x.npz:a`")),
+        (None, Some("npy")) => Value::Npy(path.into()),
+        (None, Some("png" | "jpg" | "jpeg")) => return Ok(Value::Picture(path.into(), options)),
+        _ => return Err(Error::InputExtension { name: name.to_owned(), path: path.into() }),
+    };
+    if options != PictureOptions::default() {
+        return Err(error("only an image is read with a number of channels or a type"));
+    }
+    Ok(value)
+}
+
+/// Splits `x.npz:a` into the archive and the name of an array.
+pub(crate) fn split_archive(text: &str) -> Option<(PathBuf, String)> {
+    let (path, array) = text.rsplit_once(':')?;
+    let is_archive = extension(Path::new(path)).as_deref() == Some("npz") && !array.is_empty();
+    is_archive.then(|| (path.into(), array.to_owned()))
+}
+
+/// The extension of a path in small letters.
+pub(crate) fn extension(path: &Path) -> Option<String> {
+    path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase)
 }
 
 fn parse_channels(name: &str, text: &str, channels: &str) -> Result<usize> {

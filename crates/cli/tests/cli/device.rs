@@ -396,7 +396,7 @@ fn expressions_are_evaluated_on_files() {
         ),
         ("eval x --arg x=1,2", "one number or an array"),
         ("eval x --arg x=zeros:f32[3] --out y=y.npy", "it can be read back from `result`"),
-        ("eval x --arg x=zeros:f32[3] --out result=y.png", "a .png holds f32 of shape"),
+        ("eval x --arg x=zeros:f32[3] --out result=y.png", "a .png holds bool, u8"),
     ] {
         let message = folder.refused(2, &mut folder.command(line));
         assert!(message.contains(part), "{line}\n{message}");

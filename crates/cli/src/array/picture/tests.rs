@@ -7,7 +7,7 @@ use super::*;
 
 fn written(array: &ArrayD<f32>) -> DynamicImage {
     let mut bytes = Vec::new();
-    write_png(array, &mut bytes).unwrap();
+    write_png(&HostArray::F32(array.clone()), None, &mut bytes).unwrap();
     image::load_from_memory_with_format(&bytes, ImageFormat::Png).unwrap()
 }
 
@@ -145,7 +145,7 @@ fn channels_follow_from_the_shape() {
 /// A PNG of the given size by its own account, with nothing behind the header.
 fn png_header(width: u32, height: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write_png(&ArrayD::zeros(vec![1, 1, 4]), &mut bytes).unwrap();
+    write_png(&HostArray::F32(ArrayD::zeros(vec![1, 1, 4])), None, &mut bytes).unwrap();
     bytes[16..20].copy_from_slice(&width.to_be_bytes());
     bytes[20..24].copy_from_slice(&height.to_be_bytes());
     let checksum = crc32(&bytes[12..29]).to_be_bytes();
@@ -157,6 +157,49 @@ fn png_header(width: u32, height: u32) -> Vec<u8> {
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32, _| if crc & 1 == 1 { 0xedb8_8320 ^ (crc >> 1) } else { crc >> 1 };
     !bytes.iter().fold(u32::MAX, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
+}
+
+#[test]
+fn integers_of_both_widths_keep_their_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let words =
+        ArrayD::from_shape_fn(vec![3, 5, 3], |at| u16::try_from(257 * (at[0] * 50 + at[1] * 7 + at[2])).unwrap());
+    let bytes = words.mapv(|word| u8::try_from(word / 257).unwrap());
+    // What is written, its bits, the type that it is read as, what is read.
+    let cases = [
+        (HostArray::U16(words.clone()), None, DType::U16, HostArray::U16(words.clone())),
+        (HostArray::U16(words.clone()), None, DType::U8, HostArray::U8(bytes.clone())), // Scaled.
+        (HostArray::U16(words.clone()), None, DType::U32, HostArray::U32(words.mapv(u32::from))),
+        (HostArray::U8(bytes.clone()), None, DType::U8, HostArray::U8(bytes.clone())),
+        (HostArray::U8(bytes.clone()), None, DType::U16, HostArray::U16(words.clone())), // Scaled.
+        (HostArray::U8(bytes.clone()), None, DType::I32, HostArray::I32(bytes.mapv(i32::from))),
+        (HostArray::U8(bytes.clone()), Some(16), DType::I32, HostArray::I32(bytes.mapv(i32::from))),
+        (HostArray::U32(words.mapv(u32::from)), Some(16), DType::U16, HostArray::U16(words.clone())),
+        (
+            HostArray::I32(words.mapv(i32::from)),
+            None,
+            DType::U8,
+            HostArray::U8(words.mapv(|word| u8::try_from(word).unwrap_or(255))),
+        ),
+        (HostArray::I32(words.mapv(|word| -i32::from(word))), None, DType::U8, HostArray::U8(words.mapv(|_| 0))),
+        (
+            HostArray::F32(words.mapv(|word| f32::from(word) / 65535.0)),
+            Some(16),
+            DType::U16,
+            HostArray::U16(words.clone()),
+        ),
+    ];
+    for (written, bits, dtype, expected) in cases {
+        let path = folder.path().join("x.png");
+        write_png(&written, bits, std::fs::File::create(&path).unwrap()).unwrap();
+        let found = Picture::open(&path, Some(3)).unwrap().with_dtype(dtype).read().unwrap();
+        assert_eq!(found, expected, "{:?} with {bits:?} bits as {dtype}", written.dtype());
+    }
+    let flags = ArrayD::from_shape_fn(vec![1, 2], |at| vkarray::array::Bool::from(at[1] == 1));
+    write_png(&HostArray::Bool(flags), None, std::fs::File::create(folder.path().join("x.png")).unwrap()).unwrap();
+    let found = Picture::open(&folder.path().join("x.png"), None).unwrap().read().unwrap();
+    assert_eq!(found, HostArray::F32(arr2(&[[0.0, 1.0]]).into_dyn()));
+    assert!(!png_holds(DType::F64, &[2, 2]) && !png_holds(DType::U8, &[2]) && png_holds(DType::I32, &[2, 2, 4]));
 }
 
 #[test]

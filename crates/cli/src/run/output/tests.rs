@@ -23,8 +23,9 @@ fn paths_that_cannot_work_are_refused_beforehand() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("folder.npy")).unwrap();
     let cases = [
-        ("x.jpg", "x.jpg: an output is .npy or .png"), // Lossy.
-        ("x", "x: an output is .npy or .png"),
+        ("x.jpg", "x.jpg: an output is .npy, .npz, .png or -"), // Lossy.
+        ("x.npy,bits=16", "x.npy: an output is .npy, .npz, .png or -"), // Bits are those of a .png.
+        ("x", "x: an output is .npy, .npz, .png or -"),
         ("none/x.npy", "none/x.npy: there is no folder none"),
         ("folder.npy", "folder.npy is a folder"),
     ];
@@ -34,7 +35,11 @@ fn paths_that_cannot_work_are_refused_beforehand() {
         assert_eq!(error.to_string().replace(&format!("{}/", folder.path().display()), ""), expected);
         assert_eq!(error.exit_code(), 2);
     }
-    assert_eq!(Output::new("x", "bare.PNG").unwrap().format, Format::Png); // In the current folder.
+    assert_eq!(Output::new("x", "bare.PNG").unwrap().format, Format::Png(None)); // In the current folder.
+    assert_eq!(Output::new("x", "b.png,bits=16").unwrap().format, Format::Png(Some(16)));
+    assert_eq!(Output::new("x", "b.npz").unwrap().format, Format::Npz("x".to_owned()));
+    assert_eq!(Output::new("x", "b.npz:y").unwrap().format, Format::Npz("y".to_owned()));
+    assert_eq!(Output::new("x", "-").unwrap().format, Format::Stdout);
 }
 
 #[test]
@@ -49,7 +54,7 @@ fn a_png_takes_only_what_it_can_hold() {
     for (dtype, shape) in bad {
         let error = png.check(*dtype, shape).unwrap_err();
         let expected = format!(
-            "x.png: `x` is {dtype}{}; a .png holds f32 of shape h x w or h x w x 1, 3 or 4, a .npy any array",
+            "x.png: `x` is {dtype}{}; a .png holds bool, u8, u16, i32, u32 or f32 of shape h x w or h x w x 1, 3 or 4, a .npy any array",
             crate::array::shape_text(shape)
         );
         assert_eq!(error.to_string().replace(&format!("{}/", folder.path().display()), ""), expected);
@@ -67,6 +72,23 @@ fn files_replace_what_was_there_and_leave_nothing_beside() {
     assert_eq!(names(folder.path()), ["x.png", "y.npy"]);
     assert_eq!(HostArray::F32(vkarray::io::NpyFile::open(&npy.path).unwrap().read().unwrap()), array);
     assert_eq!(picture::Picture::open(&png.path, None).unwrap().shape, [2, 3]);
+}
+
+#[test]
+fn arrays_of_one_archive_are_written_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npz").display().to_string();
+    let texts = [format!("a={path}"), format!("b={path}:other"), format!("a={path}:third")];
+    let outputs = Output::parse_all(&texts, |_, _| Ok(()), |_| None).unwrap();
+    let a = HostArray::F32(ArrayD::from_elem(vec![2], 0.5));
+    let b = HostArray::U8(ArrayD::from_elem(vec![3], 7));
+    write_all(&[(&outputs[0], &a), (&outputs[1], &b), (&outputs[2], &a)]).unwrap();
+    let mut archive = vkarray::io::NpzFile::open(&path).unwrap();
+    assert_eq!(archive.names(), ["a", "other", "third"]);
+    assert_eq!(HostArray::U8(archive.read("other").unwrap()), b);
+    assert_eq!(names(folder.path()), ["x.npz"]);
+    let twice = [format!("a={path}"), format!("b={path}:a")];
+    assert!(matches!(Output::parse_all(&twice, |_, _| Ok(()), |_| None), Err(Error::OutputTwice { .. })));
 }
 
 #[cfg(unix)]

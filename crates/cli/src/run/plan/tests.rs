@@ -180,7 +180,7 @@ fn wrong_outputs_are_named() {
         ("width=DIR/x.npy", "x.npy: `width` is a number, not an array"),
         ("target=DIR/x.npy", "x.npy: the kernel has no array `target`; it can be read back from `target_image`"),
         ("target_image", "`--out target_image`: expected NAME=FILE"),
-        ("target_image=DIR/x.jpg", "x.jpg: an output is .npy or .png"),
+        ("target_image=DIR/x.jpg", "x.jpg: an output is .npy, .npz, .png or -"),
         ("target_image=DIR/none/x.npy", "none/x.npy: there is no folder none"),
         ("target_image=DIR/x.npy --out target_image=DIR/x.npy", "x.npy is the file of two outputs"),
     ];
@@ -191,7 +191,7 @@ fn wrong_outputs_are_named() {
     let bench = Bench::new(sample("invert").unwrap());
     assert_eq!(
         bench.message("--arg image=zeros:f32[12] --covering 3 --out image=DIR/x.png"),
-        "x.png: `image` is f32[12]; a .png holds f32 of shape h x w or h x w x 1, 3 or 4, a .npy any array"
+        "x.png: `image` is f32[12]; a .png holds bool, u8, u16, i32, u32 or f32 of shape h x w or h x w x 1, 3 or 4, a .npy any array"
     );
 }
 

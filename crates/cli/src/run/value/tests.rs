@@ -6,16 +6,25 @@ fn generated(fill: Fill, dtype: DType, shape: &[usize]) -> Value {
     Value::Generated(Generated { fill, dtype, shape: shape.to_vec() })
 }
 
+fn options(channels: Option<usize>, dtype: Option<DType>) -> PictureOptions {
+    PictureOptions { channels, dtype }
+}
+
 #[test]
 fn values_read() {
     let number = |text: &str| Value::Numbers(vec![text.to_owned()]);
     let cases = [
         ("@x.npy", Value::Npy("x.npy".into())),
         ("@a b/x.NPY", Value::Npy("a b/x.NPY".into())),
-        ("@/a=b/x.png", Value::Picture("/a=b/x.png".into(), None)),
-        ("@x.jpg", Value::Picture("x.jpg".into(), None)),
-        ("@x.JPEG", Value::Picture("x.JPEG".into(), None)),
-        ("@a,b/x.png,channels=3", Value::Picture("a,b/x.png".into(), Some(3))),
+        ("@/a=b/x.png", Value::Picture("/a=b/x.png".into(), PictureOptions::default())),
+        ("@x.jpg", Value::Picture("x.jpg".into(), PictureOptions::default())),
+        ("@x.JPEG", Value::Picture("x.JPEG".into(), PictureOptions::default())),
+        ("@a,b/x.png,channels=3", Value::Picture("a,b/x.png".into(), options(Some(3), None))),
+        ("@x.png,dtype=u16,channels=1", Value::Picture("x.png".into(), options(Some(1), Some(DType::U16)))),
+        ("@-", Value::Stdin(PictureOptions::default())),
+        ("@-,channels=4", Value::Stdin(options(Some(4), None))),
+        ("@d/x.npz:a", Value::Npz("d/x.npz".into(), "a".to_owned())),
+        ("@X.NPZ:a b", Value::Npz("X.NPZ".into(), "a b".to_owned())),
         ("@c:x.npy", Value::Npy("c:x.npy".into())), // A colon in a path is no generator.
         ("2.5", number("2.5")),
         ("-0.8", number("-0.8")),
@@ -51,11 +60,14 @@ fn bad_values_say_what_is_wrong() {
         ("photo.png", cannot("photo.png", neither)), // The @ is missing.
         ("1,", cannot("1,", neither)),
         ("", cannot("", neither)),
-        ("@x.gif", "argument `x`: x.gif is neither .npy, .png, .jpg nor .jpeg".to_owned()),
-        ("@", "argument `x`:  is neither .npy, .png, .jpg nor .jpeg".to_owned()),
+        ("@x.gif", "argument `x`: x.gif is neither .npy, .npz:NAME, .png, .jpg nor .jpeg".to_owned()),
+        ("@", "argument `x`:  is neither .npy, .npz:NAME, .png, .jpg nor .jpeg".to_owned()),
         ("@x.png,channels=2", cannot("x.png,channels=2", "`2` channels are not 1, 3 or 4")),
-        ("@x.npy,channels=1", cannot("x.npy,channels=1", "only an image is read with a number of channels")),
-        ("@npy", "argument `x`: npy is neither .npy, .png, .jpg nor .jpeg".to_owned()),
+        ("@x.npy,channels=1", cannot("x.npy,channels=1", "only an image is read with a number of channels or a type")),
+        ("@x.npz", cannot("x.npz", "name an array of the archive, as in `@x.npz:a`")),
+        ("@x.npz:", "argument `x`: x.npz: is neither .npy, .npz:NAME, .png, .jpg nor .jpeg".to_owned()),
+        ("@x.png,dtype=f64", cannot("x.png,dtype=f64", "the elements of an image are u8, u16, i32, u32 or f32")),
+        ("@npy", "argument `x`: npy is neither .npy, .npz:NAME, .png, .jpg nor .jpeg".to_owned()),
         ("zeros:f32", cannot("zeros:f32", form)),
         ("zeros:f32[2", cannot("zeros:f32[2", form)),
         ("zeros:f33[2]", cannot("zeros:f33[2]", &format!("`f33` {types}"))),

@@ -1,0 +1,80 @@
+//! `--compare NAME=FILE`: a result against an array of a file, with the tolerance of `--rtol` and `--atol`.
+//!
+//! The file's header is read before a device is opened. `vkarray-test` compares, and keeps the arrays that differ.
+
+use vkarray_test::{Tolerance, check_close};
+
+use super::input::Input;
+use super::value::{PictureOptions, parse_file, split_pair};
+use crate::args::ComparisonArgs;
+use crate::array::HostArray;
+use crate::error::{Error, Result};
+
+/// An array that a result is compared with.
+#[derive(Debug)]
+pub(crate) struct Comparison {
+    /// The name of the result.
+    pub(crate) name: String,
+    expected: Input,
+    tolerance: Tolerance,
+}
+
+impl Comparison {
+    /// Reads every `--compare NAME=FILE`. `check` judges the name, before the file is looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAPair`], [`Error::Tolerance`], those of `check` and of [`Input::open`].
+    pub(crate) fn parse_all(args: &ComparisonArgs, check: impl Fn(&str, &str) -> Result<()>) -> Result<Vec<Self>> {
+        for (flag, value) in [("--rtol", args.rtol), ("--atol", args.atol)] {
+            if !(value >= 0.0 && value.is_finite()) {
+                return Err(Error::Tolerance { flag, value });
+            }
+        }
+        let tolerance = Tolerance::EXACT.rtol(args.rtol).atol(args.atol);
+        let parse = |text: &String| {
+            let (name, file) = split_pair("--compare", text)?;
+            check(name, file)?;
+            let expected = Input::open(parse_file(name, file)?, PictureOptions::default())?;
+            Ok(Self { name: name.to_owned(), expected, tolerance })
+        };
+        args.expected.iter().map(parse).collect()
+    }
+
+    /// Compares with the result.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Differs`]; [`Error::ComparedTypes`]; those of [`Input::load`].
+    pub(crate) fn check(&self, actual: &HostArray) -> Result<()> {
+        macro_rules! compare {
+            ($($variant:ident)*) => {
+                match (actual, &self.expected.load()?) {
+                    $((HostArray::$variant(actual), HostArray::$variant(expected)) => {
+                        check_close(&self.name, actual, expected, self.tolerance)
+                    })*
+                    (HostArray::Bool(actual), HostArray::Bool(expected)) => {
+                        let [actual, expected] = [actual, expected].map(|array| array.mapv(|flag| u8::from(bool::from(flag))));
+                        check_close(&self.name, &actual, &expected, self.tolerance)
+                    }
+                    _ => {
+                        let (name, actual, expected) = (self.name.clone(), actual.dtype(), self.expected.dtype());
+                        return Err(Error::ComparedTypes { name, actual, expected });
+                    }
+                }
+            };
+        }
+        compare!(I8 U8 I16 U16 F16 I32 U32 F32 I64 U64 F64).map_err(|message| Error::Differs { message })
+    }
+}
+
+/// Makes every comparison of a result that `result` finds by its name.
+///
+/// # Errors
+///
+/// That of the first one that fails.
+pub(crate) fn check_all<'a>(comparisons: &[Comparison], result: impl Fn(&str) -> Option<&'a HostArray>) -> Result<()> {
+    comparisons
+        .iter()
+        .try_for_each(|comparison| result(&comparison.name).map_or(Ok(()), |array| comparison.check(array)))
+}

@@ -1,0 +1,43 @@
+//! Standard output and input: [`print`], and [`read`] for a file that is called `-`.
+
+use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::{Error, Result};
+
+/// Prints on standard output. A pipe that its reader has closed, as `head` does, is not an error.
+///
+/// # Errors
+///
+/// [`Error::Report`].
+pub(crate) fn print(text: &str) -> Result<()> {
+    print_bytes(text.as_bytes())
+}
+
+/// [`print`], for any bytes.
+///
+/// # Errors
+///
+/// [`Error::Report`].
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
+    match io::stdout().lock().write_all(bytes) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(|reason| Error::Report { reason }),
+    }
+}
+
+/// Reads standard input to its end.
+///
+/// # Errors
+///
+/// [`Error::StdinTwice`] the second time, [`Error::Read`].
+pub(crate) fn read() -> Result<Vec<u8>> {
+    static IS_READ: AtomicBool = AtomicBool::new(false);
+    if IS_READ.swap(true, Ordering::Relaxed) {
+        return Err(Error::StdinTwice);
+    }
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().read_to_end(&mut bytes);
+    read.map_err(|reason| Error::Read { path: "standard input".into(), reason })?;
+    Ok(bytes)
+}
