@@ -276,9 +276,8 @@ impl KernelBuilder {
         self
     }
 
-    /// Builds checks into the kernel that find its faults while it runs, for tests: see
-    /// [`Kernel::dispatch`](crate::Kernel::dispatch). Without this call, [`KernelCache::set_sanitize`] decides, and without
-    /// that, `VKARRAY_SANITIZE`.
+    /// Builds checks into the kernel that find its faults while it runs: see [`Kernel::dispatch`](crate::Kernel::dispatch).
+    /// Without this call, [`KernelCache::set_sanitize`] decides, and without that, `VKARRAY_SANITIZE`.
     ///
     /// They find indices out of range, division of integers by zero, races between the invocations of a workgroup on shared
     /// memory and buffers, reads of shared memory before it is written, and barriers that not all invocations reach.
