@@ -90,7 +90,7 @@ fn each(
 }
 
 /// Copies on the device: between arrays, by a kernel, and by `vkCmdCopyBuffer`.
-fn on_device(bench: &Bench<'_>, stream: &Stream) -> Result<()> {
+pub(super) fn on_device(bench: &Bench<'_>, stream: &Stream) -> Result<()> {
     let bytes = device_bytes(bench);
     let n_words = usize::try_from(bytes / 4).expect("a size that fits every host");
     let source = bench.ctx.full([n_words], 7_u32)?;

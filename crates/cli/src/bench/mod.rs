@@ -104,7 +104,12 @@ fn measure(bench: &Bench<'_>, args: &BenchArgs, log: &[LogStep]) -> Result<()> {
         Suite::Connections => connections::measure(bench, u64::from(args.mib.get()) << 20)?,
         Suite::Jobs => jobs::measure(bench)?,
         Suite::Threads => threads::measure(bench)?,
-        Suite::Arrays => arrays::measure(bench)?,
+        Suite::Arrays => {
+            if args.plot.is_some() {
+                copy::on_device(bench, &bench.ctx.stream()?)?; // The roof of the plot.
+            }
+            arrays::measure(bench)?;
+        }
         Suite::Memory => memory::measure(bench)?,
         Suite::Replay => replay::measure(bench, log)?,
         Suite::Startup => startup::measure(bench, args)?,
