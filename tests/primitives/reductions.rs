@@ -1,9 +1,11 @@
 //! Reductions that are refused, and the streams of others. What they compute is checked in `crates/checks`.
 
 use vkarray::array::Bool;
+use vkarray::device::{Device, Instance, LimitProfile};
 use vkarray::prelude::*;
+use vkarray::primitives::ReductionKernel;
 
-use crate::fixture::{Fixture, contents};
+use crate::fixture::{Fixture, contents, is_false_report};
 
 #[test]
 fn refused_reductions_name_what_is_wrong() {
@@ -28,4 +30,47 @@ fn a_reduction_runs_on_its_stream() {
         assert_eq!(x.on(&stream).sum(..).unwrap().item().unwrap(), 1500 * round);
         assert_eq!(x.max(0).unwrap().on(&stream).sum(..).unwrap().item().unwrap(), 30 * round);
     }
+}
+
+/// The device binds 64 KiB at once, so most of these arrays are reduced in many parts.
+#[test]
+fn arrays_longer_than_a_bound_range_are_reduced_in_parts() {
+    let file = tempfile::Builder::new().suffix(".json").tempfile().unwrap();
+    std::fs::write(file.path(), r#"{"max_storage_buffer_range": 65536}"#).unwrap();
+    let profile = LimitProfile::parse(file.path().to_str().unwrap()).unwrap();
+    let instance = Instance::builder().validation(true).limits(profile).build().unwrap();
+    let ctx = Context::on(&Device::open_selected(&instance, None).unwrap()).unwrap();
+    for shape in [[1, 70_001], [7, 10_007], [257, 131]] {
+        let host: Vec<f32> = (0..shape[0] * shape[1]).map(|i| (i * 7919 % 101) as f32 - 50.0).collect();
+        let x = ctx.shaped_to_device(&host, shape).unwrap();
+        for view in [x.clone(), x.t(), x.flip(None).unwrap()] {
+            let host = view.copy_to_host().unwrap();
+            for axis in [0, 1] {
+                let lanes = || host.lanes(ndarray::Axis(axis)).into_iter();
+                let sums: Vec<f32> = lanes().map(|lane| lane.sum()).collect();
+                let least: Vec<f32> = lanes().map(|lane| lane.iter().copied().fold(f32::MAX, f32::min)).collect();
+                let counts: Vec<i64> = lanes().map(|lane| lane.iter().filter(|x| **x > 30.0).count() as i64).collect();
+                let axis = axis.cast_signed();
+                assert_eq!(contents(&view.sum(keepdims(axis)).unwrap()), sums, "{shape:?} {axis}");
+                assert_eq!(contents(&view.min(axis).unwrap()), least, "{shape:?} {axis}");
+                let any = contents(&view.greater(48.0).any(axis).unwrap());
+                let expected = lanes().map(|lane| lane.iter().any(|&x| x > 48.0).into());
+                assert_eq!(any, expected.collect::<Vec<Bool>>(), "{shape:?} {axis}");
+                if ctx.info().features.shader_int64 {
+                    let found = view.greater(30.0).count_nonzero(axis).unwrap();
+                    assert_eq!(contents(&found), counts, "{shape:?} {axis}");
+                }
+            }
+            assert_eq!(view.sum(..).unwrap().item().unwrap(), host.sum());
+            let largest = ReductionKernel::new("abs(x)", "max(a, b)", "a + 1.0", "0.0");
+            assert_eq!(largest.arg("x", &view).reduce::<f32>(..).unwrap().item().unwrap(), 51.0);
+        }
+    }
+    let x = ctx.zeros::<f32>([40_000, 3]).unwrap();
+    assert_eq!(contents(&x.argmax(1).unwrap()), [0; 40_000]);
+    let error = x.argmax(0).unwrap_err().to_string();
+    assert!(error.contains("bytes of one array, more than the 65536"), "{error}");
+    drop((x, ctx));
+    let messages: Vec<_> = instance.take_messages().into_iter().filter(|m| !is_false_report(m)).collect();
+    assert!(messages.is_empty(), "{messages:?}");
 }

@@ -102,7 +102,7 @@ pub enum Error {
         /// The names of the results.
         names: Vec<String>,
     },
-    /// An array that a reduction cannot bind as a whole.
+    /// An array over which `argmin` or `argmax` cannot be found, since it is not bound as a whole.
     #[error(
         "a reduction reads {nbytes} bytes of one array, more than the {limit} that the device binds at once; reduce its parts"
     )]

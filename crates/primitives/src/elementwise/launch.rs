@@ -88,7 +88,9 @@ impl Launch<'_, '_> {
         let fits = |(piece, (form, params)): (&Nest, &(Form, Params))| {
             let shares_words = |out: usize| {
                 let parts = 4 / u64::from(dtypes[out].itemsize()).min(4);
-                piece.operands[out].offset % parts != 0 || (pieces.len() > 1 && piece.size() % parts != 0)
+                // The last word of the whole has no elements of another piece.
+                let is_last = || pieces.iter().all(|other| other.span(out)[1] <= piece.span(out)[1]);
+                piece.operands[out].offset % parts != 0 || (piece.size() % parts != 0 && !is_last())
             };
             Param::nbytes(params) <= self.limits.max_params && (form.is_wide || !(0..self.n_outs).any(shares_words))
         };

@@ -105,13 +105,8 @@ impl Nest {
     pub(crate) fn pieces(self, max_bytes: u64, max_size: u64) -> SmallVec<[Self; 1]> {
         let (mut open, mut done) = (SmallVec::<[Self; 4]>::from_elem(self, 1), SmallVec::new());
         while let Some(nest) = open.pop() {
-            let bytes = |operand: usize| {
-                let [first, end] = nest.span(operand);
-                (end - first) * nest.operands[operand].itemsize
-            };
-            let is_short =
-                nest.size() <= max_size && (0..nest.operands.len()).all(|operand| bytes(operand) <= max_bytes);
-            match if is_short { None } else { nest.longest_axis() } {
+            let is_short = nest.size() <= max_size && nest.is_within(max_bytes);
+            match if is_short { None } else { nest.longest_axis(|_| true) } {
                 None => done.push(nest),
                 Some(axis) => open.extend(nest.halves(axis)),
             }
@@ -119,8 +114,17 @@ impl Nest {
         done
     }
 
-    /// The axis along which an operand spans the most bytes, if one has more than one round.
-    fn longest_axis(&self) -> Option<usize> {
+    /// Whether no operand spans more bytes than that.
+    pub(crate) fn is_within(&self, max_bytes: u64) -> bool {
+        let bytes = |operand: usize| {
+            let [first, end] = self.span(operand);
+            (end - first) * self.operands[operand].itemsize
+        };
+        (0..self.operands.len()).all(|operand| bytes(operand) <= max_bytes)
+    }
+
+    /// Of some axes, the one along which an operand spans the most bytes, if one has more than one round.
+    pub(crate) fn longest_axis(&self, among: impl Fn(usize) -> bool) -> Option<usize> {
         let reach = |axis: &Axis| {
             let bytes = axis
                 .strides
@@ -129,11 +133,12 @@ impl Nest {
                 .map(|(stride, operand)| stride.unsigned_abs() * operand.itemsize);
             bytes.max().unwrap_or(0).max(1) * axis.len
         };
-        (0..self.axes.len()).filter(|&axis| self.axes[axis].len > 1).max_by_key(|&axis| reach(&self.axes[axis]))
+        let long = (0..self.axes.len()).filter(|&axis| self.axes[axis].len > 1 && among(axis));
+        long.max_by_key(|&axis| reach(&self.axes[axis]))
     }
 
     /// The second half along an axis, and the first. A long half is a multiple of 4096.
-    fn halves(self, axis: usize) -> [Self; 2] {
+    pub(crate) fn halves(self, axis: usize) -> [Self; 2] {
         let len = self.axes[axis].len;
         let first_len = if len > 8192 { (len / 2).next_multiple_of(4096) } else { len / 2 };
         let (mut first, mut second) = (self.clone(), self);

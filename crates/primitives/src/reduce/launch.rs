@@ -3,9 +3,9 @@
 use smallvec::{SmallVec, smallvec};
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, ArrayArg, ArrayShape, AsArg, DType, Element, Groups, NamedArg, Source};
-use vkarray_ndarray::{ArrayLeaf, Context, DeviceNDArray, Expr, ExprError, Result};
+use vkarray_ndarray::{ArrayLeaf, Context, DeviceNDArray, Expr, ExprError, IntoExpr, Result};
 
-use super::axes::{Axes, Split};
+use super::axes::{Axes, IntoAxes, Split};
 use super::kernel::ReduceForm;
 use super::kind::{Field, Reduction};
 use super::share::{Share, Team, fours, is_across, lanes};
@@ -70,13 +70,14 @@ fn reduce_program<T: Element, R: Element>(
     }
     let launch = Passes { program: &program, dtype: expr.dtype(), reduction, context, stream, limits: &limits };
     let leaves: SmallVec<[_; 6]> = program.leaves.iter().map(|&(leaf, _)| leaf).collect();
-    if launch.run(expr.shape(), &split, &leaves, &results)? {
+    if launch.run(&launch.nest(expr.shape(), &leaves), &split, &leaves, &results)? {
         return Ok(results);
     }
     // More strides than push constants: contiguous copies have few.
     let copies = program.leaves.iter().map(|&(leaf, dtype)| leaf.repeated(expr.shape(), dtype, stream));
     let copies: Vec<ArrayLeaf> = copies.collect::<Result<_>>()?;
-    match launch.run(expr.shape(), &split, &copies.iter().collect::<Vec<_>>(), &results)? {
+    let copies: Vec<&ArrayLeaf> = copies.iter().collect();
+    match launch.run(&launch.nest(expr.shape(), &copies), &split, &copies, &results)? {
         true => Ok(results),
         false => {
             let given = program.leaves.len() + 1;
@@ -85,6 +86,7 @@ fn reduce_program<T: Element, R: Element>(
     }
 }
 
+#[derive(Clone, Copy)]
 struct Passes<'a, 'p> {
     program: &'a Program<'p>,
     dtype: DType,
@@ -92,6 +94,21 @@ struct Passes<'a, 'p> {
     context: &'a Context,
     stream: &'a Stream,
     limits: &'a DeviceLimits,
+}
+
+/// A reduction that is done in halves along an axis of its nest.
+struct Halves<'a> {
+    whole: &'a Nest,
+    split: &'a Split,
+    axis: usize,
+}
+
+impl Halves<'_> {
+    /// The lengths of the results' axes, without those that are reduced.
+    fn lens(&self, nest: &Nest) -> SmallVec<[usize; 4]> {
+        let len = |&axis: &usize| usize::try_from(nest.axes[nest.axes.len() - 1 - axis].len).unwrap_or(usize::MAX);
+        self.split.kept.iter().map(len).collect()
+    }
 }
 
 /// The numbers of one pass.
@@ -111,19 +128,79 @@ struct Pass<'a> {
 }
 
 impl Passes<'_, '_> {
-    /// Records the passes; false if there are too many parameters, and nothing was recorded.
+    fn nest(&self, shape: &[usize], leaves: &[&ArrayLeaf]) -> Nest {
+        let layouts = leaves.iter().zip(&self.program.leaves);
+        Nest::new(shape, layouts.map(|(leaf, &(_, dtype))| (leaf.layout(), dtype.itemsize())))
+    }
+
+    /// Records the passes; false if there are too many parameters, and nothing was recorded. Where an array is longer than a
+    /// bound range, halves are reduced by themselves.
     fn run<R: Element>(
         &self,
-        shape: &[usize],
+        whole: &Nest,
         split: &Split,
         leaves: &[&ArrayLeaf],
         results: &DeviceNDArray<R>,
     ) -> Result<bool> {
-        let layouts =
-            leaves.iter().zip(&self.program.leaves).map(|(leaf, &(_, dtype))| (leaf.layout(), dtype.itemsize()));
-        let whole = Nest::new(shape, layouts);
+        let of_result = |axis: usize| split.kept.contains(&(whole.axes.len() - 1 - axis));
+        let (most, nbytes) = (self.limits.max_range - self.limits.alignment, results.nbytes() as u64);
+        let is_short = whole.is_within(most) && nbytes <= most;
+        // Results of two halves are reduced as a whole, and positions in halves are not those in the whole.
+        let is_any = 2 * nbytes <= most && !self.reduction.is_position();
+        match whole.longest_axis(|axis| is_any || of_result(axis)) {
+            Some(axis) if !is_short => {
+                let halves = Halves { whole, split, axis };
+                self.run_halves(&halves, leaves, results)
+            }
+            _ => self.run_whole(whole, split, leaves, results),
+        }
+    }
+
+    /// Reduces the halves along an axis of the results, or of the elements of each, and these results once more.
+    fn run_halves<R: Element>(
+        &self,
+        halves: &Halves<'_>,
+        leaves: &[&ArrayLeaf],
+        results: &DeviceNDArray<R>,
+    ) -> Result<bool> {
+        let Halves { whole, split, axis } = *halves;
+        let kept = split.kept.iter().position(|&own| own == whole.axes.len() - 1 - axis);
+        let parts = match kept {
+            Some(_) => results.reshape(&*halves.lens(whole))?,
+            None => self.context.device_array::<R>([&[2], &*halves.lens(whole)].concat())?,
+        };
+        let mut start = 0;
+        for half in whole.clone().halves(axis).into_iter().rev() {
+            let own = self.context.device_array::<R>(&*halves.lens(&half))?;
+            if !self.run(&half, split, leaves, &own)? {
+                return Ok(false);
+            }
+            let len = kept.map_or(1, |at| own.shape()[at]).cast_signed();
+            let part = parts.slice_axis(kept.unwrap_or(0).cast_signed(), start..start + len)?;
+            part.on(self.stream).copy_from_device(&own.reshape(part.shape())?)?;
+            start += len;
+        }
+        if kept.is_some() {
+            return Ok(true);
+        }
+        let joined = (&parts).into_expr();
+        let mut program = Program::new(&[joined.node()])?;
+        program.combine = self.program.combine;
+        let again = Passes { program: &program, dtype: DType::of::<R>(), ..*self };
+        let leaves = [program.leaves[0].0];
+        again.run(&again.nest(parts.shape(), &leaves), &0.into_axes().split(parts.shape())?, &leaves, results)
+    }
+
+    fn run_whole<R: Element>(
+        &self,
+        whole: &Nest,
+        split: &Split,
+        leaves: &[&ArrayLeaf],
+        results: &DeviceNDArray<R>,
+    ) -> Result<bool> {
+        let last = whole.axes.len() - 1;
         let part = |axes: &[usize]| {
-            let axes = axes.iter().rev().map(|&axis| whole.axes[shape.len() - 1 - axis].clone()).collect();
+            let axes = axes.iter().rev().map(|&axis| whole.axes[last - axis].clone()).collect();
             let mut nest = Nest { axes, operands: whole.operands.clone() };
             nest.merge();
             nest
@@ -132,7 +209,7 @@ impl Passes<'_, '_> {
         let is_across = is_across(&nests);
         let fours = if is_across { None } else { fours(&nests) };
         let width = if fours.is_some() { 4 } else { 1 };
-        let (results_size, units) = (results.size() as u64, split.count as u64 / width);
+        let (results_size, units) = (results.size() as u64, nests[1].size() / width);
         let Share { team, splits, chunk } = Share::new(results_size, (units, width), is_across, self.limits.group);
         let form = ReduceForm {
             reduction: self.reduction,
@@ -159,7 +236,7 @@ impl Passes<'_, '_> {
         if Param::nbytes(&pass.form.params(self.program)) > self.limits.max_params {
             return Ok(false);
         }
-        self.bind(&whole, leaves, &mut pass)?;
+        self.bind(whole, leaves, &mut pass)?;
         if pass.form.is_last {
             self.dispatch(&pass, &[of_result(results, pass.form.written()[0])])?;
             return Ok(true);

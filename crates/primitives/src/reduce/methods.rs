@@ -69,8 +69,8 @@ reducible! {
 /// # Errors
 ///
 /// All methods: those of [`Evaluate::eval`]; [`Error::Layout`](vkarray_ndarray::Error::Layout) for axes that the array does
-/// not have; [`Error::Operation`](vkarray_ndarray::Error::Operation) for an array that is longer than one bound range of
-/// the device, and for the least, the largest or a position of no elements.
+/// not have; [`Error::Operation`](vkarray_ndarray::Error::Operation) for positions over more bytes than the device binds
+/// at once, and for the least, the largest or a position of no elements.
 #[expect(clippy::missing_errors_doc, reason = "the trait has them, since they are the same for all methods")]
 pub trait Reduce: Operand
 where
