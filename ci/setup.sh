@@ -6,7 +6,7 @@
 #   lavapipe      Mesa's CPU driver
 #   swiftshader   the CPU driver that Chromium and Chrome come with
 #   machine       the drivers of the machine, or those that VK_DRIVER_FILES names
-#   --version     fails unless the driver's version begins with TEXT, such as 'Mesa 22.3'
+#   --version     fails unless the driver's version, of the first device, begins with TEXT, such as 'Mesa 22.3'
 #   --bits        the vector width of lavapipe, on which results may depend: 128, 256 or 512
 #   --env         writes the variables as shell commands; GitHub's jobs get them in any case
 #
@@ -81,10 +81,16 @@ esac
 for variable in ${variables[@]+"${variables[@]}"}; do export "${variable?}"; done
 devices=$(vkarray devices --json) || die "vkarray finds no device with ${variables[*]-}"
 name=$(field name 1) found=$(field info 1)
+if [ -z "$found" ]; then # SwiftShader has a number alone.
+  number=$(sed -n 's/^ *"version": \([0-9]*\),\{0,1\}$/\1/p' <<<"$devices" | head -n 1)
+  found=$((number >> 22)).$((number >> 12 & 1023)).$((number & 4095))
+fi
 echo "driver: $(field name 2) $found" >&2
 echo "device: $name" >&2
 [ "$driver" != lavapipe ] || [[ $name == llvmpipe* ]] || die "the device is $name, not lavapipe"
 [ "$driver" != swiftshader ] || [[ $name == SwiftShader* ]] || die "the device is $name, not SwiftShader"
+[ "$driver" != machine ] || [ "${VKARRAY_REQUIRE:-}" = cpu ] || grep '"device_type"' <<<"$devices" | grep -vq '"cpu"' \
+  || die "the machine has only a CPU driver, $name; VKARRAY_REQUIRE=cpu allows that"
 [[ $found == "$version"* ]] || die "the driver's version is '$found', not '$version'"
 [ -z "$bits" ] || [[ $name == *"$bits bits"* ]] || die "the device is $name, not of $bits bits"
 
