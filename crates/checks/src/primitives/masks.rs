@@ -34,7 +34,7 @@ fn check<T: Element + PartialEq + std::fmt::Debug>(ctx: &Context, of_number: imp
                 expected.reverse();
                 assert!(contents(&back.compact(&back_mask)?)? == expected, "{name} of {n}, backwards");
             }
-            let places: Vec<u32> = (0..n).filter(|&i| is_set(i)).map(|i| number(i)).collect();
+            let places: Vec<u32> = (0..n).filter(|&i| is_set(i)).map(number).collect();
             assert!(contents(&mask.nonzero()?[0])? == places, "places of {name} of {n}");
         }
     }

@@ -153,8 +153,8 @@ impl Plot {
             .add(Title::new(title))
             .add(Rectangle::new().set("width", width).set("height", height).set("fill", "white"));
         let mut plot = Self { document, height, n_rows: 0 };
-        plot.text(10.0, 20.0, "start", INK, title);
-        plot.text(LEFT, height - 6.0, "start", GREY, unit);
+        plot.text([10.0, 20.0], "start", INK, title);
+        plot.text([LEFT, height - 6.0], "start", GREY, unit);
         plot
     }
 
@@ -162,7 +162,7 @@ impl Plot {
         self.document.append(node);
     }
 
-    fn text(&mut self, x: f64, y: f64, anchor: &str, colour: &str, text: &str) {
+    fn text(&mut self, [x, y]: [f64; 2], anchor: &str, colour: &str, text: &str) {
         let text = Text::new(text).set("x", x).set("y", y).set("text-anchor", anchor).set("fill", colour);
         self.add(text);
     }
@@ -177,14 +177,14 @@ impl Plot {
         for tick in axis.ticks(base) {
             let x = axis.place(tick);
             self.line([x, TOP - 6.0, x, bottom], FAINT, 1.0);
-            self.text(x, bottom + 14.0, "middle", GREY, &short(tick));
+            self.text([x, bottom + 14.0], "middle", GREY, &short(tick));
         }
     }
 
     /// A line over all rows, with a text above.
     fn mark(&mut self, x: f64, colour: &str, text: &str) {
         self.line([x, TOP - 6.0, x, self.height - 36.0], colour, 1.5);
-        self.text(x.min(LEFT + WIDTH - 100.0), TOP - 10.0, "middle", colour, text);
+        self.text([x.min(LEFT + WIDTH - 100.0), TOP - 10.0], "middle", colour, text);
     }
 
     /// The name, the median as a dot or a bar, a band from end to end, and the value.
@@ -192,7 +192,7 @@ impl Plot {
         let y = TOP + ROW * (self.n_rows as f64 + 0.5);
         self.n_rows += 1;
         let [value, min, max] = [row.value, row.min, row.max].map(|value| axis.place(value));
-        self.text(LEFT - 8.0, y + 4.0, "end", INK, row.name);
+        self.text([LEFT - 8.0, y + 4.0], "end", INK, row.name);
         if is_bar {
             let bar = Rectangle::new().set("x", LEFT).set("y", y - 6.0).set("width", value - LEFT).set("height", 12);
             self.add(bar.set("fill", row.colour).set("fill-opacity", 0.45));
@@ -200,7 +200,7 @@ impl Plot {
         self.line([min, y, max, y], row.colour, 3.0);
         let dot = Circle::new().set("cx", value).set("cy", y).set("r", 4).set("fill", row.colour);
         self.add(dot);
-        self.text(LEFT + WIDTH + 10.0, y + 4.0, "start", INK, &short(row.value));
+        self.text([LEFT + WIDTH + 10.0, y + 4.0], "start", INK, &short(row.value));
     }
 }
 
