@@ -143,7 +143,7 @@ impl Passes<'_, '_> {
         results: &DeviceNDArray<R>,
     ) -> Result<bool> {
         let of_result = |axis: usize| split.kept.contains(&(whole.axes.len() - 1 - axis));
-        let (most, nbytes) = (self.limits.max_range - self.limits.alignment, results.nbytes() as u64);
+        let (most, nbytes) = (self.limits.max_range - self.limits.alignment, results.nbytes());
         let is_short = whole.is_within(most) && nbytes <= most;
         // Results of two halves are reduced as a whole, and positions in halves are not those in the whole.
         let is_any = 2 * nbytes <= most && !self.reduction.is_position();
@@ -198,9 +198,8 @@ impl Passes<'_, '_> {
         leaves: &[&ArrayLeaf],
         results: &DeviceNDArray<R>,
     ) -> Result<bool> {
-        let last = whole.axes.len() - 1;
         let part = |axes: &[usize]| {
-            let axes = axes.iter().rev().map(|&axis| whole.axes[last - axis].clone()).collect();
+            let axes = axes.iter().rev().map(|&axis| whole.axes[whole.axes.len() - 1 - axis].clone()).collect();
             let mut nest = Nest { axes, operands: whole.operands.clone() };
             nest.merge();
             nest
