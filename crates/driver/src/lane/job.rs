@@ -39,6 +39,13 @@ impl Job {
         }
     }
 
+    /// Leaves out the time of a submission, in which the program could not record anything.
+    pub(super) fn leave_out(&mut self, submission: Duration) {
+        if let Some(begun) = &mut self.begun {
+            *begun += submission;
+        }
+    }
+
     /// How many operations the next batch should hold before it is submitted to an idle device, if this job is repeated.
     pub(super) fn eager_ops(&self) -> u32 {
         if self.is_burst() { 1 } else { self.n_prompt.max(1) }
@@ -75,5 +82,17 @@ mod tests {
             assert_eq!(job.eager_ops(), *expected, "{times:?}");
             assert_eq!(job.is_burst(), times.len() > 8, "{times:?}");
         }
+    }
+
+    #[test]
+    fn operations_behind_an_early_submission_are_prompt_all_the_same() {
+        let (start, micros) = (Instant::now(), Duration::from_micros);
+        let mut job = Job::default();
+        job.add(|| start);
+        job.leave_out(micros(30));
+        job.add(|| start + micros(32));
+        job.add(|| start + micros(49));
+        job.add(|| start + micros(51)); // 21 us without the submission.
+        assert_eq!(job.eager_ops(), 3);
     }
 }

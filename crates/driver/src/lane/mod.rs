@@ -195,7 +195,10 @@ impl Lane {
             Ok(false) if is_watched => return Ok(()), // The batch's first operation armed the waiting thread.
             Ok(true) => {
                 state.eager_ops = (state.eager_ops * 2).clamp(1, MAX_EAGER_OPS);
-                self.submit(&mut state).map(|()| true)
+                let begun = Instant::now();
+                let submitted = self.submit(&mut state).map(|()| true);
+                state.job.leave_out(begun.elapsed());
+                submitted
             }
             other => other,
         };
