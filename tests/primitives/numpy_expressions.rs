@@ -51,7 +51,7 @@ impl Program<'_> {
             let raw = (i * 7919 + seed * 104_729) % 61;
             let at = (i * 31 + seed) % 41;
             let special = [f32::NAN, f32::INFINITY, -f32::INFINITY, -0.0].get(at).copied();
-            T::made(i64::try_from(raw).unwrap() - 30, i % 3 > 0, special.filter(|_| self.is_special))
+            T::made(i64::try_from(raw).unwrap() - 30, !i.is_multiple_of(3), special.filter(|_| self.is_special))
         };
         (0..count).map(one).collect()
     }
@@ -159,7 +159,7 @@ fn expressions_and_reductions_give_numpys_results() {
     let (mut wrong, mut n_refused) = (Vec::new(), 0);
     let mut ctx = Fixture::open();
     for (i, line) in lines[..n].iter().enumerate() {
-        if i > 0 && i % RECORDED == 0 {
+        if i > 0 && i.is_multiple_of(RECORDED) {
             drop(ctx); // With the kernels of the programs before.
             ctx = Fixture::open();
         }

@@ -98,7 +98,12 @@ macro_rules! floats {
 
 integers! { i8 u8 i16 u16 i32 u32 i64 u64 }
 integer_values! { i8 u8 i16 u16 i32 u32 i64 u64 }
-floats! { f16 f16::from_f64; f32 |value: f64| value as f32; f64 |value: f64| value; }
+#[expect(clippy::cast_possible_truncation, reason = "the numbers are exact")]
+fn to_f32(value: f64) -> f32 {
+    value as f32
+}
+
+floats! { f16 f16::from_f64; f32 to_f32; f64 |value: f64| value; }
 
 impl Bits for Bool {
     fn canonical(self) -> Vec<u8> {
