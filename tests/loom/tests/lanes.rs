@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use loom::model::Builder;
-use loom::sync::Mutex;
 use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::sync::{Mutex, MutexGuard};
 use loom::thread;
 use vkarray_loom::hazard::{Access, BlockId, HazardTable, LaneId, LaneTable, Mode, Operation, Order, Stage};
 
@@ -39,8 +39,12 @@ impl Device {
         Arc::new(Self { table: Mutex::new(table), block, host_from: AtomicU64::new(NO_ACCESS) })
     }
 
+    fn lock(&self) -> MutexGuard<'_, HazardTable> {
+        self.table.lock().expect("no model panics under a lock")
+    }
+
     fn lane(&self, queue: u32) -> Lane {
-        let mut table = self.table.lock().unwrap();
+        let mut table = self.lock();
         let id = table.add_lane(queue);
         Lane { id, table: table.lane_table(id) }
     }
@@ -64,7 +68,7 @@ impl Device {
     fn write_by_table(&self, lane: &Lane, value: u64, access: &[Access]) -> u64 {
         let mut after = 0;
         loop {
-            let mut table = self.table.lock().unwrap();
+            let mut table = self.lock();
             if self.host_from.load(Ordering::SeqCst) != NO_ACCESS {
                 drop(table);
                 thread::yield_now();
@@ -109,7 +113,7 @@ fn operations_of_two_lanes_on_one_block_are_ordered() {
             }
         }
         // The block ends after the last operations of both, as far as one does not come after the other.
-        let last = device.table.lock().unwrap().retire_block(device.block);
+        let last = device.lock().retire_block(device.block);
         assert!(!last.is_empty() && last.iter().all(|last| last.value == 3 || last.value == 1));
     });
 }
@@ -121,13 +125,13 @@ fn the_host_accesses_a_block_after_all_operations_that_are_committed() {
         let lane = device.lane(0);
         let theirs = Arc::clone(&device);
         let writer = thread::spawn(move || theirs.write(&lane, 4));
-        let mut table = device.table.lock().unwrap();
+        let mut table = device.lock();
         let points = table.uses(device.block, 0..64, Mode::Write);
         let newest = points.iter().map(|point| point.value).max().unwrap_or(0);
         device.host_from.store(newest, Ordering::SeqCst);
         drop(table);
         thread::yield_now();
-        let table = device.table.lock().unwrap();
+        let table = device.lock();
         device.host_from.store(NO_ACCESS, Ordering::SeqCst);
         drop(table);
         writer.join().unwrap();
