@@ -117,3 +117,14 @@ fn integers_are_counted_between_fractions() {
         assert!(counts.eq((0..bins).map(expected)), "{bins} {range:?}");
     }
 }
+
+#[test]
+fn positions_among_more_elements_than_a_launch_counts_are_refused() {
+    let ctx = Fixture::open();
+    let x = ctx.zeros::<f32>([1, 1]).unwrap().broadcast_to([1 << 16, 1 << 15]).unwrap();
+    let refused = x.broadcast_to([2, 1 << 16, 1 << 15]).unwrap().argmax(..).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "a reduction that is one launch has 4294967296 elements, more than 2147483648; reduce its parts"
+    );
+}

@@ -112,6 +112,14 @@ pub enum Error {
         /// The most bytes of a bound range.
         limit: u64,
     },
+    /// A reduction over more elements than one launch takes, which cannot be done in parts: that of `argmin` and `argmax`.
+    #[error("a reduction that is one launch has {given} elements, more than {limit}; reduce its parts")]
+    ManyElements {
+        /// The number of elements.
+        given: u64,
+        /// The most of a launch.
+        limit: u64,
+    },
 }
 
 /// Where a text in WGSL is not valid.

@@ -111,6 +111,9 @@ impl Halves<'_> {
     }
 }
 
+/// The most elements of one launch: kernels count them, and the jobs that they are shared out among, in words.
+const MAX_ELEMENTS: u64 = 1 << 31;
+
 /// The numbers of one pass.
 struct Pass<'a> {
     form: ReduceForm,
@@ -144,7 +147,7 @@ impl Passes<'_, '_> {
     ) -> Result<bool> {
         let of_result = |axis: usize| split.kept.contains(&(whole.axes.len() - 1 - axis));
         let (most, nbytes) = (self.limits.max_range - self.limits.alignment, results.nbytes());
-        let is_short = whole.is_within(most) && nbytes <= most;
+        let is_short = whole.is_within(most) && nbytes <= most && whole.size() <= MAX_ELEMENTS;
         // Results of two halves are reduced as a whole, and positions in halves are not those in the whole.
         let is_any = 2 * nbytes <= most && !self.reduction.is_position();
         match whole.longest_axis(|axis| is_any || of_result(axis)) {
@@ -198,6 +201,9 @@ impl Passes<'_, '_> {
         leaves: &[&ArrayLeaf],
         results: &DeviceNDArray<R>,
     ) -> Result<bool> {
+        if whole.size() > MAX_ELEMENTS {
+            return Err(Error::ManyElements { given: whole.size(), limit: MAX_ELEMENTS }.into());
+        }
         let part = |axes: &[usize]| {
             let axes = axes.iter().rev().map(|&axis| whole.axes[whole.axes.len() - 1 - axis].clone()).collect();
             let mut nest = Nest { axes, operands: whole.operands.clone() };
