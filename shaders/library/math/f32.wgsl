@@ -257,3 +257,9 @@ fn f32_of_half(bits: u32) -> f32 {
     let size = bitcast<u32>(min(0.5 * twice, twice - 6.103515625e-5));
     return bitcast<f32>(select(size, size | 0x7f800000u, twice >= 131072.0) | ((bits << 16u) & 0x80000000u));
 }
+
+// Drivers may return zero for divisors beyond 2^126, whose reciprocals are subnormal.
+fn f32_divide(x: f32, y: f32) -> f32 {
+    let scale = select(1.0, 0.25, abs(y) > 0x1p+126f);
+    return (x * scale) / (y * scale);
+}

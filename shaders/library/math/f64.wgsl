@@ -269,3 +269,7 @@ fn f64_fmod(x: f64, y: f64) -> f64 {
     }
     return f64_copysign(f64_scaled(f64(m), b_exponent - 1075), x);
 }
+
+fn f64_divide(x: f64, y: f64) -> f64 {
+    return x / y;
+}

@@ -209,7 +209,7 @@ fn REAL_atan2(y: REAL, x: REAL) -> REAL {
     } else if x == 0.0 || REAL_isinf(y) {
         angle = 1.5707963267948966;
     } else {
-        angle = REAL_atan(abs(y) / abs(x));
+        angle = REAL_atan(REAL_divide(abs(y), abs(x)));
     }
     return REAL_copysign(select(angle, 3.141592653589793 - (angle - 2.0 * HALF_PI_LOW), REAL_signbit(x)), y);
 }
@@ -332,7 +332,7 @@ fn REAL_hypot(x: REAL, y: REAL) -> REAL {
     if large == 0.0 {
         return large;
     }
-    let ratio = small / large;
+    let ratio = REAL_divide(small, large);
     return large * sqrt(1.0 + ratio * ratio);
 }
 

@@ -204,7 +204,7 @@ fn float(op: Op, a: &str, b: &str) -> Option<String> {
         Op::Reciprocal => format!("(1.0 / {a})"),
         Op::Sign | Op::Isinf | Op::Isnan => format!("f32_{}({a})", op.name()),
         Op::Isfinite => format!("((bitcast<u32>({a}) & 0x7f800000u) != 0x7f800000u)"),
-        Op::Minimum | Op::Maximum => format!("f32_{}({a}, {b})", op.name()),
+        Op::Minimum | Op::Maximum | Op::Divide => format!("f32_{}({a}, {b})", op.name()),
         _ => return elementary(op, "f32", a, b).or_else(|| any_float(op, a, b)),
     })
 }
