@@ -142,7 +142,9 @@ impl Suite {
     ///
     /// No device, or a selector that matches none.
     pub fn run_on(self, devices: &[String], mut ended: impl FnMut(&Record)) -> Result<Results, vkarray::device::Error> {
-        let targets = Instance::new().and_then(|instance| targets(&instance, devices))?;
+        // Open until all trials have ended, so that drivers stay loaded: NVIDIA's can be loaded some thirty times a process.
+        let instance = Instance::new()?;
+        let targets = targets(&instance, devices)?;
         let settings = Settings { cpu_scale: self.cpu_scale, is_validated: false };
         let folder = target_folder().join(&self.name);
         let run = Run { folder, settings, expectations: Expectations::default(), log: Mutex::new(Log::default()) };
@@ -155,6 +157,7 @@ impl Suite {
                 trials.push(record);
             }
         }
+        drop(instance);
         Ok(Results { suite: self.name, devices: targets, trials, problems: Vec::new() })
     }
 }
@@ -166,6 +169,8 @@ struct Plan {
     /// Why nothing runs: there is no device, and that is allowed.
     skipped: Option<String>,
     targets: Vec<Target>,
+    /// Keeps drivers loaded between trials, as in [`Suite::run_on`].
+    _instance: Option<Arc<Instance>>,
 }
 
 impl Plan {
@@ -189,7 +194,8 @@ impl Plan {
         let may_skip = may_skip(std::env::var(MODE).ok().as_deref()).map_err(named)?;
         // The layer is asked for here too, so that a missing one is reported once.
         let selectors = list(DEVICES);
-        let found = Instance::builder().validation(true).build().and_then(|instance| targets(&instance, &selectors));
+        let instance = Instance::builder().validation(true).build();
+        let found = instance.as_ref().map_err(Clone::clone).and_then(|instance| targets(instance, &selectors));
         let (targets, skipped) = match found {
             Ok(targets) => (targets, None),
             Err(error) if error.is_no_device() && may_skip => (Vec::new(), Some(error.to_string())),
@@ -209,7 +215,7 @@ impl Plan {
         }
         let settings = Settings { cpu_scale: suite.cpu_scale, is_validated: true };
         let run = Run { folder, settings, expectations, log: Mutex::new(Log::default()) };
-        Ok(Self { suite, run: Arc::new(run), skipped, targets })
+        Ok(Self { suite, run: Arc::new(run), skipped, targets, _instance: instance.ok() })
     }
 
     fn trials(&self) -> Vec<Trial> {
