@@ -41,9 +41,10 @@ struct Axis {
 }
 
 impl Axis {
-    /// Has all values. A logarithmic one begins and ends at powers of `base`.
+    /// Has all values, and is around 1 without any. A logarithmic one begins and ends at powers of `base`.
     fn logarithmic(values: impl Iterator<Item = f64>, base: f64) -> Self {
-        let (from, to) = values.fold((f64::INFINITY, 0.0_f64), |(from, to), value| (from.min(value), to.max(value)));
+        let ends = values.map(|value| (value, value)).reduce(|ends, value| (ends.0.min(value.0), ends.1.max(value.1)));
+        let (from, to) = ends.unwrap_or((1.0, 1.0));
         let power = |value: f64, round: fn(f64) -> f64| base.powf(round(value.log(base)));
         let (from, to) = (power(from, f64::floor), power(to, f64::ceil));
         Self { is_logarithmic: true, from, to: to.max(from * base) }
