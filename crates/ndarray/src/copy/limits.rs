@@ -71,7 +71,8 @@ impl CopyLimits {
         let size = copy.size();
         let is_bound = copy.source.is_multiple_of(self.alignment) && copy.target.is_multiple_of(self.alignment);
         let unit = largest_unit([size].into_iter());
-        let is_run = size == copy.run_bytes() && is_bound && self.is_small(size) && unit >= 4;
+        let is_short = self.is_small(size) && size <= self.max_range;
+        let is_run = size == copy.run_bytes() && is_bound && is_short && unit >= 4;
         is_run.then(|| u32::try_from(unit).expect("at most 16 bytes"))
     }
 

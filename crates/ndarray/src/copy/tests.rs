@@ -378,6 +378,8 @@ fn a_small_run_over_the_bus_is_copied_by_a_kernel_in_the_widest_units() {
     assert_eq!([run(254, 0, 4), run(253, 0, 4), run(1, 0, 4)], [Some(8), Some(4), Some(4)]);
     assert_eq!([run(1023, 0, 1), run(2, 0, 1)], [None; 2]); // No whole words.
     assert_eq!([run(4, 4, 4), run(4, 2, 4)], [Some(16), None]); // The start of a range that can be bound, and not.
+    let (short, run) = (CopyLimits { max_range: 512, ..GPU }, Layout::with_strides(&[129], &[1], 0).unwrap());
+    assert_eq!(short.unit_of_small_run(&StridedCopy::new(&run, &run, 4).unwrap().unwrap()), None); // Beyond a bound range.
     let every_second = Layout::with_strides(&[8], &[2], 0).unwrap();
     let packed = Layout::with_strides(&[8], &[1], 0).unwrap();
     assert_eq!(GPU.unit_of_small_run(&StridedCopy::new(&every_second, &packed, 4).unwrap().unwrap()), None);
