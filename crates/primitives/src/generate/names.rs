@@ -48,9 +48,7 @@ impl Names {
         let inputs = distinct(read.into_iter().filter(|name| !outputs.contains(name)));
         Self { inputs, outputs: distinct(outputs.iter().copied()), is_expression }
     }
-}
 
-impl Names {
     /// The function of a text with these names, for results of these types.
     pub(crate) fn function(&self, text: Arc<str>, types: &[DType]) -> Function {
         let Self { inputs, outputs, is_expression } = self.clone();
