@@ -24,8 +24,8 @@ use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
 use crate::vulkan::{page, whole_pages};
 
-/// The largest staged part whose copy is not waited for at once, in bytes. A slice of at most so many that is not whole pages is
-/// staged as one: three copies of its parts take the device longer than the host takes for its bytes.
+/// The largest staged part whose copy is not waited for at once, in bytes. A slice of at most so many that is not whole
+/// pages is staged as one: three copies of its parts take the device longer than the host takes for its bytes.
 const MAX_PENDING: u64 = 64 << 10;
 
 /// The pause before a query is repeated that the driver refused at the end of a scope.

@@ -1,8 +1,8 @@
 //! Copies between all devices of the machine, by every way there is, and all devices busy at once.
 //!
-//! The contexts are one on each device, and a second one on the first. `0>1` is a copy from the first to the second in that order.
-//! Each way is forced by a limit, and its bytes are compared with those that were sent. The pinned copies of each device in the
-//! same run are what a way through the host can reach at most.
+//! The contexts are one on each device, and a second one on the first. `0>1` is a copy from the first to the second in that
+//! order. Each way is forced by a limit, and its bytes are compared with those that were sent. The pinned copies of each
+//! device in the same run are what a way through the host can reach at most.
 
 use std::sync::Arc;
 use std::thread;

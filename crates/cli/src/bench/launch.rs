@@ -1,6 +1,7 @@
 //! The cost of a small dispatch: in a chain of dependent ones, among independent ones, and with a wait.
 //!
-//! The CUDA and wgpu programs in `benches/` measure the same: 16 workgroups of 64 invocations, 1,024 numbers. Graphs of the same dispatches are in `graph.rs`.
+//! The CUDA and wgpu programs in `benches/` measure the same: 16 workgroups of 64 invocations, 1,024 numbers. Graphs of the
+//! same dispatches are in `graph.rs`.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,10 @@
 //! `vkarray bench`: the cost of the runtime on a device, in figures that can be compared with those of other libraries.
 //!
-//! `launch.rs`, `graph.rs`, `pingpong.rs`, `jobs.rs`, `threads.rs`, `copy.rs`, `arrays.rs`, `views.rs`, `overlap.rs`, `memory.rs`,
-//! `connections.rs`, `replay.rs` and `startup.rs` each define measurements. Times are measured on the host, around bursts of work that end with a wait. `figure.rs` prints
-//! figures, `saved.rs` compares them with saved ones, `plot.rs` draws them, `kernels.rs` has the kernels. The programs that measure other libraries in the same way are in `benches/`.
+//! `launch.rs`, `graph.rs`, `pingpong.rs`, `jobs.rs`, `threads.rs`, `copy.rs`, `arrays.rs`, `views.rs`, `overlap.rs`,
+//! `memory.rs`, `connections.rs`, `replay.rs` and `startup.rs` each define measurements. Times are measured on the host,
+//! around bursts of work that end with a wait. `figure.rs` prints figures, `saved.rs` compares them with saved ones,
+//! `plot.rs` draws them, `kernels.rs` has the kernels. The programs that measure other libraries in the same way are in
+//! `benches/`.
 
 mod arrays;
 mod connections;

@@ -1,7 +1,8 @@
 //! The `vkarray` command as a user has it: lines, exit codes, what is printed, and which files appear.
 //!
-//! `refusals.rs` and nearly all of `inspect.rs` need no device, `device.rs`, `check.rs`, `files.rs` and `bench.rs` do. Device tests run under the validation layer; where there is no
-//! device they fail, unless `GPU_TESTS=skip` says that none is expected.
+//! `refusals.rs` and nearly all of `inspect.rs` need no device, `device.rs`, `check.rs`, `files.rs` and `bench.rs` do.
+//! Device tests run under the validation layer; where there is no device they fail, unless `GPU_TESTS=skip` says that none
+//! is expected.
 
 mod bench;
 mod check;

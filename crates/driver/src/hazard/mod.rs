@@ -7,9 +7,9 @@
 //!
 //! Pure bookkeeping: no Vulkan call, no clock. [`HazardTable::order`] orders any operation: it either commits the operation
 //! and returns its barrier, or returns what to wait for first. [`LaneTable::order`] commits operations on blocks that their
-//! lane owns, without the device's table; `tests/loom` runs the two of several threads in every order. Read `access.rs` for how an operation describes itself, `order.rs` for the answers,
-//! `lane_order.rs` and `uses.rs` for what is remembered, `lane_table.rs` for blocks of one lane, and `repeat.rs` for replays
-//! of graphs.
+//! lane owns, without the device's table; `tests/loom` runs the two of several threads in every order. Read `access.rs` for
+//! how an operation describes itself, `order.rs` for the answers, `lane_order.rs` and `uses.rs` for what is remembered,
+//! `lane_table.rs` for blocks of one lane, and `repeat.rs` for replays of graphs.
 
 mod access;
 mod lane_order;

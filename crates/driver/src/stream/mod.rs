@@ -218,8 +218,9 @@ impl Stream {
         recorded
     }
 
-    /// Whether the next operation is one of a few between two waits of a thread, as far as the last ones tell. A copy among them
-    /// gains nothing from a queue of its own: the others wait for it, or it waits for them, which takes longer between queues.
+    /// Whether the next operation is one of a few between two waits of a thread, as far as the last ones tell. A copy among
+    /// them gains nothing from a queue of its own: the others wait for it, or it waits for them, which takes longer between
+    /// queues.
     #[must_use]
     pub fn is_in_job(&self) -> bool {
         self.shared.work.is_in_job()

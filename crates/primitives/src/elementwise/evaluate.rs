@@ -185,8 +185,8 @@ impl Assignment {
 /// # Errors
 ///
 /// Those of [`Evaluate::eval`]. [`Error::Expression`](vkarray_ndarray::Error::Expression) for targets of different shapes,
-/// for a target that shares memory with another target, or with an array other than itself, and for one with elements of less than
-/// 4 bytes that is not contiguous or shares a word with its neighbours.
+/// for a target that shares memory with another target, or with an array other than itself, and for one with elements of
+/// less than 4 bytes that is not contiguous or shares a word with its neighbours.
 pub fn assign_all(assignments: &[Assignment]) -> Result<()> {
     let Some(first) = assignments.first() else { return Ok(()) };
     let nodes: Vec<_> = assignments.iter().map(|assignment| &assignment.node).collect();

@@ -19,10 +19,11 @@ const MAX_CHOICES: usize = 2048;
 pub trait Elementwise {
     /// A kernel that computes each element of its results by statements in WGSL: CuPy's `ElementwiseKernel`.
     ///
-    /// A name with which a statement begins is a result; a text without `=` is an expression, with one result. Other names that the text does not declare are arguments: arrays,
-    /// expressions and numbers of any type, which broadcast to one shape. Elements of `f16` and `bf16` are `f32` in the text,
-    /// shorter integers `i32` or `u32`, complex numbers `vec2<f32>` or `vec2<f64>`. The functions of `f32` that
-    /// [`Operand`](vkarray_ndarray::Operand) has are those of the text too, under the same names; other functions are WGSL's.
+    /// A name with which a statement begins is a result; a text without `=` is an expression, with one result. Other names
+    /// that the text does not declare are arguments: arrays, expressions and numbers of any type, which broadcast to one
+    /// shape. Elements of `f16` and `bf16` are `f32` in the text, shorter integers `i32` or `u32`, complex numbers
+    /// `vec2<f32>` or `vec2<f64>`. The functions of `f32` that [`Operand`](vkarray_ndarray::Operand) has are those of the
+    /// text too, under the same names; other functions are WGSL's.
     ///
     /// The kernel is built at its first use with these types, and kept on disk.
     ///
