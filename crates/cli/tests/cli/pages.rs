@@ -11,7 +11,8 @@ fn the_cache_is_listed_and_cleared() {
     let folder = Folder::new();
     let cached = |line: &str| {
         let mut command = folder.command(line);
-        let output = command.env("VKARRAY_CACHE_DIR", folder.path("kernels")).output().unwrap();
+        command.env("VKARRAY_CACHE_DIR", folder.path("kernels")).env_remove("VKARRAY_CACHE");
+        let output = command.output().unwrap();
         assert!(output.status.success(), "{line}: {}", text(&output.stderr));
         text(&output.stdout)
     };
