@@ -179,14 +179,9 @@ fn f32_atan_rest(x: f32) -> f32 {
     return x * z * p;
 }
 
-// The product and what it lacks.
-fn f32_exact_product(a: f32, b: f32) -> vec2<f32> {
-    let p = a * b;
-    let a_high = bitcast<f32>(bitcast<u32>(a) & 0xfffff000u);
-    let b_high = bitcast<f32>(bitcast<u32>(b) & 0xfffff000u);
-    let a_low = a - a_high;
-    let b_low = b - b_high;
-    return vec2(p, (((a_high * b_high - p) + a_high * b_low) + a_low * b_high) + a_low * b_low);
+// The number without the lower half of its digits.
+fn f32_upper_half(x: f32) -> f32 {
+    return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
 }
 
 // log2 of a positive finite number as the sum of two floats.

@@ -193,20 +193,16 @@ fn f64_atan_rest(x: f64) -> f64 {
     return x * z * p;
 }
 
-// The product and what it lacks.
-fn f64_exact_product(a: f64, b: f64) -> vec2<f64> {
-    let p = a * b;
-    let a_high = bitcast<f64>(bitcast<u64>(a) & 0xfffffffff8000000lu);
-    let b_high = bitcast<f64>(bitcast<u64>(b) & 0xfffffffff8000000lu);
-    let a_low = a - a_high;
-    let b_low = b - b_high;
-    return vec2<f64>(p, (((a_high * b_high - p) + a_high * b_low) + a_low * b_high) + a_low * b_low);
+// The number without the lower half of its digits.
+fn f64_upper_half(x: f64) -> f64 {
+    return bitcast<f64>(bitcast<u64>(x) & 0xfffffffff8000000lu);
 }
 
 // log2 of a positive finite number as the sum of two floats.
 fn f64_exact_log2(x: f64) -> vec2<f64> {
-    let n = f64_near_one(x).x;
-    let f = f64_near_one(x).y;
+    let near_one = f64_near_one(x);
+    let n = near_one.x;
+    let f = near_one.y;
     let d = 2.0 + f;
     let s = f / d;
     let back = f64_exact_product(s, d);

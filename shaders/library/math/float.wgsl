@@ -320,6 +320,16 @@ fn REAL_pow(x: REAL, y: REAL) -> REAL {
     return sign * REAL_scaled(1.0 + REAL_small_expm1(r * 0.6931471805599453), i32(n));
 }
 
+// The product and what it lacks.
+fn REAL_exact_product(a: REAL, b: REAL) -> vec2<REAL> {
+    let p = a * b;
+    let a_high = REAL_upper_half(a);
+    let b_high = REAL_upper_half(b);
+    let a_low = a - a_high;
+    let b_low = b - b_high;
+    return vec2<REAL>(p, (((a_high * b_high - p) + a_high * b_low) + a_low * b_high) + a_low * b_low);
+}
+
 fn REAL_hypot(x: REAL, y: REAL) -> REAL {
     if REAL_isinf(x) || REAL_isinf(y) {
         return REAL_inf();
