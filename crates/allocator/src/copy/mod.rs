@@ -93,8 +93,8 @@ impl Block {
             (false, true) => Direction::ToHost,
             _ => return None,
         };
-        let may_be = (MIN_IN_JOB..=MAX_IN_JOB).contains(&bytes);
-        (!may_be || !stream.is_in_job()).then_some(direction)
+        let joins_job = (MIN_IN_JOB..=MAX_IN_JOB).contains(&bytes) && stream.is_in_job();
+        (!joins_job).then_some(direction)
     }
 
     /// Whether its memory is on the host's side of the bus.
