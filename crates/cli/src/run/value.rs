@@ -105,7 +105,7 @@ pub(crate) fn parse_counts(flag: &'static str, text: &str) -> Result<Vec<usize>>
     Ok(counts)
 }
 
-/// Reads the name of a file, as it stands behind `@`, with its options.
+/// Parses what follows `@` in a value: the name of a file, and options that are separated by commas.
 ///
 /// # Errors
 ///
