@@ -221,6 +221,19 @@ impl Stream {
     /// Whether the next operation is one of a few between two waits of a thread, as far as the last ones tell. A copy among
     /// them gains nothing from a queue of its own: the others wait for it, or it waits for them, which takes longer between
     /// queues.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (stream, x) = (ctx.stream()?, ctx.zeros::<u32>([4])?);
+    /// x.on(&stream).fill(7)?;
+    /// stream.synchronize()?;
+    /// assert!(stream.is_in_job()); // The only operation before the wait was the fill.
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn is_in_job(&self) -> bool {
         self.shared.work.is_in_job()
