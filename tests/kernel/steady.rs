@@ -25,8 +25,8 @@ fn dispatches_in_steady_work_allocate_nothing() {
         }
         stream.synchronize().unwrap();
     };
-    let counts: Vec<u64> = (0..ROUNDS).map(|_| allocation_counter::measure(round).count_total).collect();
-    assert!(counts.contains(&0), "allocations in each round of {DISPATCHES} dispatches: {counts:?}");
+    let mut counts = (0..ROUNDS).map(|_| allocation_counter::measure(round).count_total);
+    assert!(counts.any(|count| count == 0), "each of {ROUNDS} rounds of {DISPATCHES} dispatches allocates");
 }
 
 /// Checks the counter itself.

@@ -21,7 +21,6 @@ use crate::hazard::{Access, Repeatable};
 use crate::lane::{GraphCommands, Recorder, StepCommands};
 use crate::lock::{Mutex, MutexGuard, Rank};
 use crate::stream::Stream;
-use crate::sync::KeepAliveList;
 use crate::vulkan::Queue;
 
 /// One operation of a graph: its accesses, and a closure that records its commands.
@@ -291,7 +290,7 @@ impl Graph {
     /// The nodes as they are, recorded for queues such as `queue`.
     fn recording(&self, queue: &Queue) -> Result<Arc<GraphCommands>> {
         self.device().check_lost()?;
-        let mut released = KeepAliveList::new(); // Dropped without the lock.
+        let mut released = Vec::new(); // Dropped without the lock.
         let mut recorded = self.recorded();
         if let Some(current) = recorded.current.iter().find(|current| current.family() == queue.family()) {
             return Ok(Arc::clone(current));

@@ -18,7 +18,7 @@ use super::descriptors::DescriptorArena;
 use super::timestamps::BatchTrace;
 use crate::error::Result;
 use crate::hazard::{Barrier, Operation};
-use crate::sync::{KeepAlive, KeepAliveList};
+use crate::sync::KeepAlive;
 use crate::trace::{BatchId, TraceRecording};
 use crate::tracker::Point;
 use crate::vulkan::{Label, LogicalDevice, Owned, Queue, QueueIndex, Timeline};
@@ -236,13 +236,13 @@ impl Batch {
     }
 
     /// Moves the objects that it kept alive to `released`.
-    pub(super) fn release(&mut self, released: &mut KeepAliveList) {
-        released.extend(self.keep.drain(..));
+    pub(super) fn release(&mut self, released: &mut Vec<KeepAlive>) {
+        released.append(&mut self.keep);
     }
 
     /// Makes the batch ready to begin again, and moves the objects that it kept alive to `released`. Its work is complete, or
     /// was never submitted.
-    pub(super) fn recycle(&mut self, released: &mut KeepAliveList) -> Result<()> {
+    pub(super) fn recycle(&mut self, released: &mut Vec<KeepAlive>) -> Result<()> {
         self.read_trace();
         self.release(released);
         self.waits.clear();

@@ -14,7 +14,7 @@ use super::barrier::record_barrier;
 use super::batch::Batch;
 use crate::error::Result;
 use crate::hazard::{Barrier, Repeatable};
-use crate::sync::KeepAliveList;
+use crate::sync::KeepAlive;
 use crate::vulkan::{LogicalDevice, Queue};
 
 /// Records a step's commands.
@@ -50,7 +50,7 @@ impl GraphCommands {
         device: &Arc<LogicalDevice>,
         operation: Repeatable,
         steps: impl Iterator<Item = (Option<Barrier>, &'a StepCommands)>,
-        released: &mut KeepAliveList,
+        released: &mut Vec<KeepAlive>,
     ) -> Result<()> {
         self.batch.recycle(released)?;
         self.batch.begin(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE)?;

@@ -3,14 +3,14 @@
 //! The objects that completed batches kept alive run code of the program when they are dropped. That code may use this
 //! stream, or drop another one, which waits for the device's waiting thread. So they are dropped after the lock is released.
 
-use std::mem::{self, ManuallyDrop};
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 
 use super::batch::Batch;
 use super::{Lane, LaneState};
 use crate::error::Result;
 use crate::lock::MutexGuard;
-use crate::sync::drop_kept_alive;
+use crate::sync::DeferDrops;
 
 /// A lane's locked state.
 pub(super) struct LockedLane<'a> {
@@ -43,12 +43,10 @@ impl DerefMut for LockedLane<'_> {
 impl Drop for LockedLane<'_> {
     #[inline]
     fn drop(&mut self) {
-        let released = (!self.state.released.is_empty()).then(|| mem::take(&mut self.state.released));
+        let postponed = (!self.state.released.is_empty()).then(|| DeferDrops::postpone(&mut self.state.released));
         // SAFETY: dropped here and never touched again.
         unsafe { ManuallyDrop::drop(&mut self.state) };
-        if let Some(mut released) = released {
-            drop_kept_alive(&mut released);
-        }
+        drop(postponed);
     }
 }
 

@@ -36,7 +36,7 @@ pub use self::recorder::Recorder;
 use crate::error::Result;
 use crate::hazard::{Access, LaneId, LaneTable, Operation};
 use crate::lock::{Mutex, Rank};
-use crate::sync::KeepAliveList;
+use crate::sync::KeepAlive;
 use crate::trace::BatchId;
 use crate::tracker::{Point, RegisteredLane, Submit, Tracker, Waiter};
 use crate::vulkan::{Label, LogicalDevice, Queue, QueueIndex, Timeline};
@@ -71,7 +71,7 @@ struct LaneState {
     #[expect(clippy::vec_box, reason = "a batch keeps its box for as long as it lives")]
     spare: Vec<Box<Batch>>,
     /// Objects that completed batches kept alive, to be dropped when the lock is released.
-    released: KeepAliveList,
+    released: Vec<KeepAlive>,
     /// The number of the newest batch ever opened.
     newest: u64,
     /// The newest batch that is complete for the hazard table.

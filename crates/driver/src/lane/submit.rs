@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::batch::Batch;
 use super::{Lane, LaneState};
 use crate::error::{Error, Result};
-use crate::sync::{KeepAliveList, drop_kept_alive};
+use crate::sync::DeferDrops;
 
 impl Lane {
     /// Submits the open batch, if there is one, and begins the next.
@@ -97,11 +97,11 @@ impl Lane {
         if state.in_flight.back().is_some_and(|batch| batch.value > submitted) {
             self.device().wait_idle()?; // The driver may have taken it although the submission failed.
         }
+        let mut released = Vec::new();
         for mut batch in state.in_flight.drain(..) {
             batch.read_trace();
-            let mut released = KeepAliveList::new();
             batch.release(&mut released);
-            drop_kept_alive(&mut released);
+            drop(DeferDrops::postpone(&mut released));
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Dropping the objects that batches kept alive. Such a drop runs code of the program, so it must not happen under a lock
 //! of this library.
 //!
-//! A lane drops these objects after its own lock is released. A thread that holds another lock while it records creates a
-//! [`DeferDrops`] first, which postpones the drops to its own end.
+//! A lane postpones them to a [`DeferDrops`] that ends after its own lock is released. A thread that holds another lock while
+//! it records begins one of its own first. The lists keep their memory, so that steady work allocates none.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -10,16 +10,10 @@ use std::marker::PhantomData;
 use std::mem;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use crate::lock::assert_none_held;
 
 /// An object that must live until the batch that uses it is complete.
 pub type KeepAlive = Arc<dyn Any + Send + Sync>;
-
-/// Objects that completed batches kept alive, to be dropped without a lock. In steady work a batch keeps one pipeline or
-/// one graph, so the list rarely allocates.
-pub(crate) type KeepAliveList = SmallVec<[KeepAlive; 4]>;
 
 /// The postponed drops of one thread.
 #[derive(Default)]
@@ -48,26 +42,37 @@ thread_local! {
 #[derive(Debug)]
 #[must_use = "drops are postponed only while this lives"]
 pub struct DeferDrops {
+    /// The objects of a thread that is ending, which has no list any more.
+    unlisted: Vec<KeepAlive>,
     _of_this_thread: PhantomData<*const ()>,
 }
 
 impl DeferDrops {
     /// Begins the scope. Scopes nest: the outermost drops everything.
     pub fn begin() -> Self {
-        let _ = POSTPONED.try_with(|postponed| postponed.borrow_mut().n_scopes += 1);
-        Self { _of_this_thread: PhantomData }
+        Self::postpone(&mut Vec::new())
+    }
+
+    /// Begins a scope that drops these objects too. `kept` is empty then, and has its memory.
+    pub(crate) fn postpone(kept: &mut Vec<KeepAlive>) -> Self {
+        let listed = POSTPONED.try_with(|postponed| {
+            let mut postponed = postponed.borrow_mut();
+            postponed.n_scopes += 1;
+            postponed.kept.append(kept);
+        });
+        let unlisted = if listed.is_ok() { Vec::new() } else { mem::take(kept) };
+        Self { unlisted, _of_this_thread: PhantomData }
     }
 }
 
 impl Drop for DeferDrops {
     fn drop(&mut self) {
-        // A thread that is ending has no scopes: everything is dropped at once.
         let kept = POSTPONED.try_with(|postponed| {
             let mut postponed = postponed.borrow_mut();
             postponed.n_scopes -= 1;
             if postponed.n_scopes == 0 { mem::take(&mut postponed.kept) } else { Vec::new() }
         });
-        let mut kept = kept.unwrap_or_default();
+        let mut kept = kept.unwrap_or_else(|_| mem::take(&mut self.unlisted));
         if kept.is_empty() {
             return;
         }
@@ -83,27 +88,9 @@ impl Drop for DeferDrops {
     }
 }
 
-/// Drops the objects, now or at the end of this thread's outermost [`DeferDrops`].
-pub(crate) fn drop_kept_alive(kept: &mut KeepAliveList) {
-    let moved = POSTPONED.try_with(|postponed| {
-        let mut postponed = postponed.borrow_mut();
-        let is_postponed = postponed.n_scopes > 0;
-        if is_postponed {
-            postponed.kept.extend(kept.drain(..));
-        }
-        is_postponed
-    });
-    if !kept.is_empty() && !moved.unwrap_or(false) {
-        assert_none_held("the drop of what a batch kept");
-        kept.clear();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
-
-    use smallvec::smallvec;
 
     use super::*;
 
@@ -115,7 +102,7 @@ mod tests {
             self.0.fetch_add(1, Ordering::Relaxed);
             if let Some(inner) = self.1.take() {
                 let _scope = DeferDrops::begin();
-                drop_kept_alive(&mut smallvec![Arc::new(*inner) as KeepAlive]);
+                drop(DeferDrops::postpone(&mut vec![Arc::new(*inner)]));
             }
         }
     }
@@ -123,19 +110,23 @@ mod tests {
     #[test]
     fn the_outermost_scope_drops_everything() {
         let count = Arc::new(AtomicU32::new(0));
-        let kept = |inner| -> KeepAliveList { smallvec![Arc::new(Counted(Arc::clone(&count), inner)) as KeepAlive] };
+        let drop_counted = |inner| {
+            let mut kept: Vec<KeepAlive> = vec![Arc::new(Counted(Arc::clone(&count), inner))];
+            drop(DeferDrops::postpone(&mut kept));
+            assert!(kept.is_empty() && kept.capacity() > 0, "the list keeps its memory");
+        };
         let dropped = || count.load(Ordering::Relaxed);
-        drop_kept_alive(&mut kept(None));
+        drop_counted(None);
         assert_eq!(dropped(), 1, "without a scope, at once");
         let outer = DeferDrops::begin();
         let inner = DeferDrops::begin();
-        drop_kept_alive(&mut kept(None));
+        drop_counted(None);
         drop(inner);
-        drop_kept_alive(&mut kept(Some(Box::new(Counted(Arc::clone(&count), None)))));
+        drop_counted(Some(Box::new(Counted(Arc::clone(&count), None))));
         assert_eq!(dropped(), 1, "not before the outer scope ends");
         drop(outer);
         assert_eq!(dropped(), 4, "with what was dropped meanwhile");
-        drop_kept_alive(&mut kept(None));
+        drop_counted(None);
         assert_eq!(dropped(), 5, "the scope is over");
     }
 }

@@ -7,5 +7,4 @@ pub mod lock;
 mod thread_shard;
 
 pub use self::drop_later::{DeferDrops, KeepAlive};
-pub(crate) use self::drop_later::{KeepAliveList, drop_kept_alive};
 pub use self::thread_shard::{N_THREAD_SHARDS, thread_shard};
