@@ -4,7 +4,8 @@
 //! [`library`] and [`channels`], which write the variants of the kernels that the array crate runs, and [`math`], functions
 //! for kernels that are generated.
 //! It does not compile or run shaders; `vkarray-kernel` does.
-//! [`SAMPLES`] lists the samples; `docs/samples.md` describes them in the same order, with a command for each.
+//! [`SAMPLES`] lists the samples and [`PIPELINES`] files that run several of them; `docs/samples.md` describes them in the
+//! same order, with a command for each.
 
 pub mod channels;
 pub mod functions;
@@ -34,6 +35,10 @@ pub const SAMPLES: &[(&str, &str)] = samples![
     "matmul_1_naive" "matmul_2_tiled" "matmul_3_column" "matmul_4_block" "matmul_5_ahead"
     "scan" "histogram" "radix_count" "radix_scatter" "fft"
 ];
+
+/// Pipelines of samples for `vkarray run`, by the name of the file in `samples/`.
+pub const PIPELINES: &[(&str, &str)] =
+    &[("heat.toml", include_str!("../samples/heat.toml")), ("denoise.toml", include_str!("../samples/denoise.toml"))];
 
 /// The text of the sample `name`.
 ///

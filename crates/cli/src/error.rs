@@ -84,14 +84,29 @@ pub(crate) enum Error {
     TooFewElements { name: String, element: String, elements: u64, invocations: u128 },
     #[error("`--groups {text}`: a count is at most {}", u32::MAX)]
     GroupsRange { text: String },
+    #[error("give either `--covering`, the invocations that are wanted, or `--groups`, the workgroups")]
+    NoGrid,
 
-    #[error("{}: the kernel has no array `{name}`; it can be read back from {names}", .path.display())]
+    #[error("{}: {}", .path.display(), .reason.to_string().trim_end())]
+    PipelineText { path: PathBuf, reason: Box<toml::de::Error> },
+    #[error("{}: {place}: {reason}", .path.display())]
+    Pipeline { path: PathBuf, place: String, reason: Box<Error> },
+    #[error("`{flag}` is for one shader; the steps of {} have it as a key", .path.display())]
+    OfOneShader { flag: &'static str, path: PathBuf },
+    #[error("{reason}")]
+    StepTable { reason: &'static str },
+    #[error("there is no array `{name}`; there is {names}")]
+    UnknownArray { name: String, names: Names },
+    #[error("no step takes the array `{name}`")]
+    UnusedArray { name: String },
+
+    #[error("{}: there is no array `{name}` to read back; there is {names}", .path.display())]
     OutputUnknown { name: String, path: PathBuf, names: Names },
     #[error("result `{name}` is {dtype}, which no file holds")]
     ResultType { name: String, dtype: DType },
     #[error("{}: `{name}` is a number, not an array", .path.display())]
     OutputNotArray { name: String, path: PathBuf },
-    #[error("{}: `{name}` is read-only in the shader, so there is nothing to write", .path.display())]
+    #[error("{}: `{name}` is only read, so there is nothing to write", .path.display())]
     OutputReadOnly { name: String, path: PathBuf },
     #[error("{} is the file of two outputs", .path.display())]
     OutputTwice { path: PathBuf },
@@ -148,6 +163,9 @@ impl Error {
         }
         if matches!(self, Self::Array(error) if error.is_no_device()) {
             return 3;
+        }
+        if let Self::Pipeline { reason, .. } = self {
+            return reason.exit_code();
         }
         let is_machine = match self {
             Self::Validation { .. }
@@ -281,6 +299,7 @@ mod tests {
             (Error::Cache { folder: "x".into(), reason: io_error() }, 1),
             (Error::NoFolder { path: "x".into() }, 2),
             (Error::Differs { message: String::new() }, 4),
+            (Error::Pipeline { path: "x".into(), place: "step 1".to_owned(), reason: Box::new(lost().into()) }, 1),
             (Error::Checks { n_failed: 1, n_checks: 2 }, 4),
         ];
         for (error, code) in cases {

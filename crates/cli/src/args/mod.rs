@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use bench::{BenchArgs, Suite};
-pub(crate) use run::{ComparisonArgs, EvalArgs, RunArgs};
+pub(crate) use run::{ComparisonArgs, DispatchArgs, EvalArgs, RunArgs};
 
 /// Device arrays and compute kernels on any Vulkan driver.
 #[derive(Debug, Parser)]

@@ -31,16 +31,49 @@ Outputs of --out are .npy or .npz:NAME (any array), - (a .npy file on standard o
 and f32 of shape h x w or h x w x 1, 3 or 4; f32 clamped to 0..1; `,bits=16` for 16 bits instead of 8).
 They are written only after everything has succeeded.
 
+A pipeline file lists arrays, and the dispatches that take them. --arg NAME=VALUE gives one of its arrays another value.
+  [arrays]
+  now = \"random:f32[512,512]\"
+  next = \"zeros:f32[512,512]\"
+
+  [[step]]                      # Or, for a group of steps: repeat, and a [[step.step]] for each
+  shader = \"heat.wgsl\"         # Then lib, entry, const = { NAME = VALUE }, covering or groups, allow-small as the flags
+  covering = [512, 512]
+  arg = { now = \"now\", next = \"next\", width = 512, height = 512, rate = 0.2 }
+
 Example:
+  vkarray run heat.toml --out next=next.npy
   vkarray run julia.wgsl --arg image=zeros:f32[512,768,4] --arg width=768 --arg height=512 --arg c_re=-0.8 \\
       --arg c_im=0.156 --arg scale=1.2 --covering 768,512 --out image=julia.png
 ";
 
 /// Flags of `vkarray run`.
 #[derive(Debug, Args)]
-#[command(after_help = format!("{VALUES}\n{EXIT_CODES}"), group(ArgGroup::new("grid").required(true).args(["covering", "groups"])))]
+#[command(after_help = format!("{VALUES}\n{EXIT_CODES}"))]
 pub(crate) struct RunArgs {
-    /// Shader: WGSL (.wgsl), GLSL (.comp, .glsl) or SPIR-V (.spv); `-` is standard input
+    #[command(flatten)]
+    pub(crate) dispatch: DispatchArgs,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Run this many times and report the spread; arrays are not reset in between
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) repeat: NonZeroU32,
+    /// Find out-of-range indices, divisions by zero and data races; the first one ends the run and names its line
+    #[arg(long)]
+    pub(crate) sanitize: bool,
+    /// Record a timeline of host and device for Perfetto or chrome://tracing; VKARRAY_TRACE is the default
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Print no report
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+}
+
+/// One dispatch without its arguments. The keys of a step of a pipeline file become the same values.
+#[derive(Debug, Clone, Args)]
+#[command(group(ArgGroup::new("grid").args(["covering", "groups"])))]
+pub(crate) struct DispatchArgs {
+    /// Shader: WGSL (.wgsl), GLSL (.comp, .glsl) or SPIR-V (.spv); `-` is standard input. Or a pipeline file (.toml)
     pub(crate) shader: PathBuf,
     /// File of WGSL that the shader uses; may be given several times
     #[arg(long = "lib", value_name = "FILE")]
@@ -48,44 +81,37 @@ pub(crate) struct RunArgs {
     /// Entry point; may be left out where the shader has only one
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
-    /// Value of a shader parameter, by its name in the shader
-    #[arg(long = "arg", value_name = "NAME=VALUE")]
-    pub(crate) values: Vec<String>,
-    /// File (.npy, .npz:NAME, .png, -) to write a parameter to after the run
-    #[arg(long = "out", value_name = "NAME=FILE")]
-    pub(crate) outputs: Vec<String>,
-    #[command(flatten)]
-    pub(crate) comparison: ComparisonArgs,
+    /// Value of a constant of the shader: WGSL's `override`, GLSL's and SPIR-V's specialisation constant
+    #[arg(long = "const", value_name = "NAME=VALUE")]
+    pub(crate) constants: Vec<String>,
     /// Invocations wanted along x, y, z; rounded up to whole workgroups
     #[arg(long, value_name = "N[,M[,K]]")]
     pub(crate) covering: Option<String>,
     /// Workgroups to dispatch along x, y, z
     #[arg(long, value_name = "X[,Y[,Z]]")]
     pub(crate) groups: Option<String>,
-    /// Value of a constant of the shader: WGSL's `override`, GLSL's and SPIR-V's specialisation constant
-    #[arg(long = "const", value_name = "NAME=VALUE")]
-    pub(crate) constants: Vec<String>,
-    /// Device: an index, a part of its name, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
-    #[arg(long, value_name = "SELECTOR")]
-    pub(crate) device: Option<String>,
-    /// Dispatch this many times and report the spread; arrays are not reset in between
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub(crate) repeat: NonZeroU32,
     /// Allow written arrays with fewer elements than --covering has invocations
     #[arg(long)]
     pub(crate) allow_small: bool,
-    /// Find out-of-range indices, divisions by zero and data races; the first one ends the run and names its line
-    #[arg(long)]
-    pub(crate) sanitize: bool,
-    /// Record a timeline of host and device for Perfetto or chrome://tracing; VKARRAY_TRACE is the default
-    #[arg(long, value_name = "FILE")]
-    pub(crate) trace: Option<PathBuf>,
+}
+
+/// What goes in and comes out, and the device: flags that `vkarray run` and `vkarray eval` share.
+#[derive(Debug, Args)]
+pub(crate) struct DataArgs {
+    /// Value of an argument, by its name in the shader, the pipeline file or the text
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    pub(crate) values: Vec<String>,
+    /// File (.npy, .npz:NAME, .png, -) to write an array to after the run
+    #[arg(long = "out", value_name = "NAME=FILE")]
+    pub(crate) outputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) comparison: ComparisonArgs,
+    /// Device: an index, a part of its name, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
+    #[arg(long, value_name = "SELECTOR")]
+    pub(crate) device: Option<String>,
     /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print no report
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) quiet: bool,
 }
 
 /// Flags of comparisons.
@@ -117,18 +143,6 @@ Example:
 pub(crate) struct EvalArgs {
     /// Statements, such as 'z = a * x + y; w = z * z'
     pub(crate) text: String,
-    /// Value of an argument of the text, by its name
-    #[arg(long = "arg", value_name = "NAME=VALUE")]
-    pub(crate) values: Vec<String>,
-    /// File (.npy, .npz:NAME, .png, -) to write a result to
-    #[arg(long = "out", value_name = "NAME=FILE")]
-    pub(crate) outputs: Vec<String>,
     #[command(flatten)]
-    pub(crate) comparison: ComparisonArgs,
-    /// Device: an index, a part of its name, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
-    #[arg(long, value_name = "SELECTOR")]
-    pub(crate) device: Option<String>,
-    /// Print the statistics as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) data: DataArgs,
 }

@@ -13,7 +13,7 @@ use vkarray::kernel::{
 
 use crate::args::InspectArgs;
 use crate::error::Result;
-use crate::run::plan::parse_constants;
+use crate::run::step::parse_constants;
 use crate::shader::read_shader;
 use crate::stdio::print;
 

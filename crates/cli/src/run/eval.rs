@@ -45,16 +45,16 @@ enum Argument {
 /// The first error of the flags, the text, the device or the files.
 pub(crate) fn eval(args: &EvalArgs) -> Result<()> {
     let kernel = ElementwiseKernel::new(&args.text);
-    let arguments = arguments(&args.values)?;
+    let arguments = arguments(&args.data.values)?;
     let is_result = |name: &str, path: &str| {
         let names = || kernel.results().iter().map(String::as_str);
         let unknown = || Error::OutputUnknown { name: name.to_owned(), path: path.into(), names: names().collect() };
         names().any(|result| result == name).then_some(()).ok_or_else(unknown)
     };
-    let outputs = Output::parse_all(&args.outputs, is_result, |_| None)?;
-    let comparisons = Comparison::parse_all(&args.comparison, is_result)?;
+    let outputs = Output::parse_all(&args.data.outputs, is_result, |_| None)?;
+    let comparisons = Comparison::parse_all(&args.data.comparison, is_result)?;
     let builder = Context::builder();
-    let ctx = args.device.iter().fold(builder, |builder, selector| builder.device(selector)).open()?;
+    let ctx = args.data.device.iter().fold(builder, |builder, selector| builder.device(selector)).open()?;
     let dtype = arguments.iter().find_map(|(_, argument)| match argument {
         Argument::Array(input) => Some(input.dtype()),
         Argument::Number(_) => None,
@@ -80,7 +80,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<()> {
     check_all(&comparisons, result)?;
     write_all(&files)?;
     let statistics: Vec<_> = results.iter().map(|(of, _)| of).collect();
-    let report = if args.json {
+    let report = if args.data.json {
         format!("{}\n", serde_json::to_string_pretty(&statistics).expect("plain numbers and texts"))
     } else {
         statistics.iter().map(ToString::to_string).collect()

@@ -7,11 +7,14 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use vkarray::device::Error as DriverError;
-use vkarray::kernel::{Arg, AsArg, Limits, ScalarValue};
+use vkarray::kernel::{Arg, AsArg, Error as KernelError, Limits, ScalarValue};
+use vkarray::stream::Graph;
 use vkarray::{Context, DeviceNDArray, Event, Kernel};
 
+use super::pipeline::Group;
 use super::plan::Plan;
-use super::report::{Clock, Dispatches, Report, Step, Written, bytes_accessed};
+use super::report::{Clock, Copied, Dispatches, Launched, Ran, Report, Written, bytes_accessed};
+use super::step::Step;
 use super::trace::TraceFile;
 use crate::array::{HostArray, HostElement, with_array};
 use crate::error::{Error, Result};
@@ -33,19 +36,21 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
     let progress = progress(plan, is_quiet);
     let ctx = open(plan)?;
     let trace = plan.trace.clone().map(|path| TraceFile::start(&ctx, path)).transpose()?;
-    let kernel = build(plan, &ctx)?;
-    let workgroups = plan.check_limits(&Limits::from(ctx.info()))?;
+    let mut runs = plan.groups.iter().map(|group| Run::new(plan, group, &ctx)).collect::<Result<Vec<_>>>()?;
     let (arrays, upload) = upload(plan, &ctx, &progress)?;
-    let (clock, times) = Run { ctx: &ctx, kernel: &kernel, plan, arrays: &arrays }.repeat(&progress)?;
+    runs.iter_mut().try_for_each(|run| run.record(&ctx, &arrays))?;
+    for _ in 0..plan.repeat {
+        for run in &mut runs {
+            progress.set_message(format!("running {}", run.kernels[0].signature().entry));
+            run.run(&ctx, &arrays)?;
+            progress.inc(1);
+        }
+    }
     let (results, download) = download(plan, &arrays, &progress)?;
     progress.finish_and_clear();
     trace.map_or(Ok(()), TraceFile::finish)?;
     check_validation(&ctx)?;
 
-    let bytes = plan.signature.params.iter().filter_map(|param| {
-        let array = plan.arrays.iter().find(|array| array.name == param.name)?;
-        Some(bytes_accessed(param, array.input.nbytes()))
-    });
     let outputs = plan.outputs.iter().filter_map(|output| {
         let input = &plan.arrays.iter().find(|array| array.name == output.name)?.input;
         let (name, path) = (output.name.clone(), output.path.clone());
@@ -54,10 +59,8 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
     let report = Report {
         device: ctx.info().name.clone(),
         driver: format!("{} {}", ctx.info().driver.name, ctx.info().driver.info).trim().to_owned(),
-        kernel: kernel.signature().clone(),
-        workgroups,
         upload,
-        dispatch: Dispatches::new(clock, bytes.sum(), &times),
+        steps: runs.into_iter().map(Run::report).collect(),
         download,
         outputs: outputs.collect(),
     };
@@ -89,7 +92,7 @@ fn progress(plan: &Plan, is_quiet: bool) -> ProgressBar {
     if is_quiet {
         return ProgressBar::hidden();
     }
-    let n_steps = plan.arrays.len() + plan.repeat as usize + plan.outputs.len();
+    let n_steps = plan.arrays.len() + plan.repeat as usize * plan.groups.len() + plan.outputs.len();
     let style = ProgressStyle::with_template("{spinner} {elapsed} [{bar:24}] {msg}").expect("a valid template");
     let progress = ProgressBar::new(n_steps as u64).with_style(style).with_message("opening the device");
     progress.enable_steady_tick(Duration::from_millis(100));
@@ -105,9 +108,9 @@ fn open(plan: &Plan) -> Result<Context> {
     Ok(builder.open()?)
 }
 
-fn build(plan: &Plan, ctx: &Context) -> Result<Kernel> {
-    let builder = ctx.kernel(plan.source.clone()).entry(&plan.signature.entry);
-    let builder = plan.constants.iter().fold(builder, |builder, (name, value)| builder.constant(name, *value));
+fn build(plan: &Plan, step: &Step, ctx: &Context) -> Result<Kernel> {
+    let builder = ctx.kernel(step.source.clone()).entry(&step.signature.entry);
+    let builder = step.constants.iter().fold(builder, |builder, (name, value)| builder.constant(name, *value));
     let builder = match plan.sanitize {
         Some(on) => builder.sanitize(on),
         None => builder,
@@ -116,7 +119,7 @@ fn build(plan: &Plan, ctx: &Context) -> Result<Kernel> {
 }
 
 /// Loads and uploads one array after the other. Only the uploads are timed, to the end of the last.
-fn upload(plan: &Plan, ctx: &Context, progress: &ProgressBar) -> Result<(DeviceArrays, Step)> {
+fn upload(plan: &Plan, ctx: &Context, progress: &ProgressBar) -> Result<(DeviceArrays, Copied)> {
     let mut arrays = DeviceArrays::new();
     let (mut bytes, mut time) = (0, Duration::ZERO);
     for argument in &plan.arrays {
@@ -129,7 +132,7 @@ fn upload(plan: &Plan, ctx: &Context, progress: &ProgressBar) -> Result<(DeviceA
         time += start.elapsed();
         progress.inc(1);
     }
-    Ok((arrays, Step { bytes, seconds: time.as_secs_f64() }))
+    Ok((arrays, Copied { bytes, seconds: time.as_secs_f64() }))
 }
 
 /// Downloads each array that has an output, once.
@@ -137,7 +140,7 @@ fn download(
     plan: &Plan,
     arrays: &[Box<dyn DeviceArray>],
     progress: &ProgressBar,
-) -> Result<(Vec<(String, HostArray)>, Step)> {
+) -> Result<(Vec<(String, HostArray)>, Copied)> {
     let mut results = Vec::new();
     let (mut bytes, mut time) = (0, Duration::ZERO);
     for (argument, array) in plan.arrays.iter().zip(arrays) {
@@ -151,63 +154,123 @@ fn download(
         bytes += argument.input.nbytes();
         progress.inc(1);
     }
-    Ok((results, Step { bytes, seconds: time.as_secs_f64() }))
+    Ok((results, Copied { bytes, seconds: time.as_secs_f64() }))
 }
 
-/// The dispatches.
+/// A group of steps on the device.
 struct Run<'a> {
-    ctx: &'a Context,
-    kernel: &'a Kernel,
     plan: &'a Plan,
-    arrays: &'a [Box<dyn DeviceArray>],
+    group: &'a Group<Step>,
+    /// Of each step.
+    kernels: Vec<Kernel>,
+    workgroups: Vec<[u32; 3]>,
+    /// The steps recorded once, if they run several times and a graph can hold them.
+    graph: Option<Graph>,
+    /// Two events on the device's clock, or `None` if the device has no timestamps.
+    events: Option<(Event, Event)>,
+    times: Vec<Duration>,
 }
 
-impl Run<'_> {
-    /// Dispatches as often as asked for, and waits each time, so that the times of dispatches do not overlap.
-    fn repeat(&self, progress: &ProgressBar) -> Result<(Clock, Vec<Duration>)> {
-        progress.set_message(format!("running {}", self.plan.signature.entry));
-        let arguments = self.arguments();
-        let events = self.events()?;
-        let mut times = Vec::new();
-        for _ in 0..self.plan.repeat {
-            let start = Instant::now();
-            if let Some((before, _)) = &events {
-                before.record(self.ctx.default_stream())?;
-            }
-            self.kernel.dispatch(self.ctx.default_stream(), self.plan.grid, &arguments)?;
-            if let Some((_, after)) = &events {
-                after.record(self.ctx.default_stream())?;
-            }
-            self.ctx.synchronize()?;
-            times.push(match &events {
-                Some((before, after)) => before.elapsed(after)?,
-                None => start.elapsed(),
-            });
-            progress.inc(1);
-        }
-        Ok((if events.is_some() { Clock::Device } else { Clock::Host }, times))
+impl<'a> Run<'a> {
+    /// Builds the kernels and checks the limits of the device.
+    fn new(plan: &'a Plan, group: &'a Group<Step>, ctx: &Context) -> Result<Self> {
+        let kernels = group.steps.iter().map(|step| plan.located(step, build(plan, step, ctx)));
+        let kernels = kernels.collect::<Result<_>>()?;
+        let limits = Limits::from(ctx.info());
+        let workgroups = group.steps.iter().map(|step| plan.located(step, step.check_limits(&plan.arrays, &limits)));
+        let workgroups = workgroups.collect::<Result<_>>()?;
+        Ok(Self { plan, group, kernels, workgroups, graph: None, events: events(ctx)?, times: Vec::new() })
     }
 
-    /// Two events on the device's clock, or `None` if the device has no timestamps.
-    fn events(&self) -> Result<Option<(Event, Event)>> {
-        match (self.ctx.timed_event(), self.ctx.timed_event()) {
-            (Ok(before), Ok(after)) => Ok(Some((before, after))),
-            (Err(vkarray::Error::Driver(DriverError::Unsuitable { .. })), _) => Ok(None),
-            (Err(error), _) | (_, Err(error)) => Err(error.into()),
+    /// Records a graph for steps that run several times. A graph does not hold kernels with checks: these are dispatched.
+    fn record(&mut self, ctx: &Context, arrays: &[Box<dyn DeviceArray>]) -> Result<()> {
+        if self.group.repeat == 1 {
+            return Ok(());
         }
+        let recorded = ctx.graph(|graph| {
+            for (kernel, step) in self.kernels.iter().zip(&self.group.steps) {
+                kernel.record(graph, step.grid, self.arguments(step, arrays))?;
+            }
+            Ok(())
+        });
+        self.graph = match recorded {
+            Ok((graph, ())) => Some(graph),
+            Err(vkarray::Error::Kernel(KernelError::Sanitize { .. })) => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(())
     }
 
-    fn arguments(&self) -> Vec<(&str, Arg<'_>)> {
-        let arrays = self.plan.arrays.iter().zip(self.arrays);
-        let arrays = arrays.map(|(argument, array)| {
-            let arg = match array.as_arg() {
-                Arg::Array(array) if argument.is_padded => Arg::Array(array.padded()),
+    /// Runs the group as often as it says, and waits, so that the times of groups do not overlap.
+    fn run(&mut self, ctx: &Context, arrays: &[Box<dyn DeviceArray>]) -> Result<()> {
+        let stream = ctx.default_stream();
+        let start = Instant::now();
+        if let Some((before, _)) = &self.events {
+            before.record(stream)?;
+        }
+        for _ in 0..self.group.repeat {
+            match &self.graph {
+                Some(graph) => graph.replay(stream)?,
+                None => self.dispatch(ctx, arrays)?,
+            }
+        }
+        if let Some((_, after)) = &self.events {
+            after.record(stream)?;
+        }
+        ctx.synchronize()?;
+        self.times.push(match &self.events {
+            Some((before, after)) => before.elapsed(after)?,
+            None => start.elapsed(),
+        });
+        Ok(())
+    }
+
+    fn dispatch(&self, ctx: &Context, arrays: &[Box<dyn DeviceArray>]) -> Result<()> {
+        for (kernel, step) in self.kernels.iter().zip(&self.group.steps) {
+            let result = kernel.dispatch(ctx.default_stream(), step.grid, self.arguments(step, arrays));
+            self.plan.located(step, result.map_err(Into::into))?;
+        }
+        Ok(())
+    }
+
+    fn arguments<'b>(&'b self, step: &'b Step, arrays: &'b [Box<dyn DeviceArray>]) -> Vec<(&'b str, Arg<'b>)> {
+        let taken = step.arrays.iter().map(|(name, place)| {
+            let arg = match arrays[*place].as_arg() {
+                Arg::Array(array) if self.plan.arrays[*place].is_padded => Arg::Array(array.padded()),
                 arg => arg,
             };
-            (argument.name.as_str(), arg)
+            (name.as_str(), arg)
         });
-        let scalars = self.plan.scalars.iter().map(|scalar| (scalar.name.as_str(), scalar_arg(&scalar.values)));
-        arrays.chain(scalars).collect()
+        let scalars = step.scalars.iter().map(|scalar| (scalar.name.as_str(), scalar_arg(&scalar.values)));
+        taken.chain(scalars).collect()
+    }
+
+    fn report(self) -> Ran {
+        let nbytes = |step: &Step, name: &str| {
+            let (_, place) = step.arrays.iter().find(|(param, _)| param == name)?;
+            Some(self.plan.arrays[*place].input.nbytes())
+        };
+        let of_step = |step: &Step| -> u64 {
+            let params = step.signature.params.iter();
+            params.filter_map(|param| Some(bytes_accessed(param, nbytes(step, &param.name)?))).sum()
+        };
+        let bytes = u64::from(self.group.repeat) * self.group.steps.iter().map(of_step).sum::<u64>();
+        let clock = if self.events.is_some() { Clock::Device } else { Clock::Host };
+        let kernels = self.kernels.iter().zip(self.workgroups);
+        let launched = |(kernel, workgroups): (&Kernel, _)| Launched { kernel: kernel.signature().clone(), workgroups };
+        Ran {
+            repeat: self.group.repeat,
+            kernels: kernels.map(launched).collect(),
+            dispatch: Dispatches::new(clock, bytes, &self.times),
+        }
+    }
+}
+
+fn events(ctx: &Context) -> Result<Option<(Event, Event)>> {
+    match (ctx.timed_event(), ctx.timed_event()) {
+        (Ok(before), Ok(after)) => Ok(Some((before, after))),
+        (Err(vkarray::Error::Driver(DriverError::Unsuitable { .. })), _) => Ok(None),
+        (Err(error), _) | (_, Err(error)) => Err(error.into()),
     }
 }
 

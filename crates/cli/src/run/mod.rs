@@ -1,17 +1,20 @@
 //! `vkarray run`: a plan, then its execution, then the files and the report.
 //!
-//! `value.rs` parses arguments, `plan.rs` checks them against the shader, `execute.rs` runs the plan; `input.rs` loads
-//! arrays, `output.rs` writes them and `compare.rs` compares them. No device is opened before the plan is complete, and no
+//! `value.rs` parses arguments and `pipeline.rs` the files of several steps; `plan.rs` and `step.rs` check them against the
+//! shaders, `execute.rs` runs the plan; `input.rs` loads arrays, `output.rs` writes them and `compare.rs` compares them. No device is opened before the plan is complete, and no
 //! file is written before the run has succeeded. `eval.rs` is `vkarray eval`, with the same values and files.
 
+mod arrays;
 mod compare;
 mod eval;
 mod execute;
 mod generate;
 mod input;
 pub(crate) mod output;
-pub(crate) mod plan;
+mod pipeline;
+mod plan;
 mod report;
+pub(crate) mod step;
 mod trace;
 mod value;
 
@@ -32,7 +35,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     compare::check_all(&plan.comparisons, result)?;
     let outputs: Vec<_> = plan.outputs.iter().filter_map(|output| Some((output, result(&output.name)?))).collect();
     output::write_all(&outputs)?;
-    let report = if args.json {
+    let report = if args.data.json {
         format!("{}\n", serde_json::to_string_pretty(&outcome.report).expect("plain numbers and texts"))
     } else if args.quiet {
         return Ok(());

@@ -19,17 +19,32 @@ use crate::array::shape_text;
 pub(crate) struct Report {
     pub(crate) device: String,
     pub(crate) driver: String,
+    pub(crate) upload: Copied,
+    /// Of the shader, or of each step of a pipeline.
+    pub(crate) steps: Vec<Ran>,
+    pub(crate) download: Copied,
+    pub(crate) outputs: Vec<Written>,
+}
+
+/// A step: a dispatch, or a group of them.
+#[derive(Debug, Serialize)]
+pub(crate) struct Ran {
+    /// How often the kernels ran within each measured time.
+    pub(crate) repeat: u32,
+    pub(crate) kernels: Vec<Launched>,
+    pub(crate) dispatch: Dispatches,
+}
+
+/// A kernel and the size of its launch.
+#[derive(Debug, Serialize)]
+pub(crate) struct Launched {
     pub(crate) kernel: Signature,
     pub(crate) workgroups: [u32; 3],
-    pub(crate) upload: Step,
-    pub(crate) dispatch: Dispatches,
-    pub(crate) download: Step,
-    pub(crate) outputs: Vec<Written>,
 }
 
 /// Bytes and the time they took.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Step {
+pub(crate) struct Copied {
     pub(crate) bytes: u64,
     pub(crate) seconds: f64,
 }
@@ -44,12 +59,12 @@ pub(crate) enum Clock {
     Host,
 }
 
-/// The kernel's times.
+/// The times of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Dispatches {
     pub(crate) clock: Clock,
     pub(crate) count: usize,
-    /// Of one dispatch, as the module's text defines it.
+    /// Of one of them, as the module's text defines it.
     pub(crate) bytes: u64,
     pub(crate) min_seconds: f64,
     pub(crate) median_seconds: f64,
@@ -85,7 +100,7 @@ pub(crate) fn bytes_accessed(param: &Param, nbytes: u64) -> u64 {
     nbytes * (u64::from(param.reads) + u64::from(param.writes))
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for Copied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} in {}{}", DecimalBytes(self.bytes), time(self.seconds), rate(self.bytes, self.seconds))
     }
@@ -108,12 +123,18 @@ impl fmt::Display for Dispatches {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [x, y, z] = self.workgroups;
         writeln!(f, "device    {} ({})", self.device, self.driver)?;
-        writeln!(f, "kernel    {}", self.kernel.to_string().replace('\n', "\n          "))?;
-        writeln!(f, "grid      {x}×{y}×{z} workgroups")?;
         writeln!(f, "upload    {}", self.upload)?;
-        writeln!(f, "dispatch  {}", self.dispatch)?;
+        for Ran { repeat, kernels, dispatch } in &self.steps {
+            for Launched { kernel, workgroups: [x, y, z] } in kernels {
+                writeln!(f, "kernel    {}", kernel.to_string().replace('\n', "\n          "))?;
+                writeln!(f, "grid      {x}×{y}×{z} workgroups")?;
+            }
+            if *repeat > 1 {
+                writeln!(f, "repeat    {repeat} times")?;
+            }
+            writeln!(f, "dispatch  {dispatch}")?;
+        }
         writeln!(f, "download  {}", self.download)?;
         for output in &self.outputs {
             let (path, shape) = (output.path.display(), shape_text(&output.shape));
@@ -185,26 +206,35 @@ mod tests {
 
     #[test]
     fn the_text_has_a_line_for_each_step() {
+        let launched = |entry: &str, workgroups| {
+            let kernel = Signature { entry: entry.to_owned(), workgroup_size: [64, 1, 1], ..Signature::default() };
+            Launched { kernel, workgroups }
+        };
+        let times = [Duration::from_micros(100), Duration::from_micros(300)];
+        let dispatch = Dispatches::new(Clock::Device, 8_000_000, &times);
         let report = Report {
             device: "llvmpipe".to_owned(),
             driver: "Mesa".to_owned(),
-            kernel: Signature { entry: "k".to_owned(), workgroup_size: [64, 1, 1], ..Signature::default() },
-            workgroups: [4, 3, 1],
-            upload: Step { bytes: 4_000_000, seconds: 0.002 },
-            dispatch: Dispatches::new(
-                Clock::Device,
-                8_000_000,
-                &[Duration::from_micros(100), Duration::from_micros(300)],
-            ),
-            download: Step { bytes: 0, seconds: 0.0 },
+            upload: Copied { bytes: 4_000_000, seconds: 0.002 },
+            steps: vec![
+                Ran { repeat: 1, kernels: vec![launched("k", [4, 3, 1])], dispatch },
+                Ran { repeat: 9, kernels: vec![launched("l", [2, 1, 1]), launched("m", [1, 1, 1])], dispatch },
+            ],
+            download: Copied { bytes: 0, seconds: 0.0 },
             outputs: vec![Written { name: "x".to_owned(), path: "x.npy".into(), dtype: DType::F32, shape: vec![2, 3] }],
         };
         assert_eq!(
             report.to_string(),
             "device    llvmpipe (Mesa)\n\
+             upload    4.00 MB in 2.000ms, 2.00 GB/s\n\
              kernel    k: workgroup 64×1×1\n\
              grid      4×3×1 workgroups\n\
-             upload    4.00 MB in 2.000ms, 2.00 GB/s\n\
+             dispatch  200.000µs (median of 2; min 100.000µs, max 300.000µs), 40.0 GB/s\n\
+             kernel    l: workgroup 64×1×1\n\
+             grid      2×1×1 workgroups\n\
+             kernel    m: workgroup 64×1×1\n\
+             grid      1×1×1 workgroups\n\
+             repeat    9 times\n\
              dispatch  200.000µs (median of 2; min 100.000µs, max 300.000µs), 40.0 GB/s\n\
              download  0 B in 0.000ns\n\
              wrote     x.npy: x as f32[2,3]\n"

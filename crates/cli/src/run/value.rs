@@ -69,6 +69,16 @@ impl Value {
         }
         Ok(Self::Numbers(numbers))
     }
+
+    /// The same value, with its file looked for in `folder`.
+    pub(crate) fn in_folder(self, folder: &Path) -> Self {
+        match self {
+            Self::Npy(path) => Self::Npy(folder.join(path)),
+            Self::Npz(path, array) => Self::Npz(folder.join(path), array),
+            Self::Picture(path, options) => Self::Picture(folder.join(path), options),
+            Self::Stdin(_) | Self::Generated(_) | Self::Numbers(_) => self,
+        }
+    }
 }
 
 fn value_error(name: &str, text: &str, reason: String) -> Error {

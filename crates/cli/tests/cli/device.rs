@@ -272,10 +272,10 @@ fn the_report_is_text_or_json_or_nothing() {
     let json: Value = serde_json::from_slice(&folder.done(&format!("{line} --json")).stdout).unwrap();
     assert_eq!(json["upload"]["bytes"], 32);
     assert_eq!(json["download"]["bytes"], 16);
-    assert_eq!(json["dispatch"]["bytes"], 48); // `x` is read, `y` is read and written.
-    assert_eq!(json["dispatch"]["count"], 5);
-    assert_eq!(json["kernel"]["params"][1]["name"], "y");
-    let seconds = |name: &str| json["dispatch"][name].as_f64().unwrap();
+    assert_eq!(json["steps"][0]["dispatch"]["bytes"], 48); // `x` is read, `y` is read and written.
+    assert_eq!(json["steps"][0]["dispatch"]["count"], 5);
+    assert_eq!(json["steps"][0]["kernels"][0]["kernel"]["params"][1]["name"], "y");
+    let seconds = |name: &str| json["steps"][0]["dispatch"][name].as_f64().unwrap();
     assert!(seconds("min_seconds") <= seconds("median_seconds") && seconds("median_seconds") <= seconds("max_seconds"));
     assert!(folder.done(&format!("{line} --quiet")).stdout.is_empty());
 }
@@ -395,7 +395,7 @@ fn expressions_are_evaluated_on_files() {
             "line 1, column 3 of the text, with x: i32, result: i32: nothing is called `norm`",
         ),
         ("eval x --arg x=1,2", "one number or an array"),
-        ("eval x --arg x=zeros:f32[3] --out y=y.npy", "it can be read back from `result`"),
+        ("eval x --arg x=zeros:f32[3] --out y=y.npy", "there is no array `y` to read back; there is `result`"),
         ("eval x --arg x=zeros:f32[3] --out result=y.png", "a .png holds bool, u8"),
     ] {
         let message = folder.refused(2, &mut folder.command(line));

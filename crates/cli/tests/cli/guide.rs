@@ -40,6 +40,9 @@ fn commands_of_the_guide_end_well() {
     for (name, source) in vkarray_shaders::SAMPLES {
         folder.put(&format!("shaders/samples/{name}.wgsl"), source);
     }
+    for (name, text) in vkarray_shaders::PIPELINES {
+        folder.put(&format!("shaders/samples/{name}"), text);
+    }
     let mut n_commands = 0;
     for page in pages() {
         for words in commands(&fs::read_to_string(&page).expect("a page")) {

@@ -1,6 +1,7 @@
 //! The `vkarray` command as a user has it: lines, exit codes, what is printed, and which files appear.
 //!
-//! `refusals.rs` and nearly all of `inspect.rs` need no device, `device.rs`, `check.rs`, `files.rs` and `bench.rs` do.
+//! `refusals.rs` and nearly all of `inspect.rs` need no device, `device.rs`, `check.rs`, `files.rs`, `pipeline.rs` and
+//! `bench.rs` do.
 //! Device tests run under the validation layer; where there is no device they fail, unless `GPU_TESTS=skip` says that none
 //! is expected.
 
@@ -13,6 +14,7 @@ mod files;
 mod guide;
 mod inspect;
 mod pages;
+mod pipeline;
 mod refusals;
 
 use std::fs;
@@ -30,6 +32,9 @@ impl Folder {
         let folder = Self(tempfile::tempdir().expect("a temporary folder"));
         for (name, text) in vkarray_shaders::SAMPLES {
             folder.put(&format!("{name}.wgsl"), text);
+        }
+        for (name, text) in vkarray_shaders::PIPELINES {
+            folder.put(name, text);
         }
         folder
     }

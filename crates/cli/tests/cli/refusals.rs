@@ -26,7 +26,7 @@ fn bad_input_ends_with_two_and_leaves_every_file_alone() {
         (format!("{SAXPY} {arrays} --arg z=1"), "no argument `z`"),
         (format!("{SAXPY} {arrays} --arg a=3"), "`a` is given twice"),
         (format!("{SAXPY} {arrays} --const WORK=1"), "no constant `WORK`"),
-        (format!("{SAXPY} {arrays} --out x=x.npy"), "`x` is read-only"),
+        (format!("{SAXPY} {arrays} --out x=x.npy"), "`x` is only read"),
         (format!("{SAXPY} {arrays} --out y=y.gif"), "an output is .npy, .npz, .png or -"),
         (format!("{SAXPY} --arg x=zeros:f32[4] --arg y=zeros:f32[3]"), "holds 3 elements of f32"),
         (format!("{SAXPY} {arrays}").replace("--covering 4", "--covering 0"), "runs nothing"),

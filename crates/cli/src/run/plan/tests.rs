@@ -4,8 +4,11 @@ use clap::Parser;
 use tempfile::TempDir;
 use vkarray_shaders::sample;
 
+use vkarray::kernel::ScalarValue;
+
 use super::*;
 use crate::args::{Command, CommandLine};
+use crate::run::step::{NO_LIMITS, ScalarArgument};
 
 /// A folder with a shader `k.wgsl` in it and, on every plan, its path in place of `DIR` in the arguments.
 struct Bench(TempDir);
@@ -45,11 +48,12 @@ fn a_good_line_becomes_a_plan() {
     let bench = Bench::new(sample("convolve").unwrap());
     let line = "--covering 7,5 --const TILE=8 --out target_image=DIR/x.png --out target_image=DIR/x.npy --repeat 3 --device cpu";
     let plan = bench.plan(&format!("{GOOD_CONVOLVE} {line}")).unwrap();
-    assert_eq!(plan.signature.workgroup_size, [8, 8, 1]);
-    assert_eq!(plan.grid.resolve([8, 8, 1], &NO_LIMITS).unwrap(), Some([1, 1, 1]));
+    let step = &plan.groups[0].steps[0];
+    assert_eq!(step.signature.workgroup_size, [8, 8, 1]);
+    assert_eq!(step.grid.resolve([8, 8, 1], &NO_LIMITS).unwrap(), Some([1, 1, 1]));
     let arrays: Vec<&str> = plan.arrays.iter().map(|array| array.name.as_str()).collect();
     assert_eq!(arrays, ["source", "target_image", "weights"]);
-    assert_eq!(plan.scalars[0], ScalarArgument { name: "width".to_owned(), values: vec![ScalarValue::U32(7)] });
+    assert_eq!(step.scalars[0], ScalarArgument { name: "width".to_owned(), values: vec![ScalarValue::U32(7)] });
     assert_eq!(plan.outputs.len(), 2); // One array may go to two files.
     assert_eq!((plan.device.as_deref(), plan.repeat), (Some("cpu"), 3));
 }
@@ -63,7 +67,8 @@ fn numbers_become_what_the_shader_declares() {
     let bench = Bench::new(shader);
     let plan =
         bench.plan("--arg x=zeros:f32[1] --arg a=0x10 --arg b=-3 --arg c=1e-1 --arg d=1,2,3 --groups 1").unwrap();
-    let values: Vec<&[ScalarValue]> = plan.scalars.iter().map(|scalar| scalar.values.as_slice()).collect();
+    let values: Vec<&[ScalarValue]> =
+        plan.groups[0].steps[0].scalars.iter().map(|scalar| scalar.values.as_slice()).collect();
     let d = [1.0, 2.0, 3.0].map(ScalarValue::F32);
     assert_eq!(values, [&[ScalarValue::U32(16)][..], &[ScalarValue::I32(-3)], &[ScalarValue::F32(0.1)], &d]);
 
@@ -175,10 +180,10 @@ fn wrong_grids_and_constants_are_named() {
 #[test]
 fn wrong_outputs_are_named() {
     let cases = [
-        ("source=DIR/x.npy", "x.npy: `source` is read-only in the shader, so there is nothing to write"),
-        ("weights=DIR/x.npy", "x.npy: `weights` is read-only in the shader, so there is nothing to write"),
+        ("source=DIR/x.npy", "x.npy: `source` is only read, so there is nothing to write"),
+        ("weights=DIR/x.npy", "x.npy: `weights` is only read, so there is nothing to write"),
         ("width=DIR/x.npy", "x.npy: `width` is a number, not an array"),
-        ("target=DIR/x.npy", "x.npy: the kernel has no array `target`; it can be read back from `target_image`"),
+        ("target=DIR/x.npy", "x.npy: there is no array `target` to read back; there is `target_image`"),
         ("target_image", "`--out target_image`: expected NAME=FILE"),
         ("target_image=DIR/x.jpg", "x.jpg: an output is .npy, .npz, .png or -"),
         ("target_image=DIR/none/x.npy", "none/x.npy: there is no folder none"),

@@ -1,0 +1,133 @@
+//! [`Arrays`]: the arrays of a run, by name. A [`Described`] one is opened when the first step takes it, since the shader
+//! says what an image becomes.
+//!
+//! `value.rs` parses descriptions, `input.rs` opens them; `step.rs` finds the arrays of its arguments here.
+
+use std::path::Path;
+
+use vkarray::kernel::Names;
+
+use super::generate::Generated;
+use super::input::Input;
+use super::value::{PictureOptions, Value};
+use crate::error::{Error, Result};
+
+/// A named array before it is opened.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Described {
+    pub(crate) name: String,
+    pub(crate) value: Value,
+    /// Whether constant memory that is longer is filled up with zeros.
+    pub(crate) is_padded: bool,
+}
+
+/// What the text of an argument describes.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Description {
+    Array(Described),
+    /// They are parsed when the type of their push constant is known.
+    Numbers(Vec<String>),
+}
+
+impl Description {
+    /// Reads a value of `--arg`. Files are looked for in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Value::parse`]; [`Error::Value`] for a number that is padded.
+    pub(crate) fn parse(name: &str, text: &str, folder: &Path) -> Result<Self> {
+        let padded = text.strip_prefix("padded:");
+        match Value::parse(name, padded.unwrap_or(text))? {
+            Value::Numbers(_) if padded.is_some() => {
+                let reason = "only an array can be padded".to_owned();
+                Err(Error::Value { name: name.to_owned(), text: text.to_owned(), reason })
+            }
+            Value::Numbers(numbers) => Ok(Self::Numbers(numbers)),
+            value => {
+                let (name, value) = (name.to_owned(), value.in_folder(folder));
+                Ok(Self::Array(Described { name, value, is_padded: padded.is_some() }))
+            }
+        }
+    }
+
+    /// The array.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Value`] for numbers.
+    pub(crate) fn array(self, name: &str) -> Result<Described> {
+        match self {
+            Self::Array(described) => Ok(described),
+            Self::Numbers(numbers) => {
+                let (name, text) = (name.to_owned(), numbers.join(","));
+                Err(Error::Value { name, text, reason: "a pipeline names arrays; steps have its numbers".to_owned() })
+            }
+        }
+    }
+}
+
+/// An array of the run.
+#[derive(Debug)]
+pub(crate) struct ArrayArgument {
+    pub(crate) name: String,
+    pub(crate) input: Input,
+    /// Whether constant memory that is longer is filled up with zeros.
+    pub(crate) is_padded: bool,
+}
+
+/// The arrays of a run while it is planned.
+#[derive(Debug)]
+pub(crate) struct Arrays {
+    described: Vec<Described>,
+    opened: Vec<ArrayArgument>,
+}
+
+impl Arrays {
+    pub(crate) fn new(described: Vec<Described>) -> Self {
+        Self { described, opened: Vec::new() }
+    }
+
+    pub(crate) fn opened(&self) -> &[ArrayArgument] {
+        &self.opened
+    }
+
+    /// The place of the array `name` among those that are opened. If a step takes it for the first time, it is opened,
+    /// with `options` for an image; `covered` makes it if nothing describes it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownArray`]; those of [`Input::open`] and of [`Generated::check`].
+    pub(crate) fn take(&mut self, name: &str, options: PictureOptions, covered: Option<Generated>) -> Result<usize> {
+        if let Some(place) = self.opened.iter().position(|array| array.name == name) {
+            return Ok(place);
+        }
+        let described = self.described.iter().position(|array| array.name == name);
+        let (input, is_padded) = match (described.map(|place| self.described.remove(place)), covered) {
+            (Some(array), _) => (Input::open(array.value, options)?, array.is_padded),
+            (None, Some(generated)) => {
+                generated.check(name)?;
+                (Input::Generated(generated), false)
+            }
+            (None, None) => return Err(Error::UnknownArray { name: name.to_owned(), names: self.names() }),
+        };
+        self.opened.push(ArrayArgument { name: name.to_owned(), input, is_padded });
+        Ok(self.opened.len() - 1)
+    }
+
+    fn names(&self) -> Names {
+        let opened = self.opened.iter().map(|array| array.name.as_str());
+        opened.chain(self.described.iter().map(|array| array.name.as_str())).collect()
+    }
+
+    /// The opened arrays, when all steps are planned.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnusedArray`] if no step took an array that is described.
+    pub(crate) fn finish(self) -> Result<Vec<ArrayArgument>> {
+        match self.described.into_iter().next() {
+            Some(array) => Err(Error::UnusedArray { name: array.name }),
+            None => Ok(self.opened),
+        }
+    }
+}

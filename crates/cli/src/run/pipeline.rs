@@ -1,0 +1,225 @@
+//! [`Job`]: what is to run, as the command line or a pipeline file says it. A command line is a job of one step.
+//!
+//! `vkarray run --help` shows a pipeline file. The `toml` crate parses it; nothing is compared with shaders here, which
+//! `step.rs` does.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::Value as Toml;
+
+use super::arrays::{Described, Description};
+use super::value::{extension, split_pair};
+use crate::args::{DispatchArgs, RunArgs};
+use crate::error::{Error, Result};
+
+/// Arrays, and groups of dispatches that take them.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) arrays: Vec<Described>,
+    pub(crate) groups: Vec<Group<DispatchText>>,
+    /// The pipeline file, for messages.
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// Dispatches in order, which are run several times.
+#[derive(Debug)]
+pub(crate) struct Group<T> {
+    pub(crate) repeat: u32,
+    pub(crate) steps: Vec<T>,
+}
+
+/// A dispatch and its arguments by name.
+#[derive(Debug)]
+pub(crate) struct DispatchText {
+    pub(crate) dispatch: DispatchArgs,
+    pub(crate) arguments: Vec<(String, StepArgument)>,
+    /// Where it is in the pipeline file, such as `step 2`.
+    pub(crate) place: String,
+}
+
+/// The value of an argument.
+#[derive(Debug, PartialEq)]
+pub(crate) enum StepArgument {
+    /// The name of an array.
+    Array(String),
+    /// The number of a push constant, or those of a vector.
+    Numbers(Vec<String>),
+}
+
+impl Job {
+    /// Reads the arguments of a shader, or a pipeline file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAPair`] and those of [`Description::parse`]. For a file also [`Error::Read`],
+    /// [`Error::PipelineText`], and [`Error::OfOneShader`] for flags that its steps have as keys.
+    pub(crate) fn new(args: &RunArgs) -> Result<Self> {
+        let here = Path::new("");
+        let given = args.data.values.iter().map(|text| {
+            let (name, value) = split_pair("--arg", text)?;
+            Ok((name.to_owned(), Description::parse(name, value, here)?))
+        });
+        let given = given.collect::<Result<Vec<_>>>()?;
+        if extension(&args.dispatch.shader).as_deref() == Some("toml") {
+            return Self::of_file(&args.dispatch, given);
+        }
+        let (mut arrays, mut arguments) = (Vec::new(), Vec::new());
+        for (name, description) in given {
+            let argument = match description {
+                Description::Array(array) => {
+                    arrays.push(array);
+                    StepArgument::Array(name.clone())
+                }
+                Description::Numbers(numbers) => StepArgument::Numbers(numbers),
+            };
+            arguments.push((name, argument));
+        }
+        let step = DispatchText { dispatch: args.dispatch.clone(), arguments, place: String::new() };
+        Ok(Self { arrays, groups: vec![Group { repeat: 1, steps: vec![step] }], file: None })
+    }
+
+    /// `given` are arrays of the command line, in place of those of the file.
+    fn of_file(flags: &DispatchArgs, given: Vec<(String, Description)>) -> Result<Self> {
+        let path = &flags.shader;
+        if let Some(flag) = of_one_shader(flags) {
+            return Err(Error::OfOneShader { flag, path: path.clone() });
+        }
+        let text = fs::read_to_string(path).map_err(|reason| Error::Read { path: path.clone(), reason })?;
+        let file: PipelineFile = toml::from_str(&text)
+            .map_err(|reason| Error::PipelineText { path: path.clone(), reason: Box::new(reason) })?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let at = |place: &str| {
+            let (path, place) = (path.clone(), place.to_owned());
+            move |reason| Error::Pipeline { path, place, reason: Box::new(reason) }
+        };
+        let mut arrays = Vec::new();
+        for (name, description) in given {
+            arrays.push(description.array(&name)?);
+        }
+        for (name, text) in &file.arrays {
+            if arrays.iter().all(|array| array.name != *name) {
+                let described = Description::parse(name, text, folder).and_then(|array| array.array(name));
+                arrays.push(described.map_err(at("arrays"))?);
+            }
+        }
+        if file.step.is_empty() {
+            return Err(at("step")(Error::StepTable { reason: "there is none" }));
+        }
+        let mut groups = Vec::new();
+        for (number, step) in (1..).zip(file.step) {
+            let place = format!("step {number}");
+            groups.push(step.group(&place, folder).map_err(at(&place))?);
+        }
+        Ok(Self { arrays, groups, file: Some(path.clone()) })
+    }
+}
+
+/// The first flag that is given of those that describe a dispatch.
+fn of_one_shader(flags: &DispatchArgs) -> Option<&'static str> {
+    let DispatchArgs { shader: _, libraries, entry, constants, covering, groups, allow_small } = flags;
+    let given = [
+        ("--lib", !libraries.is_empty()),
+        ("--entry", entry.is_some()),
+        ("--const", !constants.is_empty()),
+        ("--covering", covering.is_some()),
+        ("--groups", groups.is_some()),
+        ("--allow-small", *allow_small),
+    ];
+    given.iter().find(|(_, is_given)| *is_given).map(|(flag, _)| *flag)
+}
+
+/// A pipeline file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PipelineFile {
+    #[serde(default)]
+    arrays: BTreeMap<String, String>,
+    step: Vec<StepTable>,
+}
+
+/// A `[[step]]`: a dispatch, whose keys are the flags of the same names, or a group of them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+struct StepTable {
+    repeat: Option<NonZeroU32>,
+    step: Vec<StepTable>,
+    shader: Option<PathBuf>,
+    lib: Vec<PathBuf>,
+    entry: Option<String>,
+    r#const: BTreeMap<String, StepArgument>,
+    covering: Option<StepArgument>,
+    groups: Option<StepArgument>,
+    allow_small: bool,
+    arg: BTreeMap<String, StepArgument>,
+}
+
+impl StepTable {
+    fn group(mut self, place: &str, folder: &Path) -> Result<Group<DispatchText>> {
+        let repeat = self.repeat.take().map_or(1, NonZeroU32::get);
+        let tables = std::mem::take(&mut self.step);
+        if tables.is_empty() {
+            return Ok(Group { repeat, steps: vec![self.dispatch(place.to_owned(), folder)?] });
+        }
+        if self.shader.is_some() {
+            return Err(Error::StepTable { reason: "a step has either `shader` or steps of its own" });
+        }
+        let numbered = (1..).zip(tables);
+        let steps = numbered.map(|(number, table)| {
+            if table.repeat.is_some() || !table.step.is_empty() {
+                return Err(Error::StepTable { reason: "only a step that is in no other has `repeat` or steps" });
+            }
+            table.dispatch(format!("{place}.{number}"), folder)
+        });
+        Ok(Group { repeat, steps: steps.collect::<Result<_>>()? })
+    }
+
+    fn dispatch(self, place: String, folder: &Path) -> Result<DispatchText> {
+        let shader = self.shader.ok_or(Error::StepTable { reason: "a step has a `shader`, or steps of its own" })?;
+        let dispatch = DispatchArgs {
+            shader: folder.join(shader),
+            libraries: self.lib.iter().map(|path| folder.join(path)).collect(),
+            entry: self.entry,
+            constants: self.r#const.iter().map(|(name, value)| format!("{name}={}", value.text())).collect(),
+            covering: self.covering.map(|counts| counts.text()),
+            groups: self.groups.map(|counts| counts.text()),
+            allow_small: self.allow_small,
+        };
+        Ok(DispatchText { dispatch, arguments: self.arg.into_iter().collect(), place })
+    }
+}
+
+impl StepArgument {
+    /// As the flags have it.
+    fn text(&self) -> String {
+        match self {
+            Self::Array(name) => name.clone(),
+            Self::Numbers(numbers) => numbers.join(","),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for StepArgument {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let number = |value: &Toml| match value {
+            Toml::Integer(number) => Some(number.to_string()),
+            Toml::Float(number) => Some(format!("{number:?}")),
+            Toml::Boolean(flag) => Some(flag.to_string()),
+            _ => None,
+        };
+        let value = Toml::deserialize(deserializer)?;
+        let numbers = match &value {
+            Toml::String(name) => return Ok(Self::Array(name.clone())),
+            Toml::Array(values) => values.iter().map(number).collect(),
+            value => number(value).map(|number| vec![number]),
+        };
+        let wrong = || serde::de::Error::custom("expected a name, a number, or a list of numbers");
+        numbers.map(Self::Numbers).ok_or_else(wrong)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,288 @@
+//! [`Step`]: one dispatch of which everything is checked that can be checked without a device.
+//!
+//! [`Step::new`] reads the shader, finds the arrays of the arguments, and compares arguments and grid with the shader's
+//! signature. Whether the device has what it needs is checked later by [`Step::check_limits`].
+
+use std::collections::BTreeMap;
+
+use vkarray::kernel::{
+    Access, ArgShape, Argument, ArrayShape, Bounds, ElementType, Error as KernelError, Limits, Module, Options, Param,
+    ParamKind, Parameter, ScalarValue, Signature, check,
+};
+use vkarray::{DType, Groups, Source};
+
+use super::arrays::{ArrayArgument, Arrays};
+use super::generate::{Fill, Generated};
+use super::pipeline::{DispatchText, StepArgument};
+use super::value::{PictureOptions, parse_counts, split_pair};
+use crate::args::DispatchArgs;
+use crate::array::picture::PICTURE_TYPES;
+use crate::error::{Error, Result};
+use crate::shader::read_shader;
+
+/// No limits. Those of the device are checked when it is open.
+pub(super) const NO_LIMITS: Limits = Limits {
+    max_storage_buffer_range: u64::MAX,
+    max_uniform_buffer_range: u64::MAX,
+    min_storage_buffer_offset_alignment: 1,
+    min_uniform_buffer_offset_alignment: 1,
+    max_workgroup_size: [u32::MAX; 3],
+    max_workgroup_invocations: u32::MAX,
+    max_workgroup_count: [u32::MAX; 3],
+    max_shared_bytes: u32::MAX,
+    max_push_constant_bytes: u32::MAX,
+    max_groups: u32::MAX,
+    max_storage_buffers: u32::MAX,
+    max_uniform_buffers: u32::MAX,
+};
+
+/// The value of a push constant: one number, or those of a vector.
+#[derive(Debug, PartialEq)]
+pub(crate) struct ScalarArgument {
+    pub(crate) name: String,
+    pub(crate) values: Vec<ScalarValue>,
+}
+
+/// Parameters, and the places of their arrays among those of the run.
+type Taken = Vec<(String, usize)>;
+
+/// A kernel, its arguments and the size of its launch.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) source: Source,
+    pub(crate) constants: BTreeMap<String, f64>,
+    /// The signature of the chosen entry point, with the constants applied.
+    pub(crate) signature: Signature,
+    pub(crate) arrays: Taken,
+    pub(crate) scalars: Vec<ScalarArgument>,
+    pub(crate) grid: Groups<'static>,
+    /// Where it is in the pipeline file.
+    pub(crate) place: String,
+}
+
+impl Step {
+    /// Checks everything that needs no device, and takes the arrays of the arguments.
+    ///
+    /// # Errors
+    ///
+    /// The first error in the shader, its constants, the grid or the arguments.
+    pub(crate) fn new(text: &DispatchText, arrays: &mut Arrays) -> Result<Self> {
+        let args = &text.dispatch;
+        let source = read_shader(&args.shader, &args.libraries)?;
+        let constants = parse_constants(&args.constants)?;
+        let module = Module::parse(&source)?;
+        // Only the signature is used: the kernel is built again for its device.
+        let options = Options { bounds: Bounds::Unchecked, ..Options::default() };
+        let signature = module.translate(args.entry.as_deref(), &constants, &options)?.signature;
+        let grid = Grid::parse(args)?;
+        grid.groups.resolve(signature.workgroup_size, &NO_LIMITS)?;
+
+        let (taken, scalars) = take_arguments(&text.arguments, &signature, &grid, arrays)?;
+        let step =
+            Self { source, constants, signature, arrays: taken, scalars, grid: grid.groups, place: text.place.clone() };
+        step.check_arguments(arrays.opened(), &NO_LIMITS)?;
+        if let (Some(invocations), false) = (grid.invocations, args.allow_small) {
+            step.check_lengths(arrays.opened(), invocations)?;
+        }
+        Ok(step)
+    }
+
+    /// The places of the arrays that the kernel may write.
+    pub(crate) fn written(&self) -> impl Iterator<Item = usize> {
+        let is_output = |param: &&Param| param.kind == ParamKind::Storage && param.access != Access::Read;
+        let outputs = self.signature.params.iter().filter(is_output);
+        outputs.filter_map(|param| self.arrays.iter().find(|(name, _)| *name == param.name)).map(|(_, place)| *place)
+    }
+
+    /// Checks the device's limits, before any array is loaded, and returns the workgroups to dispatch.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Array`], with the limit that the arguments or the grid exceed.
+    pub(crate) fn check_limits(&self, arrays: &[ArrayArgument], limits: &Limits) -> Result<[u32; 3]> {
+        self.check_arguments(arrays, limits)?;
+        let size = self.signature.workgroup_size;
+        let workgroups = match self.grid.resolve(size, limits) {
+            // A dispatch folds a long x axis, or fails with the reason why it cannot.
+            Err(KernelError::GroupCount { axis: 'x', .. }) => self.grid.resolve(size, &NO_LIMITS)?,
+            resolved => resolved?,
+        };
+        Ok(workgroups.expect("`parse_counts` refuses zero"))
+    }
+
+    /// The library's own check of arguments, on the types and shapes that are known before arrays are loaded.
+    fn check_arguments(&self, arrays: &[ArrayArgument], limits: &Limits) -> Result<()> {
+        let signature = &self.signature;
+        let taken = self.arrays.iter().map(|(name, place)| {
+            let ArrayArgument { input, is_padded, .. } = &arrays[*place];
+            let plain = ArrayShape::new(input.dtype(), input.shape(), input.nbytes());
+            Argument { name: Some(name), shape: ArgShape::Array(ArrayShape { is_padded: *is_padded, ..plain }) }
+        });
+        let scalars = self.scalars.iter().map(|scalar| {
+            let shape = match scalar.values.as_slice() {
+                [value] => ArgShape::Scalar(*value),
+                values => ArgShape::Scalars(values),
+            };
+            Argument { name: Some(&scalar.name), shape }
+        });
+        let arguments: Vec<Argument<'_>> = taken.chain(scalars).collect();
+        let packed = check(signature, &arguments, limits)?;
+        if let Some(param) = packed.empty.map(|index| &signature.params[index]) {
+            let (kernel, param) = (signature.entry.clone(), param.name.clone());
+            return Err(KernelError::EmptyArray { kernel, param }.into());
+        }
+        Ok(())
+    }
+
+    /// Refuses arrays that the kernel writes with fewer elements than invocations: nearly always a mistake in
+    /// `--covering`.
+    fn check_lengths(&self, arrays: &[ArrayArgument], invocations: u128) -> Result<()> {
+        for param in self.signature.params.iter().filter(|param| param.writes) {
+            let Some((element, stride)) = param.ty.runtime_array() else { continue };
+            let Some((_, place)) = self.arrays.iter().find(|(name, _)| *name == param.name) else { continue };
+            let elements = arrays[*place].input.nbytes().saturating_sub(param.fixed_bytes) / u64::from(stride);
+            if u128::from(elements) < invocations {
+                let (name, element) = (param.name.clone(), element.to_string());
+                return Err(Error::TooFewElements { name, element, elements, invocations });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads `NAME=VALUE` of each `--const`.
+///
+/// # Errors
+///
+/// For the first that is no number, or names a constant again.
+pub(crate) fn parse_constants(texts: &[String]) -> Result<BTreeMap<String, f64>> {
+    let mut constants = BTreeMap::new();
+    for text in texts {
+        let (name, value) = split_pair("--const", text)?;
+        let value = match value {
+            "true" => 1.0,
+            "false" => 0.0,
+            number => number.parse().map_err(|_| Error::ConstantValue { text: text.clone() })?,
+        };
+        if constants.insert(name.to_owned(), value).is_some() {
+            return Err(Error::DuplicateConstant { name: name.to_owned() });
+        }
+    }
+    Ok(constants)
+}
+
+/// The size of the launch.
+struct Grid {
+    groups: Groups<'static>,
+    /// Invocations asked for by `--covering`.
+    invocations: Option<u128>,
+    /// The numbers of `--covering`.
+    covering: Vec<usize>,
+}
+
+impl Grid {
+    fn parse(args: &DispatchArgs) -> Result<Self> {
+        let text = match (&args.covering, &args.groups) {
+            (Some(text), None) => text,
+            (None, Some(text)) => return Self::exact(text),
+            _ => return Err(Error::NoGrid),
+        };
+        let covering = parse_counts("--covering", text)?;
+        let counts = three(&covering);
+        let invocations = counts.iter().map(|&count| count as u128).try_fold(1, u128::checked_mul);
+        Ok(Self { groups: Groups::covering(counts), invocations: invocations.or(Some(u128::MAX)), covering })
+    }
+
+    fn exact(text: &str) -> Result<Self> {
+        let counts = three(&parse_counts("--groups", text)?);
+        let range = |_| Error::GroupsRange { text: text.to_owned() };
+        let [x, y, z] = counts.map(u32::try_from);
+        let counts = [x.map_err(range)?, y.map_err(range)?, z.map_err(range)?];
+        Ok(Self { groups: Groups::exact(counts), invocations: None, covering: Vec::new() })
+    }
+}
+
+/// Three counts, where missing ones are 1.
+fn three(counts: &[usize]) -> [usize; 3] {
+    [0, 1, 2].map(|axis| counts.get(axis).copied().unwrap_or(1))
+}
+
+/// Finds or makes the array of each argument, and parses the numbers.
+///
+/// An array that the kernel only writes may be left out of the arguments, and then has the name of the parameter.
+fn take_arguments(
+    arguments: &[(String, StepArgument)],
+    signature: &Signature,
+    grid: &Grid,
+    arrays: &mut Arrays,
+) -> Result<(Taken, Vec<ScalarArgument>)> {
+    let (mut taken, mut scalars) = (Taken::new(), Vec::new());
+    let mut take = |param: &str, array: &str| {
+        let place = arrays.take(array, picture_options(param, signature), covered(param, signature, grid))?;
+        taken.push((param.to_owned(), place));
+        Ok::<_, Error>(())
+    };
+    for (name, argument) in arguments {
+        match argument {
+            StepArgument::Array(array) => take(name, array)?,
+            StepArgument::Numbers(numbers) => {
+                let values = parse_numbers(name, numbers, signature)?;
+                scalars.push(ScalarArgument { name: name.clone(), values });
+            }
+        }
+    }
+    for param in signature.params.iter().map(|param| param.name.as_str()) {
+        let is_given = arguments.iter().any(|(name, _)| name == param);
+        if !is_given && covered(param, signature, grid).is_some() {
+            take(param, param)?;
+        }
+    }
+    Ok((taken, scalars))
+}
+
+/// What an image becomes for a parameter: elements of the shader's type, and of four channels if they are vectors of four,
+/// also of a grey image.
+fn picture_options(name: &str, signature: &Signature) -> PictureOptions {
+    let param = signature.params.iter().find(|param| param.name == name);
+    match param.and_then(|param| param.ty.runtime_array()).map(|(element, _)| element) {
+        Some(ElementType::Vector { len: 4, scalar }) => {
+            PictureOptions { channels: Some(4), dtype: picture_type(*scalar) }
+        }
+        Some(ElementType::Scalar(scalar)) => PictureOptions { channels: None, dtype: picture_type(*scalar) },
+        _ => PictureOptions::default(),
+    }
+}
+
+fn picture_type(scalar: DType) -> Option<DType> {
+    PICTURE_TYPES.contains(&scalar).then_some(scalar)
+}
+
+/// Zeros for an array that the kernel only writes: an element for each invocation of `--covering`, with the axes in the
+/// order of arrays. Vectors of two and four are a last axis.
+fn covered(name: &str, signature: &Signature, grid: &Grid) -> Option<Generated> {
+    let param = signature.params.iter().find(|param| param.name == name && param.writes && !param.reads)?;
+    let ElementType::Array { element, len: None, .. } = &param.ty else { return None };
+    let (dtype, len) = match **element {
+        ElementType::Scalar(dtype) => (dtype, None),
+        ElementType::Vector { len: len @ (2 | 4), scalar } => (scalar, Some(usize::from(len))),
+        _ => return None,
+    };
+    let shape = grid.covering.iter().rev().copied().chain(len).collect();
+    (!grid.covering.is_empty()).then_some(Generated { fill: Fill::Zeros, dtype, shape })
+}
+
+/// Parses numbers as the types of the push constant of that name. If there is none, the check of the arguments fails
+/// later, so the type does not matter.
+fn parse_numbers(name: &str, numbers: &[String], signature: &Signature) -> Result<Vec<ScalarValue>> {
+    let member = signature.arguments().find_map(|parameter| match parameter {
+        Parameter::Scalar(member) if member.name == name => Some(member),
+        _ => None,
+    });
+    let leaves = member.map(|member| member.ty.leaves()).unwrap_or_default();
+    let dtype = |index: usize| leaves.get(index).map_or(DType::F64, |&(_, dtype)| dtype);
+    let parse = |(index, text): (usize, &String)| {
+        ScalarValue::parse(text, dtype(index))
+            .map_err(|reason| Error::Number { name: name.to_owned(), reason: Box::new(reason) })
+    };
+    numbers.iter().enumerate().map(parse).collect()
+}
