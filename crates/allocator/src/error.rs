@@ -18,6 +18,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Every error of this crate. Sizes are bytes.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
 pub enum Error {
     /// Memory ran out, also after all steps against it; see [`OomStep`](crate::OomStep). The text lists the largest live
     /// blocks.
@@ -25,94 +26,37 @@ pub enum Error {
     OutOfMemory(Box<OutOfMemory>),
     /// A size above the largest buffer of the device.
     #[error("{bytes} bytes are more than one buffer of this device can hold ({limit})")]
-    TooLarge {
-        /// The requested bytes.
-        bytes: u64,
-        /// The device's limit.
-        limit: u64,
-    },
+    TooLarge { bytes: u64, limit: u64 },
     /// The device has no memory of this kind.
     #[error("this device has no {kind} memory")]
-    NoSuchMemory {
-        /// The requested kind.
-        kind: MemoryKind,
-    },
+    NoSuchMemory { kind: MemoryKind },
     /// A range that is not inside its block.
     #[error("bytes {offset}..{} are outside a block of {size} bytes", u128::from(*offset) + u128::from(*len))]
-    OutOfBounds {
-        /// The start of the range.
-        offset: u64,
-        /// Its length.
-        len: u64,
-        /// The block's size.
-        size: u64,
-    },
+    OutOfBounds { offset: u64, len: u64, size: u64 },
     /// A range that ends before it starts.
     #[error("a range cannot start at byte {start} and end at byte {end}")]
-    ReversedRange {
-        /// Its start.
-        start: u64,
-        /// Its end.
-        end: u64,
-    },
+    ReversedRange { start: u64, end: u64 },
     /// A copy inside one block with overlapping ranges.
     #[error("cannot copy bytes {from:?} to {to:?} of the same block: they overlap")]
-    Overlap {
-        /// The source range.
-        from: std::ops::Range<u64>,
-        /// The target range.
-        to: std::ops::Range<u64>,
-    },
+    Overlap { from: std::ops::Range<u64>, to: std::ops::Range<u64> },
     /// Memory of different devices in one operation.
     #[error("memory of {left} cannot be used together with memory of {right}: they were opened separately")]
-    ForeignDevice {
-        /// The device of the stream or of the first block.
-        left: String,
-        /// The other device.
-        right: String,
-    },
+    ForeignDevice { left: String, right: String },
     /// Memory that the host cannot address, or not on every device.
     #[error("the host does not address {kind} memory: copy it, or use pinned, mapped or shared memory")]
-    NotOnHost {
-        /// The kind of the memory.
-        kind: MemoryKind,
-    },
+    NotOnHost { kind: MemoryKind },
     /// A device that is not one of its context's.
     #[error("device {device} is not in its context, which has {n_devices}")]
-    InvalidDevice {
-        /// The index of the device.
-        device: usize,
-        /// The devices of the context.
-        n_devices: usize,
-    },
+    InvalidDevice { device: usize, n_devices: usize },
     /// Memory that was not allocated to be exported.
     #[error("{size} bytes of {kind} memory cannot be exported: they were not allocated for it")]
-    NotExportable {
-        /// Its size.
-        size: u64,
-        /// Its kind.
-        kind: MemoryKind,
-    },
+    NotExportable { size: u64, kind: MemoryKind },
     /// Exported memory of another device, or of another driver, than the one that is to import it.
     #[error("memory exported by device {exporter} cannot be imported by device {importer}: {what} differs")]
-    ForeignMemory {
-        /// The UUID that differs, of the exporter.
-        exporter: String,
-        /// The same of the importer.
-        importer: String,
-        /// Which UUID.
-        what: &'static str,
-    },
+    ForeignMemory { exporter: String, importer: String, what: &'static str },
     /// A description of exported memory that does not fit what this driver needs for so many bytes.
     #[error("the description of exported memory does not fit: {what} is {given}, and {expected} is needed")]
-    DescriptionMismatch {
-        /// What does not fit.
-        what: &'static str,
-        /// Its value in the description.
-        given: u64,
-        /// The value needed, or the least one.
-        expected: u64,
-    },
+    DescriptionMismatch { what: &'static str, given: u64, expected: u64 },
     /// A file descriptor that could not be duplicated, or whose file could not be asked about.
     #[error("a file descriptor of exported memory cannot be used: {0}")]
     Descriptor(std::io::Error),
@@ -120,40 +64,17 @@ pub enum Error {
     #[error(
         "{size} bytes at address {address:#x} are not elements of {itemsize} bytes that are aligned to {alignment}"
     )]
-    NotElements {
-        /// The address of the first byte.
-        address: usize,
-        /// Their number.
-        size: u64,
-        /// Bytes of an element.
-        itemsize: usize,
-        /// What the address of an element is a multiple of.
-        alignment: usize,
-    },
-    /// Memory of the program that cannot be pinned because it is not whole pages.
+    NotElements { address: usize, size: u64, itemsize: usize, alignment: usize },
+    /// Memory of the program that cannot be pinned because it is not whole pages. The alignment is 0 if this device pins
+    /// no memory of the program.
     #[error("{size} bytes at address {address:#x} are not whole pages of {alignment} bytes")]
-    NotWholePages {
-        /// The address.
-        address: usize,
-        /// The size.
-        size: u64,
-        /// What both must be multiples of; 0 if this device pins no memory of the program.
-        alignment: u64,
-    },
+    NotWholePages { address: usize, size: u64, alignment: u64 },
     /// Memory of the program that is pinned already.
     #[error("the pages at {:#x}..{:#x} are pinned already, in {:#x}..{:#x}", pages.start, pages.end, pinned.start, pinned.end)]
-    AlreadyPinned {
-        /// The requested addresses.
-        pages: std::ops::Range<usize>,
-        /// The addresses that are pinned.
-        pinned: std::ops::Range<usize>,
-    },
+    AlreadyPinned { pages: std::ops::Range<usize>, pinned: std::ops::Range<usize> },
     /// Memory of the program that cannot be taken back, because arrays, graphs or other handles to it exist.
     #[error("the memory cannot be taken back while {n_handles} other handles to it exist")]
-    StillShared {
-        /// The number of other handles.
-        n_handles: usize,
-    },
+    StillShared { n_handles: usize },
     /// Memory of the program that the memory manager did not let go when it was given back.
     #[error("the memory manager has not let go of pinned memory; its owner is dropped when it does")]
     StillPinned,
@@ -162,142 +83,65 @@ pub enum Error {
     InvalidSize,
     /// An alignment that is not a power of two.
     #[error("an alignment must be a power of two, which {alignment} is not")]
-    InvalidAlignment {
-        /// The requested alignment.
-        alignment: u64,
-    },
+    InvalidAlignment { alignment: u64 },
     /// A memory object of another kind than required. Only a copy changes the kind.
     #[error("{held} memory cannot be shared as {wanted} memory: copy it")]
-    OtherUsmType {
-        /// The kind of the object.
-        held: UsmType,
-        /// The required kind.
-        wanted: UsmType,
-    },
+    OtherUsmType { held: UsmType, wanted: UsmType },
     /// A block of another kind than required.
     #[error("a block of {held} memory is not {wanted} memory")]
-    OtherKind {
-        /// The kind of the block.
-        held: MemoryKind,
-        /// The required kind.
-        wanted: MemoryKind,
-    },
+    OtherKind { held: MemoryKind, wanted: MemoryKind },
     /// A source that is larger than its target.
     #[error("{source_size} bytes do not fit into {target_size}")]
-    SizeMismatch {
-        /// Bytes of the source.
-        source_size: u64,
-        /// Bytes of the target.
-        target_size: u64,
-    },
+    SizeMismatch { source_size: u64, target_size: u64 },
     /// A fill with an empty pattern, or one whose length does not divide the size.
     #[error("{size} bytes cannot be filled with a pattern of {pattern} bytes: the size must be a multiple of it")]
-    BadPattern {
-        /// Bytes of the pattern.
-        pattern: usize,
-        /// Bytes to be filled.
-        size: u64,
-    },
+    BadPattern { pattern: usize, size: u64 },
     /// A memory object whose allocation was freed, by it or by another object that shares it.
     #[error("{nbytes} bytes of memory were used after they were freed")]
-    UsedAfterFree {
-        /// Bytes of the object.
-        nbytes: u64,
-    },
+    UsedAfterFree { nbytes: u64 },
     /// A memory object that was freed again.
     #[error("{nbytes} bytes of memory were freed twice")]
-    FreedTwice {
-        /// Bytes of the object.
-        nbytes: u64,
-    },
+    FreedTwice { nbytes: u64 },
     /// Something that this memory manager or this device cannot do.
     #[error("{what} is not supported here")]
-    Unsupported {
-        /// What was requested.
-        what: &'static str,
-    },
+    Unsupported { what: &'static str },
     /// A memory manager that was not initialised for a device.
     #[error("the memory manager was used before it was initialised for a device")]
     NotInitialized,
     /// A memory manager written for another version of the interface.
     #[error("the memory manager was written for version {version} of the interface, this is version {expected}")]
-    InterfaceVersion {
-        /// The version of the manager.
-        version: u32,
-        /// The version of this crate.
-        expected: u32,
-    },
+    InterfaceVersion { version: u32, expected: u32 },
     /// An unknown name of a memory manager.
     #[error("{origin} names the memory manager `{name}`, which is not known; known are {}", known.join(", "))]
-    UnknownManager {
-        /// The name.
-        name: String,
-        /// Where the name was given.
-        origin: &'static str,
-        /// The known names.
-        known: Vec<String>,
-    },
+    UnknownManager { name: String, origin: &'static str, known: Vec<String> },
     /// A name for a memory manager that is registered already.
     #[error("a memory manager of the name `{name}` is registered already")]
-    ManagerNameTaken {
-        /// The name.
-        name: String,
-    },
+    ManagerNameTaken { name: String },
     /// A scope of statistics was ended while none was open.
     #[error("no scope of statistics is open")]
     NoOpenScope,
     /// A memory log that cannot be read.
     #[error("memory log, line {line}: {reason}")]
-    Log {
-        /// The line, counted from one.
-        line: u64,
-        /// What is wrong with it.
-        reason: String,
-    },
+    Log { line: u64, reason: String },
     /// A block that was made before the last reset of its allocator.
     #[error(
         "a block of {size} bytes of {kind} memory was made before the reset of its context, which ended it: make it again"
     )]
-    DeadMemory {
-        /// The block's size.
-        size: u64,
-        /// Its kind.
-        kind: MemoryKind,
-    },
+    DeadMemory { size: u64, kind: MemoryKind },
     /// An arena of zero bytes, or of more than can be counted.
     #[error(
         "an arena cannot have {n_frames} frames of {frame_bytes} bytes: that is nothing, or more than can be counted"
     )]
-    BadArena {
-        /// The number of frames.
-        n_frames: usize,
-        /// The bytes of each frame.
-        frame_bytes: u64,
-    },
+    BadArena { n_frames: usize, frame_bytes: u64 },
     /// A frame of an arena that cannot be reused, since blocks of it are alive.
     #[error("frame {frame} of the arena cannot be used again: {n_blocks} of its blocks are still alive")]
-    FrameInUse {
-        /// The number of the frame.
-        frame: u64,
-        /// The number of live blocks.
-        n_blocks: usize,
-    },
+    FrameInUse { frame: u64, n_blocks: usize },
     /// An environment variable with a malformed value.
     #[error("\"{text}\" in {variable} is not {expected}")]
-    BadSetting {
-        /// The variable.
-        variable: &'static str,
-        /// Its value.
-        text: String,
-        /// What it must be.
-        expected: &'static str,
-    },
+    BadSetting { variable: &'static str, text: String, expected: &'static str },
     /// A destructor of the program panicked while dropped memory was freed. All other memory was freed.
     #[error("freeing dropped memory panicked {} times: {}", messages.len(), messages.join("; "))]
-    CleanupPanicked {
-        /// The messages of the panics.
-        messages: Vec<String>,
-    },
+    CleanupPanicked { messages: Vec<String> },
     /// gpu-allocator failed for another reason.
     #[error("the sub-allocator failed: {0}")]
     SubAllocator(gpu_allocator::AllocationError),

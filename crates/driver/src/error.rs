@@ -12,95 +12,46 @@ use ash::vk;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// All errors of the driver crate.
+///
+/// `hint` is what to install on this system, `origin` the argument or environment variable that a text came from, `call` a
+/// command as the specification spells it, and `labels` those of the last work sent to the device, oldest first.
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
 pub enum Error {
     /// The Vulkan loader is not installed, or not where the system looks.
     #[error("no Vulkan loader found ({reason}); {hint}")]
-    LoaderMissing {
-        /// What the system said.
-        reason: String,
-        /// What to install on this system.
-        hint: &'static str,
-    },
+    LoaderMissing { reason: String, hint: &'static str },
     /// Validation was asked for, and the Khronos layer is not installed.
     #[error("validation was asked for, but VK_LAYER_KHRONOS_validation is not installed; {hint}")]
-    ValidationMissing {
-        /// What to install on this system.
-        hint: &'static str,
-    },
+    ValidationMissing { hint: &'static str },
     /// The loader is installed, but no driver is.
     #[error("no Vulkan device found; {hint}")]
-    NoDevice {
-        /// What to install on this system.
-        hint: &'static str,
-    },
+    NoDevice { hint: &'static str },
     /// No device matches what was asked for.
     #[error("no device matches \"{selector}\" (from {origin}); there {}", list_devices(available))]
-    UnknownDevice {
-        /// The selector as written.
-        selector: String,
-        /// Where it came from: an argument or an environment variable.
-        origin: &'static str,
-        /// The names of the devices there are, in order.
-        available: Vec<String>,
-    },
+    UnknownDevice { selector: String, origin: &'static str, available: Vec<String> },
     /// A selector or requirement that is not written in a known form.
     #[error("\"{text}\" in {origin} is not a device selector: {reason}")]
-    BadSelector {
-        /// The text as written.
-        text: String,
-        /// Where it came from.
-        origin: &'static str,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
+    BadSelector { text: String, origin: &'static str, reason: &'static str },
     /// Text that names no [`LimitProfile`](crate::LimitProfile): neither a known name nor a readable file.
     #[error("\"{text}\" is not a limit profile: {reason}")]
-    BadLimits {
-        /// The text as written, in the program or in `VKARRAY_LIMITS`.
-        text: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    BadLimits { text: String, reason: String },
     /// The device exists but lacks something that the runtime needs.
     #[error("{device} cannot be used: {reason}")]
-    Unsuitable {
-        /// The device's name.
-        device: String,
-        /// The first thing it lacks.
-        reason: String,
-    },
+    Unsuitable { device: String, reason: String },
     /// The driver has lost the device. Every later call on it fails the same way; open a new one.
     #[error("device lost during {call}{}", recent(labels))]
-    DeviceLost {
-        /// The call that first reported the loss.
-        call: &'static str,
-        /// The labels of the last work sent to the device, oldest first.
-        labels: Vec<String>,
-    },
+    DeviceLost { call: &'static str, labels: Vec<String> },
     /// A device was used in a forked child of the process that opened it. Load Vulkan again in the child.
     #[error("the device was opened by process {opened_by} and does not work in process {used_by}, forked from it")]
-    Forked {
-        /// The process that opened it.
-        opened_by: u32,
-        /// The process that called.
-        used_by: u32,
-    },
+    Forked { opened_by: u32, used_by: u32 },
     /// Memory that the host reads or writes in place was to be used by the device, or by another part of the program.
     #[error("the host holds bytes {range:?} of this memory to {}: drop the guard first", hold_text(*mode))]
-    HeldByHost {
-        /// The bytes of the block that are held.
-        range: std::ops::Range<u64>,
-        /// What the host may do with them.
-        mode: crate::hazard::Mode,
-    },
+    HeldByHost { range: std::ops::Range<u64>, mode: crate::hazard::Mode },
     /// A wait ended before the work did.
     #[error("work not done after {waited:?}")]
-    Timeout {
-        /// How long the wait lasted.
-        waited: Duration,
-    },
+    Timeout { waited: Duration },
     /// An event's time was asked for, and the event was made without timing.
     #[error("the event was created without timing; `Event::with_timing` creates one with it")]
     TimingOff,
@@ -120,12 +71,7 @@ pub enum Error {
     /// A stream waited for work of another device, which will never be complete. This device has failed too, since the work
     /// that waited would use results that do not exist.
     #[error("work waits for {device}, which failed: {reason}")]
-    AwaitedDeviceFailed {
-        /// The name of the other device.
-        device: String,
-        /// Why it failed.
-        reason: Box<Self>,
-    },
+    AwaitedDeviceFailed { device: String, reason: Box<Self> },
     /// Two timestamps of queues whose clocks the device does not relate.
     #[error("events were recorded on different queues, and this device does not relate their clocks")]
     DifferentQueues,
@@ -137,48 +83,19 @@ pub enum Error {
     TraceNotWritten(std::sync::Arc<std::io::Error>),
     /// A device was to be closed while something made from it is left.
     #[error("{device} cannot be closed: {holders} holders of it are left after {waited:?}")]
-    StillHeld {
-        /// The device's name.
-        device: String,
-        /// How many.
-        holders: usize,
-        /// How long they were waited for.
-        waited: Duration,
-    },
+    StillHeld { device: String, holders: usize, waited: Duration },
     /// A graph and a stream of different devices.
     #[error("the graph belongs to {graph} and the stream to {stream}: they were opened separately")]
-    ForeignGraph {
-        /// The graph's device.
-        graph: String,
-        /// The stream's device.
-        stream: String,
-    },
+    ForeignGraph { graph: String, stream: String },
     /// A step of a device that is not the graph's.
     #[error("the graph belongs to {graph} and the step to {step}: they were opened separately")]
-    ForeignStep {
-        /// The graph's device.
-        graph: String,
-        /// The step's device.
-        step: String,
-    },
+    ForeignStep { graph: String, step: String },
     /// A node that another graph was asked about.
     #[error("node {node} belongs to graph {of}, not to graph {graph}")]
-    ForeignNode {
-        /// Its number in its own graph.
-        node: usize,
-        /// Its own graph.
-        of: u64,
-        /// The graph that was asked.
-        graph: u64,
-    },
+    ForeignNode { node: usize, of: u64, graph: u64 },
     /// A Vulkan call failed in a way that only a reader of the specification can act on.
     #[error("{call} returned {code:?}")]
-    Vulkan {
-        /// The command, spelled as in the specification.
-        call: &'static str,
-        /// Its result.
-        code: vk::Result,
-    },
+    Vulkan { call: &'static str, code: vk::Result },
 }
 
 /// The words of the message, which `main` prints if it returns the error.

@@ -31,84 +31,39 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// ```
 #[derive(thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
 pub enum Error {
     /// A shape, a view or an index that is not possible.
     #[error(transparent)]
     Layout(#[from] LayoutError),
     /// A host array of another shape than the device array.
     #[error("host array of shape {} does not match the device array's shape {}", tuple_text(host), tuple_text(device))]
-    ShapeMismatch {
-        /// The host array's shape.
-        host: Vec<usize>,
-        /// The device array's shape.
-        device: Vec<usize>,
-    },
+    ShapeMismatch { host: Vec<usize>, device: Vec<usize> },
     /// A device array whose number of axes is not that of the host array asked for.
     #[error("an array of shape {} has {} axes, not {expected}", tuple_text(shape), shape.len())]
-    RankMismatch {
-        /// Axes of the host array.
-        expected: usize,
-        /// The device array's shape.
-        shape: Vec<usize>,
-    },
+    RankMismatch { expected: usize, shape: Vec<usize> },
     /// More or fewer values than the shape has elements.
     #[error("{given} values of {dtype} do not fill shape {}, which has {expected}", tuple_text(shape))]
-    LengthMismatch {
-        /// Values given.
-        given: usize,
-        /// Elements of the shape.
-        expected: usize,
-        /// The shape.
-        shape: Vec<usize>,
-        /// Their type.
-        dtype: DType,
-    },
+    LengthMismatch { given: usize, expected: usize, shape: Vec<usize>, dtype: DType },
     /// An array and a stream of devices that were opened separately.
     #[error("the array belongs to {array} and the stream to {stream}: they were opened separately")]
-    ForeignDevice {
-        /// The array's device.
-        array: String,
-        /// The stream's device.
-        stream: String,
-    },
+    ForeignDevice { array: String, stream: String },
     /// A write to an array in which several elements share memory.
     #[error(
         "cannot write to shape {} with strides {}: several of its elements share memory",
         tuple_text(shape),
         tuple_text(strides)
     )]
-    SharedElements {
-        /// The target's shape.
-        shape: Vec<usize>,
-        /// The target's strides, in elements.
-        strides: Vec<isize>,
-    },
+    SharedElements { shape: Vec<usize>, strides: Vec<isize> },
     /// A range whose length is not defined or too large.
     #[error("invalid range from {start} to {stop} by {step}: {problem}")]
-    Range {
-        /// The first number.
-        start: ScalarValue,
-        /// The end, which is not part of the range.
-        stop: ScalarValue,
-        /// The difference between two numbers.
-        step: ScalarValue,
-        /// Why it is refused.
-        problem: RangeProblem,
-    },
+    Range { start: ScalarValue, stop: ScalarValue, step: ScalarValue, problem: RangeProblem },
     /// A write to a read-only array.
     #[error("cannot write to an array of {dtype} with shape {}: it is read-only", tuple_text(shape))]
-    ReadOnly {
-        /// The target's element type.
-        dtype: DType,
-        /// The target's shape.
-        shape: Vec<usize>,
-    },
+    ReadOnly { dtype: DType, shape: Vec<usize> },
     /// An operation along the first axis of an array that has none.
     #[error("{operation} needs an axis, the array has none")]
-    NoAxis {
-        /// The operation, by its method name.
-        operation: &'static str,
-    },
+    NoAxis { operation: &'static str },
     /// A file that cannot be read or written.
     #[cfg(feature = "npy")]
     #[error(transparent)]
@@ -123,30 +78,13 @@ pub enum Error {
     #[error(
         "the array has bytes {bytes:?} of a block of {block}, all of which the receiver gets: allow it, or share a copy"
     )]
-    SharesMore {
-        /// The bytes of the array.
-        bytes: std::ops::Range<u64>,
-        /// The size of the block.
-        block: u64,
-    },
+    SharesMore { bytes: std::ops::Range<u64>, block: u64 },
     /// A range of elements that ends outside its slice.
     #[error("{len} elements from element {start} on are outside a slice of {size}")]
-    OutOfSlice {
-        /// The first of them.
-        start: usize,
-        /// Their number.
-        len: usize,
-        /// Elements of the slice.
-        size: usize,
-    },
+    OutOfSlice { start: usize, len: usize, size: usize },
     /// A conversion from or to a type that is not a number.
     #[error("elements of {from} cannot be converted to {to}")]
-    NoConversion {
-        /// The type of the elements.
-        from: DType,
-        /// The type asked for.
-        to: DType,
-    },
+    NoConversion { from: DType, to: DType },
     /// An expression that has no value, by its operands or its target.
     #[error(transparent)]
     Expression(Box<ExprError>),

@@ -5,121 +5,55 @@ use std::fmt;
 
 use vkarray_kernel::tuple_text;
 
-/// Why an operation on arrays is refused.
+/// Why an operation on arrays is refused. `operation` is the name of its method or function.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
 pub enum Error {
     /// Shapes that the operation does not take.
     #[error("{operation} does not take shapes {} and {}", tuple_text(first), tuple_text(second))]
-    Shapes {
-        /// The operation, by its method name.
-        operation: &'static str,
-        /// The shape of the first operand.
-        first: Vec<usize>,
-        /// The shape of the second operand.
-        second: Vec<usize>,
-    },
+    Shapes { operation: &'static str, first: Vec<usize>, second: Vec<usize> },
     /// An index outside an axis.
     #[error("{operation}: index {index} at position {position} is out of range for an axis of length {length}")]
-    IndexOutOfRange {
-        /// The operation, by its method name.
-        operation: &'static str,
-        /// The index.
-        index: i128,
-        /// Its position among the indices, in C order; no earlier one is out of range.
-        position: usize,
-        /// The length of the axis.
-        length: usize,
-    },
+    IndexOutOfRange { operation: &'static str, index: i128, position: usize, length: usize },
     /// Elements asked for of an axis, or of values, that have none.
     #[error("{operation}: {indices} elements are asked for, and there are none to take")]
-    EmptyAxis {
-        /// The operation, by its method name.
-        operation: &'static str,
-        /// The number of elements asked for.
-        indices: usize,
-    },
+    EmptyAxis { operation: &'static str, indices: usize },
     /// A range of numbers without any.
     #[error("{operation}: there are no numbers from {start} to before {end}")]
-    EmptyRange {
-        /// The operation, by its method name.
-        operation: &'static str,
-        /// The first number.
-        start: String,
-        /// The number after the last.
-        end: String,
-    },
+    EmptyRange { operation: &'static str, start: String, end: String },
     /// Edges of bins that do not ascend, or are too few.
     #[error("histogram: {count} edges; at least 2 are needed, in ascending order and without NaN")]
-    Edges {
-        /// The number of edges.
-        count: usize,
-    },
+    Edges { count: usize },
     /// No arrays where at least one is needed.
     #[error("{operation} needs at least one array")]
-    NoArrays {
-        /// The operation, by its function name.
-        operation: &'static str,
-    },
+    NoArrays { operation: &'static str },
     /// More elements than a kernel counts.
     #[error("{count} elements are more than the 2^32 - 1 that one operation counts")]
-    TooManyElements {
-        /// The elements.
-        count: usize,
-    },
+    TooManyElements { count: usize },
     /// The least, the largest or a position of no elements.
     #[error("{operation} of no elements, along axes of shape {}, has no value", tuple_text(shape))]
-    EmptyReduction {
-        /// The operation, by its method name.
-        operation: &'static str,
-        /// The shape of the operand.
-        shape: Vec<usize>,
-    },
+    EmptyReduction { operation: &'static str, shape: Vec<usize> },
     /// A text in WGSL that is not valid, or not for arguments of these types.
     #[error(transparent)]
     Text(Box<TextFault>),
     /// An argument that a text does not have, or has already.
     #[error("the text has no argument `{name}`, or it is given twice; its arguments are {}", quoted(names))]
-    UnknownArgument {
-        /// The name that was given.
-        name: String,
-        /// The names of the arguments.
-        names: Vec<String>,
-    },
+    UnknownArgument { name: String, names: Vec<String> },
     /// An argument without a value.
     #[error("argument `{name}` has no value; the arguments are {}", quoted(names))]
-    MissingArgument {
-        /// Its name.
-        name: String,
-        /// The names of the arguments.
-        names: Vec<String>,
-    },
+    MissingArgument { name: String, names: Vec<String> },
     /// More or fewer types of results than a text has results.
     #[error("{given} results are asked for, and the text has {}", quoted(names))]
-    ResultCount {
-        /// The number of types.
-        given: usize,
-        /// The names of the results.
-        names: Vec<String>,
-    },
+    ResultCount { given: usize, names: Vec<String> },
     /// An array over which `argmin` or `argmax` cannot be found, since it is not bound as a whole.
     #[error(
         "a reduction reads {nbytes} bytes of one array, more than the {limit} that the device binds at once; reduce its parts"
     )]
-    LongOperand {
-        /// Bytes from the first to the last element.
-        nbytes: u64,
-        /// The most bytes of a bound range.
-        limit: u64,
-    },
+    LongOperand { nbytes: u64, limit: u64 },
     /// A reduction over more elements than one launch takes, which cannot be done in parts: that of `argmin` and `argmax`.
     #[error("a reduction that is one launch has {given} elements, more than {limit}; reduce its parts")]
-    ManyElements {
-        /// The number of elements.
-        given: u64,
-        /// The most of a launch.
-        limit: u64,
-    },
+    ManyElements { given: u64, limit: u64 },
 }
 
 /// Where a text in WGSL is not valid.

@@ -36,6 +36,7 @@ const READ_ONLY: u32 = 1;
 /// Why a handle of another process is refused. Nothing was imported.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
 pub enum IpcError {
     /// The socket failed.
     #[error("the socket of the handle failed: {0}")]
@@ -48,30 +49,16 @@ pub enum IpcError {
     NotAHandle,
     /// The sender is a process of another user.
     #[error("the handle was sent by user {sender}, and this process is of user {receiver}")]
-    OtherUser {
-        /// The user of the sender.
-        sender: u32,
-        /// The user of this process.
-        receiver: u32,
-    },
+    OtherUser { sender: u32, receiver: u32 },
     /// A handle without its file descriptor, or with others beside it.
     #[error("a handle has one file descriptor, and {received} were received")]
-    Descriptors {
-        /// How many came.
-        received: usize,
-    },
+    Descriptors { received: usize },
     /// A value in a handle that cannot be.
     #[error("the handle is not possible: {what}")]
-    Malformed {
-        /// What is wrong.
-        what: &'static str,
-    },
+    Malformed { what: &'static str },
     /// A handle that is to be opened by the process that made it, which has the memory already.
     #[error("process {process} made the handle, and cannot open it: use the array itself, or `import_array`")]
-    SameProcess {
-        /// The process.
-        process: u32,
-    },
+    SameProcess { process: u32 },
 }
 
 impl IpcHandle {

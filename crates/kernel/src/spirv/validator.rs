@@ -42,19 +42,16 @@ pub(crate) struct Validator {
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
 pub enum Unvalidated {
     /// The module breaks a rule.
     #[error("it is not valid SPIR-V for Vulkan 1.3: {reason}")]
-    Invalid {
-        /// The validator's message.
-        reason: String,
-    },
+    Invalid { reason: String },
     /// The module uses what this validator does not know.
     #[error(
         "{program} is too old for it ({reason}); install a newer one, name that in VKARRAY_SPIRV_VAL, or answer for the \
          module yourself with the unsafe `Source::spirv_unchecked`"
     )]
-    #[expect(missing_docs, reason = "the fields are those of the message above")]
     TooOld { program: String, reason: String },
     /// There is no validator.
     #[error(
@@ -62,11 +59,9 @@ pub enum Unvalidated {
          Arch, Homebrew: `spirv-tools`; elsewhere the Vulkan SDK), name it in VKARRAY_SPIRV_VAL, or answer for the module \
          yourself with the unsafe `Source::spirv_unchecked`"
     )]
-    #[expect(missing_docs, reason = "the fields are those of the message above")]
     Missing { program: String, reason: io::Error },
     /// The validator did not answer.
     #[error("{program} gave no answer: {reason}")]
-    #[expect(missing_docs, reason = "the fields are those of the message above")]
     Failed { program: String, reason: String },
 }
 

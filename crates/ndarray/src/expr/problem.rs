@@ -4,67 +4,37 @@ use std::fmt;
 
 use vkarray_kernel::{DType, tuple_text};
 
-/// Why an expression is refused.
+/// Why an expression is refused. `operation` is its name in the array API standard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
 pub enum ExprError {
     /// Operands whose shapes do not broadcast to one.
     #[error("{operation} has operands without a common shape: {}", listed(operands))]
-    NoCommonShape {
-        /// The operation, by its name in the array API standard.
-        operation: &'static str,
-        /// The operands, in order.
-        operands: Vec<OperandShape>,
-    },
+    NoCommonShape { operation: &'static str, operands: Vec<OperandShape> },
     /// An expression of numbers alone, which belongs to no device.
     #[error("an expression without an array has no device to be computed on")]
     NoArray,
     /// An operation that is not defined for the element type.
     #[error("{operation} is not defined for elements of {dtype}")]
-    NotDefined {
-        /// The operation, by its name in the array API standard.
-        operation: &'static str,
-        /// The type of its operands.
-        dtype: DType,
-    },
+    NotDefined { operation: &'static str, dtype: DType },
     /// More arrays than one kernel may read and write.
     #[error(
         "an expression reads and writes {given} arrays, more than the {limit} that a kernel may have on this device; evaluate a part of it first"
     )]
-    TooManyArrays {
-        /// The different arrays of the expression, outputs included.
-        given: usize,
-        /// The most that a kernel may have.
-        limit: usize,
-    },
+    TooManyArrays { given: usize, limit: usize },
     /// More operations inside each other than an expression may have.
     #[error("an expression has more than {limit} operations inside each other; evaluate a part of it first")]
-    TooDeep {
-        /// The most there may be.
-        limit: u32,
-    },
+    TooDeep { limit: u32 },
     /// More operations than a kernel may have.
     #[error("an expression has more than {limit} operations; evaluate a part of it first")]
-    TooLong {
-        /// The most there may be.
-        limit: usize,
-    },
+    TooLong { limit: usize },
     /// A target that shares memory with an array that the same step reads elsewhere, or with another target.
     #[error("{target} shares memory with {other}, so they cannot be written and read in one step")]
-    SharedMemory {
-        /// The array to be written.
-        target: OperandShape,
-        /// The array that is read, or another one that is written.
-        other: OperandShape,
-    },
+    SharedMemory { target: OperandShape, other: OperandShape },
     /// A target of another shape than the expression.
     #[error("an expression of shape {} does not fill {target}", tuple_text(shape))]
-    TargetShape {
-        /// The shape of the expression.
-        shape: Vec<usize>,
-        /// The array to be written.
-        target: OperandShape,
-    },
+    TargetShape { shape: Vec<usize>, target: OperandShape },
 }
 
 /// An operand in a message: its label, if it is an array that has one, its element type and its shape.

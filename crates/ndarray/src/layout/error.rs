@@ -10,6 +10,8 @@ use super::Order;
 
 /// Why a layout, or a view of one, is refused.
 ///
+/// Strides are in elements, and so is an `offset` where the message gives no other unit. `operation` is the name of a method.
+///
 /// ```
 /// use vkarray::array::{Layout, LayoutError, Order};
 ///
@@ -19,292 +21,116 @@ use super::Order;
 /// ```
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
 pub enum LayoutError {
     /// More axes than [`MAX_NDIM`](super::MAX_NDIM).
     #[error("{ndim} axes asked for, at most {limit} are supported")]
-    RankTooLarge {
-        /// Axes asked for.
-        ndim: usize,
-        /// The most there may be.
-        limit: usize,
-    },
+    RankTooLarge { ndim: usize, limit: usize },
     /// The number of elements or bytes of this shape does not fit `isize`.
     #[error("shape {} is too large to address with elements of {itemsize} bytes", tuple_text(.shape))]
-    Overflow {
-        /// The shape asked for.
-        shape: Vec<usize>,
-        /// Bytes an element; 1 where elements alone overflow.
-        itemsize: usize,
-    },
+    Overflow { shape: Vec<usize>, itemsize: usize },
     /// Shape and strides have different lengths.
     #[error("shape {} and strides {} differ in length", tuple_text(.shape), tuple_text(.strides))]
-    StrideCount {
-        /// The shape given.
-        shape: Vec<usize>,
-        /// The strides given, in elements.
-        strides: Vec<isize>,
-    },
+    StrideCount { shape: Vec<usize>, strides: Vec<isize> },
     /// An element would lie before the start of the block, or beyond `isize::MAX`.
     #[error(
         "shape {} with strides {} from offset {offset} leaves the addressable range",
         tuple_text(.shape), tuple_text(.strides)
     )]
-    OutOfBounds {
-        /// The shape given.
-        shape: Vec<usize>,
-        /// The strides given, in elements.
-        strides: Vec<isize>,
-        /// The offset given, in elements.
-        offset: usize,
-    },
+    OutOfBounds { shape: Vec<usize>, strides: Vec<isize>, offset: usize },
     /// Two layouts that need the same shape have different ones.
     #[error("shape {} does not match shape {}", tuple_text(.from), tuple_text(.to))]
-    ShapeMismatch {
-        /// Shape of the source.
-        from: Vec<usize>,
-        /// Shape of the destination.
-        to: Vec<usize>,
-    },
+    ShapeMismatch { from: Vec<usize>, to: Vec<usize> },
     /// A reshape changes the number of elements, or no length for the -1 keeps it.
     #[error("cannot reshape {size} elements of shape {} into {}", tuple_text(.from), tuple_text(.to))]
-    ReshapeMismatch {
-        /// Shape of the array.
-        from: Vec<usize>,
-        /// Its number of elements.
-        size: usize,
-        /// Shape asked for.
-        to: Vec<isize>,
-    },
+    ReshapeMismatch { from: Vec<usize>, size: usize, to: Vec<isize> },
     /// A reshape with more than one -1.
     #[error("only one length may be -1 in {}", tuple_text(.to))]
-    RepeatedUnknown {
-        /// Shape asked for.
-        to: Vec<isize>,
-    },
+    RepeatedUnknown { to: Vec<isize> },
     /// A length is negative and not -1.
     #[error("negative length in {}; only -1 is allowed", tuple_text(.to))]
-    NegativeLength {
-        /// Shape asked for.
-        to: Vec<isize>,
-    },
+    NegativeLength { to: Vec<isize> },
     /// No strides give these elements this shape in this order. The array must be copied first.
     #[error(
         "viewing shape {} with strides {} as {} in {order} order needs a copy, which `reshape_copy` makes",
         tuple_text(.shape), tuple_text(.strides), tuple_text(.to)
     )]
-    NeedsCopy {
-        /// Shape of the array.
-        shape: Vec<usize>,
-        /// Its strides, in elements.
-        strides: Vec<isize>,
-        /// Shape asked for.
-        to: Vec<usize>,
-        /// Order asked for.
-        order: Order,
-    },
+    NeedsCopy { shape: Vec<usize>, strides: Vec<isize>, to: Vec<usize>, order: Order },
     /// The operation is not defined for this order.
     #[error("order {order} is not permitted for {operation}")]
-    OrderNotAllowed {
-        /// Order asked for.
-        order: Order,
-        /// The operation, by its method name.
-        operation: &'static str,
-    },
+    OrderNotAllowed { order: Order, operation: &'static str },
     /// An axis number is outside `-ndim..ndim`.
     #[error("axis {axis} is out of range for {ndim} axes")]
-    AxisOutOfRange {
-        /// Axis asked for.
-        axis: isize,
-        /// Axes there are.
-        ndim: usize,
-    },
+    AxisOutOfRange { axis: isize, ndim: usize },
     /// An axis is named twice.
     #[error("axis {axis} is named twice in {}", tuple_text(.axes))]
-    RepeatedAxis {
-        /// The axis, counted from the first.
-        axis: usize,
-        /// The axes as given.
-        axes: Vec<isize>,
-    },
+    RepeatedAxis { axis: usize, axes: Vec<isize> },
     /// More or fewer axes are given than needed.
     #[error("{given} axes given where {expected} are needed")]
-    AxisCount {
-        /// Axes given.
-        given: usize,
-        /// Axes needed.
-        expected: usize,
-    },
+    AxisCount { given: usize, expected: usize },
     /// Only axes of length one can be squeezed out.
     #[error("cannot squeeze axis {axis} of length {len}, only length 1")]
-    SqueezeLength {
-        /// The axis, counted from the first.
-        axis: usize,
-        /// Its length.
-        len: usize,
-    },
+    SqueezeLength { axis: usize, len: usize },
     /// A shape does not broadcast to another.
     #[error("shape {} does not broadcast to {}", tuple_text(.from), tuple_text(.to))]
-    BroadcastMismatch {
-        /// Shape of the array.
-        from: Vec<usize>,
-        /// Shape asked for.
-        to: Vec<usize>,
-    },
+    BroadcastMismatch { from: Vec<usize>, to: Vec<usize> },
     /// The shapes do not broadcast to a common shape.
     #[error("shapes {} and {} do not broadcast together", tuple_text(.left), tuple_text(.right))]
-    NoCommonShape {
-        /// What the earlier shapes broadcast to.
-        left: Vec<usize>,
-        /// The shape that does not fit.
-        right: Vec<usize>,
-    },
+    NoCommonShape { left: Vec<usize>, right: Vec<usize> },
     /// An integer index is outside `-len..len`.
     #[error("index {index} is out of range for axis {axis} of length {len}")]
-    IndexOutOfRange {
-        /// The axis, counted from the first.
-        axis: usize,
-        /// Index asked for.
-        index: isize,
-        /// Length of the axis.
-        len: usize,
-    },
+    IndexOutOfRange { axis: usize, index: isize, len: usize },
     /// More indices than axes.
     #[error("{given} axes indexed, the array has {ndim}")]
-    TooManyIndices {
-        /// Axes indexed.
-        given: usize,
-        /// Axes there are.
-        ndim: usize,
-    },
+    TooManyIndices { given: usize, ndim: usize },
     /// Fewer indices than axes where one element is meant.
     #[error("{given} axes indexed, an element needs all {ndim}")]
-    TooFewIndices {
-        /// Axes indexed.
-        given: usize,
-        /// Axes there are.
-        ndim: usize,
-    },
+    TooFewIndices { given: usize, ndim: usize },
     /// More than one ellipsis in an index.
     #[error("{count} ellipses in one index, at most one is possible")]
-    RepeatedEllipsis {
-        /// Ellipses given.
-        count: usize,
-    },
+    RepeatedEllipsis { count: usize },
     /// A range with a step of zero.
     #[error("step of the range over axis {axis} is zero")]
-    ZeroStep {
-        /// The axis, counted from the first.
-        axis: usize,
-    },
+    ZeroStep { axis: usize },
     /// The operation works on one axis only.
     #[error("{operation} needs one axis, the array has {ndim}")]
-    NotOneDimensional {
-        /// Axes there are.
-        ndim: usize,
-        /// The operation, by its method name.
-        operation: &'static str,
-    },
+    NotOneDimensional { ndim: usize, operation: &'static str },
     /// A split into no parts, or into parts of length zero.
     #[error("cannot split {len} elements by zero")]
-    ZeroSplit {
-        /// Length of the axis.
-        len: usize,
-    },
+    ZeroSplit { len: usize },
     /// A split into equal parts of a length that is not a multiple.
     #[error("cannot split {len} elements into {sections} equal parts")]
-    UnequalSplit {
-        /// Length of the axis.
-        len: usize,
-        /// Parts asked for.
-        sections: usize,
-    },
+    UnequalSplit { len: usize, sections: usize },
     /// A diagonal needs two different axes.
     #[error("a diagonal needs two axes, the array has {ndim}")]
-    DiagonalRank {
-        /// Axes there are.
-        ndim: usize,
-    },
+    DiagonalRank { ndim: usize },
     /// An element size of zero bytes.
     #[error("cannot view elements of {from} bytes as elements of {to} bytes")]
-    ZeroItemSize {
-        /// Bytes an element now.
-        from: usize,
-        /// Bytes an element asked for.
-        to: usize,
-    },
+    ZeroItemSize { from: usize, to: usize },
     /// An array without axes is viewed as elements of another size.
     #[error("an array of 0 axes cannot change its element size from {from} to {to} bytes")]
-    ViewZeroDim {
-        /// Bytes an element now.
-        from: usize,
-        /// Bytes an element asked for.
-        to: usize,
-    },
+    ViewZeroDim { from: usize, to: usize },
     /// The last axis is not contiguous, so its bytes cannot be viewed as elements of another size.
     #[error("cannot view elements of {from} bytes as {to} bytes, the last axis has stride {stride} and not 1")]
-    ViewStrided {
-        /// Bytes an element now.
-        from: usize,
-        /// Bytes an element asked for.
-        to: usize,
-        /// Stride of the last axis, in elements.
-        stride: isize,
-    },
+    ViewStrided { from: usize, to: usize, stride: isize },
     /// The bytes of the last axis are not a multiple of the new element size.
     #[error("cannot view {len} elements of {from} bytes on the last axis as elements of {to} bytes")]
-    ViewItemSize {
-        /// Bytes an element now.
-        from: usize,
-        /// Bytes an element asked for.
-        to: usize,
-        /// Length of the last axis.
-        len: usize,
-    },
+    ViewItemSize { from: usize, to: usize, len: usize },
     /// The offset or a stride is not a multiple of the new element size.
     #[error("an offset or stride of {elements} elements of {from} bytes is not a multiple of {to} bytes")]
-    ViewMisaligned {
-        /// Bytes an element now.
-        from: usize,
-        /// Bytes an element asked for.
-        to: usize,
-        /// The offset or stride, in present elements.
-        elements: isize,
-    },
+    ViewMisaligned { from: usize, to: usize, elements: isize },
     /// A field that ends outside its record.
     #[error("a field of {size} bytes at byte {at} ends outside a record of {record} bytes")]
-    FieldOutOfBounds {
-        /// Where the field starts in the record, in bytes.
-        at: usize,
-        /// Bytes of the field.
-        size: usize,
-        /// Bytes of the record.
-        record: usize,
-    },
+    FieldOutOfBounds { at: usize, size: usize, record: usize },
     /// A field that does not start at a multiple of its size.
     #[error("the first field starts at byte {at} of the memory, which is not a multiple of its size of {size} bytes")]
-    FieldMisaligned {
-        /// Where the first field starts in the memory, in bytes.
-        at: usize,
-        /// Bytes of the field.
-        size: usize,
-    },
+    FieldMisaligned { at: usize, size: usize },
     /// A view with elements outside the array's memory.
     #[error(
         "shape {} with strides {} from element {offset} ends at element {end}, outside memory of {len} elements",
         tuple_text(.shape), tuple_text(.strides)
     )]
-    OutsideMemory {
-        /// The shape asked for.
-        shape: Vec<usize>,
-        /// The strides asked for, in elements.
-        strides: Vec<isize>,
-        /// Where the view starts in the memory, in elements.
-        offset: usize,
-        /// Where its elements end, in elements.
-        end: usize,
-        /// Elements of the memory.
-        len: u64,
-    },
+    OutsideMemory { shape: Vec<usize>, strides: Vec<isize>, offset: usize, end: usize, len: u64 },
 }
 
 impl fmt::Debug for LayoutError {
