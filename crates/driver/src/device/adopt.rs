@@ -12,7 +12,7 @@ use ash::vk;
 
 use super::Device;
 use crate::error::{Error, Result};
-use crate::instance::{DeviceInfo, DevicePlan, Features, MINIMUM_VERSION, PhysicalDevice, QueuePlan};
+use crate::instance::{DeviceInfo, DevicePlan, Features, PhysicalDevice, QueuePlan, check_support};
 use crate::vulkan::{LogicalDevice, Queue, QueueLock};
 
 /// A queue of another library's device, to submit to.
@@ -102,14 +102,7 @@ impl Device {
 /// The plan of an adopted device, or why it cannot be used. `families` has an entry for each queue.
 fn plan(device: &DeviceInfo, families: &[u32], extensions: Vec<String>, features: Features) -> Result<DevicePlan> {
     let lacks = |reason: String| Error::Unsuitable { device: device.name.clone(), reason };
-    if device.api_version < MINIMUM_VERSION {
-        let spoken = device.api_version;
-        return Err(lacks(format!("it speaks Vulkan {spoken}, and {MINIMUM_VERSION} or later is needed")));
-    }
-    let needed = Features { timeline_semaphore: true, synchronization2: true, ..Features::default() };
-    if let Some(missing) = needed.missing_from(&features) {
-        return Err(lacks(format!("it was opened without the feature {missing}")));
-    }
+    check_support(device, &Features::default(), &features, "it was opened without the feature")?;
     let (mut compute, mut transfer) = (None, None);
     for &family in families {
         let described = device.queue_families.get(family as usize);

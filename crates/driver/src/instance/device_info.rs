@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{External, MatrixShape};
+use super::{External, Features, MatrixShape};
 
 /// The kind of a device, as in `VkPhysicalDeviceType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -123,100 +123,6 @@ pub struct Limits {
     pub robust_storage_buffer_access_size_alignment: u64,
     /// Nanoseconds a timestamp tick lasts; 0 where there are no timestamps.
     pub timestamp_period_ns: f32,
-}
-
-macro_rules! features {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// The features that the runtime or its kernels may use.
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-        #[serde(default)] // A snapshot may be older than a feature.
-        pub struct Features {
-            $($(#[$doc])* pub $name: bool,)*
-        }
-
-        impl Features {
-            /// The first feature set here and not in `available`.
-            ///
-            /// ```
-            /// use vkarray::device::Features;
-            ///
-            /// let wanted = Features { shader_float16: true, ..Features::default() };
-            /// assert_eq!(wanted.missing_from(&Features::default()), Some("shader_float16"));
-            /// assert_eq!(wanted.missing_from(&wanted), None);
-            /// ```
-            #[must_use]
-            pub fn missing_from(&self, available: &Self) -> Option<&'static str> {
-                [$((stringify!($name), self.$name && !available.$name)),*]
-                    .into_iter()
-                    .find_map(|(name, is_missing)| is_missing.then_some(name))
-            }
-        }
-    };
-}
-
-features! {
-    /// Timeline semaphores. Required.
-    timeline_semaphore,
-    /// `vkQueueSubmit2` and its barriers. Required.
-    synchronization2,
-    /// Out-of-range buffer accesses are defined.
-    robust_buffer_access,
-    /// Out-of-range buffer accesses read zero and write nothing, by the range that is bound.
-    robust_buffer_access_2,
-    /// Robust access can be chosen for each pipeline.
-    pipeline_robustness,
-    /// `f64` in shaders.
-    shader_float64,
-    /// `i64` and `u64` in shaders.
-    shader_int64,
-    /// 16-bit integers in shaders.
-    shader_int16,
-    /// `f16` arithmetic in shaders.
-    shader_float16,
-    /// 8-bit integers in shaders.
-    shader_int8,
-    /// 16-bit elements in storage buffers.
-    storage_buffer_16bit,
-    /// 16-bit elements in uniform buffers.
-    uniform_buffer_16bit,
-    /// 16-bit push constants.
-    push_constant_16bit,
-    /// 8-bit elements in storage buffers.
-    storage_buffer_8bit,
-    /// 8-bit elements in uniform buffers.
-    uniform_buffer_8bit,
-    /// 8-bit push constants.
-    push_constant_8bit,
-    /// Pointers into one storage buffer that are chosen at run time.
-    variable_pointers_storage_buffer,
-    /// Pointers that are chosen at run time.
-    variable_pointers,
-    /// 64-bit integer atomics in buffers.
-    buffer_int64_atomics,
-    /// 64-bit integer atomics in workgroup memory.
-    shared_int64_atomics,
-    /// Buffer device addresses.
-    buffer_device_address,
-    /// Scalar (C-like) layout of buffer blocks.
-    scalar_block_layout,
-    /// Required subgroup sizes.
-    subgroup_size_control,
-    /// Whole subgroups on request.
-    compute_full_subgroups,
-    /// The Vulkan memory model.
-    vulkan_memory_model,
-    /// Device scope in the Vulkan memory model.
-    vulkan_memory_model_device_scope,
-    /// Query pools reset from the host.
-    host_query_reset,
-    /// Workgroup memory zeroed by the driver.
-    zero_initialize_workgroup_memory,
-    /// Packed integer dot products.
-    integer_dot_product,
-    /// Matrices that a subgroup holds together (`VK_KHR_cooperative_matrix`).
-    cooperative_matrix,
-    /// Such matrices are loaded and stored within the bounds of buffers (`cooperativeMatrixRobustBufferAccess`).
-    cooperative_matrix_robust_buffers,
 }
 
 /// Subgroup properties.

@@ -18,6 +18,7 @@ use crate::lock::Rank;
 
 mod device_info;
 mod external;
+mod features;
 mod fork;
 mod limit_profile;
 mod matrix_shape;
@@ -30,9 +31,10 @@ mod select;
 #[cfg(test)]
 pub(crate) use self::device_info::machine;
 pub use self::device_info::{
-    DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,
+    DeviceInfo, DeviceType, DriverInfo, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,
 };
 pub use self::external::{BUFFER_USAGE, External, HandleSupport};
+pub use self::features::Features;
 pub use self::fork::ProcessId;
 pub use self::limit_profile::LimitProfile;
 pub use self::matrix_shape::{MatrixShape, scope_name};
@@ -40,6 +42,7 @@ pub use self::messages::ValidationMessage;
 use self::messages::{Messages, messenger_info, shader_accesses};
 pub use self::physical::PhysicalDevice;
 use self::plan::COOPERATIVE_MATRIX;
+pub(crate) use self::plan::check_support;
 pub use self::plan::{DevicePlan, DeviceRequest, MINIMUM_VERSION, QueuePlan};
 pub use self::select::Selection;
 

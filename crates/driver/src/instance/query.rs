@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use ash::vk;
 
 use super::{DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version};
-use super::{External, MatrixShape};
+use super::{External, MINIMUM_VERSION, MatrixShape};
 use crate::error::{Error, Result};
 
 /// Reads everything that the runtime uses of one device.
@@ -16,7 +16,7 @@ pub(crate) fn device_info(instance: &ash::Instance, device: vk::PhysicalDevice) 
     let base = unsafe { instance.get_physical_device_properties(device) };
     let api_version = version(base.api_version);
     let (mut facts, mut external) = (QueriedStructs::default(), External::default());
-    if api_version >= (Version { major: 1, minor: 3, patch: 0 }) {
+    if api_version >= MINIMUM_VERSION {
         facts.fill(instance, device, &extensions);
         external = External::query(instance, device, &extensions, &facts.id);
     }
@@ -35,7 +35,7 @@ pub(crate) fn device_info(instance: &ash::Instance, device: vk::PhysicalDevice) 
         },
         uuid: hex(&facts.id.device_uuid),
         limits: limits(&base.limits, &facts),
-        features: facts.features(),
+        features: facts.features,
         subgroup: facts.subgroup(),
         memory_heaps: heaps(instance, device),
         memory_types: memory_types(instance, device),
@@ -70,14 +70,8 @@ struct QueriedStructs {
     host_memory: vk::PhysicalDeviceExternalMemoryHostPropertiesEXT<'static>,
     subgroups: vk::PhysicalDeviceSubgroupProperties<'static>,
     subgroup_sizes: vk::PhysicalDeviceSubgroupSizeControlProperties<'static>,
-    core: vk::PhysicalDeviceFeatures,
-    v11: vk::PhysicalDeviceVulkan11Features<'static>,
-    v12: vk::PhysicalDeviceVulkan12Features<'static>,
-    v13: vk::PhysicalDeviceVulkan13Features<'static>,
-    cooperative_matrix: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
-    robustness: vk::PhysicalDeviceRobustness2FeaturesEXT<'static>,
     bounds: vk::PhysicalDeviceRobustness2PropertiesEXT<'static>,
-    pipelines: vk::PhysicalDevicePipelineRobustnessFeaturesEXT<'static>,
+    features: Features,
 }
 
 impl QueriedStructs {
@@ -100,65 +94,11 @@ impl QueriedStructs {
         }
         // SAFETY: `device` belongs to `instance`; every chained structure is known to a 1.3 device or its extension.
         unsafe { instance.get_physical_device_properties2(device, &mut properties) };
-        let mut features = vk::PhysicalDeviceFeatures2::default()
-            .push_next(&mut self.v11)
-            .push_next(&mut self.v12)
-            .push_next(&mut self.v13);
-        if extensions.contains("VK_KHR_cooperative_matrix") {
-            features = features.push_next(&mut self.cooperative_matrix);
-        }
-        if extensions.contains("VK_EXT_robustness2") {
-            features = features.push_next(&mut self.robustness);
-        }
-        if extensions.contains("VK_EXT_pipeline_robustness") {
-            features = features.push_next(&mut self.pipelines);
-        }
-        // SAFETY: `device` belongs to `instance`; the chain holds structures of Vulkan 1.3 and of extensions it has.
-        unsafe { instance.get_physical_device_features2(device, &mut features) };
-        self.core = features.features;
-        // The chains point into this value, which may move: clear the pointers.
-        let core = [&mut self.v11.p_next, &mut self.v12.p_next, &mut self.v13.p_next];
-        for next in core.into_iter().chain([&mut self.cooperative_matrix.p_next]) {
-            *next = std::ptr::null_mut();
-        }
-        (self.robustness.p_next, self.pipelines.p_next) = (std::ptr::null_mut(), std::ptr::null_mut());
-    }
-
-    fn features(&self) -> Features {
-        let (core, v11, v12, v13) = (&self.core, &self.v11, &self.v12, &self.v13);
-        Features {
-            timeline_semaphore: v12.timeline_semaphore != 0,
-            synchronization2: v13.synchronization2 != 0,
-            robust_buffer_access: core.robust_buffer_access != 0,
-            robust_buffer_access_2: self.robustness.robust_buffer_access2 != 0,
-            pipeline_robustness: self.pipelines.pipeline_robustness != 0,
-            shader_float64: core.shader_float64 != 0,
-            shader_int64: core.shader_int64 != 0,
-            shader_int16: core.shader_int16 != 0,
-            shader_float16: v12.shader_float16 != 0,
-            shader_int8: v12.shader_int8 != 0,
-            storage_buffer_16bit: v11.storage_buffer16_bit_access != 0,
-            uniform_buffer_16bit: v11.uniform_and_storage_buffer16_bit_access != 0,
-            push_constant_16bit: v11.storage_push_constant16 != 0,
-            uniform_buffer_8bit: v12.uniform_and_storage_buffer8_bit_access != 0,
-            push_constant_8bit: v12.storage_push_constant8 != 0,
-            variable_pointers_storage_buffer: v11.variable_pointers_storage_buffer != 0,
-            variable_pointers: v11.variable_pointers != 0,
-            storage_buffer_8bit: v12.storage_buffer8_bit_access != 0,
-            shared_int64_atomics: v12.shader_shared_int64_atomics != 0,
-            buffer_int64_atomics: v12.shader_buffer_int64_atomics != 0,
-            buffer_device_address: v12.buffer_device_address != 0,
-            scalar_block_layout: v12.scalar_block_layout != 0,
-            subgroup_size_control: v13.subgroup_size_control != 0,
-            compute_full_subgroups: v13.compute_full_subgroups != 0,
-            vulkan_memory_model: v12.vulkan_memory_model != 0,
-            vulkan_memory_model_device_scope: v12.vulkan_memory_model_device_scope != 0,
-            host_query_reset: v12.host_query_reset != 0,
-            zero_initialize_workgroup_memory: v13.shader_zero_initialize_workgroup_memory != 0,
-            integer_dot_product: v13.shader_integer_dot_product != 0,
-            cooperative_matrix: self.cooperative_matrix.cooperative_matrix != 0,
-            cooperative_matrix_robust_buffers: self.cooperative_matrix.cooperative_matrix_robust_buffer_access != 0,
-        }
+        self.features = Features::read(
+            |name| extensions.contains(name),
+            // SAFETY: `device` belongs to `instance`; the chain holds structures of Vulkan 1.3 and of extensions it has.
+            |chain| unsafe { instance.get_physical_device_features2(device, chain) },
+        );
     }
 
     fn subgroup(&self) -> Subgroup {

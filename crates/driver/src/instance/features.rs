@@ -1,0 +1,155 @@
+//! [`Features`] as Vulkan has them: one table says in which structure each is found, and enabled.
+//!
+//! `query.rs` reads the structures from a driver, `vulkan/create.rs` gives them to a new device.
+
+use ash::vk;
+use serde::{Deserialize, Serialize};
+
+use super::plan::{COOPERATIVE_MATRIX, PIPELINE_ROBUSTNESS, ROBUSTNESS};
+
+/// The structures of Vulkan with the features of the table.
+#[derive(Default)]
+pub(crate) struct FeatureStructs {
+    core: vk::PhysicalDeviceFeatures,
+    v11: vk::PhysicalDeviceVulkan11Features<'static>,
+    v12: vk::PhysicalDeviceVulkan12Features<'static>,
+    v13: vk::PhysicalDeviceVulkan13Features<'static>,
+    cooperative_matrix: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
+    robustness: vk::PhysicalDeviceRobustness2FeaturesEXT<'static>,
+    pipelines: vk::PhysicalDevicePipelineRobustnessFeaturesEXT<'static>,
+}
+
+impl FeatureStructs {
+    /// The chain of those that belong to Vulkan 1.3 or to an extension that the device has.
+    pub(crate) fn chain(&mut self, has: impl Fn(&str) -> bool) -> vk::PhysicalDeviceFeatures2<'_> {
+        let mut chain = vk::PhysicalDeviceFeatures2::default()
+            .features(self.core)
+            .push_next(&mut self.v11)
+            .push_next(&mut self.v12)
+            .push_next(&mut self.v13);
+        if has(COOPERATIVE_MATRIX) {
+            chain = chain.push_next(&mut self.cooperative_matrix);
+        }
+        if has(ROBUSTNESS) {
+            chain = chain.push_next(&mut self.robustness);
+        }
+        if has(PIPELINE_ROBUSTNESS) {
+            chain = chain.push_next(&mut self.pipelines);
+        }
+        chain
+    }
+}
+
+macro_rules! features {
+    ($($(#[$doc:meta])* $name:ident: $structure:ident.$field:ident,)*) => {
+        /// The features that the runtime or its kernels may use.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default)] // A snapshot may be older than a feature.
+        pub struct Features {
+            $($(#[$doc])* pub $name: bool,)*
+        }
+
+        impl Features {
+            /// Those of a device that has the extensions. `fill` gets the chain of structures, and has the driver fill it.
+            pub(super) fn read(
+                has: impl Fn(&str) -> bool,
+                fill: impl FnOnce(&mut vk::PhysicalDeviceFeatures2<'_>),
+            ) -> Self {
+                let mut from = FeatureStructs::default();
+                let mut chain = from.chain(has);
+                fill(&mut chain);
+                from.core = chain.features;
+                Self { $($name: from.$structure.$field != 0,)* }
+            }
+
+            /// The structures that enable them, with `maintenance4`, which every device of Vulkan 1.3 has.
+            pub(crate) fn structs(&self) -> FeatureStructs {
+                let mut to = FeatureStructs::default();
+                $(to.$structure.$field = self.$name.into();)*
+                to.v13.maintenance4 = vk::TRUE;
+                to
+            }
+
+            /// The first feature set here and not in `available`.
+            ///
+            /// ```
+            /// use vkarray::device::Features;
+            ///
+            /// let wanted = Features { shader_float16: true, ..Features::default() };
+            /// assert_eq!(wanted.missing_from(&Features::default()), Some("shader_float16"));
+            /// assert_eq!(wanted.missing_from(&wanted), None);
+            /// ```
+            #[must_use]
+            pub fn missing_from(&self, available: &Self) -> Option<&'static str> {
+                [$((stringify!($name), self.$name && !available.$name)),*]
+                    .into_iter()
+                    .find_map(|(name, is_missing)| is_missing.then_some(name))
+            }
+        }
+    };
+}
+
+features! {
+    /// Timeline semaphores. Required.
+    timeline_semaphore: v12.timeline_semaphore,
+    /// `vkQueueSubmit2` and its barriers. Required.
+    synchronization2: v13.synchronization2,
+    /// Out-of-range buffer accesses are defined.
+    robust_buffer_access: core.robust_buffer_access,
+    /// Out-of-range buffer accesses read zero and write nothing, by the range that is bound.
+    robust_buffer_access_2: robustness.robust_buffer_access2,
+    /// Robust access can be chosen for each pipeline.
+    pipeline_robustness: pipelines.pipeline_robustness,
+    /// `f64` in shaders.
+    shader_float64: core.shader_float64,
+    /// `i64` and `u64` in shaders.
+    shader_int64: core.shader_int64,
+    /// 16-bit integers in shaders.
+    shader_int16: core.shader_int16,
+    /// `f16` arithmetic in shaders.
+    shader_float16: v12.shader_float16,
+    /// 8-bit integers in shaders.
+    shader_int8: v12.shader_int8,
+    /// 16-bit elements in storage buffers.
+    storage_buffer_16bit: v11.storage_buffer16_bit_access,
+    /// 16-bit elements in uniform buffers.
+    uniform_buffer_16bit: v11.uniform_and_storage_buffer16_bit_access,
+    /// 16-bit push constants.
+    push_constant_16bit: v11.storage_push_constant16,
+    /// 8-bit elements in storage buffers.
+    storage_buffer_8bit: v12.storage_buffer8_bit_access,
+    /// 8-bit elements in uniform buffers.
+    uniform_buffer_8bit: v12.uniform_and_storage_buffer8_bit_access,
+    /// 8-bit push constants.
+    push_constant_8bit: v12.storage_push_constant8,
+    /// Pointers into one storage buffer that are chosen at run time.
+    variable_pointers_storage_buffer: v11.variable_pointers_storage_buffer,
+    /// Pointers that are chosen at run time.
+    variable_pointers: v11.variable_pointers,
+    /// 64-bit integer atomics in buffers.
+    buffer_int64_atomics: v12.shader_buffer_int64_atomics,
+    /// 64-bit integer atomics in workgroup memory.
+    shared_int64_atomics: v12.shader_shared_int64_atomics,
+    /// Buffer device addresses.
+    buffer_device_address: v12.buffer_device_address,
+    /// Scalar (C-like) layout of buffer blocks.
+    scalar_block_layout: v12.scalar_block_layout,
+    /// Required subgroup sizes.
+    subgroup_size_control: v13.subgroup_size_control,
+    /// Whole subgroups on request.
+    compute_full_subgroups: v13.compute_full_subgroups,
+    /// The Vulkan memory model.
+    vulkan_memory_model: v12.vulkan_memory_model,
+    /// Device scope in the Vulkan memory model.
+    vulkan_memory_model_device_scope: v12.vulkan_memory_model_device_scope,
+    /// Query pools reset from the host.
+    host_query_reset: v12.host_query_reset,
+    /// Workgroup memory zeroed by the driver.
+    zero_initialize_workgroup_memory: v13.shader_zero_initialize_workgroup_memory,
+    /// Packed integer dot products.
+    integer_dot_product: v13.shader_integer_dot_product,
+    /// Matrices that a subgroup holds together (`VK_KHR_cooperative_matrix`).
+    cooperative_matrix: cooperative_matrix.cooperative_matrix,
+    /// Such matrices are loaded and stored within the bounds of buffers (`cooperativeMatrixRobustBufferAccess`).
+    cooperative_matrix_robust_buffers: cooperative_matrix.cooperative_matrix_robust_buffer_access,
+}
