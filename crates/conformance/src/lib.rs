@@ -61,7 +61,6 @@ pub struct Conformance<'a> {
 
 impl<'a> Conformance<'a> {
     /// Checks the managers that `factory` makes. Nothing else may use the device meanwhile.
-    #[must_use]
     pub fn new(device: &'a Arc<Device>, factory: ManagerFactory) -> Self {
         Self { device, factory, faults: None, only: None }
     }

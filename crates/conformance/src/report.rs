@@ -38,7 +38,6 @@ impl Report {
     }
 
     /// Whether no check failed.
-    #[must_use]
     pub fn is_conforming(&self) -> bool {
         self.failures().next().is_none()
     }

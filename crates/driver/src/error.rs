@@ -127,7 +127,6 @@ impl Error {
     /// # drop(instance);
     /// # Ok::<(), vkarray_driver::Error>(())
     /// ```
-    #[must_use]
     pub fn is_no_device(&self) -> bool {
         matches!(self, Self::LoaderMissing { .. } | Self::NoDevice { .. })
     }
@@ -147,7 +146,6 @@ impl Error {
     ///
     /// assert!(!Error::NoEvents.is_out_of_memory());
     /// ```
-    #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
         use vk::Result as R;
         matches!(self, Self::Vulkan { code: R::ERROR_OUT_OF_DEVICE_MEMORY | R::ERROR_OUT_OF_HOST_MEMORY, .. })

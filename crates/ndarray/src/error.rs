@@ -126,7 +126,6 @@ impl Error {
     /// assert_eq!(ctx.zeros::<f32>([3])?.to_vec()?, [0.0; 3]);
     /// # Ok::<(), vkarray::Error>(())
     /// ```
-    #[must_use]
     pub fn is_no_device(&self) -> bool {
         match self {
             Self::Driver(error) | Self::Memory(allocator::Error::Driver(error)) => error.is_no_device(),

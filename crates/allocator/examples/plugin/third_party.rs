@@ -55,7 +55,6 @@ pub(crate) struct GpuAllocatorPlugin {
 
 impl GpuAllocatorPlugin {
     /// Creates a manager for one device.
-    #[must_use]
     pub(crate) fn new() -> Self {
         Self::default()
     }

@@ -60,39 +60,33 @@ impl Block {
     }
 
     /// Its size in bytes, as requested.
-    #[must_use]
     pub fn size(&self) -> u64 {
         self.memory().size()
     }
 
     /// Its kind of memory.
-    #[must_use]
     pub fn kind(&self) -> MemoryKind {
         self.memory().kind()
     }
 
     /// The device of its memory.
-    #[must_use]
     #[inline]
     pub fn device(&self) -> &Arc<Device> {
         self.allocator.device()
     }
 
     /// The allocator that made it.
-    #[must_use]
     pub fn allocator(&self) -> &Arc<Allocator> {
         &self.allocator
     }
 
     /// The buffer that it is a part of. Using the handle needs `unsafe` code, whose author keeps to the rules of Vulkan.
-    #[must_use]
     #[inline]
     pub fn buffer(&self) -> vk::Buffer {
         self.memory().buffer()
     }
 
     /// The position of its first byte in the buffer: a multiple of 256, which every device can bind.
-    #[must_use]
     #[inline]
     pub fn buffer_offset(&self) -> u64 {
         self.memory().offset()
@@ -112,7 +106,6 @@ impl Block {
     }
 
     /// Its identifier in the device's hazard table.
-    #[must_use]
     #[inline]
     pub fn id(&self) -> BlockId {
         match self.id.get() {
@@ -158,7 +151,6 @@ impl Block {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
     pub fn label(&self) -> Option<BlockLabel> {
         if self.device().is_forked() {
             return None; // In a forked process the manager's locks may stay locked forever.
@@ -177,7 +169,6 @@ impl Block {
     }
 
     /// Whether the host can address it.
-    #[must_use]
     #[inline]
     pub fn is_mapped(&self) -> bool {
         self.mapped().is_some()
@@ -185,14 +176,12 @@ impl Block {
 
     /// Whether the host can address it, and its memory is coherent, so that no write has to be flushed. Guards such as
     /// [`Block::read_on_host`] flush and invalidate where it is not.
-    #[must_use]
     pub fn is_coherent(&self) -> bool {
         self.mapping().is_some_and(|mapping| mapping.is_coherent())
     }
 
     /// Whether its allocator has not been reset since it was made. If it has, every use of the block is refused.
     #[inline]
-    #[must_use]
     pub fn is_alive(&self) -> bool {
         self.generation == self.allocator.generation()
     }
@@ -270,7 +259,6 @@ impl Block {
     }
 
     /// Whether the host writes `len` bytes over a bus: [`Block::copy_from_host`] does so if no work uses them.
-    #[must_use]
     pub fn is_written_over_bus(&self, len: usize) -> bool {
         self.mapping_to_write(len).is_some() && !self.allocator.is_read_fast(self.kind())
     }

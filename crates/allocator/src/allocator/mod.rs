@@ -121,14 +121,12 @@ impl Allocator {
     }
 
     /// The device of its memory.
-    #[must_use]
     #[inline]
     pub fn device(&self) -> &Arc<Device> {
         &self.shared.device
     }
 
     /// The manager of its memory.
-    #[must_use]
     #[inline]
     pub fn manager(&self) -> &dyn MemoryManager {
         &*self.shared.manager // Not the box, which is an adaptor around the manager.

@@ -98,7 +98,6 @@ impl Allocator {
 
 impl Block {
     /// Whether it was allocated to be exported.
-    #[must_use]
     pub fn is_exportable(&self) -> bool {
         external::is_exportable(self.memory())
     }

@@ -38,7 +38,6 @@ impl Allocator {
 
     /// Dropped memory that was neither freed nor given out again. In a pool this is memory cached for a block of the same
     /// size; memory of an arena's frames is never pending.
-    #[must_use]
     pub fn pending(&self) -> Pending {
         self.manager().pending()
     }
@@ -113,7 +112,6 @@ impl Allocator {
     }
 
     /// The numbers that the manager counts. Takes no lock.
-    #[must_use]
     pub fn counters(&self) -> Counters {
         self.manager().counters()
     }
@@ -185,13 +183,11 @@ impl Allocator {
     }
 
     /// How often memory ran out so far, and which steps helped.
-    #[must_use]
     pub fn oom_counts(&self) -> OomCounts {
         self.manager().oom_counts()
     }
 
     /// Bytes in use and pending now, without staging memory.
-    #[must_use]
     pub fn usage(&self) -> Usage {
         let usage = self.managers_usage();
         Usage { in_use: usage.in_use.saturating_sub(self.shared.staging.bytes()), ..usage }
@@ -206,7 +202,6 @@ impl Allocator {
     }
 
     /// Bytes of staging memory: pinned memory that host copies go through. The manager counts them as in use.
-    #[must_use]
     pub fn staging_bytes(&self) -> u64 {
         self.shared.staging.bytes()
     }

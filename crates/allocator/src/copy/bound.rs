@@ -29,7 +29,6 @@ impl BoundMemory<'_> {
     }
 
     /// The number of bytes.
-    #[must_use]
     pub fn nbytes(&self) -> u64 {
         self.block.size()
     }

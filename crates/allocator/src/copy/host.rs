@@ -201,7 +201,6 @@ impl Block {
 
     /// Whether [`Block::copy_to_host`] reads `len` bytes through the mapping, without a copy by the device: if there is a
     /// mapping, and it is read fast or the bytes are few.
-    #[must_use]
     pub fn is_read_mapped(&self, len: usize) -> bool {
         self.is_mapped() && (len <= MAX_SLOW_READ || self.allocator().is_read_fast(self.kind()))
     }

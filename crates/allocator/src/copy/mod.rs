@@ -98,7 +98,6 @@ impl Block {
     }
 
     /// Whether its memory is on the host's side of the bus.
-    #[must_use]
     pub fn is_in_host_memory(&self) -> bool {
         self.kind().is_in_host_memory()
     }

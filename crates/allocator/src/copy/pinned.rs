@@ -108,13 +108,11 @@ fn bytes_of<O: DerefMut<Target = [T]>, T: Pod>(owner: &mut Arc<O>) -> &mut [u8] 
 
 impl<O> Pinned<O> {
     /// The memory. Handles to it keep the owner alive.
-    #[must_use]
     pub fn block(&self) -> &Arc<Block> {
         &self.block
     }
 
     /// How the device reaches the bytes: [`RegisteredPath::Imported`] or [`RegisteredPath::Staged`].
-    #[must_use]
     pub fn path(&self) -> RegisteredPath {
         if self.is_copy { RegisteredPath::Staged } else { RegisteredPath::Imported }
     }
@@ -169,7 +167,6 @@ impl<P> PinError<P> {
     }
 
     /// The error.
-    #[must_use]
     pub fn error(&self) -> &Error {
         &self.error
     }

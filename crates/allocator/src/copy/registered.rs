@@ -164,19 +164,16 @@ impl<'a> Registered<'a> {
     }
 
     /// The number of bytes.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// How the device reaches the bytes.
-    #[must_use]
     pub fn path(&self) -> RegisteredPath {
         match &self.imported {
             None => RegisteredPath::Staged,

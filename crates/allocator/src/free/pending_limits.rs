@@ -55,7 +55,6 @@ impl Default for PendingLimits {
 
 impl PendingLimits {
     /// Limits of `max_count` pieces and of `max_ratio` of each heap. A ratio that is negative or not a number counts as zero.
-    #[must_use]
     pub fn new(max_count: usize, max_ratio: f64) -> Self {
         Self { max_count, max_ratio: max_ratio.max(0.0) }
     }

@@ -73,7 +73,6 @@ impl fmt::Debug for TensorError {
 
 impl TensorShape {
     /// Bytes of an element.
-    #[must_use]
     pub fn itemsize(&self) -> u64 {
         u64::from(self.bits / 8)
     }
@@ -324,13 +323,11 @@ impl HostTensor {
     }
 
     /// The shape of the tensor, with the offset counted from the start of [`HostTensor::bytes`].
-    #[must_use]
     pub fn shape(&self) -> &TensorShape {
         &self.shape
     }
 
     /// The range of bytes with all elements.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         if self.len == 0 {
             return &[];

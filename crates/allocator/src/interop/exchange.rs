@@ -14,7 +14,6 @@ use crate::error::Result;
 
 impl Block {
     /// The handle of its `VkBuffer` as a number. Using it needs `unsafe` code.
-    #[must_use]
     pub fn handle(&self) -> u64 {
         self.buffer().as_raw()
     }

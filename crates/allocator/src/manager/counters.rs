@@ -27,7 +27,6 @@ pub struct KindCounters {
 
 impl KindCounters {
     /// The part of the free bytes outside the largest free range, from 0 to 1. If nothing is free, 0.
-    #[must_use]
     pub fn fragmentation(&self) -> f64 {
         if self.free == 0 {
             return 0.0;
@@ -83,7 +82,6 @@ pub struct Counters {
 
 impl Counters {
     /// The counters of one kind.
-    #[must_use]
     pub fn kind(&self, kind: MemoryKind) -> &KindCounters {
         &self.kinds[kind.index()]
     }
@@ -93,7 +91,6 @@ impl Counters {
     }
 
     /// The sum over all kinds of one of their numbers.
-    #[must_use]
     pub fn total(&self, of: impl Fn(&KindCounters) -> u64) -> u64 {
         self.kinds.iter().map(of).sum()
     }

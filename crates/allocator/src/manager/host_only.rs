@@ -38,7 +38,6 @@ pub struct HostOnlyMemoryManager<M = PassthroughManager> {
 
 impl HostOnlyMemoryManager {
     /// Creates a manager whose host memory is a buffer of its own for each allocation.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -51,7 +50,6 @@ impl<M: MemoryManager> HostOnlyMemoryManager<M> {
     }
 
     /// Whether the memory came from this half of a plugin: it is of a kind that only this half gives out.
-    #[must_use]
     pub fn owns(&self, memory: &MemoryPointer) -> bool {
         memory.kind().is_in_host_memory()
     }

@@ -105,7 +105,6 @@ pub fn register_memory_manager(name: impl Into<String>, factory: ManagerFactory)
 }
 
 /// The names of all managers, sorted.
-#[must_use]
 pub fn memory_manager_names() -> Vec<String> {
     registry().names()
 }

@@ -19,7 +19,6 @@ pub struct Request {
 
 impl Request {
     /// Asks for `size` bytes of that kind.
-    #[must_use]
     pub fn new(size: u64, kind: MemoryKind) -> Self {
         Self { size, kind, label: BlockLabel::new(), exportable: false }
     }
@@ -88,7 +87,6 @@ impl HostOptions {
     }
 
     /// The kind of memory for these options.
-    #[must_use]
     pub fn kind(self) -> MemoryKind {
         if self.wc { MemoryKind::WriteCombined } else { MemoryKind::Pinned }
     }

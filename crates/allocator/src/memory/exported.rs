@@ -74,7 +74,6 @@ impl ExportedMemory {
     }
 
     /// What an importer has to know.
-    #[must_use]
     pub fn description(&self) -> &MemoryDescription {
         &self.description
     }
@@ -132,31 +131,26 @@ impl IpcHandle {
     }
 
     /// The memory.
-    #[must_use]
     pub fn memory(&self) -> &ExportedMemory {
         &self.memory
     }
 
     /// Its number of bytes.
-    #[must_use]
     pub fn size(&self) -> u64 {
         self.range.end - self.range.start
     }
 
     /// The position of its first byte in the block.
-    #[must_use]
     pub fn offset(&self) -> u64 {
         self.range.start
     }
 
     /// The process that made it.
-    #[must_use]
     pub fn exporter(&self) -> u32 {
         self.exporter
     }
 
     /// Whether its receiver may not write.
-    #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.is_read_only
     }

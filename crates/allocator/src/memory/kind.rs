@@ -50,13 +50,11 @@ impl MemoryKind {
     }
 
     /// Whether the host can address memory of this kind on every device.
-    #[must_use]
     pub fn is_host_visible(self) -> bool {
         !matches!(self, Self::Device)
     }
 
     /// Whether memory of this kind lies on the host's side of the bus.
-    #[must_use]
     pub fn is_in_host_memory(self) -> bool {
         matches!(self, Self::Pinned | Self::WriteCombined)
     }
@@ -65,7 +63,6 @@ impl MemoryKind {
     ///
     /// Returns `None` if the device has no such memory; only [`MemoryKind::Shared`] may be missing. For memory that the host
     /// reads, cached types are preferred to coherent ones: uncached memory is read a hundred times slower.
-    #[must_use]
     pub fn memory_type(self, device: &DeviceInfo, allowed: u32) -> Option<u32> {
         (0..)
             .zip(&device.memory_types)
@@ -77,7 +74,6 @@ impl MemoryKind {
 
     /// Whether memory of this kind is scarce: its heap is device memory that the host addresses (a BAR window, mostly
     /// 256 MiB), and the device has a larger heap besides. Drivers and other programs use part of it.
-    #[must_use]
     pub fn is_scarce(self, device: &DeviceInfo) -> bool {
         let Some(chosen) = self.memory_type(device, u32::MAX) else { return false };
         let chosen = device.memory_types[chosen as usize];

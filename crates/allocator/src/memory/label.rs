@@ -27,13 +27,11 @@ pub struct BlockLabel {
 
 impl BlockLabel {
     /// A label of memory whose use is not known.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// A label of an array with that type of element and shape. Keeps the lengths of the first six axes.
-    #[must_use]
     #[inline]
     pub fn array(dtype: &'static str, shape: &[usize]) -> Self {
         let mut axes = [0; MAX_AXES];
@@ -51,25 +49,21 @@ impl BlockLabel {
     }
 
     /// The name that the program chose.
-    #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
     /// The type of an array's elements.
-    #[must_use]
     pub fn dtype(&self) -> Option<&'static str> {
         self.dtype
     }
 
     /// The lengths of an array's first six axes.
-    #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.axes[..self.n_axes.min(MAX_AXES)]
     }
 
     /// How many axes an array has.
-    #[must_use]
     pub fn ndim(&self) -> usize {
         self.n_axes
     }

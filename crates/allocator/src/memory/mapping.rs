@@ -72,14 +72,12 @@ impl Mapping {
     }
 
     /// The address.
-    #[must_use]
     #[inline]
     pub fn address(&self) -> NonNull<u8> {
         self.address
     }
 
     /// Whether host and device see each other's writes without flushes and invalidations.
-    #[must_use]
     #[inline]
     pub fn is_coherent(&self) -> bool {
         self.memory == vk::DeviceMemory::null()

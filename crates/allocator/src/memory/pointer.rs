@@ -82,28 +82,24 @@ impl MemoryPointer {
     }
 
     /// The buffer.
-    #[must_use]
     #[inline]
     pub fn buffer(&self) -> vk::Buffer {
         self.buffer
     }
 
     /// The position of the first byte in the buffer.
-    #[must_use]
     #[inline]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
     /// The number of bytes, as requested.
-    #[must_use]
     #[inline]
     pub fn size(&self) -> u64 {
         self.size
     }
 
     /// The kind of memory.
-    #[must_use]
     #[inline]
     pub fn kind(&self) -> MemoryKind {
         self.kind
@@ -117,28 +113,24 @@ impl MemoryPointer {
     }
 
     /// How the host addresses the memory, where it does.
-    #[must_use]
     #[inline]
     pub fn mapping(&self) -> Option<Mapping> {
         self.mapping
     }
 
     /// The number that the manager has set.
-    #[must_use]
     #[inline]
     pub fn tag(&self) -> u64 {
         self.tag
     }
 
     /// What must live as long as the memory.
-    #[must_use]
     pub fn owner(&self) -> Option<&Owner> {
         self.owner.as_deref()
     }
 
     /// Work that may still use the bytes: of earlier blocks when the manager gives them out, also of the last block when they
     /// come back.
-    #[must_use]
     #[inline]
     pub fn last_uses(&self) -> &[LastUse] {
         &self.last_uses

@@ -101,7 +101,6 @@ impl StepOutcomes {
     }
 
     /// The outcome of a step; `None` if it was not reached.
-    #[must_use]
     pub fn at(&self, step: OomStep) -> Option<StepOutcome> {
         self.0[step as usize]
     }
@@ -159,7 +158,6 @@ pub struct OomCounts {
 
 impl OomCounts {
     /// The counts of a step.
-    #[must_use]
     pub fn of(&self, step: OomStep) -> OomStepCount {
         self.steps[step as usize]
     }

@@ -113,7 +113,6 @@ pub struct OutOfMemory {
 
 impl OutOfMemory {
     /// Creates a report. The caller fills in the other fields.
-    #[must_use]
     pub fn new(bytes: u64, kind: MemoryKind, shortage: Shortage) -> Self {
         Self {
             bytes,

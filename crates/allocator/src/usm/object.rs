@@ -167,39 +167,33 @@ impl<K: UsmKind> UsmMemory<K> {
     }
 
     /// The number of bytes, as requested. It stays the same after a free.
-    #[must_use]
     pub fn nbytes(&self) -> u64 {
         self.range.end - self.range.start
     }
 
     /// The same as [`UsmMemory::nbytes`].
-    #[must_use]
     pub fn size(&self) -> u64 {
         self.nbytes()
     }
 
     /// The stream that its work goes to.
-    #[must_use]
     #[doc(alias = "sycl_queue")]
     pub fn stream(&self) -> &Stream {
         &self.stream
     }
 
     /// The kind of memory.
-    #[must_use]
     #[doc(alias = "get_usm_type")]
     pub fn usm_type(&self) -> UsmType {
         K::TYPE
     }
 
     /// The kind of memory in `context`; `None` if that is of another device, which cannot address it.
-    #[must_use]
     pub fn usm_type_in(&self, context: &impl MemoryContext) -> Option<UsmType> {
         Arc::ptr_eq(self.stream.device(), context.stream().device()).then_some(K::TYPE)
     }
 
     /// The owner of foreign memory; `None` for memory that was allocated here.
-    #[must_use]
     #[doc(alias = "reference_obj")]
     pub fn reference(&self) -> Option<&Reference> {
         self.reference.as_ref()

@@ -105,7 +105,6 @@ impl Device {
     }
 
     /// The part of the device that handles made from it hold; see [`Owned`](crate::Owned).
-    #[must_use]
     #[inline]
     pub fn logical(&self) -> &Arc<LogicalDevice> {
         &self.logical
@@ -270,7 +269,6 @@ impl Device {
 
     /// The device's value of a type, made when first asked for. For what the crates above keep for each device; it must not
     /// hold the device.
-    #[must_use]
     pub fn extension<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
         let mut extensions = self.extensions.lock();
         let value = extensions.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));

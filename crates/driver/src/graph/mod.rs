@@ -107,13 +107,11 @@ pub struct GraphRecorder {
 
 impl GraphRecorder {
     /// The device.
-    #[must_use]
     pub fn device(&self) -> &Arc<Device> {
         self.stream.device()
     }
 
     /// The stream for work that is done once, before the first replay.
-    #[must_use]
     pub fn stream(&self) -> &Stream {
         &self.stream
     }
@@ -231,19 +229,16 @@ impl Graph {
     }
 
     /// The device.
-    #[must_use]
     pub fn device(&self) -> &Arc<Device> {
         self.stream.device()
     }
 
     /// The stream it was recorded with.
-    #[must_use]
     pub fn stream(&self) -> &Stream {
         &self.stream
     }
 
     /// How many operations it holds.
-    #[must_use]
     pub fn n_nodes(&self) -> usize {
         self.nodes.len()
     }

@@ -255,13 +255,11 @@ impl DeviceInfo {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
     pub fn has_extension(&self, name: &str) -> bool {
         self.extensions.contains(name)
     }
 
     /// Bytes of the device's own memory: the largest device-local heap, or the largest heap where there is none.
-    #[must_use]
     pub fn device_memory_bytes(&self) -> u64 {
         let largest = |local: bool| self.memory_heaps.iter().filter(|h| h.device_local == local).map(|h| h.size).max();
         largest(true).or_else(|| largest(false)).unwrap_or(0)

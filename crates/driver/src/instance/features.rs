@@ -79,7 +79,6 @@ macro_rules! features {
             /// assert_eq!(wanted.missing_from(&Features::default()), Some("shader_float16"));
             /// assert_eq!(wanted.missing_from(&wanted), None);
             /// ```
-            #[must_use]
             pub fn missing_from(&self, available: &Self) -> Option<&'static str> {
                 [$((stringify!($name), self.$name && !available.$name)),*]
                     .into_iter()

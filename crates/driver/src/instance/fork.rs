@@ -30,14 +30,12 @@ pub struct ProcessId {
 
 impl ProcessId {
     /// This process.
-    #[must_use]
     pub fn current() -> Self {
         count_forks();
         Self { forks: FORKS.load(Ordering::Relaxed), process: process::id() }
     }
 
     /// Whether the calling process is a fork of this one.
-    #[must_use]
     #[inline]
     pub fn is_forked(self) -> bool {
         FORKS.load(Ordering::Relaxed) != self.forks

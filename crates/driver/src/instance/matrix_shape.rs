@@ -54,7 +54,6 @@ impl MatrixShape {
 /// ```
 /// assert_eq!(vkarray_driver::scope_name(3), "subgroup");
 /// ```
-#[must_use]
 pub fn scope_name(number: u32) -> String {
     match number {
         2 => "workgroup".to_owned(),

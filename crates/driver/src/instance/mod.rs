@@ -162,7 +162,6 @@ impl Instance {
     }
 
     /// Starts from the defaults: validation as `VKARRAY_VALIDATION` says, off when it is absent or not `1`.
-    #[must_use]
     pub fn builder() -> InstanceBuilder {
         InstanceBuilder {
             validation: std::env::var("VKARRAY_VALIDATION").is_ok_and(|v| v == "1"),
@@ -249,7 +248,6 @@ impl Instance {
     }
 
     /// Whether the validation layer is loaded and its messages are kept.
-    #[must_use]
     pub fn is_validating(&self) -> bool {
         self.messages.is_some()
     }
@@ -259,7 +257,6 @@ impl Instance {
     }
 
     /// The instance's function table. Its calls are `unsafe`.
-    #[must_use]
     pub fn raw(&self) -> &ash::Instance {
         &self.raw
     }

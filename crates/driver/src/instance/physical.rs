@@ -32,20 +32,17 @@ impl PhysicalDevice {
     }
 
     /// The device's properties, limits and features, as plain data.
-    #[must_use]
     pub fn info(&self) -> &Arc<DeviceInfo> {
         &self.info
     }
 
     /// The instance that listed it.
-    #[must_use]
     #[inline]
     pub fn instance(&self) -> &Arc<Instance> {
         &self.instance
     }
 
     /// The handle.
-    #[must_use]
     pub fn raw(&self) -> vk::PhysicalDevice {
         self.raw
     }

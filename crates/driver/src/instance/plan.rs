@@ -147,7 +147,6 @@ impl DevicePlan {
     }
 
     /// The families whose queues share memory.
-    #[must_use]
     pub fn families(&self) -> Vec<u32> {
         self.queues().map(|queues| queues.family).collect()
     }

@@ -40,7 +40,6 @@ pub struct Selection {
 
 impl Selection {
     /// Reads the three environment variables; `argument` wins over `VKARRAY_DEVICE`.
-    #[must_use]
     pub fn from_environment(argument: Option<&str>) -> Self {
         let variable = |name| std::env::var(name).ok();
         Self {

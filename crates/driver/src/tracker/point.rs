@@ -49,13 +49,11 @@ impl Point {
     }
 
     /// The timeline that reaches the point.
-    #[must_use]
     pub fn timeline(&self) -> &Arc<Timeline> {
         &self.timeline
     }
 
     /// The value of the timeline at the point.
-    #[must_use]
     pub fn value(&self) -> u64 {
         self.value
     }

@@ -30,7 +30,6 @@ impl LogicalDevice {
     /// The budget of each heap, in the order of [`DeviceInfo::memory_heaps`](crate::DeviceInfo::memory_heaps);
     /// nothing where the driver does not tell (`VK_EXT_memory_budget`). Never blocks.
     #[doc(alias = "vkGetPhysicalDeviceMemoryProperties2")]
-    #[must_use]
     pub fn heap_budgets(&self) -> Option<Vec<HeapBudget>> {
         if !self.plan().extensions.iter().any(|name| name == "VK_EXT_memory_budget") {
             return None;

@@ -40,13 +40,11 @@ impl Label {
     pub(crate) const UNKNOWN_KERNEL: Self = Self::new(KERNEL, u64::MAX);
 
     /// A copy of so many bytes.
-    #[must_use]
     pub const fn copy(bytes: u64) -> Self {
         Self::new(COPY, bytes)
     }
 
     /// A fill of so many bytes.
-    #[must_use]
     pub const fn fill(bytes: u64) -> Self {
         Self::new(FILL, bytes)
     }

@@ -104,7 +104,6 @@ impl LogicalDevice {
     }
 
     /// The device's properties, limits and features.
-    #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         self.physical.info()
     }
@@ -128,27 +127,23 @@ impl LogicalDevice {
     }
 
     /// How it was opened.
-    #[must_use]
     pub fn plan(&self) -> &DevicePlan {
         &self.plan
     }
 
     /// The listed device behind it.
-    #[must_use]
     #[inline]
     pub fn physical(&self) -> &PhysicalDevice {
         &self.physical
     }
 
     /// The device's function table. Its calls are `unsafe`.
-    #[must_use]
     #[inline]
     pub fn raw(&self) -> &ash::Device {
         &self.raw
     }
 
     /// The push-descriptor commands, where the device has them.
-    #[must_use]
     #[inline]
     pub fn push_descriptor(&self) -> Option<&khr::push_descriptor::Device> {
         self.push_descriptor.as_ref()
@@ -170,7 +165,6 @@ impl LogicalDevice {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
     pub fn host_waits(&self) -> u64 {
         self.n_host_waits.load(Ordering::Relaxed)
     }
@@ -201,7 +195,6 @@ impl LogicalDevice {
     }
 
     /// Whether this is not the process that opened the device. Drops destroy nothing then: the device belongs to the parent.
-    #[must_use]
     #[inline]
     pub fn is_forked(&self) -> bool {
         self.process.is_forked()

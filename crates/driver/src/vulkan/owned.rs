@@ -84,7 +84,6 @@ impl<H: Destroy> Owned<H> {
     }
 
     /// The handle. It must not be used after the `Owned` is dropped.
-    #[must_use]
     pub fn raw(&self) -> H {
         self.raw
     }
@@ -99,7 +98,6 @@ impl<H: Destroy> Owned<H> {
     }
 
     /// The device that made it.
-    #[must_use]
     pub fn device(&self) -> &Arc<LogicalDevice> {
         &self.device
     }

@@ -124,19 +124,16 @@ impl ExternalSemaphore {
     }
 
     /// Its kind.
-    #[must_use]
     pub fn kind(&self) -> SemaphoreKind {
         self.kind
     }
 
     /// The handle, which lives until the device is closed.
-    #[must_use]
     pub fn raw(&self) -> vk::Semaphore {
         self.raw
     }
 
     /// The device.
-    #[must_use]
     pub fn device(&self) -> &Arc<LogicalDevice> {
         &self.device
     }

@@ -102,31 +102,26 @@ impl Timeline {
     }
 
     /// The handle.
-    #[must_use]
     pub fn raw(&self) -> vk::Semaphore {
         self.semaphore
     }
 
     /// The `VkSemaphore` as a number, for interchange with other libraries.
-    #[must_use]
     pub fn handle(&self) -> u64 {
         self.semaphore.as_raw()
     }
 
     /// The device whose work it counts.
-    #[must_use]
     pub fn device(&self) -> &Arc<LogicalDevice> {
         &self.device
     }
 
     /// The number of the stream whose work it counts, if it is a stream's.
-    #[must_use]
     pub fn stream_number(&self) -> Option<u64> {
         (self.stream != 0).then_some(self.stream)
     }
 
     /// The largest value that some submitted batch will signal.
-    #[must_use]
     pub fn submitted(&self) -> u64 {
         self.submitted.load(Ordering::Acquire)
     }
@@ -136,7 +131,6 @@ impl Timeline {
     }
 
     /// The largest value that the device is known to have reached. Does not call the driver, so it may lag.
-    #[must_use]
     pub fn last_seen(&self) -> u64 {
         self.reached.load(Ordering::Acquire)
     }

@@ -60,7 +60,6 @@ pub struct CacheSettings {
 
 impl CacheSettings {
     /// Does not use the disk.
-    #[must_use]
     pub fn off() -> Self {
         Self::default()
     }
@@ -91,7 +90,6 @@ impl CacheSettings {
     }
 
     /// Whether files are read and written.
-    #[must_use]
     pub fn mode(&self) -> CacheMode {
         self.mode
     }
@@ -104,13 +102,11 @@ impl CacheSettings {
     /// assert_eq!(CacheSettings::at("kernels").directory(), Some("kernels".as_ref()));
     /// assert_eq!(CacheSettings::off().directory(), None);
     /// ```
-    #[must_use]
     pub fn directory(&self) -> Option<&Path> {
         (self.mode != CacheMode::Off).then_some(self.directory.as_path())
     }
 
     /// How many bytes the folder holds at most.
-    #[must_use]
     pub fn limit(&self) -> u64 {
         self.max_bytes
     }

@@ -184,7 +184,6 @@ impl KernelCache {
     }
 
     /// The number of kernels. Those that are being built do not count.
-    #[must_use]
     pub fn len(&self) -> usize {
         if self.device().is_forked() {
             return 0; // A thread that does not exist here may hold the lock.
@@ -193,13 +192,11 @@ impl KernelCache {
     }
 
     /// Whether there is no kernel.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Hits, misses and writes on disk since the cache was made. [`KernelCache::with_disk`] has an example.
-    #[must_use]
     pub fn counters(&self) -> CacheCounters {
         self.disk.counters()
     }

@@ -58,13 +58,11 @@ pub struct Kernel {
 
 impl Kernel {
     /// What it takes and needs. [`Signature`] has an example.
-    #[must_use]
     pub fn signature(&self) -> &Signature {
         &self.pipeline.signature
     }
 
     /// The device it was built for.
-    #[must_use]
     pub fn device(&self) -> &Arc<Device> {
         &self.pipeline.device
     }

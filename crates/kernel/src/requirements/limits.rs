@@ -55,7 +55,6 @@ pub struct Limits {
 
 impl Limits {
     /// The longest binding of that kind. Bytes.
-    #[must_use]
     pub const fn max_range(&self, kind: ParamKind) -> u64 {
         match kind {
             ParamKind::Storage => self.max_storage_buffer_range,
@@ -64,7 +63,6 @@ impl Limits {
     }
 
     /// The number that offsets of bindings of that kind are multiples of. Bytes.
-    #[must_use]
     pub const fn offset_alignment(&self, kind: ParamKind) -> u64 {
         let alignment = match kind {
             ParamKind::Storage => self.min_storage_buffer_offset_alignment,

@@ -114,7 +114,6 @@ impl Module {
     /// assert_eq!(Module::parse(&Source::wgsl(text))?.constant_names().to_string(), "`TILE`, `GAIN`");
     /// # Ok::<(), vkarray_kernel::Error>(())
     /// ```
-    #[must_use]
     pub fn constant_names(&self) -> Names {
         match &self.form {
             Parsed::Text(text) => text.constant_names(),

@@ -46,7 +46,6 @@ impl Library {
     /// let error = Module::parse(&source).unwrap_err().to_string();
     /// assert!(error.starts_with("twice.wgsl:1:"), "{error}");
     /// ```
-    #[must_use]
     pub fn new(name: impl Into<Cow<'static, str>>, text: impl Into<Cow<'static, str>>) -> Self {
         Self { name: name.into(), text: text.into() }
     }
@@ -81,7 +80,6 @@ impl Source {
     /// let source = Source::wgsl("@compute @workgroup_size(64) fn main() {}").named("empty.wgsl");
     /// assert_eq!(source.name(), "empty.wgsl");
     /// ```
-    #[must_use]
     pub fn wgsl(text: impl Into<Cow<'static, str>>) -> Self {
         Self { name: Cow::Borrowed("shader.wgsl"), language: Language::Wgsl(text.into()), libraries: Vec::new() }
     }
@@ -104,7 +102,6 @@ impl Source {
     /// assert!(Module::parse(&source)?.entry_points().eq(["main"]));
     /// # Ok::<(), vkarray_kernel::Error>(())
     /// ```
-    #[must_use]
     pub fn glsl(text: impl Into<Cow<'static, str>>) -> Self {
         Self { name: Cow::Borrowed("shader.comp"), language: Language::Glsl(text.into()), libraries: Vec::new() }
     }
@@ -138,7 +135,6 @@ impl Source {
     /// let error = Module::parse(&Source::spirv(&b"no module"[..]).named("notes.spv")).unwrap_err();
     /// assert!(matches!(error, Error::Malformed { .. }));
     /// ```
-    #[must_use]
     pub fn spirv(bytes: impl Into<Cow<'static, [u8]>>) -> Self {
         Self::of_spirv(bytes.into(), Trust::Validated)
     }
@@ -156,7 +152,6 @@ impl Source {
     /// assert!(again.entry_points().eq(["main"]));
     /// # Ok::<(), vkarray_kernel::Error>(())
     /// ```
-    #[must_use]
     pub fn spirv_words(words: &[u32]) -> Self {
         Self::spirv(words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())
     }
@@ -229,7 +224,6 @@ impl Source {
     /// assert_eq!(Source::wgsl("").name(), "shader.wgsl");
     /// assert_eq!(Source::wgsl("").named("blur.wgsl").name(), "blur.wgsl");
     /// ```
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -88,7 +88,6 @@ pub enum Capability {
 
 impl Capability {
     /// Whether it is one of subgroup operations.
-    #[must_use]
     pub const fn is_of_subgroups(self) -> bool {
         matches!(
             self,

@@ -114,7 +114,6 @@ impl DType {
     /// }
     /// assert_eq!(Particle::DTYPE.to_string(), "record32");
     /// ```
-    #[must_use]
     pub const fn record<T: Pod>() -> Self {
         assert!(size_of::<T>() > 0 && size_of::<T>() <= 1 << 20, "a record has 1 byte to 1 MiB");
         #[expect(clippy::cast_possible_truncation, reason = "asserted to be at most 1 MiB")]
@@ -137,7 +136,6 @@ impl DType {
     /// }
     /// println!("{}", DType::of::<Byte>());
     /// ```
-    #[must_use]
     #[inline]
     pub const fn of<T: Element>() -> Self {
         const { T::DTYPE.assert_describes::<T>() };
@@ -163,7 +161,6 @@ impl DType {
     }
 
     /// Bytes of one element.
-    #[must_use]
     pub const fn itemsize(self) -> u32 {
         match self {
             Self::Bool | Self::I8 | Self::U8 => 1,
@@ -176,13 +173,11 @@ impl DType {
     }
 
     /// The short name, as in shaders: `f32`; `record` for records of any size.
-    #[must_use]
     pub fn short_name(self) -> &'static str {
         self.named().map_or("record", |row| row.1)
     }
 
     /// The name NumPy uses: `float32`, `uint8`, `complex64`; `V12` for a record of 12 bytes.
-    #[must_use]
     pub fn numpy_name(self) -> String {
         match (self, self.named()) {
             (Self::Record(bytes), _) => format!("V{bytes}"),
@@ -191,7 +186,6 @@ impl DType {
     }
 
     /// The scalar that an element consists of: itself, or `f32` and `f64` for complex numbers. A record has none.
-    #[must_use]
     pub const fn scalar(self) -> Option<Self> {
         match self {
             Self::Record(_) => None,
@@ -202,13 +196,11 @@ impl DType {
     }
 
     /// Whether the values are integers.
-    #[must_use]
     pub const fn is_integer(self) -> bool {
         matches!(self, Self::I8 | Self::U8 | Self::I16 | Self::U16 | Self::I32 | Self::U32 | Self::I64 | Self::U64)
     }
 
     /// Whether the values are floating-point numbers (not complex).
-    #[must_use]
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::BF16 | Self::F32 | Self::F64)
     }

@@ -89,7 +89,6 @@ pub type Leaf = (u32, DType);
 
 impl ElementType {
     /// Bytes the value takes, without padding after it. A runtime array counts no element.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Scalar(dtype) | Self::Atomic(dtype) => u64::from(dtype.itemsize()),
@@ -143,7 +142,6 @@ impl ElementType {
     }
 
     /// The array without a length that the value ends in, if it does: its element and stride in bytes.
-    #[must_use]
     pub fn runtime_array(&self) -> Option<(&Self, u32)> {
         match self {
             Self::Array { element, len: None, stride } => Some((element, *stride)),
@@ -188,7 +186,6 @@ impl ElementType {
     }
 
     /// The one scalar the whole value is made of, however nested; `None` when a struct mixes several.
-    #[must_use]
     pub fn scalar(&self) -> Option<DType> {
         match self {
             Self::Scalar(scalar) | Self::Atomic(scalar) => Some(*scalar),
@@ -203,7 +200,6 @@ impl ElementType {
     }
 
     /// Whether a struct is anywhere in the value.
-    #[must_use]
     pub fn has_struct(&self) -> bool {
         match self {
             Self::Struct { .. } => true,
@@ -213,7 +209,6 @@ impl ElementType {
     }
 
     /// Bytes of the value that hold data, the rest being padding. A runtime array counts as one element.
-    #[must_use]
     pub fn used_bytes(&self) -> u64 {
         match self {
             Self::Scalar(_) | Self::Atomic(_) | Self::Vector { .. } => self.bytes(),

@@ -269,7 +269,6 @@ pub enum Parameter<'a> {
 
 impl<'a> Parameter<'a> {
     /// Its name in the shader.
-    #[must_use]
     pub fn name(&self) -> &'a str {
         match self {
             Self::Array(param) => &param.name,
@@ -278,7 +277,6 @@ impl<'a> Parameter<'a> {
     }
 
     /// Its type in the shader.
-    #[must_use]
     pub const fn ty(&self) -> &'a ElementType {
         match self {
             Self::Array(param) => &param.ty,
@@ -297,7 +295,6 @@ impl Signature {
     }
 
     /// The number of parameters.
-    #[must_use]
     pub fn n_arguments(&self) -> usize {
         self.params.len() + self.push_members().len()
     }

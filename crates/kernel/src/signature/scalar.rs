@@ -69,7 +69,6 @@ macro_rules! variants {
 
         impl ScalarValue {
             /// Its type.
-            #[must_use]
             pub const fn dtype(&self) -> DType {
                 match self {
                     Self::Bool(_) => DType::Bool,
@@ -145,7 +144,6 @@ impl ScalarValue {
 
     /// The value as the given type, or `None` where the type cannot hold it: a fraction for an integer, out of range,
     /// not finite, or other than 0 and 1 for a truth value. A float is rounded to the nearest value the type has.
-    #[must_use]
     pub fn from_f64(value: f64, dtype: DType) -> Option<Self> {
         if !value.is_finite() {
             return None;

@@ -53,7 +53,6 @@ impl DType {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
     pub fn typestr(self, order: ByteOrder) -> String {
         let Some((_, kind)) = KINDS.iter().find(|row| row.0 == self) else {
             return format!("|V{}", self.itemsize());
@@ -71,7 +70,6 @@ impl DType {
     ///
     /// Types without a byte order, for which some libraries write `<`, get the order of this machine. `=` is not in the format
     /// and is refused.
-    #[must_use]
     pub fn from_typestr(text: &str) -> Option<(Self, ByteOrder)> {
         let (order, kind) = text.split_at_checked(1)?;
         if let Some(bytes) = kind.strip_prefix('V') {
@@ -90,13 +88,11 @@ impl DType {
     }
 
     /// Whether elements with this type string can be read as `wanted`: the same type, or brain floats from two opaque bytes.
-    #[must_use]
     pub fn reads_as(self, wanted: Self) -> bool {
         self == wanted || (wanted == Self::BF16 && self == Self::Record(2))
     }
 
     /// The number of bytes to reverse for the other byte order: those of the scalar, or one if nothing has to be reversed.
-    #[must_use]
     pub fn swapped_bytes(self) -> usize {
         match self {
             Self::BF16 => 1, // Opaque in files, whatever their order.

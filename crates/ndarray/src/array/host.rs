@@ -261,7 +261,6 @@ impl<T: Element, B: Deref<Target = [u8]>> HostElements<'_, T, B> {
     /// assert_eq!(x.slice(&s![..;2])?.read_on_host()?.as_slice(), None); // Has gaps.
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn as_slice(&self) -> Option<&[T]> {
         is_contiguous(self.layout).then(|| bytemuck::cast_slice(&self.bytes))
     }

@@ -227,7 +227,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert!(ctx.zeros::<f32>(3)?.is_writable());
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn is_writable(&self) -> bool {
         self.is_writable
     }
@@ -243,7 +242,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert_eq!(y.shape(), [3]);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn context(&self) -> &Context {
         &self.context
     }
@@ -258,7 +256,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert_eq!(x.block().size(), 16);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn block(&self) -> &Arc<Block> {
         &self.block
     }
@@ -273,7 +270,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert_eq!(x.label(), Some("weights"));
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn label(&self) -> Option<&str> {
         self.label.as_deref()
     }

@@ -59,13 +59,11 @@ impl<T: Element> DeviceNDArray<T> {
 
 impl<'a, T: Element> OnStream<'a, T> {
     /// The array.
-    #[must_use]
     pub fn array(&self) -> &'a DeviceNDArray<T> {
         self.array
     }
 
     /// The stream.
-    #[must_use]
     pub fn stream(&self) -> &'a Stream {
         self.stream
     }

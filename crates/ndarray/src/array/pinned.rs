@@ -83,7 +83,6 @@ impl<O, T: Element> PinnedArray<O, T> {
     /// assert_eq!(ctx.pin(vec![1, 2, 3])?.path(), RegisteredPath::Staged); // Less than a page.
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn path(&self) -> RegisteredPath {
         self.pinned.path()
     }

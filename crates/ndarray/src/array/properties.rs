@@ -16,7 +16,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert_eq!(x.layout(), y.layout());
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -30,7 +29,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert_eq!(ctx.zeros::<f32>([2, 3])?.shape(), [2, 3]);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn shape(&self) -> &[usize] {
         self.layout.shape()
     }
@@ -46,7 +44,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert_eq!(x.flip(None)?.strides(), [-3, -1]);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn strides(&self) -> &[isize] {
         self.layout.strides()
     }
@@ -60,7 +57,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert_eq!(ctx.zeros::<f32>(5)?.slice(&s![2..])?.offset(), 2);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn offset(&self) -> usize {
         self.layout.offset()
     }
@@ -74,7 +70,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert_eq!(ctx.zeros::<f32>([2, 3])?.ndim(), 2);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn ndim(&self) -> usize {
         self.layout.ndim()
     }
@@ -88,7 +83,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert_eq!(ctx.zeros::<f32>([2, 3])?.size(), 6);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn size(&self) -> usize {
         self.layout.size()
     }
@@ -102,7 +96,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert_eq!(ctx.zeros::<f64>(3)?.itemsize(), 8);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn itemsize(&self) -> usize {
         size_of::<T>()
     }
@@ -116,7 +109,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert_eq!(ctx.zeros::<f64>(3)?.nbytes(), 24);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn nbytes(&self) -> u64 {
         self.extent.nbytes
     }
@@ -130,7 +122,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert_eq!(ctx.zeros::<i16>(3)?.dtype(), DType::I16);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn dtype(&self) -> DType {
         DType::of::<T>()
     }
@@ -145,7 +136,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert!(x.is_c_contiguous() && !x.t().is_c_contiguous());
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn is_c_contiguous(&self) -> bool {
         self.extent.is_contiguous
     }
@@ -160,7 +150,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert!(!x.is_f_contiguous() && x.t().is_f_contiguous());
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn is_f_contiguous(&self) -> bool {
         self.layout.is_f_contiguous()
     }

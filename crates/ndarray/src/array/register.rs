@@ -128,7 +128,6 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
     /// assert_eq!(ctx.register(&mut [0_u16; 5], |data| data.len())?, 5);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len() / size_of::<T>()
     }
@@ -142,7 +141,6 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
     /// assert!(!ctx.register(&mut [0_u16; 5], |data| data.is_empty())?);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -158,7 +156,6 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
     /// println!("{path:?}"); // Which bytes the device reaches directly.
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn path(&self) -> RegisteredPath {
         self.bytes.path()
     }

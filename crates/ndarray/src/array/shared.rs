@@ -115,7 +115,6 @@ impl Context {
 
 impl<T: Element> MirroredArray<T> {
     /// Whether host and device use the same memory. Otherwise it is a pair, and its elements are copied.
-    #[must_use]
     pub fn is_shared(&self) -> bool {
         self.host.is_none()
     }
@@ -123,7 +122,6 @@ impl<T: Element> MirroredArray<T> {
     /// The device's array, for work of the device. The next read or write of a pair on the host copies it first.
     ///
     /// Call this again before each use: later work on a kept handle is not noticed.
-    #[must_use]
     pub fn array(&self) -> &DeviceNDArray<T> {
         self.may_differ.store(true, Ordering::Release);
         &self.device

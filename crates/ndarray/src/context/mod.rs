@@ -106,7 +106,6 @@ impl Context {
     /// assert_eq!(ctx.zeros::<f32>(3)?.size(), 3);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn builder() -> ContextBuilder {
         ContextBuilder::default()
     }
@@ -205,7 +204,6 @@ impl Context {
     /// assert_eq!(ctx.device().info().name, ctx.info().name);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn device(&self) -> &Arc<Device> {
         &self.shard.shared.device
     }
@@ -233,7 +231,6 @@ impl Context {
     /// assert!(!ctx.info().name.is_empty());
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         self.shard.shared.device.info()
     }
@@ -250,7 +247,6 @@ impl Context {
     /// # drop(x);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     #[inline]
     pub fn allocator(&self) -> &Arc<Allocator> {
         &self.of_this_thread().allocator
@@ -267,7 +263,6 @@ impl Context {
     /// # drop(x);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn default_stream(&self) -> &Stream {
         &self.shard.shared.default_stream
     }

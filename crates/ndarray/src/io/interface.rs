@@ -268,7 +268,6 @@ impl Context {
     /// assert!(ctx.is_device_array(&ctx.zeros::<f32>(3)?));
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     #[doc(alias = "is_cuda_array")]
     pub fn is_device_array(&self, object: &impl AsDeviceArray) -> bool {
         let Ok(interface) = object.device_array_interface() else { return false };

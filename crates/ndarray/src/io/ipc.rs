@@ -135,25 +135,21 @@ impl IpcArrayHandle {
     }
 
     /// The length of each axis.
-    #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.described.shape
     }
 
     /// The element type as a NumPy type string, such as `<f4`.
-    #[must_use]
     pub fn typestr(&self) -> &str {
         &self.described.typestr
     }
 
     /// Whether the array that is opened from it is read-only.
-    #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.handle.is_read_only()
     }
 
     /// The memory and the bytes of the array in it.
-    #[must_use]
     pub fn memory(&self) -> &IpcHandle {
         &self.handle
     }

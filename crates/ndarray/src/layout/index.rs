@@ -66,7 +66,6 @@ impl Index {
     /// assert_eq!([Index::stepped(5..1, -2)], s![5..1;-2]);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn stepped(span: impl Into<Span>, step: isize) -> Self {
         let Span { start, stop, is_inclusive } = span.into();
         let stop = match stop {

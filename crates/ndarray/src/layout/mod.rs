@@ -163,7 +163,6 @@ impl Layout {
     /// assert_eq!(x.ndim(), 2);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn ndim(&self) -> usize {
         self.shape.len()
     }
@@ -177,7 +176,6 @@ impl Layout {
     /// assert_eq!(x.shape(), [2, 3]);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     #[inline]
     pub fn shape(&self) -> &[usize] {
         &self.shape
@@ -192,7 +190,6 @@ impl Layout {
     /// assert_eq!(x.strides(), [3, 1]);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn strides(&self) -> &[isize] {
         &self.strides
     }
@@ -206,7 +203,6 @@ impl Layout {
     /// assert_eq!(x.slice(&s![1, 1])?.offset(), 4);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -220,7 +216,6 @@ impl Layout {
     /// assert_eq!(x.size(), 6);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     #[inline]
     pub fn size(&self) -> usize {
         self.shape.iter().product()
@@ -237,7 +232,6 @@ impl Layout {
     /// assert!(x.is_c_contiguous() && !x.transpose(None)?.is_c_contiguous());
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     #[inline]
     pub fn is_c_contiguous(&self) -> bool {
         self.is_packed(self.shape.iter().zip(&self.strides).rev())
@@ -254,7 +248,6 @@ impl Layout {
     /// assert!(!x.is_f_contiguous() && x.transpose(None)?.is_f_contiguous());
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn is_f_contiguous(&self) -> bool {
         self.is_packed(self.shape.iter().zip(&self.strides))
     }
@@ -268,7 +261,6 @@ impl Layout {
     /// assert_eq!(x.slice(&s![1, ..2])?.extent(), 3..5);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn extent(&self) -> Range<usize> {
         checked_extent(&self.shape, &self.strides, self.offset).expect("every constructor checks the extent")
     }

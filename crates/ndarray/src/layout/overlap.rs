@@ -24,7 +24,6 @@ impl Layout {
     /// assert!(x.overlaps(&odd) && !even.overlaps(&odd));
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let (a, b) = (self.extent(), other.extent());
         if self.size() == 0 || other.size() == 0 || a.end <= b.start || b.end <= a.start {
@@ -51,7 +50,6 @@ impl Layout {
     /// assert!(Layout::with_strides(&[3, 3], &[1, 1], 0)?.has_internal_overlap());
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn has_internal_overlap(&self) -> bool {
         if self.size() < 2 {
             return false;

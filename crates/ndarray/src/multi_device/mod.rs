@@ -108,13 +108,11 @@ impl<T: Element> MultiDeviceArray<T> {
     }
 
     /// Lengths of the axes.
-    #[must_use]
     pub fn shape(&self) -> &[usize] {
         self.layout.shape()
     }
 
     /// The number of elements.
-    #[must_use]
     pub fn size(&self) -> usize {
         self.layout.size()
     }
@@ -345,7 +343,6 @@ impl<T: Element> Replica<T> {
 
 impl<T: Element> ArrayAccess<'_, T> {
     /// What is done with the elements.
-    #[must_use]
     pub fn mode(&self) -> AccessMode {
         self.of.mode
     }

@@ -59,7 +59,6 @@ pub struct ElementwiseKernel {
 
 impl ElementwiseKernel {
     /// The kernel of a text, as [`Elementwise::elementwise`] makes it.
-    #[must_use]
     pub fn new(text: &str) -> Self {
         Self { text: text.into(), names: Names::of(text) }
     }
@@ -75,13 +74,11 @@ impl ElementwiseKernel {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
     pub fn arguments(&self) -> &[String] {
         &self.names.inputs
     }
 
     /// The names of its results, in the order of their first assignment.
-    #[must_use]
     pub fn results(&self) -> &[String] {
         &self.names.outputs
     }

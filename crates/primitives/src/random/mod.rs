@@ -62,7 +62,6 @@ impl Rng {
     ///
     /// assert_eq!(Rng::philox(1).position(), 0);
     /// ```
-    #[must_use]
     pub const fn philox(seed: u64) -> Self {
         Self { engine: Engine::Narrow(seed), position: 0 }
     }
@@ -85,7 +84,6 @@ impl Rng {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
     pub fn numpy_philox(seed: u64) -> Self {
         Self::numpy_philox_with_key(seed::philox_key(seed))
     }
@@ -97,7 +95,6 @@ impl Rng {
     ///
     /// assert_ne!(Rng::numpy_philox_with_key([1, 0]), Rng::numpy_philox(1));
     /// ```
-    #[must_use]
     pub const fn numpy_philox_with_key(key: [u64; 2]) -> Self {
         Self { engine: Engine::Wide(key), position: 0 }
     }
@@ -117,7 +114,6 @@ impl Rng {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
     pub const fn position(&self) -> u64 {
         self.position
     }

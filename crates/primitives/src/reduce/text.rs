@@ -38,7 +38,6 @@ impl ReductionKernel {
     /// A reduction of the values of `map`, a text as [`Elementwise::elementwise`](crate::Elementwise::elementwise) takes it,
     /// with one result. `combine` is an expression of `a` and `b`, which has to be associative and commutative; `identity` one
     /// without arguments, whose value changes nothing it is combined with; `finish` one of the combined value `a`.
-    #[must_use]
     pub fn new(map: &str, combine: &str, finish: &str, identity: &str) -> Self {
         let [map, finish] = [map, finish].map(ElementwiseKernel::new);
         Self { map, combine: combine.to_owned(), finish, identity: identity.to_owned() }

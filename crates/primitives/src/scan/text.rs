@@ -34,7 +34,6 @@ pub struct ScanKernel {
 impl ScanKernel {
     /// A scan by `combine`, an expression of `a` and the later `b`, which has to be associative. `identity` is an expression
     /// without arguments, whose value changes nothing it is combined with.
-    #[must_use]
     pub fn new(combine: &str, identity: &str) -> Self {
         Self { combine: combine.to_owned(), identity: identity.to_owned() }
     }

@@ -40,19 +40,16 @@ impl<M: MemoryManager> Limiting<M> {
     }
 
     /// The limit, in bytes.
-    #[must_use]
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
     /// Bytes requested and not given back, including allocations in progress. Never more than the limit.
-    #[must_use]
     pub fn in_use(&self) -> u64 {
         self.in_use.load(Ordering::Relaxed)
     }
 
     /// Bytes that may still be requested.
-    #[must_use]
     pub fn remaining(&self) -> u64 {
         self.limit - self.in_use()
     }

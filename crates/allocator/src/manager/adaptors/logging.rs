@@ -75,7 +75,6 @@ impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
     }
 
     /// The error that ended the log early, if there was one.
-    #[must_use]
     pub fn failure(&self) -> Option<Arc<csv::Error>> {
         self.log().failure.clone()
     }

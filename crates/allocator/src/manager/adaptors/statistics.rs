@@ -117,7 +117,6 @@ impl<M: MemoryManager> Statistics<M> {
     }
 
     /// The counts of the innermost scope so far.
-    #[must_use]
     pub fn counted(&self) -> ScopeCounters {
         *self.stack().innermost()
     }

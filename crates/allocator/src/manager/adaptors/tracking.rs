@@ -82,7 +82,6 @@ impl<M: MemoryManager> Tracking<M> {
     }
 
     /// Live memory, the oldest first.
-    #[must_use]
     pub fn outstanding(&self) -> Vec<Outstanding> {
         let mut all: Vec<_> = self.entries().live.values().flatten().cloned().collect();
         all.sort_by_key(|entry| entry.nth);
@@ -90,7 +89,6 @@ impl<M: MemoryManager> Tracking<M> {
     }
 
     /// Bytes of live memory, as requested.
-    #[must_use]
     pub fn outstanding_bytes(&self) -> u64 {
         self.entries().live.values().flatten().map(|entry| entry.bytes).sum()
     }

@@ -104,7 +104,6 @@ fn key(memory: &MemoryPointer) -> DefaultKey {
 
 impl PassthroughManager {
     /// Creates a manager for one device, which [`MemoryManager::initialize`] names.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }

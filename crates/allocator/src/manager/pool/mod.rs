@@ -74,13 +74,11 @@ impl Default for PoolManager {
 
 impl PoolManager {
     /// Creates a pool for one device, which [`MemoryManager::initialize`] names. Takes no memory yet.
-    #[must_use]
     pub fn new() -> Self {
         Self::with_limit(u64::MAX)
     }
 
     /// Creates a pool that takes at most `bytes` bytes of memory, of all kinds together, from the driver.
-    #[must_use]
     pub fn with_limit(bytes: u64) -> Self {
         Self { state: OnceLock::new(), limit: bytes, pending_limits: None, deferrals: DeferCount::default() }
     }

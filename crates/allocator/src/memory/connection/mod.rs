@@ -95,7 +95,6 @@ pub enum ConnectionLimit {
 
 impl MemoryConnection {
     /// The lowest limit that permits it.
-    #[must_use]
     pub fn strength(self) -> ConnectionLimit {
         match self {
             Self::None => ConnectionLimit::None,
@@ -115,7 +114,6 @@ impl MemoryConnection {
     }
 
     /// How the two sides wait for each other, where they are connected.
-    #[must_use]
     pub fn sync(self) -> Option<ConnectionSync> {
         match self {
             Self::None => None,

@@ -56,7 +56,6 @@ impl Default for ConnectionTraits {
 
 impl ConnectionTraits {
     /// Memory of a kind, as allocators give it.
-    #[must_use]
     pub fn of(kind: MemoryKind) -> Self {
         Self { kind, ..Self::default() }
     }

@@ -101,7 +101,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert!(x.overlaps(&odd) && !even.overlaps(&odd));
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         Arc::ptr_eq(self.block(), other.block()) && self.layout().overlaps(other.layout())
     }

@@ -103,7 +103,6 @@ impl fmt::Debug for FileError {
 
 impl FileError {
     /// Whether the cause is the file that was read, and not the system that reads or writes.
-    #[must_use]
     pub fn is_input(&self) -> bool {
         !matches!(
             self,

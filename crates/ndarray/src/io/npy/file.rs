@@ -86,7 +86,6 @@ impl NpyFile {
     /// # std::fs::remove_file(&path)?;
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -103,7 +102,6 @@ impl NpyFile {
     /// # std::fs::remove_file(&path)?;
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn header(&self) -> &NpyHeader {
         &self.header
     }

@@ -46,25 +46,21 @@ pub struct NpyHeader {
 
 impl NpyHeader {
     /// The type of the elements. `bf16`, for which NumPy has no type, is a record of two bytes.
-    #[must_use]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// The length of each axis.
-    #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
     /// The order of the elements: C or F.
-    #[must_use]
     pub fn order(&self) -> Order {
         self.order
     }
 
     /// Bytes of all elements.
-    #[must_use]
     pub fn nbytes(&self) -> u64 {
         self.size() as u64 * u64::from(self.dtype.itemsize())
     }

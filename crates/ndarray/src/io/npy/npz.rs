@@ -94,7 +94,6 @@ impl NpzFile {
     /// # std::fs::remove_file(&path)?;
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         let array_name = |entry: &str| entry.strip_suffix(SUFFIX).map(str::to_owned);
         let mut names: Vec<_> =
