@@ -1,7 +1,5 @@
 //! [`Error`]: everything that can go wrong with memory. The only file that may name types of every room.
 
-use std::fmt;
-
 use vkarray_driver as driver;
 
 #[cfg(target_os = "linux")]
@@ -158,9 +156,4 @@ pub enum Error {
     Driver(#[from] driver::Error),
 }
 
-/// The words of the message, which `main` prints if it returns the error.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+vkarray_driver::debug_as_display!(Error);

@@ -3,7 +3,6 @@
 //! One enum for the crate. A variant carries the facts a caller can act on; a failing Vulkan call that no caller can
 //! act on keeps the call's name and code. The crates above wrap this as their `source()`.
 
-use std::fmt;
 use std::time::{Duration, Instant};
 
 use ash::vk;
@@ -98,12 +97,7 @@ pub enum Error {
     Vulkan { call: &'static str, code: vk::Result },
 }
 
-/// The words of the message, which `main` prints if it returns the error.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+crate::debug_as_display!(Error);
 
 impl Error {
     /// Returns a converter for `map_err` that remembers which call failed.

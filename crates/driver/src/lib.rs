@@ -53,3 +53,31 @@ pub use tracker::{HostAccess, HostAccessKind, Point};
 pub use vulkan::{Destroy, HeapBudget, Label, LogicalDevice, Owned, QueueLock, Timeline};
 #[cfg(unix)]
 pub use vulkan::{ExternalSemaphore, SemaphoreKind};
+
+/// Implements `Debug` by values of the object that is named before the arrow: `Graph { id: 3, n_nodes: 2, .. }`. For types
+/// with fields that have no `Debug`, or whose text would say nothing.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! debug_fields {
+    ($type:ident $(<$lifetime:lifetime>)? $(, $object:ident => $($name:ident: $value:expr),+)?) => {
+        impl ::std::fmt::Debug for $type $(<$lifetime>)? {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                $(let $object = self;)?
+                f.debug_struct(stringify!($type))$($(.field(stringify!($name), &$value))+)?.finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+/// Implements `Debug` of an error as its message, which `main` prints if it returns the error.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! debug_as_display {
+    ($type:ident) => {
+        impl ::std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(self, f)
+            }
+        }
+    };
+}

@@ -1,7 +1,5 @@
 //! [`Error`]: why an operation on arrays is refused or fails.
 
-use std::fmt;
-
 use vkarray_allocator as allocator;
 use vkarray_driver as driver;
 use vkarray_kernel as kernel;
@@ -103,12 +101,7 @@ pub enum Error {
     Driver(#[from] driver::Error),
 }
 
-/// The words of the message, which `main` prints if it returns the error.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+vkarray_driver::debug_as_display!(Error);
 
 impl Error {
     /// Whether this machine has no Vulkan device at all: no loader, or no driver that answers.

@@ -3,7 +3,6 @@
 //! Arrays share a block and view it. The last handle to be dropped gives the memory back to its manager, together with the
 //! work that may still use it. Bytes only; elements are the ndarray crate's.
 
-use std::fmt;
 use std::mem;
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -308,8 +307,4 @@ impl Drop for Block {
     }
 }
 
-impl fmt::Debug for Block {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Block").field("size", &self.size()).field("kind", &self.kind()).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!(Block, this => size: this.size(), kind: this.kind());

@@ -3,7 +3,6 @@
 //! A slice that the device imports as a whole is bound where it is. Any other slice is bound as a copy in pinned memory, which
 //! stands for the slice from then on, and is copied back when the host looks at the bytes and at the end of the registration.
 
-use std::fmt;
 use std::slice;
 use std::sync::Arc;
 
@@ -79,8 +78,4 @@ impl Registered<'_> {
     }
 }
 
-impl fmt::Debug for BoundMemory<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BoundMemory").field("nbytes", &self.nbytes()).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!(BoundMemory<'_>, this => nbytes: this.nbytes());

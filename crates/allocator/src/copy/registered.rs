@@ -7,7 +7,6 @@
 
 use std::array;
 use std::collections::VecDeque;
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -371,8 +370,4 @@ pub(super) fn until_idle(block: &Block) -> Result<()> {
     }
 }
 
-impl fmt::Debug for Registered<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registered").field("len", &self.len).field("path", &self.path()).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!(Registered<'_>, this => len: this.len, path: this.path());

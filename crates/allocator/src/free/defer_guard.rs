@@ -3,7 +3,6 @@
 //! The state is a count and nothing else, so a leaked guard only holds frees back for good. What it holds back is still freed
 //! before an allocation fails, and when the allocator ends.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,11 +25,7 @@ impl Drop for DeferCleanup {
     }
 }
 
-impl fmt::Debug for DeferCleanup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeferCleanup").finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!(DeferCleanup);
 
 /// The number of live guards. Clones share it.
 #[derive(Debug, Clone, Default)]

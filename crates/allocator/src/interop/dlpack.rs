@@ -4,7 +4,6 @@
 //! libraries promise to keep. Element types and layouts are the ndarray crate's; here a [`TensorShape`] has DLPack's numbers.
 
 use std::ffi::c_void;
-use std::fmt;
 use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::slice;
@@ -65,11 +64,7 @@ pub enum TensorError {
     Rank { ndim: usize, n_strides: usize },
 }
 
-impl fmt::Debug for TensorError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+vkarray_driver::debug_as_display!(TensorError);
 
 impl TensorShape {
     /// Bytes of an element.

@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
-use std::fmt;
 use std::sync::Arc;
 
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
@@ -79,11 +78,7 @@ impl ManagerFactory {
     }
 }
 
-impl fmt::Debug for ManagerFactory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ManagerFactory").finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!(ManagerFactory);
 
 /// Adds a name for `VKARRAY_MEMORY_MANAGER` and [`ManagerFactory::named`], for as long as the process runs.
 ///

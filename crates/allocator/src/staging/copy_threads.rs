@@ -6,7 +6,7 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{fmt, mem, thread};
+use std::{mem, thread};
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use vkarray_driver::Device;
@@ -102,14 +102,7 @@ fn start(n: usize) -> Option<ThreadPool> {
     built.inspect_err(|error| log::warn!("large host copies go on with one thread: {error}")).ok()
 }
 
-impl fmt::Debug for CopyThreads {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CopyThreads")
-            .field("n_threads", &self.n_threads)
-            .field("n_idle", &self.n_idle)
-            .finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!(CopyThreads, this => n_threads: this.n_threads, n_idle: this.n_idle);
 
 #[cfg(test)]
 mod tests {

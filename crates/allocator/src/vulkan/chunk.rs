@@ -3,7 +3,6 @@
 //! The only place that allocates device memory, through gpu-allocator. Managers cut chunks into ranges and decide when a
 //! chunk goes back. Which memory type serves a kind is `memory/kind.rs`; errors are classified in `refusal.rs`.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -268,8 +267,4 @@ impl ChunkSource {
     }
 }
 
-impl fmt::Debug for ChunkSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChunkSource").field("usage", &self.usage()).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!(ChunkSource, this => usage: this.usage());

@@ -7,7 +7,6 @@
 #[cfg(unix)]
 mod descriptor;
 
-use std::fmt;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
@@ -189,8 +188,4 @@ impl Drop for ExternalMemory {
     }
 }
 
-impl fmt::Debug for ExternalMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExternalMemory").field("dropped", &self.dropped).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!(ExternalMemory, this => dropped: this.dropped);

@@ -4,7 +4,6 @@
 //! device no longer uses it. Managers have an [`Imports`] beside their own memory. Which bytes of a slice are whole pages,
 //! and how the others are copied, is `copy/registered.rs`.
 
-use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -189,11 +188,7 @@ pub(crate) fn is_import(memory: &MemoryPointer) -> bool {
     memory.owner().is_some_and(|owner| (**owner).is::<Import>())
 }
 
-impl fmt::Debug for Imports {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Imports").field("dropped", &self.dropped).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!(Imports, this => dropped: this.dropped);
 
 /// The size of the pages that the device imports, in bytes; 0 if it imports none.
 pub(crate) fn page(device: &DeviceInfo) -> u64 {

@@ -129,11 +129,7 @@ fn plan(device: &DeviceInfo, families: &[u32], extensions: Vec<String>, features
     Ok(DevicePlan { compute, transfer, extensions, features, push_descriptors })
 }
 
-impl std::fmt::Debug for Adopted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Adopted").field("name", &self.physical.info().name).field("queues", &self.queues).finish()
-    }
-}
+crate::debug_fields!(Adopted, this => name: this.physical.info().name, queues: this.queues);
 
 #[cfg(test)]
 mod tests {

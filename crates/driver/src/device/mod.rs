@@ -10,7 +10,6 @@ mod trace;
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
-use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -293,8 +292,4 @@ impl Drop for Device {
     }
 }
 
-impl fmt::Debug for Device {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Device").field("name", &self.info().name).field("plan", self.plan()).finish_non_exhaustive()
-    }
-}
+crate::debug_fields!(Device, this => name: this.info().name, plan: this.plan());

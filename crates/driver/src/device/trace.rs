@@ -2,7 +2,6 @@
 //!
 //! What is recorded, and how it is written, is in the room `trace`.
 
-use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -86,8 +85,4 @@ impl Drop for Trace {
     }
 }
 
-impl fmt::Debug for Trace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Trace").field("device", &self.device.info().name).finish_non_exhaustive()
-    }
-}
+crate::debug_fields!(Trace, this => device: this.device.info().name);

@@ -49,11 +49,7 @@ impl Step {
     }
 }
 
-impl fmt::Debug for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Step").field("accesses", &self.accesses).finish_non_exhaustive()
-    }
-}
+crate::debug_fields!(Step, this => accesses: this.accesses);
 
 /// A node of a graph, whose operation is described by an `O`.
 pub struct Node<O> {
@@ -132,11 +128,7 @@ impl GraphRecorder {
     }
 }
 
-impl fmt::Debug for GraphRecorder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GraphRecorder").field("n_nodes", &self.nodes.len()).finish_non_exhaustive()
-    }
-}
+crate::debug_fields!(GraphRecorder, this => n_nodes: this.nodes.len());
 
 /// A sequence of operations that is recorded once and replayed many times.
 ///
@@ -322,11 +314,7 @@ impl Recorded {
     }
 }
 
-impl fmt::Debug for Graph {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Graph").field("id", &self.id).field("n_nodes", &self.nodes.len()).finish_non_exhaustive()
-    }
-}
+crate::debug_fields!(Graph, this => id: this.id, n_nodes: this.nodes.len());
 
 /// A unique number, which identifies a graph's nodes.
 fn next_id() -> u64 {

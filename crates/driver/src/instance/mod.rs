@@ -8,7 +8,6 @@
 //! validation layer says, `fork.rs` finds out that a process was forked. Nothing here opens a device.
 
 use std::ffi::{CStr, c_void};
-use std::fmt;
 use std::sync::Arc;
 
 use ash::{ext, vk};
@@ -298,11 +297,7 @@ impl Drop for Instance {
     }
 }
 
-impl fmt::Debug for Instance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Instance").field("validation", &self.is_validating()).finish_non_exhaustive()
-    }
-}
+crate::debug_fields!(Instance, this => validation: this.is_validating());
 
 fn load() -> Result<ash::Entry> {
     // SAFETY: loading runs the loader's initialisers, which the system's Vulkan loader keeps harmless.

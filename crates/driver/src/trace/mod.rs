@@ -11,7 +11,6 @@ mod clock;
 mod rows;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -151,11 +150,7 @@ impl TraceRecording {
     }
 }
 
-impl fmt::Debug for TraceRecording {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TraceRecording").field("started_ns", &self.started_ns).finish_non_exhaustive()
-    }
-}
+crate::debug_fields!(TraceRecording, this => started_ns: this.started_ns);
 
 /// A batch as the trace shows it.
 #[derive(Debug)]

@@ -169,8 +169,4 @@ impl TrackerState {
     }
 }
 
-impl fmt::Debug for TrackerState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TrackerState").field("lanes", &self.lanes.len()).finish_non_exhaustive()
-    }
-}
+crate::debug_fields!(TrackerState, this => lanes: this.lanes.len());

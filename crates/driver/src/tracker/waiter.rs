@@ -8,7 +8,6 @@
 //! `signal.rs` wakes the thread, and stops it from polling without missing a batch.
 
 use std::cell::Cell;
-use std::fmt;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -220,8 +219,4 @@ impl Waiter {
     }
 }
 
-impl fmt::Debug for Waiter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiter").field("is_armed", &self.signal.is_armed()).finish_non_exhaustive()
-    }
-}
+crate::debug_fields!(Waiter, this => is_armed: this.signal.is_armed());

@@ -3,7 +3,6 @@
 //! A label is one word, created once, so recording one costs a load and two stores and no allocation. The error of a lost
 //! device has the last labels as text.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -128,11 +127,7 @@ fn text(slot: u64, names: &[Arc<str>]) -> String {
     }
 }
 
-impl fmt::Debug for Labels {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Labels").field("last", &self.last()).finish_non_exhaustive()
-    }
-}
+crate::debug_fields!(Labels, this => last: this.last());
 
 #[cfg(test)]
 mod tests {

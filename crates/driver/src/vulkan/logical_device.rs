@@ -3,7 +3,6 @@
 //! `instance/plan.rs` decides how a device is opened, and `create.rs` makes the call that opens it. This file undoes it when
 //! the last holder is dropped.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -275,11 +274,4 @@ impl Drop for LogicalDevice {
     }
 }
 
-impl fmt::Debug for LogicalDevice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LogicalDevice")
-            .field("name", &self.info().name)
-            .field("plan", &self.plan)
-            .finish_non_exhaustive()
-    }
-}
+crate::debug_fields!(LogicalDevice, this => name: this.info().name, plan: this.plan);

@@ -4,7 +4,6 @@
 //! driver that exports neither is ordered by host waits. Streams signal and wait in `stream/external.rs`. They are destroyed
 //! with the device, for the reason that `timeline.rs` gives.
 
-use std::fmt;
 use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
 use std::sync::Arc;
 
@@ -147,11 +146,7 @@ impl Drop for ExternalSemaphore {
     }
 }
 
-impl fmt::Debug for ExternalSemaphore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExternalSemaphore").field("raw", &self.raw).field("kind", &self.kind).finish_non_exhaustive()
-    }
-}
+crate::debug_fields!(ExternalSemaphore, this => raw: this.raw, kind: this.kind);
 
 /// What the device does with descriptors of such semaphores.
 fn support(device: &LogicalDevice, kind: SemaphoreKind) -> HandleSupport {

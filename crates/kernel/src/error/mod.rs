@@ -4,8 +4,6 @@
 //! Where a name is unknown, the names that exist follow, with the nearest one. What can be wrong with one argument is
 //! in `call/mismatch.rs`.
 
-use std::fmt;
-
 use crate::call::mismatch::Mismatch;
 use crate::signature::DType;
 use crate::spirv::malformed::Malformed;
@@ -298,12 +296,7 @@ pub enum Error {
     CountsMisaligned { kernel: String, offset: u64 },
 }
 
-/// The words of the message, which `main` prints if it returns the error.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+vkarray_driver::debug_as_display!(Error);
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,6 @@
 //! one built: `cached_build.rs` says what is stored under which hash, `disk_cache` how.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -313,11 +312,7 @@ pub(crate) unsafe fn driver_cache(device: &Arc<Device>, content: &[u8]) -> Resul
     Ok(unsafe { Owned::new(raw, device.logical()) })
 }
 
-impl fmt::Debug for KernelCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KernelCache").field("kernels", &self.len()).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!(KernelCache, this => kernels: this.len());
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,6 @@
 //! The context's kernel cache finds a kernel by its whole text, which would cost too much for each copy. So the kernels
 //! of this library are kept here as well, by the few numbers that their text is generated from.
 
-use std::fmt;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -92,8 +91,4 @@ fn source(which: LibraryKernel) -> (&'static str, String) {
     }
 }
 
-impl fmt::Debug for LibraryKernels {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LibraryKernels").field("built", &self.lock().len()).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!(LibraryKernels, this => built: this.lock().len());

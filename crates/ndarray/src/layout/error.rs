@@ -2,8 +2,6 @@
 //!
 //! Every variant has the values that disagree. Shapes are printed as NumPy tuples.
 
-use std::fmt;
-
 use vkarray_kernel::tuple_text;
 
 use super::Order;
@@ -133,11 +131,7 @@ pub enum LayoutError {
     OutsideMemory { shape: Vec<usize>, strides: Vec<isize>, offset: usize, end: usize, len: u64 },
 }
 
-impl fmt::Debug for LayoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+vkarray_driver::debug_as_display!(LayoutError);
 
 #[cfg(test)]
 mod tests {

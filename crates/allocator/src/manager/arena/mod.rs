@@ -6,7 +6,6 @@
 
 mod frame;
 
-use std::fmt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -177,11 +176,7 @@ impl ArenaState {
     }
 }
 
-impl fmt::Debug for ArenaState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ArenaState").field("current", &self.ring().current()).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!(ArenaState, this => current: this.ring().current());
 
 impl Drop for ArenaShared {
     fn drop(&mut self) {

@@ -6,7 +6,6 @@
 mod counts;
 mod fallback;
 
-use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
@@ -285,8 +284,4 @@ impl Drop for PassthroughState {
     }
 }
 
-impl fmt::Debug for PassthroughState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PassthroughState").field("source", &self.source).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!(PassthroughState, this => source: this.source);

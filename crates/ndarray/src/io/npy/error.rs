@@ -2,7 +2,6 @@
 //!
 //! A message starts with the file's path. An array in an archive is named `archive.npz: array`.
 
-use std::fmt;
 use std::io;
 
 use ndarray_npy::npy::header::ReadHeaderError;
@@ -95,11 +94,7 @@ pub enum FileError {
     Finish { reason: Box<ZipError> },
 }
 
-impl fmt::Debug for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+vkarray_driver::debug_as_display!(FileError);
 
 impl FileError {
     /// Whether the cause is the file that was read, and not the system that reads or writes.

@@ -170,11 +170,7 @@ impl NpzFile {
     }
 }
 
-impl fmt::Debug for NpzFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NpzFile").field("name", &self.name).field("names", &self.names()).finish()
-    }
-}
+vkarray_driver::debug_fields!(NpzFile, this => name: this.name, names: this.names());
 
 /// Writes arrays to a new archive.
 ///
