@@ -19,7 +19,7 @@ pub struct KindCounters {
     pub free: u64,
     /// The largest of those ranges.
     pub largest_free: u64,
-    /// StepOutcome from the driver.
+    /// Taken from the driver.
     pub reserved: u64,
     /// Chunks taken from the driver.
     pub chunks: u64,

@@ -1,89 +1,126 @@
 //! What a device must support for a kernel: [`Capability`], with the names of Vulkan's features.
 //!
-//! `spirv/capabilities.rs` reads them from SPIR-V; `requirements/capabilities.rs` compares them with a device.
+//! One table has the names and what SPIR-V calls them. `spirv/capabilities.rs` reads them from SPIR-V; `requirements/capabilities.rs` compares them with a device.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use spirv::Capability as Spirv;
 
-/// What a device must support for a kernel. Read from the SPIR-V itself, so that none is missed.
-///
-/// ```
-/// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
-/// use vkarray::kernel::{Capability, Module, Options};
-///
-/// let source = Source::wgsl("@compute @workgroup_size(1) fn wide() { var x = 1u; var y = u64(x) * u64(x); }");
-/// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
-/// assert_eq!(signature.capabilities, [Capability::Int64]);
-/// assert_eq!(signature.capabilities[0].to_string(), "i64");
-/// assert!(!signature.capabilities[0].is_of_subgroups());
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum Capability {
+macro_rules! capabilities {
+    ($($(#[$doc:meta])* $name:ident: $text:literal $(= $($spirv:ident)|+)?,)*) => {
+        /// What a device must support for a kernel. Read from the SPIR-V itself, so that none is missed.
+        ///
+        /// ```
+        /// # fn main() -> anyhow::Result<()> {
+        /// use vkarray::prelude::*;
+        /// use vkarray::kernel::{Capability, Module, Options};
+        ///
+        /// let source = Source::wgsl("@compute @workgroup_size(1) fn wide() { var x = 1u; var y = u64(x) * u64(x); }");
+        /// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
+        /// assert_eq!(signature.capabilities, [Capability::Int64]);
+        /// assert_eq!(signature.capabilities[0].to_string(), "i64");
+        /// assert!(!signature.capabilities[0].is_of_subgroups());
+        /// # Ok(())
+        /// # }
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[non_exhaustive]
+        pub enum Capability {
+            $($(#[$doc])* $name,)*
+            /// Any other SPIR-V capability, by its number.
+            Other(u32),
+        }
+
+        impl Capability {
+            /// What a device must have for a module that declares this capability of SPIR-V; `None` if every device has it.
+            pub(crate) fn of_spirv(number: u32) -> Option<Self> {
+                Some(match Spirv::from_u32(number) {
+                    // Of every device, or of images only, which no kernel of ours is given.
+                    Some(Spirv::Shader | Spirv::Matrix | Spirv::ImageQuery | Spirv::Image1D | Spirv::Sampled1D) => {
+                        return None;
+                    }
+                    $($(Some($(Spirv::$spirv)|+) => Self::$name,)?)*
+                    _ => Self::Other(number),
+                })
+            }
+        }
+
+        impl fmt::Display for Capability {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$name => f.write_str($text),)*
+                    Self::Other(number) => match Spirv::from_u32(*number) {
+                        Some(named) => write!(f, "SPIR-V's {named:?}"),
+                        None => write!(f, "SPIR-V's capability {number}"),
+                    },
+                }
+            }
+        }
+    };
+}
+
+// Each with its name in messages, and the capabilities of SPIR-V that ask for it.
+capabilities! {
     /// Arithmetic on `f16` (`shaderFloat16`).
-    Float16,
+    Float16: "f16" = Float16,
     /// Arithmetic on `f64` (`shaderFloat64`).
-    Float64,
+    Float64: "f64" = Float64,
     /// 8-bit integers (`shaderInt8`).
-    Int8,
+    Int8: "i8" = Int8,
     /// 16-bit integers (`shaderInt16`).
-    Int16,
+    Int16: "i16" = Int16,
     /// 64-bit integers (`shaderInt64`).
-    Int64,
+    Int64: "i64" = Int64,
     /// 8-bit values in storage buffers (`storageBuffer8BitAccess`).
-    Storage8,
+    Storage8: "8-bit storage" = StorageBuffer8BitAccess,
     /// 8-bit values in constant memory (`uniformAndStorageBuffer8BitAccess`).
-    Uniform8,
+    Uniform8: "8-bit uniforms" = UniformAndStorageBuffer8BitAccess,
     /// 8-bit push constants (`storagePushConstant8`).
-    Push8,
+    Push8: "8-bit push constants" = StoragePushConstant8,
     /// 16-bit push constants (`storagePushConstant16`).
-    Push16,
+    Push16: "16-bit push constants" = StoragePushConstant16,
     /// 16-bit values in storage buffers (`storageBuffer16BitAccess`).
-    Storage16,
+    Storage16: "16-bit storage" = StorageBuffer16BitAccess,
     /// 16-bit values in constant memory (`uniformAndStorageBuffer16BitAccess`).
-    Uniform16,
+    Uniform16: "16-bit uniforms" = UniformAndStorageBuffer16BitAccess,
     /// Atomics on 64-bit integers (`shaderBufferInt64Atomics`).
-    Int64Atomics,
+    Int64Atomics: "i64 atomics" = Int64Atomics,
     /// Atomics on 64-bit integers in shared memory (`shaderSharedInt64Atomics`).
-    Int64SharedAtomics,
+    Int64SharedAtomics: "i64 atomics in shared memory",
     /// Atomic addition of `f32` (`shaderBufferFloat32AtomicAdd`).
-    Float32AtomicAdd,
+    Float32AtomicAdd: "f32 atomic add" = AtomicFloat32AddEXT,
     /// The subgroup's size and index.
-    Subgroup,
+    Subgroup: "subgroups" = GroupNonUniform,
     /// `subgroupAll`, `subgroupAny`.
-    SubgroupVote,
+    SubgroupVote: "subgroup vote" = GroupNonUniformVote,
     /// Reductions and scans of a subgroup.
-    SubgroupArithmetic,
+    SubgroupArithmetic: "subgroup arithmetic" = GroupNonUniformArithmetic,
     /// Ballot and broadcast.
-    SubgroupBallot,
+    SubgroupBallot: "subgroup ballot" = GroupNonUniformBallot,
     /// `subgroupShuffle`, `subgroupShuffleXor`.
-    SubgroupShuffle,
+    SubgroupShuffle: "subgroup shuffle" = GroupNonUniformShuffle,
     /// `subgroupShuffleUp`, `subgroupShuffleDown`.
-    SubgroupShuffleRelative,
+    SubgroupShuffleRelative: "subgroup relative shuffle" = GroupNonUniformShuffleRelative,
     /// Reductions over parts of a subgroup.
-    SubgroupClustered,
+    SubgroupClustered: "subgroup clusters" = GroupNonUniformClustered,
     /// Quads.
-    SubgroupQuad,
+    SubgroupQuad: "subgroup quads" = GroupNonUniformQuad,
     /// Products of packed 8-bit integers (`shaderIntegerDotProduct`).
-    IntegerDotProduct,
+    IntegerDotProduct: "integer dot product" = DotProduct | DotProductInputAll
+        | DotProductInput4x8Bit | DotProductInput4x8BitPacked,
     /// Cooperative matrices (`VK_KHR_cooperative_matrix`).
-    CooperativeMatrix,
+    CooperativeMatrix: "cooperative matrices" = CooperativeMatrixKHR,
     /// Vulkan's memory model (`vulkanMemoryModel`).
-    VulkanMemoryModel,
+    VulkanMemoryModel: "Vulkan memory model" = VulkanMemoryModel,
     /// Device scope in Vulkan's memory model (`vulkanMemoryModelDeviceScope`).
-    MemoryModelDeviceScope,
+    MemoryModelDeviceScope: "device scope in the Vulkan memory model" = VulkanMemoryModelDeviceScope,
     /// Memory reached by its address. Such uses cannot be ordered, so no device is opened with it.
-    BufferAddress,
+    BufferAddress: "buffer device addresses" = PhysicalStorageBufferAddresses,
     /// Pointers into one buffer that are chosen at run time (`variablePointersStorageBuffer`).
-    VariablePointersStorage,
+    VariablePointersStorage: "variable pointers in storage buffers" = VariablePointersStorageBuffer,
     /// Pointers that are chosen at run time (`variablePointers`).
-    VariablePointers,
-    /// Any other SPIR-V capability, by its number.
-    Other(u32),
+    VariablePointers: "variable pointers" = VariablePointers,
 }
 
 impl Capability {
@@ -100,47 +137,5 @@ impl Capability {
                 | Self::SubgroupClustered
                 | Self::SubgroupQuad
         )
-    }
-}
-
-impl fmt::Display for Capability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Float16 => "f16",
-            Self::Float64 => "f64",
-            Self::Int8 => "i8",
-            Self::Int16 => "i16",
-            Self::Int64 => "i64",
-            Self::Storage8 => "8-bit storage",
-            Self::Uniform8 => "8-bit uniforms",
-            Self::Push8 => "8-bit push constants",
-            Self::Push16 => "16-bit push constants",
-            Self::MemoryModelDeviceScope => "device scope in the Vulkan memory model",
-            Self::BufferAddress => "buffer device addresses",
-            Self::VariablePointersStorage => "variable pointers in storage buffers",
-            Self::VariablePointers => "variable pointers",
-            Self::SubgroupClustered => "subgroup clusters",
-            Self::Storage16 => "16-bit storage",
-            Self::Uniform16 => "16-bit uniforms",
-            Self::Int64Atomics => "i64 atomics",
-            Self::Int64SharedAtomics => "i64 atomics in shared memory",
-            Self::Float32AtomicAdd => "f32 atomic add",
-            Self::Subgroup => "subgroups",
-            Self::SubgroupVote => "subgroup vote",
-            Self::SubgroupArithmetic => "subgroup arithmetic",
-            Self::SubgroupBallot => "subgroup ballot",
-            Self::SubgroupShuffle => "subgroup shuffle",
-            Self::SubgroupShuffleRelative => "subgroup relative shuffle",
-            Self::SubgroupQuad => "subgroup quads",
-            Self::IntegerDotProduct => "integer dot product",
-            Self::CooperativeMatrix => "cooperative matrices",
-            Self::VulkanMemoryModel => "Vulkan memory model",
-            Self::Other(number) => {
-                return match spirv::Capability::from_u32(*number) {
-                    Some(named) => write!(f, "SPIR-V's {named:?}"),
-                    None => write!(f, "SPIR-V's capability {number}"),
-                };
-            }
-        })
     }
 }
