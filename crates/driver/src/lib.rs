@@ -81,3 +81,16 @@ macro_rules! debug_as_display {
         }
     };
 }
+
+/// Implements `Display` of an enum without fields by a text for each variant.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! display_texts {
+    ($type:ident { $($variant:ident: $text:literal),* $(,)? }) => {
+        impl ::std::fmt::Display for $type {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.pad(match self { $(Self::$variant => $text),* })
+            }
+        }
+    };
+}

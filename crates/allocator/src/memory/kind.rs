@@ -4,7 +4,6 @@
 //! snapshot, and is tested on recorded snapshots of real devices.
 
 use std::cmp::Reverse;
-use std::fmt;
 
 use vkarray_driver::{DeviceInfo, MemoryType};
 
@@ -146,16 +145,12 @@ pub(crate) fn coherent_types(device: &DeviceInfo) -> u32 {
     coherent.fold(0, |types, (idx, _)| types | 1 << idx)
 }
 
-impl fmt::Display for MemoryKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Device => "device",
-            Self::Pinned => "pinned host",
-            Self::WriteCombined => "write-combined host",
-            Self::Shared => "shared",
-        })
-    }
-}
+vkarray_driver::display_texts!(MemoryKind {
+    Device: "device",
+    Pinned: "pinned host",
+    WriteCombined: "write-combined host",
+    Shared: "shared",
+});
 
 #[cfg(test)]
 pub(crate) mod tests;

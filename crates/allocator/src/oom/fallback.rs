@@ -4,7 +4,6 @@
 //! What a step does is the manager's; `manager/passthrough/fallback.rs` is the simplest example. The report of an
 //! allocation that failed in the end is `report.rs`.
 
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -50,21 +49,17 @@ impl OomStep {
     ];
 }
 
-impl fmt::Display for OomStep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Reclaim => "free unused memory",
-            Self::HeldBack => "free memory held back by defer_cleanup",
-            Self::Wait => "wait for the oldest dropped memory",
-            Self::Drain => "wait for all dropped memory",
-            Self::Trim => "trim",
-            Self::Caches => "free caches",
-            Self::Smaller => "smaller chunks",
-            Self::Dedicated => "dedicated memory",
-            Self::Callback => "ask the program",
-        })
-    }
-}
+vkarray_driver::display_texts!(OomStep {
+    Reclaim: "free unused memory",
+    HeldBack: "free memory held back by defer_cleanup",
+    Wait: "wait for the oldest dropped memory",
+    Drain: "wait for all dropped memory",
+    Trim: "trim",
+    Caches: "free caches",
+    Smaller: "smaller chunks",
+    Dedicated: "dedicated memory",
+    Callback: "ask the program",
+});
 
 /// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -79,16 +74,12 @@ pub enum StepOutcome {
     Relieved,
 }
 
-impl fmt::Display for StepOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Absent => "not available",
-            Self::Nothing => "gained nothing",
-            Self::TimedOut => "timed out",
-            Self::Relieved => "not enough",
-        })
-    }
-}
+vkarray_driver::display_texts!(StepOutcome {
+    Absent: "not available",
+    Nothing: "gained nothing",
+    TimedOut: "timed out",
+    Relieved: "not enough",
+});
 
 /// The steps that were tried for one allocation and their outcomes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -10,7 +10,6 @@ mod object;
 mod state;
 
 use std::any::Any;
-use std::fmt;
 use std::sync::Arc;
 
 use vkarray_driver::Stream;
@@ -61,15 +60,7 @@ impl UsmType {
     }
 }
 
-impl fmt::Display for UsmType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Device => "device",
-            Self::Host => "host",
-            Self::Shared => "shared",
-        })
-    }
-}
+vkarray_driver::display_texts!(UsmType { Device: "device", Host: "host", Shared: "shared" });
 
 /// An object that owns foreign memory. It is kept alive and never read.
 pub type Reference = Arc<dyn Any + Send + Sync>;

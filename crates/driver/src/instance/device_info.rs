@@ -27,17 +27,13 @@ pub enum DeviceType {
     Other,
 }
 
-impl fmt::Display for DeviceType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Discrete => "discrete",
-            Self::Integrated => "integrated",
-            Self::Virtual => "virtual",
-            Self::Cpu => "cpu",
-            Self::Other => "other",
-        })
-    }
-}
+crate::display_texts!(DeviceType {
+    Discrete: "discrete",
+    Integrated: "integrated",
+    Virtual: "virtual",
+    Cpu: "cpu",
+    Other: "other",
+});
 
 /// A Vulkan version without its variant.
 ///

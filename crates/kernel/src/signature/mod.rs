@@ -168,15 +168,7 @@ pub enum Access {
     ReadWrite,
 }
 
-impl fmt::Display for Access {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::ReadWrite => "read_write",
-        })
-    }
-}
+vkarray_driver::display_texts!(Access { Read: "read", Write: "write", ReadWrite: "read_write" });
 
 /// The block of push constants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

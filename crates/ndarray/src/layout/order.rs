@@ -3,8 +3,6 @@
 //! Also the strides of contiguous layouts, and the layout of a new array "like" another one. What an order means for a
 //! view is in `reshape.rs`, the next file to read.
 
-use std::fmt;
-
 use smallvec::SmallVec;
 
 use super::{Layout, LayoutError, Strides};
@@ -33,16 +31,7 @@ pub enum Order {
     K,
 }
 
-impl fmt::Display for Order {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::C => "C",
-            Self::F => "F",
-            Self::A => "A",
-            Self::K => "K",
-        })
-    }
-}
+vkarray_driver::display_texts!(Order { C: "C", F: "F", A: "A", K: "K" });
 
 impl Layout {
     /// A contiguous layout of the same shape whose axes have the same order in memory.

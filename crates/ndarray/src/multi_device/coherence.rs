@@ -6,8 +6,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 /// What a device has of an array's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReplicaState {
@@ -40,15 +38,7 @@ impl AccessMode {
     }
 }
 
-impl fmt::Display for AccessMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::ReadWrite => "read and write",
-        })
-    }
-}
+vkarray_driver::display_texts!(AccessMode { Read: "read", Write: "write", ReadWrite: "read and write" });
 
 /// Why an access is refused. Nothing has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

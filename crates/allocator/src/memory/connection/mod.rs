@@ -167,36 +167,23 @@ impl fmt::Display for MemoryConnection {
     }
 }
 
-macro_rules! texts {
-    ($($name:ident { $($variant:ident: $text:literal,)* })*) => {$(
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self { $(Self::$variant => $text,)* })
-            }
-        }
-    )*};
-}
+vkarray_driver::display_texts!(MigrationPath {
+    GroupCopy: "copies in a device group",
+    HeapBounce: "a heap in common",
+    ExportedBounce: "exported memory between",
+    SharedHostBounce: "host pages between",
+});
 
-texts! {
-    MigrationPath {
-        GroupCopy: "copies in a device group",
-        HeapBounce: "a heap in common",
-        ExportedBounce: "exported memory between",
-        SharedHostBounce: "host pages between",
-    }
-    UnifiedBy {
-        Identity: "same device",
-        SingleInstanceHeap: "a heap in common",
-        Peer: "peer memory",
-        SamePages: "same pages",
-        Exported: "exported memory",
-        DmaBuf: "DMA-BUF",
-    }
-    ConnectionSync {
-        Gpu: "timeline",
-        HostWait: "host waits",
-    }
-}
+vkarray_driver::display_texts!(UnifiedBy {
+    Identity: "same device",
+    SingleInstanceHeap: "a heap in common",
+    Peer: "peer memory",
+    SamePages: "same pages",
+    Exported: "exported memory",
+    DmaBuf: "DMA-BUF",
+});
+
+vkarray_driver::display_texts!(ConnectionSync { Gpu: "timeline", HostWait: "host waits" });
 
 #[cfg(test)]
 mod tests;

@@ -5,8 +5,6 @@
 
 mod number;
 
-use std::fmt;
-
 use vkarray_kernel::{Groups, ScalarValue, Source};
 
 use crate::array::DeviceNDArray;
@@ -44,15 +42,11 @@ pub enum RangeProblem {
     TooLong,
 }
 
-impl fmt::Display for RangeProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ZeroStep => "the step is zero",
-            Self::NotANumber => "its length is not a number",
-            Self::TooLong => "its length is too large",
-        })
-    }
-}
+vkarray_driver::display_texts!(RangeProblem {
+    ZeroStep: "the step is zero",
+    NotANumber: "its length is not a number",
+    TooLong: "its length is too large",
+});
 
 impl Context {
     /// Creates an array of the numbers from `start` to before `stop`, `step` apart, on the default stream.
