@@ -8,7 +8,6 @@ use std::ops::Range;
 use std::slice;
 use std::sync::Arc;
 
-use ash::vk;
 use smallvec::SmallVec;
 use vkarray_driver::hazard::{Mode, Stage};
 use vkarray_driver::lock::{Mutex, Rank};
@@ -219,17 +218,9 @@ impl Block {
     /// Records a copy of a part of a slot to `offset`. The bounds are checked.
     pub(super) fn upload_from(&self, stream: &Stream, offset: u64, slot: &StagingSlot, part: Range<u64>) -> Result<()> {
         let size = part.end - part.start;
-        let copy = BlockCopy {
-            accesses: [slot.read(part.clone()), self.write(offset..offset + size, Stage::Transfer)],
-            region: vk::BufferCopy {
-                src_offset: slot.buffer_offset() + part.start,
-                dst_offset: self.buffer_offset() + offset,
-                size,
-            },
-            src: slot.buffer(),
-            dst: self.buffer(),
-            host_reads: self.is_mapped(),
-        };
+        let accesses = [slot.read(part.clone()), self.write(offset..offset + size, Stage::Transfer)];
+        let src = (slot.buffer(), slot.buffer_offset() + part.start);
+        let copy = BlockCopy::new(accesses, src, self.place(offset), size, self.is_mapped());
         // SAFETY: the block is alive, and the slot goes back to its manager with its last uses; the accesses name both.
         unsafe { copy.send(stream, self.bus_direction(Direction::ToDevice)) }
     }
@@ -255,17 +246,9 @@ impl Block {
         part: Range<u64>,
     ) -> Result<()> {
         let size = part.end - part.start;
-        let copy = BlockCopy {
-            accesses: [self.read(offset..offset + size, Stage::Transfer), slot.write(part.clone())],
-            region: vk::BufferCopy {
-                src_offset: self.buffer_offset() + offset,
-                dst_offset: slot.buffer_offset() + part.start,
-                size,
-            },
-            src: self.buffer(),
-            dst: slot.buffer(),
-            host_reads: true,
-        };
+        let accesses = [self.read(offset..offset + size, Stage::Transfer), slot.write(part.clone())];
+        let dst = (slot.buffer(), slot.buffer_offset() + part.start);
+        let copy = BlockCopy::new(accesses, self.place(offset), dst, size, true);
         // SAFETY: as in `record_upload`.
         unsafe { copy.send(stream, self.bus_direction(Direction::ToHost)) }
     }

@@ -80,7 +80,7 @@ impl Block {
         range: Range<u64>,
     ) -> Result<()> {
         let Some(copy) = self.checked_copy(stream.device(), offset, source, range)? else { return Ok(()) };
-        let direction = self.direction_from(source, stream, copy.region.size);
+        let direction = self.direction_from(source, stream, copy.bytes);
         // SAFETY: the blocks are alive, and their memory outlives their last uses, which are recorded with the accesses.
         unsafe { copy.send(stream, direction) }
     }
@@ -95,6 +95,11 @@ impl Block {
         };
         let joins_job = (MIN_IN_JOB..=MAX_IN_JOB).contains(&bytes) && stream.is_in_job();
         (!joins_job).then_some(direction)
+    }
+
+    /// The buffer and the offset in it of the block's byte at `offset`.
+    fn place(&self, offset: u64) -> (vk::Buffer, u64) {
+        (self.buffer(), self.buffer_offset() + offset)
     }
 
     /// Whether its memory is on the host's side of the bus.
@@ -121,17 +126,9 @@ impl Block {
         if size == 0 {
             return Ok(None);
         }
-        Ok(Some(BlockCopy {
-            accesses: [source.read(from, Stage::Transfer), self.write(to, Stage::Transfer)],
-            region: vk::BufferCopy {
-                src_offset: source.buffer_offset() + range.start,
-                dst_offset: self.buffer_offset() + offset,
-                size,
-            },
-            src: source.buffer(),
-            dst: self.buffer(),
-            host_reads: self.is_mapped(),
-        }))
+        let (src, dst) = (source.place(range.start), self.place(offset));
+        let accesses = [source.read(from, Stage::Transfer), self.write(to, Stage::Transfer)];
+        Ok(Some(BlockCopy::new(accesses, src, dst, size, self.is_mapped())))
     }
 
     /// Writes the four-byte `pattern` repeatedly to the whole block, in the order of `stream`. Returns at once.
@@ -185,15 +182,31 @@ impl Block {
 
 /// A copy between blocks that was checked.
 #[derive(Debug)]
-pub(crate) struct BlockCopy {
+pub(crate) struct BlockCopy<R = [vk::BufferCopy; 1]> {
     pub(crate) accesses: [Access; 2],
-    region: vk::BufferCopy,
+    regions: R,
+    /// Of all regions.
+    bytes: u64,
     src: vk::Buffer,
     dst: vk::Buffer,
     host_reads: bool,
 }
 
 impl BlockCopy {
+    /// A copy of one region, between places in buffers.
+    fn new(
+        accesses: [Access; 2],
+        (src, src_offset): (vk::Buffer, u64),
+        (dst, dst_offset): (vk::Buffer, u64),
+        bytes: u64,
+        host_reads: bool,
+    ) -> Self {
+        let regions = [vk::BufferCopy { src_offset, dst_offset, size: bytes }];
+        Self { accesses, regions, bytes, src, dst, host_reads }
+    }
+}
+
+impl<R: AsRef<[vk::BufferCopy]>> BlockCopy<R> {
     /// Records the copy on a stream; with a direction, as a copy over the bus.
     ///
     /// # Safety
@@ -206,10 +219,10 @@ impl BlockCopy {
             Ok(())
         };
         match direction {
-            // SAFETY: the command touches the two ranges of the copy and nothing else.
+            // SAFETY: the command touches bytes inside the two ranges of the accesses and nothing else.
             None => unsafe { stream.record(&self.accesses, record) },
             // SAFETY: as above, and it is a copy.
-            Some(direction) => unsafe { stream.record_copy(direction, self.region.size, &self.accesses, record) },
+            Some(direction) => unsafe { stream.record_copy(direction, self.bytes, &self.accesses, record) },
         }
     }
 
@@ -217,11 +230,11 @@ impl BlockCopy {
     ///
     /// The blocks that it was checked for are alive, and outlive the recorded command.
     pub(crate) unsafe fn record(&self, recorder: &mut Recorder<'_>) {
-        recorder.label(Label::copy(self.region.size));
+        recorder.label(Label::copy(self.bytes));
         note_host_read(recorder, self.host_reads);
         let device = recorder.device().raw();
         // SAFETY: the ranges lie in their buffers and are disjoint; the caller keeps both buffers alive.
-        unsafe { device.cmd_copy_buffer(recorder.commands(), self.src, self.dst, &[self.region]) };
+        unsafe { device.cmd_copy_buffer(recorder.commands(), self.src, self.dst, self.regions.as_ref()) };
     }
 }
 

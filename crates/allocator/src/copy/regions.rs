@@ -6,10 +6,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ash::vk;
+use vkarray_driver::Stream;
 use vkarray_driver::hazard::Stage;
-use vkarray_driver::{Label, Recorder, Stream};
 
-use super::note_host_read;
+use super::BlockCopy;
 use crate::allocator::Block;
 use crate::error::{Error, Result};
 use crate::vulkan::check_same_device;
@@ -65,27 +65,21 @@ impl Block {
         let Some((from, to)) = extents(&regions) else { return Ok(()) };
         let accesses = [source.read(from, Stage::Transfer), self.write(to, Stage::Transfer)];
         let (from, to) = (source.buffer_offset(), self.buffer_offset());
-        let copy = |region: &Region| {
+        let region_of = |region: &Region| {
             let (src_offset, dst_offset) = (from + region.source, to + region.target);
             vk::BufferCopy { src_offset, dst_offset, size: region.size }
         };
-        let copies: Vec<vk::BufferCopy> = regions.iter().map(copy).collect();
-        let bytes = regions.iter().map(|region| region.size).sum();
-        let record = |recorder: &mut Recorder<'_>| {
-            recorder.label(Label::copy(bytes));
-            note_host_read(recorder, self.is_mapped());
-            let device = recorder.device().raw();
-            // SAFETY: the regions lie in their blocks, no target region shares bytes with another or with a source
-            // region, as was checked; both blocks outlive their last uses, which are recorded with the accesses.
-            unsafe { device.cmd_copy_buffer(recorder.commands(), source.buffer(), self.buffer(), &copies) };
-            Ok(())
+        let copy = BlockCopy {
+            accesses,
+            regions: regions.iter().map(region_of).collect::<Vec<_>>(),
+            bytes: regions.iter().map(|region| region.size).sum(),
+            src: source.buffer(),
+            dst: self.buffer(),
+            host_reads: self.is_mapped(),
         };
-        match self.direction_from(source, stream, bytes) {
-            // SAFETY: the command touches bytes inside the two extents and nothing else.
-            None => unsafe { stream.record(&accesses, record) },
-            // SAFETY: as above, and it is a copy.
-            Some(direction) => unsafe { stream.record_copy(direction, bytes, &accesses, record) },
-        }
+        // SAFETY: no target region shares bytes with another or with a source region, as was checked; both blocks outlive
+        // their last uses, which are recorded with the accesses.
+        unsafe { copy.send(stream, self.direction_from(source, stream, copy.bytes)) }
     }
 }
 
