@@ -123,30 +123,14 @@ pub enum Bounds {
 /// assert!(words(Loops::Bounded)? > words(Loops::AssumeFinite)?); // The rounds are counted.
 /// # Ok::<(), vkarray_kernel::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Loops {
-    /// Each ends: by what is written, or else after 2⁶⁴ - 1 rounds, which are counted.
+    /// Each ends: by what is written, or else after 2⁶⁴ - 1 rounds, which are counted. What kernels are built with unless
+    /// their builder says otherwise; `docs/decisions/035` has the figures.
+    #[default]
     Bounded,
     /// The kernel's author promises that every loop ends. A loop that does not is undefined behaviour.
     AssumeFinite,
-}
-
-impl Loops {
-    /// What kernels are built with unless their builder says otherwise. `docs/decisions/035` has the figures.
-    ///
-    /// ```
-    /// use vkarray::kernel::Loops;
-    ///
-    /// assert_eq!(Loops::DEFAULT, Loops::Bounded);
-    /// assert_eq!(Loops::default(), Loops::DEFAULT);
-    /// ```
-    pub const DEFAULT: Self = Self::Bounded;
-}
-
-impl Default for Loops {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
 }
 
 /// What a translated kernel does with an index out of range of a buffer.
