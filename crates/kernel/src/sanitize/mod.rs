@@ -30,7 +30,7 @@ pub use site::{MemorySpan, Site, Subject};
 
 use crate::error::{Error, Result};
 use crate::requirements::Limits;
-use crate::signature::{Access, Param, ParamKind, Signature};
+use crate::signature::{Access, DType, ElementType, Param, ParamKind, Signature};
 
 /// The invocations of a workgroup that a word of the shadow memory has numbers for.
 const MAX_INVOCATIONS: u64 = 2048;
@@ -100,15 +100,11 @@ impl Sanitized {
             name: "the sanitizer's report".to_owned(),
             group: self.group,
             binding: self.binding,
-            kind: ParamKind::Storage,
-            is_constant: false,
             access: Access::ReadWrite,
             reads: true,
             writes: true,
-            ty: crate::ElementType::Scalar(crate::DType::U32),
             fixed_bytes: self.header_bytes(),
-            stride: None,
-            array_len: None,
+            ..Param::of_type(ParamKind::Storage, ElementType::Scalar(DType::U32))
         });
         Ok(bound)
     }

@@ -61,7 +61,6 @@ fn opaque(inner: &TypeInner) -> &'static str {
 }
 
 fn param(module: &naga::Module, variable: &GlobalVariable, used: GlobalUse) -> Param {
-    let ty = element_type(module, variable.ty);
     let binding = variable.binding.expect("the validator asks storage and uniform variables for a binding");
     let (kind, access) = match variable.space {
         AddressSpace::Storage { access } if access.contains(StorageAccess::LOAD | StorageAccess::STORE) => {
@@ -73,22 +72,15 @@ fn param(module: &naga::Module, variable: &GlobalVariable, used: GlobalUse) -> P
         AddressSpace::Storage { .. } => (ParamKind::Storage, Access::Read),
         _ => (ParamKind::Uniform, Access::Read),
     };
-    let mut param = Param {
+    Param {
         name: variable.name.clone().unwrap_or_default(),
         group: binding.group,
         binding: binding.binding,
-        kind,
-        is_constant: kind == ParamKind::Uniform,
         access,
         reads: used.intersects(GlobalUse::READ | GlobalUse::ATOMIC),
         writes: used.intersects(GlobalUse::WRITE | GlobalUse::ATOMIC),
-        fixed_bytes: 0,
-        stride: None,
-        array_len: None,
-        ty: ElementType::Scalar(DType::U32),
-    };
-    param.set_type(ty);
-    param
+        ..Param::of_type(kind, element_type(module, variable.ty))
+    }
 }
 
 fn push_constants(module: &naga::Module, variable: &GlobalVariable) -> PushConstants {

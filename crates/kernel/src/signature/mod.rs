@@ -114,6 +114,26 @@ pub struct Param {
 }
 
 impl Param {
+    /// A buffer of this type, without a name and at the first binding, that is neither read nor written.
+    pub(crate) fn of_type(kind: ParamKind, ty: ElementType) -> Self {
+        let mut param = Self {
+            name: String::new(),
+            group: 0,
+            binding: 0,
+            kind,
+            is_constant: kind == ParamKind::Uniform,
+            access: Access::Read,
+            reads: false,
+            writes: false,
+            ty: ElementType::Scalar(DType::U32),
+            fixed_bytes: 0,
+            stride: None,
+            array_len: None,
+        };
+        param.set_type(ty);
+        param
+    }
+
     /// Sets the variable's type, and what follows from it.
     pub(crate) fn set_type(&mut self, ty: ElementType) {
         (self.stride, self.array_len) = match (&ty, ty.runtime_array()) {

@@ -249,23 +249,7 @@ impl SignatureReader<'_> {
         };
         let (reads, writes) = (used.reads, used.writes && kind == ParamKind::Storage);
         let name = name.to_owned();
-        let (fixed_bytes, stride, array_len) = (0, None, None);
-        let is_constant = kind == ParamKind::Uniform;
-        let mut param = Param {
-            name,
-            group,
-            binding,
-            kind,
-            is_constant,
-            access,
-            reads,
-            writes,
-            ty,
-            fixed_bytes,
-            stride,
-            array_len,
-        };
-        param.set_type(param.ty.clone());
+        let mut param = Param { name, group, binding, access, reads, writes, ..Param::of_type(kind, ty) };
         param.unwrap_block();
         self.bind(param)
     }
