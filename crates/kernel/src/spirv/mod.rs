@@ -165,10 +165,7 @@ impl Binary {
                 is_called(&name_of(&self.contents, constant.declared.id, constant.number), constant.number)
             });
             let Some(constant) = found else {
-                let found: Names = adjustable(&self.contents)
-                    .into_iter()
-                    .map(|constant| name_of(&self.contents, constant.declared.id, constant.number))
-                    .collect();
+                let found = self.constant_names();
                 let hint = nearest(key, &found.0);
                 return Err(Error::UnknownConstant { kernel: kernel(), constant: key.clone(), found, hint });
             };

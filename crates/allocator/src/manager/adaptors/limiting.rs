@@ -2,7 +2,6 @@
 //!
 //! Counts the bytes requested and not yet given back, of every kind, and memory of the program that is pinned.
 
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Adaptor, AdaptorRequest};
@@ -26,6 +25,7 @@ use crate::oom::{OutOfMemory, Shortage};
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Debug)]
 #[doc(alias = "LimitingResourceAdaptor")]
 pub struct Limiting<M> {
     limit: u64,
@@ -87,12 +87,5 @@ unsafe impl<M: MemoryManager> Adaptor for Limiting<M> {
     /// Runs after the manager inside took the memory back, so that it never gives out more than the limit.
     fn freed(&self, bytes: u64) {
         self.give_back(bytes);
-    }
-}
-
-impl<M: fmt::Debug> fmt::Debug for Limiting<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { limit, in_use, inner } = self;
-        f.debug_struct("Limiting").field("limit", limit).field("in_use", in_use).field("inner", inner).finish()
     }
 }
