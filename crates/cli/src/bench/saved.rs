@@ -88,27 +88,10 @@ impl Ratio {
         let (least, largest) = (min / old.spread.max, max / old.spread.min);
         let change = match (new.unit, largest < 1.0, least > 1.0) {
             (_, false, false) => Change::Noise,
-            (Unit::Micros, is_less, _) => {
-                if is_less {
-                    Change::Faster
-                } else {
-                    Change::Slower
-                }
-            }
-            (Unit::GigabytesPerSecond, is_less, _) => {
-                if is_less {
-                    Change::Slower
-                } else {
-                    Change::Faster
-                }
-            }
-            (_, is_less, _) => {
-                if is_less {
-                    Change::Less
-                } else {
-                    Change::More
-                }
-            }
+            (Unit::Micros, true, _) | (Unit::GigabytesPerSecond, false, _) => Change::Faster,
+            (Unit::Micros, false, _) | (Unit::GigabytesPerSecond, true, _) => Change::Slower,
+            (_, true, _) => Change::Less,
+            (_, false, _) => Change::More,
         };
         Some(Self { name: new.name.clone(), value: value / old.spread.value, min: least, max: largest, change })
     }
