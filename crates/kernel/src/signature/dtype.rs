@@ -64,24 +64,25 @@ pub enum DType {
     Record(u32),
 }
 
-/// Every dtype but records: variant, short name, NumPy name, bytes.
-const NAMED: &[(DType, &str, &str, u32)] = &[
-    (DType::Bool, "bool", "bool", 1),
-    (DType::I8, "i8", "int8", 1),
-    (DType::U8, "u8", "uint8", 1),
-    (DType::I16, "i16", "int16", 2),
-    (DType::U16, "u16", "uint16", 2),
-    (DType::F16, "f16", "float16", 2),
-    (DType::BF16, "bf16", "bfloat16", 2),
-    (DType::I32, "i32", "int32", 4),
-    (DType::U32, "u32", "uint32", 4),
-    (DType::F32, "f32", "float32", 4),
-    (DType::I64, "i64", "int64", 8),
-    (DType::U64, "u64", "uint64", 8),
-    (DType::F64, "f64", "float64", 8),
+/// Every dtype but records: variant, short name, NumPy name, NumPy's type string without the byte order, which brain floats
+/// do not have.
+pub(super) const NAMED: &[(DType, &str, &str, &str)] = &[
+    (DType::Bool, "bool", "bool", "b1"),
+    (DType::I8, "i8", "int8", "i1"),
+    (DType::U8, "u8", "uint8", "u1"),
+    (DType::I16, "i16", "int16", "i2"),
+    (DType::U16, "u16", "uint16", "u2"),
+    (DType::F16, "f16", "float16", "f2"),
+    (DType::BF16, "bf16", "bfloat16", ""),
+    (DType::I32, "i32", "int32", "i4"),
+    (DType::U32, "u32", "uint32", "u4"),
+    (DType::F32, "f32", "float32", "f4"),
+    (DType::I64, "i64", "int64", "i8"),
+    (DType::U64, "u64", "uint64", "u8"),
+    (DType::F64, "f64", "float64", "f8"),
     // Named by the part, as in a shader: `complex64` is NumPy's name for one of them and Rust's for the other.
-    (DType::Complex32, "complex<f32>", "complex64", 8),
-    (DType::Complex64, "complex<f64>", "complex128", 16),
+    (DType::Complex32, "complex<f32>", "complex64", "c8"),
+    (DType::Complex64, "complex<f64>", "complex128", "c16"),
 ];
 
 impl DType {
@@ -156,7 +157,7 @@ impl DType {
         assert!(align_of::<T>() <= 16, "an element lies at multiples of at most 16 bytes");
     }
 
-    fn named(self) -> Option<&'static (Self, &'static str, &'static str, u32)> {
+    fn named(self) -> Option<&'static (Self, &'static str, &'static str, &'static str)> {
         NAMED.iter().find(|row| row.0 == self)
     }
 
@@ -334,7 +335,8 @@ mod tests {
 
     #[test]
     fn names_survive_the_round_trip() {
-        for &(dtype, short, numpy, itemsize) in NAMED {
+        for &(dtype, short, numpy, typestr) in NAMED {
+            let itemsize = typestr.get(1..).map_or(2, |bytes| bytes.parse().unwrap()); // Brain floats have none.
             assert_eq!(dtype.to_string(), short);
             assert_eq!(dtype.numpy_name(), numpy);
             assert_eq!(short.parse::<DType>().unwrap(), dtype);

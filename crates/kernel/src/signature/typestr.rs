@@ -1,8 +1,8 @@
 //! NumPy's type strings such as `<f4`, which files and array interfaces use: a byte order, a kind and a number of bytes.
 //!
-//! Brain floats have no type string and are written as two opaque bytes, as other libraries do. `dtype.rs` has the long names
-//! (`float32`).
+//! Brain floats have no type string and are written as two opaque bytes, as other libraries do. `dtype.rs` has the table.
 
+use super::dtype::NAMED;
 use crate::signature::DType;
 
 /// The order of the bytes of a number.
@@ -18,24 +18,6 @@ impl ByteOrder {
     /// The order of this machine.
     pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 }
-
-/// Type strings without the byte order. Those of records and brain floats are computed.
-const KINDS: &[(DType, &str)] = &[
-    (DType::Bool, "b1"),
-    (DType::I8, "i1"),
-    (DType::U8, "u1"),
-    (DType::I16, "i2"),
-    (DType::U16, "u2"),
-    (DType::F16, "f2"),
-    (DType::I32, "i4"),
-    (DType::U32, "u4"),
-    (DType::F32, "f4"),
-    (DType::I64, "i8"),
-    (DType::U64, "u8"),
-    (DType::F64, "f8"),
-    (DType::Complex32, "c8"),
-    (DType::Complex64, "c16"),
-];
 
 impl DType {
     /// The type string NumPy uses, in this byte order: `<f4`, `|u1`, `|V12` for a record of 12 bytes.
@@ -54,7 +36,7 @@ impl DType {
     /// # }
     /// ```
     pub fn typestr(self, order: ByteOrder) -> String {
-        let Some((_, kind)) = KINDS.iter().find(|row| row.0 == self) else {
+        let Some((.., kind)) = NAMED.iter().find(|row| row.0 == self && !row.3.is_empty()) else {
             return format!("|V{}", self.itemsize());
         };
         let order = match order {
@@ -77,7 +59,7 @@ impl DType {
             let bytes = bytes.parse().ok().filter(|&bytes| is_number && bytes > 0)?;
             return (order == "|" || order == "<").then_some((Self::Record(bytes), ByteOrder::NATIVE));
         }
-        let (dtype, _) = KINDS.iter().find(|row| row.1 == kind)?;
+        let (dtype, ..) = NAMED.iter().find(|row| row.3 == kind && !kind.is_empty())?;
         let order = match (order, dtype.itemsize()) {
             ("|", 1) => ByteOrder::NATIVE,
             ("<", 2..) => ByteOrder::Little,
@@ -107,7 +89,7 @@ mod tests {
 
     #[test]
     fn type_strings_survive_the_round_trip() {
-        for &(dtype, kind) in KINDS {
+        for &(dtype, .., kind) in NAMED.iter().filter(|row| row.0 != DType::BF16) {
             for order in [ByteOrder::Little, ByteOrder::Big] {
                 let text = dtype.typestr(order);
                 assert!(text.ends_with(kind));
