@@ -186,10 +186,6 @@ unsafe impl MemoryManager for PassthroughManager {
         Ok(MemoryInfo::of(heap, live + state.dropped.bytes_on(index), 0))
     }
 
-    fn reset(&self) -> Result<()> {
-        self.flush()
-    }
-
     fn defer_cleanup(&self) -> DeferCleanup {
         self.deferrals.guard()
     }
@@ -208,7 +204,7 @@ unsafe impl MemoryManager for PassthroughManager {
 
     fn usage(&self) -> Usage {
         let Some(state) = self.state.get() else {
-            return Usage { in_use: 0, reserved: 0, n_pending: 0, pending: 0 };
+            return Usage::default();
         };
         let ((n_chunks, chunks), (n_imports, imports)) = (state.dropped.pending(), state.imports.pending());
         let held = state.source.usage();

@@ -222,7 +222,7 @@ unsafe impl MemoryManager for PoolManager {
 
     /// All cached ranges, whether or not their uses are over.
     fn pending(&self) -> Pending {
-        let Some(state) = self.state.get() else { return Pending { n_blocks: 0, bytes: 0 } };
+        let Some(state) = self.state.get() else { return Pending::default() };
         let (n_blocks, kinds) = state.dropped();
         // In a forked process the lock may stay locked forever.
         let is_forked = state.device().is_forked();

@@ -53,9 +53,7 @@ impl CacheShard {
     pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, ThreadCache<PendingUses>>> {
         self.cache.try_lock()
     }
-}
 
-impl CacheShard {
     /// Whether it may have a range of a kind that the policy admits.
     pub(super) fn has_any(&self, kind: MemoryKind, policy: ReusePolicy) -> bool {
         self.gauges.ready(kind) > 0 || policy == ReusePolicy::Any && self.gauges.n_pending() > 0
