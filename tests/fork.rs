@@ -227,7 +227,7 @@ fn wrong_answer(busy: &Busy) -> i32 {
     let _ = (ctx.allocator().usage(), ctx.allocator().pending(), block.label(), ctx.kernel_cache().len());
     block.set_label("in the child");
     let _ = (event.point(), DefaultStreams::of(ctx.device()), ctx.device().kernel_label("step"));
-    let _ = (ctx.device().track_block(), ctx.device().block_uses(block.id(), 0..4, Mode::Write));
+    let _ = (ctx.device().track_block_after(&[]), ctx.device().block_uses(block.id(), 0..4, Mode::Write));
     let _ = (ctx.device().points(&[]), ctx.device().host_waits());
     // SAFETY: a forked process has no access to the device, and dropping the block there retires nothing.
     let _ = unsafe { ctx.device().retire_block(block.id()) };

@@ -69,12 +69,10 @@ impl Way {
     fn build(&self, ctx: &Context, entry: &str) -> Result<Kernel> {
         let text = if self.zeroes == Zeroing::Own { WGSL.replace("//zero ", "") } else { WGSL.to_owned() };
         let mut builder: KernelBuilder = ctx.kernel(Source::wgsl(text)).entry(entry);
-        builder = if self.bounds_loops {
-            builder.bound_loops()
-        } else {
+        if !self.bounds_loops {
             // SAFETY: each loop of the file counts up to `n`, or a constant, or down to zero.
-            unsafe { builder.assume_loops_end() }
-        };
+            builder = unsafe { builder.assume_loops_end() };
+        }
         if self.zeroes != Zeroing::Default {
             // SAFETY: each kernel of the file writes its shared arrays whole before a barrier, and reads them behind it.
             builder = unsafe { builder.assume_written() };

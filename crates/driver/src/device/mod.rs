@@ -109,18 +109,10 @@ impl Device {
         &self.logical
     }
 
-    /// Registers a block of memory for hazard tracking. The caller retires it when the memory is no longer wanted. In a
-    /// forked process nothing is registered, and the id names no block.
-    #[must_use]
-    pub fn track_block(&self) -> BlockId {
-        if self.is_forked() {
-            return BlockId::default();
-        }
-        self.tracker.lock().hazards.add_block()
-    }
-
-    /// Registers a block whose memory has `former` uses that may not be over: each operation on the block comes after
-    /// them, on the same stream by a barrier and on others by a wait, both on the device.
+    /// Registers a block of memory for hazard tracking, whose memory has `former` uses that may not be over: each operation
+    /// on the block comes after them, on the same stream by a barrier and on others by a wait, both on the device. The
+    /// caller retires it when the memory is no longer wanted. In a forked process nothing is registered, and the id names
+    /// no block.
     #[must_use]
     pub fn track_block_after(&self, former: &[LastUse]) -> BlockId {
         if self.is_forked() {

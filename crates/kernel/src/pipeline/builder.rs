@@ -239,12 +239,6 @@ impl KernelBuilder {
         self
     }
 
-    /// Bounds loops that may never end ([`Loops::Bounded`]), also after [`KernelBuilder::assume_loops_end`].
-    pub fn bound_loops(mut self) -> Self {
-        self.options.loops = Loops::Bounded;
-        self
-    }
-
     /// Adds no counters to loops, so that the driver may compile them to faster code; `docs/decisions/035` has figures.
     ///
     /// ```

@@ -49,11 +49,6 @@ impl<M: MemoryManager> Limiting<M> {
         self.in_use.load(Ordering::Relaxed)
     }
 
-    /// Bytes that may still be requested.
-    pub fn remaining(&self) -> u64 {
-        self.limit - self.in_use()
-    }
-
     fn give_back(&self, bytes: u64) {
         // Memory that is not of this manager was never counted.
         let less = |in_use: u64| Some(in_use.saturating_sub(bytes));

@@ -91,14 +91,14 @@ fn a_limit_counts_what_is_given_out() {
     );
     let a = limiting.memalloc(&device(4 * MIB)).unwrap();
     let b = limiting.memhostalloc(4 * MIB, HostOptions::default()).unwrap().into_pointer();
-    assert_eq!((limiting.in_use(), limiting.remaining()), (8 * MIB, 2 * MIB));
+    assert_eq!((limiting.in_use(), limiting.limit()), (8 * MIB, 10 * MIB));
     let Error::OutOfMemory(report) = limiting.memalloc(&device(3 * MIB)).unwrap_err() else { panic!() };
     assert_eq!((report.shortage, report.in_use), (Shortage::Limit(10 * MIB), 8 * MIB));
     assert!(limiting.memalloc(&device(u64::MAX)).is_err(), "no sum wraps round");
     assert_eq!(limiting.in_use(), 8 * MIB, "a refused call changes nothing");
     give_back(&limiting, a);
     let c = limiting.memalloc(&device(6 * MIB)).unwrap();
-    assert_eq!(limiting.remaining(), 0);
+    assert_eq!(limiting.in_use(), limiting.limit());
     let empty = limiting.memalloc(&device(0)).unwrap();
     [b, c, empty].into_iter().for_each(|pointer| give_back(&limiting, pointer));
     assert_eq!((limiting.in_use(), limiting.limit()), (0, 10 * MIB));
