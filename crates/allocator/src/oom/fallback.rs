@@ -1,4 +1,4 @@
-//! The steps that are tried when memory runs out, and their order. Pure: generic over what gives the memory.
+//! The steps that are tried when memory runs out, and their order: control flow, generic over what gives the memory.
 //!
 //! Each step is taken at most once, cheapest first. Memory is requested again only after a step that gained something.
 //! What a step does is the manager's; `manager/passthrough/fallback.rs` is the simplest example. The report of an
@@ -6,6 +6,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+use super::report::OutOfMemory;
+use crate::error::{Error, Result};
 
 /// How long the steps of one allocation may wait in total.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(10);
@@ -106,26 +109,18 @@ impl StepOutcomes {
 pub(crate) trait OomHandler {
     /// What is allocated.
     type Memory;
-    /// Why it fails.
-    type Error;
 
     /// Requests the memory, as the steps taken so far have determined.
-    fn attempt(&mut self) -> Result<Self::Memory, Self::Error>;
+    fn attempt(&mut self) -> Result<Self::Memory>;
 
     /// Whether this error is a lack of memory, which a step may help against.
-    fn is_out_of_memory(error: &Self::Error) -> bool;
+    fn is_out_of_memory(error: &Error) -> bool;
 
     /// Takes a step.
-    fn take(&mut self, step: OomStep) -> Result<StepOutcome, Self::Error>;
-}
+    fn take(&mut self, step: OomStep) -> Result<StepOutcome>;
 
-/// Why an allocation failed.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum FallbackError<E> {
-    /// No step helped: the last error, and the outcome of each step.
-    RanOut(E, StepOutcomes),
-    /// Another error.
-    Failed(E),
+    /// Adds to the report of an allocation that no step helped.
+    fn complete(&self, report: &mut OutOfMemory);
 }
 
 /// How often one step was taken, and how often it helped.
@@ -165,24 +160,19 @@ pub(crate) struct OomFallback {
 
 impl OomFallback {
     /// Attempts an allocation. When memory runs out, takes one step after the other until an attempt succeeds.
-    pub(crate) fn run<C: OomHandler>(&self, allocation: &mut C) -> Result<C::Memory, FallbackError<C::Error>> {
+    pub(crate) fn run<C: OomHandler>(&self, allocation: &mut C) -> Result<C::Memory> {
         match allocation.attempt() {
-            Ok(memory) => Ok(memory),
             Err(error) if C::is_out_of_memory(&error) => self.run_steps(allocation, error),
-            Err(error) => Err(FallbackError::Failed(error)),
+            outcome => outcome,
         }
     }
 
     #[cold]
-    fn run_steps<C: OomHandler>(
-        &self,
-        allocation: &mut C,
-        mut last: C::Error,
-    ) -> Result<C::Memory, FallbackError<C::Error>> {
+    fn run_steps<C: OomHandler>(&self, allocation: &mut C, mut last: Error) -> Result<C::Memory> {
         count(&self.runs);
         let mut steps = StepOutcomes::default();
         for step in OomStep::ALL {
-            let outcome = allocation.take(step).map_err(FallbackError::Failed)?;
+            let outcome = allocation.take(step)?;
             steps.record(step, outcome);
             if outcome != StepOutcome::Absent {
                 count(&self.taken[step as usize]);
@@ -196,11 +186,15 @@ impl OomFallback {
                     return Ok(memory);
                 }
                 Err(error) if C::is_out_of_memory(&error) => last = error,
-                Err(error) => return Err(FallbackError::Failed(error)),
+                Err(error) => return Err(error),
             }
         }
         count(&self.failed);
-        Err(FallbackError::RanOut(last, steps))
+        if let Error::OutOfMemory(report) = &mut last {
+            report.steps = steps;
+            allocation.complete(report);
+        }
+        Err(last)
     }
 
     /// The counts so far. They are read one after the other.

@@ -7,8 +7,7 @@ use std::fmt;
 
 use vkarray_driver::HeapBudget;
 
-use super::fallback::{FallbackError, StepOutcome, StepOutcomes};
-use crate::error::Error;
+use super::fallback::{StepOutcome, StepOutcomes};
 use crate::memory::{BlockLabel, Bytes, MemoryKind};
 
 /// Live blocks that a report lists.
@@ -205,20 +204,6 @@ impl fmt::Display for OutOfMemory {
 }
 
 impl std::error::Error for OutOfMemory {}
-
-impl FallbackError<Error> {
-    /// The error for the caller. If memory ran out on every step, `complete` adds to the report.
-    pub(crate) fn into_error(self, complete: impl FnOnce(&mut OutOfMemory)) -> Error {
-        match self {
-            Self::RanOut(Error::OutOfMemory(mut report), steps) => {
-                report.steps = steps;
-                complete(&mut report);
-                Error::OutOfMemory(report)
-            }
-            Self::RanOut(error, _) | Self::Failed(error) => error,
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests;

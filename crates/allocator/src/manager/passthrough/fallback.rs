@@ -25,21 +25,12 @@ impl PassthroughState {
         let heap = self.heap(kind);
         let mut attempt =
             PassthroughAttempt { state: self, size, kind, heap, backing: Backing::Shared, wait_left: MAX_WAIT };
-        self.fallback.run(&mut attempt).map_err(|error| error.into_error(|report| self.complete(report)))
-    }
-
-    /// Adds live and pending blocks to the report.
-    fn complete(&self, report: &mut OutOfMemory) {
-        let live = self.live();
-        report.set_live_blocks(live.iter().map(|live| (live.size, &live.label)));
-        drop(live);
-        (report.n_pending, report.pending) = self.dropped.pending_by_stream();
+        self.fallback.run(&mut attempt)
     }
 }
 
 impl OomHandler for PassthroughAttempt<'_> {
     type Memory = Chunk;
-    type Error = Error;
 
     fn attempt(&mut self) -> Result<Chunk> {
         self.state.source.make(self.size, self.kind, self.backing)
@@ -66,5 +57,13 @@ impl OomHandler for PassthroughAttempt<'_> {
         };
         self.wait_left = self.wait_left.saturating_sub(begun.elapsed());
         outcome
+    }
+
+    /// Adds live and pending blocks to the report.
+    fn complete(&self, report: &mut OutOfMemory) {
+        let live = self.state.live();
+        report.set_live_blocks(live.iter().map(|live| (live.size, &live.label)));
+        drop(live);
+        (report.n_pending, report.pending) = self.state.dropped.pending_by_stream();
     }
 }

@@ -26,21 +26,7 @@ impl PoolState {
     /// Takes the steps against running out, one after the other, until there is memory.
     pub(super) fn run_fallback(&self, need: &Need) -> Result<BufferRange> {
         let mut attempt = PoolAttempt { state: self, need, size: GrowthSize::Usual, wait_left: MAX_WAIT };
-        self.fallback.run(&mut attempt).map_err(|error| error.into_error(|report| self.complete(report, need)))
-    }
-
-    /// Replaces the chunk source's figures by the pool's, and adds live and pending blocks.
-    fn complete(&self, report: &mut OutOfMemory, need: &Need) {
-        let counters = self.counters();
-        report.bytes = need.size;
-        report.in_use = counters.total(|kind| kind.in_use + kind.pending);
-        report.reserved = counters.total(|kind| kind.reserved);
-        report.largest_free = Some(counters.kind(need.kind).largest_free);
-        let held: Vec<_> = self.caches.iter().flat_map(|shard| shard.lock().live()).collect();
-        report.set_live_blocks(held.iter().map(|(bytes, label)| (*bytes, label)));
-        let pending = self.pending();
-        let uses = pending.iter().map(|range| (self.device().points(&range.uses), range.bytes));
-        (report.n_pending, report.pending) = (pending.len(), bytes_by_stream(uses));
+        self.fallback.run(&mut attempt)
     }
 }
 
@@ -85,7 +71,6 @@ impl PoolAttempt<'_> {
 
 impl OomHandler for PoolAttempt<'_> {
     type Memory = BufferRange;
-    type Error = Error;
 
     fn attempt(&mut self) -> Result<BufferRange> {
         self.state.grow(self.need, self.size)
@@ -107,5 +92,20 @@ impl OomHandler for PoolAttempt<'_> {
             OomStep::Dedicated => Ok(self.set_growth(GrowthSize::Exact)),
             OomStep::HeldBack | OomStep::Caches | OomStep::Callback => Ok(StepOutcome::Absent),
         }
+    }
+
+    /// Replaces the chunk source's figures by the pool's, and adds live and pending blocks.
+    fn complete(&self, report: &mut OutOfMemory) {
+        let (state, need) = (self.state, self.need);
+        let counters = state.counters();
+        report.bytes = need.size;
+        report.in_use = counters.total(|kind| kind.in_use + kind.pending);
+        report.reserved = counters.total(|kind| kind.reserved);
+        report.largest_free = Some(counters.kind(need.kind).largest_free);
+        let held: Vec<_> = state.caches.iter().flat_map(|shard| shard.lock().live()).collect();
+        report.set_live_blocks(held.iter().map(|(bytes, label)| (*bytes, label)));
+        let pending = state.pending();
+        let uses = pending.iter().map(|range| (state.device().points(&range.uses), range.bytes));
+        (report.n_pending, report.pending) = (pending.len(), bytes_by_stream(uses));
     }
 }

@@ -1,44 +1,50 @@
 //! The order of the steps, and when memory is asked for again.
 
 use super::*;
+use crate::memory::MemoryKind;
+use crate::oom::Shortage;
 
-#[derive(Debug, PartialEq, Eq)]
-enum Refusal {
-    OutOfMemory,
-    Broken,
+fn out_of_memory() -> Error {
+    Error::OutOfMemory(Box::new(OutOfMemory::new(1, MemoryKind::Device, Shortage::DeviceMemory)))
 }
+
+/// What no step helps against.
+const BROKEN: Error = Error::NotInitialized;
 
 /// Succeeds from the n-th attempt on; its steps have the given outcomes.
 struct Fake {
-    attempts: Vec<Result<(), Refusal>>,
-    steps: [Result<StepOutcome, Refusal>; OomStep::ALL.len()],
+    attempts: Vec<Result<()>>,
+    steps: [Result<StepOutcome>; OomStep::ALL.len()],
     n_attempts: usize,
     taken: Vec<OomStep>,
 }
 
 impl OomHandler for Fake {
     type Memory = usize;
-    type Error = Refusal;
 
-    fn attempt(&mut self) -> Result<usize, Refusal> {
+    fn attempt(&mut self) -> Result<usize> {
         let answer = self.attempts.remove(0);
         self.n_attempts += 1;
         answer.map(|()| self.n_attempts)
     }
 
-    fn is_out_of_memory(error: &Refusal) -> bool {
-        *error == Refusal::OutOfMemory
+    fn is_out_of_memory(error: &Error) -> bool {
+        matches!(error, Error::OutOfMemory(_))
     }
 
-    fn take(&mut self, step: OomStep) -> Result<StepOutcome, Refusal> {
+    fn take(&mut self, step: OomStep) -> Result<StepOutcome> {
         self.taken.push(step);
-        std::mem::replace(&mut self.steps[step as usize], Err(Refusal::Broken))
+        std::mem::replace(&mut self.steps[step as usize], Err(BROKEN))
+    }
+
+    fn complete(&self, report: &mut OutOfMemory) {
+        report.n_live = self.n_attempts;
     }
 }
 
 /// An allocation whose steps have these outcomes, the others being absent.
 fn fake(n_refusals: usize, steps: &[(OomStep, StepOutcome)]) -> Fake {
-    let mut attempts: Vec<_> = (0..n_refusals).map(|_| Err(Refusal::OutOfMemory)).collect();
+    let mut attempts: Vec<_> = (0..n_refusals).map(|_| Err(out_of_memory())).collect();
     attempts.push(Ok(()));
     let yields = OomStep::ALL.map(|step| {
         let known = steps.iter().find(|(at, _)| *at == step);
@@ -57,7 +63,7 @@ fn steps_are_numbered_in_the_order_in_which_they_are_taken() {
 #[test]
 fn an_allocation_that_succeeds_takes_no_step() {
     let (fallback, mut fake) = (OomFallback::default(), fake(0, &[]));
-    assert_eq!(fallback.run(&mut fake), Ok(1));
+    assert_eq!(fallback.run(&mut fake).unwrap(), 1);
     assert_eq!((fake.taken, fallback.counts()), (vec![], OomCounts::default()));
 }
 
@@ -68,7 +74,7 @@ fn every_step_is_taken_once_and_in_order_until_one_helps() {
         let fallback = OomFallback::default();
         let relieving = OomStep::ALL.map(|step| (step, StepOutcome::Relieved));
         let mut fake = fake(i + 1, &relieving);
-        assert_eq!(fallback.run(&mut fake), Ok(i + 2), "{helping}");
+        assert_eq!(fallback.run(&mut fake).unwrap(), i + 2, "{helping}");
         assert_eq!(fake.taken, OomStep::ALL[..=i], "{helping}");
         let counts = fallback.counts();
         assert_eq!((counts.runs, counts.failed), (1, 0), "{helping}");
@@ -91,7 +97,7 @@ fn a_step_that_gains_nothing_is_not_followed_by_an_attempt() {
         ],
     );
     // The first attempt, one after the wait, which may have gained something, and one after the trim.
-    assert_eq!(fallback.run(&mut fake), Ok(3));
+    assert_eq!(fallback.run(&mut fake).unwrap(), 3);
     assert_eq!(fallback.counts().of(OomStep::Reclaim), OomStepCount { taken: 1, helped: 0 });
     assert_eq!(fallback.counts().of(OomStep::HeldBack), OomStepCount::default(), "an absent step is not counted");
 }
@@ -100,16 +106,16 @@ fn a_step_that_gains_nothing_is_not_followed_by_an_attempt() {
 fn a_failed_allocation_has_the_outcome_of_each_step() {
     let fallback = OomFallback::default();
     let mut fake = fake(9, &[(OomStep::Reclaim, StepOutcome::Nothing), (OomStep::Trim, StepOutcome::Relieved)]);
-    let Err(FallbackError::RanOut(Refusal::OutOfMemory, steps)) = fallback.run(&mut fake) else { panic!("it ran out") };
+    let Err(Error::OutOfMemory(report)) = fallback.run(&mut fake) else { panic!("it ran out") };
     for step in OomStep::ALL {
         let expected = match step {
             OomStep::Reclaim => StepOutcome::Nothing,
             OomStep::Trim => StepOutcome::Relieved,
             _ => StepOutcome::Absent,
         };
-        assert_eq!(steps.at(step), Some(expected), "{step}");
+        assert_eq!(report.steps.at(step), Some(expected), "{step}");
     }
-    assert_eq!(fake.n_attempts, 2);
+    assert_eq!((fake.n_attempts, report.n_live), (2, 2), "the report is completed after the last attempt");
     assert_eq!((fallback.counts().runs, fallback.counts().failed), (1, 1));
     assert_eq!(StepOutcomes::default().tried().count(), 0);
 }
@@ -118,13 +124,13 @@ fn a_failed_allocation_has_the_outcome_of_each_step() {
 fn an_error_other_than_lack_of_memory_ends_the_steps() {
     // At the first attempt, at a step, at the attempt after it.
     let mut first = fake(0, &[]);
-    first.attempts = vec![Err(Refusal::Broken)];
+    first.attempts = vec![Err(BROKEN)];
     let mut step = fake(1, &[]);
-    step.steps[OomStep::Wait as usize] = Err(Refusal::Broken);
+    step.steps[OomStep::Wait as usize] = Err(BROKEN);
     let mut later = fake(1, &[(OomStep::Reclaim, StepOutcome::Relieved)]);
-    later.attempts[1] = Err(Refusal::Broken);
+    later.attempts[1] = Err(BROKEN);
     for (name, mut fake, n_taken) in [("first", first, 0), ("step", step, 3), ("later", later, 1)] {
-        assert_eq!(OomFallback::default().run(&mut fake), Err(FallbackError::Failed(Refusal::Broken)), "{name}");
+        assert!(matches!(OomFallback::default().run(&mut fake), Err(Error::NotInitialized)), "{name}");
         assert_eq!(fake.taken.len(), n_taken, "{name}");
     }
 }
