@@ -193,7 +193,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// [`NotOnHost`](allocator::Error::NotOnHost) for an array in device memory;
     /// [`HeldByHost`](vkarray_driver::Error::HeldByHost) while another guard can write them; those of waiting.
     pub fn read_on_host(&self) -> Result<HostRead<'_, T>> {
-        let bytes = self.block().read_on_host(self.byte_extent())?;
+        let bytes = self.block().read_on_host(self.layout().byte_extent(size_of::<T>()))?;
         Ok(HostElements { bytes, layout: self.layout(), element: PhantomData })
     }
 
@@ -219,13 +219,8 @@ impl<T: Element> DeviceNDArray<T> {
     /// elements share memory.
     pub fn write_on_host(&self) -> Result<HostWrite<'_, T>> {
         self.check_writable()?;
-        let bytes = self.block().write_on_host(self.byte_extent())?;
+        let bytes = self.block().write_on_host(self.layout().byte_extent(size_of::<T>()))?;
         Ok(HostElements { bytes, layout: self.layout(), element: PhantomData })
-    }
-
-    fn byte_extent(&self) -> std::ops::Range<u64> {
-        let (extent, itemsize) = (self.layout().extent(), size_of::<T>() as u64);
-        extent.start as u64 * itemsize..extent.end as u64 * itemsize
     }
 }
 

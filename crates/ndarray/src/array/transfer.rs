@@ -273,7 +273,7 @@ impl<T: Element> OnStream<'_, T> {
         let array = self.array;
         array.check_host_shape(host.shape())?;
         self.check_writable()?;
-        if array.is_f_contiguous() && !array.is_c_contiguous() {
+        if array.host_order() == Order::F {
             let transposed = host.t();
             return self.write(transposed.as_standard_layout().as_slice().expect(IS_STANDARD));
         }

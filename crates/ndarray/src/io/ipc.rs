@@ -90,10 +90,9 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// As [`DeviceNDArray::get_ipc_handle`]; a view is accepted if the options share the whole block.
     pub fn get_ipc_handle_with(&self, options: IpcOptions) -> Result<IpcArrayHandle> {
-        let (block, itemsize) = (self.block(), size_of::<T>() as u64);
+        let block = self.block();
         let memory = block.export()?;
-        let extent = self.layout().extent();
-        let bytes = extent.start as u64 * itemsize..extent.end as u64 * itemsize;
+        let bytes = self.layout().byte_extent(size_of::<T>());
         if !options.whole_block && bytes.end - bytes.start != block.size() {
             return Err(Error::SharesMore { bytes, block: block.size() });
         }
@@ -205,9 +204,8 @@ impl Context {
     pub fn open_ipc_array<T: Element>(&self, handle: &IpcArrayHandle) -> Result<DeviceNDArray<T>> {
         let IpcArrayHandle { handle, described } = handle;
         let layout = described.layout(DType::of::<T>(), handle.memory().description().size)?;
-        let (extent, itemsize) = (layout.extent(), size_of::<T>() as u64);
-        let (start, end) = (extent.start as u64 * itemsize, extent.end as u64 * itemsize);
-        if start < handle.offset() || end > handle.offset() + handle.size() {
+        let bytes = layout.byte_extent(size_of::<T>());
+        if bytes.start < handle.offset() || bytes.end > handle.offset() + handle.size() {
             return Err(IpcError::Malformed { what: "its array is outside its bytes" }.into());
         }
         let array = DeviceNDArray::new(self, self.allocator().open_ipc(handle)?, layout)?;

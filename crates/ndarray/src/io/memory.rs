@@ -141,6 +141,5 @@ fn dense_bytes(context: &Context, object: &impl AsDeviceArray, to_write: bool) -
     if let Some(point) = object.ready() {
         block.order_after(MemoryContext::stream(context), &point)?;
     }
-    let (extent, itemsize) = (layout.extent(), u64::from(dtype.itemsize()));
-    Ok((block, extent.start as u64 * itemsize..extent.end as u64 * itemsize))
+    Ok((block, layout.byte_extent(dtype.itemsize() as usize)))
 }

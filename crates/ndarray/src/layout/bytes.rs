@@ -1,5 +1,7 @@
 //! How many bytes a layout means, for elements of a size.
 
+use std::ops::Range;
+
 use super::{Layout, LayoutError, Result};
 
 impl Layout {
@@ -37,6 +39,12 @@ impl Layout {
     /// [`LayoutError::Overflow`].
     pub fn span_bytes(&self, itemsize: usize) -> Result<u64> {
         self.bytes(self.extent().len(), itemsize)
+    }
+
+    /// [`Layout::extent`] in bytes of the memory, for a layout whose elements are inside it.
+    pub(crate) fn byte_extent(&self, itemsize: usize) -> Range<u64> {
+        let (extent, itemsize) = (self.extent(), itemsize as u64);
+        extent.start as u64 * itemsize..extent.end as u64 * itemsize
     }
 
     #[inline]
