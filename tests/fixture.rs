@@ -35,9 +35,6 @@ use self::validation::is_hazard_within_one_queue;
 /// A device and a context on it, checked when they are closed.
 pub(crate) struct Fixture {
     checked: CheckedContext,
-    /// See [`Fixture::for_round_trips`].
-    has_round_trips: bool,
-    n_queues: u32,
 }
 
 impl Fixture {
@@ -45,16 +42,17 @@ impl Fixture {
     pub(crate) fn open() -> Self {
         let checked = CheckedContext::open().unwrap_or_else(|error| panic!("{error}"));
         note_driver(checked.device());
-        let plan = checked.device().plan();
-        let n_queues = plan.compute.count + plan.transfer.map_or(0, |queues| queues.count);
-        Self { checked, has_round_trips: false, n_queues }
+        Self { checked }
     }
 
     /// For random programs whose work goes back and forth between streams, which the validation layer is known to misjudge
     /// on a device with several queues: see [`is_hazard_within_one_queue`].
     pub(crate) fn for_round_trips() -> Self {
         let mut fixture = Self::open();
-        fixture.has_round_trips = true;
+        let plan = fixture.device().plan();
+        if plan.compute.count + plan.transfer.map_or(0, |queues| queues.count) > 1 {
+            fixture.checked.ignore(is_hazard_within_one_queue);
+        }
         fixture
     }
 
@@ -88,33 +86,18 @@ impl Fixture {
 
     /// Fails if the validation layer has reported anything so far.
     pub(crate) fn assert_no_messages(&self, during: &str) {
-        let messages = self.checked.take_messages().into_iter().map(Problem::Message);
-        let problems = self.texts(messages.collect());
+        let problems = texts(self.checked.take_messages().into_iter().map(Problem::Message));
         assert!(problems.is_empty(), "during {during}:\n{}", problems.join("\n"));
-    }
-
-    /// The problems as texts, without messages that are known to be wrong in this test. All messages are one problem.
-    fn texts(&self, problems: Vec<Problem>) -> Vec<String> {
-        let ignores_hazards = self.has_round_trips && self.n_queues > 1;
-        let (mut texts, mut messages) = (Vec::new(), Vec::new());
-        for problem in problems {
-            match &problem {
-                Problem::Message(message) if ignores_hazards && is_hazard_within_one_queue(message) => {}
-                Problem::Message(_) => messages.push(problem.to_string()),
-                _ => texts.push(problem.to_string()),
-            }
-        }
-        if !messages.is_empty() {
-            texts.push(messages.join("\n"));
-        }
-        texts
     }
 
     /// Closes the context and the device, and returns the problems found; a correct test has none.
     pub(crate) fn close(&mut self) -> Vec<String> {
-        let problems = self.checked.close();
-        self.texts(problems)
+        texts(self.checked.close())
     }
+}
+
+fn texts(problems: impl IntoIterator<Item = Problem>) -> Vec<String> {
+    problems.into_iter().map(|problem| problem.to_string()).collect()
 }
 
 impl Deref for Fixture {
@@ -122,18 +105,6 @@ impl Deref for Fixture {
 
     fn deref(&self) -> &Context {
         &self.checked
-    }
-}
-
-impl Drop for Fixture {
-    fn drop(&mut self) {
-        let problems = self.close();
-        if thread::panicking() {
-            // The test has failed already, and these problems may follow from that.
-            problems.iter().for_each(|problem| eprintln!("also: {problem}"));
-        } else {
-            assert!(problems.is_empty(), "{}", problems.join("\n"));
-        }
     }
 }
 

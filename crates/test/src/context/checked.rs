@@ -52,6 +52,7 @@ pub struct CheckedContext {
     context: Option<Context>,
     device: Option<Arc<Device>>,
     instance: Arc<Instance>,
+    is_ignored: fn(&ValidationMessage) -> bool,
 }
 
 impl CheckedContext {
@@ -70,7 +71,7 @@ impl CheckedContext {
     /// Takes a context that only this value holds, and its device.
     pub(crate) fn new(context: Context, device: Arc<Device>) -> Self {
         let instance = Arc::clone(device.physical().instance());
-        Self { context: Some(context), device: Some(device), instance }
+        Self { context: Some(context), device: Some(device), instance, is_ignored: |_| false }
     }
 
     /// The device.
@@ -89,15 +90,31 @@ impl CheckedContext {
         &self.instance
     }
 
+    /// Ignores messages of the validation layer that are known to be wrong in this test.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// let mut ctx = vkarray_test::CheckedContext::open()?;
+    /// ctx.ignore(|message| message.id == "SYNC-HAZARD-WRITE-AFTER-WRITE");
+    /// assert!(ctx.take_messages().is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn ignore(&mut self, is_ignored: fn(&ValidationMessage) -> bool) {
+        self.is_ignored = is_ignored;
+    }
+
     /// Moves the context out, for a test that drops it itself.
     pub fn take_context(&mut self) -> Option<Context> {
         self.context.take()
     }
 
-    /// The messages of the validation layer since the last call, without those that [`is_false_report`] accepts.
+    /// The messages of the validation layer since the last call, without those that [`is_false_report`] accepts or that are
+    /// [ignored](Self::ignore).
     #[must_use]
     pub fn take_messages(&self) -> Vec<ValidationMessage> {
-        self.instance.take_messages().into_iter().filter(|message| !is_false_report(message)).collect()
+        let is_report = |message: &ValidationMessage| !is_false_report(message) && !(self.is_ignored)(message);
+        self.instance.take_messages().into_iter().filter(is_report).collect()
     }
 
     /// Closes the context and the device, and returns the problems found; a correct test has none. Waits two seconds at most.
