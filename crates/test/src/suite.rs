@@ -138,6 +138,22 @@ impl Suite {
     /// the validation layer only if `VKARRAY_VALIDATION` is set. `ended` gets each trial as it ends. Of the settings of the
     /// suite, only [`Suite::cpu_scale`] matters.
     ///
+    /// ```
+    /// use vkarray_test::{Suite, Test, Verdict};
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let zeros = Test::new("zeros", |ctx| {
+    ///     assert_eq!(ctx.zeros::<u32>(3)?.to_vec()?, [0; 3]);
+    ///     Ok::<_, vkarray::Error>(())
+    /// });
+    /// let mut n_ended = 0;
+    /// let results = Suite::new("machine", ".").test(zeros).run_on(&[], |_| n_ended += 1)?;
+    /// assert_eq!((n_ended, results.trials.len()), (1, 1));
+    /// assert!(matches!(results.trials[0].verdict, Verdict::Passed));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// No device, or a selector that matches none.

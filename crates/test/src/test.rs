@@ -81,6 +81,14 @@ impl Test {
 
     /// Skips the test on devices without something that is not one of the [`Features`], such as operations of subgroups.
     /// The report lists it with `name`.
+    ///
+    /// ```
+    /// use vkarray_test::Test;
+    ///
+    /// let sums = Test::new("sums", |_| Ok::<(), vkarray::Error>(()))
+    ///     .needs_that("subgroup arithmetic", |info| info.subgroup.operations & 4 != 0);
+    /// # drop(sums);
+    /// ```
     pub fn needs_that(mut self, name: &'static str, has: fn(&DeviceInfo) -> bool) -> Self {
         self.conditions.push((name, has));
         self

@@ -107,6 +107,12 @@ impl CacheSettings {
     }
 
     /// How many bytes the folder holds at most.
+    ///
+    /// ```
+    /// use vkarray::kernel::CacheSettings;
+    ///
+    /// assert_eq!(CacheSettings::at("kernels").limit(), 256 << 20);
+    /// ```
     pub fn limit(&self) -> u64 {
         self.max_bytes
     }
@@ -142,6 +148,19 @@ impl CacheSettings {
 
     /// Removes the files of the cache, and returns how many. Other files in the folder stay. Programs that use the cache at
     /// the same time build their kernels again.
+    ///
+    /// ```
+    /// use vkarray::kernel::CacheSettings;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// # let folder = tempfile::tempdir()?;
+    /// let cache = CacheSettings::at(folder.path());
+    /// std::fs::write(folder.path().join("notes.txt"), "not of the cache")?;
+    /// assert_eq!(cache.clear()?, 0);
+    /// assert!(folder.path().join("notes.txt").exists());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

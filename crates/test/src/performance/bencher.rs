@@ -34,6 +34,17 @@ impl Bencher {
     /// is called many times on the same arrays. Make arrays and kernels before, since what `run` waits for on the host counts
     /// too.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use vkarray_test::{Bencher, Benches};
+    ///
+    /// fn doubling(bencher: &Bencher) -> vkarray::Result<()> {
+    ///     let (x, y) = (bencher.arange(0.0_f32, 1000.0, 1.0)?, bencher.zeros::<f32>(1000)?);
+    ///     bencher.iter(|| (&x * 2.0).assign_to(&y))
+    /// }
+    /// # drop(Benches::new("kernels").function("doubling", doubling));
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of `run`, and a device whose queue has no timestamps.

@@ -107,7 +107,18 @@ impl Benches {
         Self { name: name.into(), functions: Vec::new() }
     }
 
-    /// Adds a function that measures a kernel.
+    /// Adds a function that measures a kernel by [`Bencher::iter`]. Functions run in the order in which they are added, each
+    /// with a context of its own; `name` is the line of the report.
+    ///
+    /// ```
+    /// use vkarray_test::Benches;
+    ///
+    /// let benches = Benches::new("kernels").function("zeros", |bencher| {
+    ///     let x = bencher.zeros::<f32>(1000)?;
+    ///     bencher.iter(|| x.fill(0.0))
+    /// });
+    /// # drop(benches);
+    /// ```
     pub fn function<R: Outcome>(mut self, name: &str, body: impl Fn(&Bencher) -> R + 'static) -> Self {
         self.functions.push((name.to_owned(), Box::new(move |bencher| body(bencher).failure())));
         self
