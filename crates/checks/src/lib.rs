@@ -41,7 +41,8 @@ pub struct Check {
     pub room: &'static str,
     /// What holds if it passes.
     pub name: &'static str,
-    /// What a device may lack. Without it, the check ends with the library's error for a missing capability.
+    /// What a device may lack. Without it, the check ends with the library's error for a missing capability. A test of the
+    /// command runs all checks without any optional feature, so one that is not named here is found.
     pub need: Option<Need>,
     /// Runs it.
     ///

@@ -1,6 +1,7 @@
 //! `vkarray check`: lines, reports and exit codes. What the checks find is tested with them.
 
 use serde_json::Value;
+use vkarray_checks::CHECKS;
 
 use crate::device::has_device;
 use crate::{Folder, text};
@@ -33,6 +34,48 @@ fn all_devices_are_checked() {
     let line = "check --device all --device 0 --filter saxpy --json";
     let results: Value = serde_json::from_slice(&folder.done(line).stdout).unwrap();
     assert_eq!(results["devices"].as_array().unwrap().len(), devices.as_array().unwrap().len());
+}
+
+/// What a device needs to be opened at all, or has to have by the specification of Vulkan.
+const REQUIRED: [&str; 3] = ["timeline_semaphore", "synchronization2", "robust_buffer_access"];
+
+/// The lines of checks on a device without any optional feature and without operations of subgroups, except those named.
+fn checked_without_features(folder: &Folder, kept: &str, filter: &str) -> Vec<String> {
+    let devices: Value = serde_json::from_slice(&folder.done("devices --json").stdout).expect("JSON");
+    let named = devices[0]["features"].as_object().expect("features by name").keys();
+    let off = named.filter(|name| *name != kept && !REQUIRED.contains(&name.as_str()));
+    let off: serde_json::Map<_, _> = off.map(|name| (name.clone(), false.into())).collect();
+    let operations = if kept == "subgroup arithmetic" { u32::MAX } else { 0 };
+    folder.put("bare.json", serde_json::json!({"features": off, "subgroup": {"operations": operations}}).to_string());
+    let mut command = folder.command(&format!("check --filter {filter}"));
+    let output = command.env("VKARRAY_LIMITS", "bare.json").env("VKARRAY_VALIDATION", "1").output();
+    let output = output.expect("the command starts");
+    assert!(output.status.success(), "without all but {kept}: {}{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+/// So a check that needs a feature and does not say so fails here, not on the first small device.
+#[test]
+fn checks_need_no_features_but_those_that_they_name() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    let lines = checked_without_features(&folder, "", "::");
+    for check in CHECKS {
+        let name = format!("{}::{}", check.room, check.name);
+        let line = lines.iter().find(|line| line.contains(&name)).unwrap_or_else(|| panic!("{name} did not run"));
+        let Some((feature, has)) = check.need else {
+            assert!(line.starts_with("ok    "), "{line}");
+            continue;
+        };
+        assert!(line.starts_with("skip  ") && line.ends_with(&format!(": the device lacks {feature}")), "{line}");
+        // With this feature alone it passes, where the device has it.
+        let alone = checked_without_features(&folder, feature, check.name);
+        let instance = vkarray::device::Instance::new().unwrap();
+        let is_there = has(instance.devices().unwrap()[0].info());
+        assert!(alone[0].starts_with(if is_there { "ok    " } else { "skip  " }), "{}", alone[0]);
+    }
 }
 
 #[test]

@@ -84,6 +84,19 @@ macro_rules! features {
                     .into_iter()
                     .find_map(|(name, is_missing)| is_missing.then_some(name))
             }
+
+            pub(super) const ALL: Self = Self { $($name: true,)* };
+
+            /// The features that are set in both, without those that need one that is not.
+            pub(super) fn reduced(&self, other: &Self) -> Self {
+                let both = Self { $($name: self.$name && other.$name,)* };
+                Self {
+                    robust_buffer_access_2: both.robust_buffer_access_2 && both.robust_buffer_access,
+                    variable_pointers: both.variable_pointers && both.variable_pointers_storage_buffer,
+                    cooperative_matrix_robust_buffers: both.cooperative_matrix_robust_buffers && both.cooperative_matrix,
+                    ..both
+                }
+            }
         }
     };
 }

@@ -1,11 +1,11 @@
-//! [`LimitProfile`]: the limits of a small device, which a big one is held to. Pure, except for reading a file.
+//! [`LimitProfile`]: the limits and features of a small device, which a big one is held to. Pure, except for reading a file.
 //!
 //! `Instance::devices` reduces what it lists, so every check of this library compares with the smaller limits before the
 //! driver is called.
 
 use std::array;
 
-use super::Limits;
+use super::{DeviceInfo, Features, Limits};
 use crate::error::{Error, Result};
 
 /// The environment variable with the profile of instances that choose none.
@@ -78,7 +78,7 @@ const NAMED: [(&str, Limits); 3] = [("mobile", MOBILE), ("webgpu", WEBGPU), ("sw
 /// The limits of a small device. An instance with a profile lists devices whose limits are no larger, so that a kernel, an
 /// array or a launch that the small device would refuse is refused on a big one, with the same error.
 ///
-/// Only limits are reduced. Features, extensions, subgroups and memory are those of the device.
+/// A file may switch features and subgroup operations off too. Extensions and memory are those of the device.
 ///
 /// ```
 /// use vkarray::device::{Instance, LimitProfile};
@@ -96,13 +96,20 @@ const NAMED: [(&str, Limits); 3] = [("mobile", MOBILE), ("webgpu", WEBGPU), ("sw
 #[derive(Debug, Clone, PartialEq)]
 pub struct LimitProfile {
     limits: Limits,
+    features: Features,
+    /// `VkSubgroupFeatureFlags`, as bits.
+    subgroup_operations: u32,
 }
 
 impl LimitProfile {
+    const OPEN: Self = Self { limits: OPEN, features: Features::ALL, subgroup_operations: u32::MAX };
+
     /// A profile by its name, `mobile`, `webgpu` or `swiftshader`, or the file of one, whose name ends in `.json`.
     ///
-    /// A file has an object with some of the fields of [`Limits`], or with a field `limits` that is such an object, as a
-    /// device of `vkarray devices --json` is. Files need the feature `limit-files`.
+    /// A file has an object with some of the fields of [`Limits`], or with fields `limits`, `features` and `subgroup` that
+    /// have some of those of [`Limits`], [`Features`] and [`Subgroup`](super::Subgroup), as a device of `vkarray devices
+    /// --json` is: `{"features": {"shader_float16": false}, "subgroup": {"operations": 0}}`. Only the operations of
+    /// subgroups are reduced. Files need the feature `limit-files`.
     ///
     /// # Errors
     ///
@@ -111,13 +118,13 @@ impl LimitProfile {
         let text = text.trim();
         let bad = |reason| Error::BadLimits { text: text.to_owned(), reason };
         if let Some((_, limits)) = NAMED.iter().find(|(name, _)| *name == text) {
-            return Ok(Self { limits: limits.clone() });
+            return Ok(Self { limits: limits.clone(), ..Self::OPEN });
         }
         if !text.ends_with(".json") {
             return Err(bad("it must be mobile, webgpu, swiftshader or a file that ends in .json".to_owned()));
         }
         let file = std::fs::read_to_string(text).map_err(|error| bad(error.to_string()))?;
-        from_json(&file).map(|limits| Self { limits }).map_err(bad)
+        from_json(&file).map_err(bad)
     }
 
     /// The profile that `VKARRAY_LIMITS` selects, if it is set and not empty.
@@ -128,6 +135,13 @@ impl LimitProfile {
     pub fn from_environment() -> Result<Option<Self>> {
         let text = std::env::var(VARIABLE).unwrap_or_default();
         if text.trim().is_empty() { Ok(None) } else { Self::parse(&text).map(Some) }
+    }
+
+    /// Reduces what a device is listed with.
+    pub(super) fn apply(&self, device: &mut DeviceInfo) {
+        device.limits = self.reduce(&device.limits);
+        device.features = device.features.reduced(&self.features);
+        device.subgroup.operations &= self.subgroup_operations;
     }
 
     /// The limits of a device under this profile: of each, the stricter of the two.
@@ -174,13 +188,31 @@ impl LimitProfile {
     }
 }
 
-/// The limits of a file; those it does not name stay open.
+/// The profile of a file; what it does not name stays open.
 #[cfg(feature = "limit-files")]
-fn from_json(text: &str) -> std::result::Result<Limits, String> {
-    use serde_json::Value;
+fn from_json(text: &str) -> std::result::Result<LimitProfile, String> {
+    use serde_json::{Value, from_value, to_value};
 
     let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let object = value.get("limits").unwrap_or(&value).as_object().ok_or("it has no object of limits")?;
+    let nothing = Value::Object(serde_json::Map::new());
+    let parts = ["limits", "features", "subgroup"].map(|part| value.get(part));
+    let is_flat = parts.iter().all(Option::is_none);
+    let limits = parts[0].unwrap_or(if is_flat { &value } else { &nothing });
+    let mut features = to_value(Features::ALL).map_err(|error| error.to_string())?;
+    for (name, flag) in parts[1].unwrap_or(&nothing).as_object().ok_or("`features` is no object")? {
+        features.get_mut(name).ok_or_else(|| format!("`{name}` is not a feature"))?.clone_from(flag);
+    }
+    let operations = parts[2].and_then(|subgroup| subgroup.get("operations")).cloned().unwrap_or(u32::MAX.into());
+    Ok(LimitProfile {
+        limits: limits_of(limits)?,
+        features: from_value(features).map_err(|error| error.to_string())?,
+        subgroup_operations: from_value(operations).map_err(|error| format!("`operations`: {error}"))?,
+    })
+}
+
+#[cfg(feature = "limit-files")]
+fn limits_of(value: &serde_json::Value) -> std::result::Result<Limits, String> {
+    let object = value.as_object().ok_or("it has no object of limits")?;
     let mut limits = serde_json::to_value(OPEN).map_err(|error| error.to_string())?;
     for (name, number) in object {
         let known = limits.get_mut(name).ok_or_else(|| format!("`{name}` is not a limit"))?;
@@ -198,7 +230,7 @@ fn from_json(text: &str) -> std::result::Result<Limits, String> {
 }
 
 #[cfg(not(feature = "limit-files"))]
-fn from_json(_: &str) -> std::result::Result<Limits, String> {
+fn from_json(_: &str) -> std::result::Result<LimitProfile, String> {
     Err("this program was built without the feature `limit-files` of vkarray".to_owned())
 }
 
@@ -252,14 +284,23 @@ mod tests {
     #[test]
     fn files_have_some_limits_or_a_snapshot() {
         let small = from_json(r#"{"max_compute_shared_memory_size": 4096}"#).unwrap();
-        assert_eq!(small, Limits { max_compute_shared_memory_size: 4096, ..OPEN });
+        let limits = Limits { max_compute_shared_memory_size: 4096, ..OPEN };
+        assert_eq!(small, LimitProfile { limits, ..LimitProfile::OPEN });
         let swiftshader = machine("swiftshader_5.0.0");
-        let text = serde_json::to_string(&swiftshader).unwrap();
-        assert_eq!(from_json(&text).unwrap(), swiftshader.limits);
+        let snapshot = from_json(&serde_json::to_string(&swiftshader).unwrap()).unwrap();
+        let (features, operations) = (swiftshader.features, swiftshader.subgroup.operations);
+        assert_eq!(
+            snapshot,
+            LimitProfile { limits: swiftshader.limits.clone(), features, subgroup_operations: operations }
+        );
         // Text, the start of the reason.
         for (text, reason) in [
             ("{", "EOF while parsing"),
             ("[]", "it has no object of limits"),
+            (r#"{"features": []}"#, "`features` is no object"),
+            (r#"{"features": {"shader_fun": true}}"#, "`shader_fun` is not a feature"),
+            (r#"{"features": {"shader_int8": 1}}"#, "invalid type"),
+            (r#"{"subgroup": {"operations": -1}}"#, "`operations`: invalid value"),
             (r#"{"max_fun": 1}"#, "`max_fun` is not a limit"),
             (r#"{"max_buffer_size": 0}"#, "`max_buffer_size` is zero"),
             (r#"{"max_compute_work_group_count": [1, 0, 1]}"#, "`max_compute_work_group_count` is zero"),
@@ -270,6 +311,32 @@ mod tests {
             let error = from_json(text).unwrap_err();
             assert!(error.starts_with(reason), "{text}: {error}");
         }
+    }
+
+    #[cfg(feature = "limit-files")]
+    #[test]
+    fn features_are_switched_off_with_those_that_need_them() {
+        let mut device = machine("h200_580.159_0");
+        let (limits, before) = (device.limits.clone(), device.features);
+        assert!(before.variable_pointers && before.robust_buffer_access_2 && device.subgroup.operations & 5 == 5);
+        let off =
+            r#"{"shader_float16": false, "robust_buffer_access": false, "variable_pointers_storage_buffer": false}"#;
+        let text = format!(r#"{{"features": {off}, "subgroup": {{"operations": 1}}}}"#);
+        from_json(&text).unwrap().apply(&mut device);
+        let expected = Features {
+            shader_float16: false,
+            robust_buffer_access: false,
+            robust_buffer_access_2: false,
+            variable_pointers_storage_buffer: false,
+            variable_pointers: false,
+            ..before
+        };
+        assert_eq!((device.features, device.subgroup.operations, device.limits), (expected, 1, limits));
+        // A profile switches nothing on.
+        let mut small = machine("swiftshader_5.0.0");
+        let before = (small.features, small.subgroup.operations);
+        LimitProfile::OPEN.apply(&mut small);
+        assert_eq!((small.features, small.subgroup.operations), before);
     }
 
     #[test]

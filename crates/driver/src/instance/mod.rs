@@ -79,7 +79,7 @@ impl InstanceBuilder {
         self
     }
 
-    /// Holds every device to the limits of a smaller one. Overrides `VKARRAY_LIMITS`; [`LimitProfile`] has an example.
+    /// Holds every device to the limits, and by a file to the features, of a smaller one. Overrides `VKARRAY_LIMITS`; [`LimitProfile`] has an example.
     #[must_use]
     pub fn limits(mut self, profile: LimitProfile) -> Self {
         self.limits = Some(profile);
@@ -214,7 +214,7 @@ impl Instance {
                 info.matrix_shapes = query::matrix_shapes(&self.entry, &self.raw, raw)?;
             }
             if let Some(profile) = &self.limits {
-                info.limits = profile.reduce(&info.limits);
+                profile.apply(&mut info);
             }
             Ok(info)
         };
