@@ -7,6 +7,7 @@ use ::ndarray::{ArrayD, arr2};
 use serde::de::DeserializeSeed;
 use vkarray::interop::{AsDeviceArray, DeviceArrayInterface, HostTensor, InterfaceError, Tensor, TensorError};
 use vkarray::memory::Block;
+use vkarray::primitives::Evaluate;
 use vkarray::stream::Point;
 use vkarray::{DeviceNDArray, Element, Error, Groups, Index, Order, Result};
 
@@ -130,6 +131,20 @@ fn an_imported_array_keeps_its_owner_alive_and_stays_read_only() {
     assert!(matches!(part.copy_from_host(&counted(&[2])), Err(Error::ReadOnly { .. })));
     drop(part);
     assert!(is_gone.load(Ordering::Relaxed), "the owner is gone");
+}
+
+#[test]
+fn an_expression_keeps_the_owner_of_an_imported_array_alive() {
+    let fixture = Fixture::open();
+    let foreign = Foreign::new(fixture.full([4], 3).unwrap());
+    let is_gone = Arc::clone(&foreign.is_gone);
+    let array = fixture.as_device_array::<i32, _>(foreign).unwrap();
+    let sum = &array + 1;
+    drop(array);
+    assert!(!is_gone.load(Ordering::Relaxed));
+    assert_eq!(contents(&sum.eval().unwrap()), [4; 4]);
+    drop(sum);
+    assert!(is_gone.load(Ordering::Relaxed));
 }
 
 #[test]

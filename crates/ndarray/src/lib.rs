@@ -29,14 +29,14 @@ mod layout;
 mod multi_device;
 
 pub use array::{
-    BoundSlice, DeviceNDArray, HostElements, HostRead, HostWrite, MirroredArray, Number, OnStream, PendingCopy,
-    PinnedArray, Prototype, RangeProblem, Registered,
+    ArrayLeaf, BoundSlice, DeviceNDArray, HostElements, HostRead, HostWrite, MirroredArray, Number, OnStream,
+    PendingCopy, PinnedArray, Prototype, RangeProblem, Registered,
 };
 pub use context::{Context, ContextBuilder};
 pub use error::{Error, Result};
 pub use expr::{
-    ArrayLeaf, Bitwise, Complex, Expr, ExprError, Floating, Function, Integral, IntoExpr, Logic, Node, NodeKind,
-    Numeric, Op, Operand, OperandShape, Scalar,
+    Bitwise, Complex, Expr, ExprError, Floating, Function, Integral, IntoExpr, Logic, Node, NodeKind, Numeric, Op,
+    Operand, OperandShape, Scalar,
 };
 #[cfg(feature = "serde")]
 pub use io::ArraySeed;

@@ -6,6 +6,7 @@
 //!
 //! | file | what it adds |
 //! |---|---|
+//! | `leaf.rs` | [`ArrayLeaf`], an array without its element type |
 //! | `create.rs`, `range/`, `flat.rs`, `host.rs` | arrays that are filled, ranges, from slices, in memory that the host addresses |
 //! | `properties.rs` | shape, strides and sizes |
 //! | `views/` | views; each is made by `DeviceNDArray::with_layout` |
@@ -25,6 +26,7 @@ mod display;
 mod external;
 mod flat;
 mod host;
+mod leaf;
 mod on_stream;
 mod pending;
 mod pinned;
@@ -49,6 +51,7 @@ use crate::layout::Layout;
 
 pub use create::Prototype;
 pub use host::{HostElements, HostRead, HostWrite};
+pub use leaf::ArrayLeaf;
 pub use on_stream::OnStream;
 pub use pending::PendingCopy;
 pub use pinned::PinnedArray;
@@ -76,14 +79,10 @@ pub(crate) type KeepAlive = Arc<dyn Any + Send + Sync>;
 /// ```
 #[doc(alias = "usm_ndarray")]
 pub struct DeviceNDArray<T: Element> {
-    context: Context,
-    block: Arc<Block>,
-    layout: Layout,
+    leaf: ArrayLeaf,
     extent: Extent,
-    label: Option<Arc<str>>,
     is_writable: bool,
     is_padded: bool,
-    owner: Option<KeepAlive>,
     element: PhantomData<fn() -> T>,
 }
 
@@ -163,22 +162,23 @@ impl<T: Element> DeviceNDArray<T> {
     #[inline]
     fn with_extent(context: Context, block: Arc<Block>, layout: Layout, extent: Extent) -> Self {
         let _ = DType::of::<T>(); // Does not compile if the element type's size is not that of `T`.
-        let (label, owner) = (None, None);
-        Self { context, block, layout, extent, label, is_writable: true, is_padded: false, owner, element: PhantomData }
+        let leaf = ArrayLeaf { context, block, layout, label: None, owner: None };
+        Self { leaf, extent, is_writable: true, is_padded: false, element: PhantomData }
     }
 
     /// Keeps `owner` alive as long as this array and its views.
-    pub(crate) fn with_owner(self, owner: KeepAlive) -> Self {
-        Self { owner: Some(owner), ..self }
+    pub(crate) fn with_owner(mut self, owner: KeepAlive) -> Self {
+        self.leaf.owner = Some(owner);
+        self
     }
 
     /// A view of the same memory with another layout and element type. Every view is made here.
     pub(crate) fn with_layout<U: Element>(&self, layout: Layout) -> DeviceNDArray<U> {
-        assert!(end_byte::<U>(&layout) <= self.block.size(), "a view leaves its block: {layout:?}");
-        let (label, owner) = (self.label.clone(), self.owner.clone());
-        let (is_writable, is_padded) = (self.is_writable, self.is_padded);
-        let view = DeviceNDArray::of_checked(&self.context, Arc::clone(&self.block), layout);
-        DeviceNDArray { label, owner, is_writable, is_padded, ..view }
+        assert!(end_byte::<U>(&layout) <= self.block().size(), "a view leaves its block: {layout:?}");
+        let mut view = DeviceNDArray::of_checked(self.context(), Arc::clone(self.block()), layout);
+        (view.leaf.label, view.leaf.owner) = (self.leaf.label.clone(), self.leaf.owner.clone());
+        (view.is_writable, view.is_padded) = (self.is_writable, self.is_padded);
+        view
     }
 
     /// The array as a read-only one: kernels that write it, and copies into it, are refused, also through its views. Other
@@ -243,7 +243,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// # anyhow::Ok(())
     /// ```
     pub fn context(&self) -> &Context {
-        &self.context
+        self.leaf.context()
     }
 
     /// The memory of the array.
@@ -257,7 +257,14 @@ impl<T: Element> DeviceNDArray<T> {
     /// # anyhow::Ok(())
     /// ```
     pub fn block(&self) -> &Arc<Block> {
-        &self.block
+        self.leaf.block()
+    }
+
+    /// The array without its element type, as expressions have it.
+    #[must_use]
+    #[inline]
+    pub fn leaf(&self) -> &ArrayLeaf {
+        &self.leaf
     }
 
     /// The label that the program gave the array.
@@ -271,7 +278,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// # anyhow::Ok(())
     /// ```
     pub fn label(&self) -> Option<&str> {
-        self.label.as_deref()
+        self.leaf.label()
     }
 
     /// Labels the array in errors about kernel arguments, and its memory in the report of running out of memory. Views made
@@ -288,8 +295,8 @@ impl<T: Element> DeviceNDArray<T> {
     /// ```
     pub fn set_label(&mut self, label: impl Into<Arc<str>>) {
         let label = label.into();
-        self.block.set_label(Arc::clone(&label));
-        self.label = Some(label);
+        self.block().set_label(Arc::clone(&label));
+        self.leaf.label = Some(label);
     }
 
     /// The array with a label; see [`DeviceNDArray::set_label`].
@@ -311,7 +318,7 @@ impl<T: Element> DeviceNDArray<T> {
 
 impl<T: Element> Clone for DeviceNDArray<T> {
     fn clone(&self) -> Self {
-        self.with_layout(self.layout.clone())
+        self.with_layout(self.layout().clone())
     }
 }
 
@@ -322,7 +329,7 @@ impl<T: Element> fmt::Debug for DeviceNDArray<T> {
             .field("dtype", &format_args!("{}", DType::of::<T>()))
             .field("shape", &self.shape())
             .field("strides", &self.strides())
-            .field("device", &self.context.info().name)
+            .field("device", &self.context().info().name)
             .finish_non_exhaustive()
     }
 }
@@ -340,7 +347,7 @@ impl<T: Element> AsArg for DeviceNDArray<T> {
             is_padded: self.is_padded,
             is_untyped: false,
         };
-        Arg::Array(ArrayArg::new(&self.block, shape))
+        Arg::Array(ArrayArg::new(self.block(), shape))
     }
 }
 

@@ -17,7 +17,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// # anyhow::Ok(())
     /// ```
     pub fn layout(&self) -> &Layout {
-        &self.layout
+        self.leaf.layout()
     }
 
     /// The length of each axis.
@@ -30,7 +30,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// # anyhow::Ok(())
     /// ```
     pub fn shape(&self) -> &[usize] {
-        self.layout.shape()
+        self.layout().shape()
     }
 
     /// The stride of each axis, in elements.
@@ -45,7 +45,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// # anyhow::Ok(())
     /// ```
     pub fn strides(&self) -> &[isize] {
-        self.layout.strides()
+        self.layout().strides()
     }
 
     /// The offset of the first element in the block, in elements.
@@ -58,7 +58,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// # anyhow::Ok(())
     /// ```
     pub fn offset(&self) -> usize {
-        self.layout.offset()
+        self.layout().offset()
     }
 
     /// The number of axes.
@@ -71,7 +71,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// # anyhow::Ok(())
     /// ```
     pub fn ndim(&self) -> usize {
-        self.layout.ndim()
+        self.layout().ndim()
     }
 
     /// The number of elements.
@@ -84,7 +84,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// # anyhow::Ok(())
     /// ```
     pub fn size(&self) -> usize {
-        self.layout.size()
+        self.layout().size()
     }
 
     /// Bytes of one element.
@@ -151,6 +151,6 @@ impl<T: Element> DeviceNDArray<T> {
     /// # anyhow::Ok(())
     /// ```
     pub fn is_f_contiguous(&self) -> bool {
-        self.layout.is_f_contiguous()
+        self.layout().is_f_contiguous()
     }
 }

@@ -31,7 +31,7 @@ macro_rules! two {
         where
             Self::Item: $kind,
         {
-            self.expr().apply_with(Op::$op, &other.into_expr())
+            self.expr().apply_with(Op::$op, other.into_expr())
         }
     )*};
 }
@@ -117,7 +117,7 @@ pub trait Operand {
     where
         Self: Operand<Item = Bool>,
     {
-        self.expr().select_between(&a.into_expr(), &b.into_expr())
+        self.expr().select_between(a.into_expr(), b.into_expr())
     }
 
     one! {

@@ -30,7 +30,7 @@ macro_rules! compare {
         where
             Self::Item: $kind,
         {
-            self.expr().apply_with(Op::$op, &other.into_expr())
+            self.expr().apply_with(Op::$op, other.into_expr())
         }
     )*};
 }

@@ -27,6 +27,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use smallvec::smallvec;
 use vkarray_driver::Stream;
 use vkarray_kernel::{Bool, DType, Element};
 
@@ -36,7 +37,7 @@ pub use function::Function;
 pub use functions::Operand;
 pub use kinds::{Bitwise, Complex, Floating, Integral, Numeric};
 pub use logic::Logic;
-pub use node::{ArrayLeaf, Node, NodeKind, Scalar};
+pub use node::{Node, NodeKind, Scalar};
 pub use op::Op;
 pub use problem::{ExprError, OperandShape};
 
@@ -86,7 +87,9 @@ impl<T: Element> Expr<T> {
     #[must_use]
     pub fn call(function: &Arc<Function>, output: usize, args: &[&Arc<Node>], stream: Option<&Stream>) -> Option<Self> {
         let is_right = function.types.get(output) == Some(&DType::of::<T>()) && args.len() == function.inputs.len();
-        is_right.then(|| Self::new(Node::call(function, output, args), stream.cloned()))
+        is_right.then(|| {
+            Self::new(Node::call(function, output, args.iter().map(|&arg| Arc::clone(arg)).collect()), stream.cloned())
+        })
     }
 
     /// The graph.
@@ -140,21 +143,20 @@ impl<T: Element> Expr<T> {
     }
 
     /// An operation on this expression alone, with results of type `U`.
-    fn apply<U: Element>(&self, op: Op) -> Expr<U> {
-        Expr::new(Node::apply(op, DType::of::<U>(), &[&self.node]), self.stream.clone())
+    fn apply<U: Element>(self, op: Op) -> Expr<U> {
+        Expr::new(Node::apply(op, DType::of::<U>(), smallvec![self.node]), self.stream)
     }
 
     /// An operation on two expressions, with results of type `U`.
-    fn apply_with<U: Element, V: Element>(&self, op: Op, other: &Expr<V>) -> Expr<U> {
-        let stream = self.stream.as_ref().or(other.stream.as_ref());
-        Expr::new(Node::apply(op, DType::of::<U>(), &[&self.node, &other.node]), stream.cloned())
+    fn apply_with<U: Element, V: Element>(self, op: Op, other: Expr<V>) -> Expr<U> {
+        Expr::new(Node::apply(op, DType::of::<U>(), smallvec![self.node, other.node]), self.stream.or(other.stream))
     }
 }
 
 impl Expr<Bool> {
-    fn select_between<T: Element>(&self, a: &Expr<T>, b: &Expr<T>) -> Expr<T> {
-        let stream = self.stream.as_ref().or(a.stream.as_ref()).or(b.stream.as_ref());
-        Expr::new(Node::apply(Op::Select, DType::of::<T>(), &[&self.node, &a.node, &b.node]), stream.cloned())
+    fn select_between<T: Element>(self, a: Expr<T>, b: Expr<T>) -> Expr<T> {
+        let stream = self.stream.or(a.stream).or(b.stream);
+        Expr::new(Node::apply(Op::Select, DType::of::<T>(), smallvec![self.node, a.node, b.node]), stream)
     }
 }
 

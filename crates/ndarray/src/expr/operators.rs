@@ -20,7 +20,7 @@ macro_rules! binary {
             type Output = Expr<T>;
 
             fn $method(self, right: R) -> Expr<T> {
-                self.into_expr().apply_with(Op::$op, &right.into_expr())
+                self.into_expr().apply_with(Op::$op, right.into_expr())
             }
         }
     )*};
@@ -69,7 +69,7 @@ macro_rules! number_first {
             type Output = Expr<$number>;
 
             fn $method(self, right: $right) -> Expr<$number> {
-                Expr::scalar(self).apply_with(Op::$op, &right.into_expr())
+                Expr::scalar(self).apply_with(Op::$op, right.into_expr())
             }
         }
     )*};

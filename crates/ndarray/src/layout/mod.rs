@@ -62,11 +62,20 @@ type Result<T> = std::result::Result<T, LayoutError>;
 /// assert_eq!((mirrored.strides(), mirrored.offset()), ([6, -1].as_slice(), 5));
 /// # anyhow::Ok(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     shape: Shape,
     strides: Strides,
     offset: usize,
+}
+
+impl Clone for Layout {
+    #[inline]
+    fn clone(&self) -> Self {
+        // `SmallVec::clone` adds one item after the other.
+        let (shape, strides) = (SmallVec::from_slice(&self.shape), SmallVec::from_slice(&self.strides));
+        Self { shape, strides, offset: self.offset }
+    }
 }
 
 impl Layout {

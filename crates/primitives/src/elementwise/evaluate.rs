@@ -77,13 +77,13 @@ fn evaluate<T: Element>(expr: &Expr<T>) -> Result<DeviceNDArray<T>> {
         && alike.all(|(leaf, _)| leaf.layout().is_f_contiguous() && !leaf.layout().is_c_contiguous());
     let order = if is_f { Order::F } else { Order::C };
     let result = first.context().device_array_with_order::<T>(expr.shape(), order)?;
-    run(&program, &[(&ArrayLeaf::from(&result), expr.dtype())], stream_of(expr, first))?;
+    run(&program, &[(result.leaf(), expr.dtype())], stream_of(expr, first))?;
     Ok(result)
 }
 
 fn assign<T: Element>(expr: &Expr<T>, target: &DeviceNDArray<T>) -> Result<()> {
     target.check_writable()?;
-    let leaf = (&ArrayLeaf::from(target), expr.dtype());
+    let leaf = (target.leaf(), expr.dtype());
     check_shape(expr.node(), leaf)?;
     let program = Program::new(&[expr.node()])?;
     let stream = stream_of(expr, leaf.0);
@@ -92,7 +92,7 @@ fn assign<T: Element>(expr: &Expr<T>, target: &DeviceNDArray<T>) -> Result<()> {
         return run(&program, &[leaf], stream);
     }
     let temporary = target.context().device_array::<T>(target.shape())?;
-    run(&program, &[(&ArrayLeaf::from(&temporary), expr.dtype())], stream)?;
+    run(&program, &[(temporary.leaf(), expr.dtype())], stream)?;
     target.on(stream).assign(&temporary)
 }
 

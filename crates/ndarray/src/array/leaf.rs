@@ -1,0 +1,73 @@
+//! [`ArrayLeaf`]: an array without its element type, which is what an expression keeps of it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use vkarray_allocator::{Block, MemoryKind};
+use vkarray_driver::Stream;
+use vkarray_kernel::DType;
+
+use super::KeepAlive;
+use crate::context::{BlockElements, Context};
+use crate::error::Result;
+use crate::layout::{Layout, Order};
+
+/// An array without its element type, as an expression reads it. Keeps the memory alive.
+#[derive(Clone)]
+pub struct ArrayLeaf {
+    pub(super) context: Context,
+    pub(super) block: Arc<Block>,
+    pub(super) layout: Layout,
+    pub(super) label: Option<Arc<str>>,
+    pub(super) owner: Option<KeepAlive>,
+}
+
+impl ArrayLeaf {
+    /// The context in which the array was created.
+    #[must_use]
+    #[inline]
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The memory.
+    #[must_use]
+    #[inline]
+    pub fn block(&self) -> &Arc<Block> {
+        &self.block
+    }
+
+    /// Which elements of the memory.
+    #[must_use]
+    #[inline]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The label that the program gave the array.
+    #[must_use]
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
+    /// A contiguous copy of elements of this type, repeated to `shape`, on a stream. Returns at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`](crate::Error::Layout) if the array does not broadcast to the shape; those of
+    /// [`DeviceNDArray::to_contiguous`](super::DeviceNDArray::to_contiguous).
+    pub fn repeated(&self, shape: &[usize], dtype: DType, stream: &Stream) -> Result<Self> {
+        let (source, itemsize) = (self.layout.broadcast_to(shape)?, dtype.itemsize() as usize);
+        let layout = Layout::contiguous(shape, Order::C)?;
+        let block = self.context.allocator().allocate(layout.nbytes(itemsize)?, MemoryKind::Device)?;
+        let elements = |block, layout| BlockElements { block, layout };
+        self.context.copy_elements(stream, elements(&self.block, &source), elements(&block, &layout), itemsize)?;
+        Ok(Self { context: self.context.for_array(), block, layout, label: None, owner: None })
+    }
+}
+
+impl fmt::Debug for ArrayLeaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArrayLeaf").field("layout", &self.layout).field("label", &self.label).finish_non_exhaustive()
+    }
+}
