@@ -70,7 +70,8 @@ pub(crate) fn stream_of<'a, T: Element>(expr: &'a Expr<T>, leaf: &'a ArrayLeaf) 
 }
 
 fn evaluate<T: Element>(expr: &Expr<T>) -> Result<DeviceNDArray<T>> {
-    let program = Program::new(&[expr.node()])?;
+    let mut program = Program::default();
+    program.add_results(&[expr.node()])?;
     let Some(&(first, _)) = program.leaves.first() else { return Err(ExprError::NoArray.into()) };
     let mut alike = program.leaves.iter().filter(|(leaf, _)| leaf.layout().shape() == expr.shape()).peekable();
     let is_f = alike.peek().is_some()
@@ -85,7 +86,8 @@ fn assign<T: Element>(expr: &Expr<T>, target: &DeviceNDArray<T>) -> Result<()> {
     target.check_writable()?;
     let leaf = (target.leaf(), expr.dtype());
     check_shape(expr.node(), leaf)?;
-    let program = Program::new(&[expr.node()])?;
+    let mut program = Program::default();
+    program.add_results(&[expr.node()])?;
     let stream = stream_of(expr, leaf.0);
     let is_free = program.leaves.iter().all(|&other| is_in_place(other, leaf) || !shares_memory(leaf, other));
     if is_free && owns_words(leaf) {
@@ -190,7 +192,8 @@ impl Assignment {
 pub fn assign_all(assignments: &[Assignment]) -> Result<()> {
     let Some(first) = assignments.first() else { return Ok(()) };
     let nodes: Vec<_> = assignments.iter().map(|assignment| &assignment.node).collect();
-    let program = Program::new(&nodes)?;
+    let mut program = Program::default();
+    program.add_results(&nodes)?;
     let targets: Vec<_> = assignments.iter().map(|assignment| leaf_of(&assignment.target)).collect();
     for (i, (assignment, &target)) in assignments.iter().zip(&targets).enumerate() {
         if assignment.target.shape() != first.target.shape() {

@@ -7,7 +7,9 @@ use std::fmt::Write as _;
 use smallvec::SmallVec;
 use vkarray_kernel::DType;
 
-use crate::generate::{Buffer, DeviceLimits, Nest, Param, ParamOf, Params, Program, Width, key_part, with_functions};
+use crate::generate::{
+    Buffer, DeviceLimits, Nest, Param, ParamOf, Params, Program, Width, key_part, position, with_functions,
+};
 
 /// How a kernel finds the elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,9 +46,8 @@ const TILE_UNITS: u32 = 8;
 impl Form {
     /// The fastest form for a nest. The first `n_outs` operands are outputs, and of those with less than 4 bytes all are
     /// packed.
-    pub(super) fn new(nest: &Nest, dtypes: &[DType], n_outs: usize, limits: &DeviceLimits) -> Self {
+    pub(super) fn new(nest: &Nest, n_outs: usize, limits: &DeviceLimits) -> Self {
         let is_four = |value: u64| value.is_multiple_of(4);
-        let itemsize = |operand: usize| dtypes[operand].itemsize();
         let is_packed = |operand: usize| nest.is_packed(operand);
         let is_aligned = |operand: usize| is_four(nest.operands[operand].offset);
         let strides = |operand: usize| nest.axes.iter().map(move |axis| axis.strides[operand]);
@@ -56,11 +57,17 @@ impl Form {
         };
         let all = 0..nest.operands.len();
         let is_wide = is_four(nest.axes[0].len)
-            && (0..n_outs).all(|out| if is_packed(out) { is_aligned(out) } else { is_row(out) })
-            && all.clone().all(|operand| !is_packed(operand) || is_aligned(operand));
-        let shortest = (0..n_outs).map(itemsize).min().unwrap_or(4);
-        let lanes = if is_wide { 4 } else { (4 / shortest).max(1) };
-        let access = all.clone().map(|operand| {
+            && all.clone().all(|operand| {
+                if is_packed(operand) { is_aligned(operand) } else { operand >= n_outs || is_row(operand) }
+            });
+        let shortest = nest.operands[..n_outs].iter().map(|out| out.itemsize).min().unwrap_or(4);
+        let lanes = match shortest {
+            _ if is_wide => 4,
+            1 => 4,
+            2 => 2,
+            _ => 1,
+        };
+        let access_of = |operand: usize| {
             if nest.is_single(operand) && operand >= n_outs {
                 Access::Single
             } else if is_packed(operand) {
@@ -72,7 +79,9 @@ impl Form {
             } else {
                 Access::Strided
             }
-        });
+        };
+        let mut access = SmallVec::new();
+        all.clone().for_each(|operand| access.push(access_of(operand)));
         // Elements of an operand that lie side by side along another axis are read by one workgroup.
         let is_across = |operand: usize| match &nest.axes[..] {
             [inner, outer, ..] => {
@@ -83,7 +92,7 @@ impl Form {
         let width = u64::from(4 * TILE_UNITS);
         let fits = |rows: u64| nest.axes[0].len.is_multiple_of(width) && nest.axes[1].len.is_multiple_of(rows);
         let is_tiled = is_wide && all.clone().any(is_across) && fits((limits.group / TILE_UNITS).into());
-        Self { lanes, is_wide, is_tiled, n_axes: nest.axes.len(), group: limits.group, access: access.collect() }
+        Self { lanes, is_wide, is_tiled, n_axes: nest.axes.len(), group: limits.group, access }
     }
 
     /// Whether the coordinates of a round are needed.
@@ -104,21 +113,21 @@ impl Form {
                 | key_part(self.n_axes) << 8
                 | self.group << 16,
         );
-        key.extend(self.access.iter().map(|&access| access as u32));
+        self.access.iter().for_each(|&access| key.push(access as u32));
     }
 
     /// The parameters: numbers of the program, and words of the nest.
     pub(super) fn params(&self, program: &Program<'_>) -> Params {
-        let mut params = Param::scalars(program);
+        let (mut params, n_axes) = (Param::scalars(program), position(self.n_axes));
         let mut word = |of| params.push(Param::word(of));
         word(ParamOf::Size);
         if self.has_coordinates() {
-            (0..self.n_axes - 1).for_each(|axis| word(ParamOf::Len(axis)));
+            (0..n_axes - 1).for_each(|axis| word(ParamOf::Len(axis)));
         }
-        for (operand, &access) in self.access.iter().enumerate() {
+        for (operand, &access) in (0..).zip(&self.access) {
             word(ParamOf::Base(operand));
             if Self::has_strides(access) {
-                (0..self.n_axes).for_each(|axis| word(ParamOf::Stride(operand, axis)));
+                (0..n_axes).for_each(|axis| word(ParamOf::Stride(operand, axis)));
             }
         }
         params

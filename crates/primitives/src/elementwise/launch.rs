@@ -1,5 +1,6 @@
 //! Runs a program: [`run`].
 
+use std::slice;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -27,17 +28,14 @@ pub(super) fn is_in_place(leaf: Array<'_>, target: Array<'_>) -> bool {
 /// bytes are contiguous, start at a word and own all words that they touch.
 pub(super) fn run(program: &Program<'_>, targets: &[Array<'_>], stream: &Stream) -> Result<()> {
     let limits = DeviceLimits::new(stream.device().info());
-    let mut arrays: SmallVec<[Array<'_>; 6]> = targets.iter().copied().collect();
-    let reads: SmallVec<[usize; 6]> = program
-        .leaves
-        .iter()
-        .map(|&leaf| {
-            targets.iter().position(|&target| is_in_place(leaf, target)).unwrap_or_else(|| {
-                arrays.push(leaf);
-                arrays.len() - 1
-            })
-        })
-        .collect();
+    let (mut arrays, mut reads) = (SmallVec::<[Array<'_>; 6]>::from_slice(targets), SmallVec::<[usize; 6]>::new());
+    for &leaf in &program.leaves {
+        let in_place = targets.iter().position(|&target| is_in_place(leaf, target));
+        reads.push(in_place.unwrap_or(arrays.len()));
+        if in_place.is_none() {
+            arrays.push(leaf);
+        }
+    }
     if arrays.len() > limits.max_buffers {
         return Err(ExprError::TooManyArrays { given: arrays.len(), limit: limits.max_buffers }.into());
     }
@@ -72,22 +70,26 @@ struct Launch<'a, 'p> {
 impl Launch<'_, '_> {
     /// Records the dispatches; false if the form of one does not fit, and nothing was recorded.
     fn pieces(&self, shape: &[usize], arrays: &[Array<'_>]) -> Result<bool> {
-        let dtypes: SmallVec<[DType; 6]> = arrays.iter().map(|&(_, dtype)| dtype).collect();
         let mut nest = Nest::new(shape, arrays.iter().map(|&(leaf, dtype)| (leaf.layout(), dtype.itemsize())));
         nest.sort();
         nest.merge();
-        let pieces = nest.pieces(self.limits.max_range - self.limits.alignment, 1 << 31);
-        let forms: SmallVec<[(Form, Params); 1]> = pieces
-            .iter()
-            .map(|piece| {
-                let form = Form::new(piece, &dtypes, self.n_outs, self.limits);
-                let params = form.params(self.program);
-                (form, params)
-            })
-            .collect();
+        let (max_bytes, max_size) = (self.limits.max_range - self.limits.alignment, 1 << 31);
+        let parts;
+        let pieces = if nest.is_short(max_bytes, max_size) {
+            slice::from_ref(&nest)
+        } else {
+            parts = nest.pieces(max_bytes, max_size);
+            &parts[..]
+        };
+        let mut forms = SmallVec::<[(Form, Params); 1]>::new();
+        for piece in pieces {
+            let form = Form::new(piece, self.n_outs, self.limits);
+            let params = form.params(self.program);
+            forms.push((form, params));
+        }
         let fits = |(piece, (form, params)): (&Nest, &(Form, Params))| {
             let shares_words = |out: usize| {
-                let parts = 4 / u64::from(dtypes[out].itemsize()).min(4);
+                let parts = 4 / piece.operands[out].itemsize.min(4);
                 // The last word of the whole has no elements of another piece.
                 let is_last = || pieces.iter().all(|other| other.span(out)[1] <= piece.span(out)[1]);
                 piece.operands[out].offset % parts != 0 || (piece.size() % parts != 0 && !is_last())
@@ -98,24 +100,21 @@ impl Launch<'_, '_> {
             return Ok(false);
         }
         for (piece, (form, params)) in pieces.iter().zip(&forms) {
-            self.dispatch(piece, form, params, (arrays, &dtypes))?;
+            self.dispatch(piece, form, params, arrays)?;
         }
         Ok(true)
     }
 
-    fn dispatch(
-        &self,
-        nest: &Nest,
-        form: &Form,
-        params: &[Param],
-        (arrays, dtypes): (&[Array<'_>], &[DType]),
-    ) -> Result<()> {
+    fn dispatch(&self, nest: &Nest, form: &Form, params: &[Param], arrays: &[Array<'_>]) -> Result<()> {
         let mut key = SmallVec::<[u32; 64]>::new();
         key.push(KEY);
         form.add_to_key(&mut key);
-        key.extend(self.reads.iter().map(|&read| key_part(read)));
+        self.reads.iter().for_each(|&read| key.push(key_part(read)));
         self.program.add_to_key(&mut key);
-        let text = || Source::wgsl(form.text(self.program, dtypes, self.reads)).named("elementwise.wgsl");
+        let text = || {
+            let dtypes: Vec<DType> = arrays.iter().map(|&(_, dtype)| dtype).collect();
+            Source::wgsl(form.text(self.program, &dtypes, self.reads)).named("elementwise.wgsl")
+        };
         let kernel =
             arrays[0].0.context().generated_kernel(&key, text).map_err(|error| self.program.explained(error))?;
         let mut args = SmallVec::<[NamedArg<'_>; 24]>::new();
@@ -132,9 +131,11 @@ impl Launch<'_, '_> {
         for param in params {
             let value = match param.of {
                 ParamOf::Scalar(at, part) => param.scalar_value(self.program, at, part),
-                ParamOf::Len(axis) => word(nest.axes[axis].len),
-                ParamOf::Base(operand) => word(bases[operand]),
-                ParamOf::Stride(operand, axis) => word(nest.axes[axis].strides[operand].cast_unsigned()),
+                ParamOf::Len(axis) => word(nest.axes[usize::from(axis)].len),
+                ParamOf::Base(operand) => word(bases[usize::from(operand)]),
+                ParamOf::Stride(operand, axis) => {
+                    word(nest.axes[usize::from(axis)].strides[usize::from(operand)].cast_unsigned())
+                }
                 _ => word(nest.size()), // `Size`; the others are those of reductions.
             };
             args.push(NamedArg { name: None, arg: Arg::Scalar(value) });

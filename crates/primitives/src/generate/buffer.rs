@@ -6,7 +6,8 @@
 use vkarray_kernel::{DType, ScalarValue};
 use vkarray_ndarray::Scalar;
 
-use super::class::{Class, value_type};
+use super::class::Class;
+use super::params::ParamType;
 
 /// How many elements are read or written at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -139,12 +140,14 @@ pub(crate) fn encode(dtype: DType, value: &str) -> String {
 }
 
 /// How many parameters a number takes, two if it is complex, and their type.
-pub(super) fn scalar_parts(dtype: DType) -> (usize, &'static str) {
+pub(super) fn scalar_parts(dtype: DType) -> (u16, ParamType) {
     match Class::of(dtype) {
-        Some(Class::Complex) => (2, "u32"),
-        Some(Class::DoubleComplex) => (2, "f64"),
-        _ if dtype.itemsize() == 8 => (1, value_type(dtype)),
-        _ => (1, "u32"),
+        Some(Class::Complex) => (2, ParamType::U32),
+        Some(Class::DoubleComplex) => (2, ParamType::F64),
+        Some(Class::Double) => (1, ParamType::F64),
+        Some(Class::Signed { bits: 64 }) => (1, ParamType::I64),
+        Some(Class::Unsigned { bits: 64 }) => (1, ParamType::U64),
+        _ => (1, ParamType::U32),
     }
 }
 
@@ -158,13 +161,13 @@ pub(super) fn decode_scalar(dtype: DType, name: &str) -> String {
 }
 
 /// A part of a number as the parameter has it.
-pub(super) fn scalar_value(Scalar(words): Scalar, part: usize, ty: &str) -> ScalarValue {
+pub(super) fn scalar_value(Scalar(words): Scalar, part: usize, ty: ParamType) -> ScalarValue {
     let pair = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
     match ty {
-        "f64" => ScalarValue::F64(f64::from_bits(pair(2 * part))),
-        "i64" => ScalarValue::I64(pair(0).cast_signed()),
-        "u64" => ScalarValue::U64(pair(0)),
-        _ => ScalarValue::U32(words[part]),
+        ParamType::F64 => ScalarValue::F64(f64::from_bits(pair(2 * part))),
+        ParamType::I64 => ScalarValue::I64(pair(0).cast_signed()),
+        ParamType::U64 => ScalarValue::U64(pair(0)),
+        ParamType::U32 => ScalarValue::U32(words[part]),
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) use names::Names;
 pub(crate) use nest::Nest;
 pub(crate) use ops::{dtype_code, operation, truth};
 pub(crate) use params::{Param, ParamOf, Params};
-pub(crate) use program::{Program, key_part};
+pub(crate) use program::{Program, key_part, position};
 #[cfg(test)]
 pub(crate) use {
     ops::is_defined,

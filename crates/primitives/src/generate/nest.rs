@@ -28,16 +28,20 @@ pub(crate) struct Operand {
 impl Nest {
     /// The loops over a shape. The layouts broadcast to it; beside each is the size of its elements.
     pub(crate) fn new<'a>(shape: &[usize], layouts: impl Iterator<Item = (&'a Layout, u32)> + Clone) -> Self {
-        let axes = (0..shape.len()).rev().map(|axis| {
-            let strides = layouts.clone().map(|(layout, _)| {
+        let mut nest = Self { axes: SmallVec::new(), operands: SmallVec::new() };
+        for (layout, itemsize) in layouts.clone() {
+            nest.operands.push(Operand { itemsize: itemsize.into(), offset: layout.offset() as u64 });
+        }
+        for axis in (0..shape.len()).rev() {
+            let mut strides = SmallVec::new();
+            for (layout, _) in layouts.clone() {
                 let own = (layout.ndim() + axis).checked_sub(shape.len());
-                own.filter(|&own| layout.shape()[own] != 1).map_or(0, |own| layout.strides()[own] as i64)
-            });
-            Axis { len: shape[axis] as u64, strides: strides.collect() }
-        });
-        let operand =
-            |(layout, itemsize): (&Layout, u32)| Operand { itemsize: itemsize.into(), offset: layout.offset() as u64 };
-        Self { axes: axes.collect(), operands: layouts.clone().map(operand).collect() }
+                let own = own.filter(|&own| layout.shape()[own] != 1);
+                strides.push(own.map_or(0, |own| layout.strides()[own] as i64));
+            }
+            nest.axes.push(Axis { len: shape[axis] as u64, strides });
+        }
+        nest
     }
 
     /// The number of rounds.
@@ -59,6 +63,11 @@ impl Nest {
 
     /// Merges axes that continue each other for every operand, and drops those of length one. At least one axis is left.
     pub(crate) fn merge(&mut self) {
+        if let [only] = &self.axes[..]
+            && only.len != 1
+        {
+            return;
+        }
         let mut merged: SmallVec<[Axis; 4]> = SmallVec::new();
         for outer in self.axes.drain(..).filter(|axis| axis.len != 1) {
             let continues = |inner: &Axis| {
@@ -101,17 +110,22 @@ impl Nest {
         [span[0], span[1] + 1]
     }
 
-    /// Parts of the nest that have at most `max_size` rounds, and in which no operand spans more than `max_bytes`.
-    pub(crate) fn pieces(self, max_bytes: u64, max_size: u64) -> SmallVec<[Self; 1]> {
-        let (mut open, mut done) = (SmallVec::<[Self; 4]>::from_elem(self, 1), SmallVec::new());
+    /// Parts of the nest that are short.
+    pub(crate) fn pieces(&self, max_bytes: u64, max_size: u64) -> SmallVec<[Self; 1]> {
+        let (mut open, mut done) = (SmallVec::from([self.clone()]), SmallVec::new());
         while let Some(nest) = open.pop() {
-            let is_short = nest.size() <= max_size && nest.is_within(max_bytes);
+            let is_short = nest.is_short(max_bytes, max_size);
             match if is_short { None } else { nest.longest_axis(|_| true) } {
                 None => done.push(nest),
                 Some(axis) => open.extend(nest.halves(axis)),
             }
         }
         done
+    }
+
+    /// Whether it has at most so many rounds, in which no operand spans more bytes than that.
+    pub(crate) fn is_short(&self, max_bytes: u64, max_size: u64) -> bool {
+        self.size() <= max_size && self.is_within(max_bytes)
     }
 
     /// Whether no operand spans more bytes than that.
@@ -225,7 +239,7 @@ mod tests {
         let column = Layout::contiguous(&[100, 1], Order::C).unwrap();
         let mut whole = nest(&[100, 1000], &[&packed, &column]);
         whole.merge();
-        let pieces = whole.clone().pieces(40_000, u64::MAX);
+        let pieces = whole.pieces(40_000, u64::MAX);
         assert_eq!(pieces.iter().map(Nest::size).sum::<u64>(), whole.size());
         let mut end = 0;
         for piece in &pieces {
@@ -234,7 +248,7 @@ mod tests {
             end = last;
         }
         assert_eq!(end, 100_000);
-        assert_eq!(whole.clone().pieces(u64::MAX, 30_000).len(), 4);
+        assert_eq!(whole.pieces(u64::MAX, 30_000).len(), 4);
         assert_eq!(whole.pieces(u64::MAX, u64::MAX).len(), 1);
     }
 }

@@ -10,18 +10,27 @@ use vkarray_kernel::ScalarValue;
 use super::Program;
 use super::buffer::{scalar_parts, scalar_value};
 
-/// A parameter.
+/// A parameter. It is small, since lists of them are moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Param {
     pub(crate) of: ParamOf,
-    ty: &'static str,
+    ty: ParamType,
+}
+
+/// The type of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ParamType {
+    U32,
+    I64,
+    U64,
+    F64,
 }
 
 /// What a parameter is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ParamOf {
     /// A part of a number of the program.
-    Scalar(usize, usize),
+    Scalar(u16, u16),
     /// The rounds of a nest, or the units of each result.
     Size,
     /// Jobs of a reduction, its results, the jobs of a result, the units of a job.
@@ -30,11 +39,23 @@ pub(crate) enum ParamOf {
     Splits,
     Chunk,
     /// The length of an axis.
-    Len(usize),
+    Len(u16),
     /// The first element of an operand, counted from the start of the bound range.
-    Base(usize),
+    Base(u16),
     /// The stride of an operand along an axis.
-    Stride(usize, usize),
+    Stride(u16, u16),
+}
+
+impl ParamType {
+    /// The type in WGSL.
+    fn name(self) -> &'static str {
+        match self {
+            Self::U32 => "u32",
+            Self::I64 => "i64",
+            Self::U64 => "u64",
+            Self::F64 => "f64",
+        }
+    }
 }
 
 /// The parameters of a kernel, in order.
@@ -43,29 +64,29 @@ pub(crate) type Params = SmallVec<[Param; 24]>;
 impl Param {
     /// A parameter of one word.
     pub(crate) fn word(of: ParamOf) -> Self {
-        Self { of, ty: "u32" }
+        Self { of, ty: ParamType::U32 }
     }
 
     /// The parameters that hold the numbers of a program.
     pub(crate) fn scalars(program: &Program<'_>) -> Params {
         let mut params = Params::new();
-        for (at, &(_, dtype)) in program.scalars.iter().enumerate() {
+        for (at, &(_, dtype)) in (0..).zip(&program.scalars) {
             let (n_parts, ty) = scalar_parts(dtype);
-            params.extend((0..n_parts).map(|part| Self { of: ParamOf::Scalar(at, part), ty }));
+            (0..n_parts).for_each(|part| params.push(Self { of: ParamOf::Scalar(at, part), ty }));
         }
-        params.sort_by_key(|param| param.ty == "u32"); // Numbers of 8 bytes first, so that there is no padding.
+        params.sort_by_key(|param| param.ty == ParamType::U32); // Numbers of 8 bytes first, so that there is no padding.
         params
     }
 
     /// The value of a part of a number.
-    pub(crate) fn scalar_value(self, program: &Program<'_>, at: usize, part: usize) -> ScalarValue {
-        scalar_value(program.scalars[at].0, part, self.ty)
+    pub(crate) fn scalar_value(self, program: &Program<'_>, at: u16, part: u16) -> ScalarValue {
+        scalar_value(program.scalars[usize::from(at)].0, usize::from(part), self.ty)
     }
 
     fn name(self, program: &Program<'_>) -> String {
         match self.of {
-            ParamOf::Scalar(at, part) if scalar_parts(program.scalars[at].1).0 > 1 => {
-                format!("c{at}_{}", ["x", "y"][part])
+            ParamOf::Scalar(at, part) if scalar_parts(program.scalars[usize::from(at)].1).0 > 1 => {
+                format!("c{at}_{}", ["x", "y"][usize::from(part)])
             }
             ParamOf::Scalar(at, _) => format!("c{at}"),
             ParamOf::Size => "n".to_owned(),
@@ -81,14 +102,14 @@ impl Param {
 
     /// The bytes of push constants.
     pub(crate) fn nbytes(params: &[Self]) -> usize {
-        params.iter().map(|param| if param.ty == "u32" { 4 } else { 8 }).sum::<usize>().next_multiple_of(8)
+        params.iter().map(|param| if param.ty == ParamType::U32 { 4 } else { 8 }).sum::<usize>().next_multiple_of(8)
     }
 
     /// The declaration of `p`, which has the parameters as members.
     pub(crate) fn declaration(params: &[Self], program: &Program<'_>) -> String {
         let mut text = "struct Params {\n".to_owned();
         for param in params {
-            let _ = writeln!(text, "    {}: {},", param.name(program), param.ty);
+            let _ = writeln!(text, "    {}: {},", param.name(program), param.ty.name());
         }
         text + "}\nvar<immediate> p: Params;\n"
     }

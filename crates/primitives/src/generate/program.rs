@@ -14,6 +14,9 @@ use super::function::{self, Combine};
 use super::ops::{self, dtype_code};
 
 /// Expressions as steps. The arrays and numbers are beside it, in the order of their first use.
+///
+/// It is large, so it is filled in place.
+#[derive(Default)]
 pub(crate) struct Program<'a> {
     pub(crate) steps: SmallVec<[Step; 16]>,
     pub(crate) leaves: SmallVec<[(&'a ArrayLeaf, DType); 8]>,
@@ -24,6 +27,7 @@ pub(crate) struct Program<'a> {
     calls: SmallVec<[FunctionCall<'a>; 0]>,
     /// How values are combined, in a reduction of a program's own.
     pub(crate) combine: Option<&'a Combine>,
+    /// The steps of nodes that may occur again.
     seen: SmallVec<[(*const Node, u16); 16]>,
 }
 
@@ -51,22 +55,13 @@ pub(crate) enum StepKind {
 }
 
 impl<'a> Program<'a> {
-    /// The program of these expressions.
-    pub(crate) fn new(roots: &[&'a Arc<Node>]) -> Result<Self> {
-        let mut program = Self {
-            steps: SmallVec::new(),
-            leaves: SmallVec::new(),
-            scalars: SmallVec::new(),
-            outs: SmallVec::new(),
-            calls: SmallVec::new(),
-            combine: None,
-            seen: SmallVec::new(),
-        };
+    /// Adds expressions, whose results follow those of the ones before.
+    pub(crate) fn add_results(&mut self, roots: &[&'a Arc<Node>]) -> Result<()> {
         for root in roots {
-            let out = program.add(root)?;
-            program.outs.push(out);
+            let out = self.add(root)?;
+            self.outs.push(out);
         }
-        Ok(program)
+        Ok(())
     }
 
     fn add(&mut self, node: &'a Arc<Node>) -> Result<u16> {
@@ -82,7 +77,7 @@ impl<'a> Program<'a> {
             NodeKind::Array(leaf) => return Ok(self.add_leaf(leaf, node)),
             NodeKind::Scalar(scalar) => {
                 self.scalars.push((*scalar, dtype));
-                StepKind::Scalar(index(self.scalars.len() - 1))
+                StepKind::Scalar(position(self.scalars.len() - 1))
             }
             NodeKind::Apply { op, args } => {
                 let mut steps = [0; 3];
@@ -102,7 +97,7 @@ impl<'a> Program<'a> {
                     self.calls.push(call);
                     self.calls.len() - 1
                 });
-                StepKind::Call(index(at), index(*output))
+                StepKind::Call(position(at), position(*output))
             }
             _ => return Err(Error::from(ExprError::NoArray)),
         };
@@ -114,11 +109,10 @@ impl<'a> Program<'a> {
         let same = |&(other, other_dtype): &(&ArrayLeaf, DType)| {
             other_dtype == dtype && Arc::ptr_eq(other.block(), leaf.block()) && other.layout() == leaf.layout()
         };
-        let kind = |at: usize| StepKind::Leaf(index(at));
+        let kind = |at: usize| StepKind::Leaf(position(at));
         if let Some(at) = self.leaves.iter().position(same) {
-            let step = self.steps.iter().position(|step| step.kind == kind(at)).map_or(0, index);
-            self.seen.push((Arc::as_ptr(node), step));
-            return step;
+            let step = self.steps.iter().position(|step| step.kind == kind(at)).map_or(0, position);
+            return self.see(node, step);
         }
         self.leaves.push((leaf, dtype));
         self.push(Step { kind: kind(self.leaves.len() - 1), dtype }, node)
@@ -126,9 +120,16 @@ impl<'a> Program<'a> {
 
     fn push(&mut self, step: Step, node: &'a Arc<Node>) -> u16 {
         self.steps.push(step);
-        let at = index(self.steps.len() - 1);
-        self.seen.push((Arc::as_ptr(node), at));
-        at
+        self.see(node, position(self.steps.len() - 1))
+    }
+
+    /// Remembers the step of a node, and returns it. A node with one reference occurs once, in a node that is remembered if
+    /// it occurs again.
+    fn see(&mut self, node: &'a Arc<Node>, step: u16) -> u16 {
+        if Arc::strong_count(node) > 1 {
+            self.seen.push((Arc::as_ptr(node), step));
+        }
+        step
     }
 
     /// The element types of the arrays, in order.
@@ -155,7 +156,7 @@ impl<'a> Program<'a> {
             function::add_to_key(function, key);
             key.extend(args.iter().map(|&arg| u32::from(arg)));
         }
-        key.extend(self.outs.iter().map(|&out| 1 << 31 | u32::from(out)));
+        self.outs.iter().for_each(|&out| key.push(1 << 31 | u32::from(out)));
     }
 
     /// The function `compute` of the elements of the leaves, `x0` and so on, which returns a `Result` with members `r0` and
@@ -229,8 +230,8 @@ pub(crate) fn key_part(number: usize) -> u32 {
     u32::try_from(number).expect("a kernel has few arrays, and arrays have few axes")
 }
 
-/// A position in a list of a program.
-fn index(at: usize) -> u16 {
+/// A position in a list of a program, which has few arrays; those have few axes.
+pub(crate) fn position(at: usize) -> u16 {
     u16::try_from(at).expect("a program has at most MAX_STEPS steps")
 }
 
@@ -238,14 +239,6 @@ fn index(at: usize) -> u16 {
 impl Program<'static> {
     /// A program of steps that need no arrays, for tests of texts.
     pub(crate) fn of_steps(steps: &[Step], outs: &[u16]) -> Self {
-        Self {
-            steps: SmallVec::from_slice(steps),
-            leaves: SmallVec::new(),
-            scalars: SmallVec::new(),
-            outs: SmallVec::from_slice(outs),
-            calls: SmallVec::new(),
-            combine: None,
-            seen: SmallVec::new(),
-        }
+        Self { steps: SmallVec::from_slice(steps), outs: SmallVec::from_slice(outs), ..Self::default() }
     }
 }

@@ -11,7 +11,9 @@ use vkarray_kernel::DType;
 
 use super::kind::{Field, Reduction};
 use super::share::Team;
-use crate::generate::{Buffer, Combine, Param, ParamOf, Params, Program, Width, dtype_code, key_part, with_functions};
+use crate::generate::{
+    Buffer, Combine, Param, ParamOf, Params, Program, Width, dtype_code, key_part, position, with_functions,
+};
 
 /// The form of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,9 +64,9 @@ impl ReduceForm {
         for of in [ParamOf::Jobs, ParamOf::Results, ParamOf::Splits, ParamOf::Chunk, ParamOf::Size] {
             word(of);
         }
-        let n_axes = self.n_axes.iter().sum::<usize>();
+        let n_axes = position(self.n_axes.iter().sum());
         (0..n_axes).for_each(|axis| word(ParamOf::Len(axis)));
-        for array in 0..self.n_arrays(program) {
+        for array in 0..position(self.n_arrays(program)) {
             word(ParamOf::Base(array));
             (0..n_axes).for_each(|axis| word(ParamOf::Stride(array, axis)));
         }

@@ -25,22 +25,23 @@ pub(super) fn reduce<T: Element, R: Element>(
     axes: &Axes,
     reduction: Reduction,
 ) -> Result<DeviceNDArray<R>> {
-    reduce_program(Program::new(&[expr.node()])?, expr, axes, reduction)
+    reduce_with(expr, axes, reduction, None)
 }
 
 /// Reduces an expression by functions that a program wrote.
 pub(super) fn reduce_by<T: Element>(expr: &Expr<T>, axes: &Axes, combine: &Combine) -> Result<DeviceNDArray<T>> {
-    let mut program = Program::new(&[expr.node()])?;
-    program.combine = Some(combine);
-    reduce_program(program, expr, axes, Reduction::Text)
+    reduce_with(expr, axes, Reduction::Text, Some(combine))
 }
 
-fn reduce_program<T: Element, R: Element>(
-    program: Program<'_>,
+fn reduce_with<T: Element, R: Element>(
     expr: &Expr<T>,
     axes: &Axes,
     reduction: Reduction,
+    combine: Option<&Combine>,
 ) -> Result<DeviceNDArray<R>> {
+    let mut program = Program::default();
+    program.add_results(&[expr.node()])?;
+    program.combine = combine;
     let Some(&(first, _)) = program.leaves.first() else { return Err(ExprError::NoArray.into()) };
     let (context, stream) = (first.context(), stream_of(expr, first));
     let limits = DeviceLimits::new(stream.device().info());
@@ -187,7 +188,8 @@ impl Passes<'_, '_> {
             return Ok(true);
         }
         let joined = (&parts).into_expr();
-        let mut program = Program::new(&[joined.node()])?;
+        let mut program = Program::default();
+        program.add_results(&[joined.node()])?;
         program.combine = self.program.combine;
         let again = Passes { program: &program, dtype: DType::of::<R>(), ..*self };
         let leaves = [program.leaves[0].0];
@@ -327,9 +329,11 @@ impl Passes<'_, '_> {
                 ParamOf::Splits => word(*splits),
                 ParamOf::Chunk => word(pass.chunk),
                 ParamOf::Size => word(pass.units),
-                ParamOf::Len(axis) => word(pass.lens[axis]),
-                ParamOf::Base(array) => word(pass.bases[array]),
-                ParamOf::Stride(array, axis) => word(pass.strides[array][axis].cast_unsigned()),
+                ParamOf::Len(axis) => word(pass.lens[usize::from(axis)]),
+                ParamOf::Base(array) => word(pass.bases[usize::from(array)]),
+                ParamOf::Stride(array, axis) => {
+                    word(pass.strides[usize::from(array)][usize::from(axis)].cast_unsigned())
+                }
             };
             args.push(NamedArg { name: None, arg: Arg::Scalar(value) });
         }

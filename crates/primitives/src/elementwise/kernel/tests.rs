@@ -125,7 +125,7 @@ fn the_form_follows_from_strides_and_alignment() {
     let limits = DeviceLimits::for_tests();
     let form = |lens: &[u64], strides: &[&[i64]], offsets: &[u64], dtypes: &[DType]| {
         let nest = Nest::for_tests(lens, strides, offsets, dtypes);
-        let form = Form::new(&nest, dtypes, 1, &limits);
+        let form = Form::new(&nest, 1, &limits);
         (form.lanes, form.is_wide, form.access.to_vec())
     };
     let f = DType::F32;
@@ -152,7 +152,7 @@ fn workgroups_compute_tiles_where_an_operand_lies_across() {
     let limits = DeviceLimits::for_tests(); // Workgroups of 128: tiles of 16 rows.
     let is_tiled = |lens: &[u64], strides: &[&[i64]]| {
         let nest = Nest::for_tests(lens, strides, &[0; 2], &[DType::F32; 2]);
-        Form::new(&nest, &[DType::F32; 2], 1, &limits).is_tiled
+        Form::new(&nest, 1, &limits).is_tiled
     };
     assert!(is_tiled(&[64, 32], &[&[1, 64], &[32, 1]]), "a transposed matrix");
     assert!(is_tiled(&[64, 32, 3], &[&[1, 64, 2048], &[32, 1, 2048]]), "several of them");
