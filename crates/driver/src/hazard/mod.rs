@@ -27,6 +27,7 @@ use std::sync::Arc;
 use slotmap::SlotMap;
 use smallvec::smallvec;
 
+use self::lane_order::LaneOrder;
 use self::order::{add_point, latest};
 use self::repeat::LastOperation;
 use self::uses::BlockUses;
@@ -200,13 +201,20 @@ impl HazardTable {
         self.apply_repetition();
         let accesses = operation.accesses();
         accesses.iter().for_each(|access| self.take_back(access.block));
+        let Self { lanes, blocks, .. } = self;
+        let mut own = lanes.get(lane).unwrap_or_else(|| unknown_lane(lane)).lock();
         let mut must_wait = false;
-        let barrier = self.conflicts(lane, accesses, |_| must_wait = true);
+        let barrier = conflicts(lanes, blocks, (lane, &own.order), accesses, |_| must_wait = true);
         if must_wait {
-            return Order::Wait(self.waits(lane, accesses));
+            let mut waits = Points::new();
+            conflicts(lanes, blocks, (lane, &own.order), accesses, |point| add_point(&mut waits, point));
+            drop(own);
+            return Order::Wait(self.without_implied(&waits));
         }
-        let seq = self.lanes[lane].lock().order.begin_operation(value, barrier);
-        self.record_uses(lane, value, seq, accesses);
+        let seq = own.order.begin_operation(value, barrier);
+        let last = LastUse { lane, value, seq, stages: Stages::NONE };
+        record_uses(lanes, blocks, &own.order, accesses, last);
+        drop(own);
         self.last = match operation {
             Operation::Once(_) => None,
             Operation::Repeatable(operation) => Some(LastOperation::new(operation, lane, value, seq)),
@@ -247,42 +255,6 @@ impl HazardTable {
         let owner = tracked.last_lane.take().expect("a block is owned by its last lane");
         // A lane that is removed gives its blocks back.
         tracked.uses = self.lanes[owner].lock().owned.remove(&block).expect("the owner has the block's uses");
-    }
-
-    /// The points on other lanes that come before the accesses, without those that others of them have waited for.
-    #[cold]
-    fn waits(&self, lane: LaneId, accesses: &[Access]) -> Points {
-        let mut waits = Points::new();
-        self.conflicts(lane, accesses, |point| add_point(&mut waits, point));
-        self.without_implied(&waits)
-    }
-
-    /// Calls `wait` with the points on other lanes that come before the accesses, and returns the barrier that orders
-    /// the accesses after their conflicts inside `lane`.
-    #[inline]
-    fn conflicts(&self, lane: LaneId, accesses: &[Access], mut wait: impl FnMut(LanePoint)) -> Option<Barrier> {
-        let own = self.lane(lane).lock();
-        let own = &own.order;
-        let mut barrier = NO_BARRIER;
-        for access in accesses {
-            self.block(access.block).uses.for_each_before(access, |last| {
-                if last.lane == lane {
-                    extend_barrier(&mut barrier, own.stages_without_barrier(last, access.stage), access.stage);
-                } else if !is_complete(&self.lanes, last.point()) && !own.has_waited_for(last.point()) {
-                    wait(last.point());
-                }
-            });
-        }
-        barrier.needed()
-    }
-
-    fn record_uses(&mut self, lane: LaneId, value: u64, seq: u64, accesses: &[Access]) {
-        let own = self.lanes[lane].lock();
-        for access in accesses {
-            let last = LastUse { lane, value, seq, stages: access.stage.into() };
-            let block = self.blocks.get_mut(access.block).unwrap_or_else(|| unknown_block(access.block));
-            own.order.record(&mut block.uses, access, last, |held| is_complete(&self.lanes, held.point()));
-        }
     }
 
     /// Returns the points to wait for before the host touches the bytes `range` of `block`, unordered uses included.
@@ -352,6 +324,45 @@ impl HazardTable {
 
     fn block(&self, block: BlockId) -> &TrackedBlock {
         self.blocks.get(block).unwrap_or_else(|| unknown_block(block))
+    }
+}
+
+/// Calls `wait` with the points on other lanes that come before the accesses, and returns the barrier that orders the
+/// accesses after their conflicts inside the lane.
+#[inline]
+fn conflicts(
+    lanes: &SlotMap<LaneId, Arc<LaneTable>>,
+    blocks: &SlotMap<BlockId, TrackedBlock>,
+    (lane, own): (LaneId, &LaneOrder),
+    accesses: &[Access],
+    mut wait: impl FnMut(LanePoint),
+) -> Option<Barrier> {
+    let mut barrier = NO_BARRIER;
+    for access in accesses {
+        let block = blocks.get(access.block).unwrap_or_else(|| unknown_block(access.block));
+        block.uses.for_each_before(access, |last| {
+            if last.lane == lane {
+                extend_barrier(&mut barrier, own.stages_without_barrier(last, access.stage), access.stage);
+            } else if !is_complete(lanes, last.point()) && !own.has_waited_for(last.point()) {
+                wait(last.point());
+            }
+        });
+    }
+    barrier.needed()
+}
+
+/// Records an operation of the lane in the uses of its blocks. `last` has its position.
+fn record_uses(
+    lanes: &SlotMap<LaneId, Arc<LaneTable>>,
+    blocks: &mut SlotMap<BlockId, TrackedBlock>,
+    own: &LaneOrder,
+    accesses: &[Access],
+    last: LastUse,
+) {
+    for access in accesses {
+        let block = blocks.get_mut(access.block).unwrap_or_else(|| unknown_block(access.block));
+        let last = LastUse { stages: access.stage.into(), ..last };
+        own.record(&mut block.uses, access, last, |held| is_complete(lanes, held.point()));
     }
 }
 

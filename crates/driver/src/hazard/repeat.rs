@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use super::access::{Access, Mode};
-use super::order::Barrier;
-use super::{HazardTable, LaneId, NO_BARRIER, extend_barrier};
+use super::order::{Barrier, LastUse};
+use super::{HazardTable, LaneId, NO_BARRIER, Stages, extend_barrier, record_uses};
 
 /// The accesses of an operation that is likely to be repeated right after itself.
 #[derive(Clone, Debug)]
@@ -90,8 +90,9 @@ impl HazardTable {
     fn record_repetition(&mut self) {
         let Some(last) = self.last.as_mut() else { return };
         last.is_ahead = false;
-        let (lane, value, seq, operation) = (last.lane, last.value, last.seq, Arc::clone(&last.operation));
-        self.record_uses(lane, value, seq, operation.accesses());
+        let own = self.lanes[last.lane].lock();
+        let use_of = LastUse { lane: last.lane, value: last.value, seq: last.seq, stages: Stages::NONE };
+        record_uses(&self.lanes, &mut self.blocks, &own.order, last.operation.accesses(), use_of);
     }
 }
 

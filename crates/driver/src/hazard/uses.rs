@@ -104,8 +104,10 @@ impl BlockUses {
             f(last);
         }
         if access.ordered {
-            for interval in self.intervals.iter().filter(|interval| interval.conflicts(&access.range, access.mode)) {
-                f(&interval.last);
+            for interval in &self.intervals {
+                if interval.conflicts(&access.range, access.mode) {
+                    f(&interval.last);
+                }
             }
         }
     }
