@@ -235,6 +235,7 @@ impl Block {
     /// The address of the first byte on the host, if the host can address the block. Using it needs `unsafe` code, whose author
     /// excludes conflicting uses by the device and by other threads, as guards do.
     #[must_use]
+    #[inline]
     pub fn mapped(&self) -> Option<NonNull<u8>> {
         self.mapping().map(|mapping| mapping.address())
     }

@@ -43,6 +43,9 @@ impl BindCache {
     /// Notes the buffers of all the pipeline's bindings.
     #[inline]
     pub(crate) fn set_buffers(&mut self, buffers: &[vk::DescriptorBufferInfo]) {
+        if self.buffers.len() == buffers.len() {
+            return self.buffers.copy_from_slice(buffers); // Cheaper than to clear and extend.
+        }
         self.buffers.clear();
         self.buffers.extend_from_slice(buffers);
     }

@@ -74,7 +74,17 @@ impl<'a> OpenOperation<'a> {
 }
 
 impl Drop for OpenOperation<'_> {
+    #[inline]
     fn drop(&mut self) {
+        if self.state.is_some() {
+            self.end_after_panic();
+        }
+    }
+}
+
+impl OpenOperation<'_> {
+    #[cold]
+    fn end_after_panic(&mut self) {
         let Some(state) = self.state.take() else { return };
         if let Err(error) = self.lane.end_operation(state) {
             log::debug!("the batch of a recording that panicked is not submitted: {error}");

@@ -356,6 +356,7 @@ impl Lane {
         Ok(self.timeline.last_seen() >= submitted || self.timeline.reached()? >= submitted)
     }
 
+    #[inline]
     fn state(&self) -> LockedLane<'_> {
         // A panic while an operation is recorded leaves a batch that can still be recorded.
         LockedLane::new(self.state.lock())

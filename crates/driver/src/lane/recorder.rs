@@ -39,6 +39,7 @@ impl<'a> Recorder<'a> {
 
     /// Names the operation, for the report of a lost device and for a trace. The report has a name that is repeated in a
     /// batch once, since threads that dispatch at the same time contend for it.
+    #[inline]
     pub fn label(&mut self, label: Label) {
         let labels = self.device.labels();
         if self.batch.label.replace(label) != Some(label) {

@@ -3,6 +3,7 @@
 //! A node keeps its arguments, so that one of them can be replaced and all of them checked again as a dispatch checks them.
 //! The graph is changed only if they fit: a refused change changes nothing.
 
+use std::mem;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -17,7 +18,8 @@ use crate::call::groups::{Extent, Groups, Indirect};
 use crate::call::memory::resolved;
 use crate::call::packing::Packing;
 use crate::call::shape::{ArgShape, ArrayShape};
-use crate::dispatch::launch::{CopyBack, Launch, Preparation, Prepared};
+use crate::dispatch::launch::{CopyBack, Launch, Prepared};
+use crate::dispatch::preparation::Preparation;
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::Kernel;
 use crate::signature::ScalarValue;
@@ -208,9 +210,9 @@ impl Dispatch {
                 Prepared::Launch => {
                     launch.keep_arguments(args);
                     self.groups.keep(&mut launch);
-                    let copies_back = std::mem::take(&mut launch.copies_back);
+                    let copies_back = launch.more.as_mut().map(|more| mem::take(&mut more.copies_back));
                     steps.push(step(kernel, launch));
-                    for CopyBack { copy, block, bytes } in &copies_back {
+                    for CopyBack { copy, block, bytes } in copies_back.iter().flatten() {
                         steps.extend(block.copy_step(
                             stream.device(),
                             bytes.start,
@@ -291,7 +293,7 @@ impl RecordedGroups {
     /// Lets the launch keep the memory of the groups alive.
     fn keep(&self, launch: &mut Launch) {
         if let Self::Indirect { array: RecordedArg::Array { block, .. }, .. } = self {
-            launch.owned_blocks.push(Arc::clone(block));
+            launch.keep(Arc::clone(block));
         }
     }
 }

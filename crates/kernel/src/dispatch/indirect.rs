@@ -13,7 +13,8 @@ use vkarray_driver::hazard::Stage;
 
 use crate::call::args::{Arg, ArrayArg};
 use crate::call::groups::{Groups, Indirect, most_workgroups};
-use crate::dispatch::launch::{Launch, Preparation};
+use crate::dispatch::launch::Launch;
+use crate::dispatch::preparation::Preparation;
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::Kernel;
 use crate::requirements::{AXES, Limits};
@@ -76,7 +77,7 @@ impl Counts<'_> {
         let gate = kernel.gate()?;
         before.run(&gate, self.admission(kernel, &gate, &admitted)?)?;
         Counts { block: &admitted, offset: 0 }.launch(launch);
-        launch.owned_blocks.push(admitted);
+        launch.keep(admitted);
         Ok(())
     }
 
@@ -92,7 +93,9 @@ impl Counts<'_> {
         let [x, y, z] = most_workgroups(kernel.signature().workgroup_size, &kernel.pipeline.limits);
         launch.push_constants.copy_from_slice(bytemuck::bytes_of(&[x, y, z, at]));
         launch.counts = [1; 3];
-        launch.owned_blocks.extend([Arc::clone(self.block), Arc::clone(admitted)]); // A graph runs after the call has returned.
+        // A graph runs after the call has returned.
+        launch.keep(Arc::clone(self.block));
+        launch.keep(Arc::clone(admitted));
         Ok(launch)
     }
 

@@ -10,17 +10,17 @@ use std::sync::Arc;
 
 use ash::vk;
 use smallvec::SmallVec;
-use vkarray_allocator::{Block, MemoryKind};
+use vkarray_allocator::Block;
+use vkarray_driver::Device;
 use vkarray_driver::hazard::{Access, Mode, Stage};
-use vkarray_driver::{Device, Stream};
 
 use crate::call::args::{Arg, ArrayArg, NamedArg};
 use crate::call::check::{Packed, check_arguments, refusal};
-use crate::call::constant::ConstArray;
 use crate::call::groups::{GroupCount, Groups, too_many_invocations};
 use crate::call::memory::resolved;
 use crate::call::mismatch::Mismatch;
 use crate::call::packing::Packing;
+use crate::dispatch::preparation::Preparation;
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::{Kernel, Pipeline};
 use crate::requirements::Limits;
@@ -41,7 +41,14 @@ pub(crate) struct Launch {
     pub(crate) indirect: Option<(vk::Buffer, u64)>,
     /// Whether it writes memory that the host can read.
     pub(crate) writes_mapped: bool,
-    /// Blocks that this launch keeps alive: those made for it. The caller keeps its own, since counting a handle up and down
+    /// What few launches have.
+    pub(crate) more: Option<MoreOfLaunch>,
+}
+
+/// What a launch has beyond the caller's arguments.
+#[derive(Default)]
+pub(crate) struct MoreOfLaunch {
+    /// Blocks that the launch keeps alive: those made for it. The caller keeps its own, since counting a handle up and down
     /// costs more than the rest of binding it.
     pub(crate) owned_blocks: SmallVec<[Arc<Block>; 2]>,
     /// Copies to make after the kernel.
@@ -88,17 +95,22 @@ impl Launch {
             counts: [0; 3],
             indirect: None,
             writes_mapped: false,
-            owned_blocks: SmallVec::new(),
-            copies_back: SmallVec::new(),
+            more: None,
         }
+    }
+
+    /// Keeps a block alive as long as the launch.
+    pub(crate) fn keep(&mut self, block: Arc<Block>) {
+        self.more.get_or_insert_default().owned_blocks.push(block);
     }
 
     /// Keeps the memory of the arguments alive too, for a graph that outlives the call.
     pub(crate) fn keep_arguments(&mut self, args: &[NamedArg<'_>]) {
-        self.owned_blocks.extend(args.iter().filter_map(|given| match &given.arg {
-            Arg::Array(array) => Some(Arc::clone(array.block)),
-            _ => None,
-        }));
+        for given in args {
+            if let Arg::Array(array) = &given.arg {
+                self.keep(Arc::clone(array.block));
+            }
+        }
     }
 
     /// Adds the array of the next parameter, if the block has the bytes. Inlined, since a call would cost a third more.
@@ -181,45 +193,6 @@ impl Launch {
 #[inline]
 fn zeros(n: usize) -> SmallVec<[u8; 128]> {
     if n <= 128 { SmallVec::from_buf_and_len([0; 128], n) } else { SmallVec::from_elem(0, n) }
-}
-
-/// Work that must come before a launch, for arguments that a kernel cannot bind as they are: a stream records it, a graph adds
-/// it as steps. `length` is what the shader declares, in bytes.
-pub(crate) trait Preparation {
-    /// Constant memory on the device, with that padding.
-    fn constant(&mut self, constant: &ConstArray, length: u64, packing: Option<Packing>) -> Result<Arc<Block>>;
-
-    /// A copy of an array whose offset the device cannot bind.
-    fn copy(&mut self, array: &ArrayArg<'_>) -> Result<Arc<Block>>;
-
-    /// A copy of an array that is shorter than the constant memory it is for, followed by zeros.
-    fn pad(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>>;
-
-    /// Runs another kernel first.
-    fn run(&mut self, kernel: &Kernel, launch: Launch) -> Result<()>;
-}
-
-impl Preparation for &Stream {
-    fn constant(&mut self, constant: &ConstArray, length: u64, packing: Option<Packing>) -> Result<Arc<Block>> {
-        constant.block(self, length, packing)
-    }
-
-    fn copy(&mut self, array: &ArrayArg<'_>) -> Result<Arc<Block>> {
-        let block = array.block.allocator().allocate(array.shape.nbytes, MemoryKind::Device)?;
-        block.copy_from_block(self, 0, array.block, array.bytes())?;
-        Ok(block)
-    }
-
-    fn pad(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>> {
-        let block = array.block.allocator().allocate(length, MemoryKind::Device)?;
-        block.fill(self, 0)?;
-        block.copy_from_block(self, 0, array.block, array.bytes())?;
-        Ok(block)
-    }
-
-    fn run(&mut self, kernel: &Kernel, launch: Launch) -> Result<()> {
-        kernel.submit(self, &launch)
-    }
 }
 
 impl Kernel {
@@ -374,7 +347,7 @@ fn bind(
             let copy = before.copy(array)?;
             if param.writes {
                 let (copy, block) = (Arc::clone(&copy), Arc::clone(array.block));
-                launch.copies_back.push(CopyBack { copy, block, bytes: array.bytes() });
+                launch.more.get_or_insert_default().copies_back.push(CopyBack { copy, block, bytes: array.bytes() });
             }
             (copy, array.shape.nbytes)
         }
@@ -392,6 +365,6 @@ fn bind(
         }
     };
     launch.bind(&made, 0..size, param.kind, param.writes)?;
-    launch.owned_blocks.push(made);
+    launch.keep(made);
     Ok(())
 }

@@ -4,11 +4,12 @@
 //! follows from how its parameters use their arrays, which the shader itself says.
 //!
 //! Read `stream.rs` first ([`Kernel::dispatch`](crate::Kernel::dispatch)), then `launch.rs` (what is checked, and what
-//! recording takes), then `graph.rs`.
+//! recording takes), then `graph.rs`; `preparation.rs` is what comes before a launch.
 
 pub(crate) mod graph;
 mod indirect;
 pub(crate) mod launch;
+mod preparation;
 mod sanitized;
 mod stream;
 

@@ -127,7 +127,7 @@ impl Kernel {
             (Prepared::Empty, _) => return Ok(()),
             (Prepared::Folded(kernel), _) => return kernel.dispatch_args(stream, groups, args),
         }
-        for CopyBack { copy, block, bytes } in &launch.copies_back {
+        for CopyBack { copy, block, bytes } in launch.more.iter().flat_map(|more| &more.copies_back) {
             block.copy_from_block(stream, bytes.start, copy, 0..bytes.end - bytes.start)?;
         }
         Ok(())
@@ -210,6 +210,7 @@ fn bind_buffers(
 }
 
 /// Binds the buffers of one group; `buffers` starts with them.
+#[inline]
 fn bind_set(
     recorder: &mut Recorder<'_>,
     pipeline: &Pipeline,
