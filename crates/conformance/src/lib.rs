@@ -52,6 +52,7 @@ pub trait Faults {
 }
 
 /// The checks of a manager on a device. A run takes seconds and blocks.
+#[must_use]
 pub struct Conformance<'a> {
     device: &'a Arc<Device>,
     factory: ManagerFactory,
@@ -66,14 +67,12 @@ impl<'a> Conformance<'a> {
     }
 
     /// Sets what makes calls fail. Without it, the checks that need it are skipped.
-    #[must_use]
     pub fn with_faults(mut self, faults: &'a dyn Faults) -> Self {
         self.faults = Some(faults);
         self
     }
 
     /// Runs only the check of that name. An unknown name runs none.
-    #[must_use]
     pub fn only(mut self, name: &'a str) -> Self {
         self.only = Some(name);
         self

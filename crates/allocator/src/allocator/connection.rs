@@ -115,7 +115,6 @@ impl Block {
     }
 
     /// What [`memory_connection`] has to know of this memory.
-    #[must_use]
     pub fn connection_traits(&self) -> ConnectionTraits {
         let traits = ConnectionTraits::of(self.kind()).exportable(self.is_exportable());
         let host_pages = self.imported_from_host().map(|(address, size)| 1 << (address as u64 | size).trailing_zeros());

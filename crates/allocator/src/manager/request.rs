@@ -5,6 +5,7 @@ use crate::memory::{BlockLabel, MemoryKind};
 /// A request for device memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
+#[must_use]
 pub struct Request {
     /// Bytes. Zero bytes are allowed.
     pub size: u64,
@@ -30,14 +31,12 @@ impl Request {
     ///
     /// assert!(Request::new(100, MemoryKind::Device).exportable(true).exportable);
     /// ```
-    #[must_use]
     pub fn exportable(mut self, exportable: bool) -> Self {
         self.exportable = exportable;
         self
     }
 
     /// Sets the label.
-    #[must_use]
     pub fn with_label(mut self, label: BlockLabel) -> Self {
         self.label = label;
         self
@@ -54,6 +53,7 @@ impl Request {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
+#[must_use]
 pub struct HostOptions {
     /// Kernels address it.
     pub mapped: bool,
@@ -66,21 +66,18 @@ pub struct HostOptions {
 
 impl HostOptions {
     /// Sets whether kernels address the memory.
-    #[must_use]
     pub fn mapped(mut self, mapped: bool) -> Self {
         self.mapped = mapped;
         self
     }
 
     /// Sets whether other contexts may use the memory.
-    #[must_use]
     pub fn portable(mut self, portable: bool) -> Self {
         self.portable = portable;
         self
     }
 
     /// Sets whether the memory is write-combined.
-    #[must_use]
     pub fn wc(mut self, wc: bool) -> Self {
         self.wc = wc;
         self

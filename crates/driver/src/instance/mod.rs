@@ -65,6 +65,7 @@ pub type Intercept = fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction
 /// # }
 /// ```
 #[derive(Debug, Clone, Default)]
+#[must_use]
 pub struct InstanceBuilder {
     validation: bool,
     limits: Option<LimitProfile>,
@@ -73,14 +74,12 @@ pub struct InstanceBuilder {
 
 impl InstanceBuilder {
     /// Loads the Khronos validation layer, with synchronisation validation where the layer has it, of shaders too.
-    #[must_use]
     pub fn validation(mut self, on: bool) -> Self {
         self.validation = on;
         self
     }
 
     /// Holds every device to the limits, and by a file to the features, of a smaller one. Overrides `VKARRAY_LIMITS`; [`LimitProfile`] has an example.
-    #[must_use]
     pub fn limits(mut self, profile: LimitProfile) -> Self {
         self.limits = Some(profile);
         self
@@ -95,7 +94,6 @@ impl InstanceBuilder {
     ///
     /// What `intercept` returns for a name may be called wherever that entry point may, with the same meaning.
     #[doc(hidden)]
-    #[must_use]
     pub unsafe fn intercept(mut self, intercept: Intercept) -> Self {
         self.intercept = Some(intercept);
         self

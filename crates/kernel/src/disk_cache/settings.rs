@@ -50,6 +50,7 @@ pub enum CacheMode {
 /// # }
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
 pub struct CacheSettings {
     pub(crate) mode: CacheMode,
     pub(crate) directory: PathBuf,
@@ -70,21 +71,18 @@ impl CacheSettings {
     /// must belong to the user or to root, and be writable by no one else: neither by other users nor by a group, unless the
     /// group's number is the user's. A folder above may be writable by all if it is sticky, as `/tmp` is. A cache is not
     /// opened on another folder ([`Error::SharedCache`]), and files in it that other users own or can write are not read.
-    #[must_use]
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         let (mode, max_bytes) = (CacheMode::ReadWrite, DEFAULT_MAX_BYTES);
         Self { mode, directory: directory.into(), max_bytes, is_named: true }
     }
 
     /// Reads what is there, and writes nothing.
-    #[must_use]
     pub fn read_only(self) -> Self {
         let mode = if self.mode == CacheMode::Off { CacheMode::Off } else { CacheMode::ReadOnly };
         Self { mode, ..self }
     }
 
     /// Stores at most so many bytes: the least recently used files are removed first.
-    #[must_use]
     pub fn max_bytes(self, max_bytes: u64) -> Self {
         Self { max_bytes, ..self }
     }

@@ -292,7 +292,6 @@ impl<T: Element, B: DerefMut<Target = [u8]>> HostElements<'_, T, B> {
     /// assert_eq!(x.to_vec()?, [1, 2, 3]);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn as_mut_slice(&mut self) -> Option<&mut [T]> {
         is_contiguous(self.layout).then(|| bytemuck::cast_slice_mut(&mut self.bytes))
     }

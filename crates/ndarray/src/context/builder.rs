@@ -17,6 +17,7 @@ use crate::error::Result;
 /// # anyhow::Ok(())
 /// ```
 #[derive(Debug, Clone, Default)]
+#[must_use]
 pub struct ContextBuilder {
     selector: Option<String>,
     validation: Option<bool>,
@@ -36,7 +37,6 @@ impl ContextBuilder {
     /// assert!(Context::builder().device("no such device").open().is_err());
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn device(mut self, selector: impl Into<String>) -> Self {
         self.selector = Some(selector.into());
         self
@@ -51,7 +51,6 @@ impl ContextBuilder {
     /// assert_eq!(ctx.ones::<f32>(2)?.to_vec()?, [1.0, 1.0]);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn validation(mut self, on: bool) -> Self {
         self.validation = Some(on);
         self
@@ -69,7 +68,6 @@ impl ContextBuilder {
     /// assert_eq!(ctx.ones::<f32>(2)?.to_vec()?, [1.0, 1.0]);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn memory_manager(mut self, factory: ManagerFactory) -> Self {
         self.memory_manager = Some(factory);
         self
@@ -86,7 +84,6 @@ impl ContextBuilder {
     /// assert_eq!(ctx.ones::<f32>(2)?.to_vec()?, [1.0, 1.0]);
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn kernel_cache(mut self, settings: CacheSettings) -> Self {
         self.kernel_cache = Some(settings);
         self

@@ -217,7 +217,6 @@ impl Context {
     /// let _stored = ctx.kernel_cache().counters(); // What was found on disk so far.
     /// # anyhow::Ok(())
     /// ```
-    #[must_use]
     pub fn kernel_cache(&self) -> &Arc<KernelCache> {
         &self.shard.shared.kernels
     }

@@ -24,6 +24,7 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
+#[must_use]
 pub struct IpcOptions {
     /// The receiver's array is read-only. Nothing keeps a program from writing that does not use this library.
     pub read_only: bool,
@@ -33,14 +34,12 @@ pub struct IpcOptions {
 
 impl IpcOptions {
     /// Sets whether the receiver's array is read-only.
-    #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
         self
     }
 
     /// Sets whether a view may share the whole block that it is a part of.
-    #[must_use]
     pub fn whole_block(mut self, whole_block: bool) -> Self {
         self.whole_block = whole_block;
         self

@@ -23,6 +23,7 @@ pub struct ConnectionEnd<'a> {
 /// give it, to be read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[must_use]
 pub struct ConnectionTraits {
     /// The kind of memory.
     pub kind: MemoryKind,
@@ -61,21 +62,18 @@ impl ConnectionTraits {
     }
 
     /// Sets whether the memory was allocated to be exported.
-    #[must_use]
     pub fn exportable(mut self, exportable: bool) -> Self {
         self.exportable = exportable;
         self
     }
 
     /// Sets whether the target writes the memory too.
-    #[must_use]
     pub fn writes(mut self, writes: bool) -> Self {
         self.writes = writes;
         self
     }
 
     /// Sets the strongest answer that is permitted.
-    #[must_use]
     pub fn at_most(mut self, limit: ConnectionLimit) -> Self {
         self.at_most = limit;
         self
