@@ -7,7 +7,7 @@ fn precedes(a: Key, b: Key) -> bool {
 }
 
 fn key_precedes(a: vec2<u32>, b: vec2<u32>) -> bool {
-    return a.x < b.x || (a.x == b.x && a.y < b.y);
+    return (a.x < b.x) | ((a.x == b.x) & (a.y < b.y));
 }
 
 fn is_same(a: Key, b: Key) -> bool {

@@ -45,7 +45,7 @@ fn shift_to_nearest(value: u32, by: u32, is_more: bool) -> u32 {
     let quotient = value >> by;
     let rest = value & ((1u << by) - 1u);
     let half = 1u << (by - 1u);
-    let is_up = rest > half || (rest == half && (is_more || (quotient & 1u) == 1u));
+    let is_up = (rest > half) | ((rest == half) & (is_more | ((quotient & 1u) == 1u)));
     return quotient + u32(is_up);
 }
 
@@ -68,7 +68,7 @@ fn f32_to_i32(bits: u32, low: i32, high: i32) -> u32 {
 }
 
 fn f32_to_u32(bits: u32) -> u32 {
-    if bits >= 0x80000000u || bits > 0x7f800000u {
+    if (bits >= 0x80000000u) | (bits > 0x7f800000u) {
         return 0u;
     }
     if bits >= 0x4f800000u {

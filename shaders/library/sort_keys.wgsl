@@ -21,7 +21,7 @@ fn key_of(high: u32, low: u32) -> vec2<u32> {
     }
     let infinity = select(0x7f800000u, 0x7ff00000u, WORDS == 2u);
     let rest = high & 0x7fffffffu;
-    if rest > infinity || (rest == infinity && low != 0u) {
+    if (rest > infinity) | ((rest == infinity) & (low != 0u)) {
         return vec2(0xffffffffu);
     }
     if (rest | low) == 0u {

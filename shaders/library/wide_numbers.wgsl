@@ -26,7 +26,7 @@ fn f64_to_f32(bits: vec2<u32>, odd: bool) -> u32 {
     let exponent = rest >> 20u;
     let mantissa = ((rest & 0xfffffu) << 3u) | (bits.x >> 29u);
     let below = bits.x & 0x1fffffffu;
-    if rest > 0x7ff00000u || (rest == 0x7ff00000u && bits.x != 0u) {
+    if (rest > 0x7ff00000u) | ((rest == 0x7ff00000u) & (bits.x != 0u)) {
         return sign | 0x7fc00000u | mantissa;
     }
     if exponent >= 1151u {
@@ -37,16 +37,16 @@ fn f64_to_f32(bits: vec2<u32>, odd: bool) -> u32 {
         if odd {
             return sign | value | u32(below != 0u);
         }
-        let is_up = below > 0x10000000u || (below == 0x10000000u && (value & 1u) == 1u);
+        let is_up = (below > 0x10000000u) | ((below == 0x10000000u) & ((value & 1u) == 1u));
         return sign | (value + u32(is_up));
     }
     if exponent < 873u {
-        return sign | u32(odd && (rest | bits.x) != 0u);
+        return sign | u32(odd & ((rest | bits.x) != 0u));
     }
     let by = 897u - exponent;
     let value = mantissa | 0x800000u;
     if odd {
-        return sign | (value >> by) | u32(below != 0u || (value & ((1u << by) - 1u)) != 0u);
+        return sign | (value >> by) | u32((below != 0u) | ((value & ((1u << by) - 1u)) != 0u));
     }
     return sign | shift_to_nearest(value, by, below != 0u);
 }
@@ -56,7 +56,7 @@ fn negated(value: vec2<u32>) -> vec2<u32> {
 }
 
 fn is_negative(value: vec2<u32>, is_signed: bool) -> bool {
-    return is_signed && value.y >= 0x80000000u;
+    return is_signed & (value.y >= 0x80000000u);
 }
 
 // The magnitude, shifted left until its highest bit is set, and the number of bits it was shifted by.
@@ -81,7 +81,7 @@ fn integer_to_f32(value: vec2<u32>, is_signed: bool, odd: bool) -> u32 {
     let size = normal(value, is_signed);
     let exponent = (189u - size.z) << 23u;
     if odd {
-        return sign | (exponent + (size.y >> 8u)) | u32((size.y & 0xffu) != 0u || size.x != 0u);
+        return sign | (exponent + (size.y >> 8u)) | u32(((size.y & 0xffu) != 0u) | (size.x != 0u));
     }
     return sign | (exponent + shift_to_nearest(size.y, 8u, size.x != 0u));
 }
@@ -94,8 +94,8 @@ fn integer_to_f64(value: vec2<u32>, is_signed: bool) -> vec2<u32> {
     let size = normal(value, is_signed);
     let low = (size.y << 21u) | (size.x >> 11u);
     let below = size.x & 0x7ffu;
-    let is_up = below > 0x400u || (below == 0x400u && (low & 1u) == 1u);
-    let carry = u32(is_up && low == 0xffffffffu);
+    let is_up = (below > 0x400u) | ((below == 0x400u) & ((low & 1u) == 1u));
+    let carry = u32(is_up & (low == 0xffffffffu));
     return vec2(low + u32(is_up), sign | (((1085u - size.z) << 20u) + (size.y >> 11u) + carry));
 }
 
@@ -103,22 +103,22 @@ fn integer_to_f64(value: vec2<u32>, is_signed: bool) -> vec2<u32> {
 fn f64_to_integer(bits: vec2<u32>, low: vec2<u32>, high: vec2<u32>) -> vec2<u32> {
     let rest = bits.y & 0x7fffffffu;
     let exponent = rest >> 20u;
-    if exponent < 1023u || rest > 0x7ff00000u || (rest == 0x7ff00000u && bits.x != 0u) {
+    if (exponent < 1023u) | (rest > 0x7ff00000u) | ((rest == 0x7ff00000u) & (bits.x != 0u)) {
         return vec2(0u);
     }
     let limit = select(high, low, bits.y > rest);
     let top = (rest & 0xfffffu) | 0x100000u;
     var size = vec2(0xffffffffu);
-    if exponent >= 1075u && exponent < 1087u {
+    if (exponent >= 1075u) & (exponent < 1087u) {
         let by = exponent - 1075u;
         size = vec2(bits.x << by, select((top << by) | (bits.x >> ((32u - by) & 31u)), top, by == 0u));
-    } else if exponent >= 1043u && exponent < 1075u {
+    } else if (exponent >= 1043u) & (exponent < 1075u) {
         let by = 1075u - exponent;
         size = vec2(select((bits.x >> (by & 31u)) | (top << ((32u - by) & 31u)), top, by == 32u), select(top >> (by & 31u), 0u, by == 32u));
     } else if exponent < 1043u {
         size = vec2(top >> (1043u - exponent), 0u);
     }
-    if size.y > limit.y || (size.y == limit.y && size.x > limit.x) {
+    if (size.y > limit.y) | ((size.y == limit.y) & (size.x > limit.x)) {
         size = limit;
     }
     return select(size, negated(size), bits.y > rest);

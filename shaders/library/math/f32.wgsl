@@ -208,12 +208,12 @@ fn f32_exact_log2(x: f32) -> vec2<f32> {
 }
 
 fn f32_nextafter(x: f32, y: f32) -> f32 {
-    if f32_isnan(x) || f32_isnan(y) {
+    if f32_isnan(x) | f32_isnan(y) {
         return f32_nan();
     }
     let bits = bitcast<u32>(x);
     let other = bitcast<u32>(y);
-    if bits == other || ((bits | other) << 1u) == 0u {
+    if (bits == other) | (((bits | other) << 1u) == 0u) {
         return y;
     }
     if (bits << 1u) == 0u {
@@ -221,7 +221,7 @@ fn f32_nextafter(x: f32, y: f32) -> f32 {
         return bitcast<f32>(least);
     }
     // As integers, floats of one sign are in the order of their magnitudes.
-    let is_away = f32_signbit(x) == f32_signbit(y) && (other & 0x7fffffffu) > (bits & 0x7fffffffu);
+    let is_away = (f32_signbit(x) == f32_signbit(y)) & ((other & 0x7fffffffu) > (bits & 0x7fffffffu));
     return bitcast<f32>(select(bits - 1u, bits + 1u, is_away));
 }
 
@@ -229,7 +229,7 @@ fn f32_nextafter(x: f32, y: f32) -> f32 {
 fn f32_fmod(x: f32, y: f32) -> f32 {
     let a = bitcast<u32>(x) & 0x7fffffffu;
     let b = bitcast<u32>(y) & 0x7fffffffu;
-    if f32_isnan(y) || a >= 0x7f800000u || b == 0u {
+    if f32_isnan(y) | (a >= 0x7f800000u) | (b == 0u) {
         return f32_nan();
     }
     if a < b {

@@ -230,19 +230,19 @@ fn f64_exact_log2(x: f64) -> vec2<f64> {
 }
 
 fn f64_nextafter(x: f64, y: f64) -> f64 {
-    if f64_isnan(x) || f64_isnan(y) {
+    if f64_isnan(x) | f64_isnan(y) {
         return f64_nan();
     }
     let bits = bitcast<u64>(x);
     let other = bitcast<u64>(y);
-    if bits == other || ((bits | other) << 1u) == 0lu {
+    if (bits == other) | (((bits | other) << 1u) == 0lu) {
         return y;
     }
     if f64_is_zero(x) {
         return bitcast<f64>(((other >> 63u) << 63u) | 1lu);
     }
     // As integers, floats of one sign are in the order of their magnitudes.
-    let is_away = f64_signbit(x) == f64_signbit(y) && (other << 1u) > (bits << 1u);
+    let is_away = (f64_signbit(x) == f64_signbit(y)) & ((other << 1u) > (bits << 1u));
     return bitcast<f64>(select(bits - 1lu, bits + 1lu, is_away));
 }
 
@@ -250,7 +250,7 @@ fn f64_nextafter(x: f64, y: f64) -> f64 {
 fn f64_fmod(x: f64, y: f64) -> f64 {
     let a = bitcast<u64>(x) & 0x7ffffffffffffffflu;
     let b = bitcast<u64>(y) & 0x7ffffffffffffffflu;
-    if f64_isnan(y) || a >= 0x7ff0000000000000lu || b == 0lu {
+    if f64_isnan(y) | (a >= 0x7ff0000000000000lu) | (b == 0lu) {
         return f64_nan();
     }
     if a < b {

@@ -4,14 +4,15 @@
 // constants in capitals, of which LOW is what the nearest number lacks. WGSL's own functions have errors that drivers
 // choose, and undefined results for infinities and NaN; these use additions, multiplications, divisions, square roots and
 // bits alone. `f32.wgsl` and `f64.wgsl` have the bits, the reductions of arguments and the polynomials, which interpolate at
-// Chebyshev nodes.
+// Chebyshev nodes. Conditions have `&` and `|`, which compute both sides; `&&` and `||` become branches, which a kernel
+// repeats for each element of an invocation.
 
 fn REAL_minimum(a: REAL, b: REAL) -> REAL {
-    return select(select(b, a, a < b), a + b, REAL_isnan(a) || REAL_isnan(b));
+    return select(select(b, a, a < b), a + b, REAL_isnan(a) | REAL_isnan(b));
 }
 
 fn REAL_maximum(a: REAL, b: REAL) -> REAL {
-    return select(select(b, a, a > b), a + b, REAL_isnan(a) || REAL_isnan(b));
+    return select(select(b, a, a > b), a + b, REAL_isnan(a) | REAL_isnan(b));
 }
 
 fn REAL_sign(x: REAL) -> REAL {
@@ -41,7 +42,7 @@ fn REAL_exp(x: REAL) -> REAL {
 }
 
 fn REAL_expm1(x: REAL) -> REAL {
-    if REAL_isnan(x) || x == 0.0 {
+    if REAL_isnan(x) | (x == 0.0) {
         return x;
     }
     if x > EXP_MAX {
@@ -65,7 +66,7 @@ fn REAL_expm1(x: REAL) -> REAL {
 
 // Whether the logarithm of x is none of an ordinary number, and what it is then.
 fn REAL_log_edge(x: REAL) -> vec2<REAL> {
-    if REAL_isnan(x) || (REAL_isinf(x) && !REAL_signbit(x)) {
+    if REAL_isnan(x) | (REAL_isinf(x) & !REAL_signbit(x)) {
         return vec2<REAL>(x, 1.0);
     }
     if REAL_is_zero(x) {
@@ -104,13 +105,13 @@ fn REAL_log10(x: REAL) -> REAL {
 }
 
 fn REAL_log1p(x: REAL) -> REAL {
-    if REAL_isnan(x) || x == 0.0 || (REAL_isinf(x) && !REAL_signbit(x)) {
+    if REAL_isnan(x) | (x == 0.0) | (REAL_isinf(x) & !REAL_signbit(x)) {
         return x;
     }
     if x <= -1.0 {
         return select(REAL_nan(), -REAL_inf(), x == -1.0);
     }
-    if x > -0.29 && x < 0.41 {
+    if (x > -0.29) & (x < 0.41) {
         return x + REAL_log_rest(x);
     }
     let u = 1.0 + x;
@@ -120,7 +121,7 @@ fn REAL_log1p(x: REAL) -> REAL {
 
 // Sine and cosine of |x|; NaN of infinities and NaN.
 fn REAL_sin_cos(x: REAL) -> vec2<REAL> {
-    if REAL_isnan(x) || REAL_isinf(x) {
+    if REAL_isnan(x) | REAL_isinf(x) {
         return vec2<REAL>(REAL_nan());
     }
     let r = REAL_reduced(x);
@@ -157,7 +158,7 @@ fn REAL_tan(x: REAL) -> REAL {
 
 fn REAL_asin(x: REAL) -> REAL {
     let size = abs(x);
-    if REAL_isnan(x) || size > 1.0 {
+    if REAL_isnan(x) | (size > 1.0) {
         return REAL_nan();
     }
     if size <= 0.5 {
@@ -170,7 +171,7 @@ fn REAL_asin(x: REAL) -> REAL {
 
 fn REAL_acos(x: REAL) -> REAL {
     let size = abs(x);
-    if REAL_isnan(x) || size > 1.0 {
+    if REAL_isnan(x) | (size > 1.0) {
         return REAL_nan();
     }
     if size <= 0.5 {
@@ -198,15 +199,15 @@ fn REAL_atan(x: REAL) -> REAL {
 }
 
 fn REAL_atan2(y: REAL, x: REAL) -> REAL {
-    if REAL_isnan(x) || REAL_isnan(y) {
+    if REAL_isnan(x) | REAL_isnan(y) {
         return REAL_nan();
     }
     var angle = REAL(0.0);
-    if REAL_isinf(x) && REAL_isinf(y) {
+    if REAL_isinf(x) & REAL_isinf(y) {
         angle = 0.7853981633974483;
-    } else if y == 0.0 || REAL_isinf(x) {
+    } else if (y == 0.0) | REAL_isinf(x) {
         angle = 0.0;
-    } else if x == 0.0 || REAL_isinf(y) {
+    } else if (x == 0.0) | REAL_isinf(y) {
         angle = 1.5707963267948966;
     } else {
         angle = REAL_atan(REAL_divide(abs(y), abs(x)));
@@ -216,7 +217,7 @@ fn REAL_atan2(y: REAL, x: REAL) -> REAL {
 
 fn REAL_sinh(x: REAL) -> REAL {
     let size = abs(x);
-    if REAL_isnan(x) || x == 0.0 {
+    if REAL_isnan(x) | (x == 0.0) {
         return x;
     }
     if size > 20.0 {
@@ -242,7 +243,7 @@ fn REAL_cosh(x: REAL) -> REAL {
 
 fn REAL_tanh(x: REAL) -> REAL {
     let size = abs(x);
-    if REAL_isnan(x) || x == 0.0 {
+    if REAL_isnan(x) | (x == 0.0) {
         return x;
     }
     if size > TANH_MAX {
@@ -254,7 +255,7 @@ fn REAL_tanh(x: REAL) -> REAL {
 
 fn REAL_asinh(x: REAL) -> REAL {
     let size = abs(x);
-    if REAL_isnan(x) || REAL_isinf(x) || x == 0.0 {
+    if REAL_isnan(x) | REAL_isinf(x) | (x == 0.0) {
         return x;
     }
     if size > ASINH_LARGE {
@@ -265,7 +266,7 @@ fn REAL_asinh(x: REAL) -> REAL {
 }
 
 fn REAL_acosh(x: REAL) -> REAL {
-    if REAL_isnan(x) || x < 1.0 {
+    if REAL_isnan(x) | (x < 1.0) {
         return REAL_nan();
     }
     if x > ASINH_LARGE {
@@ -277,7 +278,7 @@ fn REAL_acosh(x: REAL) -> REAL {
 
 fn REAL_atanh(x: REAL) -> REAL {
     let size = abs(x);
-    if REAL_isnan(x) || x == 0.0 || size > 1.0 {
+    if REAL_isnan(x) | (x == 0.0) | (size > 1.0) {
         return select(x, REAL_nan(), size > 1.0);
     }
     if size == 1.0 {
@@ -287,10 +288,10 @@ fn REAL_atanh(x: REAL) -> REAL {
 }
 
 fn REAL_pow(x: REAL, y: REAL) -> REAL {
-    if y == 0.0 || x == 1.0 {
+    if (y == 0.0) | (x == 1.0) {
         return 1.0;
     }
-    if REAL_isnan(x) || REAL_isnan(y) {
+    if REAL_isnan(x) | REAL_isnan(y) {
         return REAL_nan();
     }
     let size = abs(x);
@@ -301,17 +302,17 @@ fn REAL_pow(x: REAL, y: REAL) -> REAL {
         return select(REAL(0.0), REAL_inf(), (size > 1.0) != REAL_signbit(y));
     }
     let is_whole = trunc(y) == y;
-    let is_odd = is_whole && trunc(0.5 * y) != 0.5 * y;
-    let sign = select(REAL(1.0), REAL(-1.0), is_odd && REAL_signbit(x));
-    if REAL_is_zero(x) || REAL_isinf(x) {
+    let is_odd = is_whole & (trunc(0.5 * y) != 0.5 * y);
+    let sign = select(REAL(1.0), REAL(-1.0), is_odd & REAL_signbit(x));
+    if REAL_is_zero(x) | REAL_isinf(x) {
         return REAL_copysign(select(REAL(0.0), REAL_inf(), REAL_isinf(x) != REAL_signbit(y)), sign);
     }
-    if REAL_signbit(x) && !is_whole {
+    if REAL_signbit(x) & !is_whole {
         return REAL_nan();
     }
     let l = REAL_exact_log2(size);
     let rough = y * l.x * 0.6931471805599453;
-    if rough > EXP_MAX || rough < EXP_MIN {
+    if (rough > EXP_MAX) | (rough < EXP_MIN) {
         return REAL_copysign(select(REAL(0.0), REAL_inf(), rough > 0.0), sign);
     }
     let p = REAL_exact_product(y, l.x);
@@ -331,12 +332,12 @@ fn REAL_exact_product(a: REAL, b: REAL) -> vec2<REAL> {
 }
 
 fn REAL_hypot(x: REAL, y: REAL) -> REAL {
-    if REAL_isinf(x) || REAL_isinf(y) {
+    if REAL_isinf(x) | REAL_isinf(y) {
         return REAL_inf();
     }
     let large = max(abs(x), abs(y));
     let small = min(abs(x), abs(y));
-    if REAL_isnan(x) || REAL_isnan(y) {
+    if REAL_isnan(x) | REAL_isnan(y) {
         return REAL_nan();
     }
     if large == 0.0 {
@@ -347,7 +348,7 @@ fn REAL_hypot(x: REAL, y: REAL) -> REAL {
 }
 
 fn REAL_logaddexp(x: REAL, y: REAL) -> REAL {
-    if REAL_isnan(x) || REAL_isnan(y) {
+    if REAL_isnan(x) | REAL_isnan(y) {
         return REAL_nan();
     }
     if x == y {
@@ -361,12 +362,12 @@ fn REAL_remainder(x: REAL, y: REAL) -> REAL {
     if m == 0.0 {
         return REAL_copysign(0.0, y);
     }
-    return select(m, m + y, (m < 0.0) != (y < 0.0) && !REAL_isnan(m));
+    return select(m, m + y, ((m < 0.0) != (y < 0.0)) & !REAL_isnan(m));
 }
 
 fn REAL_floor_divide(x: REAL, y: REAL) -> REAL {
     if REAL_is_zero(y) {
-        if REAL_isnan(x) || REAL_is_zero(x) {
+        if REAL_isnan(x) | REAL_is_zero(x) {
             return REAL_nan();
         }
         return select(REAL_inf(), -REAL_inf(), REAL_signbit(x) != REAL_signbit(y));
@@ -376,7 +377,7 @@ fn REAL_floor_divide(x: REAL, y: REAL) -> REAL {
         return m;
     }
     var quotient = (x - m) / y;
-    if m != 0.0 && (y < 0.0) != (m < 0.0) {
+    if (m != 0.0) & ((y < 0.0) != (m < 0.0)) {
         quotient -= 1.0;
     }
     if quotient == 0.0 {

@@ -2,24 +2,19 @@
 //
 // Operations on signed integers INT with the results of NumPy, which defines division by zero and long shifts. The
 // generator replaces INT by the type. `bits` is the number of bits of the element type, which may be shorter.
+// Most have no branches, since a kernel inlines them several times; WGSL defines a / 0 as a, the least number / -1 as that
+// number, and shifts modulo the bits of INT.
 
 fn INT_floor_divide(a: INT, b: INT) -> INT {
-    if b == INT(0) {
-        return INT(0);
-    }
-    if b == INT(-1) {
-        return INT(0) - a;
-    }
     let q = a / b;
-    return select(q, q - INT(1), q * b != a && (a < INT(0)) != (b < INT(0)));
+    let floor = select(q, q - INT(1), (q * b != a) & ((a < INT(0)) != (b < INT(0))));
+    return select(floor, INT(0), b == INT(0));
 }
 
 fn INT_remainder(a: INT, b: INT) -> INT {
-    if b == INT(0) || b == INT(-1) {
-        return INT(0);
-    }
     let r = a - (a / b) * b;
-    return select(r, r + b, r != INT(0) && (r < INT(0)) != (b < INT(0)));
+    let remainder = select(r, r + b, (r != INT(0)) & ((r < INT(0)) != (b < INT(0))));
+    return select(remainder, INT(0), b == INT(0));
 }
 
 fn INT_pow(a: INT, b: INT) -> INT {
@@ -44,17 +39,11 @@ fn INT_pow(a: INT, b: INT) -> INT {
 }
 
 fn INT_left_shift(a: INT, b: INT, bits: u32) -> INT {
-    if b < INT(0) || b >= INT(bits) {
-        return INT(0);
-    }
-    return a << u32(b);
+    return select(a << u32(b), INT(0), (b < INT(0)) | (b >= INT(bits)));
 }
 
 fn INT_right_shift(a: INT, b: INT, bits: u32) -> INT {
-    if b < INT(0) || b >= INT(bits) {
-        return a >> (bits - 1u);
-    }
-    return a >> u32(b);
+    return a >> select(u32(b), bits - 1u, (b < INT(0)) | (b >= INT(bits)));
 }
 
 fn INT_sign(a: INT) -> INT {

@@ -2,19 +2,15 @@
 //
 // Operations on unsigned integers UINT with the results of NumPy, which defines division by zero and long shifts. The
 // generator replaces UINT by the type. `bits` is the number of bits of the element type, which may be shorter.
+// They have no branches, since a kernel inlines them several times; WGSL defines a / 0 as a, a % 0 as 0, and shifts modulo
+// the bits of UINT.
 
 fn UINT_floor_divide(a: UINT, b: UINT) -> UINT {
-    if b == UINT(0) {
-        return UINT(0);
-    }
-    return a / b;
+    return select(a / b, UINT(0), b == UINT(0));
 }
 
 fn UINT_remainder(a: UINT, b: UINT) -> UINT {
-    if b == UINT(0) {
-        return UINT(0);
-    }
-    return a % b;
+    return select(a % b, UINT(0), b == UINT(0));
 }
 
 fn UINT_pow(a: UINT, b: UINT) -> UINT {
@@ -30,15 +26,9 @@ fn UINT_pow(a: UINT, b: UINT) -> UINT {
 }
 
 fn UINT_left_shift(a: UINT, b: UINT, bits: u32) -> UINT {
-    if b >= UINT(bits) {
-        return UINT(0);
-    }
-    return a << u32(b);
+    return select(a << u32(b), UINT(0), b >= UINT(bits));
 }
 
 fn UINT_right_shift(a: UINT, b: UINT, bits: u32) -> UINT {
-    if b >= UINT(bits) {
-        return UINT(0);
-    }
-    return a >> u32(b);
+    return select(a >> u32(b), UINT(0), b >= UINT(bits));
 }

@@ -1,6 +1,9 @@
 //! Operations as WGSL: [`text`], one expression for each operation and class of operands.
 //!
 //! Functions that are called here are those of `vkarray_shaders::math`. Conversions are in `cast`, at the end.
+//!
+//! Conditions are joined by `&` and `|`, which compute both sides: `&&` and `||` become branches, which a kernel repeats for
+//! each element of an invocation, and whose number decides how long a driver compiles.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -60,8 +63,8 @@ pub(super) fn text(op: Op, operand: DType, result: DType, args: &[String; 3]) ->
         Op::Select => return Some(format!("select({c}, {b}, {a})")),
         Op::Cast => return super::cast::text(operand, result, a),
         Op::LogicalNot => return Some(format!("!{}", truth_of(class, a))),
-        Op::LogicalAnd => return Some(format!("({} && {})", truth_of(class, a), truth_of(class, b))),
-        Op::LogicalOr => return Some(format!("({} || {})", truth_of(class, a), truth_of(class, b))),
+        Op::LogicalAnd => return Some(format!("({} & {})", truth_of(class, a), truth_of(class, b))),
+        Op::LogicalOr => return Some(format!("({} | {})", truth_of(class, a), truth_of(class, b))),
         Op::LogicalXor => return Some(format!("({} != {})", truth_of(class, a), truth_of(class, b))),
         _ => {}
     }
@@ -108,7 +111,7 @@ pub(super) fn truth_of(class: Class, a: &str) -> String {
         Class::Float => format!("((bitcast<u32>({a}) << 1u) != 0u)"),
         Class::Complex => format!("(((bitcast<u32>({a}.x) | bitcast<u32>({a}.y)) << 1u) != 0u)"),
         Class::Double => format!("(!({a} == f64(0.0)))"),
-        Class::DoubleComplex => format!("(!({a}.x == f64(0.0)) || !({a}.y == f64(0.0)))"),
+        Class::DoubleComplex => format!("(!({a}.x == f64(0.0)) | !({a}.y == f64(0.0)))"),
         Class::Signed { .. } | Class::Unsigned { .. } => format!("({a} != {}(0))", class.value_type()),
     }
 }
@@ -129,8 +132,8 @@ fn boolean(op: Op, a: &str, b: &str) -> Option<String> {
     Some(match op {
         Op::Equal => format!("({a} == {b})"),
         Op::NotEqual | Op::BitwiseXor => format!("({a} != {b})"),
-        Op::BitwiseAnd => format!("({a} && {b})"),
-        Op::BitwiseOr => format!("({a} || {b})"),
+        Op::BitwiseAnd => format!("({a} & {b})"),
+        Op::BitwiseOr => format!("({a} | {b})"),
         Op::BitwiseInvert => format!("!{a}"),
         _ => return None,
     })
@@ -197,7 +200,7 @@ fn elementary(op: Op, ty: &str, a: &str, b: &str) -> Option<String> {
 fn float(op: Op, a: &str, b: &str) -> Option<String> {
     if let (Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual, Some(operator)) = (op, comparison(op)) {
         // NVIDIA's driver makes a maximum of a selection behind a plain comparison, which is not NaN where one operand is.
-        return Some(format!("({a} {operator} {b} && !f32_isnan({a}) && !f32_isnan({b}))"));
+        return Some(format!("(({a} {operator} {b}) & !f32_isnan({a}) & !f32_isnan({b}))"));
     }
     Some(match op {
         Op::Sqrt => format!("select(sqrt({a}), f32_nan(), {a} < 0.0)"),
@@ -234,7 +237,7 @@ fn any_float(op: Op, a: &str, b: &str) -> Option<String> {
 
 fn double(op: Op, a: &str, b: &str) -> Option<String> {
     let is_nan = |x: &str| format!("(!({x} == {x}))");
-    let either = |x: String| format!("select({x}, {a} + {b}, {} || {})", is_nan(a), is_nan(b));
+    let either = |x: String| format!("select({x}, {a} + {b}, {} | {})", is_nan(a), is_nan(b));
     Some(match op {
         Op::Isnan => is_nan(a),
         Op::Isinf => format!("(abs({a}) > 1.7976931348623157e308lf)"),
@@ -266,9 +269,9 @@ fn complex(op: Op, part: &str, a: &str, b: &str) -> Option<String> {
         Op::Imag => format!("{a}.y"),
         Op::Conj => format!("vec2<{part}>({a}.x, -{a}.y)"),
         Op::Abs => format!("{part}_hypot({a}.x, {a}.y)"),
-        Op::Isnan => format!("({} || {})", is_nan(&format!("{a}.x")), is_nan(&format!("{a}.y"))),
-        Op::Isinf => format!("({})", either(op)?.join(" || ")),
-        Op::Isfinite => format!("({})", either(op)?.join(" && ")),
+        Op::Isnan => format!("({} | {})", is_nan(&format!("{a}.x")), is_nan(&format!("{a}.y"))),
+        Op::Isinf => format!("({})", either(op)?.join(" | ")),
+        Op::Isfinite => format!("({})", either(op)?.join(" & ")),
         _ => return None,
     })
 }

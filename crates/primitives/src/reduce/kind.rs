@@ -188,7 +188,7 @@ impl Reduction {
                 return Some(wins);
             }
             let [x_nan, y_nan] = [operation(Op::Isnan, dtype, &[x])?, operation(Op::Isnan, dtype, &[y])?];
-            Some(format!("({wins} || ({x_nan} && !{y_nan}))"))
+            Some(format!("({wins} | ({x_nan} & !{y_nan}))"))
         };
         let (first, second) = (wins("a.f0", "b.f0")?, wins("b.f0", "a.f0")?);
         let function = |name: &str, wins: &str| {
@@ -200,7 +200,7 @@ impl Reduction {
 "
             )
         };
-        let earlier = format!("{second} || (!{first} && b.f1 < a.f1)");
+        let earlier = format!("{second} | (!{first} & (b.f1 < a.f1))");
         Some(function("combine", &earlier) + &function("append", &second))
     }
 }
