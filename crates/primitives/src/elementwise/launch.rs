@@ -94,7 +94,7 @@ impl Launch<'_, '_> {
                 let is_last = || pieces.iter().all(|other| other.span(out)[1] <= piece.span(out)[1]);
                 piece.operands[out].offset % parts != 0 || (piece.size() % parts != 0 && !is_last())
             };
-            Param::nbytes(params) <= self.limits.max_params && (form.is_wide || !(0..self.n_outs).any(shares_words))
+            Param::fit(params, self.limits.max_params) && (form.is_wide || !(0..self.n_outs).any(shares_words))
         };
         if !pieces.iter().zip(&forms).all(fits) {
             return Ok(false);

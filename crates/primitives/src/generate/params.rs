@@ -100,8 +100,14 @@ impl Param {
         }
     }
 
+    /// Whether they fit so many bytes of push constants.
+    pub(crate) fn fit(params: &[Self], max_bytes: usize) -> bool {
+        // None has more than 8 bytes, so few of them need not be counted.
+        8 * params.len() <= max_bytes || Self::nbytes(params) <= max_bytes
+    }
+
     /// The bytes of push constants.
-    pub(crate) fn nbytes(params: &[Self]) -> usize {
+    fn nbytes(params: &[Self]) -> usize {
         params.iter().map(|param| if param.ty == ParamType::U32 { 4 } else { 8 }).sum::<usize>().next_multiple_of(8)
     }
 

@@ -240,7 +240,7 @@ impl Passes<'_, '_> {
             bases: SmallVec::new(),
             reads: SmallVec::new(),
         };
-        if Param::nbytes(&pass.form.params(self.program)) > self.limits.max_params {
+        if !Param::fit(&pass.form.params(self.program), self.limits.max_params) {
             return Ok(false);
         }
         self.bind(whole, leaves, &mut pass)?;
