@@ -157,7 +157,7 @@ fn results_are_compared_before_anything_is_written() {
     folder.done(&format!("{run} --compare y=expected.npy"));
     for (line, part) in [
         ("eval y=x --arg x=arange:i32[4] --compare y=expected.npy", "result `y` is i32, and f32 is expected"),
-        ("eval y=x --arg x=arange:i32[4] --compare z=expected.npy", "it can be read back from `y`"),
+        ("eval y=x --arg x=arange:i32[4] --compare z=expected.npy", "there is no array `z` to read back; there is `y`"),
         (
             "eval y=x --arg x=arange:f32[4] --compare y=expected.npy --rtol nan",
             "`--rtol NaN`: expected a finite number",
