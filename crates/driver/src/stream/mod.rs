@@ -2,8 +2,8 @@
 //!
 //! [`Stream::record`] is the one way work enters. It asks the hazard table what must be ordered, records at most one
 //! barrier, and lets the caller record its commands. Several streams share a queue; what one of them has to wait for
-//! another is a wait on the device, never on the host. `waits.rs` is what a stream is asked to wait for. The room `lane`
-//! has the batches behind it. TransferLane streams, this room has what is made of their work: events, futures, default streams.
+//! another is a wait on the device, never on the host. `waits.rs` is what a stream is asked to wait for. The folder `lane`
+//! has the batches behind it. Besides streams, this folder has events, futures and default streams.
 
 mod auto_synchronize;
 mod completion;
@@ -63,7 +63,7 @@ pub struct Stream {
 struct Shared {
     work: Arc<Lane>,
     part: LegacyRole,
-    /// TransferLane it, large copies to and from the device; made when first needed.
+    /// Two more lanes, for large copies to and from the device; made when first needed.
     transfers: Option<[TransferLane; 2]>,
     /// The newest batch of `work` that starts with a requested wait; 0 at first.
     waiting: AtomicU64,
