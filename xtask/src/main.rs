@@ -64,7 +64,7 @@ enum Task {
     Guide,
     /// Runs the gate that every change must pass: format, structure, clippy, documentation, guide, tests
     Ci,
-    /// Checks the source tree: no cycles between rooms, no two types of one name, `//!` at the head of files, their length
+    /// Checks the source tree: no cycles between folders, no two types of one name, `//!` at the head of files, their length
     Structure,
     /// Checks that the packages can be published: descriptions, licences, versions of dependencies
     Package,

@@ -1,4 +1,4 @@
-//! [`Error`]: everything that can go wrong with memory. The only file that may name types of every room.
+//! [`Error`]: everything that can go wrong with memory. The only file that may name types of every folder.
 
 use vkarray_driver as driver;
 

@@ -4,9 +4,9 @@
 //! host, and a queue that frees a dropped block when the device is done with it. **Is not:** elements or shapes (the
 //! ndarray crate), shaders (the kernel crate). **Start** at [`Allocator`] and [`Block`].
 //!
-//! The rooms, from the lowest to the highest; each may use those before it and none behind it:
+//! The folders, from the lowest to the highest; each may use those before it and none behind it:
 //!
-//! | room | what is decided there |
+//! | folder | what is decided there |
 //! |---|---|
 //! | `memory` | kinds of memory, host mappings, what a manager gives out |
 //! | `oom` | what is tried when memory runs out, and what the error says |

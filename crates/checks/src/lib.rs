@@ -17,7 +17,7 @@
 //! # }
 //! ```
 //!
-//! | room | has |
+//! | folder | has |
 //! |---|---|
 //! | `primitives` | functions of arrays |
 //! | `samples` | the shaders of `shaders/samples/` |

@@ -4,16 +4,16 @@
 //! work whose hazards are found and ordered by the runtime. **Is not:** memory (the allocator crate), shaders (the
 //! kernel crate), shapes (the ndarray crate). **Start** at [`Instance`], [`Device`] and [`Stream`].
 //!
-//! Every object holds its parent, so drop order is never the caller's concern.
+//! Every object holds its parent, so objects may be dropped in any order.
 //!
 //! # Layers
 //!
-//! Each room is a folder, and imports only the rooms above its own line:
+//! Each folder is a subsystem, and imports only the folders above its own line:
 //!
-//! | room | holds |
+//! | folder | holds |
 //! |---|---|
 //! | `sync` | ranked locks, thread shards, drops that wait for a lock's release |
-//! | `instance` | the loader, what devices say of themselves, which is chosen and how it is opened |
+//! | `instance` | the loader, the properties of devices, the choice of one, and how it is opened |
 //! | [`hazard`] | which operation comes after which, as pure bookkeeping |
 //! | `trace` | the data of a recording of what happened when, and the file written from it |
 //! | `vulkan` | the logical device, its handles, queues and timeline semaphores |

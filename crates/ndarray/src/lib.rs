@@ -4,9 +4,9 @@
 //! and copies between any two of them and host arrays. **Is not:** Vulkan, and not a line of `unsafe`. **Start** at
 //! [`Context`] and [`DeviceNDArray`].
 //!
-//! The rooms, each of which uses only those above it:
+//! The folders, each of which uses only those above it:
 //!
-//! | room | what it is |
+//! | folder | what it is |
 //! |---|---|
 //! | `layout/` | shapes, strides and views as plain numbers |
 //! | `copy/` | how elements are copied between two layouts: a plan in plain data, and the kernels that plans name |

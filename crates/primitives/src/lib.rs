@@ -3,11 +3,11 @@
 //! **Is:** kernels that the library writes or has, and the choice of one for arrays of any layout. **Is not:** layouts,
 //! copies and memory, which the array crate has; and not a line of `unsafe`. **Start** at `elementwise`.
 //!
-//! The methods are those of traits, which the facade's prelude has, since the array type belongs to another crate.
+//! The methods are those of traits, which the prelude of `vkarray` has, since the array type belongs to another crate.
 //!
-//! The rooms, each of which uses only those above it:
+//! The folders and files, each of which uses only those above it:
 //!
-//! | room | what it is |
+//! | folder or file | what it is |
 //! |---|---|
 //! | `error.rs` | why an operation is refused; it converts to the array crate's error |
 //! | `generate/` | from an expression to WGSL and to loops over strides, in plain data |

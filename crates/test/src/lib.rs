@@ -37,7 +37,7 @@
 //! ([`Test::needs`]), for an entry in the file of expectations ([`Suite::expectations`]), and on a machine without any
 //! device if `VKARRAY_TEST=skip-without-device` is set. The reports list each skip with its reason.
 //!
-//! | room | has |
+//! | folder | has |
 //! |---|---|
 //! | `profile` | [`Profile`] |
 //! | `matrix` | the devices of a run and their names |

@@ -2,8 +2,8 @@
 //!
 //! A guard waits for the device's conflicting uses and excludes later ones: work that would touch its bytes is refused with
 //! [`HeldByHost`](vkarray_driver::Error::HeldByHost) while it lives. The exclusion is state of the device, so a leaked guard
-//! excludes the device too, until the block is freed. Copies through staging memory, which exclude nothing, are in the room
-//! `copy`.
+//! excludes the device too, until the block is freed. Copies through staging memory, which exclude nothing, are in the
+//! folder `copy`.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};

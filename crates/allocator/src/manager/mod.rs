@@ -2,7 +2,7 @@
 //!
 //! [`MemoryManager`] is the interface, which programs can implement. [`PoolManager`] is the default; [`PassthroughManager`]
 //! gives each allocation a buffer of its own, [`ArenaManager`] gives out memory by frames of work, and the adaptors go
-//! around any manager. A manager never sees a [`Block`](crate::Block): the room `allocator` wraps what it gives out.
+//! around any manager. A manager never sees a [`Block`](crate::Block): the folder `allocator` wraps what it gives out.
 //! Read `interface.rs` first. Which manager a program gets is `registry.rs`.
 
 pub(crate) mod adaptors;

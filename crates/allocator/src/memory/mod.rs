@@ -1,7 +1,7 @@
 //! What memory is, as plain values: kinds, host mappings, the pointers that managers give out, labels, byte counts; and how
 //! memory of one context reaches another one (`connection/`).
 //!
-//! Nothing here allocates, frees or calls the driver, except [`Mapping`], which flushes and invalidates. Every other room
+//! Nothing here allocates, frees or calls the driver, except [`Mapping`], which flushes and invalidates. Every other folder
 //! builds on this one. Read `kind.rs` first, then `pointer.rs`.
 
 mod bytes;

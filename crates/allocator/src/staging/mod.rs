@@ -2,7 +2,7 @@
 //!
 //! Slots of two sizes for each direction. Small uploads are packed one after another into a slot, so that none waits for the
 //! one before; a large copy has several slots to itself. Unused slots go back to the manager when memory runs out, when the
-//! allocator is trimmed or reset, and at its end. Nothing here records copies; that is the room `copy`. Read `slot.rs`
+//! allocator is trimmed or reset, and at its end. Nothing here records copies; that is the folder `copy`. Read `slot.rs`
 //! first. Pages for copies between devices are `shared_pages.rs`.
 
 mod copy_threads;

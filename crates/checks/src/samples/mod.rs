@@ -48,7 +48,7 @@ fn doubles(values: &[f32]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    /// The sources of this room.
+    /// The sources of this folder.
     const SOURCES: [&str; 5] = [
         include_str!("filters.rs"),
         include_str!("motion.rs"),

@@ -1,8 +1,8 @@
 //! A device opened for work: the logical device, the record of who used which memory last, and the thread that waits.
 //!
-//! [`Device`] owns what the rooms below it work with. Work goes through [`Stream`](crate::Stream)s, which are built on top;
-//! memory comes from the allocator crate. `instance/plan.rs` decides how a device is opened. Start here; `adopt.rs` works on
-//! devices that the program opened itself, and `trace.rs` starts and ends recordings of what a device does.
+//! [`Device`] owns what the folders below it work with. Work goes through [`Stream`](crate::Stream)s, which are built on
+//! top; memory comes from the allocator crate. `instance/plan.rs` decides how a device is opened. Start here; `adopt.rs`
+//! works on devices that the program opened itself, and `trace.rs` starts and ends recordings of what a device does.
 
 mod adopt;
 #[cfg(feature = "trace")]
@@ -53,7 +53,7 @@ pub struct Device {
     n_numbered: AtomicU64,
     /// Streams that were dealt queues so far; those on queues of their own are not counted.
     n_assigned: AtomicUsize,
-    /// What the rooms above keep for each device, one value of a type.
+    /// What the folders above keep for each device, one value of a type.
     extensions: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 

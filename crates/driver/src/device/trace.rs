@@ -1,6 +1,6 @@
 //! Starting a recording of what happens on a device, and writing it when it ends.
 //!
-//! What is recorded, and how it is written, is in the room `trace`.
+//! What is recorded, and how it is written, is in the folder `trace`.
 
 use std::io::Write;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The loader, the instance, and what its devices are: described, chosen, and planned for.
 //!
 //! The loader is found when a program asks for it, so that a program built with vkarray starts on a machine without
-//! Vulkan and can say what to install. Devices are listed here and opened in the room `device`.
+//! Vulkan and can say what to install. Devices are listed here and opened in the folder `device`.
 //! Everything about a device that the runtime reads is copied into plain data first (`query.rs` into `device_info.rs`, and
 //! features by the table of `features.rs`), so that which device is chosen (`select.rs`), how it is opened (`plan.rs`) and
 //! how a smaller one is simulated (`limit_profile.rs`) are pure functions. `messages.rs` is what the validation layer says,

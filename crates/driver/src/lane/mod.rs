@@ -4,7 +4,7 @@
 //! the timeline reaches a batch's number when the batch is complete. No thread holds two lanes: work of another lane that must
 //! be submitted first is submitted before this lane is locked, and the operation is ordered again.
 //!
-//! The room never decides which operations conflict. Here is how an operation is recorded and when its batch is submitted;
+//! The folder never decides which operations conflict. Here is how an operation is recorded and when its batch is submitted;
 //! `order.rs` finds its place in a batch, `batch.rs` is the batch with its states, `submit.rs` submits it and ends a lane,
 //! `locked.rs` is a locked lane, and `job.rs` decides how many operations make a batch. `recorder.rs` is what operations are
 //! recorded with.

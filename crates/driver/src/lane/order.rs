@@ -2,7 +2,7 @@
 //!
 //! Operations on blocks that only this lane uses are ordered by the lane's own table. Most others wait for no other lane and
 //! are ordered while the tracker is locked once. For the rest, work of other lanes is submitted, and a new batch starts
-//! after it. The room `hazard` decides what comes after what.
+//! after it. The folder `hazard` decides what comes after what.
 
 use smallvec::SmallVec;
 

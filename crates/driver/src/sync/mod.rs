@@ -1,6 +1,6 @@
 //! Tools for threads: ranked locks, thread shards, and drops that are postponed until a lock is released.
 //!
-//! It uses nothing of Vulkan and no other room. Start with `lock.rs`, which holds the order of all locks of the workspace.
+//! It uses nothing of Vulkan and no other folder. Start with `lock.rs`, which holds the order of all locks of the workspace.
 
 mod drop_later;
 pub mod lock;

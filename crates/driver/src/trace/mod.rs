@@ -2,7 +2,7 @@
 //!
 //! While no recording is on, each place that could add to one costs one relaxed load. Who starts and ends a recording is
 //! `device/trace.rs`; `lane/timestamps.rs` puts timestamps into batches. Here `clock.rs` relates the device's time to the
-//! host's, `rows.rs` lays overlapping work out, and `chrome.rs` writes. Read them in this order. The room uses no queue,
+//! host's, `rows.rs` lays overlapping work out, and `chrome.rs` writes. Read them in this order. The folder uses no queue,
 //! and of a device only its description and its clock.
 
 #[cfg(feature = "trace")]

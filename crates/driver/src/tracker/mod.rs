@@ -2,8 +2,8 @@
 //! accesses, and the thread that waits for the device.
 //!
 //! The hazard table speaks of lanes by number, so that it is pure; [`Tracker`] adds the timelines and lanes behind the
-//! numbers, and the lock. Of a lane the room sees only that it can be submitted, through [`Submit`]: it never records.
-//! Start here; `point.rs` is what the other rooms hold, `host_access.rs` keeps host and device apart, and `waiter.rs` is
+//! numbers, and the lock. Of a lane the folder sees only that it can be submitted, through [`Submit`]: it never records.
+//! Start here; `point.rs` is what the other folders hold, `host_access.rs` keeps host and device apart, and `waiter.rs` is
 //! the device's thread.
 
 mod gate;

@@ -1,7 +1,7 @@
 //! Copies on the device: assignment, filling, contiguous copies, and reshaping where there is no view.
 //!
 //! All are asynchronous: they return when the work is recorded, and later work on the arrays is ordered after it. What is
-//! copied how is decided in the room `copy/`. Copies between host and device are in `transfer.rs`.
+//! copied how is decided in the folder `copy/`. Copies between host and device are in `transfer.rs`.
 
 use std::sync::Arc;
 

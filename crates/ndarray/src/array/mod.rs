@@ -1,7 +1,7 @@
 //! [`DeviceNDArray`]: a typed view of a block of device memory, with everything that is done with one.
 //!
 //! An array is a handle: a context, a block and a layout. Clones and views share the block, and the last one that is dropped
-//! frees it. This room never calls Vulkan and decides nothing about layouts or about how elements are copied; the rooms
+//! frees it. This folder never calls Vulkan and decides nothing about layouts or about how elements are copied; the folders
 //! `layout/` and `copy/` do. Start here, then read `create.rs`.
 //!
 //! | file | what it adds |

@@ -1,7 +1,8 @@
 //! [`Context`]: a device opened for array work, with its memory, its default stream and its kernels.
 //!
 //! Arrays are created from a context and keep it alive. A program may have several contexts, also of one device. How a
-//! context is opened is in `builder.rs`. What creates arrays is not here but in `array/create.rs`; this room has no arrays.
+//! context is opened is in `builder.rs`. What creates arrays is not here but in `array/create.rs`; this folder has no
+//! arrays.
 //!
 //! Arrays hold reference counts of their context and its allocator. With one count each, eight threads that create and drop
 //! arrays took 2.0 µs for an array on the host of an H100, seven times what one thread takes. So a context has a shard with

@@ -1,7 +1,7 @@
 //! [`MultiDeviceArray`]: one array with replicas in several contexts, which are made and updated when they are used.
 //!
 //! Read `coherence.rs` first: it decides, in plain data, which replicas have the current elements and which accesses go
-//! together. This file copies between replicas with `array/between.rs`. The room never orders work: replicas are ordinary
+//! together. This file copies between replicas with `array/between.rs`. The folder never orders work: replicas are ordinary
 //! arrays. `error.rs` has the reasons for refusals.
 
 mod coherence;

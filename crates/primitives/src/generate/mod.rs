@@ -4,7 +4,7 @@
 //! program. [`Nest`] is the opposite: the loops over the elements and the arrays' strides, with as few axes as possible.
 //! `class.rs` and `ops.rs` write operations as WGSL, `buffer.rs` reads and writes elements of any type in buffers of words,
 //! `params.rs` has the push constants, and `library.rs` adds the functions that a text calls. `function.rs` and `names.rs` are
-//! for text that a program wrote. Kernels are put together by the rooms that run them; read
+//! for text that a program wrote. Kernels are put together by the folders that run them; read
 //! `elementwise/kernel.rs` next.
 
 mod buffer;

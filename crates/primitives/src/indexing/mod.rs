@@ -7,7 +7,7 @@
 //! | `put.rs` | elements written at indices |
 //! | `mask.rs` | elements that a mask selects |
 //!
-//! This room never computes with elements; it moves them. Read `take.rs` next.
+//! This folder never computes with elements; it moves them. Read `take.rs` next.
 
 mod mask;
 mod put;

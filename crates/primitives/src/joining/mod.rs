@@ -1,7 +1,7 @@
 //! Arrays joined, repeated and shifted: [`concat()`], [`stack`], [`Joining::tile`], [`Joining::roll`], [`Joining::pad`].
 //!
-//! All of it is copies between views, and differences of them; this room has no kernel. Start at [`concat()`]; `pad.rs` has
-//! the borders.
+//! All of it is copies between views, and differences of them; this folder has no kernel. Start at [`concat()`]; `pad.rs`
+//! has the borders.
 
 mod pad;
 

@@ -1,7 +1,7 @@
 //! Running sums and products along an axis: [`Scan::cumulative_sum`], [`Scan::cumulative_prod`].
 //!
 //! A row is cut into blocks, their totals are scanned in the same way, and each block behind the total before it. The order
-//! of operations depends on the shape alone, so floats have the same bits on every run. This room does not reduce an
+//! of operations depends on the shape alone, so floats have the same bits on every run. This folder does not reduce an
 //! axis. The kernels are in `shaders/library/scan.wgsl`; `text.rs` has scans by an operation of a program's own.
 
 mod text;

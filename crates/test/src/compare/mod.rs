@@ -2,7 +2,7 @@
 //!
 //! A comparison is a pure function of two host arrays and a [`Tolerance`] (`difference.rs`, which to read first).
 //! `number.rs` measures the distance of two numbers, `picture.rs` draws where arrays differ, and `golden.rs` compares with
-//! files. This room reads arrays from the device, but never launches anything.
+//! files. This folder reads arrays from the device, but never launches anything.
 
 mod difference;
 mod golden;
