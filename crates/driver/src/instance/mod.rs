@@ -79,7 +79,8 @@ impl InstanceBuilder {
         self
     }
 
-    /// Holds every device to the limits, and by a file to the features, of a smaller one. Overrides `VKARRAY_LIMITS`; [`LimitProfile`] has an example.
+    /// Holds every device to the limits, and by a file to the features, of a smaller one. Overrides `VKARRAY_LIMITS`;
+    /// [`LimitProfile`] has an example.
     pub fn limits(mut self, profile: LimitProfile) -> Self {
         self.limits = Some(profile);
         self
@@ -123,7 +124,7 @@ impl InstanceBuilder {
 
 /// A loaded Vulkan, from which devices are listed and opened.
 ///
-/// HostAccesses nothing of any device; each device holds its instance.
+/// It holds nothing of any device; each device holds its instance.
 ///
 /// ```
 /// use vkarray::device::Instance;

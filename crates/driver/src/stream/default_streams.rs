@@ -105,7 +105,7 @@ impl DefaultStreams {
 }
 
 thread_local! {
-    /// Lets go of the thread's streams when the thread ends. HostAccesses none itself.
+    /// Lets go of the thread's streams when the thread ends. It holds no stream itself.
     static ENDS: RefCell<ThreadEnd> = const { RefCell::new(ThreadEnd { sets: Vec::new() }) };
 }
 

@@ -56,7 +56,7 @@ ranks! {
     Constant,
     /// The block of a memory object.
     MemoryObject,
-    /// HeldRank by the one thread of a host copy that sends work.
+    /// Held by the one thread of a host copy that sends work.
     CopyTurn,
     /// The chunks of a host copy that no thread has taken yet.
     CopyProgress,
@@ -70,7 +70,7 @@ ranks! {
     Event,
     /// The streams that take part in the legacy order.
     LegacyStreams,
-    /// HeldRank by the waiting thread while it holds lanes.
+    /// Held by the waiting thread while it holds lanes.
     WaiterLanes,
     /// The open batch of a lane and those in flight. No thread holds two.
     Lane,

@@ -156,7 +156,7 @@ mod tests {
         use Answer::{Free, Refused, Wait};
         let mut table = HazardTable::new();
         let (block, other) = (table.add_block(), table.add_block());
-        // HeldBytes mode and kind, then block, bytes and mode of the access, and what becomes of it.
+        // The mode and kind of the bytes that are held, then block, bytes and mode of the access, and what becomes of it.
         let cases = [
             (Mode::Read, HostAccessKind::Lasting, block, 0..100, Mode::Read, Free),
             (Mode::Read, HostAccessKind::Lasting, block, 0..100, Mode::Write, Refused),

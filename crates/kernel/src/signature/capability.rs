@@ -1,6 +1,7 @@
 //! What a device must support for a kernel: [`Capability`], with the names of Vulkan's features.
 //!
-//! One table has the names and what SPIR-V calls them. `spirv/capabilities.rs` reads them from SPIR-V; `requirements/capabilities.rs` compares them with a device.
+//! One table has the names and what SPIR-V calls them. `spirv/capabilities.rs` reads them from SPIR-V;
+//! `requirements/capabilities.rs` compares them with a device.
 
 use std::fmt;
 

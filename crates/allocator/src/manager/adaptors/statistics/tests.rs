@@ -18,7 +18,7 @@ fn counter(current: i64, peak: i64, total: i64) -> Counter {
     Counter { current, peak, total }
 }
 
-/// ScopeCounters of allocations of ten MiB each.
+/// The counters of a scope with allocations of ten MiB each.
 fn tens(current: i64, peak: i64, total: i64) -> ScopeCounters {
     let bytes = counter(10 * MIB * current, 10 * MIB * peak, 10 * MIB * total);
     ScopeCounters { bytes, allocations: counter(current, peak, total) }

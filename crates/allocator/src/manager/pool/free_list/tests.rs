@@ -108,7 +108,7 @@ fn what_fits_tightly_is_preferred() {
     for granules in [4096, 32, 600] {
         list.add(granules, granules);
     }
-    // PoolAttempt, the chunk it comes from. Large free ranges stay whole while smaller ones serve.
+    // The granules that are taken, and the chunk they come from. Large free ranges stay whole while smaller ones serve.
     let cases = [(32, 32), (32, 600), (1000, 4096), (500, 600), (500, 4096)];
     for (granules, from) in cases {
         let chunk_range = list.take(granules).unwrap();
