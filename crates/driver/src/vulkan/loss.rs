@@ -132,7 +132,7 @@ mod tests {
         type Case<'a> = (&'a [Option<R>], usize, Option<R>);
         let cases: [Case<'_>; 5] = [
             // Answers, how many are asked for, what comes of it.
-            (&[None], 1, None),                                    // Completion.
+            (&[None], 1, None),                                    // The work is complete.
             (&[Some(R::ERROR_DEVICE_LOST)], 1, None),              // Nothing is in use.
             (&[Some(R::ERROR_OUT_OF_HOST_MEMORY), None], 2, None), // Asked again.
             (&[Some(R::ERROR_OUT_OF_DEVICE_MEMORY), Some(R::ERROR_DEVICE_LOST)], 2, None), // Asked again.
