@@ -29,8 +29,8 @@
 //! # }
 //! ```
 //!
-//! The guide in the repository's `docs/` teaches all of it, with pages for those who know numba, CuPy, dpctl, CUDA or
-//! wgpu. The programs in `examples/` are numbered in reading order. In this reference, start at [`Context`].
+//! The guide in the repository's `docs/` teaches all of it, with pages for those who know NumPy, numba, CuPy, dpctl, CUDA
+//! or wgpu. The programs in `examples/` are numbered in reading order. In this reference, start at [`Context`].
 //!
 //! # Modules
 //!
