@@ -100,7 +100,7 @@ pub enum Error {
 crate::debug_as_display!(Error);
 
 impl Error {
-    /// Returns a converter for `map_err` that remembers which call failed.
+    /// Returns a converter for `map_err` that names the call that failed.
     pub fn from_call(call: &'static str) -> impl FnOnce(vk::Result) -> Self {
         move |code| match code {
             vk::Result::ERROR_DEVICE_LOST => Self::DeviceLost { call, labels: Vec::new() },

@@ -210,7 +210,7 @@ pub struct DeviceInfo {
     pub vendor_id: u32,
     /// The vendor's own device id.
     pub device_id: u32,
-    /// The Vulkan version the device speaks.
+    /// The Vulkan version that the device supports.
     pub api_version: Version,
     /// Its driver.
     pub driver: DriverInfo,

@@ -4,8 +4,8 @@
 //! Vulkan and can say what to install. Devices are listed here and opened in the folder `device`.
 //! Everything about a device that the runtime reads is copied into plain data first (`query.rs` into `device_info.rs`, and
 //! features by the table of `features.rs`), so that which device is chosen (`select.rs`), how it is opened (`plan.rs`) and
-//! how a smaller one is simulated (`limit_profile.rs`) are pure functions. `messages.rs` is what the validation layer says,
-//! `fork.rs` finds out that a process was forked. Nothing here opens a device.
+//! how a smaller one is simulated (`limit_profile.rs`) are pure functions. `messages.rs` has the messages of the validation
+//! layer, `fork.rs` finds out that a process was forked. Nothing here opens a device.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;

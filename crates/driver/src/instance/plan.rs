@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{DeviceInfo, Features, QueueFamily, Version};
 use crate::error::{Error, Result};
 
-/// The Vulkan version a device must speak. Timeline semaphores and `vkQueueSubmit2` are core there.
+/// The Vulkan version that a device must support. Timeline semaphores and `vkQueueSubmit2` are core there.
 pub const MINIMUM_VERSION: Version = Version { major: 1, minor: 3, patch: 0 };
 
 /// The extension of the feature `robust_buffer_access_2`.

@@ -1,8 +1,8 @@
 //! What the device has still to do: points in the work of streams, who used which memory last, which bytes the host
 //! accesses, and the thread that waits for the device.
 //!
-//! The hazard table speaks of lanes by number, so that it is pure; [`Tracker`] adds the timelines and lanes behind the
-//! numbers, and the lock. Of a lane the folder sees only that it can be submitted, through [`Submit`]: it never records.
+//! The hazard table identifies lanes by number, so that it is pure; [`Tracker`] adds the timelines and lanes behind the
+//! numbers, and the lock. Of a lane the folder uses only that it can be submitted, through [`Submit`]: it never records.
 //! Start here; `point.rs` is what the other folders hold, `host_access.rs` keeps host and device apart, and `waiter.rs` is
 //! the device's thread.
 
