@@ -1,6 +1,6 @@
 //! Tests of the shader texts without a device: every sample is listed and described in the guide, and those with constants
 //! compile to SPIR-V for several values of them; so do the generated kernels for channels. What the shaders compute is
-//! tested on a device, in `tests/samples.rs`.
+//! compared with the host on a device, in `crates/checks/src/samples/`.
 
 use std::collections::BTreeSet;
 

@@ -3,7 +3,7 @@
 //! A case is a whole program beside the compiler's answer (`.stderr`). To add one, write the program, run
 //! `TRYBUILD=overwrite cargo test -p vkarray --test compile_fail`, and read the answer that was written: it must name the
 //! misuse. The programs are checked, not built, so an assertion that depends on a type parameter is not evaluated here;
-//! such cases are documentation tests, as in `src/element_types.rs`.
+//! such cases are documentation tests, as in `src/misuse/element_types.rs`.
 
 #[test]
 fn misuse_does_not_compile() {

@@ -2,7 +2,7 @@
 //! group, its LUID. Plain data, and the queries that fill it in.
 //!
 //! Handles are exported and imported in `vulkan/semaphore.rs` and in the allocator crate; which memory of one device another
-//! one reaches is decided in the allocator crate's `memory/connection.rs`.
+//! one reaches is decided in the allocator crate's `memory/connection/`.
 
 use std::collections::BTreeSet;
 

@@ -2,7 +2,7 @@
 //!
 //! [`BatchState`] is the state of the command buffer; its transitions are the methods `begin`, `start_operation`, `end` and
 //! `recycle`, all in this file. Batches are recycled, so a stream in steady work creates none. `mod.rs` decides when a batch
-//! opens, and `send.rs` submits it.
+//! opens, and `submit.rs` submits it.
 
 use std::fmt;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! A driver does not check SPIR-V: a module that breaks a rule may crash its compiler or write anywhere. Khronos's own tool
 //! checks the rules, which grow with each version. Module and answer are passed in temporary files, so that no
 //! pipe can fill up; a validator that hangs is ended after [`TIME_LIMIT`].
-//! Called by `pipeline/stored.rs`, which remembers what passed. What is checked before is in `mod.rs`.
+//! Called by `pipeline/cached_build.rs`, which stores on disk which modules passed. What is checked before is in `mod.rs`.
 
 use std::ffi::OsString;
 use std::fs::File;
