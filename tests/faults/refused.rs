@@ -11,7 +11,8 @@ use vkarray::{Context, Groups, Source};
 use vkarray_driver::Recorder;
 use vkarray_driver::hazard::Stage;
 
-use crate::kernels::{keep_busy, spin, step, stepped};
+use crate::kernels::{keep_busy, mixed, spin, step, stepped};
+use crate::scenario::MIX_IN_TWO_GROUPS;
 use crate::table::{Fault, Table};
 use crate::watchdog::watched;
 
@@ -131,6 +132,29 @@ fn a_batch_is_submitted_although_an_operation_failed_to_record() {
             ctx.allocator().try_flush().unwrap();
             thread::yield_now();
         }
+    });
+}
+
+#[test]
+fn a_dispatch_that_failed_between_two_groups_leaves_no_buffers_to_the_next() {
+    on_device("a dispatch that binds one of its two groups", |table, ctx| {
+        let mix = ctx.kernel(Source::wgsl(MIX_IN_TWO_GROUPS)).build().unwrap();
+        let (spin, stream) = (spin(&ctx), ctx.stream().unwrap());
+        let busy = ctx.slice_to_device(&[1_u32]).unwrap();
+        let [a, b, x, y] = [1_u32, 2, 10, 20].map(|value| ctx.slice_to_device(&[value; 64]).unwrap());
+        // While the device is busy, all three dispatches are of one batch.
+        keep_busy(&stream, &spin, &busy);
+        stream.flush().unwrap();
+        let run = |source, sum| mix.dispatch(&stream, Groups::covering(64), (source, sum, 0_u32));
+        run(&a, &x).unwrap();
+        let code = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
+        table.arm(Fault { call: "vkAllocateDescriptorSets", nth: 2, times: 1, code });
+        run(&b, &y).unwrap_err();
+        assert_eq!(table.disarm(), 1);
+        run(&a, &x).unwrap();
+        let expected = mixed(1, mixed(1, 10, 0), 0);
+        assert_eq!(x.copy_to_host().unwrap().as_slice(), Some([expected; 64].as_slice()));
+        assert_eq!(y.copy_to_host().unwrap().as_slice(), Some([20; 64].as_slice()));
     });
 }
 

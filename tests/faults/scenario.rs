@@ -23,7 +23,7 @@ use crate::kernels::{STEP, mixed, stepped};
 const N: usize = 70;
 
 /// As `mix` in `kernels.rs`, but with its arrays in two groups: such descriptors are not pushed but allocated from pools.
-const MIX_IN_TWO_GROUPS: &str = "
+pub(crate) const MIX_IN_TWO_GROUPS: &str = "
     @group(0) @binding(0) var<storage, read> source: array<u32>;
     @group(1) @binding(0) var<storage, read_write> sum: array<u32>;
     var<immediate> add: u32;

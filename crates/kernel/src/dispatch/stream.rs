@@ -203,7 +203,10 @@ fn bind_buffers(
         return Ok(());
     }
     for set in &pipeline.sets {
-        bind_set(recorder, pipeline, set, &buffers[set.first..])?;
+        if let Err(error) = bind_set(recorder, pipeline, set, &buffers[set.first..]) {
+            recorder.note_buffers(&[]); // Some groups may have their new buffers, others those of the launch before.
+            return Err(error);
+        }
     }
     recorder.note_buffers(buffers);
     Ok(())
