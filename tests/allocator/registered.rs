@@ -2,6 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use ash::vk;
 use vkarray::device::Device;
@@ -174,6 +176,24 @@ fn a_panic_ends_the_registration_too() {
         // It can be registered again.
         ctx.register(lent.slice(), |mut registered| registered.copy_to(0, &source).unwrap()).unwrap();
     }
+}
+
+#[test]
+fn a_registration_ends_with_its_call_whatever_other_threads_free() {
+    let fixture = Fixture::open();
+    let (mut lent, is_done) = (Lent::new(0, PAGE), AtomicBool::new(false));
+    let flush = || {
+        while !is_done.load(Ordering::Relaxed) {
+            fixture.allocator().try_flush().unwrap();
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(flush);
+        // Pages whose registration has not ended are not registered again.
+        let registered = (0..3000).try_for_each(|_| fixture.register(lent.slice(), |_| ()));
+        is_done.store(true, Ordering::Relaxed);
+        registered.unwrap();
+    });
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
@@ -183,7 +184,7 @@ impl<T> Deferred<T> {
     fn free_eligible(&self, free: impl FnMut(T)) -> Result<usize> {
         let polled = self.queue().poll();
         // Locked for each item, and not while it is freed. If freeing one fails, the others are still in the queue.
-        let eligible = std::iter::from_fn(|| self.queue().take_eligible());
+        let eligible = iter::from_fn(|| self.queue().take_eligible());
         let freed = free_each(eligible, free);
         polled?;
         freed
@@ -205,6 +206,15 @@ pub(crate) fn bytes_by_stream(entries: impl Iterator<Item = (impl AsRef<[Point]>
         }
     }
     by_stream.into_iter().map(|(stream, bytes)| PendingOn { stream, bytes }).collect()
+}
+
+/// Frees an item whose last uses are over. It is freed when this returns.
+///
+/// # Errors
+///
+/// [`Error::CleanupPanicked`] if freeing it panicked.
+pub(crate) fn free_now<T>(item: T, free: impl FnMut(T)) -> Result<()> {
+    free_each(iter::once(item), free).map(drop)
 }
 
 /// Frees all items, also when freeing one panics, which becomes the error.

@@ -12,5 +12,5 @@ mod pending_limits;
 pub(crate) use cleanup_queue::HeapLimits;
 pub use defer_guard::DeferCleanup;
 pub(crate) use defer_guard::DeferCount;
-pub(crate) use deferred::{Deferred, bytes_by_stream};
+pub(crate) use deferred::{Deferred, bytes_by_stream, free_now};
 pub use pending_limits::PendingLimits;

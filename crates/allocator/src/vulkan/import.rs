@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use ash::{ext, vk};
 use vkarray_driver::lock::{Mutex, Rank};
-use vkarray_driver::{Device, DeviceInfo, Owned};
+use vkarray_driver::{Device, DeviceInfo, Owned, Point};
 
 use super::external::create_external_buffer;
 use crate::error::{Error, Result};
-use crate::free::{DeferCount, Deferred, PendingLimits};
+use crate::free::{DeferCount, Deferred, PendingLimits, free_now};
 use crate::memory::{HostPointer, MemoryKind, MemoryPointer, Owner, coherent_types};
 
 const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
@@ -99,9 +99,15 @@ impl Imports {
             return Some(memory);
         }
         let (points, bytes) = (self.device.points(memory.last_uses()), memory.size());
-        // Through the queue even if its uses are over, since the owner is code of the program that may panic when dropped.
-        self.dropped.push(points, 0, bytes, memory);
-        if let Err(error) = self.try_flush() {
+        let is_over = |point: &Point| point.is_complete().is_ok_and(|is_complete| is_complete);
+        let ended = if !self.device.is_forked() && points.iter().all(is_over) {
+            // Not through the queue: another thread could take it from there, and not be done with it when this returns.
+            free_now(memory, drop)
+        } else {
+            self.dropped.push(points, 0, bytes, memory);
+            self.try_flush()
+        };
+        if let Err(error) = ended {
             log::warn!("ending an import of host memory failed: {error}");
         }
         None
