@@ -72,6 +72,10 @@ const SWIFTSHADER: Limits = Limits {
     ..MOBILE
 };
 
+/// The largest `nonCoherentAtomSize` that Vulkan allows. Memory is cut at multiples of it, so that no two blocks share an atom.
+#[cfg(feature = "limit-files")]
+const MAX_ATOM: u64 = 256;
+
 /// The profiles that have a name.
 const NAMED: [(&str, Limits); 3] = [("mobile", MOBILE), ("webgpu", WEBGPU), ("swiftshader", SWIFTSHADER)];
 
@@ -224,6 +228,9 @@ fn limits_of(value: &serde_json::Value) -> std::result::Result<Limits, String> {
         if is_alignment && !number.as_u64().is_some_and(|bytes| bytes == 0 || bytes.is_power_of_two()) {
             return Err(format!("`{name}` is {number}, and alignments are powers of two"));
         }
+        if name == "non_coherent_atom_size" && number.as_u64().is_some_and(|bytes| bytes > MAX_ATOM) {
+            return Err(format!("`{name}` is {number}, and no device has more than {MAX_ATOM}"));
+        }
         known.clone_from(number);
     }
     serde_json::from_value(limits).map_err(|error| error.to_string())
@@ -307,6 +314,7 @@ mod tests {
             (r#"{"max_buffer_size": -1}"#, "invalid value"),
             (r#"{"max_push_constants_size": 4294967296}"#, "invalid value"),
             (r#"{"non_coherent_atom_size": 48}"#, "`non_coherent_atom_size` is 48, and alignments are powers of two"),
+            (r#"{"non_coherent_atom_size": 512}"#, "`non_coherent_atom_size` is 512, and no device has more than 256"),
         ] {
             let error = from_json(text).unwrap_err();
             assert!(error.starts_with(reason), "{text}: {error}");
