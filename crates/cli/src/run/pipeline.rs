@@ -92,10 +92,7 @@ impl Job {
         let file: PipelineFile = toml::from_str(&text)
             .map_err(|reason| Error::PipelineText { path: path.clone(), reason: Box::new(reason) })?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let at = |place: &str| {
-            let (path, place) = (path.clone(), place.to_owned());
-            move |reason| Error::Pipeline { path, place, reason: Box::new(reason) }
-        };
+        let at = |place: &str, reason| in_file(Some(path), place, reason);
         let mut arrays = Vec::new();
         for (name, description) in given {
             arrays.push(description.array(&name)?);
@@ -103,18 +100,26 @@ impl Job {
         for (name, text) in &file.arrays {
             if arrays.iter().all(|array| array.name != *name) {
                 let described = Description::parse(name, text, folder).and_then(|array| array.array(name));
-                arrays.push(described.map_err(at("arrays"))?);
+                arrays.push(described.map_err(|reason| at("arrays", reason))?);
             }
         }
         if file.step.is_empty() {
-            return Err(at("step")(Error::StepTable { reason: "there is none" }));
+            return Err(at("step", Error::StepTable { reason: "there is none" }));
         }
         let mut groups = Vec::new();
         for (number, step) in (1..).zip(file.step) {
             let place = format!("step {number}");
-            groups.push(step.group(&place, folder).map_err(at(&place))?);
+            groups.push(step.group(&place, folder).map_err(|reason| at(&place, reason))?);
         }
         Ok(Self { arrays, groups, file: Some(path.clone()) })
+    }
+}
+
+/// The error, with the pipeline file and the place in it if there is a file.
+pub(super) fn in_file(file: Option<&PathBuf>, place: &str, reason: Error) -> Error {
+    match file {
+        Some(path) => Error::Pipeline { path: path.clone(), place: place.to_owned(), reason: Box::new(reason) },
+        None => reason,
     }
 }
 

@@ -10,7 +10,7 @@ use vkarray::kernel::Names;
 use super::arrays::{ArrayArgument, Arrays};
 use super::compare::Comparison;
 use super::output::Output;
-use super::pipeline::{Group, Job};
+use super::pipeline::{Group, Job, in_file};
 use super::step::Step;
 use super::trace;
 use crate::args::RunArgs;
@@ -77,13 +77,6 @@ impl Plan {
     pub(crate) fn is_result(&self, name: &str) -> bool {
         self.outputs.iter().any(|output| output.name == name)
             || self.comparisons.iter().any(|comparison| comparison.name == name)
-    }
-}
-
-fn in_file(file: Option<&PathBuf>, place: &str, reason: Error) -> Error {
-    match file {
-        Some(path) => Error::Pipeline { path: path.clone(), place: place.to_owned(), reason: Box::new(reason) },
-        None => reason,
     }
 }
 
