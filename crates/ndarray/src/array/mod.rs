@@ -261,6 +261,15 @@ impl<T: Element> DeviceNDArray<T> {
     }
 
     /// The array without its element type, as expressions have it.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<f32>([2, 3])?;
+    /// assert_eq!(x.leaf().layout().shape(), [2, 3]);
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn leaf(&self) -> &ArrayLeaf {
