@@ -1,11 +1,13 @@
 //! Replays random expressions and reductions and compares their results with those that NumPy gave, bit for bit.
 //!
 //! `numpy_expressions.py` recorded 2,000 of them and describes the format. `VKARRAY_TEST_PROGRAMS` sets how many run; for
-//! more than were recorded, the script makes others, which needs python3 with NumPy.
+//! more than were recorded, the script makes others, which needs python3 with NumPy. It may also name a file that the
+//! script wrote on another machine, of which all programs run.
 
 mod values;
 
 use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 
 use flate2::Crc;
@@ -144,18 +146,23 @@ fn text<T: Bits>(result: &DeviceNDArray<T>) -> String {
 
 #[test]
 fn expressions_and_reductions_give_numpys_results() {
-    let n = std::env::var("VKARRAY_TEST_PROGRAMS").map_or(N_PROGRAMS, |text| text.parse().expect("a number"));
+    let wanted = std::env::var("VKARRAY_TEST_PROGRAMS").unwrap_or_else(|_| N_PROGRAMS.to_string());
     let mut programs = String::new();
-    if n <= RECORDED {
+    let mut n = wanted.parse().unwrap_or(usize::MAX);
+    if n == usize::MAX {
+        programs =
+            std::fs::read_to_string(&wanted).unwrap_or_else(|error| panic!("no number and no file: {wanted}: {error}"));
+    } else if n <= RECORDED {
         GzDecoder::new(include_bytes!("numpy_expressions.txt.gz").as_slice()).read_to_string(&mut programs).unwrap();
     } else {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/primitives/numpy_expressions.py");
-        let made = Command::new("python3").args([script, "7", &n.to_string()]).output().unwrap();
+        let made = Command::new("python3").args([script, "7", &wanted]).output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         programs = String::from_utf8(made.stdout).unwrap();
     }
     let lines: Vec<&str> = programs.lines().collect();
-    assert!(lines.len() >= n.max(RECORDED));
+    n = n.min(lines.len());
+    assert!(n > 0 && n == wanted.parse().unwrap_or(n), "{n} programs of {wanted}");
     let (mut wrong, mut n_refused) = (Vec::new(), 0);
     let mut ctx = Fixture::open();
     for (i, line) in lines[..n].iter().enumerate() {
@@ -165,7 +172,7 @@ fn expressions_and_reductions_give_numpys_results() {
         }
         let features = &ctx.device().info().features;
         let program = Program::parse(line);
-        let got = match program.dtype {
+        let run = || match program.dtype {
             "i64" | "u64" if !features.shader_int64 => refusal::<i64>(&ctx),
             "f64" if !features.shader_float64 => refusal::<f64>(&ctx),
             "bool" => program.run::<Bool>(&ctx),
@@ -182,6 +189,11 @@ fn expressions_and_reductions_give_numpys_results() {
             "f64" => program.run::<f64>(&ctx),
             other => panic!("{other}"),
         };
+        // The other programs run too: which ones fail says more than the first does.
+        let got = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+            eprintln!("at {line}");
+            "a panic".to_owned()
+        });
         if got == REFUSED {
             n_refused += 1;
         } else if got != program.result {
