@@ -9,6 +9,7 @@ const F32: &str = include_str!("../library/math/f32.wgsl");
 const F64: &str = include_str!("../library/math/f64.wgsl");
 const SIGNED: &str = include_str!("../library/math/signed.wgsl");
 const UNSIGNED: &str = include_str!("../library/math/unsigned.wgsl");
+const QUOTIENT: &str = include_str!("../library/math/quotient.wgsl");
 const COMPLEX: &str = include_str!("../library/math/complex.wgsl");
 
 /// The constants of `float.wgsl` for `f32` and for `f64`. Products of the `HIGH` ones with an exponent are exact.
@@ -34,7 +35,7 @@ fn float(ty: &str, column: usize) -> String {
 /// All functions, for each type. Their names begin with the type (`f32_exp`), but for those of conversions.
 #[must_use]
 pub fn functions() -> Vec<String> {
-    [F32, F64, NUMBERS, WIDE_NUMBERS]
+    [F32, F64, QUOTIENT, NUMBERS, WIDE_NUMBERS]
         .map(str::to_owned)
         .into_iter()
         .chain([float("f32", 0), float("f64", 1)])
@@ -62,7 +63,7 @@ mod tests {
 
     #[test]
     fn files_begin_with_their_formula() {
-        for text in [FLOAT, F32, F64, SIGNED, UNSIGNED, COMPLEX] {
+        for text in [FLOAT, F32, F64, SIGNED, UNSIGNED, QUOTIENT, COMPLEX] {
             let first = text.lines().next().unwrap();
             assert!(first.starts_with("// ") && first.contains(" = "), "{first}");
         }

@@ -2,17 +2,16 @@
 //
 // Operations on signed integers INT with the results of NumPy, which defines division by zero and long shifts. The
 // generator replaces INT by the type. `bits` is the number of bits of the element type, which may be shorter.
-// Most have no branches, since a kernel inlines them several times; WGSL defines a / 0 as a, the least number / -1 as that
-// number, and shifts modulo the bits of INT.
+// Most have no branches, since a kernel inlines them several times; WGSL defines shifts modulo the bits of INT.
 
 fn INT_floor_divide(a: INT, b: INT) -> INT {
-    let q = a / b;
+    let q = INT_quotient(a, b);
     let floor = select(q, q - INT(1), (q * b != a) & ((a < INT(0)) != (b < INT(0))));
     return select(floor, INT(0), b == INT(0));
 }
 
 fn INT_remainder(a: INT, b: INT) -> INT {
-    let r = a - (a / b) * b;
+    let r = a - INT_quotient(a, b) * b;
     let remainder = select(r, r + b, (r != INT(0)) & ((r < INT(0)) != (b < INT(0))));
     return select(remainder, INT(0), b == INT(0));
 }

@@ -2,15 +2,14 @@
 //
 // Operations on unsigned integers UINT with the results of NumPy, which defines division by zero and long shifts. The
 // generator replaces UINT by the type. `bits` is the number of bits of the element type, which may be shorter.
-// They have no branches, since a kernel inlines them several times; WGSL defines a / 0 as a, a % 0 as 0, and shifts modulo
-// the bits of UINT.
+// They have no branches, since a kernel inlines them several times; WGSL defines shifts modulo the bits of UINT.
 
 fn UINT_floor_divide(a: UINT, b: UINT) -> UINT {
-    return select(a / b, UINT(0), b == UINT(0));
+    return select(UINT_quotient(a, b), UINT(0), b == UINT(0));
 }
 
 fn UINT_remainder(a: UINT, b: UINT) -> UINT {
-    return select(a % b, UINT(0), b == UINT(0));
+    return select(a - UINT_quotient(a, b) * b, UINT(0), b == UINT(0));
 }
 
 fn UINT_pow(a: UINT, b: UINT) -> UINT {

@@ -236,23 +236,19 @@ fn any_float(op: Op, a: &str, b: &str) -> Option<String> {
 }
 
 fn double(op: Op, a: &str, b: &str) -> Option<String> {
-    let is_nan = |x: &str| format!("(!({x} == {x}))");
-    let either = |x: String| format!("select({x}, {a} + {b}, {} | {})", is_nan(a), is_nan(b));
+    // The function looks at bits: where `x == x` tells NaN, NVIDIA's driver makes a minimum of a selection, which forgets it.
     Some(match op {
-        Op::Isnan => is_nan(a),
+        Op::Minimum | Op::Maximum => format!("f64_{}({a}, {b})", op.name()),
+        Op::Sign | Op::Isnan => format!("f64_{}({a})", op.name()),
         Op::Isinf => format!("(abs({a}) > 1.7976931348623157e308lf)"),
         Op::Isfinite => format!("(abs({a}) <= 1.7976931348623157e308lf)"),
         Op::Sqrt => format!("sqrt({a})"),
         Op::Reciprocal => format!("(1.0lf / {a})"),
-        Op::Sign => format!("select(sign({a}), {a}, {})", is_nan(a)),
-        Op::Minimum => either(format!("select({b}, {a}, {a} < {b})")),
-        Op::Maximum => either(format!("select({b}, {a}, {a} > {b})")),
         _ => return elementary(op, "f64", a, b).or_else(|| any_float(op, a, b)),
     })
 }
 
 fn complex(op: Op, part: &str, a: &str, b: &str) -> Option<String> {
-    let is_nan = |x: &str| format!("(!({x} == {x}))");
     let either = |op| {
         let of = |x: String| if part == "f32" { float(op, &x, "") } else { double(op, &x, "") };
         Some([of(format!("{a}.x"))?, of(format!("{a}.y"))?])
@@ -269,8 +265,7 @@ fn complex(op: Op, part: &str, a: &str, b: &str) -> Option<String> {
         Op::Imag => format!("{a}.y"),
         Op::Conj => format!("vec2<{part}>({a}.x, -{a}.y)"),
         Op::Abs => format!("{part}_hypot({a}.x, {a}.y)"),
-        Op::Isnan => format!("({} | {})", is_nan(&format!("{a}.x")), is_nan(&format!("{a}.y"))),
-        Op::Isinf => format!("({})", either(op)?.join(" | ")),
+        Op::Isnan | Op::Isinf => format!("({})", either(op)?.join(" | ")),
         Op::Isfinite => format!("({})", either(op)?.join(" & ")),
         _ => return None,
     })
