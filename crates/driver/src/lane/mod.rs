@@ -44,9 +44,6 @@ use crate::vulkan::{Label, LogicalDevice, Queue, QueueIndex, Timeline};
 /// A batch of this many operations is submitted even if the device is busy.
 const MAX_OPS: u32 = 128;
 
-/// The most operations that [`Lane::should_submit`] asks for before it submits to an idle device.
-const MAX_EAGER_OPS: u32 = 64;
-
 #[derive(Debug)]
 pub(crate) struct Lane {
     id: LaneId,
@@ -194,7 +191,7 @@ impl Lane {
         let submitted = match self.should_submit(&mut state, n_ops) {
             Ok(false) if is_watched => return Ok(()), // The batch's first operation armed the waiting thread.
             Ok(true) => {
-                state.eager_ops = (state.eager_ops * 2).clamp(1, MAX_EAGER_OPS);
+                state.eager_ops = (state.eager_ops * 2).clamp(1, MAX_OPS);
                 let begun = Instant::now();
                 let submitted = self.submit(&mut state).map(|()| true);
                 state.job.leave_out(begun.elapsed());
