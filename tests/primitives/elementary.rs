@@ -97,3 +97,31 @@ fn functions_of_doubles_are_as_exact_as_the_guide_says() {
     }
     assert!(misses.is_empty(), "{misses}");
 }
+
+/// NVIDIA's compiler (580) makes a minimum that forgets NaN of a selection behind `x == x`.
+#[test]
+fn minima_and_maxima_of_doubles_keep_nan() {
+    let ctx = Fixture::open();
+    let features = &ctx.device().info().features;
+    if !(features.shader_float64 && features.shader_int64) {
+        let error = ctx.ones::<f64>(1).unwrap().minimum(0.0).eval().unwrap_err().to_string();
+        assert!(error.contains("64"), "{error}");
+        return;
+    }
+    let numbers = [f64::NAN, -1.5, 0.0, f64::INFINITY, 2.5, f64::NEG_INFINITY, -0.5];
+    let n = numbers.len();
+    let x = ctx.slice_to_device(&numbers).unwrap();
+    let (a, b) = (x.reshape([n, 1]).unwrap(), x.reshape([1, n]).unwrap());
+    let cut = (&a + &a).trunc();
+    let found = [cut.clone().minimum(&b), cut.maximum(&b)].map(|expr| contents(&expr.eval().unwrap()));
+    for i in 0..n {
+        for j in 0..n {
+            let (a, b) = ((2.0 * numbers[i]).trunc(), numbers[j]);
+            let is_nan = a.is_nan() || b.is_nan();
+            let expected = [a.min(b), a.max(b)].map(|one| if is_nan { f64::NAN } else { one });
+            let got = [0, 1].map(|which: usize| found[which][i * n + j]);
+            let same = expected.iter().zip(got).all(|(&one, got)| one == got || one.is_nan() && got.is_nan());
+            assert!(same, "{a} and {b} give {got:?}");
+        }
+    }
+}
