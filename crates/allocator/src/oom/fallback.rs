@@ -27,29 +27,16 @@ pub enum OomStep {
     Drain,
     /// Gives unused memory of the manager back to the driver.
     Trim,
-    /// Frees caches other than the manager's own.
-    Caches,
     /// Requests a smaller chunk from the driver than usual.
     Smaller,
     /// Requests memory from the driver for this allocation alone.
     Dedicated,
-    /// Asks the program to free something.
-    Callback,
 }
 
 impl OomStep {
     /// Every step, in order.
-    pub const ALL: [Self; 9] = [
-        Self::Reclaim,
-        Self::HeldBack,
-        Self::Wait,
-        Self::Drain,
-        Self::Trim,
-        Self::Caches,
-        Self::Smaller,
-        Self::Dedicated,
-        Self::Callback,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Reclaim, Self::HeldBack, Self::Wait, Self::Drain, Self::Trim, Self::Smaller, Self::Dedicated];
 }
 
 vkarray_driver::display_texts!(OomStep {
@@ -58,10 +45,8 @@ vkarray_driver::display_texts!(OomStep {
     Wait: "wait for the oldest dropped memory",
     Drain: "wait for all dropped memory",
     Trim: "trim",
-    Caches: "free caches",
     Smaller: "smaller chunks",
     Dedicated: "dedicated memory",
-    Callback: "ask the program",
 });
 
 /// The outcome of a step.

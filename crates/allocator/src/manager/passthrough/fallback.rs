@@ -53,7 +53,7 @@ impl OomHandler for PassthroughAttempt<'_> {
                 self.backing = Backing::Dedicated;
                 Ok(StepOutcome::Relieved)
             }
-            OomStep::Trim | OomStep::Caches | OomStep::Smaller | OomStep::Callback => Ok(StepOutcome::Absent),
+            OomStep::Trim | OomStep::Smaller => Ok(StepOutcome::Absent),
         };
         self.wait_left = self.wait_left.saturating_sub(begun.elapsed());
         outcome

@@ -90,7 +90,7 @@ impl OomHandler for PoolAttempt<'_> {
             OomStep::Trim => Ok(gained(self.state.return_all_empty(0))),
             OomStep::Smaller => Ok(self.set_growth(GrowthSize::Smaller)),
             OomStep::Dedicated => Ok(self.set_growth(GrowthSize::Exact)),
-            OomStep::HeldBack | OomStep::Caches | OomStep::Callback => Ok(StepOutcome::Absent),
+            OomStep::HeldBack => Ok(StepOutcome::Absent),
         }
     }
 
