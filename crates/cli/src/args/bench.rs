@@ -21,6 +21,16 @@ connections:
         0>1 is a copy from the first device to the second, beside the pinned copies of each device; the last device is
         the first one, opened again; busy_* is the sum of the throughputs of all devices at once, over that of the
         first alone, from one thread and from one thread each
+jobs:   an upload, a kernel and a download, from the first call until the answer is on the host: job_plain_* from and
+        to ordinary memory, job_pinned_* pinned memory, job_fresh_* with new arrays, job_down_* without the upload;
+        arrays_1KiB_N is one of N arrays that are made, used and dropped, streams_1000 one of 1,000 streams,
+        graph_record_10000 one dispatch of a graph that is recorded
+threads:
+        threads_N is the time until N threads have done their dispatches, each on a stream and on arrays of its own,
+        over the number of all dispatches
+arrays: arrays_*_1GiB is the rate of an expression, a reduction or a function over arrays of that size, counting the
+        bytes that have to be moved; arrays_sum_* of at most 1 MiB its time; arrays_host_* the cost of the call alone,
+        for an expression evaluated, assigned or summed
 memory: an array made and dropped
 replay: the allocations and frees of a log, as the Logging manager and RMM write it, in its order on one thread, each:
         replay_first from nothing, replay_step when memory has been taken; replay_live is the most that the log has

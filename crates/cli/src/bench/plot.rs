@@ -13,7 +13,7 @@ use super::saved::{Change, Ratio};
 
 const ROW: f64 = 18.0;
 /// The room for names, for the axis, and at the right.
-const LEFT: f64 = 250.0;
+const LEFT: f64 = 280.0;
 const WIDTH: f64 = 560.0;
 const RIGHT: f64 = 110.0;
 const TOP: f64 = 44.0;
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!((axis.from, axis.to, axis.ticks(2.0)), (0.5, 4.0, vec![0.5, 1.0, 2.0, 4.0]));
         assert_eq!(
             [0.5, 1.0, 4.0, 8.0, 0.1].map(|value| axis.place(value).round()),
-            [250.0, 437.0, 810.0, 810.0, 250.0]
+            [280.0, 467.0, 840.0, 840.0, 280.0]
         );
         let axis = Axis::linear([30.0, 47.0].into_iter());
         assert_eq!(axis.ticks(10.0), (0..10).map(|i| f64::from(i) * 5.0).collect::<Vec<_>>());
