@@ -12,7 +12,7 @@ use crate::fixture::{Fixture, skipped};
 const LAYER: Layer = Layer { name: LAYER_NAME, folder: "many_queues", library: "libvkarray_many_queues.so", manifest };
 
 /// The tests that run, by the start of their names; those of random programs with few programs.
-const INCLUDED: [&str; 10] = [
+const INCLUDED: [&str; 11] = [
     "several_queues::the_layer_reports_several_queues",
     "allocator::host_order::two_streams",
     "allocator::host_order::writes_of_a_stream",
@@ -21,6 +21,7 @@ const INCLUDED: [&str; 10] = [
     "driver::graphs",
     "driver::stream_kinds",
     "driver::streams",
+    "driver::traces::a_large_copy",
     "hazards::random_programs_on_many_streams",
     "hazards::graphs::random_programs_with_graphs",
 ];

@@ -85,6 +85,37 @@ fn spans_of_a_track_nest_and_tracks_have_names() {
 }
 
 #[test]
+fn a_large_copy_that_is_waited_for_alone_stays_on_the_queue_of_its_stream() {
+    let fixture = Fixture::open();
+    let (step, stream) = (step(&fixture), fixture.stream().unwrap());
+    let pinned = fixture.pinned_array::<u32>([2 << 20]).unwrap(); // 8 MiB
+    let (target, other) = (fixture.zeros::<u32>([2 << 20]).unwrap(), fixture.zeros::<u32>([4]).unwrap());
+    fixture.synchronize().unwrap();
+    // The queues of the batches, in the order of their beginnings.
+    let queues = |copies: bool, kernels: bool| {
+        let trace = Trace::start(fixture.device()).unwrap();
+        for round in 0..4_u32 {
+            if copies {
+                target.on(&stream).assign(&pinned).unwrap();
+            }
+            if kernels {
+                step.dispatch(&stream, Groups::exact([1, 1, 1]), (&other, round)).unwrap();
+            }
+            stream.synchronize().unwrap();
+        }
+        let trace = ParsedTrace::of(trace);
+        let mut batches = trace.named("batch ");
+        batches.sort_by(|a, b| a.begin().total_cmp(&b.begin()));
+        batches.into_iter().map(Span::track).collect::<Vec<_>>()
+    };
+    let own = queues(false, true)[0];
+    let both = queues(true, true);
+    assert_eq!(both.iter().any(|queue| *queue != own), fixture.device().plan().transfer.is_some(), "{both:?}");
+    let copies = queues(true, false); // The first goes where a longer job would have it.
+    assert!(copies.len() == 4 && copies[1..].iter().all(|queue| *queue == own), "{copies:?}");
+}
+
+#[test]
 fn dependent_dispatches_do_not_overlap_in_time() {
     let fixture = Fixture::open();
     let test = "dependent_dispatches_do_not_overlap_in_time";

@@ -38,7 +38,8 @@ pub use regions::Region;
 pub use registered::{Registered, RegisteredPath};
 
 /// Copies over the bus of so many bytes are recorded among the kernels of a short job. Smaller ones are not sent to another
-/// queue unless that is faster; larger ones take so long that two waits between queues, of 8 µs each on an H200, cost little.
+/// queue unless that is faster; larger ones take so long that two waits between queues, of 8 µs each on an H200, cost little,
+/// and stay only if they are waited for alone.
 const MIN_IN_JOB: u64 = 1 << 20;
 const MAX_IN_JOB: u64 = 4 << 20;
 
@@ -86,15 +87,15 @@ impl Block {
     }
 
     /// The direction of a copy over the bus, if exactly one of the blocks lies in host memory. `None` also for a copy that is
-    /// recorded among the stream's kernels, since it is one of a few operations that are waited for together.
+    /// recorded among the stream's kernels, since it is one of a few operations that are waited for together, or alone.
     fn direction_from(&self, source: &Self, stream: &Stream, bytes: u64) -> Option<Direction> {
         let direction = match (source.is_in_host_memory(), self.is_in_host_memory()) {
             (true, false) => Direction::ToDevice,
             (false, true) => Direction::ToHost,
             _ => return None,
         };
-        let joins_job = (MIN_IN_JOB..=MAX_IN_JOB).contains(&bytes) && stream.is_in_job();
-        (!joins_job).then_some(direction)
+        let joins_job = bytes <= MAX_IN_JOB && stream.is_in_job() || stream.follows_single();
+        (bytes < MIN_IN_JOB || !joins_job).then_some(direction)
     }
 
     /// The buffer and the offset in it of the block's byte at `offset`.

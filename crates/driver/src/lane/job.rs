@@ -22,6 +22,8 @@ pub(super) struct Job {
     n_ops: u32,
     /// How many of them were recorded promptly.
     n_prompt: u32,
+    /// Copies of the same stream on other queues.
+    n_beside: u32,
 }
 
 impl Job {
@@ -37,6 +39,16 @@ impl Job {
         if now.duration_since(begun) <= PROMPT {
             self.n_prompt = self.n_ops;
         }
+    }
+
+    /// Adds a copy on another queue.
+    pub(super) fn add_beside(&mut self) {
+        self.n_beside = self.n_beside.saturating_add(1);
+    }
+
+    /// Whether it was one operation, or one copy on another queue.
+    pub(super) fn is_single(&self) -> bool {
+        self.n_ops.saturating_add(self.n_beside) == 1
     }
 
     /// Leaves out the time of a submission, in which the program could not record anything.
@@ -82,6 +94,19 @@ mod tests {
             assert_eq!(job.eager_ops(), *expected, "{times:?}");
             assert_eq!(job.is_burst(), times.len() > 8, "{times:?}");
         }
+    }
+
+    #[test]
+    fn a_job_of_one_operation_is_single_on_whatever_queue() {
+        let now = Instant::now;
+        let (mut job, mut copy) = (Job::default(), Job::default());
+        assert!(!job.is_single());
+        job.add(now);
+        copy.add_beside();
+        assert!(job.is_single() && copy.is_single());
+        job.add_beside();
+        copy.add_beside();
+        assert!(!job.is_single() && !copy.is_single());
     }
 
     #[test]

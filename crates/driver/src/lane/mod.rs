@@ -265,6 +265,29 @@ impl Lane {
         !state.job.is_burst() && (begins || !state.follows_burst)
     }
 
+    /// Whether the next operation begins a job behind one of a single operation, which was waited for alone.
+    pub(crate) fn follows_single(&self) -> bool {
+        let state = self.state();
+        self.timeline.n_waits() != state.n_waits && state.job.is_single()
+    }
+
+    /// Counts a copy of its stream on another queue.
+    pub(crate) fn note_beside(&self) {
+        self.job(&mut self.state()).add_beside();
+    }
+
+    /// The job of the next operation: a new one if a thread has waited.
+    #[inline]
+    fn job<'a>(&self, state: &'a mut LaneState) -> &'a mut Job {
+        let n_waits = self.timeline.n_waits();
+        if n_waits != state.n_waits {
+            (state.n_waits, state.eager_ops, state.follows_burst) =
+                (n_waits, state.job.eager_ops(), state.job.is_burst());
+            state.job = Job::default();
+        }
+        &mut state.job
+    }
+
     #[inline]
     fn open_batch<'a>(&self, state: &'a mut LaneState) -> Result<&'a mut Batch> {
         if state.open.as_ref().is_none_or(|batch| batch.is_ended()) {
@@ -339,13 +362,7 @@ impl Lane {
         if n_ops >= MAX_OPS {
             return Ok(true);
         }
-        let n_waits = self.timeline.n_waits();
-        if n_waits != state.n_waits {
-            (state.n_waits, state.eager_ops, state.follows_burst) =
-                (n_waits, state.job.eager_ops(), state.job.is_burst());
-            state.job = Job::default();
-        }
-        state.job.add(Instant::now);
+        self.job(state).add(Instant::now);
         if n_ops < state.eager_ops || (n_ops > state.eager_ops && !n_ops.is_power_of_two()) {
             return Ok(false);
         }
