@@ -113,6 +113,12 @@ fn a_large_copy_that_is_waited_for_alone_stays_on_the_queue_of_its_stream() {
     assert_eq!(both.iter().any(|queue| *queue != own), fixture.device().plan().transfer.is_some(), "{both:?}");
     let copies = queues(true, false); // The first goes where a longer job would have it.
     assert!(copies.len() == 4 && copies[1..].iter().all(|queue| *queue == own), "{copies:?}");
+    if fixture.device().plan().transfer.is_some() {
+        let (spin, busy, array) = (spin(&fixture), fixture.stream().unwrap(), fixture.zeros::<u32>([1]).unwrap());
+        keep_busy(&busy, &spin, &array);
+        busy.point().unwrap().flush().unwrap();
+        assert_ne!(queues(true, false)[0], own);
+    }
 }
 
 #[test]

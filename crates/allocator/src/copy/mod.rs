@@ -50,7 +50,7 @@ impl Block {
     /// Copies the bytes `range` of `source` to this block at `offset`, in the order of `stream`. Returns at once.
     ///
     /// If the device has a transfer queue, a large copy between host and device memory runs there, beside the stream's other
-    /// work. Work on the same bytes is ordered all the same.
+    /// work, unless it is waited for alone again and again. Work on the same bytes is ordered all the same.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -94,7 +94,7 @@ impl Block {
             (false, true) => Direction::ToHost,
             _ => return None,
         };
-        let joins_job = bytes <= MAX_IN_JOB && stream.is_in_job() || stream.follows_single();
+        let joins_job = bytes <= MAX_IN_JOB && stream.is_in_job() || stream.is_alone_on_device();
         (bytes < MIN_IN_JOB || !joins_job).then_some(direction)
     }
 

@@ -208,6 +208,11 @@ impl LogicalDevice {
         Arc::clone(&self.queues.lock()[index.0])
     }
 
+    /// Whether this library's newest submission to each queue is complete. Never blocks.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.queues.lock().iter().all(|queue| queue.is_idle())
+    }
+
     /// The queues that this library uses.
     pub(crate) fn queues(&self) -> Vec<Arc<Queue>> {
         self.queues.lock().clone()
