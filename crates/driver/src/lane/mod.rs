@@ -4,8 +4,8 @@
 //! the timeline reaches a batch's number when the batch is complete. No thread holds two lanes: work of another lane that must
 //! be submitted first is submitted before this lane is locked, and the operation is ordered again.
 //!
-//! The folder never decides which operations conflict. Here is how an operation is recorded and when its batch is submitted;
-//! `order.rs` finds its place in a batch, `batch.rs` is the batch with its states, `submit.rs` submits it and ends a lane,
+//! The folder never decides which operations conflict. Here is how an operation is recorded; `order.rs` finds its place in a
+//! batch, `batch.rs` is the batch with its states, `submit.rs` decides when to submit it, does so, and ends a lane,
 //! `locked.rs` is a locked lane, and `job.rs` decides how many operations make a batch. `recorder.rs` is what operations are
 //! recorded with.
 
@@ -258,36 +258,6 @@ impl Lane {
         !is_open && self.timeline.has_reached(self.timeline.submitted())
     }
 
-    /// Whether the next operation is one of few between two waits of a thread, as far as the last operations tell.
-    pub(crate) fn is_in_job(&self) -> bool {
-        let state = self.state();
-        let begins = self.timeline.n_waits() != state.n_waits;
-        !state.job.is_burst() && (begins || !state.follows_burst)
-    }
-
-    /// Whether the next operation begins a job behind one of a single operation, which was waited for alone.
-    pub(crate) fn follows_single(&self) -> bool {
-        let state = self.state();
-        self.timeline.n_waits() != state.n_waits && state.job.is_single()
-    }
-
-    /// Counts a copy of its stream on another queue.
-    pub(crate) fn note_beside(&self) {
-        self.job(&mut self.state()).add_beside();
-    }
-
-    /// The job of the next operation: a new one if a thread has waited.
-    #[inline]
-    fn job<'a>(&self, state: &'a mut LaneState) -> &'a mut Job {
-        let n_waits = self.timeline.n_waits();
-        if n_waits != state.n_waits {
-            (state.n_waits, state.eager_ops, state.follows_burst) =
-                (n_waits, state.job.eager_ops(), state.job.is_burst());
-            state.job = Job::default();
-        }
-        &mut state.job
-    }
-
     #[inline]
     fn open_batch<'a>(&self, state: &'a mut LaneState) -> Result<&'a mut Batch> {
         if state.open.as_ref().is_none_or(|batch| batch.is_ended()) {
@@ -351,23 +321,6 @@ impl Lane {
             state.reported = seen;
             self.tracker.lock().completed(self.id, seen);
         }
-    }
-
-    /// Whether the open batch is submitted now: if it is full, or if it holds enough operations and the device is idle.
-    ///
-    /// The number that is enough doubles with each batch submitted early, and returns after a thread has waited to that of
-    /// [`Job::eager_ops`]. So a job that is repeated is submitted as a whole, and in a burst on a fast device many operations
-    /// share a submission's cost.
-    fn should_submit(&self, state: &mut LaneState, n_ops: u32) -> Result<bool> {
-        if n_ops >= MAX_OPS {
-            return Ok(true);
-        }
-        self.job(state).add(Instant::now);
-        if n_ops < state.eager_ops || (n_ops > state.eager_ops && !n_ops.is_power_of_two()) {
-            return Ok(false);
-        }
-        let submitted = self.timeline.submitted();
-        Ok(self.timeline.last_seen() >= submitted || self.timeline.reached()? >= submitted)
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-//! Submitting a batch, what happens when that fails, and the end of a lane.
+//! When a batch is submitted, how, what happens when that fails, and the end of a lane.
 //!
 //! A batch that is refused for lack of memory stays open and is submitted again. When a batch's work is lost the device
 //! fails, since other work may wait for it; `vulkan/loss.rs` says what follows from that.
@@ -11,11 +11,60 @@ use ash::vk;
 use smallvec::SmallVec;
 
 use super::batch::Batch;
-use super::{Lane, LaneState};
+use super::job::Job;
+use super::{Lane, LaneState, MAX_OPS};
 use crate::error::{Error, Result};
 use crate::sync::DeferDrops;
 
 impl Lane {
+    /// Whether the open batch is submitted now: if it is full, or if it holds enough operations and the device is idle.
+    ///
+    /// The number that is enough doubles with each batch submitted early, and returns after a thread has waited to that of
+    /// [`Job::eager_ops`]. So a job that is repeated is submitted as a whole, and in a burst on a fast device many operations
+    /// share a submission's cost.
+    #[inline]
+    pub(super) fn should_submit(&self, state: &mut LaneState, n_ops: u32) -> Result<bool> {
+        if n_ops >= MAX_OPS {
+            return Ok(true);
+        }
+        self.job(state).add(Instant::now);
+        if n_ops < state.eager_ops || (n_ops > state.eager_ops && !n_ops.is_power_of_two()) {
+            return Ok(false);
+        }
+        let submitted = self.timeline.submitted();
+        Ok(self.timeline.last_seen() >= submitted || self.timeline.reached()? >= submitted)
+    }
+
+    /// Whether the next operation is one of few between two waits of a thread, as far as the last operations tell.
+    pub(crate) fn is_in_job(&self) -> bool {
+        let state = self.state();
+        let begins = self.timeline.n_waits() != state.n_waits;
+        !state.job.is_burst() && (begins || !state.follows_burst)
+    }
+
+    /// Whether the next operation begins a job behind one of a single operation, which was waited for alone.
+    pub(crate) fn follows_single(&self) -> bool {
+        let state = self.state();
+        self.timeline.n_waits() != state.n_waits && state.job.is_single()
+    }
+
+    /// Counts a copy of its stream on another queue.
+    pub(crate) fn note_beside(&self) {
+        self.job(&mut self.state()).add_beside();
+    }
+
+    /// The job of the next operation: a new one if a thread has waited.
+    #[inline]
+    fn job<'a>(&self, state: &'a mut LaneState) -> &'a mut Job {
+        let n_waits = self.timeline.n_waits();
+        if n_waits != state.n_waits {
+            (state.n_waits, state.eager_ops, state.follows_burst) =
+                (n_waits, state.job.eager_ops(), state.job.is_burst());
+            state.job = Job::default();
+        }
+        &mut state.job
+    }
+
     /// Submits the open batch, if there is one, and begins the next.
     pub(super) fn submit(&self, state: &mut LaneState) -> Result<()> {
         let Some(batch) = &mut state.open else { return Ok(()) };
