@@ -52,6 +52,16 @@ impl ArrayLeaf {
 
     /// A contiguous copy of elements of this type, repeated to `shape`, on a stream. Returns at once.
     ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let row = ctx.slice_to_device(&[1_u32, 2])?;
+    /// let rows = row.leaf().repeated(&[3, 2], row.dtype(), ctx.default_stream())?;
+    /// assert_eq!((rows.layout().shape(), rows.block().size()), (&[3, 2][..], 24));
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Layout`](crate::Error::Layout) if the array does not broadcast to the shape; those of
