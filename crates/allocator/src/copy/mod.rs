@@ -37,12 +37,6 @@ pub use pinned::{PinError, Pinned};
 pub use regions::Region;
 pub use registered::{Registered, RegisteredPath};
 
-/// Copies over the bus of so many bytes are recorded among the kernels of a short job. Smaller ones are not sent to another
-/// queue unless that is faster; larger ones take so long that two waits between queues, of 8 µs each on an H200, cost little,
-/// and stay only if they are waited for alone.
-const MIN_IN_JOB: u64 = 1 << 20;
-const MAX_IN_JOB: u64 = 4 << 20;
-
 /// `vkCmdFillBuffer` writes whole words of four bytes.
 const FILL_WORD: u64 = 4;
 
@@ -50,7 +44,7 @@ impl Block {
     /// Copies the bytes `range` of `source` to this block at `offset`, in the order of `stream`. Returns at once.
     ///
     /// If the device has a transfer queue, a large copy between host and device memory runs there, beside the stream's other
-    /// work, unless it is waited for alone again and again. Work on the same bytes is ordered all the same.
+    /// work, unless the stream's last operation was waited for alone, as this one probably is. Work on the same bytes is ordered all the same.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -86,16 +80,15 @@ impl Block {
         unsafe { copy.send(stream, direction) }
     }
 
-    /// The direction of a copy over the bus, if exactly one of the blocks lies in host memory. `None` also for a copy that is
-    /// recorded among the stream's kernels, since it is one of a few operations that are waited for together, or alone.
+    /// The direction of a copy over the bus, if exactly one of the blocks lies in host memory. `None` also for a copy that
+    /// is recorded among the stream's kernels.
     fn direction_from(&self, source: &Self, stream: &Stream, bytes: u64) -> Option<Direction> {
         let direction = match (source.is_in_host_memory(), self.is_in_host_memory()) {
             (true, false) => Direction::ToDevice,
             (false, true) => Direction::ToHost,
             _ => return None,
         };
-        let joins_job = bytes <= MAX_IN_JOB && stream.is_in_job() || stream.is_alone_on_device();
-        (bytes < MIN_IN_JOB || !joins_job).then_some(direction)
+        (!stream.keeps_copy(bytes)).then_some(direction)
     }
 
     /// The buffer and the offset in it of the block's byte at `offset`.

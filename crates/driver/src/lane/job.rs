@@ -46,6 +46,11 @@ impl Job {
         self.n_beside = self.n_beside.saturating_add(1);
     }
 
+    /// Whether the lane had no operation. Copies on other queues tell nothing about its batches.
+    pub(super) fn is_empty(&self) -> bool {
+        self.n_ops == 0
+    }
+
     /// Whether it was one operation, or one copy on another queue.
     pub(super) fn is_single(&self) -> bool {
         self.n_ops.saturating_add(self.n_beside) == 1
@@ -103,7 +108,7 @@ mod tests {
         assert!(!job.is_single());
         job.add(now);
         copy.add_beside();
-        assert!(job.is_single() && copy.is_single());
+        assert!(job.is_single() && copy.is_single() && copy.is_empty() && !job.is_empty());
         job.add_beside();
         copy.add_beside();
         assert!(!job.is_single() && !copy.is_single());

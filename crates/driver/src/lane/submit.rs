@@ -58,9 +58,11 @@ impl Lane {
     fn job<'a>(&self, state: &'a mut LaneState) -> &'a mut Job {
         let n_waits = self.timeline.n_waits();
         if n_waits != state.n_waits {
-            (state.n_waits, state.eager_ops, state.follows_burst) =
-                (n_waits, state.job.eager_ops(), state.job.is_burst());
-            state.job = Job::default();
+            state.n_waits = n_waits;
+            let job = mem::take(&mut state.job);
+            if !job.is_empty() {
+                (state.eager_ops, state.follows_burst) = (job.eager_ops(), job.is_burst());
+            }
         }
         &mut state.job
     }

@@ -96,6 +96,9 @@ const MIN_BESIDE: u64 = 1 << 20;
 /// H100; from 512 KiB on the compute queue is faster.
 const MAX_SMALL: u64 = 256 << 10;
 
+/// Longer copies leave a short job for a transfer queue: beside them two waits between queues cost little.
+const MAX_IN_JOB: u64 = 4 << 20;
+
 /// Whether a copy uses a transfer queue: if it is large, or if it is small, goes to the host and is `alone`.
 fn uses_transfer_queue(direction: Direction, bytes: u64, alone: impl FnOnce() -> bool) -> bool {
     bytes >= MIN_BESIDE || bytes <= MAX_SMALL && direction == Direction::ToHost && alone()
@@ -219,9 +222,12 @@ impl Stream {
         recorded
     }
 
-    /// Whether the next operation is one of a few between two waits of a thread, as far as the last ones tell. A copy among
-    /// them gains nothing from a queue of its own: the others wait for it, or it waits for them, which takes longer between
-    /// queues.
+    /// Whether a copy of so many bytes between host and device memory is better recorded among the stream's other work, with
+    /// [`Stream::record`], than with [`Stream::record_copy`], as far as the last operations tell.
+    ///
+    /// So is a copy of 1 to 4 MiB that is one of a few operations between two waits of a thread: the others wait for it, or it
+    /// waits for them, which takes longer between queues. And so is a longer one that is waited for alone, while nothing else
+    /// runs on the device.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -231,34 +237,16 @@ impl Stream {
     /// let (stream, x) = (ctx.stream()?, ctx.zeros::<u32>([4])?);
     /// x.on(&stream).fill(7)?;
     /// stream.synchronize()?;
-    /// assert!(stream.is_in_job()); // The only operation before the wait was the fill.
+    /// assert!(stream.keeps_copy(8 << 20)); // The fill was waited for alone, and so will be the next operation.
+    /// assert!(!stream.keeps_copy(4096));
     /// # Ok(())
     /// # }
     /// ```
     #[must_use]
-    pub fn is_in_job(&self) -> bool {
-        self.shared.work.is_in_job()
-    }
-
-    /// Whether nothing runs on the device, and the next operation probably will not have others beside it, since a thread
-    /// has just waited for a single one. A copy that runs alone is faster on the stream's own queue, by 3 % on an H200;
-    /// beside kernels it is slower there, and slows them down.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let (stream, x) = (ctx.stream()?, ctx.zeros::<u32>([4])?);
-    /// x.on(&stream).fill(7)?;
-    /// stream.synchronize()?;
-    /// assert!(stream.is_alone_on_device());
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn is_alone_on_device(&self) -> bool {
-        self.shared.work.follows_single() && self.device().is_idle()
+    pub fn keeps_copy(&self, bytes: u64) -> bool {
+        let work = &self.shared.work;
+        bytes >= MIN_BESIDE
+            && (bytes <= MAX_IN_JOB && work.is_in_job() || work.follows_single() && self.device().is_idle())
     }
 
     /// Whether the stream and the transfer queue are idle, so that a copy there waits for nothing.

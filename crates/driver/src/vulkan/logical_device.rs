@@ -17,8 +17,8 @@ use crate::instance::{DeviceInfo, DevicePlan, DeviceType, External, PhysicalDevi
 use crate::lock::{Mutex, Rank};
 use crate::trace::TraceSlot;
 
-/// How long a wait polls before it sleeps, on a GPU. Waking a sleeper costs 18 to 30 µs on an H100, which a longer wait
-/// hardly notices.
+/// How long a wait polls before it sleeps, on a GPU. Waking a thread costs 18 to 30 µs on an H100, which is
+/// little beside a longer wait.
 const DEFAULT_POLL: Duration = Duration::from_micros(200);
 
 /// A `VkDevice` with its queues: the part of a [`Device`](crate::Device) that handles and timelines hold.
