@@ -182,16 +182,18 @@ const ELEMENTARY: [Op; 18] = {
 };
 
 /// Those of two values.
-const OF_TWO: [Op; 8] = {
-    use Op::{Atan2, Copysign, FloorDivide, Hypot, Logaddexp, Nextafter, Pow, Remainder};
-    [Atan2, Copysign, FloorDivide, Hypot, Logaddexp, Nextafter, Pow, Remainder]
+const OF_TWO: [Op; 10] = {
+    use Op::{Atan2, Copysign, FloorDivide, Hypot, Logaddexp, Maximum, Minimum, Nextafter, Pow, Remainder};
+    [Atan2, Copysign, FloorDivide, Hypot, Logaddexp, Maximum, Minimum, Nextafter, Pow, Remainder]
 };
 
 /// A call of a function of the library for a type of floats.
 fn elementary(op: Op, ty: &str, a: &str, b: &str) -> Option<String> {
     let name = op.name();
     match op {
-        _ if ELEMENTARY.contains(&op) || op == Op::Signbit => Some(format!("{ty}_{name}({a})")),
+        // Those of NaN look at bits: where `x == x` tells NaN, NVIDIA's driver makes a minimum of a selection, which forgets it.
+        Op::Isnan | Op::Sign | Op::Signbit => Some(format!("{ty}_{name}({a})")),
+        _ if ELEMENTARY.contains(&op) => Some(format!("{ty}_{name}({a})")),
         _ if OF_TWO.contains(&op) => Some(format!("{ty}_{name}({a}, {b})")),
         _ => None,
     }
@@ -205,9 +207,9 @@ fn float(op: Op, a: &str, b: &str) -> Option<String> {
     Some(match op {
         Op::Sqrt => format!("select(sqrt({a}), f32_nan(), {a} < 0.0)"),
         Op::Reciprocal => format!("(1.0 / {a})"),
-        Op::Sign | Op::Isinf | Op::Isnan => format!("f32_{}({a})", op.name()),
+        Op::Isinf => format!("f32_isinf({a})"),
         Op::Isfinite => format!("((bitcast<u32>({a}) & 0x7f800000u) != 0x7f800000u)"),
-        Op::Minimum | Op::Maximum | Op::Divide => format!("f32_{}({a}, {b})", op.name()),
+        Op::Divide => format!("f32_divide({a}, {b})"),
         _ => return elementary(op, "f32", a, b).or_else(|| any_float(op, a, b)),
     })
 }
@@ -236,10 +238,7 @@ fn any_float(op: Op, a: &str, b: &str) -> Option<String> {
 }
 
 fn double(op: Op, a: &str, b: &str) -> Option<String> {
-    // The function looks at bits: where `x == x` tells NaN, NVIDIA's driver makes a minimum of a selection, which forgets it.
     Some(match op {
-        Op::Minimum | Op::Maximum => format!("f64_{}({a}, {b})", op.name()),
-        Op::Sign | Op::Isnan => format!("f64_{}({a})", op.name()),
         Op::Isinf => format!("(abs({a}) > 1.7976931348623157e308lf)"),
         Op::Isfinite => format!("(abs({a}) <= 1.7976931348623157e308lf)"),
         Op::Sqrt => format!("sqrt({a})"),
