@@ -42,7 +42,7 @@ impl Lane {
         !state.job.is_burst() && (begins || !state.follows_burst)
     }
 
-    /// Whether the next operation begins a job behind one of a single operation, which was waited for alone.
+    /// Whether a thread has waited since the last operation, which was the only one since the wait before.
     pub(crate) fn follows_single(&self) -> bool {
         let state = self.state();
         self.timeline.n_waits() != state.n_waits && state.job.is_single()
