@@ -5,12 +5,14 @@
 //! `chain` runs one kernel again and again with the same arguments, `independent` goes round 64 pairs of arrays,
 //! `wait` waits for each dispatch, `replay` replays a graph of ten; `allocate` makes an array of 1 MiB and drops it.
 //! `checks` dispatches no workgroups, which is checked like any other dispatch and then not recorded. `assign` and `eval`
-//! compute an expression whose kernel is built, into an array and into a new one.
+//! compute an expression whose kernel is built, into an array and into a new one. `job` uploads 4 KiB, dispatches and
+//! downloads 4 KiB; `pinned_job` does so from and to pinned memory.
 
 use std::env;
 
 use anyhow::{Context as _, Result, bail};
 use vkarray::kernel::Error as KernelError;
+use vkarray::ndarray::Array1;
 use vkarray::prelude::*;
 
 const AXPY: &str = "
@@ -22,6 +24,9 @@ var<immediate> params: Params;
     let i = id.x;
     if i < params.n { x[i] = params.a * y[i] + x[i]; }
 }";
+
+const CHOICES: &str =
+    "what to run: chain, independent, wait, replay, allocate, checks, assign, eval, job or pinned_job";
 
 /// Elements of an array.
 const N: u32 = 64;
@@ -69,10 +74,44 @@ fn allocate(ctx: &Context) -> Result<()> {
     Ok(ctx.device_array::<u8>([1 << 20]).map(drop)?)
 }
 
+/// An array's elements up, a dispatch, and the answer down.
+struct Job {
+    pair: Pair,
+    host: Array1<f32>,
+    answer: Array1<f32>,
+    up: DeviceNDArray<f32>,
+    down: DeviceNDArray<f32>,
+}
+
+impl Job {
+    fn new(ctx: &Context) -> Result<Self> {
+        let n = 1024;
+        let pair = Pair { x: ctx.zeros([n])?, y: ctx.zeros([n])? };
+        let (up, down) = (ctx.pinned_array([n])?, ctx.pinned_array([n])?);
+        up.fill(1.0)?;
+        Ok(Self { pair, host: Array1::ones(n), answer: Array1::zeros(n), up, down })
+    }
+
+    #[inline(never)] // To be found in a profile.
+    fn plain(&mut self, kernel: &Kernel, stream: &Stream) -> Result<()> {
+        self.pair.y.copy_from_host(&self.host)?;
+        self.pair.launch(kernel, stream)?;
+        Ok(self.pair.x.copy_to_host_into(&mut self.answer)?)
+    }
+
+    #[inline(never)] // As above.
+    fn pinned(&self, kernel: &Kernel, stream: &Stream) -> Result<()> {
+        self.pair.y.assign(&self.up)?;
+        self.pair.launch(kernel, stream)?;
+        self.down.assign(&self.pair.x)?;
+        self.down.read_on_host()?;
+        Ok(())
+    }
+}
+
 fn main() -> Result<()> {
     let mut args = env::args().skip(1);
-    let what =
-        args.next().context("what to run: chain, independent, wait, replay, allocate, checks, assign or eval")?;
+    let what = args.next().context(CHOICES)?;
     let n: usize = args.next().context("how often to run it")?.parse()?;
     let ctx = Context::builder().open()?;
     let stream = ctx.stream()?;
@@ -83,7 +122,9 @@ fn main() -> Result<()> {
         (0..10).try_for_each(launch)
     };
     let (graph, ()) = Graph::record(&stream, record)?;
-    let run = |n: usize| -> Result<()> {
+    let mut job = Job::new(&ctx)?;
+    let default = ctx.default_stream();
+    let mut run = |n: usize| -> Result<()> {
         match what.as_str() {
             "chain" => (0..n).try_for_each(|_| pairs[0].launch(&kernel, &stream))?,
             "independent" => (0..n).try_for_each(|i| pairs[i % PAIRS].launch(&kernel, &stream))?,
@@ -96,7 +137,9 @@ fn main() -> Result<()> {
             "checks" => (0..n).try_for_each(|_| pairs[0].check(&kernel, &stream))?,
             "assign" => (0..n).try_for_each(|_| assign(&pairs[0], &stream))?,
             "eval" => (0..n).try_for_each(|_| eval(&pairs[0], &stream))?,
-            _ => bail!("chain, independent, wait, replay, allocate, checks, assign or eval, not {what}"),
+            "job" => (0..n).try_for_each(|_| job.plain(&kernel, default))?,
+            "pinned_job" => (0..n).try_for_each(|_| job.pinned(&kernel, default))?,
+            _ => bail!("{what} is no choice: {CHOICES}"),
         }
         Ok(stream.synchronize()?)
     };

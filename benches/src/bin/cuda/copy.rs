@@ -53,7 +53,7 @@ impl Copies<'_> {
         Ok(())
     }
 
-    /// Memory of the program: as it is, and registered, which is not timed.
+    /// Memory of the program: as it is, and registered.
     fn pageable(&self, device: Address, (bytes, size): (usize, &str)) -> Result<()> {
         let mut memory = vec![7_u8; bytes];
         let (host, functions): (*mut c_void, _) = (memory.as_mut_ptr().cast(), &self.gpu.functions);
@@ -67,11 +67,15 @@ impl Copies<'_> {
             functions.check("cuMemcpyDtoH", unsafe { (functions.copy_down)(host, device, bytes) })
         })?;
         // SAFETY: the memory lives until it is unregistered.
-        functions.check("cuMemHostRegister", unsafe { (functions.register_host)(host, bytes, 0) })?;
+        let register = || functions.check("cuMemHostRegister", unsafe { (functions.register_host)(host, bytes, 0) });
+        // SAFETY: it was registered, and no copy is in flight.
+        let unregister = || functions.check("cuMemHostUnregister", unsafe { (functions.unregister_host)(host) });
+        let times = self.report.runs(|| timed(|| register().and_then(|()| unregister())))?;
+        self.report.micros(&format!("register_{size}"), &times, 1);
+        register()?;
         self.each(&format!("copy_up_registered_{size}"), bytes, || self.up(device, host, bytes))?;
         self.each(&format!("copy_down_registered_{size}"), bytes, || self.down(host, device, bytes))?;
-        // SAFETY: it was registered above, and every copy was waited for.
-        functions.check("cuMemHostUnregister", unsafe { (functions.unregister_host)(host) })?;
+        unregister()?; // Every copy was waited for.
         drop(memory); // Used through its address until here.
         Ok(())
     }

@@ -231,8 +231,8 @@ impl Allocator {
     ///
     /// # Safety
     ///
-    /// The bytes can be read and written until the block and `owner` are dropped, and no Rust reference to them exists while
-    /// the device uses them.
+    /// The bytes can be read and written until the block and `owner` are dropped, and no Rust reference exists to those that
+    /// work of the device uses, while it does.
     pub(crate) unsafe fn import_pages(
         self: &Arc<Self>,
         owner: Owner,

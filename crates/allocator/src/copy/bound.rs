@@ -1,12 +1,12 @@
 //! [`BoundMemory`]: registered memory as kernels reach it.
 //!
-//! A slice that the device imports as a whole is bound where it is. Any other slice is bound as a copy in pinned memory, which
+//! A slice of whole pages that the device imports is bound where it is. Any other slice is bound as a copy in pinned memory, which
 //! stands for the slice from then on, and is copied back when the host looks at the bytes and at the end of the registration.
 
 use std::slice;
 use std::sync::Arc;
 
-use super::registered::{Registered, RegisteredPath};
+use super::registered::Registered;
 use crate::allocator::Block;
 use crate::error::Result;
 use crate::memory::MemoryKind;
@@ -34,8 +34,8 @@ impl BoundMemory<'_> {
 }
 
 impl Registered<'_> {
-    /// Lets kernels reach the bytes. [`RegisteredPath::Imported`] memory is reached where it is. Other memory is copied to
-    /// pinned memory, which blocks until the device no longer uses the bytes, and is copied back by [`Registered::read`],
+    /// Lets kernels reach the bytes. Imported memory is reached where it is if it is whole pages, since a kernel could write
+    /// to others' bytes in the same page. Other memory is copied to pinned memory, which blocks until the device no longer uses the bytes, and is copied back by [`Registered::read`],
     /// [`Registered::write`] and the end of the registration.
     ///
     /// ```
@@ -55,14 +55,14 @@ impl Registered<'_> {
     ///
     /// Those of allocating and waiting.
     pub fn bind(&mut self) -> Result<BoundMemory<'_>> {
-        if self.copy.is_none() && self.path() != RegisteredPath::Imported {
+        if self.copy.is_none() && self.whole_block().is_none() {
             let copy = self.allocator.allocate(self.len as u64, MemoryKind::Pinned)?;
             let bytes = self.write()?; // Waits also for work that reads the imported part.
             copy.write_on_host(0..copy.size())?.copy_from_slice(bytes);
             self.copy = Some(copy);
         }
-        let imported = self.imported.as_ref().map(|(_, block)| block);
-        Ok(BoundMemory { block: self.copy.as_ref().or(imported).expect("one of the two is the whole slice") })
+        let block = self.copy.as_ref().or(self.whole_block());
+        Ok(BoundMemory { block: block.expect("one of the two is the whole slice") })
     }
 
     /// Copies the bytes that kernels had a copy of back to the slice. Waits for the kernels.

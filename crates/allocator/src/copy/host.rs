@@ -270,6 +270,13 @@ impl Block {
         Ok(uses.iter().try_for_each(Point::wait_polling)?)
     }
 
+    /// Whether work, submitted or not, writes some of the bytes.
+    pub(super) fn is_written(&self, range: &Range<u64>) -> Result<bool> {
+        let writes = self.device().block_uses(self.id(), range.clone(), Mode::Read);
+        let all_over = writes.iter().map(Point::is_complete).try_fold(true, |all, one| Ok::<_, Error>(all && one?))?;
+        Ok(!all_over)
+    }
+
     /// Writes through the mapping if no work, submitted or not, uses the bytes. Returns whether it did.
     fn write_if_idle(&self, mapping: Mapping, range: &Range<u64>, source: &[u8]) -> Result<bool> {
         let Some(_hold) = self.hold_if_idle(mapping, range, Mode::Write)? else { return Ok(false) };

@@ -1,13 +1,16 @@
 //! Registered memory: a slice of the program that the device copies from and to, for the length of a call.
 //!
-//! Whole pages are imported (`vulkan/import.rs`) and copied directly over the bus. The bytes before and after them go through
-//! staging memory, and so does everything where the device imports nothing. At the end the call waits until the device no
-//! longer uses the slice, copies staged bytes back, and ends the import. No handle to the pages leaves the call, so none can
-//! be leaked. Kernels reach the slice through `bound.rs`.
+//! The pages that hold the slice are imported (`vulkan/import.rs`), and its bytes are copied directly over the bus. Other
+//! bytes of the first and the last page belong to others: no command names them, and kernels are given imported memory only
+//! if it is whole pages (`bound.rs`). If another registration has one of these two pages, those between them are imported,
+//! and other bytes go through staging memory, as everything does where the device imports nothing. At the end the call waits
+//! until the device no longer uses the slice, copies staged bytes back, and ends the import. No handle to the pages leaves the
+//! call, so none can be leaked.
 
 use std::array;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
+use std::num::NonZero;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::slice;
@@ -21,11 +24,18 @@ use vkarray_driver::hazard::Mode;
 use crate::allocator::{Allocator, Block};
 use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
-use crate::vulkan::{page, whole_pages};
+use crate::vulkan::{page, pages_around, whole_pages};
 
-/// The largest staged part whose copy is not waited for at once, in bytes. A slice of at most so many that is not whole
-/// pages is staged as one: three copies of its parts take the device longer than the host takes for its bytes.
+/// A slice of at most so many bytes that is not whole pages is staged: the host copies its bytes in a few microseconds, and
+/// an import takes longer.
+const MAX_STAGED: usize = 16 << 10;
+
+/// The largest staged part whose copy is not waited for at once, in bytes.
 const MAX_PENDING: u64 = 64 << 10;
+
+/// Up to this many bytes are uploaded as from any other slice, which the host writes to an idle block over the bus: before
+/// the device has begun a copy, the host has written so many.
+const MAX_UPLOADED_BY_HOST: usize = 64 << 10;
 
 /// The pause before a query is repeated that the driver refused at the end of a scope.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -37,7 +47,7 @@ pub enum RegisteredPath {
     Imported,
     /// These bytes directly, the others through staging memory.
     Parts {
-        /// The bytes in whole pages.
+        /// The bytes in the pages that are imported.
         imported: Range<usize>,
     },
     /// All of it through staging memory.
@@ -48,8 +58,7 @@ pub enum RegisteredPath {
 pub struct Registered<'a> {
     pub(super) start: NonNull<u8>,
     pub(super) len: usize,
-    /// The whole pages and the block over them.
-    pub(super) imported: Option<(Range<usize>, Arc<Block>)>,
+    imported: Option<ImportedBytes>,
     /// A copy of all bytes, which stands for them while it exists.
     pub(super) copy: Option<Arc<Block>>,
     /// Copies to this memory that are still in staging memory, oldest first.
@@ -62,6 +71,15 @@ pub struct Registered<'a> {
 unsafe impl Send for Registered<'_> {}
 // SAFETY: a shared reference gives no access to the bytes.
 unsafe impl Sync for Registered<'_> {}
+
+/// Bytes of a slice in pages that are imported.
+struct ImportedBytes {
+    bytes: Range<usize>,
+    /// Over all of the pages.
+    block: Arc<Block>,
+    /// Where in the block they begin.
+    offset: u64,
+}
 
 #[derive(Debug, Clone)]
 struct StagedCopy {
@@ -132,7 +150,6 @@ impl Allocator {
 impl<'a> Registered<'a> {
     fn new(allocator: &Arc<Allocator>, bytes: &'a mut [u8]) -> Result<Self> {
         let (start, len) = (NonNull::from(&mut *bytes).cast::<u8>(), bytes.len());
-        let pages = whole_pages(start.addr().get(), len, page(allocator.device().info()));
         let mut registered = Self {
             start,
             len,
@@ -142,17 +159,8 @@ impl<'a> Registered<'a> {
             allocator: Arc::clone(allocator),
             bytes: PhantomData,
         };
-        if pages.is_empty() || (pages.len() < len && len as u64 <= MAX_PENDING) {
-            return Ok(registered);
-        }
-        // SAFETY: the pages lie in the slice.
-        let first = unsafe { start.add(pages.start) };
-        // SAFETY: the bytes are borrowed for the scope. Its end waits for the device and gives the block back, and the manager
-        // then lets the pages go before `memfree` returns, by its contract. No reference to the bytes lives while the device
-        // uses them: those that `read` and `write` give out borrow the registration mutably, so nothing is recorded meanwhile.
-        let pinned = unsafe { allocator.import_pages(Box::new(()), first, pages.len() as u64) };
-        match pinned {
-            Ok(block) => registered.imported = Some((pages, block)),
+        match registered.import() {
+            Ok(imported) => registered.imported = imported,
             Err(error @ Error::AlreadyPinned { .. }) => return Err(error),
             Err(error) => {
                 allocator.device().check_lost()?;
@@ -160,6 +168,37 @@ impl<'a> Registered<'a> {
             }
         }
         Ok(registered)
+    }
+
+    /// Imports the pages that hold the slice; if another registration has one of the outer ones, those that it has alone.
+    fn import(&self) -> Result<Option<ImportedBytes>> {
+        let (address, len, page) = (self.start.addr().get(), self.len, page(self.allocator.device().info()));
+        let whole = whole_pages(address, len, page);
+        if len <= MAX_STAGED && whole != (0..len) {
+            return Ok(None);
+        }
+        let Some(around) = pages_around(address, len, page) else { return Ok(None) };
+        let (offset, whole) = ((address - around.start) as u64, address + whole.start..address + whole.end);
+        match self.import_pages(&around) {
+            Ok(block) => Ok(Some(ImportedBytes { bytes: 0..len, block, offset })),
+            Err(Error::AlreadyPinned { .. }) if whole.is_empty() => Ok(None),
+            Err(Error::AlreadyPinned { .. }) if whole != around => {
+                let block = self.import_pages(&whole)?;
+                Ok(Some(ImportedBytes { bytes: whole.start - address..whole.end - address, block, offset: 0 }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Imports the pages at these addresses, each of which holds a byte of the slice.
+    fn import_pages(&self, addresses: &Range<usize>) -> Result<Arc<Block>> {
+        let first = NonZero::new(addresses.start).expect("no slice is in the page of null");
+        // SAFETY: the slice is borrowed for the scope, so all pages that hold a byte of it stay. Its end waits for the device
+        // and gives the block back, and the manager then lets the pages go before `memfree` returns, by its contract. Work
+        // uses no byte outside the slice: `pages_of` names none, and `bind` gives out only blocks that are the slice. No
+        // reference to the slice lives while the device uses it: those that `read` and `write` give out borrow the
+        // registration mutably, so nothing is recorded meanwhile.
+        unsafe { self.allocator.import_pages(Box::new(()), self.start.with_addr(first), addresses.len() as u64) }
     }
 
     /// The number of bytes.
@@ -176,9 +215,14 @@ impl<'a> Registered<'a> {
     pub fn path(&self) -> RegisteredPath {
         match &self.imported {
             None => RegisteredPath::Staged,
-            Some((pages, _)) if *pages == (0..self.len) => RegisteredPath::Imported,
-            Some((pages, _)) => RegisteredPath::Parts { imported: pages.clone() },
+            Some(imported) if imported.bytes == (0..self.len) => RegisteredPath::Imported,
+            Some(imported) => RegisteredPath::Parts { imported: imported.bytes.clone() },
         }
+    }
+
+    /// The import, if it is the slice and nothing else.
+    pub(super) fn whole_block(&self) -> Option<&Arc<Block>> {
+        self.imported.as_ref().map(|imported| &imported.block).filter(|block| block.size() == self.len as u64)
     }
 
     /// Copies the bytes `range` to `target` at `offset`, in the order of `stream`. Returns at once, but
@@ -203,8 +247,10 @@ impl<'a> Registered<'a> {
         for part in self.parts(&range) {
             let to = offset + (part.start - range.start) as u64;
             match self.pages_of(&part) {
-                Some((block, pages)) => target.copy_from_block(stream, to, block, pages)?,
-                None => target.copy_from_host(stream, to, self.staged(&part))?,
+                Some((block, pages)) if part.len() > MAX_UPLOADED_BY_HOST || block.is_written(&pages)? => {
+                    target.copy_from_block(stream, to, block, pages)?;
+                }
+                _ => target.copy_from_host(stream, to, self.bytes_of(&part))?,
             }
         }
         Ok(())
@@ -277,7 +323,7 @@ impl<'a> Registered<'a> {
         self.allocator.device().check_lost()?;
         self.copy_back()?;
         match &self.imported {
-            Some((_, block)) => block.wait_for_uses(&(0..block.size()), mode),
+            Some(ImportedBytes { block, .. }) => block.wait_for_uses(&(0..block.size()), mode),
             None => Ok(()),
         }
     }
@@ -303,7 +349,7 @@ impl<'a> Registered<'a> {
             return Err(forked.into());
         }
         let settled = self.finish_staged().and(self.copy_back());
-        let Some((_, block)) = self.imported.take() else { return settled };
+        let Some(ImportedBytes { block, .. }) = self.imported.take() else { return settled };
         let waited = until_idle(&block);
         let block = Arc::into_inner(block).expect("no other handle was made");
         // SAFETY: its uses were waited for, or were lost with a device that is idle now.
@@ -317,29 +363,31 @@ impl<'a> Registered<'a> {
         if end <= size { Ok(()) } else { Err(Error::OutOfBounds { offset: start, len, size }) }
     }
 
-    /// `range`, cut where the imported pages begin and end.
+    /// `range`, cut where the imported bytes begin and end.
     fn parts(&self, range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
-        let pages = self.imported.as_ref().map_or(0..0, |(pages, _)| pages.clone());
-        let cut = [pages.start, pages.end].map(|at| at.clamp(range.start, range.end));
+        let imported = self.imported.as_ref().map_or(0..0, |imported| imported.bytes.clone());
+        let cut = [imported.start, imported.end].map(|at| at.clamp(range.start, range.end));
         let parts = [range.start..cut[0], cut[0]..cut[1], cut[1]..range.end];
         parts.into_iter().filter(|part| !part.is_empty())
     }
 
     /// The block and the bytes of it that a part is, if it is imported.
     fn pages_of(&self, part: &Range<usize>) -> Option<(&Arc<Block>, Range<u64>)> {
-        let (pages, block) = self.imported.as_ref()?;
-        let is_in = pages.start <= part.start && part.end <= pages.end;
-        is_in.then(|| (block, (part.start - pages.start) as u64..(part.end - pages.start) as u64))
+        let ImportedBytes { bytes, block, offset } = self.imported.as_ref()?;
+        let is_in = bytes.start <= part.start && part.end <= bytes.end;
+        let first = offset + (part.start.saturating_sub(bytes.start)) as u64;
+        is_in.then(|| (block, first..first + part.len() as u64))
     }
 
-    /// Bytes of a part that is not imported.
-    fn staged(&self, part: &Range<usize>) -> &[u8] {
-        // SAFETY: the part lies in the borrowed slice, and the device never reaches staged bytes.
+    /// Bytes of a part that the device does not write.
+    fn bytes_of(&self, part: &Range<usize>) -> &[u8] {
+        // SAFETY: the part lies in the borrowed slice. The device never reaches staged bytes, and has been found not to write
+        // imported ones; nothing is recorded while this borrow lives.
         unsafe { slice::from_raw_parts(self.address(part), part.len()) }
     }
 
     fn staged_mut(&mut self, part: &Range<usize>) -> &mut [u8] {
-        // SAFETY: as above, and the slice was borrowed mutably.
+        // SAFETY: the part lies in the slice, which was borrowed mutably, and the device never reaches staged bytes.
         unsafe { slice::from_raw_parts_mut(self.address(part), part.len()) }
     }
 

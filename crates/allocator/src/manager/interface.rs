@@ -138,10 +138,12 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
 
     /// Lets the device reach memory of the program. The default refuses, and drops the owner.
     ///
+    /// The manager itself neither reads nor writes the bytes: some may be those of others in the same page.
+    ///
     /// # Safety
     ///
     /// The `size` bytes at `pointer` can be read and written until `owner` is dropped, and there is no Rust
-    /// reference to them while the device uses them. What is returned goes back by [`MemoryManager::memfree`], or is
+    /// reference to those that work of the device uses, while it does. What is returned goes back by [`MemoryManager::memfree`], or is
     /// dropped when no work uses it.
     ///
     /// # Errors

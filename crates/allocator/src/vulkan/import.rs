@@ -1,8 +1,8 @@
 //! Imports: buffers over whole pages of the program's own memory (`VK_EXT_external_memory_host`).
 //!
 //! The pointer that comes out owns the buffer and the memory object: dropping it ends the import, so it is dropped when the
-//! device no longer uses it. Managers have an [`Imports`] beside their own memory. Which bytes of a slice are whole pages,
-//! and how the others are copied, is `copy/registered.rs`.
+//! device no longer uses it. Managers have an [`Imports`] beside their own memory. Which pages of a slice are
+//! imported, and how its other bytes are copied, is `copy/registered.rs`.
 
 use std::mem::ManuallyDrop;
 use std::ops::Range;
@@ -211,6 +211,15 @@ pub(crate) fn whole_pages(address: usize, len: usize, page: u64) -> Range<usize>
     if last > first { skipped..last - address } else { 0..0 }
 }
 
+/// The addresses of the pages of `page` bytes that hold the `len` bytes at `address`. `None` if there are no bytes, and where
+/// nothing can be imported.
+pub(crate) fn pages_around(address: usize, len: usize, page: u64) -> Option<Range<usize>> {
+    let page = usize::try_from(page).ok()?;
+    let start = address - address.checked_rem(page)?;
+    let end = address.checked_add(len)?.checked_next_multiple_of(page)?;
+    (len > 0 && start > 0).then_some(start..end)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,6 +237,23 @@ mod tests {
                 };
                 assert_eq!(whole_pages(address, len, page as u64), expected, "{len} bytes at {address}");
             }
+        }
+    }
+
+    #[test]
+    fn the_pages_around_are_those_with_a_byte_of_the_slice() {
+        let page = 16;
+        for address in 32..64_usize {
+            for len in 0..80 {
+                let holds = |start: usize| (start..start + page).any(|at| (address..address + len).contains(&at));
+                let pages: Vec<usize> = (0..160).step_by(page).filter(|&start| holds(start)).collect();
+                let expected = pages.first().map(|&first| first..first + pages.len() * page);
+                assert_eq!(pages_around(address, len, page as u64), expected, "{len} bytes at {address}");
+            }
+        }
+        for (address, len, page) in [(usize::MAX - 3, 2, 4096), (4096, 8192, 0), (4096, usize::MAX, 4096), (4, 2, 4096)]
+        {
+            assert_eq!(pages_around(address, len, page), None, "{len} bytes at {address} in pages of {page}");
         }
     }
 

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 
 pub(crate) use chunk::{Backing, Chunk, ChunkSource};
 pub(crate) use external::ExternalMemory;
-pub(crate) use import::{Imports, is_import, page, whole_pages};
+pub(crate) use import::{Imports, is_import, page, pages_around, whole_pages};
 
 /// Checks that two handles are of the same opened device.
 pub(crate) fn check_same_device(left: &Arc<Device>, right: &Arc<Device>) -> Result<()> {

@@ -59,17 +59,19 @@ fn pageable(bench: &Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
     each(bench, &format!("copy_down_pageable_{size}"), stream, bytes, down)
 }
 
-/// Memory of the program. It is registered once, before the time is measured.
+/// Memory of the program: the registration alone, with its end; then copies of memory that is registered once.
 fn registered(bench: &Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
     let (size, len) = (size_text(bytes), usize::try_from(bytes).expect("a size that fits every host"));
     let device = bench.ctx.zeros::<u8>([len])?;
     let mut host = vec![7_u8; len];
+    let times = bench.runs(|| timed(|| Ok(bench.ctx.register(&mut host, |_| ())?)))?;
+    bench.micros(&format!("register_{size}"), &times, 1)?;
     bench.ctx.register(&mut host, |mut registered| {
         let up = || Ok(registered.on(stream).copy_to(0, &device)?);
         each(bench, &format!("copy_up_registered_{size}"), stream, bytes, up)?;
         let down = || {
             registered.on(stream).copy_from(0, &device)?;
-            registered.read()?; // Waits, and copies the bytes outside whole pages from the staging buffer.
+            registered.read()?; // Waits, and copies staged bytes.
             Ok(())
         };
         each(bench, &format!("copy_down_registered_{size}"), stream, bytes, down)

@@ -45,9 +45,8 @@ pub struct BoundSlice<'y, T: Element> {
 }
 
 impl Context {
-    /// Lets the device copy to and from `data` while `work` runs, without staging. [`Registered::path`] tells how: whole
-    /// pages directly, the bytes before and after them through staging memory. Kernels reach it through
-    /// [`Registered::bind`]. Memory with an owner that can be given away is better [pinned](Context::pin).
+    /// Lets the device copy to and from `data` while `work` runs, without staging unless the slice is short or the device
+    /// imports no memory of the program; [`Registered::path`] tells. Kernels reach it through [`Registered::bind`]. Memory with an owner that can be given away is better [pinned](Context::pin).
     ///
     /// Registering takes longer than it saves for a single copy. Blocks at the end until the device no longer uses the
     /// slice, also when `work` panics.
@@ -176,8 +175,8 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
         Registered { bytes: self.bytes, context: self.context, stream, element: PhantomData }
     }
 
-    /// Lets kernels reach the elements. Those that the device imports are reached where they are, over the bus. Others are
-    /// copied to pinned memory, which blocks until the device no longer uses them, and are copied back by
+    /// Lets kernels reach the elements. Whole pages that the device imports are reached where they are, over the bus. Others
+    /// are copied to pinned memory, which blocks until the device no longer uses them, and are copied back by
     /// [`Registered::read`], [`Registered::write`] and the end of the call. [`Context::register_all`] has an example.
     ///
     /// # Errors
