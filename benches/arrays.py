@@ -111,6 +111,9 @@ def measure(library):
     rate(f"rows_with_gaps_{part >> 10}KiB", 3 * part, lambda: matrix[:, : edge - 8] + second[:, : edge - 8])
     rate("every_second_512MiB", 5 * size // 2, lambda: matrix[:, ::2] + second[:, ::2])
     rate("transposed_1GiB", 3 * size, lambda: matrix + second.T)
+    dividends, divisors = library.full(N // 2, 2**63 - 1, "int64"), library.full(N // 2, 3 << 32, "int64")
+    rate("divide_i64_1GiB", 3 * size, lambda: dividends // divisors)
+    del dividends, divisors
     for dtype in ["float16", "bfloat16"]:
         if dtype == "bfloat16" and isinstance(library, Cupy):
             continue

@@ -21,8 +21,8 @@ const BUFFERS: usize = 8;
 /// Pairs of arrays that the dispatches of a thread use in turn.
 const PAIRS: u32 = 8;
 
-/// What one thread has.
-struct Recording<'a> {
+/// What one thread records into.
+pub(crate) struct Recording<'a> {
     buffers: Vec<Commands<'a>>,
     pairs: Vec<Pair>,
     timeline: Timeline,
@@ -30,14 +30,14 @@ struct Recording<'a> {
 
 pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
     let axpy = gpu.pipeline(&shader::small()?, c"axpy")?;
-    let threads = (0..THREADS[THREADS.len() - 1]).map(|_| Ok(Mutex::new(Recording::new(gpu)?)));
+    let threads = (0..THREADS[THREADS.len() - 1]).map(|_| Ok(Mutex::new(Recording::new(gpu, PAIRS)?)));
     let threads = threads.collect::<Result<Vec<_>>>()?;
     for n_queues in [1, 2, 4, 8] {
         let Some(queues) = gpu.queues.get(..n_queues) else { break };
         let queues: Vec<_> = queues.iter().map(|&queue| Mutex::new(queue)).collect();
         for n in THREADS {
             let prepare = |i: u32| Ok((lock(&threads[i as usize]), &queues[i as usize % n_queues]));
-            let times = report.runs(|| at_once(n, prepare, |(own, queue)| own.run(gpu, queue, axpy)))?;
+            let times = report.runs(|| at_once(n, prepare, |(own, queue)| own.run(gpu, queue, axpy, DISPATCHES)))?;
             report.micros(&format!("threads_{n}_of_{n_queues}_queues"), &times, n * DISPATCHES);
             if n_queues == gpu.queues.len() {
                 report.micros(&format!("threads_{n}"), &times, n * DISPATCHES);
@@ -52,14 +52,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> Recording<'a> {
-    fn new(gpu: &'a Gpu) -> Result<Self> {
+    pub(crate) fn new(gpu: &'a Gpu, n_pairs: u32) -> Result<Self> {
         let buffers = (0..BUFFERS).map(|_| Commands::record(gpu, |_| ())).collect::<Result<_>>()?;
-        let pairs = (0..PAIRS).map(|_| Pair::new(gpu)).collect::<Result<_>>()?;
+        let pairs = (0..n_pairs).map(|_| Pair::new(gpu)).collect::<Result<_>>()?;
         Ok(Self { buffers, pairs, timeline: gpu.timeline()? })
     }
 
-    fn run(&mut self, gpu: &Gpu, queue: &Mutex<vk::Queue>, pipeline: vk::Pipeline) -> Result<()> {
-        let mut left = DISPATCHES;
+    /// Records dispatches that go round the pairs, submits them as they are recorded, and waits for them.
+    pub(crate) fn run(
+        &mut self,
+        gpu: &Gpu,
+        queue: &Mutex<vk::Queue>,
+        pipeline: vk::Pipeline,
+        total: u32,
+    ) -> Result<()> {
+        let mut left = total;
         for commands in self.buffers.iter().cycle() {
             let n = left.min(BATCH);
             if n == 0 {

@@ -39,6 +39,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
     let n = std::iter::successors(Some(if is_cpu { CPU_N } else { N }), |n| Some(n / 2)).find(fits).unwrap_or(CPU_N);
     let stream = bench.ctx.stream()?;
     expressions(bench, &stream, n)?;
+    division(bench, &stream, n)?;
     short_types::<f16>(bench, &stream, n)?;
     short_types::<bf16>(bench, &stream, n)?;
     reductions(bench, &stream, n)?;
@@ -91,6 +92,16 @@ fn expressions(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
     assigned(bench, ("every_second", 5.0), stream, &out_half, &|| &x_half * 0.5 + &y_half)?;
     let across = y.reshape([edge, n / edge])?.t();
     assigned(bench, ("transposed", 3.0), stream, &out, &|| &x + &across)
+}
+
+/// The operation that takes most instructions, on devices without one for it.
+fn division(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
+    if !bench.ctx.info().features.shader_int64 {
+        return bench.printer.skipped("arrays_divide_i64", "the device has no 64-bit integers");
+    }
+    let (dividends, divisors) = (bench.ctx.full(n / 2, i64::MAX)?, bench.ctx.full(n / 2, 3_i64 << 32)?);
+    let quotients = bench.ctx.zeros::<i64>(n / 2)?;
+    assigned(bench, ("divide_i64", 3.0), stream, &quotients, &|| dividends.floor_divide(&divisors))
 }
 
 /// Rates with elements of two bytes.
