@@ -107,6 +107,28 @@ fn every_address_and_length_is_copied_to_the_byte() {
     }
 }
 
+/// Large copies are cut at the ends of whole pages.
+#[test]
+fn slices_of_several_mebibytes_are_copied_to_the_byte() {
+    let fixture = Fixture::open();
+    for (name, ctx) in both(&fixture) {
+        for (offset, len) in [(0, 8 << 20), (16, 8 << 20), (PAGE - 3, (4 << 20) + PAGE + 7)] {
+            let what = format!("{name}, {len} bytes at {offset}");
+            let source = ctx.slice_to_device(&pattern(5, len)).unwrap();
+            let target = ctx.zeros::<u8>([len]).unwrap();
+            let mut lent = Lent::new(offset, len);
+            ctx.register(lent.slice(), |mut registered| {
+                registered.copy_from(0, &source).unwrap();
+                registered.copy_to(0, &target).unwrap();
+            })
+            .unwrap();
+            assert!(lent.slice() == pattern(5, len), "{what}");
+            assert!(target.to_vec().unwrap() == pattern(5, len), "{what}");
+            lent.assert_untouched(&what);
+        }
+    }
+}
+
 #[test]
 fn parts_of_the_slice_are_copied_to_strided_views() {
     let fixture = Fixture::open();

@@ -1,16 +1,13 @@
 //! Registered memory: a slice of the program that the device copies from and to, for the length of a call.
 //!
-//! The pages that hold the slice are imported (`vulkan/import.rs`), and its bytes are copied directly over the bus. Other
-//! bytes of the first and the last page belong to others: no command names them, and kernels are given imported memory only
-//! if it is whole pages (`bound.rs`). If another registration has one of these two pages, those between them are imported,
-//! and other bytes go through staging memory, as everything does where the device imports nothing. At the end the call waits
-//! until the device no longer uses the slice, copies staged bytes back, and ends the import. No handle to the pages leaves the
-//! call, so none can be leaked.
+//! The pages that hold the slice are imported (`slice_pages.rs`), and its bytes are copied directly over the bus. Bytes that
+//! are not imported go through staging memory. At the end the call waits until the device no longer uses the slice, copies
+//! staged bytes back, and ends the import. No handle to the pages leaves the call, so none can be leaked. Kernels reach the
+//! slice through `bound.rs`.
 
 use std::array;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
-use std::num::NonZero;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::slice;
@@ -21,14 +18,10 @@ use std::time::Duration;
 use vkarray_driver::Stream;
 use vkarray_driver::hazard::Mode;
 
+use super::slice_pages::{SlicePages, parts};
 use crate::allocator::{Allocator, Block};
 use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
-use crate::vulkan::{page, pages_around, whole_pages};
-
-/// A slice of at most so many bytes that is not whole pages is staged: the host copies its bytes in a few microseconds, and
-/// an import takes longer.
-const MAX_STAGED: usize = 16 << 10;
 
 /// The largest staged part whose copy is not waited for at once, in bytes.
 const MAX_PENDING: u64 = 64 << 10;
@@ -58,7 +51,7 @@ pub enum RegisteredPath {
 pub struct Registered<'a> {
     pub(super) start: NonNull<u8>,
     pub(super) len: usize,
-    imported: Option<ImportedBytes>,
+    imported: Option<SlicePages>,
     /// A copy of all bytes, which stands for them while it exists.
     pub(super) copy: Option<Arc<Block>>,
     /// Copies to this memory that are still in staging memory, oldest first.
@@ -71,15 +64,6 @@ pub struct Registered<'a> {
 unsafe impl Send for Registered<'_> {}
 // SAFETY: a shared reference gives no access to the bytes.
 unsafe impl Sync for Registered<'_> {}
-
-/// Bytes of a slice in pages that are imported.
-struct ImportedBytes {
-    bytes: Range<usize>,
-    /// Over all of the pages.
-    block: Arc<Block>,
-    /// Where in the block they begin.
-    offset: u64,
-}
 
 #[derive(Debug, Clone)]
 struct StagedCopy {
@@ -159,7 +143,11 @@ impl<'a> Registered<'a> {
             allocator: Arc::clone(allocator),
             bytes: PhantomData,
         };
-        match registered.import() {
+        // SAFETY: the slice is borrowed for the scope. Its end waits for the device and gives the block back, and the manager
+        // then lets the pages go before `memfree` returns, by its contract. Work uses no byte outside the slice: `place_of`
+        // names none, and `bind` gives out only blocks that are the slice. No reference to the slice lives while the device
+        // uses it: those that `read` and `write` give out borrow the registration mutably, so nothing is recorded meanwhile.
+        match unsafe { SlicePages::import(allocator, start, len) } {
             Ok(imported) => registered.imported = imported,
             Err(error @ Error::AlreadyPinned { .. }) => return Err(error),
             Err(error) => {
@@ -168,37 +156,6 @@ impl<'a> Registered<'a> {
             }
         }
         Ok(registered)
-    }
-
-    /// Imports the pages that hold the slice; if another registration has one of the outer ones, those that it has alone.
-    fn import(&self) -> Result<Option<ImportedBytes>> {
-        let (address, len, page) = (self.start.addr().get(), self.len, page(self.allocator.device().info()));
-        let whole = whole_pages(address, len, page);
-        if len <= MAX_STAGED && whole != (0..len) {
-            return Ok(None);
-        }
-        let Some(around) = pages_around(address, len, page) else { return Ok(None) };
-        let (offset, whole) = ((address - around.start) as u64, address + whole.start..address + whole.end);
-        match self.import_pages(&around) {
-            Ok(block) => Ok(Some(ImportedBytes { bytes: 0..len, block, offset })),
-            Err(Error::AlreadyPinned { .. }) if whole.is_empty() => Ok(None),
-            Err(Error::AlreadyPinned { .. }) if whole != around => {
-                let block = self.import_pages(&whole)?;
-                Ok(Some(ImportedBytes { bytes: whole.start - address..whole.end - address, block, offset: 0 }))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Imports the pages at these addresses, each of which holds a byte of the slice.
-    fn import_pages(&self, addresses: &Range<usize>) -> Result<Arc<Block>> {
-        let first = NonZero::new(addresses.start).expect("no slice is in the page of null");
-        // SAFETY: the slice is borrowed for the scope, so all pages that hold a byte of it stay. Its end waits for the device
-        // and gives the block back, and the manager then lets the pages go before `memfree` returns, by its contract. Work
-        // uses no byte outside the slice: `pages_of` names none, and `bind` gives out only blocks that are the slice. No
-        // reference to the slice lives while the device uses it: those that `read` and `write` give out borrow the
-        // registration mutably, so nothing is recorded meanwhile.
-        unsafe { self.allocator.import_pages(Box::new(()), self.start.with_addr(first), addresses.len() as u64) }
     }
 
     /// The number of bytes.
@@ -246,7 +203,7 @@ impl<'a> Registered<'a> {
         self.finish_staged()?;
         for part in self.parts(&range) {
             let to = offset + (part.start - range.start) as u64;
-            match self.pages_of(&part) {
+            match self.place_of(&part) {
                 Some((block, pages)) if part.len() > MAX_UPLOADED_BY_HOST || block.is_written(&pages)? => {
                     target.copy_from_block(stream, to, block, pages)?;
                 }
@@ -281,7 +238,7 @@ impl<'a> Registered<'a> {
         for part in self.parts(&whole) {
             let from = start + (part.start - at) as u64;
             let bytes = from..from + part.len() as u64;
-            if let Some((block, pages)) = self.pages_of(&part) {
+            if let Some((block, pages)) = self.place_of(&part) {
                 block.copy_from_block(stream, pages.start, source, bytes)?;
             } else if bytes.end - bytes.start > MAX_PENDING {
                 self.finish_staged()?;
@@ -323,7 +280,7 @@ impl<'a> Registered<'a> {
         self.allocator.device().check_lost()?;
         self.copy_back()?;
         match &self.imported {
-            Some(ImportedBytes { block, .. }) => block.wait_for_uses(&(0..block.size()), mode),
+            Some(SlicePages { block, .. }) => block.wait_for_uses(&(0..block.size()), mode),
             None => Ok(()),
         }
     }
@@ -349,7 +306,7 @@ impl<'a> Registered<'a> {
             return Err(forked.into());
         }
         let settled = self.finish_staged().and(self.copy_back());
-        let Some(ImportedBytes { block, .. }) = self.imported.take() else { return settled };
+        let Some(SlicePages { block, .. }) = self.imported.take() else { return settled };
         let waited = until_idle(&block);
         let block = Arc::into_inner(block).expect("no other handle was made");
         // SAFETY: its uses were waited for, or were lost with a device that is idle now.
@@ -363,20 +320,16 @@ impl<'a> Registered<'a> {
         if end <= size { Ok(()) } else { Err(Error::OutOfBounds { offset: start, len, size }) }
     }
 
-    /// `range`, cut where the imported bytes begin and end.
+    /// The parts of `range` that are copied one by one.
     fn parts(&self, range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
-        let imported = self.imported.as_ref().map_or(0..0, |imported| imported.bytes.clone());
-        let cut = [imported.start, imported.end].map(|at| at.clamp(range.start, range.end));
-        let parts = [range.start..cut[0], cut[0]..cut[1], cut[1]..range.end];
-        parts.into_iter().filter(|part| !part.is_empty())
+        let cut = self.imported.as_ref().map_or(0..0, |imported| imported.cut(range.len()));
+        parts(range, &cut)
     }
 
     /// The block and the bytes of it that a part is, if it is imported.
-    fn pages_of(&self, part: &Range<usize>) -> Option<(&Arc<Block>, Range<u64>)> {
-        let ImportedBytes { bytes, block, offset } = self.imported.as_ref()?;
-        let is_in = bytes.start <= part.start && part.end <= bytes.end;
-        let first = offset + (part.start.saturating_sub(bytes.start)) as u64;
-        is_in.then(|| (block, first..first + part.len() as u64))
+    fn place_of(&self, part: &Range<usize>) -> Option<(&Arc<Block>, Range<u64>)> {
+        let imported = self.imported.as_ref()?;
+        Some((&imported.block, imported.place_of(part)?))
     }
 
     /// Bytes of a part that the device does not write.

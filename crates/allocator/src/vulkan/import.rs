@@ -2,7 +2,7 @@
 //!
 //! The pointer that comes out owns the buffer and the memory object: dropping it ends the import, so it is dropped when the
 //! device no longer uses it. Managers have an [`Imports`] beside their own memory. Which pages of a slice are
-//! imported, and how its other bytes are copied, is `copy/registered.rs`.
+//! imported is decided in `copy/slice_pages.rs`.
 
 use std::mem::ManuallyDrop;
 use std::ops::Range;
