@@ -199,6 +199,9 @@ impl<T: Element> OnStream<'_, T> {
     ///
     /// Those of [`DeviceNDArray::assign`].
     pub fn assign(&self, source: &DeviceNDArray<T>) -> Result<()> {
+        if source.shape() == self.array.shape() {
+            return self.copy_from_device(source);
+        }
         let n_extra = source.ndim().saturating_sub(self.array.ndim());
         let extra: Vec<isize> = (0..).take(n_extra).collect();
         let has_ones = source.shape()[..n_extra].iter().all(|&len| len == 1);

@@ -46,7 +46,8 @@ pub struct BoundSlice<'y, T: Element> {
 
 impl Context {
     /// Lets the device copy to and from `data` while `work` runs, without staging unless the slice is short or the device
-    /// imports no memory of the program; [`Registered::path`] tells. Kernels reach it through [`Registered::bind`]. Memory with an owner that can be given away is better [pinned](Context::pin).
+    /// imports no memory of the program; [`Registered::path`] tells. Kernels reach it through [`Registered::bind`]. Memory
+    /// with an owner that can be given away is better [pinned](Context::pin).
     ///
     /// Registering takes longer than it saves for a single copy. Blocks at the end until the device no longer uses the
     /// slice, also when `work` panics.

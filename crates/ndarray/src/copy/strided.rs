@@ -3,7 +3,7 @@
 //! The layout algebra merges and sorts the axes of elements. Here the bytes of an element become one more axis, so that
 //! elements of any size are copied in units of 1, 2, 4, 8 or 16 bytes. The next file to read is `plan.rs`.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use vkarray_allocator::Region;
 
 use crate::layout::{Layout, LayoutError};
@@ -35,11 +35,17 @@ pub(crate) struct StridedCopy {
 impl StridedCopy {
     /// The copy from `source` to `target`, layouts of one shape with elements of `itemsize` bytes. `None` without elements.
     pub(crate) fn new(source: &Layout, target: &Layout, itemsize: usize) -> Result<Option<Self>, LayoutError> {
+        let item = itemsize as u64;
+        // The usual copy is one run, which is found faster than by sorting and merging axes.
+        if source.shape() == target.shape() && source.is_c_contiguous() && target.is_c_contiguous() {
+            let run = CopyAxis { len: target.size() as u64 * item, source: 1, target: 1 };
+            let (source, target) = (source.offset() as u64 * item, target.offset() as u64 * item);
+            return Ok((run.len > 0).then(|| Self { unit: 1, axes: smallvec![run], source, target }));
+        }
         let (target, source) = Layout::coalesce_pair(target, source)?;
         if target.size() == 0 {
             return Ok(None);
         }
-        let item = itemsize as u64;
         let strides = source.strides().iter().zip(target.strides());
         let elements = target.shape().iter().zip(strides).map(|(&len, (&source, &target))| CopyAxis {
             len: len as u64,
@@ -134,6 +140,7 @@ fn bytes(stride: isize, itemsize: usize) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::Order;
 
     type Part<'a> = (&'a [usize], &'a [isize], usize);
 
@@ -165,6 +172,19 @@ mod tests {
             let found: Vec<_> = copy.axes.iter().map(|axis| (axis.len, axis.source, axis.target)).collect();
             assert_eq!((copy.unit, found.as_slice(), [copy.source, copy.target]), (unit, axes, places), "{shape:?}");
         }
+    }
+
+    #[test]
+    fn contiguous_arrays_are_one_run_of_bytes() {
+        for (shape, itemsize) in [(&[][..], 4), (&[1], 1), (&[7], 3), (&[2, 3, 4], 8), (&[1, 5, 1], 2)] {
+            let layout = Layout::contiguous(shape, Order::C).unwrap();
+            let run = StridedCopy::new(&layout, &layout, itemsize).unwrap().unwrap();
+            let bytes = layout.size() as u64 * itemsize as u64;
+            assert_eq!(run.axes.as_slice(), [CopyAxis { len: bytes, source: 1, target: 1 }], "{shape:?}");
+            assert_eq!((run.unit, run.source, run.target, run.size(), run.run_bytes()), (1, 0, 0, bytes, bytes));
+        }
+        let empty = Layout::contiguous(&[3, 0], Order::C).unwrap();
+        assert_eq!(StridedCopy::new(&empty, &empty, 4).unwrap(), None);
     }
 
     #[test]

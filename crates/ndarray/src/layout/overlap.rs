@@ -51,7 +51,7 @@ impl Layout {
     /// # anyhow::Ok(())
     /// ```
     pub fn has_internal_overlap(&self) -> bool {
-        if self.size() < 2 {
+        if self.size() < 2 || self.is_c_contiguous() {
             return false;
         }
         let sorted = self.in_memory_order();
