@@ -231,8 +231,7 @@ impl Allocator {
     ///
     /// # Safety
     ///
-    /// The bytes can be read and written until the block and `owner` are dropped, and no Rust reference exists to those that
-    /// work of the device uses, while it does.
+    /// As [`MemoryManager::mempin`], until the block and `owner` are dropped.
     pub(crate) unsafe fn import_pages(
         self: &Arc<Self>,
         owner: Owner,

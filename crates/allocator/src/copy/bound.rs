@@ -1,7 +1,8 @@
 //! [`BoundMemory`]: registered memory as kernels reach it.
 //!
-//! A slice of whole pages that the device imports is bound where it is. Any other slice is bound as a copy in pinned memory, which
-//! stands for the slice from then on, and is copied back when the host looks at the bytes and at the end of the registration.
+//! A slice of whole pages that the device imports is bound where it is. Any other slice is bound as a copy in pinned memory,
+//! which stands for the slice from then on, and is copied back when the host looks at the bytes and at the end of the
+//! registration.
 
 use std::slice;
 use std::sync::Arc;
@@ -35,8 +36,8 @@ impl BoundMemory<'_> {
 
 impl Registered<'_> {
     /// Lets kernels reach the bytes. Imported memory is reached where it is if it is whole pages, since a kernel could write
-    /// to others' bytes in the same page. Other memory is copied to pinned memory, which blocks until the device no longer uses the bytes, and is copied back by [`Registered::read`],
-    /// [`Registered::write`] and the end of the registration.
+    /// to others' bytes in the same page. Other memory is copied to pinned memory, which blocks until the device no longer
+    /// uses the bytes, and is copied back by [`Registered::read`], [`Registered::write`] and the end of the registration.
     ///
     /// ```
     /// # use vkarray_allocator::Allocator;

@@ -272,9 +272,12 @@ impl Block {
 
     /// Whether work, submitted or not, writes some of the bytes.
     pub(super) fn is_written(&self, range: &Range<u64>) -> Result<bool> {
-        let writes = self.device().block_uses(self.id(), range.clone(), Mode::Read);
-        let all_over = writes.iter().map(Point::is_complete).try_fold(true, |all, one| Ok::<_, Error>(all && one?))?;
-        Ok(!all_over)
+        for write in self.device().block_uses(self.id(), range.clone(), Mode::Read) {
+            if !write.is_complete()? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Writes through the mapping if no work, submitted or not, uses the bytes. Returns whether it did.

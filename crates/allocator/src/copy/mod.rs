@@ -2,8 +2,8 @@
 //!
 //! This file has the copies between blocks of one device and the fills of whole blocks. Copies with the host are `host.rs`,
 //! those between devices `between.rs` (by `imported.rs` or `bounce.rs`), many regions in one command `regions.rs`, nodes of
-//! graphs `graph.rs`, memory of the program `registered.rs` with `slice_pages.rs`, `bound.rs` and `pinned.rs`. Nothing here allocates device
-//! memory; staging memory comes from the folder `staging`.
+//! graphs `graph.rs`, memory of the program `registered.rs` with `slice_pages.rs`, `bound.rs` and `pinned.rs`. Nothing here
+//! allocates device memory; staging memory comes from the folder `staging`.
 
 mod between;
 mod bounce;

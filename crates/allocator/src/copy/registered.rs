@@ -145,8 +145,8 @@ impl<'a> Registered<'a> {
         };
         // SAFETY: the slice is borrowed for the scope. Its end waits for the device and gives the block back, and the manager
         // then lets the pages go before `memfree` returns, by its contract. Work uses no byte outside the slice: `place_of`
-        // names none, and `bind` gives out only blocks that are the slice. No reference to the slice lives while the device
-        // uses it: those that `read` and `write` give out borrow the registration mutably, so nothing is recorded meanwhile.
+        // names none, and `bind` gives out only blocks that are the slice. `read` and `write` wait for the work before they
+        // give out a reference, and it borrows the registration mutably, so nothing is recorded meanwhile.
         match unsafe { SlicePages::import(allocator, start, len) } {
             Ok(imported) => registered.imported = imported,
             Err(error @ Error::AlreadyPinned { .. }) => return Err(error),

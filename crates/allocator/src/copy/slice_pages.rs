@@ -39,7 +39,8 @@ impl SlicePages {
     /// # Safety
     ///
     /// The bytes stay, and can be read and written, until the block is dropped and its last uses are over. Work uses no byte
-    /// outside of them, and there is no Rust reference to them while it does.
+    /// outside of them; while it uses some, there is no mutable Rust reference to those, and no other one to those that it
+    /// writes.
     pub(super) unsafe fn import(allocator: &Arc<Allocator>, start: NonNull<u8>, len: usize) -> Result<Option<Self>> {
         let (address, page) = (start.addr().get(), page(allocator.device().info()));
         let whole = whole_pages(address, len, page);
@@ -90,14 +91,20 @@ mod tests {
 
     #[test]
     fn a_range_is_cut_where_the_other_begins_and_ends() {
-        let of = |range: Range<usize>, cut: Range<usize>| parts(&range, &cut).collect::<Vec<_>>();
-        assert_eq!(of(0..10, 0..10), [0..10]);
-        assert_eq!(of(0..10, 3..7), [0..3, 3..7, 7..10]);
-        assert_eq!(of(4..6, 3..7), [4..6]);
-        assert_eq!(of(4..10, 3..7), [4..7, 7..10]);
-        assert_eq!(of(0..2, 3..7), [0..2]);
-        assert_eq!(of(8..9, 3..7), [8..9]);
-        assert_eq!(of(5..9, 0..0), [5..9]);
-        assert_eq!(of(5..5, 3..7), []);
+        // Range, cut, and where the parts begin and end.
+        let cases: [(_, _, &[usize]); 8] = [
+            (0..10, 0..10, &[0, 10]),
+            (0..10, 3..7, &[0, 3, 7, 10]),
+            (4..6, 3..7, &[4, 6]),
+            (4..10, 3..7, &[4, 7, 10]),
+            (0..2, 3..7, &[0, 2]),
+            (8..9, 3..7, &[8, 9]),
+            (5..9, 0..0, &[5, 9]), // Nothing is imported.
+            (5..5, 3..7, &[]),
+        ];
+        for (range, cut, ends) in cases {
+            let expected: Vec<_> = ends.windows(2).map(|pair| pair[0]..pair[1]).collect();
+            assert_eq!(parts(&range, &cut).collect::<Vec<_>>(), expected, "{range:?} cut at {cut:?}");
+        }
     }
 }

@@ -142,9 +142,9 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     ///
     /// # Safety
     ///
-    /// The `size` bytes at `pointer` can be read and written until `owner` is dropped, and there is no Rust
-    /// reference to those that work of the device uses, while it does. What is returned goes back by [`MemoryManager::memfree`], or is
-    /// dropped when no work uses it.
+    /// The `size` bytes at `pointer` can be read and written until `owner` is dropped. While work of the device uses some of
+    /// them, there is no mutable Rust reference to those, and no other one to those that it writes. What is returned goes
+    /// back by [`MemoryManager::memfree`], or is dropped when no work uses it.
     ///
     /// # Errors
     ///
