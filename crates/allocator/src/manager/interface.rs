@@ -46,7 +46,8 @@ pub const INTERFACE_VERSION: u32 = 1;
 /// 6. **Passed on.** Memory that another manager gave out keeps its last uses, and goes back to that same manager,
 ///    under the contract of [`memfree`](MemoryManager::memfree).
 /// 7. **Let go.** Memory of the program, from [`mempin`](MemoryManager::mempin), comes back by `memfree`. If its last uses
-///    are over, the device can no longer reach the pages when `memfree` returns: the program may then free them.
+///    are over, the device can no longer reach the pages when `memfree` returns: the program may then free them. Until then
+///    the manager neither reads nor writes them, since some of their bytes may be those of others.
 ///
 /// All of this holds also after a call that failed or panicked. The other requirements in the descriptions of the methods
 /// are for programs to work well: breaking them is not undefined behaviour.
@@ -137,8 +138,6 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer>;
 
     /// Lets the device reach memory of the program. The default refuses, and drops the owner.
-    ///
-    /// The manager itself neither reads nor writes the bytes: some may be those of others in the same page.
     ///
     /// # Safety
     ///
