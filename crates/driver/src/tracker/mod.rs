@@ -12,12 +12,12 @@ mod point;
 mod signal;
 mod waiter;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
+use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
 use self::gate::Gate;
@@ -87,7 +87,7 @@ impl Tracker {
 pub(crate) struct TrackerState {
     pub(crate) hazards: HazardTable,
     pub(crate) host_accesses: HostAccesses,
-    lanes: HashMap<LaneId, RegisteredLane>,
+    lanes: SecondaryMap<LaneId, RegisteredLane>,
 }
 
 impl TrackerState {
@@ -99,7 +99,7 @@ impl TrackerState {
     pub(crate) fn completed(&mut self, lane: LaneId, value: u64) {
         for implied in self.hazards.completed(lane, value) {
             // The work of a lane that was dropped is complete.
-            if let Some(registered) = self.lanes.get(&implied.lane) {
+            if let Some(registered) = self.lanes.get(implied.lane) {
                 registered.timeline.confirm_to_validation(implied.value);
             }
         }
@@ -109,7 +109,7 @@ impl TrackerState {
     pub(crate) fn forget(&mut self, id: LaneId, newest: u64) {
         self.completed(id, newest);
         self.hazards.remove_lane(id);
-        self.lanes.remove(&id);
+        self.lanes.remove(id);
     }
 
     /// The lanes whose old batches the waiting thread submits.
@@ -120,7 +120,7 @@ impl TrackerState {
 
     /// Keeps the waiting thread from using the lane from now on.
     pub(crate) fn unwatch(&mut self, id: LaneId) {
-        if let Some(registered) = self.lanes.get_mut(&id) {
+        if let Some(registered) = self.lanes.get_mut(id) {
             registered.is_watched = false;
         }
     }
@@ -138,7 +138,7 @@ impl TrackerState {
 
     /// The point at which `lane` has completed everything up to `value`, or `None` if the lane was dropped, so it is complete.
     pub(crate) fn point(&self, lane: LaneId, value: u64) -> Option<Point> {
-        let registered = self.lanes.get(&lane)?;
+        let registered = self.lanes.get(lane)?;
         Some(Point::new(Arc::clone(&registered.timeline), Weak::clone(&registered.lane), value))
     }
 
