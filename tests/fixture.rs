@@ -19,12 +19,13 @@ pub(crate) mod peek;
 mod validation;
 pub(crate) mod watchdog;
 
+use std::fs;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use vkarray::device::{Device, DeviceType, Instance};
+use vkarray::device::{Device, DeviceType, Instance, LimitProfile};
 use vkarray::{Context, DeviceNDArray, Element};
 pub(crate) use vkarray_test::is_false_report;
 use vkarray_test::{CheckedContext, Problem, becomes_true};
@@ -94,6 +95,18 @@ impl Fixture {
     pub(crate) fn close(&mut self) -> Vec<String> {
         texts(self.checked.close())
     }
+}
+
+/// Runs `test` in a context whose device is held to these limits, the text of a file of [`LimitProfile`]. Fails if the
+/// validation layer has reported anything.
+pub(crate) fn with_limits(limits: &str, test: impl FnOnce(Context)) {
+    let file = tempfile::Builder::new().suffix(".json").tempfile().unwrap();
+    fs::write(file.path(), limits).unwrap();
+    let profile = LimitProfile::parse(file.path().to_str().unwrap()).unwrap();
+    let instance = Instance::builder().validation(true).limits(profile).build().unwrap();
+    test(Context::on(&Device::open_selected(&instance, None).unwrap()).unwrap());
+    let messages: Vec<_> = instance.take_messages().into_iter().filter(|m| !is_false_report(m)).collect();
+    assert!(messages.is_empty(), "{messages:?}");
 }
 
 fn texts(problems: impl IntoIterator<Item = Problem>) -> Vec<String> {

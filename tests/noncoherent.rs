@@ -25,15 +25,13 @@ const INCLUDED: [&str; 7] = [
     "ndarray::views",
 ];
 
-/// The tests that do not run: those that start further processes, those that take long or gibibytes of memory, and one for
-/// devices with short bindings.
-const EXCLUDED: [&str; 6] = [
+/// The tests that do not run: those that start further processes, and those that take long or gibibytes of memory.
+const EXCLUDED: [&str; 5] = [
     "noncoherent::tests_pass",
     "allocator::exhaustion",
     "allocator::managers",
     "allocator::soak",
     "allocator::pool::a_million",
-    "ndarray::pending::arrays_larger_than_one_binding",
 ];
 
 #[test]
