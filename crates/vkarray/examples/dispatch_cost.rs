@@ -25,8 +25,7 @@ var<immediate> params: Params;
     if i < params.n { x[i] = params.a * y[i] + x[i]; }
 }";
 
-const CHOICES: &str =
-    "what to run: chain, independent, wait, replay, allocate, checks, assign, eval, job or pinned_job";
+const CHOICES: &str = "chain, independent, wait, replay, allocate, checks, assign, eval, job or pinned_job";
 
 /// Elements of an array.
 const N: u32 = 64;
@@ -111,7 +110,7 @@ impl Job {
 
 fn main() -> Result<()> {
     let mut args = env::args().skip(1);
-    let what = args.next().context(CHOICES)?;
+    let what = args.next().context(format!("what to run: {CHOICES}"))?;
     let n: usize = args.next().context("how often to run it")?.parse()?;
     let ctx = Context::builder().open()?;
     let stream = ctx.stream()?;
@@ -139,7 +138,7 @@ fn main() -> Result<()> {
             "eval" => (0..n).try_for_each(|_| eval(&pairs[0], &stream))?,
             "job" => (0..n).try_for_each(|_| job.plain(&kernel, default))?,
             "pinned_job" => (0..n).try_for_each(|_| job.pinned(&kernel, default))?,
-            _ => bail!("{what} is no choice: {CHOICES}"),
+            _ => bail!("{CHOICES}, not {what}"),
         }
         Ok(stream.synchronize()?)
     };

@@ -33,7 +33,7 @@ const MAX_UPLOADED_BY_HOST: usize = 64 << 10;
 /// The pause before a query is repeated that the driver refused at the end of a scope.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// How the device reaches registered memory.
+/// How copies reach registered memory. Kernels reach what is imported as a whole only if it is whole pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RegisteredPath {
     /// All of it directly.
@@ -102,7 +102,8 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::AlreadyPinned`] if some of the pages are imported already; those of waiting, when `work` has run.
+    /// [`Error::AlreadyPinned`] if pages that hold nothing but the slice are imported already; those of waiting, when `work`
+    /// has run.
     pub fn register<R>(
         self: &Arc<Self>,
         bytes: &mut [u8],
@@ -328,8 +329,7 @@ impl<'a> Registered<'a> {
 
     /// The block and the bytes of it that a part is, if it is imported.
     fn place_of(&self, part: &Range<usize>) -> Option<(&Arc<Block>, Range<u64>)> {
-        let imported = self.imported.as_ref()?;
-        Some((&imported.block, imported.place_of(part)?))
+        self.imported.as_ref()?.place_of(part)
     }
 
     /// Bytes of a part that the device does not write.
