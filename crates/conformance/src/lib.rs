@@ -30,11 +30,10 @@ mod gate;
 mod live_ranges;
 mod report;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use vkarray_allocator::ManagerFactory;
-use vkarray_driver::Device;
+use vkarray_driver::{Device, catch_panic};
 
 use check_error::CheckError;
 use context::CheckContext;
@@ -84,7 +83,7 @@ impl<'a> Conformance<'a> {
         let chosen = checks::ALL.iter().filter(|(name, _)| self.only.is_none_or(|only| only == *name));
         let checks = chosen.map(|&(name, check)| {
             let context = CheckContext::new(self.device, &self.factory, self.faults);
-            let ran = catch_unwind(AssertUnwindSafe(|| check(&context)));
+            let ran = catch_panic(|| check(&context));
             (name, outcome(ran, context))
         });
         Report { checks: checks.collect() }
@@ -98,10 +97,10 @@ impl std::fmt::Debug for Conformance<'_> {
 }
 
 /// What the checking adaptor found comes first, since it is closer to the cause.
-fn outcome(ran: std::thread::Result<Result<(), CheckError>>, context: CheckContext<'_>) -> Outcome {
+fn outcome(ran: Result<Result<(), CheckError>, String>, context: CheckContext<'_>) -> Outcome {
     let violations = context.violations();
     // Dropping the manager may panic, too.
-    let dropped = catch_unwind(AssertUnwindSafe(|| drop(context)));
+    let dropped = catch_panic(|| drop(context));
     match (ran, violations.first()) {
         (_, Some(violation)) => Outcome::Failed(violation.clone()),
         (Err(_), None) => Outcome::Failed("the manager panicked".to_owned()),

@@ -12,7 +12,7 @@
 //!
 //! | folder | holds |
 //! |---|---|
-//! | `sync` | ranked locks, thread shards, drops that wait for a lock's release |
+//! | `sync` | ranked locks, thread shards, drops that wait for a lock's release, panics of the program's code |
 //! | `instance` | the loader, the properties of devices, the choice of one, and how it is opened |
 //! | [`hazard`] | which operation comes after which, as pure bookkeeping |
 //! | `trace` | the data of a recording of what happened when, and the file written from it |
@@ -48,7 +48,10 @@ pub use instance::{
 };
 pub use lane::Recorder;
 pub use stream::{AutoSynchronize, Completion, DefaultStreams, Direction, Event, Stream};
-pub use sync::{DeferDrops, KeepAlive, N_THREAD_SHARDS, lock, thread_shard};
+pub use sync::{
+    DeferDrops, KeepAlive, N_THREAD_SHARDS, catch_panic, contain_panic, lock, log_in_drop,
+    thread_shard,
+};
 pub use tracker::{HostAccess, HostAccessKind, Point};
 pub use vulkan::{Destroy, HeapBudget, Label, LogicalDevice, Owned, QueueLock, Timeline};
 #[cfg(unix)]

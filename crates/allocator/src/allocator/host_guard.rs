@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 use vkarray_driver::hazard::Mode;
-use vkarray_driver::{HostAccess, HostAccessKind};
+use vkarray_driver::{HostAccess, HostAccessKind, log_in_drop};
 
 use crate::allocator::Block;
 use crate::error::{Error, Result};
@@ -228,8 +228,10 @@ impl Drop for Written<'_> {
         }
         let Some(mapping) = self.block.mapping() else { return };
         if let Err(error) = mapping.flush(self.block.device(), &self.range) {
-            log::error!("a flush failed, so the device stays excluded from what the host wrote: {error}");
             std::mem::forget(self.hold.take());
+            log_in_drop(|| {
+                log::error!("a flush failed, so the device stays excluded from what the host wrote: {error}");
+            });
         }
     }
 }

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use vkarray_driver::Stream;
 use vkarray_driver::hazard::Mode;
+use vkarray_driver::{Stream, log_in_drop};
 
 use super::slice_pages::{SlicePages, parts};
 use crate::allocator::{Allocator, Block};
@@ -354,7 +354,7 @@ impl<'a> Registered<'a> {
 impl Drop for Registered<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.end() {
-            log::error!("a registration ended with an error: {error}");
+            log_in_drop(|| log::error!("a registration ended with an error: {error}"));
         }
     }
 }

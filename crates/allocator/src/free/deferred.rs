@@ -3,16 +3,14 @@
 //! The rules are `cleanup_queue.rs`; how an item is freed is given by the caller. No lock is held while this waits or while
 //! an item is freed.
 
-use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank, assert_none_held};
-use vkarray_driver::{Device, Error as DriverError, Point};
+use vkarray_driver::{Device, Error as DriverError, Point, catch_panic, log_in_drop};
 
 use super::cleanup_queue::{CleanupQueue, Completion, HeapLimits};
 use super::defer_guard::DeferCount;
@@ -170,7 +168,7 @@ impl<T> Deferred<T> {
                 }
                 Err(Error::Driver(refused)) if refused.is_out_of_memory() && !left.is_zero() => thread::sleep(PAUSE),
                 Err(error @ Error::CleanupPanicked { .. }) => {
-                    log::error!("dropped memory was freed, but destructors panicked: {error}")
+                    log_in_drop(|| log::error!("dropped memory was freed, but destructors panicked: {error}"));
                 }
                 Err(error) => return Err(error),
                 Ok(StepOutcome::TimedOut) => return Err(DriverError::Timeout { waited: begun.elapsed() }.into()),
@@ -223,16 +221,9 @@ fn free_each<T>(items: impl Iterator<Item = T>, mut free: impl FnMut(T)) -> Resu
     for item in items {
         n_freed += 1;
         assert_none_held("freeing memory");
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| free(item))) {
-            panicked.push(message(&*payload));
-        }
+        panicked.extend(catch_panic(|| free(item)).err());
     }
     if panicked.is_empty() { Ok(n_freed) } else { Err(Error::CleanupPanicked { messages: panicked }) }
-}
-
-fn message(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message").to_owned()
 }
 
 #[cfg(test)]

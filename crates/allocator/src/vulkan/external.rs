@@ -11,7 +11,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use ash::vk;
-use vkarray_driver::{BUFFER_USAGE, Device, Owned};
+use vkarray_driver::{BUFFER_USAGE, Device, Owned, log_in_drop};
 
 use crate::error::{Error, Result};
 use crate::free::{DeferCount, Deferred, PendingLimits};
@@ -183,7 +183,7 @@ impl Drop for ExternalMemory {
         match self.dropped.drain(drop) {
             // SAFETY: dropped here and never touched again.
             Ok(()) => unsafe { ManuallyDrop::drop(&mut self.dropped) },
-            Err(error) => log::error!("shared memory is leaked: its last use never ended: {error}"),
+            Err(error) => log_in_drop(|| log::error!("shared memory is leaked: its last use never ended: {error}")),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use ash::{ext, vk};
 use vkarray_driver::lock::{Mutex, Rank};
-use vkarray_driver::{Device, DeviceInfo, Owned, Point};
+use vkarray_driver::{Device, DeviceInfo, Owned, Point, log_in_drop};
 
 use super::external::create_external_buffer;
 use crate::error::{Error, Result};
@@ -177,7 +177,9 @@ impl Drop for Imports {
         match self.dropped.drain(drop) {
             // SAFETY: dropped here and never touched again.
             Ok(()) => unsafe { ManuallyDrop::drop(&mut self.dropped) },
-            Err(error) => log::error!("pinned memory stays pinned: its last use never ended: {error}"),
+            Err(error) => {
+                log_in_drop(|| log::error!("pinned memory stays pinned: its last use never ended: {error}"));
+            }
         }
     }
 }

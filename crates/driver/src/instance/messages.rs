@@ -8,6 +8,7 @@ use ash::vk;
 
 use super::VALIDATION_LAYER;
 use crate::lock::Mutex;
+use crate::sync::log_in_drop;
 
 /// The setting that makes synchronisation validation check the accesses of shaders. Layers since the middle of 2024 need it.
 ///
@@ -76,7 +77,7 @@ unsafe extern "system" fn on_message(
     if is_about_settings(&id, &text) {
         return vk::FALSE;
     }
-    log::error!(target: "vkarray::validation", "{id}: {text}");
+    log_in_drop(|| log::error!(target: "vkarray::validation", "{id}: {text}"));
     let message = ValidationMessage { id: id.into_owned(), text: text.into_owned() };
     messages.lock().push(message);
     vk::FALSE

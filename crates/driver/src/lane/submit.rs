@@ -14,7 +14,7 @@ use super::batch::Batch;
 use super::job::Job;
 use super::{Lane, LaneState, MAX_OPS};
 use crate::error::{Error, Result};
-use crate::sync::DeferDrops;
+use crate::sync::{DeferDrops, log_in_drop};
 
 impl Lane {
     /// Whether the open batch is submitted now: if it is full, or if it holds enough operations and the device is idle.
@@ -162,10 +162,11 @@ impl Drop for Lane {
     fn drop(&mut self) {
         let mut state = mem::take(self.state.get_mut());
         if let Err(error) = self.finish(&mut state) {
-            log::error!("a stream was dropped before its work was complete; what the work uses is leaked: {error}");
             // The tracker keeps naming the timeline, so what the work uses is never considered complete.
             mem::forget((state, Arc::clone(&self.timeline)));
-            return;
+            return log_in_drop(|| {
+                log::error!("a stream was dropped before its work was complete; what the work uses is leaked: {error}");
+            });
         }
         self.tracker.lock().forget(self.id, state.newest);
     }

@@ -5,6 +5,7 @@
 
 use super::Stream;
 use crate::error::Result;
+use crate::sync::log_in_drop;
 
 impl Stream {
     /// Returns a guard that waits for the stream when it goes out of scope, also when a panic unwinds.
@@ -68,7 +69,7 @@ impl Drop for AutoSynchronize<'_> {
             return;
         }
         if let Err(error) = self.stream.synchronize() {
-            log::error!("a stream could not be waited for at the end of its scope: {error}");
+            log_in_drop(|| log::error!("a stream could not be waited for at the end of its scope: {error}"));
         }
     }
 }

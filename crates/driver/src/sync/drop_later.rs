@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 use std::mem;
 use std::sync::Arc;
 
+use super::panics::contain_panic;
 use crate::lock::assert_none_held;
 
 /// An object that must live until the batch that uses it is complete.
@@ -77,7 +78,9 @@ impl Drop for DeferDrops {
             return;
         }
         assert_none_held("the drop of what a batch kept");
-        kept.clear();
+        for object in kept.drain(..) {
+            contain_panic("the drop of what a batch kept", || drop(object));
+        }
         // The list's memory is kept for the next time.
         let _ = POSTPONED.try_with(|postponed| {
             let mut postponed = postponed.borrow_mut();
@@ -105,6 +108,21 @@ mod tests {
                 drop(DeferDrops::postpone(&mut vec![Arc::new(*inner)]));
             }
         }
+    }
+
+    #[test]
+    fn a_destructor_that_panics_keeps_no_other_from_running() {
+        struct Panics(Arc<AtomicU32>);
+        impl Drop for Panics {
+            fn drop(&mut self) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+                panic!("on purpose");
+            }
+        }
+        let count = Arc::new(AtomicU32::new(0));
+        let mut kept: Vec<KeepAlive> = (0..3).map(|_| Arc::new(Panics(Arc::clone(&count))) as _).collect();
+        drop(DeferDrops::postpone(&mut kept));
+        assert_eq!(count.load(Ordering::Relaxed), 3);
     }
 
     #[test]

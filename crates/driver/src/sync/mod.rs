@@ -1,10 +1,13 @@
-//! Tools for threads: ranked locks, thread shards, and drops that are postponed until a lock is released.
+//! Tools for threads: ranked locks, thread shards, drops that are postponed until a lock is released, and panics of the program's
+//! code.
 //!
 //! It uses nothing of Vulkan and no other folder. Start with `lock.rs`, which holds the order of all locks of the workspace.
 
 mod drop_later;
 pub mod lock;
+mod panics;
 mod thread_shard;
 
 pub use self::drop_later::{DeferDrops, KeepAlive};
+pub use self::panics::{catch_panic, contain_panic, log_in_drop};
 pub use self::thread_shard::{N_THREAD_SHARDS, thread_shard};

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use vkarray_driver::contain_panic;
+
 use super::cache::{KernelCache, KernelKey};
 use crate::error::Result;
 use crate::pipeline::kernel::Kernel;
@@ -378,8 +380,8 @@ impl KernelBuilder {
         cache.device().check_process()?;
         let for_thread = Arc::clone(&cache);
         cache.builders(&key.source)?.spawn(move || {
-            // An error is not kept: `build` compiles again and returns it.
-            let _: Result<Kernel> = for_thread.kernel_of(key);
+            // An error is not kept: `build` compiles again and returns it. A panic here would end the process.
+            contain_panic("a kernel's build", move || drop(for_thread.kernel_of(key)));
         });
         Ok(())
     }

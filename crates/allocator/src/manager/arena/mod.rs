@@ -10,9 +10,9 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use vkarray_driver::Device;
 use vkarray_driver::hazard::{LastUses, merge_last_use};
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
+use vkarray_driver::{Device, log_in_drop};
 
 use self::frame::Ring;
 use super::{Counters, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
@@ -185,7 +185,9 @@ impl Drop for ArenaShared {
         for (place, mut frame) in memory.into_iter().enumerate() {
             let n_live = ring.n_live(place);
             if n_live > 0 {
-                log::error!("a frame of an arena is leaked: {n_live} of its blocks were never given back");
+                log_in_drop(|| {
+                    log::error!("a frame of an arena is leaked: {n_live} of its blocks were never given back");
+                });
                 continue;
             }
             frame.set_last_uses(ring.take_uses(place));

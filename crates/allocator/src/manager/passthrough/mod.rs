@@ -11,8 +11,8 @@ use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
-use vkarray_driver::Device;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
+use vkarray_driver::{Device, log_in_drop};
 
 use self::counts::PassthroughCounts;
 use super::{Counters, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
@@ -272,10 +272,12 @@ impl Drop for PassthroughState {
         // If a wait fails or memory was never given back, the source is leaked: it would free the memory of all chunks.
         let n_live = self.live.get_mut().iter().len();
         match self.dropped.drain(|dropped| self.free(dropped)) {
-            Ok(()) if n_live > 0 => log::error!("memory is leaked: {n_live} allocations were never given back"),
+            Ok(()) if n_live > 0 => {
+                log_in_drop(|| log::error!("memory is leaked: {n_live} allocations were never given back"));
+            }
             // SAFETY: this is the end of the state, so nothing touches the source again.
             Ok(()) => unsafe { ManuallyDrop::drop(&mut self.source) },
-            Err(error) => log::error!("memory is leaked: its last use never ended: {error}"),
+            Err(error) => log_in_drop(|| log::error!("memory is leaked: its last use never ended: {error}")),
         }
     }
 }

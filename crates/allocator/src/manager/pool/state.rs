@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
-use vkarray_driver::{Device, thread_shard};
+use vkarray_driver::{Device, log_in_drop, thread_shard};
 
 use super::buffer_range::BufferRange;
 use super::free_list::{ChunkRange, FreeList};
@@ -302,8 +302,8 @@ impl Drop for PoolState {
                 // SAFETY: this is the end of the state, so nothing touches the source again.
                 unsafe { ManuallyDrop::drop(&mut self.source) };
             }
-            Ok(false) => log::error!("memory is leaked: some of it was never given back"),
-            Err(error) => log::error!("memory is leaked: its last use never ended: {error}"),
+            Ok(false) => log_in_drop(|| log::error!("memory is leaked: some of it was never given back")),
+            Err(error) => log_in_drop(|| log::error!("memory is leaked: its last use never ended: {error}")),
         }
     }
 }
