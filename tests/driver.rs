@@ -14,6 +14,7 @@
 mod adoption;
 mod devices;
 mod events;
+mod exits;
 mod graphs;
 mod lifetimes;
 mod limits;

@@ -9,7 +9,7 @@
 use std::error::Error;
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -70,6 +70,30 @@ fn calls_in_a_forked_process_are_refused_and_the_parent_continues() {
     let expected = (1..=5).fold(1_u32, |x, add| x * 5 + add);
     assert_eq!(inherited.array.copy_to_host().unwrap().as_slice(), Some([expected; 64].as_slice()));
     drop(inherited);
+    device.close(Duration::from_secs(20)).unwrap();
+    assert_eq!(table.live(), []);
+    assert_eq!(instance.take_messages(), []);
+}
+
+#[test]
+fn a_fork_in_a_callback_has_no_waiting_thread() {
+    let table = Table::take();
+    let instance = table.instance();
+    let device = Device::open_selected(&instance, None).unwrap();
+    let (stream, (forked, child)) = (Stream::new(&device).unwrap(), mpsc::channel());
+    let (called, calls) = mpsc::channel();
+    let parent = process::id();
+    stream.add_callback(move |_| forked.send(fork()).unwrap()).unwrap();
+    stream
+        .add_callback(move |_| match process::id() == parent {
+            true => called.send(()).unwrap(),
+            false => exit(DESTROYED),
+        })
+        .unwrap();
+    // The callback returns in the child too, whose only thread then ends, and so the child.
+    assert_eq!(exit_code(child.recv().unwrap().unwrap()), Some(0), "a callback of the parent ran in the child");
+    calls.recv().unwrap();
+    drop(stream);
     device.close(Duration::from_secs(20)).unwrap();
     assert_eq!(table.live(), []);
     assert_eq!(instance.take_messages(), []);

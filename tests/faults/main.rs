@@ -10,6 +10,7 @@
 //! | `scenario.rs`, `every_call.rs` | a program that uses everything, run once for each failure of each of its calls |
 //! | `lost.rs` | lost devices |
 //! | `refused.rs`, `callbacks.rs` | submissions and waits that fail |
+//! | `panics.rs` | code of the program that panics on the waiting thread |
 //! | `memory.rs` | allocations that fail, and each step of the fallback |
 //! | `managers.rs` | the conformance checks of memory managers with failing calls |
 
@@ -30,6 +31,8 @@ mod lost;
 mod managers;
 #[cfg(test)]
 mod memory;
+#[cfg(test)]
+mod panics;
 #[cfg(test)]
 mod refused;
 #[cfg(test)]

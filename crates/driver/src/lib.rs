@@ -49,7 +49,7 @@ pub use instance::{
 pub use lane::Recorder;
 pub use stream::{AutoSynchronize, Completion, DefaultStreams, Direction, Event, Stream};
 pub use sync::{
-    DeferDrops, KeepAlive, N_THREAD_SHARDS, catch_panic, contain_panic, lock, log_in_drop,
+    DeferDrops, KeepAlive, N_THREAD_SHARDS, catch_panic, contain_panic, lock, log_in_drop, mark_background_thread,
     thread_shard,
 };
 pub use tracker::{HostAccess, HostAccessKind, Point};

@@ -70,7 +70,7 @@ impl Device {
     /// Closes the device, as dropping its last holder would, and makes sure of it. Blocks for `timeout` at most.
     ///
     /// After success nothing of this library uses the device any more. Needed where an adopted device is destroyed
-    /// next: the waiting thread may hold a device for a moment after everything else is dropped.
+    /// next: a callback that still runs may hold the device.
     ///
     /// # Errors
     ///
@@ -80,7 +80,11 @@ impl Device {
         let mut logical = Arc::clone(&self.logical);
         let mut device = Some(self);
         loop {
-            device = device.and_then(|device| Arc::try_unwrap(device).err());
+            device = device.and_then(|device| {
+                let last =
+                    Arc::try_unwrap(device).map(|device| device.waiter.end(timeout.saturating_sub(begun.elapsed())));
+                last.err()
+            });
             if device.is_none() {
                 // Handles may be left that hold the logical device alone.
                 match Arc::try_unwrap(logical) {

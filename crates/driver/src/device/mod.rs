@@ -25,12 +25,15 @@ use crate::instance::{DeviceInfo, DevicePlan, DeviceRequest, Instance, PhysicalD
 use crate::lane::Lane;
 use crate::lock::{Mutex, Rank};
 use crate::tracker::{HostAccess, HostAccessKind, Point, Tracker, Waiter};
+use crate::vulkan::loss::DRAIN_TIMEOUT;
 use crate::vulkan::{LogicalDevice, QueueIndex};
 
 /// A device opened for work.
 ///
-/// Everything made from a device holds it, so it is closed when the last of them is dropped. It dereferences to its
-/// [`LogicalDevice`], which says what it is and has Vulkan's functions.
+/// Everything made from a device holds it, so it is closed when the last of them is dropped. That drop waits until the callbacks of
+/// the device's streams have run, for ten seconds at most. Where a callback itself drops the last handle, the device is closed when
+/// the program opens or closes another, or ends. It dereferences to its [`LogicalDevice`], which says what it is and has Vulkan's
+/// functions.
 ///
 /// ```
 /// use vkarray::Stream;
@@ -243,18 +246,9 @@ impl Device {
         self.waiter.wait_until_lanes_released();
     }
 
-    /// Runs `callback` on the waiter's thread once `point` is reached, or with the error that keeps it from being. The
-    /// device lives until then.
-    pub(crate) fn add_callback(
-        self: &Arc<Self>,
-        point: Point,
-        callback: impl FnOnce(Result<()>) + Send + 'static,
-    ) -> Result<()> {
-        let device = Arc::clone(self);
-        let callback = move |outcome| {
-            callback(outcome);
-            drop(device);
-        };
+    /// Runs `callback` on the waiter's thread once `point` is reached, or with the error that keeps it from being. It does not
+    /// hold the device, whose drop waits for it.
+    pub(crate) fn add_callback(&self, point: Point, callback: impl FnOnce(Result<()>) + Send + 'static) -> Result<()> {
         self.waiter.add(point, Box::new(callback))
     }
 
@@ -279,7 +273,7 @@ impl Deref for Device {
 impl Drop for Device {
     fn drop(&mut self) {
         if !self.is_forked() {
-            self.waiter.stop();
+            self.waiter.end(DRAIN_TIMEOUT);
         }
     }
 }

@@ -117,8 +117,8 @@ impl Stream {
     /// Runs `callback` on the device's waiting thread once everything recorded so far is complete, or with the error
     /// that prevents it. Returns at once. Later work does not wait for it.
     ///
-    /// The callback must not block: it delays all other callbacks and the submission of old batches. If it panics, the panic
-    /// is reported and the thread goes on.
+    /// The callback must not block: it delays all other callbacks and the submission of old batches, and the drop of the device's
+    /// last handle, which waits for callbacks, for ten seconds at most. If it panics, the log says so and the thread goes on.
     ///
     /// ```
     /// use vkarray::prelude::*;

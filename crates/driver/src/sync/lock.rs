@@ -126,6 +126,8 @@ ranks! {
     Semaphores,
     /// The names of a device's kernels.
     Labels,
+    /// Devices without handles that are not closed yet.
+    KeptDevices,
     /// The messages of the validation layer, which may come in any call of Vulkan.
     Messages,
 }

@@ -44,7 +44,7 @@ impl TraceSlot {
     /// Times the host until the guard is dropped. `batch` is the one it is about.
     #[must_use = "the guard's end is the span's end"]
     pub(crate) fn span(&self, name: &'static str, batch: Option<BatchId>) -> Option<SpanGuard> {
-        self.recording().map(|recording| SpanGuard { recording, name, batch, begin_ns: now_ns() })
+        self.recording().map(|recording| recording.span(name, batch))
     }
 
     pub(crate) fn put(&self, recording: &Arc<TraceRecording>) -> Result<()> {
@@ -117,6 +117,12 @@ impl TraceRecording {
             batches: Mutex::new(Rank::Trace, Vec::new()),
             n_lost: AtomicU64::new(0),
         }
+    }
+
+    /// Times the host until the guard is dropped. `batch` is the one it is about.
+    #[must_use = "the guard's end is the span's end"]
+    pub(crate) fn span(self: Arc<Self>, name: &'static str, batch: Option<BatchId>) -> SpanGuard {
+        SpanGuard { recording: self, name, batch, begin_ns: now_ns() }
     }
 
     /// Reads both clocks again.

@@ -3,22 +3,24 @@
 //! It is started when first needed and sleeps when there is nothing to do. While callbacks are pending it sleeps in
 //! `vkWaitSemaphores` for the first of them; a timeline that the host signals wakes it for new tasks.
 //!
-//! It keeps neither the device alive nor lanes whose streams are dropped. Both are destroyed on a thread of the program,
-//! since the waiting thread may still run when the process exits. Callbacks keep their captures alive until they run.
+//! It keeps neither the device alive nor lanes whose streams are dropped, and lets go of a callback's point before it runs the
+//! callback. So a thread of the program destroys them, after it has joined this one: what still used the driver while the
+//! process exits could use it after its end. Callbacks keep their captures alive until they run.
 //! `signal.rs` wakes the thread, and stops it from polling without missing a batch.
 
-use std::cell::Cell;
+use std::convert::Infallible;
 use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::signal::Signal;
 use super::{Point, Tracker};
 use crate::error::{Error, Result};
 use crate::lock::{Mutex, Rank, assert_none_held};
-use crate::sync::DeferDrops;
+use crate::sync::{DeferDrops, catch_panic, contain_panic, log_in_drop, mark_background_thread};
+use crate::trace::TraceRecording;
 use crate::vulkan::{Timeline, wait_any};
 
 /// How long recorded work may stay unsubmitted while no thread waits for it.
@@ -38,8 +40,21 @@ struct WaiterState {
     callbacks: Vec<(Point, Callback)>,
     /// Signalled to wake the thread from a wait for the device; present while callbacks are pending.
     wake: Option<Arc<Timeline>>,
-    is_running: bool,
+    thread: Option<WaitingThread>,
     is_stopping: bool,
+}
+
+struct WaitingThread {
+    handle: JoinHandle<()>,
+    /// Disconnected when the thread has nothing more to do.
+    ended: Receiver<Infallible>,
+}
+
+/// A callback that is due, without its point, which holds the logical device.
+struct DueCallback {
+    callback: Callback,
+    outcome: Result<()>,
+    recording: Option<Arc<TraceRecording>>,
 }
 
 /// The waiting thread's tasks; see the module.
@@ -48,11 +63,6 @@ pub(crate) struct Waiter {
     /// Locked while the thread uses lanes.
     holding: Mutex<()>,
     tracker: Arc<Tracker>,
-}
-
-thread_local! {
-    /// Whether this thread is a device's waiter.
-    static IS_WAITER: Cell<bool> = const { Cell::new(false) };
 }
 
 impl Waiter {
@@ -82,20 +92,32 @@ impl Waiter {
         })
     }
 
-    /// Ends the thread when its callbacks have run. Called when the device is dropped. Callbacks of the program hold the
-    /// device, so only those are pending that raise timelines of other devices, for work that is complete or lost.
-    pub(crate) fn stop(&self) {
-        self.signal.change(|state| state.is_stopping = true);
+    /// Ends the thread when its callbacks have run, and waits for that, for `limit` at most. Called when the device is dropped,
+    /// so all work that callbacks are pending for is complete or lost. The thread cannot wait for itself: it ends after the
+    /// callback that held the device.
+    pub(crate) fn end(&self, limit: Duration) {
+        let thread = self.signal.change(|state| {
+            state.is_stopping = true;
+            state.thread.take()
+        });
+        let Some(WaitingThread { handle, ended }) = thread.filter(|thread| !thread.is_current()) else { return };
+        match ended.recv_timeout(limit) {
+            Err(RecvTimeoutError::Timeout) => {
+                log_in_drop(|| log::error!("callbacks of a device still run {limit:?} after it was to be closed"));
+            }
+            Err(RecvTimeoutError::Disconnected) => drop(catch_panic(|| handle.join())),
+        }
     }
 
     fn ensure_running(self: &Arc<Self>, state: &mut WaiterState) {
-        if state.is_running {
+        if state.thread.is_some() {
             return;
         }
         let waiter = Arc::clone(self);
+        let (ends, ended) = mpsc::channel();
         let thread = thread::Builder::new().name("vkarray-waiter".to_owned());
-        match thread.spawn(move || waiter.run()) {
-            Ok(_) => state.is_running = true,
+        match thread.spawn(move || waiter.run(&ends)) {
+            Ok(handle) => state.thread = Some(WaitingThread { handle, ended }),
             // Without the thread, batches are still submitted when they are full or waited for.
             Err(error) => log::error!("cannot start the thread that submits work no thread waits for: {error}"),
         }
@@ -113,15 +135,25 @@ impl Waiter {
 
     /// Blocks until the thread uses no lane that was unwatched before the call.
     pub(crate) fn wait_until_lanes_released(&self) {
-        if !IS_WAITER.get() {
-            drop(self.holding.lock());
+        drop(self.holding.lock());
+    }
+
+    /// The thread's work, until it is ended or finds itself in a forked process, where its locks may be held for ever.
+    ///
+    /// Of the program's code, callbacks and destructors end their panics themselves. One of its logger begins the work again.
+    fn run(&self, _ends: &mpsc::Sender<Infallible>) {
+        mark_background_thread();
+        while let Err(message) = catch_panic(|| self.serve()) {
+            log_in_drop(|| log::error!("the waiting thread panicked and goes on: {message}"));
+            thread::sleep(PAUSE); // The cause may last.
         }
     }
 
-    fn run(&self) {
-        IS_WAITER.set(true);
+    fn serve(&self) {
         let mut n_idle = 0;
-        while let Some(has_callbacks) = self.sleep_until_needed() {
+        while !self.tracker.process.is_forked()
+            && let Some(has_callbacks) = self.sleep_until_needed()
+        {
             if self.signal.is_armed() {
                 n_idle = if self.flush_old() { 0 } else { n_idle + 1 };
                 if n_idle >= IDLE_ROUNDS {
@@ -148,36 +180,41 @@ impl Waiter {
 
     /// Sleeps until a callback is due or the state changes, and runs the callbacks that are due.
     fn wait_for_callbacks(&self) {
+        let failed = self.wait_for_device().err().filter(|error| !matches!(error, Error::Timeout { .. }));
+        // Lack of memory is temporary. For another error, the wait does not say which timeline caused it.
+        let asks_each = failed.as_ref().is_some_and(|error| !error.is_out_of_memory());
+        let due = self.take_due(asks_each);
+        if failed.is_some() {
+            thread::sleep(PAUSE); // The cause may be temporary.
+        }
+        for DueCallback { callback, outcome, recording } in due {
+            if self.tracker.process.is_forked() {
+                return; // The callback before this one forked, and the others are the parent's.
+            }
+            assert_none_held("a stream's callback");
+            let _span = recording.map(|recording| recording.span("callback", None));
+            // A panic in a callback is the callback's own; the others still run.
+            contain_panic("a stream's callback", || callback(outcome));
+        }
+    }
+
+    /// Sleeps until the device has reached the point of a callback, or the state changes. Holds none of the points afterwards.
+    fn wait_for_device(&self) -> Result<()> {
         let (waits, timeout) = {
             // A task that is added after this lock is released signals the timeline past `next`.
             let state = self.signal.lock();
-            let Some(wake) = state.wake.clone() else { return };
+            let Some(wake) = state.wake.clone() else { return Ok(()) };
             let next = wake.last_raised() + 1;
             let points = state.callbacks.iter().map(|(point, _)| (Arc::clone(point.timeline()), point.value()));
             let waits: Vec<_> = points.chain([(wake, next)]).collect();
             (waits, self.signal.is_armed().then_some(FLUSH_DELAY))
         };
-        let failed = wait_any(&waits, timeout).err().filter(|error| !matches!(error, Error::Timeout { .. }));
-        if failed.is_some() {
-            thread::sleep(PAUSE); // The cause may be temporary.
-        }
-        // Lack of memory is temporary. For another error, the wait does not say which timeline caused it.
-        let asks_each = failed.is_some_and(|error| !error.is_out_of_memory());
-        for (point, callback, outcome) in self.take_due(asks_each) {
-            assert_none_held("a stream's callback");
-            let span = point.timeline().device().trace().span("callback", None);
-            // A panic in a callback is the callback's own; the others still run.
-            if catch_unwind(AssertUnwindSafe(|| callback(outcome))).is_err() {
-                log::error!("a stream's callback panicked");
-            }
-            drop(span);
-            drop(point);
-        }
+        wait_any(&waits, timeout)
     }
 
     /// Takes out, in the order they were added, the callbacks whose points are reached, and those whose own timelines
     /// fail, as a wait for each says where `asks_each`. A question that is refused for lack of memory is asked again.
-    fn take_due(&self, asks_each: bool) -> Vec<(Point, Callback, Result<()>)> {
+    fn take_due(&self, asks_each: bool) -> Vec<DueCallback> {
         let mut state = self.signal.lock();
         let mut due = Vec::new();
         for (point, callback) in mem::take(&mut state.callbacks) {
@@ -185,11 +222,16 @@ impl Waiter {
                 Ok(false) if asks_each => point.timeline().ask(point.value()),
                 known => known,
             };
-            match asked {
-                Ok(true) => due.push((point, callback, Ok(()))),
-                Err(error) if !error.is_out_of_memory() => due.push((point, callback, Err(error))),
-                Ok(false) | Err(_) => state.callbacks.push((point, callback)),
-            }
+            let outcome = match asked {
+                Ok(true) => Ok(()),
+                Err(error) if !error.is_out_of_memory() => Err(error),
+                Ok(false) | Err(_) => {
+                    state.callbacks.push((point, callback));
+                    continue;
+                }
+            };
+            let recording = point.timeline().device().trace().recording();
+            due.push(DueCallback { callback, outcome, recording });
         }
         if state.callbacks.is_empty() {
             state.wake = None; // It holds the logical device.
@@ -216,6 +258,12 @@ impl Waiter {
             }
         }
         is_open
+    }
+}
+
+impl WaitingThread {
+    fn is_current(&self) -> bool {
+        self.handle.thread().id() == thread::current().id()
     }
 }
 

@@ -1,14 +1,16 @@
 //! The logical device: the function table, the queues, and what every handle of the device needs.
 //!
-//! `instance/plan.rs` decides how a device is opened, and `create.rs` makes the call that opens it. This file undoes it when
-//! the last holder is dropped.
+//! `instance/plan.rs` decides how a device is opened, and `create.rs` makes the call that opens it. When the last holder is
+//! dropped, `close.rs` undoes it.
 
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ash::{khr, vk};
 
+use super::close::{OpenDevice, close_kept};
 use super::create;
 use super::loss::DeviceLoss;
 use super::queue::{Queue, QueueIndex};
@@ -59,6 +61,7 @@ pub struct LogicalDevice {
 impl LogicalDevice {
     /// Creates the device that the plan describes.
     pub(crate) fn open(physical: &PhysicalDevice, plan: DevicePlan) -> Result<Arc<Self>> {
+        close_kept();
         let raw = create::create(physical, &plan)?;
         let queues = create::queues(&raw, &plan);
         Ok(Arc::new(Self::assemble(physical, raw, plan, queues)))
@@ -264,19 +267,15 @@ impl Drop for LogicalDevice {
         if self.is_forked() {
             return; // The device belongs to the parent process.
         }
-        // Lanes have waited for their work; this waits until the driver has released what the work used.
-        if let Err(error) = self.wait_idle() {
-            log::warn!("the device is closed before it is idle: {error}");
-        }
         let spare = self.semaphores.get_mut().drain(..).map(|(semaphore, _)| semaphore);
-        for semaphore in spare.chain(self.retired.get_mut().drain(..)) {
-            // SAFETY: its owner was dropped, so nothing uses it; it is destroyed once.
-            unsafe { self.raw.destroy_semaphore(semaphore, None) };
-        }
-        if !self.is_adopted {
-            // SAFETY: every handle made from the device holds it, so none is left, and the device is idle.
-            unsafe { self.raw.destroy_device(None) };
-        }
+        let device = OpenDevice {
+            semaphores: spare.chain(self.retired.get_mut().drain(..)).collect(),
+            queues: mem::take(self.queues.get_mut()),
+            raw: self.raw.clone(),
+            is_adopted: self.is_adopted,
+            physical: self.physical.clone(),
+        };
+        device.close();
     }
 }
 

@@ -5,6 +5,7 @@
 //! what happens when a device fails, work is submitted to the queues of `queue.rs` and waited for with `timeline.rs`.
 
 mod budget;
+mod close;
 mod create;
 mod label;
 mod logical_device;

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use ash::vk;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
-use vkarray_driver::{Device, Owned, Stream};
+use vkarray_driver::{Device, Owned, Stream, mark_background_thread};
 
 use crate::disk_cache::{CacheCounters, CacheSettings, DiskCache, Hash};
 use crate::error::{Error, Result};
@@ -270,7 +270,8 @@ impl KernelCache {
         }
         let n_threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_BUILDERS);
         let name = |i| format!("vkarray-build-{i}");
-        let pool = rayon_core::ThreadPoolBuilder::new().num_threads(n_threads).thread_name(name).build();
+        let pool = rayon_core::ThreadPoolBuilder::new().num_threads(n_threads).thread_name(name);
+        let pool = pool.start_handler(|_| mark_background_thread()).build();
         let source_name = || source.name().to_owned();
         let pool = pool.map_err(|error| Error::CompilerThread {
             source_name: source_name(),
