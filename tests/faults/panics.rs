@@ -4,9 +4,11 @@ use std::panic::panic_any;
 use std::sync::mpsc;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use vkarray::Groups;
 
+use crate::host_semaphore::HostSemaphore;
 use crate::kernels::{step, stepped};
 use crate::refused::{on_device, refuse};
 
@@ -120,5 +122,28 @@ fn work_that_no_thread_waits_for_is_submitted_although_the_logger_panics() {
         let n_said = texts.iter().filter(|text| *text == "the waiting thread panicked and goes on: no message").count();
         assert_eq!(n_said, 3, "{texts:?}");
         assert_eq!(array.copy_to_host().unwrap().first(), Some(&stepped(1, 1)));
+    });
+}
+
+#[test]
+fn the_waiting_thread_pauses_while_a_semaphore_value_cannot_be_read() {
+    on_device("a value that is never read", |table, ctx| {
+        let semaphore = HostSemaphore::new(ctx.device());
+        let (stream, (sender, receiver)) = (ctx.stream().unwrap(), mpsc::channel());
+        stream.wait_for(&semaphore.point(1)).unwrap();
+        stream.add_callback(move |outcome| sender.send(outcome).unwrap()).unwrap();
+        let begun = Instant::now();
+        table.arm(refuse("vkGetSemaphoreCounterValue", u32::MAX));
+        semaphore.signal(1);
+        while table.n_failed() < 20 {
+            thread::yield_now();
+        }
+        // A pause takes a millisecond at least, so there is at most one question a millisecond.
+        let (n_asked, passed) = (u128::from(table.n_failed()), begun.elapsed() + Duration::from_millis(1));
+        table.disarm();
+        assert!(n_asked <= passed.as_millis(), "{n_asked} questions in {passed:?}");
+        receiver.recv().unwrap().unwrap();
+        stream.synchronize().unwrap();
+        drop(semaphore);
     });
 }

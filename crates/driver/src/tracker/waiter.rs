@@ -183,8 +183,8 @@ impl Waiter {
         let failed = self.wait_for_device().err().filter(|error| !matches!(error, Error::Timeout { .. }));
         // Lack of memory is temporary. For another error, the wait does not say which timeline caused it.
         let asks_each = failed.as_ref().is_some_and(|error| !error.is_out_of_memory());
-        let due = self.take_due(asks_each);
-        if failed.is_some() {
+        let (due, is_refused) = self.take_due(asks_each);
+        if failed.is_some() || is_refused {
             thread::sleep(PAUSE); // The cause may be temporary.
         }
         for DueCallback { callback, outcome, recording } in due {
@@ -213,10 +213,11 @@ impl Waiter {
     }
 
     /// Takes out, in the order they were added, the callbacks whose points are reached, and those whose own timelines
-    /// fail, as a wait for each says where `asks_each`. A question that is refused for lack of memory is asked again.
-    fn take_due(&self, asks_each: bool) -> Vec<DueCallback> {
+    /// fail, as a wait for each says where `asks_each`. A question that is refused for lack of memory is to be asked again;
+    /// also returns whether there is one.
+    fn take_due(&self, asks_each: bool) -> (Vec<DueCallback>, bool) {
         let mut state = self.signal.lock();
-        let mut due = Vec::new();
+        let (mut due, mut is_refused) = (Vec::new(), false);
         for (point, callback) in mem::take(&mut state.callbacks) {
             let asked = match point.is_complete() {
                 Ok(false) if asks_each => point.timeline().ask(point.value()),
@@ -225,7 +226,8 @@ impl Waiter {
             let outcome = match asked {
                 Ok(true) => Ok(()),
                 Err(error) if !error.is_out_of_memory() => Err(error),
-                Ok(false) | Err(_) => {
+                pending => {
+                    is_refused |= pending.is_err();
                     state.callbacks.push((point, callback));
                     continue;
                 }
@@ -236,7 +238,7 @@ impl Waiter {
         if state.callbacks.is_empty() {
             state.wake = None; // It holds the logical device.
         }
-        due
+        (due, is_refused)
     }
 
     /// Submits the batches that have grown old. Returns whether any batch is still open.
