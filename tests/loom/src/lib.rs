@@ -1,7 +1,7 @@
 //! Models of code that vkarray's threads share, under [loom](https://docs.rs/loom), which runs every interleaving of them.
 //!
-//! The code is the driver crate's: its folder `hazard` and two more of its files are compiled here with loom's locks. The
-//! models of those two are in `models.rs`, and of lanes in `tests/lanes.rs`, since the folder has tests of its own, which
+//! The code is the driver crate's: its folder `hazard` and three more of its files are compiled here with loom's locks. The
+//! models of those three are in `models.rs`, and of lanes in `tests/lanes.rs`, since the folder has tests of its own, which
 //! are not for loom. If a wake-up is lost, all threads of a model wait, which loom reports as a deadlock. No device is
 //! needed; run it with `cargo test -p vkarray-loom`.
 
@@ -18,6 +18,10 @@ mod signal;
 #[cfg(test)]
 #[path = "../../../crates/driver/src/tracker/gate.rs"]
 mod gate;
+
+#[cfg(test)]
+#[path = "../../../crates/driver/src/stream/late.rs"]
+mod late;
 
 mod lock;
 

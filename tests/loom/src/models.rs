@@ -1,4 +1,4 @@
-//! Models of the waiting thread and of holds of the host.
+//! Models of the waiting thread, of holds of the host, and of a stream's waits.
 
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
@@ -9,6 +9,7 @@ use loom::sync::atomic::AtomicBool;
 use loom::thread;
 
 use crate::gate::Gate;
+use crate::late::Late;
 use crate::lock::{Condvar, Mutex, Rank};
 use crate::signal::Signal;
 
@@ -187,5 +188,47 @@ fn one_of_three_holds_begins_when_another_ends() {
         });
         bytes.hold_and_write();
         hosts.into_iter().for_each(|host| host.join().unwrap());
+    });
+}
+
+/// A stream, whose lanes are the numbers of waits that they have.
+struct Lanes {
+    work: Mutex<u32>,
+    beside: Late<Mutex<u32>>,
+    changes: Mutex<()>,
+}
+
+impl Lanes {
+    /// As `Stream::start_after`.
+    fn wait(&self) {
+        let _changes = self.changes.lock();
+        if let Some(beside) = self.beside.get() {
+            *beside.lock() += 1;
+        }
+        *self.work.lock() += 1;
+    }
+
+    /// As `TransferLane::lane` gives a copy its lane. Returns the waits before the copy.
+    fn copy(&self) -> u32 {
+        let make = || {
+            let (waits, lane) = (*self.work.lock(), Mutex::new(Rank::Waiter, 0));
+            *lane.lock() = waits;
+            Ok::<_, Infallible>(lane)
+        };
+        let Ok(beside) = self.beside.get_or_make(&self.changes, make);
+        *beside.lock()
+    }
+}
+
+#[test]
+fn a_lane_that_another_thread_makes_misses_no_wait() {
+    model(|| {
+        let (work, changes) = (Mutex::new(Rank::Waiter, 0), Mutex::new(Rank::Waiter, ()));
+        let lanes = Arc::new(Lanes { work, beside: Late::new(), changes });
+        let others = Arc::clone(&lanes);
+        let other = thread::spawn(move || others.copy());
+        lanes.wait();
+        assert_eq!(lanes.copy(), 1, "a copy that comes after a wait started before it");
+        assert!(other.join().unwrap() <= 1);
     });
 }

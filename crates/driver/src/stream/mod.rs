@@ -11,12 +11,13 @@ mod default_streams;
 mod event;
 mod external;
 mod future;
+mod late;
 mod legacy;
 mod wait_many;
 mod waits;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
@@ -24,11 +25,14 @@ pub use self::auto_synchronize::AutoSynchronize;
 pub use self::default_streams::DefaultStreams;
 pub use self::event::Event;
 pub use self::future::Completion;
+use self::late::Late;
 use self::legacy::LegacyRole;
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::Access;
 use crate::lane::{GraphCommands, Lane, Recorder};
+use crate::lock::{Mutex, Rank};
+use crate::sync::DeferDrops;
 use crate::tracker::Point;
 use crate::vulkan::{Queue, QueueIndex};
 
@@ -65,6 +69,8 @@ struct Shared {
     part: LegacyRole,
     /// Two more lanes, for large copies to and from the device; made when first needed.
     transfers: Option<[TransferLane; 2]>,
+    /// Held while the lanes are made to wait, and while one is made.
+    changes: Mutex<()>,
     /// The newest batch of `work` that starts with a requested wait; 0 at first.
     waiting: AtomicU64,
     device: Arc<Device>, // Last: the lanes end before it.
@@ -74,7 +80,7 @@ struct Shared {
 #[derive(Debug)]
 struct TransferLane {
     queue: QueueIndex,
-    lane: OnceLock<Arc<Lane>>,
+    lane: Late<Arc<Lane>>,
     /// The newest of its batches that the stream's main lane waits for.
     joined: AtomicU64,
 }
@@ -116,7 +122,7 @@ impl Stream {
 
     fn with_part(device: &Arc<Device>, part: LegacyRole) -> Result<Self> {
         let (queue, transfer) = device.assign_queues();
-        let beside = |queue| TransferLane { queue, lane: OnceLock::new(), joined: AtomicU64::new(0) };
+        let beside = |queue| TransferLane { queue, lane: Late::new(), joined: AtomicU64::new(0) };
         Self::on_queues(device, part, queue, transfer.map(|queues| queues.map(beside)))
     }
 
@@ -132,7 +138,8 @@ impl Stream {
         transfers: Option<[TransferLane; 2]>,
     ) -> Result<Self> {
         let (work, device) = (device.new_lane(queue)?, Arc::clone(device));
-        Ok(Self { shared: Arc::new(Shared { work, part, transfers, waiting: AtomicU64::new(0), device }) })
+        let (changes, waiting) = (Mutex::new(Rank::TransferLanes, ()), AtomicU64::new(0));
+        Ok(Self { shared: Arc::new(Shared { work, part, transfers, changes, waiting, device }) })
     }
 
     /// Its number on its device, from one up in the order of creation, as reports name it.
@@ -212,7 +219,7 @@ impl Stream {
             Some(transfers)
                 if uses_transfer_queue(direction, bytes, || self.is_alone(&transfers[direction as usize])) =>
             {
-                let lane = transfers[direction as usize].lane(&self.shared.work)?;
+                let lane = transfers[direction as usize].lane(&self.shared)?;
                 self.shared.work.note_beside();
                 lane.record(accesses, commands)
             }
@@ -341,13 +348,13 @@ impl Drop for Shared {
 
 impl TransferLane {
     /// The lane. A new one starts after what the stream itself waits for.
-    fn lane(&self, work: &Arc<Lane>) -> Result<&Arc<Lane>> {
-        if let Some(lane) = self.lane.get() {
-            return Ok(lane);
-        }
-        let lane = work.beside(self.queue)?;
-        lane.wait_for(&work.point())?;
-        Ok(self.lane.get_or_init(|| lane))
+    fn lane(&self, stream: &Shared) -> Result<&Arc<Lane>> {
+        let _defer = self.lane.get().is_none().then(DeferDrops::begin); // Ends after the lock is released.
+        self.lane.get_or_make(&stream.changes, || {
+            let lane = stream.work.beside(self.queue)?;
+            lane.wait_for(&stream.work.point())?;
+            Ok(lane)
+        })
     }
 }
 

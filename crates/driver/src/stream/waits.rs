@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use super::Stream;
 use crate::error::Result;
 use crate::lane::Lane;
+use crate::sync::DeferDrops;
 use crate::tracker::Point;
 
 impl Stream {
@@ -52,6 +53,8 @@ impl Stream {
 
     /// As [`Stream::wait_for`], for a point of the same device and without the legacy ordering.
     pub(super) fn start_after(&self, point: &Point) -> Result<()> {
+        let _defer = DeferDrops::begin(); // Ends after the lock is released.
+        let _changes = self.shared.changes.lock();
         self.beside().try_for_each(|(_, lane)| lane.wait_for(point).map(drop))?;
         if let Some(waiting) = self.shared.work.wait_for(point)? {
             self.shared.waiting.fetch_max(waiting, Ordering::AcqRel);

@@ -70,6 +70,8 @@ ranks! {
     Event,
     /// The streams that take part in the legacy order.
     LegacyStreams,
+    /// Held while the lanes of a stream are made to wait.
+    TransferLanes,
     /// Held by the waiting thread while it holds lanes.
     WaiterLanes,
     /// The open batch of a lane and those in flight. No thread holds two.
